@@ -179,6 +179,7 @@ static void template_take_over(struct template *next, struct template *before)
         return;
     }
     next->paused = before->paused;
+    next->paused_by = before->paused_by;
     next->pause_reason = before->pause_reason;
     before->pause_reason = NULL;
     if (now->limit == then->limit && !(now->kind == KIND_LOCK && before->runtime_limit > 1)) {

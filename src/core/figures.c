@@ -83,6 +83,13 @@ const char *resource_pause_reason(const struct resource *resource)
                                             : NULL;
 }
 
+struct pauser resource_paused_by(const struct resource *resource)
+{
+    return resource->paused                 ? resource->paused_by
+        : is_paused_with_template(resource) ? resource->template->paused_by
+                                            : (struct pauser){.is_known = false};
+}
+
 bool resource_is_blocked(const struct resource *resource)
 {
     return resource_is_paused(resource) || !resource->is_defined || resource_limit(resource) == 0;

@@ -164,6 +164,7 @@ static enum outcome change_pause(
     (void)core;
     free(resource->pause_reason);
     resource->pause_reason = memory_string(change->reason);
+    resource->paused_by = change->by;
     resource->paused = true;
     resource->is_exempt = false;
     return OUTCOME_OK;
@@ -173,6 +174,7 @@ static void end_own_pause(struct resource *resource)
 {
     free(resource->pause_reason);
     resource->pause_reason = NULL;
+    resource->paused_by = (struct pauser){.is_known = false};
     resource->paused = false;
 }
 
@@ -231,6 +233,7 @@ static enum outcome change_template(struct template *template, const struct chan
     } else if (is_pause || change->kind == CHANGE_RESUME || is_reset) {
         free(template->pause_reason);
         template->pause_reason = is_pause ? memory_string(change->reason) : NULL;
+        template->paused_by = change->by;
         template->paused = is_pause;
         template->runtime_limit = is_reset ? UNBOUNDED : template->runtime_limit;
         outcome = OUTCOME_OK;

@@ -140,10 +140,17 @@ static void add_limit(
     add_file(out, definition);
 }
 
-static void add_pause(struct text *out, const char *name, const char *reason)
+static void add_pause(
+    struct text *out, const char *name, const char *reason, const struct pauser *by)
 {
     add_request(out, COMMAND_pause, name);
     text_add_key(out, "reason", reason);
+    if (by->is_known) {
+        text_add_number_key(out, "by", by->uid);
+    }
+    if (by->has_login) {
+        text_add_number_key(out, "by_login", by->login);
+    }
     text_add(out, "\n");
 }
 
@@ -155,7 +162,7 @@ static void describe_template_changes(const struct template *template, void *con
         add_limit(out, definition->name, definition, template->runtime_limit);
     }
     if (template->paused) {
-        add_pause(out, definition->name, template->pause_reason);
+        add_pause(out, definition->name, template->pause_reason, &template->paused_by);
     }
 }
 
@@ -206,7 +213,7 @@ static void describe_own(const struct resource *resource, void *context)
         add_limit(out, resource->name, resource->definition, resource->runtime_limit);
     }
     if (resource->paused) {
-        add_pause(out, resource->name, resource->pause_reason);
+        add_pause(out, resource->name, resource->pause_reason, &resource->paused_by);
     } else if (resource->is_exempt) {
         add_request(out, COMMAND_resume, resource->name);
         text_add(out, "\n");
@@ -232,13 +239,25 @@ struct line {
     size_t n;
     const char *file; /* or NULL */
     char *reason; /* decoded; or NULL */
+    struct pauser by; /* whom an older berthd leaves out */
 };
+
+static bool find_uid(const struct line *line, const char *key, uint32_t *uidp)
+{
+    const char *text = words_find((char *const *)line->words, line->n, key);
+    uint64_t uid = 0;
+    bool is_given = text && number_parse(text, UINT32_MAX - UINT64_C(1), &uid);
+    *uidp = (uint32_t)uid;
+    return is_given;
+}
 
 static bool parse_line(struct line *line, char *text)
 {
     line->n = words_split(text, line->words, MAX_LINE_WORDS);
     line->file = words_find(line->words, line->n, "file");
     line->reason = words_find(line->words, line->n, "reason");
+    line->by.is_known = find_uid(line, "by", &line->by.uid);
+    line->by.has_login = line->by.is_known && find_uid(line, "by_login", &line->by.login);
     while (line->n > 0 && strchr(line->words[line->n - 1], '=')) {
         line->n--;
     }
@@ -274,6 +293,7 @@ static bool parse_change(const struct line *line, struct change *change)
                 .kind = rows[i].kind,
                 .item = line->n == 3 ? line->words[2] : NULL,
                 .reason = line->reason,
+                .by = line->by,
             };
             bool valid = change->kind == CHANGE_LIMIT
                 ? number_parse(line->words[2], MAX_LIMIT, &limit)

@@ -121,8 +121,17 @@ static const char *argument_of(const struct request *request)
     return request->n_arguments > 1 ? request->arguments[1] : "";
 }
 
+/* "UID", or "UID LOGIN"; "" if it is not a pause. */
+static void write_pauser(char *out, size_t size, const struct pauser *by)
+{
+    int n = by->is_known ? snprintf(out, size, "%u", by->uid) : 0;
+    if (by->has_login) {
+        snprintf(out + n, size - (size_t)n, " %u", by->login);
+    }
+}
+
 static void run_fleet_change(
-    struct call *call, enum change_kind kind, const struct definition *definition)
+    struct call *call, const struct change *change, const struct definition *definition)
 {
     static const struct parked_ops ops = {
         .abandon = remote_abandon, .late = fleet_change_late, .free = fleet_change_free};
@@ -133,11 +142,13 @@ static void run_fleet_change(
         &reason, request->keys[KEY_INDEX_reason] ? request->keys[KEY_INDEX_reason] : "");
     *state = (struct fleet_change){
         .name = memory_string(request->arguments[0]),
-        .kind = kind,
+        .kind = change->kind,
         .database = definition->database,
     };
-    const char *const words[] = {
-        command_table[request->command].word, state->name, argument_of(request), reason.bytes};
+    char by[32] = "";
+    write_pauser(by, sizeof by, &change->by);
+    const char *const words[] = {command_table[request->command].word, state->name,
+        argument_of(request), reason.bytes, by};
     parked_begin(call->conn, &ops, state);
     fleet_admin(call->server->fleet, definition->database, call->conn,
         sizeof words / sizeof words[0], words, fleet_change_done);
@@ -151,13 +162,25 @@ static void answer_ok(struct conn *conn)
     text_add(conn_answers(conn), "ok\n");
 }
 
+static struct pauser pauser_of(const struct call *call)
+{
+    const struct log_process by = call_operator(call);
+    bool is_another = by.has_login && by.login != by.uid;
+    return (struct pauser){
+        .is_known = true,
+        .uid = by.uid,
+        .has_login = is_another,
+        .login = is_another ? by.login : 0,
+    };
+}
+
 static void run_change(struct call *call, struct change change)
 {
     struct server *server = call->server;
     const char *name = call->request->arguments[0];
     const struct definition *definition = core_find_definition(call->server->core, name);
     if (definition && definition->database != 0) {
-        run_fleet_change(call, change.kind, definition);
+        run_fleet_change(call, &change, definition);
         return;
     }
     if (!storing_has_room(call)) {
@@ -217,7 +240,7 @@ void command_reserve(struct call *call)
 
 void command_pause(struct call *call)
 {
-    run_change(call, (struct change){.kind = CHANGE_PAUSE});
+    run_change(call, (struct change){.kind = CHANGE_PAUSE, .by = pauser_of(call)});
 }
 
 void command_resume(struct call *call)

@@ -122,6 +122,26 @@ static void fill_items(struct resource_line *line, const char *items)
     unit_list_add_all(&line->items, items, true, UNITS_OF_RESOURCE_BYTES);
 }
 
+static bool take_uid(const char **listp, uint32_t *uidp)
+{
+    char word[16];
+    uint64_t uid = 0;
+    *listp = *listp ? fleet_take_word(*listp, ' ', word, sizeof word) : NULL;
+    bool is_uid = *listp && number_parse(word, UINT32_MAX - UINT64_C(1), &uid);
+    *uidp = (uint32_t)uid;
+    return is_uid;
+}
+
+/* "UID", or "UID LOGIN". */
+static struct pauser pauser_in(const struct fleet_row *row)
+{
+    const char *list = fleet_field(row, RESOURCE_PAUSED_BY);
+    struct pauser by = {.is_known = false};
+    by.is_known = take_uid(&list, &by.uid);
+    by.has_login = by.is_known && take_uid(&list, &by.login);
+    return by;
+}
+
 struct resource_line fleet_resource_line(char reason_room[static REASON_BYTES + 1],
     const struct fleet_rows *rows, const struct fleet_resource *resource,
     const struct fleet_scene *scene)
@@ -132,7 +152,10 @@ struct resource_line fleet_resource_line(char reason_room[static REASON_BYTES + 
         .name = resource->name,
         .kind = {.word = fleet_field(row, RESOURCE_KIND), .database = scene->database},
         .is_paused = strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0,
-        .pause_reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES),
+        .pause = {
+            .reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES),
+            .by = pauser_in(row),
+        },
     };
     fill_figures(&line, row);
     fill_origin(&line, row, scene);
@@ -171,7 +194,8 @@ void fleet_describe_template(struct text *out, const struct fleet_rows *rows,
         const char *reason = fleet_field(row, RESOURCE_REASON);
         line.limit = number_of(row, RESOURCE_LIMIT, FLEET_NUMBER_MAX);
         line.is_paused = strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0;
-        line.pause_reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES);
+        line.pause.reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES);
+        line.pause.by = pauser_in(row);
         line.is_limit_changed = strcmp(fleet_field(row, RESOURCE_CHANGED), "limit") == 0;
     }
     template_line_write(out, &line);

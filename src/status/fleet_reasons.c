@@ -207,7 +207,8 @@ struct fleet_said fleet_reasons_add(struct reasons *reasons, const struct fleet_
 {
     const struct listing listing = {rows, resource, scene, first_waiter(rows, resource)};
     char room[REASON_BYTES + 1];
-    const struct resource_line line = fleet_resource_line(room, rows, resource, scene);
+    struct resource_line line = fleet_resource_line(room, rows, resource, scene);
+    pause_name_users(&line.pause, scene->viewer);
     const struct fleet_row *row = &rows->rows[resource->row];
     size_t own = row_of(&listing, lease);
     struct fleet_said said = find_out(&listing, &line, wants, lease, own);

@@ -55,7 +55,8 @@ enum resource_field {
     RESOURCE_RESERVED,
     N_RESOURCE_FIELDS,
     RESOURCE_KEPT = N_RESOURCE_FIELDS, /* these may be missing */
-    RESOURCE_KEEPER
+    RESOURCE_KEEPER,
+    RESOURCE_PAUSED_BY
 };
 
 /* The fields of holders and waiters. */

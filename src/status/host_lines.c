@@ -123,7 +123,7 @@ struct resource_line host_resource_line(
         .waiting = scene ? scene->n_waiting : resource_waiting(resource),
         .cooling = resource->n_in_state[UNIT_COOLING],
         .is_paused = resource_is_paused(resource),
-        .pause_reason = resource_pause_reason(resource),
+        .pause = {.reason = resource_pause_reason(resource), .by = resource_paused_by(resource)},
         .is_removed = !resource->is_defined,
         .template = resource->is_instance ? resource->definition->name : NULL,
         .changed = changed_word(resource),
@@ -150,7 +150,7 @@ void host_describe_template(
         .limit = template_limit(template),
         .n_instances = template->n_instances,
         .is_paused = template->paused,
-        .pause_reason = template->pause_reason,
+        .pause = {.reason = template->pause_reason, .by = template->paused_by},
         .is_limit_changed = template->runtime_limit != UNBOUNDED,
     };
     template_line_write(out, &line);

@@ -37,7 +37,8 @@ void host_reasons_brief(struct text *brief, const struct reasons_scene *scene,
     const struct resource *resource, uint32_t wants)
 {
     struct first_holder first;
-    const struct resource_line line = host_resource_line(resource, NULL);
+    struct resource_line line = host_resource_line(resource, NULL);
+    pause_name_users(&line.pause, scene->viewer);
     const struct reasons_resource described = describe(&first, &line, scene, resource, wants);
     reasons_brief(brief, &described);
 }
@@ -139,7 +140,8 @@ void host_reasons_add(struct reasons *reasons, const struct reasons_scene *scene
     const struct claim *claim, struct forecast *forecast)
 {
     struct first_holder first;
-    const struct resource_line line = host_resource_line(resource, host);
+    struct resource_line line = host_resource_line(resource, host);
+    pause_name_users(&line.pause, scene->viewer);
     struct reasons_resource described = describe(&first, &line, scene, resource, wants);
     bool is_fleet = resource_is_fleet(resource);
     described.position = claim ? claim_position(claim)

@@ -73,6 +73,37 @@ static void add_age(struct text *out, uint64_t milliseconds)
 
 /* ---- who ---- */
 
+static void add_user(struct text *out, const char *name, uint32_t uid)
+{
+    if (name) {
+        text_add(out, name);
+    } else {
+        text_add_format(out, "uid %lu", (unsigned long)uid);
+    }
+}
+
+void pause_name_users(struct pause_said *pause, const struct viewer *viewer)
+{
+    pause->user = pause->by.is_known ? viewer_user_of(viewer, pause->by.uid) : NULL;
+    pause->login = pause->by.has_login ? viewer_user_of(viewer, pause->by.login) : NULL;
+}
+
+void pause_write(struct text *out, const struct pause_said *pause)
+{
+    text_add(out, "paused");
+    if (pause->by.is_known) {
+        text_add(out, " by ");
+        add_user(out, pause->user, pause->by.uid);
+    }
+    if (pause->by.has_login) {
+        text_add(out, " (");
+        add_user(out, pause->login, pause->by.login);
+        text_add(out, ")");
+    }
+    text_add(out, pause->reason ? ": " : "");
+    text_add(out, pause->reason ? pause->reason : "");
+}
+
 void party_write(struct text *out, const struct lease_line *lease)
 {
     const struct terms *details = lease->details;
@@ -90,11 +121,7 @@ void party_write(struct text *out, const struct lease_line *lease)
         text_add(out, details->program);
         text_add(out, ", ");
     }
-    if (lease->user) {
-        text_add(out, lease->user);
-    } else {
-        text_add_format(out, "uid %lu", (unsigned long)lease->uid);
-    }
+    add_user(out, lease->user, lease->uid);
     if (details && details->reason) {
         text_add(out, ": ");
         text_add(out, details->reason);
@@ -157,10 +184,7 @@ static void add_use(struct text *out, const struct reasons_resource *resource)
 static void add_state(struct text *out, const struct resource_line *line)
 {
     if (line->is_paused) {
-        text_add(out, "paused");
-        text_add(out, line->pause_reason ? " (" : "");
-        text_add(out, line->pause_reason ? line->pause_reason : "");
-        text_add(out, line->pause_reason ? ")" : "");
+        pause_write(out, &line->pause);
     } else if (line->limit == 0) {
         text_add(out, "closed (its limit is 0)");
     } else if (line->kind.database_state) {
@@ -207,8 +231,10 @@ static void add_stops(struct text *stops, const struct resource_line *line)
 static void say_state(struct reasons *reasons, const struct resource_line *line)
 {
     if (line->is_paused) {
-        reasons_say(reasons, "%s is paused%s%s", line->name, line->pause_reason ? ": " : "",
-            line->pause_reason ? line->pause_reason : "");
+        struct text pause = TEXT_INIT;
+        pause_write(&pause, &line->pause);
+        reasons_say(reasons, "%s is %s", line->name, pause.bytes);
+        text_deinit(&pause);
     }
     if (line->limit == 0) {
         reasons_say(reasons, "%s is closed: its limit is 0", line->name);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "status/status_lines.h"
+#include "status/viewer.h"
 
 enum {
     MAX_REASONS_HOLDERS = 8, /* named in `lines`, for each resource */
@@ -39,6 +40,11 @@ void reasons_stop(struct reasons *reasons, const char *stop, const char *sentenc
 
 /* "job-7, pid 812 on ada (make, uid 1000: nightly)": whose lease it is. */
 void party_write(struct text *out, const struct lease_line *lease);
+
+/* "paused by root (ada): new disks": what precedes the colon depends on what is known. */
+void pause_write(struct text *out, const struct pause_said *pause);
+/* Looks the names up. */
+void pause_name_users(struct pause_said *pause, const struct viewer *viewer);
 
 /* One of the resources that a request is for. */
 struct reasons_resource {

@@ -22,6 +22,20 @@ static void add_kind(struct text *out, const struct limit_kind *kind)
     text_add_key(out, "database_state", kind->database_state);
 }
 
+static void add_pause(struct text *out, bool is_paused, const struct pause_said *pause)
+{
+    add_flag(out, "paused", is_paused);
+    if (is_paused) {
+        text_add_key(out, "reason", pause->reason);
+    }
+    if (is_paused && pause->by.is_known) {
+        text_add_number_key(out, "paused_by", pause->by.uid);
+    }
+    if (is_paused && pause->by.has_login) {
+        text_add_number_key(out, "paused_by_login", pause->by.login);
+    }
+}
+
 /* ---- resources and templates ---- */
 
 static void add_figures(struct text *out, const struct resource_line *line)
@@ -43,8 +57,7 @@ void resource_line_write(struct text *out, const struct resource_line *line)
     text_add(out, line->name);
     add_kind(out, &line->kind);
     add_figures(out, line);
-    add_flag(out, "paused", line->is_paused);
-    text_add_key(out, "reason", line->is_paused ? line->pause_reason : NULL);
+    add_pause(out, line->is_paused, &line->pause);
     add_flag(out, "removed", line->is_removed);
     text_add_key(out, "template", line->template);
     text_add_key(out, "changed", line->changed);
@@ -70,8 +83,7 @@ void template_line_write(struct text *out, const struct template_line *line)
     add_kind(out, &line->kind);
     text_add_number_key(out, "limit", line->limit);
     text_add_number_key(out, "instances", line->n_instances);
-    add_flag(out, "paused", line->is_paused);
-    text_add_key(out, "reason", line->is_paused ? line->pause_reason : NULL);
+    add_pause(out, line->is_paused, &line->pause);
     text_add_key(out, "changed", line->is_limit_changed ? "limit" : NULL);
     text_add(out, "\n");
 }

@@ -8,8 +8,16 @@
 #ifndef BERTH_STATUS_STATUS_LINES_H
 #define BERTH_STATUS_STATUS_LINES_H
 
+#include "core/pauser.h"
 #include "core/terms.h"
 #include "status/unit_list.h"
+
+/* Why and by whom something is paused. */
+struct pause_said {
+    const char *reason; /* or NULL */
+    struct pauser by;
+    const char *user, *login; /* the names of .by, for sentences: no line of `status` has them */
+};
 
 /* What kind of a limit it is, and where it holds. */
 struct limit_kind {
@@ -26,7 +34,7 @@ struct resource_line {
     uint64_t keeper; /* the place of the first waiter for whom units are kept; shown with .kept */
     uint64_t cooling; /* or 0 */
     bool is_paused;
-    const char *pause_reason; /* shown with .is_paused */
+    struct pause_said pause; /* shown with .is_paused */
     bool is_removed;
     const char *template; /* of an instance */
     const char *changed; /* at runtime: "limit" or "items" */
@@ -43,7 +51,7 @@ struct template_line {
     uint64_t limit; /* of each instance */
     uint64_t n_instances;
     bool is_paused; /* all instances */
-    const char *pause_reason; /* shown with .is_paused */
+    struct pause_said pause; /* shown with .is_paused */
     bool is_limit_changed; /* at runtime */
 };
 

@@ -58,9 +58,16 @@ static size_t why_impossible(char *out, size_t size, const struct refusal *refus
 
 static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
 {
-    const char *reason = core_pause_reason(refusal->core, refusal->want->name);
-    return (size_t)snprintf(
-        out, size, "an operator has paused it%s%s", reason ? ": " : "", reason ? reason : "");
+    struct text text = TEXT_INIT;
+    struct pause_said pause = {
+        .reason = core_pause_reason(refusal->core, refusal->want->name),
+        .by = core_paused_by(refusal->core, refusal->want->name),
+    };
+    pause_name_users(&pause, refusal->viewer);
+    pause_write(&text, &pause);
+    size_t n = (size_t)snprintf(out, size, "%s", text.bytes);
+    text_deinit(&text);
+    return n;
 }
 
 static size_t why_held(char *out, size_t size, const struct refusal *refusal)

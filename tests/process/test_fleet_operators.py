@@ -56,6 +56,7 @@ def test_pause_and_resume(pair):
     a, b = pair
     does(client_of(a), "pause etl reason=new%20disks%25%7c%09")
     assert shown(b, "etl")["reason"] == "new%20disks%25|%09"
+    assert shown(b, "etl")["paused_by"] == str(os.getuid())
     client = client_of(b)
     waiter = queues(client, "acquire etl")
     assert shown(a, "etl")["paused"] == "1"

@@ -31,7 +31,7 @@ def what_was_changed(daemon):
     now = status(daemon.client())
     return now.draining, {
         name: {key: resource.get(key) for key in (
-            "limit", "free", "paused", "reason", "items", "reserved", "reserve", "changed")}
+            "limit", "free", "paused", "paused_by", "reason", "items", "reserved", "reserve", "changed")}
         for name, resource in now.resources.items()}
 
 
@@ -48,6 +48,7 @@ def test_changes_survive(berthd, how, loss):
     daemon = berthd(CONFIGURATION)
     changed = change_all(daemon)
     assert changed[0] and changed[1]["s"]["limit"] == "7" and changed[1]["l"]["paused"] == "1"
+    assert changed[1]["l"]["paused_by"] == str(os.getuid())
     for _ in range(2):
         getattr(daemon, how)()
         if loss == "journal":

@@ -1144,8 +1144,8 @@ def test_snapshot(world):
     ok(a.admin("pause", "p", "", "a%20b"))
     rows = b.snapshot()
     resources = {row[1]: row[2:] for row in rows if row[0] == "resource"}
-    assert resources["a"] == ["semaphore", "2", "2", "0", "1", "0", "0", "", "a", "", "", "", "0", "0"]
-    assert resources["p"] == ["pool", "2", "0", "0", "0", "0", "1", "a%20b", "p", "", "x,y", "", "0", "0"]
+    assert resources["a"] == ["semaphore", "2", "2", "0", "1", "0", "0", "", "a", "", "", "", "0", "0", ""]
+    assert resources["p"] == ["pool", "2", "0", "0", "0", "0", "1", "a%20b", "p", "", "x,y", "", "0", "0", ""]
     assert resources["t/x"][:4] == ["semaphore", "1", "1", "0"] and resources["t/x"][8] == "t/*"
     assert set(resources) == {"a", "p", "t/x"}
     token = str(first.claims[0].token)
@@ -1159,6 +1159,22 @@ def test_snapshot(world):
     ok(a.release("1"))
     rows = b.snapshot("a")
     assert rows[0][3:9] == ["2", "0", "0", "1", "2", "0"]
+
+
+def test_who_has_paused(world):
+    """An instance with its template; an older berthd does not say who."""
+    a, = world.several(1, {"t/*": definition(), "l": definition()})
+
+    def pausers():
+        return {row[1]: (row[8], row[-1]) for row in a.snapshot("t/x", "t/y", "l") if row[0] == "resource"}
+
+    ok(a.admin("pause", "t/*", "", "", "0 1000"))
+    ok(a.admin("pause", "t/x", "", "", "7"))
+    ok(a.admin("pause", "l", "", "why"))
+    assert pausers() == {"t/x": ("1", "7"), "t/y": ("1", "0 1000"), "l": ("1", "")}
+    ok(a.admin("resume", "t/x"))
+    ok(a.admin("pause", "l", "", "", "8"))
+    assert pausers() == {"t/x": ("0", ""), "t/y": ("1", "0 1000"), "l": ("1", "8")}
 
 
 def test_a_snapshot_goes_by_bytes(directory, clock, monkeypatch):

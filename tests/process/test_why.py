@@ -172,9 +172,34 @@ def test_a_fleet(redis_server, hosts):  # noqa: F811
     assert told(one, f"lease={first}")[0]["position"] == "1"
     assert client_of(a).request("pause etl reason=disks") == "ok"
     paused = told(two, "etl")[1]
-    assert "etl is paused: disks" in paused
+    assert f"etl is paused by {this_user()}: disks" in paused
     assert paused[-1] == "when it will start is unknown: etl is paused"
     assert told(two, "etl:9")[0] == {"is": "refused", "code": "impossible"}
+
+
+def this_user():
+    """As explanations name the user of the tests, who may have come by sudo."""
+    name = pwd.getpwuid(os.getuid()).pw_name
+    try:
+        with open("/proc/self/loginuid", encoding="ascii") as file:
+            login = int(file.read())
+    except OSError:
+        return name
+    return name if login in (os.getuid(), 2**32 - 1) else f"{name} ({pwd.getpwuid(login).pw_name})"
+
+
+def test_who_has_paused(daemon):
+    """Everybody who waits, or is refused, reads who that was; so does status."""
+    client, me = daemon.client(), this_user()
+    assert client.request("pause db reason=new%20disks") == "ok"
+    assert f"db is paused by {me}: new disks" in told(client, "db")[1]
+    assert keys(client.lines("status db")[1].split())["paused_by"] == str(os.getuid())
+    refusal = urllib.parse.unquote(client.request("acquire db wait=0"))
+    assert refusal == f"error paused db: paused by {me}: new disks"
+    assert client.request("resume db") == "ok"
+    assert "paused_by" not in client.lines("status db")[1]
+    assert client.request("pause market/*") == "ok"
+    assert f"market/x is paused by {me}" in told(client, "market/x")[1]
 
 
 @needs_redis

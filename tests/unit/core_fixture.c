@@ -231,6 +231,21 @@ const char *end_lease(const char *who, const char *lease)
 
 /* ---- operator and time ---- */
 
+/* "ann", or "ann/bob": bob had logged in. */
+static struct pauser pauser_of(char *text)
+{
+    char *login = strchr(text, '/');
+    if (login) {
+        *login++ = '\0';
+    }
+    return (struct pauser){
+        .is_known = true,
+        .has_login = login != NULL,
+        .uid = uid_of(text),
+        .login = login ? uid_of(login) : 0,
+    };
+}
+
 const char *change(const char *text)
 {
     static const char *const words[N_CHANGES] = {
@@ -256,7 +271,10 @@ const char *change(const char *text)
         change.limit = change.kind == CHANGE_LIMIT ? number(item) : 0;
         change.reason = change.kind == CHANGE_PAUSE ? item : NULL;
     }
-    if (next_word(&text, reason)) {
+    bool has_more = next_word(&text, reason);
+    if (has_more && change.kind == CHANGE_PAUSE) {
+        change.by = pauser_of(reason);
+    } else if (has_more) {
         change.reason = reason;
     }
     return answer(core_change(world.core, name, &change, world.now, &world.effects), NULL);

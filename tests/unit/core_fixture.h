@@ -105,8 +105,8 @@ const char *leases_of(uint8_t database);
 
 /* ---- operator and time ---- */
 
-/* "limit s 3", "add g a", "remove g a", "reserve s 0 [REASON]", "pause s [REASON]", "resume s",
- * "reset s" */
+/* "limit s 3", "add g a", "remove g a", "reserve s 0 [REASON]", "pause s [REASON [WHO[/LOGIN]]]",
+ * "resume s", "reset s" */
 const char *change(const char *text);
 const char *drain(bool draining);
 

@@ -187,6 +187,37 @@ Test(changes, pauses_and_a_drain)
     cr_expect(core_find_resource(core, "market/y")->paused);
 }
 
+static void expect_paused_by(const char *name, bool has_login, uint32_t uid, uint32_t login)
+{
+    const struct pauser by = core_paused_by(core, name);
+    cr_expect(by.is_known, "%s", name);
+    cr_expect_eq(by.has_login, has_login, "%s", name);
+    cr_expect_eq(by.uid, uid, "%s", name);
+    cr_expect_eq(by.login, login, "%s", name);
+}
+
+/* An older berthd has written down nobody. */
+Test(changes, who_paused)
+{
+    begin_run(FILE_OF_ALL);
+    apply("pause s reason=x by=0 by_login=1000\npause g by=7\npause d by=root by_login=7\n"
+          "pause market/* by=8\npause market/z by=9\n");
+    cr_expect_str_eq(describe(),
+        "pause market/* by=8\npause s reason=x by=0 by_login=1000\npause g by=7\npause d\n"
+        "pause market/z by=9\n");
+    expect_lasting();
+    expect_paused_by("s", true, 0, 1000);
+    expect_paused_by("g", false, 7, 0);
+    expect_paused_by("market/z", false, 9, 0);
+    expect_paused_by("market/none", false, 8, 0);
+    cr_expect_not(core_paused_by(core, "d").is_known);
+    reload(FILE_OF_ALL);
+    expect_paused_by("market/none", false, 8, 0);
+    apply("resume s\npause g\n");
+    cr_expect_not(core_paused_by(core, "s").is_known);
+    cr_expect_not(core_paused_by(core, "g").is_known);
+}
+
 Test(changes, items)
 {
     begin_run(FILE_OF_ALL);

@@ -192,11 +192,11 @@ Test(fleet_rows, what_is_kept)
 Test(fleet_rows, pool)
 {
     ROW("resource", "g", "pool", "3", "1", "1", "0", "1", "1", "new%20fan", "g", "items", "a,b,c:d",
-        "b, c:d,too%20hot,%20they%20say");
+        "b, c:d,too%20hot,%20they%20say", "0", "0", "0 1000");
     ROW("holder", "g", REMOTE "1", "1", "0", "0", "", "", "1", "5", "a", "h");
     expect_lines("resource g kind=pool scope=fleet database=default limit=3 in_use=1 free=1 "
                  "waiting=0 cooling=1"
-                 " paused=1 reason=new%20fan changed=items items=a,b,c:d reserved=b,c:d"
+                 " paused=1 reason=new%20fan paused_by=0 paused_by_login=1000 changed=items items=a,b,c:d reserved=b,c:d"
                  " reserve=c:d,too%20hot,%20they%20say\n"
                  "holder " REMOTE "1 units=a token=5 age=0 pid=0 uid=0 host=h\n");
 }

@@ -140,9 +140,9 @@ Test(wait_report, a_pause_that_begins_and_ends)
     struct stage *stage = queued(stage_open(), "waiting 1 position=1\n");
     told(stage, "", 1);
     expect_said(stage, "berth: waiting for r; place 1 in the queue\n");
-    told(stage, "paused%20(new%20disks)", 1);
-    expect_said(stage, "berth: waiting for r: paused (new disks); place 1 in the queue\n");
-    told(stage, "paused%20(new%20disks)", 1);
+    told(stage, "paused%20by%20ada:%20new%20disks", 1);
+    expect_said(stage, "berth: waiting for r: paused by ada: new disks; place 1 in the queue\n");
+    told(stage, "paused%20by%20ada:%20new%20disks", 1);
     expect_said(stage, "");
     told(stage, "", 1);
     expect_said(stage, "berth: waiting for r; place 1 in the queue\n");
@@ -304,9 +304,9 @@ Test(wait_report, a_pause_stays_on_the_terminal)
     told(stage, "", 9);
     expect_shown(FIRST "\rberth: waited 1s; place 9 in the queue\033[K");
     stage_step(stage, T + 6 * S);
-    answer(stage, "paused%20(disks)", 9, T + 6 * S);
+    answer(stage, "paused%20by%20ada:%20disks", 9, T + 6 * S);
     expect_shown("\rberth: waited 6s; place 9 in the queue\033[K" GONE
-                 "berth: waiting for r: paused (disks); place 9 in the queue\n"
+                 "berth: waiting for r: paused by ada: disks; place 9 in the queue\n"
                  "\rberth: waited 6s; place 9 in the queue\033[K");
 }
 

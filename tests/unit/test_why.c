@@ -220,13 +220,19 @@ static const struct row {
         "s is paused: disks\n"
         "0 of 3 units of s are held\n"
         "when it will start is unknown: s is paused",
-        "s: paused (disks); place 1 in the queue"},
-    {"paused with its template", {"semaphore t/* limit=2"}, {"pause t/* disks"}, "ann", "t/x",
+        "s: paused: disks; place 1 in the queue"},
+    {"paused by somebody", {"semaphore s limit=3"}, {"pause s disks bob", "ann B s"}, "ann", "B",
+        "lease 34 of pid 9 (ann) has waited for s for 0s: place 1 in the queue\n"
+        "s is paused by bob: disks\n"
+        "0 of 3 units of s are held\n"
+        "when it will start is unknown: s is paused",
+        "s: paused by bob: disks; place 1 in the queue"},
+    {"paused with its template", {"semaphore t/* limit=2"}, {"pause t/* disks bob/cid"}, "ann", "t/x",
         "a request for t/x would wait, at place 1 in the queue\n"
-        "t/x is paused: disks\n"
+        "t/x is paused by bob (cid): disks\n"
         "0 of 2 units of t/x are held\n"
         "when it will start is unknown: t/x is paused",
-        "t/x: paused (disks)"},
+        "t/x: paused by bob (cid): disks"},
     {"closed", {"semaphore s limit=0"}, {NULL}, "ann", "s",
         "a request for s would wait, at place 1 in the queue\n"
         "s is closed: its limit is 0\n"

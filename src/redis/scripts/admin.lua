@@ -1,10 +1,12 @@
--- admin.lua - ARGV: OP NAME [ITEM, N, UID or CURSOR] [REASON] [HOLDER]. Operators' changes for the whole
--- fleet. Each is kept as JSON with a version, and every daemon fetches it.
+-- admin.lua - ARGV: OP NAME [ITEM, N, UID or CURSOR] [REASON] [HOLDER or PAUSER]. Operators' changes for the
+-- whole fleet. Each is kept as JSON with a version, and every daemon fetches it. PAUSER is who pauses: UID, and
+-- the UID of the login behind it if that is another one.
 local wrong = enter()
 if wrong then
     return wrong
 end
 local OP, NAME, WORD, REASON, HOLDER = ARGV[5], ARGV[6], ARGV[7] or '', ARGV[8] or '', ARGV[9] or ''
+local PAUSER = HOLDER
 
 local function refused(code, about)
     settle()
@@ -379,7 +381,7 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
     end
 
     function operations.pause()
-        change.paused, change.reason = true, REASON
+        change.paused, change.reason = PAUSER ~= '' and PAUSER or true, REASON -- older: true
         set_exempt(false)
     end
 

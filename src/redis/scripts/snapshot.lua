@@ -96,7 +96,8 @@ local function describe_resource(name)
         n_waiting(name), cooling, resource.paused and 1 or 0, resource.reason or '',
         resource.definition_name, changed_word(resource),
         resource.is_pool and table.concat(items_of(resource), ',') or '', reserved_text(resource),
-        n_kept, first_kept and n_in_line_before(name, first_kept) + 1 or 0})
+        n_kept, first_kept and n_in_line_before(name, first_kept) + 1 or 0,
+        type(resource.pauser) == 'string' and resource.pauser or ''})
     return true
 end
 

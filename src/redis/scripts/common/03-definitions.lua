@@ -76,6 +76,7 @@ local function resource_of(name)
             resource.is_pool = rules.kind == 'pool'
             resource.limit = limit_in(change) or limit_in(of_all)
             resource.paused = change.paused or with_all
+            resource.pauser = change.paused or with_all and of_all.paused -- or true: not known
             resource.reason = change.paused and change.reason or with_all and of_all.reason
             resource.items_changed = change['items-base'] and change['items-base'] == items_text(rules)
             resource.reserved = change.reserved or {}
