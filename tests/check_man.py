@@ -170,8 +170,9 @@ def check_status_of_berthctl():
     for state in found("states", re.findall(r'^        \{resource.*, "([a-z ]+)"\}', table, re.M)):
         require(f"*{state}*" in text, f"berthctl.1: STATUS: no state {state}")
     blocks = section("berthctl.1", "JSON").split("```")
-    coded = set(re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"', code["src/berthctl/json.c"])) | shown.keys()
-    require_same("berthctl.1: JSON", set(re.findall(r'"(\w+)"', blocks[1])), found("JSON", coded))
+    coded = re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"|set_user\(object, "(\w+)", "(\w+)"', code["src/berthctl/json.c"])
+    require_same("berthctl.1: JSON", set(re.findall(r'"(\w+)"', blocks[1])),
+                 {key for row in found("JSON", coded) for key in row if key} | shown.keys())
     states = set(re.findall(r'return "([a-z]+)";', code["src/berthctl/json.c"])) | set(
         re.findall(r'\? "([a-z]+)" : "([a-z]+)"', code["src/berthctl/json.c"])[0])
     require_same("berthctl.1: JSON: states of items", set(re.findall(r"\*([a-z]+)\*", blocks[2])), states)

@@ -170,6 +170,13 @@ static void set_leases(json_t *object, const struct status_resource *resource)
     json_object_set_new(object, "waiters", waiters);
 }
 
+static void set_pauser(
+    json_t *object, const struct shown_user *by, const struct shown_user *login)
+{
+    set_user(object, "paused_by_uid", "paused_by_user", by);
+    set_user(object, "paused_by_login_uid", "paused_by_login_user", login);
+}
+
 static json_t *resource_value(
     const struct status *status, const struct status_resource *resource)
 {
@@ -189,6 +196,7 @@ static json_t *resource_value(
     json_object_set_new(object, "waiting", number_value(resource->waiting));
     json_object_set_new(object, "paused", json_boolean(resource->paused));
     json_object_set_new(object, "pause_reason", text_value(resource->reason));
+    set_pauser(object, &resource->paused_by, &resource->paused_by_login);
     json_object_set_new(object, "changed", words_value(&resource->changed));
     json_object_set_new(object, "template", text_value(resource->template));
     json_object_set_new(object, "removed", json_boolean(resource->removed));
@@ -238,6 +246,7 @@ static json_t *template_value(const struct status_template *template)
     json_object_set_new(object, "instances", number_value(template->instances));
     json_object_set_new(object, "paused", json_boolean(template->paused));
     json_object_set_new(object, "pause_reason", text_value(template->reason));
+    set_pauser(object, &template->paused_by, &template->paused_by_login);
     json_object_set_new(object, "changed", words_value(&template->changed));
     return object;
 }

@@ -15,6 +15,8 @@
  *      "grantable": 1,               of the free ones: none kept, none in a drain or a grace
  *      "waiting": 1,                                                   requests
  *      "paused": true, "pause_reason": "driver upgrade",               or null
+ *      "paused_by_uid": 0, "paused_by_user": "root",                   or null: not known
+ *      "paused_by_login_uid": 1000, "paused_by_login_user": "ada",     who had logged in, if another
  *      "changed": ["limit", "items"],                                  at runtime
  *      "template": null,             of an instance: "market/" and a star
  *      "removed": false,             from the file; goes when nobody holds it
@@ -53,6 +55,7 @@
  *      "limit": 5,                 units of each instance
  *      "instances": 2,             that are alive
  *      "paused": true, "pause_reason": "migration",                  all of them
+ *      "paused_by_uid": 0, ...                                       as of a resource
  *      "changed": ["limit"]}],     at runtime, for all of them
  *    "databases": [{               of fleet scope
  *      "name": "default",

@@ -51,6 +51,13 @@ json_t *words_value(const struct words *words)
     return array;
 }
 
+void set_user(
+    json_t *object, const char *uid_key, const char *user_key, const struct shown_user *user)
+{
+    json_object_set_new(object, uid_key, optional_value(&user->uid));
+    json_object_set_new(object, user_key, text_value(user->name));
+}
+
 /* jansson leaves DEL unescaped; it can only occur inside a string. */
 static void add_without_del(struct text *out, const char *json)
 {

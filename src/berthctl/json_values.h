@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "berthctl/fields.h"
+#include "berthctl/who.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -21,5 +22,9 @@ json_t *number_value(uint64_t number); /* at most INT64_MAX */
 json_t *optional_value(const struct optional *optional); /* not given: null */
 json_t *digits_value(uint64_t number); /* a string */
 json_t *words_value(const struct words *words);
+
+/* Sets two keys: the uid, and the name. */
+void set_user(
+    json_t *object, const char *uid_key, const char *user_key, const struct shown_user *user);
 
 #endif

@@ -19,12 +19,6 @@ struct past_claim {
     struct optional wanted; /* how many units it waited for; not given: it had some */
 };
 
-/* A user, perhaps. */
-struct past_user {
-    struct optional uid;
-    const char *name; /* of uid, or NULL; whoever sets it owns it */
-};
-
 /* A lease or a wait that is over. Times are milliseconds since 1970. */
 struct past_lease {
     char *line; /* all strings point into it */
@@ -38,8 +32,8 @@ struct past_lease {
     const char *how, *code; /* the code: why it was denied */
     struct optional exit, signal; /* how its job's main process ended */
     struct optional pid;
-    struct past_user user, login;
-    struct past_user by, by_login; /* who took it away */
+    struct shown_user user, login;
+    struct shown_user by, by_login; /* who took it away */
     const char *why; /* their reason */
     const char *database; /* of fleet scope: its name */
     const char *holder, *args, *cgroup;

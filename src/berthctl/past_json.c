@@ -23,13 +23,6 @@ static json_t *claims_value(const struct past_lease *lease)
     return array;
 }
 
-static void set_user(
-    json_t *object, const char *uid_key, const char *user_key, const struct past_user *user)
-{
-    json_object_set_new(object, uid_key, optional_value(&user->uid));
-    json_object_set_new(object, user_key, text_value(user->name));
-}
-
 static void set_who(json_t *object, const struct past_lease *lease)
 {
     set_user(object, "uid", "user", &lease->user);

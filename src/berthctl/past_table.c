@@ -2,6 +2,7 @@
 
 #include "berthctl/grid.h"
 #include "berthctl/when.h"
+#include "berthctl/who.h"
 
 #include <signal.h>
 #include <string.h>
@@ -48,26 +49,6 @@ static size_t fill_columns(struct column columns[MAX_COLUMNS])
 }
 
 /* ---- cells ---- */
-
-void text_add_user(struct text *text, const struct past_user *user)
-{
-    if (user->name) {
-        text_add_escaped(text, user->name);
-    } else {
-        text_add_number(text, user->uid.number);
-    }
-}
-
-/* "root (alice)": who, and as whom they logged in. */
-static void add_user(struct text *cell, const struct past_user *user, const struct past_user *login)
-{
-    text_add_user(cell, user);
-    if (login->uid.is_given && login->uid.number != user->uid.number) {
-        text_add(cell, " (");
-        text_add_user(cell, login);
-        text_add(cell, ")");
-    }
-}
 
 static void add_names(struct grid *grid, const struct past_lease *lease)
 {
@@ -133,7 +114,7 @@ static void add_how(struct grid *grid, const struct past_lease *lease)
     }
     if (lease->by.uid.is_given) {
         text_add(&cell, " by ");
-        add_user(&cell, &lease->by, &lease->by_login);
+        text_add_who(&cell, &lease->by, &lease->by_login);
     }
     if (lease->why) {
         text_add(&cell, ": ");
@@ -165,7 +146,7 @@ static void add_lease(struct grid *grid, const struct past *past, const struct p
     grid_add(grid, &ended);
     add_names(grid, lease);
     add_units(grid, lease);
-    add_user(&user, &lease->user, &lease->login);
+    text_add_who(&user, &lease->user, &lease->login);
     grid_add(grid, &user);
     text_add(&pid, "");
     if (lease->pid.is_given) {

@@ -17,7 +17,4 @@ void past_table_print(const struct past *past, const struct past_style *style, s
 /* Adds what berthd could not answer, or why nothing is shown: a line, or none. `what`: "leases". */
 void past_add_note(const struct past *past, const struct past_style *style, struct text *out);
 
-/* "alice", or the uid of a user without a name. */
-void text_add_user(struct text *text, const struct past_user *user);
-
 #endif

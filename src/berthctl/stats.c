@@ -8,7 +8,7 @@
 /* What one lease had or wanted of one resource. */
 struct sample {
     const char *name;
-    const struct past_user *user;
+    const struct shown_user *user;
     const struct past_lease *lease; /* NULL: it is still held */
     bool is_first; /* of the lease's: a user's lease on several resources counts once */
     struct words units;
@@ -19,7 +19,7 @@ struct sample {
 struct samples {
     struct sample *list;
     size_t n, size;
-    struct past_user *holders; /* of what is still held */
+    struct shown_user *holders; /* of what is still held */
     size_t n_holders;
 };
 
@@ -85,8 +85,8 @@ static size_t n_holders(const struct status *status)
 static void add_holder(struct samples *samples, const struct status_resource *resource,
     const struct status_lease *holder, uint64_t span)
 {
-    struct past_user *user = &samples->holders[samples->n_holders++];
-    *user = (struct past_user){.uid = {true, holder->uid}, .name = holder->user};
+    struct shown_user *user = &samples->holders[samples->n_holders++];
+    *user = (struct shown_user){.uid = {true, holder->uid}, .name = holder->user};
     *add_sample(samples) = (struct sample){
         .name = resource->name,
         .user = user,

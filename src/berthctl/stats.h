@@ -21,7 +21,7 @@ struct figures {
 
 /* Of one user, or of one user's leases on one resource. */
 struct stats_user {
-    struct past_user user;
+    struct shown_user user;
     struct figures figures;
 };
 

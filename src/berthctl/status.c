@@ -57,6 +57,8 @@ static const struct field resource_fields[] = {
     RESOURCE("keeper", FIELD_OPTIONAL, keeper),
     RESOURCE("paused", FIELD_FLAG, paused),
     RESOURCE("reason", FIELD_TEXT, reason),
+    RESOURCE("paused_by", FIELD_OPTIONAL, paused_by.uid),
+    RESOURCE("paused_by_login", FIELD_OPTIONAL, paused_by_login.uid),
     RESOURCE("changed", FIELD_WORDS, changed),
     RESOURCE("template", FIELD_TEXT, template),
     RESOURCE("removed", FIELD_FLAG, removed),
@@ -103,6 +105,8 @@ static const struct field template_fields[] = {
     TEMPLATE("instances", FIELD_NUMBER, instances),
     TEMPLATE("paused", FIELD_FLAG, paused),
     TEMPLATE("reason", FIELD_TEXT, reason),
+    TEMPLATE("paused_by", FIELD_OPTIONAL, paused_by.uid),
+    TEMPLATE("paused_by_login", FIELD_OPTIONAL, paused_by_login.uid),
     TEMPLATE("changed", FIELD_WORDS, changed),
     {0},
 };

@@ -6,6 +6,7 @@
 #define BERTH_BERTHCTL_STATUS_H
 
 #include "berthctl/fields.h"
+#include "berthctl/who.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,6 +69,7 @@ struct status_resource {
     struct optional keeper; /* the place of the first waiter for whom */
     bool paused, removed;
     const char *reason; /* of the pause */
+    struct shown_user paused_by, paused_by_login; /* who, and who had logged in, if another */
     struct words changed;
     struct words items, reserved, draining; /* of semaphores: slots and ranges of slots */
     struct status_reserve *reserves; /* those with a reason */
@@ -84,6 +86,7 @@ struct status_template {
     uint64_t instances; /* that are alive */
     bool paused; /* all instances */
     const char *reason; /* of the pause, or NULL */
+    struct shown_user paused_by, paused_by_login; /* as of a resource */
     struct words changed; /* keys changed at runtime, for all instances */
 };
 

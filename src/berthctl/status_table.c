@@ -3,6 +3,7 @@
 #include "berthctl/grid.h"
 #include "berthctl/lease_table.h"
 #include "berthctl/status_choice.h"
+#include "berthctl/who.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,9 +162,32 @@ static void print_reserved(struct text *out, const struct status_resource *resou
     text_deinit(&list);
 }
 
+/* "paused by root (alice): new disks"; nothing if neither is known. */
+static void print_pause(struct text *out, const char *reason, const struct shown_user *by,
+    const struct shown_user *login)
+{
+    struct text title = TEXT_INIT;
+    text_add(&title, "paused");
+    if (by->uid.is_given) {
+        text_add(&title, " by ");
+        text_add_who(&title, by, login);
+    }
+    if (reason) {
+        print_escaped_note(out, title.bytes, reason);
+    } else if (by->uid.is_given) {
+        text_add_repeated(out, ' ', INDENT);
+        text_add(out, title.bytes);
+        text_add(out, "\n");
+    }
+    text_deinit(&title);
+}
+
 static void print_notes(struct text *out, const struct status_resource *resource)
 {
-    print_escaped_note(out, "paused", resource->paused ? resource->reason : NULL);
+    if (resource->paused) {
+        print_pause(
+            out, resource->reason, &resource->paused_by, &resource->paused_by_login);
+    }
     print_reserved(out, resource);
     print_words(out, "draining items", &resource->draining);
     if (resource->cooling > 0) {
@@ -181,7 +205,10 @@ static void print_notes(struct text *out, const struct status_resource *resource
 
 static void print_template_notes(const struct status_template *template, struct text *out)
 {
-    print_escaped_note(out, "paused", template->paused ? template->reason : NULL);
+    if (template->paused) {
+        print_pause(
+            out, template->reason, &template->paused_by, &template->paused_by_login);
+    }
     print_words(out, "changed at runtime", &template->changed);
 }
 

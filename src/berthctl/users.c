@@ -64,17 +64,23 @@ static void leases_fill_in(struct status_leases *leases)
     }
 }
 
+static void user_fill_in(struct shown_user *user)
+{
+    user->name = user->uid.is_given ? user_name(user->uid.number) : NULL;
+}
+
 void users_fill_in(struct status *status)
 {
     for (size_t i = 0; i < status->n_resources; i++) {
+        user_fill_in(&status->resources[i].paused_by);
+        user_fill_in(&status->resources[i].paused_by_login);
         leases_fill_in(&status->resources[i].holders);
         leases_fill_in(&status->resources[i].waiters);
     }
-}
-
-static void user_fill_in(struct past_user *user)
-{
-    user->name = user->uid.is_given ? user_name(user->uid.number) : NULL;
+    for (size_t i = 0; i < status->n_templates; i++) {
+        user_fill_in(&status->templates[i].paused_by);
+        user_fill_in(&status->templates[i].paused_by_login);
+    }
 }
 
 void users_fill_in_past(struct past *past)

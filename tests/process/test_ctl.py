@@ -4,6 +4,7 @@ daemon."""
 import json
 import os
 import pwd
+import re
 import signal
 import subprocess
 import time
@@ -360,7 +361,9 @@ def test_status_of_an_idle_host(daemon, ok, status):
     answer = status()
     assert answer["templates"] == [{"name": "market/*", "kind": "semaphore", "scope": "host", "database": None,
                                     "database_state": None, "limit": 5, "instances": 0,
-                                    "paused": False, "pause_reason": None, "changed": []}]
+                                    "paused": False, "pause_reason": None,
+                                    "paused_by_uid": None, "paused_by_user": None,
+                                    "paused_by_login_uid": None, "paused_by_login_user": None, "changed": []}]
     assert not answer["draining"]
     assert [row["name"] for row in answer["resources"]] == ["etl", "deploy", "gpus"]
     assert ok("status", "market/alice", "etl").count("semaphore") == 2
@@ -450,7 +453,9 @@ def test_pause(daemon, ok, status):
     ok("pause", "etl", "--reason", "disk swap\n\x1b[1m")
     etl = status("etl")
     assert (etl["paused"], etl["pause_reason"]) == (True, "disk swap\n\x1b[1m")
-    assert "  paused: disk swap\\x0a\\x1b[1m" in ok("status").splitlines()
+    me = pwd.getpwuid(os.getuid()).pw_name
+    assert (etl["paused_by_uid"], etl["paused_by_user"]) == (os.getuid(), me)
+    assert re.search(rf"^  paused by {me}( \(\w+\))?: disk swap\\x0a\\x1b\[1m$", ok("status"), re.M)
     client = daemon.client()
     lease = client.request("acquire etl").split()
     assert lease[0] == "waiting"
@@ -462,9 +467,9 @@ def test_pause(daemon, ok, status):
     ok("pause", "market/*", "etl", "--reason", "move")
     assert status("market/bob")["pause_reason"] == "move"
     ok("limit", "market/*", "2")
-    assert ok("status", "market/*").splitlines()[1:4] == [
+    assert re.sub(rf"paused by {me}( \(\w+\))?:", "paused by ME:", ok("status", "market/*")).splitlines()[1:4] == [
         "market/*      semaphore      2     -     -     -  template, 1 instance, paused, changed",
-        "  paused: move", "  changed at runtime: limit"]
+        "  paused by ME: move", "  changed at runtime: limit"]
     assert status()["templates"][0].items() >= {
         "limit": 2, "paused": True, "pause_reason": "move", "changed": ["limit"]}.items()
     ok("reset", "market/*")

@@ -76,7 +76,7 @@ Test(request, at_most_one_line)
 static const char *const whole[] = {
     "ok draining=0 held=3 waiting=2 new_key=1",
     "resource gpus kind=pool scope=host limit=3 in_use=3 free=0 waiting=2 cooling=1 paused=1"
-    " reason=driver%20upgrade changed=limit,items items=gpu0,gpu1,gpu2 reserved=gpu1,gpu2"
+    " reason=driver%20upgrade paused_by=0 paused_by_login=1000 changed=limit,items items=gpu0,gpu1,gpu2 reserved=gpu1,gpu2"
     " reserve=gpu1,broken%20fan,%20left draining=gpu9 new_key=x",
     "holder 3f9k units=gpu0,gpu9 token=9007199254740993 pid=4711 uid=1000 age=123456"
     " bound=process holder=job-12 reason=weekly%20load program=train",
@@ -285,7 +285,7 @@ Test(table, whole)
         "NAME          KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "gpus          pool           3     3     0     2  paused, reserved, draining, cooling, "
         "changed\n"
-        "  paused: driver upgrade\n"
+        "  paused by 0 (1000): driver upgrade\n"
         "  reserved items: gpu2, gpu1 (broken fan, left)\n"
         "  draining items: gpu9\n"
         "  1 unit cooling down\n"
@@ -334,7 +334,7 @@ static const char *const templates[] = {
     "ok draining=0 held=0 waiting=0",
     "database b state=down ttl=6000",
     "resource adhoc/report kind=lock scope=host limit=1 in_use=0 free=1 waiting=0 template=adhoc/*",
-    "template adhoc/* kind=lock scope=host limit=0 instances=1 paused=1 reason=a%1Bb changed=limit "
+    "template adhoc/* kind=lock scope=host limit=0 instances=1 paused=1 reason=a%1Bb paused_by=60001 changed=limit "
     "novelty=1",
     "template far/* kind=pool scope=fleet database=b database_state=down limit=3 instances=20",
     "end",
@@ -354,7 +354,7 @@ Test(table, templates)
         "NAME          KIND  SCOPE  LIMIT  USED  FREE  WAIT  STATE\n"
         "adhoc/*       lock  host       0     -     -     -  template, 1 instance, paused, closed, "
         "changed\n"
-        "  paused: a\\x1bb\n"
+        "  paused by 60001: a\\x1bb\n"
         "  changed at runtime: limit\n"
         "adhoc/report  lock  host       1     0     1     0\n"
         "far/*         pool  fleet      3     -     -     -  template, 20 instances, database down\n"
@@ -567,7 +567,8 @@ Test(json, whole)
         "{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\",\"database\":null,"
         "\"database_state\":null,\"limit\":3,\"in_use\":3,"
         "\"free\":0,\"grantable\":0,\"cooling\":1,\"kept\":0,\"kept_for\":null,\"waiting\":2,\"paused\":true,"
-        "\"pause_reason\":\"driver upgrade\",\"changed\":[\"limit\",\"items\"],"
+        "\"pause_reason\":\"driver upgrade\",\"paused_by_uid\":0,\"paused_by_user\":null,"
+        "\"paused_by_login_uid\":1000,\"paused_by_login_user\":null,\"changed\":[\"limit\",\"items\"],"
         "\"template\":null,\"removed\":false,"
         "\"items\":[{\"name\":\"gpu0\",\"state\":\"held\",\"reason\":null},"
         "{\"name\":\"gpu1\",\"state\":\"reserved\",\"reason\":\"broken fan, left\"},"
@@ -588,7 +589,8 @@ Test(json, whole)
         "{\"name\":\"market/alice\",\"kind\":\"semaphore\",\"scope\":\"host\","
         "\"database\":null,\"database_state\":null,\"limit\":5,"
         "\"in_use\":7,\"free\":0,\"grantable\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,\"paused\":false,"
-        "\"pause_reason\":null,\"changed\":[],\"template\":\"market/*\",\"removed\":true,"
+        "\"pause_reason\":null,\"paused_by_uid\":null,\"paused_by_user\":null,"
+        "\"paused_by_login_uid\":null,\"paused_by_login_user\":null,\"changed\":[],\"template\":\"market/*\",\"removed\":true,"
         "\"items\":[{\"name\":3,\"state\":\"reserved\",\"reason\":\"spare\"}],"
         "\"items_cut\":false,"
         "\"holders\":[{\"lease\":\"3f9p\",\"units\":[0,1,2,3,5],\"units_cut\":true,"
@@ -599,7 +601,8 @@ Test(json, whole)
         "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
         "\"database_state\":null,\"limit\":0,\"in_use\":0,"
         "\"free\":0,\"grantable\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,"
-        "\"paused\":false,\"pause_reason\":null,"
+        "\"paused\":false,\"pause_reason\":null,\"paused_by_uid\":null,\"paused_by_user\":null,"
+        "\"paused_by_login_uid\":null,\"paused_by_login_user\":null,"
         "\"changed\":[],\"template\":null,\"removed\":false,\"items\":[],\"items_cut\":false,"
         "\"holders\":[],\"waiters\":[]}],\"templates\":[],\"databases\":[]}\n");
     free(json);
@@ -649,10 +652,12 @@ Test(json, templates)
                   ",\"templates\":["
                   "{\"name\":\"adhoc/*\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
                   "\"database_state\":null,\"limit\":0,\"instances\":1,\"paused\":true,"
-                  "\"pause_reason\":\"a\\u001Bb\",\"changed\":[\"limit\"]},"
+                  "\"pause_reason\":\"a\\u001Bb\",\"paused_by_uid\":60001,\"paused_by_user\":null,"
+        "\"paused_by_login_uid\":null,\"paused_by_login_user\":null,\"changed\":[\"limit\"]},"
                   "{\"name\":\"far/*\",\"kind\":\"pool\",\"scope\":\"fleet\",\"database\":\"b\","
                   "\"database_state\":\"down\",\"limit\":3,\"instances\":20,\"paused\":false,"
-                  "\"pause_reason\":null,\"changed\":[]}],\"databases\":["),
+                  "\"pause_reason\":null,\"paused_by_uid\":null,\"paused_by_user\":null,"
+        "\"paused_by_login_uid\":null,\"paused_by_login_user\":null,\"changed\":[]}],\"databases\":["),
         "%s", json);
     free(json);
 }

@@ -1,0 +1,20 @@
+/* who.h - users, as tables show them. Pure. */
+#ifndef BERTH_BERTHCTL_WHO_H
+#define BERTH_BERTHCTL_WHO_H
+
+#include "base/text.h"
+#include "berthctl/fields.h"
+
+/* A user, perhaps. */
+struct shown_user {
+    struct optional uid;
+    const char *name; /* of uid, or NULL; whoever sets it owns it */
+};
+
+/* The name, else the uid. */
+void text_add_user(struct text *text, const struct shown_user *user);
+/* "root (alice)": who, and as whom they logged in. */
+void text_add_who(
+    struct text *text, const struct shown_user *user, const struct shown_user *login);
+
+#endif
