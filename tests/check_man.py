@@ -153,7 +153,8 @@ def check_options_of_berthctl():
     require_same("berthctl.1: COMMANDS", page, usages)
     options = options_of_page("berthctl.1")
     words = {word[2:] for _, word in options}
-    require_same("berthctl.1: OPTIONS", words, long_options(code["src/berthctl/berthctl.c"]))
+    require_same("berthctl.1: OPTIONS", words, found("options", set(re.findall(
+        r"""^    \{(?:OPTION_\w+|\.letter = '.'), (?:\.word = )?"([a-z-]+)", """, code["src/berthctl/command_line.c"], re.M))))
     require_same("berthctl.1: who takes them", {word: by for (_, word), (_, by) in options.items() if by},
                  takers)
     require_same("berthctl.1: OPTIONS",
