@@ -1,8 +1,7 @@
+/* record_forms.c - see record_forms.h: numbers, texts, words, processes and times. */
 #include "journal/record_forms.h"
 
-#include "base/memory.h"
 #include "base/words.h"
-#include "core/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +16,7 @@ static void *target_of(struct remembered *remembered, const struct record_row *r
     return (char *)remembered + row->to;
 }
 
-/* With all its zeros, since the compiler knows how many bytes that are. */
-static inline void put_head(struct text *out, const struct record_row *row)
-{
-    memcpy(text_room(out, MAX_HEAD), row->head, MAX_HEAD);
-    out->length += row->key_length + 2;
-}
-
-static bool read_in_range(const struct record_row *row, const char *value, uint64_t *numberp)
+bool record_read_in_range(const struct record_row *row, const char *value, uint64_t *numberp)
 {
     return number_parse(value, row->max, numberp) && *numberp >= row->min;
 }
@@ -33,7 +25,7 @@ static bool read_in_range(const struct record_row *row, const char *value, uint6
 
 void record_put_number(struct text *out, const struct record_row *row, uint64_t number)
 {
-    put_head(out, row);
+    record_put_head(out, row);
     text_add_number(out, number);
 }
 
@@ -57,7 +49,7 @@ static void write_number(const struct writing *writing, const struct record_row 
 
 static bool read_number(struct remembered *remembered, const struct record_row *row, char *value)
 {
-    return read_in_range(row, value, target_of(remembered, row));
+    return record_read_in_range(row, value, target_of(remembered, row));
 }
 
 const struct record_form form_number = {write_number, write_max, read_number};
@@ -73,7 +65,7 @@ static void write_uint32(const struct writing *writing, const struct record_row 
 static bool read_uint32(struct remembered *remembered, const struct record_row *row, char *value)
 {
     uint64_t number;
-    bool is_good = read_in_range(row, value, &number);
+    bool is_good = record_read_in_range(row, value, &number);
     uint32_t bits = is_good ? (uint32_t)number : 0;
     memcpy(target_of(remembered, row), &bits, sizeof bits);
     return is_good;
@@ -90,7 +82,7 @@ static void write_time(const struct writing *writing, const struct record_row *r
 static bool read_time(struct remembered *remembered, const struct record_row *row, char *value)
 {
     uint64_t number;
-    bool is_good = read_in_range(row, value, &number);
+    bool is_good = record_read_in_range(row, value, &number);
     if (is_good) {
         *(nanoseconds *)target_of(remembered, row) = (nanoseconds)number;
     }
@@ -109,7 +101,7 @@ static void write_signal(const struct writing *writing, const struct record_row 
 static bool read_signal(struct remembered *remembered, const struct record_row *row, char *value)
 {
     uint64_t number;
-    bool is_good = read_in_range(row, value, &number);
+    bool is_good = record_read_in_range(row, value, &number);
     *(uint8_t *)target_of(remembered, row) = is_good ? (uint8_t)number : 0;
     return is_good;
 }
@@ -118,7 +110,7 @@ const struct record_form form_signal = {write_signal, write_max, read_signal};
 
 static void put_signed(struct text *out, const struct record_row *row, int64_t number)
 {
-    put_head(out, row);
+    record_put_head(out, row);
     text_add(out, number < 0 ? "-" : "");
     text_add_number(out, (uint64_t)(number < 0 ? -number : number));
 }
@@ -150,7 +142,7 @@ static void put_id(struct text *out, const struct record_row *row, uint64_t id)
 {
     char word[LEASE_ID_SIZE];
     lease_id_format(word, id);
-    put_head(out, row);
+    record_put_head(out, row);
     text_add(out, word);
 }
 
@@ -180,7 +172,7 @@ const struct record_form form_id = {write_id, write_longest_id, read_id};
 static void put_text(struct text *out, const struct record_row *row, const char *text)
 {
     if (text) {
-        put_head(out, row);
+        record_put_head(out, row);
         text_add_encoded(out, text);
     }
 }
@@ -329,7 +321,7 @@ static bool read_start(const struct record_row *row, char *value, struct process
         return false;
     }
     *comma = '\0';
-    if (!read_in_range(row, value, &pid) || !number_parse(comma + 1, UINT64_MAX, &started)) {
+    if (!record_read_in_range(row, value, &pid) || !number_parse(comma + 1, UINT64_MAX, &started)) {
         return false;
     }
     *process = (struct process){.pid = (int32_t)pid, .started = started};
@@ -392,7 +384,7 @@ static void write_now(const struct writing *writing, const struct record_row *ro
 static bool read_now(struct remembered *remembered, const struct record_row *row, char *value)
 {
     uint64_t one;
-    remembered->wants_now = read_in_range(row, value, &one);
+    remembered->wants_now = record_read_in_range(row, value, &one);
     return remembered->wants_now;
 }
 
@@ -415,93 +407,3 @@ static void write_until(const struct writing *writing, const struct record_row *
 }
 
 const struct record_form form_until = {write_until, write_max, read_time};
-
-/* ---- units ---- */
-
-/* NAME,... : starts the next claim; returns what follows the name. */
-static struct remembered_claim *read_claim_name(
-    struct remembered *remembered, char *value, char **restp)
-{
-    char *comma = strchr(value, ',');
-    if (!comma || remembered->n_claims == MAX_RESOURCES_PER_LEASE) {
-        return NULL;
-    }
-    *comma = '\0';
-    *restp = comma + 1;
-    if (!name_is_valid(value)) {
-        return NULL;
-    }
-    for (size_t i = 0; i < remembered->n_claims; i++) {
-        if (strcmp(remembered->claims[i].name, value) == 0) {
-            return NULL;
-        }
-    }
-    struct remembered_claim *claim = &remembered->claims[remembered->n_claims++];
-    claim->name = value;
-    return claim;
-}
-
-static bool read_units(
-    struct remembered *remembered, const struct record_row *row, char *value, bool is_pool)
-{
-    char *rest;
-    struct remembered_claim *claim = read_claim_name(remembered, value, &rest);
-    char *comma = claim ? strchr(rest, ',') : NULL;
-    if (!comma) {
-        return false;
-    }
-    *comma = '\0';
-    claim->is_pool = is_pool;
-    claim->count = units_count(comma + 1, is_pool);
-    if (claim->count == 0 || !read_in_range(row, rest, &claim->token)) {
-        return false;
-    }
-    struct remembered_unit *units = memory_new(claim->count * sizeof *units);
-    claim->units = units; /* record_free() frees them from now on */
-    return units_parse(comma + 1, is_pool, claim->count, units);
-}
-
-/* Slots and items, in the order of the claims. */
-static void write_units(const struct writing *writing, const struct record_row *row)
-{
-    (void)row;
-    units_write(writing->out, writing->lease);
-}
-
-static bool read_slot(struct remembered *remembered, const struct record_row *row, char *value)
-{
-    return read_units(remembered, row, value, false);
-}
-
-static bool read_item(struct remembered *remembered, const struct record_row *row, char *value)
-{
-    return read_units(remembered, row, value, true);
-}
-
-const struct record_form form_slot = {write_units, NULL, read_slot};
-const struct record_form form_item = {NULL, NULL, read_item};
-
-static void write_wants(const struct writing *writing, const struct record_row *row)
-{
-    for (size_t i = 0; i < writing->lease->n_claims; i++) {
-        const struct claim *claim = &writing->lease->claims[i];
-        put_head(writing->out, row);
-        text_add(writing->out, claim->resource->name);
-        text_add(writing->out, ",");
-        text_add_number(writing->out, claim->count);
-    }
-}
-
-static bool read_want(struct remembered *remembered, const struct record_row *row, char *value)
-{
-    char *rest;
-    uint64_t count;
-    struct remembered_claim *claim = read_claim_name(remembered, value, &rest);
-    if (!claim || !read_in_range(row, rest, &count)) {
-        return false;
-    }
-    claim->count = (uint32_t)count;
-    return true;
-}
-
-const struct record_form form_want = {write_wants, NULL, read_want};

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "core/core.h"
 
+#include <string.h>
+
 /* A record being written. */
 struct writing {
     struct text *out;
@@ -61,8 +63,17 @@ extern const struct record_form
 #define form_SIGNAL form_signal
 #define form_LEASE form_id
 
+/* " key=". With all its zeros, since the compiler knows how many bytes that are. */
+static inline void record_put_head(struct text *out, const struct record_row *row)
+{
+    memcpy(text_room(out, MAX_HEAD), row->head, MAX_HEAD);
+    out->length += row->key_length + 2;
+}
+
 /* " key=" and a number. */
 void record_put_number(struct text *out, const struct record_row *row, uint64_t number);
+/* A number from the row's min to its max. */
+bool record_read_in_range(const struct record_row *row, const char *value, uint64_t *numberp);
 /* The length of " key=" and the encoded text; 0 if it is NULL. */
 size_t record_text_length(const struct record_row *row, const char *text);
 /* Sets the index of the word; `words` may have gaps. */
