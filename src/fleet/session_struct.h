@@ -1,0 +1,309 @@
+/* session_struct.h - the struct behind session.h, for the session's own files alone.
+ *
+ * The session remembers entries (one for each lease that the database knows, or will be asked for)
+ * and calls in flight. Each is in exactly one list, which is its state. At most one call that names
+ * an entry is in flight at any time, and no entry is freed while one is. */
+#ifndef BERTH_FLEET_SESSION_STRUCT_H
+#define BERTH_FLEET_SESSION_STRUCT_H
+
+#include "base/memory.h"
+#include "base/metrics.h"
+#include "base/table.h"
+#include "core/fleet.h"
+#include "core/timing.h"
+#include "fleet/session.h"
+#include "fleet/session_text.h"
+
+#include <sys/queue.h>
+
+enum {
+    MAX_IN_FLIGHT = 256, /* more calls wait here: the server has enough to do */
+    MAX_REQUESTS = 1000, /* of operators */
+    MAX_NOTICES = 16,
+    MAX_HELLOS_AT_ONCE = 3, /* hellos begun and not ended; after these, less fast */
+    MAX_UNKNOWN_AT_ONCE = 8, /* see ask_again() */
+};
+
+#define MAX_SNAPSHOT_BYTES ((size_t)8 << 20)
+/* A Redis that restarts, or a connection that broke, is no reason for a refusal. */
+#define DOWN_PATIENCE NANOSECONDS_PER_SECOND
+/* How often the state directory stores how far the database was: only needed if the journal is
+ * lost, and fsynced. */
+#define STORE_EVERY (600 * NANOSECONDS_PER_SECOND)
+#define SHORTEST_TTL NANOSECONDS_PER_SECOND
+#define LONGEST_TTL (86400 * NANOSECONDS_PER_SECOND)
+
+/* ---- leases ---- */
+
+enum entry_state {
+    ENTRY_UNLISTED, /* the next hello lists it */
+    ENTRY_UNSENT, /* to be asked for, in the order of session_ask() */
+    ENTRY_LATER, /* to be asked for, or given back, after the next good renewal */
+    ENTRY_KNOWN, /* the database has it: it waits or holds there */
+    ENTRY_GIFT, /* KNOWN; the listing says that it is granted: taken when the listing has ended */
+    ENTRY_ENDING, /* to be given back */
+    ENTRY_LISTING, /* in flight, as are the others below */
+    ENTRY_ASKED,
+    ENTRY_RELEASING,
+    N_ENTRY_STATES
+};
+
+struct entry {
+    struct table_node by_id;
+    TAILQ_ENTRY(entry) link; /* in session.leases.entries[state] */
+    struct lease *lease; /* NULL: it has ended, or must not be granted at present */
+    uint64_t id;
+    uint64_t serial; /* in the order of session_ask() */
+    uint32_t weight; /* of its last lease */
+    uint64_t after; /* LATER: the renewal has a larger tag */
+    uint64_t ticket; /* GIFT */
+    char *claims; /* GIFT; owned */
+    uint8_t state; /* enum entry_state; only entry_move() writes it */
+    bool is_there; /* the database may know it */
+    bool may_return; /* given back alive: it may be requested again, with the same id */
+    uint8_t n_unknown; /* answers in a row that the database lacks a definition of the file */
+    bool must_release; /* whatever the call in flight says; then to be requested again, if there
+                          is a lease */
+};
+
+TAILQ_HEAD(entry_list, entry);
+
+/* ---- calls ---- */
+
+enum call_kind {
+    CALL_BEGIN,
+    CALL_NEWS,
+    CALL_CHANGE,
+    CALL_DEFINE,
+    CALL_LIST,
+    CALL_END,
+    CALL_RENEW,
+    CALL_ACQUIRE,
+    CALL_RELEASE,
+    CALL_ADMIN,
+    CALL_SNAPSHOT,
+    N_CALL_KINDS
+};
+
+struct flight {
+    struct table_node by_tag;
+    TAILQ_ENTRY(flight) link; /* in session.calls.in_flight, oldest first */
+    uint64_t tag;
+    nanoseconds sent_at;
+    enum call_kind kind;
+    struct inquiry *request; /* CALL_ADMIN, CALL_SNAPSHOT */
+    uint32_t weight; /* of its entries */
+    size_t n;
+    struct entry *entries[];
+};
+
+TAILQ_HEAD(flight_list, flight);
+
+/* ---- definitions, changes ---- */
+
+enum verdict { VERDICT_NONE, VERDICT_SAME, VERDICT_NEWER, VERDICT_LIMIT, VERDICT_DIFFERS };
+
+struct known_definition {
+    struct table_node by_name;
+    TAILQ_ENTRY(known_definition) link; /* in session.definitions.all, in the order of the file */
+    TAILQ_ENTRY(known_definition) unsent_link; /* in session.definitions.unsent */
+    char *name, *json;
+    uint64_t generation;
+    enum verdict verdict;
+    uint64_t sent_by; /* the last call that sent the present definition; 0: none */
+    bool is_unsent;
+    bool is_missing; /* an acquire needs it: sent without waiting for other answers */
+    bool is_defined; /* false until session_define() has seen it again */
+};
+
+TAILQ_HEAD(known_definition_list, known_definition);
+
+struct known_change {
+    struct table_node by_name;
+    TAILQ_ENTRY(known_change) link; /* in session.changes.all, oldest first */
+    TAILQ_ENTRY(known_change) unsent_link; /* in session.changes.unsent */
+    char *name, *json;
+    uint64_t version;
+    bool is_unsent; /* the database may not know it */
+};
+
+TAILQ_HEAD(known_change_list, known_change);
+
+/* ---- requests ---- */
+
+TAILQ_HEAD(inquiry_list, inquiry);
+
+struct inquiry {
+    TAILQ_ENTRY(inquiry) link; /* in a list of session.requests */
+    enum call_kind kind;
+    uint64_t serial; /* in the order in which they came */
+    char **words; /* its arguments but for the cursor; owned */
+    size_t n_words;
+    char *cursor; /* of a snapshot: what comes next; owned */
+    bool is_repeated; /* as the database lacked a definition of the file */
+    struct session_result result;
+};
+
+/* ---- the session, by subject ---- */
+
+enum listing_step { STEP_BEGIN, STEP_NEWS, STEP_LIST, STEP_END };
+
+/* The way there, as the link reports it. */
+struct session_link {
+    bool is_connected;
+    bool is_resetting; /* being given up: nothing more is sent */
+    bool wants_reset; /* session_wants_reset() has not been asked yet */
+    bool is_given_up; /* DOWN for so long that leases without a place are refused */
+    nanoseconds give_up_at; /* when is_given_up begins if it is still DOWN; NEVER */
+    char why[200]; /* of DOWN, or of the reset */
+};
+
+/* Notices for operators. */
+struct session_notices {
+    char *lines[MAX_NOTICES]; /* owned */
+    size_t n;
+    uint64_t last_hash; /* of a line that is not repeated until another one comes, or all is well */
+    char *taken; /* the one last taken; owned */
+    char trouble[160]; /* the server's last error, until a renewal is good; or "" */
+};
+
+/* What outlives the daemon: session_write(). */
+struct session_tenure {
+    bool is_changed; /* since it was written */
+    nanoseconds ttl;
+    nanoseconds database_ttl; /* the last one from the database; 0: none since the start */
+    nanoseconds good_until; /* 0: never */
+    uint64_t incarnation;
+    uint64_t highest_token, highest_ticket; /* seen so far */
+    char *kept; /* what a later version has written besides, to be written again: each word
+                   preceded by a space; or NULL; owned */
+};
+
+/* How far the database has got, as far as known: a database that is behind this is an older one
+ * that has come back. Numbers above `written_...` are not in the state directory. */
+struct session_reached {
+    uint64_t sequence, written_sequence; /* the last answered call's */
+    uint64_t event, written_event; /* the session's */
+};
+
+struct session_renewal {
+    nanoseconds renewed_at; /* t0 of the last good renewal, or of a hello that may become one */
+    nanoseconds next_at;
+    nanoseconds not_before; /* after one has failed */
+    nanoseconds due_at; /* this session has to call then, if a lease waits; NEVER */
+    nanoseconds hello_at; /* a grace has begun: the session renews then, to be told so; NEVER */
+    bool is_wanted; /* at once */
+    bool is_in_flight;
+    struct metric_histogram *times; /* or NULL */
+};
+
+/* Events about earlier states of leases may be under way until a renewal has brought all that was
+ * sent after call `unsafe_tag`: until then no lease is requested that may have had any. */
+struct session_events {
+    uint64_t last; /* taken in order */
+    uint64_t acknowledged; /* of these */
+    uint64_t newest_at_begin; /* events up to this one came before the hello */
+    uint64_t unsafe_tag;
+    uint64_t renewed_tag; /* of the last renewal that brought all events */
+    uint64_t reason_for; /* the lease that .reason is about */
+    char *reason; /* of the event that comes next; or NULL */
+    session_taken *taken; /* or NULL */
+    void *taken_context;
+};
+
+struct session_hello {
+    enum listing_step step;
+    char *cursor; /* of `end`; owned */
+    nanoseconds not_before;
+    uint32_t n_begun; /* since the last one that ended */
+    uint64_t *n_up; /* counts those that ended; or NULL */
+    bool is_in_flight; /* one of its calls is */
+    bool is_held; /* more leases may have to be listed */
+    bool is_new; /* the database had nothing for this session when it began */
+};
+
+struct session_leases {
+    struct entry_list entries[N_ENTRY_STATES];
+    struct table by_id;
+    uint64_t last_serial;
+};
+
+struct session_calls {
+    struct flight_list in_flight;
+    struct table by_tag;
+    size_t n_in_flight;
+    uint64_t last_tag;
+    uint64_t n_sent;
+    struct arguments arguments; /* scratch */
+    struct claims claims; /* scratch */
+};
+
+struct session_definitions {
+    struct known_definition_list all, unsent;
+    struct table by_name;
+    bool is_in_flight; /* a `define` outside a hello is */
+};
+
+/* Operators' changes. */
+struct session_changes {
+    struct known_change_list all, unsent;
+    struct table by_name;
+    uint64_t floor; /* what is not newer, and not in .all, was undone */
+    uint64_t foreign_place; /* the database that all changes come from; 0: this one */
+    bool is_unwritten; /* the changes, or how far the database was, have to be stored */
+    nanoseconds store_at;
+};
+
+/* What is stored for all. */
+struct session_news {
+    uint64_t followed; /* number of the newest fetched since the hello */
+    uint64_t floor_there; /* the database's, as last reported */
+    nanoseconds follow_at; /* NEVER: no newer news is known */
+    bool is_in_flight; /* one of its calls is */
+    bool is_of_all; /* everything from the first on, not only additions */
+};
+
+/* Operators' requests. */
+struct session_requests {
+    struct inquiry_list unsent;
+    struct inquiry_list asked; /* in flight */
+    struct inquiry_list results; /* over */
+    size_t n; /* in all three */
+};
+
+/* The snapshot being made. */
+struct session_look {
+    struct inquiry *request; /* in flight or between two pages; or NULL */
+    nanoseconds since;
+    nanoseconds not_before;
+};
+
+struct session {
+    struct core *core;
+    const struct database *settings;
+    const struct script_bounds *bounds;
+    char *host;
+    char *version; /* or NULL */
+    char id[SESSION_ID_SIZE];
+    uint64_t random;
+    nanoseconds wall_offset;
+    uint8_t database;
+    enum session_state state;
+    nanoseconds grace_until; /* the database's; NEVER: none */
+    struct session_link link;
+    struct session_notices notices;
+    struct session_tenure tenure;
+    struct session_reached reached;
+    struct session_renewal renewal;
+    struct session_events events;
+    struct session_hello hello;
+    struct session_leases leases;
+    struct session_calls calls;
+    struct session_definitions definitions;
+    struct session_changes changes;
+    struct session_news news;
+    struct session_requests requests;
+    struct session_look look;
+};
+
+#endif
