@@ -52,7 +52,8 @@ static void read_database(struct call *call, struct prometheus *prometheus, cons
     call->request.database = name;
     bool is_read = read_answers(call, call_answer(call), &part);
     if (!is_read && call->code == CODE_NONE) {
-        call_end(call); /* there may be more of this answer: the next comes over another connection */
+        /* There may be more of this answer: the next comes over another connection. */
+        call_end(call);
     }
     prometheus_add_database(prometheus, name, is_read ? &part : NULL);
     prometheus_deinit(&part);

@@ -238,8 +238,8 @@ struct change {
 
 /* Makes the instance of a template if there is none: a pause must last. The name of a template (not
  * for items) stands for all its instances, those to come included: what an instance has been given
- * by itself goes before, and stays when the template's change ends. OUTCOME_KIND in fleet scope: its
- * database's matter. */
+ * by itself goes before, and stays when the template's change ends. OUTCOME_KIND in fleet scope:
+ * its database's matter. */
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
     nanoseconds now, struct effects *effects);
 

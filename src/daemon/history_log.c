@@ -118,7 +118,8 @@ void history_log_end_turn(struct history_log *log, bool is_on)
     const void *bytes;
     size_t n;
     log->is_on = is_on;
-    for (unsigned n_lines = 0; history_ring_next(&log->history->ring, &log->position, &bytes, &n);) {
+    unsigned n_lines = 0;
+    while (history_ring_next(&log->history->ring, &log->position, &bytes, &n)) {
         struct history_entry entry;
         if (is_on && history_entry_read(&entry, bytes, n) && entry.kind == HISTORY_ENDED) {
             write_entry(&entry);

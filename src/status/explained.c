@@ -151,7 +151,8 @@ static void add_resource(struct story *story, const char *name,
 static void add_forecast(struct story *story, struct text *out)
 {
     struct core *core = story->scene->core;
-    bool is_open = core_is_draining(core) || core_is_closed(core) || story->over_quota || story->is_quota_said ||
+    bool is_open = core_is_draining(core) || core_is_closed(core) || story->over_quota ||
+        story->is_quota_said ||
         (story->fleet && (story->fleet->state || story->fleet->grace_left > 0));
     if (is_open || story->start == UINT64_MAX) {
         reasons_say(&story->reasons, "%s",

@@ -34,8 +34,8 @@ bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hi
     const struct definition *definition);
 
 /* For a lease that is over: bit 1 << i of `hiding` says that the resource of claim i hid it when it
- * ended. What a resource hid then counts as much as what it hides now. If the resource is gone, only
- * who sees everything sees it. */
+ * ended. What a resource hid then counts as much as what it hides now. If the resource is gone,
+ * only who sees everything sees it. */
 bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
     const struct remembered *remembered, uint16_t hiding);
 

@@ -58,7 +58,8 @@ static void check_remembered(const struct remembered *lease)
     REQUIRE(lease->until >= 0 && lease->terms.signal <= 64 && lease->terms.on_lost <= ON_LOST_KILL);
     REQUIRE(lease->binding != BOUND_PROCESS || lease->process.pid > 1);
     REQUIRE(lease->wrapper.pid == 0 || (lease->wrapper.pid > 1 && lease->binding == BOUND_PROCESS));
-    REQUIRE(!lease->is_opaque || (lease->kept && lease->stopping == OUTCOME_OK && !lease->terms.holder));
+    REQUIRE(!lease->is_opaque ||
+        (lease->kept && lease->stopping == OUTCOME_OK && !lease->terms.holder));
     REQUIRE((lease->binding == BOUND_TIME) == (lease->ttl > 0));
     const char *database = record_database(lease);
     bool by_fleet = lease->stopping == OUTCOME_LOST || lease->stopping == OUTCOME_DEADLINE;
@@ -87,7 +88,8 @@ static void check_remembered(const struct remembered *lease)
 static void check_same(const struct remembered *a, const struct remembered *b)
 {
     REQUIRE(a->id == b->id && a->is_held == b->is_held && a->uid == b->uid && a->pid == b->pid);
-    REQUIRE(a->binding == b->binding && a->ttl == b->ttl && !terms_difference(&a->terms, &b->terms));
+    REQUIRE(
+        a->binding == b->binding && a->ttl == b->ttl && !terms_difference(&a->terms, &b->terms));
     REQUIRE(a->process.pid == b->process.pid && a->process.started == b->process.started);
     REQUIRE(a->wrapper.pid == b->wrapper.pid && a->wrapper.started == b->wrapper.started);
     REQUIRE(a->is_opaque == b->is_opaque && texts_are_same(a->kept, b->kept));
@@ -152,7 +154,8 @@ static const struct definition definitions[] = {
     {.name = (char[]){"g"}, .kind = KIND_POOL, .items = items, .n_items = 3, .max_hold = NEVER},
     {.name = (char[]){"m/*"}, .limit = 2, .max_hold = NEVER, .max_instances = 9},
     {.name = (char[]){"fs"}, .limit = 4, .max_hold = 5000, .cooldown = 700, .database = 1},
-    {.name = (char[]){"fg"}, .kind = KIND_POOL, .items = items, .n_items = 3, .max_hold = NEVER, .database = 1},
+    {.name = (char[]){"fg"}, .kind = KIND_POOL, .items = items, .n_items = 3, .max_hold = NEVER,
+        .database = 1},
 };
 
 static struct core *start(void)
@@ -162,7 +165,8 @@ static struct core *start(void)
     struct effects effects = EFFECTS_INIT;
     const char *refused;
     struct core *core = core_new(&options);
-    core_define(core, definitions, sizeof definitions / sizeof definitions[0], &bounds, 0, &effects, &refused);
+    core_define(core, definitions, sizeof definitions / sizeof definitions[0], &bounds, 0, &effects,
+        &refused);
     core_begin_grace(core, false, 2000);
     finish(&effects);
     effects_deinit(&effects);

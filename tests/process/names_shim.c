@@ -19,7 +19,8 @@ static void wait_at_gate(void)
     }
 }
 
-int getpwnam_r(const char *name, struct passwd *entry, char *buffer, size_t size, struct passwd **found)
+int getpwnam_r(
+    const char *name, struct passwd *entry, char *buffer, size_t size, struct passwd **found)
 {
     int (*real)(const char *, struct passwd *, char *, size_t, struct passwd **);
     *(void **)&real = dlsym(RTLD_NEXT, "getpwnam_r");

@@ -87,7 +87,8 @@ static struct ask make_ask(void)
         .ttl = 10 * SECOND,
         .terms.signal = SIGNAL_TERM};
     uint32_t first = random_below(random, 8), second = (first + 2 + random_below(random, 5)) % 8;
-    ask.wants[0] = (struct want){.name = names[first], .count = 1 + random_below(random, MAX_CLAIMED)};
+    ask.wants[0] =
+        (struct want){.name = names[first], .count = 1 + random_below(random, MAX_CLAIMED)};
     ask.wants[1] = (struct want){.name = names[second], .count = 1};
     return ask;
 }

@@ -157,7 +157,8 @@ static void compare_identity(struct simulation *simulation, const struct model_l
     snprintf(holder, sizeof holder, "h%u", expected->holder % 1000);
     const struct lease *found =
         core_find_identity(simulation->core, resource, expected->uid, holder);
-    bool is_one = found && strcmp(found->terms.holder, holder) == 0; /* two, if both were held before */
+    /* Two, if both were held before. */
+    bool is_one = found && strcmp(found->terms.holder, holder) == 0;
     bool may_be_anybodys = claim->resource->rules.identity_shared;
     REQUIRE(is_one && (found->uid == expected->uid || may_be_anybodys),
         "%s: %s of %u is not found", resource->name, holder, expected->uid);
@@ -181,7 +182,8 @@ static void compare_lease(struct simulation *simulation, const struct model_leas
     REQUIRE(lease, "lease %ju is gone", expected->id);
     REQUIRE((lease->state == LEASE_HELD) == expected->held, "lease %ju: held or waiting?",
         expected->id);
-    REQUIRE(lease_is_detached(lease) == (expected->client < 0), "lease %ju: is it away?", expected->id);
+    REQUIRE(
+        lease_is_detached(lease) == (expected->client < 0), "lease %ju: is it away?", expected->id);
     REQUIRE(expected->client < 0 || lease->client == &simulation->clients[expected->client],
         "lease %ju has another client", expected->id);
     bool is_limited = expected->held && expected->stopping == OUTCOME_OK;

@@ -160,7 +160,8 @@ static void compare_entry(struct simulation *simulation, const struct history_en
     struct remembered *lease = record_read(entry->record, entry->record_length);
     struct told *told = told_of(simulation, entry->lease);
     uint32_t by = told->n_taken * 1000 + (uint32_t)(entry->lease % 1000);
-    REQUIRE(lease && lease->id == entry->lease, "the record of %ju is not its own: %.*s", entry->lease, (int)entry->record_length, entry->record);
+    REQUIRE(lease && lease->id == entry->lease, "the record of %ju is not its own: %.*s",
+        entry->lease, (int)entry->record_length, entry->record);
     REQUIRE(is_word_of(expected->why, entry->how.text), "%ju: %s, not outcome %d", entry->lease,
         entry->how.text, (int)expected->why);
     REQUIRE(entry->uid == expected->uid && lease->uid == expected->uid, "uid %u", entry->uid);

@@ -45,7 +45,7 @@ struct job {
     nanoseconds budget;
     uint32_t units[N_NAMES]; /* while it is alive: a bit for each */
     uint64_t asked; /* the order of requests */
-    bool was_turned_away; /* an acquire left it without a place: if asked again, it is a new request */
+    bool was_turned_away; /* an acquire left it without a place: asked again, it is a new request */
 };
 
 struct host {

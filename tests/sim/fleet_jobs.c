@@ -159,7 +159,8 @@ static void check_rest(struct fleet *fleet, const struct host *host, uint32_t nu
 {
     nanoseconds since = fleet->ended_at[number];
     bool was_disturbed = fleet->server.clock_set_at >= since || fleet->server.data_lost_at >= since;
-    if (resource_rests(number) && since != 0 && !was_disturbed && fleet->now + MILLISECOND <= since + COOLDOWN) {
+    if (resource_rests(number) && since != 0 && !was_disturbed &&
+        fleet->now + MILLISECOND <= since + COOLDOWN) {
         fail(fleet, "%s: %s has not rested", host->name, resource_names[number]);
     }
 }

@@ -88,8 +88,8 @@ static bool is_undone(const struct undone *undone, uint64_t call)
 /* A host that has had an answer which was undone must notice, whatever it calls. One whose session
  * the data do not have, as it ended or began since, says hello anyway: also if it has begun again
  * and has not had the answer yet. */
-static void check_notice(
-    struct fleet *fleet, const struct packet *packet, const struct before *before, bool was_broken_off)
+static void check_notice(struct fleet *fleet, const struct packet *packet,
+    const struct before *before, bool was_broken_off)
 {
     struct server *server = &fleet->server;
     const struct host *host = &fleet->hosts[packet->host];
@@ -150,7 +150,8 @@ static bool has_lease(const struct fleet *fleet, const struct host *host, const 
     return value && value_find(value, bytes_of(key));
 }
 
-/* Notes the requests that an acquire leaves without a place: it has refused them, or was broken off. */
+/* Notes the requests that an acquire leaves without a place: it has refused them, or was broken
+ * off. */
 static void note_turned_away(
     struct fleet *fleet, const struct packet *packet, size_t argc, const char *const argv[])
 {

@@ -123,7 +123,8 @@ void model_count_reclaim(struct model *model, const struct model_lease *lease)
 static const char *definition_of(struct model *model, const char *name)
 {
     const struct model_resource *resource = model_find_resource(model, name);
-    const struct rules *rules = resource && !resource->defined ? NULL : file_find(&model->file, name);
+    const struct rules *rules =
+        resource && !resource->defined ? NULL : file_find(&model->file, name);
     return rules ? rules->name : "";
 }
 

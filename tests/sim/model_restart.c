@@ -342,7 +342,8 @@ static uint32_t held_by_others(const struct model *model, const struct ousted *o
     for (size_t i = 0; i < model->n_leases; i++) {
         struct model_lease *lease = model->leases[i];
         struct model_claim *claim = lease->held ? model_claim_on(lease, resource) : NULL;
-        bool counts = claim && !is_ousted(ousted, lease) && (uid < 0 || lease->uid == (uint32_t)uid);
+        bool counts =
+            claim && !is_ousted(ousted, lease) && (uid < 0 || lease->uid == (uint32_t)uid);
         n += counts ? claim->count : 0;
     }
     return n;

@@ -393,7 +393,8 @@ static void make_restart(
     operation->restart.closed = random_percent(random, 60);
     operation->restart.numbers_are_lost = random_percent(random, 20);
     operation->restart.keeps_changes = random_percent(random, 70);
-    operation->restart.lost_percent = operation->restart.closed ? PICK(random, 0, 20, 50, 50, 100) : 0;
+    operation->restart.lost_percent =
+        operation->restart.closed ? PICK(random, 0, 20, 50, 50, 100) : 0;
     operation->restart.seed = random_next(random);
     operation->draining = model->draining;
 }

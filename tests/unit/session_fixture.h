@@ -99,7 +99,7 @@ const struct definition *definition(const char *name);
 
 /* As it is written down; a new session, with that and the same leases. */
 void restart(void);
-/* The same: with another url in the file; with the state directory alone; with the journal alone. */
+/* The same: with another url in the file; the state directory alone; the journal alone. */
 void restart_other_host(void);
 void restart_without_journal(void);
 void restart_without_state(void);

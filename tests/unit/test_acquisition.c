@@ -170,7 +170,8 @@ Test(acquisition, the_end_of_a_wait_is_no_outage)
     cr_expect_eq(acquisition_deadline(&stage->acquisition), T + 3 * S);
     expect_step(stage, T + 3 * S, ACQUISITION_REFUSED);
     cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
-    expect_said(stage, "berth: timed out waiting for r (timeout): no answer from the database of r\n");
+    expect_said(
+        stage, "berth: timed out waiting for r (timeout): no answer from the database of r\n");
 }
 
 /* What berthd says is a timeout, not a client that goes. */
@@ -356,7 +357,8 @@ Test(acquisition, a_waiter_never_fails_by_a_database)
         }
         static const char lost[] = "berth: lost the place in the queue (";
         const char *said = stage_said(stage);
-        cr_expect(strncmp(said, lost, sizeof lost - 1) == 0 && !strchr(strchr(said, '\n') + 1, '\n'),
+        cr_expect(
+            strncmp(said, lost, sizeof lost - 1) == 0 && !strchr(strchr(said, '\n') + 1, '\n'),
             "%s", said); /* once */
         until_asked(stage, &now);
         stage_line(stage);

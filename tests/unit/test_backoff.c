@@ -22,5 +22,6 @@ Test(backoff, doubles_up_to_the_longest)
 Test(backoff, is_jittered)
 {
     struct backoff one = {0}, other = {0};
-    cr_assert_neq(backoff_next(&one, 100 * MS, 1000 * MS, 1), backoff_next(&other, 100 * MS, 1000 * MS, 2));
+    cr_assert_neq(
+        backoff_next(&one, 100 * MS, 1000 * MS, 1), backoff_next(&other, 100 * MS, 1000 * MS, 2));
 }

@@ -55,7 +55,8 @@ Test(request, acquire)
     cr_assert(request_acquire(&line, &wish, 1));
     cr_expect_str_eq(line.text,
         "acquire r:2 gpus:1 wait=1ms priority=-1 reason=%25 program=job holder=a%20b "
-        "once=0000000000000abc parent=3k pid=42 wrapper=41 signal=9 kill_after=1500ms on_lost=term\n");
+        "once=0000000000000abc parent=3k pid=42 wrapper=41 signal=9 kill_after=1500ms "
+        "on_lost=term\n");
     cr_expect_eq(line.length, strlen(line.text));
 }
 
@@ -77,9 +78,11 @@ Test(request, reclaim)
     static struct grant grant;
     cr_assert(grant_of(&grant, "ok 3k slot=r,5,3-4 item=gpus,6,gpu1", &options));
     request_reclaim_held(&line, &wish, &grant);
-    cr_expect_str_eq(line.text, "reclaim 3k r:2:3-4 gpus:1:gpu1 once=0000000000000001 pid=42 proof=5f\n");
+    cr_expect_str_eq(
+        line.text, "reclaim 3k r:2:3-4 gpus:1:gpu1 once=0000000000000001 pid=42 proof=5f\n");
     request_reclaim_waiting(&line, &wish, "3k", 0);
-    cr_expect_str_eq(line.text, "reclaim 3k r:2 gpus:1 wait=0ms once=0000000000000001 pid=42 proof=5f\n");
+    cr_expect_str_eq(
+        line.text, "reclaim 3k r:2 gpus:1 wait=0ms once=0000000000000001 pid=42 proof=5f\n");
 }
 
 /* Every length of a grant, with every key at its longest: the line fits, and the lease is in it. */

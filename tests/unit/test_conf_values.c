@@ -605,7 +605,8 @@ Test(conf_values, each_key_of_a_resource_makes_it_another)
             struct conf *again = load_with(kind, &key_table[i], false);
             struct conf *after = load_with(kind, &key_table[i], true);
             const struct definition *definition = before->definitions;
-            cr_expect(conf_same_definition(definition, again->definitions), "%s", key_table[i].word);
+            cr_expect(
+                conf_same_definition(definition, again->definitions), "%s", key_table[i].word);
             cr_expect_not(
                 conf_same_definition(definition, after->definitions), "%s", key_table[i].word);
             conf_free(before);

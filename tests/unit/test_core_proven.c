@@ -55,7 +55,8 @@ static void make_units(struct claimant *claimant, uint32_t k, uint32_t max, stru
     }
 }
 
-static void make_claimant(struct claimant *claimant, const struct world *world, struct random *random)
+static void make_claimant(
+    struct claimant *claimant, const struct world *world, struct random *random)
 {
     uint32_t n = 0;
     claimant->uid = 1 + random_below(random, N_UIDS);
@@ -304,8 +305,8 @@ static uint32_t in_this_order(const struct world *world, const uint32_t order[],
     }
     for (uint32_t i = 0; i < N_CLAIMANTS; i++) {
         bool must = must_be_held(world, &world->claimants[i]) && !world->claimants[i].is_on_record;
-        cr_assert(!must || core_find_lease(core, 1 + i), "world %ju: claimant %u has lost its units",
-            (uintmax_t)seed, i);
+        cr_assert(!must || core_find_lease(core, 1 + i),
+            "world %ju: claimant %u has lost its units", (uintmax_t)seed, i);
         n_must += must;
     }
     end(core, clients);

@@ -171,7 +171,8 @@ Test(reclaim, a_proof_and_the_limit)
     cr_expect_eq(token_of("A", "s"), token);
     EXPECT(reclaim_unknown("bob", "B", "s:1:2:99 pid=8"), "ok s=2");
     EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:98 pid=9"), "lost");
-    EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:100 pid=9"), "ok s=1,2; A lost lost unheard; B lost lost");
+    EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:100 pid=9"),
+        "ok s=1,2; A lost lost unheard; B lost lost");
     EXPECT(state("s"), "2/3 free=1 waiting=0+0");
 }
 
@@ -253,7 +254,8 @@ Test(reclaim, a_proof_and_a_lowered_limit_taken_by_one_it_ousts)
 /* A refused claimant ousts nobody, whatever the reason. */
 Test(reclaim, a_proof_that_is_refused)
 {
-    EXPECT(define("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b select=first"), "ok");
+    EXPECT(
+        define("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b select=first"), "ok");
     EXPECT(acquire("ann", "A", "s g pid=7"), "ok s=0 g=a");
     EXPECT(acquire("bob", "B", "s g pid=8"), "ok s=1 g=b");
     EXPECT(acquire("cy", "C", "s pid=9"), "ok s=2");

@@ -181,7 +181,8 @@ Test(fleet_rows, what_is_kept)
     expect_lines(
         "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=1 free=3 "
         "waiting=2 kept=2 keeper=1\n"
-        "waiter " REMOTE "1 position=1 wants=2 age=5000 priority=0 blocked=other blocker=licence kept=2"
+        "waiter " REMOTE
+        "1 position=1 wants=2 age=5000 priority=0 blocked=other blocker=licence kept=2"
         " pid=78 uid=7 host=db1\n"
         "waiter " REMOTE "2 position=2 wants=2 age=5000 priority=0 blocked=quota blocker=etl"
         " pid=79 uid=7 host=db1\n"

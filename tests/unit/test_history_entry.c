@@ -95,7 +95,8 @@ Test(history_entry, damage_is_noticed_or_harmless)
         if (history_entry_read(&entry, bytes, n)) {
             cr_expect_leq(entry.record + entry.record_length, (const char *)bytes + n);
             cr_expect_lt(strlen(entry.how.text), (size_t)HISTORY_WORD_SIZE);
-            cr_expect(!entry.origin.args || entry.origin.args + strlen(entry.origin.args) < (const char *)bytes + n);
+            cr_expect(!entry.origin.args ||
+                entry.origin.args + strlen(entry.origin.args) < (const char *)bytes + n);
         }
         free(bytes);
         free(cut);

@@ -54,7 +54,7 @@ static void end(void)
     scratch_end();
 }
 
-/* The numbers of the entries are first ... last, and their bytes are whole; "last < first": none. */
+/* The numbers of the entries are first ... last, and their bytes are whole; last < first: none. */
 static void expect_entries(unsigned first, unsigned last)
 {
     const void *bytes;

@@ -105,8 +105,8 @@ Test(journal, of_another_boot)
     const char *const others[] = {"", "another", "0b5f8f5e-4d40-4b04-9d8a-6f7c5a1f5d11"};
     for (size_t i = 0; i < 3; i++) {
         memset(&seen, 0, sizeof seen);
-        cr_expect_eq(
-            journal_open(&journal, journal_path, others[i], hear, see, &seen), JOURNAL_OF_OTHER_BOOT);
+        cr_expect_eq(journal_open(&journal, journal_path, others[i], hear, see, &seen),
+            JOURNAL_OF_OTHER_BOOT);
         cr_expect_eq(seen.n, 0);
         put(i, 10, 10);
         journal_close(&journal);
@@ -213,7 +213,8 @@ Test(journal, a_large_one_with_nothing_in_it_is_made_small)
         put(i, 8000, 8000);
     }
     journal_close(&journal);
-    cr_assert_eq(journal_open(&journal, journal_path, journal_boot, hear, erase, NULL), JOURNAL_INTACT);
+    cr_assert_eq(
+        journal_open(&journal, journal_path, journal_boot, hear, erase, NULL), JOURNAL_INTACT);
     cr_expect_gt(scratch_size(journal_path), 20 * JOURNAL_CHUNK);
     cr_assert_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 0);

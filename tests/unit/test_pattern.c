@@ -10,8 +10,10 @@
 
 Test(pattern, validity)
 {
-    static const char *const good[] = {"*", "a*", "market/*", "*/alice", "m*t/a*", "***", "/*", "-*", "*a."};
-    static const char *const bad[] = {"", "a", "market/alice", "****", "a b*", "a:*", "a=*", "a%*", "\xc3\xa9*", "?*", "[a]*"};
+    static const char *const good[] = {
+        "*", "a*", "market/*", "*/alice", "m*t/a*", "***", "/*", "-*", "*a."};
+    static const char *const bad[] = {
+        "", "a", "market/alice", "****", "a b*", "a:*", "a=*", "a%*", "\xc3\xa9*", "?*", "[a]*"};
     for (size_t i = 0; i < N(good); i++) {
         cr_expect(pattern_is_valid(good[i]), "%s", good[i]);
     }
@@ -67,7 +69,8 @@ Test(pattern, matches)
 static bool slow(const char *pattern, const char *name)
 {
     if (*pattern == '*') {
-        return slow(pattern + 1, name) || (*name != '\0' && *name != '/' && slow(pattern, name + 1));
+        return slow(pattern + 1, name) ||
+            (*name != '\0' && *name != '/' && slow(pattern, name + 1));
     }
     return *pattern == *name && (*name == '\0' || slow(pattern + 1, name + 1));
 }
@@ -78,7 +81,8 @@ Test(pattern, any)
     unsigned seed = 1;
     for (int i = 0; i < 50000; i++) {
         char pattern[9], name[9];
-        size_t n_pattern = (size_t)rand_r(&seed) % sizeof pattern, n_name = (size_t)rand_r(&seed) % sizeof name;
+        size_t n_pattern = (size_t)rand_r(&seed) % sizeof pattern;
+        size_t n_name = (size_t)rand_r(&seed) % sizeof name;
         for (size_t k = 0; k < n_pattern; k++) {
             pattern[k] = "ab/*"[rand_r(&seed) % 4];
         }

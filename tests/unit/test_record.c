@@ -201,7 +201,8 @@ static void expect_of_fleet(const char *name)
 
 Test(record, of_fleet_scope)
 {
-    EXPECT(define("semaphore s limit=3 database=2 kill-after=2", "pool g items=a,b,c database=2"), "ok");
+    EXPECT(define("semaphore s limit=3 database=2 kill-after=2", "pool g items=a,b,c database=2"),
+        "ok");
     EXPECT(good(2, 60), "ok");
     EXPECT(acquire("ann", "A", "s:2 g pid=9"), "pending; A ask");
     expect_of_fleet("A");
@@ -607,9 +608,11 @@ static void expect_written_again(const char *text, const char *expected)
 Test(record, unknown_keys_are_written_back)
 {
     EXPECT(define("lock d"), "ok");
-    expect_written_again("held color=red id=34 uid=0 pid=1 asked=0 granted=5 process=7,70 slot=d,1,0 "
-                         "wrapper=8,80 kill_after=5",
-        "held id=34 uid=0 pid=1 asked=0 process=7,70 wrapper=8,80 kill_after=5 granted=5 slot=d,1,0 "
+    expect_written_again(
+        "held color=red id=34 uid=0 pid=1 asked=0 granted=5 process=7,70 slot=d,1,0 "
+        "wrapper=8,80 kill_after=5",
+        "held id=34 uid=0 pid=1 asked=0 process=7,70 wrapper=8,80 kill_after=5 granted=5 "
+        "slot=d,1,0 "
         "color=red");
     expect_written_again(HELD " !color=red holder=x stopping=revoked process=7,70 slot=d,1,0",
         HELD " !color=red holder=x stopping=revoked process=7,70 slot=d,1,0");

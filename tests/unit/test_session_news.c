@@ -168,8 +168,9 @@ Test(session_news, nonsense_is_not_kept)
 
 Test(session_news, changes_are_read_back)
 {
-    restore("s 4 {\"limit\":1}\nbad\nfloor x HERE\n. 5 {}\nl x {}\nl 5 {\nl 6\n t 7 {}\nfloor 3 HERE\n"
-            "floor 9\nfloor 9 \nfloor 9 1\nt/x 8 {\"paused\":true}\nfloor 8 {}\n");
+    restore(
+        "s 4 {\"limit\":1}\nbad\nfloor x HERE\n. 5 {}\nl x {}\nl 5 {\nl 6\n t 7 {}\nfloor 3 HERE\n"
+        "floor 9\nfloor 9 \nfloor 9 1\nt/x 8 {\"paused\":true}\nfloor 8 {}\n");
     cr_assert_not(session_changes_changed(session));
     EXPECT(kept(), "floor 3 HERE\ns 4 {\"limit\":1}\nt/x 8 {\"paused\":true}\nfloor 8 {}\n");
 }
@@ -344,7 +345,8 @@ static void knew_another_one(void)
 static void begin_after_a_move(const char *grace)
 {
     char answered[64];
-    snprintf(answered, sizeof answered, "ok -1 %s '%ju' 30000 '0' 1", grace, (uintmax_t)incarnation() + 1);
+    snprintf(answered, sizeof answered, "ok -1 %s '%ju' 30000 '0' 1", grace,
+        (uintmax_t)incarnation() + 1);
     connect_link();
     next_call();
     answer(answered);

@@ -84,7 +84,8 @@ Test(tables, codes)
         expect_word(row->word);
         cr_expect(row->meaning && row->meaning[0]);
         cr_expect_eq(code_find(row->word), code, "%s twice", row->word);
-        cr_expect(row->exit_status == 124 || row->exit_status == 1 || (row->exit_status >= 64 && row->exit_status <= 78),
+        cr_expect(row->exit_status == 124 || row->exit_status == 1 ||
+                (row->exit_status >= 64 && row->exit_status <= 78),
             "%s exits with %d", row->word, row->exit_status);
     }
     cr_expect_eq(code_find(""), CODE_NONE);
