@@ -104,11 +104,7 @@ static void set_who(json_t *object, const struct status_lease *lease)
     json_object_set_new(object, "uid", number_value(lease->uid));
     json_object_set_new(object, "user", text_value(lease->user));
     json_object_set_new(object, "host", text_value(lease->host));
-    for (size_t i = 0; i < N_SHOWN; i++) {
-        if (shown_rows[i].title) {
-            json_object_set_new(object, shown_rows[i].word, text_value(lease->shown[i]));
-        }
-    }
+    shown_set(object, lease->shown);
     json_object_set_new(object, "holder", text_value(lease->holder));
 }
 

@@ -76,3 +76,12 @@ void json_finish(json_t *object, struct text *out)
     free(json);
     json_decref(object);
 }
+
+void shown_set(json_t *object, const char *const shown[N_SHOWN])
+{
+    for (size_t i = 0; i < N_SHOWN; i++) {
+        if (shown_rows[i].title) {
+            json_object_set_new(object, shown_rows[i].word, text_value(shown[i]));
+        }
+    }
+}

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "berthctl/fields.h"
+#include "berthctl/shown.h"
 #include "berthctl/who.h"
 
 #include <jansson.h>
@@ -26,5 +27,7 @@ json_t *words_value(const struct words *words);
 /* Sets two keys: the uid, and the name. */
 void set_user(
     json_t *object, const char *uid_key, const char *user_key, const struct shown_user *user);
+/* A member for each attribute that has a title. */
+void shown_set(json_t *object, const char *const shown[N_SHOWN]);
 
 #endif

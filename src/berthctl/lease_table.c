@@ -23,23 +23,10 @@ enum { N_FIXED_LEASE_COLUMNS = sizeof fixed_lease_columns / sizeof fixed_lease_c
 
 _Static_assert(N_FIXED_LEASE_COLUMNS + N_SHOWN <= MAX_COLUMNS, "each attribute may have a column");
 
-/* Whether the attribute stands behind the fixed columns: the program has one of them. */
-static bool stands_behind(enum shown shown)
-{
-    return shown_rows[shown].title && shown != SHOWN_program;
-}
-
 size_t lease_table_columns(struct column columns[MAX_COLUMNS])
 {
-    size_t n = N_FIXED_LEASE_COLUMNS;
     memcpy(columns, fixed_lease_columns, sizeof fixed_lease_columns);
-    for (enum shown i = 0; i < N_SHOWN; i++) {
-        if (stands_behind(i)) {
-            columns[n++] = (struct column){
-                .title = shown_rows[i].title, .is_optional = true, .min_width = 12};
-        }
-    }
-    return n;
+    return shown_add_columns(columns, N_FIXED_LEASE_COLUMNS);
 }
 
 /* "slot 0", "slots 0-3,5", "item gpu0", so that a slot's number does not look like a count. */
@@ -152,11 +139,7 @@ static void add_who(
     add_life(grid, lease);
     grid_add_string(grid, lease->id);
     grid_add_string(grid, lease->holder);
-    for (enum shown i = 0; i < N_SHOWN; i++) {
-        if (stands_behind(i)) {
-            grid_add_string(grid, lease->shown[i]);
-        }
-    }
+    shown_add_cells(grid, lease->shown);
 }
 
 static void add_holder(

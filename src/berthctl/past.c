@@ -76,17 +76,6 @@ static bool claims_take(struct past_lease *lease, char *value)
     return is_good;
 }
 
-static bool take_shown(struct past_lease *lease, char *const words[], size_t n)
-{
-    bool is_good = true;
-    for (size_t i = 0; i < N_SHOWN; i++) {
-        char *value = shown_rows[i].title ? words_find(words, n, shown_rows[i].word) : NULL;
-        is_good = is_good && (!value || percent_decode(value));
-        lease->shown[i] = value;
-    }
-    return is_good;
-}
-
 /* `line` is a copy; the lease owns it. */
 static bool lease_take(struct past *past, char *line, char *const words[], size_t n)
 {
@@ -99,7 +88,7 @@ static bool lease_take(struct past *past, char *line, char *const words[], size_
     }
     lease->id = words[1];
     return fields_take(lease_fields, words + 2, n - 2, lease) &&
-        take_shown(lease, words + 2, n - 2) &&
+        shown_take(lease->shown, words + 2, n - 2) &&
         claims_take(lease, words_find(words + 2, n - 2, "units")) && lease->how &&
         lease->user.uid.is_given;
 }

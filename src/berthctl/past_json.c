@@ -28,11 +28,7 @@ static void set_who(json_t *object, const struct past_lease *lease)
     set_user(object, "uid", "user", &lease->user);
     set_user(object, "login_uid", "login_user", &lease->login);
     json_object_set_new(object, "pid", optional_value(&lease->pid));
-    for (size_t i = 0; i < N_SHOWN; i++) {
-        if (shown_rows[i].title) {
-            json_object_set_new(object, shown_rows[i].word, text_value(lease->shown[i]));
-        }
-    }
+    shown_set(object, lease->shown);
     json_object_set_new(object, "holder", text_value(lease->holder));
     json_object_set_new(object, "cgroup", text_value(lease->cgroup));
     json_object_set_new(object, "args", text_value(lease->args));

@@ -27,22 +27,10 @@ enum { N_FIXED_COLUMNS = sizeof fixed_columns / sizeof fixed_columns[0] };
 
 _Static_assert(N_FIXED_COLUMNS + N_SHOWN + 2 <= MAX_COLUMNS, "each attribute may have a column");
 
-/* Whether the attribute stands behind the fixed columns: the program has one of them. */
-static bool stands_behind(enum shown shown)
-{
-    return shown_rows[shown].title && shown != SHOWN_program;
-}
-
 static size_t fill_columns(struct column columns[MAX_COLUMNS])
 {
-    size_t n = N_FIXED_COLUMNS;
     memcpy(columns, fixed_columns, sizeof fixed_columns);
-    for (enum shown i = 0; i < N_SHOWN; i++) {
-        if (stands_behind(i)) {
-            columns[n++] =
-                (struct column){.title = shown_rows[i].title, .is_optional = true, .min_width = 12};
-        }
-    }
+    size_t n = shown_add_columns(columns, N_FIXED_COLUMNS);
     columns[n++] = (struct column){.title = "CGROUP", .is_optional = true, .min_width = 12};
     columns[n++] = (struct column){.title = "ARGUMENTS", .is_optional = true, .min_width = 12};
     return n;
@@ -159,11 +147,7 @@ static void add_lease(struct grid *grid, const struct past *past, const struct p
     add_how(grid, lease);
     grid_add_string(grid, lease->id);
     grid_add_string(grid, lease->holder);
-    for (enum shown i = 0; i < N_SHOWN; i++) {
-        if (stands_behind(i)) {
-            grid_add_string(grid, lease->shown[i]);
-        }
-    }
+    shown_add_cells(grid, lease->shown);
     grid_add_string(grid, lease->cgroup);
     grid_add_string(grid, lease->args);
 }

@@ -90,12 +90,6 @@ static const struct field lease_fields[] = {
     {0},
 };
 
-const struct shown_row shown_rows[N_SHOWN] = {
-#define ATTRIBUTE(name, type, bound, initial, heading) [SHOWN_##name] = {#name, heading},
-#include "base/attributes.def"
-#undef ATTRIBUTE
-};
-
 static const struct field template_fields[] = {
     TEMPLATE("kind", FIELD_TEXT, kind),
     TEMPLATE("scope", FIELD_TEXT, scope),
@@ -175,17 +169,6 @@ static bool resource_take(struct status *status, char *line, char *const words[]
         resource_take_reserves(resource, words + 2, n - 2) && resource->kind;
 }
 
-static bool lease_take_shown(struct status_lease *lease, char *const words[], size_t n)
-{
-    bool is_good = true;
-    for (size_t i = 0; i < N_SHOWN; i++) {
-        char *value = shown_rows[i].title ? words_find(words, n, shown_rows[i].word) : NULL;
-        is_good = is_good && (!value || percent_decode(value));
-        lease->shown[i] = value;
-    }
-    return is_good;
-}
-
 static bool lease_take(struct status_leases *leases, char *line, char *const words[], size_t n)
 {
     void *list = leases->list;
@@ -197,7 +180,7 @@ static bool lease_take(struct status_leases *leases, char *line, char *const wor
     }
     lease->id = words[1];
     return fields_take(lease_fields, words + 2, n - 2, lease) &&
-        lease_take_shown(lease, words + 2, n - 2);
+        shown_take(lease->shown, words + 2, n - 2);
 }
 
 static bool template_take(struct status *status, char *line, char *const words[], size_t n)

@@ -6,26 +6,12 @@
 #define BERTH_BERTHCTL_STATUS_H
 
 #include "berthctl/fields.h"
+#include "berthctl/shown.h"
 #include "berthctl/who.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* The attributes of a lease (base/attributes.def), of which status shows those with a title. */
-enum shown {
-#define ATTRIBUTE(word, ...) SHOWN_##word,
-#include "base/attributes.def"
-#undef ATTRIBUTE
-    N_SHOWN
-};
-
-struct shown_row {
-    const char *word;
-    const char *title; /* or NULL */
-};
-
-extern const struct shown_row shown_rows[N_SHOWN];
 
 /* A holder or a waiter. */
 struct status_lease {
