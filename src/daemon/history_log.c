@@ -107,27 +107,40 @@ static void write_entry(const struct history_entry *entry)
 
 /* ---- turns ---- */
 
-static void on_timer(uv_timer_t *timer)
-{
-    struct history_log *log = container_of(timer, struct history_log, timer);
-    history_log_end_turn(log, log->is_on);
-}
+static void on_timer(uv_timer_t *timer);
 
-void history_log_end_turn(struct history_log *log, bool is_on)
+static void write_new(struct history_log *log)
 {
     const void *bytes;
     size_t n;
-    log->is_on = is_on;
     unsigned n_lines = 0;
     while (history_ring_next(&log->history->ring, &log->position, &bytes, &n)) {
         struct history_entry entry;
-        if (is_on && history_entry_read(&entry, bytes, n) && entry.kind == HISTORY_ENDED) {
+        if (history_entry_read(&entry, bytes, n) && entry.kind == HISTORY_ENDED) {
             write_entry(&entry);
             if (++n_lines == MAX_LINES) {
                 uv_timer_start(&log->timer, on_timer, GO_ON_AFTER_MS, 0);
                 return;
             }
         }
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct history_log *log = container_of(timer, struct history_log, timer);
+    if (log->is_on) {
+        write_new(log);
+    }
+}
+
+void history_log_end_turn(struct history_log *log, bool is_on)
+{
+    log->is_on = is_on;
+    if (is_on) {
+        write_new(log);
+    } else {
+        log->position = history_ring_end(&log->history->ring);
     }
 }
 

@@ -122,6 +122,11 @@ bool history_ring_next(
     return true;
 }
 
+uint64_t history_ring_end(const struct history_ring *ring)
+{
+    return ring->head ? end_of(ring) : 0;
+}
+
 /* ---- what was found ---- */
 
 static bool mark_is_sound(const struct mark *mark, uint64_t left)

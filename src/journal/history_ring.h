@@ -51,5 +51,7 @@ void history_ring_drop_last(struct history_ring *ring);
  * out. */
 bool history_ring_next(
     const struct history_ring *ring, uint64_t *positionp, const void **bytesp, size_t *np);
+/* Where that walk ends now. */
+uint64_t history_ring_end(const struct history_ring *ring);
 
 #endif
