@@ -37,15 +37,35 @@ static inline size_t text_size(const char *text)
     return text ? strlen(text) + 1 : 0;
 }
 
+/* Most leases end before their origin is looked up. */
+static inline bool has_texts(const struct history_entry *entry)
+{
+    return entry->why || entry->origin.cgroup || entry->origin.args;
+}
+
 size_t history_entry_size(const struct history_entry *entry)
 {
-    return sizeof(struct stored) + entry->record_length + text_size(entry->why) +
-        text_size(entry->origin.cgroup) + text_size(entry->origin.args);
+    size_t size = sizeof(struct stored) + entry->record_length;
+    if (has_texts(entry)) {
+        size += text_size(entry->why) + text_size(entry->origin.cgroup) +
+            text_size(entry->origin.args);
+    }
+    return size;
+}
+
+static void write_texts(const struct history_entry *entry, struct stored *stored, char *next)
+{
+    const char *texts[N_TEXTS] = {entry->why, entry->origin.cgroup, entry->origin.args};
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        if (texts[i]) {
+            stored->texts |= (uint8_t)(1U << i);
+            next = stpcpy(next, texts[i]) + 1;
+        }
+    }
 }
 
 void history_entry_write(const struct history_entry *entry, void *room)
 {
-    const char *texts[N_TEXTS] = {entry->why, entry->origin.cgroup, entry->origin.args};
     struct stored *stored = room;
     *stored = (struct stored){
         .lease = entry->lease,
@@ -68,11 +88,8 @@ void history_entry_write(const struct history_entry *entry, void *room)
         memcpy(next, entry->record, entry->record_length);
         next += entry->record_length;
     }
-    for (size_t i = 0; i < N_TEXTS; i++) {
-        if (texts[i]) {
-            stored->texts |= (uint8_t)(1U << i);
-            next = stpcpy(next, texts[i]) + 1;
-        }
+    if (has_texts(entry)) {
+        write_texts(entry, stored, next);
     }
 }
 

@@ -71,15 +71,16 @@ void *history_ring_room(struct history_ring *ring, size_t n)
     if (!ring->head || size > ring->size / 4) {
         return NULL;
     }
-    uint64_t end = end_of(ring), left = ring->size - end % ring->size;
+    uint64_t end = end_of(ring), offset = end % ring->size, left = ring->size - offset;
     uint64_t skipped = size <= left ? 0 : left;
     make_room(ring, skipped + size);
     if (skipped > 0) {
         *mark_at(ring, end) = (struct mark){(uint32_t)skipped, FILLER};
+        offset = 0;
     }
     ring->next = end + skipped;
     ring->next_end = ring->next + size;
-    struct mark *mark = mark_at(ring, ring->next);
+    struct mark *mark = (void *)(ring->bytes + offset);
     *mark = (struct mark){(uint32_t)size, (uint32_t)n};
     return mark + 1;
 }
