@@ -147,6 +147,7 @@ struct lease {
     void *watch;
     void *origin;
     uint8_t looked_up; /* for that, in which state */
+    uint16_t look_up_at; /* its place in the queue of those to be looked up, if it is there */
     void *entry; /* fleet scope: its session's */
 
     struct claim claims[]; /* in the order asked */

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "core/core.h"
+#include "core/resource.h"
 #include "daemon/process.h"
 
 #include <stdlib.h>
@@ -79,13 +79,47 @@ static struct origin *find_or_make(struct origins *origins, const struct process
     return origin;
 }
 
-void origin_forget(struct origins *origins, struct lease *lease)
+static void drop(struct origins *origins, struct lease *lease)
 {
     struct origin *origin = lease->origin;
     lease->origin = NULL;
     if (origin && --origin->n_leases == 0) {
         table_remove(&origins->by_content, &origin->by_content);
         free(origin);
+    }
+}
+
+/* ---- the queue ---- */
+
+/* Holds the lease as long as it is queued. */
+static struct lease **place_of(const struct origins *origins, const struct lease *lease)
+{
+    return &origins->queue[lease->look_up_at];
+}
+
+static void push(struct origins *origins, struct lease *lease)
+{
+    lease->look_up_at = (uint16_t)((origins->first + origins->n++) % MAX_QUEUED);
+    *place_of(origins, lease) = lease;
+}
+
+/* NULL: that one has ended. */
+static struct lease *pop(struct origins *origins)
+{
+    struct lease **place = &origins->queue[origins->first++ % MAX_QUEUED];
+    struct lease *lease = *place;
+    origins->n--;
+    *place = NULL;
+    return lease;
+}
+
+void origin_forget(struct origins *origins, struct lease *lease)
+{
+    if (origins->queue && *place_of(origins, lease) == lease) {
+        *place_of(origins, lease) = NULL;
+    }
+    if (lease->origin) {
+        drop(origins, lease);
     }
 }
 
@@ -116,20 +150,9 @@ static void look_up(struct origins *origins, struct lease *lease)
             shows_arguments(lease), &found)) {
         struct origin *origin = find_or_make(origins, &found);
         origin->n_leases++;
-        origin_forget(origins, lease);
+        drop(origins, lease);
         lease->origin = origin;
     }
-}
-
-static void push(struct origins *origins, uint64_t id)
-{
-    origins->queue[(origins->first + origins->n++) % MAX_QUEUED] = id;
-}
-
-static uint64_t pop(struct origins *origins)
-{
-    origins->n--;
-    return origins->queue[origins->first++ % MAX_QUEUED];
 }
 
 /* Each lease of the queue once, until enough are looked up. Returns how many were. */
@@ -137,9 +160,9 @@ static unsigned look_around(struct origins *origins, nanoseconds min_age, nanose
 {
     unsigned n_looked_up = 0;
     for (size_t n = origins->n; n > 0 && n_looked_up < MAX_LOOKED_UP; n--) {
-        struct lease *lease = core_find_lease(origins->core, pop(origins));
+        struct lease *lease = pop(origins);
         if (lease && now - lease_since(lease) < min_age) {
-            push(origins, lease->id);
+            push(origins, lease);
         } else if (lease) {
             look_up(origins, lease);
             n_looked_up++;
@@ -166,17 +189,20 @@ void origin_want(struct origins *origins, struct lease *lease)
 {
     /* The job begins with the grant: what it was before is not what it has become. */
     uint8_t wanted = lease->state == LEASE_HELD ? LOOKED_UP_HELD : LOOKED_UP_WAITING;
-    if (!origins->core || lease->looked_up >= wanted) {
+    if (!origins->queue || lease->looked_up >= wanted) {
         return;
     }
     lease->looked_up = wanted;
     origins->n_new++;
+    if (*place_of(origins, lease) == lease) {
+        return; /* it waited when it came there */
+    }
     if (origins->n == 0) {
         uv_timer_start(&origins->timer, on_timer, TICK_MS, 0);
     } else if (origins->n == MAX_QUEUED) {
         pop(origins);
     }
-    push(origins, lease->id);
+    push(origins, lease);
 }
 
 /* ---- life ---- */
@@ -187,10 +213,17 @@ void origins_init(struct origins *origins, uv_loop_t *loop)
     uv_timer_init(loop, &origins->timer);
 }
 
-void origins_begin(struct origins *origins, struct core *core)
+void origins_begin(struct origins *origins)
 {
-    origins->core = core;
     origins->queue = memory_new(MAX_QUEUED * sizeof *origins->queue);
+}
+
+void origins_stop(struct origins *origins)
+{
+    uv_timer_stop(&origins->timer);
+    free(origins->queue);
+    origins->queue = NULL;
+    origins->n = 0;
 }
 
 void origins_deinit(struct origins *origins)
@@ -198,5 +231,4 @@ void origins_deinit(struct origins *origins)
     table_deinit(&origins->by_content);
     free(origins->queue);
     origins->queue = NULL;
-    origins->core = NULL;
 }

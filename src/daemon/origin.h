@@ -10,8 +10,6 @@
 
 #include <uv.h>
 
-struct core;
-
 /* lease.looked_up */
 enum { LOOKED_UP_WAITING = 1, LOOKED_UP_HELD = 2 };
 
@@ -26,22 +24,24 @@ struct origin {
 
 struct origins {
     struct table by_content;
-    struct core *core; /* NULL: nothing is looked up */
     uv_timer_t timer; /* runs while leases are to be looked at */
-    uint64_t *queue; /* ids of these leases: a ring */
-    size_t first, n;
+    struct lease **queue; /* these, each at its .look_up_at: a ring; a place is NULL once
+                            its lease has ended. NULL: nothing is looked up */
+    size_t first, n; /* with those that have ended */
     uint32_t n_new; /* put there lately */
 };
 
 void origins_init(struct origins *origins, uv_loop_t *loop);
 /* From now on, leases are looked up. */
-void origins_begin(struct origins *origins, struct core *core);
+void origins_begin(struct origins *origins);
+/* From now on, no lease is looked up, and leases may end without origin_forget(). */
+void origins_stop(struct origins *origins);
 /* When all leases are gone. */
 void origins_deinit(struct origins *origins);
 
 /* The lease waits, or is held: it will be looked up, if that has not been done. */
 void origin_want(struct origins *origins, struct lease *lease);
-/* lease->origin, which may be NULL, is needed no more. */
+/* The lease has ended: lease->origin, which may be NULL, is needed no more. */
 void origin_forget(struct origins *origins, struct lease *lease);
 
 #endif

@@ -42,6 +42,7 @@ static void stop(struct serving *serving)
         return;
     }
     server->turn.stopping = true;
+    origins_stop(&server->origins);
     counting_freeze(&serving->counting);
     log_info("stopping");
     notify_stopping(&serving->notify);
@@ -206,7 +207,7 @@ static void begin_history(struct serving *serving)
     server->history = server->ledger.history = &serving->history;
     history_log_begin(&serving->history_log);
     if (server->conf->history > 0) {
-        origins_begin(&server->origins, server->core);
+        origins_begin(&server->origins);
     }
 }
 
