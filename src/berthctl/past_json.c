@@ -101,6 +101,7 @@ static void set_figures(json_t *object, const struct figures *figures)
 {
     json_object_set_new(object, "leases", number_value(figures->n_leases));
     json_object_set_new(object, "refused", number_value(figures->n_refused));
+    json_object_set_new(object, "waiting", number_value(figures->n_waiting));
     json_object_set_new(object, "waited_ms", spread_value(&figures->waits));
     json_object_set_new(object, "held_ms", spread_value(&figures->holds));
     json_object_set_new(object, "unit_ms", optional_value(&figures->unit_time));

@@ -9,7 +9,8 @@
 struct sample {
     const char *name;
     const struct shown_user *user;
-    const struct past_lease *lease; /* NULL: it is still held */
+    const struct past_lease *lease; /* NULL: it is not over */
+    const struct status_lease *waiter; /* that waits now; or NULL */
     bool is_first; /* of the lease's: a user's lease on several resources counts once */
     struct words units;
     uint64_t held; /* in the span */
@@ -19,8 +20,8 @@ struct sample {
 struct samples {
     struct sample *list;
     size_t n, size;
-    struct shown_user *holders; /* of what is still held */
-    size_t n_holders;
+    struct shown_user *running; /* whose leases are held or waited for now */
+    size_t n_running;
 };
 
 /* ---- samples ---- */
@@ -73,46 +74,94 @@ static const char **ended_ids(const struct past *past)
     return ids;
 }
 
-static size_t n_holders(const struct status *status)
+static size_t n_running(const struct status *status)
 {
     size_t n = 0;
     for (size_t i = 0; i < status->n_resources; i++) {
-        n += status->resources[i].holders.n;
+        n += status->resources[i].holders.n + status->resources[i].waiters.n;
     }
     return n;
 }
 
-static void add_holder(struct samples *samples, const struct status_resource *resource,
-    const struct status_lease *holder, uint64_t span)
+static struct sample *add_one_running(struct samples *samples,
+    const struct status_resource *resource, const struct status_lease *lease)
 {
-    struct shown_user *user = &samples->holders[samples->n_holders++];
-    *user = (struct shown_user){.uid = {true, holder->uid}, .name = holder->user};
-    *add_sample(samples) = (struct sample){
-        .name = resource->name,
-        .user = user,
-        .units = holder->units,
-        .held = holder->age < span ? holder->age : span,
-    };
+    struct shown_user *user = &samples->running[samples->n_running++];
+    *user = (struct shown_user){.uid = {true, lease->uid}, .name = lease->user};
+    struct sample *sample = add_sample(samples);
+    *sample = (struct sample){.name = resource->name, .user = user};
+    return sample;
+}
+
+/* What is running now, and whose of it counts. */
+struct running {
+    const char **ended; /* ids, sorted */
+    size_t n_ended;
+    struct optional uid;
+    uint64_t span;
+};
+
+static bool counts(const struct running *running, const struct status_lease *lease)
+{
+    bool has_ended =
+        bsearch(&lease->id, running->ended, running->n_ended, sizeof lease->id, compare_ids);
+    /* SESSION/LEASE is one of another host, whose history is not this one's. */
+    return !has_ended && !strchr(lease->id, '/') &&
+        (!running->uid.is_given || running->uid.number == lease->uid);
+}
+
+static void add_resource_running(
+    struct samples *samples, const struct status_resource *resource, const struct running *running)
+{
+    for (size_t i = 0; i < resource->holders.n; i++) {
+        const struct status_lease *holder = &resource->holders.list[i];
+        if (counts(running, holder)) {
+            struct sample *sample = add_one_running(samples, resource, holder);
+            sample->units = holder->units;
+            sample->held = holder->age < running->span ? holder->age : running->span;
+        }
+    }
+    for (size_t i = 0; i < resource->waiters.n; i++) {
+        if (counts(running, &resource->waiters.list[i])) {
+            add_one_running(samples, resource, &resource->waiters.list[i])->waiter =
+                &resource->waiters.list[i];
+        }
+    }
+}
+
+static int by_waiter(const void *left, const void *right)
+{
+    const struct sample *a = left, *b = right;
+    return !a->waiter || !b->waiter ? (a->waiter != NULL) - (b->waiter != NULL)
+                                    : strcmp(a->waiter->id, b->waiter->id);
+}
+
+/* Of each lease that waits now, one of its samples. */
+static void mark_first_waits(struct samples *samples)
+{
+    if (samples->n == 0) {
+        return;
+    }
+    qsort(samples->list, samples->n, sizeof samples->list[0], by_waiter);
+    for (size_t i = 0; i < samples->n; i++) {
+        struct sample *sample = &samples->list[i];
+        if (sample->waiter) {
+            sample->is_first = i == 0 || by_waiter(sample - 1, sample) != 0;
+        }
+    }
 }
 
 static void add_running(struct samples *samples, const struct status *status,
     const struct past *past, uint64_t span, const struct optional *uid)
 {
-    const char **ids = ended_ids(past);
-    samples->holders = memory_resized(NULL, n_holders(status) + 1, sizeof samples->holders[0]);
+    const struct running running = {
+        .ended = ended_ids(past), .n_ended = past->n, .uid = *uid, .span = span};
+    samples->running = memory_resized(NULL, n_running(status) + 1, sizeof samples->running[0]);
     for (size_t i = 0; i < status->n_resources; i++) {
-        const struct status_resource *resource = &status->resources[i];
-        for (size_t j = 0; j < resource->holders.n; j++) {
-            const struct status_lease *holder = &resource->holders.list[j];
-            /* SESSION/LEASE is one of another host, whose history is not this one's. */
-            bool has_ended = bsearch(&holder->id, ids, past->n, sizeof ids[0], compare_ids);
-            if (!has_ended && !strchr(holder->id, '/') &&
-                (!uid->is_given || uid->number == holder->uid)) {
-                add_holder(samples, resource, holder, span);
-            }
-        }
+        add_resource_running(samples, &status->resources[i], &running);
     }
-    free(ids);
+    mark_first_waits(samples);
+    free(running.ended);
 }
 
 /* ---- units ---- */
@@ -246,6 +295,10 @@ static struct figures figures_of(const struct sample samples[], size_t n, bool i
         if (sample->lease && (sample->is_first || !is_of_users)) {
             count(&figures, sample->lease, &waits, &holds);
         }
+        if (sample->waiter && (sample->is_first || !is_of_users)) {
+            figures.n_waiting++;
+            durations_add(&waits, sample->waiter->age);
+        }
         figures.unit_time.is_given &= sample->unit_time.is_given;
         figures.unit_time.number += sample->unit_time.number;
     }
@@ -330,7 +383,7 @@ struct stats stats_of(const struct past *past, const struct status *status,
     }
     stats.users = users_of(samples.list, samples.n, true, &stats.n_users);
     free(samples.list);
-    free(samples.holders);
+    free(samples.running);
     return stats;
 }
 

@@ -7,7 +7,8 @@
 /* The columns of both tables. */
 #define WAITS                                                                                      \
     {.title = "LEASES", .is_right = true}, {.title = "REFUSED", .is_right = true},                 \
-        {.title = "WAITED", .is_right = true}, {.title = "95%", .is_right = true},                 \
+        {.title = "WAITING", .is_right = true}, {.title = "WAITED", .is_right = true},             \
+        {.title = "95%", .is_right = true},                                                        \
     {                                                                                              \
         .title = "LONGEST", .is_right = true                                                       \
     }
@@ -54,6 +55,7 @@ static void add_waits(struct grid *grid, const struct figures *figures)
 {
     grid_add_number(grid, figures->n_leases);
     grid_add_number(grid, figures->n_refused);
+    grid_add_number(grid, figures->n_waiting);
     add_spread(grid, &figures->waits);
 }
 
@@ -123,7 +125,7 @@ void stats_table_print(const struct stats *stats, struct text *out)
     text_add_when(out, (int64_t)stats->to, (int64_t)stats->to);
     text_add(out, " (");
     text_add_age(out, stats->to - stats->from);
-    text_add(out, "): median, 95th percentile and longest\n\n");
+    text_add(out, "), and waits so far: median, 95th percentile and longest\n\n");
     print_resources(stats, out);
     text_add(out, "\n");
     print_users(stats, out);

@@ -127,16 +127,16 @@ def test_stats(berthctl, fake):
     lines, status, out, err = both(berthctl, fake, "gpus", "etl", "--user", "0", env=UTC)
     assert (lines, status, err) == (["status gpus etl", "history gpus etl user=0"], 0, "")
     assert out.splitlines() == [
-        "leases and waits that ended from 2026-11-22 23:30:00 to 01:30:00 (2h00m):"
+        "leases and waits that ended from 2026-11-22 23:30:00 to 01:30:00 (2h00m), and waits so far:"
         " median, 95th percentile and longest",
         "",
-        "RESOURCE  LEASES  REFUSED  WAITED  95%  LONGEST   HELD    95%  LONGEST      USE",
-        "etl            0        1      1s   1s       1s      -      -        -  unknown",
-        "gpus           1        0      1s   1s       1s  1m00s  1m00s    1m00s    50.0%",
+        "RESOURCE  LEASES  REFUSED  WAITING  WAITED  95%  LONGEST   HELD    95%  LONGEST      USE",
+        "etl            0        1        0      1s   1s       1s      -      -        -  unknown",
+        "gpus           1        0        0      1s   1s       1s  1m00s  1m00s    1m00s    50.0%",
         "",
-        "USER  LEASES  REFUSED  WAITED  95%  LONGEST  IN ALL   HELD    95%  LONGEST   SHARE",
-        "root       1        0      1s   1s       1s      1s  1m00s  1m00s    1m00s  100.0%",
-        "4711       0        1      1s   1s       1s      1s      -      -        -    0.0%",
+        "USER  LEASES  REFUSED  WAITING  WAITED  95%  LONGEST  IN ALL   HELD    95%  LONGEST   SHARE",
+        "root       1        0        0      1s   1s       1s      1s  1m00s  1m00s    1m00s  100.0%",
+        "4711       0        1        0      1s   1s       1s      1s      -      -        -    0.0%",
     ]
 
 

@@ -537,6 +537,36 @@ Test(stats, by_user)
     end(&answers);
 }
 
+/* In a jam nothing ends: whoever waits most is first all the same. */
+Test(stats, waits_that_go_on)
+{
+    static const char *const jam[] = {"ok draining=0 held=1 waiting=3",
+        "resource etl kind=semaphore scope=host limit=4 in_use=4 free=0 waiting=3",
+        "waiter 20 pos=1 wants=1 pid=1 uid=7 age=57000",
+        "waiter 21 pos=2 wants=1 pid=1 uid=7 age=50000",
+        "waiter 4 pos=3 wants=1 pid=1 uid=1000 age=60000", /* has ended since */
+        "resource gpus kind=pool scope=host limit=2 in_use=2 free=0 waiting=1",
+        "waiter 20 pos=1 wants=1 pid=1 uid=7 age=57000",
+        "waiter 0123456789abcdef/8 pos=2 wants=1 pid=1 uid=8 age=60000 host=b", "end"};
+    struct answers answers = {.past = PAST_INIT};
+    take(&answers.past, hour, N(hour));
+    take_status(&answers.status, jam, N(jam));
+    answers.stats = stats_of(&answers.past, &answers.status, &ALL, &ALL);
+    cr_assert_eq(answers.stats.n_users, 3);
+    cr_expect_eq(answers.stats.users[0].user.uid.number, 7);
+    const struct figures *first = &answers.stats.users[0].figures;
+    cr_expect_eq(first->n_waiting, 2); /* one of them for two resources */
+    cr_expect_eq(first->n_leases + first->n_refused, 0);
+    cr_expect_eq(first->waits.longest, 57000);
+    cr_expect_eq(first->waits.sum, 107000);
+    cr_expect_eq(answers.stats.users[1].user.uid.number, 1000);
+    cr_expect_eq(answers.stats.users[1].figures.n_waiting, 0);
+    cr_expect_eq(resource_of(&answers.stats, "etl")->figures.n_waiting, 2);
+    cr_expect_eq(resource_of(&answers.stats, "gpus")->figures.n_waiting, 1);
+    cr_expect_eq(resource_of(&answers.stats, "gpus")->figures.waits.longest, 57000);
+    end(&answers);
+}
+
 /* The answer to `history` has no others then. */
 Test(stats, of_one_user)
 {
@@ -575,20 +605,30 @@ Test(stats, as_a_table)
     compute(&answers, ALL, ALL);
     stats_table_print(&answers.stats, &out);
     expect_text(&out,
-        "leases and waits that ended from 00:00:00 to 01:00:00 (1h00m): median, 95th percentile and"
-        " longest\n"
+        "leases and waits that ended from 00:00:00 to 01:00:00 (1h00m), and waits so far: median,"
+        " 95th percentile and longest\n"
         "\n"
-        "RESOURCE  LEASES  REFUSED  WAITED    95%  LONGEST   HELD     95%  LONGEST      USE\n"
-        "etl            3        1      1s  1m00s    1m00s  3m20s  16m00s   16m00s    32.1%\n"
-        "fleet          0        0       -      -        -      -       -        -  unknown\n"
-        "gone           1        0      0s     0s       0s  6m00s   6m00s    6m00s  unknown\n"
-        "gpus           1        0      1s     1s       1s  1m40s   1m40s    1m40s     2.2%\n"
-        "market/x       1        0      0s     0s       0s  6m00s   6m00s    6m00s     5.0%\n"
+        "RESOURCE  LEASES  REFUSED  WAITING  WAITED    95%  LONGEST"
+        "   HELD     95%  LONGEST      USE\n"
+        "etl            3        1        0      1s  1m00s    1m00s"
+        "  3m20s  16m00s   16m00s    32.1%\n"
+        "fleet          0        0        0       -      -        -"
+        "      -       -        -  unknown\n"
+        "gone           1        0        0      0s     0s       0s"
+        "  6m00s   6m00s    6m00s  unknown\n"
+        "gpus           1        0        0      1s     1s       1s"
+        "  1m40s   1m40s    1m40s     2.2%\n"
+        "market/x       1        0        0      0s     0s       0s"
+        "  6m00s   6m00s    6m00s     5.0%\n"
         "\n"
-        "USER  LEASES  REFUSED  WAITED    95%  LONGEST  IN ALL   HELD     95%  LONGEST    SHARE\n"
-        "1000       1        1     30s  1m00s    1m00s   1m30s  3m20s   3m20s    3m20s  unknown\n"
-        "0          4        0      0s     1s       1s      1s  6m00s  16m00s   16m00s  unknown\n"
-        "1001       0        0       -      -        -       -      -       -        -  unknown\n");
+        "USER  LEASES  REFUSED  WAITING  WAITED    95%  LONGEST  IN ALL   HELD     95%  LONGEST"
+        "    SHARE\n"
+        "1000       1        1        0     30s  1m00s    1m00s   1m30s  3m20s   3m20s    3m20s"
+        "  unknown\n"
+        "0          4        0        0      0s     1s       1s      1s  6m00s  16m00s   16m00s"
+        "  unknown\n"
+        "1001       0        0        0       -      -        -       -      -       -        -"
+        "  unknown\n");
     end(&answers);
 }
 
