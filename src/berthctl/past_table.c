@@ -7,7 +7,12 @@
 #include <signal.h>
 #include <string.h>
 
-enum { LEASE_COLUMN = 9 };
+enum {
+    HOW_COLUMN = 8,
+    LEASE_COLUMN = 9,
+    HOW_WIDTH = 32, /* columns of the terminal for which those from LEASE on give way */
+    FEW = 20, /* rows, each of which may have a second line */
+};
 
 static const struct column fixed_columns[] = {
     {.title = "ENDED"},
@@ -18,7 +23,7 @@ static const struct column fixed_columns[] = {
     {.title = "PROGRAM", .is_optional = true, .min_width = 8},
     {.title = "WAITED", .is_right = true},
     {.title = "HELD", .is_right = true},
-    {.title = "HOW", .min_width = 10},
+    [HOW_COLUMN] = {.title = "HOW", .min_width = 10},
     [LEASE_COLUMN] = {.title = "LEASE"},
     {.title = "HOLDER", .is_optional = true, .min_width = 8},
 };
@@ -185,13 +190,28 @@ static size_t least_width(const struct grid *grid)
     return sum - GAP;
 }
 
-/* A line that is broken by the terminal is hard to read: columns from LEASE on give way. */
-static void fit(struct grid *grid, size_t max)
+/* A line that is broken by the terminal is hard to read: columns from LEASE on give way, also to
+ * how a lease ended. `columns` are the grid's. */
+static void fit(struct grid *grid, struct column columns[], size_t max)
 {
+    size_t *how_width = &columns[HOW_COLUMN].min_width, least = *how_width;
+    *how_width = HOW_WIDTH;
     for (size_t i = grid->n_columns; i > LEASE_COLUMN && least_width(grid) > max; i--) {
         grid->used[i - 1] = false;
     }
+    if (least_width(grid) > max) {
+        *how_width = least;
+    }
     grid_fit(grid, max);
+}
+
+/* How it ended, if the row shows only a part. */
+static void print_whole_how(const struct grid *grid, size_t row, struct text *out)
+{
+    const char *how = grid->cells[row * grid->n_columns + HOW_COLUMN].text;
+    if (text_width(how) > grid->widths[HOW_COLUMN]) {
+        text_add_format(out, "    how: %s\n", how);
+    }
 }
 
 void past_table_print(const struct past *past, const struct past_style *style, struct text *out)
@@ -203,13 +223,16 @@ void past_table_print(const struct past *past, const struct past_style *style, s
         add_lease(&grid, past, &past->leases[i]);
     }
     if (style->width > 0) {
-        fit(&grid, style->width);
+        fit(&grid, columns, style->width);
     }
     if (past->n > 0) {
         grid_print_titles(&grid, out);
     }
     for (size_t i = 0; i < past->n; i++) {
         grid_print_row(&grid, i, out);
+        if (past->n <= FEW) {
+            print_whole_how(&grid, i, out);
+        }
     }
     past_add_note(past, style, out);
     grid_deinit(&grid);

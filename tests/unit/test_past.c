@@ -230,7 +230,7 @@ Test(past_table, narrow)
     static const struct {
         size_t width;
         const char *last; /* of the titles */
-    } rows[] = {{145, "ARGUMENTS"}, {144, "CGROUP"}, {104, "HOLDER"}, {103, "LEASE"}, {91, "HOW"}};
+    } rows[] = {{167, "ARGUMENTS"}, {166, "CGROUP"}, {126, "HOLDER"}, {125, "LEASE"}, {91, "HOW"}};
     struct past past = PAST_INIT;
     take_whole(&past);
     for (size_t i = 0; i < N(rows); i++) {
@@ -243,6 +243,30 @@ Test(past_table, narrow)
         cr_expect_eq(strncmp(last, rows[i].last, strlen(rows[i].last)), 0, "%s", out.bytes);
         text_deinit(&out);
     }
+    past_deinit(&past);
+}
+
+/* It is the answer: of few rows, it stands whole below a row that has no room for it. */
+Test(past_table, the_whole_how)
+{
+    static const char how[] = "\n    how: revoked by root (1000): disk full\\x1b (SIGTERM)\n";
+    struct past past = PAST_INIT;
+    take_whole(&past);
+    for (size_t n = 0; n < 5; n++) { /* rows: 4, 8 and so on to 20, then 24 */
+        struct text out = TEXT_INIT;
+        past_table_print(&past, &(struct past_style){.width = 80}, &out);
+        cr_expect_not_null(strstr(out.bytes, how), "%s", out.bytes);
+        cr_expect_null(strstr(out.bytes, "how: SIGKILL"));
+        text_deinit(&out);
+        for (size_t i = 1; i < N(whole) - 1; i++) {
+            cr_assert(
+                strncmp(whole[i], "ended", 5) != 0 || past_take(&past, whole[i]) == ANSWER_MORE);
+        }
+    }
+    struct text out = TEXT_INIT;
+    past_table_print(&past, &(struct past_style){.width = 80}, &out);
+    cr_expect_null(strstr(out.bytes, "how:"));
+    text_deinit(&out);
     past_deinit(&past);
 }
 
