@@ -159,7 +159,8 @@ static void add_lease(struct grid *grid, const struct past *past, const struct p
 
 /* ---- what is not there ---- */
 
-void past_add_note(const struct past *past, const struct past_style *style, struct text *out)
+void past_add_note(
+    const struct past *past, size_t n_shown, const struct past_style *style, struct text *out)
 {
     bool knows_all =
         style->since.is_given && past->since.is_given && past->since.number <= style->since.number;
@@ -167,7 +168,7 @@ void past_add_note(const struct past *past, const struct past_style *style, stru
     if (!past->since.is_given) {
         text_add(
             out, "berthd remembers nothing: nothing has ended yet, or its file has history = 0\n");
-    } else if (past->n == 0) {
+    } else if (n_shown == 0) {
         text_add_format(out, "nothing %shas ended since ", style->is_of_some ? "of that " : "");
         text_add_when(out, (int64_t)since, (int64_t)past->now);
         text_add(out, knows_all ? "\n" : "; berthd remembers nothing earlier\n");
@@ -234,6 +235,6 @@ void past_table_print(const struct past *past, const struct past_style *style, s
             print_whole_how(&grid, i, out);
         }
     }
-    past_add_note(past, style, out);
+    past_add_note(past, past->n, style, out);
     grid_deinit(&grid);
 }

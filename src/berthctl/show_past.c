@@ -107,24 +107,33 @@ static int print_stats(const struct call *call, const struct past_choice *choice
     const struct past *past, const struct status *status, bool is_json)
 {
     struct text out = TEXT_INIT;
-    struct stats stats = stats_of(past, status, &choice->since, &choice->uid);
+    const struct stats_choice chosen = {
+        .since = choice->since,
+        .uid = choice->uid,
+        .names = call->request.arguments,
+        .n_names = call->request.n_arguments,
+    };
+    struct stats stats = stats_of(past, status, &chosen);
     if (is_json) {
         stats_json_print(&stats, &out);
     } else {
         struct past_style style = style_of(call, choice);
         stats_table_print(&stats, &out);
-        past_add_note(past, &style, &out);
+        past_add_note(past, stats.n_ended, &style, &out);
     }
     stats_deinit(&stats);
     return show_print(&out);
 }
 
-/* status first: a lease that ends in between is in both answers, and counts once. */
+/* The history of all users, as a share is one of them all. status first: a lease that ends in
+ * between is in both answers, and counts once. */
 int show_stats(struct call *call, const struct past_choice *choice, bool is_json)
 {
     struct past past = PAST_INIT;
     struct status status = STATUS_INIT;
-    bool is_read = ask_status(call, &status) && ask_past(call, choice, &past);
+    struct past_choice asked = *choice;
+    asked.uid = (struct optional){0};
+    bool is_read = ask_status(call, &status) && ask_past(call, &asked, &past);
     int exit_status =
         is_read ? print_stats(call, choice, &past, &status, is_json) : call->exit_status;
     past_deinit(&past);

@@ -1,5 +1,6 @@
 #include "berthctl/stats.h"
 
+#include "base/pattern.h"
 #include "berthctl/printable.h"
 
 #include <stdlib.h>
@@ -41,19 +42,37 @@ static uint64_t held_in_span(const struct past_lease *lease, uint64_t from)
     return lease->held.is_given && lease->ended > begin ? lease->ended - begin : 0;
 }
 
-static void add_past(struct samples *samples, const struct past *past, uint64_t from)
+static bool is_named(const struct stats_choice *choice, const char *name)
+{
+    bool is_it = choice->n_names == 0;
+    for (size_t i = 0; i < choice->n_names && !is_it; i++) {
+        const char *asked = choice->names[i];
+        is_it =
+            strcmp(asked, name) == 0 || (pattern_is_valid(asked) && pattern_matches(asked, name));
+    }
+    return is_it;
+}
+
+/* berthd answers with all claims of a lease that has one of the names. */
+static void add_past(struct samples *samples, const struct past *past,
+    const struct stats_choice *choice, uint64_t from)
 {
     for (size_t i = 0; i < past->n; i++) {
         const struct past_lease *lease = &past->leases[i];
+        bool is_first = true;
         for (size_t j = 0; j < lease->n_claims; j++) {
+            if (!is_named(choice, lease->claims[j].name)) {
+                continue;
+            }
             *add_sample(samples) = (struct sample){
                 .name = lease->claims[j].name,
                 .user = &lease->user,
                 .lease = lease,
-                .is_first = j == 0,
+                .is_first = is_first,
                 .units = lease->claims[j].units,
                 .held = held_in_span(lease, from),
             };
+            is_first = false;
         }
     }
 }
@@ -97,7 +116,6 @@ static struct sample *add_one_running(struct samples *samples,
 struct running {
     const char **ended; /* ids, sorted */
     size_t n_ended;
-    struct optional uid;
     uint64_t span;
 };
 
@@ -106,8 +124,7 @@ static bool counts(const struct running *running, const struct status_lease *lea
     bool has_ended =
         bsearch(&lease->id, running->ended, running->n_ended, sizeof lease->id, compare_ids);
     /* SESSION/LEASE is one of another host, whose history is not this one's. */
-    return !has_ended && !strchr(lease->id, '/') &&
-        (!running->uid.is_given || running->uid.number == lease->uid);
+    return !has_ended && !strchr(lease->id, '/');
 }
 
 static void add_resource_running(
@@ -151,11 +168,10 @@ static void mark_first_waits(struct samples *samples)
     }
 }
 
-static void add_running(struct samples *samples, const struct status *status,
-    const struct past *past, uint64_t span, const struct optional *uid)
+static void add_running(
+    struct samples *samples, const struct status *status, const struct past *past, uint64_t span)
 {
-    const struct running running = {
-        .ended = ended_ids(past), .n_ended = past->n, .uid = *uid, .span = span};
+    const struct running running = {.ended = ended_ids(past), .n_ended = past->n, .span = span};
     samples->running = memory_resized(NULL, n_running(status) + 1, sizeof samples->running[0]);
     for (size_t i = 0; i < status->n_resources; i++) {
         add_resource_running(samples, &status->resources[i], &running);
@@ -337,51 +353,90 @@ static struct stats_user *users_of(
 }
 
 static void add_resource(
-    struct stats *stats, struct sample samples[], size_t n, const struct definition *definition)
+    struct stats *stats, const struct sample samples[], size_t n, const struct status *status)
 {
     uint64_t span = stats->to - stats->from;
-    for (size_t i = 0; i < n; i++) {
-        measure(&samples[i], definition);
-    }
+    const struct definition definition = find_definition(status, samples[0].name);
     stats->resources =
         memory_resized(stats->resources, stats->n_resources + 1, sizeof stats->resources[0]);
     struct stats_resource *resource = &stats->resources[stats->n_resources++];
     *resource = (struct stats_resource){
         .name = samples[0].name,
         .figures = figures_of(samples, n, false),
-        .capacity = {definition->limit.is_given && span > 0, definition->limit.number * span},
+        .capacity = {definition.limit.is_given && span > 0, definition.limit.number * span},
     };
     resource->users = users_of(samples, n, false, &resource->n_users);
 }
 
+/* When the oldest lease was asked for, if the answer has it; else when it ended. */
+static uint64_t begin_of_memory(const struct past *past)
+{
+    uint64_t since = past->since.is_given ? past->since.number : past->now;
+    bool has_oldest = past->n > 0 && past->leases[0].ended == since;
+    return has_oldest ? past_asked(&past->leases[0]) : since;
+}
+
 static uint64_t begin_of_span(const struct past *past, const struct optional *since)
 {
-    uint64_t known = past->since.is_given ? past->since.number : past->now;
+    uint64_t known = begin_of_memory(past);
     uint64_t from = since->is_given && since->number > known ? since->number : known;
     return from < past->now ? from : past->now;
 }
 
-struct stats stats_of(const struct past *past, const struct status *status,
-    const struct optional *since, const struct optional *uid)
+/* Sorts the samples, and computes the unit time of each. */
+static void measure_all(struct samples *samples, const struct status *status)
+{
+    qsort(samples->list, samples->n, sizeof samples->list[0], by_name_and_user);
+    for (size_t i = 0, end; i < samples->n; i = end) {
+        end = i + group(&samples->list[i], samples->n - i, compare_names);
+        const struct definition definition = find_definition(status, samples->list[i].name);
+        for (size_t j = i; j < end; j++) {
+            measure(&samples->list[j], &definition);
+        }
+    }
+}
+
+static void keep_user(struct samples *samples, const struct optional *uid)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < samples->n; i++) {
+        if (!uid->is_given || samples->list[i].user->uid.number == uid->number) {
+            samples->list[n++] = samples->list[i];
+        }
+    }
+    samples->n = n;
+}
+
+/* Of measured samples in order, at least one. */
+static void compute(struct stats *stats, struct samples *samples, const struct status *status)
+{
+    for (size_t i = 0, end; i < samples->n; i = end) {
+        end = i + group(&samples->list[i], samples->n - i, compare_names);
+        add_resource(stats, &samples->list[i], end - i, status);
+    }
+    for (size_t i = 0; i < samples->n; i++) {
+        stats->n_ended += samples->list[i].lease && samples->list[i].is_first;
+    }
+    qsort(samples->list, samples->n, sizeof samples->list[0], by_user);
+    stats->users = users_of(samples->list, samples->n, true, &stats->n_users);
+}
+
+struct stats stats_of(
+    const struct past *past, const struct status *status, const struct stats_choice *choice)
 {
     struct stats stats = {
-        .from = begin_of_span(past, since), .to = past->now, .unit_time = {true, 0}};
+        .from = begin_of_span(past, &choice->since), .to = past->now, .unit_time = {true, 0}};
     struct samples samples = {0};
-    add_past(&samples, past, stats.from);
-    add_running(&samples, status, past, stats.to - stats.from, uid);
+    add_past(&samples, past, choice, stats.from);
+    add_running(&samples, status, past, stats.to - stats.from);
     if (samples.n > 0) {
-        qsort(samples.list, samples.n, sizeof samples.list[0], by_name_and_user);
-    }
-    for (size_t i = 0, end; i < samples.n; i = end) {
-        end = i + group(&samples.list[i], samples.n - i, compare_names);
-        struct definition definition = find_definition(status, samples.list[i].name);
-        add_resource(&stats, &samples.list[i], end - i, &definition);
-    }
-    if (samples.n > 0) {
-        qsort(samples.list, samples.n, sizeof samples.list[0], by_user);
+        measure_all(&samples, status);
         stats.unit_time = figures_of(samples.list, samples.n, true).unit_time;
+        keep_user(&samples, &choice->uid);
     }
-    stats.users = users_of(samples.list, samples.n, true, &stats.n_users);
+    if (samples.n > 0) {
+        compute(&stats, &samples, status);
+    }
     free(samples.list);
     free(samples.running);
     return stats;

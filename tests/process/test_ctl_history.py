@@ -124,10 +124,10 @@ def both(berthctl, fake, *args, status=STATUS, history=ANSWER, **options):
 
 
 def test_stats(berthctl, fake):
-    lines, status, out, err = both(berthctl, fake, "gpus", "etl", "--user", "0", env=UTC)
-    assert (lines, status, err) == (["status gpus etl", "history gpus etl user=0"], 0, "")
+    lines, status, out, err = both(berthctl, fake, "gpus", "etl", env=UTC)
+    assert (lines, status, err) == (["status gpus etl", "history gpus etl"], 0, "")
     assert out.splitlines() == [
-        "leases and waits that ended from 2026-11-22 23:30:00 to 01:30:00 (2h00m), and waits so far:"
+        "leases and waits that ended from 2026-11-22 23:28:58 to 01:30:00 (2h01m), and waits so far:"
         " median, 95th percentile and longest",
         "",
         "RESOURCE  LEASES  REFUSED  WAITING  WAITED  95%  LONGEST   HELD    95%  LONGEST      USE",
@@ -138,6 +138,14 @@ def test_stats(berthctl, fake):
         "root       1        0        0      1s   1s       1s      1s  1m00s  1m00s    1m00s  100.0%",
         "4711       0        1        0      1s   1s       1s      1s      -      -        -    0.0%",
     ]
+
+
+def test_stats_of_a_user(berthctl, fake):
+    """Whose share is one of the time of all: the history of all is asked for."""
+    lines, status, out, err = both(berthctl, fake, "--user", "4711", env=UTC)
+    assert (lines, status, err) == (["status", "history"], 0, "")
+    assert [line.split()[0] for line in out.splitlines()[2:] if line] == ["RESOURCE", "etl", "USER", "4711"]
+    assert out.splitlines()[-1].endswith("  0.0%")
 
 
 def test_stats_of_what_is_only_in_the_history(berthctl, fake):
@@ -151,7 +159,7 @@ def test_stats_as_json(berthctl, fake):
     answer = json.loads(out)
     etl, gpus = answer["resources"]
     assert status == 0 and answer["version"] == 1
-    assert (gpus["leases"], gpus["use"], gpus["held_ms"]["p95"], gpus["unit_ms"]) == (1, 0.5, 60000, 7200000)
+    assert (gpus["leases"], gpus["use"], gpus["held_ms"]["p95"], gpus["unit_ms"]) == (1, 0.5, 60000, 7260000)
     assert (etl["refused"], etl["use"], etl["held_ms"]) == (1, None, None)
     assert [user["uid"] for user in answer["users"]] == [0, 4711]
 

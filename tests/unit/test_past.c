@@ -274,7 +274,7 @@ static void expect_note(const struct past *past, struct past_style style, const 
 {
     struct text out = TEXT_INIT;
     text_add(&out, "");
-    past_add_note(past, &style, &out);
+    past_add_note(past, past->n, &style, &out);
     expect_text(&out, shown);
 }
 
@@ -428,7 +428,8 @@ static void compute(struct answers *answers, struct optional since, struct optio
     *answers = (struct answers){.past = PAST_INIT};
     take(&answers->past, hour, N(hour));
     take_status(&answers->status, now, N(now));
-    answers->stats = stats_of(&answers->past, &answers->status, &since, &uid);
+    answers->stats = stats_of(&answers->past, &answers->status,
+        &(struct stats_choice){.since = since, .uid = uid});
 }
 
 static void end(struct answers *answers)
@@ -460,6 +461,7 @@ static void expect_use(const struct answers *answers, const char *name, int expe
 }
 
 #define ALL ((struct optional){0})
+#define EVERYTHING ((struct stats_choice){.n_names = 0})
 
 Test(stats, by_resource)
 {
@@ -511,7 +513,7 @@ Test(stats, use_is_unknown)
             "holder 11 units=1 uid=0 age=3600000", "end"};
         take(&answers.past, hour, N(hour));
         take_status(&answers.status, lines, N(lines));
-        answers.stats = stats_of(&answers.past, &answers.status, &ALL, &ALL);
+        answers.stats = stats_of(&answers.past, &answers.status, &EVERYTHING);
         expect_use(&answers, "etl", -1);
         end(&answers);
     }
@@ -530,7 +532,7 @@ Test(stats, use_of_a_template)
             "template market/x/* kind=lock limit=1", "end"};
         take(&answers.past, hour, N(hour));
         take_status(&answers.status, lines, N(lines));
-        answers.stats = stats_of(&answers.past, &answers.status, &ALL, &ALL);
+        answers.stats = stats_of(&answers.past, &answers.status, &EVERYTHING);
         expect_use(&answers, "market/x", i == 0 ? 50 : -1);
         end(&answers);
     }
@@ -575,7 +577,7 @@ Test(stats, waits_that_go_on)
     struct answers answers = {.past = PAST_INIT};
     take(&answers.past, hour, N(hour));
     take_status(&answers.status, jam, N(jam));
-    answers.stats = stats_of(&answers.past, &answers.status, &ALL, &ALL);
+    answers.stats = stats_of(&answers.past, &answers.status, &EVERYTHING);
     cr_assert_eq(answers.stats.n_users, 3);
     cr_expect_eq(answers.stats.users[0].user.uid.number, 7);
     const struct figures *first = &answers.stats.users[0].figures;
@@ -591,18 +593,67 @@ Test(stats, waits_that_go_on)
     end(&answers);
 }
 
-/* The answer to `history` has no others then. */
+/* The share is one of all users' time all the same. */
 Test(stats, of_one_user)
 {
+    static const char *const two[] = {"ok now=3600000 since=0",
+        "ended 1 units=etl:0 uid=1000 how=released ended=3600000 held=1200000 waited=0", "end"};
+    struct stats_choice choice = {.uid = {true, 1001}};
     struct answers answers = {.past = PAST_INIT};
-    struct optional uid = {true, 1001};
-    static const char *const nothing[] = {"ok now=3600000 since=0", "end"};
-    take(&answers.past, nothing, N(nothing));
+    uint64_t permille;
+    take(&answers.past, two, N(two));
     take_status(&answers.status, now, N(now));
-    answers.stats = stats_of(&answers.past, &answers.status, &ALL, &uid);
+    answers.stats = stats_of(&answers.past, &answers.status, &choice);
     cr_assert_eq(answers.stats.n_resources, 1);
     expect_use(&answers, "etl", 250);
+    cr_assert_eq(answers.stats.n_users, 1);
+    cr_expect_eq(answers.stats.users[0].user.uid.number, 1001);
+    cr_expect_eq(answers.stats.n_ended, 0);
+    /* 3600 of 3600 + 1200, and 200 + 2 * 60 of leases 3, 7 and 8 */
+    cr_assert(stats_permille(
+        &answers.stats.users[0].figures.unit_time, &answers.stats.unit_time, &permille));
+    cr_expect_eq(permille, 703);
     end(&answers);
+}
+
+/* Leases of several resources have claims on others. */
+Test(stats, of_named_resources)
+{
+    static char pattern[] = "g*us", name[] = "market/x";
+    char *const names[] = {pattern, name};
+    struct stats_choice choice = {.names = names, .n_names = N(names)};
+    struct answers answers = {.past = PAST_INIT};
+    static const char *const nothing[] = {"ok", "end"};
+    take(&answers.past, hour, N(hour));
+    take_status(&answers.status, nothing, N(nothing));
+    answers.stats = stats_of(&answers.past, &answers.status, &choice);
+    cr_assert_eq(answers.stats.n_resources, 2);
+    cr_expect_str_eq(answers.stats.resources[0].name, "gpus");
+    cr_expect_str_eq(answers.stats.resources[1].name, "market/x");
+    cr_assert_eq(answers.stats.n_users, 1);
+    cr_expect_eq(answers.stats.users[0].figures.n_leases, 2); /* gpus is not its first claim */
+    cr_expect_eq(answers.stats.n_ended, 2);
+    end(&answers);
+}
+
+/* A short lease that was the first to end has filled a part of the span. */
+Test(stats, the_span_of_the_oldest)
+{
+    static const char *const one[] = {"ok now=3600000 since=3599000",
+        "ended 1 units=etl:0-3 uid=0 how=released ended=3599000 held=1000 waited=1000", "end"};
+    static const char *const later[] = {"ok now=3600000 since=3597000",
+        "ended 1 units=etl:0-3 uid=0 how=released ended=3599000 held=1000 waited=1000", "end"};
+    static const char *const limit[] = {"ok", "resource etl kind=semaphore limit=4", "end"};
+    for (int i = 0; i < 3; i++) {
+        struct stats_choice choice = {.since = {i == 2, 3598000}};
+        struct answers answers = {.past = PAST_INIT};
+        take(&answers.past, i == 1 ? later : one, N(one));
+        take_status(&answers.status, limit, N(limit));
+        answers.stats = stats_of(&answers.past, &answers.status, &choice);
+        cr_expect_eq(answers.stats.from, i == 2 ? 3598000 : 3597000);
+        expect_use(&answers, "etl", i == 2 ? 500 : 333);
+        end(&answers);
+    }
 }
 
 /* berthd remembers less than is asked for. */
@@ -610,12 +661,12 @@ Test(stats, the_span)
 {
     static const char *const little[] = {"ok now=3600000 since=3000000", "end"};
     static const char *const none[] = {"ok now=3600000", "end"};
-    struct optional early = {true, 1000};
+    struct stats_choice early = {.since = {true, 1000}};
     for (int i = 0; i < 2; i++) {
         struct answers answers = {.past = PAST_INIT};
         take(&answers.past, i == 0 ? little : none, 2);
         take_status(&answers.status, now, N(now));
-        answers.stats = stats_of(&answers.past, &answers.status, &early, &ALL);
+        answers.stats = stats_of(&answers.past, &answers.status, &early);
         cr_expect_eq(answers.stats.from, i == 0 ? 3000000 : 3600000);
         expect_use(&answers, "etl", i == 0 ? 333 : -1); /* 600 + 200 of 2400 */
         end(&answers);
