@@ -238,6 +238,8 @@ nanoseconds acquisition_deadline(const struct acquisition *acquisition)
         return earlier(acquisition->down_at, patience_end(acquisition));
     case ACQUISITION_PENDING:
         return earlier(acquisition->down_at, pending_end(acquisition));
+    case ACQUISITION_EXPLAINED:
+        return acquisition->refusal.until;
     case ACQUISITION_QUEUED:
         break;
     }
@@ -275,6 +277,9 @@ static enum acquisition_result take_time(struct acquisition *acquisition, nanose
         report(acquisition, now);
         return ACQUISITION_GOES_ON;
     }
+    if (acquisition->state == ACQUISITION_EXPLAINED) {
+        return acquisition_end_explaining(acquisition);
+    }
     if (acquisition->state == ACQUISITION_PENDING) {
         return is_undecided(acquisition, now);
     }
@@ -299,7 +304,9 @@ enum acquisition_result acquisition_step(
             return result;
         }
         if (!is_open) {
-            return is_lost(acquisition, now);
+            return acquisition->state == ACQUISITION_EXPLAINED
+                ? acquisition_end_explaining(acquisition)
+                : is_lost(acquisition, now);
         }
     }
     return take_time(acquisition, now);

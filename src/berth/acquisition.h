@@ -24,6 +24,7 @@ enum acquisition_state {
     ACQUISITION_ASKED, /* no reply yet */
     ACQUISITION_PENDING, /* berthd asks a database: no place in a queue yet */
     ACQUISITION_QUEUED,
+    ACQUISITION_EXPLAINED, /* a database has refused: berthd is asked why, for the message */
 };
 
 enum acquisition_result {
@@ -31,6 +32,14 @@ enum acquisition_result {
     ACQUISITION_GRANTED, /* acquisition.grant */
     ACQUISITION_UNLEASED, /* berthd is down, and the job is to run without a lease */
     ACQUISITION_REFUSED, /* acquisition.status is the exit status; a message was written */
+};
+
+/* A refusal whose message waits for a better one. */
+struct refusal {
+    char reason[1280]; /* the message as it is */
+    enum code code;
+    nanoseconds until; /* then the message as it is will do */
+    struct wait_message better;
 };
 
 struct acquisition {
@@ -51,6 +60,7 @@ struct acquisition {
     bool is_fleet; /* a database has been asked */
     char lease[LEASE_ID_SIZE]; /* the one that waits, or "" */
     struct wait_report wait_report;
+    struct refusal refusal; /* while EXPLAINED */
 
     struct grant grant;
     int status;

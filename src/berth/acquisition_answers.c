@@ -11,6 +11,9 @@
 static enum acquisition_result is_malformed(struct acquisition *acquisition, nanoseconds now)
 {
     static const char reason[] = "the server there does not speak Berth's protocol";
+    if (acquisition->state == ACQUISITION_EXPLAINED) {
+        return acquisition_end_explaining(acquisition);
+    }
     if (acquisition->state == ACQUISITION_ASKED && !acquisition->was_queued) {
         outage_set(&acquisition->outage, false, reason);
         return acquisition_is_down(acquisition, now);
@@ -18,6 +21,60 @@ static enum acquisition_result is_malformed(struct acquisition *acquisition, nan
     message("%s", reason);
     return acquisition_refuse(acquisition, STATUS_DOWN);
 }
+
+/* ---- a refusal by a database, which names nobody ---- */
+
+/* berthd answers `why` from what the database says of its queue, at most for so long. */
+#define EXPLAIN_FOR (NANOSECONDS_PER_SECOND / 2)
+
+/* False: there is nothing to ask, or nobody reads it. */
+static bool begin_explaining(struct acquisition *acquisition, const struct answer *answer,
+    const char *reason, nanoseconds now)
+{
+    struct request_line line;
+    struct refusal *refusal = &acquisition->refusal;
+    bool is_explained = acquisition->state == ACQUISITION_PENDING &&
+        (answer->code == CODE_WOULD_WAIT || answer->code == CODE_PAUSED);
+    if (!is_explained || acquisition->options->quiet ||
+        !request_why_wanted(&line, acquisition->options)) {
+        return false;
+    }
+    acquisition->state = ACQUISITION_EXPLAINED;
+    append(refusal->reason, sizeof refusal->reason, "%s", reason);
+    refusal->code = answer->code;
+    refusal->until = now + EXPLAIN_FOR;
+    wait_message_begin(&refusal->better);
+    /* If that fails, berthd has closed: reading will tell. */
+    connection_send(acquisition->connection, line.text, line.length);
+    return true;
+}
+
+/* It may have become free meanwhile: then only the database's word counts. */
+enum acquisition_result acquisition_end_explaining(struct acquisition *acquisition)
+{
+    const struct refusal *refusal = &acquisition->refusal;
+    if (refusal->better.is_busy && refusal->better.line[0]) {
+        message("%s (%s)", refusal->better.line, code_table[refusal->code].word);
+    } else {
+        message("%s", refusal->reason);
+    }
+    return acquisition_refuse(acquisition, STATUS_NOT_ACQUIRED);
+}
+
+static enum acquisition_result take_explanation(
+    struct acquisition *acquisition, struct answer *answer, nanoseconds now)
+{
+    struct wait_message *better = &acquisition->refusal.better;
+    (void)now;
+    if (answer->kind == ANSWER_EVENT) {
+        return ACQUISITION_GOES_ON;
+    }
+    enum wait_message_state state = wait_message_take(better, answer);
+    return state == WAIT_MESSAGE_GOES_ON ? ACQUISITION_GOES_ON
+                                         : acquisition_end_explaining(acquisition);
+}
+
+/* ---- the answer ---- */
 
 static enum acquisition_result is_denied(
     struct acquisition *acquisition, struct answer *answer, nanoseconds now)
@@ -36,6 +93,9 @@ static enum acquisition_result is_denied(
     if (status == STATUS_DOWN && answer->code != CODE_NONE) {
         outage_set(&acquisition->outage, answer->code == CODE_DOWN, reason);
         return acquisition_is_down(acquisition, now);
+    }
+    if (answer->kind == ANSWER_EVENT && begin_explaining(acquisition, answer, reason, now)) {
+        return ACQUISITION_GOES_ON;
     }
     if (status != STATUS_NOT_ACQUIRED || !acquisition->options->quiet) {
         message("%s", reason);
@@ -200,6 +260,22 @@ static enum acquisition_result take_while_waiting(
     return ACQUISITION_GOES_ON;
 }
 
+static enum acquisition_result take_line(
+    struct acquisition *acquisition, struct answer *answer, nanoseconds now)
+{
+    switch (acquisition->state) {
+    case ACQUISITION_ASKED:
+        return take_first_answer(acquisition, answer, now);
+    case ACQUISITION_EXPLAINED:
+        return take_explanation(acquisition, answer, now);
+    case ACQUISITION_APART:
+    case ACQUISITION_PENDING:
+    case ACQUISITION_QUEUED:
+        break;
+    }
+    return take_while_waiting(acquisition, answer, now);
+}
+
 enum acquisition_result acquisition_take_lines(struct acquisition *acquisition, nanoseconds now)
 {
     static struct answer answer; /* large */
@@ -215,8 +291,7 @@ enum acquisition_result acquisition_take_lines(struct acquisition *acquisition, 
             continue;
         }
         answer_parse(&answer, line);
-        result = (acquisition->state == ACQUISITION_ASKED ? take_first_answer : take_while_waiting)(
-            acquisition, &answer, now);
+        result = take_line(acquisition, &answer, now);
     }
     return result;
 }

@@ -18,6 +18,9 @@ enum acquisition_result acquisition_time_out(struct acquisition *acquisition);
 /* Ends with this exit status; the caller has written the message. */
 enum acquisition_result acquisition_refuse(struct acquisition *acquisition, int status);
 
+/* Says why it was refused, as well as is known by now, and ends: state EXPLAINED. */
+enum acquisition_result acquisition_end_explaining(struct acquisition *acquisition);
+
 /* berthd was there a moment ago, or has no time at the moment: another try may help, until it
  * counts as down. acquisition->outage has the reason. */
 enum acquisition_result acquisition_is_absent(struct acquisition *acquisition, nanoseconds now);

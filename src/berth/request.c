@@ -221,6 +221,13 @@ void request_why(struct request_line *line, const char *lease)
     request_end(line);
 }
 
+bool request_why_wanted(struct request_line *line, const struct options *options)
+{
+    request_begin(line, COMMAND_why);
+    request_add_wanted(line, options, NULL);
+    return request_end(line);
+}
+
 bool request_release(struct request_line *line, const struct options *options)
 {
     request_begin(line, COMMAND_release);

@@ -55,6 +55,8 @@ void request_cancel(struct request_line *line, const struct wish *wish);
 void request_release_lease(
     struct request_line *line, const char *lease, const struct job_end *end);
 void request_why(struct request_line *line, const char *lease);
+/* What would become of the request now. False if the line would be too long. */
+bool request_why_wanted(struct request_line *line, const struct options *options);
 
 /* `berth release` and `berth renew` with their options. False if the line would be too long. */
 bool request_release(struct request_line *line, const struct options *options);

@@ -7,10 +7,12 @@
 #include <string.h>
 
 /* Takes the first line, `ok`. */
-static void take_place(struct wait_message *wait_message, const struct answer *answer)
+static void take_state(struct wait_message *wait_message, const struct answer *answer)
 {
     uint64_t position;
+    const char *is = words_find(answer->words, answer->n_words, "is");
     const char *value = words_find(answer->words, answer->n_words, "position");
+    wait_message->is_busy = is && strcmp(is, "busy") == 0;
     if (value && number_parse(value, INT64_MAX, &position)) {
         wait_message->position = position;
     }
@@ -39,7 +41,7 @@ enum wait_message_state wait_message_take(
         return wait_message->line[0] ? WAIT_MESSAGE_COMPLETE : WAIT_MESSAGE_NONE;
     }
     if (strcmp(word, "ok") == 0) {
-        take_place(wait_message, answer);
+        take_state(wait_message, answer);
     } else if (strcmp(word, "brief") == 0) {
         take_text(wait_message->line, sizeof wait_message->line, answer);
     } else if (strcmp(word, "stops") == 0) {

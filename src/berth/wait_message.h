@@ -1,10 +1,11 @@
-/* wait_message.h - what a berth waits for, who holds that, its place: one line, as the answer to
- * `why lease=ID` has it. Pure. */
+/* wait_message.h - what a berth waits for, or would, who holds that, its place: one line, as the
+ * answer to `why` has it. Pure. */
 #ifndef BERTH_BERTH_WAIT_MESSAGE_H
 #define BERTH_BERTH_WAIT_MESSAGE_H
 
 #include "client/answer.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum wait_message_state {
@@ -15,6 +16,7 @@ enum wait_message_state {
 
 struct wait_message {
     uint64_t position; /* 0: not known yet */
+    bool is_busy; /* a request that would wait */
     char stops[1024]; /* what grants nothing to anybody, such as a pause and its reason: without
                          anything that counts */
     char line[1024];

@@ -203,6 +203,20 @@ def test_who_has_paused(daemon):
 
 
 @needs_redis
+def test_refused_in_a_fleet(redis_server, hosts):  # noqa: F811
+    """With -n, berth names who holds it, on whichever host, and who has paused it."""
+    a, b = fleet(redis_server, hosts)
+    gets(client_of(a), "acquire etl:2 holder=night program=load")
+    done = b.berth("run", "-n", "etl", "--", "true")
+    assert done.returncode == 75
+    assert done.stderr.startswith("berth: etl: 2 of 2 held by night, pid ")
+    assert f" on {os.uname().nodename} (load, " in done.stderr and done.stderr.endswith(" (would-wait)\n")
+    assert client_of(a).request("pause etl reason=disks") == "ok"
+    done = b.berth("run", "-n", "etl", "--", "true")
+    assert (done.returncode, done.stderr) == (75, f"berth: etl: paused by {this_user()}: disks (paused)\n")
+
+
+@needs_redis
 def test_when_it_starts_in_a_fleet(redis_server, hosts):  # noqa: F811
     """By the ages that other hosts report, and the holds of this one."""
     a, b = fleet(redis_server, hosts)

@@ -101,9 +101,45 @@ Test(acquisition, refused_by_the_database)
 {
     struct stage *stage = pending(IF_DOWN_FAIL, 0);
     stage_say(stage, "* denied 1 would-wait\n");
+    expect_step(stage, T + 3 * S, ACQUISITION_GOES_ON);
+    cr_expect_str_eq(stage_line(stage), "why r:1");
+    stage_say(stage, "ok is=busy position=1\nbrief r:%20held%20by%20ada\nbecause x\nend\n");
     expect_step(stage, T + 3 * S, ACQUISITION_REFUSED);
     cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
-    expect_said(stage, "berth: r: not free now (would-wait)\n");
+    expect_said(stage, "berth: r: held by ada (would-wait)\n");
+}
+
+/* An older berthd, one that has other things to do, one that ends; or it has become free. */
+Test(acquisition, refused_by_the_database_without_explanation)
+{
+    static const char *const answers[] = {"error malformed\n", "", NULL,
+        "ok is=free\nbrief r\nend\n", "ok is=busy\nbrief r:%20held", "* denied 1 would-wait\n"};
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        struct stage *stage = pending(IF_DOWN_FAIL, 0);
+        stage_say(stage, "* denied 1 would-wait\n");
+        expect_step(stage, T + 3 * S, ACQUISITION_GOES_ON);
+        if (answers[i]) {
+            stage_say(stage, answers[i]);
+        } else {
+            stage_hang_up(stage);
+        }
+        if (stage_step(stage, T + 3 * S) == ACQUISITION_GOES_ON) {
+            cr_expect_eq(acquisition_deadline(&stage->acquisition), T + 3 * S + 500 * MS);
+            expect_step(stage, T + 3 * S + 500 * MS, ACQUISITION_REFUSED);
+        }
+        cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
+        expect_said(stage, "berth: r: not free now (would-wait)\n");
+    }
+}
+
+/* With -q nobody reads it. */
+Test(acquisition, refused_by_the_database_quietly)
+{
+    struct stage *stage = stage_open();
+    stage->options.wait = 0;
+    stage->options.quiet = true;
+    cr_expect_eq(answered(stage, "pending 1\n* denied 1 would-wait\n"), ACQUISITION_REFUSED);
+    expect_said(stage, "");
 }
 
 Test(acquisition, a_refusal_names_the_resource_once)
