@@ -1,6 +1,7 @@
 """`history`: where a job came from is looked up while it runs: the user who had logged in, the unit
 or container, and the arguments where that is allowed."""
 
+import os
 import subprocess
 
 import pytest
@@ -95,6 +96,18 @@ def test_all_resources_must_say_yes(daemon):
     for lease in leases:
         client.request(f"release {lease}")
     assert ["args" in history(client, f"history lease={lease}")[0] for lease in leases] == [False, False, True]
+
+
+def test_of_several_processes(daemon):
+    client, clock = daemon.client(), daemon.client()
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as job:
+        pids = (job.pid, os.getpid(), job.pid)
+        leases = [held(client, f"acquire open pid={pid}") for pid in pids]
+        long_enough(clock)
+        for lease in leases:
+            client.request(f"release {lease}")
+    first, second, third = [history(client, f"history lease={lease}")[0]["args"] for lease in leases]
+    assert first == third == "cat" != second
 
 
 def test_a_reload_that_takes_the_consent_back(daemon):
