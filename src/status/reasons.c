@@ -178,6 +178,9 @@ static void add_use(struct text *out, const struct reasons_resource *resource)
     if (resource->wants > 1) {
         add_units(out, &n, resource->wants, "wanted");
     }
+    if (n == 0) {
+        text_add(out, ": not held");
+    }
 }
 
 /* Why the resource grants nothing to anybody; "" if it does. */

@@ -70,7 +70,7 @@ def test_what_berth_says(daemon, client, berth):
     assert client.request(f"release {licence}") == "ok"
     process = berth.start("run", "-S", daemon.socket, "licence", "--", "true")
     line = read_line(process.stderr)
-    assert line.startswith("berth: waiting for licence (1 kept for #1); place 2 in the queue"), line
+    assert line.startswith("berth: waiting for licence: not held (1 kept for #1); place 2 in the queue"), line
     assert process.wait(DEADLINE) == 0
 
 

@@ -69,7 +69,7 @@ def test_what_berth_says(pair, berth):
     keeper(pair)
     process = berth.start("run", "-S", pair[0].socket, "licence", "--", "true")
     line = read_line(process.stderr)
-    assert line.startswith("berth: waiting for licence (1 kept for #1); place 2 in the queue"), line
+    assert line.startswith("berth: waiting for licence: not held (1 kept for #1); place 2 in the queue"), line
     assert process.wait(DEADLINE) == 0
 
 

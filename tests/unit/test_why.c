@@ -140,7 +140,7 @@ static const struct row {
     {"nobody", {"lock d"}, {NULL}, "ann", "d",
         "a request for d would be granted at once\n"
         "nobody holds d",
-        "d"},
+        "d: not held"},
     {"held", {"lock d"}, {"bob A d holder=deploy-7", "tick 192"}, "ann", "d",
         "a request for d would wait, at place 1 in the queue\n"
         "deploy-7, pid 9 (bob) has held d for 3m12s\n"
@@ -186,7 +186,7 @@ static const struct row {
         "1 unit of d is kept for the request at place 1, which lacks something else\n"
         "1 request for d is ahead: pid 9 (bob), which has waited for 0s; it lacks s\n"
         "when it will start is unknown: too few leases have ended since berthd started",
-        "d (1 kept for #1)"},
+        "d: not held (1 kept for #1)"},
     {"ahead lacks another", {"lock d", "lock e"}, {"bob A e", "cid B d e", "bob C d"}, "ann", "d",
         "a request for d would wait, at place 2 in the queue\n"
         "pid 9 (bob) has held d for 0s\n"
@@ -206,7 +206,7 @@ static const struct row {
         "pid 9 (bob) has held e for 0s\n"
         "it lacks e\n"
         "when it will start is unknown: too few leases have ended since berthd started",
-        "d; e: held by pid 9 (bob) for 0s; place 1 in the queue; lacks e"},
+        "d: not held; e: held by pid 9 (bob) for 0s; place 1 in the queue; lacks e"},
     {"holds", {"pool g items=a,b"}, {"bob A g:2 pid=7", "tick 61"}, "ann", "A",
         "lease 34 of pid 9 (bob) has held a,b of g for 1m01s\n"
         "it ends when its client gives it back or its process ends",
@@ -299,13 +299,13 @@ static const struct row {
         "nobody holds d\n"
         "this host is being drained\n"
         "when it will start is unknown",
-        "d; this host is being drained"},
+        "d: not held; this host is being drained"},
     {"two scopes", {"lock d", "lock e database=1"}, {NULL}, "ann", "d e",
         "a request for d e would be refused:"
         " e: it is of the fleet, and d is of this host alone: ask for each by itself\n"
         "nobody holds d\n"
         "nobody holds e",
-        "d; e"},
+        "d: not held; e: not held"},
 };
 
 Test(why, each_reason)
