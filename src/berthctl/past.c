@@ -30,6 +30,7 @@ static const struct field lease_fields[] = {
     LEASE("code", FIELD_TEXT, code),
     LEASE("exit", FIELD_OPTIONAL, exit),
     LEASE("signal", FIELD_OPTIONAL, signal),
+    LEASE("unseen", FIELD_OPTIONAL, unseen),
     LEASE("pid", FIELD_OPTIONAL, pid),
     LEASE("uid", FIELD_OPTIONAL, user.uid),
     LEASE("login", FIELD_OPTIONAL, login.uid),

@@ -31,6 +31,7 @@ struct past_lease {
     struct optional held; /* milliseconds; not given: it was never granted */
     const char *how, *code; /* the code: why it was denied */
     struct optional exit, signal; /* how its job's main process ended */
+    struct optional unseen; /* 1: it ended while there was no berthd, at some time before .ended */
     struct optional pid;
     struct shown_user user, login;
     struct shown_user by, by_login; /* who took it away */

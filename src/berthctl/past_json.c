@@ -50,6 +50,7 @@ static void set_how(json_t *object, const struct past_lease *lease)
     json_object_set_new(object, "code", text_value(lease->code));
     json_object_set_new(object, "exit", optional_value(&lease->exit));
     json_object_set_new(object, "signal", optional_value(&lease->signal));
+    json_object_set_new(object, "unseen", json_boolean(lease->unseen.is_given));
     set_user(object, "by_uid", "by_user", &lease->by);
     set_user(object, "by_login_uid", "by_login_user", &lease->by_login);
     json_object_set_new(object, "why", text_value(lease->why));

@@ -26,6 +26,7 @@
  *     "waited_ms": 0, "held_ms": 123456,
  *     "how": "released", "code": null,         why it was denied
  *     "exit": 0, "signal": null,    how the job's main process ended
+ *     "unseen": false,              it ended while there was no berthd, before ended_at_ms
  *     "by_uid": null, "by_user": null, "by_login_uid": null, "by_login_user": null,
  *     "why": null}]}                who took it away, as whom they logged in, and their reason
  *

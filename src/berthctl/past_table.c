@@ -96,8 +96,12 @@ static bool add_job_end(struct text *cell, const struct past_lease *lease)
 static void add_how(struct grid *grid, const struct past_lease *lease)
 {
     struct text cell = TEXT_INIT;
+    bool is_gone = strcmp(lease->how, "gone") == 0;
     bool is_usual = strcmp(lease->how, "released") == 0 && !lease->by.uid.is_given;
-    if (!is_usual || !add_job_end(&cell, lease)) {
+    if (is_gone) {
+        text_add(&cell, lease->unseen.is_given ? "ended while berthd was down, status unknown"
+                                               : "ended, status unknown");
+    } else if (!is_usual || !add_job_end(&cell, lease)) {
         text_add_escaped(&cell, lease->how);
     }
     if (lease->code) {
@@ -118,6 +122,7 @@ static void add_how(struct grid *grid, const struct past_lease *lease)
         add_job_end(&cell, lease);
         text_add(&cell, ")");
     }
+    text_add(&cell, lease->unseen.is_given && !is_gone ? " (ended while berthd was down)" : "");
     grid_add(grid, &cell);
 }
 

@@ -7,6 +7,13 @@
 
 /* ---- leases whose client has gone ---- */
 
+static void end_deserted(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    lease->is_deserted = true;
+    core_unlink_lease(core, lease, OUTCOME_RELEASED, now, effects);
+}
+
 void lease_move(struct lease *lease, struct client *to)
 {
     LIST_REMOVE(lease, link);
@@ -20,7 +27,7 @@ void detached_client_is_gone(
     bool is_over = lease->binding == BOUND_CONNECTION ||
         (lease->binding == BOUND_PROCESS && lease->process_is_gone);
     if (is_over) {
-        core_unlink_lease(core, lease, OUTCOME_RELEASED, now, effects);
+        end_deserted(core, lease, now, effects);
         return;
     }
     lease_move(lease, &core->detached);
@@ -48,7 +55,7 @@ void core_process_gone(
      * until its time is over. */
     if (!client || lease->is_killed) {
         char *reason = client ? memory_string(lease_stop_reason(lease)) : NULL;
-        core_unlink_lease(core, lease, OUTCOME_RELEASED, now, effects);
+        end_deserted(core, lease, now, effects);
         if (client) {
             effects_append_saying(effects, EFFECT_LOST, lease, client, why, reason);
         }

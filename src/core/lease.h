@@ -133,6 +133,7 @@ struct lease {
     bool wants_now; /* it does not want to wait; only while waiting (for an answer) */
     bool is_opaque; /* written by a later version: .kept is all there is to write, and only its
                        end can change it */
+    bool is_deserted; /* once ended: nobody has given it back, its client or its job was gone */
     uint8_t database; /* 0: host scope */
     uint32_t position; /* fleet scope: place in line, as last heard; 0: not known */
     uint64_t ticket; /* fleet scope: ticket; 0: none yet */

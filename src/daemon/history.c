@@ -65,10 +65,9 @@ static void add(struct history *history, const struct history_entry *entry)
 }
 
 /* With all that is known of it besides. */
-static void add_ended(struct history *history, struct history_entry *entry, enum outcome why)
+static void add_ended(struct history *history, struct history_entry *entry)
 {
     struct taker *taker = find_taker(history, entry->lease);
-    entry->how = history->words[why];
     if (history->told.lease == entry->lease) {
         entry->status = history->told.status;
         entry->number = history->told.number;
@@ -80,6 +79,14 @@ static void add_ended(struct history *history, struct history_entry *entry, enum
     }
     add(history, entry);
     taker_free(history, taker);
+}
+
+/* Deserted while it was being stopped, it has ended by that. */
+static struct history_word how_of(
+    const struct history *history, enum outcome why, bool is_deserted)
+{
+    return why == OUTCOME_RELEASED && is_deserted ? history_word_of(HISTORY_GONE)
+                                                  : history->words[why];
 }
 
 /* A request that was not to wait is none, although its database was asked. */
@@ -98,6 +105,7 @@ void history_ended(
         .ended_at = lease->ended_at,
         .uid = lease->uid,
         .hiding = lease->hiding,
+        .how = how_of(history, (enum outcome)lease->ended_why, lease->is_deserted),
         .record = record,
         .record_length = length,
     };
@@ -106,7 +114,7 @@ void history_ended(
         entry.origin.args = lease->shows_arguments ? entry.origin.args : NULL;
     }
     if (history->ring.head && is_entry(lease)) {
-        add_ended(history, &entry, (enum outcome)lease->ended_why);
+        add_ended(history, &entry);
     }
 }
 
@@ -173,20 +181,22 @@ static uint16_t hiding(struct core *core, const struct remembered *remembered)
 }
 
 void history_gone(struct history *history, struct core *core,
-    const struct remembered *remembered, enum outcome why, nanoseconds at, const char *record,
+    const struct remembered *remembered, const struct earlier_end *end, const char *record,
     size_t length)
 {
     struct history_entry entry = {
         .kind = HISTORY_ENDED,
         .lease = remembered->id,
-        .ended_at = at,
+        .ended_at = end->at,
         .uid = remembered->uid,
         .hiding = hiding(core, remembered),
+        .how = how_of(history, end->why, true),
+        .was_unseen = end->was_unseen,
         .record = record,
         .record_length = length,
     };
     if (history->ring.head && (remembered->is_held || !remembered->wants_now)) {
-        add_ended(history, &entry, why);
+        add_ended(history, &entry);
     }
 }
 
@@ -234,6 +244,7 @@ struct ended_lease history_describe(
         .has_exit = entry->status == HISTORY_EXITED,
         .has_signal = entry->status == HISTORY_SIGNALLED,
         .number = entry->number,
+        .was_unseen = entry->was_unseen,
     };
 }
 

@@ -38,9 +38,16 @@ void history_end(struct history *history);
 /* The lease's record is in the journal: it is not over, whatever the newest entry says. Before the
  * first history_gone(). */
 void history_lives(struct history *history, uint64_t lease);
-/* A lease of an earlier run is over since `at`. `record` is its record, of `length` bytes. */
+/* How a lease of an earlier run ended. */
+struct earlier_end {
+    enum outcome why; /* OUTCOME_RELEASED: its job was gone */
+    nanoseconds at;
+    bool was_unseen; /* at some time before .at, while there was no berthd */
+};
+
+/* `record` is the lease's record, of `length` bytes. */
 void history_gone(struct history *history, struct core *core,
-    const struct remembered *remembered, enum outcome why, nanoseconds at, const char *record,
+    const struct remembered *remembered, const struct earlier_end *end, const char *record,
     size_t length);
 /* All leases of earlier runs are restored, or gone. */
 void history_ready(struct history *history, struct core *core);

@@ -129,28 +129,32 @@ static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now
 
 /* Counts the end, and adds it to the history. */
 static void note_gone(
-    const struct recovery *recovery, const struct found *found, enum outcome why, nanoseconds at)
+    const struct recovery *recovery, const struct found *found, const struct earlier_end *end)
 {
     size_t length;
     const char *record = found->slot == RECORD_NONE
         ? NULL
         : journal_look(&recovery->ledger->journal, found->slot, &length);
-    core_count_gone(recovery->core, found->remembered, why, at);
+    core_count_gone(recovery->core, found->remembered, end->why, end->at);
     if (record) {
         history_gone(
-            recovery->history, recovery->core, found->remembered, why, at, record, length);
+            recovery->history, recovery->core, found->remembered, end, record, length);
     }
 }
 
 static void note_unseen_end(const struct recovery *recovery, const struct found *found)
 {
     const struct remembered *remembered = found->remembered;
-    enum outcome why = !remembered->is_held      ? OUTCOME_CANCELLED
-        : remembered->stopping != OUTCOME_OK     ? remembered->stopping
-        : remembered->binding == BOUND_TIME      ? OUTCOME_EXPIRED
-                                                 : OUTCOME_RELEASED;
-    if (remembered->rested_at != 0) {
-        note_gone(recovery, found, why, remembered->rested_at);
+    const struct earlier_end end = {
+        .why = !remembered->is_held              ? OUTCOME_CANCELLED
+            : remembered->stopping != OUTCOME_OK ? remembered->stopping
+            : remembered->binding == BOUND_TIME  ? OUTCOME_EXPIRED
+                                                 : OUTCOME_RELEASED,
+        .at = remembered->rested_at,
+        .was_unseen = is_deserted(remembered),
+    };
+    if (end.at != 0) {
+        note_gone(recovery, found, &end);
     }
 }
 
@@ -188,8 +192,8 @@ static struct lease *restore_lease(const struct recovery *recovery, const struct
     if (*conflictp) {
         say_kind_conflict(recovery, remembered);
     } else if (!lease) {
-        enum outcome why = remembered->is_held ? OUTCOME_LOST : outcome;
-        note_gone(recovery, found, why, now);
+        const struct earlier_end end = {remembered->is_held ? OUTCOME_LOST : outcome, now, false};
+        note_gone(recovery, found, &end);
         lease_log_not_taken_over(remembered, code_table[outcome_code(outcome)].meaning);
     } else if (lease->database != 0) {
         fleet_restore(recovery->fleet, lease);
@@ -210,7 +214,7 @@ static struct lease *restore_of_fleet(const struct recovery *recovery, const str
     if (*conflictp) {
         say_no_database(recovery, remembered);
     } else {
-        note_gone(recovery, found, OUTCOME_UNKNOWN, now);
+        note_gone(recovery, found, &(struct earlier_end){OUTCOME_UNKNOWN, now, false});
         lease_log_not_taken_over(remembered, "its database is no longer in the file");
     }
     return NULL;

@@ -9,7 +9,7 @@ struct stored {
     uint32_t uid, login, by, by_login;
     uint32_t record_length;
     uint16_t hiding;
-    uint8_t kind, users, status, number;
+    uint8_t kind, users, status, number; /* bit 3 of .users: .was_unseen */
     uint8_t texts; /* which there are: bit 1 << index of text_of() */
     struct history_word how;
     char bytes[];
@@ -78,7 +78,7 @@ void history_entry_write(const struct history_entry *entry, void *room)
         .hiding = entry->hiding,
         .kind = (uint8_t)entry->kind,
         .users = (uint8_t)(entry->origin.login.is_known | entry->by.is_known << 1 |
-            entry->by_login.is_known << 2),
+            entry->by_login.is_known << 2 | entry->was_unseen << 3),
         .status = (uint8_t)entry->status,
         .number = entry->number,
         .how = entry->how,
@@ -113,6 +113,7 @@ bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n
         .origin = {.login = {(stored->users & 1) != 0, stored->login}},
         .by = {(stored->users & 2) != 0, stored->by},
         .by_login = {(stored->users & 4) != 0, stored->by_login},
+        .was_unseen = (stored->users & 8) != 0,
         .record = stored->bytes,
         .record_length = stored->record_length,
     };

@@ -39,9 +39,10 @@ struct history_entry {
     nanoseconds ended_at;
     uint32_t uid; /* of the lease */
     uint16_t hiding; /* bit 1 << i: its resource i hides what leases say of themselves */
-    struct history_word how; /* a code's */
+    struct history_word how; /* a code's, or HISTORY_GONE */
     enum history_status status;
     uint8_t number; /* the exit status, or the signal */
+    bool was_unseen; /* it ended while there was no berthd: before .ended_at */
     struct history_origin origin; /* the job's */
     struct history_user by, by_login; /* who took it away */
     const char *record; /* without a NUL */
@@ -51,6 +52,9 @@ struct history_entry {
 
 /* A number that is another one for another form of the bytes. */
 enum { HISTORY_LAYOUT = 1 };
+
+/* A lease that nobody gave back: its job, or its client, was gone. */
+#define HISTORY_GONE "gone"
 
 struct history_word history_word_of(const char *word); /* cut if it is too long */
 size_t history_entry_size(const struct history_entry *entry);

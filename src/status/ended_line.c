@@ -170,6 +170,7 @@ void ended_line_write(struct text *out, const struct ended_lease *ended, bool is
     if (ended->has_exit || ended->has_signal) {
         text_add_number_key(out, ended->has_exit ? "exit" : "signal", ended->number);
     }
+    text_add_key(out, "unseen", ended->was_unseen ? "1" : NULL);
     if (is_seen) {
         add_details(out, start, ended);
     }

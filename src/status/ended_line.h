@@ -15,7 +15,7 @@ struct ended_user {
 struct ended_lease {
     const struct remembered *lease; /* as it was last written down */
     nanoseconds ended_at;
-    const char *how; /* a code's word */
+    const char *how; /* a code's word, or "gone" */
     const char *database; /* its name; NULL: host scope */
     struct ended_user login; /* the job's */
     struct ended_user by, by_login; /* who took it away */
@@ -23,13 +23,14 @@ struct ended_lease {
     const char *cgroup, *args; /* the job's; or NULL */
     bool has_exit, has_signal; /* how the job's main process ended: .number */
     uint8_t number;
+    bool was_unseen; /* it ended while there was no berthd, before .ended_at */
 };
 
 /* Appends the line, LF included; it is below LINE_BYTES. */
 void ended_line_write(struct text *out, const struct ended_lease *ended, bool is_seen,
     const struct answer_moment *moment);
 
-/* How it ended: a code's word, or "denied" with the code in *codep (else NULL). */
+/* How it ended: a code's word, "gone", or "denied" with the code in *codep (else NULL). */
 const char *ended_how(const struct ended_lease *ended, const char **codep);
 /* Milliseconds, by the clock that never steps; held: 0 if nothing was granted. */
 uint64_t ended_held(const struct ended_lease *ended);

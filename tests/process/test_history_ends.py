@@ -103,7 +103,7 @@ def test_a_client_that_is_gone(daemon):
     is_over(watcher, lease)
     is_over(watcher, waiting)
     entries = {entry.lease: entry for entry in history(watcher)}
-    entries[lease].has(how="released", units="deploy:0")
+    entries[lease].has(how="gone", units="deploy:0", unseen=None)
     entries[waiting].has(how="cancelled", units="deploy=1", held=None)
 
 
@@ -113,7 +113,20 @@ def test_a_job_that_is_gone(daemon):
         lease = held(client, f"acquire deploy pid={pid}")
         client.close()
     is_over(watcher, lease)
-    last(watcher).has(how="released", pid=str(pid))
+    last(watcher).has(how="gone", pid=str(pid), unseen=None)
+
+
+def test_a_wrapper_that_is_killed(daemon):
+    """Nobody knows how its job ended: that is no good end."""
+    watcher = daemon.client()
+    with sleeper() as pid:
+        with sleeper() as wrapper:
+            client = daemon.client()
+            lease = held(client, f"acquire deploy pid={pid} wrapper={wrapper}")
+            client.close()
+        assert watcher.request(f"renew {lease}").startswith("ok")
+    is_over(watcher, lease)
+    last(watcher).has(how="gone", exit=None, signal=None)
 
 
 def test_expired(daemon):

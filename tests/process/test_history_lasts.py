@@ -61,8 +61,8 @@ def test_a_job_that_ends_while_there_is_no_berthd(daemon):
         daemon.kill()
     daemon.start()
     entries = {entry.lease: entry for entry in history(daemon.client())}
-    entries[lease].has(how="released", units="deploy:0", program="x")
-    entries[waiting].has(how="cancelled", units="deploy=1", program="y", held=None)
+    entries[lease].has(how="gone", unseen="1", exit=None, units="deploy:0", program="x")
+    entries[waiting].has(how="cancelled", unseen="1", units="deploy=1", program="y", held=None)
 
 
 def test_a_ttl_that_ends_while_there_is_no_berthd(daemon):

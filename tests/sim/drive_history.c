@@ -111,11 +111,10 @@ void histories_ended(struct simulation *simulation, const struct lease *lease)
     }
 }
 
-void histories_gone(
-    struct simulation *simulation, const struct record *record, enum outcome why, nanoseconds at)
+void histories_gone(struct simulation *simulation, const struct record *record,
+    const struct earlier_end *end)
 {
-    history_gone(&simulation->history, simulation->core, record->remembered, why, at,
-        record->text, strlen(record->text));
+    history_gone(&simulation->history, simulation->core, record->remembered, end, record->text, strlen(record->text));
 }
 
 /* ---- against the model ---- */
@@ -162,8 +161,11 @@ static void compare_entry(struct simulation *simulation, const struct history_en
     uint32_t by = told->n_taken * 1000 + (uint32_t)(entry->lease % 1000);
     REQUIRE(lease && lease->id == entry->lease, "the record of %ju is not its own: %.*s",
         entry->lease, (int)entry->record_length, entry->record);
-    REQUIRE(is_word_of(expected->why, entry->how.text), "%ju: %s, not outcome %d", entry->lease,
-        entry->how.text, (int)expected->why);
+    bool is_gone = expected->why == OUTCOME_RELEASED && expected->deserted;
+    REQUIRE(is_gone ? strcmp(entry->how.text, HISTORY_GONE) == 0
+                    : is_word_of(expected->why, entry->how.text),
+        "%ju: %s, not outcome %d", entry->lease, entry->how.text, (int)expected->why);
+    REQUIRE(entry->was_unseen == expected->unseen, "%ju unseen", entry->lease);
     REQUIRE(entry->uid == expected->uid && lease->uid == expected->uid, "uid %u", entry->uid);
     REQUIRE(lease->is_held == expected->held, "%ju was held: %d", entry->lease, lease->is_held);
     REQUIRE(entry->ended_at == expected->ended_at && lease->asked_at == expected->asked_at &&

@@ -119,8 +119,8 @@ void histories_told(struct simulation *simulation, uint64_t id);
 /* It has ended, and its record is still there. */
 void histories_ended(struct simulation *simulation, const struct lease *lease);
 /* It was not made again. */
-void histories_gone(
-    struct simulation *simulation, const struct record *record, enum outcome why, nanoseconds at);
+void histories_gone(struct simulation *simulation, const struct record *record,
+    const struct earlier_end *end);
 void histories_compare(struct simulation *simulation);
 void histories_compare_all(struct simulation *simulation);
 /* Frees what the record has. */

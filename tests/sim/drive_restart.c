@@ -92,14 +92,15 @@ static void changes_apply(
 
 /* ---- the beginning of the next ---- */
 
-static void note_gone(
-    struct simulation *simulation, const struct record *record, enum outcome why)
+static void note_gone(struct simulation *simulation, const struct record *record,
+    enum outcome why, bool was_unseen)
 {
+    const struct earlier_end end = {why, simulation->now, was_unseen};
     const struct model_past *past = model_find_past(simulation->model, record->remembered->id);
     core_count_gone(simulation->core, record->remembered, why, simulation->now);
     model_count_gone(simulation->model, past, why, simulation->now);
-    histories_gone(simulation, record, why, simulation->now);
-    model_history_gone(simulation->model, past, why, simulation->now);
+    histories_gone(simulation, record, &end);
+    model_history_gone(simulation->model, past, why, was_unseen, simulation->now);
 }
 
 static void restore(struct simulation *simulation, struct record *record)
@@ -118,7 +119,7 @@ static void restore(struct simulation *simulation, struct record *record)
         effects_change(&simulation->effects, lease); /* written down again */
     } else {
         enum outcome why = remembered->is_held ? OUTCOME_LOST : simulation->trace.outcome;
-        note_gone(simulation, record, why);
+        note_gone(simulation, record, why, false);
     }
     take_effects(simulation);
     model_restore(simulation->model, id, simulation->now, &simulation->trace);
@@ -161,7 +162,8 @@ static void restore_one(struct simulation *simulation, struct record *record,
     } else if (record->rests_until != 0) {
         restore_rest(simulation, record);
     } else if (is_dead(simulation, remembered)) { /* since there was no core */
-        note_gone(simulation, record, remembered->is_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
+        note_gone(simulation, record,
+            remembered->is_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED, true);
         model_forget_past(simulation->model, remembered->id);
         remembered->rested_at = simulation->now;
         restore_rest(simulation, record);

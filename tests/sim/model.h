@@ -155,6 +155,7 @@ struct model_lease {
     enum binding binding;
     bool is_alive; /* its process */
     bool is_reported; /* the core knows that it is dead */
+    bool is_deserted; /* it ends, and nobody has given it back */
     bool is_watched;
     nanoseconds ttl, granted_at;
     nanoseconds kill_after;
@@ -192,6 +193,8 @@ struct model_ended {
     uint32_t uid;
     enum outcome why;
     bool held;
+    bool deserted; /* nobody gave it back */
+    bool unseen; /* there was no core */
     nanoseconds asked_at, granted_at, ended_at;
     struct {
         char name[MODEL_NAME];
@@ -306,8 +309,8 @@ void model_count_gone(
 /* model_history.c: the same for the history */
 void model_history_end(
     struct model *model, const struct model_lease *lease, enum outcome why, nanoseconds now);
-void model_history_gone(
-    struct model *model, const struct model_past *past, enum outcome why, nanoseconds now);
+void model_history_gone(struct model *model, const struct model_past *past, enum outcome why,
+    bool unseen, nanoseconds now);
 
 /* ---- looking (model_resource.c, model_queue.c) ---- */
 

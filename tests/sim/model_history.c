@@ -27,6 +27,7 @@ static struct model_ended ended_of(
         .uid = lease->uid,
         .why = why == OUTCOME_WITHDRAWN ? OUTCOME_REVOKED : why,
         .held = lease->held,
+        .deserted = lease->is_deserted,
         .asked_at = lease->asked_at,
         .granted_at = lease->granted_at,
         .ended_at = now,
@@ -52,10 +53,12 @@ void model_history_end(
     }
 }
 
-void model_history_gone(
-    struct model *model, const struct model_past *past, enum outcome why, nanoseconds now)
+void model_history_gone(struct model *model, const struct model_past *past, enum outcome why,
+    bool unseen, nanoseconds now)
 {
     struct model_ended ended = ended_of(&past->lease, why, now);
+    ended.deserted = true;
+    ended.unseen = unseen;
     for (size_t i = 0; i < past->lease.n_claims; i++) {
         strcpy(ended.claims[i].name, past->on[i].name);
     }

@@ -14,6 +14,7 @@ static const struct history_entry full = {
     .how = {"would-wait"},
     .status = HISTORY_SIGNALLED,
     .number = 15,
+    .was_unseen = true,
     .origin = {{true, 1001}, "/system.slice/a.service", ""},
     .by = {true, 0},
     .by_login = {true, 1002},
@@ -49,6 +50,7 @@ static void expect_round_trip(const struct history_entry *expected)
     expect_text(entry.how.text, expected->how.text);
     cr_expect_eq(entry.status, expected->status);
     cr_expect_eq(entry.number, expected->number);
+    cr_expect_eq(entry.was_unseen, expected->was_unseen);
     expect_same_user(entry.origin.login, expected->origin.login);
     expect_same_user(entry.by, expected->by);
     expect_same_user(entry.by_login, expected->by_login);

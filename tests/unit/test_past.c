@@ -221,6 +221,11 @@ Test(past_table, how)
     expect_how("how=dropped by=8 by_login=9 why=x", "dropped by 8 (9): x");
     expect_how("how=denied code=revoked by=8 why=x", "denied (revoked) by 8: x");
     expect_how("how=timeout", "timeout");
+    expect_how("how=gone", "ended, status unknown");
+    expect_how("how=gone unseen=1", "ended while berthd was down, status unknown");
+    expect_how("how=cancelled unseen=1", "cancelled (ended while berthd was down)");
+    expect_how(
+        "how=revoked unseen=1 by=8 why=x", "revoked by 8: x (ended while berthd was down)");
     expect_how("how=a%1blater%0aone", "a\\x1blater\\x0aone");
 }
 
