@@ -1,10 +1,10 @@
 #include "berthctl/past_table.h"
 
+#include "base/job_status.h"
 #include "berthctl/grid.h"
 #include "berthctl/when.h"
 #include "berthctl/who.h"
 
-#include <signal.h>
 #include <string.h>
 
 enum {
@@ -77,17 +77,9 @@ static void add_units(struct grid *grid, const struct past_lease *lease)
 static bool add_job_end(struct text *cell, const struct past_lease *lease)
 {
     if (lease->exit.is_given) {
-        text_add(cell, "exit ");
-        text_add_number(cell, lease->exit.number);
+        text_add_job_status(cell, false, lease->exit.number);
     } else if (lease->signal.is_given) {
-        uint64_t number = lease->signal.number;
-        const char *name = number < NSIG ? sigabbrev_np((int)number) : NULL;
-        text_add(cell, name ? "SIG" : "signal ");
-        if (name) {
-            text_add(cell, name);
-        } else {
-            text_add_number(cell, number);
-        }
+        text_add_job_status(cell, true, lease->signal.number);
     }
     return lease->exit.is_given || lease->signal.is_given;
 }

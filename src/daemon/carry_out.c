@@ -86,7 +86,7 @@ void effects_carry_out(struct server *server)
         job_forget(lease);
         origin_forget(&server->origins, lease);
         if (!server->turn.stopping) { /* else it goes on, for the next berthd */
-            lease_log_ended(&server->databases, lease);
+            lease_log_ended(&server->databases, server->history, lease);
             idle_wait_lease_ended(&server->idle_waits, lease);
         }
     }

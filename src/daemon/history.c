@@ -1,5 +1,6 @@
 #include "daemon/history.h"
 
+#include "base/job_status.h"
 #include "base/memory.h"
 #include "journal/paths.h"
 #include "journal/record.h"
@@ -87,6 +88,20 @@ static struct history_word how_of(
 {
     return why == OUTCOME_RELEASED && is_deserted ? history_word_of(HISTORY_GONE)
                                                   : history->words[why];
+}
+
+void history_say_end(const struct history *history, const struct lease *lease, struct text *out)
+{
+    const struct told_status *told = &history->told;
+    enum outcome why = (enum outcome)lease->ended_why;
+    bool knows_status = told->lease == lease->id && told->status != HISTORY_STATUS_UNKNOWN;
+    if (why != OUTCOME_OK && !(knows_status && why == OUTCOME_RELEASED)) {
+        text_add(out, how_of(history, why, lease->is_deserted).text);
+        text_add(out, knows_status ? ", " : "");
+    }
+    if (knows_status) {
+        text_add_job_status(out, told->status == HISTORY_SIGNALLED, told->number);
+    }
 }
 
 /* A request that was not to wait is none, although its database was asked. */

@@ -58,6 +58,10 @@ void history_ready(struct history *history, struct core *core);
  * NULL. */
 void history_taken(
     struct history *history, uint64_t lease, const struct log_process *by, const char *reason);
+/* Appends, for the log, how the lease has ended: "exit 3", "SIGTERM", "released", "gone",
+ * "max-hold, SIGTERM". Nothing if its end is not counted. */
+void history_say_end(
+    const struct history *history, const struct lease *lease, struct text *out);
 /* The lease has ended; `record` is its last record, which will be erased after that. */
 void history_ended(
     struct history *history, const struct lease *lease, const char *record, size_t length);

@@ -1,5 +1,6 @@
 #include "daemon/history_log.h"
 
+#include "base/job_status.h"
 #include "base/memory.h"
 #include "daemon/history.h"
 #include "daemon/log_subject.h"
@@ -45,6 +46,7 @@ static void fill(struct fields *fields, const struct ended_lease *ended, const c
     add_text(fields, "BERTH_UNITS", units);
     add_number(fields, "BERTH_HELD_MS", lease->is_held, ended_held(ended));
     add_number(fields, "BERTH_WAITED_MS", true, ended_waited(ended));
+    add_text(fields, "BERTH_UNSEEN", ended->was_unseen ? "1" : NULL);
     add_number(fields, "BERTH_EXIT_STATUS", ended->has_exit, ended->number);
     add_number(fields, "BERTH_SIGNAL", ended->has_signal, ended->number);
     add_number(fields, "BERTH_HOLDER_LOGIN_UID", ended->login.is_known, ended->login.uid);
@@ -73,26 +75,44 @@ static struct log_subject subject_of(
     return subject;
 }
 
+/* "exit 3", "SIGTERM", "released", "max-hold, SIGTERM", "denied, queue-full", "gone, while berthd was
+ * down": the usual end is that of the job alone. */
+static void say_how(struct text *out, const struct ended_lease *ended)
+{
+    const char *code, *how = ended_how(ended, &code);
+    bool knows_status = ended->has_exit || ended->has_signal;
+    bool is_usual = strcmp(how, "released") == 0 && !ended->by.is_known;
+    if (!knows_status || !is_usual) {
+        text_add(out, how);
+        text_add(out, code || knows_status ? ", " : "");
+    }
+    text_add(out, code ? code : "");
+    if (knows_status) {
+        text_add_job_status(out, ended->has_signal, ended->number);
+    }
+    text_add(out, ended->was_unseen ? ", while berthd was down" : "");
+}
+
 static void write_line(const struct ended_lease *ended)
 {
     const struct remembered *lease = ended->lease;
     struct fields fields = {.n = 0};
-    struct text units = TEXT_INIT;
+    struct text units = TEXT_INIT, how = TEXT_INIT;
     char what[NAME_BYTES + 32], held[16], waited[16];
-    const char *code, *how = ended_how(ended, &code);
+    say_how(&how, ended);
     ended_units(&units, lease);
     fill(&fields, ended, units.bytes);
     const struct log_subject subject = subject_of(ended, &fields);
     age_format(held, sizeof held, ended_held(ended));
     age_format(waited, sizeof waited, ended_waited(ended));
     log_message_on(LOG_LEVEL_INFO, &subject,
-        "%s %s (%s) of uid %u, pid %d is over (%s%s%s): %s%s%swaited for %s",
+        "%s %s (%s) of uid %u, pid %d is over (%s): %s%s%swaited for %s",
         lease->is_held ? "lease" : "request", subject.lease,
         log_subject_what(what, sizeof what, &subject), lease->uid, (int)lease->pid,
-        how, code ? ", " : "", code ? code : "",
-        lease->is_held ? "held for " : "", lease->is_held ? held : "",
+        how.bytes, lease->is_held ? "held for " : "", lease->is_held ? held : "",
         lease->is_held ? ", " : "", waited);
     text_deinit(&units);
+    text_deinit(&how);
 }
 
 static void write_entry(const struct history_entry *entry)

@@ -1,6 +1,7 @@
 #include "daemon/lease_log.h"
 
 #include "base/clock.h"
+#include "daemon/history.h"
 #include "daemon/log_subject.h"
 #include "log/log.h"
 #include "status/answer_lines.h"
@@ -47,9 +48,27 @@ void lease_log_place(const struct fleet_names *databases, const struct lease *le
     say(databases, lease, is_held ? "granted" : "waiting", is_held ? "is held" : "waits");
 }
 
-void lease_log_ended(const struct fleet_names *databases, const struct lease *lease)
+void lease_log_ended(
+    const struct fleet_names *databases, const struct history *history, const struct lease *lease)
 {
-    say(databases, lease, "ended", "is over");
+    if (!log_says(LOG_LEVEL_DEBUG)) {
+        return;
+    }
+    struct text text = TEXT_INIT;
+    text_add(&text, "is over");
+    if (lease->ended_why != OUTCOME_OK) {
+        text_add(&text, " (");
+        history_say_end(history, lease, &text);
+        text_add(&text, ")");
+    }
+    if (lease->granted_at != 0) {
+        char span[32];
+        why_held_for(span, sizeof span, lease->ended_at - lease->granted_at);
+        text_add(&text, ": held for ");
+        text_add(&text, span);
+    }
+    say(databases, lease, "ended", text.bytes);
+    text_deinit(&text);
 }
 
 void lease_log_refused(

@@ -42,6 +42,40 @@ def test_each_end_is_a_line(berthd):
                         r"held for \w+, waited for \w+", hold)
 
 
+ENDS = [("exit=3", "exit 3"), ("signal=9", "SIGKILL"), ("", "released")]
+
+
+@pytest.mark.parametrize("said, shown", ENDS)
+def test_how_the_job_ended(berthd, said, shown):
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    lease = held(client, "acquire deploy")
+    assert client.request(f"release {lease} {said}".rstrip()) == "ok"
+    assert f" is over ({shown}): held for " in lines(daemon, 1)[0]
+
+
+@pytest.mark.parametrize("said, shown", ENDS)
+def test_how_the_job_ended_with_v(berthd, said, shown):
+    """Of the log of all that happens."""
+    daemon = berthd(CONFIGURATION.replace("log = leases\n", ""), "-v")
+    client = daemon.client()
+    lease = held(client, "acquire deploy")
+    waiting = waits(client, "acquire deploy wait=1ms")
+    assert event(client)[:2] == ("denied", waiting)
+    assert client.request(f"release {lease} {said}".rstrip()) == "ok"
+    text = daemon.log.read_text()
+    assert re.search(rf"lease {waiting} .* is over \(timeout\)\n", text)
+    assert re.search(rf"lease {lease} .* is over \({shown}\): held for \w+\n", text)
+
+
+def test_nobody_told_how_the_job_ended(berthd):
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    held(client, "acquire deploy")
+    client.close()
+    assert " is over (gone): held for " in lines(daemon, 1)[0]
+
+
 def test_many_at_once(berthd):
     daemon = berthd(CONFIGURATION)
     client = daemon.client()
