@@ -43,25 +43,60 @@ static struct mark *mark_at(const struct history_ring *ring, uint64_t position)
     return (void *)(ring->bytes + position % ring->size);
 }
 
-static uint64_t first_of(const struct history_ring *ring)
-{
-    return atomic_load_explicit(&ring->head->first, memory_order_relaxed);
-}
-
+/* As this process has written it: what becomes of the file does not move it. */
 static uint64_t end_of(const struct history_ring *ring)
 {
-    return atomic_load_explicit(&ring->head->end, memory_order_relaxed);
+    return ring->end;
 }
 
-/* The oldest entries go, until so many bytes behind the newest one are free. */
+static void set_end(struct history_ring *ring, uint64_t end)
+{
+    ring->end = end;
+    atomic_store_explicit(&ring->head->end, end, memory_order_release);
+}
+
+static void set_first(const struct history_ring *ring, uint64_t first)
+{
+    atomic_store_explicit(&ring->head->first, first, memory_order_relaxed);
+}
+
+static bool are_bounds(const struct history_ring *ring, uint64_t first, uint64_t end)
+{
+    return first <= end && end - first <= ring->size && first % 8 == 0 && end % 8 == 0;
+}
+
+/* The end, if the head is damaged. */
+static uint64_t first_of(const struct history_ring *ring)
+{
+    uint64_t first = atomic_load_explicit(&ring->head->first, memory_order_relaxed);
+    return are_bounds(ring, first, end_of(ring)) ? first : end_of(ring);
+}
+
+static bool mark_is_sound(const struct mark *mark, uint64_t left)
+{
+    bool fits = mark->size >= sizeof *mark && mark->size % 8 == 0 && mark->size <= left;
+    return fits && (mark->length == FILLER || mark->length <= mark->size - sizeof *mark);
+}
+
+/* The mark there, before the end. NULL: the bytes are damaged. */
+static const struct mark *sound_mark_at(const struct history_ring *ring, uint64_t position)
+{
+    uint64_t before_end = end_of(ring) - position, left = ring->size - position % ring->size;
+    const struct mark *mark = mark_at(ring, position);
+    return mark_is_sound(mark, left < before_end ? left : before_end) ? mark : NULL;
+}
+
+/* The oldest entries go, until so many bytes behind the newest one are free; if they are damaged,
+ * all go. */
 static void make_room(struct history_ring *ring, uint64_t n)
 {
     uint64_t first = first_of(ring), end = end_of(ring);
     while (end + n - first > ring->size) {
-        first += mark_at(ring, first)->size;
+        const struct mark *mark = sound_mark_at(ring, first);
+        first = mark ? first + mark->size : end;
     }
     /* Before anything is written over them. */
-    atomic_store_explicit(&ring->head->first, first, memory_order_relaxed);
+    set_first(ring, first);
     atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -88,14 +123,13 @@ void *history_ring_room(struct history_ring *ring, size_t n)
 void history_ring_add(struct history_ring *ring)
 {
     ring->last = ring->next;
-    /* After all that was written. */
-    atomic_store_explicit(&ring->head->end, ring->next_end, memory_order_release);
+    set_end(ring, ring->next_end); /* after all that was written */
 }
 
 void history_ring_drop_last(struct history_ring *ring)
 {
     if (ring->head && ring->last != HISTORY_NONE) {
-        atomic_store_explicit(&ring->head->end, ring->last, memory_order_release);
+        set_end(ring, ring->last);
         ring->last = HISTORY_NONE;
     }
 }
@@ -115,7 +149,12 @@ bool history_ring_next(
         if (*positionp >= end) {
             return false;
         }
-        mark = mark_at(ring, *positionp);
+        mark = sound_mark_at(ring, *positionp);
+        if (!mark) {
+            *positionp = end;
+            set_first(ring, end); /* else what is added now would never be reached */
+            return false;
+        }
         *positionp += mark->size;
     } while (mark->length == FILLER);
     *bytesp = mark + 1;
@@ -130,23 +169,17 @@ uint64_t history_ring_end(const struct history_ring *ring)
 
 /* ---- what was found ---- */
 
-static bool mark_is_sound(const struct mark *mark, uint64_t left)
-{
-    bool fits = mark->size >= sizeof *mark && mark->size % 8 == 0 && mark->size <= left;
-    return fits && (mark->length == FILLER || mark->length <= mark->size - sizeof *mark);
-}
-
 /* The entries follow one another from the first to the end. */
 static bool is_sound(struct history_ring *ring)
 {
-    uint64_t at = first_of(ring), end = end_of(ring);
-    if (at > end || end - at > ring->size || at % 8 != 0 || end % 8 != 0) {
+    uint64_t at = atomic_load_explicit(&ring->head->first, memory_order_relaxed);
+    uint64_t end = end_of(ring);
+    if (!are_bounds(ring, at, end)) {
         return false;
     }
     while (at < end) {
-        uint64_t left = ring->size - at % ring->size;
-        const struct mark *mark = mark_at(ring, at);
-        if (!mark_is_sound(mark, left < end - at ? left : end - at)) {
+        const struct mark *mark = sound_mark_at(ring, at);
+        if (!mark) {
             return false;
         }
         ring->last = mark->length == FILLER ? ring->last : at;
@@ -188,6 +221,7 @@ static bool map(struct history_ring *ring, int fd, size_t size)
     ring->bytes = (char *)memory + HISTORY_HEAD_BYTES;
     ring->size = size;
     ring->last = HISTORY_NONE;
+    ring->end = atomic_load_explicit(&ring->head->end, memory_order_relaxed);
     return true;
 }
 

@@ -26,6 +26,7 @@ struct history_ring {
     struct history_head *head; /* NULL: there is no history */
     char *bytes; /* behind the head */
     size_t size; /* of these */
+    uint64_t end; /* where the newest entry ends */
     uint64_t last; /* where the newest entry begins, or HISTORY_NONE */
     uint64_t next, next_end; /* where the entry that is being made begins and ends */
     int error; /* errno: why the memory is anonymous; 0: it is the file's */
@@ -48,7 +49,7 @@ void history_ring_drop_last(struct history_ring *ring);
 
 /* Walks the entries, oldest first: *positionp begins at 0. False at the end. `*bytesp` is good
  * until an entry is added. Between two calls anything may happen: entries that have gone are left
- * out. */
+ * out. Damaged bytes end the walk: entries from there to the present end are gone. */
 bool history_ring_next(
     const struct history_ring *ring, uint64_t *positionp, const void **bytesp, size_t *np);
 /* Where that walk ends now. */

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,6 +300,64 @@ Test(history_ring, damage_is_survived)
         history_ring_close(&ring);
     }
     free(bytes);
+}
+
+/* Walks all entries, within bounds. Returns how many there are. */
+static unsigned walk(void)
+{
+    const void *entry;
+    uint64_t position = 0;
+    size_t length;
+    unsigned n = 0;
+    while (history_ring_next(&ring, &position, &entry, &length)) {
+        cr_assert_geq((const char *)entry, ring.bytes);
+        cr_assert_leq((const char *)entry + length, ring.bytes + ring.size);
+        cr_assert_lt(n++, (unsigned)SIZE / 8);
+    }
+    return n;
+}
+
+static void damage_file(size_t at, const void *bytes, size_t n)
+{
+    int fd = open("history", O_WRONLY | O_CLOEXEC);
+    cr_assert_eq(pwrite(fd, bytes, n, (off_t)at), (ssize_t)n);
+    close(fd);
+}
+
+/* Whatever somebody writes there: each loop ends, and new entries come. */
+Test(history_ring, damage_while_it_is_open_is_survived, .timeout = 20)
+{
+    size_t n;
+    char *bytes = scratch_read("history", &n);
+    for (size_t i = 0; i < 1200; i += 3) {
+        size_t at = i % 600 < 120 ? i % 600 : HISTORY_HEAD_BYTES + i % 600 - 120;
+        const char damaged[8] = {(char)(bytes[at] ^ (i % 2 ? 0x80 : 0x04))};
+        history_ring_close(&ring);
+        scratch_write("history", bytes, n);
+        open_of("boot-1", 1, SIZE);
+        damage_file(at, damaged, i < 600 ? 1 : sizeof damaged);
+        if (i % 4 < 2) {
+            walk();
+        }
+        for (unsigned k = 4; k < 200; k++) {
+            add(k, 1000);
+        }
+        cr_expect_gt(walk(), 50U, "byte %zu", at);
+    }
+    free(bytes);
+}
+
+Test(history_ring, what_is_damaged_hides_nothing_new, .timeout = 5)
+{
+    const char zeros[SIZE / 2] = "";
+    const void *bytes;
+    uint64_t position = 0;
+    size_t n;
+    damage_file(HISTORY_HEAD_BYTES, zeros, sizeof zeros);
+    cr_expect_not(history_ring_next(&ring, &position, &bytes, &n));
+    add(4, 10);
+    cr_expect(history_ring_next(&ring, &position, &bytes, &n), "a walk goes on behind the damage");
+    expect_entries(4, 4);
 }
 
 /* ---- without a file ---- */
