@@ -9,6 +9,7 @@
 #include "daemon/fleet_names.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/history.h"
+#include "daemon/history_log.h"
 #include "daemon/journal_log.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
@@ -328,6 +329,7 @@ static void begin_history(const struct recovery *recovery, const struct findings
             history_lives(recovery->history, remembered->id);
         }
     }
+    history_log_begin(recovery->history_log);
 }
 
 /* ---- the whole recovery ---- */

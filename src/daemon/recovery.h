@@ -11,6 +11,7 @@ struct fleet;
 struct fleet_journal;
 struct fleet_names;
 struct history;
+struct history_log;
 struct ledger;
 struct numbers;
 struct origins;
@@ -24,6 +25,7 @@ struct recovery {
     struct turn *turn;
     struct ledger *ledger; /* its journal is opened here */
     struct history *history; /* of earlier runs; gets what ended since */
+    struct history_log *history_log; /* begins behind the entries of earlier runs */
     struct origins *origins; /* looks up the others */
     struct numbers *numbers;
     const struct state *state;

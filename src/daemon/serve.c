@@ -176,6 +176,7 @@ static bool recover(struct serving *serving, const char *socket_path)
         .turn = &server->turn,
         .ledger = &server->ledger,
         .history = &serving->history,
+        .history_log = &serving->history_log,
         .origins = &server->origins,
         .numbers = &server->numbers,
         .state = &server->state,
@@ -205,7 +206,6 @@ static void begin_history(struct serving *serving)
     history_begin(&serving->history, server->listener.path, server->state.boot_id,
         server->conf->history);
     server->history = server->ledger.history = &serving->history;
-    history_log_begin(&serving->history_log);
     if (server->conf->history > 0) {
         origins_begin(&server->origins);
     }

@@ -9,6 +9,8 @@ from conftest import Berthd
 from daemon_help import event, held, held_with_proof, waits
 from history_help import history, is_over, last
 from lost_help import needs_mounts, sleeper, with_own_mounts
+from test_history_log import lines
+from test_history_origin import long_enough
 from test_lost_changes import BOOTS, reboot, set_boot_id
 
 CONFIGURATION = """grace = 50ms
@@ -135,6 +137,28 @@ def test_killed_before_the_record_was_erased(daemon, directory):
         assert [entry["reason"] for entry in history(client)] == ["0", "1"]
         assert client.request(f"release {lease}") == "ok"
     assert [entry["reason"] for entry in history(client)] == ["0", "1", "2"]
+
+
+def test_killed_before_the_record_was_erased_and_the_job_ends(berthd, directory):
+    """The entry is replaced by one that knows less, and is shorter: the log goes on behind that."""
+    daemon = berthd("log = leases\n" + CONFIGURATION.replace("[lock deploy]", "[lock deploy]\nshow-arguments = yes"))
+    client = daemon.client()
+    with sleeper() as pid:
+        lease = held(client, f"acquire deploy pid={pid}")
+        long_enough(daemon.client())
+        journal = (directory / "s.journal").read_bytes()
+        client.request(f"release {lease}")
+        assert len(last(client)["args"]) > 8
+        daemon.kill()
+        (directory / "s.journal").write_bytes(journal)
+    daemon.start()
+    client = daemon.client()
+    for i in range(20):
+        assert client.request("release " + held(client, f"acquire s reason={i}")) == "ok"
+    entry, *entries = history(client)[-21:]
+    assert entry.has(how="released", args=None).lease == lease
+    assert [entry["reason"] for entry in entries] == [str(i) for i in range(20)]
+    assert len(lines(daemon, 23)) == 23  # long_enough()'s, and this lease's twice
 
 
 @needs_mounts
