@@ -16,7 +16,7 @@
  *      "waiting": 1,                                                   requests
  *      "paused": true, "pause_reason": "driver upgrade",               or null
  *      "paused_by_uid": 0, "paused_by_user": "root",                   or null: not known
- *      "paused_by_login_uid": 1000, "paused_by_login_user": "ada",     who had logged in, if another
+ *      "paused_by_login_uid": 1000, "paused_by_login_user": "ada",     who had logged in, if other
  *      "changed": ["limit", "items"],                                  at runtime
  *      "template": null,             of an instance: "market/" and a star
  *      "removed": false,             from the file; goes when nobody holds it

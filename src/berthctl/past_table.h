@@ -14,7 +14,7 @@ struct past_style {
 
 void past_table_print(const struct past *past, const struct past_style *style, struct text *out);
 
-/* Adds what berthd could not answer, or why nothing is shown: a line, or none. `n_shown`: leases. */
+/* Adds what berthd could not answer, or why nothing is shown: a line or none. `n_shown`: leases. */
 void past_add_note(
     const struct past *past, size_t n_shown, const struct past_style *style, struct text *out);
 

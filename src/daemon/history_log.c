@@ -75,8 +75,8 @@ static struct log_subject subject_of(
     return subject;
 }
 
-/* "exit 3", "SIGTERM", "released", "max-hold, SIGTERM", "denied, queue-full", "gone, while berthd was
- * down": the usual end is that of the job alone. */
+/* "exit 3", "SIGTERM", "released", "max-hold, SIGTERM", "denied, queue-full", "gone, while berthd
+ * was down": the usual end is that of the job alone. */
 static void say_how(struct text *out, const struct ended_lease *ended)
 {
     const char *code, *how = ended_how(ended, &code);

@@ -62,5 +62,6 @@ void fleet_why_of(char *out, size_t size, const struct database *database, const
     bool has_trouble = sayings[why].has_trouble && trouble && trouble[0] != '\0';
     database_place(place, sizeof place, database);
     snprintf(out + at, size - at, "the database `%s` (%s) %s%s%s", database->name, place,
-        sayings[why].text, has_trouble ? ": " : "", has_trouble ? without_place(trouble, place) : "");
+        sayings[why].text, has_trouble ? ": " : "",
+        has_trouble ? without_place(trouble, place) : "");
 }

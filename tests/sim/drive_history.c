@@ -114,7 +114,8 @@ void histories_ended(struct simulation *simulation, const struct lease *lease)
 void histories_gone(struct simulation *simulation, const struct record *record,
     const struct earlier_end *end)
 {
-    history_gone(&simulation->history, simulation->core, record->remembered, end, record->text, strlen(record->text));
+    history_gone(&simulation->history, simulation->core, record->remembered, end, record->text,
+        strlen(record->text));
 }
 
 /* ---- against the model ---- */

@@ -227,7 +227,8 @@ static const struct row {
         "0 of 3 units of s are held\n"
         "when it will start is unknown: s is paused",
         "s: paused by bob: disks; place 1 in the queue"},
-    {"paused with its template", {"semaphore t/* limit=2"}, {"pause t/* disks bob/cid"}, "ann", "t/x",
+    {"paused with its template", {"semaphore t/* limit=2"}, {"pause t/* disks bob/cid"}, "ann",
+        "t/x",
         "a request for t/x would wait, at place 1 in the queue\n"
         "t/x is paused by bob (cid): disks\n"
         "0 of 2 units of t/x are held\n"
@@ -238,7 +239,8 @@ static const struct row {
         "s is closed: its limit is 0\n"
         "when it will start is unknown: s is closed",
         "s: closed (its limit is 0)"},
-    {"ahead in a pause", {"semaphore s limit=3"}, {"pause s disks", "bob B s", "cid C s"}, "ann", "s",
+    {"ahead in a pause", {"semaphore s limit=3"}, {"pause s disks", "bob B s", "cid C s"}, "ann",
+        "s",
         "a request for s would wait, at place 3 in the queue\n"
         "s is paused: disks\n"
         "0 of 3 units of s are held\n"
