@@ -276,6 +276,8 @@ void core_for_each_changed_template(
 
 /* The claim's place among all waiters for that resource, aside or not; 1 is the first. */
 uint32_t claim_position(const struct claim *claim);
+/* The largest of a waiting lease's claims; 0 while its database has not sent it. */
+uint32_t lease_position(const struct lease *lease);
 
 enum wait_kind {
     WAIT_TURN, /* in a queue */

@@ -68,6 +68,16 @@ uint32_t claim_position(const struct claim *claim)
         order_count_below(&resource->aside, node->major, node->minor);
 }
 
+uint32_t lease_position(const struct lease *lease)
+{
+    uint32_t largest = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        uint32_t position = claim_position(&lease->claims[i]);
+        largest = position > largest ? position : largest;
+    }
+    return largest;
+}
+
 void queue_mark_dirty(struct core *core, struct resource *resource)
 {
     if (!resource->is_dirty) {

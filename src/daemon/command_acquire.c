@@ -51,17 +51,6 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
 
 /* ---- answers ---- */
 
-/* 1 while the database has not sent it. */
-static uint32_t largest_position(const struct lease *lease)
-{
-    uint32_t largest = 1;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        uint32_t position = claim_position(&lease->claims[i]);
-        largest = position > largest ? position : largest;
-    }
-    return largest;
-}
-
 /* Adds what the client needs to have the lease back if the journal is lost: only a lease with a job
  * needs it. */
 static void add_proof(struct call *call, const struct lease *lease)
@@ -89,7 +78,9 @@ static void answer_acquired(struct call *call, struct lease *lease, enum outcome
         units_write(call->out, lease);
         answer_stop_rules(call->out, lease);
     } else if (outcome == OUTCOME_WAITING) {
-        text_add_number_key(call->out, "position", largest_position(lease));
+        uint32_t position = lease_position(lease);
+        /* The database may not have sent it. */
+        text_add_number_key(call->out, "position", position > 0 ? position : 1);
     }
     add_proof(call, lease);
     text_add(call->out, "\n");

@@ -320,16 +320,6 @@ void explained_ask(struct text *out, const struct reasons_scene *scene,
 
 /* ---- a lease that waits ---- */
 
-static uint64_t place_of(const struct lease *lease)
-{
-    uint64_t place = 0;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        uint32_t there = claim_position(&lease->claims[i]);
-        place = there > place ? there : place;
-    }
-    return place;
-}
-
 static void note_host_blocker(struct story *story, struct lease *lease)
 {
     const struct resource *resource;
@@ -411,7 +401,7 @@ static void explain_waiting(struct text *out, struct story *story, struct lease 
         const struct resource *resource = claim->resource;
         add_resource(story, resource->name, resource->definition, claim->count, claim);
     }
-    story->position = story->position > 0 ? story->position : place_of(lease);
+    story->position = story->position > 0 ? story->position : lease_position(lease);
     begin_sentence(&first, story->scene, lease);
     text_add(&first, " has waited for ");
     add_names(&first, lease);
