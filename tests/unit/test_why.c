@@ -246,7 +246,7 @@ static const struct row {
         "0 of 3 units of s are held\n"
         "2 requests for s are ahead\n"
         "when it will start is unknown: s is paused",
-        "s: paused (disks)"},
+        "s: paused: disks"},
     {"one of two is paused", {"lock d", "lock e"}, {"pause e", "bob B d"}, "ann", "d e",
         "a request for d e would wait, at place 1 in the queue\n"
         "pid 9 (bob) has held d for 0s\n"
