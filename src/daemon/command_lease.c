@@ -54,7 +54,8 @@ static void end_lease(struct call *call, struct lease *lease)
         note_taken(call, lease, "released");
     }
     if (lease) {
-        server->history->told.lease = lease->id;
+        bool has_job = lease->state == LEASE_HELD; /* a wait has none that could have ended */
+        server->history->told.lease = has_job ? lease->id : 0;
         read_status(call, &server->history->told);
         core_end(server->core, lease, &call->conn->client, call->now, &server->effects);
     }

@@ -87,7 +87,26 @@ def test_how_the_job_ended_belongs_to_its_lease(daemon):
     second.has(exit=None, how="released")
 
 
-@pytest.mark.parametrize("words", ["exit=256", "exit=-1", "signal=0", "signal=65", "exit=1 signal=9", "exit="])
+def test_a_wait_has_no_status(daemon):
+    client = daemon.client()
+    held(client, "acquire deploy")
+    waiting = waits(client, "acquire deploy")
+    assert client.request(f"release {waiting} exit=3") == "ok"
+    last(client).has(how="cancelled", exit=None, signal=None)
+
+
+def test_a_status_that_comes_late_changes_nothing(daemon):
+    client, watcher = daemon.client(), daemon.client()
+    lease = held(client, "acquire deploy")
+    client.close()
+    is_over(watcher, lease)
+    assert watcher.request(f"release {lease} exit=3") == "ok"
+    last(watcher).has(how="gone", exit=None)
+
+
+@pytest.mark.parametrize("words", [
+    "exit=256", "exit=300", "exit=-1", "exit=1x", "signal=0", "signal=65", "signal=99", "exit=1 signal=9",
+    "signal=9 exit=1", "exit=1 exit=2", "exit="])
 def test_a_malformed_status_releases_nothing(daemon, words):
     client = daemon.client()
     lease = held(client, "acquire deploy")
