@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "berthctl/past_json.h"
 #include "berthctl/past_table.h"
+#include "berthctl/running.h"
 #include "berthctl/show.h"
 #include "berthctl/stats_table.h"
 #include "berthctl/users.h"
@@ -84,6 +85,33 @@ static struct past_style style_of(const struct call *call, const struct past_cho
     };
 }
 
+/* Shows what has ended, and says what has not. Returns the exit status. */
+static int print_history(
+    struct call *call, const struct past_choice *choice, const struct past *past)
+{
+    struct text out = TEXT_INIT;
+    struct status status = STATUS_INIT;
+    const struct past_style style = style_of(call, choice);
+    bool is_empty = past->n == 0,
+         is_asked =
+             choice->uid.is_given || (is_empty && (choice->lease || call->request.n_arguments > 0));
+    if (is_asked && !ask_status(call, &status)) {
+        status_deinit(&status);
+        return call->exit_status;
+    }
+    if (!is_empty || !choice->lease || !running_add_lease(&status, choice->lease, &out)) {
+        past_table_print(past, &style, &out);
+    }
+    if (choice->uid.is_given && !choice->lease) {
+        running_add_user(&status, choice->uid.number, &out);
+    }
+    if (is_empty && call->request.n_arguments > 0) {
+        running_add_fleet(&status, &out);
+    }
+    status_deinit(&status);
+    return show_print(&out);
+}
+
 int show_history(struct call *call, const struct past_choice *choice, bool is_json)
 {
     struct past past = PAST_INIT;
@@ -95,9 +123,7 @@ int show_history(struct call *call, const struct past_choice *choice, bool is_js
         past_json_print(&past, &out);
         exit_status = show_print(&out);
     } else {
-        struct past_style style = style_of(call, choice);
-        past_table_print(&past, &style, &out);
-        exit_status = show_print(&out);
+        exit_status = print_history(call, choice, &past);
     }
     past_deinit(&past);
     return exit_status;

@@ -16,6 +16,7 @@
 #include "status/database_line.h"
 #include "status/explained.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The greatest age of what a database has said of a waiting lease: many wait in one queue. */
@@ -171,7 +172,7 @@ static struct explained_fleet fleet_of(
         .database = fleet_name_of(&server->databases, database),
         .session = fleet_session_id(server->fleet, database),
         .rows = has_rows ? view->rows : NULL,
-        .state = has_rows ? NULL
+        .state = has_rows                 ? NULL
             : session.state == SESSION_UP ? "silent"
                                           : database_state_word(session.state),
         .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - now,
@@ -187,8 +188,7 @@ static void explain(struct conn *conn, struct subject *subject, struct text *out
     nanoseconds now = clock_now();
     asker_init(&asker, conn_fd(conn), conn->client.uid, &server->admins);
     asker_names_users(&asker, server->user_names, now);
-    const struct reasons_scene scene = {
-        .core = server->core, .viewer = &asker.viewer, .now = now};
+    const struct reasons_scene scene = {.core = server->core, .viewer = &asker.viewer, .now = now};
     struct lease *lease = core_find_lease(server->core, subject->lease);
     bool is_fleet = subject->database != 0;
     if (is_fleet) {
@@ -262,8 +262,7 @@ static size_t names_of(
     const struct lease *lease = core_find_lease(server->core, subject->lease);
     size_t n = subject->ask.n_wants > 0 ? subject->ask.n_wants : lease->n_claims;
     for (size_t i = 0; i < n; i++) {
-        names[i] =
-            subject->ask.n_wants > 0 ? subject->names[i] : lease->claims[i].resource->name;
+        names[i] = subject->ask.n_wants > 0 ? subject->names[i] : lease->claims[i].resource->name;
     }
     return n;
 }
@@ -332,6 +331,23 @@ static void why_pid(struct call *call, const char *text)
     }
 }
 
+/* The word may be a lease that is over. */
+static void refuse_name(struct call *call, const char *name)
+{
+    uint64_t id;
+    char why[2 * NAME_BYTES + 128];
+    if (call->request->n_arguments > 1 || !lease_id_parse(name, &id) ||
+        id >= core_next_number(call->server->core)) {
+        call_refuse_unknown(call, name, NULL);
+        return;
+    }
+    snprintf(why, sizeof why,
+        "%s: no such resource, and no lease that is held or waits; for one that is over: berthctl "
+        "history --lease %s",
+        name, name);
+    answer_error_saying(call->out, CODE_UNKNOWN, why);
+}
+
 /* Several names are of one scope and database, or it is refused. */
 static void why_names(struct call *call)
 {
@@ -344,7 +360,7 @@ static void why_names(struct call *call)
         struct want *want = &ask.wants[i];
         want->definition = core_find_definition(call->server->core, want->name);
         if (!want->definition) {
-            call_refuse_unknown(call, want->name, NULL);
+            refuse_name(call, want->name);
             return;
         }
     }

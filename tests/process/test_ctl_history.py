@@ -36,10 +36,10 @@ end
     (["--user", "root"], "history user=0"),
     (["--user=4711"], "history user=4711"),
     (["--lease", "3f9k", "etl"], "history etl lease=3f9k"),
-    (["--json", "a=b"], "history a%3Db"),
+    (["a=b"], "history a%3Db"),
 ])
 def test_requests(berthctl, fake, args, request_line):
-    line, status, _, err = served(berthctl, fake, "history", *args, answer=ANSWER)
+    line, status, _, err = served(berthctl, fake, "history", *args, "--json", answer=ANSWER)
     assert (line, status, err) == (request_line, 0, "")
 
 
@@ -109,15 +109,16 @@ def test_the_json(berthctl, fake):
     assert (denied["user"], denied["held_ms"], denied["how"], denied["code"]) == (None, None, "denied", "queue-full")
 
 
-def both(berthctl, fake, *args, status=STATUS, history=ANSWER, **options):
-    """Runs stats: its requests, exit status, stdout and stderr."""
-    process = berthctl.start("stats", *args, text=True, **options)
+def both(berthctl, fake, *args, command="stats", status=STATUS, history=ANSWER, **options):
+    """Runs stats, or a history that asks for status as well: its requests, exit status, stdout and stderr."""
+    process = berthctl.start(command, *args, text=True, **options)
     peer = fake.accept()
-    lines = [peer.line()]
-    peer.send(status)
-    if not status.startswith("error") or "unknown " in status:
+    lines = []
+    for answer in (status, history) if command == "stats" else (history, status):
         lines.append(peer.line())
-        peer.send(history)
+        peer.send(answer)
+        if answer.startswith("error") and "unknown " not in answer:
+            break
     peer.close()
     out, err = process.communicate(timeout=DEADLINE)
     return lines, process.returncode, out, err
@@ -171,10 +172,21 @@ def test_stats_as_json(berthctl, fake):
 ])
 def test_nothing(berthctl, fake, answer, note):
     for command in "history", "stats":
-        words = [command, "etl", "--since", "2026-11-01"]
-        run = served if command == "history" else lambda *words, answer, env: both(
-            *words[:2], *words[3:], history=answer, status="ok\nend\n", env=env)
-        assert run(berthctl, fake, *words, answer=answer, env=UTC)[1:] == (0, note + "\n", "")
+        done = both(berthctl, fake, "etl", "--since", "2026-11-01", command=command, history=answer,
+                    status="ok\nend\n", env=UTC)
+        assert done[1:] == (0, note + "\n", "")
+
+
+def test_a_fleet_resource_without_a_history(berthctl, fake):
+    """Other hosts may have had it."""
+    status = "ok\nresource far kind=lock scope=fleet database=d limit=1\nend\n"
+    for history, n in (f"ok now={NOW} since={NOW}\nend\n", 2), (ANSWER, None):
+        if n:
+            lines, code, out, _ = both(berthctl, fake, "far", command="history", history=history, status=status)
+            assert (lines, code) == (["history far", "status far"], 0)
+            assert out.splitlines()[1:] == ["far is of fleet scope: each host remembers its own jobs alone"]
+        else:
+            assert "fleet" not in served(berthctl, fake, "history", "far", answer=history)[2]
 
 
 # ---- another berthd
@@ -288,6 +300,24 @@ def test_stats_of_berthd(berthd, berthctl):
     (user,) = answer["users"]
     assert (user["uid"], user["leases"], user["user"]) == (os.geteuid(), 2, ME)
     assert user["share"] in (1, None)  # null: nothing was held for a whole millisecond
+
+
+def test_what_is_not_over(berthd, berthctl):
+    daemon = berthd(CONFIG)
+    client, waiter = daemon.client(), daemon.client()
+    first = held(client, "acquire etl:2 deploy")
+    waiting = waits(waiter, "acquire etl:1 deploy")
+    assert berthctl("history", "--lease", first).stdout == f"{first} is still held: berthctl why {first}\n"
+    assert berthctl("history", "--lease", waiting).stdout == f"{waiting} still waits: berthctl why {waiting}\n"
+    note = f"still held or waiting: berthctl status --user {ME}"
+    assert berthctl("history", "--user", ME).stdout.splitlines()[-1] == f"2 {note}"
+    assert client.request(f"release {first}") == "ok"
+    assert waiter.line().startswith(f"* granted {waiting}")
+    assert berthctl("history", "--user", ME).stdout.splitlines()[-1] == f"1 {note}"
+    assert "still" not in berthctl("history", "--lease", first).stdout
+    assert "still" not in berthctl("history", "--user", "4711").stdout
+    done = berthctl("why", first)
+    assert done.returncode == 78 and f"for one that is over: berthctl history --lease {first} " in done.stderr
 
 
 def test_no_history(berthd, berth, berthctl):
