@@ -151,6 +151,10 @@ static int check(const struct command *command, const struct line *line, char **
 {
     const struct command_row *row = &command_table[command->request];
     struct text form = TEXT_INIT;
+    unsigned strange = line->options & ~command->options;
+    if (strange) {
+        text_add_format(&form, "%s takes no --%s; ", word_of(command), line_option_word(strange));
+    }
     text_add_format(&form, "usage: berthctl %s %s", word_of(command), command->arguments);
     if (command->also) {
         text_add_format(&form, "; or %s", command->also);
@@ -159,8 +163,7 @@ static int check(const struct command *command, const struct line *line, char **
     bool is_too_much = n > row->max && (command->requests == WHOLE || choice != 0);
     int exit_status = 0;
     bool is_too_few = n < row->min || (n == 0 && command->request == COMMAND_why);
-    if (is_too_few || is_too_much ||
-        (line->options & ~command->options) || (command->required & ~line->options) ||
+    if (is_too_few || is_too_much || strange || (command->required & ~line->options) ||
         (choice & (choice - 1)) != 0) { /* more than one of them */
         exit_status = line_refuse(form.bytes, NULL);
     }

@@ -62,6 +62,16 @@ void line_print_options(unsigned options, const char *letters)
     }
 }
 
+const char *line_option_word(unsigned options)
+{
+    unsigned lowest = options & ~(options - 1);
+    size_t i = 0;
+    while (i < N_ROWS - 1 && rows[i].option != lowest) {
+        i++;
+    }
+    return rows[i].word;
+}
+
 int line_refuse(const char *what, const char *word)
 {
     struct text escaped = TEXT_INIT;

@@ -44,6 +44,9 @@ int line_take_options(struct line *line, int argc, char **argv, bool is_before_c
 /* A line of help for each of these bits, and for each of these letters. */
 void line_print_options(unsigned options, const char *letters);
 
+/* The long name of the lowest of these bits, at least one. */
+const char *line_option_word(unsigned options);
+
 /* Says what is wrong with the command line; `word` is the wrong word, or NULL. Returns the exit
  * status. */
 int line_refuse(const char *what, const char *word);

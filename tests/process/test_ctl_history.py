@@ -63,9 +63,9 @@ def test_since(berthctl, fake, when, ago):
     (["history", "--since", "\x1b"], r"not a time like 1h, 03:00, yesterday or 2026-11-23: \x1b"),
     (["history", "--user", "no\x1bbody"], r"no such user: no\x1bbody"),
     (["stats", "--user", "-1"], "no such user: -1"),
-    (["stats", "--lease", "3f9k"], "usage: berthctl stats [NAME...] [OPTION]..."),
-    (["history", "--reason", "x"], "usage: berthctl history [NAME...] [OPTION]..."),
-    (["status", "--since", "1h"], "usage: berthctl status"),
+    (["stats", "--lease", "3f9k"], "stats takes no --lease; usage: berthctl stats [NAME...] [OPTION]..."),
+    (["history", "--reason", "x"], "history takes no --reason; usage: berthctl history [NAME...] [OPTION]..."),
+    (["status", "--since", "1h"], "status takes no --since; usage: berthctl status"),
     (["histroy"], "no such command: histroy; did you mean history?"),
     (["stat"], "no such command: stat"),
 ])
