@@ -118,7 +118,7 @@ bool session_changes_changed(const struct session *session);
 void session_write_changes(struct session *session, struct text *out);
 void session_restore_changes(struct session *session, const char *text, size_t length);
 
-/* Whoever is told of it before an operator at another host takes away a lease of this one; `reason`
+/* Called before an operator at another host takes away a lease of this one; `reason` is the text,
  * or NULL. */
 typedef void session_taken(
     void *context, const struct lease *lease, bool is_drop, const char *reason);
