@@ -56,9 +56,19 @@ static void add_taker(struct history *history, const struct history_entry *entry
 
 /* ---- entries ---- */
 
+static void say_if_cut(struct history *history)
+{
+    if (history->ring.was_cut && !history->has_said_cut) {
+        history->has_said_cut = true;
+        log_warning("somebody has truncated the history's file: what was in it is lost, and the next "
+                    "berthd begins a new history");
+    }
+}
+
 static void add(struct history *history, const struct history_entry *entry)
 {
     void *room = history_ring_room(&history->ring, history_entry_size(entry));
+    say_if_cut(history);
     if (room) {
         history_entry_write(entry, room);
         history_ring_add(&history->ring);

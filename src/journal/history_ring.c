@@ -1,6 +1,7 @@
 #include "journal/history_ring.h"
 
 #include "base/memory.h"
+#include "journal/cut_guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,8 @@ struct mark {
 #define FILLER UINT32_MAX
 
 static const char magic[16] = "berth history 1";
+
+static volatile sig_atomic_t was_cut; /* the file of the one ring */
 
 /* ---- entries ---- */
 
@@ -100,6 +103,15 @@ static void make_room(struct history_ring *ring, uint64_t n)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* The pages that are gone are zero: what new entries follow must not be found there. */
+static void forget_what_was_cut(struct history_ring *ring)
+{
+    if (was_cut && !ring->was_cut) {
+        ring->was_cut = true;
+        set_first(ring, end_of(ring));
+    }
+}
+
 void *history_ring_room(struct history_ring *ring, size_t n)
 {
     size_t size = (sizeof(struct mark) + n + 7) / 8 * 8;
@@ -109,6 +121,7 @@ void *history_ring_room(struct history_ring *ring, size_t n)
     uint64_t end = end_of(ring), offset = end % ring->size, left = ring->size - offset;
     uint64_t skipped = size <= left ? 0 : left;
     make_room(ring, skipped + size);
+    forget_what_was_cut(ring); /* after a look at the head, which notices that */
     if (skipped > 0) {
         *mark_at(ring, end) = (struct mark){(uint32_t)skipped, FILLER};
         offset = 0;
@@ -221,6 +234,9 @@ static bool map(struct history_ring *ring, int fd, size_t size)
     ring->bytes = (char *)memory + HISTORY_HEAD_BYTES;
     ring->size = size;
     ring->last = HISTORY_NONE;
+    if (fd >= 0) {
+        cut_guard(memory, HISTORY_HEAD_BYTES + size, &was_cut);
+    }
     ring->end = atomic_load_explicit(&ring->head->end, memory_order_relaxed);
     return true;
 }
@@ -331,6 +347,7 @@ void history_ring_open(struct history_ring *ring, const char *path, const char *
         unlink(path);
         return;
     }
+    was_cut = 0;
     bool has_old = open_old(&old, path, &wanted);
     if (has_old && old.size == rounded(size)) {
         *ring = old;
@@ -342,11 +359,13 @@ void history_ring_open(struct history_ring *ring, const char *path, const char *
     }
     ring->error = error;
     history_ring_close(&old);
+    was_cut = 0; /* the old one may have been: the new one has what was left */
 }
 
 void history_ring_close(struct history_ring *ring)
 {
     if (ring->head) {
+        cut_unguard((char *)ring->head);
         munmap(ring->head, HISTORY_HEAD_BYTES + ring->size);
     }
     *ring = (struct history_ring){.last = HISTORY_NONE};

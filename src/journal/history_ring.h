@@ -2,9 +2,10 @@
  * survive a SIGKILL and a restart, but not a boot. A new entry takes the place of the oldest.
  *
  * An entry is added by one store of eight bytes: a process killed before it leaves the entries that
- * were there. The file's space is allocated, so a store cannot fail. A file that is not ours alone,
- * of another boot, or damaged is replaced by a new one. Without space or a directory the memory is
- * anonymous: the entries then end with the process. */
+ * were there. The file's space is allocated, so a store cannot fail; if somebody cuts the file
+ * meanwhile (cut_guard.h), its entries are gone, and new ones end with the process. A file that is
+ * not ours alone, of another boot, or damaged is replaced by a new one. Without space or a directory
+ * the memory is anonymous: the entries then end with the process. */
 #ifndef BERTH_JOURNAL_HISTORY_RING_H
 #define BERTH_JOURNAL_HISTORY_RING_H
 
@@ -29,6 +30,7 @@ struct history_ring {
     uint64_t end; /* where the newest entry ends */
     uint64_t last; /* where the newest entry begins, or HISTORY_NONE */
     uint64_t next, next_end; /* where the entry that is being made begins and ends */
+    bool was_cut; /* somebody has cut the file meanwhile: the entries before that are gone */
     int error; /* errno: why the memory is anonymous; 0: it is the file's */
 };
 

@@ -196,6 +196,24 @@ def test_a_file_that_was_cut(daemon, directory):
     assert len(history(client)) == 1
 
 
+def test_its_file_is_cut_while_berthd_runs(daemon, directory):
+    """By root: earlier entries are lost, berthd says so once, and all else goes on."""
+    client = daemon.client()
+    for _ in range(200):
+        client.request("release " + held(client, "acquire deploy"))
+    os.truncate(directory / "s.history", 0)
+    for i in range(40):
+        assert client.request("release " + held(client, f"acquire s reason={i}")) == "ok"
+    assert [entry["reason"] for entry in history(client)] == [str(i) for i in range(40)]
+    assert daemon.log.read_text().count("truncated the history's file") == 1
+    daemon.kill()
+    daemon.start()
+    client = daemon.client()
+    assert history(client) == []
+    client.request("release " + held(client, "acquire deploy"))
+    assert len(history(client)) == 1
+
+
 def test_the_newest_stay_when_the_ring_is_full(berthd, directory):
     daemon = berthd("history = 64K\n" + CONFIGURATION)
     client = daemon.client()
