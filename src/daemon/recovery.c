@@ -404,8 +404,8 @@ static bool restore_all(const struct recovery *recovery)
     if (fits) {
         forget_tenures(recovery, &findings);
         limit_leases(recovery, now);
+        history_ready(recovery->history, recovery->core);
     }
-    history_ready(recovery->history, recovery->core);
     recovery->ledger->owes_grace = closed && !journal_can_be_made(&recovery->ledger->journal);
     findings_deinit(&findings);
     return fits;

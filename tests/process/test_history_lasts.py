@@ -104,6 +104,22 @@ def test_a_revoke_is_remembered_until_the_job_ends(daemon, end):
     last(client).has(how="revoked", by=str(os.geteuid()), why="too long")
 
 
+def test_a_revoke_is_remembered_over_a_start_that_is_refused(daemon):
+    client = daemon.client()
+    with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
+        lease = held(client, f"acquire deploy pid={pid}")
+        client.request("revoke " + lease + " reason=too%20long")
+        daemon.kill()
+        daemon.configure(CONFIGURATION.replace("[lock deploy]", "[pool deploy]\nitems = a b"))
+        with pytest.raises(pytest.fail.Exception, match="another kind of resource"):
+            daemon.start()
+        daemon.configure(CONFIGURATION)
+        daemon.start()
+        client = daemon.client()
+        assert client.request(f"release {lease}") == "ok"
+    last(client).has(how="revoked", by=str(os.geteuid()), why="too long")
+
+
 def test_a_lost_lease_that_comes_back_is_not_being_revoked(daemon, directory):
     """With the journal, berthd has lost that it was; so the history forgets it as well."""
     client = daemon.client()
@@ -196,10 +212,11 @@ def test_a_file_that_was_cut(daemon, directory):
     assert len(history(client)) == 1
 
 
-def test_its_file_is_cut_while_berthd_runs(daemon, directory):
+@pytest.mark.parametrize("n", [20, 1000])
+def test_its_file_is_cut_while_berthd_runs(daemon, directory, n):
     """By root: earlier entries are lost, berthd says so once, and all else goes on."""
     client = daemon.client()
-    for _ in range(200):
+    for _ in range(n):
         client.request("release " + held(client, "acquire deploy"))
     os.truncate(directory / "s.history", 0)
     for i in range(40):
