@@ -162,9 +162,19 @@ void history_taken(
 
 /* ---- an earlier run ---- */
 
+/* The newest entry stays: nobody needs to know any more who has taken that lease away. */
+static void forget_last(struct history *history)
+{
+    taker_free(history, find_taker(history, history->last_lease));
+    history->last_lease = 0;
+}
+
 static void learn(struct history *history, const struct history_entry *entry)
 {
-    if (entry->kind == HISTORY_TAKEN && (entry->by.is_known || entry->why)) {
+    forget_last(history); /* this one is newer */
+    if (entry->kind == HISTORY_ENDED) {
+        history->last_lease = entry->lease;
+    } else if (entry->by.is_known || entry->why) {
         add_taker(history, entry);
     } else {
         taker_free(history, find_taker(history, entry->lease));
@@ -180,7 +190,6 @@ static void read_earlier(struct history *history)
         struct history_entry entry;
         if (history_entry_read(&entry, bytes, n)) {
             learn(history, &entry);
-            history->last_lease = entry.kind == HISTORY_ENDED ? entry.lease : 0;
         }
     }
 }
@@ -190,6 +199,7 @@ void history_lives(struct history *history, uint64_t lease)
 {
     if (lease == history->last_lease) {
         history_ring_drop_last(&history->ring);
+        history->last_lease = 0; /* its taker stays, for the entry that will come */
     }
 }
 
@@ -236,13 +246,13 @@ static void forget_taker(struct history *history, struct taker *taker)
 void history_ready(struct history *history, struct core *core)
 {
     struct taker *next;
+    forget_last(history);
     for (struct taker *taker = LIST_FIRST(&history->all_takers); taker; taker = next) {
         next = LIST_NEXT(taker, link);
         if (!core_find_lease(core, taker->lease)) {
             forget_taker(history, taker);
         }
     }
-    history->last_lease = 0;
 }
 
 /* ---- to be shown ---- */

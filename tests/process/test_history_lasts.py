@@ -155,6 +155,26 @@ def test_killed_before_the_record_was_erased(daemon, directory):
     assert [entry["reason"] for entry in history(client)] == ["0", "1", "2"]
 
 
+def test_killed_before_the_record_was_erased_of_a_revoked_lease(daemon, directory):
+    """The entry that goes does not take along who has revoked it."""
+    client = daemon.client()
+    with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
+        lease = held(client, f"acquire deploy pid={pid}")
+        assert daemon.client().request(f"revoke {lease} reason=too%20long") == "ok"
+        assert event(client)[:2] == ("revoked", lease)
+        journal = (directory / "s.journal").read_bytes()
+        assert client.request(f"release {lease}") == "ok"
+        last(client).has(why="too long")
+        daemon.kill()
+        (directory / "s.journal").write_bytes(journal)
+        daemon.start()
+        client = daemon.client()
+        assert history(client) == []
+        assert client.request(f"release {lease}") == "ok"
+    last(client).has(how="revoked", by=str(os.geteuid()), why="too long")
+    assert len(history(client)) == 1
+
+
 def test_killed_before_the_record_was_erased_and_the_job_ends(berthd, directory):
     """The entry is replaced by one that knows less, and is shorter: the log goes on behind that."""
     daemon = berthd("log = leases\n" + CONFIGURATION.replace("[lock deploy]", "[lock deploy]\nshow-arguments = yes"))
