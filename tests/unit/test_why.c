@@ -414,7 +414,8 @@ Test(why, no_guess_beyond_those_who_are_passed_over)
     acquire("ann", "C", "s");
     acquire("bob", "D", "s");
     EXPECT(told_last("cid", "s"),
-        "when it will start is unknown: requests for s that are passed over at present may go first");
+        "when it will start is unknown:"
+        " requests for s that are passed over at present may go first");
     end_lease("bob", "D");
     EXPECT(told_last("cid", "s"), "it will probably start in about 1m");
 }
