@@ -7,6 +7,7 @@
 #include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/fleet_views.h"
+#include "daemon/lease_log.h"
 #include "daemon/named_process.h"
 #include "daemon/parked.h"
 #include "daemon/process.h"
@@ -346,6 +347,7 @@ static void refuse_name(struct call *call, const char *name)
         "history --lease %s",
         name, name);
     answer_error_saying(call->out, CODE_UNKNOWN, why);
+    lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, name);
 }
 
 /* Several names are of one scope and database, or it is refused. */
