@@ -155,6 +155,11 @@ void core_give_reason(
     }
 }
 
+bool core_would_stop(const struct lease *lease, enum outcome why)
+{
+    return lease->state == LEASE_WAITING || stop_may_begin(lease, why);
+}
+
 static void revoke(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {

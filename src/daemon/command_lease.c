@@ -21,11 +21,16 @@ static const char *reason_of(const struct call *call)
     return call->request->keys[KEY_INDEX_reason];
 }
 
+static void log_taken(const struct call *call, const struct lease *lease, const char *event)
+{
+    lease_log_taken(&call->server->databases, lease, call_operator(call), call->request->command,
+        event, reason_of(call));
+}
+
 static void note_taken(const struct call *call, const struct lease *lease, const char *event)
 {
     const struct log_process by = call_operator(call);
-    lease_log_taken(&call->server->databases, lease, by, call->request->command, event,
-        reason_of(call));
+    log_taken(call, lease, event);
     history_taken(call->server->history, lease->id, &by, reason_of(call));
 }
 
@@ -397,10 +402,14 @@ static void revoke_lease(struct call *call, struct lease *lease)
         call_refuse(call, CODE_FORBIDDEN, lease->claims[0].resource->name);
         return;
     }
-    note_taken(call, lease, "revoked");
+    /* A repeat replaces neither who began the stop nor why: an owner could hide an operator. */
+    bool counts = core_would_stop(lease, is_by_user ? OUTCOME_WITHDRAWN : OUTCOME_REVOKED);
+    (counts ? note_taken : log_taken)(call, lease, "revoked");
     size_t from = server->effects.n;
     (is_by_user ? core_withdraw : core_revoke)(server->core, lease, call->now, &server->effects);
-    give_reason(call, from, lease);
+    if (counts) {
+        give_reason(call, from, lease);
+    }
     call_ok(call);
 }
 

@@ -25,6 +25,8 @@ items = a b c
 limit = 2
 """
 
+PATIENT = CONFIGURATION.replace("kill-after = 50ms", "kill-after = 60s")
+
 
 @pytest.fixture
 def daemon(berthd):
@@ -205,6 +207,36 @@ def test_one_that_is_revoked_twice_has_the_last_reason(daemon):
         assert operator.request(f"revoke {lease} reason=one") == "ok"
         assert operator.request(f"drop {lease} reason=two") == "ok"
     last(operator).has(how="dropped", why="two")
+
+
+@needs_root
+def test_a_repeat_replaces_nobody(berthd):
+    """The owner cannot hide the operator who has revoked the lease, nor fill the history."""
+    daemon = berthd("history = 64K\n" + PATIENT)
+    client, owner, operator = connect_as(daemon, NOBODY), connect_as(daemon, NOBODY), daemon.client()
+    operator.request("release " + held(operator, "acquire deploy reason=first"))
+    lease = held(client, "acquire s kill_after=60s")
+    assert operator.request(f"revoke {lease} reason=abuse") == "ok"
+    assert event(client)[:2] == ("revoked", lease)
+    for _ in range(1000):
+        assert owner.request(f"revoke {lease} reason=I%20was%20done") == "ok"
+    assert operator.request(f"revoke {lease} reason=again") == "ok"
+    assert client.request(f"release {lease}") == "ok"
+    first, second = history(operator)
+    first.has(reason="first")
+    second.has(how="revoked", by="0", why="abuse")
+
+
+@needs_root
+def test_an_operator_takes_over_from_the_owner(berthd):
+    daemon = berthd(PATIENT)
+    client, owner, operator = connect_as(daemon, NOBODY), connect_as(daemon, NOBODY), daemon.client()
+    lease = held(client, "acquire s kill_after=60s")
+    assert owner.request(f"revoke {lease} reason=done") == "ok"
+    assert event(client)[:2] == ("revoked", lease)
+    assert operator.request(f"revoke {lease} reason=abuse") == "ok"
+    assert client.request(f"release {lease}") == "ok"
+    last(operator).has(how="revoked", by="0", why="abuse")
 
 
 # ---- waits
