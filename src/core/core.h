@@ -100,8 +100,8 @@ void core_take_back(struct core *core, struct lease *lease, enum outcome why, na
 /* Stops the job of a held lease, which is over when the job is gone (time_limit.c). Denies a
  * waiting one. */
 void core_revoke(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-/* Whether core_revoke() (`why`: OUTCOME_REVOKED) or core_withdraw() (OUTCOME_WITHDRAWN) would end the
- * wait, begin the stop or stop the job harder. If not, that stop is somebody else's already. */
+/* Whether core_revoke() (`why`: OUTCOME_REVOKED) or core_withdraw() (OUTCOME_WITHDRAWN) would end
+ * the wait, begin the stop or stop the job harder. If not, that stop is somebody else's already. */
 bool core_would_stop(const struct lease *lease, enum outcome why);
 /* Right after core_revoke(), core_withdraw() or core_drop(), which began with effect `from`: the
  * words of whoever asked. The lease's client hears them, then and whenever it hears of the stop

@@ -60,8 +60,8 @@ static void say_if_cut(struct history *history)
 {
     if (history->ring.was_cut && !history->has_said_cut) {
         history->has_said_cut = true;
-        log_warning("somebody has truncated the history's file: what was in it is lost, and the next "
-                    "berthd begins a new history");
+        log_warning("somebody has truncated the history's file: what was in it is lost, and the "
+                    "next berthd begins a new history");
     }
 }
 
