@@ -192,7 +192,7 @@ def test_killed_before_the_record_was_erased_and_the_job_ends(berthd, directory)
     for i in range(20):
         assert client.request("release " + held(client, f"acquire s reason={i}")) == "ok"
     entry, *entries = history(client)[-21:]
-    assert entry.has(how="released", args=None).lease == lease
+    assert entry.has(how="gone", args=None).lease == lease
     assert [entry["reason"] for entry in entries] == [str(i) for i in range(20)]
     assert len(lines(daemon, 23)) == 23  # long_enough()'s, and this lease's twice
 
