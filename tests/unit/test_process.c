@@ -508,7 +508,7 @@ Test(process, long_arguments_are_cut)
     text[sizeof text - 1] = '\0';
     pid_t pid = fork();
     if (pid == 0) {
-        execlp("sh", "sh", "-c", "sleep 1000; :", text, NULL);
+        execlp("sh", "sh", "-c", "kill -STOP $$; :", text, NULL);
         _exit(1);
     }
     cr_assert_eq(process_identify(pid, getuid(), false, &job), PROCESS_OK);
