@@ -158,7 +158,7 @@ def test_status_of_holders_and_waiters(client):
 
 
 def ageless(client, request):
-    return [re.sub(" age=[0-9]+", "", line) for line in client.lines(request)]
+    return [re.sub(" (age|paused_by_login)=[0-9]+", "", line) for line in client.lines(request)]
 
 
 def test_status_of_what_the_operator_did(client):
@@ -168,7 +168,7 @@ def test_status_of_what_the_operator_did(client):
         assert client.request(line) == "ok"
     assert ageless(client, "status")[1:-2] == [
         "resource a kind=lock scope=host limit=1 in_use=0 free=0 waiting=0 paused=1 "
-        "reason=flood%20in%20the%20cellar",
+        f"reason=flood%20in%20the%20cellar paused_by={os.getuid()}",
         "resource b kind=semaphore scope=host limit=1 in_use=2 free=0 waiting=0 changed=limit "
         "reserved=0 reserve=0,too",
         *[line for line in ageless(client, "status b") if line.startswith("holder")],

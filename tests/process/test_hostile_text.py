@@ -142,7 +142,7 @@ def test_the_operator_s_table_and_json(berthd, berthctl, locale):
         assert client.request(f"pause r{i} reason={text}") == "ok"
     env = {"LC_ALL": locale}
     shown = require_harmless(berthctl("status", env=env).stdout, unicode=locale != "C")
-    assert shown.count("paused: " + MARK) == len(ALL)
+    assert len(re.findall(rf"paused by \S+: {MARK}", shown)) == len(ALL)
     assert shown.count(f"({MARK}") == len(ALL)  # reserved
     printed = berthctl("status", "--json", env=env).stdout
     resources = json.loads(require_harmless(printed, lines=1))["resources"]

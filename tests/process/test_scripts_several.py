@@ -415,8 +415,8 @@ def test_the_snapshot_says_what_is_kept_and_what_is_missing(world):
     assert (later[2], later[9], later[11:]) == (b.key("later"), "2", ["0", "", ""])
     assert rows(world, a, "waiter", "db")[0][11:] == ["0", "", ""]
     resource, = rows(world, a, "resource", "licence")
-    assert resource[14:] == ["1", "1"] and resource[6] == "2"
-    assert rows(world, a, "resource", "db")[0][14:] == ["0", "0"]
+    assert resource[14:16] == ["1", "1"] and resource[6] == "2"
+    assert rows(world, a, "resource", "db")[0][14:16] == ["0", "0"]
     ok(b.admin("pause", "db", "", "why"))
     assert {tuple(row[11:]) for name in ("db", "licence") for row in rows(world, a, "waiter", name)
             if row[2] == a.key("several")} == {("0", "other", "db")}
