@@ -62,11 +62,22 @@ bool fields_take(const struct field *fields, char *const words[], size_t n, void
     return true;
 }
 
-void *array_add(void **listp, size_t *np, size_t *sizep, size_t element)
+bool line_take(
+    const struct field *fields, char *const words[], size_t n, const char **namep, void *record)
 {
-    if (*np == *sizep) {
-        *sizep = *sizep ? *sizep * 2 : 8;
-        *listp = memory_resized(*listp, *sizep, element);
+    if (n < 2) {
+        return false;
     }
-    return memset((char *)*listp + (*np)++ * element, 0, element);
+    *namep = words[1];
+    return fields_take(fields, words + 2, n - 2, record);
+}
+
+void *array_grown(void *list, size_t n, size_t *sizep, size_t element)
+{
+    if (n == *sizep) {
+        *sizep = n > 0 ? n * 2 : 8;
+        list = memory_resized(list, *sizep, element);
+    }
+    memset((char *)list + n * element, 0, element);
+    return list;
 }

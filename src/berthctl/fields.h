@@ -40,10 +40,16 @@ struct field {
  * ends with an empty one. False: a value of the wrong form. */
 bool fields_take(const struct field *fields, char *const words[], size_t n, void *record);
 
+/* Of a line WORD NAME [KEY=VALUE]...: sets its name, and takes its keys as above. False also if
+ * there is no name. */
+bool line_take(
+    const struct field *fields, char *const words[], size_t n, const char **namep, void *record);
+
 /* Splits `value` in place. */
 void words_parse(struct words *words, char *value);
 
-/* Adds an element, all zero, at the end of an array that doubles. */
-void *array_add(void **listp, size_t *np, size_t *sizep, size_t element);
+/* Makes room for one more element behind the first `n`, and zeroes it. The array has room for
+ * *sizep, which doubles. Returns where the array is now. */
+void *array_grown(void *list, size_t n, size_t *sizep, size_t element);
 
 #endif

@@ -80,15 +80,10 @@ static bool claims_take(struct past_lease *lease, char *value)
 /* `line` is a copy; the lease owns it. */
 static bool lease_take(struct past *past, char *line, char *const words[], size_t n)
 {
-    void *list = past->leases;
-    struct past_lease *lease = array_add(&list, &past->n, &past->size, sizeof *lease);
-    past->leases = list;
+    past->leases = array_grown(past->leases, past->n, &past->size, sizeof *past->leases);
+    struct past_lease *lease = &past->leases[past->n++];
     lease->line = line;
-    if (n < 2) {
-        return false;
-    }
-    lease->id = words[1];
-    return fields_take(lease_fields, words + 2, n - 2, lease) &&
+    return line_take(lease_fields, words, n, &lease->id, lease) &&
         shown_take(lease->shown, words + 2, n - 2) &&
         claims_take(lease, words_find(words + 2, n - 2, "units")) && lease->how &&
         lease->user.uid.is_given;

@@ -29,10 +29,8 @@ struct samples {
 
 static struct sample *add_sample(struct samples *samples)
 {
-    void *list = samples->list;
-    struct sample *sample = array_add(&list, &samples->n, &samples->size, sizeof *sample);
-    samples->list = list;
-    return sample;
+    samples->list = array_grown(samples->list, samples->n, &samples->size, sizeof *samples->list);
+    return &samples->list[samples->n++];
 }
 
 static uint64_t held_in_span(const struct past_lease *lease, uint64_t from)

@@ -156,73 +156,50 @@ static bool resource_take_reserves(struct status_resource *resource, char *const
 /* `line` is a copy; the record owns it. */
 static bool resource_take(struct status *status, char *line, char *const words[], size_t n)
 {
-    void *list = status->resources;
-    struct status_resource *resource =
-        array_add(&list, &status->n_resources, &status->size, sizeof *resource);
-    status->resources = list;
+    status->resources = array_grown(
+        status->resources, status->n_resources, &status->size, sizeof *status->resources);
+    struct status_resource *resource = &status->resources[status->n_resources++];
     resource->line = line;
-    if (n < 2) {
-        return false;
-    }
-    resource->name = words[1];
-    return fields_take(resource_fields, words + 2, n - 2, resource) &&
+    return line_take(resource_fields, words, n, &resource->name, resource) &&
         resource_take_reserves(resource, words + 2, n - 2) && resource->kind;
 }
 
 static bool lease_take(struct status_leases *leases, char *line, char *const words[], size_t n)
 {
-    void *list = leases->list;
-    struct status_lease *lease = array_add(&list, &leases->n, &leases->size, sizeof *lease);
-    leases->list = list;
+    leases->list = array_grown(leases->list, leases->n, &leases->size, sizeof *leases->list);
+    struct status_lease *lease = &leases->list[leases->n++];
     lease->line = line;
-    if (n < 2) {
-        return false;
-    }
-    lease->id = words[1];
-    return fields_take(lease_fields, words + 2, n - 2, lease) &&
+    return line_take(lease_fields, words, n, &lease->id, lease) &&
         shown_take(lease->shown, words + 2, n - 2);
 }
 
 static bool template_take(struct status *status, char *line, char *const words[], size_t n)
 {
-    void *list = status->templates;
-    struct status_template *template =
-        array_add(&list, &status->n_templates, &status->templates_size, sizeof *template);
-    status->templates = list;
+    status->templates = array_grown(
+        status->templates, status->n_templates, &status->templates_size, sizeof *status->templates);
+    struct status_template *template = &status->templates[status->n_templates++];
     template->line = line;
-    if (n < 2) {
-        return false;
-    }
-    template->name = words[1];
-    return fields_take(template_fields, words + 2, n - 2, template) && template->kind;
+    return line_take(template_fields, words, n, &template->name, template) && template->kind;
 }
 
 static bool database_take(struct status *status, char *line, char *const words[], size_t n)
 {
-    void *list = status->databases;
-    struct status_database *database =
-        array_add(&list, &status->n_databases, &status->databases_size, sizeof *database);
-    status->databases = list;
+    status->databases = array_grown(
+        status->databases, status->n_databases, &status->databases_size, sizeof *status->databases);
+    struct status_database *database = &status->databases[status->n_databases++];
     database->line = line;
-    if (n < 2 || !percent_decode(words[1])) {
-        return false;
-    }
-    database->name = words[1];
-    return fields_take(database_fields, words + 2, n - 2, database) && database->state;
+    return line_take(database_fields, words, n, &database->name, database) &&
+        percent_decode(words[1]) && database->state;
 }
 
 static bool host_take(struct status *status, char *line, char *const words[], size_t n)
 {
-    void *list = status->hosts;
-    struct status_host *host =
-        array_add(&list, &status->n_hosts, &status->hosts_size, sizeof *host);
-    status->hosts = list;
+    status->hosts =
+        array_grown(status->hosts, status->n_hosts, &status->hosts_size, sizeof *status->hosts);
+    struct status_host *host = &status->hosts[status->n_hosts++];
     host->line = line;
-    if (n < 2 || !percent_decode(words[1])) {
-        return false;
-    }
-    host->name = words[1];
-    return fields_take(host_fields, words + 2, n - 2, host) && host->database && host->session;
+    return line_take(host_fields, words, n, &host->name, host) && percent_decode(words[1]) &&
+        host->database && host->session;
 }
 
 static bool status_take_words(struct status *status, char *line, char *const words[], size_t n)
