@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import read_line
+from conftest import Berthd, read_line
 from daemon_help import SANITIZED, Status, become, in_child, must_end_well
 from lines import DEADLINE, Client, LineSocket
 from witness import Witness
@@ -233,6 +233,42 @@ needs_mounts = pytest.mark.skipif(
 needs_pids = pytest.mark.skipif(
     not works(lambda: with_own_pids(choose_a_pid)), reason="may not choose the numbers of processes")
 
+
+# ---- a boot
+
+BOOTS = [f"{n:08x}-0000-4000-8000-000000000000" for n in range(4)]
+
+
+def set_boot_id(directory, boot_id):
+    """In our mounts only, the machine has been rebooted."""
+    path = directory / "boot_id"
+    path.write_text(boot_id + "\n")
+    mount(path, "/proc/sys/kernel/random/boot_id", flags=MS_BIND)
+
+
+def reboot(directory, daemon, boot_id, journal_is_left):
+    daemon.kill()
+    for client in daemon.clients:
+        client.close()
+    set_boot_id(directory, boot_id)
+    if not journal_is_left:
+        daemon.journal.unlink()
+    daemon.start()
+
+
+def over_a_boot(directory, configuration, before, after):
+    """before(client), a boot that leaves the runtime directory as it was, after(client)."""
+    def work():
+        set_boot_id(directory, BOOTS[0])
+        daemon = Berthd(directory, configuration)
+        before(daemon.client())
+        reboot(directory, daemon, BOOTS[1], journal_is_left=True)
+        after(daemon.client())
+        daemon.stop()
+    with_own_mounts(work)
+
+
+# ---- processes
 
 def read_byte(fd):
     """b"" at the end."""

@@ -5,13 +5,11 @@ import signal
 
 import pytest
 
-from conftest import Berthd
 from daemon_help import event, held, held_with_proof, waits
 from history_help import history, is_over, last
-from lost_help import needs_mounts, sleeper, with_own_mounts
+from lost_help import needs_mounts, over_a_boot, sleeper
 from test_history_log import lines
 from test_history_origin import long_enough
-from test_lost_changes import BOOTS, reboot, set_boot_id
 
 CONFIGURATION = """grace = 50ms
 [lock deploy]
@@ -199,15 +197,13 @@ def test_killed_before_the_record_was_erased_and_the_job_ends(berthd, directory)
 
 @needs_mounts
 def test_a_boot_begins_a_new_one(directory):
-    def work():
-        set_boot_id(directory, BOOTS[0])
-        daemon = Berthd(directory, CONFIGURATION)
-        client = daemon.client()
+    def before(client):
         client.request("release " + held(client, "acquire deploy"))
-        reboot(directory, daemon, BOOTS[1], journal_is_left=True)
-        assert history(daemon.client()) == []
-        daemon.stop()
-    with_own_mounts(work)
+        assert len(history(client)) == 1
+
+    def after(client):
+        assert history(client) == []
+    over_a_boot(directory, CONFIGURATION, before, after)
 
 
 def test_without_its_file(berthd, directory):

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Berthd
 from daemon_help import held, refused, status
-from lost_help import all_free, asked_until, mount, MS_BIND, needs_mounts, with_own_mounts
+from lost_help import BOOTS, all_free, asked_until, needs_mounts, reboot, set_boot_id, with_own_mounts
 
 CONFIGURATION = """grace = 0.05s
 [semaphore s]
@@ -107,26 +107,6 @@ def test_until_the_file_says_otherwise(berthd):
 
 
 # ---- a reboot
-
-def set_boot_id(directory, boot_id):
-    """In our mounts only, the machine has been rebooted."""
-    path = directory / "boot_id"
-    path.write_text(boot_id + "\n")
-    mount(path, "/proc/sys/kernel/random/boot_id", flags=MS_BIND)
-
-
-def reboot(directory, daemon, boot_id, journal_is_left):
-    daemon.kill()
-    for client in daemon.clients:
-        client.close()
-    set_boot_id(directory, boot_id)
-    if not journal_is_left:
-        daemon.journal.unlink()
-    daemon.start()
-
-
-BOOTS = [f"{n:08x}-0000-4000-8000-000000000000" for n in range(4)]
-
 
 @needs_mounts
 @pytest.mark.parametrize("journal_is_left", [False, True], ids=["tmpfs", "disk"])

@@ -16,9 +16,8 @@ from daemon_help import (
     open_files, refused, status, waits)
 from lines import DEADLINE, Client
 from lost_help import (
-    MS_RDONLY, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, read_byte, restart,
-    sleeper, with_own_mounts, with_own_pids)
-from test_lost_changes import BOOTS, set_boot_id
+    BOOTS, MS_RDONLY, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, read_byte, restart,
+    set_boot_id, sleeper, with_own_mounts, with_own_pids)
 
 
 # ---- max-hold has changed meanwhile

@@ -7,11 +7,9 @@ import subprocess
 
 import pytest
 
-from conftest import Berthd
 from daemon_help import connect_as, held, needs_root, NOBODY, refused, waits
 from lines import DEADLINE
-from lost_help import needs_mounts, sleeper, with_own_mounts
-from test_lost_changes import BOOTS, reboot, set_boot_id
+from lost_help import needs_mounts, over_a_boot, sleeper
 
 CONFIGURATION = """grace = 50ms
 [lock deploy]
@@ -166,17 +164,15 @@ def test_a_job_that_ends_meanwhile(daemon):
 
 @needs_mounts
 def test_a_boot_begins_at_zero(directory):
-    def work():
-        set_boot_id(directory, BOOTS[0])
-        daemon = Berthd(directory, CONFIGURATION)
-        client = daemon.client()
+    def before(client):
         client.request("release " + held(client, "acquire deploy"))
-        reboot(directory, daemon, BOOTS[1], journal_is_left=True)
-        rows = answer(daemon.client())
+        assert value(answer(client), "granted_total", "deploy", "at-once") == 1
+
+    def after(client):
+        rows = answer(client)
         assert value(rows, "granted_total", "deploy", "at-once") == 0
         assert value(rows, "connections_total") == 1
-        daemon.stop()
-    with_own_mounts(work)
+    over_a_boot(directory, CONFIGURATION, before, after)
 
 
 def test_without_its_file(berthd, directory):
