@@ -14,7 +14,7 @@ import time
 import pytest
 
 from conftest import Berthd, read_line
-from daemon_help import SANITIZED, Status, become, in_child, must_end_well
+from daemon_help import SANITIZED, Status, become, held, in_child, must_end_well
 from lines import DEADLINE, Client, LineSocket
 from witness import Witness
 
@@ -170,6 +170,18 @@ def stop_process(process):
     """SIGSTOP, and wait until it has stopped."""
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+
+
+# ---- a lease that outlives berthd
+
+@contextlib.contextmanager
+def held_over_a_kill(daemon, name):
+    """A process has a lease of that resource while berthd is killed and started. Yields a client of the
+    new one, the lease, and the pid."""
+    with sleeper() as pid:
+        lease = held(daemon.client(), f"acquire {name} pid={pid}")
+        restart(daemon, "kill")
+        yield daemon.client(), lease, pid
 
 
 # ---- namespaces

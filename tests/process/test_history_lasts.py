@@ -7,7 +7,7 @@ import pytest
 
 from daemon_help import event, held, held_with_proof, waits
 from history_help import history, is_over, last
-from lost_help import needs_mounts, over_a_boot, sleeper
+from lost_help import held_over_a_kill, needs_mounts, over_a_boot, sleeper
 from test_history_log import lines
 from test_history_origin import long_enough
 
@@ -41,12 +41,7 @@ def test_entries_survive_sigkill(daemon):
 
 
 def test_a_lease_that_lives_over_a_restart_is_one_entry(daemon):
-    client = daemon.client()
-    with sleeper() as pid:
-        lease = held(client, f"acquire deploy pid={pid}")
-        daemon.kill()
-        daemon.start()
-        client = daemon.client()
+    with held_over_a_kill(daemon, "deploy") as (client, lease, pid):
         assert history(client) == []
         assert client.request(f"release {lease}") == "ok"
     entry = last(client).has(how="released", pid=str(pid))

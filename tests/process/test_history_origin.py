@@ -8,7 +8,7 @@ import pytest
 
 from daemon_help import connect_as, event, held, needs_root, waits
 from history_help import history, last
-from lost_help import living_as, sleeper
+from lost_help import held_over_a_kill, living_as, sleeper
 from test_ctl_leases import logged_in_as
 from test_rights_shown import ANNA, BERT
 
@@ -127,12 +127,7 @@ def test_a_lease_that_is_over_at_once_has_none(daemon):
 
 
 def test_a_lease_of_an_earlier_berthd(daemon):
-    client = daemon.client()
-    with sleeper() as pid:
-        lease = held(client, f"acquire open pid={pid}")
-        daemon.kill()
-        daemon.start()
-        client = daemon.client()
+    with held_over_a_kill(daemon, "open") as (client, lease, _):
         long_enough(client)
         client.request(f"release {lease}")
     assert last(client).has(cgroup=cgroup())["args"]
