@@ -4,9 +4,9 @@
 #include "berthctl/grid.h"
 #include "berthctl/json.h"
 #include "berthctl/printable.h"
-#include "berthctl/status.h"
 #include "berthctl/status_table.h"
 #include "print_help.h"
+#include "status_help.h"
 #include "wire/protocol.h"
 
 #include <criterion/criterion.h>
@@ -90,18 +90,10 @@ static const char *const whole[] = {
     "end",
 };
 
-static void take_lines(struct status *status, const char *const lines[], size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        cr_assert_eq(
-            status_take(status, lines[i]), i + 1 < n ? ANSWER_MORE : ANSWER_END, "%s", lines[i]);
-    }
-}
-
 Test(status, whole)
 {
     struct status status = STATUS_INIT;
-    take_lines(&status, whole, N(whole));
+    take_status(&status, whole, N(whole));
     cr_expect_not(status.draining);
     cr_expect_eq(status.held, 3);
     cr_expect_eq(status.waiting, 2);
@@ -270,7 +262,7 @@ static void expect_table(
 {
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
-    take_lines(&status, lines, n);
+    take_status(&status, lines, n);
     if (status.n_resources > 0 && status.resources[0].holders.n > 0) {
         status.resources[0].holders.list[0].user = "alice";
     }
@@ -553,7 +545,7 @@ static char *json_of(const char *const lines[], size_t n)
 {
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
-    take_lines(&status, lines, n);
+    take_status(&status, lines, n);
     json_print(&status, &out);
     status_deinit(&status);
     return text_take(&out);

@@ -6,6 +6,7 @@
 #include "berthctl/stats.h"
 #include "berthctl/stats_table.h"
 #include "print_help.h"
+#include "status_help.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -413,14 +414,6 @@ static const char *const now[] = {
     "template market/* kind=semaphore scope=host limit=10 instances=0",
     "end",
 };
-
-static void take_status(struct status *status, const char *const lines[], size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        cr_assert_eq(
-            status_take(status, lines[i]), i + 1 < n ? ANSWER_MORE : ANSWER_END, "%s", lines[i]);
-    }
-}
 
 struct answers {
     struct past past;

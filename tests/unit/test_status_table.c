@@ -4,6 +4,7 @@
 #include "berthctl/status_choice.h"
 #include "berthctl/status_table.h"
 #include "print_help.h"
+#include "status_help.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,19 +32,12 @@ static const char *const answer[] = {
     "end",
 };
 
-static void take(struct status *status, const char *const lines[], size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        cr_assert_eq(status_take(status, lines[i]), i + 1 < n ? ANSWER_MORE : ANSWER_END);
-    }
-}
-
 /* The first words of all lines of the table but those of leases, and the summary. */
 static void expect_names(const struct status_choice *choice, const char *expected)
 {
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT, names = TEXT_INIT;
-    take(&status, answer, N(answer));
+    take_status(&status, answer, N(answer));
     status_choose(&status, choice);
     table_print(&status, &(struct table_style){.is_sorted = choice->sort}, &out);
     char *rest = out.bytes, *line;
@@ -114,7 +108,7 @@ Test(status_table, json_has_the_same)
 {
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
-    take(&status, answer, N(answer));
+    take_status(&status, answer, N(answer));
     status_choose(&status, &(struct status_choice){.by_user = true, .uid = 8});
     json_print(&status, &out);
     const char *x10 = strstr(out.bytes, "t/x10"), *x9 = strstr(out.bytes, "t/x9");
@@ -133,7 +127,7 @@ static void expect_grantable(const char *ok, const char *resource, uint64_t expe
     const char *const lines[] = {ok, "database d state=up ttl=6000 grace=5000",
         "database e state=up ttl=6000", resource, "end"};
     struct status status = STATUS_INIT;
-    take(&status, lines, N(lines));
+    take_status(&status, lines, N(lines));
     cr_expect_eq(status_grantable(&status, status.resources), expected, "%s: %s", ok, resource);
     status_deinit(&status);
 }
@@ -159,7 +153,7 @@ static void expect_table(
 {
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
-    take(&status, lines, n);
+    take_status(&status, lines, n);
     table_print(&status, style, &out);
     expect_text(&out, expected);
     status_deinit(&status);

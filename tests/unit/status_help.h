@@ -1,0 +1,18 @@
+/* status_help.h - takes a whole answer to `status`, for the tests of berthctl. */
+#ifndef BERTH_TESTS_STATUS_HELP_H
+#define BERTH_TESTS_STATUS_HELP_H
+
+#include "berthctl/status.h"
+
+#include <criterion/criterion.h>
+
+/* The last of the lines is its end. */
+static inline void take_status(struct status *status, const char *const lines[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cr_assert_eq(
+            status_take(status, lines[i]), i + 1 < n ? ANSWER_MORE : ANSWER_END, "%s", lines[i]);
+    }
+}
+
+#endif
