@@ -1,5 +1,5 @@
-/* test_core_template.c - changes at runtime to all instances of a template, those to come included;
- * what an instance has been given by itself comes before. */
+/* test_core_template_change.c - changes at runtime to all instances of a template, those to come
+ * included; what an instance has been given by itself comes before. */
 #include "core_fixture.h"
 
 WORLD_SUITE(template_change);
@@ -36,7 +36,7 @@ Test(template_change, a_limit_of_zero_closes)
     EXPECT(change("limit m/* 2"), "ok; A granted m/a=0");
 }
 
-/* Whoever waits for more than there can ever be is told. */
+/* Whoever waits for more than there can ever be is refused. */
 Test(template_change, a_lowered_limit_denies_what_cannot_be_any_more)
 {
     EXPECT(define("semaphore m/* limit=2"), "ok");
