@@ -213,6 +213,23 @@ Test(status, slots)
 
 /* ---- grid ---- */
 
+static void expect_row(struct grid *grid, size_t row, const char *expected)
+{
+    struct text out = TEXT_INIT;
+    grid_print_row(grid, row, &out);
+    expect_text(&out, expected);
+}
+
+static void expect_grid(struct grid *grid, const char *expected)
+{
+    struct text out = TEXT_INIT;
+    grid_print_titles(grid, &out);
+    for (size_t i = 0; i < grid_n_rows(grid); i++) {
+        grid_print_row(grid, i, &out);
+    }
+    expect_text(&out, expected);
+}
+
 Test(grid, aligns_and_leaves_out)
 {
     static const struct column columns[] = {
@@ -230,25 +247,16 @@ Test(grid, aligns_and_leaves_out)
         grid_add(&grid, &cell);
     }
     cr_assert_eq(grid_n_rows(&grid), 2);
-    struct text out = TEXT_INIT;
-    grid_print_titles(&grid, &out);
-    grid_print_row(&grid, 0, &out);
-    grid_print_row(&grid, 1, &out);
-    expect_text(&out,
+    expect_grid(&grid,
         " A       N  Z\n"
         " long    1\n"
         " b     100  abcdefgh\n");
     grid_fit(&grid, 18);
-    grid_print_row(&grid, 1, &out);
-    expect_text(&out, " b     100  abcde>\n");
+    expect_row(&grid, 1, " b     100  abcde>\n");
     grid_fit(&grid, 15); /* no further than `min_width` */
-    grid_print_row(&grid, 1, &out);
-    expect_text(&out, " b     100  ab>\n");
+    expect_row(&grid, 1, " b     100  ab>\n");
     grid_fit(&grid, 9); /* and then at the end, which shows it */
-    grid_print_titles(&grid, &out);
-    grid_print_row(&grid, 0, &out);
-    grid_print_row(&grid, 1, &out);
-    expect_text(&out,
+    expect_grid(&grid,
         " A      >\n"
         " long   >\n"
         " b     1>\n");
