@@ -12,7 +12,7 @@
 
 /* A short -w does not count as an outage: berthd has at least this long to say that it is busy. */
 #define SHORTEST_PATIENCE NANOSECONDS_PER_SECOND
-/* So much longer than -w a waiter hears whether berthd has ended the wait. */
+/* After -w has passed, a waiter listens for so long whether berthd has ended the wait. */
 #define HEAR_FIRST (100 * NANOSECONDS_PER_MILLISECOND)
 /* A database that is away is away for many clients, on many hosts. */
 #define LONGEST_PAUSE_OF_DATABASE (5 * NANOSECONDS_PER_SECOND)
@@ -222,7 +222,7 @@ static nanoseconds pending_end(const struct acquisition *acquisition)
     return acquisition->options->wait == 0 ? NEVER : patience_end(acquisition);
 }
 
-/* berthd ends the wait at the same time: what it says first, it counts as a timeout. */
+/* berthd ends the wait at the same time: if its answer comes first, it counts a timeout. */
 static nanoseconds queued_end(const struct acquisition *acquisition)
 {
     return acquisition->wait_until < NEVER - HEAR_FIRST ? acquisition->wait_until + HEAR_FIRST

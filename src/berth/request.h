@@ -50,8 +50,8 @@ void request_reclaim_held(
 
 /* Gives up what was requested, granted or not. */
 void request_cancel(struct request_line *line, const struct wish *wish);
-/* `end` is told for the history. An earlier berthd refuses the line for it, and frees the units
- * because the connection ends and the job is gone. */
+/* `end` is for the history. An earlier berthd does not know it and refuses the line; it frees the
+ * units because the connection ends and the job is gone. */
 void request_release_lease(
     struct request_line *line, const char *lease, const struct job_end *end);
 void request_why(struct request_line *line, const char *lease);

@@ -13,7 +13,7 @@
 
 /* ---- tables ---- */
 
-/* How many requests a command is. */
+/* How many requests a command sends. */
 enum requests {
     WHOLE, /* one, with all arguments */
     EACH, /* one for each argument */

@@ -263,7 +263,7 @@ static void add_question(struct text *out, const char *meant)
     text_add(out, "?");
 }
 
-/* Nothing is held is what `--all` wants; whoever names somebody means one that is there. */
+/* With `--all`, nothing held is a success; a holder or pid that nobody has is an error. */
 static int found_none(const struct choice *choice, const char *name, const struct status *status)
 {
     struct nearest nearest = NEAREST_INIT(choice->holder ? choice->holder : "");

@@ -17,8 +17,8 @@ struct choice {
  * `until`. Returns the exit status. */
 int chosen_revoke(struct call *call, const struct choice *choice, bool wait, nanoseconds until);
 
-/* Adds "; did you mean LEASE?" if one that status shows is near enough, and the word can have been
- * none that is over by now: the next lease's word would be near to that. */
+/* Adds "; did you mean LEASE?" if status shows a lease whose word is near enough. Adds nothing if
+ * the word may name a lease that is over: the word of the next lease is always near. */
 void chosen_suggest(struct call *call, const char *word, struct text *out);
 
 /* Returns when these leases are over, or at `until`: the exit status. SESSION/LEASE is one of

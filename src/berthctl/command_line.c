@@ -81,8 +81,8 @@ int line_refuse(const char *what, const char *word)
     return STATUS_USAGE;
 }
 
-/* The word that getopt() has refused. It looks at the letters of a word one after the other, and
- * moves on at the last. */
+/* The word that getopt() has refused. getopt() takes the letters of a word one by one, and moves
+ * `optind` to the next word only after the last letter. */
 static const char *refused_word(char **argv)
 {
     const char *before = argv[optind - 1], *next = argv[optind]; /* NULL behind the last one */

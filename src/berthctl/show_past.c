@@ -151,8 +151,8 @@ static int print_stats(const struct call *call, const struct past_choice *choice
     return show_print(&out);
 }
 
-/* The history of all users, as a share is one of them all. status first: a lease that ends in
- * between is in both answers, and counts once. */
+/* Asks for the history of all users, since each one's share is a part of what all have used. Asks
+ * for status first: a lease that ends in between is in both answers, and counts once. */
 int show_stats(struct call *call, const struct past_choice *choice, bool is_json)
 {
     struct past past = PAST_INIT;

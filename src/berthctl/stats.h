@@ -47,7 +47,7 @@ struct stats {
     struct optional unit_time; /* of all users */
 };
 
-/* Of what the stats are. */
+/* What the stats are about. */
 struct stats_choice {
     struct optional since; /* milliseconds since 1970 */
     struct optional uid; /* only rows of this user; .unit_time is still that of all */

@@ -24,7 +24,7 @@ enum { LOG_RESOURCES = 16, LOG_MORE = 16 };
 struct log_process {
     uint32_t uid;
     int32_t pid; /* 0: none */
-    bool has_uid_alone; /* without .pid, .uid is known */
+    bool has_uid_alone; /* .uid is known, and .pid is not */
     bool has_login; /* `login` is known: the user who has logged in */
     uint32_t login;
 };

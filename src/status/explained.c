@@ -63,7 +63,7 @@ struct story {
     uint64_t max; /* of .impossible */
     uint32_t wanted; /* of .impossible */
     const char *over_quota; /* the resource of which its user has as much as one may; or NULL */
-    bool is_quota_said; /* its user has as much as one may: has been said */
+    bool is_quota_said; /* a sentence says that its user has as much as one may */
     uint64_t start; /* when it will start, microseconds from now; UINT64_MAX: not known */
     char forecast[NAME_BYTES + 128]; /* that, in words */
     const char *lacks; /* the resource that a waiting lease lacks, if it wants several; or NULL */
@@ -147,7 +147,7 @@ static void add_resource(struct story *story, const char *name,
     }
 }
 
-/* Behind everything else: what keeps everybody, or this user, from going has no known end. */
+/* The last sentence. Nobody knows when a drain, a grace or a quota lets the request go. */
 static void add_forecast(struct story *story, struct text *out)
 {
     struct core *core = story->scene->core;

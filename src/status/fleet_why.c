@@ -25,7 +25,7 @@ static void database_place(char *out, size_t size, const struct database *databa
     }
 }
 
-/* A link's trouble begins with the address that it has tried: not said again behind that place. */
+/* The trouble without the address at its front, if the place says the same address. */
 static const char *without_place(const char *trouble, const char *place)
 {
     const char *address = strncmp(place, "unix:", 5) == 0 ? place + 5 : place;

@@ -13,7 +13,7 @@
 
 enum { FORECAST_MIN_HOLDS = 5, FORECAST_MAX = 256 };
 
-/* What keeps requests from going until nobody knows when. */
+/* What holds requests up, and ends nobody knows when. */
 enum forecast_obstacle {
     FORECAST_NO_OBSTACLE,
     FORECAST_PASSED_OVER, /* some of those ahead, for their quota or for another resource */

@@ -79,7 +79,7 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
     const struct ahead ahead = resource_ahead(resource, claim);
     struct reasons_ahead said = {
         .n = (uint64_t)ahead.n_active + ahead.n_aside,
-        .n_aside = resource_is_blocked(resource) ? 0 : ahead.n_aside, /* else nobody goes */
+        .n_aside = resource_is_blocked(resource) ? 0 : ahead.n_aside, /* else all wait */
     };
     char id[LEASE_ID_SIZE];
     struct waiter_line first;
@@ -102,7 +102,7 @@ static void play_queue(
          node = order_next(node)) {
         const struct claim *ahead = container_of(node, struct place, node)->claim;
         forecast_add_ahead(forecast, ahead->count);
-        forecast->is_cut |= ahead->lease->n_claims > 1; /* what else it lacks is another story */
+        forecast->is_cut |= ahead->lease->n_claims > 1; /* its other resources are not known */
     }
 }
 

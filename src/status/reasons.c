@@ -329,7 +329,7 @@ void reasons_reserved(struct reasons *reasons, const struct reasons_resource *re
         resource->line->name, reason ? ": " : "", reason ? reason : "");
 }
 
-/* Why the one who is first does not go. */
+/* Why the first one is not granted yet. */
 static void add_blocker(struct text *out, const struct waiter_line *first)
 {
     bool is_quota = first->blocked && strcmp(first->blocked, "quota") == 0;

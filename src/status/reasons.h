@@ -19,7 +19,7 @@ enum {
 struct reasons {
     struct text lines; /* "because SENTENCE\n" each, encoded */
     struct text brief;
-    struct text stops; /* of .brief, what grants nothing to anybody: without anything that counts */
+    struct text stops; /* the part of .brief that says why nobody is granted anything */
 };
 
 #define REASONS_INIT                                                                               \
