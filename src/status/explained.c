@@ -126,7 +126,7 @@ static void add_resource(struct story *story, const char *name,
 {
     const struct explained_fleet *fleet = story->fleet;
     struct forecast forecast;
-    forecast_init(&forecast, story->scene->core, name, definition, 0);
+    forecast_init(&forecast, story->scene->core, name, definition);
     if (add_as_fleet_says(story, name, wants, claim, &forecast)) {
         note_forecast(story, &forecast, wants);
         return;

@@ -49,14 +49,13 @@ static uint64_t draw(struct forecast *forecast, uint64_t age)
 /* ---- who is there ---- */
 
 void forecast_init(struct forecast *forecast, struct core *core, const char *name,
-    const struct definition *definition, uint64_t free)
+    const struct definition *definition)
 {
     *forecast = (struct forecast){
         .name = name,
         .max_hold = definition->max_hold == NEVER ? UINT64_MAX
                                                   : (uint64_t)definition->max_hold / 1000,
         .cooldown = (uint64_t)definition->cooldown / 1000,
-        .free = free,
     };
     forecast->n_holds = core_recent_holds(core, name, forecast->holds);
     qsort(forecast->holds, forecast->n_holds, sizeof forecast->holds[0], compare);

@@ -41,10 +41,10 @@ struct forecast {
     bool is_cut; /* there are more than fit in here */
 };
 
-/* The latest holds of that resource, and what its definition says. `free` as in the struct. It
- * keeps `name`. */
+/* The latest holds of that resource, and what its definition says; the caller then sets .free. The
+ * forecast keeps `name`. */
 void forecast_init(struct forecast *forecast, struct core *core, const char *name,
-    const struct definition *definition, uint64_t free);
+    const struct definition *definition);
 /* Somebody has held so many units since `age` ago. */
 void forecast_add_holder(struct forecast *forecast, uint64_t age, uint64_t units);
 /* Units are free again at that time. */

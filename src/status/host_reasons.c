@@ -120,8 +120,7 @@ static void foresee(struct forecast *forecast, const struct reasons_scene *scene
 {
     uint32_t available = resource_available(resource), kept = resource_kept(resource);
     nanoseconds cooled = core_next_cooled(scene->core, resource);
-    forecast_init(forecast, scene->core, resource->name, resource->definition,
-        available > kept ? available - kept : 0);
+    forecast->free = available > kept ? available - kept : 0;
     const struct claim *holder = resource_first_holder(resource);
     for (; holder && !forecast->is_cut; holder = claim_next_holder(holder)) {
         forecast_add_holder(

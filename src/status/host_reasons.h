@@ -19,7 +19,7 @@ struct reasons_scene {
 void host_reasons_brief(struct text *brief, const struct reasons_scene *scene,
     const struct resource *resource, uint32_t wants);
 /* All about it. `claim` waits for it; NULL: a new request. `host` is NULL in host scope. The
- * forecast gets who holds and who is ahead. */
+ * forecast, which has its holds already, gets who holds and who is ahead. */
 void host_reasons_add(struct reasons *reasons, const struct reasons_scene *scene,
     const struct resource *resource, const struct host_scene *host, uint32_t wants,
     const struct claim *claim, struct forecast *forecast);
