@@ -166,6 +166,7 @@ static void check_usages(const struct resource *resource)
     for (size_t i = 0; i < resource->usages.n_buckets; i++) {
         for (struct table_node *node = resource->usages.buckets[i]; node; node = node->next) {
             const struct usage *usage = container_of(node, struct usage, by_uid);
+            REQUIRE((usage->n_claims == 0) == (usage == resource->idle_usage));
             held += usage->units;
             claims += usage->n_claims;
         }

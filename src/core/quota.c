@@ -34,9 +34,20 @@ void usage_add_claim(struct resource *resource, struct claim *claim)
         usage->uid = uid;
         TAILQ_INIT(&usage->lanes);
         table_insert(&resource->usages, &usage->by_uid, hash_number(uid));
+    } else if (usage == resource->idle_usage) {
+        resource->idle_usage = NULL;
     }
     usage->n_claims++;
     claim->usage = usage;
+}
+
+void usage_forget_idle(struct resource *resource)
+{
+    if (resource->idle_usage) {
+        table_remove(&resource->usages, &resource->idle_usage->by_uid);
+        free(resource->idle_usage);
+        resource->idle_usage = NULL;
+    }
 }
 
 void usage_remove_claim(struct claim *claim)
@@ -45,8 +56,8 @@ void usage_remove_claim(struct claim *claim)
     claim->usage = NULL;
     if (--usage->n_claims == 0) {
         assert(usage->units == 0 && order_is_empty(&usage->kept) && TAILQ_EMPTY(&usage->lanes));
-        table_remove(&claim->resource->usages, &usage->by_uid);
-        free(usage);
+        usage_forget_idle(claim->resource);
+        claim->resource->idle_usage = usage;
     }
 }
 

@@ -13,7 +13,8 @@
 
 #include <sys/queue.h>
 
-/* What one uid has of one resource. Lives while that uid holds or waits for some of it. */
+/* What one uid has of one resource. Lives while that uid holds or waits for some of it, and as
+ * resource.idle_usage until another one is idle: the user of a moment ago asks next, as a rule. */
 struct usage {
     struct table_node by_uid; /* in resource.usages */
     uint32_t uid;
@@ -47,6 +48,8 @@ struct lane {
 
 void usage_add_claim(struct resource *resource, struct claim *claim);
 void usage_remove_claim(struct claim *claim);
+/* Call before the resource is freed. */
+void usage_forget_idle(struct resource *resource);
 /* How many units the user holds. */
 uint32_t usage_units_of(const struct resource *resource, uint32_t uid);
 

@@ -1,5 +1,6 @@
 #include "base/memory.h"
 #include "core/internal.h"
+#include "core/quota.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -137,6 +138,7 @@ static void registry_forget(struct core *core, struct resource *resource)
     tally_move(core, resource, NULL, 0);
     table_remove(&core->resources, &resource->by_name);
     TAILQ_REMOVE(&core->resource_list, resource, link);
+    usage_forget_idle(resource);
     resource_free(resource);
 }
 

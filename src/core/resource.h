@@ -66,6 +66,7 @@ struct resource {
     struct order kept; /* places of those whose count is kept, in order; weighted by the count */
     struct order aside; /* places of all other waiters, in order */
     struct table usages; /* struct usage by uid */
+    struct usage *idle_usage; /* the latest in .usages that has no claim any more; or NULL */
     TAILQ_HEAD(, lane_link) nested; /* lanes whose first request, nested, may go although aside */
 
     uint32_t runtime_limit; /* its own; UNBOUNDED: the template's or the definition's */
