@@ -5,7 +5,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { MIN_BUCKETS = 8 };
+/* A table below KEPT_BUCKETS never shrinks: one that is filled and emptied again and again would
+ * be built again each time. */
+enum { MIN_BUCKETS = 8, KEPT_BUCKETS = 64 };
 
 void table_deinit(struct table *table)
 {
@@ -58,7 +60,7 @@ void table_remove(struct table *table, struct table_node *node)
     *linkp = node->next;
     node->next = NULL;
     table->n--;
-    if (table->n < table->n_buckets / 8 && table->n_buckets > MIN_BUCKETS) {
+    if (table->n < table->n_buckets / 8 && table->n_buckets > KEPT_BUCKETS) {
         table_rehash(table, table->n_buckets / 4);
     }
 }
