@@ -58,21 +58,15 @@ uint32_t accounts_bound_met(const struct accounts *accounts, uint32_t uid, enum 
     return accounts_have_room(accounts, uid, slot, 0) ? UNBOUNDED : accounts->bounds[slot];
 }
 
-bool charge_take(
-    struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot)
-{
-    *charge = (struct charge){.account = NULL};
-    if (accounts_bound_met(accounts, uid, slot) != UNBOUNDED) {
-        return false;
-    }
-    charge_take_anyway(charge, accounts, uid, slot);
-    return true;
-}
-
-void charge_take_anyway(
-    struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot)
+/* False if the account has as much as the bound; the charge is then empty. */
+static bool charge_take_below(struct charge *charge, struct accounts *accounts, uint32_t uid,
+    enum account_slot slot, uint32_t bound)
 {
     struct account *account = account_find(accounts, uid);
+    *charge = (struct charge){.account = NULL};
+    if ((account ? account->used[slot] : 0) >= bound) {
+        return false;
+    }
     if (!account) {
         account = memory_new(sizeof *account);
         account->uid = uid;
@@ -80,6 +74,19 @@ void charge_take_anyway(
     }
     account->used[slot]++;
     *charge = (struct charge){.account = account, .slot = slot};
+    return true;
+}
+
+bool charge_take(
+    struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot)
+{
+    return charge_take_below(charge, accounts, uid, slot, accounts->bounds[slot]);
+}
+
+void charge_take_anyway(
+    struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot)
+{
+    charge_take_below(charge, accounts, uid, slot, UNBOUNDED);
 }
 
 void charge_give_back(struct charge *charge, struct accounts *accounts)
