@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A table below KEPT_BUCKETS never shrinks: one that is filled and emptied again and again would
  * be built again each time. */
@@ -100,4 +101,40 @@ uint64_t hash_string(const char *string, uint64_t seed)
         hash = (hash ^ (unsigned char)*string) * UINT64_C(0x100000001b3);
     }
     return hash_number(hash);
+}
+
+static uint64_t load_64(const char *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+static uint64_t load_32(const char *bytes)
+{
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* The last 0 to 8 bytes as one word, without a loop; some of them may be in it twice. */
+static uint64_t load_rest(const char *bytes, size_t n)
+{
+    if (n >= 4) {
+        return load_32(bytes) << 32 | load_32(bytes + n - 4);
+    }
+    const unsigned char *few = (const unsigned char *)bytes;
+    return n == 0 ? 0 : (uint64_t)few[0] << 16 | (uint64_t)few[n / 2] << 8 | few[n - 1];
+}
+
+/* Each step is a bijection of the word: two strings of one length that differ in one word have two
+ * hashes. */
+uint64_t hash_bytes(const char *bytes, size_t n, uint64_t seed)
+{
+    uint64_t hash = seed ^ n;
+    for (; n > 8; n -= 8, bytes += 8) {
+        hash = (hash ^ load_64(bytes)) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    return hash_number(hash ^ load_rest(bytes, n));
 }

@@ -30,7 +30,7 @@ static void catalogue_init(
     for (size_t i = 0; i < n; i++) {
         struct entry *entry = &catalogue->entries[i];
         entry->definition = &definitions[i];
-        table_insert(&catalogue->by_name, &entry->by_name, hash_string(definitions[i].name, 0));
+        table_insert(&catalogue->by_name, &entry->by_name, hash_name(definitions[i].name));
     }
 }
 
@@ -46,7 +46,7 @@ static void catalogue_deinit(struct catalogue *catalogue, size_t n)
 static const struct definition *catalogue_exact(
     const struct catalogue *catalogue, const char *name)
 {
-    struct table_node *node = table_find(&catalogue->by_name, hash_string(name, 0));
+    struct table_node *node = table_find(&catalogue->by_name, hash_name(name));
     for (; node; node = table_find_next(node)) {
         struct entry *entry = container_of(node, struct entry, by_name);
         if (strcmp(entry->definition->name, name) == 0) {

@@ -8,7 +8,8 @@
 static uint64_t identity_hash(const struct resource *resource, uint32_t uid, const char *holder)
 {
     uint64_t owner = resource->definition->identity_shared ? UINT64_MAX : uid;
-    return hash_string(holder, hash_number((uint64_t)(uintptr_t)resource) ^ hash_number(owner));
+    uint64_t seed = hash_number((uint64_t)(uintptr_t)resource) ^ hash_number(owner);
+    return hash_bytes(holder, strlen(holder), seed);
 }
 
 static bool identity_matches(

@@ -7,7 +7,7 @@
 
 static uint64_t once_hash(uint32_t uid, const char *once)
 {
-    return hash_string(once, hash_number(uid));
+    return hash_bytes(once, strlen(once), hash_number(uid));
 }
 
 void once_enter(struct core *core, struct lease *lease)

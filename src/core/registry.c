@@ -8,7 +8,7 @@
 
 struct resource *registry_find(const struct core *core, const char *name)
 {
-    struct table_node *node = table_find(&core->resources, hash_string(name, 0));
+    struct table_node *node = table_find(&core->resources, hash_name(name));
     while (node && strcmp(container_of(node, struct resource, by_name)->name, name) != 0) {
         node = table_find_next(node);
     }
@@ -22,15 +22,6 @@ static size_t last_part(const char *name)
     return slash ? (size_t)(slash + 1 - name) : 0;
 }
 
-static uint64_t hash_prefix(const char *name, size_t length)
-{
-    uint64_t hash = hash_number(length);
-    for (size_t i = 0; i < length; i++) {
-        hash = hash_number(hash ^ (unsigned char)name[i]);
-    }
-    return hash;
-}
-
 struct template *registry_add_template(struct core *core, const struct definition *definition)
 {
     struct template *template = memory_new(sizeof *template);
@@ -38,7 +29,7 @@ struct template *registry_add_template(struct core *core, const struct definitio
     template->runtime_limit = UNBOUNDED;
     TAILQ_INSERT_TAIL(&core->templates.list, template, link);
     table_insert(&core->templates.by_name, &template->by_name,
-        hash_prefix(definition->name, last_part(definition->name)));
+        hash_bytes(definition->name, last_part(definition->name), 0));
     return template;
 }
 
@@ -49,7 +40,7 @@ struct template *registry_find_template(const struct core *core, const char *nam
     if (length == 0) {
         return NULL;
     }
-    struct table_node *node = table_find(&core->templates.by_name, hash_prefix(name, length));
+    struct table_node *node = table_find(&core->templates.by_name, hash_bytes(name, length, 0));
     for (; node; node = table_find_next(node)) {
         struct template *template = container_of(node, struct template, by_name);
         if (strncmp(template->definition->name, name, length) == 0 &&
@@ -71,7 +62,7 @@ struct resource *registry_add(
 {
     struct resource *resource = resource_new(name, definition);
     tally_move(core, resource, tallies_find(core, definition->name), 0);
-    table_insert(&core->resources, &resource->by_name, hash_string(name, 0));
+    table_insert(&core->resources, &resource->by_name, hash_name(name));
     TAILQ_INSERT_TAIL(&core->resource_list, resource, link);
     return resource;
 }

@@ -136,7 +136,7 @@ static void unit_delete(struct unit *unit, struct order *timers)
 
 static struct unit *find_item(const struct resource *resource, const char *item)
 {
-    struct table_node *node = table_find(&resource->items, hash_string(item, 0));
+    struct table_node *node = table_find(&resource->items, hash_name(item));
     while (node && strcmp(container_of(node, struct unit, by_item)->item, item) != 0) {
         node = table_find_next(node);
     }
@@ -187,7 +187,7 @@ struct unit *resource_add_item(struct resource *resource, const char *item)
 {
     struct unit *unit = unit_new(resource);
     unit->item = memory_string(item);
-    table_insert(&resource->items, &unit->by_item, hash_string(item, 0));
+    table_insert(&resource->items, &unit->by_item, hash_name(item));
     return unit;
 }
 

@@ -36,7 +36,7 @@ static void tally_init(struct tally *tally, struct counts_slot *slot)
 static void enter_name(struct tallies *tallies, struct tally *tally, const char *name)
 {
     tally->name = memory_string(name);
-    table_insert(&tallies->by_name, &tally->by_name, hash_string(name, 0));
+    table_insert(&tallies->by_name, &tally->by_name, hash_name(name));
 }
 
 static void remove_name(struct tallies *tallies, struct tally *tally)
@@ -117,7 +117,7 @@ void core_counts_keep(struct core *core, const struct counts_memory *memory)
 
 static struct tally *find(const struct tallies *tallies, const char *name)
 {
-    struct table_node *node = table_find(&tallies->by_name, hash_string(name, 0));
+    struct table_node *node = table_find(&tallies->by_name, hash_name(name));
     while (node && strcmp(container_of(node, struct tally, by_name)->name, name) != 0) {
         node = table_find_next(node);
     }

@@ -133,10 +133,27 @@ Test(table, hashes_spread)
         snprintf(name, sizeof name, "market/%ju", (uintmax_t)i);
         buckets[hash_string(name, 0) & 63]++;
         buckets[hash_number(i << 20) & 63]++;
+        buckets[hash_name(name) & 63]++;
     }
     for (size_t i = 0; i < 64; i++) {
-        cr_expect(buckets[i] > 100 && buckets[i] < 300, "%u", buckets[i]);
+        cr_expect(buckets[i] > 200 && buckets[i] < 400, "%u", buckets[i]);
     }
     cr_expect_neq(hash_string("a", 1), hash_string("a", 2));
     cr_expect_eq(hash_string("a", 1), hash_string("a", 1));
+    cr_expect_neq(hash_bytes("a", 1, 1), hash_bytes("a", 1, 2));
+    cr_expect_neq(hash_bytes("", 0, 1), hash_bytes("", 0, 2));
+}
+
+Test(table, each_byte_counts_in_a_hash)
+{
+    char bytes[40] = {0};
+    for (size_t n = 1; n <= sizeof bytes; n++) {
+        uint64_t hash = hash_bytes(bytes, n, 0);
+        cr_expect_neq(hash, hash_bytes(bytes, n - 1, 0), "length %zu", n);
+        for (size_t i = 0; i < n; i++) {
+            bytes[i] = 1;
+            cr_expect_neq(hash, hash_bytes(bytes, n, 0), "byte %zu of %zu", i, n);
+            bytes[i] = 0;
+        }
+    }
 }
