@@ -44,9 +44,10 @@ enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_
     lease->terms.on_lost = (uint8_t)(ask->has_on_lost ? ask->terms.on_lost : ON_LOST_WARN);
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
-        struct resource *resource;
+        struct resource *resource = want->resource;
         *at_faultp = want->name;
-        enum outcome outcome = registry_get(core, want->name, payer, &resource);
+        enum outcome outcome =
+            resource ? OUTCOME_OK : registry_get(core, want->name, payer, &resource);
         if (outcome != OUTCOME_OK) {
             return outcome;
         }

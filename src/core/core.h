@@ -211,6 +211,9 @@ struct lease *core_find_identity(
 struct resource *core_find_resource(struct core *core, const char *name);
 /* The definition that governs a name, whether or not its resource exists. NULL: unknown. */
 const struct definition *core_find_definition(struct core *core, const char *name);
+/* Finds both for the name that is wanted. False: unknown. The resource is good for a core_acquire()
+ * before the core changes in any other way. */
+bool core_find_want(const struct core *core, struct want *want);
 /* The template of that name, star and all; NULL: there is none. */
 struct template *core_find_template(const struct core *core, const char *name);
 

@@ -23,14 +23,22 @@ struct resource *core_find_resource(struct core *core, const char *name)
     return registry_find(core, name);
 }
 
+bool core_find_want(const struct core *core, struct want *want)
+{
+    struct resource *resource = registry_find(core, want->name);
+    const struct template *template = resource ? NULL : registry_find_template(core, want->name);
+    want->resource = resource && resource->is_defined ? resource : NULL;
+    want->definition = want->resource ? resource->definition
+        : template                    ? template->definition
+                                      : NULL;
+    return want->definition;
+}
+
 const struct definition *core_find_definition(struct core *core, const char *name)
 {
-    struct resource *resource = registry_find(core, name);
-    if (resource) {
-        return resource->is_defined ? resource->definition : NULL;
-    }
-    struct template *template = registry_find_template(core, name);
-    return template ? template->definition : NULL;
+    struct want want = {.name = name};
+    core_find_want(core, &want);
+    return want.definition;
 }
 
 const char *core_pause_reason(const struct core *core, const char *name)

@@ -146,8 +146,7 @@ static bool may_use_all(struct call *call, struct ask *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         struct want *want = &ask->wants[i];
-        want->definition = core_find_definition(call->server->core, want->name);
-        if (!want->definition) {
+        if (!core_find_want(call->server->core, want)) {
             call_refuse_unknown(call, want->name, rights_use);
             return false;
         }

@@ -194,8 +194,9 @@ static size_t max_bytes_of_units(struct ledger *ledger, const struct lease *leas
     struct want wants[MAX_RESOURCES_PER_LEASE];
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
-        wants[i] =
-            (struct want){resource->name, lease->claims[i].count, resource->definition};
+        wants[i] = (struct want){.name = resource->name,
+            .count = lease->claims[i].count,
+            .definition = resource->definition};
     }
     return units_max_bytes(ledger->core, wants, lease->n_claims);
 }
