@@ -93,6 +93,7 @@ enum { N_TEXTS = sizeof texts / sizeof texts[0] };
 size_t terms_texts_size(const struct terms *terms)
 {
     size_t size = 0;
+#pragma GCC unroll 8 /* so the compiler knows each row */
     for (size_t i = 0; i < N_TEXTS; i++) {
         const char *text = terms_text(terms, &attribute_rows[texts[i]]);
         size += text ? strlen(text) + 1 : 0;
@@ -103,6 +104,7 @@ size_t terms_texts_size(const struct terms *terms)
 void terms_copy(struct terms *copy, const struct terms *terms, char *room)
 {
     *copy = *terms;
+#pragma GCC unroll 8
     for (size_t i = 0; i < N_TEXTS; i++) {
         const struct attribute_row *row = &attribute_rows[texts[i]];
         const char *text = terms_text(terms, row);
