@@ -76,11 +76,6 @@ nanoseconds core_grace_until(const struct core *core)
     return core->is_closed || !LIST_EMPTY(&core->absent.leases) ? core->grace_until : NEVER;
 }
 
-nanoseconds detached_next_deadline(const struct core *core)
-{
-    return core_grace_until(core);
-}
-
 void detached_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
     core->is_closed = false;

@@ -36,37 +36,35 @@ static void cooldowns_are_over(struct core *core, nanoseconds now, struct effect
     }
 }
 
-static nanoseconds next_cooldown(const struct core *core)
-{
-    return due(&core->cooldown_timers);
-}
-
-static nanoseconds next_wait(const struct core *core)
-{
-    return due(&core->wait_timers);
-}
-
 /* What becomes due in time. At the same instant the first row's comes first: units are free before
  * a wait ends. */
-static const struct {
-    nanoseconds (*next)(const struct core *core);
+static const struct clock {
     void (*is_due)(struct core *core, nanoseconds now, struct effects *effects);
+    size_t timers; /* where the core has them */
+    nanoseconds (*next)(const struct core *core); /* NULL: when the first of .timers is due */
 } clocks[] = {
-    {next_cooldown, cooldowns_are_over},
-    {term_next_deadline, term_is_due},
-    {tenure_next_deadline, tenure_is_due},
-    {detached_next_deadline, detached_is_due},
-    {keep_next_deadline, keep_is_due},
-    {next_wait, wait_is_over},
+    {cooldowns_are_over, offsetof(struct core, cooldown_timers), NULL},
+    {term_is_due, offsetof(struct core, term_timers), NULL},
+    {tenure_is_due, 0, tenure_next_deadline},
+    {detached_is_due, 0, core_grace_until},
+    {keep_is_due, offsetof(struct core, keep_timers), NULL},
+    {wait_is_over, offsetof(struct core, wait_timers), NULL},
 };
 
 enum { N_CLOCKS = sizeof clocks / sizeof clocks[0] };
 
+static nanoseconds clock_next(const struct clock *clock, const struct core *core)
+{
+    const struct order *timers = (const void *)((const char *)core + clock->timers);
+    return clock->next ? clock->next(core) : due(timers);
+}
+
 nanoseconds core_next_deadline(const struct core *core)
 {
     nanoseconds next = NEVER;
+#pragma GCC unroll 8 /* so the compiler knows the columns of each row */
     for (size_t i = 0; i < N_CLOCKS; i++) {
-        nanoseconds at = clocks[i].next(core);
+        nanoseconds at = clock_next(&clocks[i], core);
         next = at < next ? at : next;
     }
     return next;
@@ -78,7 +76,7 @@ void core_tick(struct core *core, nanoseconds now, struct effects *effects)
     nanoseconds next;
     while ((next = core_next_deadline(core)) <= now) {
         size_t i = 0;
-        while (clocks[i].next(core) != next) {
+        while (clock_next(&clocks[i], core) != next) {
             i++;
         }
         clocks[i].is_due(core, now, effects);

@@ -127,7 +127,6 @@ static inline nanoseconds after(nanoseconds instant, nanoseconds span)
 /* A lease was granted, or made again with the time that it has left (NEVER: all). */
 void term_start(struct core *core, struct lease *lease, nanoseconds until);
 void term_end(struct core *core, struct lease *lease);
-nanoseconds term_next_deadline(const struct core *core);
 /* The lease's time is over then, or the next step of its stop is due. */
 void term_set(struct core *core, struct lease *lease, nanoseconds at);
 /* max-hold counts from the grant again. */
@@ -198,7 +197,6 @@ void detached_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 /* Moves the lease to another list: a client's, .detached or .absent. */
 void lease_move(struct lease *lease, struct client *to);
-nanoseconds detached_next_deadline(const struct core *core);
 /* The grace is over. */
 void detached_is_due(struct core *core, nanoseconds now, struct effects *effects);
 

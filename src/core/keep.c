@@ -295,12 +295,6 @@ void keep_yields(struct core *core, const struct claim *nested)
 
 /* ---- time ---- */
 
-nanoseconds keep_next_deadline(const struct core *core)
-{
-    const struct order_node *first = order_first(&core->keep_timers);
-    return first ? (nanoseconds)first->major : NEVER;
-}
-
 void keep_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
     (void)now, (void)effects;

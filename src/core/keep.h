@@ -54,7 +54,6 @@ bool keep_would_yield(struct core *core, const struct claim *nested);
 /* As many of those older requests let go as necessary, the oldest first. */
 void keep_yields(struct core *core, const struct claim *nested);
 
-nanoseconds keep_next_deadline(const struct core *core);
 /* The first lease that is due lets go. */
 void keep_is_due(struct core *core, nanoseconds now, struct effects *effects);
 

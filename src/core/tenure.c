@@ -99,7 +99,7 @@ const struct tenure *tenure_first(const struct core *core)
 
 nanoseconds tenure_next_deadline(const struct core *core)
 {
-    return tenure_stop_at(tenure_first(core));
+    return core->n_tenures == 0 ? NEVER : tenure_stop_at(tenure_first(core));
 }
 
 nanoseconds core_fleet_deadline(const struct core *core, uint8_t database)

@@ -67,12 +67,6 @@ void term_start(struct core *core, struct lease *lease, nanoseconds until)
     }
 }
 
-nanoseconds term_next_deadline(const struct core *core)
-{
-    const struct order_node *first = order_first(&core->term_timers);
-    return first ? (nanoseconds)first->major : NEVER;
-}
-
 nanoseconds lease_own_until(const struct lease *lease)
 {
     bool is_limited = lease->term && lease->stopping == OUTCOME_OK;
