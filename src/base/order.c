@@ -9,12 +9,11 @@ static bool key_is_less(uint64_t major, uint64_t minor, const struct order_node 
     return major != node->major ? major < node->major : minor < node->minor;
 }
 
-/* The heap order of the treap. */
-static bool outranks(const struct order_node *a, const struct order_node *b)
+/* The treap is a heap by this. The factor is odd and random: keys whose parts grow together differ
+ * in it, too. */
+static uint64_t heap_rank(const struct order_node *node)
 {
-    uint64_t hash_a = hash_number(a->major ^ hash_number(a->minor));
-    uint64_t hash_b = hash_number(b->major ^ hash_number(b->minor));
-    return hash_a > hash_b;
+    return hash_number(node->major + node->minor * UINT64_C(0xd1342543de82ef95));
 }
 
 static uint32_t size_of(const struct order_node *node)
@@ -87,7 +86,8 @@ void order_insert_weighted(struct order *order, struct order_node *node, uint64_
     if (!order->first || key_is_less(major, minor, order->first)) {
         order->first = node;
     }
-    while (node->parent && outranks(node, node->parent)) {
+    uint64_t rank = node->parent ? heap_rank(node) : 0;
+    while (node->parent && rank > heap_rank(node->parent)) {
         rotate_up(order, node);
     }
 }
@@ -105,7 +105,8 @@ void order_remove(struct order *order, struct order_node *node)
         order->first = order_next(node);
     }
     while (node->left && node->right) {
-        rotate_up(order, outranks(node->left, node->right) ? node->left : node->right);
+        bool is_left = heap_rank(node->left) > heap_rank(node->right);
+        rotate_up(order, is_left ? node->left : node->right);
     }
     struct order_node *child = node->left ? node->left : node->right;
     *link_to(order, node) = child;
