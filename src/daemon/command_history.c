@@ -26,6 +26,7 @@ struct history_answer {
     struct asked_names asked;
     nanoseconds since; /* only what ended after that */
     bool has_user, has_lease;
+    bool has_head; /* the first line is made */
     uint32_t user;
     uint64_t lease;
     uint64_t position; /* in the ring */
@@ -36,7 +37,7 @@ struct history_answer {
 static bool is_asked_by_key(
     const struct history_answer *history, const struct history_entry *entry)
 {
-    return entry->kind == HISTORY_ENDED && entry->ended_at >= history->since &&
+    return entry->ended_at >= history->since &&
         (!history->has_user || entry->uid == history->user) &&
         (!history->has_lease || entry->lease == history->lease);
 }
@@ -52,6 +53,22 @@ static bool is_asked_by_name(
 }
 
 /* ---- lines ---- */
+
+/* `oldest` is the lease that ended first of those that are still kept; NULL: none is. */
+static void add_head(struct history_answer *history, struct text *out,
+    const struct history_entry *oldest, const struct answer_moment *moment)
+{
+    if (history->has_head) {
+        return;
+    }
+    history->has_head = true;
+    text_add(out, "ok");
+    text_add_number_key(out, "now", wall_milliseconds(moment->now, moment));
+    if (oldest) {
+        text_add_number_key(out, "since", wall_milliseconds(oldest->ended_at, moment));
+    }
+    text_add(out, "\n");
+}
 
 static void add_line(const struct history_answer *history, struct text *out,
     const struct history_entry *entry, const struct remembered *lease,
@@ -83,18 +100,19 @@ static bool make_piece(struct long_answer *answer, const struct answer_moment *m
     struct text *out, size_t enough)
 {
     struct history_answer *history = container_of(answer, struct history_answer, answer);
-    const struct history_ring *ring = &history->server->history->ring;
-    unsigned n_read = 0;
-    const void *bytes;
-    size_t n;
-    for (unsigned i = 0; i < MAX_LOOKED_AT && n_read < MAX_READ && out->length < enough; i++) {
-        struct history_entry entry;
-        if (!history_ring_next(ring, &history->position, &bytes, &n)) {
-            return false;
-        }
-        n_read += history_entry_read(&entry, bytes, n) && add_entry(history, out, &entry, moment);
+    const struct history *kept = history->server->history;
+    unsigned n_left = MAX_LOOKED_AT, n_read = 0;
+    struct history_entry entry;
+    while (n_read < MAX_READ && out->length < enough &&
+        history_next_ended(kept, &history->position, &n_left, &entry)) {
+        add_head(history, out, &entry, moment);
+        n_read += add_entry(history, out, &entry, moment);
     }
-    return true;
+    bool has_more = n_read == MAX_READ || out->length >= enough || n_left == 0;
+    if (!has_more) {
+        add_head(history, out, NULL, moment);
+    }
+    return has_more;
 }
 
 static void free_answer(struct long_answer *answer)
@@ -107,34 +125,6 @@ static void free_answer(struct long_answer *answer)
 static const struct long_answer_kind history_kind = {.more = make_piece, .free = free_answer};
 
 /* ---- the request ---- */
-
-/* When the oldest lease that is still kept ended. False: none is. */
-static bool find_oldest(const struct history *history, nanoseconds *atp)
-{
-    const void *bytes;
-    uint64_t position = 0;
-    size_t n;
-    while (history_ring_next(&history->ring, &position, &bytes, &n)) {
-        struct history_entry entry;
-        if (history_entry_read(&entry, bytes, n) && entry.kind == HISTORY_ENDED) {
-            *atp = entry.ended_at;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void add_head(struct call *call)
-{
-    const struct answer_moment moment = {.now = call->now, .wall_now = clock_wall_now()};
-    nanoseconds oldest;
-    text_add(call->out, "ok");
-    text_add_number_key(call->out, "now", wall_milliseconds(call->now, &moment));
-    if (find_oldest(call->server->history, &oldest)) {
-        text_add_number_key(call->out, "since", wall_milliseconds(oldest, &moment));
-    }
-    text_add(call->out, "\n");
-}
 
 /* False, after an answer, if a key has no good value. */
 static bool take_keys(struct call *call, struct history_answer *history)
@@ -169,6 +159,5 @@ void command_history(struct call *call)
     struct history_answer *history = memory_new(sizeof *history);
     *history = asked;
     asked_names_init(&history->asked, request->arguments, request->n_arguments);
-    add_head(call);
     conn_begin_long(call->conn, &history->answer);
 }

@@ -257,6 +257,20 @@ void history_ready(struct history *history, struct core *core)
 
 /* ---- to be shown ---- */
 
+bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
+    struct history_entry *entry)
+{
+    const void *bytes;
+    size_t n;
+    while (*n_leftp > 0 && history_ring_next(&history->ring, positionp, &bytes, &n)) {
+        --*n_leftp;
+        if (history_entry_read(entry, bytes, n) && entry->kind == HISTORY_ENDED) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct ended_user user_of(const struct history_user *user)
 {
     return (struct ended_user){user->is_known, user->uid};

@@ -67,6 +67,11 @@ void history_say_end(
 void history_ended(
     struct history *history, const struct lease *lease, const char *record, size_t length);
 
+/* The next lease that is over, from *positionp on (history_ring_next()), among so many entries at
+ * most, which are counted down: others say who takes a lease away. False: there is none among them;
+ * unless *n_leftp is 0, that is the end. */
+bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
+    struct history_entry *entry);
 /* What the entry says of that lease, which is its record. The strings belong to both. */
 struct ended_lease history_describe(
     const struct history_entry *entry, const struct remembered *lease);

@@ -1,0 +1,69 @@
+/* test_history.c - what berthd keeps of leases that are over, and of those who take them away. */
+#include "daemon/history.h"
+
+#include "scratch.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { RING_BYTES = 1 << 20 };
+
+static struct history history;
+
+static void begin(void)
+{
+    scratch_begin();
+    history_begin(&history, scratch_path("berth.sock"), "boot", RING_BYTES);
+    cr_assert_eq(history.ring.error, 0);
+}
+
+static void end(void)
+{
+    history_end(&history);
+    scratch_end();
+}
+
+TestSuite(history, .init = begin, .fini = end);
+
+static void taken(uint64_t id)
+{
+    const struct log_process by = {.uid = 4711};
+    history_taken(&history, id, &by, "maintenance");
+}
+
+static struct lease ended(uint64_t id)
+{
+    return (struct lease){.id = id, .granted_at = 1, .ended_at = 2, .ended_why = OUTCOME_REVOKED};
+}
+
+static void over(const struct lease *lease, const char *record)
+{
+    history_ended(&history, lease, record, record ? strlen(record) : 0);
+}
+
+/* How many more are kept, looking at so many entries at once. */
+static unsigned kept(uint64_t *positionp, unsigned *n_leftp)
+{
+    struct history_entry entry;
+    unsigned n = 0;
+    while (history_next_ended(&history, positionp, n_leftp, &entry)) {
+        n++;
+    }
+    return n;
+}
+
+Test(history, no_look_is_longer_than_it_may_be)
+{
+    const struct lease lease = ended(7);
+    uint64_t position = 0;
+    unsigned n_left = 60;
+    for (uint64_t id = 100; id < 200; id++) {
+        taken(id);
+    }
+    over(&lease, "a record");
+    cr_expect_eq(kept(&position, &n_left), 0);
+    cr_expect_eq(n_left, 0);
+    n_left = 60;
+    cr_expect_eq(kept(&position, &n_left), 1);
+    cr_expect_eq(n_left, 19);
+}
