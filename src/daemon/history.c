@@ -138,8 +138,10 @@ void history_ended(
         entry.origin = *(const struct history_origin *)lease->origin;
         entry.origin.args = lease->shows_arguments ? entry.origin.args : NULL;
     }
-    if (history->ring.head && is_entry(lease)) {
+    if (history->ring.head && record && is_entry(lease)) {
         add_ended(history, &entry);
+    } else {
+        taker_free(history, find_taker(history, lease->id));
     }
 }
 

@@ -63,7 +63,8 @@ void history_taken(
  * "max-hold, SIGTERM". Nothing if its end is not counted. */
 void history_say_end(
     const struct history *history, const struct lease *lease, struct text *out);
-/* The lease has ended; `record` is its last record, which will be erased after that. */
+/* The lease has ended; `record` is its last record, which will be erased after that. NULL: it has
+ * none, and is not kept. */
 void history_ended(
     struct history *history, const struct lease *lease, const char *record, size_t length);
 

@@ -152,11 +152,13 @@ void ledger_deinit(struct ledger *ledger)
 
 static void end_record(struct ledger *ledger, struct lease *lease)
 {
+    if (lease->record == RECORD_NONE) {
+        history_ended(ledger->history, lease, NULL, 0);
+        return;
+    }
     size_t length;
     const char *record = journal_look(&ledger->journal, lease->record, &length);
-    if (record) {
-        history_ended(ledger->history, lease, record, length);
-    }
+    history_ended(ledger->history, lease, record, length);
     if (!is_kept_for_rest(ledger, lease)) {
         journal_erase(&ledger->journal, lease->record);
     }
@@ -169,9 +171,7 @@ void ledger_commit(struct ledger *ledger)
     bool is_written = !ledger->turn->stopping;
     end_rests(ledger);
     for (struct lease *lease = effects->ended; lease && is_written; lease = lease->next_ended) {
-        if (lease->record != RECORD_NONE) {
-            end_record(ledger, lease);
-        }
+        end_record(ledger, lease);
     }
     for (struct lease *lease = effects->changed; lease && is_written;
          lease = lease->next_changed) {

@@ -104,11 +104,8 @@ void histories_told(struct simulation *simulation, uint64_t id)
 
 void histories_ended(struct simulation *simulation, const struct lease *lease)
 {
-    const struct record *record =
-        lease->record != 0 ? &simulation->records[lease->record - 1] : NULL;
-    if (record && record->text) {
-        history_ended(&simulation->history, lease, record->text, strlen(record->text));
-    }
+    const char *text = lease->record != 0 ? simulation->records[lease->record - 1].text : NULL;
+    history_ended(&simulation->history, lease, text, text ? strlen(text) : 0);
 }
 
 void histories_gone(struct simulation *simulation, const struct record *record,
@@ -211,8 +208,20 @@ static const struct model_ended *take_expected(struct model *model, uint64_t id)
     fail("lease %ju is in the history, and has not ended", id);
 }
 
+/* Nobody takes a lease away that is over. */
+static void compare_takers(struct simulation *simulation)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < simulation->n_told; i++) {
+        const struct told *told = &simulation->told[i];
+        n += told->n_taken > 0 && core_find_lease(simulation->core, told->id);
+    }
+    REQUIRE(simulation->history.takers.n <= n, "%zu leases are being taken away, of %zu",
+        simulation->history.takers.n, n);
+}
+
 /* What has ended in this step, whatever the order. */
-void histories_compare(struct simulation *simulation)
+static void compare_ended(struct simulation *simulation)
 {
     struct model *model = simulation->model;
     struct history_entry entry;
@@ -223,15 +232,22 @@ void histories_compare(struct simulation *simulation)
         model->ended[model->n_ended_seen].id);
 }
 
+void histories_compare(struct simulation *simulation)
+{
+    compare_ended(simulation);
+    compare_takers(simulation);
+}
+
 void histories_ready(struct simulation *simulation)
 {
-    histories_compare(simulation);
+    compare_ended(simulation);
     history_ready(&simulation->history, simulation->core);
     for (size_t i = simulation->n_told; i-- > 0;) {
         if (!core_find_lease(simulation->core, simulation->told[i].id)) {
             forget_told(simulation, &simulation->told[i]);
         }
     }
+    compare_takers(simulation);
 }
 
 /* After a restart: the entries are the last that were there, in their order. */

@@ -52,6 +52,49 @@ static unsigned kept(uint64_t *positionp, unsigned *n_leftp)
     return n;
 }
 
+static unsigned all_kept(void)
+{
+    uint64_t position = 0;
+    unsigned n_left = UINT32_MAX;
+    return kept(&position, &n_left);
+}
+
+/* ---- who takes a lease away ---- */
+
+Test(history, a_taker_is_forgotten_when_the_lease_is_over)
+{
+    const struct lease lease = ended(7);
+    taken(7);
+    taken(8);
+    over(&lease, "a record");
+    cr_expect_eq(history.takers.n, 1);
+    cr_expect_eq(all_kept(), 1);
+}
+
+/* An operator revokes a request that was not to wait, while its database is being asked. */
+Test(history, a_taker_of_a_request_that_is_not_kept_is_forgotten)
+{
+    struct lease lease = ended(7);
+    lease.wants_now = true;
+    lease.granted_at = 0;
+    taken(7);
+    over(&lease, "a record");
+    cr_expect_eq(history.takers.n, 0);
+    cr_expect_eq(all_kept(), 0);
+}
+
+/* There was no journal when it was granted. */
+Test(history, a_taker_of_a_lease_without_a_record_is_forgotten)
+{
+    const struct lease lease = ended(7);
+    taken(7);
+    over(&lease, NULL);
+    cr_expect_eq(history.takers.n, 0);
+    cr_expect_eq(all_kept(), 0);
+}
+
+/* ---- looking ---- */
+
 Test(history, no_look_is_longer_than_it_may_be)
 {
     const struct lease lease = ended(7);
