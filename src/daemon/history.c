@@ -89,6 +89,7 @@ static void add_ended(struct history *history, struct history_entry *entry)
         entry->why = taker->why;
     }
     add(history, entry);
+    history->n_ended++;
     taker_free(history, taker);
 }
 

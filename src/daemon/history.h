@@ -25,6 +25,7 @@ struct history {
     LIST_HEAD(, taker) all_takers;
     struct told_status told;
     struct history_word words[N_OUTCOMES];
+    uint64_t n_ended; /* leases that were over in this run, kept or not */
     bool has_said_cut; /* in the log, that the file was cut */
     uint64_t last_lease; /* of the newest entry, at the start; 0: none */
 };

@@ -1,5 +1,6 @@
 /* history_log.h - with `log = leases`: the log gets a line for each lease and wait that is over,
- * made from its entry in the history after the answers of the turn have gone. */
+ * made from its entry in the history after the answers of the turn have gone. If more end than the
+ * history keeps until then, it says how many have no line. */
 #ifndef BERTH_DAEMON_HISTORY_LOG_H
 #define BERTH_DAEMON_HISTORY_LOG_H
 
@@ -13,6 +14,7 @@ struct history_log {
     const struct history *history;
     uv_timer_t timer; /* runs while there is more than one turn may write */
     uint64_t position; /* in the ring: what is before is written, or was of an earlier berthd */
+    uint64_t n_written; /* of history->n_ended; with those that were not to be */
     bool is_on;
 };
 

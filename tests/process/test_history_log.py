@@ -85,6 +85,24 @@ def test_many_at_once(berthd):
     assert len(lines(daemon, 90)) == 90
 
 
+def test_more_than_the_history_keeps(berthd):
+    """What it cannot keep until it is logged is counted."""
+    n = 2000
+    daemon = berthd(f"log = leases\nhistory = 64K\n[semaphore s]\nlimit = {n}\n")
+    client = daemon.client()
+    for _ in range(n // 100):
+        client.send("acquire s\n" * 100)
+        for _ in range(100):
+            assert client.line().startswith("ok ")
+    client.close()
+    pattern = r"lines missing here: (\d+), of leases and requests that are over"
+    end = time.monotonic() + DEADLINE
+    while not (said := re.findall(pattern, daemon.log.read_text())):
+        assert time.monotonic() < end, daemon.log.read_text()[-2000:]
+        look_again()
+    lines(daemon, n - int(said[0]))
+
+
 def test_what_ended_while_there_was_no_berthd(berthd):
     daemon = berthd(CONFIGURATION)
     client = daemon.client()
