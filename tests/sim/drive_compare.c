@@ -113,7 +113,10 @@ static void compare_resource(const struct simulation *simulation, const struct r
     REQUIRE(strcmp(resource->name, expected->name) == 0, "resource %s stands where %s should",
         resource->name, expected->name);
     REQUIRE(resource->is_defined == expected->defined, "%s: is it defined?", resource->name);
-    REQUIRE(resource->paused == expected->paused, "%s: is it paused?", resource->name);
+    REQUIRE(resource->paused == expected->paused, "%s: is it paused itself?", resource->name);
+    REQUIRE(resource->is_exempt == expected->exempt, "%s: is it an exception?", resource->name);
+    REQUIRE(resource_is_paused(resource) == model_is_paused(expected), "%s: is it paused?",
+        resource->name);
     REQUIRE(resource_limit(resource) == model_limit(expected), "%s: limit %u instead of %u",
         resource->name, resource_limit(resource), model_limit(expected));
     REQUIRE(resource_in_use(resource) == model_in_use(expected), "%s: %u in use instead of %u",
@@ -147,6 +150,21 @@ static void compare_resources(struct simulation *simulation)
     }
     simulation->n_before = n;
     core_cursor_deinit(simulation->core, &cursor);
+}
+
+/* That of a name that is no template's now is not changed. */
+static void compare_templates(struct simulation *simulation)
+{
+    for (size_t i = 0; i < simulation->model->n_templates; i++) {
+        const struct model_template *expected = &simulation->model->templates[i];
+        const struct template *template = core_find_template(simulation->core, expected->name);
+        bool is_limited = template && template->runtime_limit != UNBOUNDED;
+        int64_t limit = is_limited ? (int64_t)template->runtime_limit : -1;
+        REQUIRE((template && template->paused) == expected->paused, "%s: is it paused?",
+            expected->name);
+        REQUIRE(limit == expected->limit, "%s: limit %jd instead of %jd", expected->name,
+            (intmax_t)limit, (intmax_t)expected->limit);
+    }
 }
 
 static void compare_identity(struct simulation *simulation, const struct model_lease *expected,
@@ -217,6 +235,7 @@ void compare_all(struct simulation *simulation)
     const struct model *model = simulation->model;
     core_check(simulation->core);
     compare_resources(simulation);
+    compare_templates(simulation);
     compare_leases(simulation);
     counts_compare(simulation);
     nanoseconds next = core_next_deadline(simulation->core);

@@ -31,7 +31,7 @@ static void end_core(struct simulation *simulation, nanoseconds now)
 /* ---- operators' changes ---- */
 
 struct changes {
-    struct operation list[MODEL_RESOURCES * (2 * MODEL_UNITS + 2)];
+    struct operation list[MODEL_RESOURCES * (2 * MODEL_UNITS + 2) + 2 * MODEL_TEMPLATES];
     size_t n;
 };
 
@@ -63,6 +63,15 @@ static void changes_of_items(struct changes *changes, const struct model_resourc
 static void changes_take(struct changes *changes, const struct model *model)
 {
     changes->n = 0;
+    for (size_t i = 0; i < model->n_templates; i++) {
+        const struct model_template *template = &model->templates[i];
+        if (template->limit >= 0) {
+            changes_add(changes, template->name, CHANGE_LIMIT, (uint32_t)template->limit);
+        }
+        if (template->paused) {
+            changes_add(changes, template->name, CHANGE_PAUSE, 0);
+        }
+    }
     for (size_t i = 0; i < model->n_resources; i++) {
         const struct model_resource *resource = model->resources[i];
         if (resource->runtime_limit >= 0) {
@@ -71,6 +80,8 @@ static void changes_take(struct changes *changes, const struct model *model)
         changes_of_items(changes, resource);
         if (resource->paused) {
             changes_add(changes, resource->name, CHANGE_PAUSE, 0);
+        } else if (resource->exempt) {
+            changes_add(changes, resource->name, CHANGE_RESUME, 0);
         }
     }
 }

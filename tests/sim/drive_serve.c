@@ -11,9 +11,9 @@ enum {
 };
 
 static const char *const names[] = {
-    "a", "b", "c", "d", "p", "q", "t/x", "t/y", "t/z", "u/x", "u/y"};
+    "a", "b", "c", "d", "p", "q", "t/x", "t/y", "t/z", "u/x", "u/y", "t/*", "u/*"};
 
-enum { N_NAMES = sizeof names / sizeof names[0] };
+enum { N_TEMPLATES = 2, N_NAMES = sizeof names / sizeof names[0] - N_TEMPLATES };
 
 /* Nothing is paused, closed by an operator, or drained. */
 static void open_all(struct simulation *simulation)
@@ -22,7 +22,7 @@ static void open_all(struct simulation *simulation)
     simulation_step(simulation, &operation);
     operation.kind = OPERATION_CHANGE;
     operation.change = CHANGE_RESET;
-    for (size_t i = 0; i < N_NAMES; i++) {
+    for (size_t i = 0; i < N_NAMES + N_TEMPLATES; i++) {
         strcpy(operation.name, names[i]);
         simulation_step(simulation, &operation);
     }

@@ -227,7 +227,7 @@ static enum outcome why_not_now(
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         *at_faultp = lease->claims[i].resource->name;
-        if (lease->claims[i].resource->paused) {
+        if (model_is_paused(lease->claims[i].resource)) {
             return OUTCOME_PAUSED;
         }
     }

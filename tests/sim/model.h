@@ -15,6 +15,7 @@ enum {
     MODEL_NAME = 8,
     MODEL_RULES = 24,
     MODEL_RESOURCES = 48,
+    MODEL_TEMPLATES = 2,
     MODEL_LEASES = 64,
     MODEL_CLIENTS = 10,
     MODEL_UIDS = 4, /* 0 ... 3; 0 is root, who owns what operators make */
@@ -112,14 +113,23 @@ struct model_unit {
     uint64_t free_since; /* a number of `moment` */
 };
 
+/* What operators have changed for all instances, those to come included. */
+struct model_template {
+    char name[MODEL_NAME];
+    bool paused;
+    int64_t limit; /* -1 = the file's */
+};
+
 struct model_resource {
     char name[MODEL_NAME];
     char counts_as[MODEL_NAME]; /* the name of a model_counts; "": nowhere */
     struct rules rules; /* the last that it had */
     bool defined, is_instance;
     int charged_uid; /* the uid that made the instance, or -1 */
+    const struct model_template *template; /* of a defined instance; or NULL */
     bool paused;
-    int64_t runtime_limit; /* -1 = the file's */
+    bool exempt; /* from the pause of its template */
+    int64_t runtime_limit; /* its own; -1 = the template's or the file's */
     struct model_unit units[MODEL_UNITS];
     uint8_t order[MODEL_UNITS]; /* pools: items in their order */
     uint32_t n_order;
@@ -213,6 +223,8 @@ struct model {
     struct rules_file file;
     struct model_resource *resources[MODEL_RESOURCES]; /* in the core's order */
     size_t n_resources;
+    struct model_template templates[MODEL_TEMPLATES];
+    size_t n_templates;
     struct model_lease *leases[MODEL_LEASES]; /* oldest first */
     size_t n_leases;
     struct model_lease *waiters[MODEL_LEASES]; /* in order */
@@ -367,6 +379,8 @@ void model_grace_is_over(struct model *model, nanoseconds now, struct trace *tra
 /* model_resource.c: resources and units */
 bool rules_are_template(const struct rules *rules);
 bool rules_are_pool(const struct rules *rules);
+/* Whether operators may set that limit. */
+bool rules_may_have_limit(const struct rules *rules, uint32_t limit);
 /* An exact name beats the template above it. NULL: unknown. */
 const struct rules *file_find(const struct rules_file *file, const char *name);
 struct model_resource *model_resource_make(
@@ -392,6 +406,16 @@ void model_require_token(struct model *model, const char *name, uint64_t token);
 /* Requires that the units are the right ones, then takes them. */
 void model_claim_take_units(struct model *model, struct model_lease *lease,
     struct model_claim *claim, const uint8_t *units, uint32_t n, uint64_t token);
+
+/* model_template.c */
+struct model_template *model_template_named(struct model *model, const char *name);
+/* By itself, or with its template. */
+bool model_is_paused(const struct model_resource *resource);
+void model_drop_what_is_moot(struct model_resource *resource);
+enum outcome model_change_template(
+    struct model *model, const struct rules *rules, enum change_kind kind, uint32_t number);
+/* At a reload, before the resources. */
+void model_define_templates(struct model *model, const struct rules_file *file);
 
 /* model_keep.c: requests for several resources */
 void model_road_begin(struct model_lease *lease);

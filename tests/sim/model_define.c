@@ -75,14 +75,15 @@ static enum outcome change(
 {
     switch (kind) {
     case CHANGE_LIMIT:
-        if (rules_are_pool(&resource->rules) || (resource->rules.kind == KIND_LOCK && number > 1)) {
+        if (!rules_may_have_limit(&resource->rules, number)) {
             return OUTCOME_KIND;
         }
-        resource->runtime_limit = number == resource->rules.limit ? -1 : (int64_t)number;
+        resource->runtime_limit = number;
         return OUTCOME_OK;
     case CHANGE_PAUSE:
     case CHANGE_RESUME:
         resource->paused = kind == CHANGE_PAUSE;
+        resource->exempt = kind == CHANGE_RESUME;
         return OUTCOME_OK;
     case CHANGE_RESET:
         for (uint32_t unit = 0; unit < MODEL_UNITS; unit++) {
@@ -92,7 +93,7 @@ static enum outcome change(
             model_resource_reset_items(model, resource);
         }
         resource->runtime_limit = -1;
-        resource->paused = false;
+        resource->paused = resource->exempt = false;
         return OUTCOME_OK;
     default:
         return change_units(model, resource, kind, number);
@@ -103,13 +104,17 @@ void model_change(struct model *model, const char *name, enum change_kind kind, 
     nanoseconds now, struct trace *trace)
 {
     struct model_resource *resource;
+    const struct rules *rules = file_find(&model->file, name);
+    enum outcome outcome;
     model->moment++;
-    enum outcome outcome = model_get_resource(model, name, -1, &resource);
-    if (outcome == OUTCOME_OK) {
+    if (rules && rules_are_template(rules) && strcmp(rules->name, name) == 0) {
+        outcome = model_change_template(model, rules, kind, number);
+    } else if ((outcome = model_get_resource(model, name, -1, &resource)) == OUTCOME_OK) {
         resource->charged_uid = -1;
         outcome = change(model, resource, kind, number);
-        deny_the_impossible(model, now, trace);
+        model_drop_what_is_moot(resource);
     }
+    deny_the_impossible(model, now, trace);
     model_require_outcome(trace, outcome, NULL);
     model_settle(model, now, trace);
 }
@@ -138,12 +143,13 @@ static void take_over_rules(
     resource->rules = *next;
     strcpy(resource->counts_as, next->name);
     resource->is_instance = rules_are_template(next);
+    resource->template = resource->is_instance ? model_template_named(model, next->name) : NULL;
     resource->defined = true;
     resource->charged_uid = resource->is_instance ? resource->charged_uid : -1;
-    if (before.limit != next->limit || resource->runtime_limit == (int64_t)next->limit ||
-        (next->kind == KIND_LOCK && resource->runtime_limit > 1)) {
+    if (before.limit != next->limit || (next->kind == KIND_LOCK && resource->runtime_limit > 1)) {
         resource->runtime_limit = -1;
     }
+    model_drop_what_is_moot(resource);
     if (before.n_items != next->n_items || memcmp(before.items, next->items, next->n_items) != 0) {
         model_resource_reset_items(model, resource);
     }
@@ -192,6 +198,7 @@ void model_define(
         return;
     }
     model_require_outcome(trace, OUTCOME_OK, NULL);
+    model_define_templates(model, file);
     model->file = *file;
     model_count_definitions(model);
     for (size_t i = 0; i < model->n_resources; i++) {
@@ -201,6 +208,7 @@ void model_define(
             take_over_rules(model, resource, next);
         } else {
             resource->defined = false;
+            resource->template = NULL;
         }
     }
     deny_the_impossible(model, now, trace);

@@ -14,6 +14,11 @@ bool rules_are_pool(const struct rules *rules)
     return rules->kind == KIND_POOL;
 }
 
+bool rules_may_have_limit(const struct rules *rules, uint32_t limit)
+{
+    return !rules_are_pool(rules) && (rules->kind != KIND_LOCK || limit <= 1);
+}
+
 const struct rules *file_find(const struct rules_file *file, const char *name)
 {
     const struct rules *best = NULL;
@@ -53,7 +58,10 @@ uint32_t model_limit(const struct model_resource *resource)
     if (rules_are_pool(&resource->rules)) {
         return in_service(resource);
     }
-    return resource->runtime_limit >= 0 ? (uint32_t)resource->runtime_limit : resource->rules.limit;
+    const struct model_template *template = resource->template;
+    return resource->runtime_limit >= 0        ? (uint32_t)resource->runtime_limit
+        : template && template->limit >= 0 ? (uint32_t)template->limit
+                                           : resource->rules.limit;
 }
 
 uint32_t model_in_use(const struct model_resource *resource)
@@ -111,7 +119,7 @@ uint32_t model_waiting(const struct model *model, const struct model_resource *r
 
 bool model_is_blocked(const struct model_resource *resource)
 {
-    return resource->paused || !resource->defined || model_limit(resource) == 0;
+    return model_is_paused(resource) || !resource->defined || model_limit(resource) == 0;
 }
 
 /* ---- units ---- */
@@ -277,6 +285,7 @@ struct model_resource *model_resource_make(
     resource->rules = *rules;
     resource->defined = true;
     resource->is_instance = rules_are_template(rules);
+    resource->template = resource->is_instance ? model_template_named(model, rules->name) : NULL;
     resource->charged_uid = -1;
     resource->runtime_limit = -1;
     for (uint32_t i = 0; i < rules->n_items; i++) {
@@ -307,7 +316,7 @@ static bool is_idle(const struct model *model, const struct model_resource *reso
     if (!resource->defined) {
         return true;
     }
-    bool changed = resource->paused || resource->runtime_limit >= 0 ||
+    bool changed = resource->paused || resource->exempt || resource->runtime_limit >= 0 ||
         (rules_are_pool(&resource->rules) && !items_are_the_files(resource));
     for (uint32_t i = 0; i < MODEL_UNITS; i++) {
         changed |= resource->units[i].reserved || resource->units[i].cooling;

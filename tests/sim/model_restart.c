@@ -31,7 +31,7 @@ void model_restart(struct model *model, uint64_t first)
     for (size_t i = 0; i < MODEL_CLIENTS; i++) {
         model->client_uids[i] = -1;
     }
-    model->n_leases = model->n_waiters = model->n_resources = 0;
+    model->n_leases = model->n_waiters = model->n_resources = model->n_templates = 0;
     model->draining = model->drain_reported = model->closed = false;
     model->file.n = 0;
     model->first_id = first;

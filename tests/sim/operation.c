@@ -150,6 +150,17 @@ static bool make_nested(
     return found_above != NULL;
 }
 
+/* Operators also change all instances of a template. */
+static void make_changed_name(char name[MODEL_NAME], struct random *random)
+{
+    static const char *const templates[] = {"t/*", "t/*", "u/*"};
+    if (random_percent(random, 15)) {
+        strcpy(name, random_percent(random, 2) ? "v/*" : templates[random_below(random, 3)]);
+    } else {
+        make_name(name, random);
+    }
+}
+
 static void make_change(struct operation *operation, struct random *random)
 {
     static const enum change_kind kinds[] = {CHANGE_LIMIT, CHANGE_LIMIT, CHANGE_LIMIT, CHANGE_ADD,
@@ -159,7 +170,7 @@ static void make_change(struct operation *operation, struct random *random)
     operation->change = kinds[random_below(random, sizeof kinds / sizeof kinds[0])];
     operation->number = operation->change == CHANGE_LIMIT ? PICK(random, 0, 1, 2, 3, 4, 5, 8)
                                                           : random_below(random, 6);
-    make_name(operation->name, random);
+    make_changed_name(operation->name, random);
 }
 
 /* Undoes each kind of change sooner or later, or everything would be paused in the end. */
@@ -168,7 +179,7 @@ static void make_undoing(
 {
     operation->kind = OPERATION_CHANGE;
     operation->change = CHANGE_RESET;
-    make_name(operation->name, random);
+    make_changed_name(operation->name, random);
     if (model->draining) {
         operation->kind = OPERATION_DRAIN;
         operation->draining = false;
