@@ -6,6 +6,16 @@ import itertools
 
 
 @dataclasses.dataclass
+class Changes:
+    """What operators have changed of a resource, or for all instances of a template."""
+    limit: int = None
+    items: tuple = None
+    paused: bool = False
+    exempt: bool = False  # an instance, from the pause of its template
+    reserved: set = dataclasses.field(default_factory=set)
+
+
+@dataclasses.dataclass
 class Resource:
     kind: str = "semaphore"
     limit: int = 1
@@ -14,22 +24,22 @@ class Resource:
     user: int = 0
     max_waiters: int = 1000
     keep: int = 10000
-    # an operator's
-    changed_limit: int = None
-    changed_items: tuple = None
-    paused: bool = False
-    reserved: set = dataclasses.field(default_factory=set)
+    changes: Changes = dataclasses.field(default_factory=Changes)
+    of_all: Changes = dataclasses.field(default_factory=Changes)  # its template's
     # taken
     held: dict = dataclasses.field(default_factory=dict)  # unit: key
     rest: dict = dataclasses.field(default_factory=dict)  # unit: until
 
     def now_items(self):
-        return self.items if self.changed_items is None else self.changed_items
+        return self.items if self.changes.items is None else self.changes.items
 
     def limit_for(self, askers):
         if self.kind == "pool":
             return len(self.now_items())
-        return min(self.limit, askers) if self.changed_limit is None else self.changed_limit
+        for changed in self.changes.limit, self.of_all.limit:
+            if changed is not None:
+                return changed
+        return min(self.limit, askers)
 
     def max_for(self, askers):
         if self.kind == "pool":
@@ -38,18 +48,21 @@ class Resource:
             return float("inf")
         return max(self.limit_for(askers), min(self.limit, askers))
 
+    def is_paused(self):
+        return self.changes.paused or (self.of_all.paused and not self.changes.exempt)
+
     def is_blocked(self, askers):
-        return self.paused or self.limit_for(askers) == 0
+        return self.is_paused() or self.limit_for(askers) == 0
 
     def is_free(self, unit, askers):
         known = unit in self.now_items() if self.kind == "pool" else int(unit) < self.limit_for(askers)
-        return known and unit not in self.held and unit not in self.rest and unit not in self.reserved
+        return known and unit not in self.held and unit not in self.rest and unit not in self.changes.reserved
 
     def available(self, askers):
         if self.kind == "pool":  # each item is its own limit
             return sum(self.is_free(item, askers) for item in self.now_items())
         limit = self.limit_for(askers)
-        free_reserved = [unit for unit in self.reserved
+        free_reserved = [unit for unit in self.changes.reserved
                          if unit not in self.held and unit not in self.rest and int(unit) < limit]
         return limit - len(self.held) - len(self.rest) - len(free_reserved)
 
@@ -322,7 +335,7 @@ class Model:
         code = "would-wait"
         for name, count, askers in lease.claims:
             resource = self.resources[name]
-            if resource.paused:
+            if resource.is_paused():
                 return "paused"
             if resource.limit_for(askers) == 0:
                 code = "closed"

@@ -8,7 +8,7 @@ import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
 from scripts_help import World, breaks_off, claim_words, definition, list_row, ok, redis
-from scripts_model import Lease, Model, Resource
+from scripts_model import Changes, Lease, Model, Resource
 
 pytestmark = needs_redis
 
@@ -17,19 +17,28 @@ STEPS = int(os.environ.get("BERTH_STEPS", 700))
 TTL = 20000
 
 
+TEMPLATE = "t/*"
+
+
+def defined_as(name):
+    return TEMPLATE if name.startswith("t/") else name
+
+
 def definitions(resources):
-    return {name: definition(one.kind, one.limit, one.items, cooldown=one.cooldown, user=one.user,
+    return {defined_as(name): definition(one.kind, one.limit, one.items, cooldown=one.cooldown, user=one.user,
                              max_waiters=one.max_waiters, keep=one.keep)
             for name, one in resources.items()}
 
 
 def new_resources():
+    of_all = Changes()
     return {
         "a": Resource(limit=3), "b": Resource(limit=2, keep=3000),
         "c": Resource(limit=2, cooldown=1500, keep=5000),
         "q": Resource(limit=4, user=2), "m": Resource(limit=1, max_waiters=2),
         "p": Resource("pool", 0, ("x", "y", "z")), "z": Resource(limit=0),
         "w": Resource(limit=3000, user=2500),
+        "t/x": Resource(limit=2, of_all=of_all), "t/y": Resource(limit=2, of_all=of_all),
     }
 
 
@@ -42,7 +51,7 @@ def asked(lease, nowait):
     session, number = lease.key.split("/")
     return (number, int(nowait), lease.priority, 0, lease.uid, lease.uid, lease.holder, "pid=1",
             len(lease.claims), *(word for name, count, askers in lease.claims
-                                 for word in claim_words((name, count, askers, above_text(lease)))))
+                                 for word in claim_words((name, count, askers, above_text(lease), defined_as(name)))))
 
 
 class Game:
@@ -116,8 +125,8 @@ class Game:
             return ((self.chance.choice(["m", "z", "q", "q"]), 1, 100),)
         if self.chance.randrange(6) == 0:
             return (("w", self.chance.choice([1, 31, 33, 500, 1500, 2200]), self.chance.choice([10000, 2000])),)
-        names = self.chance.sample(["a", "b", "c", "p"], self.chance.choice([1, 1, 2, 2, 3]))
-        return tuple((name, self.chance.choice([1, 1, 2] if name in "bc" else [1, 1, 2, 3]),
+        names = self.chance.sample(["a", "b", "c", "p", "t/x", "t/y"], self.chance.choice([1, 1, 2, 2, 3]))
+        return tuple((name, self.chance.choice([1, 1, 2] if name in ("b", "c", "t/x", "t/y") else [1, 1, 2, 3]),
                       self.chance.choice([100, 100, 100, 2])) for name in names)
 
     def new_lease(self, member):
@@ -230,9 +239,11 @@ class Game:
     # ---- what operators do
 
     def admin(self, member):
+        words = self.chance.choice(["pause", "resume", "resume", "resume", "reset", "reset", "limit", "reserve", "add", "add", "remove"])
+        if self.chance.randrange(3) == 0:
+            return self.admin_of_all(member, words)
         name = self.chance.choice(list(self.model.resources))
         resource = self.model.resources[name]
-        words = self.chance.choice(["pause", "resume", "resume", "resume", "reset", "reset", "limit", "reserve", "add", "add", "remove"])
         do = getattr(self, "admin_" + words)(name, resource)
         if do:
             line, apply = do
@@ -245,23 +256,45 @@ class Game:
             apply()
             self.model.settle(self.look)
 
+    def admin_of_all(self, member, word):
+        """All instances of the template, those to come included."""
+        limit = self.chance.randrange(5)
+        more = {"limit": [limit], "pause": ["", "why"], "reserve": ["1"], "add": ["1"], "remove": ["1"]}.get(word, [])
+        reply = self.call(lambda **how: member.admin(word, TEMPLATE, *more, **how))
+        if reply.word == "hello":
+            return self.hello(member)
+        if word in ("reserve", "add", "remove"):
+            assert reply.code == "kind"  # units are each instance's
+        else:
+            ok(reply)
+            self.change_all(word, limit)
+        self.model.settle(self.look)
+
+    def change_all(self, word, limit=None):
+        instances = [one for name, one in self.model.resources.items() if defined_as(name) == TEMPLATE]
+        of_all = instances[0].of_all
+        of_all.limit = limit if word == "limit" else None if word == "reset" else of_all.limit
+        of_all.paused = word == "pause" or (word == "limit" and of_all.paused)
+        for one in instances if not of_all.paused else []:
+            one.changes.exempt = False
+
     def admin_pause(self, name, resource):
-        return ("pause", name, "", "why"), lambda: setattr(resource, "paused", True)
+        def apply():
+            resource.changes.paused, resource.changes.exempt = True, False
+        return ("pause", name, "", "why"), apply
 
     def admin_resume(self, name, resource):
-        return ("resume", name), lambda: setattr(resource, "paused", False)
+        def apply():
+            resource.changes.paused, resource.changes.exempt = False, resource.of_all.paused
+        return ("resume", name), apply
 
     def admin_reset(self, name, resource):
-        def apply():
-            resource.changed_limit = resource.changed_items = None
-            resource.paused = False
-            resource.reserved.clear()
-        return ("reset", name), apply
+        return ("reset", name), lambda: setattr(resource, "changes", Changes())
 
     def admin_limit(self, name, resource):
         limit = self.chance.randrange(5)
         if resource.kind == "semaphore":
-            return ("limit", name, limit), lambda: setattr(resource, "changed_limit", limit)
+            return ("limit", name, limit), lambda: setattr(resource.changes, "limit", limit)
 
     def unit(self, resource):
         if resource.kind == "pool":
@@ -273,30 +306,31 @@ class Game:
         exists = (unit in resource.now_items() if resource.kind == "pool"
                   else int(unit) < max(resource.limit_for(10**6), resource.limit))
         if exists:
-            return ("reserve", name, unit, "why"), lambda: resource.reserved.add(unit)
+            return ("reserve", name, unit, "why"), lambda: resource.changes.reserved.add(unit)
 
     def admin_add(self, name, resource):
-        if resource.reserved:
-            unit = self.chance.choice(sorted(resource.reserved))
-            return ("add", name, unit), lambda: resource.reserved.discard(unit)
+        if resource.changes.reserved:
+            unit = self.chance.choice(sorted(resource.changes.reserved))
+            return ("add", name, unit), lambda: resource.changes.reserved.discard(unit)
         item = self.chance.choice("xyzuvw")
         if resource.kind == "pool" and item not in resource.now_items():
             items = resource.now_items() + (item,)
-            return ("add", name, item), lambda: setattr(resource, "changed_items", items)
+            return ("add", name, item), lambda: setattr(resource.changes, "items", items)
 
     def admin_remove(self, name, resource):
-        if resource.kind == "pool" and resource.now_items() and not resource.reserved:
+        if resource.kind == "pool" and resource.now_items() and not resource.changes.reserved:
             item = self.chance.choice(resource.now_items())
             items = tuple(one for one in resource.now_items() if one != item)
-            return ("remove", name, item), lambda: setattr(resource, "changed_items", items)
+            return ("remove", name, item), lambda: setattr(resource.changes, "items", items)
 
     def forget(self, member):
         """Some file still has it: it is defined again at once."""
-        name = self.chance.choice(list(self.model.resources))
+        name = self.chance.choice(list(self.texts))
+        resources = {one: resource for one, resource in self.model.resources.items() if defined_as(one) == name}
         reply = self.call(lambda **how: member.forget(name, **how))
         if reply.word == "hello":
             return self.hello(member)
-        users = [lease for lease in self.model.leases.values() if name in lease.names()]
+        users = [lease for lease in self.model.leases.values() if resources.keys() & {*lease.names()}]
         if users:
             assert reply.rest[0] == "in-use", (reply, users)
             self.model.settle(self.look)  # what time has freed
@@ -305,9 +339,11 @@ class Game:
         assert was_done or ok(reply).rest == [""]
         assert name not in self.data.raw["definitions"]
         self.n_forgotten += 1
-        resource = self.model.resources[name]
-        self.admin_reset(name, resource)[1]()
-        resource.rest.clear()
+        for one, resource in resources.items():
+            self.admin_reset(one, resource)[1]()
+            resource.rest.clear()
+        if name == TEMPLATE:
+            self.change_all("reset")
         reply = self.call(lambda **how: member.call("hello", "define", name, 0, self.texts[name], **how))
         assert ok(reply).rest[1] in (["stored", "same"] if self.broken_off else ["stored"])
         self.phase(member)
@@ -318,14 +354,14 @@ class Game:
         doing = self.chance.choices(
             [self.acquire, self.release, self.renew, self.hello, self.tick, self.admin,
              self.forget],
-            [30, 20, 20, 1, 25, 4, 2])[0]
+            [30, 20, 20, 1, 25, 6, 2])[0]
         doing(self.chance.choice(self.members))
         if doing != self.tick:
             self.check()
 
     def finish(self):
         """Everybody stops: nothing is left."""
-        for name in self.model.resources:
+        for name in [*self.model.resources, TEMPLATE]:
             ok_or_hello = self.call(lambda **how: self.members[0].admin("reset", name, **how))
             if ok_or_hello.word == "hello":
                 self.members[0].hello(self.texts)
