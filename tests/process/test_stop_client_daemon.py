@@ -23,7 +23,7 @@ on-lost = term
 [lock free]
 on-lost = warn
 [lock short]
-max-hold = 700ms
+max-hold = 2s ; within which Python starts
 kill-after = 500ms
 [lock short-free]
 max-hold = 300ms
