@@ -142,7 +142,7 @@ def test_nothing_is_granted_in_the_grace(berthd, chance, damage, said):
 
 def test_the_grace_ends(berthd, chance):
     """... by itself: then the waiters are served, in order."""
-    daemon = berthd("grace = 0.3s\n[lock a]\n[lock b]\n")
+    daemon = berthd("grace = 2s\n[lock a]\n[lock b]\n")
     held(daemon.client(), "acquire a")
     daemon.kill()
     daemon.journal.unlink()
@@ -171,7 +171,7 @@ def test_the_grace_ends_early(berthd):
 
 def test_an_absent_client_loses_its_lease(berthd):
     """A lease that is bound to a connection, and a waiter: kept for the grace, no longer."""
-    daemon = berthd("grace = 0.3s\n[lock a]\n")
+    daemon = berthd("grace = 2s\n[lock a]\n")
     client = daemon.client()
     lease = held(client, "acquire a")
     waiting = client.request("acquire a").split()[1]

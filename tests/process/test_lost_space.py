@@ -32,7 +32,7 @@ class Full:
         (self.path / "filler").unlink()
 
 
-CONFIGURATION = """grace = 0.3s
+CONFIGURATION = """grace = 2s
 max-leases-per-user = 100000
 max-waiters-per-user = 100000
 [semaphore s]
