@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -120,24 +119,26 @@ static bool is_ours(const char *variable)
     return strncmp(variable, prefix, sizeof prefix - 1) == 0;
 }
 
-bool environment_prepare(void)
+size_t environment_size(void)
 {
     size_t n_inherited = 0;
     while (environ[n_inherited]) {
         n_inherited++;
     }
-    char **roomy = malloc((n_inherited + MAX_VARIABLES + 1) * sizeof *roomy);
-    if (!roomy) {
-        return false;
-    }
-    for (size_t i = 0; i < n_inherited; i++) {
-        if (!is_ours(environ[i])) {
-            roomy[n_variables++] = environ[i];
+    return (n_inherited + MAX_VARIABLES + 1) * sizeof *environ;
+}
+
+void environment_prepare(char **list)
+{
+    size_t n = 0;
+    for (char **inherited = environ; *inherited; inherited++) {
+        if (!is_ours(*inherited)) {
+            list[n++] = *inherited;
         }
     }
-    roomy[n_variables] = NULL;
-    environ = roomy;
-    return true;
+    list[n] = NULL;
+    n_variables = n;
+    environ = list;
 }
 
 static void environment_put(char *variable)

@@ -25,9 +25,13 @@ struct environment {
 bool environment_fill(struct environment *environment, const struct grant *grant,
     const struct options *options, const char *socket);
 
-/* In the child: drops every inherited BERTH_..., and makes room, all before the grant, so that it
- * does not delay the job's start. False if out of memory. */
-bool environment_prepare(void);
+/* How many bytes a list of all variables needs: of those inherited, and of those that
+ * environment_enter() can add. */
+size_t environment_size(void);
+/* In the child: makes `list`, of environment_size() bytes, the list of variables, which must stay
+ * from then on. Drops every inherited BERTH_... All before the grant, so that it does not delay the
+ * job's start. */
+void environment_prepare(char **list);
 /* In the child, later: adds the block's variables; the block must stay. */
 void environment_enter(struct environment *environment);
 

@@ -8,6 +8,7 @@
 #include "client/message.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,10 +60,12 @@ int command_run_in_place(const struct options *options)
         return acquire_loop.status;
     }
     acquire_loop_begin(&acquire_loop, options, getpid(), now);
-    if (!environment_prepare()) { /* before the exec, as everything in it has been read */
+    char **variables = malloc(environment_size());
+    if (!variables) {
         message("cannot start a job: %s", strerror(errno));
         return STATUS_CANNOT_EXECUTE;
     }
+    environment_prepare(variables); /* before the exec, as everything in it has been read */
     int status = wait_and_execute(&acquire_loop, options);
     acquire_loop_end(&acquire_loop);
     if (acquire_loop.signal != 0) {
