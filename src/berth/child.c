@@ -13,12 +13,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The pipe carries the number of bytes in the block, then the block. */
+/* The pipe carries what is used of the struct: the number of bytes in the block, then the block. */
+_Static_assert(offsetof(struct environment, bytes) == sizeof(size_t), "no padding");
 
-static bool read_all(int fd, void *out, size_t n)
+static bool environment_is_whole(const struct environment *environment, size_t n_read)
 {
-    for (size_t done = 0; done < n;) {
-        ssize_t now = read(fd, (char *)out + done, n - done);
+    size_t head = sizeof environment->n;
+    return n_read >= head && n_read - head >= environment->n;
+}
+
+static bool read_environment(int fd, struct environment *environment)
+{
+    size_t done = 0;
+    while (!environment_is_whole(environment, done)) {
+        ssize_t now = read(fd, (char *)environment + done, sizeof *environment - done);
         if (now == 0 || (now < 0 && errno != EINTR)) {
             return false;
         }
@@ -56,9 +64,7 @@ static _Noreturn void child_main(int go, char **argv, const struct signals *sign
     /* On the stack, of which the kernel lets arguments and environment have a quarter. The first
      * malloc() of a process costs three system calls and ten page faults. */
     environment_prepare(alloca(environment_size()));
-    if (!read_all(go, &environment.n, sizeof environment.n) ||
-        environment.n > sizeof environment.bytes ||
-        !read_all(go, environment.bytes, environment.n)) {
+    if (!read_environment(go, &environment)) {
         _exit(0); /* berth has gone, or does not need us */
     }
     environment_enter(&environment);
@@ -97,8 +103,6 @@ void child_start(struct child *child, const struct environment *environment)
         /* All of it must fit: berth must not wait for a child that somebody has stopped. */
         fcntl(child->go, F_SETPIPE_SZ, (int)n);
     }
-    /* In memory the block follows its length. */
-    _Static_assert(offsetof(struct environment, bytes) == sizeof environment->n, "no padding");
     write_all(child->go, environment, n);
     close(child->go);
     child->go = -1;
