@@ -10,7 +10,7 @@
 
 bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *options)
 {
-    *acquire_loop = (struct acquire_loop){.connection = CONNECTION_INIT};
+    acquire_loop->connection.fd = -1;
     if (!endpoint_choose(&acquire_loop->endpoint, options->socket)) {
         message("the socket's path is empty or too long");
         acquire_loop->status = STATUS_USAGE;

@@ -14,10 +14,10 @@ struct acquire_loop {
     struct endpoint endpoint;
     struct signals signals;
     struct alarm alarm;
-    struct connection connection;
-    struct acquisition acquisition;
     int status; /* ACQUIRE_LOOP_OVER: the exit status; or, */
     int signal; /* if not 0, the signal to die by */
+    struct connection connection;
+    struct acquisition acquisition;
 };
 
 enum acquire_loop_result {
@@ -27,7 +27,8 @@ enum acquire_loop_result {
     ACQUIRE_LOOP_CHILD, /* a child has changed: call again */
 };
 
-/* False, after a message: `status` is set. Close with acquire_loop_end(). */
+/* `acquire_loop` is zeroed: it is large, and memory that nobody touches costs nothing. False, after
+ * a message: `status` is set. Close with acquire_loop_end(). */
 bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *options);
 
 /* `pid` is wish.pid; `now` is when berth was started. */

@@ -20,24 +20,22 @@
 void acquisition_init(struct acquisition *acquisition, const struct options *options,
     const struct endpoint *endpoint, struct connection *connection, pid_t pid, nanoseconds now)
 {
-    *acquisition = (struct acquisition){
+    acquisition->options = options;
+    acquisition->endpoint = endpoint;
+    acquisition->connection = connection;
+    acquisition->wish = (struct wish){
         .options = options,
-        .endpoint = endpoint,
-        .connection = connection,
-        .wish = {
-            .options = options,
-            .parent = getenv("BERTH_LEASE"),
-            .pid = pid,
-            .wrapper = options->tree ? getpid() : 0,
-            .once = random_bits(),
-        },
-        .state = ACQUISITION_APART,
-        .started_at = now,
-        .wait_until = options->wait == NEVER ? NEVER : now + options->wait,
-        .down_at = now + options->down_after,
-        .retry_at = now,
-        .outage = OUTAGE_NONE,
+        .parent = getenv("BERTH_LEASE"),
+        .pid = pid,
+        .wrapper = options->tree ? getpid() : 0,
+        .once = random_bits(),
     };
+    acquisition->state = ACQUISITION_APART;
+    acquisition->started_at = now;
+    acquisition->wait_until = options->wait == NEVER ? NEVER : now + options->wait;
+    acquisition->down_at = now + options->down_after;
+    acquisition->retry_at = now;
+    acquisition->outage.since = NEVER;
     wait_report_init(&acquisition->wait_report, options, now);
 }
 

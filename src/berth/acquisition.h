@@ -66,7 +66,8 @@ struct acquisition {
     int status;
 };
 
-/* All pointers must stay valid. `pid` is wish.pid. `now` is when berth was started. */
+/* `acquisition` is zeroed. All pointers must stay valid. `pid` is wish.pid. `now` is when berth was
+ * started. */
 void acquisition_init(struct acquisition *acquisition, const struct options *options,
     const struct endpoint *endpoint, struct connection *connection, pid_t pid, nanoseconds now);
 

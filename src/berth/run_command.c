@@ -18,7 +18,6 @@
 
 struct run {
     const struct options *options;
-    struct acquire_loop acquire_loop; /* until the job runs; later, its connection */
     struct child child;
     struct tree tree; /* with --tree */
     struct terminal terminal;
@@ -30,6 +29,8 @@ struct run {
     int status; /* the exit status; or, */
     int signal; /* if not 0, the signal that berth dies by */
     bool signal_to_group; /* also to the rest of berth's process group */
+
+    struct acquire_loop acquire_loop; /* until the job runs; later, its connection; large */
 };
 
 static void run_over(struct run *run, int status)
@@ -225,10 +226,12 @@ static void run_unleased(struct run *run)
 
 /* ---- beginning ---- */
 
+/* `run` is zeroed. */
 static bool run_init(struct run *run, const struct options *options)
 {
     nanoseconds now = clock_now();
-    *run = (struct run){.options = options, .child.go = -1};
+    run->options = options;
+    run->child.go = -1;
     if (!acquire_loop_init(&run->acquire_loop, options)) {
         run->status = run->acquire_loop.status;
         return false;

@@ -22,13 +22,11 @@ enum { MORE_SELDOM_IN_A_FLEET = 5 };
 void wait_report_init(
     struct wait_report *wait_report, const struct options *options, nanoseconds now)
 {
-    *wait_report = (struct wait_report){
-        .options = options,
-        .started_at = now,
-        .due_at = NEVER,
-        .ask_at = NEVER,
-        .draw_at = NEVER,
-    };
+    wait_report->options = options;
+    wait_report->started_at = now;
+    wait_report->due_at = NEVER;
+    wait_report->ask_at = NEVER;
+    wait_report->draw_at = NEVER;
 }
 
 void wait_report_queued(

@@ -21,14 +21,14 @@ struct wait_report {
     bool is_fleet;
     bool was_asked; /* the answer is being read */
     bool must_tell; /* even if it is no news */
+    uint64_t position; /* the last known */
     bool was_told; /* a line has been written, with these: */
     uint64_t told_position;
     char told_stops[1024];
-    uint64_t position; /* the last known */
     struct wait_message wait_message;
 };
 
-/* `options` must stay valid. */
+/* `wait_report` is zeroed. `options` must stay valid. */
 void wait_report_init(
     struct wait_report *wait_report, const struct options *options, nanoseconds now);
 

@@ -49,6 +49,7 @@ struct stage *stage_open(void)
 
 void stage_begin(struct stage *stage)
 {
+    stage->acquisition = (struct acquisition){0};
     acquisition_init(
         &stage->acquisition, &stage->options, &stage->endpoint, &stage->connection, 42, T);
 }
