@@ -77,7 +77,9 @@ bool child_fork(struct child *child, char **argv, const struct signals *signals)
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return false;
     }
-    pid_t pid = fork();
+    /* Not fork(): its handlers, which make the locks of threads usable in the child, copy three
+     * pages; and berth has one thread. */
+    pid_t pid = _Fork();
     if (pid == 0) {
         close(ends[1]); /* otherwise the child would never see the end of the pipe */
         child_main(ends[0], argv, signals);
