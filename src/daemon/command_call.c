@@ -31,7 +31,7 @@ struct log_process call_operator(const struct call *call)
 
 void call_init_asker(struct call *call, struct asker *asker)
 {
-    asker_init(asker, conn_fd(call->conn), call->conn->client.uid, &call->server->admins);
+    asker_init(asker, call->conn->fd, call->conn->client.uid, &call->server->admins);
     asker_names_users(asker, call->server->user_names, call->now);
 }
 

@@ -187,7 +187,7 @@ static void explain(struct conn *conn, struct subject *subject, struct text *out
     struct asker asker;
     struct explained_fleet fleet;
     nanoseconds now = clock_now();
-    asker_init(&asker, conn_fd(conn), conn->client.uid, &server->admins);
+    asker_init(&asker, conn->fd, conn->client.uid, &server->admins);
     asker_names_users(&asker, server->user_names, now);
     const struct reasons_scene scene = {.core = server->core, .viewer = &asker.viewer, .now = now};
     struct lease *lease = core_find_lease(server->core, subject->lease);

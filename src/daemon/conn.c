@@ -14,6 +14,7 @@
 #include "wire/protocol.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +41,14 @@ static size_t conn_unread(const struct conn *conn)
 
 static struct conn_load conn_load(const struct conn *conn)
 {
-    return (struct conn_load){.unread = conn_unread(conn), .unsent = conn_unsent(conn)};
+    return (struct conn_load){.unread = conn_unread(conn), .unsent = conn->output.length};
 }
 
 /* ---- closing ---- */
 
 static void on_closed(uv_handle_t *handle)
 {
-    struct conn *conn = container_of(handle, struct conn, pipe);
+    struct conn *conn = container_of((uv_poll_t *)handle, struct conn, poll);
     linebuf_deinit(&conn->input);
     text_deinit(&conn->output);
     free(conn->again);
@@ -56,10 +57,12 @@ static void on_closed(uv_handle_t *handle)
 }
 
 /* Closes the descriptor at once: another connection may have its place. */
-static void close_pipe(struct conn *conn)
+static void close_socket(struct conn *conn)
 {
     seat_give_back(&conn->server->seats, conn->is_operators);
-    uv_close((uv_handle_t *)&conn->pipe, on_closed);
+    uv_close((uv_handle_t *)&conn->poll, on_closed);
+    close(conn->fd);
+    conn->fd = -1;
 }
 
 void conn_begin_long(struct conn *conn, struct long_answer *answer)
@@ -96,39 +99,18 @@ void conn_close(struct conn *conn)
     server_carry_out(server);
     scheduler_end_work(&server->scheduler, conn->member.fair_user, 0);
     fair_user_leave(&server->scheduler.fair_queue, &conn->member, clock_now());
-    close_pipe(conn);
-}
-
-int conn_fd(const struct conn *conn)
-{
-    uv_os_fd_t fd;
-    return uv_fileno((const uv_handle_t *)&conn->pipe, &fd) == 0 ? fd : -1;
+    close_socket(conn);
 }
 
 /* ---- input ---- */
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer);
-
-/* One buffer serves all connections: lines are taken from it before the next read. A connection
- * that has to put off even reading gets none. */
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
-{
-    static char shared[64 * 1024];
-    struct conn *conn = container_of((uv_pipe_t *)handle, struct conn, pipe);
-    bool is_called = conn->state.pace == PACE_CALLED;
-    bool may_read =
-        scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) || is_called;
-    (void)suggested;
-    size_t max = is_called ? CALLED_BYTES : sizeof shared;
-    *buffer = uv_buf_init(shared, may_read ? (unsigned)max : 0);
-}
+static void on_ready(uv_poll_t *poll, int status, int events);
 
 static void conn_watch_gone(struct conn *conn)
 {
-    int fd = conn_fd(conn);
-    if (fd >= 0) {
-        conn->is_watched =
-            scheduler_watch_gone(&conn->server->scheduler, &conn->member, fd, conn->is_watched);
+    if (!conn_is_closed(conn)) {
+        conn->is_watched = scheduler_watch_gone(
+            &conn->server->scheduler, &conn->member, conn->fd, conn->is_watched);
     }
 }
 
@@ -136,14 +118,18 @@ static void conn_watch_gone(struct conn *conn)
 static void conn_follow_state(struct conn *conn)
 {
     bool may_read = conn_state_may_read(conn->state, conn_load(conn));
-    if (conn->is_reading == may_read || conn_is_closed(conn)) {
+    uint8_t wanted = (may_read ? UV_READABLE : 0) | (conn->is_full ? UV_WRITABLE : 0);
+    if (conn->polled == wanted || conn_is_closed(conn)) {
         return;
     }
-    conn->is_reading = may_read;
-    if (!may_read) {
-        uv_read_stop((uv_stream_t *)&conn->pipe);
+    bool stops_reading = conn->polled & ~wanted & UV_READABLE;
+    conn->polled = wanted;
+    if (stops_reading) {
         conn_watch_gone(conn);
-    } else if (uv_read_start((uv_stream_t *)&conn->pipe, on_alloc, on_read) < 0) {
+    }
+    if (wanted == 0) {
+        uv_poll_stop(&conn->poll);
+    } else if (uv_poll_start(&conn->poll, wanted, on_ready) < 0) {
         conn_close(conn);
     }
 }
@@ -293,35 +279,64 @@ static void conn_keep_input(struct conn *conn)
     }
 }
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
+/* `n`: as recv() returns it. */
+static void conn_hear(struct conn *conn, char *bytes, ssize_t n)
 {
-    struct conn *conn = container_of(stream, struct conn, pipe);
-    struct server *server = conn->server;
-    if (n == UV_ENOBUFS) {
-        conn_put_off(conn); /* by on_alloc() */
-        return;
-    }
     if (n > 0) {
-        conn_feed(conn, buffer->base, (size_t)n);
+        conn_feed(conn, bytes, (size_t)n);
         conn_take_lines(conn);
         conn_keep_input(conn);
         if (conn->state.answer == ANSWER_PARKED) {
             conn_mark_dirty(conn); /* lines wait, perhaps enough */
         }
-    } else if (n == UV_EOF && conn_unread(conn) == 0 && conn_unsent(conn) == 0 &&
+    } else if (n == 0 && conn_unread(conn) == 0 && conn->output.length == 0 &&
         conn->state.answer == ANSWER_NONE) {
         conn_close(conn);
-    } else if (n == UV_EOF) {
+    } else if (n == 0) {
         conn_end_input(conn);
-    } else if (n < 0 && conn_must_stay(conn)) {
+    } else if (conn_must_stay(conn)) {
         conn_pass(conn, CONN_UNHEARD);
         conn_end_input(conn);
-    } else if (n < 0) {
+    } else {
         conn_close(conn);
     }
+}
+
+/* One buffer serves all connections: lines are taken from it before the next read. False: nothing
+ * has come, or the connection has to put off even reading. */
+static bool conn_read(struct conn *conn)
+{
+    static char shared[64 * 1024];
+    bool is_called = conn->state.pace == PACE_CALLED;
+    if (!scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) && !is_called) {
+        conn_put_off(conn);
+        return false;
+    }
+    ssize_t n = recv(conn->fd, shared, is_called ? CALLED_BYTES : sizeof shared, MSG_DONTWAIT);
+    bool has_come = n >= 0 || (errno != EAGAIN && errno != EINTR);
+    if (has_come) {
+        conn_hear(conn, shared, n);
+    }
     conn_pass(conn, CONN_HAS_ACTED);
+    return has_come;
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+    struct conn *conn = container_of(poll, struct conn, poll);
+    struct server *server = conn->server;
+    if (status < 0) { /* the socket has an error, and libuv has stopped looking */
+        events = conn->polled;
+        conn->polled = 0;
+        conn_mark_dirty(conn);
+    }
+    if (events & UV_WRITABLE) {
+        conn->is_full = false;
+        conn_mark_dirty(conn);
+    }
+    bool has_come = (events & UV_READABLE) && conn_read(conn);
     server_end_turn(server);
-    scheduler_end_work(&server->scheduler, conn->member.fair_user, n != 0 ? 1 : 0);
+    scheduler_end_work(&server->scheduler, conn->member.fair_user, has_come ? 1 : 0);
 }
 
 /* ---- both ---- */
@@ -331,10 +346,9 @@ static void conn_hear_out(struct conn *conn)
 {
     enum { MAX_READS = 16 };
     static char bytes[4096];
-    uv_os_fd_t fd;
-    ssize_t n = uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 ? 1 : 0;
+    ssize_t n = 1;
     for (int i = 0; i < MAX_READS && n > 0 && !conn_is_closed(conn); i++) {
-        n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        n = recv(conn->fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (n > 0) {
             conn_feed(conn, bytes, (size_t)n);
             conn_take_unheard(conn);
@@ -363,7 +377,7 @@ static void conn_end_deaf(struct conn *conn)
 static bool send_piece(struct conn *conn)
 {
     struct asker asker;
-    asker_init(&asker, conn_fd(conn), conn->client.uid, &conn->server->admins);
+    asker_init(&asker, conn->fd, conn->client.uid, &conn->server->admins);
     const struct answer_moment moment = {
         .viewer = &asker.viewer,
         .now = clock_now(),
@@ -429,13 +443,11 @@ static void conn_gone(struct fair_member *member)
 {
     struct conn *conn = container_of(member, struct conn, member);
     char byte;
-    uv_os_fd_t fd;
-    if (conn_is_closed(conn) || conn->is_reading) {
+    if (conn_is_closed(conn) || (conn->polled & UV_READABLE)) {
         return; /* reading will find it */
     }
     bool has_more = conn_unread(conn) > 0 || conn_must_stay(conn) ||
-        (uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 &&
-            recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0);
+        recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
     if (!has_more) {
         conn_close(conn);
         return;
@@ -456,22 +468,16 @@ static bool refuse(int fd, const char *why)
     return false;
 }
 
-static bool conn_open(struct conn *conn, int fd)
+static void conn_open(struct conn *conn)
 {
     struct server *server = conn->server;
-    uv_pipe_init(&server->loop, &conn->pipe, 0);
     LIST_INSERT_HEAD(&server->conns, conn, link);
-    if (uv_pipe_open(&conn->pipe, fd) < 0) {
-        close(fd);
-        conn_close(conn);
-        return false;
-    }
+    server->counts->connections[0]++;
     if (scheduler_must_wait(&server->scheduler, conn->member.fair_user)) {
         conn_put_off(conn);
     } else {
         conn_follow_state(conn);
     }
-    return true;
 }
 
 bool conn_accept(struct server *server, int fd)
@@ -487,14 +493,20 @@ bool conn_accept(struct server *server, int fd)
         return refuse(fd, seat.why_not);
     }
     struct conn *conn = memory_new(sizeof *conn);
+    if (uv_poll_init(&server->loop, &conn->poll, fd) < 0) {
+        free(conn);
+        close(fd);
+        return false;
+    }
     conn->server = server;
+    conn->fd = fd;
     conn->pid = peer.pid;
     if (!seat_take(&server->seats, &seat, &conn->client, &conn->member, fd, &peer)) {
-        free(conn);
+        uv_close((uv_handle_t *)&conn->poll, on_closed);
         server->counts->connections_refused[seat.cause]++;
         return refuse(fd, seat.why_not);
     }
     conn->is_operators = seat.is_operators;
-    server->counts->connections[0]++;
-    return conn_open(conn, fd);
+    conn_open(conn);
+    return true;
 }

@@ -24,14 +24,14 @@ struct long_answer;
 enum conn_pids { PIDS_NOT_KNOWN, PIDS_OURS, PIDS_OTHERS };
 
 struct conn {
-    uv_pipe_t pipe;
+    uv_poll_t poll; /* of .fd */
     struct server *server;
-    struct client client; /* pipe's peer, as the core knows it */
+    struct client client; /* the peer, as the core knows it */
     LIST_ENTRY(conn) link; /* in server->conns */
     STAILQ_ENTRY(conn) dirty_link; /* in server->dirty */
     struct fair_member member; /* of its user; queued while awaiting its turn */
     struct linebuf input;
-    struct text output; /* not yet given to libuv */
+    struct text output; /* not sent yet */
     union {
         struct parked *parked; /* ANSWER_PARKED */
         struct long_answer *longer; /* ANSWER_LONG */
@@ -39,16 +39,15 @@ struct conn {
     uint64_t parked_since; /* parked.c's: since when the held-back line has been; else 0 */
     char *again; /* a held-back line, which precedes the input; or NULL */
     char *program; /* from hello, or NULL */
-    uint64_t given; /* bytes that libuv has got so far */
-    uint64_t taken_then; /* bytes that the peer's socket had taken at stalled_since */
-    nanoseconds stalled_since; /* when it last took bytes; 0 if it is not behind */
+    nanoseconds stalled_since; /* it is behind, and has taken nothing since; else 0 */
     uint64_t started; /* when process `pid` was started, once looked up; else 0 */
+    int fd; /* -1 once it is closed */
     pid_t pid;
     enum conn_pids pids : 8;
     struct conn_state state; /* what it may do now; only conn_pass() writes it */
+    bool is_full; /* its socket takes no more until libuv says so */
     /* What libuv, the kernel and the server were last asked to do for it: */
-    bool is_reading;
-    bool is_writing; /* libuv has bytes of ours */
+    uint8_t polled; /* UV_READABLE, UV_WRITABLE: what libuv looks for */
     bool is_watched; /* by the scheduler: for hearing its end while it is not read from */
     bool is_dirty; /* in server->dirty */
     bool is_operators; /* has a place reserved for operators' requests: seat.h */
@@ -70,9 +69,6 @@ static inline bool conn_is_closed(const struct conn *conn)
 {
     return conn->state.peer == PEER_CLOSED;
 }
-
-/* Its descriptor, while it is open; else -1. */
-int conn_fd(const struct conn *conn);
 
 /* The event must be possible now. */
 void conn_pass(struct conn *conn, enum conn_event event);

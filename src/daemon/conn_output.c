@@ -7,18 +7,15 @@
 #include "log/log.h"
 #include "status/long_answer.h"
 
-#include <stdlib.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #define STALL_LIMIT (10 * NANOSECONDS_PER_SECOND)
 
 enum { STALL_CHECK_MS = 1000 };
 
 /* ---- what is to be sent ---- */
-
-size_t conn_unsent(const struct conn *conn)
-{
-    return conn->output.length + uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe);
-}
 
 /* What has been sent leaves its buffer to the next answer, of any connection: who idles has none.
  */
@@ -68,83 +65,67 @@ void conn_mark_dirty(struct conn *conn)
 
 /* ---- sending ---- */
 
-/* What libuv could not send at once: the bytes live as long as the request. */
-struct pending_write {
-    uv_write_t request;
-    char *bytes;
-};
-
-static void on_written(uv_write_t *request, int status)
+/* The socket takes more later. */
+static bool is_full_now(int error)
 {
-    struct pending_write *write = container_of(request, struct pending_write, request);
-    struct conn *conn = request->data;
-    free(write->bytes);
-    free(write);
-    conn->is_writing = false;
-    if (status < 0) {
-        conn_pass(conn, CONN_UNHEARD);
-    }
-    conn_mark_dirty(conn);
-    server_end_turn(conn->server);
+    return error == EAGAIN || error == ENOBUFS || error == EINTR;
 }
 
-static void conn_write_later(struct conn *conn, size_t sent)
+static void lose_output(struct conn *conn)
 {
-    struct pending_write *write = memory_new(sizeof *write);
-    write->bytes = conn->output.bytes;
-    write->request.data = conn;
-    uv_buf_t buffer = uv_buf_init(write->bytes + sent, (unsigned)(conn->output.length - sent));
-    conn->given += conn->output.length;
-    conn->output = (struct text)TEXT_INIT;
-    conn->is_writing =
-        uv_write(&write->request, (uv_stream_t *)&conn->pipe, &buffer, 1, on_written) == 0;
-    if (!conn->is_writing) {
-        free(write->bytes);
-        free(write);
+    text_deinit(&conn->output);
+    conn->is_full = false;
+}
+
+/* The socket has taken the first `n` bytes, not all of them. */
+static void keep_rest(struct conn *conn, size_t n)
+{
+    struct text *output = &conn->output;
+    output->length -= n;
+    memmove(output->bytes, output->bytes + n, output->length + 1);
+    conn->is_full = true;
+}
+
+static void conn_send_output(struct conn *conn)
+{
+    struct text *output = &conn->output;
+    ssize_t n = send(conn->fd, output->bytes, output->length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0 && !is_full_now(errno)) {
         conn_pass(conn, CONN_UNHEARD);
+        lose_output(conn);
+        return;
+    }
+    if (n > 0) {
+        conn->stalled_since = 0; /* and from now on, if it is still behind */
+    }
+    if (n == (ssize_t)output->length) {
+        leave_output(conn);
+    } else {
+        keep_rest(conn, n > 0 ? (size_t)n : 0);
     }
 }
 
 void conn_send(struct conn *conn)
 {
     if (conn->state.peer == PEER_DEAF) {
-        text_deinit(&conn->output);
+        lose_output(conn);
     }
-    if (conn->is_writing) {
+    if (conn->is_full) {
         return;
     }
-    if (conn->output.length == 0) {
-        leave_output(conn);
-        return;
-    }
-    uv_buf_t buffer = uv_buf_init(conn->output.bytes, (unsigned)conn->output.length);
-    int sent = uv_try_write((uv_stream_t *)&conn->pipe, &buffer, 1);
-    if (sent < 0 && sent != UV_EAGAIN) {
-        conn_pass(conn, CONN_UNHEARD);
-        text_deinit(&conn->output);
-    } else if (sent == (int)conn->output.length) {
-        conn->given += conn->output.length;
-        leave_output(conn);
+    if (conn->output.length > 0) {
+        conn_send_output(conn);
     } else {
-        conn_write_later(conn, sent < 0 ? 0 : (size_t)sent);
+        leave_output(conn);
     }
 }
 
 /* ---- a peer that does not read ---- */
 
-/* How many bytes the peer's socket has taken so far. */
-static uint64_t conn_taken(const struct conn *conn)
-{
-    return conn->given - uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe);
-}
-
 /* Closes it if it has taken nothing for long. */
 static void check_stall(struct conn *conn, nanoseconds now)
 {
-    if (conn_taken(conn) > conn->taken_then) {
-        conn->stalled_since = now;
-        conn->taken_then = conn_taken(conn);
-    } else if (now - conn->stalled_since >= STALL_LIMIT) {
+    if (now - conn->stalled_since >= STALL_LIMIT) {
         const struct log_subject subject = {
             .event = "limit", .asker = {.uid = conn->client.uid, .pid = conn->pid}};
         log_provoked_on(LOG_LEVEL_WARNING, &subject,
@@ -187,7 +168,6 @@ void conn_note_stall(struct conn *conn, struct conn_load load)
         conn->stalled_since = 0;
     } else if (conn->stalled_since == 0) {
         conn->stalled_since = clock_now();
-        conn->taken_then = conn_taken(conn);
         watch_stalls(conn->server);
     }
 }

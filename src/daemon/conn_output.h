@@ -1,13 +1,11 @@
-/* conn_output.h - the way out of a connection, for conn.c: answers and events become bytes, libuv
- * sends them, and a peer that does not take them is dropped. What others use is in conn.h. */
+/* conn_output.h - the way out of a connection, for conn.c: answers and events are sent, and a peer
+ * that does not take them is dropped. What others use is in conn.h. */
 #ifndef BERTH_DAEMON_CONN_OUTPUT_H
 #define BERTH_DAEMON_CONN_OUTPUT_H
 
 #include "daemon/conn.h"
 
-/* Bytes on our side of the socket, libuv's included. */
-size_t conn_unsent(const struct conn *conn);
-/* Gives libuv what it can take now; the rest waits. A peer that cannot be sent to becomes deaf. */
+/* Sends what the socket takes now; the rest waits. A peer that cannot be sent to becomes deaf. */
 void conn_send(struct conn *conn);
 /* Watches the connection for as long as its peer is behind: one that takes nothing for 10 s is
  * closed, and the log says so. */

@@ -77,7 +77,7 @@ static bool may_go_on_waiting(
     }
     struct asker asker;
     struct conn *conn = container_of(lease->client, struct conn, client);
-    asker_init(&asker, conn_fd(conn), conn->client.uid, context);
+    asker_init(&asker, conn->fd, conn->client.uid, context);
     bool allowed = asker_may(&asker, rights_use, &definition->rights);
     asker_deinit(&asker);
     return allowed;
