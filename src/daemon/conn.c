@@ -34,6 +34,14 @@ void conn_pass(struct conn *conn, enum conn_event event)
     (void)is_possible;
 }
 
+/* The same for an event that changes the pace only where that is not free, as it is as a rule. */
+static void conn_pass_pace(struct conn *conn, enum conn_event event)
+{
+    if (conn->state.pace != PACE_FREE) {
+        conn_pass(conn, event);
+    }
+}
+
 static size_t conn_unread(const struct conn *conn)
 {
     return linebuf_pending(&conn->input) + (conn->again ? strlen(conn->again) : 0);
@@ -200,23 +208,30 @@ static bool conn_carry_out_next(struct conn *conn)
     return true;
 }
 
+/* The next line, one thing of a turn. False: there is no whole line. */
+static bool conn_carry_out_one(struct conn *conn)
+{
+    if (!conn_carry_out_again(conn) && !conn_carry_out_next(conn)) {
+        return false;
+    }
+    conn_pass_pace(conn, CONN_HAS_ACTED);
+    server_carry_out(conn->server);
+    return true;
+}
+
 static void conn_take_lines(struct conn *conn)
 {
     struct scheduler *scheduler = &conn->server->scheduler;
     bool may_have_acted = conn->state.pace == PACE_SPENT;
-    conn_pass(conn, CONN_HAS_LOOKED);
-    for (unsigned n = 1; conn_state_may_take_line(conn->state, conn_load(conn)); n++) {
+    bool has_more = conn_unread(conn) > 0;
+    conn_pass_pace(conn, CONN_HAS_LOOKED);
+    for (unsigned n = 1; has_more && conn_state_may_take_line(conn->state, conn_load(conn)); n++) {
         bool has_acted = may_have_acted || n == 2 || n % LINES_PER_CHECK == 0;
-        if ((has_acted && scheduler_is_long(scheduler)) ||
-            (conn_unread(conn) > 0 && conn_is_too_fast(conn))) {
+        if ((has_acted && scheduler_is_long(scheduler)) || conn_is_too_fast(conn)) {
             conn_put_off(conn);
             return;
         }
-        if (!conn_carry_out_again(conn) && !conn_carry_out_next(conn)) {
-            return;
-        }
-        conn_pass(conn, CONN_HAS_ACTED);
-        server_carry_out(conn->server);
+        has_more = conn_carry_out_one(conn) && conn_unread(conn) > 0;
     }
 }
 
@@ -317,7 +332,7 @@ static bool conn_read(struct conn *conn)
     if (has_come) {
         conn_hear(conn, shared, n);
     }
-    conn_pass(conn, CONN_HAS_ACTED);
+    conn_pass_pace(conn, CONN_HAS_ACTED);
     return has_come;
 }
 
@@ -399,7 +414,7 @@ static void conn_send_pieces(struct conn *conn)
             conn_put_off(conn);
             return;
         }
-        conn_pass(conn, CONN_HAS_ACTED);
+        conn_pass_pace(conn, CONN_HAS_ACTED);
         if (!send_piece(conn)) {
             end_long(conn);
         }
