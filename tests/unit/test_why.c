@@ -70,7 +70,7 @@ static void parse_wants(struct ask *ask, char *copy)
         const struct definition *definition = core_find_definition(the_core(), word);
         cr_assert_not_null(definition);
         ask->wants[ask->n_wants++] =
-            (struct want){word, colon ? (uint32_t)atoi(colon + 1) : 1, definition};
+            (struct want){word, colon ? (uint32_t)atoi(colon + 1) : 1, definition, NULL};
     }
 }
 
