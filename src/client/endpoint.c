@@ -51,10 +51,10 @@ bool endpoint_choose(struct endpoint *endpoint, const char *choice)
 
 void endpoint_absolute(const struct endpoint *endpoint, char out[static PATH_MAX])
 {
-    char directory[PATH_MAX - sizeof endpoint->path - 1];
-    if (endpoint->path[0] == '/' || !getcwd(directory, sizeof directory)) {
-        memcpy(out, endpoint->path, strlen(endpoint->path) + 1);
-        return;
+    size_t n = 0;
+    if (endpoint->path[0] != '/' && getcwd(out, PATH_MAX - sizeof endpoint->path - 1)) {
+        n = strcmp(out, "/") == 0 ? 0 : strlen(out);
+        out[n++] = '/';
     }
-    snprintf(out, PATH_MAX, "%s/%s", strcmp(directory, "/") == 0 ? "" : directory, endpoint->path);
+    strcpy(out + n, endpoint->path);
 }
