@@ -67,9 +67,11 @@ void live_line_show(const char *text)
 void live_line_clear(void)
 {
     static const char erase[] = TO_THE_LEFT ERASE_THE_REST;
-    bool was_shown = is_shown;
+    if (!is_shown) {
+        return;
+    }
     is_shown = false;
-    if (was_shown && !stderr_would_block()) {
+    if (!stderr_would_block()) {
         put(erase, sizeof erase - 1);
     }
 }
