@@ -143,7 +143,7 @@ void environment_prepare(char **list)
 
 static void environment_put(char *variable)
 {
-    size_t name_length = strcspn(variable, "=") + 1;
+    size_t name_length = (size_t)(strchrnul(variable, '=') - variable) + 1;
     for (size_t i = 0; i < n_variables; i++) {
         if (strncmp(environ[i], variable, name_length) == 0) {
             environ[i] = variable;
