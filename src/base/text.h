@@ -3,6 +3,8 @@
 #ifndef BERTH_BASE_TEXT_H
 #define BERTH_BASE_TEXT_H
 
+#include "base/put.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -26,6 +28,13 @@ char *text_grow(struct text *text, size_t n);
 static inline char *text_room(struct text *text, size_t n)
 {
     return text->size - text->length > n ? text->bytes + text->length : text_grow(text, n);
+}
+
+/* Into the room something was put, up to `end` (put.h). */
+static inline void text_end(struct text *text, char *end)
+{
+    *end = '\0';
+    text->length = (size_t)(end - text->bytes);
 }
 
 /* Inline, since most of what is added are literals, whose lengths the compiler knows. `bytes` may

@@ -42,6 +42,35 @@ Test(textbuf, takes_numbers_of_any_length)
     text_deinit(&text);
 }
 
+static const uint64_t some_numbers[] = {0, 9, 10, 99999999, 100000000, UINT64_C(9999999999999999),
+    UINT64_C(10000000000000000), UINT64_C(0x0123456789abcdef), UINT64_C(0xf0e1d2c3b4a59687),
+    UINT64_MAX};
+
+/* What lies behind its room belongs to others. */
+Test(put, writes_to_no_more_than_its_room)
+{
+    char room[MAX_DIGITS + 1], expected[32];
+    for (size_t i = 0; i < sizeof some_numbers / sizeof some_numbers[0]; i++) {
+        memset(room, '#', sizeof room);
+        char *end = put_number(room, some_numbers[i]);
+        int n = snprintf(expected, sizeof expected, "%" PRIu64, some_numbers[i]);
+        cr_expect_eq(end - room, n);
+        cr_expect(memcmp(room, expected, (size_t)n) == 0);
+        cr_expect_eq(room[MAX_DIGITS], '#');
+    }
+}
+
+Test(put, hexadecimal)
+{
+    char room[HEX_DIGITS + 1], expected[32];
+    for (size_t i = 0; i < sizeof some_numbers / sizeof some_numbers[0]; i++) {
+        memset(room, '#', sizeof room);
+        cr_expect_eq(put_hex(room, some_numbers[i]) - room, HEX_DIGITS);
+        snprintf(expected, sizeof expected, "%016" PRIx64 "#", some_numbers[i]);
+        cr_expect(memcmp(room, expected, sizeof room) == 0);
+    }
+}
+
 Test(textbuf, grows_at_every_length)
 {
     struct text text = TEXT_INIT;

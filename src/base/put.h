@@ -1,0 +1,44 @@
+/* put.h - bytes and numbers written into room that there is. Each function returns where the next
+ * one goes: a line of many parts is put together without a look at its room for each. Nothing ends
+ * with a NUL. Pure; text.h makes the room. */
+#ifndef BERTH_BASE_PUT_H
+#define BERTH_BASE_PUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { MAX_DIGITS = 20 }; /* the room of a number; all of it may be written to */
+
+static inline char *put_bytes(char *to, const char *bytes, size_t n)
+{
+    memcpy(to, bytes, n);
+    return to + n;
+}
+
+/* Inline, as most are literals, whose lengths the compiler knows. */
+static inline char *put_string(char *to, const char *string)
+{
+    return put_bytes(to, string, strlen(string));
+}
+
+static inline char *put_byte(char *to, char byte)
+{
+    *to = byte;
+    return to + 1;
+}
+
+/* From 10 on. */
+char *put_large_number(char *to, uint64_t number);
+
+/* Inline, as many have only one digit. */
+static inline char *put_number(char *to, uint64_t number)
+{
+    return number < 10 ? put_byte(to, (char)('0' + number)) : put_large_number(to, number);
+}
+
+/* Lower case, zeros in front: always 16 digits. */
+enum { HEX_DIGITS = 16 };
+char *put_hex(char *to, uint64_t number);
+
+#endif
