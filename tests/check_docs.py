@@ -243,10 +243,10 @@ def check_journal():
     documented = {"envelope": {word for cell in re.findall(r"^\| (`.*?) \|", envelope, re.M)
                                for word in re.findall(r"`(\w+)`", cell)} - {"held"},
                   "further": set(re.findall(r"`(\w+)`", listed.group(1) if listed else ""))}
-    record = (srcdir / "src/journal/record.c").read_text()
+    rows = (srcdir / "src/journal/record_rows.def").read_text()
     coded = {"envelope": set(), "further": set(re.findall(
         r"^ATTRIBUTE\((\w+),", (srcdir / "src/base/attributes.def").read_text(), re.M))}
-    for word, presence in re.findall(r'^    \{HEAD\("(\w+)"\), &\w+, ([A-Z_ |]+),', record, re.M):
+    for word, presence in re.findall(r"^ROW\((\w+), \w+, ([A-Z_ |]+),", rows, re.M):
         coded["envelope" if re.search(r"ENVELOPE|MUST\b", presence) else "further"].add(word)
     for part, keys in coded.items():
         require(keys == documented[part],

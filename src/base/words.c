@@ -250,6 +250,12 @@ size_t percent_plain(const char *text)
     return n;
 }
 
+size_t percent_encoded_length(const char *text)
+{
+    size_t n = percent_plain(text); /* all of it, as a rule */
+    return text[n] ? n + percent_encode(NULL, 0, text + n) : n;
+}
+
 size_t percent_encode(char *out, size_t size, const char *text)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -357,13 +363,14 @@ static const uint8_t base32_values[UINT8_MAX + 1] = {
     ['r'] = 25, ['s'] = 26, ['t'] = 27, ['v'] = 28, ['w'] = 29, ['x'] = 30, ['y'] = 31, ['z'] = 32,
 };
 
-void lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id)
+size_t lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id)
 {
-    size_t bits = (size_t)(64 - __builtin_clzll(id | 1)), n = (bits + 4) / 5;
-    out[n] = '\0';
-    for (; n > 0; id >>= 5) {
+    size_t bits = (size_t)(64 - __builtin_clzll(id | 1)), length = (bits + 4) / 5;
+    out[length] = '\0';
+    for (size_t n = length; n > 0; id >>= 5) {
         out[--n] = base32[id & 31];
     }
+    return length;
 }
 
 bool lease_id_parse(const char *text, uint64_t *idp)

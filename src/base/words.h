@@ -50,6 +50,8 @@ size_t age_format(char *out, size_t size, uint64_t milliseconds);
 size_t percent_encode(char *out, size_t size, const char *text);
 /* How many bytes at the start of `text` percent_encode() writes as they are. */
 size_t percent_plain(const char *text);
+/* How many percent_encode() writes in all. */
+size_t percent_encoded_length(const char *text);
 /* Decodes in place. False for a bad escape or an encoded zero byte (the text is then
  * unspecified). */
 bool percent_decode(char *text);
@@ -64,7 +66,8 @@ size_t words_split(char *line, char *words[], size_t max);
 char *words_find(char *const words[], size_t n, const char *key);
 
 /* A lease id is a number inside, and a word of base 32 (Crockford's digits, lower case) outside. */
-void lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id);
+/* Returns its length. */
+size_t lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id);
 bool lease_id_parse(const char *text, uint64_t *idp);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "journal/record_forms.h"
+#include "journal/record_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,32 +34,18 @@ enum presence {
 #define INTO(member) 0, offsetof(struct remembered, member)
 #define NOWHERE 0, 0
 
-static const struct record_row rows[] = {
-    {HEAD("id"), &form_id, MUST, AT(id), 0, 0, 0},
-    {HEAD("uid"), &form_uint32, MUST, AT(uid), 0, UINT32_MAX, ALWAYS},
-    {HEAD("pid"), &form_uint32, MUST, AT(pid), 0, INT32_MAX, ALWAYS},
-    {HEAD("asked"), &form_time, MUST, AT(asked_at), 0, NEVER - 1, ALWAYS},
-    {HEAD("process"), &form_process, MAY | ENVELOPE, NOWHERE, 2, INT32_MAX, 0},
-    {HEAD("wrapper"), &form_wrapper, MAY | ENVELOPE, NOWHERE, 2, INT32_MAX, 0},
-    {HEAD("ttl"), &form_ttl, MAY | ENVELOPE, INTO(ttl), 1, NEVER - 1, 0},
-#define ATTRIBUTE(word, type, bound, initial, title)                                               \
-    {HEAD(#word), &form_##type, MAY, AT(terms.word), 0, bound, initial},
-#include "base/attributes.def"
-#undef ATTRIBUTE
-    {HEAD("database"), &form_database, MAY | ENVELOPE, NOWHERE, 0, 0, 0},
-    {HEAD("ticket"), &form_number, MAY, AT(ticket), 1, MAX_TICKET, 0},
-    {HEAD("now"), &form_now, MAY_WAITING, NOWHERE, 1, 1, 0},
-    {HEAD("granted"), &form_time, MUST_HELD | ENVELOPE, AT(granted_at), 0, NEVER - 1, ALWAYS},
-    {HEAD("until"), &form_until, MAY | ENVELOPE, INTO(until), 0, NEVER - 1, 0},
-    {HEAD("stopping"), &form_stopping, MAY_HELD, NOWHERE, 0, 0, OUTCOME_OK},
-    {HEAD("because"), &form_because, MAY_HELD, INTO(stop_reason), 0, REASON_BYTES, 0},
-    {HEAD("slot"), &form_slot, MAY_HELD | MANY | ENVELOPE, NOWHERE, 0, INT64_MAX, 0},
-    {HEAD("item"), &form_item, MAY_HELD | MANY | ENVELOPE, NOWHERE, 0, INT64_MAX, 0},
-    {HEAD("want"), &form_want, MUST_WAITING | MANY | ENVELOPE, NOWHERE, 1, MAX_LIMIT, 0},
-    {HEAD("rested"), &form_rested, MAY_HELD | ENVELOPE, INTO(rested_at), 1, NEVER - 1, 0},
+enum {
+#define ROW(key, ...) ROW_##key,
+#include "journal/record_rows.def"
+#undef ROW
+    N_ROWS
 };
 
-enum { N_ROWS = sizeof rows / sizeof rows[0] };
+static const struct record_row rows[N_ROWS] = {
+#define ROW(key, form, presence, ...) {HEAD(#key), &form_##form, presence, __VA_ARGS__},
+#include "journal/record_rows.def"
+#undef ROW
+};
 
 static const struct record_row *find_row(const char *word, size_t length)
 {
@@ -78,39 +64,64 @@ static unsigned may_be_in(bool is_held)
 
 /* ---- written ---- */
 
-static void write_rows(const struct writing *writing)
+enum { ROOM = N_ROWS * MAX_WORD }; /* for all words of bounded length */
+
+/* Behind what `out` has. */
+static char *find_room(struct writing *writing, size_t n)
+{
+    struct text *out = writing->out;
+    char *to = text_room(out, ROOM + n);
+    writing->end = out->bytes + out->size - ROOM;
+    return to;
+}
+
+char *make_more_room(struct writing *writing, char *to, size_t n)
+{
+    writing->out->length = (size_t)(to - writing->out->bytes);
+    return find_room(writing, n);
+}
+
+static char *write_words(struct writing *writing, char *to)
+{
+    bool is_held = writing->lease->state == LEASE_HELD;
+    unsigned may = may_be_in(is_held);
+    to = put_string(to, state_words[is_held]);
+#define ROW(key, form, presence, ...)                                                              \
+    if (((presence)&may) != 0) {                                                                   \
+        to = write_##form(writing, to, &rows[ROW_##key]);                                          \
+    }
+#include "journal/record_rows.def"
+#undef ROW
+    return to;
+}
+
+static void write_record(struct writing *writing)
 {
     struct text *out = writing->out;
     const struct lease *lease = writing->lease;
-    bool is_held = lease->state == LEASE_HELD;
-    unsigned may = may_be_in(is_held);
-    if (lease->is_opaque) {
+    if (!lease->is_opaque) {
+        text_end(out, write_words(writing, find_room(writing, 0)));
+    }
+    if (lease->kept) {
         text_add(out, lease->kept);
-        return;
     }
-    text_add(out, state_words[is_held]);
-    for (size_t i = 0; i < N_ROWS; i++) {
-        if ((rows[i].presence & may) && rows[i].form->write) {
-            rows[i].form->write(writing, &rows[i]);
-        }
-    }
-    text_add(out, lease->kept ? lease->kept : "");
 }
 
 void record_write(struct text *out, const struct lease *lease, const char *database)
 {
-    write_rows(&(struct writing){.out = out, .lease = lease, .database = database});
+    write_record(&(struct writing){.out = out, .lease = lease, .database = database});
 }
 
 void record_write_brief(struct text *out, const struct lease *lease, const char *database)
 {
-    write_rows(
+    write_record(
         &(struct writing){.out = out, .lease = lease, .database = database, .is_brief = true});
 }
 
 void record_add_rest(struct text *record, nanoseconds ended_at)
 {
-    record_put_number(record, find_row("rested", strlen("rested")), (uint64_t)ended_at);
+    char *to = text_room(record, MAX_WORD);
+    text_end(record, put_number_word(to, &rows[ROW_rested], (uint64_t)ended_at));
 }
 
 /* ---- the longest record ---- */
@@ -118,30 +129,32 @@ void record_add_rest(struct text *record, nanoseconds ended_at)
 /* With the longest values, without what depends on the request: texts and units. */
 static size_t longest_in(bool is_held)
 {
-    struct text out = TEXT_INIT;
-    text_add(&out, state_words[is_held]);
+    char room[ROOM], *to = put_string(room, state_words[is_held]);
     for (size_t i = 0; i < N_ROWS; i++) {
-        if ((rows[i].presence & may_be_in(is_held)) && rows[i].form->write_longest) {
-            rows[i].form->write_longest(&out, &rows[i]);
+        if ((rows[i].presence & may_be_in(is_held)) && rows[i].form->put_longest) {
+            to = rows[i].form->put_longest(to, &rows[i]);
         }
     }
-    size_t length = out.length;
-    text_deinit(&out);
-    return length;
+    return (size_t)(to - room);
+}
+
+static inline size_t text_length(const struct record_row *row, const char *text)
+{
+    return text ? row->key_length + sizeof " =" - 1 + percent_encoded_length(text) : 0;
 }
 
 static size_t texts_length(const struct terms *terms, const char *database)
 {
-    size_t length = 0;
-    for (size_t i = 0; i < N_ROWS; i++) {
-        const struct record_row *row = &rows[i];
-        if (row->form == &form_text) {
-            size_t offset = row->from - offsetof(struct lease, terms);
-            length += record_text_length(row, *(const char *const *)((const char *)terms + offset));
-        } else if (row->form == &form_database) {
-            length += record_text_length(row, database);
-        }
-    }
+    size_t length = text_length(&rows[ROW_database], database);
+#define LENGTH_TEXT(word) text_length(&rows[ROW_##word], terms->word)
+#define LENGTH_NUMBER(word) 0
+#define LENGTH_SPAN(word) 0
+#define LENGTH_ON_LOST(word) 0
+#define LENGTH_SIGNAL(word) 0
+#define LENGTH_LEASE(word) 0
+#define ATTRIBUTE(word, type, ...) length += LENGTH_##type(word);
+#include "base/attributes.def"
+#undef ATTRIBUTE
     return length;
 }
 

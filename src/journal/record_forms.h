@@ -1,20 +1,10 @@
-/* record_forms.h - the words of a lease's record: a row has a word's key and the place of its
- * value, a form how such values are written and read. */
+/* record_forms.h - the words of a lease's record: a row (record_rows.def) has a word's key and the
+ * place of its value, a form how such values are read. record_words.h writes them. */
 #ifndef BERTH_JOURNAL_RECORD_FORMS_H
 #define BERTH_JOURNAL_RECORD_FORMS_H
 
 #include "base/text.h"
 #include "core/core.h"
-
-#include <string.h>
-
-/* A record being written. */
-struct writing {
-    struct text *out;
-    const struct lease *lease;
-    const char *database; /* its name; NULL: host scope */
-    bool is_brief; /* without what no room was kept for */
-};
 
 /* A record being read. */
 struct record {
@@ -27,10 +17,8 @@ struct record {
 struct record_row;
 
 struct record_form {
-    /* Writes nothing if the value is the row's initial one. NULL: another row writes it. */
-    void (*write)(const struct writing *writing, const struct record_row *row);
-    /* Writes the longest value. NULL: that depends on the request. */
-    void (*write_longest)(struct text *out, const struct record_row *row);
+    /* Writes the word with the longest value. NULL: that depends on the request. */
+    char *(*put_longest)(char *to, const struct record_row *row);
     /* False: malformed. Cuts `value` up in place. */
     bool (*read)(struct remembered *remembered, const struct record_row *row, char *value);
 };
@@ -47,7 +35,11 @@ struct record_row {
     uint64_t min, max, initial;
 };
 
-#define ALWAYS UINT64_MAX /* for .initial: always written */
+enum {
+    MAX_WORD = 80, /* of a word of bounded length: a head, two numbers, a comma */
+};
+
+#define ALWAYS UINT64_MAX /* for .initial */
 
 extern const struct record_form
     form_id, /* of a lease */
@@ -63,19 +55,10 @@ extern const struct record_form
 #define form_SIGNAL form_signal
 #define form_LEASE form_id
 
-/* " key=". With all its zeros, since the compiler knows how many bytes that are. */
-static inline void record_put_head(struct text *out, const struct record_row *row)
-{
-    memcpy(text_room(out, MAX_HEAD), row->head, MAX_HEAD);
-    out->length += row->key_length + 2;
-}
-
-/* " key=" and a number. */
-void record_put_number(struct text *out, const struct record_row *row, uint64_t number);
 /* A number from the row's min to its max. */
 bool record_read_in_range(const struct record_row *row, const char *value, uint64_t *numberp);
-/* The length of " key=" and the encoded text; 0 if it is NULL. */
-size_t record_text_length(const struct record_row *row, const char *text);
+/* For `stopping`; has gaps. */
+extern const char *const record_stopping_words[N_OUTCOMES];
 /* Sets the index of the word; `words` may have gaps. */
 bool record_find_word(const char *value, const char *const words[], size_t n, size_t *indexp);
 

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "core/units.h"
-#include "journal/record_forms.h"
+#include "journal/record_words.h"
 
 #include <string.h>
 
@@ -49,13 +49,6 @@ static bool read_units(
     return units_parse(comma + 1, is_pool, claim->count, units);
 }
 
-/* Slots and items, in the order of the claims. */
-static void write_units(const struct writing *writing, const struct record_row *row)
-{
-    (void)row;
-    units_write(writing->out, writing->lease);
-}
-
 static bool read_slot(struct remembered *remembered, const struct record_row *row, char *value)
 {
     return read_units(remembered, row, value, false);
@@ -66,18 +59,20 @@ static bool read_item(struct remembered *remembered, const struct record_row *ro
     return read_units(remembered, row, value, true);
 }
 
-const struct record_form form_slot = {write_units, NULL, read_slot};
-const struct record_form form_item = {NULL, NULL, read_item};
+const struct record_form form_slot = {NULL, read_slot};
+const struct record_form form_item = {NULL, read_item};
 
-static void write_wants(const struct writing *writing, const struct record_row *row)
+char *write_want(struct writing *writing, char *to, const struct record_row *row)
 {
     for (size_t i = 0; i < writing->lease->n_claims; i++) {
         const struct claim *claim = &writing->lease->claims[i];
-        record_put_head(writing->out, row);
-        text_add(writing->out, claim->resource->name);
-        text_add(writing->out, ",");
-        text_add_number(writing->out, claim->count);
+        const char *name = claim->resource->name;
+        size_t length = strlen(name);
+        to = put_head(make_room(writing, to, MAX_WORD + length), row);
+        to = put_bytes(to, name, length);
+        to = put_number(put_byte(to, ','), claim->count);
     }
+    return to;
 }
 
 static bool read_want(struct remembered *remembered, const struct record_row *row, char *value)
@@ -92,4 +87,4 @@ static bool read_want(struct remembered *remembered, const struct record_row *ro
     return true;
 }
 
-const struct record_form form_want = {write_wants, NULL, read_want};
+const struct record_form form_want = {NULL, read_want};

@@ -302,6 +302,7 @@ static struct room room_of(
     inflate(lease, &term);
     lease->ticket = database ? UINT64_C(1) << 53 : 0;
     record_write(&out, lease, database);
+    cr_assert_lt(out.length, out.size);
     record_add_rest(&out, NEVER - 1);
     cr_expect_leq(out.length, max);
     cr_assert_leq(max, JOURNAL_MAX_BYTES);
