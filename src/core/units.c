@@ -10,19 +10,29 @@
 
 /* ---- written ---- */
 
-/* Writes a run of consecutive slots as one word. Returns the unit after it. */
-static const struct unit *add_slots(struct text *text, const struct unit *first)
+/* Each writes at most so much. */
+enum {
+    MAX_HEAD = sizeof " slot=,," + MAX_DIGITS, /* and a name */
+    MAX_WORD = ITEM_BYTES > 2 * MAX_DIGITS ? ITEM_BYTES + 1 : 2 * MAX_DIGITS + 1,
+};
+
+/* A run of consecutive slots as one word. Moves *unitp behind it. */
+static char *put_slots(char *to, const struct unit **unitp)
 {
-    const struct unit *last = first;
+    const struct unit *first = *unitp, *last = first;
     while (last->next_of_claim && last->next_of_claim->index == last->index + 1) {
         last = last->next_of_claim;
     }
-    text_add_number(text, first->index);
-    if (last != first) {
-        text_add(text, "-");
-        text_add_number(text, last->index);
-    }
-    return last->next_of_claim;
+    *unitp = last->next_of_claim;
+    to = put_number(to, first->index);
+    return last == first ? to : put_number(put_byte(to, '-'), last->index);
+}
+
+static char *put_item(char *to, const struct unit **unitp)
+{
+    const char *item = (*unitp)->item;
+    *unitp = (*unitp)->next_of_claim;
+    return put_string(to, item);
 }
 
 void units_write_claim(struct text *text, const struct claim *claim, size_t max)
@@ -37,31 +47,29 @@ void units_write_claim(struct text *text, const struct claim *claim, size_t max)
             text_add(text, "...");
             return;
         }
-        if (unit->item) {
-            text_add(text, unit->item);
-            unit = unit->next_of_claim;
-        } else {
-            unit = add_slots(text, unit);
-        }
+        char *to = text_room(text, MAX_WORD);
+        text_end(text, unit->item ? put_item(to, &unit) : put_slots(to, &unit));
     }
 }
 
 /* The words before the units of one resource: key, name and token. */
-static void add_head(struct text *text, bool is_pool, const char *name, uint64_t token)
+static char *put_head(char *to, bool is_pool, const char *name, size_t length, uint64_t token)
 {
-    text_add(text, is_pool ? " item=" : " slot=");
-    text_add(text, name);
-    text_add(text, ",");
-    text_add_number(text, token);
-    text_add(text, ",");
+    to = put_string(to, is_pool ? " item=" : " slot=");
+    to = put_bytes(to, name, length);
+    to = put_number(put_byte(to, ','), token);
+    return put_byte(to, ',');
 }
 
 void units_write(struct text *text, const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        const struct resource *resource = claim->resource;
-        add_head(text, resource_is_pool(resource), resource->name, claim->token);
+        const char *name = claim->resource->name;
+        bool is_pool = resource_is_pool(claim->resource);
+        size_t length = strlen(name);
+        char *to = text_room(text, MAX_HEAD + length);
+        text_end(text, put_head(to, is_pool, name, length, claim->token));
         units_write_claim(text, claim, SIZE_MAX);
     }
 }
@@ -106,13 +114,10 @@ static const struct longest {
 {
     static struct longest longest;
     if (longest.head == 0) {
-        const struct unit unit = {.index = MAX_SLOTS - 1};
-        struct text text = TEXT_INIT;
-        add_slots(&text, &unit);
-        longest.slot = text.length;
-        add_head(&text, false, "", INT64_MAX);
-        longest.head = text.length - longest.slot;
-        text_deinit(&text);
+        const struct unit last = {.index = MAX_SLOTS - 1}, *unit = &last;
+        char room[MAX_HEAD > MAX_WORD ? MAX_HEAD : MAX_WORD];
+        longest.slot = (size_t)(put_slots(room, &unit) - room);
+        longest.head = (size_t)(put_head(room, false, "", 0, INT64_MAX) - room);
     }
     return &longest;
 }
