@@ -6,8 +6,6 @@
 #include <endian.h>
 #include <string.h>
 
-enum { HASH_DIGITS = 16 };
-
 /* ---- SipHash ---- */
 
 static uint64_t rotate(uint64_t word, unsigned by)
@@ -23,9 +21,10 @@ static uint64_t little_endian(const uint8_t *bytes, uint32_t n)
     return le64toh(word);
 }
 
-static void rounds(uint64_t v[static 4], int n)
+static inline void two_rounds(uint64_t v[static 4])
 {
-    for (int i = 0; i < n; i++) {
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
         v[0] += v[1];
         v[2] += v[3];
         v[1] = rotate(v[1], 13) ^ v[0];
@@ -39,10 +38,10 @@ static void rounds(uint64_t v[static 4], int n)
     }
 }
 
-static void absorb(uint64_t v[static 4], uint64_t word)
+static inline void absorb(uint64_t v[static 4], uint64_t word)
 {
     v[3] ^= word;
-    rounds(v, 2);
+    two_rounds(v);
     v[0] ^= word;
 }
 
@@ -61,7 +60,8 @@ uint64_t siphash(const uint8_t key[static SECRET_BYTES], const uint8_t *bytes, u
     }
     absorb(v, little_endian(bytes + whole, n - whole) | (uint64_t)n << 56);
     v[2] ^= 0xff;
-    rounds(v, 4);
+    two_rounds(v);
+    two_rounds(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
@@ -72,38 +72,34 @@ uint64_t siphash(const uint8_t key[static SECRET_BYTES], const uint8_t *bytes, u
 static void add_subject(struct text *out, uint64_t id, uint32_t uid, bool is_held,
     const struct process *process)
 {
-    text_add_number(out, id);
-    text_add(out, " ");
-    text_add_number(out, uid);
-    text_add(out, is_held ? " held " : " waiting ");
-    text_add_number(out, (uint64_t)process->pid);
-    text_add(out, ",");
-    text_add_number(out, process->started);
+    char *to = text_room(out, 4 * MAX_DIGITS + sizeof " waiting ,");
+    to = put_number(to, id);
+    to = put_number(put_byte(to, ' '), uid);
+    to = put_string(to, is_held ? " held " : " waiting ");
+    to = put_number(to, (uint64_t)process->pid);
+    text_end(out, put_number(put_byte(to, ','), process->started));
 }
 
-static void add_claim(struct text *out, const char *name, uint32_t count)
+static void add_claim(
+    struct text *out, bool is_held, const char *name, uint32_t count, uint64_t token)
 {
-    text_add(out, " ");
-    text_add(out, name);
-    text_add(out, ":");
-    text_add_number(out, count);
-}
-
-static void add_token(struct text *out, uint64_t token)
-{
-    text_add(out, ":");
-    text_add_number(out, token);
-    text_add(out, ":");
+    size_t length = strlen(name);
+    char *to = text_room(out, length + 2 * MAX_DIGITS + sizeof " :::");
+    to = put_bytes(put_byte(to, ' '), name, length);
+    to = put_number(put_byte(to, ':'), count);
+    if (is_held) {
+        to = put_number(put_byte(to, ':'), token);
+        to = put_byte(to, ':');
+    }
+    text_end(out, to);
 }
 
 static void add_unit(struct text *out, const char *item, uint32_t slot)
 {
-    if (item) {
-        text_add(out, item);
-    } else {
-        text_add_number(out, slot);
-    }
-    text_add(out, ",");
+    size_t length = item ? strlen(item) : 0;
+    char *to = text_room(out, length + MAX_DIGITS + 1);
+    to = item ? put_bytes(to, item, length) : put_number(to, slot);
+    text_end(out, put_byte(to, ','));
 }
 
 /* The process that keeps the lease. */
@@ -122,10 +118,7 @@ static void describe_lease(struct text *out, const struct lease *lease)
     add_subject(out, lease->id, lease->uid, is_held, &process);
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        add_claim(out, claim->resource->name, claim->count);
-        if (is_held) {
-            add_token(out, claim->token);
-        }
+        add_claim(out, is_held, claim->resource->name, claim->count, claim->token);
         for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
             add_unit(out, unit->item, unit->index);
         }
@@ -138,10 +131,7 @@ static void describe_remembered(struct text *out, const struct remembered *said)
     add_subject(out, said->id, said->uid, said->is_held, &process);
     for (size_t i = 0; i < said->n_claims; i++) {
         const struct remembered_claim *claim = &said->claims[i];
-        add_claim(out, claim->name, claim->count);
-        if (said->is_held) {
-            add_token(out, claim->token);
-        }
+        add_claim(out, said->is_held, claim->name, claim->count, claim->token);
         for (uint32_t k = 0; said->is_held && k < claim->count; k++) {
             add_unit(out, claim->units[k].item, claim->units[k].slot);
         }
@@ -154,12 +144,8 @@ static void hash_subject(
 {
     const uint8_t *subject = (const uint8_t *)text->bytes + start;
     uint64_t hash = siphash(secret, subject, (uint32_t)(text->length - start));
-    char digits[HASH_DIGITS];
-    for (size_t i = HASH_DIGITS; i-- > 0; hash >>= 4) {
-        digits[i] = "0123456789abcdef"[hash & 15];
-    }
     text->length = start;
-    text_add_bytes(text, digits, sizeof digits);
+    text_end(text, put_hex(text_room(text, HEX_DIGITS), hash));
 }
 
 /* ---- proofs ---- */
@@ -190,7 +176,7 @@ size_t proof_max_bytes(size_t n_claims)
         of_token = text.length;
         text_deinit(&text);
     }
-    return HASH_DIGITS + n_claims * of_token;
+    return HEX_DIGITS + n_claims * of_token;
 }
 
 /* Reads the tokens; `text` points behind the last of them. */
@@ -216,12 +202,12 @@ bool proof_read(
     const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said)
 {
     struct text text = TEXT_INIT;
-    if (strlen(proof) < HASH_DIGITS || !read_tokens(proof + HASH_DIGITS, said)) {
+    if (strlen(proof) < HEX_DIGITS || !read_tokens(proof + HEX_DIGITS, said)) {
         return false;
     }
     describe_remembered(&text, said);
     hash_subject(&text, 0, secret);
-    bool is_same = memcmp(text.bytes, proof, HASH_DIGITS) == 0;
+    bool is_same = memcmp(text.bytes, proof, HEX_DIGITS) == 0;
     text_deinit(&text);
     return is_same;
 }
