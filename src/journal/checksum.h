@@ -19,11 +19,13 @@ static inline uint64_t checksum_step(uint64_t sum, const char *bytes, size_t n)
 
 static inline uint64_t checksum(const void *bytes, size_t length)
 {
-    const char *next = bytes;
+    const char *next = bytes, *whole = next + length / sizeof(uint64_t) * sizeof(uint64_t);
     uint64_t sum = UINT64_C(0x9e3779b97f4a7c15) ^ length;
-    for (; length >= sizeof sum; length -= sizeof sum, next += sizeof sum) {
+#pragma GCC unroll 4
+    for (; next != whole; next += sizeof sum) {
         sum = checksum_step(sum, next, sizeof sum);
     }
+    length %= sizeof sum;
     if (length > 0) {
         sum = checksum_step(sum, next, length);
     }
