@@ -105,15 +105,16 @@ static enum command_index command_find(const char *word, size_t length)
     return i;
 }
 
+/* N_REQUEST_KEYS: there is none such. */
 static enum request_key request_key_find(const char *word, size_t length)
 {
-    enum request_key i = 0;
     uint16_t head = head_of(word, length);
-    while (i < N_REQUEST_KEYS &&
-        !(request_key_heads[i] == head && memcmp(request_key_words[i], word, length) == 0)) {
-        i++;
+    for (enum request_key i = N_REQUEST_KEYS; i-- > 0;) {
+        if (request_key_heads[i] == head && memcmp(request_key_words[i], word, length) == 0) {
+            return i;
+        }
     }
-    return i;
+    return N_REQUEST_KEYS;
 }
 
 /* ---- a line's words ---- */
@@ -124,63 +125,37 @@ struct word {
     bool has_escape;
 };
 
-/* As many as a good line can have and one more, so that a longer line is never taken for one. */
-enum { MAX_WORDS_TAKEN = 1 + MAX_ARGUMENTS + N_REQUEST_KEYS + 1 };
-
-enum byte_class { BYTE_WRONG, BYTE_PLAIN, BYTE_SPACE, BYTE_EQUALS, BYTE_PERCENT };
+/* 0 is the commonest, which a loop tests for. */
+enum byte_class { BYTE_PLAIN, BYTE_WRONG, BYTE_SPACE, BYTE_EQUALS, BYTE_PERCENT };
 
 static const uint8_t byte_classes[UINT8_MAX + 1] = {
+    [0 ... ' ' - 1] = BYTE_WRONG,
     [' '] = BYTE_SPACE,
-    ['!' ... '$'] = BYTE_PLAIN,
     ['%'] = BYTE_PERCENT,
-    ['&' ... '<'] = BYTE_PLAIN,
     ['='] = BYTE_EQUALS,
-    ['>' ... '~'] = BYTE_PLAIN,
+    ['~' + 1 ... UINT8_MAX] = BYTE_WRONG,
 };
 
-static enum byte_class class_of(char byte)
+/* Finds the end of the word that begins at `text`, and ends it. False: there is a wrong byte, or no
+ * word. */
+static bool word_cut_off(char *text, const char *end_of_line, struct word *word)
 {
-    return (enum byte_class)byte_classes[(unsigned char)byte];
-}
-
-/* Finds the end of the word that begins at `text`. False: there is a wrong byte, or no word. */
-static bool word_scan(char *text, const char *end_of_line, struct word *word)
-{
-    *word = (struct word){.text = text, .end = text};
-    for (;; word->end++) {
-        while (class_of(*word->end) == BYTE_PLAIN) {
-            word->end++;
+    char *at = text;
+    *word = (struct word){.text = text};
+    for (;; at++) {
+        uint8_t class;
+        while ((class = byte_classes[(unsigned char)*at]) == BYTE_PLAIN) {
+            at++;
         }
-        enum byte_class class = class_of(*word->end);
         if (class == BYTE_EQUALS) {
-            word->equals = word->equals ? word->equals : word->end;
+            word->equals = word->equals ? word->equals : at;
         } else if (class == BYTE_PERCENT) {
             word->has_escape = true;
         } else {
-            bool ends = class == BYTE_SPACE || word->end == end_of_line;
-            return ends && word->end > text;
-        }
-    }
-}
-
-/* Cuts the whole line up, but lists only the first MAX_WORDS_TAKEN words. Returns how many are
- * listed; 0: a byte is wrong, or there is a space too many. */
-static size_t line_cut(char *line, size_t length, struct word words[MAX_WORDS_TAKEN])
-{
-    const char *end = line + length;
-    size_t n = 0;
-    for (char *next = line;; next++) {
-        struct word word;
-        if (!word_scan(next, end, &word)) {
-            return 0;
-        }
-        next = word.end;
-        *next = '\0';
-        if (n < MAX_WORDS_TAKEN) {
-            words[n++] = word;
-        }
-        if (next == end) {
-            return n;
+            bool ends = class == BYTE_SPACE || at == end_of_line;
+            word->end = at;
+            *at = '\0';
+            return ends && at > text;
         }
     }
 }
@@ -195,11 +170,11 @@ static bool decode(char *text, const struct word *word, size_t *lengthp)
     return is_good;
 }
 
-static enum code request_take_key(
-    struct request *request, const struct command_row *row, const struct word *word)
+static enum code request_take_key(struct request *request, const struct word *word)
 {
     enum request_key key = request_key_find(word->text, (size_t)(word->equals - word->text));
-    if (key == N_REQUEST_KEYS || !(row->keys & UINT32_C(1) << key)) {
+    if (key == N_REQUEST_KEYS ||
+        !(command_table[request->command].keys & UINT32_C(1) << key)) {
         return CODE_UNKNOWN_KEY;
     }
     if (request->keys[key]) {
@@ -217,39 +192,48 @@ static enum code request_take_key(
     return CODE_NONE;
 }
 
-static enum code request_take_argument(
-    struct request *request, const struct command_row *row, const struct word *word)
+static enum code request_take_argument(struct request *request, const struct word *word)
 {
     size_t length;
-    if (request->n_arguments >= row->max || !decode(word->text, word, &length)) {
+    if (request->n_arguments >= command_table[request->command].max ||
+        !decode(word->text, word, &length)) {
         return CODE_MALFORMED;
     }
     request->arguments[request->n_arguments++] = word->text;
     return CODE_NONE;
 }
 
+static enum code request_take_command(struct request *request, const struct word *word)
+{
+    request->command = command_find(word->text, (size_t)(word->end - word->text));
+    return request->command < N_COMMANDS ? CODE_NONE : CODE_UNKNOWN_COMMAND;
+}
+
+static enum code request_take(struct request *request, const struct word *word, const char *line)
+{
+    return word->text == line ? request_take_command(request, word)
+        : word->equals        ? request_take_key(request, word)
+                              : request_take_argument(request, word);
+}
+
+/* The first wrong word decides what the error is, but a wrong byte anywhere comes before it. */
 enum code request_parse(char *line, size_t length, struct request *request, const char **detailp)
 {
-    struct word words[MAX_WORDS_TAKEN];
+    const char *end = line + length;
+    enum code code = CODE_NONE;
+    struct word word;
     *detailp = NULL;
     *request = (struct request){0};
-    size_t n = line_cut(line, length, words);
-    if (n == 0) {
-        return CODE_MALFORMED;
-    }
-    request->command = command_find(line, (size_t)(words[0].end - line));
-    if (request->command == N_COMMANDS) {
-        *detailp = line;
-        return CODE_UNKNOWN_COMMAND;
-    }
-    const struct command_row *row = &command_table[request->command];
-    for (size_t i = 1; i < n; i++) {
-        enum code code = words[i].equals ? request_take_key(request, row, &words[i])
-                                         : request_take_argument(request, row, &words[i]);
-        if (code != CODE_NONE) {
-            *detailp = words[i].text;
-            return code;
+    for (char *next = line; next <= end; next = word.end + 1) {
+        if (!word_cut_off(next, end, &word)) {
+            *detailp = NULL;
+            return CODE_MALFORMED;
+        }
+        if (code == CODE_NONE && (code = request_take(request, &word, line)) != CODE_NONE) {
+            *detailp = word.text;
         }
     }
-    return request->n_arguments < row->min ? CODE_MALFORMED : CODE_NONE;
+    bool is_short =
+        code == CODE_NONE && request->n_arguments < command_table[request->command].min;
+    return is_short ? CODE_MALFORMED : code;
 }
