@@ -3,13 +3,13 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "daemon/asker.h"
+#include "daemon/conn_input.h"
 #include "daemon/conn_output.h"
 #include "daemon/counting.h"
 #include "daemon/parked.h"
 #include "daemon/peer.h"
 #include "daemon/seat.h"
 #include "daemon/server.h"
-#include "status/answer_lines.h"
 #include "status/long_answer.h"
 #include "wire/protocol.h"
 
@@ -17,14 +17,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
     PIECE_BYTES = 16 * 1024, /* of a long answer */
     CALLED_BYTES = 4096, /* read at once from a connection that was called from its fair queue */
-    LINES_PER_CHECK = 16, /* how often a connection checks whether the turn has become long */
 };
 
 void conn_pass(struct conn *conn, enum conn_event event)
@@ -32,24 +30,6 @@ void conn_pass(struct conn *conn, enum conn_event event)
     bool is_possible = conn_state_pass(&conn->state, event);
     assert(is_possible);
     (void)is_possible;
-}
-
-/* The same for an event that changes the pace only where that is not free, as it is as a rule. */
-static void conn_pass_pace(struct conn *conn, enum conn_event event)
-{
-    if (conn->state.pace != PACE_FREE) {
-        conn_pass(conn, event);
-    }
-}
-
-static size_t conn_unread(const struct conn *conn)
-{
-    return linebuf_pending(&conn->input) + (conn->again ? strlen(conn->again) : 0);
-}
-
-static struct conn_load conn_load(const struct conn *conn)
-{
-    return (struct conn_load){.unread = conn_unread(conn), .unsent = conn->output.length};
 }
 
 /* ---- closing ---- */
@@ -142,8 +122,7 @@ static void conn_follow_state(struct conn *conn)
     }
 }
 
-/* The others get their turn of the loop: this connection goes on in a later one. */
-static void conn_put_off(struct conn *conn)
+void conn_put_off(struct conn *conn)
 {
     conn_pass(conn, CONN_PUT_OFF);
     scheduler_put_off(&conn->server->scheduler, &conn->member);
@@ -156,83 +135,6 @@ static void conn_continue(struct fair_member *member)
     struct conn *conn = container_of(member, struct conn, member);
     conn_pass(conn, CONN_CALLED);
     conn_mark_dirty(conn);
-}
-
-/* Whether its user's rate forbids what it would do next, apart from one thing in its turn. */
-static bool conn_is_too_fast(const struct conn *conn)
-{
-    return conn->state.pace != PACE_CALLED &&
-        scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user);
-}
-
-void conn_again(struct conn *conn, char *line)
-{
-    assert(!conn->again);
-    conn->again = line;
-}
-
-/* The beginning of a line does not count. */
-static bool conn_has_line(const struct conn *conn)
-{
-    return conn->again || linebuf_has_line(&conn->input);
-}
-
-/* False: no line was held back. */
-static bool conn_carry_out_again(struct conn *conn)
-{
-    char *line = conn->again;
-    if (line) {
-        conn->again = NULL;
-        conn->server->run_line(conn, line, strlen(line));
-        free(line);
-    }
-    return line;
-}
-
-static bool conn_carry_out_next(struct conn *conn)
-{
-    char *line;
-    size_t length;
-    enum line_result result = linebuf_next(&conn->input, &line, &length);
-    conn->parked_since = 0;
-    if (result == LINE_MORE) {
-        return false;
-    }
-    scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
-    if (result == LINE_OK) {
-        conn->server->run_line(conn, line, length);
-    } else {
-        answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
-        conn->server->counts->refusals[CODE_TOO_LONG]++;
-    }
-    return true;
-}
-
-/* The next line, one thing of a turn. False: there is no whole line. */
-static bool conn_carry_out_one(struct conn *conn)
-{
-    if (!conn_carry_out_again(conn) && !conn_carry_out_next(conn)) {
-        return false;
-    }
-    conn_pass_pace(conn, CONN_HAS_ACTED);
-    server_carry_out(conn->server);
-    return true;
-}
-
-static void conn_take_lines(struct conn *conn)
-{
-    struct scheduler *scheduler = &conn->server->scheduler;
-    bool may_have_acted = conn->state.pace == PACE_SPENT;
-    bool has_more = conn_unread(conn) > 0;
-    conn_pass_pace(conn, CONN_HAS_LOOKED);
-    for (unsigned n = 1; has_more && conn_state_may_take_line(conn->state, conn_load(conn)); n++) {
-        bool has_acted = may_have_acted || n == 2 || n % LINES_PER_CHECK == 0;
-        if ((has_acted && scheduler_is_long(scheduler)) || conn_is_too_fast(conn)) {
-            conn_put_off(conn);
-            return;
-        }
-        has_more = conn_carry_out_one(conn) && conn_unread(conn) > 0;
-    }
 }
 
 /* The same when nobody reads the answers. */
@@ -275,22 +177,6 @@ void conn_end_input(struct conn *conn)
     conn_mark_dirty(conn);
     if (!conn_state_has_work_left(conn->state, conn_load(conn))) {
         conn_end_leases(conn);
-    }
-}
-
-/* If only one connection were closed for want of memory, its leases would end with it. */
-static void conn_feed(struct conn *conn, char *bytes, size_t n)
-{
-    if (!linebuf_feed(&conn->input, bytes, n)) {
-        abort();
-    }
-}
-
-/* Keeps bytes until the next read, as they were only lent. */
-static void conn_keep_input(struct conn *conn)
-{
-    if (!linebuf_keep(&conn->input)) {
-        abort();
     }
 }
 

@@ -70,6 +70,9 @@ static inline bool conn_is_closed(const struct conn *conn)
     return conn->state.peer == PEER_CLOSED;
 }
 
+/* The others get their turn of the loop: this connection goes on in a later one. */
+void conn_put_off(struct conn *conn);
+
 /* The event must be possible now. */
 void conn_pass(struct conn *conn, enum conn_event event);
 
@@ -81,8 +84,8 @@ struct text *conn_events(struct conn *conn);
 void conn_mark_dirty(struct conn *conn);
 /* Sends what can be sent, goes on with a long answer, takes lines that were waiting for that. */
 void conn_flush(struct conn *conn);
-/* Carries the held-back line out again when the connection is no longer parked. Takes the line
- * over. */
+/* conn_input.c: carries the held-back line out again when the connection is no longer parked. Takes
+ * the line over. */
 void conn_again(struct conn *conn, char *line);
 /* Goes on with what a connection put off, in a later turn of the loop. If its client goes away
  * before, its leases end at once. */

@@ -1,0 +1,105 @@
+#include "daemon/conn_input.h"
+
+#include "daemon/counting.h"
+#include "daemon/server.h"
+#include "status/answer_lines.h"
+#include "wire/protocol.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { LINES_PER_CHECK = 16 }; /* how often a connection checks whether the turn has become long */
+
+/* ---- bytes ---- */
+
+/* If only one connection were closed for want of memory, its leases would end with it. */
+void conn_feed(struct conn *conn, char *bytes, size_t n)
+{
+    if (!linebuf_feed(&conn->input, bytes, n)) {
+        abort();
+    }
+}
+
+void conn_keep_input(struct conn *conn)
+{
+    if (!linebuf_keep(&conn->input)) {
+        abort();
+    }
+}
+
+/* ---- lines ---- */
+
+bool conn_is_too_fast(const struct conn *conn)
+{
+    return conn->state.pace != PACE_CALLED &&
+        scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user);
+}
+
+void conn_again(struct conn *conn, char *line)
+{
+    assert(!conn->again);
+    conn->again = line;
+}
+
+bool conn_has_line(const struct conn *conn)
+{
+    return conn->again || linebuf_has_line(&conn->input);
+}
+
+/* False: no line was held back. */
+static bool conn_carry_out_again(struct conn *conn)
+{
+    char *line = conn->again;
+    if (line) {
+        conn->again = NULL;
+        conn->server->run_line(conn, line, strlen(line));
+        free(line);
+    }
+    return line;
+}
+
+static bool conn_carry_out_next(struct conn *conn)
+{
+    char *line;
+    size_t length;
+    enum line_result result = linebuf_next(&conn->input, &line, &length);
+    conn->parked_since = 0;
+    if (result == LINE_MORE) {
+        return false;
+    }
+    scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
+    if (result == LINE_OK) {
+        conn->server->run_line(conn, line, length);
+    } else {
+        answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
+        conn->server->counts->refusals[CODE_TOO_LONG]++;
+    }
+    return true;
+}
+
+/* The next line, one thing of a turn. False: there is no whole line. */
+static bool conn_carry_out_one(struct conn *conn)
+{
+    if (!conn_carry_out_again(conn) && !conn_carry_out_next(conn)) {
+        return false;
+    }
+    conn_pass_pace(conn, CONN_HAS_ACTED);
+    server_carry_out(conn->server);
+    return true;
+}
+
+void conn_take_lines(struct conn *conn)
+{
+    struct scheduler *scheduler = &conn->server->scheduler;
+    bool may_have_acted = conn->state.pace == PACE_SPENT;
+    bool has_more = conn_unread(conn) > 0;
+    conn_pass_pace(conn, CONN_HAS_LOOKED);
+    for (unsigned n = 1; has_more && conn_state_may_take_line(conn->state, conn_load(conn)); n++) {
+        bool has_acted = may_have_acted || n == 2 || n % LINES_PER_CHECK == 0;
+        if ((has_acted && scheduler_is_long(scheduler)) || conn_is_too_fast(conn)) {
+            conn_put_off(conn);
+            return;
+        }
+        has_more = conn_carry_out_one(conn) && conn_unread(conn) > 0;
+    }
+}
