@@ -15,7 +15,10 @@ static bool is_digit(char c)
 
 static bool is_name_byte(char c)
 {
-    return is_alnum(c) || (c != '\0' && strchr("._/@+-", c));
+    static const bool are[UINT8_MAX + 1] = {
+        ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['.'] = true,
+        ['_'] = true, ['/'] = true, ['@'] = true, ['+'] = true, ['-'] = true};
+    return are[(unsigned char)c];
 }
 
 static bool is_dots(const char *part, size_t n)
@@ -71,16 +74,17 @@ bool number_parse(const char *text, uint64_t max, uint64_t *valuep)
     if (!is_digit(text[0]) || (text[0] == '0' && text[1] != '\0')) {
         return false;
     }
-    uint64_t value = 0;
+    uint64_t value = 0, max_before = max / 10;
     for (; *text; text++) {
-        if (!is_digit(*text)) {
+        if (!is_digit(*text) || value > max_before) {
             return false;
         }
         uint64_t digit = (uint64_t)(*text - '0');
-        if (value > (max - digit) / 10 || digit > max) {
+        value *= 10;
+        if (digit > max - value) {
             return false;
         }
-        value = value * 10 + digit;
+        value += digit;
     }
     *valuep = value;
     return true;
