@@ -19,13 +19,21 @@ bool linebuf_has_line(const struct linebuf *buffer)
     return unscanned > 0 && memchr(buffer->bytes + buffer->scanned, '\n', unscanned);
 }
 
+/* Nothing is pending. */
+static void linebuf_lend(struct linebuf *buffer, char *bytes, size_t n)
+{
+    if (buffer->owned) {
+        free(buffer->bytes);
+    }
+    *buffer =
+        (struct linebuf){.bytes = bytes, .end = (uint32_t)n, .skipping = buffer->skipping};
+}
+
 bool linebuf_feed(struct linebuf *buffer, char *bytes, size_t n)
 {
     size_t pending = linebuf_pending(buffer);
     if (pending == 0) {
-        bool skipping = buffer->skipping;
-        linebuf_deinit(buffer);
-        *buffer = (struct linebuf){.bytes = bytes, .end = n, .skipping = skipping};
+        linebuf_lend(buffer, bytes, n);
         return true;
     }
     char *joined = malloc(pending + n);
@@ -38,7 +46,7 @@ bool linebuf_feed(struct linebuf *buffer, char *bytes, size_t n)
     }
     struct linebuf next = {
         .bytes = joined,
-        .end = pending + n,
+        .end = (uint32_t)(pending + n),
         .scanned = buffer->scanned - buffer->start,
         .owned = true,
         .skipping = buffer->skipping,
@@ -50,14 +58,11 @@ bool linebuf_feed(struct linebuf *buffer, char *bytes, size_t n)
 
 bool linebuf_keep(struct linebuf *buffer)
 {
-    size_t pending = linebuf_pending(buffer);
-    if (pending == 0) {
-        bool skipping = buffer->skipping;
-        linebuf_deinit(buffer);
-        buffer->skipping = skipping;
-        return true;
+    if (linebuf_pending(buffer) > 0) {
+        return buffer->owned || linebuf_feed(buffer, NULL, 0);
     }
-    return buffer->owned || linebuf_feed(buffer, NULL, 0);
+    linebuf_lend(buffer, NULL, 0);
+    return true;
 }
 
 enum line_result linebuf_next(struct linebuf *buffer, char **linep, size_t *lengthp)
@@ -66,7 +71,7 @@ enum line_result linebuf_next(struct linebuf *buffer, char **linep, size_t *leng
         size_t unscanned = buffer->end - buffer->scanned;
         char *newline =
             unscanned > 0 ? memchr(buffer->bytes + buffer->scanned, '\n', unscanned) : NULL;
-        size_t stop = newline ? (size_t)(newline - buffer->bytes) : buffer->end;
+        uint32_t stop = newline ? (uint32_t)(newline - buffer->bytes) : buffer->end;
         size_t length = stop - buffer->start;
         bool too_long = !buffer->skipping && length >= LINE_BYTES;
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum line_result {
     LINE_MORE, /* no whole line is left */
@@ -17,8 +18,8 @@ enum line_result {
 
 struct linebuf {
     char *bytes; /* lent if !owned */
-    size_t start, end;
-    size_t scanned; /* there is no LF between start and here */
+    uint32_t start, end;
+    uint32_t scanned; /* there is no LF between start and here */
     bool owned;
     bool skipping; /* inside an over-long line */
 };
@@ -27,8 +28,8 @@ struct linebuf {
 
 void linebuf_deinit(struct linebuf *buffer);
 
-/* Lends `n` bytes until linebuf_keep(); if something is left over from before, appends a copy
- * instead. linebuf_next() writes into these bytes. False if out of memory. */
+/* Lends `n` bytes, at most 1 GiB, until linebuf_keep(); if something is left over from before,
+ * appends a copy instead. linebuf_next() writes into these bytes. False if out of memory. */
 bool linebuf_feed(struct linebuf *buffer, char *bytes, size_t n);
 
 /* On LINE_OK, *linep ends in a NUL in place of its LF; `length` counts neither. The line is good
