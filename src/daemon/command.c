@@ -67,7 +67,7 @@ static bool is_refused(const struct call *call, size_t from)
 
 static void log_if_it_changes_something(const struct call *call, bool refused)
 {
-    if (!call->is_logged_later) {
+    if (request_log_has(call->request->command) && !call->is_logged_later) {
         request_log_end(call_log(call), refused ? ": refused" : "");
     }
 }

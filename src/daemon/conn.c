@@ -329,11 +329,11 @@ void conn_flush(struct conn *conn)
     conn_send_pieces(conn);
     if (conn->state.peer < PEER_DEAF && conn_unread(conn) > 0) {
         conn_take_lines(conn);
+        conn_keep_input(conn);
     }
     if (conn->state.peer == PEER_DEAF) {
         conn_end_deaf(conn);
     } else if (!conn_is_closed(conn)) {
-        conn_keep_input(conn);
         conn_settle(conn);
     }
 }

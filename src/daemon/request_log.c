@@ -13,12 +13,6 @@ struct request_log {
     char *reason; /* that it gives; or NULL */
 };
 
-bool request_log_has(enum command_index command)
-{
-    enum right right = command_table[command].right;
-    return right == RIGHT_RESOURCE_ADMIN || right == RIGHT_DAEMON_ADMIN;
-}
-
 struct request_log *request_log_new(
     const struct request *request, struct log_process asker, const char *database)
 {
