@@ -21,7 +21,7 @@ static uint32_t n_free_ranges(const struct resource *resource)
     for (uint32_t i = 0; !resource_is_pool(resource) && i < resource->n_units; i++) {
         bool is_first = i == 0 || resource->units[i - 1]->state != UNIT_FREE;
         bool is_free = resource->units[i]->state == UNIT_FREE;
-        REQUIRE(is_free == (resource->free_slots[i / 64] >> i % 64 & 1));
+        REQUIRE(is_free == bitset_has(&resource->free_slots, i));
         n += is_first && is_free;
     }
     return n;
@@ -31,6 +31,7 @@ static void check_units(const struct resource *resource)
 {
     uint32_t n_in_state[N_UNIT_STATES] = {0};
     uint32_t n_removed = 0, n_reserved = 0;
+    bool is_pool = resource_is_pool(resource);
     for (uint32_t i = 0; i < resource->n_units; i++) {
         const struct unit *unit = resource->units[i];
         n_in_state[unit->state]++;
@@ -39,7 +40,7 @@ static void check_units(const struct resource *resource)
         REQUIRE(unit->index == i && unit->resource == resource);
         REQUIRE((unit->state == UNIT_HELD) == (unit->claim != NULL));
         REQUIRE(order_contains(&unit->node) ==
-            (unit->state == UNIT_FREE || unit->state == UNIT_COOLING));
+            (unit->state == UNIT_COOLING || (unit->state == UNIT_FREE && is_pool)));
         REQUIRE(!unit->removed || unit->state == UNIT_HELD);
         REQUIRE(!unit->reserved || unit->state != UNIT_FREE);
     }
@@ -48,7 +49,9 @@ static void check_units(const struct resource *resource)
     }
     REQUIRE(n_removed == resource->n_removed && n_reserved == resource->n_reserved);
     REQUIRE(resource->n_free_ranges == n_free_ranges(resource));
-    REQUIRE(order_size(&resource->free) == n_in_state[UNIT_FREE]);
+    REQUIRE(order_size(&resource->free) == (is_pool ? n_in_state[UNIT_FREE] : 0));
+    REQUIRE(bitset_count(&resource->free_slots, resource->free_slots.size) ==
+        (is_pool ? 0 : n_in_state[UNIT_FREE]));
     REQUIRE(order_is_empty(&resource->given));
 }
 

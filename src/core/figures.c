@@ -34,7 +34,8 @@ uint32_t resource_kept(const struct resource *resource)
 static uint32_t free_below_limit(const struct resource *resource, uint32_t limit)
 {
     uint32_t never_used = limit > resource->n_units ? limit - resource->n_units : 0;
-    return never_used + order_count_below(&resource->free, limit, 0);
+    uint32_t used = limit < resource->n_units ? limit : resource->n_units;
+    return never_used + bitset_count(&resource->free_slots, used);
 }
 
 uint32_t resource_spare(const struct resource *resource, uint32_t n_gone)

@@ -34,30 +34,15 @@ static bool fits_anyhow(const struct claim *claim)
         claim->resource->n_free_ranges < max;
 }
 
-/* The first slot from `from` on that is free or not; `end` if there is none before it. */
-static uint32_t find_slot(
-    const struct resource *resource, uint32_t from, uint32_t end, bool is_free)
-{
-    while (from < end) {
-        uint64_t word = resource->free_slots[from / 64];
-        word = (is_free ? word : ~word) >> from % 64;
-        if (word != 0) {
-            from += (uint32_t)__builtin_ctzll(word);
-            return from < end ? from : end;
-        }
-        from = (from / 64 + 1) * 64;
-    }
-    return end;
-}
-
 /* The next free range from `from` on; all slots that nobody has used yet are free. False: no more
  * below the limit. */
 static bool next_range(const struct resource *resource, uint32_t from, struct range *range)
 {
+    const struct bitset *free_slots = &resource->free_slots;
     uint32_t limit = resource_limit(resource);
     uint32_t used = resource->n_units < limit ? resource->n_units : limit;
-    uint32_t first = from < used ? find_slot(resource, from, used, true) : from;
-    uint32_t end = first < used ? find_slot(resource, first, used, false) : used;
+    uint32_t first = from < used ? bitset_find(free_slots, from, used, true) : from;
+    uint32_t end = first < used ? bitset_find(free_slots, first, used, false) : used;
     end = end == used ? limit : end;
     *range = (struct range){first, end - first};
     return first < limit;

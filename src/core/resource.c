@@ -8,30 +8,40 @@
 
 /* ---- units ---- */
 
-/* Slots are ordered by number, items by place or (`lru`) by when they became free. */
-static uint64_t unit_free_key(struct unit *unit)
+/* Items are ordered by place or (`lru`) by when they became free. */
+static uint64_t item_free_key(struct unit *unit)
 {
     struct resource *resource = unit->resource;
-    if (!resource_is_pool(resource)) {
-        return unit->index;
-    }
     return resource->definition->selection == SELECT_LRU ? resource->n_frees++ : unit->rank;
 }
 
-/* A slot becomes free, or stops being free: between two free ones it turns two ranges into one. */
-static void note_slot(const struct unit *unit, bool becomes_free)
+/* By how many the free ranges grow if this slot, which is not free, becomes free: between two free
+ * ones it turns two ranges into one. Modulo 2^32. */
+static uint32_t new_ranges(const struct bitset *free_slots, uint32_t slot)
+{
+    return 1u - (slot > 0 && bitset_has(free_slots, slot - 1)) - bitset_has(free_slots, slot + 1);
+}
+
+static void enter_free(struct unit *unit)
 {
     struct resource *resource = unit->resource;
     if (resource_is_pool(resource)) {
-        return;
+        order_insert(&resource->free, &unit->node, item_free_key(unit), 0);
+    } else {
+        resource->n_free_ranges += new_ranges(&resource->free_slots, unit->index);
+        bitset_add(&resource->free_slots, unit->index);
     }
-    uint32_t i = unit->index, n = resource->n_units;
-    uint64_t bit = UINT64_C(1) << i % 64, *word = &resource->free_slots[i / 64];
-    *word = becomes_free ? *word | bit : *word & ~bit;
-    uint32_t neighbours = (i > 0 && resource->units[i - 1]->state == UNIT_FREE) +
-        (uint32_t)(i + 1 < n && resource->units[i + 1]->state == UNIT_FREE);
-    uint32_t change = 1 - neighbours; /* of an unsigned figure, modulo 2^32 */
-    resource->n_free_ranges += becomes_free ? change : -change;
+}
+
+static void leave_free(struct unit *unit)
+{
+    struct resource *resource = unit->resource;
+    if (resource_is_pool(resource)) {
+        order_remove(&resource->free, &unit->node);
+    } else {
+        bitset_remove(&resource->free_slots, unit->index);
+        resource->n_free_ranges -= new_ranges(&resource->free_slots, unit->index);
+    }
 }
 
 /* State = membership: leaves the set of the old state, enters that of the new one. */
@@ -42,27 +52,22 @@ static void unit_set_state(struct unit *unit, enum unit_state state)
         return;
     }
     if (unit->state == UNIT_FREE) {
-        order_remove(&resource->free, &unit->node);
-        note_slot(unit, false);
+        leave_free(unit);
     }
     resource->n_in_state[unit->state]--;
     unit->state = (uint8_t)state;
     resource->n_in_state[state]++;
     if (state == UNIT_FREE) {
-        order_insert(&resource->free, &unit->node, unit_free_key(unit), 0);
-        note_slot(unit, true);
+        enter_free(unit);
     }
 }
 
 static void make_room(struct resource *resource)
 {
-    size_t n_words = (resource->size_units + 63) / 64;
     resource->size_units = resource->size_units < 4 ? 4 : resource->size_units * 2;
     resource->units = memory_resize(resource->units, resource->size_units, sizeof(struct unit *));
     if (!resource_is_pool(resource)) {
-        size_t n = (resource->size_units + 63) / 64;
-        resource->free_slots = memory_resize(resource->free_slots, n, sizeof(uint64_t));
-        memset(&resource->free_slots[n_words], 0, (n - n_words) * sizeof(uint64_t));
+        bitset_grow(&resource->free_slots, resource->size_units);
     }
 }
 
@@ -78,8 +83,7 @@ static struct unit *unit_new(struct resource *resource)
     unit->state = UNIT_FREE;
     resource->units[resource->n_units++] = unit;
     resource->n_in_state[UNIT_FREE]++;
-    order_insert(&resource->free, &unit->node, unit_free_key(unit), 0);
-    note_slot(unit, true);
+    enter_free(unit);
     return unit;
 }
 
@@ -95,10 +99,9 @@ void resource_rekey_free(struct resource *resource)
     while (!order_is_empty(&resource->free)) {
         order_remove(&resource->free, order_first(&resource->free));
     }
-    for (uint32_t i = 0; i < resource->n_units; i++) {
-        struct unit *unit = resource->units[i];
-        if (unit->state == UNIT_FREE) {
-            order_insert(&resource->free, &unit->node, unit_free_key(unit), 0);
+    for (uint32_t i = 0; resource_is_pool(resource) && i < resource->n_units; i++) {
+        if (resource->units[i]->state == UNIT_FREE) {
+            enter_free(resource->units[i]);
         }
     }
 }
@@ -117,12 +120,12 @@ static void close_gaps(struct resource *resource, uint32_t from)
     resource->n_units = n;
 }
 
-/* Leaves a gap, which the caller fills with close_gaps(). */
+/* An item's. Leaves a gap, which the caller fills with close_gaps(). */
 static void unit_delete(struct unit *unit, struct order *timers)
 {
     struct resource *resource = unit->resource;
     if (unit->state == UNIT_FREE) {
-        order_remove(&resource->free, &unit->node);
+        leave_free(unit);
     } else if (unit->state == UNIT_COOLING) {
         order_remove(timers, &unit->node);
     }
@@ -319,16 +322,17 @@ static uint64_t random_next(uint64_t *state)
     return *state * UINT64_C(2685821657736338717);
 }
 
-static struct unit *pick_free(struct resource *resource, uint64_t *random)
+static struct unit *pick_slot(struct resource *resource)
 {
-    uint32_t n_free = order_size(&resource->free);
-    bool by_chance = resource_is_pool(resource) && resource->definition->selection == SELECT_RANDOM;
-    if (n_free == 0) {
-        assert(!resource_is_pool(resource));
-        return unit_new(resource); /* the next slot that nobody has used yet */
-    }
-    struct order_node *node = by_chance
-        ? order_at(&resource->free, (uint32_t)(random_next(random) % n_free))
+    return resource->n_in_state[UNIT_FREE] > 0
+        ? resource->units[bitset_first(&resource->free_slots)]
+        : unit_new(resource); /* the next that nobody has used yet */
+}
+
+static struct unit *pick_item(struct resource *resource, uint64_t *random)
+{
+    struct order_node *node = resource->definition->selection == SELECT_RANDOM
+        ? order_at(&resource->free, (uint32_t)(random_next(random) % order_size(&resource->free)))
         : order_first(&resource->free);
     return container_of(node, struct unit, node);
 }
@@ -337,8 +341,9 @@ void resource_take_units(struct resource *resource, struct claim *claim, uint64_
 {
     assert(claim->count <= resource_available(resource));
     struct unit **lastp = &claim->units;
+    bool is_pool = resource_is_pool(resource);
     for (uint32_t i = 0; i < claim->count; i++) {
-        struct unit *unit = pick_free(resource, random);
+        struct unit *unit = is_pool ? pick_item(resource, random) : pick_slot(resource);
         unit_set_state(unit, UNIT_HELD);
         unit->claim = claim;
         *lastp = unit;
@@ -416,7 +421,7 @@ void resource_free(struct resource *resource)
         unit_free(resource->units[i]);
     }
     table_deinit(&resource->items);
-    free(resource->free_slots);
+    bitset_deinit(&resource->free_slots);
     free(resource->units);
     definition_free(resource->remains);
     free(resource->pause_reason);

@@ -3,6 +3,7 @@
 #ifndef BERTH_CORE_RESOURCE_H
 #define BERTH_CORE_RESOURCE_H
 
+#include "base/bitset.h"
 #include "base/order.h"
 #include "base/table.h"
 #include "core/account.h"
@@ -13,7 +14,7 @@
 #include <sys/queue.h>
 
 enum unit_state {
-    UNIT_FREE, /* in resource.free */
+    UNIT_FREE, /* in resource.free or .free_slots */
     UNIT_HELD, /* by unit.claim */
     UNIT_COOLING, /* in the core's cooldown timers */
     UNIT_RESERVED, /* kept back by an operator, and not held */
@@ -26,7 +27,7 @@ struct unit {
     struct resource *resource;
     struct claim *claim; /* UNIT_HELD */
     struct unit *next_of_claim; /* UNIT_HELD */
-    struct order_node node; /* UNIT_FREE, UNIT_COOLING; fleet scope: in resource.given */
+    struct order_node node; /* UNIT_FREE of a pool, UNIT_COOLING; fleet scope: in resource.given */
     struct table_node by_item; /* pools of host scope: in resource.items */
     uint64_t rank; /* an item's place in the order of resource.units */
     char *item; /* pools; NULL for slots */
@@ -54,10 +55,10 @@ struct resource {
     uint64_t n_ranks; /* given to items so far */
     struct table items; /* pools of host scope: units by item */
     uint32_t n_in_state[N_UNIT_STATES]; /* derived from the units */
-    uint64_t *free_slots; /* host scope, not of pools: a bit for each unit */
+    struct bitset free_slots; /* host scope, not of pools: by index */
     uint32_t n_free_ranges; /* derived: adjacent free slots are one range */
     uint32_t n_removed, n_reserved; /* derived: units with .removed, .reserved */
-    struct order free; /* by slot, file order, or time of release */
+    struct order free; /* pools: by file order, or time of release */
     struct order given; /* fleet scope: units that this host holds, by slot or item's hash */
     uint64_t n_frees; /* clock of `select = lru`; serial number of given units */
 
