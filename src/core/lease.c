@@ -31,9 +31,8 @@ struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now)
     size_t size = sizeof(struct lease) + ask->n_wants * sizeof(struct claim);
     struct lease *lease =
         memory_new(size + names_size(ask) + terms_texts_size(&ask->terms));
-    char *names = (char *)lease + size;
-    lease->names = names;
-    terms_copy(&lease->terms, &ask->terms, copy_names(ask, names));
+    lease->n_claims = (uint8_t)ask->n_wants;
+    terms_copy(&lease->terms, &ask->terms, copy_names(ask, (char *)lease_names(lease)));
     lease->asked_at = now;
     lease->uid = uid;
     lease->pid = ask->pid;
@@ -42,7 +41,6 @@ struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now)
     lease->wrapper = ask->wrapper;
     lease->ttl = ask->ttl;
     lease->state = LEASE_WAITING;
-    lease->n_claims = (uint8_t)ask->n_wants;
     for (size_t i = 0; i < ask->n_wants; i++) {
         lease->claims[i].lease = lease;
         lease->claims[i].count = ask->wants[i].count;

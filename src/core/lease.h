@@ -139,8 +139,6 @@ struct lease {
     uint64_t ticket; /* fleet scope: ticket; 0: none yet */
     struct tenant *tenant; /* fleet scope, once linked; else NULL */
     char *kept; /* what a later version has written, to be written again; or NULL; owned */
-    const char *names; /* its resources', with a space between them: these may be gone once it has
-                          ended */
 
     /* The caller's, who sets and frees them; 0 for a new lease. */
     uint32_t record; /* where the journal has it */
@@ -151,8 +149,14 @@ struct lease {
     uint16_t look_up_at; /* its place in the queue of those to be looked up, if it is there */
     void *entry; /* fleet scope: its session's */
 
-    struct claim claims[]; /* in the order asked */
+    struct claim claims[]; /* in the order asked; lease_names() and the texts of .terms follow */
 };
+
+/* Its resources', with a space between them: these may be gone once it has ended. */
+static inline const char *lease_names(const struct lease *lease)
+{
+    return (const char *)&lease->claims[lease->n_claims];
+}
 
 /* Makes a lease that is in no table, list or queue yet, with claims that have no resource.
  * effects_clear() frees it. */

@@ -117,7 +117,7 @@ void idle_wait_lease_ended(struct idle_waits *waits, const struct lease *lease)
     char id[LEASE_ID_SIZE];
     lease_id_format(id, lease->id);
     look_again(waits, id, true);
-    char *names = memory_string(lease->names);
+    char *names = memory_string(lease_names(lease));
     for (char *name = names, *rest; name; name = rest) {
         rest = word_cut(name);
         if (!is_held(waits->core, name)) {

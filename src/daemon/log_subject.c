@@ -31,7 +31,7 @@ void log_subject_lease(
     subject->program = lease->terms.program;
     subject->database = fleet_name_of(databases, lease->database);
     if (lease->state == LEASE_ENDED) {
-        add_names(subject, lease->names);
+        add_names(subject, lease_names(lease));
         return;
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
