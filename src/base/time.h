@@ -22,6 +22,11 @@ static inline uint64_t microseconds(nanoseconds span)
     return span > 0 ? (uint64_t)span / 1000 : 0;
 }
 
+static inline uint64_t milliseconds(nanoseconds span)
+{
+    return span > 0 ? (uint64_t)(span / NANOSECONDS_PER_MILLISECOND) : 0;
+}
+
 static inline nanoseconds later(nanoseconds a, nanoseconds b)
 {
     return a > b ? a : b;

@@ -63,8 +63,7 @@ static void append_waited(
     char *out, size_t size, const struct wait_report *wait_report, nanoseconds now)
 {
     char age[32];
-    nanoseconds waited = now - wait_report->started_at;
-    age_format(age, sizeof age, (uint64_t)(waited / NANOSECONDS_PER_MILLISECOND));
+    age_format(age, sizeof age, milliseconds(now - wait_report->started_at));
     append(out, size, "%s", age);
 }
 

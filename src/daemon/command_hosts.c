@@ -37,8 +37,7 @@ static void add_database(
     database_line_write(&request->answer, database, &view,
         fleet_server_info(server->fleet, request->database), clock_now());
     if (rows) {
-        fleet_hosts_write(&request->answer, rows, database->name,
-            (uint64_t)(view.ttl / NANOSECONDS_PER_MILLISECOND));
+        fleet_hosts_write(&request->answer, rows, database->name, milliseconds(view.ttl));
     }
 }
 

@@ -310,8 +310,7 @@ static void answer_renewed(struct call *call, const struct lease *lease)
     text_add(call->out, "ok ");
     answer_lease_id(call->out, lease);
     if (lease_own_until(lease) != NEVER) {
-        nanoseconds left = lease_own_until(lease) - call->now;
-        text_add_number_key(call->out, "left", (uint64_t)(left > 0 ? left : 0) / 1000000);
+        text_add_number_key(call->out, "left", milliseconds(lease_own_until(lease) - call->now));
     }
     text_add(call->out, "\n");
 }

@@ -52,7 +52,7 @@ static void add_head(struct text *out, const struct core *core, nanoseconds now)
     }
     nanoseconds grace = core_grace_until(core);
     if (grace != NEVER) {
-        text_add_number_key(out, "grace", (uint64_t)(grace > now ? grace - now : 0) / 1000000);
+        text_add_number_key(out, "grace", milliseconds(grace - now));
     }
     text_add(out, "\n");
 }

@@ -18,7 +18,7 @@ const char *database_state_word(enum session_state state)
 
 static void add_milliseconds(struct text *out, const char *key, nanoseconds span)
 {
-    text_add_number_key(out, key, line_milliseconds(span));
+    text_add_number_key(out, key, milliseconds(span));
 }
 
 /* A server's description of itself may be anything. */

@@ -14,11 +14,6 @@ uint64_t wall_milliseconds(nanoseconds instant, const struct answer_moment *mome
     return (uint64_t)((moment->wall_now - (moment->now - instant)) / 1000000);
 }
 
-static uint64_t milliseconds(nanoseconds span)
-{
-    return span > 0 ? (uint64_t)span / 1000000 : 0;
-}
-
 static void add_user(struct text *out, const char *key, const struct ended_user *user)
 {
     if (user->is_known) {

@@ -173,13 +173,13 @@ static void add_surroundings(struct story *story)
     }
     if (core_is_closed(core)) {
         nanoseconds left = core_grace_until(core) - story->scene->now;
-        age_format(span, sizeof span, line_milliseconds(left) + 999);
+        age_format(span, sizeof span, milliseconds(left) + 999);
         snprintf(sentence, sizeof sentence,
             "berthd has restarted, and grants only what was held before for another %s", span);
         reasons_stop(&story->reasons, "grace", sentence);
     }
     if (story->fleet && story->fleet->grace_left > 0) {
-        age_format(span, sizeof span, line_milliseconds(story->fleet->grace_left) + 999);
+        age_format(span, sizeof span, milliseconds(story->fleet->grace_left) + 999);
         snprintf(sentence, sizeof sentence,
             "its database is new or has lost its data, and grants nothing for %s", span);
         reasons_stop(&story->reasons, "grace", sentence);
@@ -377,7 +377,7 @@ static void begin_sentence(
 static void add_span(struct text *out, nanoseconds span)
 {
     char age[32];
-    age_format(age, sizeof age, line_milliseconds(span));
+    age_format(age, sizeof age, milliseconds(span));
     text_add(out, age);
 }
 
@@ -456,7 +456,7 @@ static void say_end(
             code_table[outcome_code((enum outcome)lease->stopping)].meaning);
         return;
     }
-    age_format(span, sizeof span, line_milliseconds(until == NEVER ? 0 : until - scene->now));
+    age_format(span, sizeof span, milliseconds(until == NEVER ? 0 : until - scene->now));
     reasons_say(reasons, "%s%s%s%s", ends[lease->binding], until == NEVER ? "" : ", and after ",
         until == NEVER ? "" : span, until == NEVER ? "" : " at the latest");
 }

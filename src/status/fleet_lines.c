@@ -298,11 +298,11 @@ struct lease_line fleet_lease_line(struct fleet_lease_room *room, const struct f
     if (own) {
         nanoseconds since = own->state == LEASE_HELD ? own->granted_at : own->asked_at;
         line.id = key + SESSION_ID_SIZE;
-        line.age = line_milliseconds(scene->now - since);
+        line.age = milliseconds(scene->now - since);
         line.pid = (uint64_t)scene->viewer->pid_of(own);
     } else {
         line.id = key;
-        line.age = line_milliseconds(age_by_wall_clocks(info, scene));
+        line.age = milliseconds(age_by_wall_clocks(info, scene));
         line.pid = info_number(info, "pid", INT32_MAX);
     }
     if (is_seen(row, info, own, scene)) {

@@ -166,7 +166,7 @@ struct lease_line host_lease_line(char id[static LEASE_ID_SIZE], const struct le
     lease_id_format(id, lease->id);
     return (struct lease_line){
         .id = id,
-        .age = line_milliseconds(now - since),
+        .age = milliseconds(now - since),
         .pid = (uint64_t)viewer->pid_of(lease),
         .has_uid = true,
         .uid = lease->uid,
@@ -187,7 +187,7 @@ void host_fill_life(struct holder_line *line, const struct lease *lease, nanosec
     line->bound = binding_words[lease->binding];
     line->lease.is_away = lease_is_detached(lease);
     line->is_limited = until != NEVER;
-    line->left = line->is_limited ? line_milliseconds(until - now) : 0;
+    line->left = line->is_limited ? milliseconds(until - now) : 0;
     if (lease->stopping != OUTCOME_OK) {
         line->stopping = code_table[outcome_code((enum outcome)lease->stopping)].word;
     }

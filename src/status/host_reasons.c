@@ -23,7 +23,7 @@ static struct reasons_resource describe(struct first_holder *first,
         .line = line,
         .wants = wants,
         .reserved = resource->n_in_state[UNIT_RESERVED],
-        .cools_for = cooled == NEVER ? 0 : line_milliseconds(cooled - scene->now),
+        .cools_for = cooled == NEVER ? 0 : milliseconds(cooled - scene->now),
         .n_holders = order_size(&resource->holders),
     };
     if (holder) {

@@ -95,9 +95,4 @@ struct waiter_line {
 
 void waiter_line_write(struct text *out, const struct waiter_line *line);
 
-static inline uint64_t line_milliseconds(nanoseconds span)
-{
-    return (uint64_t)(span > 0 ? span : 0) / NANOSECONDS_PER_MILLISECOND;
-}
-
 #endif

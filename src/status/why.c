@@ -210,7 +210,7 @@ void why_held_for(char *out, size_t size, nanoseconds held_for)
     if (held_for < NANOSECONDS_PER_SECOND) {
         duration_format(out, size, held_for);
     } else {
-        age_format(out, size, (uint64_t)(held_for / NANOSECONDS_PER_MILLISECOND));
+        age_format(out, size, milliseconds(held_for));
     }
 }
 
