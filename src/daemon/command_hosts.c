@@ -45,10 +45,8 @@ static void add_database(
 static bool ask_next(struct server *server, struct hosts_request *request)
 {
     while (request->database < server->databases.n) {
-        struct session_view session;
         request->database++;
-        fleet_look(server->fleet, request->database, &session);
-        if (session.state != SESSION_UP) {
+        if (!fleet_is_up(server->fleet, request->database)) {
             add_database(server, request, NULL);
             continue;
         }

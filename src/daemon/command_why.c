@@ -273,12 +273,7 @@ static void begin(struct call *call, struct subject *subject)
 {
     static const struct parked_ops ops = {.late = on_late, .free = subject_free};
     struct conn *conn = call->conn;
-    struct session_view session;
-    bool is_asked = subject->database != 0;
-    if (is_asked) {
-        fleet_look(call->server->fleet, subject->database, &session);
-        is_asked = session.state == SESSION_UP;
-    }
+    bool is_asked = subject->database != 0 && fleet_is_up(call->server->fleet, subject->database);
     if (is_asked) {
         const char *names[MAX_RESOURCES_PER_LEASE];
         size_t n = names_of(call->server, subject, names);

@@ -29,19 +29,12 @@ static void request_free(struct conn *conn, void *state)
     free(request);
 }
 
-static bool is_up(const struct server *server, uint8_t database)
-{
-    struct session_view session;
-    fleet_look(server->fleet, database, &session);
-    return session.state == SESSION_UP;
-}
-
 static void answer_that_none_came(
     struct text *out, const struct server *server, uint8_t database)
 {
     char why[1024];
     fleet_why(why, sizeof why, server->fleet, database, NULL,
-        is_up(server, database) ? OUTCOME_DEADLINE : OUTCOME_DOWN);
+        fleet_is_up(server->fleet, database) ? OUTCOME_DEADLINE : OUTCOME_DOWN);
     answer_error_saying(out, CODE_DOWN, why);
 }
 
@@ -87,7 +80,7 @@ void fleet_metrics(struct call *call, uint8_t database, size_t from, size_t n)
         .from = from,
         .n = n,
         .database = database};
-    if (is_up(call->server, database)) {
+    if (fleet_is_up(call->server->fleet, database)) {
         view = views_ask(
             call->server->views, &request->asker, database, 1, sums, OLD_ENOUGH);
         if (!view) {

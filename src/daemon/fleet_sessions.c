@@ -335,6 +335,13 @@ void fleet_look(const struct fleet *fleet, uint8_t database, struct session_view
     session_look(member_of(fleet, database)->session, view);
 }
 
+bool fleet_is_up(const struct fleet *fleet, uint8_t database)
+{
+    struct session_view view;
+    fleet_look(fleet, database, &view);
+    return view.state == SESSION_UP;
+}
+
 void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t database,
     const char *name, enum outcome why)
 {
