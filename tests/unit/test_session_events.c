@@ -152,6 +152,24 @@ Test(session_events, operators)
     CALL("release $A");
 }
 
+/* A has ended before its revoke came: what was said of it is not said of B. */
+Test(session_events, a_reason_is_for_one_lease)
+{
+    go_up();
+    hold("A", "s", "17 0");
+    hold("B", "s", "17 1");
+    hold("C", "s", "17 2");
+    message("000000000001 reason $A disk%20full");
+    end("A");
+    message("000000000002 revoke $A");
+    message("000000000003 revoke $B");
+    message("000000000004 reason $C too%20long");
+    message("000000000005 revoke $C");
+    HAPPENS("B stop revoked; C stop revoked");
+    cr_expect_null(lease_stop_reason(lease("B")));
+    cr_expect_str_eq(lease_stop_reason(lease("C")), "too long");
+}
+
 Test(session_events, leases_of_others_are_not_touched)
 {
     go_up();
