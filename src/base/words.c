@@ -356,6 +356,12 @@ char *words_find(char *const words[], size_t n, const char *key)
     return NULL;
 }
 
+bool words_find_number(char *const words[], size_t n, const char *key, uint64_t *numberp)
+{
+    const char *value = words_find(words, n, key);
+    return value && number_parse(value, INT64_MAX, numberp);
+}
+
 /* Crockford's base 32: no i, l, o or u. https://www.crockford.com/base32.html */
 static const char base32[] = "0123456789abcdefghjkmnpqrstvwxyz";
 

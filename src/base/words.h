@@ -64,6 +64,8 @@ size_t words_split(char *line, char *words[], size_t max);
 
 /* The value of key=value among words, or NULL. Not decoded. */
 char *words_find(char *const words[], size_t n, const char *key);
+/* The same of a number, at most INT64_MAX. False: it is missing, or no number. */
+bool words_find_number(char *const words[], size_t n, const char *key, uint64_t *numberp);
 
 /* A lease id is a number inside, and a word of base 32 (Crockford's digits, lower case) outside. */
 /* Returns its length. */

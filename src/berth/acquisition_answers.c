@@ -223,8 +223,7 @@ static enum acquisition_result is_denied_later(
 static void take_new_place(struct acquisition *acquisition, const struct answer *answer)
 {
     uint64_t position;
-    const char *value = words_find(answer->words, answer->n_words, "position");
-    if (value && number_parse(value, INT64_MAX, &position)) {
+    if (words_find_number(answer->words, answer->n_words, "position", &position)) {
         wait_report_moved(&acquisition->wait_report, position);
     }
 }

@@ -166,11 +166,10 @@ static void take_deadline(struct held_lease *held_lease, struct answer *answer, 
 {
     (void)now;
     uint64_t good_until, stop_at;
-    const char *stop = words_find(answer->words, answer->n_words, "stop");
     if (answer->n_words < 4 || !number_parse(answer->words[3], INT64_MAX, &good_until)) {
         return;
     }
-    if (!stop || !number_parse(stop, INT64_MAX, &stop_at)) {
+    if (!words_find_number(answer->words, answer->n_words, "stop", &stop_at)) {
         stop_at = good_until;
     }
     stopping_set_deadline(&held_lease->stopping, (nanoseconds)good_until, (nanoseconds)stop_at);

@@ -9,8 +9,7 @@
 static void say_left(const struct answer *answer)
 {
     uint64_t left;
-    const char *word = words_find(answer->words, answer->n_words, "left");
-    if (word && number_parse(word, INT64_MAX, &left)) {
+    if (words_find_number(answer->words, answer->n_words, "left", &left)) {
         message("%s is held for another %llu.%03llus", answer->lease,
             (unsigned long long)(left / 1000), (unsigned long long)(left % 1000));
     } else {

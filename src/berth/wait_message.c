@@ -9,13 +9,9 @@
 /* Takes the first line, `ok`. */
 static void take_state(struct wait_message *wait_message, const struct answer *answer)
 {
-    uint64_t position;
     const char *is = words_find(answer->words, answer->n_words, "is");
-    const char *value = words_find(answer->words, answer->n_words, "position");
     wait_message->is_busy = is && strcmp(is, "busy") == 0;
-    if (value && number_parse(value, INT64_MAX, &position)) {
-        wait_message->position = position;
-    }
+    words_find_number(answer->words, answer->n_words, "position", &wait_message->position);
 }
 
 static void take_text(char *out, size_t size, const struct answer *answer)

@@ -35,20 +35,15 @@ int show_ok(struct call *call, char *answer)
     return show_print(&out);
 }
 
-bool number_find(char *const words[], size_t n, const char *key, uint64_t *numberp)
-{
-    const char *value = words_find(words, n, key);
-    return value && number_parse(value, INT64_MAX, numberp);
-}
-
 int show_version(struct call *call, char *answer)
 {
     char *words[MAX_WORDS];
     size_t n = words_split(answer, words, MAX_WORDS);
     char *version = words_find(words, n, "version");
     uint64_t protocol, pid, uptime;
-    if (!version || !percent_decode(version) || !number_find(words, n, "proto", &protocol) ||
-        !number_find(words, n, "pid", &pid) || !number_find(words, n, "uptime", &uptime)) {
+    if (!version || !percent_decode(version) || !words_find_number(words, n, "proto", &protocol) ||
+        !words_find_number(words, n, "pid", &pid) ||
+        !words_find_number(words, n, "uptime", &uptime)) {
         return call_nonsense(call);
     }
     struct text out = TEXT_INIT;
@@ -108,7 +103,7 @@ int show_drain(struct call *call, char *answer)
     char *words[MAX_WORDS];
     uint64_t held;
     size_t n = words_split(answer, words, MAX_WORDS);
-    if (!number_find(words, n, "held", &held)) {
+    if (!words_find_number(words, n, "held", &held)) {
         return call_nonsense(call);
     }
     struct text out = TEXT_INIT;

@@ -17,8 +17,6 @@ show_function show_why;
 int show_print(struct text *text);
 /* Columns of the terminal; 0: stdout is none. */
 size_t show_width(void);
-/* The number of key= among the words of an answer. */
-bool number_find(char *const words[], size_t n, const char *key, uint64_t *numberp);
 /* Sends the call's request for status, and shows what is chosen of the answer. Returns the exit
  * status. */
 int show_status(struct call *call, const struct status_choice *choice, bool is_json);

@@ -17,7 +17,7 @@ static bool read_answer(
     char *words[MAX_WORDS];
     size_t n = words_split(answer, words, MAX_WORDS);
     char *line;
-    if (!number_find(words, n, "next", nextp)) {
+    if (!words_find_number(words, n, "next", nextp)) {
         *nextp = 0;
     }
     while ((line = call_line(call)) && strcmp(line, "end") != 0) {

@@ -482,6 +482,12 @@ Test(answers, words)
     cr_expect_null(words_find(words, 4, "pidd"));
     cr_expect_null(words_find(words, 4, "ok"));
     cr_expect_null(words_find(words, 0, "pid"));
+    uint64_t number = 7;
+    cr_expect_not(words_find_number(words, 4, "slot", &number));
+    cr_expect_not(words_find_number(words, 4, "pidd", &number));
+    cr_expect_eq(number, 7);
+    cr_expect(words_find_number(words, 4, "pid", &number));
+    cr_expect_eq(number, 5);
     cr_expect_eq(split("a b c d e", words, 4), 0);
     cr_expect_eq(split("", words, 4), 0);
     cr_expect_eq(split("end", words, 4), 1);
