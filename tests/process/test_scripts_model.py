@@ -1,6 +1,7 @@
 """Random calls of several daemons, and after each one the data are compared with a model; some are
 broken off and repeated. BERTH_SEED replays a run, BERTH_STEPS makes it longer."""
 
+import json
 import os
 import random
 
@@ -17,11 +18,11 @@ STEPS = int(os.environ.get("BERTH_STEPS", 700))
 TTL = 20000
 
 
-TEMPLATE = "t/*"
+TEMPLATE, INSTANCES = "t/*", ("t/x", "t/y")
 
 
 def defined_as(name):
-    return TEMPLATE if name.startswith("t/") else name
+    return TEMPLATE if name in INSTANCES else name
 
 
 def definitions(resources):
@@ -38,7 +39,7 @@ def new_resources():
         "q": Resource(limit=4, user=2), "m": Resource(limit=1, max_waiters=2),
         "p": Resource("pool", 0, ("x", "y", "z")), "z": Resource(limit=0),
         "w": Resource(limit=3000, user=2500),
-        "t/x": Resource(limit=2, of_all=of_all), "t/y": Resource(limit=2, of_all=of_all),
+        **{name: Resource(limit=2, of_all=of_all) for name in INSTANCES},
     }
 
 
@@ -109,9 +110,18 @@ class Game:
                 if lease.is_for_several:
                     assert (lease.stands_at() == name) == (lease.key in in_order), (lease, name)
                     assert lease.kept(name) == self.data.kept.get((name, lease.key), 0), (lease, name)
+        self.check_template()
         for member in self.members:
             if member.session in self.model.expiry:
                 assert self.session_expiry(member) == self.model.expiry[member.session]
+
+    def check_template(self):
+        instances = {name: self.model.resources[name] for name in INSTANCES}
+        of_all = instances[INSTANCES[0]].of_all
+        stored = json.loads(self.data.raw["changes"].get(TEMPLATE, "0 {}").split(" ", 1)[1])
+        assert (bool(stored.get("paused")), stored.get("limit")) == (of_all.paused, of_all.limit)
+        if of_all.paused:
+            assert stored.get("exempt", {}).keys() == {name for name, one in instances.items() if one.changes.exempt}
 
     # ---- what daemons do
 
@@ -125,8 +135,8 @@ class Game:
             return ((self.chance.choice(["m", "z", "q", "q"]), 1, 100),)
         if self.chance.randrange(6) == 0:
             return (("w", self.chance.choice([1, 31, 33, 500, 1500, 2200]), self.chance.choice([10000, 2000])),)
-        names = self.chance.sample(["a", "b", "c", "p", "t/x", "t/y"], self.chance.choice([1, 1, 2, 2, 3]))
-        return tuple((name, self.chance.choice([1, 1, 2] if name in ("b", "c", "t/x", "t/y") else [1, 1, 2, 3]),
+        names = self.chance.sample(["a", "b", "c", "p", *INSTANCES], self.chance.choice([1, 1, 2, 2, 3]))
+        return tuple((name, self.chance.choice([1, 1, 2] if name in ("b", "c", *INSTANCES) else [1, 1, 2, 3]),
                       self.chance.choice([100, 100, 100, 2])) for name in names)
 
     def new_lease(self, member):
@@ -239,10 +249,10 @@ class Game:
     # ---- what operators do
 
     def admin(self, member):
-        words = self.chance.choice(["pause", "resume", "resume", "resume", "reset", "reset", "limit", "reserve", "add", "add", "remove"])
         if self.chance.randrange(3) == 0:
-            return self.admin_of_all(member, words)
-        name = self.chance.choice(list(self.model.resources))
+            return self.admin_of_all(member)
+        words = self.chance.choice(["pause", "resume", "resume", "resume", "reset", "reset", "limit", "reserve", "add", "add", "remove"])
+        name = self.chance.choice([*self.model.resources, *INSTANCES, *INSTANCES])
         resource = self.model.resources[name]
         do = getattr(self, "admin_" + words)(name, resource)
         if do:
@@ -256,8 +266,9 @@ class Game:
             apply()
             self.model.settle(self.look)
 
-    def admin_of_all(self, member, word):
+    def admin_of_all(self, member):
         """All instances of the template, those to come included."""
+        word = self.chance.choice(["pause", "pause", "resume", "resume", "limit", "limit", "limit", "reset", "reserve", "add", "remove"])
         limit = self.chance.randrange(5)
         more = {"limit": [limit], "pause": ["", "why"], "reserve": ["1"], "add": ["1"], "remove": ["1"]}.get(word, [])
         reply = self.call(lambda **how: member.admin(word, TEMPLATE, *more, **how))
@@ -271,7 +282,7 @@ class Game:
         self.model.settle(self.look)
 
     def change_all(self, word, limit=None):
-        instances = [one for name, one in self.model.resources.items() if defined_as(name) == TEMPLATE]
+        instances = [self.model.resources[name] for name in INSTANCES]
         of_all = instances[0].of_all
         of_all.limit = limit if word == "limit" else None if word == "reset" else of_all.limit
         of_all.paused = word == "pause" or (word == "limit" and of_all.paused)
@@ -354,7 +365,7 @@ class Game:
         doing = self.chance.choices(
             [self.acquire, self.release, self.renew, self.hello, self.tick, self.admin,
              self.forget],
-            [30, 20, 20, 1, 25, 6, 2])[0]
+            [30, 20, 20, 1, 25, 8, 2])[0]
         doing(self.chance.choice(self.members))
         if doing != self.tick:
             self.check()
