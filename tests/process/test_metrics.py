@@ -188,7 +188,7 @@ def test_without_its_file(berthd, directory):
 def test_its_file_is_cut(daemon, directory):
     """By root, while berthd runs and holds: figures begin at zero, and all else goes on."""
     client = daemon.client()
-    held(client, "acquire market/a")
+    held(client, f"acquire market/a pid={os.getpid()}")  # over the restart, however short the grace
     client.request("release " + held(client, "acquire deploy"))
     for turn in range(2):
         os.truncate(directory / "s.counters", 0)
