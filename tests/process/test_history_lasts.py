@@ -113,8 +113,9 @@ def test_a_revoke_is_remembered_over_a_start_that_is_refused(daemon):
     last(client).has(how="revoked", by=str(os.geteuid()), why="too long")
 
 
-def test_a_lost_lease_that_comes_back_is_not_being_revoked(daemon, directory):
+def test_a_lost_lease_that_comes_back_is_not_being_revoked(berthd, directory):
     """With the journal, berthd has lost that it was; so the history forgets it as well."""
+    daemon = berthd(CONFIGURATION.replace("grace = 50ms", "grace = 1h"))
     client = daemon.client()
     with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
         lease, proof = held_with_proof(client, f"acquire deploy pid={pid}")
