@@ -326,7 +326,7 @@ def test_the_time_limit_goes_on(berth, fake):
 
 def test_a_waiter_whose_daemon_stays_silent(berth, fake):
     """Accepted once, then connected to something that does not answer: on to the next try."""
-    process = berth.start("run", "-q", "--down-after", "0.1s", "r", "--", "true")
+    process = berth.start("run", "-q", "--down-after", "1.5s", "r", "--", "true")
     fake.queue().close()
     silent, _ = fake.asked()
     assert silent.ended()
