@@ -50,8 +50,8 @@ def test_run_all_the_same(berth, directory):
 
 
 def test_wait_until_it_is_there(berth, directory):
-    process = berth.start("run", "--if-down", "wait", "r", "--", "echo", "ran")
     begun = time.monotonic()
+    process = berth.start("run", "--if-down", "wait", "r", "--", "echo", "ran")
     assert read_line(process.stderr).startswith("berth: waiting for berthd (cannot connect to ")
     assert time.monotonic() - begun > 0.9  # a daemon that comes a little later is not worth a message
     fake = FakeBerthd(directory / "s")
@@ -63,8 +63,8 @@ def test_wait_until_it_is_there(berth, directory):
 
 
 def test_wait_no_longer_than_asked(berth, directory):
-    process = berth.start("run", "--if-down", "wait", "-w", "1.2s", "r", "--", "true")
     begun = time.monotonic()
+    process = berth.start("run", "--if-down", "wait", "-w", "1.2s", "r", "--", "true")
     error = error_of(process, 69)  # an outage, not a conflict
     assert 1.1 < time.monotonic() - begun < 5
     assert error.splitlines()[-1] == (
@@ -241,8 +241,8 @@ def test_a_full_backlog_is_tried_again(berth, directory):
     fake = FakeBerthd(directory / "s", backlog=0)
     filler = socket.socket(socket.AF_UNIX)
     filler.connect(str(fake.path))  # backlog 0 takes one
-    process = berth.start("run", "--down-after", "0.5s", "r", "--", "true")
     begun = time.monotonic()
+    process = berth.start("run", "--down-after", "0.5s", "r", "--", "true")
     assert "Resource temporarily unavailable" in error_of(process, 69)
     assert time.monotonic() - begun > 0.4
     filler.close()
@@ -274,8 +274,8 @@ def test_a_waiter_asks_again(berth, fake, directory, option):
     """Whatever --if-down says: it was accepted."""
     process = berth.start("run", "--if-down", option, "r", "--", "echo", "ran")
     fake.queue()
-    fake.gone()
     begun = time.monotonic()
+    fake.gone()
     assert read_line(process.stderr).startswith("berth: lost berthd while waiting; trying again (")
     assert time.monotonic() - begun > 0.9  # a restart is not worth a message
     again = FakeBerthd(directory / "s")
@@ -310,8 +310,8 @@ def test_a_waiter_is_refused_when_it_asks_again(berth, fake):
 
 def test_the_time_limit_goes_on(berth, fake):
     """From the start of berth, over all connections."""
-    process = berth.start("run", "-q", "-w", "2s", "r", "--", "true")
     begun = time.monotonic()
+    process = berth.start("run", "-q", "-w", "2s", "r", "--", "true")
     waits = []
     for _ in range(3):
         peer, words = fake.asked()

@@ -131,8 +131,8 @@ def test_a_stop_reaches_all(berth, fake, directory):
         berth, fake, APART.format(stubborn) + "while [ ! -s pid ]; do sleep .01; done;" + READY +
         "wait", terms="kill_after=500ms on_lost=kill")
     pid = pid_in(directory / "pid")
-    peer.send("* revoked 1 revoked\n")
     begun = time.monotonic()
+    peer.send("* revoked 1 revoked\n")
     assert peer.line() == "release 1 signal=15"
     assert time.monotonic() - begun > 0.4
     assert not is_alive(pid)

@@ -28,8 +28,8 @@ ANSWERS = {
 @pytest.mark.parametrize("lines, said", ANSWERS.values(), ids=ANSWERS.keys())
 def test_after_a_second(berth, fake, lines, said):
     process = berth.start("run", "r", "--", "true")
-    peer = fake.queue("waiting 3k position=2")
     queued = time.monotonic()
+    peer = fake.queue("waiting 3k position=2")
     assert peer.line() == "why lease=3k"
     assert 0.9 < time.monotonic() - queued < 5
     peer.send("\n".join(lines) + "\n")

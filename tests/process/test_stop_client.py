@@ -96,8 +96,8 @@ def test_a_job_that_has_ended_before_has_its_own_status(berth, fake):
 def test_the_deadline_of_a_silent_berthd(berth, fake):
     """Stopped, hung, or gone: berth does not wait for a word."""
     process, peer = start(berth, fake, REPORT)
-    peer.send(f"* deadline 1 {boottime(20)} stop={boottime(0.3)}\n")
     begun = time.monotonic()
+    peer.send(f"* deadline 1 {boottime(20)} stop={boottime(0.3)}\n")
     assert error_of(process, 124) == (
         "berth: stopping the job: the time of its lease is over (deadline)\n")
     assert 0.2 < time.monotonic() - begun < 5
@@ -121,10 +121,10 @@ def test_the_deadline_stays_after_a_reclaim(berth, fake):
 
 def test_a_later_deadline_replaces_it(berth, fake):
     process, peer = start(berth, fake, REPORT)
+    begun = time.monotonic()
     peer.send(f"* deadline 1 {boottime(60)} stop={boottime(0.2)}\n"
               f"* deadline 1 {boottime(60)} stop={boottime(50)}\n"
               f"* deadline 1 {boottime(60)} stop={boottime(0.6)}\n")
-    begun = time.monotonic()
     assert "(deadline)" in error_of(process, 124)
     assert time.monotonic() - begun > 0.5
 
@@ -147,8 +147,8 @@ def test_a_deadline_without_its_stop(berth, fake):
 def test_the_kill_comes_before_the_deadline(berth, fake):
     """Whatever kill-after says."""
     process, peer = start(berth, fake, STUBBORN)
-    peer.send(f"* deadline 1 {boottime(0.5)} stop={boottime(0.2)}\n")
     begun = time.monotonic()
+    peer.send(f"* deadline 1 {boottime(0.5)} stop={boottime(0.2)}\n")
     error_of(process, 124)
     assert 0.4 < time.monotonic() - begun < 5
 
@@ -157,8 +157,8 @@ def test_the_kill_comes_before_the_deadline(berth, fake):
 
 def test_killed_after_a_time(berth, fake):
     process, peer = start(berth, fake, STUBBORN, terms="kill_after=500ms on_lost=kill")
-    peer.send("* revoked 1 revoked\n")
     begun = time.monotonic()
+    peer.send("* revoked 1 revoked\n")
     assert "(revoked)" in error_of(process, 124)
     assert 0.45 < time.monotonic() - begun < 5
     assert peer.line() == "release 1 signal=9"
@@ -188,8 +188,8 @@ def test_the_whole_group(berth, fake):
     with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
         group = int(children.read())
     assert group_is_left(group)
-    peer.send("* revoked 1 revoked\n")
     begun = time.monotonic()
+    peer.send("* revoked 1 revoked\n")
     assert peer.line() == "release 1 signal=15"
     assert time.monotonic() - begun > 0.5
     assert not group_is_left(group)  # not even as a zombie
