@@ -89,18 +89,15 @@ def test_asking_without_end(berthd, request_line):
 
 def test_expensive_requests_are_shared_out_over_turns(berthd):
     """Not all requests of one connection come before what another asks in the same turn."""
-    daemon = berthd("[semaphore s]\nlimit = 16384\n")
+    daemon = berthd("[semaphore s]\nlimit = 16384\n[semaphore crowd]\nlimit = 1000\n")
     many, other = daemon.client(), daemon.client()
     n = 40  # each takes milliseconds, for 16384 units
     with stopped(daemon):
-        many.send("acquire s:16384 holder=h\nrelease s holder=h\n" * n)
-        other.send("ping\n")
-    assert other.line() == "ok"
-    answered = many.socket.recv(1 << 16, socket.MSG_DONTWAIT | socket.MSG_PEEK).count(b"\n")
-    assert 0 < answered < 2 * n  # how many depends on how fast this host is
-    for _ in range(n):
-        assert many.line().endswith(",0-16383")
-        assert many.line() == "ok"
+        many.send("acquire crowd\nacquire s:16384 holder=h\nrelease s holder=h\n" * n)
+        other.send("acquire crowd\n")
+    (token,) = tokens(other, 1)
+    before = sum(one < token for one in tokens(many, n))
+    assert before < n  # how many depends on how fast this host is
 
 
 def test_status_costs_no_memory(berthd):
@@ -183,10 +180,10 @@ def test_only_users_over_the_rate_are_slowed_down(berthd):
     daemon = berthd("max-requests-per-second-per-user = 100\n[lock a]\n[lock b]\n")
     fast, other, operator = (
         connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY), daemon.client())
-    n = 150
+    n = 300
     started = time.monotonic()
     fast.send("ping\n" * n)
-    for _ in range(n):
+    for _ in range(50):
         assert operator.request("ping") == "ok"  # root may be as fast as it likes
     keeps_working(other, "a", 1)
     assert answered(fast) < n
