@@ -31,11 +31,17 @@ needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="n
 SHIM = BUILD / "tests/process/clock_shim.so"
 
 
+reserved = []
+
+
 def free_port():
-    """On the loopback. Another process might take it first: not on a test machine."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+    """On the loopback. It stays bound here, so that nobody else is given it, neither now nor while its
+    server is restarted; a server that sets SO_REUSEADDR, as Redis does, may listen on it all the same."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind(("127.0.0.1", 0))
+    reserved.append(sock)
+    return sock.getsockname()[1]
 
 
 class Clock:
