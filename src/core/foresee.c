@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-enum { MAX_TIMERS_LOOKED_AT = 10000 };
+/* A look at when the next unit has cooled down is part of each refusal. */
+enum { MAX_UNITS_LOOKED_AT = 1000, MAX_TIMERS_LOOKED_AT = 1000 };
 
 /* ---- places ---- */
 
@@ -158,16 +159,36 @@ enum outcome core_foresee(
 
 /* ---- figures ---- */
 
-nanoseconds core_next_cooled(const struct core *core, const struct resource *resource)
+static nanoseconds first_of_units(const struct resource *resource)
 {
-    struct order_node *node =
-        resource->n_in_state[UNIT_COOLING] > 0 ? order_first(&core->cooldown_timers) : NULL;
+    nanoseconds first = NEVER;
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        const struct unit *unit = resource->units[i];
+        bool is_earlier =
+            unit->state == UNIT_COOLING && (nanoseconds)unit->node.major < first;
+        first = is_earlier ? (nanoseconds)unit->node.major : first;
+    }
+    return first;
+}
+
+static nanoseconds first_of_timers(const struct core *core, const struct resource *resource)
+{
+    struct order_node *node = order_first(&core->cooldown_timers);
     for (int i = 0; node && i < MAX_TIMERS_LOOKED_AT; node = order_next(node), i++) {
         if (container_of(node, struct unit, node)->resource == resource) {
             return (nanoseconds)node->major;
         }
     }
     return NEVER;
+}
+
+nanoseconds core_next_cooled(const struct core *core, const struct resource *resource)
+{
+    if (resource->n_in_state[UNIT_COOLING] == 0) {
+        return NEVER;
+    }
+    return resource->n_units <= MAX_UNITS_LOOKED_AT ? first_of_units(resource)
+                                                    : first_of_timers(core, resource);
 }
 
 size_t core_recent_holds(struct core *core, const char *name, uint64_t holds[RECENT_HOLDS])

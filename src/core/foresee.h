@@ -22,8 +22,8 @@ struct ahead {
 /* `claim` waits; NULL: a new request of priority 0, behind all others of its priority. */
 struct ahead resource_ahead(const struct resource *resource, const struct claim *claim);
 
-/* When the next of its units has cooled down; NEVER if none cools down, or if that is not found
- * among the first 10 000 of all resources. */
+/* When the next of its units has cooled down; NEVER if none cools down, or if it has more than 1000
+ * units and none of them is among the next 1000 of all resources. */
 nanoseconds core_next_cooled(const struct core *core, const struct resource *resource);
 
 /* For how long the latest leases on resources of that definition were held before they ended, in

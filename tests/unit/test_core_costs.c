@@ -3,6 +3,7 @@
  * busy. */
 #include "base/memory.h"
 #include "core/core.h"
+#include "core/foresee.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -393,4 +394,43 @@ Test(costs, many_keepers_of_other_users)
     scene.definitions[0].max_units_per_user = 2 * LARGE;
     scene.n_users = 100;
     expect_same(&scene);
+}
+
+/* ---- a refusal, while units of other resources rest ---- */
+
+/* How many steps it is to find when the lock has cooled down, behind `n` others. */
+static uint64_t cost_of_next_cooled(uint32_t n)
+{
+    struct scene scene = {.definitions = {definition_of("m/*", KIND_LOCK, 1),
+                              definition_of("last", KIND_LOCK, 1)},
+        .n_definitions = 2,
+        .n_users = 1};
+    scene.definitions[0].cooldown = 1;
+    scene.definitions[0].max_instances = UNBOUNDED;
+    scene.definitions[1].cooldown = 2;
+    begin_scene(&scene);
+    for (uint32_t i = 0; i <= n; i++) {
+        char name[16];
+        struct lease *lease;
+        const char *at_fault;
+        snprintf(name, sizeof name, i < n ? "m/%u" : "last", i);
+        const struct ask ask = {.n_wants = 1, .wants = {{name, 1}}};
+        cr_assert_eq(core_acquire(core, &clients[0], &ask, 0, &effects, &lease, &at_fault),
+            OUTCOME_OK);
+        effects_clear(&effects);
+        end_lease(lease);
+    }
+    const struct resource *last = core_find_resource(core, "last");
+    uint64_t start = n_steps;
+    cr_assert_eq(core_next_cooled(core, last), 2);
+    uint64_t cost = n_steps - start;
+    core_tick(core, 2, &effects);
+    effects_clear(&effects);
+    end_scene(&scene);
+    return cost;
+}
+
+Test(costs, when_a_unit_has_cooled_down)
+{
+    expect_times(cost_of_next_cooled(FEW), cost_of_next_cooled(2 * LARGE), SAME);
 }
