@@ -129,30 +129,16 @@ static void end_lease(struct call *call, struct lease *lease, enum outcome why)
     core_take_back(server->core, lease, why, call->now, &server->effects);
 }
 
-static uint64_t ask_units(const struct ask *ask)
-{
-    uint64_t n = 0;
-    for (size_t i = 0; i < ask->n_wants; i++) {
-        n += ask->wants[i].count;
-    }
-    return n;
-}
-
-/* Whether its grant does, which names its units. */
-static bool fits_on_a_line(const struct ask *ask, size_t units)
-{
-    size_t proof = ask->terms.signal != 0 ? proof_max_bytes(ask->n_wants) : 0;
-    return answer_longest_grant(ask) + units + proof <= LINE_BYTES;
-}
-
 /* Space for the record is reserved before the grant, and the record is written before anybody hears
  * of it. */
 static void take_lease(struct call *call, const struct asked *asked)
 {
     const struct ask *ask = &asked->ask;
-    size_t units = units_max_bytes(call->server->core, ask->wants, ask->n_wants);
-    if (!fits_on_a_line(ask, units) || ask_units(ask) > MAX_UNITS) {
-        answer_error_saying(call->out, CODE_IMPOSSIBLE, "more units than one request can have");
+    struct core *core = call->server->core;
+    size_t units = units_max_bytes(core, ask->wants, ask->n_wants);
+    size_t proof = ask->terms.signal != 0 ? proof_max_bytes(ask->n_wants) : 0;
+    if (answer_is_too_much(ask, units + proof)) {
+        answer_error_saying(call->out, CODE_IMPOSSIBLE, ANSWER_TOO_MUCH);
         core_count_refused(call->server->core, ask, OUTCOME_IMPOSSIBLE);
         return;
     }

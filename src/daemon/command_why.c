@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "core/units.h"
 #include "daemon/ask_words.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
@@ -13,6 +14,7 @@
 #include "daemon/process.h"
 #include "daemon/server.h"
 #include "daemon/user_names.h"
+#include "journal/proof.h"
 #include "status/answer_lines.h"
 #include "status/database_line.h"
 #include "status/explained.h"
@@ -151,6 +153,13 @@ static const char *forbidden_name(struct asker *asker, const struct ask *ask)
     return NULL;
 }
 
+/* For a job of `berth run`, which shows a proof. */
+static bool is_too_much(struct core *core, const struct ask *ask)
+{
+    size_t units = units_max_bytes(core, ask->wants, ask->n_wants);
+    return answer_is_too_much(ask, units + proof_max_bytes(ask->n_wants));
+}
+
 /* A reload may have taken a name away meanwhile. */
 static bool find_definitions(struct core *core, struct ask *ask)
 {
@@ -198,8 +207,11 @@ static void explain(struct conn *conn, struct subject *subject, struct text *out
     if (subject->ask.n_wants == 0 && lease) {
         explained_lease(out, &scene, is_fleet ? &fleet : NULL, lease);
     } else if (subject->ask.n_wants > 0 && find_definitions(server->core, &subject->ask)) {
-        explained_ask(out, &scene, is_fleet ? &fleet : NULL, &subject->ask,
-            forbidden_name(&asker, &subject->ask));
+        const struct explained_bar bar = {
+            .forbidden = forbidden_name(&asker, &subject->ask),
+            .is_too_much = is_too_much(server->core, &subject->ask),
+        };
+        explained_ask(out, &scene, is_fleet ? &fleet : NULL, &subject->ask, &bar);
     } else {
         answer_error(out, CODE_UNKNOWN, NULL);
     }

@@ -159,6 +159,15 @@ size_t answer_longest_grant(const struct ask *ask)
     return longest[has_job];
 }
 
+bool answer_is_too_much(const struct ask *ask, size_t more)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        n += ask->wants[i].count;
+    }
+    return n > MAX_UNITS || answer_longest_grant(ask) + more > LINE_BYTES;
+}
+
 void answer_effect(struct text *text, const struct effect *effect)
 {
     bool is_good_news = effect->kind == EFFECT_GRANTED;

@@ -258,6 +258,8 @@ static void say_verdict(struct text *out, struct text *first, struct story *stor
     }
     if (verdict->outcome == OUTCOME_FORBIDDEN) {
         snprintf(why, sizeof why, "you may not use %s", verdict->at_fault);
+    } else if (verdict->outcome == OUTCOME_IMPOSSIBLE && !verdict->at_fault) {
+        snprintf(why, sizeof why, "%s", ANSWER_TOO_MUCH);
     } else if (story->impossible) {
         snprintf(why, sizeof why, "%s: %u wanted, of at most %llu", story->impossible,
             story->wanted, (unsigned long long)story->max);
@@ -273,11 +275,13 @@ static void say_verdict(struct text *out, struct text *first, struct story *stor
 
 /* A database decides what the core leaves open. */
 static struct verdict find_verdict(
-    const struct story *story, const struct ask *ask, const char *forbidden)
+    const struct story *story, const struct ask *ask, const struct explained_bar *bar)
 {
-    struct verdict verdict = {OUTCOME_FORBIDDEN, forbidden};
+    struct verdict verdict = {OUTCOME_FORBIDDEN, bar->forbidden};
     struct core *core = story->scene->core;
-    if (!forbidden) {
+    if (!bar->forbidden && bar->is_too_much) {
+        verdict.outcome = OUTCOME_IMPOSSIBLE;
+    } else if (!bar->forbidden) {
         verdict.outcome =
             core_foresee(core, story->scene->viewer->uid, ask, &verdict.at_fault);
     }
@@ -292,7 +296,7 @@ static struct verdict find_verdict(
 }
 
 void explained_ask(struct text *out, const struct reasons_scene *scene,
-    const struct explained_fleet *fleet, const struct ask *ask, const char *forbidden)
+    const struct explained_fleet *fleet, const struct ask *ask, const struct explained_bar *bar)
 {
     struct story story = {
         .reasons = REASONS_INIT, .scene = scene, .fleet = fleet, .is_free = true};
@@ -313,7 +317,7 @@ void explained_ask(struct text *out, const struct reasons_scene *scene,
         story.position = place_of_new(scene->core, ask);
     }
     add_surroundings(&story);
-    const struct verdict verdict = find_verdict(&story, ask, forbidden);
+    const struct verdict verdict = find_verdict(&story, ask, bar);
     say_verdict(out, &first, &story, ask, &verdict);
     end_answer(out, &first, &story.reasons);
 }

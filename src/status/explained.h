@@ -15,10 +15,16 @@ struct explained_fleet {
     nanoseconds wall_now; /* since 1970 */
 };
 
-/* The whole answer for a request of the viewer's, whose names have definitions. `forbidden` is one
- * of them that the viewer may not use, or NULL. `fleet` is NULL in host scope. */
+/* Why a request would be refused whatever is free. */
+struct explained_bar {
+    const char *forbidden; /* one of its names, which the viewer may not use; or NULL */
+    bool is_too_much; /* answer_is_too_much() */
+};
+
+/* The whole answer for a request of the viewer's, whose names have definitions. `fleet` is NULL in
+ * host scope. */
 void explained_ask(struct text *out, const struct reasons_scene *scene,
-    const struct explained_fleet *fleet, const struct ask *ask, const char *forbidden);
+    const struct explained_fleet *fleet, const struct ask *ask, const struct explained_bar *bar);
 /* The whole answer for a lease, which is waiting or held. */
 void explained_lease(struct text *out, const struct reasons_scene *scene,
     const struct explained_fleet *fleet, struct lease *lease);

@@ -85,6 +85,17 @@ def test_what_a_word_is(daemon):
     assert refused(client, "why") == refused(client, f"why db lease={lease}") == "malformed"
 
 
+@pytest.mark.parametrize("wanted", ["large:16385", "large:16000 other:385"])
+def test_more_than_one_request_can_have(berthd, wanted):
+    """Although there are as many."""
+    client = berthd("[semaphore large]\nlimit = 20000\n[semaphore other]\nlimit = 20000\n").client()
+    refusal = "more units than one request can have"
+    assert refused(client, f"acquire {wanted}") == "impossible"
+    said, sentences = told(client, wanted)
+    assert said == {"is": "refused", "code": "impossible"}
+    assert sentences[0] == f"a request for {wanted} would be refused: {refusal}"
+
+
 def test_nothing_is_made(daemon):
     """Looking at an instance does not make it, and takes nothing."""
     client = daemon.client()

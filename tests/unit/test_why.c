@@ -92,7 +92,7 @@ static const char *told(const char *who, const char *what, const char *word)
         struct ask ask = {.wait = NEVER};
         strcpy(copy, what);
         parse_wants(&ask, copy);
-        explained_ask(&answer, &scene, NULL, &ask, NULL);
+        explained_ask(&answer, &scene, NULL, &ask, &(const struct explained_bar){NULL, false});
     }
     const char *texts = texts_of(answer.bytes, word);
     text_deinit(&answer);
