@@ -72,10 +72,24 @@ static size_t distance_of(const struct nearest *nearest, const char *candidate)
     return nearest_distance(nearest->word, candidate, max_wrong(candidate));
 }
 
+/* How many letters both begin with. */
+static size_t common_beginning(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (n < LONGEST && a[n] != '\0' && fold(a[n]) == fold(b[n])) {
+        n++;
+    }
+    return n;
+}
+
 bool nearest_is_better(const struct nearest *nearest, const char *candidate)
 {
     size_t distance = distance_of(nearest, candidate);
-    return distance != SIZE_MAX && (!nearest->best || distance < nearest->distance);
+    if (distance == SIZE_MAX || !nearest->best || distance != nearest->distance) {
+        return distance != SIZE_MAX && (!nearest->best || distance < nearest->distance);
+    }
+    return common_beginning(nearest->word, candidate) >
+        common_beginning(nearest->word, nearest->best);
 }
 
 void nearest_try(struct nearest *nearest, const char *candidate)

@@ -21,7 +21,8 @@ struct nearest {
  * SIZE_MAX: more than `max`, or a word is too long to be compared. */
 size_t nearest_distance(const char *a, const char *b, size_t max);
 
-/* Whether the candidate would be the best. */
+/* Whether the candidate would be the best: of two that are as near, the one that begins with more
+ * letters of the word; else the first. */
 bool nearest_is_better(const struct nearest *nearest, const char *candidate);
 /* Keeps the candidate if it is the best. */
 void nearest_try(struct nearest *nearest, const char *candidate);

@@ -120,3 +120,20 @@ Test(nearest, the_best)
     expect_best("market/alic", "market/alice");
     expect_best("", "");
 }
+
+static const char *nearer(const char *word, const char *first, const char *second)
+{
+    struct nearest nearest = NEAREST_INIT(word);
+    nearest_try(&nearest, first);
+    nearest_try(&nearest, second);
+    return nearest.best;
+}
+
+Test(nearest, of_two_that_are_as_near_the_one_that_begins_alike)
+{
+    cr_expect_str_eq(nearer("statsu", "status", "stats"), "stats");
+    cr_expect_str_eq(nearer("statsu", "stats", "status"), "stats");
+    cr_expect_str_eq(nearer("statu", "stats", "status"), "status");
+    cr_expect_str_eq(nearer("statu", "status", "stats"), "status");
+    cr_expect_str_eq(nearer("db9", "db1", "db2"), "db1");
+}
