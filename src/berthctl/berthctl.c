@@ -194,6 +194,7 @@ static int run(const struct command *command, const struct line *line, char **wo
 {
     const struct command_row *row = &command_table[command->request];
     struct call call = {
+        .command = word_of(command),
         .connection = CONNECTION_INIT,
         .request =
             {

@@ -204,7 +204,7 @@ static void call_refused(struct call *call, const char *word, char *why)
     enum code code = code_find(word);
     const struct code_row *row = &code_table[code];
     struct text said = TEXT_INIT;
-    text_add(&said, call->request.word);
+    text_add(&said, call->command);
     if (call->is_one_of_several) {
         text_add(&said, " ");
         text_add_escaped(&said, call->request.arguments[0]);
@@ -270,7 +270,7 @@ static bool call_send(struct call *call)
         /* A full daemon says so and closes: a failure to write adds nothing to that. */
         connection_send(&call->connection, line.bytes, line.length);
     } else {
-        complain("%s: too much for one request", call->request.word);
+        complain("%s: too much for one request", call->command);
         call->exit_status = STATUS_USAGE;
     }
     text_deinit(&line);

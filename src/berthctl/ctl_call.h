@@ -9,6 +9,7 @@
 #include "wire/protocol.h"
 
 struct call {
+    const char *command; /* as the user has written it, for messages */
     struct endpoint endpoint;
     struct connection connection;
     struct ctl_request request;

@@ -68,6 +68,8 @@ def test_since(berthctl, fake, when, ago):
     (["status", "--since", "1h"], "status takes no --since; usage: berthctl status"),
     (["histroy"], "no such command: histroy; did you mean history?"),
     (["stat"], "no such command: stat"),
+    (["statsu"], "no such command: statsu; did you mean stats?"),
+    (["staus"], "no such command: staus; did you mean status?"),
 ])
 def test_wrong_usage(berthctl, fake, args, hint):
     done = berthctl(*args)
@@ -193,8 +195,9 @@ def test_a_fleet_resource_without_a_history(berthctl, fake):
 
 def test_an_older_berthd(berthctl, fake):
     answer = "error unknown-command history\n"
-    for done in (served(berthctl, fake, "history", answer=answer), both(berthctl, fake, history=answer)):
-        assert done[1:] == (64, "", "berthctl: history: history (unknown-command); this berthd is older than berthctl\n")
+    for command, done in (("history", served(berthctl, fake, "history", answer=answer)),
+                          ("stats", both(berthctl, fake, history=answer))):
+        assert done[1:] == (64, "", f"berthctl: {command}: history (unknown-command); this berthd is older than berthctl\n")
 
 
 @pytest.mark.parametrize("answer", [
@@ -211,7 +214,7 @@ def test_a_refusal(berthctl, fake):
     refusal = "error bad-value lease\n"
     assert served(berthctl, fake, "history", "--lease", "!", answer=refusal)[1:] == (
         64, "", "berthctl: history: lease (bad-value)\n")
-    assert both(berthctl, fake, status="error busy full\n")[1:] == (69, "", "berthctl: status: full (busy)\n")
+    assert both(berthctl, fake, status="error busy full\n")[1:] == (69, "", "berthctl: stats: full (busy)\n")
 
 
 def test_a_long_answer(berthctl, fake):
