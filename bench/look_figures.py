@@ -1,6 +1,7 @@
 """What others feel while somebody looks: how long berthd works on something else before it answers
 their request."""
 
+import os
 import re
 
 from figures import Result, milliseconds
@@ -11,6 +12,7 @@ REQUESTS = (
     ("status", "all resources, leases and waiters"),
     ("status crowd", "one resource with half of all leases and waiters"),
     ("status 'market/*'", "a pattern that 5000 instances match"),
+    ("why pid=PID", "a process among all leases"),
     ("history", "10 000 leases that are over"),
     ("history user=4711", "the same, of which none is shown"),
 )
@@ -26,7 +28,8 @@ def longest(rounds):
 
 def figure(request, what):
     def of_request(bench):
-        rounds = bench.measured[request] = bench.delays(request.replace("'", ""))
+        line = request.replace("'", "").replace("PID", str(os.getpid()))
+        rounds = bench.measured[request] = bench.delays(line)
         worst, usual = longest(rounds), longest(bench.delays(None))
         return Result(milliseconds(worst), milliseconds(usual), worst / 1e6)
 

@@ -84,6 +84,29 @@ struct table_node *table_find_next(const struct table_node *node)
     return skip_others(node->next, node->hash);
 }
 
+static uint64_t reverse_bits(uint64_t bits)
+{
+    uint64_t reversed = 0;
+    for (int i = 0; i < 64; i++) {
+        reversed = reversed << 1 | (bits >> i & 1);
+    }
+    return reversed;
+}
+
+/* The highest bit of a bucket's number counts first: when the table grows, the buckets that one has
+ * become stand side by side in this order, and again when it shrinks. */
+struct table_node *table_walk(const struct table *table, uint64_t *cursorp)
+{
+    if (table->n_buckets == 0) {
+        *cursorp = 0;
+        return NULL;
+    }
+    uint64_t mask = table->n_buckets - 1;
+    struct table_node *first = table->buckets[*cursorp & mask];
+    *cursorp = reverse_bits(reverse_bits(*cursorp | ~mask) + 1);
+    return first;
+}
+
 /* The finalizer of splitmix64 (Steele, Lea, Flood 2014). */
 uint64_t hash_number(uint64_t number)
 {

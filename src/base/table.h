@@ -27,6 +27,11 @@ void table_remove(struct table *table, struct table_node *node);
 struct table_node *table_find(const struct table *table, uint64_t hash);
 struct table_node *table_find_next(const struct table_node *node);
 
+/* Walks a table piece by piece while it changes: *cursorp begins at 0, and is 0 after the last
+ * piece. Returns the first of some nodes, NULL if there are none; the others follow by .next. A
+ * node that is in the table all the time comes at least once. */
+struct table_node *table_walk(const struct table *table, uint64_t *cursorp);
+
 /* These two are also written down: they are the same in all versions and on all machines. */
 uint64_t hash_number(uint64_t number);
 uint64_t hash_string(const char *string, uint64_t seed);

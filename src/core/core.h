@@ -269,6 +269,10 @@ uint64_t core_next_number(const struct core *core);
  * did. */
 bool core_for_each_lease(
     struct core *core, bool (*function)(struct lease *lease, void *context), void *context);
+/* The same for about `n` leases at a time, while leases come and go: *cursorp begins at 0, and is 0
+ * again at the end. A lease that lives all the time comes at least once. */
+void core_walk_leases(struct core *core, uint64_t *cursorp, size_t n,
+    void (*function)(struct lease *lease, void *context), void *context);
 size_t core_n_held(const struct core *core);
 size_t core_n_waiting(const struct core *core);
 size_t core_n_resources(const struct core *core);

@@ -80,6 +80,17 @@ bool core_for_each_lease(
     return true;
 }
 
+void core_walk_leases(struct core *core, uint64_t *cursorp, size_t n,
+    void (*function)(struct lease *lease, void *context), void *context)
+{
+    do {
+        struct table_node *node = table_walk(&core->leases, cursorp);
+        for (; node; node = node->next) {
+            function(container_of(node, struct lease, by_id), context);
+        }
+    } while (*cursorp != 0 && --n > 0);
+}
+
 bool core_is_draining(const struct core *core)
 {
     return core->draining;

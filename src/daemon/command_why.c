@@ -9,9 +9,8 @@
 #include "daemon/fleet_sessions.h"
 #include "daemon/fleet_views.h"
 #include "daemon/lease_log.h"
-#include "daemon/named_process.h"
 #include "daemon/parked.h"
-#include "daemon/process.h"
+#include "daemon/process_lease.h"
 #include "daemon/server.h"
 #include "daemon/user_names.h"
 #include "journal/proof.h"
@@ -24,96 +23,6 @@
 
 /* The greatest age of what a database has said of a waiting lease: many wait in one queue. */
 #define OLD_ENOUGH NANOSECONDS_PER_SECOND
-
-/* ---- a process's lease ---- */
-
-enum { MAX_PARENTS = 64 };
-
-/* A process and its ancestors; and the lease of the nearest one. */
-struct search {
-    pid_t pids[MAX_PARENTS];
-    size_t n;
-    struct lease *found; /* or NULL */
-    size_t nearest; /* whose it is */
-};
-
-static void find_ancestors(struct search *search, pid_t pid)
-{
-    struct process_stat stat;
-    while (pid > 1 && search->n < MAX_PARENTS) {
-        search->pids[search->n++] = pid;
-        pid = process_look(pid, &stat, NULL) ? stat.parent : 0;
-    }
-}
-
-/* The processes by which a lease can be found; 0: none. */
-struct lease_pids {
-    pid_t own, job, wrapper, client;
-};
-
-static struct lease_pids pids_of(const struct lease *lease)
-{
-    bool is_bound = lease->binding == BOUND_PROCESS, has_client = !lease_is_detached(lease);
-    return (struct lease_pids){
-        .own = lease->pid,
-        .job = is_bound ? lease->process.pid : 0,
-        .wrapper = is_bound ? lease->wrapper.pid : 0,
-        .client = has_client ? container_of(lease->client, struct conn, client)->pid : 0,
-    };
-}
-
-static bool belongs_to(const struct lease_pids *pids, pid_t pid)
-{
-    return pids->own == pid || pids->job == pid || pids->wrapper == pid || pids->client == pid;
-}
-
-/* Of several leases of one process, one that waits; else the newest. */
-static bool is_better(const struct search *search, const struct lease *lease, size_t i)
-{
-    const struct lease *found = search->found;
-    if (!found || i != search->nearest) {
-        return true;
-    }
-    return lease->state != found->state ? lease->state == LEASE_WAITING : lease->id > found->id;
-}
-
-static bool look_at_lease(struct lease *lease, void *context)
-{
-    struct search *search = context;
-    const struct lease_pids pids = pids_of(lease);
-    size_t end = search->found ? search->nearest + 1 : search->n;
-    for (size_t i = 0; i < end; i++) {
-        if (belongs_to(&pids, search->pids[i])) {
-            if (is_better(search, lease, i)) {
-                search->found = lease;
-                search->nearest = i;
-            }
-            return true;
-        }
-    }
-    return true;
-}
-
-/* NULL after an answer. */
-static struct lease *lease_of_pid(struct call *call, const char *text)
-{
-    uint64_t pid;
-    struct search search = {.n = 0};
-    if (!number_parse(text, INT32_MAX, &pid) || pid == 0) {
-        call_refuse(call, CODE_BAD_VALUE, "pid");
-        return NULL;
-    }
-    if (!named_process_is_ours(call)) {
-        return NULL;
-    }
-    find_ancestors(&search, (pid_t)pid);
-    core_for_each_lease(call->server->core, look_at_lease, &search);
-    if (!search.found) {
-        answer_error_saying(call->out, CODE_UNKNOWN,
-            "pid: neither this process nor one of its ancestors has a lease or waits for one");
-    }
-    return search.found;
-}
 
 /* ---- the answer ---- */
 
@@ -331,14 +240,6 @@ static void why_lease_id(struct call *call, const char *text)
     }
 }
 
-static void why_pid(struct call *call, const char *text)
-{
-    const struct lease *lease = lease_of_pid(call, text);
-    if (lease) {
-        why_lease(call, lease);
-    }
-}
-
 /* The word may be a lease that is over. */
 static void refuse_name(struct call *call, const char *name)
 {
@@ -398,7 +299,7 @@ static bool why_word(struct call *call, const char *word)
     }
     bool is_pid = number_parse(word, INT32_MAX, &number) && number > 0;
     if (is_pid) {
-        why_pid(call, word);
+        process_lease_why(call, word);
     }
     return is_pid;
 }
@@ -413,7 +314,7 @@ void command_why(struct call *call)
     } else if (lease) {
         why_lease_id(call, lease);
     } else if (pid) {
-        why_pid(call, pid);
+        process_lease_why(call, pid);
     } else if (n != 1 || !why_word(call, request->arguments[0])) {
         why_names(call);
     }

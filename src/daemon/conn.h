@@ -84,8 +84,8 @@ struct text *conn_events(struct conn *conn);
 void conn_mark_dirty(struct conn *conn);
 /* Sends what can be sent, goes on with a long answer, takes lines that were waiting for that. */
 void conn_flush(struct conn *conn);
-/* conn_input.c: carries the held-back line out again when the connection is no longer parked. Takes
- * the line over. */
+/* conn_input.c: carries the held-back line out again when the connection is no longer parked, and
+ * its long answer is over. Takes the line over. */
 void conn_again(struct conn *conn, char *line);
 /* Goes on with what a connection put off, in a later turn of the loop. If its client goes away
  * before, its leases end at once. */

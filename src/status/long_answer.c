@@ -6,7 +6,7 @@ bool long_answer_continue(struct long_answer *answer, const struct answer_moment
     if (answer->kind->more(answer, moment, out, enough)) {
         return true;
     }
-    text_add(out, "end\n");
+    text_add(out, answer->kind->has_no_end ? "" : "end\n");
     text_add_bytes(out, answer->held_back.bytes, answer->held_back.length);
     return false;
 }

@@ -28,6 +28,7 @@ struct long_answer_kind {
     /* Whether it keeps views of databases, of which a user may have few; NULL: it never does. */
     bool (*has_views)(const struct long_answer *answer);
     void (*free)(struct long_answer *answer);
+    bool has_no_end; /* no "end" line: what it adds is a whole answer, or another one follows */
 };
 
 struct long_answer {
@@ -35,8 +36,8 @@ struct long_answer {
     struct text held_back; /* events that must not come inside the answer */
 };
 
-/* Adds the next piece to `out`. False at the end; then the "end" line and the events held back have
- * been added as well. */
+/* Adds the next piece to `out`. False at the end; then the "end" line, if it has one, and the
+ * events held back have been added as well. */
 bool long_answer_continue(struct long_answer *answer, const struct answer_moment *moment,
     struct text *out, size_t enough);
 bool long_answer_has_views(const struct long_answer *answer);

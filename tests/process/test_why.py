@@ -1,5 +1,6 @@
 """`why`, and `berthctl why`: what becomes of a request, a lease or a process, and why."""
 
+import contextlib
 import os
 import pwd
 import re
@@ -13,6 +14,7 @@ from conftest import read_line
 from daemon_help import connect_as, held, keys, needs_root, refused, waits
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
+from lost_help import sleeper
 
 ANNA, BERT = 60001, 60002
 CONFIG = f"""
@@ -83,6 +85,26 @@ def test_what_a_word_is(daemon):
     assert refused(client, "why lease=zzzz") == "unknown"
     assert refused(client, "why lease=!") == refused(client, "why pid=x") == "bad-value"
     assert refused(client, "why") == refused(client, f"why db lease={lease}") == "malformed"
+
+
+def test_a_process_among_many(berthd):
+    """The search has several pieces, and is one request; what comes behind it is answered behind it."""
+    client = berthd("[semaphore large]\nlimit = 4000\n").client()
+    with contextlib.ExitStack() as jobs:
+        pids = [jobs.enter_context(sleeper()) for _ in range(5)]
+        leases = [held(client, f"acquire large pid={pid}") for pid in pids]
+        for _ in range(30):
+            client.send("acquire large\n" * 100)
+            assert all(client.line().startswith("ok ") for _ in range(100))
+        client.send("".join(f"why pid={pid}\n" for pid in pids) + "why pid=2\nping\n")
+        for lease in leases:
+            assert client.line() == f"ok is=held lease={lease}"
+            while client.line() != "end":
+                pass
+        assert client.line().startswith("error unknown ")
+        assert client.line() == "ok"
+        (n_asked,) = [line for line in client.lines("metrics") if "verb=why" in line]
+        assert keys(n_asked.split())["value"] == "6"
 
 
 @pytest.mark.parametrize("wanted", ["large:16385", "large:16000 other:385"])

@@ -157,3 +157,96 @@ Test(table, each_byte_counts_in_a_hash)
         }
     }
 }
+
+/* ---- a walk ---- */
+
+/* The hash of a key is not the key itself: neighbours are far from each other. */
+static void put(struct table *table, struct entry entries[], uint64_t key)
+{
+    entries[key].key = key;
+    table_insert(table, &entries[key].node, hash_number(key));
+}
+
+/* Some pieces; counts how often each key comes. */
+static void walk(const struct table *table, uint64_t *cursorp, int n_pieces, unsigned times[])
+{
+    do {
+        struct table_node *node = table_walk(table, cursorp);
+        for (; node; node = node->next) {
+            times[((struct entry *)node)->key]++;
+        }
+    } while (*cursorp != 0 && --n_pieces > 0);
+}
+
+Test(table, a_walk_of_an_empty_table_is_over)
+{
+    struct table table = TABLE_INIT;
+    uint64_t cursor = 0;
+    cr_expect_null(table_walk(&table, &cursor));
+    cr_expect_eq(cursor, 0);
+    table_deinit(&table);
+}
+
+Test(table, each_comes_once_in_a_table_that_stays)
+{
+    enum { MANY = 1000 };
+    static struct entry entries[MANY];
+    static unsigned times[MANY];
+    struct table table = TABLE_INIT;
+    uint64_t cursor = 0;
+    for (uint64_t i = 0; i < MANY; i++) {
+        put(&table, entries, i);
+    }
+    walk(&table, &cursor, INT32_MAX, times);
+    for (uint64_t i = 0; i < MANY; i++) {
+        cr_expect_eq(times[i], 1, "%ju: %u", i, times[i]);
+        table_remove(&table, &entries[i].node);
+    }
+    table_deinit(&table);
+}
+
+/* The first STAY are there all the time, and come whatever the others do. */
+static void walk_while_others(size_t n_before, size_t n_meanwhile, int pieces_before)
+{
+    enum { STAY = 300, MANY = 5000 };
+    static struct entry entries[MANY];
+    unsigned *times = calloc(MANY, sizeof *times);
+    struct table table = TABLE_INIT;
+    uint64_t cursor = 0;
+    for (uint64_t i = 0; i < STAY + n_before; i++) {
+        put(&table, entries, i);
+    }
+    walk(&table, &cursor, pieces_before, times);
+    for (uint64_t i = STAY; i < STAY + n_before; i++) {
+        table_remove(&table, &entries[i].node);
+    }
+    for (uint64_t i = STAY; i < STAY + n_meanwhile; i++) {
+        put(&table, entries, i);
+    }
+    if (cursor != 0) {
+        walk(&table, &cursor, INT32_MAX, times);
+    }
+    for (uint64_t i = 0; i < STAY; i++) {
+        cr_expect_geq(times[i], 1, "%ju", i);
+        table_remove(&table, &entries[i].node);
+    }
+    for (uint64_t i = STAY; i < STAY + n_meanwhile; i++) {
+        table_remove(&table, &entries[i].node);
+    }
+    table_deinit(&table);
+    free(times);
+}
+
+Test(table, who_stays_comes_in_a_walk_while_it_grows)
+{
+    for (int pieces = 1; pieces < 512; pieces += 17) {
+        walk_while_others(0, 4000, pieces);
+    }
+}
+
+Test(table, who_stays_comes_in_a_walk_while_it_shrinks)
+{
+    for (int pieces = 1; pieces < 8192; pieces += 171) {
+        walk_while_others(4000, 0, pieces);
+    }
+}
