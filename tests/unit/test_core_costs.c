@@ -414,7 +414,7 @@ static uint64_t cost_of_next_cooled(uint32_t n)
         struct lease *lease;
         const char *at_fault;
         snprintf(name, sizeof name, i < n ? "m/%u" : "last", i);
-        const struct ask ask = {.n_wants = 1, .wants = {{name, 1}}};
+        const struct ask ask = {.n_wants = 1, .wants = {{name, 1, NULL}}};
         cr_assert_eq(core_acquire(core, &clients[0], &ask, 0, &effects, &lease, &at_fault),
             OUTCOME_OK);
         effects_clear(&effects);
