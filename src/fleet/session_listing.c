@@ -54,14 +54,15 @@ static struct flight *begin(struct session *session)
     return flight_new(CALL_BEGIN, 0);
 }
 
-static struct flight *list_some(struct session *session)
+static struct flight *list_some(struct session *session, nanoseconds now)
 {
     struct arguments *arguments = hello_arguments(session, "lease");
     struct flight *call = flight_new(CALL_LIST, CHUNK);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNLISTED])) &&
         flight_takes(call, entry, CHUNK)) {
-        call_add_listed(arguments, session->core, entry->lease, session->wall_offset);
+        call_add_listed(
+            arguments, session->core, entry->lease, session->wall_offset, now);
         entry_move(session, entry, ENTRY_LISTING);
     }
     return call;
@@ -108,7 +109,7 @@ bool listing_next_call(struct session *session, nanoseconds now, struct session_
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNLISTED])) {
         session->hello.step = STEP_LIST;
-        return say(session, list_some(session), now, out);
+        return say(session, list_some(session, now), now, out);
     }
     if (session->hello.is_held) {
         return false;

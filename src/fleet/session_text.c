@@ -257,9 +257,10 @@ static void limits_write(struct text *out, struct core *core, const struct lease
 }
 
 void call_add_listed(struct arguments *arguments, struct core *core, const struct lease *lease,
-    nanoseconds wall_offset)
+    nanoseconds wall_offset, nanoseconds now)
 {
     bool is_held = lease->state == LEASE_HELD;
+    nanoseconds held_for = is_held && now > lease->granted_at ? now - lease->granted_at : 0;
     call_add_id(arguments, lease->id);
     arguments_add(arguments, is_held ? "held" : lease->ticket != 0 ? "waiting" : "asked");
     add_asker(arguments, lease, wall_offset);
@@ -267,6 +268,7 @@ void call_add_listed(struct arguments *arguments, struct core *core, const struc
     arguments_end_one(arguments);
     limits_write(&arguments->bytes, core, lease);
     arguments_end_one(arguments);
+    arguments_add_number(arguments, (uint64_t)(held_for / NANOSECONDS_PER_MILLISECOND));
 }
 
 /* ---- definitions ---- */

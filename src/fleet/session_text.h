@@ -49,9 +49,9 @@ void arguments_finish(struct arguments *arguments);
  * wall-clock time. */
 void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset);
-/* ID STATE PRIORITY TICKET UID SHAREDUID HOLDER INFO CLAIMS LIMITS */
+/* ID STATE PRIORITY TICKET UID SHAREDUID HOLDER INFO CLAIMS LIMITS HELDFOR */
 void call_add_listed(struct arguments *arguments, struct core *core, const struct lease *lease,
-    nanoseconds wall_offset);
+    nanoseconds wall_offset, nanoseconds now);
 void call_add_id(struct arguments *arguments, uint64_t id);
 
 /* The canonical JSON of a definition. */

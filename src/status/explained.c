@@ -107,6 +107,7 @@ static bool add_as_fleet_says(struct story *story, const char *name, uint32_t wa
         .session = fleet->session,
         .now = story->scene->now,
         .wall_now = fleet->wall_now,
+        .listed_at = fleet->listed_at,
     };
     const struct fleet_said said = fleet_reasons_add(
         &story->reasons, fleet->rows, resource, &scene, wants,

@@ -13,6 +13,7 @@ struct explained_fleet {
     const char *state; /* why, if it has said nothing */
     nanoseconds grace_left; /* while it grants nothing new; or 0 */
     nanoseconds wall_now; /* since 1970 */
+    nanoseconds listed_at; /* when the database said .rows, by the clock of the scene's .now */
 };
 
 /* Why a request would be refused whatever is free. */

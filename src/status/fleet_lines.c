@@ -283,6 +283,19 @@ static nanoseconds age_by_wall_clocks(const char *info, const struct fleet_scene
     return at > 0 ? scene->wall_now - (nanoseconds)at * NANOSECONDS_PER_SECOND : 0;
 }
 
+/* Of another host's lease. The database knows since when it is held, unless an older berthd has
+ * granted it: then a holder's age includes its wait. */
+static nanoseconds age_of_remote(const struct fleet_row *row, const char *info,
+    enum lease_field host, const struct fleet_scene *scene)
+{
+    uint64_t max = NEVER / 2 / NANOSECONDS_PER_MILLISECOND, held_for;
+    if (host == HOLDER_HOST && fleet_number(row, HOLDER_HELD_FOR, max, &held_for)) {
+        return (nanoseconds)held_for * NANOSECONDS_PER_MILLISECOND + scene->now -
+            scene->listed_at;
+    }
+    return age_by_wall_clocks(info, scene);
+}
+
 struct lease_line fleet_lease_line(struct fleet_lease_room *room, const struct fleet_row *row,
     enum lease_field host, const struct fleet_scene *scene)
 {
@@ -302,7 +315,7 @@ struct lease_line fleet_lease_line(struct fleet_lease_room *room, const struct f
         line.pid = (uint64_t)scene->viewer->pid_of(own);
     } else {
         line.id = key;
-        line.age = milliseconds(age_by_wall_clocks(info, scene));
+        line.age = milliseconds(age_of_remote(row, info, host, scene));
         line.pid = info_number(info, "pid", INT32_MAX);
     }
     if (is_seen(row, info, own, scene)) {

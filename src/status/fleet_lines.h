@@ -17,6 +17,7 @@ struct fleet_scene {
     const char *session; /* whose leases are this host's */
     nanoseconds now;
     nanoseconds wall_now; /* since 1970 */
+    nanoseconds listed_at; /* when the database said it, by the clock of .now */
 };
 
 void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,

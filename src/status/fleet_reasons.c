@@ -147,7 +147,7 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
 
 /* ---- when it will start ---- */
 
-/* Ages are by the clocks of the hosts. `end` is the first row that is not ahead. */
+/* `end` is the first row that is not ahead. */
 static void foresee(struct forecast *forecast, const struct resource_line *line,
     const struct listing *listing, size_t end)
 {

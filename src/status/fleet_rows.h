@@ -74,6 +74,7 @@ enum lease_field {
     HOLDER_UNITS,
     HOLDER_HOST,
     N_HOLDER_FIELDS,
+    HOLDER_HELD_FOR = N_HOLDER_FIELDS, /* milliseconds; may be missing */
     WAITER_POSITION = HOLDER_TOKEN,
     WAITER_HOST,
     N_WAITER_FIELDS,

@@ -139,6 +139,7 @@ static const struct snapshot_database *database_of(
 
 static struct fleet_scene fleet_scene_of(const struct snapshot *snapshot, uint8_t database)
 {
+    const struct view *view = snapshot->fleet[database].view;
     return (struct fleet_scene){
         .core = snapshot->core,
         .viewer = snapshot->moment->viewer,
@@ -146,6 +147,7 @@ static struct fleet_scene fleet_scene_of(const struct snapshot *snapshot, uint8_
         .session = database_of(snapshot, database)->session,
         .now = snapshot->moment->now,
         .wall_now = snapshot->moment->wall_now,
+        .listed_at = view ? view->made_at : snapshot->moment->now,
     };
 }
 

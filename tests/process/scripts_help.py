@@ -490,11 +490,11 @@ def ok(reply):
 
 
 def list_row(lease, state, claims, priority=0, ticket=0, uid=1000, shared=None, holder="", info="pid=1",
-             limits=None):
-    """As `hello lease` takes it: `claims` of Claim."""
+             limits=None, held_for=0):
+    """As `hello lease` takes it: `claims` of Claim; `held_for` in ms."""
     limits = limits or "|".join(f"{claim.name} 1000000 0" for claim in claims)
     return (lease, state, priority, ticket, uid, uid if shared is None else shared, holder, info,
-            claims_text(claims), limits)
+            claims_text(claims), limits, held_for)
 
 
 def fifo(data, key_order):

@@ -78,6 +78,28 @@ def test_everybody_on_every_host(pair):
     assert (of_a.held, of_a.waiting, of_b.held, of_b.waiting) == (1, 0, 1, 1)
 
 
+def test_how_long_another_host_holds_a_lease(pair):
+    """Its wait is no part of it."""
+    a, b = pair
+    client = client_of(a)
+    first = gets(client, "acquire door")
+    waiter = client_of(b)
+    queues(waiter, "acquire door")
+
+    def age(now, of):
+        one, = now.resources["door"][of]
+        return int(one["age"])
+
+    asked_until(a, lambda now: age(now, "waiters") >= 3000)
+    begin = time.monotonic()
+    assert client.request(f"release {first}") == "ok"
+    assert waiter.line().startswith("* granted")
+    shows, = re.findall(r"for (\d+)s", a.berthctl("why", "door").stdout)
+    held_for = age(shown(a), "holders")
+    passed = time.monotonic() - begin
+    assert held_for <= passed * 1000 + 1 and int(shows) <= passed
+
+
 def test_instances_of_other_hosts(pair):
     a, b = pair
     client = client_of(a)

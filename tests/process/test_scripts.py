@@ -1149,7 +1149,7 @@ def test_snapshot(world):
     assert resources["t/x"][:4] == ["semaphore", "1", "1", "0"] and resources["t/x"][8] == "t/*"
     assert set(resources) == {"a", "p", "t/x"}
     token = str(first.claims[0].token)
-    assert ["holder", "a", a.key("1"), str(first.ticket), "4", "3", "me", "pid=5", "2", token, "0-1", "host1"] in rows
+    assert ["holder", "a", a.key("1"), str(first.ticket), "4", "3", "me", "pid=5", "2", token, "0-1", "host1", "0"] in rows
     assert ["waiter", "a", b.key("1"), str(second.ticket), "0", "4", "", "pid=6", "1", "1", "host2", "0", "", ""] in rows
     sessions = {row[1]: row[2:] for row in rows if row[0] == "session"}
     assert sessions[a.session][0] == "host1" and 0 < int(sessions[a.session][1]) <= T
@@ -1159,6 +1159,62 @@ def test_snapshot(world):
     ok(a.release("1"))
     rows = b.snapshot("a")
     assert rows[0][3:9] == ["2", "0", "0", "1", "2", "0"]
+
+
+def held_for(member, lease="1"):
+    """As the database says it, in ms; None: it does not know."""
+    row, = (row for row in member.snapshot() if row[0] == "holder" and row[2] == member.key(lease))
+    return int(row[12]) if len(row) > 12 else None
+
+
+def test_a_wait_is_no_part_of_how_long_a_lease_is_held(world):
+    a, b = world.several(2, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    waits(b.acquire("1", "a"), 1)
+    world.pass_time(7000, a, b)
+    assert held_for(a) == 7000
+    ok(a.release("1"))
+    world.pass_time(2500, a, b)
+    assert held_for(b) == 2500
+
+
+# A record of an older berthd.
+WITHOUT_SINCE = """
+local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))
+assert(#record == 12)
+record[12] = nil
+redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(record))
+"""
+
+
+def test_how_long_a_lease_is_held_outlasts_a_hello(world):
+    """The session clock may have stood, and the daemon may have lost its journal: the longer span
+    counts. What an older berthd has granted has none until its own daemon lists it."""
+    a, b = world.several(2, {"a": definition(limit=2)})
+    first = granted(a.acquire("1", "a"))
+    world.pass_time(5000, a, b)
+    for said, shown in ((3000, 5000), (8000, 8000), (0, 8000)):
+        assert a.lists_one(None, "1", "held", first.claims, held_for=said) == "held"
+        assert held_for(a) == shown
+    world.server.do("EVAL", WITHOUT_SINCE, 1, world.database.key["leases"], a.key("1"))
+    assert held_for(a) is None
+    granted(b.acquire("1", "a"))
+    assert (held_for(a), held_for(b)) == (None, 0)
+    assert a.lists_one(None, "1", "held", first.claims, held_for=9000) == "held"
+    assert held_for(a) == 9000
+
+
+def test_how_long_a_lease_is_held_outlasts_the_data(world):
+    a, b = world.several(2, {"a": definition(limit=2)})
+    first = granted(a.acquire("1", "a"))
+    ticket = waits(b.acquire("1", ("a", 2)), 1).ticket
+    world.database.client.flushall()
+    assert a.lists_one({"a": definition(limit=2)}, "1", "held", first.claims, held_for=60000) == "held"
+    b.hello(None, [list_row("1", "waiting", [Claim("a", 2, 0, ())], ticket=ticket, held_for=60000)])
+    assert held_for(a) == 60000
+    world.end_grace(a, b)
+    ok(a.release("1"))
+    assert held_for(b) == 0
 
 
 def test_who_has_paused(world):

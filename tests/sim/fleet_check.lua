@@ -55,6 +55,7 @@ local function units_of(claim) -- one by one
 end
 
 local n_held = 0
+local now = tonumber(call('HGET', key('db'), 'clock') or 0)
 local leases = call('HKEYS', key('leases'))
 for _, lease in ipairs(leases) do
     local record = load(lease)
@@ -62,6 +63,8 @@ for _, lease in ipairs(leases) do
         return lease .. ' is nobody\'s'
     elseif not call('ZSCORE', key('owned'), lease) then
         return lease .. ' is not owned'
+    elseif (record[1] == 'H') ~= (record[12] ~= nil) or (record[12] or 0) > now then
+        return lease .. ' is held since ' .. tostring(record[12])
     end
     for _, claim in ipairs(record[1] == 'H' and record[9] or {}) do
         local units = units_of(claim)

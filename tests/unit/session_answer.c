@@ -208,7 +208,7 @@ static bool take_word(const char **textp, char *word, size_t size)
 static void answer_hello(const char *call)
 {
     struct text out = TEXT_INIT;
-    char words[10][512], phase[16];
+    char words[11][512], phase[16];
     call += strlen("hello");
     take_word(&call, phase, sizeof phase);
     text_add(&out, "ok -1 0");
@@ -226,7 +226,7 @@ static void answer_hello(const char *call)
         }
     } else if (strcmp(phase, "lease") == 0) {
         while (take_word(&call, words[0], sizeof words[0])) {
-            for (int i = 1; i < 10; i++) {
+            for (int i = 1; i < 11; i++) {
                 take_word(&call, words[i], sizeof words[0]);
             }
             text_add_format(&out, " '%s' %s '%s' '%s'", words[0], words[1], words[3], words[8]);

@@ -114,6 +114,7 @@ static struct fleet_scene scene(void)
         .session = "fedcba9876543210",
         .now = 7 * NANOSECONDS_PER_SECOND,
         .wall_now = 1010 * NANOSECONDS_PER_SECOND,
+        .listed_at = 6 * NANOSECONDS_PER_SECOND,
     };
 }
 
@@ -188,6 +189,24 @@ Test(fleet_rows, what_is_kept)
         " pid=79 uid=7 host=db1\n"
         "waiter " REMOTE "3 position=3 wants=2 age=5000 priority=0"
         " pid=80 uid=7 host=db1\n");
+}
+
+/* The database said so a second ago. What makes no sense is as if an older berthd had granted it. */
+Test(fleet_rows, a_holders_age_is_no_wait)
+{
+    ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
+    ROW("holder", "etl", REMOTE "3f9k", "11", "0", "7", "", "pid=77 at=1000", "1", "90", "0", "db1",
+        "4250");
+    ROW("holder", "etl", REMOTE "3f9m", "12", "0", "7", "", "pid=78 at=1000", "1", "91", "1", "db1",
+        "-1");
+    ROW("holder", "etl", HERE "1", "13", "0", "1000", "", "pid=5 at=1000", "1", "92", "3", "db2",
+        "4250");
+    expect_lines(
+        "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=3 free=1 "
+        "waiting=1\n"
+        "holder " REMOTE "3f9k units=0 token=90 age=5250 pid=77 uid=7 host=db1\n"
+        "holder " REMOTE "3f9m units=1 token=91 age=10000 pid=78 uid=7 host=db1\n"
+        "holder 1 units=3 token=92 age=2000 bound=connection pid=5 uid=1000 host=db2\n");
 }
 
 Test(fleet_rows, pool)
@@ -376,10 +395,10 @@ Test(fleet_rows, hostile_fields)
         "program=\xe2\x80\xae"};
     static const char *const resource[] = {
         "resource", "etl", "pool", "4", "3", "1", "1", "0", "1", "r", "etl", "", "a,b", "a,b c,d"};
-    static const char *const leases[][12] = {
+    static const char *const leases[][13] = {
         {"holder", "etl", REMOTE "3f9k", "11", "0", "7", "job", "pid=77 program=load at=1", "2",
-            "90", "0,1", "db1"},
-        {"waiter", "etl", HERE "1", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1", ""},
+            "90", "0,1", "db1", "500"},
+        {"waiter", "etl", HERE "1", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1", "", ""},
     };
     for (size_t field = 1; field < 14; field++) {
         for (size_t i = 0; i < N(nasty); i++) {
@@ -389,7 +408,7 @@ Test(fleet_rows, hostile_fields)
             }
             text_add(&text, "\n");
             for (size_t lease = 0; lease < N(leases); lease++) {
-                for (size_t j = 0; j < 12; j++) {
+                for (size_t j = 0; j < 13; j++) {
                     const char *value = j == field ? nasty[i] : leases[lease][j];
                     text_add_bytes(&text, value, strlen(value) + 1);
                 }

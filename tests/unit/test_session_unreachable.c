@@ -118,8 +118,8 @@ Test(session_unreachable, queued_leases_are_listed)
     answer("ok -1 0 0 0");
     next_call();
     answer("ok -1 0");
-    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'"
-         " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0' $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0'");
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 0"
+         " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0' 0 $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0' 0");
     answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' '1' $C lost '0' -");
     end_hello();
     renew_first();
@@ -136,8 +136,8 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_keeps_its_place)
     ask("C", "p");
     next_call();
     come_back();
-    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'"
-         " $B asked 0 0 7 7 '' i 's 1 0 -' 's 3 0' $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0'");
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 0"
+         " $B asked 0 0 7 7 '' i 's 1 0 -' 's 3 0' 0 $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0' 0");
     answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' '1' $C held '7' 'p 1 18 b'");
     cr_assert_eq(lease("C")->ticket, 7); /* if the data are lost now, it has its place */
     end_hello();
@@ -195,7 +195,7 @@ Test(session_unreachable, a_request_from_before_a_restart_keeps_its_place)
     restart();
     connect_link();
     begin_hello("30000 '0' 0");
-    CALL("hello lease $A asked 0 0 7 7 '' i 's 1 0 -' 's 3 0'");
+    CALL("hello lease $A asked 0 0 7 7 '' i 's 1 0 -' 's 3 0' 0");
     answer("ok -1 0 $A waiting '6' '1'");
     cr_assert_eq(lease("A")->ticket, 6);
 }
@@ -348,7 +348,7 @@ Test(session_unreachable, one_more_while_the_listing_ends)
     answer("ok -1 0 ''");
     cr_assert_eq(session_state(), SESSION_LISTING);
     begin_hello("30000 '0' 0");
-    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'");
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 0");
     answer("ok -1 0 $A held '5' 's 1 17 2'");
     CALL("hello end ''");
 }
@@ -362,7 +362,20 @@ Test(session_unreachable, one_more_once_it_is_up)
     go_up();
     session_restore(session, lease("A"));
     begin_hello("30000 '0' 0");
-    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'");
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 0");
+}
+
+/* A wait is no part of it. */
+Test(session_unreachable, says_for_how_long_it_has_been_held)
+{
+    go_up();
+    wait_in_line("A", "s", "5");
+    wait_for(2);
+    message("000000000001 granted $A 5 s 1 17 2");
+    HAPPENS("A granted s=2");
+    wait_for(1.5);
+    come_back();
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 1500");
 }
 
 /* ---- the database asks for a hello ---- */
@@ -386,8 +399,8 @@ Test(session_unreachable, hello_is_sent_once_all_answers_are_in)
     answer("ok -1 0 0 0");
     next_call();
     answer("ok -1 0");
-    CALL("hello lease $A waiting 0 5 7 7 '' i 'l 1 0 -' 'l 1 0'"
-         " $D held 0 5 7 7 '' i 'warn 1 9 0' 'warn 3 0'");
+    CALL("hello lease $A waiting 0 5 7 7 '' i 'l 1 0 -' 'l 1 0' 0"
+         " $D held 0 5 7 7 '' i 'warn 1 9 0' 'warn 3 0' 0");
     answer("ok -1 0 $A waiting '5' '1' $D held '5' 'warn 1 9 0'");
     next_call();
     answer("ok -1 0 ''");
@@ -419,8 +432,8 @@ Test(session_unreachable, everywhere_in_hello)
     }
 }
 
-static const char with_limit_3[] = "hello lease $A waiting 0 5 7 7 '' i 's 1 0 -' 's 3 0'";
-static const char with_limit_5[] = "hello lease $A waiting 0 5 7 7 '' i 's 1 0 -' 's 5 0'";
+static const char with_limit_3[] = "hello lease $A waiting 0 5 7 7 '' i 's 1 0 -' 's 3 0' 0";
+static const char with_limit_5[] = "hello lease $A waiting 0 5 7 7 '' i 's 1 0 -' 's 5 0' 0";
 
 static void begin_to_list_a_waiter(void)
 {
@@ -592,8 +605,8 @@ Test(session_unreachable, a_restart)
     answer("ok -1 0 0 s '5' {}");
     next_call();
     answer("ok -1 0");
-    CALL("hello lease $A held 0 5 7 7 '' i 's 1 5000 2' 's 3 0'"
-         " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0' $C asked 0 0 7 7 '' i 's 1 0 -' 's 3 0'");
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 5000 2' 's 3 0' 2000"
+         " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0' 0 $C asked 0 0 7 7 '' i 's 1 0 -' 's 3 0' 0");
     answer("ok -1 0 $A held '5' 's 1 5000 2' $B waiting '6' '1' $C lost '0' -");
     end_hello();
     CALL("renew 0");

@@ -404,6 +404,12 @@ local function list()
         return true
     end
 
+    -- The session clock stands while no daemon reaches the database, and a daemon that has lost its journal knows
+    -- less: of two instants at which one grant is said to have been, the earlier one is right.
+    local function earlier(first, second)
+        return first and second and min(first, second) or first or second
+    end
+
     -- For a waiter: its daemon's file may have changed.
     local function take_limits(stored, lease)
         for i, claim in ipairs(stored.claims) do
@@ -435,6 +441,9 @@ local function list()
         if stored and is_in_force(stored, said) and (said == 'held' and has_same_units(stored, lease)
             or said ~= 'held' and (stored.state == 'W' or is_grant_of_now())) then
             stored.incarnation = INCARNATION
+            if stored.state == 'H' then
+                stored.since = earlier(stored.since, lease.since)
+            end
             if stored.state == 'W' and #lease.claims == #stored.claims then
                 take_limits(stored, lease)
                 stored.above = lease.above
@@ -459,12 +468,13 @@ local function list()
     end
 
     local rows = {}
-    for i = 6, #ARGV, 10 do
+    for i = 6, #ARGV, 11 do
         local lease = {key = ME .. '/' .. ARGV[i], session = ME, id = ARGV[i], state = 'W',
             incarnation = INCARNATION, priority = tonumber(ARGV[i + 2]),
             ticket = tonumber(ARGV[i + 3]), uid = ARGV[i + 4], shared = ARGV[i + 5],
             holder = ARGV[i + 6], info = ARGV[i + 7],
-            claims = parse_claims(ARGV[i + 8], ARGV[i + 9])}
+            claims = parse_claims(ARGV[i + 8], ARGV[i + 9]),
+            since = ARGV[i + 1] == 'held' and db.clock - tonumber(ARGV[i + 10]) or nil}
         lease.above = lease.claims.above
         local word, now = list_one(lease, ARGV[i + 1])
         rows[#rows + 1] = lease.id

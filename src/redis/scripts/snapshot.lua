@@ -108,7 +108,8 @@ local function describe_holder(name, member)
     local claim = lease and claim_of(lease, name)
     if claim and first_word(resource_of(name), claim.units[1] or '') == word then
         describe_lease('holder', name, lease, claim.count, text_of(claim.token),
-            table.concat(claim.units, ','), host_of(lease))
+            table.concat(claim.units, ','), host_of(lease),
+            lease.since and text_of(max(db.clock - lease.since, 0)))
     end
 end
 

@@ -9,14 +9,15 @@ local function claims_text(lease)
     return table.concat(parts, '|')
 end
 
--- A record is packed: parsing text would cost as much as all the commands of a call.
+-- A record is packed: parsing text would cost as much as all the commands of a call. `since` is when a holder
+-- got its units, on the session clock; nil: it waits, or an older berthd has written it.
 local function load_lease(key)
     local record = call('HGET', LEASES, key)
     if not record then
         return nil
     end
-    local state, incarnation, priority, ticket, uid, shared, holder, info, packed, road, above =
-        unpack(cmsgpack.unpack(record))
+    local state, incarnation, priority, ticket, uid, shared, holder, info, packed, road, above,
+        since = unpack(cmsgpack.unpack(record))
     local claims = {}
     for i, claim in ipairs(packed) do
         claims[i] = {name = claim[1], count = claim[2], token = claim[3], definition = claim[4],
@@ -25,7 +26,7 @@ local function load_lease(key)
     local session, id = match(key, '^([^/]*)/(.*)$')
     return {key = key, session = session, id = id, state = state, incarnation = incarnation,
         priority = priority, ticket = ticket, uid = uid, shared = shared, holder = holder,
-        info = info, claims = claims, road = road, above = above}
+        info = info, claims = claims, road = road, above = above, since = since}
 end
 
 local function write_lease(lease)
@@ -36,7 +37,7 @@ local function write_lease(lease)
     end
     call('HSET', LEASES, lease.key, cmsgpack.pack({lease.state, lease.incarnation, lease.priority,
         lease.ticket, lease.uid, lease.shared, lease.holder, lease.info, packed,
-        lease.road or false, lease.above or false}))
+        lease.road or false, lease.above or false, lease.since}))
 end
 
 -- The member says whose identity it is, whether or not the resource now shares identities.

@@ -15,7 +15,7 @@ local function hold_units(lease)
             mark_if_waited_for(claim.name) -- another request of that user may not fit any more
         end
     end
-    lease.state = 'H'
+    lease.state, lease.since = 'H', lease.since or db.clock
     call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
     write_lease(lease)
     add_all(HELD, 0, members)

@@ -228,7 +228,7 @@ local function make_turns()
             resource_of(claim.name).free = nil
             claim.units, claim.token = {}, 0
         end
-        lease.state = 'W'
+        lease.state, lease.since = 'W', nil
         write_lease(lease)
     end
 
