@@ -199,6 +199,23 @@ def in_flight_128(bench):
     return in_flight(bench, 128)
 
 
+def page_faults(command):
+    """Those of the command and of the processes that it has waited for."""
+    pid = os.posix_spawnp(command[0], command, os.environ)
+    _, status, usage = os.wait4(pid, 0)
+    if status != 0:
+        raise Trouble("%s: wait status %#x" % (command[0], status))
+    return usage.ru_minflt
+
+
+def faults(bench):
+    """Page faults of `berth run NAME -- true` and of `flock FILE true`, with those of `true`: each
+    costs about as much as a system call, and a fork doubles those that write."""
+    with bench.berthd():
+        commands = (bench.berth_run("true"), bench.flock("true"))
+        return "%d (flock: %d)" % tuple(page_faults(command) for command in commands)
+
+
 def memory_full(bench):
     """As `memory`, for holders that have given program, pid, and a reason of 40 bytes."""
     line = b"acquire crowd:1 program=nightly-etl pid=%d reason=%b\n" % (os.getpid(), b"r" * 40)
@@ -230,6 +247,7 @@ INFORMATION = (
     (sockets, "echo over 10 000 connections / over 10"),
     (in_flight_16, "16 requests in flight"),
     (in_flight_128, "128 requests in flight"),
+    (faults, "page faults of berth run NAME -- true"),
     (memory_full, "an idle holder with reason and program"),
     (memory_mapped, "an idle holder and its part of the journal"),
     (idle, "an idle berthd"),
