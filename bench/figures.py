@@ -161,7 +161,7 @@ def start(bench):
 
 FIGURES = (
     # function, the two sides, bound, format of value and bound
-    (run, "berth run NAME -- true / flock FILE true", 1.1, "%.2f x"),
+    (run, "berth run NAME -- true / flock FILE true", 1.0, "%.2f x"),
     (pair, "acquire + release / 2 round trips of echo", 1.5, "%.2f x"),
     (journal, "the same / without the journal", 1.1, "%.2f x"),
     (waiters, "hand-over with 10 000 waiting / with 10", 1.2, "%.2f x"),
