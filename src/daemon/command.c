@@ -85,7 +85,7 @@ void command_run(struct conn *conn, char *line, size_t length)
         conn->server->counts->refusals[code]++;
         return;
     }
-    if (conn->parked_since == 0) { /* else it was held back, and has been counted */
+    if (conn->traffic->parked_since == 0) { /* else it was held back, and has been counted */
         conn->server->counts->requests[request.command]++;
     }
     struct call call = {

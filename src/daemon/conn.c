@@ -37,9 +37,7 @@ void conn_pass(struct conn *conn, enum conn_event event)
 static void on_closed(uv_handle_t *handle)
 {
     struct conn *conn = container_of((uv_poll_t *)handle, struct conn, poll);
-    linebuf_deinit(&conn->input);
-    text_deinit(&conn->output);
-    free(conn->again);
+    traffic_free(conn->traffic);
     free(conn->program);
     free(conn);
 }
@@ -56,15 +54,15 @@ static void close_socket(struct conn *conn)
 void conn_begin_long(struct conn *conn, struct long_answer *answer)
 {
     conn_pass(conn, CONN_LONG_BEGINS);
-    conn->longer = answer;
+    conn_traffic(conn)->longer = answer;
     conn->member.fair_user->n_with_views += long_answer_has_views(answer);
 }
 
 static void end_long(struct conn *conn)
 {
     if (conn->state.answer == ANSWER_LONG) {
-        conn->member.fair_user->n_with_views -= long_answer_has_views(conn->longer);
-        conn->longer = long_answer_free(conn->longer);
+        conn->member.fair_user->n_with_views -= long_answer_has_views(conn->traffic->longer);
+        conn->traffic->longer = long_answer_free(conn->traffic->longer);
         conn_pass(conn, CONN_LONG_ENDS);
     }
 }
@@ -142,7 +140,7 @@ static void conn_take_unheard(struct conn *conn)
 {
     while (!conn_is_closed(conn) && conn_has_line(conn)) {
         end_long(conn);
-        text_deinit(&conn->output);
+        text_deinit(&conn->traffic->output);
         if (!conn_state_may_take_line(conn->state, conn_load(conn))) {
             return;
         }
@@ -190,7 +188,7 @@ static void conn_hear(struct conn *conn, char *bytes, ssize_t n)
         if (conn->state.answer == ANSWER_PARKED) {
             conn_mark_dirty(conn); /* lines wait, perhaps enough */
         }
-    } else if (n == 0 && conn_unread(conn) == 0 && conn->output.length == 0 &&
+    } else if (n == 0 && conn_unread(conn) == 0 && conn_load(conn).unsent == 0 &&
         conn->state.answer == ANSWER_NONE) {
         conn_close(conn);
     } else if (n == 0) {
@@ -268,7 +266,7 @@ static void conn_end_deaf(struct conn *conn)
     if (!conn_must_stay(conn)) {
         conn_close(conn);
     } else if (!conn_is_closed(conn)) {
-        conn->stalled_since = 0;
+        conn->traffic->stalled_since = 0;
         conn_follow_state(conn);
         conn_end_leases(conn);
     }
@@ -286,8 +284,9 @@ static bool send_piece(struct conn *conn)
         .definitions = conn->server->conf->definitions,
         .n_definitions = conn->server->conf->n_definitions,
     };
+    struct text *output = &conn->traffic->output;
     bool has_more = long_answer_continue(
-        conn->longer, &moment, &conn->output, conn->output.length + PIECE_BYTES);
+        conn->traffic->longer, &moment, output, output->length + PIECE_BYTES);
     asker_deinit(&asker);
     return has_more;
 }
@@ -319,14 +318,19 @@ static void conn_settle(struct conn *conn)
         conn_close(conn);
         return;
     }
+    conn_end_traffic(conn);
     conn_follow_state(conn);
-    conn_note_stall(conn, conn_load(conn));
+    if (conn->traffic) {
+        conn_note_stall(conn);
+    }
 }
 
 void conn_flush(struct conn *conn)
 {
     conn_send(conn);
-    conn_send_pieces(conn);
+    if (conn->state.answer == ANSWER_LONG) {
+        conn_send_pieces(conn);
+    }
     if (conn->state.peer < PEER_DEAF && conn_unread(conn) > 0) {
         conn_take_lines(conn);
         conn_keep_input(conn);

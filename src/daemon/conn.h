@@ -23,13 +23,8 @@ struct long_answer;
 /* Whether the process numbers that a client names mean the same here; checked when it names one. */
 enum conn_pids { PIDS_NOT_KNOWN, PIDS_OURS, PIDS_OTHERS };
 
-struct conn {
-    uv_poll_t poll; /* of .fd */
-    struct server *server;
-    struct client client; /* the peer, as the core knows it */
-    LIST_ENTRY(conn) link; /* in server->conns */
-    STAILQ_ENTRY(conn) dirty_link; /* in server->dirty */
-    struct fair_member member; /* of its user; queued while awaiting its turn */
+/* What is under way on a connection. */
+struct traffic {
     struct linebuf input;
     struct text output; /* not sent yet */
     union {
@@ -38,13 +33,24 @@ struct conn {
     };
     uint64_t parked_since; /* parked.c's: since when the held-back line has been; else 0 */
     char *again; /* a held-back line, which precedes the input; or NULL */
+    nanoseconds stalled_since; /* the peer is behind, and has taken nothing since; else 0 */
+};
+
+struct conn {
+    uv_poll_t poll; /* of .fd */
+    struct server *server;
+    struct client client; /* the peer, as the core knows it */
+    LIST_ENTRY(conn) link; /* in server->conns */
+    STAILQ_ENTRY(conn) dirty_link; /* in server->dirty */
+    struct fair_member member; /* of its user; queued while awaiting its turn */
+    struct traffic *traffic; /* NULL: it is idle; conn_traffic() makes it */
     char *program; /* from hello, or NULL */
-    nanoseconds stalled_since; /* it is behind, and has taken nothing since; else 0 */
     uint64_t started; /* when process `pid` was started, once looked up; else 0 */
     int fd; /* -1 once it is closed */
     pid_t pid;
     enum conn_pids pids : 8;
     struct conn_state state; /* what it may do now; only conn_pass() writes it */
+    bool wants_drained; /* sent "drain wait=1", and has no event yet */
     bool is_full; /* its socket takes no more until libuv says so */
     /* What libuv, the kernel and the server were last asked to do for it: */
     uint8_t polled; /* UV_READABLE, UV_WRITABLE: what libuv looks for */
@@ -52,7 +58,6 @@ struct conn {
     bool is_dirty; /* in server->dirty */
     bool is_operators; /* has a place reserved for operators' requests: seat.h */
     struct idle_waiter idle_waiter; /* has sent "wait" */
-    bool wants_drained; /* sent "drain wait=1", and has no event yet */
 };
 
 /* Takes `fd`, just accepted, over: makes a connection, or (false) refuses and closes. */
@@ -75,6 +80,15 @@ void conn_put_off(struct conn *conn);
 
 /* The event must be possible now. */
 void conn_pass(struct conn *conn, enum conn_event event);
+
+/* conn_input.c: conn_traffic() makes it if the connection was idle. */
+struct traffic *conn_begin_traffic(struct conn *conn);
+static inline struct traffic *conn_traffic(struct conn *conn)
+{
+    return conn->traffic ? conn->traffic : conn_begin_traffic(conn);
+}
+/* Does nothing if it is NULL. */
+void traffic_free(struct traffic *traffic);
 
 /* conn_output.c: where answers and events go. Events are held back while a long answer is being
  * sent, or a change made by the connection is being stored. */

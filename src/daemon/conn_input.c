@@ -1,5 +1,6 @@
 #include "daemon/conn_input.h"
 
+#include "base/memory.h"
 #include "daemon/counting.h"
 #include "daemon/server.h"
 #include "status/answer_lines.h"
@@ -10,19 +11,69 @@
 
 enum { LINES_PER_CHECK = 16 }; /* how often a connection checks whether the turn has become long */
 
+/* ---- what is under way ---- */
+
+/* A connection takes what the one before has left: as a rule memory for one is enough for all. */
+struct traffic *conn_begin_traffic(struct conn *conn)
+{
+    struct server *server = conn->server;
+    conn->traffic = server->spare ? server->spare : memory_new(sizeof *conn->traffic);
+    server->spare = NULL;
+    return conn->traffic;
+}
+
+void traffic_free(struct traffic *traffic)
+{
+    if (traffic) {
+        linebuf_deinit(&traffic->input);
+        text_deinit(&traffic->output);
+        free(traffic->again);
+        free(traffic);
+    }
+}
+
+static bool is_under_way(const struct conn *conn)
+{
+    const struct traffic *traffic = conn->traffic;
+    return conn_unread(conn) > 0 || traffic->input.skipping || traffic->output.length > 0 ||
+        conn->state.answer != ANSWER_NONE;
+}
+
+void conn_end_traffic(struct conn *conn)
+{
+    enum { MAX_SPARE = 4096 };
+    struct server *server = conn->server;
+    struct traffic *traffic = conn->traffic;
+    if (!traffic) {
+        return;
+    }
+    if (traffic->output.length == 0 && traffic->output.size > MAX_SPARE) {
+        text_deinit(&traffic->output); /* half a line keeps no long answer's memory */
+    }
+    if (is_under_way(conn)) {
+        return;
+    }
+    conn->traffic = NULL;
+    if (server->spare) {
+        traffic_free(traffic);
+    } else {
+        server->spare = traffic;
+    }
+}
+
 /* ---- bytes ---- */
 
 /* If only one connection were closed for want of memory, its leases would end with it. */
 void conn_feed(struct conn *conn, char *bytes, size_t n)
 {
-    if (!linebuf_feed(&conn->input, bytes, n)) {
+    if (!linebuf_feed(&conn_traffic(conn)->input, bytes, n)) {
         abort();
     }
 }
 
 void conn_keep_input(struct conn *conn)
 {
-    if (!linebuf_keep(&conn->input)) {
+    if (!linebuf_keep(&conn->traffic->input)) {
         abort();
     }
 }
@@ -37,22 +88,24 @@ bool conn_is_too_fast(const struct conn *conn)
 
 void conn_again(struct conn *conn, char *line)
 {
-    assert(!conn->again);
-    conn->again = line;
+    assert(!conn->traffic->again);
+    conn->traffic->again = line;
 }
 
 bool conn_has_line(const struct conn *conn)
 {
-    return conn->again || linebuf_has_line(&conn->input);
+    const struct traffic *traffic = conn->traffic;
+    return traffic && (traffic->again || linebuf_has_line(&traffic->input));
 }
 
 /* False: no line was held back. */
 static bool conn_carry_out_again(struct conn *conn)
 {
-    char *line = conn->again;
+    char *line = conn->traffic->again;
     if (line) {
-        conn->again = NULL;
+        conn->traffic->again = NULL;
         conn->server->run_line(conn, line, strlen(line));
+        conn->traffic->parked_since = 0;
         free(line);
     }
     return line;
@@ -62,8 +115,7 @@ static bool conn_carry_out_next(struct conn *conn)
 {
     char *line;
     size_t length;
-    enum line_result result = linebuf_next(&conn->input, &line, &length);
-    conn->parked_since = 0;
+    enum line_result result = linebuf_next(&conn->traffic->input, &line, &length);
     if (result == LINE_MORE) {
         return false;
     }

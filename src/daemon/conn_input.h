@@ -10,12 +10,19 @@
 /* Bytes that came and are not carried out yet. */
 static inline size_t conn_unread(const struct conn *conn)
 {
-    return linebuf_pending(&conn->input) + (conn->again ? strlen(conn->again) : 0);
+    const struct traffic *traffic = conn->traffic;
+    if (!traffic) {
+        return 0;
+    }
+    return linebuf_pending(&traffic->input) + (traffic->again ? strlen(traffic->again) : 0);
 }
 
 static inline struct conn_load conn_load(const struct conn *conn)
 {
-    return (struct conn_load){.unread = conn_unread(conn), .unsent = conn->output.length};
+    return (struct conn_load){
+        .unread = conn_unread(conn),
+        .unsent = conn->traffic ? conn->traffic->output.length : 0,
+    };
 }
 
 /* conn_pass() for an event that changes the pace alone, and not where that is free, as it is as a
@@ -26,6 +33,9 @@ static inline void conn_pass_pace(struct conn *conn, enum conn_event event)
         conn_pass(conn, event);
     }
 }
+
+/* Leaves the memory to the next connection if nothing is under way any more. */
+void conn_end_traffic(struct conn *conn);
 
 /* Lends `n` bytes that have come, until conn_keep_input(). */
 void conn_feed(struct conn *conn, char *bytes, size_t n);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "daemon/conn_input.h"
 #include "daemon/parked.h"
 #include "daemon/server.h"
 #include "log/log.h"
@@ -17,42 +18,18 @@ enum { STALL_CHECK_MS = 1000 };
 
 /* ---- what is to be sent ---- */
 
-/* What has been sent leaves its buffer to the next answer, of any connection: who idles has none.
- */
-static void leave_output(struct conn *conn)
-{
-    enum { MAX_SPARE = 4096 };
-    struct text *spare = &conn->server->spare;
-    if (spare->bytes || conn->output.size > MAX_SPARE) {
-        text_deinit(&conn->output);
-        return;
-    }
-    *spare = conn->output;
-    spare->length = 0;
-    conn->output = (struct text)TEXT_INIT;
-}
-
-static struct text *output_of(struct conn *conn)
-{
-    if (!conn->output.bytes) {
-        conn->output = conn->server->spare;
-        conn->server->spare = (struct text)TEXT_INIT;
-    }
-    return &conn->output;
-}
-
 struct text *conn_answers(struct conn *conn)
 {
     conn_mark_dirty(conn);
-    return output_of(conn);
+    return &conn_traffic(conn)->output;
 }
 
 struct text *conn_events(struct conn *conn)
 {
     conn_mark_dirty(conn);
-    struct text *held = conn->state.answer == ANSWER_LONG ? &conn->longer->held_back
+    struct text *held = conn->state.answer == ANSWER_LONG ? &conn->traffic->longer->held_back
                                                           : parked_held_back(conn);
-    return held ? held : output_of(conn);
+    return held ? held : &conn_traffic(conn)->output;
 }
 
 void conn_mark_dirty(struct conn *conn)
@@ -73,14 +50,14 @@ static bool is_full_now(int error)
 
 static void lose_output(struct conn *conn)
 {
-    text_deinit(&conn->output);
+    text_deinit(&conn->traffic->output);
     conn->is_full = false;
 }
 
 /* The socket has taken the first `n` bytes, not all of them. */
 static void keep_rest(struct conn *conn, size_t n)
 {
-    struct text *output = &conn->output;
+    struct text *output = &conn->traffic->output;
     output->length -= n;
     memmove(output->bytes, output->bytes + n, output->length + 1);
     conn->is_full = true;
@@ -88,7 +65,7 @@ static void keep_rest(struct conn *conn, size_t n)
 
 static void conn_send_output(struct conn *conn)
 {
-    struct text *output = &conn->output;
+    struct text *output = &conn->traffic->output;
     ssize_t n = send(conn->fd, output->bytes, output->length, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && !is_full_now(errno)) {
         conn_pass(conn, CONN_UNHEARD);
@@ -96,10 +73,10 @@ static void conn_send_output(struct conn *conn)
         return;
     }
     if (n > 0) {
-        conn->stalled_since = 0; /* and from now on, if it is still behind */
+        conn->traffic->stalled_since = 0; /* and from now on, if it is still behind */
     }
     if (n == (ssize_t)output->length) {
-        leave_output(conn);
+        output->length = 0;
     } else {
         keep_rest(conn, n > 0 ? (size_t)n : 0);
     }
@@ -107,16 +84,14 @@ static void conn_send_output(struct conn *conn)
 
 void conn_send(struct conn *conn)
 {
+    if (!conn->traffic) {
+        return;
+    }
     if (conn->state.peer == PEER_DEAF) {
         lose_output(conn);
     }
-    if (conn->is_full) {
-        return;
-    }
-    if (conn->output.length > 0) {
+    if (conn->traffic->output.length > 0 && !conn->is_full) {
         conn_send_output(conn);
-    } else {
-        leave_output(conn);
     }
 }
 
@@ -125,7 +100,7 @@ void conn_send(struct conn *conn)
 /* Closes it if it has taken nothing for long. */
 static void check_stall(struct conn *conn, nanoseconds now)
 {
-    if (now - conn->stalled_since >= STALL_LIMIT) {
+    if (now - conn->traffic->stalled_since >= STALL_LIMIT) {
         const struct log_subject subject = {
             .event = "limit", .asker = {.uid = conn->client.uid, .pid = conn->pid}};
         log_provoked_on(LOG_LEVEL_WARNING, &subject,
@@ -142,7 +117,7 @@ static void on_stall_timer(uv_timer_t *timer)
     struct conn *next;
     for (struct conn *conn = LIST_FIRST(&server->conns); conn; conn = next) {
         next = LIST_NEXT(conn, link);
-        if (conn->stalled_since != 0) {
+        if (conn->traffic && conn->traffic->stalled_since != 0) {
             any = true;
             check_stall(conn, now);
         }
@@ -160,14 +135,16 @@ static void watch_stalls(struct server *server)
     }
 }
 
-void conn_note_stall(struct conn *conn, struct conn_load load)
+void conn_note_stall(struct conn *conn)
 {
+    struct traffic *traffic = conn->traffic;
+    const struct conn_load load = conn_load(conn);
     bool behind = conn_load_is_behind(load) ||
         (conn->state.peer == PEER_HALF_CLOSED && load.unsent > 0);
     if (!behind) {
-        conn->stalled_since = 0;
-    } else if (conn->stalled_since == 0) {
-        conn->stalled_since = clock_now();
+        traffic->stalled_since = 0;
+    } else if (traffic->stalled_since == 0) {
+        traffic->stalled_since = clock_now();
         watch_stalls(conn->server);
     }
 }

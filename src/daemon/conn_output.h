@@ -7,8 +7,8 @@
 
 /* Sends what the socket takes now; the rest waits. A peer that cannot be sent to becomes deaf. */
 void conn_send(struct conn *conn);
-/* Watches the connection for as long as its peer is behind: one that takes nothing for 10 s is
- * closed, and the log says so. */
-void conn_note_stall(struct conn *conn, struct conn_load load);
+/* Watches a connection with traffic for as long as its peer is behind: one that takes nothing for
+ * 10 s is closed, and the log says so. */
+void conn_note_stall(struct conn *conn);
 
 #endif

@@ -32,8 +32,8 @@ static void on_closed(uv_handle_t *handle)
 
 static void abandon(struct conn *conn)
 {
-    if (conn->parked->ops->abandon) {
-        conn->parked->ops->abandon(conn);
+    if (conn->traffic->parked->ops->abandon) {
+        conn->traffic->parked->ops->abandon(conn);
     }
 }
 
@@ -42,7 +42,7 @@ static void on_late(uv_timer_t *timer)
     struct conn *conn = container_of(timer, struct parked, timer)->conn;
     struct server *server = conn->server;
     abandon(conn);
-    conn->parked->ops->late(conn);
+    conn->traffic->parked->ops->late(conn);
     server_end_turn(server);
 }
 
@@ -52,33 +52,34 @@ void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state)
     *parked = (struct parked){.conn = conn, .ops = ops, .state = state};
     uv_timer_init(&conn->server->loop, &parked->timer);
     uint64_t now = uv_now(&conn->server->loop), gone_by;
-    parked->since = conn->parked_since != 0 ? conn->parked_since : now + 1;
+    parked->since = conn->traffic->parked_since != 0 ? conn->traffic->parked_since : now + 1;
     gone_by = now + 1 - parked->since;
     uv_timer_start(&parked->timer, on_late, gone_by < PATIENCE_MS ? PATIENCE_MS - gone_by : 0, 0);
     conn_pass(conn, CONN_PARKED);
-    conn->parked = parked;
+    conn->traffic->parked = parked;
 }
 
 void *parked_state(const struct conn *conn)
 {
-    return is_parked(conn) ? conn->parked->state : NULL;
+    return is_parked(conn) ? conn->traffic->parked->state : NULL;
 }
 
 bool parked_outlives_peer(const struct conn *conn)
 {
-    return is_parked(conn) && conn->parked->ops->outlives_peer;
+    return is_parked(conn) && conn->traffic->parked->ops->outlives_peer;
 }
 
 struct text *parked_held_back(const struct conn *conn)
 {
-    return is_parked(conn) && conn->parked->ops->holds_events ? &conn->parked->events : NULL;
+    bool is_held = is_parked(conn) && conn->traffic->parked->ops->holds_events;
+    return is_held ? &conn->traffic->parked->events : NULL;
 }
 
 void parked_end(struct conn *conn)
 {
-    struct parked *parked = conn->parked;
+    struct parked *parked = conn->traffic->parked;
     conn_pass(conn, CONN_ANSWERED);
-    conn->parked_since = conn->again ? parked->since : 0;
+    conn->traffic->parked_since = conn->traffic->again ? parked->since : 0;
     parked->ops->free(conn, parked->state);
     text_add_bytes(conn_answers(conn), parked->events.bytes, parked->events.length);
     uv_close((uv_handle_t *)&parked->timer, on_closed);

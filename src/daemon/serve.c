@@ -425,7 +425,7 @@ void serve_deinit(struct serving *serving)
     group_signaller_deinit(&server->jobs.signaller);
     storing_deinit(&serving->storing);
     scheduler_deinit(&server->scheduler);
-    text_deinit(&server->spare);
+    traffic_free(server->spare);
     close(serving->deadline_fd);
     counting_end(&serving->counting);
     history_end(&serving->history);

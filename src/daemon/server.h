@@ -31,6 +31,7 @@ struct fleet_journal;
 struct history;
 struct reload;
 struct storing;
+struct traffic;
 struct user_names;
 struct views;
 
@@ -45,7 +46,7 @@ struct server {
     struct seats seats;
     struct conn_list conns;
     struct conn_queue dirty; /* connections with something to send or to do */
-    struct text spare; /* conn_output.c's: of an answer that was sent, for the next one */
+    struct traffic *spare; /* conn_input.c's: what an idle connection has left for the next one */
     uv_timer_t stall_timer; /* conn.c's: runs while a client does not read */
     void (*run_line)(struct conn *conn, char *line, size_t length); /* takes it apart in place */
     struct conf *conf;
