@@ -80,11 +80,6 @@ static struct fair_user *make(struct fair_queue *fair_queue, uint32_t uid)
     return fair_user;
 }
 
-bool fair_user_is_limited(const struct fair_queue *fair_queue, const struct fair_user *fair_user)
-{
-    return fair_queue->interval != 0 && !fair_user->is_exempt;
-}
-
 static nanoseconds later_of(nanoseconds a, nanoseconds b)
 {
     return a > b ? a : b;

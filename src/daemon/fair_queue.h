@@ -87,7 +87,12 @@ bool fair_user_join(
 void fair_user_leave(struct fair_queue *fair_queue, struct fair_member *member, nanoseconds now);
 
 /* Whether the user has a rate. */
-bool fair_user_is_limited(const struct fair_queue *fair_queue, const struct fair_user *fair_user);
+static inline bool fair_user_is_limited(
+    const struct fair_queue *fair_queue, const struct fair_user *fair_user)
+{
+    return fair_queue->interval != 0 && !fair_user->is_exempt;
+}
+
 /* Whether a member of a limited user has to put off what it would do: it is too early, or others
  * came before. */
 bool fair_user_must_wait(
