@@ -96,19 +96,28 @@ struct tenant {
 struct lease {
     uint64_t id; /* also the ticket in host scope */
     struct client *client; /* whose list has it; NULL once ended */
-    LIST_ENTRY(lease) link; /* in client->leases */
-    struct table_node by_id;
-    struct table_node by_once; /* if its terms have .once */
+    union {
+        struct { /* while it lives */
+            LIST_ENTRY(lease) link; /* in client->leases */
+            struct table_node by_id;
+            struct table_node by_once; /* if its terms have .once */
+        };
+        struct { /* once it has ended */
+            struct lease *next_ended; /* effects.ended */
+            nanoseconds ended_at;
+            nanoseconds rests_until; /* when its units' last cooldown ends; 0: no cooldown */
+            uint16_t hiding; /* bit 1 << i: the resource of claim i hides it (viewer.h) */
+            bool shows_arguments; /* all resources do */
+            uint8_t ended_why; /* enum outcome, as it is counted; OUTCOME_OK: that is not counted */
+        };
+    };
     struct charge charge; /* ACCOUNT_LEASES */
     struct waiting *waiting; /* LEASE_WAITING, else NULL */
-    struct lease *next_ended; /* effects.ended */
     struct lease *next_changed; /* effects.changed */
     struct term *term; /* or NULL */
     nanoseconds asked_at, granted_at;
-    nanoseconds ended_at;
     struct terms terms; /* as they are in force; owned */
     nanoseconds ttl; /* BOUND_TIME */
-    nanoseconds rests_until; /* once ended: when its units' last cooldown ends; 0: no cooldown */
     struct process process; /* BOUND_PROCESS */
     struct process wrapper; /* BOUND_PROCESS: also keeps it; pid 0: none */
     uint32_t uid;
@@ -117,9 +126,7 @@ struct lease {
     uint8_t n_claims;
     uint8_t binding; /* enum binding */
     uint8_t stopping; /* enum outcome: why; OUTCOME_OK: it is not being stopped */
-    uint8_t ended_why; /* enum outcome, as it is counted; OUTCOME_OK: that is not counted */
-    uint16_t hiding; /* once ended: bit 1 << i: the resource of claim i hides it (viewer.h) */
-    bool shows_arguments; /* once ended: all resources do */
+    uint8_t database; /* 0: host scope */
     bool is_changed; /* in effects.changed */
     bool is_listed; /* its claims are in their tallies' lists, by its state */
     bool has_waited; /* its client was told that it waits, or an earlier berthd knew it */
@@ -134,20 +141,20 @@ struct lease {
     bool is_opaque; /* written by a later version: .kept is all there is to write, and only its
                        end can change it */
     bool is_deserted; /* once ended: nobody has given it back, its client or its job was gone */
-    uint8_t database; /* 0: host scope */
     uint32_t position; /* fleet scope: place in line, as last heard; 0: not known */
+
+    /* The caller's, who sets and frees them; 0 for a new lease. */
+    bool is_unwritten; /* its record is out of date */
+    uint8_t looked_up; /* for .origin: in which state */
+    uint16_t look_up_at; /* its place in the queue of those to be looked up, if it is there */
+    uint32_t record; /* where the journal has it */
+    void *watch;
+    void *origin;
+    void *entry; /* fleet scope: its session's */
+
     uint64_t ticket; /* fleet scope: ticket; 0: none yet */
     struct tenant *tenant; /* fleet scope, once linked; else NULL */
     char *kept; /* what a later version has written, to be written again; or NULL; owned */
-
-    /* The caller's, who sets and frees them; 0 for a new lease. */
-    uint32_t record; /* where the journal has it */
-    bool is_unwritten; /* its record is out of date */
-    void *watch;
-    void *origin;
-    uint8_t looked_up; /* for that, in which state */
-    uint16_t look_up_at; /* its place in the queue of those to be looked up, if it is there */
-    void *entry; /* fleet scope: its session's */
 
     struct claim claims[]; /* in the order asked; lease_names() and the texts of .terms follow */
 };

@@ -9,39 +9,44 @@ static void unit_rest(struct core *core, struct unit *unit, nanoseconds until)
     unit_set_cooling(unit, &core->cooldown_timers, until, ++core->timer_serial);
 }
 
-static void unit_give_back(
-    struct core *core, struct claim *claim, struct unit *unit, nanoseconds now)
+/* Returns until when it rests; 0: it does not. */
+static nanoseconds unit_give_back(struct core *core, struct unit *unit, nanoseconds now)
 {
     nanoseconds until = now + unit->resource->definition->cooldown;
     if (until == now || unit->removed || resource_is_fleet(unit->resource)) {
         unit_settle(unit);
-        return;
+        return 0;
     }
     unit_rest(core, unit, until);
-    if (until > claim->lease->rests_until) {
-        claim->lease->rests_until = until;
-    }
+    return until;
 }
 
-static void claim_give_back(struct core *core, struct claim *claim, nanoseconds now)
+/* Returns until when the last of its units rests; 0: none does. */
+static nanoseconds claim_give_back(struct core *core, struct claim *claim, nanoseconds now)
 {
     struct resource *resource = claim->resource;
+    nanoseconds rests_until = 0;
     while (claim->units) {
         struct unit *unit = claim->units;
         claim->units = unit->next_of_claim;
-        unit_give_back(core, claim, unit, now);
+        rests_until = later(rests_until, unit_give_back(core, unit, now));
     }
     claim->usage->units -= claim->count;
     order_remove(&resource->holders, &claim->node);
     queue_mark_dirty(core, resource);
+    return rests_until;
 }
 
-/* For the history; the definitions may be gone before it is written. */
-static void note_end(struct lease *lease, enum outcome why, nanoseconds now)
+/* The lease is in no list and no table any more. For the history; the definitions may be gone
+ * before it is written. */
+static void note_end(
+    struct lease *lease, enum outcome why, nanoseconds rests_until, nanoseconds now)
 {
     lease->ended_at = now;
     lease->ended_why = (uint8_t)why;
+    lease->rests_until = rests_until;
     lease->shows_arguments = true;
+    lease->hiding = 0;
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct definition *definition = lease->claims[i].resource->definition;
         lease->hiding |= (uint16_t)(definition->shows_to_owner_only << i);
@@ -52,7 +57,8 @@ static void note_end(struct lease *lease, enum outcome why, nanoseconds now)
 void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    note_end(lease, tally_end(core, lease, why, now), now);
+    nanoseconds rests_until = 0;
+    why = tally_end(core, lease, why, now);
     if (lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD)) {
         lease->is_asked = false;
         effects_append(effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);
@@ -63,7 +69,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
         core->n_held--;
         term_end(core, lease);
         for (size_t i = 0; i < lease->n_claims; i++) {
-            claim_give_back(core, &lease->claims[i], now);
+            rests_until = later(rests_until, claim_give_back(core, &lease->claims[i], now));
         }
     }
     quota_changed_for(core, lease);
@@ -81,6 +87,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
     table_remove(&core->leases, &lease->by_id);
     charge_give_back(&lease->charge, &core->accounts);
     lease_set_state(lease, LEASE_ENDED);
+    note_end(lease, why, rests_until, now);
     lease->next_ended = effects->ended;
     effects->ended = lease;
 }
