@@ -159,7 +159,7 @@ static bool take_unit(
         return false;
     }
     if (unit->state == UNIT_COOLING) {
-        order_remove(&core->cooldown_timers, &unit->node);
+        unit_end_cooldown(unit, &core->cooldown_timers);
     }
     resource_take_unit(claim, unit);
     return true;

@@ -39,8 +39,8 @@ static void check_units(const struct resource *resource)
         n_reserved += unit->reserved;
         REQUIRE(unit->index == i && unit->resource == resource);
         REQUIRE((unit->state == UNIT_HELD) == (unit->claim != NULL));
-        REQUIRE(order_contains(&unit->node) ==
-            (unit->state == UNIT_COOLING || (unit->state == UNIT_FREE && is_pool)));
+        REQUIRE((unit->state == UNIT_COOLING) == (unit->cooldown != NULL));
+        REQUIRE(!unit->cooldown || unit->cooldown->unit == unit);
         REQUIRE(!unit->removed || unit->state == UNIT_HELD);
         REQUIRE(!unit->reserved || unit->state != UNIT_FREE);
     }
@@ -61,7 +61,7 @@ static void check_given(const struct resource *resource)
     const struct unit *before = NULL;
     struct order_node *node = order_first(&resource->given);
     for (; node; node = order_next(node)) {
-        const struct unit *unit = container_of(node, struct unit, node);
+        const struct unit *unit = &container_of(node, struct keyed_unit, node)->unit;
         REQUIRE(unit->state == UNIT_HELD && unit->claim && unit->resource == resource);
         REQUIRE(unit->claim->resource == resource && !unit->removed && !unit->reserved);
         REQUIRE((unit->item != NULL) == resource_is_pool(resource));

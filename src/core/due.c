@@ -13,8 +13,8 @@ static nanoseconds due(const struct order *timers)
 static void cooldown_is_over(struct core *core)
 {
     struct order_node *node = order_first(&core->cooldown_timers);
-    struct unit *unit = container_of(node, struct unit, node);
-    order_remove(&core->cooldown_timers, node);
+    struct unit *unit = container_of(node, struct cooldown, timer)->unit;
+    unit_end_cooldown(unit, &core->cooldown_timers);
     queue_mark_dirty(core, unit->resource);
     unit_settle(unit);
 }

@@ -164,9 +164,7 @@ static nanoseconds first_of_units(const struct resource *resource)
     nanoseconds first = NEVER;
     for (uint32_t i = 0; i < resource->n_units; i++) {
         const struct unit *unit = resource->units[i];
-        bool is_earlier =
-            unit->state == UNIT_COOLING && (nanoseconds)unit->node.major < first;
-        first = is_earlier ? (nanoseconds)unit->node.major : first;
+        first = unit->cooldown ? earlier(first, (nanoseconds)unit->cooldown->timer.major) : first;
     }
     return first;
 }
@@ -175,7 +173,7 @@ static nanoseconds first_of_timers(const struct core *core, const struct resourc
 {
     struct order_node *node = order_first(&core->cooldown_timers);
     for (int i = 0; node && i < MAX_TIMERS_LOOKED_AT; node = order_next(node), i++) {
-        if (container_of(node, struct unit, node)->resource == resource) {
+        if (container_of(node, struct cooldown, timer)->unit->resource == resource) {
             return (nanoseconds)node->major;
         }
     }

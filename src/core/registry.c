@@ -116,7 +116,7 @@ static void registry_forget(struct core *core, struct resource *resource)
     }
     for (uint32_t i = 0; i < resource->n_units; i++) {
         if (resource->units[i]->state == UNIT_COOLING) {
-            order_remove(&core->cooldown_timers, &resource->units[i]->node);
+            unit_end_cooldown(resource->units[i], &core->cooldown_timers);
         }
     }
     if (resource->template) {

@@ -8,11 +8,16 @@
 
 /* ---- units ---- */
 
+static struct keyed_unit *keyed(struct unit *unit)
+{
+    return container_of(unit, struct keyed_unit, unit);
+}
+
 /* Items are ordered by place or (`lru`) by when they became free. */
 static uint64_t item_free_key(struct unit *unit)
 {
     struct resource *resource = unit->resource;
-    return resource->definition->selection == SELECT_LRU ? resource->n_frees++ : unit->rank;
+    return resource->definition->selection == SELECT_LRU ? resource->n_frees++ : keyed(unit)->rank;
 }
 
 /* By how many the free ranges grow if this slot, which is not free, becomes free: between two free
@@ -26,7 +31,7 @@ static void enter_free(struct unit *unit)
 {
     struct resource *resource = unit->resource;
     if (resource_is_pool(resource)) {
-        order_insert(&resource->free, &unit->node, item_free_key(unit), 0);
+        order_insert(&resource->free, &keyed(unit)->node, item_free_key(unit), 0);
     } else {
         resource->n_free_ranges += new_ranges(&resource->free_slots, unit->index);
         bitset_add(&resource->free_slots, unit->index);
@@ -37,7 +42,7 @@ static void leave_free(struct unit *unit)
 {
     struct resource *resource = unit->resource;
     if (resource_is_pool(resource)) {
-        order_remove(&resource->free, &unit->node);
+        order_remove(&resource->free, &keyed(unit)->node);
     } else {
         bitset_remove(&resource->free_slots, unit->index);
         resource->n_free_ranges -= new_ranges(&resource->free_slots, unit->index);
@@ -71,15 +76,25 @@ static void make_room(struct resource *resource)
     }
 }
 
+/* Slots of host scope are found by their index alone. */
+static struct unit *new_unit_of(struct resource *resource)
+{
+    bool is_keyed = resource_is_pool(resource) || resource_is_fleet(resource);
+    struct unit *unit = memory_new(is_keyed ? sizeof(struct keyed_unit) : sizeof *unit);
+    unit->resource = resource;
+    if (is_keyed) {
+        keyed(unit)->rank = resource->n_ranks++;
+    }
+    return unit;
+}
+
 static struct unit *unit_new(struct resource *resource)
 {
     if (resource->n_units == resource->size_units) {
         make_room(resource);
     }
-    struct unit *unit = memory_new(sizeof *unit);
-    unit->resource = resource;
+    struct unit *unit = new_unit_of(resource);
     unit->index = resource->n_units;
-    unit->rank = resource->n_ranks++;
     unit->state = UNIT_FREE;
     resource->units[resource->n_units++] = unit;
     resource->n_in_state[UNIT_FREE]++;
@@ -127,23 +142,23 @@ static void unit_delete(struct unit *unit, struct order *timers)
     if (unit->state == UNIT_FREE) {
         leave_free(unit);
     } else if (unit->state == UNIT_COOLING) {
-        order_remove(timers, &unit->node);
+        unit_end_cooldown(unit, timers);
     }
     resource->n_in_state[unit->state]--;
     resource->n_removed -= unit->removed;
     resource->n_reserved -= unit->reserved;
     resource->units[unit->index] = NULL;
-    table_remove(&resource->items, &unit->by_item);
+    table_remove(&resource->items, &keyed(unit)->by_item);
     unit_free(unit);
 }
 
 static struct unit *find_item(const struct resource *resource, const char *item)
 {
     struct table_node *node = table_find(&resource->items, hash_name(item));
-    while (node && strcmp(container_of(node, struct unit, by_item)->item, item) != 0) {
+    while (node && strcmp(container_of(node, struct keyed_unit, by_item)->unit.item, item) != 0) {
         node = table_find_next(node);
     }
-    return node ? container_of(node, struct unit, by_item) : NULL;
+    return node ? &container_of(node, struct keyed_unit, by_item)->unit : NULL;
 }
 
 bool slot_parse(const char *text, uint32_t *slotp)
@@ -190,7 +205,7 @@ struct unit *resource_add_item(struct resource *resource, const char *item)
 {
     struct unit *unit = unit_new(resource);
     unit->item = memory_string(item);
-    table_insert(&resource->items, &unit->by_item, hash_name(item));
+    table_insert(&resource->items, &keyed(unit)->by_item, hash_name(item));
     return unit;
 }
 
@@ -211,7 +226,7 @@ struct unit *resource_find_given(const struct resource *resource, const char *it
     struct order_node *node =
         rank < order_size(&resource->given) ? order_at(&resource->given, rank) : NULL;
     for (; node && node->major == key; node = order_next(node)) {
-        struct unit *unit = container_of(node, struct unit, node);
+        struct unit *unit = &container_of(node, struct keyed_unit, node)->unit;
         if (!item || strcmp(unit->item, item) == 0) {
             return unit;
         }
@@ -227,8 +242,7 @@ bool resource_take_given(struct claim *claim, const char *item, uint32_t slot)
         resource_find_given(resource, item, slot)) {
         return false;
     }
-    struct unit *unit = memory_new(sizeof *unit);
-    unit->resource = resource;
+    struct unit *unit = new_unit_of(resource);
     unit->item = memory_string(item);
     unit->index = slot;
     unit->state = UNIT_HELD;
@@ -236,14 +250,14 @@ bool resource_take_given(struct claim *claim, const char *item, uint32_t slot)
     unit->next_of_claim = claim->units;
     claim->units = unit;
     resource->n_in_state[UNIT_HELD]++;
-    order_insert(
-        &resource->given, &unit->node, given_key(item, slot), is_pool ? resource->n_frees++ : 0);
+    order_insert(&resource->given, &keyed(unit)->node, given_key(item, slot),
+        is_pool ? resource->n_frees++ : 0);
     return true;
 }
 
 static void given_delete(struct unit *unit)
 {
-    order_remove(&unit->resource->given, &unit->node);
+    order_remove(&unit->resource->given, &keyed(unit)->node);
     unit->resource->n_in_state[UNIT_HELD]--;
     unit_free(unit);
 }
@@ -310,7 +324,16 @@ void unit_set_cooling(struct unit *unit, struct order *timers, nanoseconds until
     unit->claim = NULL;
     unit->next_of_claim = NULL;
     unit_set_state(unit, UNIT_COOLING);
-    order_insert(timers, &unit->node, (uint64_t)until, serial);
+    unit->cooldown = memory_new(sizeof *unit->cooldown);
+    unit->cooldown->unit = unit;
+    order_insert(timers, &unit->cooldown->timer, (uint64_t)until, serial);
+}
+
+void unit_end_cooldown(struct unit *unit, struct order *timers)
+{
+    order_remove(timers, &unit->cooldown->timer);
+    free(unit->cooldown);
+    unit->cooldown = NULL;
 }
 
 /* xorshift64* (Vigna 2016): select = random needs spread, not secrecy. */
@@ -334,7 +357,7 @@ static struct unit *pick_item(struct resource *resource, uint64_t *random)
     struct order_node *node = resource->definition->selection == SELECT_RANDOM
         ? order_at(&resource->free, (uint32_t)(random_next(random) % order_size(&resource->free)))
         : order_first(&resource->free);
-    return container_of(node, struct unit, node);
+    return &container_of(node, struct keyed_unit, node)->unit;
 }
 
 void resource_take_units(struct resource *resource, struct claim *claim, uint64_t *random)
@@ -416,7 +439,7 @@ void resource_free(struct resource *resource)
     table_deinit(&resource->usages);
     for (uint32_t i = 0; i < resource->n_units; i++) {
         if (resource->units[i]->item) {
-            table_remove(&resource->items, &resource->units[i]->by_item);
+            table_remove(&resource->items, &keyed(resource->units[i])->by_item);
         }
         unit_free(resource->units[i]);
     }
@@ -434,7 +457,7 @@ static void resource_rank(struct resource *resource)
 {
     for (uint32_t i = 0; i < resource->n_units; i++) {
         resource->units[i]->index = i;
-        resource->units[i]->rank = i;
+        keyed(resource->units[i])->rank = i;
     }
     resource->n_ranks = resource->n_units;
     if (resource->definition->selection != SELECT_LRU) {

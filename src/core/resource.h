@@ -16,7 +16,7 @@
 enum unit_state {
     UNIT_FREE, /* in resource.free or .free_slots */
     UNIT_HELD, /* by unit.claim */
-    UNIT_COOLING, /* in the core's cooldown timers */
+    UNIT_COOLING, /* unit.cooldown is in the core's cooldown timers */
     UNIT_RESERVED, /* kept back by an operator, and not held */
     N_UNIT_STATES
 };
@@ -27,15 +27,27 @@ struct unit {
     struct resource *resource;
     struct claim *claim; /* UNIT_HELD */
     struct unit *next_of_claim; /* UNIT_HELD */
-    struct order_node node; /* UNIT_FREE of a pool, UNIT_COOLING; fleet scope: in resource.given */
-    struct table_node by_item; /* pools of host scope: in resource.items */
-    uint64_t rank; /* an item's place in the order of resource.units */
+    struct cooldown *cooldown; /* UNIT_COOLING, else NULL */
     char *item; /* pools; NULL for slots */
     char *reason; /* of a reservation, or NULL */
     uint32_t index; /* slot number, or an item's place in resource.units */
     uint8_t state; /* enum unit_state; only unit_set_state() writes it */
     bool reserved; /* not to be granted; if held, once it is given back */
     bool removed; /* of a pool: held, and goes when it is given back */
+};
+
+/* A unit that is looked for by more than its index: an item, or what a database has given. */
+struct keyed_unit {
+    struct unit unit;
+    struct order_node node; /* UNIT_FREE; fleet scope: in resource.given */
+    struct table_node by_item; /* host scope: in resource.items */
+    uint64_t rank; /* host scope: its place in the order of resource.units */
+};
+
+/* A unit's cooldown. */
+struct cooldown {
+    struct unit *unit;
+    struct order_node timer; /* in the core's cooldown timers */
 };
 
 struct resource {
@@ -168,6 +180,8 @@ struct unit *resource_find_given(const struct resource *resource, const char *it
  * UNIT_COOLING instead. */
 void unit_settle(struct unit *unit);
 void unit_set_cooling(struct unit *unit, struct order *timers, nanoseconds until, uint64_t serial);
+/* A unit that is UNIT_COOLING leaves the timers; its state is for the caller to change. */
+void unit_end_cooldown(struct unit *unit, struct order *timers);
 /* `slot` is below the limit; makes it if nobody has used it yet. */
 struct unit *resource_slot(struct resource *resource, uint32_t slot);
 struct unit *resource_add_item(struct resource *resource, const char *item);
