@@ -152,7 +152,7 @@ Test(session_events, operators)
     CALL("release $A");
 }
 
-/* A has ended before its revoke came: what was said of it is not said of B. */
+/* A ends before its revoke comes: B, which is revoked next, does not hear the reason for A. */
 Test(session_events, a_reason_is_for_one_lease)
 {
     go_up();
