@@ -194,10 +194,7 @@ bool process_look_origin(const struct process *process, nanoseconds there_at, bo
     }
     if (is_there && with_args) {
         size_t n = read_short(folder, "cmdline", args, sizeof args);
-        if (n == sizeof args - 1) {
-            memcpy(args + n - 3, "...", 3);
-        }
-        origin->args = process_args_join(args, n);
+        origin->args = process_args_join(args, n, n == sizeof args - 1);
     }
     close(folder);
     return is_there;

@@ -1,5 +1,7 @@
 #include "daemon/process_text.h"
 
+#include "base/utf8.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -160,14 +162,18 @@ const char *process_cgroup_find(char *text)
 
 /* ---- arguments ---- */
 
-const char *process_args_join(char *text, size_t length)
+const char *process_args_join(char *text, size_t length, bool is_cut)
 {
-    while (length > 0 && text[length - 1] == '\0') {
+    static const char more[] = "...";
+    while (!is_cut && length > 0 && text[length - 1] == '\0') {
         length--;
     }
     for (size_t i = 0; i < length; i++) {
         text[i] = text[i] == '\0' ? ' ' : text[i];
     }
     text[length] = '\0';
+    if (is_cut) {
+        strcpy(text + utf8_cut(text, length - strlen(more)), more);
+    }
     return length > 0 ? text : NULL;
 }

@@ -31,8 +31,9 @@ bool process_stat_is_alive(const struct process_stat *stat);
 /* The path in the unified hierarchy, or else in systemd's; NULL if there is none but the root.
  * Changes the text, and returns a part of it. */
 const char *process_cgroup_find(char *text);
-/* Of the arguments in `text`, each with its NUL: with spaces between them. `text` has room for one
- * more byte. NULL if there are none. */
-const char *process_args_join(char *text, size_t length);
+/* The arguments in `text`, which has a NUL behind each, with spaces between them. `text` has room
+ * for one more byte. `is_cut`: there are more bytes than these, which are at least 3 and get "..."
+ * for their end. NULL if there are no arguments. */
+const char *process_args_join(char *text, size_t length, bool is_cut);
 
 #endif

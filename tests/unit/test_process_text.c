@@ -162,9 +162,20 @@ Test(process_text, cgroup_is_that_of_the_unit_or_container)
 Test(process_text, arguments_have_spaces_between_them)
 {
     char two[] = "sh\0-c\0exit 3\0", none[] = "\0", empty[] = "a\0\0b\0", cut[] = "ab";
-    cr_expect_str_eq(process_args_join(two, sizeof two - 1), "sh -c exit 3");
-    cr_expect_null(process_args_join(none, 0));
-    cr_expect_null(process_args_join(none, 1));
-    cr_expect_str_eq(process_args_join(empty, sizeof empty - 1), "a  b");
-    cr_expect_str_eq(process_args_join(cut, 2), "ab");
+    cr_expect_str_eq(process_args_join(two, sizeof two - 1, false), "sh -c exit 3");
+    cr_expect_null(process_args_join(none, 0, false));
+    cr_expect_null(process_args_join(none, 1, false));
+    cr_expect_str_eq(process_args_join(empty, sizeof empty - 1, false), "a  b");
+    cr_expect_str_eq(process_args_join(cut, 2, false), "ab");
+}
+
+/* At the end of a character, and not within. */
+Test(process_text, arguments_that_are_cut_end_in_dots)
+{
+    char ascii[] = "sh\0-c\0exit", empty[] = "a\0\0\0\0";
+    char last[] = "echo \u00e9\u00e9\u00e9", first[] = "echo x\u00e9\u00e9";
+    cr_expect_str_eq(process_args_join(ascii, sizeof ascii - 1, true), "sh -c e...");
+    cr_expect_str_eq(process_args_join(last, sizeof last - 1, true), "echo \u00e9...");
+    cr_expect_str_eq(process_args_join(first, sizeof first - 1, true), "echo x...");
+    cr_expect_str_eq(process_args_join(empty, sizeof empty - 1, true), "a ...");
 }
