@@ -462,6 +462,7 @@ def test_metrics_are_sums_that_are_asked_for_once(redis_server, hosts):
     for _ in range(400):
         gets(client, "acquire etl")
     with Monitor(redis_server) as monitor:
+        begun = time.monotonic()
         readers = [client_of(a) for _ in range(20)]
         for reader in readers:
             reader.send("metrics database=default\nmetrics from=1000 database=default\n")
@@ -469,9 +470,10 @@ def test_metrics_are_sums_that_are_asked_for_once(redis_server, hosts):
             first = reader.rest_of_lines()
             assert re.fullmatch(r"ok next=\d+", first[0]) and reader.rest_of_lines() == ["ok", "end"]
             assert "figure berth_fleet_held resource=etl database=default value=400" in first
+        seconds = time.monotonic() - begun
         calls = []
         while (command := monitor.command(0.2)) is not None:
             if command[1][0].lower() == "evalsha" and command[1][-1] == "*":
                 calls.append(command)
-    assert 1 <= len(calls) <= 2
+    assert 1 <= len(calls) <= 2 + seconds  # sums are good for a second
     assert sum('berth_fleet_held{resource="l' in line for line in figures_of(a)) == 20
