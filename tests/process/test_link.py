@@ -555,7 +555,7 @@ def test_a_sentinel_that_is_dead_or_does_not_know(fake_tcp, probe, sentinels):
 def test_no_sentinel_knows(probe, sentinels):
     dead = FakeRedis()
     dead.close()
-    link = probe(dead.where, sentinels[0].where, "master=mymaster", "timeout=500")
+    link = probe(dead.where, sentinels[0].where, "master=mymaster", "timeout=2000")
     set_answer(sentinels[0], None)
     assert link.line() == (
         f"down 0 Sentinel, master mymaster: 127.0.0.1:{dead.port}: cannot connect: connection refused; "
