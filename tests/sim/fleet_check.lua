@@ -146,21 +146,32 @@ local function definition_of(name)
         or call('HGET', key('definitions'), (string.gsub(name, '/.*', '/*')))
     return cjson.decode(string.match(text, '{.*'))
 end
+local function change_of(name)
+    return cjson.decode(string.match(call('HGET', key('changes'), name) or '{}', '{.*'))
+end
+for _, name in ipairs(call('HKEYS', key('changes'))) do
+    if change_of(name).exempt and not change_of(name).paused then
+        return name .. ' has exceptions from no pause'
+    end
+end
 for name, head in pairs(names) do
     local rules, claim = definition_of(name), nil
-    local change = cjson.decode(string.match(call('HGET', key('changes'), name) or '{}', '{.*'))
+    local change, of_all = change_of(name), change_of((string.gsub(name, '/.*', '/*')))
     for _, one in ipairs(load(head.lease)[9]) do
         claim = one[1] == name and one or claim
     end
-    local is_changed = change.limit and change['limit-base'] == rules.limit
-    local limit = rules.kind == 'pool' and #rules.items or is_changed and change.limit
+    local function limit_in(one)
+        return one['limit-base'] == rules.limit and one.limit
+    end
+    local limit = rules.kind == 'pool' and #rules.items or limit_in(change) or limit_in(of_all)
         or math.min(rules.limit, claim[5])
+    local is_paused = change.paused or of_all.paused and not (of_all.exempt and of_all.exempt[name])
     local free = limit - call('ZLEXCOUNT', key('held'), '[' .. name .. ' ', '(' .. name .. '!')
     for power = 0, 20 do
         local word = string.format('%s %02d:', name, power)
         free = free - 2 ^ power * call('ZLEXCOUNT', key('kept'), '[' .. word, '(' .. word .. head.order)
     end
-    if not change.paused and free >= claim[2] then
+    if not is_paused and free >= claim[2] then
         return head.lease .. ' could go on at ' .. name
     end
 end

@@ -18,8 +18,7 @@ enum {
     N_DEFINITIONS = 9,
     N_NAMES = 10, /* of resources, instances of templates among them */
     N_USERS = 3,
-    FIRST_CHANGED = 2, /* of the resources that operators change */
-    N_CHANGED = 2,
+    N_CHANGED = 4, /* resources and templates that operators change */
     MAX_CHANGED = 6, /* units, by operators */
     N_COPIES = 8,
     MAX_BLIND = 256,
@@ -141,7 +140,7 @@ struct server {
 
 enum act_word { ACT_PAUSE, ACT_RESUME, ACT_LIMIT, ACT_RESET, ACT_FORGET };
 
-/* What operators have done to one resource, as far as they know. */
+/* What operators have done to one name, as far as they know. */
 struct act {
     bool is_known; /* every request has been answered */
     bool is_paused;

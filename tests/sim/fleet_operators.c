@@ -7,9 +7,18 @@
 
 #define UNKNOWN_FOR (10 * SECOND) /* a request without an answer may still be on its way */
 
-static uint32_t number_of(const struct fleet *fleet, const struct act *act)
+/* Resources, a template, and one of its instances, whose own changes come first. */
+static const char *const names[N_CHANGED] = {"r2", "r3", "each/*", "each/x"};
+
+static const char *name_of(const struct fleet *fleet, const struct act *act)
 {
-    return FIRST_CHANGED + (uint32_t)(act - fleet->acts);
+    return names[act - fleet->acts];
+}
+
+/* Where a forgotten definition takes no other name's changes along. */
+static bool may_be_forgotten(const struct fleet *fleet, const struct act *act)
+{
+    return !strchr(name_of(fleet, act), '/');
 }
 
 static void is_not_known(const struct fleet *fleet, struct act *act)
@@ -21,7 +30,7 @@ static void is_not_known(const struct fleet *fleet, struct act *act)
 /* What is stored, or NULL. */
 static const struct member *stored(const struct fleet *fleet, const struct act *act)
 {
-    const char *key = fleet->server.keys.keys[12], *name = resource_names[number_of(fleet, act)];
+    const char *key = fleet->server.keys.keys[12], *name = name_of(fleet, act);
     const struct value *changes =
         redis_data_find(fleet->server.redis.data, (struct bytes){key, strlen(key)});
     return changes ? value_find(changes, (struct bytes){name, strlen(name)}) : NULL;
@@ -44,7 +53,7 @@ static void check(struct fleet *fleet, const struct act *act)
     if (act->is_known && !act->is_asked &&
         (is_paused != act->is_paused || is_limited != (act->limit != UNBOUNDED))) {
         fail(fleet, "what operators did to %s is not in force: %.*s",
-            resource_names[number_of(fleet, act)], member ? (int)member->value.n : 0,
+            name_of(fleet, act), member ? (int)member->value.n : 0,
             member ? member->value.at : "");
     }
 }
@@ -55,7 +64,7 @@ static void ask(
     static const char *const words[] = {"pause", "resume", "limit", "reset", "forget"};
     char number[12];
     snprintf(number, sizeof number, "%u", limit);
-    const char *name = resource_names[number_of(fleet, act)];
+    const char *name = name_of(fleet, act);
     const char *argv[] = {words[word], name, word == ACT_LIMIT ? number : "", "why"};
     trace(fleet, "%s: an operator: %s %s %s", host->name, words[word], name, argv[2]);
     act->is_asked = true;
@@ -84,7 +93,8 @@ void operator_acts(struct fleet *fleet, struct host *host)
     }
     if (!fleet->is_calm) {
         forget(fleet, host);
-        ask(fleet, host, act, (enum act_word)random_below(&fleet->random, ACT_FORGET + 1),
+        uint32_t n_words = may_be_forgotten(fleet, act) ? ACT_FORGET + 1 : ACT_FORGET;
+        ask(fleet, host, act, (enum act_word)random_below(&fleet->random, n_words),
             random_below(&fleet->random, MAX_CHANGED + 1));
     } else if (may_undo) {
         check(fleet, act);

@@ -22,7 +22,7 @@ static const struct {
     {"rare/*", 2, UNBOUNDED, 0},
     {"each/*", 2, UNBOUNDED, 0},
 };
-enum { RARE = 7 };
+enum { FIRST_CHANGED = 2, AFTER_CHANGED = 4, RARE = 7, CHANGED_TEMPLATE = 8 };
 
 static char *items[] = {"a", "b", "c"};
 enum { N_ITEMS = 3 };
@@ -59,9 +59,10 @@ uint32_t resource_number(const char *name)
     return i;
 }
 
+/* A definition, or from CHANGED_TEMPLATE on an instance. */
 static bool is_changed_by_operators(uint32_t number)
 {
-    return number >= FIRST_CHANGED && number < FIRST_CHANGED + N_CHANGED;
+    return (number >= FIRST_CHANGED && number < AFTER_CHANGED) || number >= CHANGED_TEMPLATE;
 }
 
 uint32_t resource_max_units(uint32_t number)
