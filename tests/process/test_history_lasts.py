@@ -2,11 +2,15 @@
 
 import os
 import signal
+import subprocess
+import time
 
 import pytest
 
+from conftest import read_line
 from daemon_help import event, held, held_with_proof, waits
 from history_help import history, is_over, last
+from lines import DEADLINE, look_again
 from lost_help import held_over_a_kill, needs_mounts, over_a_boot, sleeper
 from test_history_log import lines
 from test_history_origin import long_enough
@@ -46,6 +50,26 @@ def test_a_lease_that_lives_over_a_restart_is_one_entry(daemon):
         assert client.request(f"release {lease}") == "ok"
     entry = last(client).has(how="released", pid=str(pid))
     assert entry.lease == lease and len(history(client)) == 1
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_how_a_job_ended_that_lived_over_a_restart(daemon, berth, how):
+    """berth run tells it once it is connected again."""
+    job = berth.start("run", "-q", "deploy", "--", "sh", "-c", "echo on; cat; exit 6",
+                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert read_line(job.stdout) == "on"
+    getattr(daemon, how)()
+    daemon.start()
+    client = daemon.client()
+    end = time.monotonic() + DEADLINE
+    while any(" away=1" in line for line in client.lines("status deploy")):
+        assert time.monotonic() < end
+        look_again()
+    job.stdin.close()
+    assert job.wait(30) == 6
+    assert client.request("wait deploy").startswith("ok held=") and client.line() == "* idle"
+    last(client).has(how="released", exit="6", unseen=None)
+    assert len(history(client)) == 1
 
 
 def test_a_job_that_ends_while_there_is_no_berthd(daemon):
