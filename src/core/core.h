@@ -220,7 +220,7 @@ struct template *core_find_template(const struct core *core, const char *name);
 /* The operator's reason for a pause of that resource, alive or not; NULL: none is known. */
 const char *core_pause_reason(const struct core *core, const char *name);
 /* Who paused it, in the same way. */
-struct pauser core_paused_by(const struct core *core, const char *name);
+struct by_whom core_paused_by(const struct core *core, const char *name);
 
 /* Changes that operators make at runtime. */
 enum change_kind {
@@ -239,7 +239,7 @@ struct change {
     uint32_t limit;
     const char *item; /* of a semaphore: the slot's number */
     const char *reason; /* or NULL; copied */
-    struct pauser by; /* with CHANGE_PAUSE */
+    struct by_whom by; /* with CHANGE_PAUSE */
 };
 
 /* Makes the instance of a template if there is none: a pause must last. The name of a template (not

@@ -84,11 +84,11 @@ const char *resource_pause_reason(const struct resource *resource)
                                             : NULL;
 }
 
-struct pauser resource_paused_by(const struct resource *resource)
+struct by_whom resource_paused_by(const struct resource *resource)
 {
     return resource->paused                 ? resource->paused_by
         : is_paused_with_template(resource) ? resource->template->paused_by
-                                            : (struct pauser){.is_known = false};
+                                            : (struct by_whom){.is_known = false};
 }
 
 bool resource_is_blocked(const struct resource *resource)

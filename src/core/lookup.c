@@ -48,13 +48,13 @@ const char *core_pause_reason(const struct core *core, const char *name)
     return resource ? resource_pause_reason(resource) : template ? template->pause_reason : NULL;
 }
 
-struct pauser core_paused_by(const struct core *core, const char *name)
+struct by_whom core_paused_by(const struct core *core, const char *name)
 {
     const struct resource *resource = registry_find(core, name);
     const struct template *template = registry_find_template(core, name);
     return resource ? resource_paused_by(resource)
         : template  ? template->paused_by
-                    : (struct pauser){.is_known = false};
+                    : (struct by_whom){.is_known = false};
 }
 
 bool core_is_closed(const struct core *core)

@@ -173,7 +173,7 @@ static void end_own_pause(struct resource *resource)
 {
     free(resource->pause_reason);
     resource->pause_reason = NULL;
-    resource->paused_by = (struct pauser){.is_known = false};
+    resource->paused_by = (struct by_whom){.is_known = false};
     resource->paused = false;
 }
 

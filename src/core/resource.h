@@ -7,9 +7,9 @@
 #include "base/order.h"
 #include "base/table.h"
 #include "core/account.h"
+#include "base/by_whom.h"
 #include "core/definition.h"
 #include "core/lease.h"
-#include "core/pauser.h"
 
 #include <sys/queue.h>
 
@@ -84,7 +84,7 @@ struct resource {
 
     uint32_t runtime_limit; /* its own; UNBOUNDED: the template's or the definition's */
     char *pause_reason;
-    struct pauser paused_by;
+    struct by_whom paused_by;
     bool paused; /* by itself; see resource_is_paused() */
     bool is_exempt; /* from the pause of its template, which is on */
     bool items_changed; /* at runtime */
@@ -120,7 +120,7 @@ uint32_t resource_available(const struct resource *resource);
 bool resource_is_paused(const struct resource *resource);
 const char *resource_pause_reason(const struct resource *resource); /* or NULL */
 /* Who made the pause that is in force; not known without one. */
-struct pauser resource_paused_by(const struct resource *resource);
+struct by_whom resource_paused_by(const struct resource *resource);
 /* Whether an operator has set the limit, of the resource or of its template. */
 bool resource_limit_is_changed(const struct resource *resource);
 /* Paused or closed: nothing is granted, and a lease that also wants something else is set aside

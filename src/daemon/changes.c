@@ -141,7 +141,7 @@ static void add_limit(
 }
 
 static void add_pause(
-    struct text *out, const char *name, const char *reason, const struct pauser *by)
+    struct text *out, const char *name, const char *reason, const struct by_whom *by)
 {
     add_request(out, COMMAND_pause, name);
     text_add_key(out, "reason", reason);
@@ -241,7 +241,7 @@ struct line {
     size_t n;
     const char *file; /* or NULL */
     char *reason; /* decoded; or NULL */
-    struct pauser by; /* whom an older berthd leaves out */
+    struct by_whom by; /* whom an older berthd leaves out */
 };
 
 static bool find_uid(const struct line *line, const char *key, uint32_t *uidp)

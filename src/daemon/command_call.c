@@ -29,6 +29,18 @@ struct log_process call_operator(const struct call *call)
     return asker;
 }
 
+struct by_whom call_by_whom(const struct call *call)
+{
+    const struct log_process by = call_operator(call);
+    bool is_another = by.has_login && by.login != by.uid;
+    return (struct by_whom){
+        .is_known = true,
+        .uid = by.uid,
+        .has_login = is_another,
+        .login = is_another ? by.login : 0,
+    };
+}
+
 void call_init_asker(struct call *call, struct asker *asker)
 {
     asker_init(asker, call->conn->fd, call->conn->client.uid, &call->server->admins);

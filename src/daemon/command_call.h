@@ -3,6 +3,7 @@
 #ifndef BERTH_DAEMON_COMMAND_CALL_H
 #define BERTH_DAEMON_COMMAND_CALL_H
 
+#include "base/by_whom.h"
 #include "base/text.h"
 #include "core/core.h"
 #include "daemon/asker.h"
@@ -28,6 +29,8 @@ struct log_process call_asker(const struct call *call);
 /* The same with the login uid, which shows who has used sudo. The log has it for requests that
  * change something. */
 struct log_process call_operator(const struct call *call);
+/* The same, as others may know it. */
+struct by_whom call_by_whom(const struct call *call);
 void call_init_asker(struct call *call, struct asker *asker);
 /* What the log will say about the request; NULL: nothing. */
 struct request_log *call_log(const struct call *call);

@@ -121,15 +121,6 @@ static const char *argument_of(const struct request *request)
     return request->n_arguments > 1 ? request->arguments[1] : "";
 }
 
-/* "UID", or "UID LOGIN"; "" if it is not a pause. */
-static void write_pauser(char *out, size_t size, const struct pauser *by)
-{
-    int n = by->is_known ? snprintf(out, size, "%u", by->uid) : 0;
-    if (by->has_login) {
-        snprintf(out + n, size - (size_t)n, " %u", by->login);
-    }
-}
-
 static void run_fleet_change(
     struct call *call, const struct change *change, const struct definition *definition)
 {
@@ -145,8 +136,8 @@ static void run_fleet_change(
         .kind = change->kind,
         .database = definition->database,
     };
-    char by[32] = "";
-    write_pauser(by, sizeof by, &change->by);
+    char by[BY_WHOM_SIZE];
+    by_whom_format(by, &change->by);
     const char *const words[] = {command_table[request->command].word, state->name,
         argument_of(request), reason.bytes, by};
     parked_begin(call->conn, &ops, state);
@@ -160,18 +151,6 @@ static void run_fleet_change(
 static void answer_ok(struct conn *conn)
 {
     text_add(conn_answers(conn), "ok\n");
-}
-
-static struct pauser pauser_of(const struct call *call)
-{
-    const struct log_process by = call_operator(call);
-    bool is_another = by.has_login && by.login != by.uid;
-    return (struct pauser){
-        .is_known = true,
-        .uid = by.uid,
-        .has_login = is_another,
-        .login = is_another ? by.login : 0,
-    };
 }
 
 static void run_change(struct call *call, struct change change)
@@ -240,7 +219,7 @@ void command_reserve(struct call *call)
 
 void command_pause(struct call *call)
 {
-    run_change(call, (struct change){.kind = CHANGE_PAUSE, .by = pauser_of(call)});
+    run_change(call, (struct change){.kind = CHANGE_PAUSE, .by = call_by_whom(call)});
 }
 
 void command_resume(struct call *call)

@@ -122,26 +122,6 @@ static void fill_items(struct resource_line *line, const char *items)
     unit_list_add_all(&line->items, items, true, UNITS_OF_RESOURCE_BYTES);
 }
 
-static bool take_uid(const char **listp, uint32_t *uidp)
-{
-    char word[16];
-    uint64_t uid = 0;
-    *listp = *listp ? fleet_take_word(*listp, ' ', word, sizeof word) : NULL;
-    bool is_uid = *listp && number_parse(word, UINT32_MAX - UINT64_C(1), &uid);
-    *uidp = (uint32_t)uid;
-    return is_uid;
-}
-
-/* "UID", or "UID LOGIN". */
-static struct pauser pauser_in(const struct fleet_row *row)
-{
-    const char *list = fleet_field(row, RESOURCE_PAUSED_BY);
-    struct pauser by = {.is_known = false};
-    by.is_known = take_uid(&list, &by.uid);
-    by.has_login = by.is_known && take_uid(&list, &by.login);
-    return by;
-}
-
 struct resource_line fleet_resource_line(char reason_room[static REASON_BYTES + 1],
     const struct fleet_rows *rows, const struct fleet_resource *resource,
     const struct fleet_scene *scene)
@@ -154,7 +134,7 @@ struct resource_line fleet_resource_line(char reason_room[static REASON_BYTES + 
         .is_paused = strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0,
         .pause = {
             .reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES),
-            .by = pauser_in(row),
+            .by = by_whom_parse(fleet_field(row, RESOURCE_PAUSED_BY)),
         },
     };
     fill_figures(&line, row);
@@ -195,7 +175,7 @@ void fleet_describe_template(struct text *out, const struct fleet_rows *rows,
         line.limit = number_of(row, RESOURCE_LIMIT, FLEET_NUMBER_MAX);
         line.is_paused = strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0;
         line.pause.reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES);
-        line.pause.by = pauser_in(row);
+        line.pause.by = by_whom_parse(fleet_field(row, RESOURCE_PAUSED_BY));
         line.is_limit_changed = strcmp(fleet_field(row, RESOURCE_CHANGED), "limit") == 0;
     }
     template_line_write(out, &line);

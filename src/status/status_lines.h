@@ -8,14 +8,14 @@
 #ifndef BERTH_STATUS_STATUS_LINES_H
 #define BERTH_STATUS_STATUS_LINES_H
 
-#include "core/pauser.h"
+#include "base/by_whom.h"
 #include "core/terms.h"
 #include "status/unit_list.h"
 
 /* Why and by whom something is paused. */
 struct pause_said {
     const char *reason; /* or NULL */
-    struct pauser by;
+    struct by_whom by;
     const char *user, *login; /* the names of .by, for sentences: no line of `status` has them */
 };
 

@@ -232,13 +232,13 @@ const char *end_lease(const char *who, const char *lease)
 /* ---- operator and time ---- */
 
 /* "ann", or "ann/bob": bob had logged in. */
-static struct pauser pauser_of(char *text)
+static struct by_whom pauser_of(char *text)
 {
     char *login = strchr(text, '/');
     if (login) {
         *login++ = '\0';
     }
-    return (struct pauser){
+    return (struct by_whom){
         .is_known = true,
         .has_login = login != NULL,
         .uid = uid_of(text),

@@ -189,7 +189,7 @@ Test(changes, pauses_and_a_drain)
 
 static void expect_paused_by(const char *name, bool has_login, uint32_t uid, uint32_t login)
 {
-    const struct pauser by = core_paused_by(core, name);
+    const struct by_whom by = core_paused_by(core, name);
     cr_expect(by.is_known, "%s", name);
     cr_expect_eq(by.has_login, has_login, "%s", name);
     cr_expect_eq(by.uid, uid, "%s", name);
