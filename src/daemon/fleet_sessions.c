@@ -9,6 +9,7 @@
 #include "daemon/fleet_names.h"
 #include "daemon/history.h"
 #include "daemon/lease_log.h"
+#include "daemon/log_subject.h"
 #include "daemon/session_name.h"
 #include "daemon/turn.h"
 #include "log/log.h"
@@ -110,15 +111,27 @@ static void on_message(void *context, const char *text, size_t length)
     end_turn(member);
 }
 
-/* An operator at another host, whose log says who. */
+/* Somebody at another host. */
 static void on_taken(
-    void *context, const struct lease *lease, bool is_drop, const char *reason)
+    void *context, const struct lease *lease, const struct session_taking *taking)
 {
+    static const struct {
+        enum command_index command;
+        const char *event;
+    } rows[] = {
+        [SESSION_REVOKE] = {COMMAND_revoke, "revoked"},
+        [SESSION_DROP] = {COMMAND_drop, "dropped"},
+        [SESSION_RELEASE] = {COMMAND_release, "released"},
+    };
     const struct member *member = context;
     const struct fleet_options *with = &member->fleet->with;
-    lease_log_taken_afar(with->databases, lease, is_drop ? COMMAND_drop : COMMAND_revoke,
-        is_drop ? "dropped" : "revoked", reason);
-    history_taken(with->history, lease->id, NULL, reason);
+    const struct log_process by = log_process_of(&taking->by);
+    lease_log_taken_afar(with->databases, lease, &taking->by, rows[taking->verb].command,
+        rows[taking->verb].event, taking->reason);
+    if (!taking->is_repeat) {
+        history_taken(
+            with->history, lease->id, taking->by.is_known ? &by : NULL, taking->reason);
+    }
 }
 
 /* Logged once, not at each try. */

@@ -161,10 +161,14 @@ void lease_log_taken(const struct fleet_names *databases, const struct lease *le
 }
 
 void lease_log_taken_afar(const struct fleet_names *databases, const struct lease *lease,
-    enum command_index command, const char *event, const char *reason)
+    const struct by_whom *by, enum command_index command, const char *event, const char *reason)
 {
-    const struct log_subject subject = subject_of(event, databases, lease);
-    log_taken(&subject, lease, command, "an operator at another host", reason);
+    char asker[LOG_ASKER_SIZE], who[LOG_ASKER_SIZE + 32];
+    struct log_subject subject = subject_of(event, databases, lease);
+    subject.asker = log_process_of(by);
+    snprintf(who, sizeof who, "%s at another host",
+        by->is_known ? log_subject_asker(asker, &subject.asker) : "an operator");
+    log_taken(&subject, lease, command, who, reason);
 }
 
 void lease_log_not_taken_over(const struct remembered *remembered, const char *why)

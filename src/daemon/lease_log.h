@@ -3,6 +3,7 @@
 #ifndef BERTH_DAEMON_LEASE_LOG_H
 #define BERTH_DAEMON_LEASE_LOG_H
 
+#include "base/by_whom.h"
 #include "core/effects.h"
 #include "core/lease.h"
 #include "core/remembered.h"
@@ -31,9 +32,9 @@ void lease_log_signal(
  * `reason` or NULL. */
 void lease_log_taken(const struct fleet_names *databases, const struct lease *lease,
     struct log_process asker, enum command_index command, const char *event, const char *reason);
-/* The same, by an operator at another host of the fleet. */
+/* The same, by somebody at another host of the fleet. */
 void lease_log_taken_afar(const struct fleet_names *databases, const struct lease *lease,
-    enum command_index command, const char *event, const char *reason);
+    const struct by_whom *by, enum command_index command, const char *event, const char *reason);
 /* At the start: its record cannot be made true again. */
 void lease_log_not_taken_over(const struct remembered *remembered, const char *why);
 

@@ -50,13 +50,25 @@ void log_subject_remembered(struct log_subject *subject, const struct remembered
     }
 }
 
+struct log_process log_process_of(const struct by_whom *by)
+{
+    return (struct log_process){
+        .uid = by->uid,
+        .has_uid_alone = by->is_known,
+        .has_login = by->has_login,
+        .login = by->login,
+    };
+}
+
 const char *log_subject_asker(char out[static LOG_ASKER_SIZE], const struct log_process *asker)
 {
     int n = snprintf(out, LOG_ASKER_SIZE, "uid %u", asker->uid);
     if (asker->has_login && asker->login != asker->uid) {
         n += snprintf(out + n, LOG_ASKER_SIZE - (size_t)n, " (login uid %u)", asker->login);
     }
-    snprintf(out + n, LOG_ASKER_SIZE - (size_t)n, ", pid %d", (int)asker->pid);
+    if (asker->pid != 0) {
+        snprintf(out + n, LOG_ASKER_SIZE - (size_t)n, ", pid %d", (int)asker->pid);
+    }
     return out;
 }
 

@@ -3,6 +3,7 @@
 #ifndef BERTH_DAEMON_LOG_SUBJECT_H
 #define BERTH_DAEMON_LOG_SUBJECT_H
 
+#include "base/by_whom.h"
 #include "core/lease.h"
 #include "core/remembered.h"
 #include "log/log.h"
@@ -15,6 +16,9 @@ void log_subject_lease(
 void log_subject_remembered(struct log_subject *subject, const struct remembered *remembered);
 /* Left out if it is not the name of a resource: a client may say anything. */
 void log_subject_resource(struct log_subject *subject, const char *name);
+
+/* Somebody at another host: nothing is known of the process. */
+struct log_process log_process_of(const struct by_whom *by);
 
 /* "uid 0 (login uid 1000), pid 7": who asks, for the message itself. */
 enum { LOG_ASKER_SIZE = 64 };

@@ -55,6 +55,7 @@ void remote_abandon(struct conn *conn)
 struct taking {
     char *word, *key;
     char *reason; /* encoded */
+    char by[BY_WHOM_SIZE];
     uint8_t database; /* the one being asked */
     uint8_t was_down; /* one that could not be asked; 0: none */
     char why[sizeof((struct session_result *)0)->detail]; /* the reason for .was_down */
@@ -74,8 +75,8 @@ static void taking_done(void *context, struct session_result *result);
 
 static void taking_ask(struct conn *conn, const struct taking *taking)
 {
-    const char *const words[] = {taking->word, taking->key, "", taking->reason};
-    fleet_admin(conn->server->fleet, taking->database, conn, 4, words, taking_done);
+    const char *const words[] = {taking->word, taking->key, "", taking->reason, taking->by};
+    fleet_admin(conn->server->fleet, taking->database, conn, 5, words, taking_done);
 }
 
 static void taking_done(void *context, struct session_result *result)
@@ -166,6 +167,8 @@ void remote_revoke_or_drop(struct call *call)
         taking->word = memory_string(word);
         taking->key = memory_string(key);
         taking->reason = encoded_reason(call->request);
+        const struct by_whom by = call_by_whom(call);
+        by_whom_format(taking->by, &by);
         taking->database = 1;
         parked_begin(call->conn, &ops, taking);
         taking_ask(call->conn, taking);
@@ -179,6 +182,7 @@ void remote_revoke_or_drop(struct call *call)
 struct releasing {
     char *name;
     char *holder, *item; /* one of them is NULL */
+    char by[BY_WHOM_SIZE];
     uint8_t database;
 };
 
@@ -221,8 +225,9 @@ static void release_identity(
 {
     struct text holder = TEXT_INIT;
     text_add_encoded(&holder, releasing->holder);
-    const char *const words[] = {"release", releasing->name, whose, "", holder.bytes};
-    fleet_admin(conn->server->fleet, releasing->database, conn, 5, words, releasing_done);
+    const char *const words[] = {
+        "release", releasing->name, whose, "", holder.bytes, releasing->by};
+    fleet_admin(conn->server->fleet, releasing->database, conn, 6, words, releasing_done);
     text_deinit(&holder);
 }
 
@@ -246,8 +251,8 @@ static void release_found(
     } else if (releasing->holder) {
         release_identity(conn, releasing, "*");
     } else {
-        const char *const words[] = {"drop", found->key};
-        fleet_admin(conn->server->fleet, releasing->database, conn, 2, words, releasing_done);
+        const char *const words[] = {"drop", found->key, "", "", releasing->by};
+        fleet_admin(conn->server->fleet, releasing->database, conn, 5, words, releasing_done);
     }
 }
 
@@ -300,6 +305,8 @@ void remote_release(struct call *call, const char *holder, const char *item)
     releasing->name = memory_string(request->arguments[0]);
     releasing->holder = memory_string(holder);
     releasing->item = memory_string(item);
+    const struct by_whom by = call_by_whom(call);
+    by_whom_format(releasing->by, &by);
     releasing->database = definition->database;
     parked_begin(call->conn, &ops, releasing);
     if (releasing->holder && !definition->identity_shared) {

@@ -7,6 +7,7 @@
 #ifndef BERTH_FLEET_SESSION_H
 #define BERTH_FLEET_SESSION_H
 
+#include "base/by_whom.h"
 #include "base/text.h"
 #include "core/core.h"
 #include "core/database.h"
@@ -118,10 +119,17 @@ bool session_changes_changed(const struct session *session);
 void session_write_changes(struct session *session, struct text *out);
 void session_restore_changes(struct session *session, const char *text, size_t length);
 
-/* Called before an operator at another host takes away a lease of this one; `reason` is the text,
- * or NULL. */
+/* How somebody at another host takes away a lease of this one. */
+struct session_taking {
+    enum { SESSION_REVOKE, SESSION_DROP, SESSION_RELEASE } verb;
+    bool is_repeat; /* its job is being stopped already, and the stop is another's */
+    struct by_whom by;
+    const char *reason; /* the text, or NULL */
+};
+
+/* Called before that is done. */
 typedef void session_taken(
-    void *context, const struct lease *lease, bool is_drop, const char *reason);
+    void *context, const struct lease *lease, const struct session_taking *taking);
 void session_on_taken(struct session *session, session_taken *taken, void *context);
 
 /* Where it is counted how often the session comes up, and the times of its renewals; NULL: nowhere.

@@ -68,21 +68,43 @@ static void take_reason(struct session_events *events, const struct fleet_event 
     }
 }
 
-static void take_away(struct session *session, struct lease *lease, bool is_drop, nanoseconds now,
-    struct effects *effects)
+/* What is known of an event that takes that lease away. */
+static struct session_taking taking_of(
+    const struct session_events *events, const struct lease *lease, enum event_kind kind)
+{
+    struct session_taking taking = {
+        .verb = kind == FLEET_REVOKE ? SESSION_REVOKE
+            : kind == FLEET_DROP     ? SESSION_DROP
+                                     : SESSION_RELEASE,
+        .is_repeat = kind == FLEET_REVOKE && !core_would_stop(lease, OUTCOME_REVOKED),
+        .reason = events->reason_for == lease->id ? events->reason : NULL,
+    };
+    if (events->by_for == lease->id) {
+        taking.by = events->by;
+    }
+    return taking;
+}
+
+/* A repeated revoke replaces neither who began the stop nor why. */
+static void take_away(struct session *session, struct lease *lease, enum event_kind kind,
+    nanoseconds now, struct effects *effects)
 {
     struct session_events *events = &session->events;
-    const char *reason = events->reason_for == lease->id ? events->reason : NULL;
+    struct session_taking taking = taking_of(events, lease, kind);
+    bool is_by_owner = taking.by.is_known && taking.by.uid == lease->uid;
     size_t from = effects->n;
-    if (events->taken) {
-        events->taken(events->taken_context, lease, is_drop, reason);
+    if (events->taken && (kind != FLEET_RELEASE || (taking.by.is_known && !is_by_owner))) {
+        events->taken(events->taken_context, lease, &taking);
     }
-    (is_drop ? core_drop : core_revoke)(session->core, lease, now, effects);
-    core_give_reason(lease, from, reason, effects);
-    if (reason) {
-        free(events->reason);
-        events->reason = NULL;
+    if (kind == FLEET_RELEASE) {
+        core_end(session->core, lease, NULL, now, effects);
+    } else {
+        (kind == FLEET_DROP ? core_drop : core_revoke)(session->core, lease, now, effects);
+        core_give_reason(lease, from, taking.is_repeat ? NULL : taking.reason, effects);
     }
+    events->by_for = events->reason_for = 0;
+    free(events->reason);
+    events->reason = NULL;
 }
 
 static void take_of_lease(struct session *session, const struct fleet_event *event, nanoseconds now,
@@ -92,16 +114,17 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
     struct lease *lease = entry ? entry->lease : NULL;
     if (event->kind == FLEET_REASON) {
         take_reason(&session->events, event);
+    } else if (event->kind == FLEET_BY) {
+        session->events.by = by_whom_parse(event->text);
+        session->events.by_for = event->id;
     } else if (event->kind == FLEET_GRANTED && entry) {
         entry_granted(session, entry, event->ticket, event->text, now, effects);
     } else if (event->kind == FLEET_GRANTED) {
         entry_disown(session, event->id);
     } else if (event->kind == FLEET_LOST && entry) {
         entry_lost(session, entry, now, effects);
-    } else if ((event->kind == FLEET_REVOKE || event->kind == FLEET_DROP) && lease) {
-        take_away(session, lease, event->kind == FLEET_DROP, now, effects);
-    } else if (event->kind == FLEET_RELEASE && lease) {
-        core_end(session->core, lease, NULL, now, effects);
+    } else if (lease && event->kind != FLEET_GRANTED && event->kind != FLEET_LOST) {
+        take_away(session, lease, event->kind, now, effects);
     }
 }
 

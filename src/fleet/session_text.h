@@ -127,6 +127,7 @@ enum event_kind {
     FLEET_DROP,
     FLEET_RELEASE,
     FLEET_REASON, /* of the next revoke or drop of that lease */
+    FLEET_BY, /* who wants the next revoke, drop or release of that lease */
     N_FLEET_EVENTS,
     FLEET_UNKNOWN, /* a newer berthd's: taken and ignored */
 };
@@ -135,7 +136,7 @@ struct fleet_event {
     enum event_kind kind;
     uint64_t id; /* the lease's */
     uint64_t ticket; /* GRANTED */
-    const char *text; /* GRANTED: the claims; REASON: an operator's words, encoded */
+    const char *text; /* GRANTED: the claims; REASON: an operator's words, encoded; BY: who */
 };
 
 const char *fleet_event_read(const char *text, struct fleet_event *event);

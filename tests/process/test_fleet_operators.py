@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from daemon_help import code, event, is_quiet, keys, refused, status
+from daemon_help import code, event, is_quiet, keys, needs_root, refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
-from history_help import last
-from lines import DEADLINE
+from history_help import is_over, last
+from lines import DEADLINE, look_again
 from lost_help import asked_until
 
 pytestmark = needs_redis
@@ -255,16 +255,53 @@ def test_the_reason_reaches_another_host(pair, verb, told):
 
 
 @pytest.mark.parametrize("verb, how", [("revoke", "revoked"), ("drop", "dropped")], ids=["revoke", "drop"])
-def test_the_history_and_the_log_have_the_reason_from_another_host(pair, verb, how):
+def test_the_history_and_the_log_have_who_and_why_from_another_host(pair, verb, how):
     a, b = pair
     client = client_of(a)
     lease = gets(client, "acquire door")
     does(client_of(b), f"{verb} {key_of(b, 'door')} reason=disk%20full")
     assert client.line().split(" ")[2] == lease
     client.request(f"release {lease}")
-    last(client).has(how=how, why="disk full", by=None)
-    said = rf" by pid {os.getpid()} of uid {os.geteuid()}\): asked by an operator at another host: disk full"
+    last(client).has(how=how, why="disk full", by=str(os.geteuid()))
+    said = (rf" by pid {os.getpid()} of uid {os.geteuid()}\): asked by uid {os.geteuid()}(?: \(login uid \d+\))? "
+            r"at another host: disk full")
     assert re.search(rf"{verb} {lease} \(door, held{said}$", a.log.read_text(), re.M)
+
+
+@needs_root
+def test_who_has_taken_leases_from_another_host(pair):
+    """One after the other, each its own; an owner's release names nobody."""
+    a, b = pair
+    watcher, operator, waiting = client_of(a), client_of(b), client_of(a, 1001)
+    first = gets(client_of(a), "acquire door holder=x")
+    second = queues(waiting, "acquire door holder=y")
+    does(operator, f"revoke {shown(b, 'door')['waiters'][0]['lease']} reason=no")
+    assert event(waiting)[:2] == ("denied", second)
+    last(watcher).has(how="cancelled", by="0", why="no")
+    does(operator, "release door holder=x")
+    is_over(watcher, first)
+    last(watcher).has(how="released", by=None, why=None)
+    third = gets(waiting, "acquire door holder=z")
+    does(operator, "release door holder=z")
+    is_over(watcher, third)
+    last(watcher).has(how="released", uid="1001", by="0", why=None)
+
+
+def test_the_first_revoke_counts(pair):
+    """A repeat from another host replaces neither who nor why; the log has both."""
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire door")
+    key = key_of(b, "door")
+    for reason in ("first", "second"):
+        does(client_of(b), f"revoke {key} reason={reason}")
+    assert client.line().endswith(":%20first")
+    end = time.monotonic() + DEADLINE
+    while not re.search(r"revoke .* at another host: second$", a.log.read_text(), re.M):
+        assert time.monotonic() < end
+        look_again()
+    client.request(f"release {lease}")
+    last(client).has(how="revoked", why="first")
 
 
 def test_drop_of_another_host(pair):

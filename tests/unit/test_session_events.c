@@ -170,6 +170,63 @@ Test(session_events, a_reason_is_for_one_lease)
     cr_expect_str_eq(lease_stop_reason(lease("C")), "too long");
 }
 
+static struct text takings;
+
+static void note_taking(
+    void *context, const struct lease *lease, const struct session_taking *taking)
+{
+    static const char *const verbs[] = {"revoke", "drop", "release"};
+    char by[BY_WHOM_SIZE];
+    (void)context, (void)lease;
+    by_whom_format(by, &taking->by);
+    text_add_format(&takings, "%s%s by '%s'%s%s%s", takings.length > 0 ? "; " : "",
+        verbs[taking->verb], by, taking->reason ? " because " : "",
+        taking->reason ? taking->reason : "", taking->is_repeat ? ", again" : "");
+}
+
+static void expect_takings(const char *expected)
+{
+    text_add(&takings, "");
+    cr_expect_str_eq(takings.bytes, expected);
+    text_deinit(&takings);
+}
+
+Test(session_events, who_takes_a_lease_away)
+{
+    go_up();
+    session_on_taken(session, note_taking, NULL);
+    hold("A", "s", "17 0");
+    hold("B", "s", "17 1");
+    hold("C", "s", "17 2");
+    message("000000000001 by $A 0 1000");
+    message("000000000002 reason $A a%20b");
+    message("000000000003 revoke $A");
+    message("000000000004 by $A 8");
+    message("000000000005 reason $A later");
+    message("000000000006 revoke $A");
+    cr_expect_str_eq(lease_stop_reason(lease("A")), "a b");
+    message("000000000007 by $B x");
+    message("000000000008 drop $B");
+    message("000000000009 by $A 9");
+    message("000000000010 release $C");
+    expect_takings("revoke by '0 1000' because a b; revoke by '8' because later, again; drop by ''");
+}
+
+/* A release by the lease's own user takes nothing away. */
+Test(session_events, who_releases_a_lease)
+{
+    go_up();
+    session_on_taken(session, note_taking, NULL);
+    hold("A", "s", "17 0");
+    hold("B", "s", "17 1");
+    message("000000000001 by $A 8");
+    message("000000000002 release $A");
+    message("000000000003 by $B 7");
+    message("000000000004 release $B");
+    HAPPENS("A lost released; B lost released");
+    expect_takings("release by '8'");
+}
+
 Test(session_events, leases_of_others_are_not_touched)
 {
     go_up();

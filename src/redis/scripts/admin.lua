@@ -1,12 +1,12 @@
--- admin.lua - ARGV: OP NAME [ITEM, N, UID or CURSOR] [REASON] [HOLDER or PAUSER]. Operators' changes for the
--- whole fleet. Each is kept as JSON with a version, and every daemon fetches it. PAUSER is who pauses: UID, and
--- the UID of the login behind it if that is another one.
+-- admin.lua - ARGV: OP NAME [ITEM, N, UID or CURSOR] [REASON] [HOLDER] [BY]; but for `release`, which has a
+-- HOLDER, BY takes its place. Operators' changes for the whole fleet. Each is kept as JSON with a version, and
+-- every daemon fetches it. BY is who asks: UID, and the UID of the login behind it if that is another one.
 local wrong = enter()
 if wrong then
     return wrong
 end
 local OP, NAME, WORD, REASON, HOLDER = ARGV[5], ARGV[6], ARGV[7] or '', ARGV[8] or '', ARGV[9] or ''
-local PAUSER = HOLDER
+local BY = OP == 'release' and (ARGV[10] or '') or HOLDER
 
 local function refused(code, about)
     settle()
@@ -20,7 +20,10 @@ local function tell_owner(key, word)
     if not lease then
         return refused('unknown')
     end
-    if REASON ~= '' then -- an event of its own: an older berthd ignores it
+    if BY ~= '' then -- an event of its own: an older berthd ignores it
+        emit(lease.session, format('by %s %s', lease.id, BY))
+    end
+    if REASON ~= '' then -- the same
         emit(lease.session, format('reason %s %s', lease.id, REASON))
     end
     emit(lease.session, word .. ' ' .. lease.id)
@@ -381,7 +384,7 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
     end
 
     function operations.pause()
-        change.paused, change.reason = PAUSER ~= '' and PAUSER or true, REASON -- older: true
+        change.paused, change.reason = BY ~= '' and BY or true, REASON -- older: true
         set_exempt(false)
     end
 
