@@ -1,0 +1,116 @@
+"""`history` and `stats` of leases in fleet scope: each host has its own, with the units that the database
+has given."""
+
+import json
+
+import pytest
+
+from daemon_help import event, status
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_ops_help import client_of, fleet, gets, queues
+from history_help import history, is_over, last
+from lost_help import asked_until
+
+pytestmark = needs_redis
+
+RESOURCES = """
+[semaphore etl]
+scope = fleet
+limit = 4
+kill-after = 500ms
+[pool gpus]
+scope = fleet
+items = g0 g1 g2
+select = first
+[lock door]
+scope = fleet
+"""
+
+
+@pytest.fixture
+def pair(redis_server, hosts):
+    return fleet(redis_server, hosts, text=RESOURCES)
+
+
+def ended(host, name=""):
+    return history(client_of(host), f"history {name}".rstrip())
+
+
+def shown(host, name):
+    return status(client_of(host), name).resources[name]
+
+
+def stats(host, name):
+    whole = json.loads(host.berthctl("stats", name, "--json").stdout)
+    one, = (row for row in whole["resources"] if row["name"] == name)
+    return one
+
+
+def test_a_lease_that_was_granted_at_once(pair):
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl:2 gpus:2 program=p reason=why")
+    assert client.request(f"release {lease} exit=3") == "ok"
+    entry, = ended(a)
+    assert entry.lease == lease
+    entry.has(units="etl:0-1;gpus:g0,g1", how="released", exit="3", program="p", reason="why", by=None)
+    assert int(entry["waited"]) < 20000 and ended(b) == []
+
+
+def test_a_lease_that_another_host_made_wait(pair):
+    """Its times are of the wait and of the hold; the units are those of the grant."""
+    a, b = pair
+    holder, waiter = client_of(a), client_of(b)
+    first, second = gets(holder, "acquire gpus"), gets(holder, "acquire gpus")
+    lease = queues(waiter, "acquire gpus:2")
+    asked_until(b, lambda now: int(now.resources["gpus"]["waiters"][0]["age"]) >= 50)
+    assert holder.request(f"release {first}") == "ok"
+    assert event(waiter)[:2] == ("granted", lease)
+    assert waiter.request(f"release {lease}") == "ok"
+    assert holder.request(f"release {second}") == "ok"
+    assert [entry["units"] for entry in ended(a)] == ["gpus:g0", "gpus:g1"]
+    entry, = ended(b)
+    entry.has(units="gpus:g0,g2", how="released")
+    whole = int(ended(a)[1]["held"])
+    assert int(entry["waited"]) >= 50 and int(entry["waited"]) + int(entry["held"]) <= whole + 2
+
+
+def test_a_wait_that_was_too_long(pair):
+    a, b = pair
+    gets(client_of(a), "acquire door")
+    client = client_of(b)
+    lease = queues(client, "acquire door wait=300ms")
+    assert event(client)[:3] == ("denied", lease, "timeout")
+    entry, = ended(b)
+    entry.has(units="door=1", how="timeout", held=None)
+    assert int(entry["waited"]) >= 300 and ended(a) == []
+
+
+def test_a_lease_that_an_outage_ends(redis_server, pair):
+    a, b = pair
+    client, waiter = client_of(a), client_of(b)
+    lease = gets(client, "acquire etl:3")
+    waiting = queues(waiter, "acquire etl:2 wait=300ms")
+    redis_server.stop()
+    assert event(waiter)[:3] == ("denied", waiting, "timeout")
+    is_over(client_of(a), lease)
+    redis_server.cont()
+    last(client_of(a)).has(units="etl:0-2", how="deadline", by=None)
+    last(client_of(b)).has(units="etl=2", how="timeout")
+
+
+def test_stats(pair):
+    """Those of a host are of its own jobs, ended and running."""
+    a, b = pair
+    client, waiter = client_of(a), client_of(b)
+    lease = gets(client, "acquire etl:3")
+    waiting = queues(waiter, "acquire etl:2 wait=300ms")
+    assert event(waiter)[:3] == ("denied", waiting, "timeout")
+    assert client.request(f"release {lease}") == "ok"
+    lease = gets(waiter, "acquire etl:2")
+    of_a, of_b = stats(a, "etl"), stats(b, "etl")
+    held = of_a["held_ms"]["longest"]
+    assert (of_a["leases"], of_a["refused"], of_a["unit_ms"]) == (1, 0, 3 * held) and held >= 300
+    assert (of_b["leases"], of_b["refused"], of_b["held_ms"]) == (0, 1, None)
+    assert of_b["waited_ms"]["longest"] >= 300
+    assert 0 <= of_b["unit_ms"] <= 2 * int(shown(a, "etl")["holders"][0]["age"])
