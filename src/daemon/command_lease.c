@@ -254,7 +254,8 @@ void command_cancel(struct call *call)
 static struct lease *find_by_id(struct call *call)
 {
     uint64_t id;
-    if (!lease_id_parse(call->request->arguments[0], &id) && !remote_is_here(call, &id)) {
+    const char *word = call->request->arguments[0];
+    if (!lease_id_parse(word, &id) && !remote_is_here(call->server, word, &id)) {
         answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
         return NULL;
     }
@@ -382,7 +383,8 @@ static void revoke_or_drop(
     struct call *call, void (*operation)(struct call *call, struct lease *lease))
 {
     uint64_t id;
-    if (strchr(call->request->arguments[0], '/') && !remote_is_here(call, &id)) {
+    const char *word = call->request->arguments[0];
+    if (strchr(word, '/') && !remote_is_here(call->server, word, &id)) {
         remote_revoke_or_drop(call);
         return;
     }

@@ -11,12 +11,14 @@
 #include "daemon/lease_log.h"
 #include "daemon/parked.h"
 #include "daemon/process_lease.h"
+#include "daemon/remote.h"
 #include "daemon/server.h"
 #include "daemon/user_names.h"
 #include "journal/proof.h"
 #include "status/answer_lines.h"
 #include "status/database_line.h"
 #include "status/explained.h"
+#include "status/fleet_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,6 +287,16 @@ static void why_names(struct call *call)
     begin(call, subject);
 }
 
+static void refuse_elsewhere(struct call *call, const char *text)
+{
+    char why[NAME_BYTES + 128];
+    snprintf(why, sizeof why,
+        "%s: not a lease of this host: berthctl status shows its host, and why explains it there",
+        text);
+    answer_error_saying(call->out, CODE_UNKNOWN, why);
+    lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, text);
+}
+
 /* One word that is no resource may be a lease, or a process. False: it is neither. */
 static bool why_word(struct call *call, const char *word)
 {
@@ -292,10 +304,15 @@ static bool why_word(struct call *call, const char *word)
     if (core_find_definition(call->server->core, word)) {
         return false;
     }
-    const struct lease *lease =
-        lease_id_parse(word, &number) ? core_find_lease(call->server->core, number) : NULL;
+    bool is_lease =
+        lease_id_parse(word, &number) || remote_is_here(call->server, word, &number);
+    const struct lease *lease = is_lease ? core_find_lease(call->server->core, number) : NULL;
     if (lease) {
         why_lease(call, lease);
+        return true;
+    }
+    if (!is_lease && fleet_key_parse(word, &number)) {
+        refuse_elsewhere(call, word);
         return true;
     }
     bool is_pid = number_parse(word, INT32_MAX, &number) && number > 0;

@@ -115,11 +115,10 @@ static void taking_late(struct conn *conn)
     parked_end(conn);
 }
 
-bool remote_is_here(const struct call *call, uint64_t *idp)
+bool remote_is_here(const struct server *server, const char *key, uint64_t *idp)
 {
-    const char *key = call->request->arguments[0];
-    for (uint8_t i = 1; i <= call->server->databases.n; i++) {
-        const char *own = fleet_session_id(call->server->fleet, i);
+    for (uint8_t i = 1; i <= server->databases.n; i++) {
+        const char *own = fleet_session_id(server->fleet, i);
         if (fleet_key_parse(key, idp) && strncmp(key, own, strlen(own)) == 0) {
             return true;
         }

@@ -7,8 +7,8 @@
 
 struct session_result;
 
-/* Whether the first argument is SESSION/ID of this host: its *idp. */
-bool remote_is_here(const struct call *call, uint64_t *idp);
+/* Whether `key` is SESSION/ID of this host: its *idp. */
+bool remote_is_here(const struct server *server, const char *key, uint64_t *idp);
 /* `revoke` and `drop` of SESSION/ID: for admins of the daemon. */
 void remote_revoke_or_drop(struct call *call);
 /* `release NAME` by an identity or an item (the other is NULL), which no lease on this host

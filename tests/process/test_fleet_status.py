@@ -100,6 +100,17 @@ def test_how_long_another_host_holds_a_lease(pair):
     assert held_for <= passed * 1000 + 1 and int(shows) <= passed
 
 
+def test_why_of_a_lease_by_its_name_in_the_fleet(pair):
+    a, b = pair
+    lease = gets(client_of(a), "acquire door")
+    key = shown(b, "door").resources["door"]["holders"][0]["lease"]
+    assert re.match(f"lease {lease} of pid .* has held slot 0 of door for ", a.berthctl("why", key).stdout)
+    refusal = b.berthctl("why", key)
+    assert (refusal.returncode, refusal.stdout) == (78, "")
+    assert refusal.stderr == (f"berthctl: why: {key}: not a lease of this host: berthctl status shows its host, "
+                              "and why explains it there (unknown)\n")
+
+
 def test_instances_of_other_hosts(pair):
     a, b = pair
     client = client_of(a)
