@@ -105,7 +105,7 @@ static void go_on_with(struct conn *conn, uint64_t id)
     lease_id_format(lease, id);
     text_add(&line, command_table[COMMAND_why].word);
     text_add_key(&line, "lease", lease);
-    conn->parked_since = uv_now(&conn->server->loop) + 1; /* it has been counted */
+    conn->traffic->parked_since = uv_now(&conn->server->loop) + 1; /* it has been counted */
     conn_again(conn, text_take(&line));
 }
 
