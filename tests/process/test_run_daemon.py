@@ -283,7 +283,7 @@ def test_never_more_than_the_limit(berth, berthd, directory):
     for job in jobs:
         out, err = job.communicate(timeout=DEADLINE)
         said = [line for line in err.splitlines()
-                if not line.startswith((b"berth: waiting for s ", b"berth: got s after "))]
+                if not line.startswith((b"berth: waiting for s: ", b"berth: got s after "))]
         assert (job.returncode, said) == (0, [])
         tokens.append(int(out))
     assert len(set(tokens)) == 40
