@@ -206,9 +206,10 @@ Test(session_events, who_takes_a_lease_away)
     message("000000000006 revoke $A");
     cr_expect_str_eq(lease_stop_reason(lease("A")), "a b");
     message("000000000007 by $B x");
-    message("000000000008 drop $B");
-    message("000000000009 by $A 9");
-    message("000000000010 release $C");
+    message("000000000008 reason $A other");
+    message("000000000009 drop $B");
+    message("000000000010 by $A 9");
+    message("000000000011 release $C");
     expect_takings("revoke by '0 1000' because a b; revoke by '8' because later, again; drop by ''");
 }
 
