@@ -96,6 +96,7 @@ static struct explained_fleet fleet_of(
         .state = has_rows                 ? NULL
             : session.state == SESSION_UP ? "silent"
                                           : database_state_word(session.state),
+        .is_unreachable = session.is_unreachable,
         .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - now,
         .wall_now = clock_wall_now(),
         .listed_at = has_rows ? view->made_at : now,

@@ -148,6 +148,7 @@ enum session_state {
 
 struct session_view {
     enum session_state state;
+    bool is_unreachable; /* new requests are refused */
     const char *why; /* why it is of no use, or the server's error since a good renewal; "" */
     nanoseconds ttl; /* the database's */
     nanoseconds good_until; /* 0: never */

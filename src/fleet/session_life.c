@@ -200,6 +200,7 @@ void session_look(const struct session *session, struct session_view *view)
     const struct known_definition *definition;
     *view = (struct session_view){
         .state = session->state,
+        .is_unreachable = session_is_unreachable(session),
         .why = has_trouble_with_link(session) ? session->link.why : session->notices.trouble,
         .ttl = session->tenure.ttl,
         .good_until = session->tenure.good_until,

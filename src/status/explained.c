@@ -288,6 +288,9 @@ static struct verdict find_verdict(
     }
     if (verdict.outcome == OUTCOME_PENDING && story->impossible) {
         verdict.outcome = OUTCOME_IMPOSSIBLE;
+    } else if (verdict.outcome == OUTCOME_PENDING && story->fleet &&
+        story->fleet->is_unreachable) {
+        verdict = (struct verdict){OUTCOME_DOWN, ask->wants[0].name};
     } else if (verdict.outcome == OUTCOME_PENDING) {
         bool grants = story->fleet && !story->fleet->state && story->fleet->grace_left <= 0 &&
             !core_is_draining(core) && !core_is_closed(core);
