@@ -43,7 +43,8 @@ void operator_changed(
 void operator_drop_moot(struct resource *resource)
 {
     const struct template *template = resource->template;
-    if (resource->runtime_limit == resource->definition->limit && !template) {
+    bool is_of_template = template && template->runtime_limit != UNBOUNDED;
+    if (resource->runtime_limit == resource->definition->limit && !is_of_template) {
         resource->runtime_limit = UNBOUNDED;
     }
     if (!template || !template->paused) {

@@ -9,8 +9,7 @@
 void operator_changed(
     struct core *core, struct resource *resource, nanoseconds now, struct effects *effects);
 
-/* Forgets what the resource has been given by itself and would be so without that, also if its
- * template is changed. */
+/* Forgets what the resource has been given by itself and would be so without that. */
 void operator_drop_moot(struct resource *resource);
 
 #endif

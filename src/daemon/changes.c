@@ -187,11 +187,9 @@ static void describe_units(const struct resource *resource, void *context)
     if (!resource->is_defined) {
         return;
     }
-    /* An instance's own limit would stay. */
-    const char *name = resource->template ? definition->name : resource->name;
     uint32_t higher = limit_for_reservations(resource);
     if (higher > definition->limit) {
-        add_limit(out, name, definition, higher);
+        add_limit(out, resource->name, definition, higher);
     }
     if (resource->items_changed) {
         describe_items(out, resource);
@@ -199,8 +197,8 @@ static void describe_units(const struct resource *resource, void *context)
     if (resource->n_reserved > 0) {
         describe_reservations(out, resource);
     }
-    if (higher > definition->limit && (resource->template || resource->runtime_limit == UNBOUNDED)) {
-        add_limit(out, name, definition, definition->limit);
+    if (higher > definition->limit && resource->runtime_limit == UNBOUNDED) {
+        add_limit(out, resource->name, definition, definition->limit);
     }
 }
 

@@ -27,12 +27,13 @@ bool model_is_paused(const struct model_resource *resource)
     return resource->paused || with_others;
 }
 
-/* An exception lasts as long as its template's pause. A limit as in the file is a change only of an
- * instance: its template may be given another one. */
+/* An exception lasts as long as its template's pause. A limit as in the file is a change only
+ * beside another one of the template. */
 void model_drop_what_is_moot(struct model_resource *resource)
 {
     const struct model_template *template = resource->template;
-    if (!template && resource->runtime_limit == (int64_t)resource->rules.limit) {
+    bool is_limited = template && template->limit >= 0;
+    if (!is_limited && resource->runtime_limit == (int64_t)resource->rules.limit) {
         resource->runtime_limit = -1;
     }
     resource->exempt = resource->exempt && template && template->paused;

@@ -306,8 +306,8 @@ Test(changes, of_a_slot_above_a_limit_that_was_lowered)
           "limit market/x 5\n");
     cr_expect_str_eq(describe(),
         "reserve s 3\nreserve d 0\n"
-        "limit market/* 9 file=5\nreserve market/x 8\nlimit market/* 5 file=5\n"
-        "limit s 2 file=4\nlimit d 0 file=1\nlimit market/x 5 file=5\n");
+        "limit market/x 9 file=5\nreserve market/x 8\nlimit market/x 5 file=5\n"
+        "limit s 2 file=4\nlimit d 0 file=1\n");
     expect_lasting();
     cr_expect_eq(resource_limit(core_find_resource(core, "s")), 2);
     cr_expect_eq(resource_limit(core_find_resource(core, "d")), 0);
@@ -356,8 +356,8 @@ Test(changes, of_a_slot_above_the_limit_of_the_template)
     expect_lasting();
     apply("limit market/* 8\nreserve market/x 7\nlimit market/* 2\n");
     cr_expect_str_eq(describe(),
-        "limit market/* 8 file=5\nreserve market/x 4\nreserve market/x 7\n"
-        "limit market/* 5 file=5\nlimit market/* 2 file=5\n");
+        "limit market/x 8 file=5\nreserve market/x 4\nreserve market/x 7\n"
+        "limit market/x 5 file=5\nlimit market/* 2 file=5\n");
     expect_lasting();
     cr_expect_eq(resource_limit(core_find_resource(core, "market/x")), 2);
 }
