@@ -210,7 +210,8 @@ Test(session_events, who_takes_a_lease_away)
     message("000000000009 drop $B");
     message("000000000010 by $A 9");
     message("000000000011 release $C");
-    expect_takings("revoke by '0 1000' because a b; revoke by '8' because later, again; drop by ''");
+    expect_takings("revoke by '0 1000' because a b; revoke by '8' because later, again; "
+                   "drop by ''");
 }
 
 /* A release by the lease's own user takes nothing away. */
