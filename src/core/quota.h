@@ -10,19 +10,9 @@
 #define BERTH_CORE_QUOTA_H
 
 #include "core/core.h"
+#include "core/usage.h"
 
 #include <sys/queue.h>
-
-/* What one uid has of one resource. Lives while that uid holds or waits for some of it, and as
- * resource.idle_usage until another one is idle: the user of a moment ago asks next, as a rule. */
-struct usage {
-    struct table_node by_uid; /* in resource.usages */
-    uint32_t uid;
-    uint32_t units; /* held */
-    uint32_t n_claims; /* held and waiting */
-    struct order kept; /* the uid's places that are STANDS_KEEPING there, weighted by their count */
-    TAILQ_HEAD(, lane_link) lanes; /* of those with a claim to the resource */
-};
 
 /* A lane's part of one resource. */
 struct lane_link {
@@ -45,13 +35,6 @@ struct lane {
     uint8_t n_links;
     struct lane_link links[]; /* in the order asked */
 };
-
-void usage_add_claim(struct resource *resource, struct claim *claim);
-void usage_remove_claim(struct claim *claim);
-/* Call before the resource is freed. */
-void usage_forget_idle(struct resource *resource);
-/* How many units the user holds. */
-uint32_t usage_units_of(const struct resource *resource, uint32_t uid);
 
 /* Whether what its user holds, `n_gone` units not counted, leaves room for the claim. */
 bool claim_fits_quota(const struct claim *claim, uint32_t n_gone);

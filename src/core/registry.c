@@ -1,6 +1,6 @@
 #include "base/memory.h"
 #include "core/internal.h"
-#include "core/quota.h"
+#include "core/usage.h"
 
 #include <assert.h>
 #include <stdlib.h>
