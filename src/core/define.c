@@ -166,7 +166,7 @@ static void resource_apply(struct core *core, struct resource *resource,
          * goes. The definition is about to be freed; `remains` is a copy. */
         resource->is_defined = false;
         resource->template = NULL;
-        resource_keep_remains(resource);
+        registry_keep_remains(resource);
     }
     queue_mark_dirty(core, resource);
 }

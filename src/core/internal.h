@@ -79,6 +79,8 @@ enum outcome registry_get(
     struct core *core, const char *name, const uint32_t *payer, struct resource **resourcep);
 struct resource *registry_add(
     struct core *core, const char *name, const struct definition *definition);
+/* The definition is about to go away: the resource lives on with a copy. */
+void registry_keep_remains(struct resource *resource);
 /* Call after an operator or a reload may have changed the result of resource_is_changed(). */
 void registry_list_changed(struct core *core, struct resource *resource);
 /* Frees an idle instance, or a resource no longer defined, that nothing keeps. */

@@ -67,6 +67,14 @@ struct resource *registry_add(
     return resource;
 }
 
+void registry_keep_remains(struct resource *resource)
+{
+    if (!resource->remains) {
+        resource->remains = definition_copy(resource->definition);
+        resource->definition = resource->remains;
+    }
+}
+
 enum outcome registry_get(
     struct core *core, const char *name, const uint32_t *payer, struct resource **resourcep)
 {

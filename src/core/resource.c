@@ -385,30 +385,6 @@ void resource_take_unit(struct claim *claim, struct unit *unit)
     claim->units = unit;
 }
 
-/* ---- holders ---- */
-
-static struct claim *claim_of_node(struct order_node *node)
-{
-    return node ? container_of(node, struct claim, node) : NULL;
-}
-
-struct claim *resource_first_holder(const struct resource *resource)
-{
-    return claim_of_node(order_first(&resource->holders));
-}
-
-struct claim *resource_holder_from(const struct resource *resource, uint64_t token, uint64_t lease)
-{
-    uint32_t rank = order_count_below(&resource->holders, token, lease);
-    bool is_there = rank < order_size(&resource->holders);
-    return is_there ? claim_of_node(order_at(&resource->holders, rank)) : NULL;
-}
-
-struct claim *claim_next_holder(const struct claim *claim)
-{
-    return claim_of_node(order_next(&claim->node));
-}
-
 /* ---- life ---- */
 
 struct resource *resource_new(const char *name, const struct definition *definition)
@@ -423,14 +399,6 @@ struct resource *resource_new(const char *name, const struct definition *definit
         resource_add_item(resource, definition->items[i]);
     }
     return resource;
-}
-
-void resource_keep_remains(struct resource *resource)
-{
-    if (!resource->remains) {
-        resource->remains = definition_copy(resource->definition);
-        resource->definition = resource->remains;
-    }
 }
 
 void resource_free(struct resource *resource)

@@ -96,6 +96,8 @@ struct resource {
 
 TAILQ_HEAD(resource_list, resource);
 
+/* ---- holders.c ---- */
+
 /* NULL if nobody holds a unit. */
 struct claim *resource_first_holder(const struct resource *resource);
 /* The first claim with that token and lease, or the next after these; NULL: none. */
@@ -192,8 +194,6 @@ void resource_return_item(struct unit *unit);
 void unit_set_reserved(struct unit *unit, bool reserved, const char *reason);
 /* Call after `select` has changed. */
 void resource_rekey_free(struct resource *resource);
-/* The definition is about to go away: the resource lives on with a copy. */
-void resource_keep_remains(struct resource *resource);
 /* Puts the definition's items first, in its order. */
 void resource_order_items(struct resource *resource);
 /* Makes the items those of the definition: adds new ones, removes others. */

@@ -22,7 +22,7 @@ static struct resource *make_remains(
     };
     struct resource *resource = registry_add(core, claim->name, &definition);
     resource->is_defined = false;
-    resource_keep_remains(resource);
+    registry_keep_remains(resource);
     return resource;
 }
 
