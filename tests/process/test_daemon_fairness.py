@@ -243,6 +243,7 @@ def test_half_a_line_of_a_slow_user(berthd):
     for part in ("p", "in", "g\n"):
         for client in clients:
             client.send(part)
+        end = time.monotonic() + DEADLINE
         while any(is_unread(client) for client in clients):
             assert is_quiet(operator) and time.monotonic() < end
     for client in clients:
