@@ -105,7 +105,6 @@ static bool conn_carry_out_again(struct conn *conn)
     if (line) {
         conn->traffic->again = NULL;
         conn->server->run_line(conn, line, strlen(line));
-        conn->traffic->parked_since = 0;
         free(line);
     }
     return line;
@@ -119,6 +118,7 @@ static bool conn_carry_out_next(struct conn *conn)
     if (result == LINE_MORE) {
         return false;
     }
+    conn->traffic->parked_since = 0;
     scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
     if (result == LINE_OK) {
         conn->server->run_line(conn, line, length);

@@ -33,6 +33,18 @@ def test_pipelined(berthd):
     assert client.line() == "ok"
 
 
+def test_the_rest_of_a_long_line_belongs_to_its_connection(berthd):
+    daemon = berthd()
+    client, other = daemon.client(), daemon.client()
+    client.send("x" * 5000)
+    assert client.line().startswith("error too-long ")
+    other.send("version\nping\n")
+    assert other.line().startswith("ok version=")
+    assert other.line() == "ok"
+    client.send("ping\n")
+    assert client.request("version").startswith("ok version=")
+
+
 @pytest.mark.parametrize("more", range(3))
 def test_however_the_bytes_are_cut(berthd, seed, more):
     """One byte at a time, or many lines in one."""
