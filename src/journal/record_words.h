@@ -9,9 +9,9 @@
 #include "core/units.h"
 #include "journal/record_forms.h"
 
-/* A record being written. Each write_FORM() writes the word of a row, or nothing, and returns where
- * the next word goes. Room for all words of bounded length is there from the start; the others call
- * make_room(). */
+/* A record being written. Each writer of a form writes the word of a row, or nothing, and returns
+ * where the next word goes. Room for all words of bounded length is there from the start; the
+ * others call make_room(). */
 struct writing {
     struct text *out;
     const char *end; /* behind it there is still that room */

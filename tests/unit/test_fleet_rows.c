@@ -191,7 +191,7 @@ Test(fleet_rows, what_is_kept)
         " pid=80 uid=7 host=db1\n");
 }
 
-/* The database said so a second ago. What makes no sense is as if an older berthd had granted it. */
+/* The database said so a second ago. What makes no sense counts as an older berthd's grant. */
 Test(fleet_rows, a_holders_age_is_no_wait)
 {
     ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
