@@ -302,7 +302,6 @@ static struct room room_of(
     inflate(lease, &term);
     lease->ticket = database ? UINT64_C(1) << 53 : 0;
     record_write(&out, lease, database);
-    cr_assert_lt(out.length, out.size);
     record_add_rest(&out, NEVER - 1);
     cr_expect_leq(out.length, max);
     cr_assert_leq(max, JOURNAL_MAX_BYTES);
@@ -360,6 +359,41 @@ Test(record, its_bounds_hold)
     effects_deinit(&effects);
     free(odd);
     free(database);
+}
+
+/* However much there is before it, and however little room behind that. */
+Test(record, stays_in_its_buffer)
+{
+    char names[MAX_RESOURCES_PER_LEASE][NAME_BYTES + 1];
+    struct client client;
+    struct effects effects = EFFECTS_INIT;
+    struct lease *lease;
+    const char *at_fault;
+    EXPECT(define("semaphore m/* limit=1 max-waiters=9"), "ok");
+    cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
+    struct ask ask = {.wait = NEVER, .terms.signal = SIGNAL_TERM};
+    for (; ask.n_wants < MAX_RESOURCES_PER_LEASE; ask.n_wants++) {
+        char *name = names[ask.n_wants];
+        snprintf(name, sizeof names[0], "m/%0*zu", NAME_BYTES - 2, ask.n_wants);
+        ask.wants[ask.n_wants] = (struct want){
+            .name = name, .count = 1, .definition = definition_of(name)};
+    }
+    for (size_t i = 0; i < 2; i++) { /* the second one waits */
+        enum outcome outcome =
+            core_acquire(the_core(), &client, &ask, 0, &effects, &lease, &at_fault);
+        cr_assert_eq(outcome, i == 0 ? OUTCOME_OK : OUTCOME_WAITING);
+    }
+    for (size_t before = 0; before < 4096; before += 64) {
+        struct text out = TEXT_INIT;
+        text_add_repeated(&out, '.', before);
+        record_write(&out, lease, NULL);
+        cr_assert_lt(out.length, out.size);
+        text_deinit(&out);
+    }
+    core_client_deinit(the_core(), &client, 0, &effects);
+    effects_clear_changed(&effects);
+    effects_clear(&effects);
+    effects_deinit(&effects);
 }
 
 /* Nobody reserves more than what may come: here only a ttl, which is not there with a process. */
