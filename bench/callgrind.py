@@ -116,6 +116,18 @@ def count_all(build):
     return counts
 
 
+def count_until(build, is_enough):
+    """Three times at most, and the smallest counts: berthd ends a turn after a millisecond by the
+    clock, so that it has more turns on a busy machine."""
+    counts = count_all(build)
+    for _ in range(2):
+        if is_enough(counts):
+            break
+        again = count_all(build)
+        counts = {name: min(count, again[name]) for name, count in counts.items()}
+    return counts
+
+
 # ---- the record ----
 
 
@@ -151,10 +163,12 @@ def report(counts, recorded):
     return too_many
 
 
-def compare(counts):
+def compare(build):
     with open(RECORD, encoding="utf-8") as file:
         record = file.read()
-    if not report(counts, parse_record(record)):
+    recorded = parse_record(record)
+    counts = count_until(build, lambda counts: not grown(counts, recorded))
+    if not report(counts, recorded):
         return 0
     print("over %d %% more than recorded" % (100 * MAX_GROWTH))
     print("if that is meant: bench/instructions --record, and commit bench/instructions.txt")
@@ -189,12 +203,12 @@ def main(text):
         return 0
     try:
         may_count(arguments.build)
-        counts = count_all(arguments.build)
+        if not arguments.record:
+            return compare(arguments.build)
+        counts = count_until(arguments.build, lambda counts: False)
     except (Trouble, OSError, AssertionError) as trouble:
         print("bench/instructions: %s" % trouble)
         return 2
-    if not arguments.record:
-        return compare(counts)
     with open(RECORD, "w", encoding="utf-8") as file:
         file.write(format_record(counts))
     return 0
