@@ -43,6 +43,10 @@ def report_figure(row, bench):
     return holds
 
 
+# As debian/rules configures, but for paths.
+AS_PACKAGED = ("--disable-tests", "--enable-lto")
+
+
 def find_build(given):
     top = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
     for directory in [given] if given else [os.curdir, os.path.join(top, "build")]:
@@ -52,7 +56,7 @@ def find_build(given):
         raise Trouble("%s: nothing is configured there" % given)
     build = os.path.join(top, "build", "bench")
     made = subprocess.run(
-        [os.path.join(top, "scripts", "build"), os.path.join("build", "bench"), "--disable-tests"],
+        [os.path.join(top, "scripts", "build"), os.path.join("build", "bench"), *AS_PACKAGED],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,

@@ -17,7 +17,7 @@ from guards import PYTEST
 from mutations import TOP
 
 # Neither optimized nor hardened: each build runs only a few times.
-CONFIGURE = ("--enable-tests", "--disable-hardening", "--disable-lto", "CFLAGS=-O0")
+CONFIGURE = ("--enable-tests", "--disable-hardening", "CFLAGS=-O0")
 MAKE = ("make", "-rRs", "-C", "build")
 # Of process tests, in seconds: what a mutation keeps from happening is waited for no longer.
 DEADLINE = int(os.environ.get("BERTH_DEADLINE", 10))
