@@ -3,6 +3,7 @@ record. callgrind writes down a part of its counts at each ping: what is counted
 pings."""
 
 import argparse
+import functools
 import glob
 import os
 import platform
@@ -116,14 +117,14 @@ def count_all(build):
     return counts
 
 
-def count_until(build, is_enough):
+def count_until(count, is_enough):
     """Three times at most, and the smallest counts: berthd ends a turn after a millisecond by the
     clock, so that it has more turns on a busy machine."""
-    counts = count_all(build)
+    counts = count()
     for _ in range(2):
         if is_enough(counts):
             break
-        again = count_all(build)
+        again = count()
         counts = {name: min(count, again[name]) for name, count in counts.items()}
     return counts
 
@@ -163,11 +164,11 @@ def report(counts, recorded):
     return too_many
 
 
-def compare(build):
+def compare(count):
     with open(RECORD, encoding="utf-8") as file:
         record = file.read()
     recorded = parse_record(record)
-    counts = count_until(build, lambda counts: not grown(counts, recorded))
+    counts = count_until(count, lambda counts: not grown(counts, recorded))
     if not report(counts, recorded):
         return 0
     print("over %d %% more than recorded" % (100 * MAX_GROWTH))
@@ -203,9 +204,10 @@ def main(text):
         return 0
     try:
         may_count(arguments.build)
+        count = functools.partial(count_all, arguments.build)
         if not arguments.record:
-            return compare(arguments.build)
-        counts = count_until(arguments.build, lambda counts: False)
+            return compare(count)
+        counts = count_until(count, lambda counts: False)
     except (Trouble, OSError, AssertionError) as trouble:
         print("bench/instructions: %s" % trouble)
         return 2
