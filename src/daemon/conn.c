@@ -230,6 +230,8 @@ static void on_ready(uv_poll_t *poll, int status, int events)
         conn_mark_dirty(conn);
     }
     if (events & UV_WRITABLE) {
+        /* What has waited for this is work of its user, too. */
+        scheduler_begin_work(&server->scheduler, conn->member.fair_user);
         conn->is_full = false;
         conn_mark_dirty(conn);
     }

@@ -100,6 +100,25 @@ def test_expensive_requests_are_shared_out_over_turns(berthd):
     assert before < n  # how many depends on how fast this host is
 
 
+def n_turns(client):
+    """How many stretches of work berthd has counted."""
+    (line,) = [line for line in client.lines("metrics") if line.startswith("histogram berth_turn_seconds ")]
+    return int(line.rsplit(":", 1)[1])
+
+
+def test_what_waits_for_a_slow_reader_is_work(berthd):
+    """What is sent when the socket takes more is counted, and put off when the turn is long."""
+    daemon = berthd("".join(f"[lock r{i}]\n" for i in range(2000)))
+    other, late = daemon.client(), daemon.client()
+    n, n_ends, rest = 100, 0, b""
+    before = n_turns(other)
+    late.send("status\n" * n)
+    while n_ends < n:
+        rest = rest[-4:] + late.socket.recv(1 << 16)
+        n_ends += rest.count(b"\nend\n")
+    assert n_turns(other) - before > 10  # of 1 ms at most; not counted, they were 2
+
+
 def test_status_costs_no_memory(berthd):
     """However long it is, however often it is requested, and although nobody reads it."""
     daemon = berthd("[lock a]\n[semaphore many]\nlimit = 1000\n")
