@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A table below KEPT_BUCKETS never shrinks: one that is filled and emptied again and again would
- * be built again each time. */
+/* A table of KEPT_BUCKETS or fewer never shrinks: one that is filled and emptied again and again
+ * would be built again each time. */
 enum { MIN_BUCKETS = 8, KEPT_BUCKETS = 64 };
 
 void table_deinit(struct table *table)

@@ -9,7 +9,7 @@
 struct want {
     const char *name;
     uint32_t count;
-    const struct definition *definition; /* what governs the name; for units_max_bytes() alone */
+    const struct definition *definition; /* what governs the name; core_acquire() finds it itself */
     struct resource *resource; /* as core_find_want() has just found it; or NULL */
 };
 

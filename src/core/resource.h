@@ -4,10 +4,10 @@
 #define BERTH_CORE_RESOURCE_H
 
 #include "base/bitset.h"
+#include "base/by_whom.h"
 #include "base/order.h"
 #include "base/table.h"
 #include "core/account.h"
-#include "base/by_whom.h"
 #include "core/definition.h"
 #include "core/lease.h"
 

@@ -31,7 +31,7 @@ struct traffic {
         struct parked *parked; /* ANSWER_PARKED */
         struct long_answer *longer; /* ANSWER_LONG */
     };
-    uint64_t parked_since; /* parked.c's: since when the held-back line has been; else 0 */
+    uint64_t parked_since; /* of a line carried out again, which is counted: since when; else 0 */
     char *again; /* a held-back line, which precedes the input; or NULL */
     nanoseconds stalled_since; /* the peer is behind, and has taken nothing since; else 0 */
 };

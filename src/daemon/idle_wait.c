@@ -86,8 +86,8 @@ void idle_wait_for_lease(struct idle_waits *waits, struct idle_waiter *waiter, u
     begin(waits, waiter, wait);
 }
 
-/* Takes those who wait for `name` out of the table, then looks at each: one that goes on waiting
- * for the same name is not looked at twice. */
+/* Looks at each that waits for `name`, all of which are found first: one that goes on waiting for
+ * the same name is not looked at twice. */
 static void look_again(struct idle_waits *waits, const char *name, bool is_lease)
 {
     uint64_t hash = hash_string(name, 0);
