@@ -214,6 +214,19 @@ Test(session_events, who_takes_a_lease_away)
                    "drop by ''");
 }
 
+/* An older berthd says neither who it is nor, without a reason, why. */
+Test(session_events, what_is_said_is_for_one_event)
+{
+    go_up();
+    session_on_taken(session, note_taking, NULL);
+    hold("A", "s", "17 0");
+    message("000000000001 by $A 8");
+    message("000000000002 reason $A words");
+    message("000000000003 revoke $A");
+    message("000000000004 drop $A");
+    expect_takings("revoke by '8' because words; drop by ''");
+}
+
 /* A release by the lease's own user takes nothing away. */
 Test(session_events, who_releases_a_lease)
 {
