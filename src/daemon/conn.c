@@ -227,6 +227,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     if (status < 0) { /* the socket has an error, and libuv has stopped looking */
         events = conn->polled;
         conn->polled = 0;
+        conn_watch_gone(conn); /* perhaps its last lines keep it from being read from */
         conn_mark_dirty(conn);
     }
     if (events & UV_WRITABLE) {

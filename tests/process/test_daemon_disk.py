@@ -14,7 +14,7 @@ import time
 import pytest
 
 from conftest import Berthd
-from daemon_help import code, held, is_quiet, refused, status, waits
+from daemon_help import code, held, is_quiet, refused, status, stopped, waits
 from fleet_help import clock, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import client_of, gets, up
 from gate import Gate, with_shim
@@ -408,6 +408,23 @@ def test_hanging_up_does_not_undo_the_requests_behind(daemon, disk, where, error
     assert logged(daemon, "pause a") == [outcome] and logged(daemon, "pause b") == [""]
     restart(daemon)
     assert paused(daemon, "b") and shown(daemon, "s")["limit"] == "3"
+
+
+@pytest.mark.parametrize("before", ["", "ping\n"], ids=["read", "unread"])
+def test_hanging_up_frees_at_once_whatever_is_being_stored(daemon, disk, before):
+    """berthd finds the end together with the requests. The last one keeps it from reading on."""
+    asker, operator = daemon.client(), daemon.client()
+    held(operator, "acquire b")
+    operator.send(before)
+    if before:
+        operator.socket.recv(1, socket.MSG_PEEK)
+    with disk.shut(WRITE) as gate:
+        with stopped(daemon):
+            operator.send("pause a\nping\n")
+            operator.close()
+        gate.wait()
+        assert asker.request("ping") == "ok"  # the turn in which the end is found is over
+        assert status(asker, "b").resources["b"]["free"] == "1"
 
 
 @pytest.mark.parametrize("where", [ROOM, WRITE])
