@@ -77,6 +77,8 @@ void forecast_add_holder(struct forecast *forecast, uint64_t age, uint64_t units
         forecast->is_cut = true;
         return;
     }
+    bool has_enough = forecast->n_holds >= FORECAST_MIN_HOLDS;
+    forecast->is_outlasted |= has_enough && forecast->holds[forecast->n_holds - 1] <= age;
     forecast_add_end(forecast, sum(draw(forecast, age), forecast->cooldown), units);
 }
 
@@ -144,6 +146,20 @@ static const struct {
     [FORECAST_PASSED_OVER] = {"requests for ", " that are passed over at present may go first"},
 };
 
+/* Why nobody can tell, without an obstacle. */
+static void say_what_is_missing(char *out, size_t size, const struct forecast *forecast)
+{
+    const char *unknown = "when it will start is unknown";
+    if (!forecast->is_cut && forecast->n_holds < FORECAST_MIN_HOLDS) {
+        snprintf(out, size, "%s: too few leases have ended since berthd started", unknown);
+    } else if (!forecast->is_cut && forecast->is_outlasted) {
+        snprintf(out, size, "%s: somebody has held %s for longer than any of its latest leases",
+            unknown, forecast->name);
+    } else {
+        snprintf(out, size, "%s", unknown);
+    }
+}
+
 /* A guess has no seconds of an hour. */
 static nanoseconds rounded(uint64_t microseconds)
 {
@@ -160,10 +176,7 @@ void forecast_say(char *out, size_t size, const struct forecast *forecast, uint6
             obstacles[forecast->obstacle].before, forecast->name,
             obstacles[forecast->obstacle].behind);
     } else if (start == UINT64_MAX) {
-        snprintf(out, size, "when it will start is unknown%s",
-            forecast->n_holds < FORECAST_MIN_HOLDS && !forecast->is_cut
-                ? ": too few leases have ended since berthd started"
-                : "");
+        say_what_is_missing(out, size, forecast);
     } else if (start < 1000000) {
         snprintf(out, size, "it will probably start at any moment");
     } else {

@@ -38,6 +38,7 @@ struct forecast {
     uint32_t ahead[FORECAST_MAX]; /* units that each wants, in order */
     size_t n_ahead;
     uint32_t n_drawn; /* from .holds */
+    bool is_outlasted; /* somebody has held for longer than all of .holds */
     bool is_cut; /* there are more than fit in here */
 };
 

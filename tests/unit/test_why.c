@@ -371,7 +371,9 @@ Test(why, when_it_starts)
     pass(60); /* only the longest are left */
     EXPECT(told_last("ann", "s"), "it will probably start in about 9m");
     pass(600);
-    EXPECT(told_last("ann", "s"), "when it will start is unknown");
+    EXPECT(told_last("ann", "s"),
+        "when it will start is unknown:"
+        " somebody has held s for longer than any of its latest leases");
 }
 
 Test(why, when_it_starts_behind_others)
