@@ -11,6 +11,9 @@
 #include "status/answer_lines.h"
 #include "status/long_answer.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -22,7 +25,8 @@ enum {
 struct search {
     struct long_answer answer;
     struct conn *conn;
-    pid_t pids[MAX_PARENTS];
+    pid_t asked;
+    pid_t pids[MAX_PARENTS]; /* .asked and its ancestors, without process 1 */
     size_t n;
     uint64_t cursor; /* core_walk_leases() */
     uint64_t found; /* its id; 0: none yet */
@@ -89,12 +93,16 @@ static void look_at_lease(struct lease *lease, void *context)
 
 /* ---- all leases ---- */
 
-static void say_that_none_is_found(struct conn *conn, struct text *out)
+static void say_that_none_is_found(const struct search *search, struct text *out)
 {
+    char sentence[128];
     size_t from = out->length;
-    answer_error_saying(out, CODE_UNKNOWN,
-        "pid: neither this process nor one of its ancestors has a lease or waits for one");
-    counting_refused(conn->server->counts, out->bytes + from);
+    bool is_gone = kill(search->asked, 0) != 0 && errno == ESRCH;
+    snprintf(sentence, sizeof sentence, "process %d: %s", (int)search->asked,
+        is_gone ? "no such process"
+                : "neither it nor one of its ancestors has a lease or waits for one");
+    answer_error_saying(out, CODE_UNKNOWN, sentence);
+    counting_refused(search->conn->server->counts, out->bytes + from);
 }
 
 /* The request is carried out again, in this form. */
@@ -120,7 +128,7 @@ static bool look_at_some(struct long_answer *answer, const struct answer_moment 
         return true;
     }
     if (search->found == 0) {
-        say_that_none_is_found(search->conn, out);
+        say_that_none_is_found(search, out);
         return false;
     }
     if (core_find_lease(core, search->found)) {
@@ -151,6 +159,7 @@ void process_lease_why(struct call *call, const char *pid)
     struct search *search = memory_new(sizeof *search);
     search->answer.kind = &kind;
     search->conn = call->conn;
-    find_ancestors(search, (pid_t)number);
+    search->asked = (pid_t)number;
+    find_ancestors(search, search->asked);
     conn_begin_long(call->conn, &search->answer);
 }

@@ -143,6 +143,12 @@ def test_a_process_and_its_descendants(daemon, berth, berthctl):
     while not any("waiter" in line for line in other.lines("status deploy")):
         pass
     assert "has waited for deploy" in berthctl("why", str(waiting.pid)).stdout
+    nobody = "neither it nor one of its ancestors has a lease or waits for one"
+    assert berthctl("why", "1").stderr == f"berthctl: why: process 1: {nobody} (unknown)\n"
+    with subprocess.Popen("true") as ended:
+        pass
+    no_such = f"berthctl: why: process {ended.pid}: no such process (unknown)\n"
+    assert berthctl("why", str(ended.pid)).stderr == no_such
     wrapper.terminate()
     assert waiting.wait(30) == 0
 
