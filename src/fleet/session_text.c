@@ -117,7 +117,7 @@ static uint32_t n_hiding(const struct lease *lease)
 void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset)
 {
     nanoseconds since = lease->state == LEASE_HELD ? lease->granted_at : lease->asked_at;
-    nanoseconds at = (since + wall_offset) / NANOSECONDS_PER_SECOND;
+    nanoseconds at = (since + wall_offset) / NANOSECONDS_PER_MILLISECOND;
     text_add_format(out, "pid=%d", (int)lease->pid);
     for (size_t i = 0; i < N_ATTRIBUTES; i++) {
         if (attribute_rows[i].is_shown) {
@@ -125,7 +125,8 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
                 out, attribute_rows[i].word, terms_text(&lease->terms, &attribute_rows[i]));
         }
     }
-    text_add_number_key(out, "at", at > 0 ? (uint64_t)at : 0);
+    text_add_number_key(out, "at", at > 0 ? (uint64_t)at / 1000 : 0);
+    text_add_number_key(out, "ms", at > 0 ? (uint64_t)at % 1000 : 0);
     if (n_hiding(lease) > 0) {
         text_add_number_key(out, "hide", n_hiding(lease));
     }

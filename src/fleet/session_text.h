@@ -56,7 +56,8 @@ void call_add_id(struct arguments *arguments, uint64_t id);
 
 /* The canonical JSON of a definition. */
 void definition_write(struct text *out, const struct definition *definition);
-/* "pid=1 program=x reason=y at=SECONDS" */
+/* "pid=1 program=x reason=y at=SECONDS ms=MILLISECONDS": since 1970, the second part below 1000.
+ * An earlier berthd reads `at` alone. */
 void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset);
 
 /* ---- answers ---- */

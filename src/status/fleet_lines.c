@@ -256,11 +256,12 @@ static void fill_terms(struct fleet_lease_room *said, const struct fleet_row *ro
     }
 }
 
-/* Hosts' clocks differ. */
+/* Hosts' clocks differ. An earlier berthd writes no `ms`. */
 static nanoseconds age_by_wall_clocks(const char *info, const struct fleet_scene *scene)
 {
     uint64_t at = info_number(info, "at", INT32_MAX * UINT64_C(2));
-    return at > 0 ? scene->wall_now - (nanoseconds)at * NANOSECONDS_PER_SECOND : 0;
+    uint64_t ms = at * 1000 + info_number(info, "ms", 999);
+    return at > 0 ? scene->wall_now - (nanoseconds)ms * NANOSECONDS_PER_MILLISECOND : 0;
 }
 
 /* Of another host's lease. The database knows since when it is held, unless an older berthd has

@@ -39,10 +39,12 @@ static void add_etl(void)
     ROW("holder", "etl", REMOTE "3f9k", "11", "0", "7", "job%2012",
         "pid=77 program=load reason=a%20b at=1000", "2", "90", "0,1", "db1");
     ROW("holder", "etl", HERE "1", "12", "0", "1000", "", "pid=5 at=1000", "1", "91", "3", "db2");
-    ROW("waiter", "etl", REMOTE "3f9m", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1");
+    ROW("waiter", "etl", REMOTE "3f9m", "13", "-5", "7", "", "pid=78 at=1005 ms=250", "2", "1",
+        "db1");
 }
 
-/* Something is kept for a waiter that waits for another resource. */
+/* Something is kept for a waiter that waits for another resource. An earlier berthd has asked: it
+ * says no `ms`. */
 static void add_kept(void)
 {
     ROW("resource", "etl", "semaphore", "4", "1", "3", "2", "0", "0", "", "etl", "", "", "", "2",
@@ -173,7 +175,7 @@ Test(fleet_rows, lines)
         "holder " REMOTE "3f9k units=0-1 token=90 age=10000 pid=77 uid=7 host=db1"
         " holder=job%2012 program=load reason=a%20b\n"
         "holder 1 units=3 token=91 age=2000 bound=connection pid=5 uid=1000 host=db2\n"
-        "waiter " REMOTE "3f9m position=1 wants=2 age=5000 priority=-5 pid=78 uid=7 host=db1\n");
+        "waiter " REMOTE "3f9m position=1 wants=2 age=4750 priority=-5 pid=78 uid=7 host=db1\n");
 }
 
 Test(fleet_rows, what_is_kept)
