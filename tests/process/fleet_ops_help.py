@@ -1,6 +1,6 @@
 """For the tests of what operators see and do in fleet scope."""
 
-from daemon_help import connect_as
+from daemon_help import connect_as, event
 from fleet_help import redis_section
 from lost_help import asked_until
 
@@ -63,6 +63,13 @@ def gets(client, request):
     lease, answer = asks(client, request)
     assert answer.split()[0] in ("ok", "granted"), answer
     return lease
+
+
+def gets_in_time(client, request):
+    """What another host has given back is free once the database knows."""
+    lease, answer = asks(client, request)
+    if answer.startswith("waiting "):
+        assert event(client)[:2] == ("granted", lease)
 
 
 def queues(client, request):

@@ -7,7 +7,7 @@ import pytest
 
 from daemon_help import event, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
-from fleet_ops_help import client_of, fleet, gets, queues
+from fleet_ops_help import client_of, fleet, gets, gets_in_time, queues
 from history_help import history, is_over, last
 from lost_help import asked_until
 
@@ -107,7 +107,7 @@ def test_stats(pair):
     waiting = queues(waiter, "acquire etl:2 wait=300ms")
     assert event(waiter)[:3] == ("denied", waiting, "timeout")
     assert client.request(f"release {lease}") == "ok"
-    lease = gets(waiter, "acquire etl:2")
+    gets_in_time(waiter, "acquire etl:2")
     of_a, of_b = stats(a, "etl"), stats(b, "etl")
     held = of_a["held_ms"]["longest"]
     assert (of_a["leases"], of_a["refused"], of_a["unit_ms"]) == (1, 0, 3 * held) and held >= 300
