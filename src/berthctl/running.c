@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "berthctl/printable.h"
+#include "berthctl/when.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ bool running_add_lease(const struct status *status, const char *lease, struct te
     return is_there;
 }
 
-/* ---- a user ---- */
+/* ---- of a user, or since before an instant ---- */
 
 /* Leases, of which one on several resources is there several times. */
 struct found {
@@ -38,12 +39,21 @@ struct found {
     size_t n;
 };
 
-static void find(struct found *found, const struct status_leases *leases, uint64_t uid)
+static bool is_meant(const struct status_lease *lease, const struct running_choice *choice)
+{
+    bool is_of_another_host = strchr(lease->id, '/'); /* SESSION/LEASE */
+    bool was_there =
+        !choice->before.is_given || choice->now < choice->before.number + lease->age;
+    return !is_of_another_host && was_there &&
+        (!choice->uid.is_given || lease->uid == choice->uid.number);
+}
+
+static void find(struct found *found, const struct status_leases *leases,
+    const struct running_choice *choice)
 {
     found->list = memory_resized(found->list, found->n + leases->n + 1, sizeof found->list[0]);
     for (size_t i = 0; i < leases->n; i++) {
-        /* SESSION/LEASE is one of another host. */
-        if (leases->list[i].uid == uid && !strchr(leases->list[i].id, '/')) {
+        if (is_meant(&leases->list[i], choice)) {
             found->list[found->n++] = &leases->list[i];
         }
     }
@@ -55,27 +65,52 @@ static int by_id(const void *left, const void *right)
     return strcmp((*a)->id, (*b)->id);
 }
 
-void running_add_user(const struct status *status, uint64_t uid, struct text *out)
+static size_t count_found(const struct found *found)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < found->n; i++) {
+        n += i == 0 || by_id(&found->list[i - 1], &found->list[i]) != 0;
+    }
+    return n;
+}
+
+/* The command that shows them. */
+static void add_command(
+    const struct status_lease *lease, const struct running_choice *choice, struct text *out)
+{
+    text_add(out, ": berthctl status");
+    for (size_t i = 0; i < choice->n_names; i++) {
+        text_add(out, " ");
+        text_add_escaped(out, choice->names[i]);
+    }
+    if (choice->uid.is_given) {
+        text_add(out, " --user ");
+        if (lease->user) {
+            text_add_escaped(out, lease->user);
+        } else {
+            text_add_number(out, lease->uid);
+        }
+    }
+    text_add(out, "\n");
+}
+
+void running_add_some(
+    const struct status *status, const struct running_choice *choice, struct text *out)
 {
     struct found found = {0};
-    unsigned long long n = 0;
     for (size_t i = 0; i < status->n_resources; i++) {
-        find(&found, &status->resources[i].holders, uid);
-        find(&found, &status->resources[i].waiters, uid);
+        find(&found, &status->resources[i].holders, choice);
+        find(&found, &status->resources[i].waiters, choice);
     }
     if (found.n > 0) {
         qsort(found.list, found.n, sizeof(const struct status_lease *), by_id);
-        for (size_t i = 0; i < found.n; i++) {
-            n += i == 0 || by_id(&found.list[i - 1], &found.list[i]) != 0;
+        text_add_number(out, count_found(&found));
+        text_add(out, " still held or waiting");
+        if (choice->before.is_given) {
+            text_add(out, " since before ");
+            text_add_when(out, (int64_t)choice->before.number, (int64_t)choice->now);
         }
-        const char *name = found.list[0]->user;
-        text_add_format(out, "%llu still held or waiting: berthctl status --user ", n);
-        if (name) {
-            text_add_escaped(out, name);
-        } else {
-            text_add_number(out, uid);
-        }
-        text_add(out, "\n");
+        add_command(found.list[0], choice, out);
     }
     free(found.list);
 }

@@ -93,8 +93,8 @@ static int print_history(
     struct status status = STATUS_INIT;
     const struct past_style style = style_of(call, choice);
     bool is_empty = past->n == 0,
-         is_asked =
-             choice->uid.is_given || (is_empty && (choice->lease || call->request.n_arguments > 0));
+         is_asked = choice->uid.is_given || choice->until.is_given ||
+             (is_empty && (choice->lease || call->request.n_arguments > 0));
     if (is_asked && !ask_status(call, &status)) {
         status_deinit(&status);
         return call->exit_status;
@@ -102,8 +102,15 @@ static int print_history(
     if (!is_empty || !choice->lease || !running_add_lease(&status, choice->lease, &out)) {
         past_table_print(past, &style, &out);
     }
-    if (choice->uid.is_given && !choice->lease) {
-        running_add_user(&status, choice->uid.number, &out);
+    if ((choice->uid.is_given || choice->until.is_given) && !choice->lease) {
+        const struct running_choice running = {
+            .uid = choice->uid,
+            .before = choice->until,
+            .now = past->now,
+            .names = call->request.arguments,
+            .n_names = call->request.n_arguments,
+        };
+        running_add_some(&status, &running, &out);
     }
     if (is_empty && call->request.n_arguments > 0) {
         running_add_fleet(&status, &out);

@@ -89,12 +89,6 @@ def test_the_table(berthctl, fake):
     ]
 
 
-def test_until(berthctl, fake):
-    """Only what was asked for before: 3f9m is not."""
-    _, _, out, _ = served(berthctl, fake, "history", "--until", "2026-11-23 01:29", answer=ANSWER, env=UTC)
-    assert [line.split()[-1] for line in out.splitlines()] == ["LEASE", "3f9k"]
-
-
 def test_on_a_terminal(berthctl, fake):
     long = ANSWER.replace("program=train", "program=train reason=" + "x" * 200)
     lines = on_terminal(berthctl, "history", columns=130, fake=fake, answer=long)
@@ -124,6 +118,31 @@ def both(berthctl, fake, *args, command="stats", status=STATUS, history=ANSWER, 
     peer.close()
     out, err = process.communicate(timeout=DEADLINE)
     return lines, process.returncode, out, err
+
+
+SINCE = "1 still held or waiting since before "
+
+
+@pytest.mark.parametrize("words, asked, note", [
+    (["--until", "2026-11-23 01:29"], "status", SINCE + "01:29:00: berthctl status"),
+    (["gpus", "--until", "2026-11-23 01:29", "--user", "0"], "status gpus",
+     SINCE + f"01:29:00: berthctl status gpus --user {pwd.getpwuid(0).pw_name}"),
+    (["gpus", "--user", "0"], "status gpus", f"1 still held or waiting: berthctl status gpus --user {pwd.getpwuid(0).pw_name}"),
+    (["--until", "2026-11-22 23:30:01"], "status", SINCE + "2026-11-22 23:30:01: berthctl status"),
+    (["--until", "2026-11-22 23:30"], "status", None),
+    (["--until", "2026-11-23 01:29", "--user", "4711"], "status", None),
+])
+def test_what_was_there_and_is_not_over(berthctl, fake, words, asked, note):
+    """What has ended does not explain a period alone."""
+    lines, status, out, _ = both(berthctl, fake, *words, command="history", env=UTC)
+    assert (lines[1], status) == (asked, 0)
+    assert out.splitlines()[-1] == note if note else "still" not in out
+
+
+def test_until(berthctl, fake):
+    """Of what has ended, only what was asked for before: 3f9m is not."""
+    _, _, out, _ = both(berthctl, fake, "--until", "2026-11-23 01:29", command="history", env=UTC)
+    assert [line.split()[-1] for line in out.splitlines()[:-1]] == ["LEASE", "3f9k"]
 
 
 def test_stats(berthctl, fake):
