@@ -171,11 +171,11 @@ def check_status_of_berthctl():
     for state in found("states", re.findall(r'^        \{resource.*, "([a-z ]+)"\}', table, re.M)):
         require(f"*{state}*" in text, f"berthctl.1: STATUS: no state {state}")
     blocks = section("berthctl.1", "JSON").split("```")
-    coded = re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"|set_user\(object, "(\w+)", "(\w+)"', code["src/berthctl/json.c"])
+    coded = re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"|set_user\(object, "(\w+)", "(\w+)"', code["src/view/json.c"])
     require_same("berthctl.1: JSON", set(re.findall(r'"(\w+)"', blocks[1])),
                  {key for row in found("JSON", coded) for key in row if key} | shown.keys())
-    states = set(re.findall(r'return "([a-z]+)";', code["src/berthctl/json.c"])) | set(
-        re.findall(r'\? "([a-z]+)" : "([a-z]+)"', code["src/berthctl/json.c"])[0])
+    states = set(re.findall(r'return "([a-z]+)";', code["src/view/json.c"])) | set(
+        re.findall(r'\? "([a-z]+)" : "([a-z]+)"', code["src/view/json.c"])[0])
     require_same("berthctl.1: JSON: states of items", set(re.findall(r"\*([a-z]+)\*", blocks[2])), states)
 
 
@@ -189,7 +189,7 @@ def check_history_of_berthctl():
         require_same(f"berthctl.1: {title}", {word for line in described for word in plain(line).split(", ")},
                      found("columns", coded) | (titles if title == "HISTORY" else set()))
     keys = re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"|set_user\(object, "(\w+)", "(\w+)"|"(use|share)"',
-                      code["src/berthctl/past_json.c"])
+                      code["src/view/past_json.c"])
     blocks = "".join(section("berthctl.1", title).split("```")[1] for title in ("HISTORY", "STATS"))
     require_same("berthctl.1: JSON of history and stats", set(re.findall(r'"(\w+)"', blocks)),
                  {key for row in found("JSON", keys) for key in row if key} | attributes)
@@ -353,7 +353,7 @@ READ_BY_FUNCTION = {
 }
 
 
-CLIENTS = ("src/client/", "src/berth/", "src/berthctl/")
+CLIENTS = ("src/client/", "src/view/", "src/berth/", "src/berthctl/")
 
 
 def variables_read(program):

@@ -3,8 +3,8 @@
 #include "base/nearest.h"
 #include "base/words.h"
 #include "berthctl/show.h"
-#include "berthctl/users.h"
 #include "client/exit_status.h"
+#include "view/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 
 #include "base/utf8.h"
 #include "base/words.h"
-#include "berthctl/users.h"
-#include "berthctl/when.h"
 #include "client/exit_status.h"
+#include "view/users.h"
+#include "view/when.h"
 
 #include <getopt.h>
 #include <stdio.h>

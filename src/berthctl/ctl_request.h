@@ -2,7 +2,7 @@
 #ifndef BERTH_BERTHCTL_CTL_REQUEST_H
 #define BERTH_BERTHCTL_CTL_REQUEST_H
 
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include <stdbool.h>
 #include <stddef.h>

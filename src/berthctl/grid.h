@@ -4,7 +4,7 @@
 #ifndef BERTH_BERTHCTL_GRID_H
 #define BERTH_BERTHCTL_GRID_H
 
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,7 @@
 #include "berthctl/lease_table.h"
 
+#include "berthctl/shown_columns.h"
+
 #include <string.h>
 
 static const struct column fixed_lease_columns[] = {

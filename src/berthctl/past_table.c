@@ -2,8 +2,9 @@
 
 #include "base/job_status.h"
 #include "berthctl/grid.h"
-#include "berthctl/when.h"
-#include "berthctl/who.h"
+#include "berthctl/shown_columns.h"
+#include "view/when.h"
+#include "view/who.h"
 
 #include <string.h>
 

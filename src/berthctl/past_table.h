@@ -2,8 +2,8 @@
 #ifndef BERTH_BERTHCTL_PAST_TABLE_H
 #define BERTH_BERTHCTL_PAST_TABLE_H
 
-#include "berthctl/past.h"
-#include "berthctl/printable.h"
+#include "view/past.h"
+#include "view/printable.h"
 
 /* What was asked for, and how it is shown. */
 struct past_style {

@@ -2,7 +2,7 @@
 #ifndef BERTH_BERTHCTL_PROGRAMS_H
 #define BERTH_BERTHCTL_PROGRAMS_H
 
-#include "berthctl/status.h"
+#include "view/status.h"
 
 /* Sets `process` of each lease of this host without a program, unless its texts are hidden from who
  * asks: such a name is as telling as a program. It stays empty if /proc does not show the process,

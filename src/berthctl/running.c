@@ -1,8 +1,8 @@
 #include "berthctl/running.h"
 
 #include "base/memory.h"
-#include "berthctl/printable.h"
-#include "berthctl/when.h"
+#include "view/printable.h"
+#include "view/when.h"
 
 #include <stdlib.h>
 #include <string.h>

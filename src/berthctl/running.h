@@ -4,7 +4,7 @@
 #define BERTH_BERTHCTL_RUNNING_H
 
 #include "base/text.h"
-#include "berthctl/status.h"
+#include "view/status.h"
 
 /* "3f9k is still held: berthctl why 3f9k". False: the answer does not have that lease. */
 bool running_add_lease(const struct status *status, const char *lease, struct text *out);

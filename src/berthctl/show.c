@@ -1,8 +1,8 @@
 #include "berthctl/show.h"
 
 #include "base/words.h"
-#include "berthctl/status.h"
 #include "config.h"
+#include "view/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>

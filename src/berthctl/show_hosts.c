@@ -1,7 +1,7 @@
 /* show_hosts.c - the table of `berthctl hosts`, and its JSON. */
 #include "berthctl/grid.h"
-#include "berthctl/json.h"
 #include "berthctl/show.h"
+#include "view/json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* show_metrics.c - `berthctl metrics`: the host's figures, then those of the fleet from each
  * database that gives them. */
 #include "base/words.h"
-#include "berthctl/prometheus.h"
 #include "berthctl/show.h"
+#include "view/prometheus.h"
 
 #include <inttypes.h>
 #include <stdio.h>

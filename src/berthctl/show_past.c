@@ -1,12 +1,12 @@
 #include "berthctl/show_past.h"
 
 #include "base/clock.h"
-#include "berthctl/past_json.h"
 #include "berthctl/past_table.h"
 #include "berthctl/running.h"
 #include "berthctl/show.h"
 #include "berthctl/stats_table.h"
-#include "berthctl/users.h"
+#include "view/past_json.h"
+#include "view/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* show_status.c - reads the answer to `status`, and shows it as a table or as JSON. */
-#include "berthctl/json.h"
 #include "berthctl/programs.h"
 #include "berthctl/show.h"
 #include "berthctl/status_table.h"
-#include "berthctl/users.h"
+#include "view/json.h"
+#include "view/users.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "berthctl/grid.h"
 #include "berthctl/past_table.h"
-#include "berthctl/when.h"
+#include "view/when.h"
 
 /* The columns of both tables. */
 #define WAITS                                                                                      \

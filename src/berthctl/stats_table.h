@@ -3,7 +3,7 @@
 #define BERTH_BERTHCTL_STATS_TABLE_H
 
 #include "base/text.h"
-#include "berthctl/stats.h"
+#include "view/stats.h"
 
 void stats_table_print(const struct stats *stats, struct text *out);
 

@@ -1,6 +1,6 @@
 #include "berthctl/status_choice.h"
 
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include <stdlib.h>
 #include <string.h>

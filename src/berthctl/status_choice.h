@@ -3,7 +3,7 @@
 #ifndef BERTH_BERTHCTL_STATUS_CHOICE_H
 #define BERTH_BERTHCTL_STATUS_CHOICE_H
 
-#include "berthctl/status.h"
+#include "view/status.h"
 
 struct sort_row {
     const char *word; /* of --sort */

@@ -3,7 +3,7 @@
 #include "berthctl/grid.h"
 #include "berthctl/lease_table.h"
 #include "berthctl/status_choice.h"
-#include "berthctl/who.h"
+#include "view/who.h"
 
 #include <stdlib.h>
 #include <string.h>

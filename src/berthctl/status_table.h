@@ -2,8 +2,8 @@
 #ifndef BERTH_BERTHCTL_STATUS_TABLE_H
 #define BERTH_BERTHCTL_STATUS_TABLE_H
 
-#include "berthctl/printable.h"
-#include "berthctl/status.h"
+#include "view/printable.h"
+#include "view/status.h"
 
 struct table_style {
     size_t width; /* of the terminal; 0: cut nothing */

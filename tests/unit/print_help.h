@@ -2,7 +2,7 @@
 #ifndef BERTH_TESTS_PRINT_HELP_H
 #define BERTH_TESTS_PRINT_HELP_H
 
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include <criterion/criterion.h>
 #include <locale.h>

@@ -2,7 +2,7 @@
 #ifndef BERTH_TESTS_STATUS_HELP_H
 #define BERTH_TESTS_STATUS_HELP_H
 
-#include "berthctl/status.h"
+#include "view/status.h"
 
 #include <criterion/criterion.h>
 

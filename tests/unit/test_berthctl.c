@@ -2,11 +2,11 @@
  * as structs, as a table and as JSON. */
 #include "berthctl/ctl_request.h"
 #include "berthctl/grid.h"
-#include "berthctl/json.h"
-#include "berthctl/printable.h"
 #include "berthctl/status_table.h"
 #include "print_help.h"
 #include "status_help.h"
+#include "view/json.h"
+#include "view/printable.h"
 #include "wire/protocol.h"
 
 #include <criterion/criterion.h>

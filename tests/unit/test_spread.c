@@ -1,6 +1,6 @@
-/* test_spread.c - many durations in three figures (berthctl/spread.h). */
-#include "berthctl/spread.h"
+/* test_spread.c - many durations in three figures (view/spread.h). */
 #include "print_help.h"
+#include "view/spread.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
-/* test_when.c - times of day as an operator writes and reads them (berthctl/when.h). */
-#include "berthctl/when.h"
+/* test_when.c - times of day as an operator writes and reads them (view/when.h). */
 #include "print_help.h"
+#include "view/when.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* prometheus.h - the answer to `metrics` as Prometheus reads it: all figures of one name together,
  * below their HELP and TYPE. Pure. */
-#ifndef BERTH_BERTHCTL_PROMETHEUS_H
-#define BERTH_BERTHCTL_PROMETHEUS_H
+#ifndef BERTH_VIEW_PROMETHEUS_H
+#define BERTH_VIEW_PROMETHEUS_H
 
 #include "base/metrics.h"
 #include "base/text.h"

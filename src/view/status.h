@@ -2,12 +2,12 @@
  *
  * Doc: doc/protocol.md, status. Unknown keys and lines are ignored; missing known keys are 0 or
  * NULL. Strings are decoded, but not escaped. */
-#ifndef BERTH_BERTHCTL_STATUS_H
-#define BERTH_BERTHCTL_STATUS_H
+#ifndef BERTH_VIEW_STATUS_H
+#define BERTH_VIEW_STATUS_H
 
-#include "berthctl/fields.h"
-#include "berthctl/shown.h"
-#include "berthctl/who.h"
+#include "view/fields.h"
+#include "view/shown.h"
+#include "view/who.h"
 
 #include <stdbool.h>
 #include <stddef.h>

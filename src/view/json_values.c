@@ -1,6 +1,6 @@
-#include "berthctl/json_values.h"
+#include "view/json_values.h"
 
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* users.h - names of users, each looked up once. */
-#ifndef BERTH_BERTHCTL_USERS_H
-#define BERTH_BERTHCTL_USERS_H
+#ifndef BERTH_VIEW_USERS_H
+#define BERTH_VIEW_USERS_H
 
-#include "berthctl/past.h"
-#include "berthctl/status.h"
+#include "view/past.h"
+#include "view/status.h"
 
 /* Sets every `user`; the names stay until the program ends. */
 void users_fill_in(struct status *status);

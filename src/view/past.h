@@ -2,11 +2,11 @@
  *
  * Doc: doc/protocol.md, history. Unknown keys and lines are ignored; missing known keys are NULL or
  * not given. Strings are decoded, but not escaped. */
-#ifndef BERTH_BERTHCTL_PAST_H
-#define BERTH_BERTHCTL_PAST_H
+#ifndef BERTH_VIEW_PAST_H
+#define BERTH_VIEW_PAST_H
 
-#include "berthctl/fields.h"
-#include "berthctl/status.h"
+#include "view/fields.h"
+#include "view/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

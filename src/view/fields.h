@@ -1,8 +1,8 @@
 /* fields.h - the key=value words of a line of berthd, put into the members of a struct. Pure.
  *
  * Unknown keys are ignored; missing ones leave their member as it is. */
-#ifndef BERTH_BERTHCTL_FIELDS_H
-#define BERTH_BERTHCTL_FIELDS_H
+#ifndef BERTH_VIEW_FIELDS_H
+#define BERTH_VIEW_FIELDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-#include "berthctl/spread.h"
+#include "view/spread.h"
 
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include "base/utf8.h"
 #include "base/words.h"

@@ -1,13 +1,13 @@
 /* json_values.h - values of JSON from what berthd says, and the document that has them. Pure.
  *
  * Bytes of strings that are not UTF-8 appear as the four characters \xNN. */
-#ifndef BERTH_BERTHCTL_JSON_VALUES_H
-#define BERTH_BERTHCTL_JSON_VALUES_H
+#ifndef BERTH_VIEW_JSON_VALUES_H
+#define BERTH_VIEW_JSON_VALUES_H
 
 #include "base/text.h"
-#include "berthctl/fields.h"
-#include "berthctl/shown.h"
-#include "berthctl/who.h"
+#include "view/fields.h"
+#include "view/shown.h"
+#include "view/who.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-#include "berthctl/stats.h"
+#include "view/stats.h"
 
 #include "base/pattern.h"
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-#include "berthctl/users.h"
+#include "view/users.h"
 
 #include "base/words.h"
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include <pwd.h>
 #include <search.h>

@@ -1,7 +1,7 @@
-#include "berthctl/fields.h"
+#include "view/fields.h"
 
 #include "base/words.h"
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include <string.h>
 

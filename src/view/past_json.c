@@ -1,6 +1,6 @@
-#include "berthctl/past_json.h"
+#include "view/past_json.h"
 
-#include "berthctl/json_values.h"
+#include "view/json_values.h"
 
 /* ---- history ---- */
 

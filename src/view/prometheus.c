@@ -1,7 +1,7 @@
-#include "berthctl/prometheus.h"
+#include "view/prometheus.h"
 
 #include "base/words.h"
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 #include <stdlib.h>
 #include <string.h>

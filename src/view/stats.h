@@ -1,12 +1,12 @@
 /* stats.h - what `berthctl stats` says, computed from the answers to `history` and `status`. Pure.
  *
  * Durations are milliseconds. */
-#ifndef BERTH_BERTHCTL_STATS_H
-#define BERTH_BERTHCTL_STATS_H
+#ifndef BERTH_VIEW_STATS_H
+#define BERTH_VIEW_STATS_H
 
-#include "berthctl/past.h"
-#include "berthctl/spread.h"
-#include "berthctl/status.h"
+#include "view/past.h"
+#include "view/spread.h"
+#include "view/status.h"
 
 /* Of leases and waits that have ended in the span, and of the waits that go on. */
 struct figures {

@@ -1,6 +1,6 @@
 /* when.h - times of day as an operator writes and reads them. Pure but for the time zone. */
-#ifndef BERTH_BERTHCTL_WHEN_H
-#define BERTH_BERTHCTL_WHEN_H
+#ifndef BERTH_VIEW_WHEN_H
+#define BERTH_VIEW_WHEN_H
 
 #include "base/text.h"
 

@@ -72,11 +72,11 @@
  *      "calls": 1042}]}            sent to it since berthd was started
  *
  * Bytes of strings that are not UTF-8 appear as the four characters \xNN. */
-#ifndef BERTH_BERTHCTL_JSON_H
-#define BERTH_BERTHCTL_JSON_H
+#ifndef BERTH_VIEW_JSON_H
+#define BERTH_VIEW_JSON_H
 
-#include "berthctl/printable.h"
-#include "berthctl/status.h"
+#include "view/printable.h"
+#include "view/status.h"
 
 void json_print(const struct status *status, struct text *out);
 /* `berthctl hosts --json`: {"version": 1, "hosts": [{

@@ -3,8 +3,8 @@
  *
  * Pure but for the locale (LC_CTYPE). Widths are columns of a terminal. Running out of memory ends
  * the program. */
-#ifndef BERTH_BERTHCTL_PRINTABLE_H
-#define BERTH_BERTHCTL_PRINTABLE_H
+#ifndef BERTH_VIEW_PRINTABLE_H
+#define BERTH_VIEW_PRINTABLE_H
 
 #include "base/text.h"
 

@@ -1,6 +1,6 @@
-#include "berthctl/json.h"
+#include "view/json.h"
 
-#include "berthctl/json_values.h"
+#include "view/json_values.h"
 
 /* ---- units ---- */
 

@@ -43,12 +43,12 @@
  *   "waited_ms": {"median": 0, "p95": 1200, "longest": 1300, "sum": 2500},   or null: of none
  *   "held_ms": the same,
  *   "unit_ms": 123456               a unit held for so long, or two for half of it */
-#ifndef BERTH_BERTHCTL_PAST_JSON_H
-#define BERTH_BERTHCTL_PAST_JSON_H
+#ifndef BERTH_VIEW_PAST_JSON_H
+#define BERTH_VIEW_PAST_JSON_H
 
 #include "base/text.h"
-#include "berthctl/past.h"
-#include "berthctl/stats.h"
+#include "view/past.h"
+#include "view/stats.h"
 
 void past_json_print(const struct past *past, struct text *out);
 void stats_json_print(const struct stats *stats, struct text *out);

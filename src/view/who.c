@@ -1,6 +1,6 @@
-#include "berthctl/who.h"
+#include "view/who.h"
 
-#include "berthctl/printable.h"
+#include "view/printable.h"
 
 void text_add_user(struct text *text, const struct shown_user *user)
 {

@@ -1,6 +1,6 @@
 /* spread.h - many durations in three figures. Pure. */
-#ifndef BERTH_BERTHCTL_SPREAD_H
-#define BERTH_BERTHCTL_SPREAD_H
+#ifndef BERTH_VIEW_SPREAD_H
+#define BERTH_VIEW_SPREAD_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-#include "berthctl/status.h"
+#include "view/status.h"
 
 #include "base/words.h"
-#include "berthctl/printable.h"
+#include "view/printable.h"
 #include "wire/protocol.h"
 
 #include <stdlib.h>

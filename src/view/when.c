@@ -1,4 +1,4 @@
-#include "berthctl/when.h"
+#include "view/when.h"
 
 #include "base/time.h"
 #include "base/words.h"

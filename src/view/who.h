@@ -1,9 +1,9 @@
 /* who.h - users, as tables show them. Pure. */
-#ifndef BERTH_BERTHCTL_WHO_H
-#define BERTH_BERTHCTL_WHO_H
+#ifndef BERTH_VIEW_WHO_H
+#define BERTH_VIEW_WHO_H
 
 #include "base/text.h"
-#include "berthctl/fields.h"
+#include "view/fields.h"
 
 /* A user, perhaps. */
 struct shown_user {
