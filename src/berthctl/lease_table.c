@@ -1,5 +1,6 @@
 #include "berthctl/lease_table.h"
 
+#include "berthctl/cell_text.h"
 #include "berthctl/shown_columns.h"
 
 #include <string.h>
@@ -31,19 +32,10 @@ size_t lease_table_columns(struct column columns[MAX_COLUMNS])
     return shown_add_columns(columns, N_FIXED_LEASE_COLUMNS);
 }
 
-/* "slot 0", "slots 0-3,5", "item gpu0", so that a slot's number does not look like a count. */
 static void add_units(struct grid *grid, const struct words *units, bool is_pool)
 {
     struct text cell = TEXT_INIT;
-    bool is_one = units->n == 1 && !units->is_cut && (is_pool || !strchr(units->list[0], '-'));
-    if (units->n > 0) {
-        text_add_format(&cell, "%s%s ", is_pool ? "item" : "slot", is_one ? "" : "s");
-    }
-    for (size_t i = 0; i < units->n; i++) {
-        text_add(&cell, i > 0 ? "," : "");
-        text_add_escaped(&cell, units->list[i]);
-    }
-    text_add(&cell, units->is_cut ? ",..." : "");
+    text_add_units(&cell, units, is_pool);
     grid_add(grid, &cell);
 }
 
@@ -59,62 +51,30 @@ static void add_times(struct grid *grid, const struct status_lease *lease)
     grid_add(grid, &cell);
 }
 
-/* A lease that lasts as long as a process, or for a time, needs no client; any other is lost unless
- * its client comes back soon. */
-static bool is_missed(const struct status_lease *lease)
-{
-    return lease->away && (!lease->bound || strcmp(lease->bound, "connection") == 0);
-}
-
 /* Adds nothing for a lease that lasts as long as a process, or has its client. */
 static void add_life(struct grid *grid, const struct status_lease *lease)
 {
     bool is_usual = lease->bound && strcmp(lease->bound, "process") == 0;
     struct text state = TEXT_INIT;
     grid_add_string(grid, is_usual ? NULL : lease->bound);
-    text_add(&state, "");
-    if (lease->stopping) {
-        text_add(&state, "stopping (");
-        text_add_escaped(&state, lease->stopping);
-        text_add(&state, ")");
-    }
-    if (is_missed(lease)) {
-        text_add(&state, state.length > 0 ? ", away" : "away");
-    }
+    text_add_lease_state(&state, lease);
     grid_add(grid, &state);
     grid_colour(grid, COLOUR_NOTICE);
 }
 
-/* Why it is passed over: another resource, what is wrong with this one, or a quota, of this
- * resource or of another. */
 static void add_blocked(
     struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
-    bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
-    bool is_this = lease->blocker && strcmp(lease->blocker, resource->name) == 0;
-    text_add(&cell, "");
-    if (!lease->blocker || (is_quota && is_this)) {
-        text_add_escaped(&cell, lease->blocked ? lease->blocked : "");
-    } else if (!is_this) {
-        text_add(&cell, is_quota ? "quota of " : "");
-        text_add_escaped(&cell, lease->blocker);
-    } else {
-        text_add(&cell, resource->paused ? "paused" : resource->limit == 0 ? "closed" : "limit");
-    }
+    text_add_blocked(&cell, resource, lease);
     grid_add(grid, &cell);
     grid_colour(grid, COLOUR_NOTICE);
 }
 
-/* What the client said; or, in brackets, the name of the process. */
 static void add_program(struct grid *grid, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
-    bool is_said = lease->shown[SHOWN_program];
-    bool is_found = !is_said && lease->process[0] != '\0';
-    text_add(&cell, is_found ? "[" : "");
-    text_add_escaped(&cell, is_said ? lease->shown[SHOWN_program] : lease->process);
-    text_add(&cell, is_found ? "]" : "");
+    text_add_program(&cell, lease);
     grid_add(grid, &cell);
 }
 

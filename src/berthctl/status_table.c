@@ -1,5 +1,6 @@
 #include "berthctl/status_table.h"
 
+#include "berthctl/cell_text.h"
 #include "berthctl/grid.h"
 #include "berthctl/lease_table.h"
 #include "berthctl/status_choice.h"
@@ -27,36 +28,12 @@ static const struct column resource_columns[] = {
 
 enum { N_RESOURCE_COLUMNS = sizeof resource_columns / sizeof resource_columns[0] };
 
-/* Everything that an operator would not expect of a working resource: one word each, so that the
- * column need not be cut; the lines below have the details. */
+/* The lines below have the details. */
 static void add_state(
     struct grid *grid, const struct status *status, const struct status_resource *resource)
 {
-    const struct {
-        bool holds;
-        const char *word;
-    } states[] = {
-        {resource->removed, "removed"},
-        {resource->paused, "paused"},
-        {resource->limit == 0, "closed"},
-        {status_is_in_grace(status, resource), "grace"},
-        {resource->in_use > resource->limit, "over limit"},
-        {resource->reserved.n > 0, "reserved"},
-        {resource->draining.n > 0, "draining"},
-        {resource->cooling > 0, "cooling"},
-        {resource->changed.n > 0, "changed"},
-    };
     struct text cell = TEXT_INIT;
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
-        if (states[i].holds) {
-            text_add(&cell, cell.length > 0 ? ", " : "");
-            text_add(&cell, states[i].word);
-        }
-    }
-    if (resource->database_state) {
-        text_add(&cell, cell.length > 0 ? ", database " : "database ");
-        text_add_escaped(&cell, resource->database_state);
-    }
+    text_add_resource_state(&cell, status, resource);
     grid_add(grid, &cell);
     grid_colour(grid, resource->database_state ? COLOUR_ALARM : COLOUR_NOTICE);
 }
@@ -86,15 +63,7 @@ static void add_template(struct grid *grid, const struct status_template *templa
     grid_add_string(grid, "-");
     grid_add_string(grid, "-");
     grid_add_string(grid, "-");
-    text_add_format(&state, "template, %llu instance%s", (unsigned long long)template->instances,
-        template->instances == 1 ? "" : "s");
-    text_add(&state, template->paused ? ", paused" : "");
-    text_add(&state, template->limit == 0 && template->changed.n > 0 ? ", closed" : "");
-    text_add(&state, template->changed.n > 0 ? ", changed" : "");
-    if (template->database_state) {
-        text_add(&state, ", database ");
-        text_add_escaped(&state, template->database_state);
-    }
+    text_add_template_state(&state, template);
     grid_add(grid, &state);
     grid_colour(grid,
         template->database_state                         ? COLOUR_ALARM
@@ -182,7 +151,7 @@ static void print_pause(struct text *out, const char *reason, const struct shown
     text_deinit(&title);
 }
 
-static void print_notes(struct text *out, const struct status_resource *resource)
+void table_print_notes(struct text *out, const struct status_resource *resource)
 {
     if (resource->paused) {
         print_pause(
@@ -203,7 +172,7 @@ static void print_notes(struct text *out, const struct status_resource *resource
     print_words(out, "changed at runtime", &resource->changed);
 }
 
-static void print_template_notes(const struct status_template *template, struct text *out)
+void table_print_template_notes(struct text *out, const struct status_template *template)
 {
     if (template->paused) {
         print_pause(
@@ -355,7 +324,7 @@ static void print_summary(const struct status *status, struct text *out)
 static void print_resource(const struct status_resource *resource, const struct grid *leases,
     size_t *rowp, const struct table_style *style, struct text *out)
 {
-    print_notes(out, resource);
+    table_print_notes(out, resource);
     if (resource->holders.n + resource->waiters.n > 0) {
         grid_print_titles(leases, out);
     }
@@ -430,7 +399,7 @@ void table_print(const struct status *status, const struct table_style *style, s
         if (rows[i].resource) {
             print_resource(rows[i].resource, &tables.leases, &lease, style, out);
         } else {
-            print_template_notes(rows[i].template, out);
+            table_print_template_notes(out, rows[i].template);
         }
     }
     if (n > 1 || (n > 0 && status->n_left_out > 0)) {

@@ -1,0 +1,108 @@
+#include "berthctl/cell_text.h"
+
+#include "view/printable.h"
+
+#include <string.h>
+
+void text_add_resource_state(
+    struct text *text, const struct status *status, const struct status_resource *resource)
+{
+    const struct {
+        bool holds;
+        const char *word;
+    } states[] = {
+        {resource->removed, "removed"},
+        {resource->paused, "paused"},
+        {resource->limit == 0, "closed"},
+        {status_is_in_grace(status, resource), "grace"},
+        {resource->in_use > resource->limit, "over limit"},
+        {resource->reserved.n > 0, "reserved"},
+        {resource->draining.n > 0, "draining"},
+        {resource->cooling > 0, "cooling"},
+        {resource->changed.n > 0, "changed"},
+    };
+    bool is_first = true;
+    text_add(text, "");
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        if (states[i].holds) {
+            text_add(text, is_first ? "" : ", ");
+            text_add(text, states[i].word);
+            is_first = false;
+        }
+    }
+    if (resource->database_state) {
+        text_add(text, is_first ? "database " : ", database ");
+        text_add_escaped(text, resource->database_state);
+    }
+}
+
+void text_add_template_state(struct text *text, const struct status_template *template)
+{
+    text_add_format(text, "template, %llu instance%s", (unsigned long long)template->instances,
+        template->instances == 1 ? "" : "s");
+    text_add(text, template->paused ? ", paused" : "");
+    text_add(text, template->limit == 0 && template->changed.n > 0 ? ", closed" : "");
+    text_add(text, template->changed.n > 0 ? ", changed" : "");
+    if (template->database_state) {
+        text_add(text, ", database ");
+        text_add_escaped(text, template->database_state);
+    }
+}
+
+void text_add_units(struct text *text, const struct words *units, bool is_pool)
+{
+    bool is_one = units->n == 1 && !units->is_cut && (is_pool || !strchr(units->list[0], '-'));
+    if (units->n > 0) {
+        text_add_format(text, "%s%s ", is_pool ? "item" : "slot", is_one ? "" : "s");
+    }
+    for (size_t i = 0; i < units->n; i++) {
+        text_add(text, i > 0 ? "," : "");
+        text_add_escaped(text, units->list[i]);
+    }
+    text_add(text, units->is_cut ? ",..." : "");
+}
+
+/* A lease that lasts as long as a process, or for a time, needs no client; any other is lost unless
+ * its client comes back soon. */
+static bool is_missed(const struct status_lease *lease)
+{
+    return lease->away && (!lease->bound || strcmp(lease->bound, "connection") == 0);
+}
+
+void text_add_lease_state(struct text *text, const struct status_lease *lease)
+{
+    text_add(text, "");
+    if (lease->stopping) {
+        text_add(text, "stopping (");
+        text_add_escaped(text, lease->stopping);
+        text_add(text, ")");
+    }
+    if (is_missed(lease)) {
+        text_add(text, lease->stopping ? ", away" : "away");
+    }
+}
+
+void text_add_blocked(
+    struct text *text, const struct status_resource *resource, const struct status_lease *lease)
+{
+    bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
+    bool is_this = lease->blocker && strcmp(lease->blocker, resource->name) == 0;
+    text_add(text, "");
+    if (!lease->blocker || (is_quota && is_this)) {
+        text_add_escaped(text, lease->blocked ? lease->blocked : "");
+    } else if (!is_this) {
+        text_add(text, is_quota ? "quota of " : "");
+        text_add_escaped(text, lease->blocker);
+    } else {
+        text_add(text, resource->paused ? "paused" : resource->limit == 0 ? "closed" : "limit");
+    }
+}
+
+void text_add_program(struct text *text, const struct status_lease *lease)
+{
+    bool is_said = lease->shown[SHOWN_program];
+    bool is_found = !is_said && lease->process[0] != '\0';
+    text_add(text, is_found ? "[" : "");
+    text_add_escaped(text, is_said ? lease->shown[SHOWN_program] : lease->process);
+    text_add(text, is_found ? "]" : "");
+}
