@@ -1,6 +1,6 @@
 #include "daemon/activation.h"
 
-#include "daemon/manager.h"
+#include "service/manager.h"
 #include "journal/paths.h"
 #include "log/log.h"
 

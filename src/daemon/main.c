@@ -6,7 +6,7 @@
 #include "base/words.h"
 #include "conf/conf.h"
 #include "daemon/activation.h"
-#include "daemon/manager.h"
+#include "service/manager.h"
 #include "daemon/serve.h"
 #include "log/log.h"
 

@@ -5,7 +5,7 @@
 #include "core/core.h"
 #include "daemon/fleet_names.h"
 #include "daemon/fleet_sessions.h"
-#include "daemon/manager.h"
+#include "service/manager.h"
 #include "daemon/turn.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "daemon/manager.h"
+#include "service/manager.h"
 
 #include "config.h"
 #include "log/log_fields.h"
@@ -107,7 +107,7 @@ int manager_sockets(void)
         (pid_t)number != getpid()) {
         return 0;
     }
-    log_error("a socket was passed (LISTEN_FDS), but this berthd is built without libsystemd");
+    log_error("a socket was passed (LISTEN_FDS), but this program is built without libsystemd");
     return -1;
 }
 
@@ -115,7 +115,7 @@ bool manager_is_there(void)
 {
     if (getenv("NOTIFY_SOCKET")) {
         log_warning(
-            "NOTIFY_SOCKET is set, but this berthd is built without libsystemd and cannot "
+            "NOTIFY_SOCKET is set, but this program is built without libsystemd and cannot "
             "report that it is ready");
     }
     return false;

@@ -1,13 +1,13 @@
-/* manager.h - everything between berthd and a service manager, by libsystemd, which only manager.c
- * includes. Without it (configure --without-systemd) the answer to every question is no: berthd
- * runs, but tells nobody that it is ready, that its loop turns or what it does; it refuses a socket
- * that is handed over, and its log has no fields.
+/* manager.h - everything between a daemon and its service manager, by libsystemd, which only
+ * manager.c includes. Without it (configure --without-systemd) the answer to every question is no:
+ * the daemon runs, but tells nobody that it is ready, that its loop turns or what it does; it
+ * refuses a socket that is handed over, and its log has no fields.
  *
- * Leaves the environment as it is: berthd starts no other program that it could mislead. */
-#ifndef BERTH_DAEMON_MANAGER_H
-#define BERTH_DAEMON_MANAGER_H
+ * Leaves the environment as it is: no daemon of ours starts a program that it could mislead. */
+#ifndef BERTH_SERVICE_MANAGER_H
+#define BERTH_SERVICE_MANAGER_H
 
-#include "core/types.h"
+#include "base/time.h"
 #include "log/log.h"
 
 #include <stdbool.h>
