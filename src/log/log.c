@@ -15,6 +15,8 @@
 
 enum { LINE_SIZE = 2048 };
 
+const char *log_program = "berthd";
+
 static enum log_level threshold = LOG_LEVEL_INFO;
 static bool with_level;
 static log_taker *diverted;
@@ -76,9 +78,9 @@ size_t log_escape(char *out, size_t size, const char *text)
 /* One write per line, so that lines of several processes do not mix. */
 static void to_stderr(enum log_level level, const char *text)
 {
-    char line[LINE_SIZE + 16];
+    char line[LINE_SIZE + 32];
     int n = with_level ? snprintf(line, sizeof line, "<%d>%s\n", (int)level, text)
-                       : snprintf(line, sizeof line, "berthd: %s\n", text);
+                       : snprintf(line, sizeof line, "%s: %s\n", log_program, text);
     /* A reader that stops reading must not stop the daemon: lines are lost instead. */
     struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&log, 1, 0) != 1) {

@@ -42,6 +42,9 @@ struct log_subject {
     char resources[LOG_RESOURCES * (NAME_BYTES + 1)];
 };
 
+/* Whose messages they are: "berthd" unless it is set. */
+extern const char *log_program;
+
 /* Returns whether stderr is the journal; lines then have its level prefixes. */
 bool log_init(enum log_level max_verbose);
 

@@ -57,7 +57,7 @@ void log_fields_fill(struct log_fields *fields, enum log_level level, const char
     fields->length = 0;
     add(fields, "MESSAGE", text);
     add_number(fields, "PRIORITY", level);
-    add(fields, "SYSLOG_IDENTIFIER", "berthd");
+    add(fields, "SYSLOG_IDENTIFIER", log_program);
     add(fields, "BERTH_EVENT", subject->event);
     add_resources(fields, subject->resources);
     add(fields, "BERTH_LEASE", subject->lease);
