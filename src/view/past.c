@@ -77,16 +77,29 @@ static bool claims_take(struct past_lease *lease, char *value)
     return is_good;
 }
 
-/* `line` is a copy; the lease owns it. */
-static bool lease_take(struct past *past, char *line, char *const words[], size_t n)
+bool past_lease_take(struct past_lease *lease, const char *line)
 {
-    past->leases = array_grown(past->leases, past->n, &past->size, sizeof *past->leases);
-    struct past_lease *lease = &past->leases[past->n++];
-    lease->line = line;
+    char *words[MAX_WORDS];
+    size_t size = strlen(line) + 1;
+    lease->line = memcpy(memory_resized(NULL, size, 1), line, size);
+    size_t n = words_split(lease->line, words, MAX_WORDS);
     return line_take(lease_fields, words, n, &lease->id, lease) &&
         shown_take(lease->shown, words + 2, n - 2) &&
         claims_take(lease, words_find(words + 2, n - 2, "units")) && lease->how &&
         lease->user.uid.is_given;
+}
+
+bool past_add(struct past *past, const char *line)
+{
+    past->leases = array_grown(past->leases, past->n, &past->size, sizeof *past->leases);
+    struct past_lease *lease = &past->leases[past->n];
+    bool is_good = past_lease_take(lease, line);
+    if (is_good) {
+        past->n++;
+    } else {
+        past_lease_deinit(lease);
+    }
+    return is_good;
 }
 
 enum answer_result past_take(struct past *past, const char *line)
@@ -98,9 +111,8 @@ enum answer_result past_take(struct past *past, const char *line)
     const char *word = n > 0 ? words[0] : "";
     enum answer_result result = n > 0 && past->begun ? ANSWER_MORE : ANSWER_MALFORMED;
     if (past->begun && strcmp(word, "ended") == 0) {
-        return lease_take(past, copy, words, n) ? ANSWER_MORE : ANSWER_MALFORMED;
-    }
-    if (past->begun && strcmp(word, "end") == 0) {
+        result = past_add(past, line) ? ANSWER_MORE : ANSWER_MALFORMED;
+    } else if (past->begun && strcmp(word, "end") == 0) {
         result = ANSWER_END;
     } else if (!past->begun && strcmp(word, "ok") == 0) {
         past->begun = true;
@@ -122,7 +134,7 @@ uint64_t past_asked(const struct past_lease *lease)
     return granted > lease->waited ? granted - lease->waited : 0;
 }
 
-static void lease_deinit(struct past_lease *lease)
+void past_lease_deinit(struct past_lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         free(lease->claims[i].units.list);
@@ -138,7 +150,7 @@ void past_cut(struct past *past, uint64_t until)
         if (past_asked(&past->leases[i]) < until) {
             past->leases[n++] = past->leases[i];
         } else {
-            lease_deinit(&past->leases[i]);
+            past_lease_deinit(&past->leases[i]);
         }
     }
     past->n = n;
@@ -147,7 +159,7 @@ void past_cut(struct past *past, uint64_t until)
 void past_deinit(struct past *past)
 {
     for (size_t i = 0; i < past->n; i++) {
-        lease_deinit(&past->leases[i]);
+        past_lease_deinit(&past->leases[i]);
     }
     free(past->leases);
     *past = (struct past)PAST_INIT;

@@ -72,6 +72,8 @@ static const struct field lease_fields[] = {
     LEASE("units", FIELD_WORDS, units),
     LEASE("token", FIELD_NUMBER, token),
     LEASE("position", FIELD_NUMBER, position),
+    LEASE("resource", FIELD_TEXT, resource),
+    LEASE("ticket", FIELD_NUMBER, ticket),
     LEASE("wants", FIELD_NUMBER, wants),
     LEASE("priority", FIELD_SIGNED, priority),
     LEASE("blocked", FIELD_TEXT, blocked),
@@ -153,100 +155,144 @@ static bool resource_take_reserves(struct status_resource *resource, char *const
     return true;
 }
 
-/* `line` is a copy; the record owns it. */
-static bool resource_take(struct status *status, char *line, char *const words[], size_t n)
+/* Sets *linep to a copy of the line, which the record owns. Returns the number of its words. */
+static size_t line_split(const char *line, char **linep, char *words[MAX_WORDS])
 {
-    status->resources = array_grown(
-        status->resources, status->n_resources, &status->size, sizeof *status->resources);
-    struct status_resource *resource = &status->resources[status->n_resources++];
-    resource->line = line;
+    size_t size = strlen(line) + 1;
+    *linep = memcpy(memory_resized(NULL, size, 1), line, size);
+    return words_split(*linep, words, MAX_WORDS);
+}
+
+bool status_resource_take(struct status_resource *resource, const char *line)
+{
+    char *words[MAX_WORDS];
+    size_t n = line_split(line, &resource->line, words);
     return line_take(resource_fields, words, n, &resource->name, resource) &&
         resource_take_reserves(resource, words + 2, n - 2) && resource->kind;
 }
 
-static bool lease_take(struct status_leases *leases, char *line, char *const words[], size_t n)
+bool status_lease_take(struct status_lease *lease, const char *line)
 {
-    leases->list = array_grown(leases->list, leases->n, &leases->size, sizeof *leases->list);
-    struct status_lease *lease = &leases->list[leases->n++];
-    lease->line = line;
+    char *words[MAX_WORDS];
+    size_t n = line_split(line, &lease->line, words);
     return line_take(lease_fields, words, n, &lease->id, lease) &&
         shown_take(lease->shown, words + 2, n - 2);
 }
 
-static bool template_take(struct status *status, char *line, char *const words[], size_t n)
+bool status_template_take(struct status_template *template, const char *line)
 {
-    status->templates = array_grown(
-        status->templates, status->n_templates, &status->templates_size, sizeof *status->templates);
-    struct status_template *template = &status->templates[status->n_templates++];
-    template->line = line;
+    char *words[MAX_WORDS];
+    size_t n = line_split(line, &template->line, words);
     return line_take(template_fields, words, n, &template->name, template) && template->kind;
 }
 
-static bool database_take(struct status *status, char *line, char *const words[], size_t n)
+bool status_database_take(struct status_database *database, const char *line)
 {
-    status->databases = array_grown(
-        status->databases, status->n_databases, &status->databases_size, sizeof *status->databases);
-    struct status_database *database = &status->databases[status->n_databases++];
-    database->line = line;
+    char *words[MAX_WORDS];
+    size_t n = line_split(line, &database->line, words);
     return line_take(database_fields, words, n, &database->name, database) &&
         percent_decode(words[1]) && database->state;
 }
 
-static bool host_take(struct status *status, char *line, char *const words[], size_t n)
+static bool host_take(struct status_host *host, const char *line)
 {
-    status->hosts =
-        array_grown(status->hosts, status->n_hosts, &status->hosts_size, sizeof *status->hosts);
-    struct status_host *host = &status->hosts[status->n_hosts++];
-    host->line = line;
+    char *words[MAX_WORDS];
+    size_t n = line_split(line, &host->line, words);
     return line_take(host_fields, words, n, &host->name, host) && percent_decode(words[1]) &&
         host->database && host->session;
 }
 
-static bool status_take_words(struct status *status, char *line, char *const words[], size_t n)
+bool status_figures_take(struct status *status, char *const words[], size_t n)
 {
-    bool is_holder = strcmp(words[0], "holder") == 0;
-    if (strcmp(words[0], "resource") == 0) {
-        return resource_take(status, line, words, n);
-    }
-    if (strcmp(words[0], "template") == 0) {
-        return template_take(status, line, words, n);
-    }
-    if (strcmp(words[0], "database") == 0) {
-        return database_take(status, line, words, n);
-    }
-    if (strcmp(words[0], "host") == 0) {
-        return host_take(status, line, words, n);
-    }
-    if (is_holder || strcmp(words[0], "waiter") == 0) {
-        if (status->n_resources == 0) {
-            free(line);
-            return false;
-        }
-        struct status_resource *resource = &status->resources[status->n_resources - 1];
-        return lease_take(is_holder ? &resource->holders : &resource->waiters, line, words, n);
-    }
-    free(line);
-    return true;
+    return fields_take(status_fields, words, n, status);
 }
+
+/* ---- the answer ---- */
+
+static bool take_resource(struct status *status, const char *line)
+{
+    status->resources = array_grown(
+        status->resources, status->n_resources, &status->size, sizeof *status->resources);
+    return status_resource_take(&status->resources[status->n_resources++], line);
+}
+
+static bool take_lease(struct status_leases *leases, const char *line)
+{
+    leases->list = array_grown(leases->list, leases->n, &leases->size, sizeof *leases->list);
+    return status_lease_take(&leases->list[leases->n++], line);
+}
+
+/* Of the resource whose line came last. */
+static struct status_resource *last_resource(struct status *status)
+{
+    return status->n_resources > 0 ? &status->resources[status->n_resources - 1] : NULL;
+}
+
+static bool take_holder(struct status *status, const char *line)
+{
+    struct status_resource *resource = last_resource(status);
+    return resource && take_lease(&resource->holders, line);
+}
+
+static bool take_waiter(struct status *status, const char *line)
+{
+    struct status_resource *resource = last_resource(status);
+    return resource && take_lease(&resource->waiters, line);
+}
+
+static bool take_template(struct status *status, const char *line)
+{
+    status->templates = array_grown(
+        status->templates, status->n_templates, &status->templates_size, sizeof *status->templates);
+    return status_template_take(&status->templates[status->n_templates++], line);
+}
+
+static bool take_database(struct status *status, const char *line)
+{
+    status->databases = array_grown(
+        status->databases, status->n_databases, &status->databases_size, sizeof *status->databases);
+    return status_database_take(&status->databases[status->n_databases++], line);
+}
+
+static bool take_host(struct status *status, const char *line)
+{
+    status->hosts =
+        array_grown(status->hosts, status->n_hosts, &status->hosts_size, sizeof *status->hosts);
+    return host_take(&status->hosts[status->n_hosts++], line);
+}
+
+static const struct {
+    const char *word;
+    bool (*take)(struct status *status, const char *line);
+} lines[] = {
+    {"holder", take_holder},
+    {"waiter", take_waiter},
+    {"resource", take_resource},
+    {"template", take_template},
+    {"database", take_database},
+    {"host", take_host},
+};
 
 enum answer_result status_take(struct status *status, const char *line)
 {
-    char *words[MAX_WORDS];
-    size_t size = strlen(line) + 1;
-    char *copy = memcpy(memory_resized(NULL, size, 1), line, size);
-    size_t n = words_split(copy, words, MAX_WORDS);
-    if (n > 0 && status->begun && strcmp(words[0], "end") != 0) {
-        return status_take_words(status, copy, words, n) ? ANSWER_MORE : ANSWER_MALFORMED;
+    size_t length = strcspn(line, " ");
+    if (!status->begun) {
+        char *copy, *words[MAX_WORDS];
+        size_t n = line_split(line, &copy, words);
+        status->begun = n > 0 && strcmp(words[0], "ok") == 0;
+        bool is_good = status->begun && status_figures_take(status, words + 1, n - 1);
+        free(copy);
+        return is_good ? ANSWER_MORE : ANSWER_MALFORMED;
     }
-    enum answer_result result = ANSWER_MALFORMED;
-    if (n > 0 && status->begun) {
-        result = ANSWER_END;
-    } else if (n > 0 && strcmp(words[0], "ok") == 0) {
-        status->begun = true;
-        result = fields_take(status_fields, words + 1, n - 1, status) ? ANSWER_MORE : result;
+    if (strcmp(line, "end") == 0 || strncmp(line, "end ", strlen("end ")) == 0) {
+        return ANSWER_END;
     }
-    free(copy);
-    return result;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        if (strlen(lines[i].word) == length && strncmp(line, lines[i].word, length) == 0) {
+            return lines[i].take(status, line) ? ANSWER_MORE : ANSWER_MALFORMED;
+        }
+    }
+    return length > 0 ? ANSWER_MORE : ANSWER_MALFORMED;
 }
 
 void status_lease_deinit(struct status_lease *lease)

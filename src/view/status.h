@@ -17,11 +17,13 @@
 struct status_lease {
     char *line; /* all strings point into it */
     const char *id;
+    const char *resource; /* in the answer to `watch` */
     struct words units; /* of a holder: items, or slots and ranges of slots, "3-7" */
     uint64_t token; /* of a holder */
     const char *bound, *stopping; /* of a holder */
     struct optional left; /* milliseconds, of a holder whose time is limited */
-    uint64_t position, wants; /* of a waiter */
+    uint64_t position, wants; /* of a waiter; `watch` has no position */
+    uint64_t ticket; /* of a waiter, in the answer to `watch` */
     int64_t priority; /* of a waiter */
     const char *blocked, *blocker; /* of a waiter; the blocker is a resource */
     uint64_t kept; /* of a waiter */
@@ -134,6 +136,15 @@ enum answer_result {
 
 /* Takes one line after another, the `ok` line first. Copies what it keeps. */
 enum answer_result status_take(struct status *status, const char *line);
+
+/* Each takes one line of its kind into a record that is empty. False: malformed; the record is to
+ * be freed all the same (a database by its .line). */
+bool status_resource_take(struct status_resource *resource, const char *line);
+bool status_lease_take(struct status_lease *lease, const char *line);
+bool status_template_take(struct status_template *template, const char *line);
+bool status_database_take(struct status_database *database, const char *line);
+/* Takes the keys of the `ok` line, in place. */
+bool status_figures_take(struct status *status, char *const words[], size_t n);
 
 /* Of fleet scope: its database. NULL: the answer has none. */
 const struct status_database *status_database_of(

@@ -32,7 +32,7 @@ static const char *look_up(uint64_t uid)
     return text_take(&name);
 }
 
-static const char *user_name(uint64_t uid)
+const char *user_name(uint64_t uid)
 {
     struct user wanted = {.uid = uid};
     struct user **found = tfind(&wanted, &users, user_compare);
@@ -83,12 +83,17 @@ void users_fill_in(struct status *status)
     }
 }
 
+void users_fill_in_past_lease(struct past_lease *lease)
+{
+    user_fill_in(&lease->user);
+    user_fill_in(&lease->login);
+    user_fill_in(&lease->by);
+    user_fill_in(&lease->by_login);
+}
+
 void users_fill_in_past(struct past *past)
 {
     for (size_t i = 0; i < past->n; i++) {
-        user_fill_in(&past->leases[i].user);
-        user_fill_in(&past->leases[i].login);
-        user_fill_in(&past->leases[i].by);
-        user_fill_in(&past->leases[i].by_login);
+        users_fill_in_past_lease(&past->leases[i]);
     }
 }
