@@ -3,9 +3,9 @@
  *
  * Doc: doc/protocol.md, watch. The copy is whole after each LIVE_END. Then, and only then, the
  * watchers hear what this batch has changed against the copy that was whole before: a lease that
- * leaves and comes back within a batch, or that a fresh snapshot has again, is no change. So a fresh
- * snapshot, and a new connection, tell what has happened in between, and no more. The first snapshot
- * of all tells nothing but .begun.
+ * leaves and comes back within a batch, or that a fresh snapshot has again, is no change. So a
+ * fresh snapshot, and a new connection, tell what has happened in between, and no more. The first
+ * snapshot of all tells nothing but .begun.
  *
  * While the database of a resource does not answer, and when it answers again, leases of other
  * hosts come and go in the copy, and nobody hears of them.
@@ -33,8 +33,7 @@ enum live_standing {
 
 /* A lease on one resource; one that is on several has one of these for each. */
 struct live_lease {
-    /* As the last line has it; .position is not set; .age and .left are those of that time. Strings
-     * are good until the next live_take(). */
+    /* As the last line has it: .position is not set; .age and .left are those of that time. */
     struct status_lease shown;
     struct live_resource *resource;
     enum live_standing standing, stood; /* .stood: when the copy was last whole */
@@ -44,11 +43,11 @@ struct live_lease {
 
     /* private */
     struct table_node node; /* live.leases */
+    struct status_lease before; /* as it stood, if a later line has replaced that */
     uint64_t came; /* breaks ties of order */
-    uint64_t generation;
-    struct status_lease before; /* if .stood: as it was when the copy was last whole */
+    uint64_t generation; /* of the last line */
+    uint64_t print, print_before; /* hashes of what its lines say, but for times */
     bool is_touched;
-    bool was_quiet; /* .before was told to nobody, as .stood was not either */
 };
 
 struct live_lease_list {
@@ -56,74 +55,99 @@ struct live_lease_list {
     size_t n, size;
 };
 
-struct live_resource {
-    struct status_resource shown; /* .holders and .waiters: as of the last live_status() */
-    struct live_lease_list holders, waiters;
-    /* The serial of the last batch that has changed a line of the resource or of its leases. */
-    uint64_t changed;
-
-    /* private */
-    struct table_node node; /* live.resources_by_name */
-    uint64_t generation;
-    struct status_resource before; /* if .stood */
-    bool stood, is_there, is_touched, is_stale;
+/* What the kinds below have in common, as their first member. Private. */
+struct live_record {
+    struct table_node node;
+    uint64_t generation; /* of the last line */
+    uint64_t print, print_before; /* hashes of lines */
+    bool is_there, stood; /* .stood: when the copy was last whole */
+    bool is_touched; /* since then */
 };
 
-struct live_template;
-struct live_database;
+struct live_records {
+    struct live_record **list;
+    size_t n, size;
+    struct table by_name;
+};
+
+struct live_resource {
+    struct live_record record;
+    struct status_resource shown; /* without its leases */
+    struct live_lease_list holders, waiters;
+    uint64_t changed; /* the serial of the last batch with a line about it or one of its leases */
+
+    /* private */
+    struct status_resource before; /* as it stood, if a later line has replaced that */
+    struct status_leases shown_holders, shown_waiters; /* for live_status(); arrays alone */
+    bool is_stale; /* these are not what .holders and .waiters are */
+};
+
+struct live_template {
+    struct live_record record;
+    struct status_template shown;
+    struct status_template before; /* private */
+};
+
+struct live_database {
+    struct live_record record;
+    struct status_database shown;
+
+    /* private */
+    struct status_database before;
+    bool is_silent; /* at the beginning or the end of this batch it told nothing of other hosts */
+};
 
 /* Who hears of changes. Each function may be NULL. They are called within live_take(), after a
  * whole batch, in this order; all pointers are good until they return, and the copy may be read. */
 struct live_watcher {
     void *context;
-    /* The first snapshot is whole: it has no other calls. */
+    /* The first snapshot is whole: there is no other call for it. */
     void (*begun)(void *context);
     /* The figures of the host: .draining .granting .held .waiting .grace of both are set. */
     void (*host)(void *context, const struct status *before, const struct status *now);
-    /* before NULL: it is new; now NULL: it is gone. The lines differ, if only in a figure. Leases
-     * are not set in `before`. */
+    /* before NULL: it is new; now NULL: it is gone. The lines differ, if only in a figure. Neither
+     * has leases; live_resource_at() has them. */
     void (*database)(
         void *context, const struct status_database *before, const struct status_database *now);
     void (*resource)(
         void *context, const struct status_resource *before, const struct status_resource *now);
     void (*template)(
         void *context, const struct status_template *before, const struct status_template *now);
-    /* It has units that it did not have: .stood says whether it is known to have waited for them. */
+    /* Leases that are gone come first. .stood says what it had: it holds, or waits for, nothing of
+     * the resource any more. */
+    void (*gone)(void *context, const struct live_lease *lease);
+    /* It has units that it did not have; .stood says whether it was seen to wait for them. */
     void (*granted)(void *context, const struct live_lease *lease);
     void (*waits)(void *context, const struct live_lease *lease);
-    /* It neither has nor awaits anything of the resource any more: .stood says what it did. */
-    void (*gone)(void *context, const struct live_lease *lease);
-    /* It stands as before, and its line differs from `before`: .stopping, .away, .blocked ... */
+    /* It stands as before, and its line differs in more than times: .stopping, .away, .blocked ...
+     */
     void (*changed)(
         void *context, const struct live_lease *lease, const struct status_lease *before);
-    /* Follows the .gone of the same lease. User names are not set. */
+    /* Follows .gone of the same lease. The names of users are not set. */
     void (*ended)(void *context, const struct past_lease *lease);
     /* Some leases that have ended since the batch before are not told. */
     void (*missed)(void *context);
 };
 
+enum live_kind { LIVE_RESOURCE, LIVE_TEMPLATE, LIVE_DATABASE, N_LIVE_KINDS };
+
 struct live {
-    /* One for each batch that has changed something; also for a snapshot. */
-    uint64_t serial;
-    bool is_whole; /* there is something to show */
-    struct live_resource **resources; /* parallel to .resources of live_status() */
-    size_t n_resources;
+    uint64_t serial; /* of the last whole batch; from 1 on */
 
     /* private */
-    struct status host; /* its figures alone */
-    struct status host_before;
-    struct status shown; /* what live_status() returns; owns its arrays of resources alone */
-    struct table resources_by_name, leases, templates_by_name;
-    struct live_template **templates;
-    size_t n_templates;
-    struct live_database *databases;
-    size_t n_databases;
+    struct live_records records[N_LIVE_KINDS];
+    struct table leases;
     struct live_lease **touched; /* since the copy was whole, in order */
     size_t n_touched, touched_size;
+    struct status host, host_before; /* figures alone */
+    struct status shown; /* owns its arrays, and nothing in them */
     struct past ended; /* of this batch */
     uint64_t generation, came;
-    size_t resources_size, templates_size, databases_size, shown_size;
-    bool has_ok, has_snapshot, has_told, has_missed, has_changed;
+    bool has_ok; /* it has come on this connection */
+    bool has_snapshot; /* the same */
+    bool is_fresh; /* this batch is a snapshot */
+    bool is_known; /* there has been a whole one */
+    bool has_missed; /* ended leases, in this batch */
     const struct live_watcher *watchers[2];
     size_t n_watchers;
     const char *(*user_name)(uint64_t uid);
@@ -153,10 +177,13 @@ enum live_result live_take(struct live *live, const char *line, nanoseconds now)
 void live_forget(struct live *live);
 
 /* The copy as the answer to `status` would be, with ages, places and what is left of limited times
- * as they are at `now`. Good until the next call of a function here; whoever changes, moves or frees
- * anything in it breaks it. In time proportional to the number of leases. */
+ * as they are at `now`. Empty before the first whole batch. Good until the next live_take(); nobody
+ * may change, move or free anything in it. In time proportional to the number of leases. */
 const struct status *live_status(struct live *live, nanoseconds now);
 
+/* Resources in the order of live_status(); n: how many there are. */
+size_t live_resource_count(const struct live *live);
+const struct live_resource *live_resource_at(const struct live *live, size_t i);
 /* NULL: it is not there. */
 const struct live_resource *live_resource_find(const struct live *live, const char *name);
 const struct live_lease *live_lease_find(

@@ -1,0 +1,39 @@
+/* live_internal.h - what the files of live.h tell each other. */
+#ifndef BERTH_VIEW_LIVE_INTERNAL_H
+#define BERTH_VIEW_LIVE_INTERNAL_H
+
+#include "view/live.h"
+
+/* ---- live_leases.c ---- */
+
+/* Takes a `holder` or `waiter` line. False: malformed. */
+bool live_lease_take(
+    struct live *live, const char *line, enum live_standing standing, nanoseconds now);
+/* The lease holds, or waits for, nothing of the resource any more. Unknown names are ignored. */
+void live_lease_gone(struct live *live, const char *id, const char *resource);
+/* The same for all leases of the resource that no line of `generation` has named. */
+void live_leases_sweep(struct live *live, struct live_resource *resource, uint64_t generation);
+/* What has changed is now how things stand. */
+void live_leases_settle(struct live *live);
+void live_lease_free(struct live *live, struct live_lease *lease);
+
+/* ---- live_records.c ---- */
+
+/* Takes a line of this kind. False: malformed. */
+bool live_record_take(struct live *live, enum live_kind kind, const char *line);
+/* The record is gone, and so are the leases of a resource. An unknown name is ignored. */
+void live_record_gone(struct live *live, enum live_kind kind, const char *name);
+/* The same for all records and leases that no line of this generation has named. */
+void live_sweep(struct live *live);
+/* What has changed is now how things stand. Leases have settled. */
+void live_records_settle(struct live *live);
+/* NULL: it is not there. */
+struct live_record *live_record_named(
+    const struct live *live, enum live_kind kind, const char *name);
+
+/* ---- live_tell.c ---- */
+
+/* Tells the watchers what has changed since the copy was last whole. */
+void live_tell(struct live *live);
+
+#endif

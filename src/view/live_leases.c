@@ -1,0 +1,256 @@
+/* live_leases.c - leases of the copy: found by name and resource, in lists by order. */
+#include "view/live_internal.h"
+#include "view/printable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Lines are compared without what changes by itself. */
+static uint64_t print_of(const char *line)
+{
+    uint64_t print = 0;
+    while (*line != '\0') {
+        size_t n = strcspn(line, " ");
+        if (strncmp(line, "age=", strlen("age=")) != 0 &&
+            strncmp(line, "left=", strlen("left=")) != 0) {
+            print = hash_bytes(line, n, print);
+        }
+        line += n;
+        line += *line == ' ';
+    }
+    return print;
+}
+
+static uint64_t hash_of(const char *id, const struct live_resource *resource)
+{
+    return hash_bytes(id, strlen(id), resource->record.node.hash);
+}
+
+static struct live_lease *lease_named(
+    const struct live *live, const char *id, const struct live_resource *resource)
+{
+    struct table_node *node = table_find(&live->leases, hash_of(id, resource));
+    for (; node; node = table_find_next(node)) {
+        struct live_lease *lease =
+            (struct live_lease *)((char *)node - offsetof(struct live_lease, node));
+        if (lease->resource == resource && strcmp(lease->shown.id, id) == 0) {
+            return lease;
+        }
+    }
+    return NULL;
+}
+
+static struct live_resource *resource_named(const struct live *live, const char *name)
+{
+    return (struct live_resource *)live_record_named(live, LIVE_RESOURCE, name);
+}
+
+/* ---- lists ---- */
+
+static struct live_lease_list *list_of(struct live_lease *lease)
+{
+    return lease->standing == LIVE_HOLDS ? &lease->resource->holders : &lease->resource->waiters;
+}
+
+static bool is_before(const struct live_lease *a, const struct live_lease *b)
+{
+    if (a->standing == LIVE_WAITS && a->shown.priority != b->shown.priority) {
+        return a->shown.priority > b->shown.priority;
+    }
+    if (a->standing == LIVE_WAITS && a->shown.ticket != b->shown.ticket) {
+        return a->shown.ticket < b->shown.ticket;
+    }
+    return a->came < b->came;
+}
+
+/* How many of the list are before the lease. Most come at the end. */
+static size_t place_of(const struct live_lease_list *list, const struct live_lease *lease)
+{
+    size_t low = 0, high = list->n;
+    if (high > 0 && is_before(list->list[high - 1], lease)) {
+        return high;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (is_before(list->list[middle], lease)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* A list of pointers: to move the rest of 10 000 takes microseconds. */
+static void list_insert(struct live_lease *lease)
+{
+    struct live_lease_list *list = list_of(lease);
+    size_t place = place_of(list, lease);
+    list->list = array_grown(list->list, list->n, &list->size, sizeof(struct live_lease *));
+    memmove(list->list + place + 1, list->list + place, (list->n - place) * sizeof *list->list);
+    list->list[place] = lease;
+    list->n++;
+    lease->resource->is_stale = true;
+}
+
+static void list_remove(struct live_lease *lease)
+{
+    struct live_lease_list *list = list_of(lease);
+    size_t place = place_of(list, lease);
+    list->n--;
+    memmove(list->list + place, list->list + place + 1, (list->n - place) * sizeof *list->list);
+    lease->resource->is_stale = true;
+}
+
+/* ---- changes ---- */
+
+static void touch(struct live *live, struct live_lease *lease)
+{
+    if (!lease->is_touched) {
+        live->touched = array_grown(
+            live->touched, live->n_touched, &live->touched_size, sizeof(struct live_lease *));
+        live->touched[live->n_touched++] = lease;
+        lease->is_touched = true;
+        lease->print_before = lease->print;
+    }
+    lease->resource->changed = live->serial + 1;
+}
+
+static struct live_lease *lease_new(
+    struct live *live, struct live_resource *resource, const char *id)
+{
+    struct live_lease *lease = memory_resized(NULL, 1, sizeof *lease);
+    *lease = (struct live_lease){.resource = resource, .is_elsewhere = strchr(id, '/')};
+    table_insert(&live->leases, &lease->node, hash_of(id, resource));
+    return lease;
+}
+
+static nanoseconds span_of(uint64_t milliseconds)
+{
+    uint64_t most = (uint64_t)(NEVER / 2 / NANOSECONDS_PER_MILLISECOND);
+    return (nanoseconds)(milliseconds < most ? milliseconds : most) * NANOSECONDS_PER_MILLISECOND;
+}
+
+/* Instants that are told again differ by as long as the line was on its way. */
+static void set_times(struct live_lease *lease, bool is_new, nanoseconds now)
+{
+    const struct optional *left = &lease->shown.left;
+    nanoseconds since = now - span_of(lease->shown.age), apart = since - lease->since;
+    if (is_new || apart > NANOSECONDS_PER_SECOND || apart < -NANOSECONDS_PER_SECOND) {
+        lease->since = since;
+    }
+    lease->left_until = left->is_given ? now + span_of(left->number) : NEVER;
+}
+
+/* Puts what a line says in place of what an earlier one has said. */
+static void replace(struct live_lease *lease, const struct status_lease *shown)
+{
+    bool was_whole = lease->stood != LIVE_ABSENT && !lease->before.line;
+    if (was_whole) {
+        lease->before = lease->shown;
+    } else {
+        status_lease_deinit(&lease->shown);
+    }
+    lease->shown = *shown;
+}
+
+static void stand(struct live *live, struct live_lease *lease, const struct status_lease *shown,
+    enum live_standing standing, nanoseconds now)
+{
+    bool is_new = lease->standing != standing;
+    if (lease->standing != LIVE_ABSENT) {
+        list_remove(lease);
+    }
+    if (is_new) {
+        lease->came = ++live->came;
+    }
+    lease->standing = standing;
+    lease->generation = live->generation;
+    replace(lease, shown);
+    set_times(lease, is_new, now);
+    list_insert(lease);
+}
+
+bool live_lease_take(
+    struct live *live, const char *line, enum live_standing standing, nanoseconds now)
+{
+    struct status_lease shown = {0};
+    bool is_good = status_lease_take(&shown, line) && shown.resource && shown.id[0] != '\0';
+    struct live_resource *resource = is_good ? resource_named(live, shown.resource) : NULL;
+    if (!resource) {
+        status_lease_deinit(&shown);
+        return is_good;
+    }
+    struct live_lease *lease = lease_named(live, shown.id, resource);
+    if (!lease) {
+        lease = lease_new(live, resource, shown.id);
+    }
+    shown.user = live->user_name ? live->user_name(shown.uid) : NULL;
+    touch(live, lease);
+    lease->print = print_of(line);
+    stand(live, lease, &shown, standing, now);
+    return true;
+}
+
+void live_lease_gone(struct live *live, const char *id, const char *name)
+{
+    struct live_resource *resource = resource_named(live, name);
+    struct live_lease *lease = resource ? lease_named(live, id, resource) : NULL;
+    if (lease && lease->standing != LIVE_ABSENT) {
+        touch(live, lease);
+        list_remove(lease);
+        lease->standing = LIVE_ABSENT;
+    }
+}
+
+static void list_sweep(struct live *live, struct live_lease_list *list, uint64_t generation)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        struct live_lease *lease = list->list[i];
+        if (lease->generation == generation) {
+            list->list[n++] = lease;
+        } else {
+            touch(live, lease);
+            lease->standing = LIVE_ABSENT;
+            lease->resource->is_stale = true;
+        }
+    }
+    list->n = n;
+}
+
+void live_leases_sweep(struct live *live, struct live_resource *resource, uint64_t generation)
+{
+    list_sweep(live, &resource->holders, generation);
+    list_sweep(live, &resource->waiters, generation);
+}
+
+void live_lease_free(struct live *live, struct live_lease *lease)
+{
+    table_remove(&live->leases, &lease->node);
+    status_lease_deinit(&lease->shown);
+    status_lease_deinit(&lease->before);
+    free(lease);
+}
+
+void live_leases_settle(struct live *live)
+{
+    for (size_t i = 0; i < live->n_touched; i++) {
+        struct live_lease *lease = live->touched[i];
+        lease->is_touched = false;
+        lease->stood = lease->standing;
+        status_lease_deinit(&lease->before);
+        lease->before = (struct status_lease){0};
+        if (lease->standing == LIVE_ABSENT) {
+            live_lease_free(live, lease);
+        }
+    }
+    live->n_touched = 0;
+}
+
+const struct live_lease *live_lease_find(const struct live *live, const char *name, const char *id)
+{
+    const struct live_resource *resource = resource_named(live, name);
+    const struct live_lease *lease = resource ? lease_named(live, id, resource) : NULL;
+    return lease && lease->standing != LIVE_ABSENT ? lease : NULL;
+}

@@ -1,0 +1,219 @@
+/* live_lines.c - see live.h. Takes the lines apart, and knows where a batch begins and ends. */
+#include "view/live.h"
+
+#include "base/words.h"
+#include "view/live_internal.h"
+#include "view/printable.h"
+#include "wire/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void live_init(struct live *live)
+{
+    *live = (struct live){.generation = 1};
+}
+
+void live_watch(struct live *live, const struct live_watcher *watcher)
+{
+    if (live->n_watchers == sizeof live->watchers / sizeof live->watchers[0]) {
+        abort();
+    }
+    live->watchers[live->n_watchers++] = watcher;
+}
+
+void live_name_users(struct live *live, const char *(*user_name)(uint64_t uid))
+{
+    live->user_name = user_name;
+}
+
+static void ended_clear(struct live *live)
+{
+    for (size_t i = 0; i < live->ended.n; i++) {
+        past_lease_deinit(&live->ended.leases[i]);
+    }
+    live->ended.n = 0;
+    live->has_missed = false;
+}
+
+static void settle(struct live *live)
+{
+    live_leases_settle(live);
+    live_records_settle(live);
+    live->host_before = live->host;
+    ended_clear(live);
+}
+
+void live_deinit(struct live *live)
+{
+    live->generation++; /* nothing has been named in this one */
+    live_sweep(live);
+    settle(live);
+    for (enum live_kind kind = 0; kind < N_LIVE_KINDS; kind++) {
+        free(live->records[kind].list);
+        table_deinit(&live->records[kind].by_name);
+    }
+    table_deinit(&live->leases);
+    past_deinit(&live->ended);
+    free(live->touched);
+    free(live->shown.resources);
+    free(live->shown.templates);
+    free(live->shown.databases);
+    live_init(live);
+}
+
+void live_forget(struct live *live)
+{
+    live->has_ok = live->has_snapshot = live->is_fresh = false;
+    ended_clear(live);
+}
+
+/* ---- lines ---- */
+
+/* A line in words; `line` is the whole of it. */
+struct words_of_line {
+    const char *line;
+    char **words;
+    size_t n;
+    nanoseconds now;
+};
+
+static bool take_host(struct live *live, const struct words_of_line *line)
+{
+    struct status host = STATUS_INIT;
+    host.begun = true;
+    bool is_good = status_figures_take(&host, line->words + 1, line->n - 1);
+    live->host = is_good ? host : live->host;
+    return is_good;
+}
+
+static bool take_snapshot(struct live *live, const struct words_of_line *line)
+{
+    (void)line;
+    live->generation++;
+    live->has_snapshot = live->is_fresh = true;
+    return true;
+}
+
+static bool take_resource(struct live *live, const struct words_of_line *line)
+{
+    return live_record_take(live, LIVE_RESOURCE, line->line);
+}
+
+static bool take_template(struct live *live, const struct words_of_line *line)
+{
+    return live_record_take(live, LIVE_TEMPLATE, line->line);
+}
+
+static bool take_database(struct live *live, const struct words_of_line *line)
+{
+    return live_record_take(live, LIVE_DATABASE, line->line);
+}
+
+static bool take_holder(struct live *live, const struct words_of_line *line)
+{
+    return live_lease_take(live, line->line, LIVE_HOLDS, line->now);
+}
+
+static bool take_waiter(struct live *live, const struct words_of_line *line)
+{
+    return live_lease_take(live, line->line, LIVE_WAITS, line->now);
+}
+
+static bool take_gone(struct live *live, const struct words_of_line *line)
+{
+    const char *resource = words_find(line->words, line->n, "resource");
+    if (line->n < 2 || !resource) {
+        return false;
+    }
+    live_lease_gone(live, line->words[1], resource);
+    return true;
+}
+
+static bool take_removed(struct live *live, const struct words_of_line *line)
+{
+    if (line->n < 2) {
+        return false;
+    }
+    live_record_gone(live, LIVE_RESOURCE, line->words[1]);
+    live_record_gone(live, LIVE_TEMPLATE, line->words[1]);
+    return true;
+}
+
+static bool take_ended(struct live *live, const struct words_of_line *line)
+{
+    return past_add(&live->ended, line->line);
+}
+
+static const struct {
+    const char *word;
+    bool (*take)(struct live *live, const struct words_of_line *line);
+    bool begins; /* may come before the first snapshot of a connection */
+} rows[] = {
+    {"holder", take_holder, false},
+    {"waiter", take_waiter, false},
+    {"gone", take_gone, false},
+    {"resource", take_resource, false},
+    {"host", take_host, false},
+    {"ended", take_ended, false},
+    {"database", take_database, false},
+    {"template", take_template, false},
+    {"removed", take_removed, false},
+    {"snapshot", take_snapshot, true},
+};
+
+/* Lines that later daemons may send are ignored. */
+static bool take_row(struct live *live, const struct words_of_line *line)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].word, line->words[0]) == 0) {
+            return (rows[i].begins || live->has_snapshot) && rows[i].take(live, line);
+        }
+    }
+    return true;
+}
+
+static void end_batch(struct live *live, const struct words_of_line *line)
+{
+    const char *missed = words_find(line->words, line->n, "missed");
+    live->has_missed = missed && strcmp(missed, "1") == 0;
+    if (live->is_fresh) {
+        live_sweep(live);
+        live->is_fresh = false;
+    }
+    live->serial++;
+    live_tell(live);
+    live->is_known = true;
+    settle(live);
+}
+
+static enum live_result take(struct live *live, const struct words_of_line *line)
+{
+    if (line->n == 0) {
+        return LIVE_MALFORMED;
+    }
+    if (!live->has_ok) {
+        live->has_ok = strcmp(line->words[0], "ok") == 0 && take_host(live, line);
+        return live->has_ok ? LIVE_MORE : LIVE_MALFORMED;
+    }
+    if (strcmp(line->words[0], "end") != 0) {
+        return take_row(live, line) ? LIVE_MORE : LIVE_MALFORMED;
+    }
+    if (!live->has_snapshot) {
+        return LIVE_MALFORMED;
+    }
+    end_batch(live, line);
+    return LIVE_END;
+}
+
+enum live_result live_take(struct live *live, const char *line, nanoseconds now)
+{
+    char *words[MAX_WORDS];
+    size_t size = strlen(line) + 1;
+    char *copy = memcpy(memory_resized(NULL, size, 1), line, size);
+    const struct words_of_line split = {
+        .line = line, .words = words, .n = words_split(copy, words, MAX_WORDS), .now = now};
+    enum live_result result = take(live, &split);
+    free(copy);
+    return result;
+}

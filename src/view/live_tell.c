@@ -1,0 +1,185 @@
+/* live_tell.c - tells the watchers what a batch has changed. */
+#include "view/live_internal.h"
+
+#include <string.h>
+
+/* ---- the host, and records ---- */
+
+static bool optional_equals(const struct optional *a, const struct optional *b)
+{
+    return a->is_given == b->is_given && a->number == b->number;
+}
+
+static void tell_host(const struct live *live, const struct live_watcher *watcher)
+{
+    const struct status *a = &live->host_before, *b = &live->host;
+    bool is_same = a->draining == b->draining && a->held == b->held && a->waiting == b->waiting &&
+        optional_equals(&a->granting, &b->granting) && optional_equals(&a->grace, &b->grace);
+    if (!is_same && watcher->host) {
+        watcher->host(watcher->context, a, b);
+    }
+}
+
+static bool has_changed(const struct live_record *record)
+{
+    bool has_come_or_gone = record->stood != record->is_there;
+    return record->is_touched &&
+        (has_come_or_gone || (record->is_there && record->print != record->print_before));
+}
+
+/* As it stood: a later line may have taken the place of that one. */
+static const struct status_resource *resource_before(const struct live_resource *resource)
+{
+    return !resource->record.stood ? NULL
+        : resource->before.name    ? &resource->before
+                                   : &resource->shown;
+}
+
+static const struct status_database *database_before(const struct live_database *database)
+{
+    return !database->record.stood ? NULL
+        : database->before.name    ? &database->before
+                                   : &database->shown;
+}
+
+static void tell_databases(const struct live *live, const struct live_watcher *watcher)
+{
+    const struct live_records *records = &live->records[LIVE_DATABASE];
+    for (size_t i = 0; i < records->n && watcher->database; i++) {
+        const struct live_database *database = (const struct live_database *)records->list[i];
+        if (has_changed(&database->record)) {
+            watcher->database(watcher->context, database_before(database),
+                database->record.is_there ? &database->shown : NULL);
+        }
+    }
+}
+
+static void tell_resources(const struct live *live, const struct live_watcher *watcher)
+{
+    const struct live_records *records = &live->records[LIVE_RESOURCE];
+    for (size_t i = 0; i < records->n && watcher->resource; i++) {
+        const struct live_resource *resource = (const struct live_resource *)records->list[i];
+        if (has_changed(&resource->record)) {
+            watcher->resource(watcher->context, resource_before(resource),
+                resource->record.is_there ? &resource->shown : NULL);
+        }
+    }
+}
+
+static void tell_templates(const struct live *live, const struct live_watcher *watcher)
+{
+    const struct live_records *records = &live->records[LIVE_TEMPLATE];
+    for (size_t i = 0; i < records->n && watcher->template; i++) {
+        const struct live_template *template = (const struct live_template *)records->list[i];
+        const struct status_template *before =
+            template->before.name ? &template->before : &template->shown;
+        if (has_changed(&template->record)) {
+            watcher->template(watcher->context, template->record.stood ? before : NULL,
+                template->record.is_there ? &template->shown : NULL);
+        }
+    }
+}
+
+/* ---- leases ---- */
+
+static bool is_up(const struct status_database *database)
+{
+    return database && strcmp(database->state, "up") == 0;
+}
+
+/* A database that is up may still not have listed its leases: then its resources say so. */
+static void find_silent_databases(struct live *live)
+{
+    const struct live_records *databases = &live->records[LIVE_DATABASE],
+                              *resources = &live->records[LIVE_RESOURCE];
+    for (size_t i = 0; i < databases->n; i++) {
+        struct live_database *database = (struct live_database *)databases->list[i];
+        database->is_silent = !is_up(database_before(database)) || !is_up(&database->shown);
+    }
+    for (size_t i = 0; i < resources->n && databases->n > 0; i++) {
+        const struct live_resource *resource = (const struct live_resource *)resources->list[i];
+        const struct status_resource *before = resource_before(resource), *now = &resource->shown;
+        if (now->database && (now->database_state || (before && before->database_state))) {
+            struct live_record *record = live_record_named(live, LIVE_DATABASE, now->database);
+            if (record) {
+                ((struct live_database *)record)->is_silent = true;
+            }
+        }
+    }
+}
+
+/* That it comes or goes may be a matter of what the database says of other hosts. */
+static bool is_quiet(const struct live *live, const struct live_lease *lease)
+{
+    const char *name = lease->resource->shown.database;
+    const struct live_record *record =
+        name && lease->is_elsewhere ? live_record_named(live, LIVE_DATABASE, name) : NULL;
+    return lease->is_elsewhere && (!record || ((const struct live_database *)record)->is_silent);
+}
+
+static void tell_change(const struct live_watcher *watcher, const struct live_lease *lease)
+{
+    if (lease->print != lease->print_before && watcher->changed) {
+        watcher->changed(watcher->context, lease, &lease->before);
+    }
+}
+
+static void tell_lease(const struct live_watcher *watcher, const struct live_lease *lease)
+{
+    void (*const functions[])(void *, const struct live_lease *) = {
+        [LIVE_ABSENT] = watcher->gone,
+        [LIVE_WAITS] = watcher->waits,
+        [LIVE_HOLDS] = watcher->granted,
+    };
+    if (lease->standing == lease->stood) {
+        tell_change(watcher, lease);
+    } else if (functions[lease->standing]) {
+        functions[lease->standing](watcher->context, lease);
+    }
+}
+
+static void tell_leases(const struct live *live, const struct live_watcher *watcher, bool are_gone)
+{
+    for (size_t i = 0; i < live->n_touched; i++) {
+        const struct live_lease *lease = live->touched[i];
+        bool is_of_these = (lease->standing == LIVE_ABSENT) == are_gone;
+        bool has_been = lease->standing != LIVE_ABSENT || lease->stood != LIVE_ABSENT;
+        if (is_of_these && has_been && !is_quiet(live, lease)) {
+            tell_lease(watcher, lease);
+        }
+    }
+}
+
+static void tell_ended(const struct live *live, const struct live_watcher *watcher)
+{
+    for (size_t i = 0; i < live->ended.n && watcher->ended; i++) {
+        watcher->ended(watcher->context, &live->ended.leases[i]);
+    }
+    if (live->has_missed && watcher->missed) {
+        watcher->missed(watcher->context);
+    }
+}
+
+static void tell(const struct live *live, const struct live_watcher *watcher)
+{
+    tell_host(live, watcher);
+    tell_databases(live, watcher);
+    tell_resources(live, watcher);
+    tell_templates(live, watcher);
+    tell_leases(live, watcher, true);
+    tell_leases(live, watcher, false);
+    tell_ended(live, watcher);
+}
+
+void live_tell(struct live *live)
+{
+    find_silent_databases(live);
+    for (size_t i = 0; i < live->n_watchers; i++) {
+        const struct live_watcher *watcher = live->watchers[i];
+        if (live->is_known) {
+            tell(live, watcher);
+        } else if (watcher->begun) {
+            watcher->begun(watcher->context);
+        }
+    }
+}
