@@ -1,0 +1,106 @@
+#include "berthctl/top_state.h"
+
+#include "base/memory.h"
+#include "berthctl/top_header.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void top_subject_deinit(struct top_subject *subject)
+{
+    free(subject->name);
+    free(subject->lease);
+    *subject = (struct top_subject){0};
+}
+
+void top_subject_set(struct top_subject *subject, const struct top_row *row)
+{
+    top_subject_deinit(subject);
+    subject->name = memory_string(top_row_name(row));
+    subject->lease = memory_string(top_row_lease(row));
+}
+
+void top_subject_copy(struct top_subject *subject, const struct top_subject *other)
+{
+    subject->name = memory_string(other->name);
+    subject->lease = memory_string(other->lease);
+}
+
+void top_deinit(struct top *top)
+{
+    text_deinit(&top->trouble);
+    text_deinit(&top->reasons);
+    text_deinit(&top->message);
+    top_folds_deinit(&top->folds);
+    top_rows_deinit(&top->rows);
+    top_cursor_deinit(&top->cursor);
+    top_subject_deinit(&top->subject);
+    top_subject_deinit(&top->revoked);
+    top_subject_deinit(&top->question.subject);
+}
+
+enum { LITTLE_HEIGHT = 4, LEAST_BODY = 2 };
+
+struct top_layout top_layout(const struct top *top)
+{
+    struct top_layout layout = {0};
+    size_t left = top->height, n_header = top_header_lines(top);
+    if (left >= LITTLE_HEIGHT) {
+        layout.n_titles = layout.n_last = 1;
+        left -= 2;
+    }
+    size_t most = left > LEAST_BODY ? left - LEAST_BODY : left > 0;
+    layout.n_header = n_header < most ? n_header : most;
+    layout.n_body = left - layout.n_header;
+    return layout;
+}
+
+void top_update(struct top *top)
+{
+    static const struct status nothing = STATUS_INIT;
+    const struct status *status = top->status ? top->status : &nothing;
+    top_rows_make(&top->rows, status, &top->choice, &top->folds, top_layout(top).n_body);
+    top_cursor_follow(&top->cursor, &top->rows, top_layout(top).n_body);
+}
+
+const struct top_row *top_row(const struct top *top)
+{
+    return top_cursor_row(&top->cursor, &top->rows);
+}
+
+void top_say(struct top *top, enum top_look look, const char *text)
+{
+    text_deinit(&top->message);
+    text_add(&top->message, text);
+    top->message_look = look;
+}
+
+static const struct status_lease *find_in(const struct status_leases *leases, const char *id)
+{
+    for (size_t i = 0; i < leases->n; i++) {
+        if (strcmp(leases->list[i].id, id) == 0) {
+            return &leases->list[i];
+        }
+    }
+    return NULL;
+}
+
+const struct status_lease *top_find(const struct top *top, const struct top_subject *subject,
+    const struct status_resource **resourcep, bool *is_heldp)
+{
+    const struct status_resource *resource = NULL;
+    for (size_t i = 0; top->status && i < top->status->n_resources && subject->name; i++) {
+        if (strcmp(top->status->resources[i].name, subject->name) == 0) {
+            resource = &top->status->resources[i];
+            break;
+        }
+    }
+    *resourcep = resource;
+    *is_heldp = false;
+    if (!resource || !subject->lease) {
+        return NULL;
+    }
+    const struct status_lease *holder = find_in(&resource->holders, subject->lease);
+    *is_heldp = holder != NULL;
+    return holder ? holder : find_in(&resource->waiters, subject->lease);
+}

@@ -1,0 +1,304 @@
+#include "berthctl/top_table.h"
+
+#include "berthctl/cell_text.h"
+#include "berthctl/top_units.h"
+#include "view/printable.h"
+
+#include <string.h>
+
+/* ---- resources ---- */
+
+enum { LEAST_NAME = 8, LEAST_NUMBER = 4 };
+
+static size_t at_least(size_t width, size_t least)
+{
+    return width > least ? width : least;
+}
+
+/* A name never takes more than two fifths of the line. */
+static size_t name_width(const struct top *top)
+{
+    size_t widest = at_least(top->rows.name_width, LEAST_NAME), most = top->width * 2 / 5;
+    return widest < most ? widest : at_least(most, LEAST_NAME);
+}
+
+void top_table_titles(const struct top *top, struct top_line *line)
+{
+    top_line_add(line, TOP_QUIET, "    ");
+    top_line_add_cell(line, TOP_QUIET, "NAME", name_width(top), false);
+    top_line_add_cell(line, TOP_QUIET, "USED", at_least(top->rows.used_width, LEAST_NUMBER), true);
+    top_line_add_cell(
+        line, TOP_QUIET, "WAIT", at_least(top->rows.waiting_width, LEAST_NUMBER), true);
+    top_line_add(line, TOP_QUIET, " UNITS");
+}
+
+/* ">" is where the cursor is; "-" open, "+" closed. */
+static void add_margin(
+    struct top_line *line, const struct top *top, const struct top_row *row, size_t indent)
+{
+    line->is_chosen = row == top_row(top);
+    top_line_add(line, TOP_PLAIN, line->is_chosen ? "> " : "  ");
+    if (row->kind == TOP_RESOURCE) {
+        top_line_add(line, TOP_PLAIN, !row->has_leases ? "  " : row->is_open ? "- " : "+ ");
+    } else {
+        top_line_add(line, TOP_PLAIN, &"    "[4 - indent]);
+    }
+}
+
+static void add_name(
+    struct top_line *line, const struct top *top, enum top_look look, const char *name)
+{
+    struct text text = TEXT_INIT;
+    text_add_escaped(&text, name);
+    top_line_add_name(line, look, text.bytes, name_width(top));
+    text_deinit(&text);
+}
+
+static void add_number(struct top_line *line, enum top_look look, struct text *number, size_t width)
+{
+    top_line_add_cell(line, look, number->bytes, at_least(width, LEAST_NUMBER), true);
+    text_deinit(number);
+}
+
+/* The boxes leave a third of the room to the state, if there is one. */
+static void add_units(
+    struct top_line *line, const struct top *top, const struct status_resource *resource)
+{
+    struct text state = TEXT_INIT, boxes = TEXT_INIT;
+    text_add_resource_state(&state, top->status, resource);
+    size_t room = top_line_room(line), needed = text_width(state.bytes);
+    size_t kept = needed == 0 ? 0 : needed + 2 < room / 3 ? needed + 2 : room / 3;
+    text_add_boxes(&boxes, resource, room - kept);
+    top_line_add(line, TOP_PLAIN, boxes.bytes);
+    if (needed > 0) {
+        top_line_add(line, TOP_PLAIN, boxes.length > 0 ? "  " : "");
+        top_line_add(line, resource->database_state ? TOP_ALARM : TOP_NOTICE, state.bytes);
+    }
+    text_deinit(&boxes);
+    text_deinit(&state);
+}
+
+static void add_resource(const struct top *top, const struct top_row *row, struct top_line *line)
+{
+    const struct status_resource *resource = row->resource;
+    struct text number = TEXT_INIT;
+    add_margin(line, top, row, 2);
+    add_name(line, top, resource->in_use > 0 ? TOP_STRONG : TOP_PLAIN, resource->name);
+    text_add_format(&number, "%llu/%llu", (unsigned long long)resource->in_use,
+        (unsigned long long)resource->limit);
+    add_number(line, TOP_PLAIN, &number, top->rows.used_width);
+    text_add_number(&number, resource->waiting);
+    add_number(
+        line, resource->waiting > 0 ? TOP_NOTICE : TOP_PLAIN, &number, top->rows.waiting_width);
+    top_line_add(line, TOP_PLAIN, " ");
+    add_units(line, top, resource);
+}
+
+static void add_template(const struct top *top, const struct top_row *row, struct top_line *line)
+{
+    const struct status_template *template = row->template;
+    struct text number = TEXT_INIT, state = TEXT_INIT;
+    add_margin(line, top, row, 2);
+    add_name(line, top, TOP_PLAIN, template->name);
+    text_add_format(&number, "-/%llu", (unsigned long long)template->limit);
+    add_number(line, TOP_PLAIN, &number, top->rows.used_width);
+    text_add(&number, "-");
+    add_number(line, TOP_PLAIN, &number, top->rows.waiting_width);
+    top_line_add(line, TOP_PLAIN, " ");
+    text_add_template_state(&state, template);
+    bool is_special = template->paused || template->changed.n > 0;
+    top_line_add(line,
+        template->database_state ? TOP_ALARM
+            : is_special         ? TOP_NOTICE
+                                 : TOP_PLAIN,
+        state.bytes);
+    text_deinit(&state);
+}
+
+/* ---- leases ---- */
+
+static void place_cell(struct text *text, const struct top_row *row)
+{
+    if (row->kind == TOP_HOLDER) {
+        text_add(text, row->lease->stopping ? "stops" : "held");
+    } else {
+        text_add_format(text, "#%llu", (unsigned long long)row->place);
+    }
+}
+
+static void units_cell(struct text *text, const struct top_row *row)
+{
+    if (row->kind == TOP_HOLDER) {
+        text_add_units(text, &row->lease->units, status_is_pool(row->resource));
+    } else {
+        text_add_format(text, "wants %llu", (unsigned long long)row->lease->wants);
+    }
+}
+
+static void age_cell(struct text *text, const struct top_row *row)
+{
+    text_add_age(text, row->lease->age);
+}
+
+static void user_cell(struct text *text, const struct top_row *row)
+{
+    if (row->lease->user) {
+        text_add_escaped(text, row->lease->user);
+    } else {
+        text_add_number(text, row->lease->uid);
+    }
+}
+
+static void host_cell(struct text *text, const struct top_row *row)
+{
+    text_add_escaped(text, row->lease->host ? row->lease->host : "");
+}
+
+static void pid_cell(struct text *text, const struct top_row *row)
+{
+    text_add_number(text, row->lease->pid);
+}
+
+static void lease_cell(struct text *text, const struct top_row *row)
+{
+    text_add_escaped(text, row->lease->id);
+}
+
+/* The columns from left to right. The last one, which has no width of its own, comes behind them.
+ */
+static const struct lease_column {
+    size_t width, wide; /* where there is much room */
+    int rank; /* where there is little, those of high rank are left out first */
+    bool is_right;
+    bool is_of_hosts; /* only in a fleet */
+    void (*cell)(struct text *text, const struct top_row *row);
+} columns[] = {
+    {6, 6, 0, false, false, place_cell},
+    {9, 18, 2, false, false, units_cell},
+    {6, 6, 3, true, false, age_cell},
+    {8, 12, 1, false, false, user_cell},
+    {10, 16, 4, false, true, host_cell},
+    {7, 7, 5, true, false, pid_cell},
+    {6, 14, 6, false, false, lease_cell},
+};
+
+enum {
+    N_COLUMNS = sizeof columns / sizeof columns[0],
+    LEASE_MARGIN = 6,
+    LEAST_REST = 12, /* of the last column */
+    MUCH_ROOM = 110,
+};
+
+static size_t width_of(const struct lease_column *column, const struct top *top)
+{
+    return column->is_of_hosts && !top->rows.has_hosts ? 0
+        : top->width >= MUCH_ROOM                      ? column->wide
+                                                       : column->width;
+}
+
+/* The highest rank that is shown: 0 always. */
+static int highest_rank(const struct top *top)
+{
+    size_t needed = LEASE_MARGIN + LEAST_REST;
+    int rank = 0;
+    for (int next = 0; next < N_COLUMNS; next++) {
+        for (size_t i = 0; i < N_COLUMNS; i++) {
+            size_t width = columns[i].rank == next ? width_of(&columns[i], top) : 0;
+            needed += width > 0 ? width + 1 : 0;
+        }
+        rank = needed <= top->width ? next : rank;
+    }
+    return rank;
+}
+
+/* What the client has said, or what /proc says. */
+static void add_program(struct text *text, const struct top *top, const struct status_lease *lease)
+{
+    const char *said = lease->shown[SHOWN_program];
+    const char *found = top->with_arguments || !said
+        ? top->process_of(top->context, lease, top->with_arguments)
+        : NULL;
+    if (found) {
+        text_add(text, said || top->with_arguments ? "" : "[");
+        text_add_escaped(text, found);
+        text_add(text, said || top->with_arguments ? "" : "]");
+    } else {
+        text_add_escaped(text, said ? said : "");
+    }
+}
+
+static void add_notes(struct text *text, const struct top_row *row)
+{
+    const struct status_lease *lease = row->lease;
+    text_add_lease_state(text, lease);
+    if (lease->blocked || lease->blocker) {
+        text_add(text, text->length > 0 ? ", blocked: " : "blocked: ");
+        text_add_blocked(text, row->resource, lease);
+    }
+    if (lease->left.is_given) {
+        text_add(text, text->length > 0 ? ", " : "");
+        text_add_age(text, lease->left.number);
+        text_add(text, " left");
+    }
+}
+
+static void add_listed(struct text *text, const char *untrusted)
+{
+    if (untrusted) {
+        text_add(text, text->length > 0 ? ", " : "");
+        text_add_escaped(text, untrusted);
+    }
+}
+
+static void add_rest(const struct top *top, const struct top_row *row, struct top_line *line)
+{
+    struct text notes = TEXT_INIT, rest = TEXT_INIT;
+    add_notes(&notes, row);
+    add_program(&rest, top, row->lease);
+    add_listed(&rest, row->lease->holder);
+    for (enum shown i = 0; i < N_SHOWN; i++) {
+        add_listed(&rest, i == SHOWN_program ? NULL : row->lease->shown[i]);
+    }
+    if (row->lease->hidden) {
+        text_add(&rest, rest.length > 0 ? ", (hidden)" : "(hidden)");
+    }
+    top_line_add(line, TOP_NOTICE, notes.bytes);
+    top_line_add(line, TOP_PLAIN, notes.length > 0 && rest.length > 0 ? "; " : "");
+    top_line_add(line, TOP_PLAIN, rest.bytes);
+    text_deinit(&notes);
+    text_deinit(&rest);
+}
+
+static void add_lease(const struct top *top, const struct top_row *row, struct top_line *line)
+{
+    int rank = highest_rank(top);
+    add_margin(line, top, row, 4);
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        size_t width = width_of(&columns[i], top);
+        if (columns[i].rank <= rank && width > 0) {
+            struct text cell = TEXT_INIT;
+            columns[i].cell(&cell, row);
+            bool is_stopping = i == 0 && row->lease->stopping;
+            top_line_add_cell(
+                line, is_stopping ? TOP_NOTICE : TOP_PLAIN, cell.bytes, width, columns[i].is_right);
+            text_deinit(&cell);
+        }
+    }
+    add_rest(top, row, line);
+}
+
+void top_table_line(const struct top *top, const struct top_row *row, struct top_line *line)
+{
+    switch (row->kind) {
+    case TOP_RESOURCE:
+        add_resource(top, row, line);
+        break;
+    case TOP_TEMPLATE:
+        add_template(top, row, line);
+        break;
+    case TOP_HOLDER:
+    case TOP_WAITER:
+        add_lease(top, row, line);
+        break;
+    }
+}
