@@ -163,7 +163,7 @@ def check_options_of_berthctl():
 
 def check_status_of_berthctl():
     """Columns and states of the table, and keys of the JSON."""
-    table = code["src/berthctl/status_table.c"] + code["src/berthctl/lease_table.c"]
+    table = "".join(code[f"src/berthctl/{name}.c"] for name in ("status_table", "lease_table", "cell_text"))
     text = section("berthctl.1", "STATUS")
     shown = dict(found("attributes", re.findall(r'^ATTRIBUTE\((\w+), .*, "(.*)"\)$', code["src/base/attributes.def"], re.M)))
     columns = found("columns", set(re.findall(r'\.title = "(.*?)"', table))) | set(shown.values())

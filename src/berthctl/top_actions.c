@@ -232,7 +232,7 @@ static void act_arguments(struct top *top)
     top->with_arguments = !top->with_arguments;
 }
 
-/* The list begins anew: so the largest is seen. */
+/* The cursor goes to the first row: the largest is there. */
 static void sort_by(struct top *top, const char *word)
 {
     top->choice.sort = word ? sort_find(word) : NULL;
