@@ -24,6 +24,7 @@
 #include "core/types.h"
 
 struct core;
+struct news;
 
 struct core_options {
     uint64_t first_id; /* lease ids and tickets count up from here: never reuse one */
@@ -298,6 +299,9 @@ enum wait_kind {
 /* What a lease waits for, among its host's resources. *resourcep is NULL if an earlier request of
  * the same user for the same things goes first, or a database decides. */
 enum wait_kind lease_waits_for(struct lease *lease, const struct resource **resourcep);
+
+/* What those who follow read, and where they say that they do. */
+struct news *core_news(struct core *core);
 
 /* Walks all resources in the order they were made (file order, then instances). Anything may change
  * between two calls. */

@@ -314,6 +314,7 @@ enum outcome core_define(struct core *core, const struct definition *definitions
         accounts_set_bounds(&core->accounts, bounds);
         redefine(core, &catalogue, definitions, n, now, effects);
         core_settle(core, now, effects);
+        news_all(&core->news);
     }
     catalogue_deinit(&catalogue, n);
     return conflict ? OUTCOME_KIND : OUTCOME_OK;

@@ -31,6 +31,7 @@ void detached_client_is_gone(
         return;
     }
     lease_move(lease, &core->detached);
+    news_lease(&core->news, lease);
     if (lease->binding == BOUND_PROCESS) {
         detached_watch(lease, effects);
     }
@@ -47,6 +48,7 @@ void core_process_gone(
     if (lease->wrapper.pid != 0 && !lease->main_is_gone) {
         lease->main_is_gone = true;
         lease->is_watched = false;
+        news_lease(&core->news, lease);
         detached_watch(lease, effects);
         return;
     }
@@ -69,6 +71,7 @@ void core_begin_grace(struct core *core, bool closed, nanoseconds until)
 {
     core->grace_until = until;
     core->is_closed = closed;
+    news_host(&core->news);
 }
 
 nanoseconds core_grace_until(const struct core *core)
@@ -79,6 +82,7 @@ nanoseconds core_grace_until(const struct core *core)
 void detached_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
     core->is_closed = false;
+    news_host(&core->news);
     while (!LIST_EMPTY(&core->absent.leases)) {
         struct lease *lease = LIST_FIRST(&core->absent.leases);
         if (lease->state == LEASE_HELD) {
@@ -132,6 +136,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     tally_reclaim(lease);
     lease->is_undelivered = false;
     lease_hand_to(lease, client, effects);
+    news_lease(&core->news, lease);
     if (lease->state == LEASE_WAITING) {
         queue_try(core, lease, now, effects);
         for (size_t i = 0; i < lease->n_claims; i++) {
@@ -159,6 +164,7 @@ enum outcome core_repeat(struct core *core, struct client *client, struct lease 
     }
     if (lease->client != client) {
         lease_hand_to(lease, client, effects);
+        news_lease(&core->news, lease);
     }
     return lease_outcome(lease);
 }

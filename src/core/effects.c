@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "core/lease.h"
+#include "core/news.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -66,6 +67,9 @@ void effects_change(struct effects *effects, struct lease *lease)
         lease->is_changed = true;
         lease->next_changed = effects->changed;
         effects->changed = lease;
+        if (effects->news) {
+            news_lease(effects->news, lease);
+        }
     }
 }
 

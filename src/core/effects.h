@@ -12,6 +12,7 @@
 
 struct client;
 struct lease;
+struct news;
 
 enum effect_kind {
     EFFECT_GRANTED, /* a waiting lease is held now */
@@ -43,6 +44,7 @@ struct effects {
     struct lease *ended; /* linked by next_ended; freed by effects_clear() */
     struct lease *changed; /* linked by next_changed: their records are out of date. They may
                               have ended as well. */
+    struct news *news; /* where such a change is told as well; NULL: nowhere */
 };
 
 #define EFFECTS_INIT {0}

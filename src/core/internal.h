@@ -4,6 +4,7 @@
 
 #include "core/core.h"
 #include "core/fleet.h"
+#include "core/news.h"
 #include "core/tally.h"
 #include "core/template.h"
 
@@ -51,6 +52,7 @@ struct core {
     struct tenure tenures[MAX_DATABASES]; /* database 1 first */
     size_t n_tenures; /* the others have had no lease yet */
 
+    struct news news; /* for those who follow */
     struct tallies tallies;
     struct accounts accounts;
     struct client detached; /* has the leases that live without a connection */

@@ -154,6 +154,7 @@ struct lease {
 
     uint64_t ticket; /* fleet scope: ticket; 0: none yet */
     struct tenant *tenant; /* fleet scope, once linked; else NULL */
+    uint64_t told_in; /* its newest entry in the news; 0: none */
     char *kept; /* what a later version has written, to be written again; or NULL; owned */
 
     struct claim claims[]; /* in the order asked; lease_names() and the texts of .terms follow */

@@ -58,6 +58,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
     struct effects *effects)
 {
     nanoseconds rests_until = 0;
+    news_lease(&core->news, lease);
     why = tally_end(core, lease, why, now);
     if (lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD)) {
         lease->is_asked = false;

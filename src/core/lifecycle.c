@@ -33,6 +33,7 @@ struct core *core_free(struct core *core)
 {
     if (core) {
         assert(core->n_held == 0 && core->n_waiting == 0 && !core->cursors);
+        assert(!news_is_on(&core->news));
         registry_free(core);
         tallies_deinit(&core->tallies);
         table_deinit(&core->leases);
@@ -100,6 +101,7 @@ void core_drain(struct core *core, bool draining, nanoseconds now, struct effect
 {
     core->draining = draining;
     core->drain_reported = false;
+    news_host(&core->news);
     core_look_at_all(core);
     fleet_look_at_all(core, now, effects);
     core_settle(core, now, effects);

@@ -131,6 +131,11 @@ void core_for_each_changed_template(
     }
 }
 
+struct news *core_news(struct core *core)
+{
+    return &core->news;
+}
+
 void core_cursor_init(struct core *core, struct core_cursor *cursor)
 {
     cursor->next = TAILQ_FIRST(&core->resource_list);

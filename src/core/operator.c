@@ -268,6 +268,7 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
     struct template *template = core_find_template(core, name);
     if (template) {
         outcome = change_template(template, change);
+        news_template(&core->news, name);
         instances_changed(core, template, now, effects);
         core_settle(core, now, effects);
         return outcome;

@@ -54,6 +54,7 @@ void place_put(struct core *core, struct claim *claim, enum standing standing)
         place_insert(&claim->usage->kept, &place->kept_node, claim->lease, claim->count);
     }
     queue_mark_dirty(core, claim->resource);
+    news_lease(&core->news, claim->lease);
 }
 
 uint32_t claim_position(const struct claim *claim)

@@ -47,6 +47,7 @@ enum wait_kind lease_waits_for(struct lease *lease, const struct resource **reso
 static void let_in(struct core *core, struct lease *lease)
 {
     lease->waiting->aside = false;
+    news_lease(&core->news, lease);
     lane_update(core, lease, false);
     if (lease->waiting->road) {
         queue_look_at(core, lease); /* it chooses where to stand when it is its turn */
@@ -58,6 +59,7 @@ static void let_in(struct core *core, struct lease *lease)
 static void set_aside(struct core *core, struct lease *lease, bool is_blocked)
 {
     lease->waiting->aside = true;
+    news_lease(&core->news, lease);
     if (lease->waiting->road) {
         keep_drop(core, lease);
     } else {
@@ -72,7 +74,7 @@ static void set_aside(struct core *core, struct lease *lease, bool is_blocked)
  * lease's turn, or its lane's. */
 static void lease_sort(struct core *core, struct lease *lease)
 {
-    bool is_blocked = lease_is_blocked(lease);
+    bool is_blocked = lease_is_blocked(lease), was_aside = lease->waiting->aside;
     lane_find(core, lease);
     if (is_blocked && !lease->waiting->aside) {
         set_aside(core, lease, true);
@@ -80,6 +82,9 @@ static void lease_sort(struct core *core, struct lease *lease)
         let_in(core, lease);
     }
     lane_update(core, lease, is_blocked);
+    if (was_aside || lease->waiting->aside) {
+        news_lease(&core->news, lease); /* another resource may block it now */
+    }
 }
 
 static void let_in_from_lanes(struct core *core)
@@ -111,6 +116,7 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
     for (size_t i = 0; i < lease->n_claims; i++) {
         place_enter(&lease->claims[i]);
     }
+    news_lease(&core->news, lease);
     lease_sort(core, lease);
     let_in_from_lanes(core);
 }
@@ -170,6 +176,7 @@ static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
     if (lease->database != 0) {
         tenure_holds(lease);
     }
+    news_lease(&core->news, lease);
     quota_changed_for(core, lease);
 }
 
@@ -321,6 +328,7 @@ static struct lease *next_to_look_at(struct core *core)
     while ((resource = TAILQ_FIRST(&core->dirty))) {
         TAILQ_REMOVE(&core->dirty, resource, dirty_link);
         resource->is_dirty = false;
+        news_resource(&core->news, resource->name);
         look_at_queue(core, resource);
         look_at_keepers(core, resource);
         quota_look_at_nested(core, resource);

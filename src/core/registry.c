@@ -64,6 +64,7 @@ struct resource *registry_add(
     tally_move(core, resource, tallies_find(core, definition->name), 0);
     table_insert(&core->resources, &resource->by_name, hash_name(name));
     TAILQ_INSERT_TAIL(&core->resource_list, resource, link);
+    news_resource(&core->news, name);
     return resource;
 }
 
@@ -98,6 +99,7 @@ enum outcome registry_get(
     resource->template = template;
     resource->instance_charge = charge;
     template->n_instances++;
+    news_template(&core->news, template->definition->name);
     *resourcep = resource;
     return OUTCOME_OK;
 }
@@ -127,8 +129,10 @@ static void registry_forget(struct core *core, struct resource *resource)
             unit_end_cooldown(resource->units[i], &core->cooldown_timers);
         }
     }
+    news_resource(&core->news, resource->name);
     if (resource->template) {
         resource->template->n_instances--;
+        news_template(&core->news, resource->template->definition->name);
     }
     if (resource->is_listed) {
         TAILQ_REMOVE(&core->changed, resource, changed_link);
