@@ -12,6 +12,7 @@
 #include "daemon/server.h"
 #include "status/answer_lines.h"
 #include "status/database_line.h"
+#include "status/host_figures.h"
 #include "status/snapshot.h"
 
 #include <stdlib.h>
@@ -41,22 +42,6 @@ struct status_request {
 
 /* ---- the answer ---- */
 
-static void add_head(struct text *out, const struct core *core, nanoseconds now)
-{
-    text_add(out, "ok");
-    text_add_number_key(out, "draining", core_is_draining(core));
-    text_add_number_key(out, "held", core_n_held(core));
-    text_add_number_key(out, "waiting", core_n_waiting(core));
-    if (core_is_draining(core) || core_is_closed(core)) {
-        text_add_number_key(out, "granting", 0);
-    }
-    nanoseconds grace = core_grace_until(core);
-    if (grace != NEVER) {
-        text_add_number_key(out, "grace", milliseconds(grace - now));
-    }
-    text_add(out, "\n");
-}
-
 static void add_databases(
     struct text *out, const struct server *server, uint32_t wanted, nanoseconds now)
 {
@@ -76,7 +61,8 @@ static struct snapshot *begin_answer(struct conn *conn, struct status_request *r
     struct snapshot *rest = request->snapshot;
     struct text *out = conn_answers(conn);
     nanoseconds now = clock_now();
-    add_head(out, conn->server->core, now);
+    const struct host_figures figures = host_figures_of(conn->server->core);
+    host_figures_write(out, "ok", &figures, now);
     add_databases(out, conn->server, request->wanted, now);
     request->snapshot = NULL;
     return rest;

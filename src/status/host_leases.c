@@ -23,7 +23,8 @@ static bool show_holders(struct host_leases *leases, const struct lease_scene *s
         if (out->length >= enough) {
             return false;
         }
-        host_describe_holder(out, claim, scene->viewer, scene->now);
+        (scene->is_told ? host_tell_holder : host_describe_holder)(
+            out, claim, scene->viewer, scene->now);
         leases->token = claim->token;
         leases->holder = claim->lease->id + 1;
     }
@@ -52,6 +53,25 @@ void host_describe_waiting(
     }
 }
 
+void host_tell_lease(
+    struct text *out, const struct lease_scene *scene, uint64_t id, const char *name)
+{
+    const struct lease *lease = core_find_lease(scene->core, id);
+    const struct claim *claim = claim_on(lease, name);
+    if (claim && lease->state == LEASE_HELD) {
+        host_tell_holder(out, claim, scene->viewer, scene->now);
+    } else if (claim) {
+        host_tell_waiter(out, claim, scene->viewer, scene->now);
+    } else {
+        char word[LEASE_ID_SIZE];
+        lease_id_format(word, id);
+        text_add(out, "gone ");
+        text_add(out, word);
+        text_add_key(out, "resource", name);
+        text_add(out, "\n");
+    }
+}
+
 /* Fleet scope. */
 static bool show_own_waiters(struct host_leases *leases, const struct lease_scene *scene,
     const struct own_waiters *waiters, const struct resource *resource, struct text *out,
@@ -70,6 +90,16 @@ static bool show_own_waiters(struct host_leases *leases, const struct lease_scen
 static struct order_node *next_in(const struct order *order, uint32_t rank)
 {
     return rank < order_size(order) ? order_at(order, rank) : NULL;
+}
+
+static void show_waiter(struct text *out, const struct lease_scene *scene,
+    const struct claim *claim, uint32_t position)
+{
+    if (scene->is_told) {
+        host_tell_waiter(out, claim, scene->viewer, scene->now);
+    } else {
+        host_describe_waiter(out, claim, position, scene->viewer, scene->now);
+    }
 }
 
 /* Host scope: all sets together, in the one order: a waiter aside keeps its place. */
@@ -96,8 +126,7 @@ static bool show_waiters(struct host_leases *leases, const struct lease_scene *s
         if (out->length >= enough) {
             return false;
         }
-        host_describe_waiter(out, container_of(*firstp, struct place, node)->claim, position,
-            scene->viewer, scene->now);
+        show_waiter(out, scene, container_of(*firstp, struct place, node)->claim, position);
         leases->major = (*firstp)->major;
         leases->minor = (*firstp)->minor;
         *firstp = order_next(*firstp);
@@ -112,7 +141,7 @@ static bool show_all_waiters(struct host_leases *leases, const struct lease_scen
         host_describe_waiting(out, scene, scene->only_waiter, resource->name);
         return true;
     }
-    return resource_is_fleet(resource)
+    return resource_is_fleet(resource) && !scene->is_told
         ? show_own_waiters(leases, scene, waiters, resource, out, enough)
         : show_waiters(leases, scene, resource, out, enough);
 }

@@ -17,6 +17,7 @@ struct lease_scene {
     struct core *core;
     const struct viewer *viewer;
     nanoseconds now;
+    bool is_told; /* to one who follows: host_tell_holder(), host_tell_waiter() */
     uint64_t only_waiter; /* the lease that is shown, with few of the holders; 0: all are */
 };
 
@@ -36,6 +37,10 @@ void host_leases_begin(struct host_leases *leases, const struct resource *resour
  * database. */
 void host_leases_continue(struct host_leases *leases, const struct lease_scene *scene,
     const struct own_waiters *waiters, struct text *out, size_t enough);
+
+/* Adds what has become of that lease on that resource, for one who follows: its line, or "gone". */
+void host_tell_lease(
+    struct text *out, const struct lease_scene *scene, uint64_t id, const char *name);
 
 /* Adds the line of that lease if it waits for that resource. */
 void host_describe_waiting(

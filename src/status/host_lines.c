@@ -193,20 +193,29 @@ void host_fill_life(struct holder_line *line, const struct lease *lease, nanosec
     }
 }
 
+/* The lease's id goes into `id`; holder_line_deinit(). */
+static struct holder_line holder_line(char id[static LEASE_ID_SIZE], const struct claim *claim,
+    const struct viewer *viewer, nanoseconds now)
+{
+    struct holder_line line = {
+        .lease = host_lease_line(id, claim->lease, viewer, now),
+        .token = claim->token,
+    };
+    units_write_claim(&line.units.text, claim, UNITS_OF_HOLDER_BYTES);
+    host_fill_life(&line, claim->lease, now);
+    return line;
+}
+
 void host_describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
     nanoseconds now)
 {
     char id[LEASE_ID_SIZE];
-    const struct lease *lease = claim->lease;
-    struct holder_line line = {
-        .lease = host_lease_line(id, lease, viewer, now),
-        .token = claim->token,
-    };
-    units_write_claim(&line.units.text, claim, UNITS_OF_HOLDER_BYTES);
-    host_fill_life(&line, lease, now);
+    struct holder_line line = holder_line(id, claim, viewer, now);
     holder_line_write(out, &line);
     holder_line_deinit(&line);
 }
+
+static const char blocked_by_quota[] = "quota";
 
 /* Why a waiter is passed over at present, if it is, and because of which resource. */
 static void fill_blocker(struct waiter_line *line, const struct claim *claim)
@@ -214,7 +223,7 @@ static void fill_blocker(struct waiter_line *line, const struct claim *claim)
     const struct resource *resource;
     enum wait_kind kind = lease_waits_for(claim->lease, &resource);
     if (kind != WAIT_TURN || (resource && resource != claim->resource)) {
-        line->blocked = kind == WAIT_QUOTA ? "quota" : "other";
+        line->blocked = kind == WAIT_QUOTA ? blocked_by_quota : "other";
         line->blocker = resource ? resource->name : NULL;
     }
     line->kept = claim_place(claim)->standing == STANDS_KEEPING ? claim->count : 0;
@@ -238,5 +247,30 @@ void host_describe_waiter(struct text *out, const struct claim *claim, uint32_t 
 {
     char id[LEASE_ID_SIZE];
     const struct waiter_line line = host_waiter_line(id, claim, position, viewer, now);
+    waiter_line_write(out, &line);
+}
+
+/* ---- the same for those who follow ---- */
+
+void host_tell_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
+    nanoseconds now)
+{
+    char id[LEASE_ID_SIZE];
+    struct holder_line line = holder_line(id, claim, viewer, now);
+    line.lease.resource = claim->resource->name;
+    holder_line_write(out, &line);
+    holder_line_deinit(&line);
+}
+
+/* Which of several quotas is used up may change for a whole queue at once. */
+void host_tell_waiter(struct text *out, const struct claim *claim, const struct viewer *viewer,
+    nanoseconds now)
+{
+    char id[LEASE_ID_SIZE];
+    const struct lease *lease = claim->lease;
+    struct waiter_line line = host_waiter_line(id, claim, 0, viewer, now);
+    line.lease.resource = claim->resource->name;
+    line.ticket = lease->database != 0 ? lease->ticket : lease->id;
+    line.blocker = line.blocked == blocked_by_quota ? NULL : line.blocker;
     waiter_line_write(out, &line);
 }

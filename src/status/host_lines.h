@@ -30,7 +30,15 @@ void host_describe_holder(struct text *out, const struct claim *claim, const str
 void host_describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
     const struct viewer *viewer, nanoseconds now);
 
-/* The same as a line that is not written yet; the lease's id goes into `id`. */
+/* The same for those who follow: with the name of the resource, and a waiter with its ticket in
+ * place of its position, and without the resource whose quota is used up: so the lease's line
+ * changes only when something becomes of the lease. */
+void host_tell_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
+    nanoseconds now);
+void host_tell_waiter(struct text *out, const struct claim *claim, const struct viewer *viewer,
+    nanoseconds now);
+
+/* A waiter's line that is not written yet; the lease's id goes into `id`. */
 struct waiter_line host_waiter_line(char id[static LEASE_ID_SIZE], const struct claim *claim,
     uint32_t position, const struct viewer *viewer, nanoseconds now);
 

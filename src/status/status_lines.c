@@ -100,6 +100,13 @@ static void add_details(struct text *out, const struct terms *terms)
     }
 }
 
+static void begin_lease(struct text *out, const char *word, const struct lease_line *lease)
+{
+    text_add(out, word);
+    text_add(out, lease->id);
+    text_add_key(out, "resource", lease->resource);
+}
+
 static void end_lease(struct text *out, const struct lease_line *lease)
 {
     text_add_number_key(out, "pid", lease->pid);
@@ -116,8 +123,7 @@ static void end_lease(struct text *out, const struct lease_line *lease)
 
 void holder_line_write(struct text *out, const struct holder_line *line)
 {
-    text_add(out, "holder ");
-    text_add(out, line->lease.id);
+    begin_lease(out, "holder ", &line->lease);
     text_add_key(out, "units", "");
     text_add_bytes(out, line->units.text.bytes, line->units.text.length);
     text_add_number_key(out, "token", line->token);
@@ -138,9 +144,9 @@ void holder_line_deinit(struct holder_line *line)
 
 void waiter_line_write(struct text *out, const struct waiter_line *line)
 {
-    text_add(out, "waiter ");
-    text_add(out, line->lease.id);
+    begin_lease(out, "waiter ", &line->lease);
     add_unless_0(out, "position", line->position);
+    add_unless_0(out, "ticket", line->ticket);
     text_add_number_key(out, "wants", line->wants);
     text_add_number_key(out, "age", line->lease.age);
     text_add_format(out, " priority=%d", line->priority);

@@ -60,6 +60,7 @@ void template_line_write(struct text *out, const struct template_line *line);
 /* Whose lease it is. Everybody may see this, apart from .details. */
 struct lease_line {
     const char *id;
+    const char *resource; /* its name; NULL: the line stands behind that of the resource */
     uint64_t age;
     uint64_t pid;
     bool has_uid;
@@ -86,6 +87,7 @@ void holder_line_deinit(struct holder_line *line);
 struct waiter_line {
     struct lease_line lease;
     uint64_t position; /* or 0 */
+    uint64_t ticket; /* or 0 */
     uint64_t wants;
     int priority;
     const char *blocked; /* why it is passed over: "quota" or "other" */

@@ -1,0 +1,59 @@
+/* follower.h - what one who follows (`watch`) is told: batches of lines, each a long answer. The
+ * first one has a snapshot; the later ones have what has changed since, as it is when the line is
+ * made. So a follower has a cursor in the news, and nothing else waits for it: if it reads so
+ * slowly that the cursor falls out, its next batch begins with a fresh snapshot. Pure. */
+#ifndef BERTH_STATUS_FOLLOWER_H
+#define BERTH_STATUS_FOLLOWER_H
+
+#include "core/core.h"
+#include "status/host_figures.h"
+#include "status/host_leases.h"
+#include "status/host_lines.h"
+#include "status/long_answer.h"
+
+/* What followers are told about; the same for all, and good for as long as any follows. */
+struct follow_source {
+    struct core *core;
+    void *context; /* of the functions */
+    uint8_t n_databases;
+    /* Adds a database's `database` line. */
+    void (*add_database)(void *context, struct text *out, uint8_t database, nanoseconds now);
+    /* For the line of a resource in that database's hands: its name, and why only this host's
+     * leases are shown. */
+    struct host_scene (*scene_of)(void *context, uint8_t database);
+    /* Where the history ends now. */
+    uint64_t (*ended_end)(void *context);
+    /* Adds the `ended` lines from *positionp to `end`, some at a time; *missedp becomes true if
+     * some have gone before. False: that was all. */
+    bool (*add_ended)(void *context, uint64_t *positionp, uint64_t end, bool *missedp,
+        const struct answer_moment *moment, struct text *out, size_t enough);
+};
+
+struct follower {
+    struct long_answer answer; /* a batch; follower_has_news() says whether one is due */
+    const struct follow_source *source;
+    struct news *news;
+    uint64_t cursor; /* in the news */
+    struct host_figures told; /* what it knows of this host */
+    bool has_begun; /* it has had the first line */
+    bool wants_ended; /* also the leases that are over */
+    uint64_t ended; /* how far it has had these */
+
+    /* The batch that is being made. */
+    uint8_t part; /* of the batch: an index in follower.c's table */
+    bool is_empty; /* nothing was said in it yet */
+    bool has_missed; /* some `ended` lines */
+    uint64_t until; /* in the news, or in the history: where the part ends */
+    struct core_cursor resources; /* of the snapshot; while .is_walking */
+    bool is_walking;
+    struct host_leases leases; /* of the resource being shown */
+    uint8_t next_database;
+    size_t next_template;
+};
+
+void follower_init(struct follower *follower, const struct follow_source *source, bool wants_ended);
+void follower_deinit(struct follower *follower);
+/* Whether a batch would say something. */
+bool follower_has_news(const struct follower *follower);
+
+#endif

@@ -1,0 +1,36 @@
+#include "status/host_figures.h"
+
+#include "base/words.h"
+
+struct host_figures host_figures_of(struct core *core)
+{
+    return (struct host_figures){
+        .is_draining = core_is_draining(core),
+        .grants_nothing = core_is_draining(core) || core_is_closed(core),
+        .held = core_n_held(core),
+        .waiting = core_n_waiting(core),
+        .grace_until = core_grace_until(core),
+    };
+}
+
+bool host_figures_are_equal(const struct host_figures *a, const struct host_figures *b)
+{
+    return a->is_draining == b->is_draining && a->grants_nothing == b->grants_nothing &&
+        a->held == b->held && a->waiting == b->waiting && a->grace_until == b->grace_until;
+}
+
+void host_figures_write(
+    struct text *out, const char *word, const struct host_figures *figures, nanoseconds now)
+{
+    text_add(out, word);
+    text_add_number_key(out, "draining", figures->is_draining);
+    text_add_number_key(out, "held", figures->held);
+    text_add_number_key(out, "waiting", figures->waiting);
+    if (figures->grants_nothing) {
+        text_add_number_key(out, "granting", 0);
+    }
+    if (figures->grace_until != NEVER) {
+        text_add_number_key(out, "grace", milliseconds(figures->grace_until - now));
+    }
+    text_add(out, "\n");
+}
