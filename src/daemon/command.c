@@ -77,6 +77,11 @@ void command_run(struct conn *conn, char *line, size_t length)
     static char as_sent[LINE_BYTES];
     struct request request;
     const char *detail;
+    if (conn->followed) {
+        answer_error(conn_answers(conn), CODE_STATE, NULL);
+        conn->server->counts->refusals[CODE_STATE]++;
+        return;
+    }
     assert(length < sizeof as_sent);
     memcpy(as_sent, line, length + 1);
     enum code code = request_parse(line, length, &request, &detail);

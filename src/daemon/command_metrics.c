@@ -57,6 +57,7 @@ static void add_connections(struct text *out, const struct server *server)
     }
     metrics_value(out, METRIC_DAEMON_connections_open, &no_labels,
         server->seats.n_conns + server->seats.n_operators);
+    metrics_value(out, METRIC_DAEMON_followers, &no_labels, server->followers.n);
 }
 
 static void add_daemon(struct text *out, const struct server *server, nanoseconds now)

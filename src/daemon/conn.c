@@ -6,6 +6,7 @@
 #include "daemon/conn_input.h"
 #include "daemon/conn_output.h"
 #include "daemon/counting.h"
+#include "daemon/followers.h"
 #include "daemon/parked.h"
 #include "daemon/peer.h"
 #include "daemon/seat.h"
@@ -80,6 +81,7 @@ void conn_close(struct conn *conn)
     }
     parked_close(conn);
     end_long(conn);
+    conn->followed = followers_leave(conn->followed);
     idle_wait_end(&server->idle_waits, &conn->idle_waiter);
     core_client_deinit(server->core, &conn->client, clock_now(), &server->effects);
     server_carry_out(server);
@@ -323,6 +325,9 @@ static void conn_settle(struct conn *conn)
     }
     conn_end_traffic(conn);
     conn_follow_state(conn);
+    if (conn->followed) {
+        followers_look(conn->followed);
+    }
     if (conn->traffic) {
         conn_note_stall(conn);
     }
@@ -344,6 +349,28 @@ void conn_flush(struct conn *conn)
         conn_settle(conn);
     }
 }
+
+/* ---- following ---- */
+
+static bool conn_may_begin_batch(const struct conn *conn)
+{
+    return conn->state.peer < PEER_DEAF && conn->state.answer == ANSWER_NONE &&
+        conn->state.pace != PACE_QUEUED && conn_load(conn).unsent == 0;
+}
+
+static void conn_begin_batch(struct conn *conn, struct long_answer *batch)
+{
+    struct scheduler *scheduler = &conn->server->scheduler;
+    scheduler_begin_work(scheduler, conn->member.fair_user);
+    conn_begin_long(conn, batch);
+    conn_flush(conn);
+    scheduler_end_work(scheduler, conn->member.fair_user, 0);
+}
+
+const struct followers_ops conn_followers_ops = {
+    .may_begin = conn_may_begin_batch, .begin = conn_begin_batch};
+
+/* ---- gone ---- */
 
 /* Its leases end at once; lines that it has sent and that are not carried out yet wait for their
  * turn. */

@@ -15,6 +15,8 @@
 #include <sys/queue.h>
 #include <uv.h>
 
+struct followed;
+struct followers_ops;
 struct parked;
 struct scheduler_ops;
 struct server;
@@ -58,6 +60,7 @@ struct conn {
     bool is_dirty; /* in server->dirty */
     bool is_operators; /* has a place reserved for operators' requests: seat.h */
     struct idle_waiter idle_waiter; /* has sent "wait" */
+    struct followed *followed; /* has sent "watch"; else NULL */
 };
 
 /* Takes `fd`, just accepted, over: makes a connection, or (false) refuses and closes. */
@@ -104,5 +107,7 @@ void conn_again(struct conn *conn, char *line);
 /* Goes on with what a connection put off, in a later turn of the loop. If its client goes away
  * before, its leases end at once. */
 extern const struct scheduler_ops conn_scheduler_ops;
+/* Sends batches to those that follow. */
+extern const struct followers_ops conn_followers_ops;
 
 #endif

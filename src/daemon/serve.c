@@ -7,6 +7,7 @@
 #include "daemon/command.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/follow_source.h"
 #include "daemon/pool.h"
 #include "daemon/recovery.h"
 #include "daemon/serve_turn.h"
@@ -243,6 +244,10 @@ static bool start_core(struct serving *serving)
     begin_history(serving);
     begin_jobs(server);
     server->seats.core = server->core;
+    server->effects.news = core_news(server->core);
+    const struct follow_source source = follow_source_of(server);
+    followers_begin(&server->followers, conn_followers_ops, &source, &server->scheduler,
+        &server->turn);
     server->idle_waits = (struct idle_waits){.core = server->core, .notify = client_events_idle};
     begin_fleet(serving, socket);
     count_databases(serving);
@@ -304,6 +309,7 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     }
     accepting_init(&serving->accepting, server);
     uv_timer_init(&server->loop, &server->stall_timer);
+    uv_timer_init(&server->loop, &server->followers.timer);
     origins_init(&server->origins, &server->loop);
     history_log_init(&serving->history_log, &server->loop, &serving->history);
     for (size_t i = 0; i < N_SERVING_SIGNALS; i++) {

@@ -5,6 +5,7 @@
 #include "daemon/carry_out.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/follow_source.h"
 #include "log/log.h"
 
 #include <errno.h>
@@ -68,6 +69,10 @@ void serve_end_turn(struct turn *turn)
     ledger_note_complete(&server->ledger);
     serve_set_timer(serving);
     notify_end_turn(&serving->notify);
+    if (server->followers.n > 0) {
+        follow_source_look(server);
+        followers_end_turn(&server->followers);
+    }
 }
 
 void serve_on_deadline(uv_poll_t *poll, int status, int events)

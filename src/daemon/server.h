@@ -7,6 +7,7 @@
 #include "core/core.h"
 #include "core/rights.h"
 #include "daemon/fleet_names.h"
+#include "daemon/followers.h"
 #include "daemon/idle_wait.h"
 #include "daemon/job.h"
 #include "daemon/ledger.h"
@@ -70,6 +71,7 @@ struct server {
     struct user_names *user_names;
     struct reload *reload;
     struct idle_waits idle_waits;
+    struct followers followers; /* connections that have sent "watch" */
     nanoseconds started_at;
 };
 

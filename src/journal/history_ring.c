@@ -175,6 +175,11 @@ bool history_ring_next(
     return true;
 }
 
+bool history_ring_has(const struct history_ring *ring, uint64_t position)
+{
+    return !ring->head || position >= first_of(ring);
+}
+
 uint64_t history_ring_end(const struct history_ring *ring)
 {
     return ring->head ? end_of(ring) : 0;

@@ -54,6 +54,8 @@ void history_ring_drop_last(struct history_ring *ring);
  * out. Damaged bytes end the walk: entries from there to the present end are gone. */
 bool history_ring_next(
     const struct history_ring *ring, uint64_t *positionp, const void **bytesp, size_t *np);
+/* Whether no entry from that position on has gone. */
+bool history_ring_has(const struct history_ring *ring, uint64_t position);
 /* Where that walk ends now. */
 uint64_t history_ring_end(const struct history_ring *ring);
 

@@ -22,6 +22,7 @@ ROWS = {
     "granted_total": STEPS, "denied_total": STEPS, "ended_total": STEPS, "limit": STEPS, "held": STEPS,
     "waiting": STEPS, "free": STEPS, "instances": STEPS, "requests_total": STEPS,
     "requests_refused_total": STEPS, "connections_total": STEPS, "connections": STEPS, "draining": STEPS,
+    "followers": STEPS,
     "reclaimed_total": "test_reclaimed", "connections_refused_total": REFUSED,
     "unit_seconds_total": "test_times_of_a_lease", "wait_seconds": "test_times_of_a_lease",
     "hold_seconds": "test_times_of_a_lease", "oldest_wait_seconds": "test_times_of_a_lease",
@@ -164,7 +165,12 @@ def test_operators_step_by_step(berthd):
     with watcher.sees("connections_total", "connections", "requests_total ping"):
         one = daemon.client()
         one.request("ping")
-    with watcher.sees("connections -1"):
+    with watcher.sees("followers", "requests_total watch", "requests_refused_total state"):
+        one.request("watch")
+        while one.line() != "end":
+            pass
+        assert one.request("ping").startswith("error state ")
+    with watcher.sees("connections -1", "followers -1"):
         one.close()
         watcher.waits_until("connections", 2)
 

@@ -59,6 +59,7 @@ TABLE = {
     "drop": (["drop {held}", "drop {waiting}", "drop {away}"], {OWNER} | ADMINS),
     "hosts": (["hosts"], EVERYBODY),
     "wait": (["wait s one", "wait lease={waiting}"], EVERYBODY),
+    "watch": (["watch", "watch ended=1"], EVERYBODY),
     "limit": (["limit s 3", "limit one 0"], ADMINS),
     "add": (["add p c"], ADMINS),
     "remove": (["remove p b"], ADMINS),

@@ -44,7 +44,7 @@ Test(tables, rights_are_the_documented_ones)
         const char *words;
         enum right right;
     } documented[] = {
-        {" hello history hosts metrics ping status version wait why ", RIGHT_ANYONE},
+        {" hello history hosts metrics ping status version wait watch why ", RIGHT_ANYONE},
         {" acquire reclaim ", RIGHT_USE},
         {" release cancel bind renew revoke drop ", RIGHT_OWNER},
         {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
@@ -197,6 +197,8 @@ Test(requests, the_documented_ones)
         "wait",
         "wait deploy gpus",
         "wait lease=3k",
+        "watch",
+        "watch ended=1",
         "why deploy:2 gpus",
         "why lease=3k",
         "why pid=123",
