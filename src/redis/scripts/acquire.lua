@@ -148,6 +148,7 @@ local function acquire(lease)
     if code then
         return 'refused', code, about
     elseif lease.ticket > 0 then
+        db.note_move()
         raise_number(lease.ticket)
     else
         lease.ticket = next_number()

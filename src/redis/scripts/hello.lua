@@ -354,6 +354,7 @@ local function list()
     -- Puts a lease back into a database that has lost it.
     local function put_back(lease)
         local before = load_lease(lease.key)
+        db.note_move()
         if before then
             drop_lease(before)
         end
@@ -373,6 +374,7 @@ local function list()
             return 'lost'
         end
         if lease.ticket > 0 then
+            db.note_move()
             raise_number(lease.ticket)
         else
             lease.ticket = next_number()

@@ -1,6 +1,8 @@
 -- snapshot.lua - ARGV: CURSOR {NAME}... Returns what is held and waited for, page by page: for these names,
 -- or for all that are defined or in use; with `*` as the only name, sums alone. Writes only what becomes due.
 -- CURSOR is the last finished name, or "NAME PART FROM": the unfinished name, and where to go on.
+-- `? MARK` in place of names: all, below a row with the mark of this moment; a row `unchanged` and nothing else
+-- if that is MARK still.
 local MAX_NAMES, MAX_ROWS = 50, 150
 
 call('ZREM', SESSIONS, '') -- the first write: operators can look at maxmemory, too
@@ -274,10 +276,29 @@ end
 -- The rows of this page. Returns the cursor of the next one; nil: there is none.
 local function describe_page()
     local next_cursor
+    local has_mark = ARGV[6] == '?'
+    local has_names = #ARGV > 5 and not sums and not has_mark
+
+    -- Each change that a listing shows moves one of these: tickets, tokens and what operators or files change
+    -- have numbers, all leases are owned, and db.note_move() counts the rest. Only ages and places may differ.
+    local function mark_of_now()
+        local numbers = call('HMGET', DB, 'number', 'moves')
+        return format('%s-%s-%d-%d', numbers[1] or '0', numbers[2] or '0', call('ZCARD', OWNED),
+            call('ZCARD', REST))
+    end
+
+    if has_mark and cursor == '' then
+        local mark = mark_of_now()
+        if mark == ARGV[7] then
+            add({'unchanged'})
+            return nil
+        end
+        add({'mark', mark})
+    end
     if cursor_part ~= '' then
         next_cursor = describe(cursor, tonumber(cursor_part), tonumber(cursor_from))
     end
-    local names = next_cursor and {} or #ARGV > 5 and not sums and named() or names_to_describe()
+    local names = next_cursor and {} or has_names and named() or names_to_describe()
     for i, name in ipairs(names) do
         if #rows >= MAX_ROWS or i > MAX_NAMES then
             next_cursor = names[i - 1] or cursor

@@ -108,6 +108,15 @@ local function next_number()
     return call('HINCRBY', DB, 'number', 1)
 end
 
+-- A waiter stands elsewhere, or a lease is put back: neither a number nor how many leases there are says so.
+-- Whoever follows (snapshot.lua) learns of it. Before the first such write, so that none is missed.
+function db.note_move()
+    if not db.has_moved then
+        db.has_moved = true
+        call('HINCRBY', DB, 'moves', 1)
+    end
+end
+
 -- The step of time().sweep() to begin with: later calls remove what no longer belongs to anybody.
 local SWEEP_LEASES, SWEEP_ITEMS = 1, 4
 

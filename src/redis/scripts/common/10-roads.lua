@@ -211,6 +211,7 @@ local function make_roads()
     -- queues, and leaves the others when it comes to the head of one.)
     local function stand(lease, number, is_fresh)
         local road = lease.road
+        db.note_move()
         mark_dirty(lease.claims[number].name)
         if road.station > 0 then
             mark_dirty(station_of(lease).name)
@@ -318,6 +319,7 @@ local function make_roads()
 
     local function let_go(lease, is_forced)
         local road = lease.road
+        db.note_move()
         mark_all_dirty(lease)
         keep_only(lease, 0)
         if road.station > 0 then
@@ -336,6 +338,7 @@ local function make_roads()
 
     local function step_aside(lease, why, name)
         local order, road = order_text(lease), lease.road
+        db.note_move()
         call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
         for _, claim in ipairs(lease.claims) do
             (road.kept > 0 and mark_dirty or mark_if_waited_for)(claim.name)

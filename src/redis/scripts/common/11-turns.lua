@@ -10,6 +10,7 @@ local function make_turns()
             return roads().step_aside(lease, why, name)
         end
         local order = order_text(lease)
+        db.note_move()
         call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
         mark_if_waited_for(name)
         wake_user(resource_of(name), lease.uid)
@@ -21,6 +22,7 @@ local function make_turns()
     local function step_back(member)
         local lease = load_lease(match(member, '(%S+)$'))
         local is_aside = lease and lease.state == 'W' and (not lease.road or lease.road.station < 0)
+        db.note_move()
         if is_aside and enter_queues(lease, true) == member then
             return true
         elseif lease and lease.state == 'W' and lease.road and not is_aside then -- broken off on its way back
