@@ -1,8 +1,8 @@
 -- snapshot.lua - ARGV: CURSOR {NAME}... Returns what is held and waited for, page by page: for these names,
 -- or for all that are defined or in use; with `*` as the only name, sums alone. Writes only what becomes due.
 -- CURSOR is the last finished name, or "NAME PART FROM": the unfinished name, and where to go on.
--- `? MARK` in place of names: all, below a row with the mark of this moment; a row `unchanged` and nothing else
--- if that is MARK still.
+-- `? MARK` in place of names: all, each page below a row with the mark of its moment; a row `unchanged` and
+-- nothing else if that is MARK still.
 local MAX_NAMES, MAX_ROWS = 50, 150
 
 call('ZREM', SESSIONS, '') -- the first write: operators can look at maxmemory, too
@@ -287,9 +287,9 @@ local function describe_page()
             call('ZCARD', REST))
     end
 
-    if has_mark and cursor == '' then
+    if has_mark then
         local mark = mark_of_now()
-        if mark == ARGV[7] then
+        if cursor == '' and mark == ARGV[7] then
             add({'unchanged'})
             return nil
         end

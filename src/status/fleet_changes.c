@@ -1,0 +1,116 @@
+#include "status/fleet_changes.h"
+
+#include <string.h>
+
+/* Whether they are the same but for one field; SIZE_MAX: for none. */
+static bool are_equal(const struct fleet_row *a, const struct fleet_row *b, size_t but)
+{
+    if (a->n != b->n) {
+        return false;
+    }
+    const char *of_a = a->fields, *of_b = b->fields;
+    for (size_t i = 0; i < a->n; i++) {
+        if (i != but && strcmp(of_a, of_b) != 0) {
+            return false;
+        }
+        of_a += strlen(of_a) + 1;
+        of_b += strlen(of_b) + 1;
+    }
+    return true;
+}
+
+/* What passes by itself. */
+static size_t passing_field(enum fleet_lease kind)
+{
+    return kind == FLEET_HOLDER ? (size_t)HOLDER_HELD_FOR : (size_t)WAITER_POSITION;
+}
+
+/* One resource in two listings; in one of them it may be NULL. */
+struct compared {
+    const struct listing *before, *now;
+    const struct fleet_resource *was, *is;
+    const char *session;
+    const struct fleet_changes_heard *heard;
+};
+
+static const struct fleet_row *row_of(
+    const struct listing *listing, const struct fleet_resource *resource)
+{
+    return &listing->rows->rows[resource->row];
+}
+
+static void compare_resource(const struct compared *one)
+{
+    const struct fleet_row *was = one->was ? row_of(one->before, one->was) : NULL;
+    const struct fleet_row *is = one->is ? row_of(one->now, one->is) : NULL;
+    if (!was || !is || !are_equal(was, is, SIZE_MAX)) {
+        const struct fleet_row *either = is ? is : was;
+        one->heard->resource(one->heard->context, fleet_field(either, RESOURCE_NAME),
+            fleet_field(either, RESOURCE_DEFINITION));
+    }
+}
+
+static void compare_present(const struct compared *one)
+{
+    for (size_t i = one->is->row + 1; i < one->is->end; i++) {
+        const struct fleet_row *row = &one->now->rows->rows[i];
+        enum fleet_lease kind = fleet_row_kind(row, one->is);
+        if (kind == FLEET_NEITHER || listing_is_of(row, one->session)) {
+            continue;
+        }
+        const char *key = fleet_field(row, ROW_KEY);
+        const struct fleet_row *was = one->was ? listing_find(one->before, one->was, key) : NULL;
+        if (!was || !are_equal(was, row, passing_field(kind))) {
+            one->heard->lease(one->heard->context, one->is->name, key);
+        }
+    }
+}
+
+static void look_for_gone(const struct compared *one)
+{
+    bool is_torn = one->now->is_torn[one->is - one->now->rows->resources];
+    for (size_t i = one->was->row + 1; i < one->was->end; i++) {
+        const struct fleet_row *row = &one->before->rows->rows[i];
+        const char *key = fleet_field(row, ROW_KEY);
+        if (fleet_row_kind(row, one->was) == FLEET_NEITHER || listing_is_of(row, one->session) ||
+            listing_find(one->now, one->is, key)) {
+            continue;
+        }
+        (is_torn ? one->heard->missing : one->heard->lease)(
+            one->heard->context, one->is->name, key);
+    }
+}
+
+/* The leases of a resource that is gone went with it. */
+static void compare(const struct compared *one)
+{
+    compare_resource(one);
+    if (one->is) {
+        compare_present(one);
+    }
+    if (one->is && one->was) {
+        look_for_gone(one);
+    }
+}
+
+void fleet_changes_find(const struct listing *before, const struct listing *now,
+    const char *session, const struct fleet_changes_heard *heard)
+{
+    size_t n_before = before ? before->rows->n_resources : 0, n_now = now->rows->n_resources;
+    for (size_t i = 0, j = 0; i < n_before || j < n_now;) {
+        const struct fleet_resource *was = i < n_before ? &before->rows->resources[i] : NULL;
+        const struct fleet_resource *is = j < n_now ? &now->rows->resources[j] : NULL;
+        int order = was && is ? strcmp(was->name, is->name) : (is != NULL) - (was != NULL);
+        const struct compared one = {
+            .before = before,
+            .now = now,
+            .was = order <= 0 ? was : NULL,
+            .is = order >= 0 ? is : NULL,
+            .session = session,
+            .heard = heard,
+        };
+        compare(&one);
+        i += one.was != NULL;
+        j += one.is != NULL;
+    }
+}

@@ -1,0 +1,127 @@
+#include "status/listing.h"
+
+#include "base/memory.h"
+#include "base/table.h"
+#include "fleet/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const mark_word = "mark";
+
+static bool is_mark(const struct fleet_row *row)
+{
+    return strcmp(row->fields, mark_word) == 0 && row->n == 2;
+}
+
+/* ---- found by resource and lease ---- */
+
+static uint64_t hash_of(const struct fleet_resource *resource, const char *key)
+{
+    return hash_bytes(key, strlen(key), resource->row + 1);
+}
+
+static bool is_at(const struct listing *listing, uint32_t slot,
+    const struct fleet_resource *resource, const char *key)
+{
+    size_t row = slot - 1;
+    return row > resource->row && row < resource->end &&
+        strcmp(fleet_field(&listing->rows->rows[row], ROW_KEY), key) == 0;
+}
+
+/* Where it is, or would be. */
+static uint32_t *slot_of(
+    const struct listing *listing, const struct fleet_resource *resource, const char *key)
+{
+    size_t i = (size_t)hash_of(resource, key) & (listing->n_slots - 1);
+    while (listing->slots[i] != 0 && !is_at(listing, listing->slots[i], resource, key)) {
+        i = (i + 1) & (listing->n_slots - 1);
+    }
+    return &listing->slots[i];
+}
+
+/* A lease that moved between two pages may be there twice: the later row is right. */
+static void add_leases(struct listing *listing, const struct fleet_resource *resource)
+{
+    for (size_t i = resource->row + 1; i < resource->end; i++) {
+        const struct fleet_row *row = &listing->rows->rows[i];
+        if (fleet_row_kind(row, resource) != FLEET_NEITHER) {
+            *slot_of(listing, resource, fleet_field(row, ROW_KEY)) = (uint32_t)i + 1;
+        }
+    }
+}
+
+const struct fleet_row *listing_find(
+    const struct listing *listing, const struct fleet_resource *resource, const char *key)
+{
+    uint32_t slot = *slot_of(listing, resource, key);
+    return slot != 0 ? &listing->rows->rows[slot - 1] : NULL;
+}
+
+/* ---- marks ---- */
+
+/* The mark of the page that the row is in. */
+static const char *mark_at(const struct listing *listing, size_t row)
+{
+    const struct fleet_row *rows = listing->rows->rows;
+    while (row > 0 && !is_mark(&rows[row])) {
+        row--;
+    }
+    return is_mark(&rows[row]) ? fleet_field(&rows[row], 1) : "";
+}
+
+static bool has_other_mark(
+    const struct listing *listing, const struct fleet_resource *resource, const char *mark)
+{
+    for (size_t i = resource->row + 1; i < resource->end; i++) {
+        const struct fleet_row *row = &listing->rows->rows[i];
+        if (is_mark(row) && strcmp(fleet_field(row, 1), mark) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool listing_is_unchanged(const struct text *rows)
+{
+    static const char word[] = "unchanged";
+    return rows->length >= sizeof word && memcmp(rows->bytes, word, sizeof word) == 0;
+}
+
+bool listing_is_of(const struct fleet_row *row, const char *session)
+{
+    return strncmp(fleet_field(row, ROW_KEY), session, SESSION_ID_SIZE - 1) == 0;
+}
+
+/* ---- life ---- */
+
+struct listing *listing_new(struct fleet_rows *rows, nanoseconds now)
+{
+    struct listing *listing = memory_new(sizeof *listing);
+    *listing = (struct listing){.rows = rows, .made_at = now, .mark = "", .n_slots = 16};
+    while (listing->n_slots < 2 * rows->n_rows) {
+        listing->n_slots *= 2;
+    }
+    listing->slots = memory_new(listing->n_slots * sizeof listing->slots[0]);
+    listing->is_torn = memory_new((rows->n_resources + 1) * sizeof listing->is_torn[0]);
+    if (rows->n_rows > 0 && is_mark(&rows->rows[0])) {
+        listing->mark = fleet_field(&rows->rows[0], 1);
+    }
+    for (size_t i = 0; i < rows->n_resources; i++) {
+        const struct fleet_resource *resource = &rows->resources[i];
+        add_leases(listing, resource);
+        listing->is_torn[i] = has_other_mark(listing, resource, mark_at(listing, resource->row));
+    }
+    return listing;
+}
+
+struct listing *listing_free(struct listing *listing)
+{
+    if (listing) {
+        fleet_rows_free(listing->rows);
+        free(listing->is_torn);
+        free(listing->slots);
+        free(listing);
+    }
+    return NULL;
+}
