@@ -283,16 +283,48 @@ static json_t *host_value(const struct status_host *host)
     return object;
 }
 
-void json_print_hosts(const struct status *status, struct text *out)
+static json_t *hosts_value(const struct status *status)
 {
-    json_begin();
     json_t *hosts = json_array();
     for (size_t i = 0; i < status->n_hosts; i++) {
         json_array_append_new(hosts, host_value(&status->hosts[i]));
     }
+    return hosts;
+}
+
+void json_print_hosts(const struct status *status, struct text *out)
+{
+    json_begin();
     json_t *object = json_object();
     json_object_set_new(object, "version", json_integer(1));
-    json_object_set_new(object, "hosts", hosts);
+    json_object_set_new(object, "hosts", hosts_value(status));
     json_object_set_new(object, "databases", databases_value(status));
     json_finish(object, out);
+}
+
+/* ---- elements ---- */
+
+void json_add_resource(
+    const struct status *status, const struct status_resource *resource, struct text *out)
+{
+    json_begin();
+    json_add(resource_value(status, resource), out);
+}
+
+void json_add_template(const struct status_template *template, struct text *out)
+{
+    json_begin();
+    json_add(template_value(template), out);
+}
+
+void json_add_databases(const struct status *status, struct text *out)
+{
+    json_begin();
+    json_add(databases_value(status), out);
+}
+
+void json_add_hosts(const struct status *status, struct text *out)
+{
+    json_begin();
+    json_add(hosts_value(status), out);
 }

@@ -79,6 +79,14 @@
 #include "view/status.h"
 
 void json_print(const struct status *status, struct text *out);
+/* One element of it, without an LF: for documents of other programs. The status says what may be
+ * granted. */
+void json_add_resource(
+    const struct status *status, const struct status_resource *resource, struct text *out);
+void json_add_template(const struct status_template *template, struct text *out);
+/* The whole array of it, and of `berthctl hosts --json`. */
+void json_add_databases(const struct status *status, struct text *out);
+void json_add_hosts(const struct status *status, struct text *out);
 /* `berthctl hosts --json`: {"version": 1, "hosts": [{
  *      "host": "web1", "database": "default",
  *      "heard_ms": 812, "held": 3, "waiting": 0,

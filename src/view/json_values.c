@@ -68,13 +68,18 @@ static void add_without_del(struct text *out, const char *json)
     text_add(out, json);
 }
 
-void json_finish(json_t *object, struct text *out)
+void json_add(json_t *object, struct text *out)
 {
     char *json = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6));
     add_without_del(out, json);
-    text_add(out, "\n");
     free(json);
     json_decref(object);
+}
+
+void json_finish(json_t *object, struct text *out)
+{
+    json_add(object, out);
+    text_add(out, "\n");
 }
 
 void shown_set(json_t *object, const char *const shown[N_SHOWN])

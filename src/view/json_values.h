@@ -14,7 +14,9 @@
 
 /* Before all others: from then on no constructor of jansson can fail. */
 void json_begin(void);
-/* Adds the object as one line of ASCII, and frees it. */
+/* Adds the object or array in ASCII, without an LF, and frees it. */
+void json_add(json_t *object, struct text *out);
+/* The same as one line. */
 void json_finish(json_t *object, struct text *out);
 
 /* Each is the caller's. */

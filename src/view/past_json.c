@@ -69,6 +69,12 @@ static json_t *lease_value(const struct past_lease *lease)
     return object;
 }
 
+void past_json_add_lease(const struct past_lease *lease, struct text *out)
+{
+    json_begin();
+    json_add(lease_value(lease), out);
+}
+
 void past_json_print(const struct past *past, struct text *out)
 {
     json_begin();

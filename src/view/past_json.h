@@ -51,6 +51,8 @@
 #include "view/stats.h"
 
 void past_json_print(const struct past *past, struct text *out);
+/* One element of its leases, without an LF. */
+void past_json_add_lease(const struct past_lease *lease, struct text *out);
 void stats_json_print(const struct stats *stats, struct text *out);
 
 #endif
