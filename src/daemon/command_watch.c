@@ -16,5 +16,7 @@ void command_watch(struct call *call)
     }
     struct conn *conn = call->conn;
     conn->followed = followers_enter(&call->server->followers, conn, wants_ended);
-    conn_begin_long(conn, &conn->followed->follower.answer);
+    if (follower_has_news(&conn->followed->follower)) { /* else a database is asked first */
+        conn_begin_long(conn, &conn->followed->follower.answer);
+    }
 }

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "core/news.h"
+#include "daemon/fleet_follows.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/history.h"
 #include "daemon/server.h"
@@ -106,6 +107,19 @@ void follow_source_look(struct server *server)
         }
         *told = now;
     }
+    fleet_follows_look(server->fleet_follows);
+}
+
+static const struct listing *listing_of(void *context, uint8_t database)
+{
+    const struct server *server = context;
+    return fleet_follows_listing(server->fleet_follows, database);
+}
+
+static bool is_ready(void *context)
+{
+    const struct server *server = context;
+    return fleet_follows_are_ready(server->fleet_follows);
 }
 
 /* ---- leases that are over ---- */
@@ -157,6 +171,8 @@ struct follow_source follow_source_of(struct server *server)
         .n_databases = (uint8_t)server->databases.n,
         .add_database = add_database,
         .scene_of = scene_of,
+        .listing_of = listing_of,
+        .is_ready = is_ready,
         .ended_end = ended_end,
         .add_ended = add_ended,
     };

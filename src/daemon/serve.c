@@ -153,6 +153,9 @@ static void begin_fleet(struct serving *serving, const char *socket_path)
     };
     server->fleet = fleet_new(&options);
     views_init(&serving->views, server->fleet, &server->turn);
+    fleet_follows_init(&serving->fleet_follows, &server->loop, server->fleet, server->databases.n,
+        server->core, &server->turn);
+    server->fleet_follows = &serving->fleet_follows;
     user_names_init(&serving->user_names, &server->loop, &server->turn);
     server->user_names = &serving->user_names;
 }
@@ -374,6 +377,7 @@ static bool stop_core(struct serving *serving)
     server_carry_out(server);
     table_deinit(&server->idle_waits.by_name);
     views_deinit(&serving->views);
+    fleet_follows_deinit(&serving->fleet_follows);
     server->fleet = fleet_free(server->fleet);
     fleet_journal_deinit(&serving->fleet_journal);
     bool is_stored = storing_end(&serving->storing);

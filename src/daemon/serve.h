@@ -5,6 +5,7 @@
 #include "daemon/accepting.h"
 #include "daemon/counting.h"
 #include "daemon/fleet_journal.h"
+#include "daemon/fleet_follows.h"
 #include "daemon/fleet_views.h"
 #include "daemon/history.h"
 #include "daemon/history_log.h"
@@ -25,6 +26,7 @@ struct serving {
     struct storing storing;
     struct fleet_journal fleet_journal;
     struct views views;
+    struct fleet_follows fleet_follows;
     struct user_names user_names;
     struct accepting accepting;
     struct counting counting;

@@ -28,6 +28,7 @@ struct counting;
 struct daemon_counts;
 struct database_counts;
 struct fleet;
+struct fleet_follows;
 struct fleet_journal;
 struct history;
 struct reload;
@@ -66,6 +67,7 @@ struct server {
     struct storing *storing; /* of the state, on disk */
     struct fleet_names databases; /* of fleet scope */
     struct fleet *fleet; /* and the sessions there */
+    struct fleet_follows *fleet_follows;
     struct fleet_journal *fleet_journal;
     struct views *views;
     struct user_names *user_names;

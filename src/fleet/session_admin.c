@@ -139,11 +139,19 @@ void requests_deinit(struct session *session)
 
 /* ---- what is sent ---- */
 
+/* The daemon itself asks what has changed since a mark: it pauses by itself, and nobody else is to
+ * wait because of it. */
+static bool is_about_mark(const struct inquiry *request)
+{
+    return request->n_words > 0 && strcmp(request->words[0], "?") == 0;
+}
+
 static bool may_be_sent(
     const struct session *session, const struct inquiry *request, nanoseconds now)
 {
     return request->kind != CALL_SNAPSHOT || session->look.request == request ||
-        (!session->look.request && now >= session->look.not_before);
+        (!session->look.request &&
+            (is_about_mark(request) || now >= session->look.not_before));
 }
 
 static struct inquiry *next_request(const struct session *session, nanoseconds now)
@@ -303,7 +311,9 @@ const char *snapshot_is_answered(struct session *session, struct flight *call,
     if (rows->length > MAX_SNAPSHOT_BYTES) {
         request_end(session, request, OUTCOME_NO_SPACE, "too much to show: name resources");
     } else if (*cursor == '\0') {
-        has_looked(session, now);
+        if (!is_about_mark(request)) {
+            has_looked(session, now);
+        }
         request_end(session, request, OUTCOME_OK, "");
     } else {
         free(request->cursor);

@@ -29,7 +29,6 @@ static size_t passing_field(enum fleet_lease kind)
 struct compared {
     const struct listing *before, *now;
     const struct fleet_resource *was, *is;
-    const char *session;
     const struct fleet_changes_heard *heard;
 };
 
@@ -55,7 +54,7 @@ static void compare_present(const struct compared *one)
     for (size_t i = one->is->row + 1; i < one->is->end; i++) {
         const struct fleet_row *row = &one->now->rows->rows[i];
         enum fleet_lease kind = fleet_row_kind(row, one->is);
-        if (kind == FLEET_NEITHER || listing_is_of(row, one->session)) {
+        if (kind == FLEET_NEITHER || listing_is_own(one->now, row)) {
             continue;
         }
         const char *key = fleet_field(row, ROW_KEY);
@@ -72,7 +71,7 @@ static void look_for_gone(const struct compared *one)
     for (size_t i = one->was->row + 1; i < one->was->end; i++) {
         const struct fleet_row *row = &one->before->rows->rows[i];
         const char *key = fleet_field(row, ROW_KEY);
-        if (fleet_row_kind(row, one->was) == FLEET_NEITHER || listing_is_of(row, one->session) ||
+        if (fleet_row_kind(row, one->was) == FLEET_NEITHER || listing_is_own(one->now, row) ||
             listing_find(one->now, one->is, key)) {
             continue;
         }
@@ -94,7 +93,7 @@ static void compare(const struct compared *one)
 }
 
 void fleet_changes_find(const struct listing *before, const struct listing *now,
-    const char *session, const struct fleet_changes_heard *heard)
+    const struct fleet_changes_heard *heard)
 {
     size_t n_before = before ? before->rows->n_resources : 0, n_now = now->rows->n_resources;
     for (size_t i = 0, j = 0; i < n_before || j < n_now;) {
@@ -106,7 +105,6 @@ void fleet_changes_find(const struct listing *before, const struct listing *now,
             .now = now,
             .was = order <= 0 ? was : NULL,
             .is = order >= 0 ? is : NULL,
-            .session = session,
             .heard = heard,
         };
         compare(&one);

@@ -17,8 +17,8 @@ struct fleet_changes_heard {
     void (*missing)(void *context, const char *resource, const char *key);
 };
 
-/* `before` may be NULL: there was none. Passes by the leases of `session`. */
+/* `before` may be NULL: there was none. Passes by this host's leases. */
 void fleet_changes_find(const struct listing *before, const struct listing *now,
-    const char *session, const struct fleet_changes_heard *heard);
+    const struct fleet_changes_heard *heard);
 
 #endif

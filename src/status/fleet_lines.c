@@ -130,7 +130,11 @@ struct resource_line fleet_resource_line(char reason_room[static REASON_BYTES + 
     const char *reason = fleet_field(row, RESOURCE_REASON);
     struct resource_line line = {
         .name = resource->name,
-        .kind = {.word = fleet_field(row, RESOURCE_KIND), .database = scene->database},
+        .kind = {
+            .word = fleet_field(row, RESOURCE_KIND),
+            .database = scene->database,
+            .database_state = scene->state,
+        },
         .is_paused = strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0,
         .pause = {
             .reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES),
@@ -142,17 +146,20 @@ struct resource_line fleet_resource_line(char reason_room[static REASON_BYTES + 
     return line;
 }
 
+void fleet_fill_units(struct resource_line *line, const struct fleet_row *row)
+{
+    if (fleet_is_pool(row)) {
+        fill_items(line, fleet_field(row, RESOURCE_ITEMS));
+    }
+    fleet_for_each_reserved(row, add_reserved, line);
+}
+
 void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
     const struct fleet_resource *resource, const struct fleet_scene *scene)
 {
-    const struct fleet_row *row = &rows->rows[resource->row];
     char reason_room[REASON_BYTES + 1];
-    bool is_pool = fleet_is_pool(row);
     struct resource_line line = fleet_resource_line(reason_room, rows, resource, scene);
-    if (is_pool) {
-        fill_items(&line, fleet_field(row, RESOURCE_ITEMS));
-    }
-    fleet_for_each_reserved(row, add_reserved, &line);
+    fleet_fill_units(&line, &rows->rows[resource->row]);
     resource_line_write(out, &line);
     resource_line_deinit(&line);
 }
@@ -166,7 +173,11 @@ void fleet_describe_template(struct text *out, const struct fleet_rows *rows,
     char reason_room[REASON_BYTES + 1];
     struct template_line line = {
         .name = definition->name,
-        .kind = {.word = host_kind_word(definition->kind), .database = scene->database},
+        .kind = {
+            .word = host_kind_word(definition->kind),
+            .database = scene->database,
+            .database_state = scene->state,
+        },
         .limit = template_limit(template),
         .n_instances = fleet_rows_n_instances(rows, definition->name),
     };
@@ -299,6 +310,7 @@ struct lease_line fleet_lease_line(struct fleet_lease_room *room, const struct f
         line.age = milliseconds(age_of_remote(row, info, host, scene));
         line.pid = info_number(info, "pid", INT32_MAX);
     }
+    line.resource = scene->is_told ? fleet_field(row, ROW_NAME) : NULL;
     if (is_seen(row, info, own, scene)) {
         fill_terms(room, row);
         line.details = &room->terms;
@@ -341,12 +353,16 @@ struct waiter_line fleet_waiter_line(struct fleet_lease_room *room, const struct
     signed_number_parse(fleet_field(row, ROW_PRIORITY), MAX_PRIORITY, &priority);
     struct waiter_line line = {
         .lease = fleet_lease_line(room, row, WAITER_HOST, scene),
-        .position = number_of(row, WAITER_POSITION, FLEET_NUMBER_MAX),
+        .position = scene->is_told ? 0 : number_of(row, WAITER_POSITION, FLEET_NUMBER_MAX),
+        .ticket = scene->is_told ? number_of(row, ROW_TICKET, INT64_MAX) : 0,
         .wants = number_of(row, ROW_COUNT, FLEET_NUMBER_MAX),
         .priority = (int)priority,
     };
     line.lease.is_away = room->own && lease_is_detached(room->own);
     fill_blocker(&line, row);
+    if (scene->is_told && strcmp(fleet_field(row, WAITER_BLOCKED), "quota") == 0) {
+        line.blocker = NULL;
+    }
     return line;
 }
 

@@ -14,6 +14,8 @@ struct fleet_scene {
     struct core *core;
     const struct viewer *viewer; /* who asks; for leases alone */
     const char *database; /* the database's name */
+    const char *state; /* why its rows may be old; NULL: they are not */
+    bool is_told; /* to one who follows: as host_tell_holder() and host_tell_waiter() do */
     const char *session; /* whose leases are this host's */
     nanoseconds now;
     nanoseconds wall_now; /* since 1970 */
@@ -30,6 +32,8 @@ void fleet_describe_template(struct text *out, const struct fleet_rows *rows,
 struct resource_line fleet_resource_line(char room[static REASON_BYTES + 1],
     const struct fleet_rows *rows, const struct fleet_resource *resource,
     const struct fleet_scene *scene);
+/* Adds them to its line. */
+void fleet_fill_units(struct resource_line *line, const struct fleet_row *row);
 /* Its reserved units; `reason` may be NULL. */
 void fleet_for_each_reserved(const struct fleet_row *row,
     void (*function)(void *context, const char *unit, const char *reason), void *context);

@@ -159,8 +159,7 @@ const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, cons
         name, rows->resources, rows->n_resources, sizeof rows->resources[0], name_compare);
 }
 
-/* The first that is not before `name`. */
-static size_t place_of(const struct fleet_rows *rows, const char *name)
+size_t fleet_rows_place(const struct fleet_rows *rows, const char *name)
 {
     size_t low = 0, high = rows->n_resources;
     while (low < high) {
@@ -179,7 +178,7 @@ uint32_t fleet_rows_n_instances(const struct fleet_rows *rows, const char *templ
     memcpy(prefix, template, n);
     prefix[n] = '\0';
     uint32_t n_instances = 0;
-    for (size_t i = place_of(rows, prefix);
+    for (size_t i = fleet_rows_place(rows, prefix);
          i < rows->n_resources && strncmp(rows->resources[i].name, prefix, n) == 0; i++) {
         const struct fleet_row *row = &rows->rows[rows->resources[i].row];
         n_instances += strcmp(fleet_field(row, RESOURCE_DEFINITION), template) == 0 &&

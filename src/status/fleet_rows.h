@@ -33,6 +33,9 @@ struct fleet_rows *fleet_rows_free(struct fleet_rows *rows); /* accepts NULL; re
 /* NULL: the database has no row for it. */
 const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, const char *name);
 
+/* The index of the first that is not before `name`. */
+size_t fleet_rows_place(const struct fleet_rows *rows, const char *name);
+
 /* How many of its resources are instances of that template. */
 uint32_t fleet_rows_n_instances(const struct fleet_rows *rows, const char *template);
 

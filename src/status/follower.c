@@ -35,6 +35,9 @@ static void describe_resource(
         host_describe_resource(out, resource, NULL);
         return;
     }
+    if (listed_tell_resource(source, out, resource->name)) {
+        return;
+    }
     struct host_scene scene = source->scene_of(source->context, database);
     scene.n_waiting = resource_waiting(resource);
     host_describe_resource(out, resource, &scene);
@@ -44,11 +47,12 @@ static void describe_template(
     const struct follow_source *source, struct text *out, const struct template *template)
 {
     uint8_t database = template->definition->database;
-    struct host_scene scene;
-    if (database != 0) {
-        scene = source->scene_of(source->context, database);
+    if (database == 0) {
+        host_describe_template(out, template, NULL);
+    } else if (!listed_tell_template(source, out, template)) {
+        const struct host_scene scene = source->scene_of(source->context, database);
+        host_describe_template(out, template, &scene);
     }
-    host_describe_template(out, template, database != 0 ? &scene : NULL);
 }
 
 static void tell_resource(const struct follow_source *source, struct text *out, const char *name)
@@ -56,7 +60,7 @@ static void tell_resource(const struct follow_source *source, struct text *out, 
     const struct resource *resource = core_find_resource(source->core, name);
     if (resource) {
         describe_resource(source, out, resource);
-    } else {
+    } else if (!listed_tell_resource(source, out, name)) {
         add_removed(out, name);
     }
 }
@@ -77,13 +81,13 @@ typedef bool part_function(
     struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough);
 
 /* Passes by the snapshot if the follower needs none. */
-static part_function begin, add_databases, add_resources, add_templates;
+static part_function begin, add_databases, add_resources, add_foreign, add_templates;
 static part_function begin_changes, add_changes, add_host, begin_ended, add_ended, end;
 
-static part_function *const parts[] = {begin, add_databases, add_resources, add_templates,
-    begin_changes, add_changes, add_host, begin_ended, add_ended, end};
+static part_function *const parts[] = {begin, add_databases, add_resources, add_foreign,
+    add_templates, begin_changes, add_changes, add_host, begin_ended, add_ended, end};
 
-enum { N_PARTS = sizeof parts / sizeof parts[0], PART_BEGIN = 0, PART_CHANGES = 4 };
+enum { N_PARTS = sizeof parts / sizeof parts[0], PART_BEGIN = 0, PART_CHANGES = 5 };
 
 static void add_head(
     struct follower *follower, const struct answer_moment *moment, struct text *out)
@@ -117,6 +121,8 @@ static bool begin(
     follower->next_database = 1;
     follower->next_template = 0;
     follower->leases.name[0] = '\0';
+    follower->listed.name[0] = '\0';
+    follower->foreign[0] = '\0';
     end_walk(follower);
     core_cursor_init(follower->source->core, &follower->resources);
     follower->is_walking = true;
@@ -143,6 +149,10 @@ static bool add_resources(
             host_leases_continue(&follower->leases, &scene, NULL, out, enough);
             continue;
         }
+        if (follower->listed.name[0] != '\0') {
+            listed_walk_continue(&follower->listed, follower->source, moment, out, enough);
+            continue;
+        }
         const struct resource *resource = core_cursor_next(scene.core, &follower->resources);
         if (!resource) {
             end_walk(follower);
@@ -150,8 +160,35 @@ static bool add_resources(
         }
         describe_resource(follower->source, out, resource);
         host_leases_begin(&follower->leases, resource);
+        if (resource_is_fleet(resource)) {
+            listed_walk_begin(&follower->listed, resource->name);
+        }
     }
     return true;
+}
+
+/* Instances that only other hosts use. */
+static bool add_foreign(
+    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
+{
+    const struct follow_source *source = follower->source;
+    unsigned n_left = MAX_LOOKED_AT;
+    while (follower->next_database <= source->n_databases && out->length < enough && n_left > 0) {
+        if (follower->listed.name[0] != '\0') {
+            listed_walk_continue(&follower->listed, source, moment, out, enough);
+            continue;
+        }
+        const char *name = listed_next_foreign(
+            source, follower->next_database, follower->foreign, &n_left);
+        if (name) {
+            listed_tell_resource(source, out, name);
+            listed_walk_begin(&follower->listed, name);
+        } else if (n_left > 0) {
+            follower->next_database++;
+            follower->foreign[0] = '\0';
+        }
+    }
+    return follower->next_database <= source->n_databases;
 }
 
 static bool add_templates(
@@ -201,6 +238,8 @@ static void tell(const struct follower *follower, const struct news_entry *entry
         source->add_database(source->context, out, (uint8_t)entry->database, moment->now);
         break;
     case NEWS_LISTED:
+        listed_tell_lease(source, moment, out, entry->name->text, entry->listed->text);
+        break;
     case NEWS_HOST: /* add_host() finds it */
         break;
     }
@@ -322,6 +361,9 @@ void follower_deinit(struct follower *follower)
 bool follower_has_news(const struct follower *follower)
 {
     const struct follow_source *source = follower->source;
+    if (!follower->has_begun && !source->is_ready(source->context)) {
+        return false;
+    }
     return follower->cursor < news_end(follower->news) ||
         (follower->wants_ended && follower->ended < source->ended_end(source->context));
 }

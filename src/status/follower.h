@@ -9,6 +9,8 @@
 #include "status/host_figures.h"
 #include "status/host_leases.h"
 #include "status/host_lines.h"
+#include "status/listed_news.h"
+#include "status/listing.h"
 #include "status/long_answer.h"
 
 /* What followers are told about; the same for all, and good for as long as any follows. */
@@ -21,6 +23,10 @@ struct follow_source {
     /* For the line of a resource in that database's hands: its name, and why only this host's
      * leases are shown. */
     struct host_scene (*scene_of)(void *context, uint8_t database);
+    /* What that database has last listed: good until this turn ends. NULL: nothing yet. */
+    const struct listing *(*listing_of)(void *context, uint8_t database);
+    /* False: what the first snapshot needs is about to come. */
+    bool (*is_ready)(void *context);
     /* Where the history ends now. */
     uint64_t (*ended_end)(void *context);
     /* Adds the `ended` lines from *positionp to `end`, some at a time; *missedp becomes true if
@@ -47,7 +53,9 @@ struct follower {
     struct core_cursor resources; /* of the snapshot; while .is_walking */
     bool is_walking;
     struct host_leases leases; /* of the resource being shown */
-    uint8_t next_database;
+    struct listed_walk listed; /* of the same resource, those of other hosts; they come next */
+    uint8_t next_database; /* whose resources are shown that the core does not have */
+    char foreign[NAME_BYTES + 1]; /* the last one of them; "": none yet */
     size_t next_template;
 };
 

@@ -40,14 +40,32 @@ static uint32_t *slot_of(
     return &listing->slots[i];
 }
 
+bool listing_is_own(const struct listing *listing, const struct fleet_row *row)
+{
+    return strncmp(fleet_field(row, ROW_KEY), listing->session, SESSION_ID_SIZE - 1) == 0;
+}
+
+static void count_own(struct listed_own *own, const struct fleet_row *row, enum fleet_lease kind)
+{
+    uint64_t count;
+    fleet_number(row, ROW_COUNT, FLEET_NUMBER_MAX, &count);
+    own->held += kind == FLEET_HOLDER ? count : 0;
+    own->waiting += kind == FLEET_WAITER;
+}
+
 /* A lease that moved between two pages may be there twice: the later row is right. */
 static void add_leases(struct listing *listing, const struct fleet_resource *resource)
 {
     for (size_t i = resource->row + 1; i < resource->end; i++) {
         const struct fleet_row *row = &listing->rows->rows[i];
-        if (fleet_row_kind(row, resource) != FLEET_NEITHER) {
-            *slot_of(listing, resource, fleet_field(row, ROW_KEY)) = (uint32_t)i + 1;
+        enum fleet_lease kind = fleet_row_kind(row, resource);
+        if (kind == FLEET_NEITHER) {
+            continue;
         }
+        if (listing_is_own(listing, row)) {
+            count_own(&listing->own[resource - listing->rows->resources], row, kind);
+        }
+        *slot_of(listing, resource, fleet_field(row, ROW_KEY)) = (uint32_t)i + 1;
     }
 }
 
@@ -88,22 +106,19 @@ bool listing_is_unchanged(const struct text *rows)
     return rows->length >= sizeof word && memcmp(rows->bytes, word, sizeof word) == 0;
 }
 
-bool listing_is_of(const struct fleet_row *row, const char *session)
-{
-    return strncmp(fleet_field(row, ROW_KEY), session, SESSION_ID_SIZE - 1) == 0;
-}
-
 /* ---- life ---- */
 
-struct listing *listing_new(struct fleet_rows *rows, nanoseconds now)
+struct listing *listing_new(struct fleet_rows *rows, const char *session, nanoseconds now)
 {
     struct listing *listing = memory_new(sizeof *listing);
-    *listing = (struct listing){.rows = rows, .made_at = now, .mark = "", .n_slots = 16};
+    *listing = (struct listing){
+        .rows = rows, .session = session, .made_at = now, .mark = "", .n_slots = 16};
     while (listing->n_slots < 2 * rows->n_rows) {
         listing->n_slots *= 2;
     }
     listing->slots = memory_new(listing->n_slots * sizeof listing->slots[0]);
     listing->is_torn = memory_new((rows->n_resources + 1) * sizeof listing->is_torn[0]);
+    listing->own = memory_new((rows->n_resources + 1) * sizeof listing->own[0]);
     if (rows->n_rows > 0 && is_mark(&rows->rows[0])) {
         listing->mark = fleet_field(&rows->rows[0], 1);
     }
@@ -119,6 +134,7 @@ struct listing *listing_free(struct listing *listing)
 {
     if (listing) {
         fleet_rows_free(listing->rows);
+        free(listing->own);
         free(listing->is_torn);
         free(listing->slots);
         free(listing);

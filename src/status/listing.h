@@ -6,18 +6,26 @@
 #include "base/time.h"
 #include "status/fleet_rows.h"
 
+/* How much of a resource this host has, as it was listed: since then it may be more or less. */
+struct listed_own {
+    uint64_t held, waiting; /* units; leases */
+};
+
 struct listing {
     struct fleet_rows *rows;
+    const char *session; /* whose leases are this host's: told from the core, not from here */
+    uint64_t number; /* the owner's: each listing has another one */
     const char *mark; /* of the first page; "" if it had none */
     nanoseconds made_at;
     bool *is_torn; /* of each of .rows->resources: something changed between two of its pages, so a
                       lease that is not there may have been missed */
+    struct listed_own *own; /* of each of .rows->resources */
     uint32_t *slots; /* an open hash of the rows of leases: 1 + index; 0: free */
     size_t n_slots; /* a power of 2, larger than the number of rows */
 };
 
-/* Takes the rows over. */
-struct listing *listing_new(struct fleet_rows *rows, nanoseconds now);
+/* Takes the rows over; the session's name outlives it. */
+struct listing *listing_new(struct fleet_rows *rows, const char *session, nanoseconds now);
 struct listing *listing_free(struct listing *listing); /* accepts NULL; returns NULL */
 
 /* Whether the script's answer is that nothing has changed since the mark of the request. */
@@ -27,7 +35,7 @@ bool listing_is_unchanged(const struct text *rows);
 const struct fleet_row *listing_find(
     const struct listing *listing, const struct fleet_resource *resource, const char *key);
 
-/* Whether a row's lease is of that session. */
-bool listing_is_of(const struct fleet_row *row, const char *session);
+/* Whether the lease of a row is this host's. */
+bool listing_is_own(const struct listing *listing, const struct fleet_row *row);
 
 #endif

@@ -38,7 +38,7 @@ static void waiter(const char *name, const char *key, const char *position, cons
 
 static struct listing *listed(void)
 {
-    return listing_new(fleet_rows_new(&text), 0);
+    return listing_new(fleet_rows_new(&text), HERE, 0);
 }
 
 static void hear(const char *word, const char *a, const char *b)
@@ -70,7 +70,7 @@ static void check(struct listing *before, struct listing *now, const char *expec
     const struct fleet_changes_heard functions = {word, hear_resource, hear_lease, hear_missing};
     text_deinit(&heard);
     text_add(&heard, "");
-    fleet_changes_find(before, now, HERE, &functions);
+    fleet_changes_find(before, now, &functions);
     cr_expect_str_eq(heard.bytes, expected, "got:\n%s", heard.bytes);
     text_deinit(&heard);
     listing_free(before);
@@ -190,8 +190,8 @@ Test(fleet_changes, anything_may_be_in_the_rows)
         struct listing *now = listed();
         const struct fleet_changes_heard functions = {
             (char *)"lease", hear_resource, hear_lease, hear_missing};
-        fleet_changes_find(before, now, HERE, &functions);
-        fleet_changes_find(NULL, before, HERE, &functions);
+        fleet_changes_find(before, now, &functions);
+        fleet_changes_find(NULL, before, &functions);
         listing_free(before);
         listing_free(now);
     }
