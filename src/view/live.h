@@ -123,7 +123,7 @@ struct live_watcher {
      */
     void (*changed)(
         void *context, const struct live_lease *lease, const struct status_lease *before);
-    /* Follows .gone of the same lease. The names of users are not set. */
+    /* Follows .gone of the same lease. */
     void (*ended)(void *context, const struct past_lease *lease);
     /* Some leases that have ended since the batch before are not told. */
     void (*missed)(void *context);
@@ -186,6 +186,8 @@ size_t live_resource_count(const struct live *live);
 const struct live_resource *live_resource_at(const struct live *live, size_t i);
 /* NULL: it is not there. */
 const struct live_resource *live_resource_find(const struct live *live, const char *name);
+/* Its place in the queue of its resource, from 1 on; 0: it does not wait. */
+size_t live_lease_place(const struct live_lease *lease);
 const struct live_lease *live_lease_find(
     const struct live *live, const char *resource, const char *id);
 

@@ -254,3 +254,8 @@ const struct live_lease *live_lease_find(const struct live *live, const char *na
     const struct live_lease *lease = resource ? lease_named(live, id, resource) : NULL;
     return lease && lease->standing != LIVE_ABSENT ? lease : NULL;
 }
+
+size_t live_lease_place(const struct live_lease *lease)
+{
+    return lease->standing == LIVE_WAITS ? place_of(&lease->resource->waiters, lease) + 1 : 0;
+}

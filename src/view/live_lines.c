@@ -140,9 +140,22 @@ static bool take_removed(struct live *live, const struct words_of_line *line)
     return true;
 }
 
+static void name_user(const struct live *live, struct shown_user *user)
+{
+    user->name = live->user_name && user->uid.is_given ? live->user_name(user->uid.number) : NULL;
+}
+
 static bool take_ended(struct live *live, const struct words_of_line *line)
 {
-    return past_add(&live->ended, line->line);
+    if (!past_add(&live->ended, line->line)) {
+        return false;
+    }
+    struct past_lease *lease = &live->ended.leases[live->ended.n - 1];
+    name_user(live, &lease->user);
+    name_user(live, &lease->login);
+    name_user(live, &lease->by);
+    name_user(live, &lease->by_login);
+    return true;
 }
 
 static const struct {
