@@ -1,5 +1,6 @@
 #include "berthctl/cell_text.h"
 
+#include "base/job_status.h"
 #include "view/printable.h"
 
 #include <string.h>
@@ -105,4 +106,47 @@ void text_add_program(struct text *text, const struct status_lease *lease)
     text_add(text, is_found ? "[" : "");
     text_add_escaped(text, is_said ? lease->shown[SHOWN_program] : lease->process);
     text_add(text, is_found ? "]" : "");
+}
+
+/* "exit 3" or "SIGTERM". False: that is not known. */
+static bool add_job_end(struct text *text, const struct past_lease *lease)
+{
+    if (lease->exit.is_given) {
+        text_add_job_status(text, false, lease->exit.number);
+    } else if (lease->signal.is_given) {
+        text_add_job_status(text, true, lease->signal.number);
+    }
+    return lease->exit.is_given || lease->signal.is_given;
+}
+
+void text_add_how(struct text *text, const struct past_lease *lease)
+{
+    bool is_gone = strcmp(lease->how, "gone") == 0;
+    bool is_usual = strcmp(lease->how, "released") == 0 && !lease->by.uid.is_given;
+    if (is_gone) {
+        text_add(text,
+            lease->unseen.is_given ? "ended while berthd was down, status unknown"
+                                   : "ended, status unknown");
+    } else if (!is_usual || !add_job_end(text, lease)) {
+        text_add_escaped(text, lease->how);
+    }
+    if (lease->code) {
+        text_add(text, " (");
+        text_add_escaped(text, lease->code);
+        text_add(text, ")");
+    }
+    if (lease->by.uid.is_given) {
+        text_add(text, " by ");
+        text_add_who(text, &lease->by, &lease->by_login);
+    }
+    if (lease->why) {
+        text_add(text, ": ");
+        text_add_escaped(text, lease->why);
+    }
+    if (!is_usual && (lease->exit.is_given || lease->signal.is_given)) {
+        text_add(text, " (");
+        add_job_end(text, lease);
+        text_add(text, ")");
+    }
+    text_add(text, lease->unseen.is_given && !is_gone ? " (ended while berthd was down)" : "");
 }

@@ -2,6 +2,7 @@
 #ifndef BERTH_BERTHCTL_CELL_TEXT_H
 #define BERTH_BERTHCTL_CELL_TEXT_H
 
+#include "view/past.h"
 #include "view/status.h"
 
 /* Everything that an operator would not expect of a working resource: one word each, so that the
@@ -21,5 +22,8 @@ void text_add_blocked(
     struct text *text, const struct status_resource *resource, const struct status_lease *lease);
 /* What the client said; or, in brackets, the name of the process. */
 void text_add_program(struct text *text, const struct status_lease *lease);
+
+/* How it has ended: "exit 0", the usual end, is that of the job alone. */
+void text_add_how(struct text *text, const struct past_lease *lease);
 
 #endif

@@ -1,6 +1,6 @@
 #include "berthctl/past_table.h"
 
-#include "base/job_status.h"
+#include "berthctl/cell_text.h"
 #include "berthctl/grid.h"
 #include "berthctl/shown_columns.h"
 #include "view/when.h"
@@ -74,48 +74,10 @@ static void add_units(struct grid *grid, const struct past_lease *lease)
     grid_add(grid, &cell);
 }
 
-/* "exit 3" or "SIGTERM". False: that is not known. */
-static bool add_job_end(struct text *cell, const struct past_lease *lease)
-{
-    if (lease->exit.is_given) {
-        text_add_job_status(cell, false, lease->exit.number);
-    } else if (lease->signal.is_given) {
-        text_add_job_status(cell, true, lease->signal.number);
-    }
-    return lease->exit.is_given || lease->signal.is_given;
-}
-
-/* The usual end is that of the job alone: "exit 0". */
 static void add_how(struct grid *grid, const struct past_lease *lease)
 {
     struct text cell = TEXT_INIT;
-    bool is_gone = strcmp(lease->how, "gone") == 0;
-    bool is_usual = strcmp(lease->how, "released") == 0 && !lease->by.uid.is_given;
-    if (is_gone) {
-        text_add(&cell, lease->unseen.is_given ? "ended while berthd was down, status unknown"
-                                               : "ended, status unknown");
-    } else if (!is_usual || !add_job_end(&cell, lease)) {
-        text_add_escaped(&cell, lease->how);
-    }
-    if (lease->code) {
-        text_add(&cell, " (");
-        text_add_escaped(&cell, lease->code);
-        text_add(&cell, ")");
-    }
-    if (lease->by.uid.is_given) {
-        text_add(&cell, " by ");
-        text_add_who(&cell, &lease->by, &lease->by_login);
-    }
-    if (lease->why) {
-        text_add(&cell, ": ");
-        text_add_escaped(&cell, lease->why);
-    }
-    if (!is_usual && (lease->exit.is_given || lease->signal.is_given)) {
-        text_add(&cell, " (");
-        add_job_end(&cell, lease);
-        text_add(&cell, ")");
-    }
-    text_add(&cell, lease->unseen.is_given && !is_gone ? " (ended while berthd was down)" : "");
+    text_add_how(&cell, lease);
     grid_add(grid, &cell);
 }
 
