@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void fill_in(struct status_lease *lease)
+void program_fill_in(struct status_lease *lease)
 {
     char path[40];
     struct stat found;
@@ -29,7 +29,7 @@ static void fill_in(struct status_lease *lease)
 static void fill_in_all(struct status_leases *leases)
 {
     for (size_t i = 0; i < leases->n; i++) {
-        fill_in(&leases->list[i]);
+        program_fill_in(&leases->list[i]);
     }
 }
 

@@ -9,5 +9,6 @@
  * or shows one of another user: then it is not the lease's (any more), or this program sees other
  * pids than berthd does. */
 void programs_fill_in(struct status *status);
+void program_fill_in(struct status_lease *lease);
 
 #endif

@@ -1,5 +1,6 @@
 #include "view/json.h"
 
+#include "view/json_parts.h"
 #include "view/json_values.h"
 
 /* ---- units ---- */
@@ -108,7 +109,7 @@ static void set_who(json_t *object, const struct status_lease *lease)
     json_object_set_new(object, "holder", text_value(lease->holder));
 }
 
-static json_t *holder_value(const struct status_lease *lease, bool is_pool)
+json_t *holder_value(const struct status_lease *lease, bool is_pool)
 {
     json_t *object = json_object();
     json_object_set_new(object, "lease", text_value(lease->id));
@@ -124,7 +125,7 @@ static json_t *holder_value(const struct status_lease *lease, bool is_pool)
     return object;
 }
 
-static json_t *waiter_value(const struct status_lease *lease)
+json_t *waiter_value(const struct status_lease *lease)
 {
     json_t *object = json_object();
     json_object_set_new(object, "lease", text_value(lease->id));

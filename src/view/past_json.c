@@ -1,5 +1,6 @@
 #include "view/past_json.h"
 
+#include "view/json_parts.h"
 #include "view/json_values.h"
 
 /* ---- history ---- */
@@ -56,7 +57,7 @@ static void set_how(json_t *object, const struct past_lease *lease)
     json_object_set_new(object, "why", text_value(lease->why));
 }
 
-static json_t *lease_value(const struct past_lease *lease)
+json_t *past_lease_value(const struct past_lease *lease)
 {
     json_t *object = json_object();
     json_object_set_new(object, "lease", text_value(lease->id));
@@ -72,7 +73,7 @@ static json_t *lease_value(const struct past_lease *lease)
 void past_json_add_lease(const struct past_lease *lease, struct text *out)
 {
     json_begin();
-    json_add(lease_value(lease), out);
+    json_add(past_lease_value(lease), out);
 }
 
 void past_json_print(const struct past *past, struct text *out)
@@ -80,7 +81,7 @@ void past_json_print(const struct past *past, struct text *out)
     json_begin();
     json_t *leases = json_array(), *object = json_object();
     for (size_t i = 0; i < past->n; i++) {
-        json_array_append_new(leases, lease_value(&past->leases[i]));
+        json_array_append_new(leases, past_lease_value(&past->leases[i]));
     }
     json_object_set_new(object, "version", json_integer(1));
     json_object_set_new(object, "now_at_ms", number_value(past->now));

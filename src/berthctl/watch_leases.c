@@ -1,0 +1,187 @@
+/* watch_leases.c - what `berthctl watch` says of leases. */
+#include "berthctl/cell_text.h"
+#include "berthctl/watch_line.h"
+#include "view/printable.h"
+
+#include <string.h>
+
+/* "alice on web1 (train, 3f9k)" */
+static void add_who(struct text *text, const struct status_lease *lease, bool is_elsewhere)
+{
+    const struct shown_user user = {{true, lease->uid}, lease->user};
+    struct text program = TEXT_INIT;
+    text_add_program(&program, lease);
+    text_add_user(text, &user);
+    if (is_elsewhere && lease->host) {
+        text_add(text, " on ");
+        text_add_escaped(text, lease->host);
+    }
+    text_add(text, " (");
+    text_add(text, program.bytes);
+    text_add(text, program.length > 0 ? ", " : "");
+    text_add_escaped(text, lease->id);
+    text_add(text, ")");
+    text_deinit(&program);
+}
+
+/* What it holds, or waits for. */
+static void add_object(
+    struct text *text, const struct status_lease *lease, bool holds, bool is_pool)
+{
+    if (!holds) {
+        text_add_number(text, lease->wants);
+        text_add(text, lease->wants == 1 ? " unit" : " units");
+    } else if (lease->units.n > 0) {
+        text_add_units(text, &lease->units, is_pool);
+    } else {
+        text_add(text, "units");
+    }
+}
+
+/* WORD, WHAT [OBJECT], and the sentence WHO DOES OBJECT of RESOURCE. */
+struct lease_words {
+    const char *word, *what, *does;
+    bool has_object; /* in the column */
+};
+
+static void print_lease(struct watch_events *events, const struct live_lease *live, bool holds,
+    const struct lease_words *words)
+{
+    const struct status_resource *resource = &live->resource->shown;
+    struct status_lease lease = live->shown; /* borrows all */
+    bool is_pool = status_is_pool(resource);
+    size_t place = live_lease_place(live);
+    if (!watch_is_named(&events->choice, resource->name)) {
+        return;
+    }
+    lease.position = place;
+    lease.age = milliseconds(events->now - live->since);
+    if (events->choice.find_program && live->standing != LIVE_ABSENT) {
+        events->choice.find_program(&lease);
+    }
+    struct watch_line line = {
+        .json = {.event = words->word,
+            .resource = resource->name,
+            .database = resource->database,
+            .holder = holds ? &lease : NULL,
+            .waiter = holds ? NULL : &lease,
+            .is_pool = is_pool},
+    };
+    text_add_escaped(&line.name, resource->name);
+    text_add(&line.what, words->what);
+    if (words->has_object) {
+        text_add(&line.what, " ");
+        add_object(&line.what, &lease, holds, is_pool);
+    }
+    if (place > 0) {
+        text_add_format(&line.what, ", place %zu", place);
+    }
+    add_who(&line.who, &lease, live->is_elsewhere);
+    text_add_format(&line.sentence, "%s %s ", line.who.bytes, words->does);
+    add_object(&line.sentence, &lease, holds, is_pool);
+    text_add_format(&line.sentence, " of %s", line.name.bytes);
+    watch_line_print(events, &line, events->wall);
+}
+
+void watch_granted(void *context, const struct live_lease *lease)
+{
+    static const struct lease_words words = {"granted", "granted", "was granted", true};
+    print_lease(context, lease, true, &words);
+}
+
+void watch_waits(void *context, const struct live_lease *lease)
+{
+    static const struct lease_words words = {"waits", "waits for", "waits for", true};
+    print_lease(context, lease, false, &words);
+}
+
+void watch_gone(void *context, const struct live_lease *lease)
+{
+    static const struct lease_words given_back = {"given-back", "given back", "no longer holds",
+                                        true},
+                                    left = {"left", "left the queue", "no longer waits for", false};
+    struct watch_events *events = context;
+    bool held = lease->stood == LIVE_HOLDS;
+    if (!events->choice.with_ended || lease->is_elsewhere) { /* else its end follows */
+        print_lease(events, lease, held, held ? &given_back : &left);
+    }
+}
+
+void watch_changed(void *context, const struct live_lease *lease, const struct status_lease *before)
+{
+    const char *why = lease->shown.stopping;
+    struct text what = TEXT_INIT, does = TEXT_INIT;
+    if (!why || (before->stopping && strcmp(before->stopping, why) == 0)) {
+        return;
+    }
+    text_add(&what, "stopping (");
+    text_add_escaped(&what, why);
+    text_add(&what, ")");
+    text_add(&does, "is being stopped (");
+    text_add_escaped(&does, why);
+    text_add(&does, "), and still holds");
+    const struct lease_words words = {"stopping", what.bytes, does.bytes, false};
+    print_lease(context, lease, true, &words);
+    text_deinit(&what);
+    text_deinit(&does);
+}
+
+/* ---- how leases have ended ---- */
+
+static void add_names(struct text *text, const struct past_lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        text_add(text, i > 0 ? ", " : "");
+        text_add_escaped(text, lease->claims[i].name);
+    }
+    text_add(text, lease->has_more_claims ? ", ..." : "");
+}
+
+static bool is_of_named(const struct watch_choice *choice, const struct past_lease *lease)
+{
+    bool is = choice->n_names == 0;
+    for (size_t i = 0; i < lease->n_claims && !is; i++) {
+        is = watch_is_named(choice, lease->claims[i].name);
+    }
+    return is;
+}
+
+void watch_ended(void *context, const struct past_lease *lease)
+{
+    struct watch_events *events = context;
+    bool is_one = lease->n_claims == 1 && !lease->has_more_claims, held = lease->held.is_given;
+    struct watch_line line = {
+        .json = {.event = "ended",
+            .resource = is_one ? lease->claims[0].name : NULL,
+            .database = lease->database,
+            .ended = lease},
+    };
+    if (!events->choice.with_ended || !is_of_named(&events->choice, lease)) {
+        return;
+    }
+    add_names(&line.name, lease);
+    text_add(&line.what, held ? "ended: " : "got nothing: ");
+    text_add_how(&line.what, lease);
+    text_add_who(&line.who, &lease->user, &lease->login);
+    text_add(&line.who, " (");
+    if (lease->shown[SHOWN_program]) {
+        text_add_escaped(&line.who, lease->shown[SHOWN_program]);
+        text_add(&line.who, ", ");
+    }
+    text_add_escaped(&line.who, lease->id);
+    text_add(&line.who, ")");
+    text_add_format(&line.sentence, "%s %s %s: ", line.who.bytes,
+        held ? "no longer holds anything of" : "got nothing of", line.name.bytes);
+    text_add_how(&line.sentence, lease);
+    watch_line_print(events, &line, (int64_t)lease->ended);
+}
+
+void watch_missed(void *context)
+{
+    struct watch_events *events = context;
+    struct watch_line line = {.json = {.event = "missed"}};
+    text_add(&line.name, "-");
+    text_add(&line.what, "more leases have ended");
+    text_add(&line.sentence, "more leases have ended than are shown here");
+    watch_line_print(events, &line, events->wall);
+}

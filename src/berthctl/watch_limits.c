@@ -1,0 +1,233 @@
+/* watch_limits.c - what `berthctl watch` says of what operators change, and of databases. */
+#include "berthctl/watch_line.h"
+#include "view/printable.h"
+
+#include <string.h>
+
+/* A resource or a template. */
+struct limits {
+    const char *name, *database, *reason;
+    uint64_t limit;
+    bool paused;
+    const struct shown_user *paused_by, *paused_by_login;
+};
+
+static struct limits limits_of_resource(const struct status_resource *resource)
+{
+    return (struct limits){resource->name, resource->database, resource->reason, resource->limit,
+        resource->paused, &resource->paused_by, &resource->paused_by_login};
+}
+
+static struct limits limits_of_template(const struct status_template *template)
+{
+    return (struct limits){template->name, template->database, template->reason, template->limit,
+        template->paused, &template->paused_by, &template->paused_by_login};
+}
+
+static struct watch_line line_about(const struct limits *limits, const char *word)
+{
+    struct watch_line line = {
+        .json = {.event = word, .resource = limits->name, .database = limits->database}};
+    text_add_escaped(&line.name, limits->name);
+    return line;
+}
+
+static void print(struct watch_events *events, struct watch_line *line)
+{
+    watch_line_print(events, line, events->wall);
+}
+
+static void print_limit(
+    struct watch_events *events, const struct limits *before, const struct limits *now)
+{
+    struct watch_line line = line_about(now, "limit");
+    unsigned long long was = before->limit, is = now->limit;
+    text_add_format(&line.what, "limit %llu, was %llu", is, was);
+    text_add_format(
+        &line.sentence, "the limit of %s is %llu, and was %llu", line.name.bytes, is, was);
+    print(events, &line);
+}
+
+static void print_pause(struct watch_events *events, const struct limits *now)
+{
+    struct watch_line line = line_about(now, "paused");
+    text_add(&line.what, "paused");
+    text_add_format(&line.sentence, "%s is paused", line.name.bytes);
+    if (now->paused_by->uid.is_given) {
+        text_add_who(&line.who, now->paused_by, now->paused_by_login);
+        text_add_format(&line.sentence, " by %s", line.who.bytes);
+    }
+    if (now->reason) {
+        text_add(&line.what, ": ");
+        text_add_escaped(&line.what, now->reason);
+        text_add(&line.sentence, ": ");
+        text_add_escaped(&line.sentence, now->reason);
+    }
+    print(events, &line);
+}
+
+/* WHAT in the column, "NAME SAYS" as the sentence. */
+static void print_plain(struct watch_events *events, const struct limits *limits, const char *word,
+    const char *what, const char *says)
+{
+    struct watch_line line = line_about(limits, word);
+    text_add(&line.what, what);
+    text_add_format(&line.sentence, "%s %s", line.name.bytes, says);
+    print(events, &line);
+}
+
+static void print_differences(
+    struct watch_events *events, const struct limits *before, const struct limits *now)
+{
+    if (before->limit != now->limit) {
+        print_limit(events, before, now);
+    }
+    if (now->paused && !before->paused) {
+        print_pause(events, now);
+    }
+    if (before->paused && !now->paused) {
+        print_plain(events, now, "resumed", "resumed", "is not paused any more");
+    }
+}
+
+/* ---- items ---- */
+
+static void print_reserved(struct watch_events *events, const struct status_resource *resource,
+    const char *item, bool is_reserved)
+{
+    const struct limits limits = limits_of_resource(resource);
+    struct watch_line line = line_about(&limits, is_reserved ? "reserved" : "unreserved");
+    const char *unit = status_is_pool(resource) ? "item" : "slot",
+               *reason = is_reserved ? status_reserve_reason(resource, item) : NULL;
+    text_add(&line.what, is_reserved ? "reserved " : "not reserved any more: ");
+    text_add_escaped(&line.what, item);
+    text_add_format(&line.sentence, "%s ", unit);
+    text_add_escaped(&line.sentence, item);
+    text_add_format(&line.sentence, " of %s is %s", line.name.bytes,
+        is_reserved ? "reserved" : "not reserved any more");
+    if (reason) {
+        text_add(&line.what, ": ");
+        text_add_escaped(&line.what, reason);
+        text_add(&line.sentence, ": ");
+        text_add_escaped(&line.sentence, reason);
+    }
+    print(events, &line);
+}
+
+/* Those of `some` that are not among `others`. */
+static void print_reserves(struct watch_events *events, const struct status_resource *resource,
+    const struct words *some, const struct words *others, bool are_reserved)
+{
+    for (size_t i = 0; i < some->n; i++) {
+        if (!words_contain(others, some->list[i])) {
+            print_reserved(events, resource, some->list[i], are_reserved);
+        }
+    }
+}
+
+/* ---- records ---- */
+
+void watch_resource(
+    void *context, const struct status_resource *before, const struct status_resource *now)
+{
+    struct watch_events *events = context;
+    const struct status_resource *either = now ? now : before;
+    const struct limits limits = limits_of_resource(either);
+    if (!watch_is_named(&events->choice, either->name)) {
+        return;
+    }
+    if (!before || !now) {
+        if (!either->template) { /* instances come and go with their leases */
+            print_plain(events, &limits, now ? "new" : "removed", now ? "new" : "removed",
+                now ? "is new" : "is gone");
+        }
+        return;
+    }
+    if (now->database_state || before->database_state) {
+        return; /* these are figures of this host alone */
+    }
+    const struct limits was = limits_of_resource(before);
+    if (now->removed && !before->removed) {
+        print_plain(events, &limits, "removing", "removed, still held",
+            "is no longer in the file, and goes when nobody holds any of it");
+    }
+    print_differences(events, &was, &limits);
+    print_reserves(events, now, &now->reserved, &before->reserved, true);
+    print_reserves(events, now, &before->reserved, &now->reserved, false);
+}
+
+void watch_template(
+    void *context, const struct status_template *before, const struct status_template *now)
+{
+    struct watch_events *events = context;
+    const struct limits limits = limits_of_template(now ? now : before);
+    if (!watch_is_named(&events->choice, limits.name)) {
+        return;
+    }
+    if (!before || !now) {
+        print_plain(events, &limits, now ? "new" : "removed", now ? "new" : "removed",
+            now ? "is new" : "is gone");
+    } else if (!now->database_state && !before->database_state) {
+        const struct limits was = limits_of_template(before);
+        print_differences(events, &was, &limits);
+    }
+}
+
+/* ---- what is not a resource ---- */
+
+void watch_host(void *context, const struct status *before, const struct status *now)
+{
+    struct watch_events *events = context;
+    struct watch_line line = {.json = {.event = now->draining ? "draining" : "undrained"}};
+    if (before->draining == now->draining) {
+        return;
+    }
+    text_add(&line.name, "-");
+    text_add(&line.what, now->draining ? "draining" : "not draining any more");
+    text_add(&line.sentence,
+        now->draining ? "this host is being drained, and grants nothing"
+                      : "this host is not being drained any more");
+    print(events, &line);
+}
+
+static bool has_named_resource(const struct watch_events *events, const char *database)
+{
+    bool has = events->choice.n_names == 0;
+    for (size_t i = 0; i < live_resource_count(events->live) && !has; i++) {
+        const struct status_resource *resource = &live_resource_at(events->live, i)->shown;
+        has = resource->database && strcmp(resource->database, database) == 0 &&
+            watch_is_named(&events->choice, resource->name);
+    }
+    return has;
+}
+
+/* What a database that is connecting is called. */
+static bool is_between(const struct status_database *database)
+{
+    return strcmp(database->state, "listing") == 0;
+}
+
+void watch_database(
+    void *context, const struct status_database *before, const struct status_database *now)
+{
+    struct watch_events *events = context;
+    bool is_up = now && strcmp(now->state, "up") == 0;
+    if (!before || !now || strcmp(before->state, now->state) == 0 || is_between(now) ||
+        !has_named_resource(events, now->name)) {
+        return;
+    }
+    struct watch_line line = {
+        .json = {.event = is_up ? "database-up" : "database-down", .database = now->name}};
+    text_add_escaped(&line.name, now->name);
+    text_add(&line.what, "database ");
+    text_add_escaped(&line.what, now->state);
+    text_add_format(&line.sentence, "database %s is ", line.name.bytes);
+    text_add_escaped(&line.sentence, now->state);
+    if (!is_up && now->why) {
+        text_add(&line.what, ": ");
+        text_add_escaped(&line.what, now->why);
+        text_add(&line.sentence, ": ");
+        text_add_escaped(&line.sentence, now->why);
+    }
+    print(events, &line);
+}
