@@ -179,6 +179,15 @@ def check_status_of_berthctl():
     require_same("berthctl.1: JSON: states of items", set(re.findall(r"\*([a-z]+)\*", blocks[2])), states)
 
 
+def check_keys_of_top():
+    """What each key does, in the words of its help."""
+    found_keys = found("keys of top", re.findall(
+        r'^    \{TOP_DO_\w+, \{[^}]*\}, "([^"]+)",\s*"([^"]+)"\}', code["src/berthctl/top_keys.c"], re.M))
+    require_same("berthctl.1: TOP",
+                 {plain(term): plain(text).strip() for term, text in entries(section("berthctl.1", "TOP"))},
+                 {", ".join(label.split()): f"{text[0].upper()}{text[1:]}." for label, text in found_keys})
+
+
 def check_history_of_berthctl():
     """Columns of the tables, and keys of the JSON."""
     attributes = set(re.findall(r'^ATTRIBUTE\((\w+), .*, "', code["src/base/attributes.def"], re.M))
@@ -505,6 +514,7 @@ def check_protocol():
 check_options_of_berth()
 check_options_of_berthctl()
 check_status_of_berthctl()
+check_keys_of_top()
 check_history_of_berthctl()
 check_options_of_berthd()
 check_options_in_other_documents()

@@ -34,6 +34,9 @@ static const struct command {
 } commands[] = {
     {COMMAND_status, "[NAME...] [OPTION]...", OPTION_JSON | OPTION_BUSY | OPTION_USER | OPTION_SORT,
         show_nothing, .requests = WHOLE, .run = run_status},
+    {COMMAND_status, "[OPTION]...", OPTION_BUSY | OPTION_USER | OPTION_SORT, show_nothing,
+        .requests = WHOLE, .run = run_top, .word = "top",
+        .help = "show all that live, on a terminal; ? shows its keys"},
     {COMMAND_why, "NAME[=N]... | LEASE | PID", 0, show_why, .requests = WHOLE, .run = run_why},
     {COMMAND_history, "[NAME...] [OPTION]...",
         OPTION_SINCE | OPTION_UNTIL | OPTION_USER | OPTION_LEASE | OPTION_JSON, show_nothing,

@@ -11,4 +11,8 @@
 void programs_fill_in(struct status *status);
 void program_fill_in(struct status_lease *lease);
 
+/* Reads a file ("comm", "cmdline") of the lease's process, under the same conditions. Returns how
+ * many bytes it has put into `out`; 0: nothing is known. */
+size_t program_read(const struct status_lease *lease, const char *file, char *out, size_t size);
+
 #endif

@@ -36,14 +36,43 @@ static void add_typed(struct top_line *line, const struct top *top, const char *
     text_deinit(&typed);
 }
 
+/* Who is asked must see first that it is a question. */
 static void add_question(struct top_line *line, const struct top *top)
 {
+    const struct status_resource *resource;
+    bool is_held;
+    const struct status_lease *lease = top_find(top, &top->revoked, &resource, &is_held);
     struct text question = TEXT_INIT;
-    text_add(&question, "revoke ");
+    text_add(&question, "y/n: revoke ");
     text_add_escaped(&question, top->revoked.lease);
-    text_add(&question, ", and stop its job? y/n ");
+    if (lease && lease->user) {
+        text_add(&question, " of ");
+        text_add_escaped(&question, lease->user);
+    }
+    text_add(&question, " on ");
+    text_add_escaped(&question, top->revoked.name);
+    text_add(&question,
+        is_held     ? ", and stop its job?"
+            : lease ? ", which waits?"
+                    : ", which is over?");
     top_line_add(line, TOP_ALARM, question.bytes);
     text_deinit(&question);
+}
+
+/* Whole words, as many as there is room for. */
+static void add_hints(struct top_line *line, const struct top *top)
+{
+    static const char *const list[] = {"? help", "q quit", "Enter opens", "/ find", "w why",
+        "d details", "x revoke", "b busy", "u user", NULL};
+    static const char *const page[] = {"q back", "arrows scroll", "w why", "x revoke", NULL};
+    size_t gap = 0;
+    for (const char *const *hint = top->page ? page : list; *hint; hint++) {
+        if (top_line_room(line) >= gap + strlen(*hint)) {
+            top_line_add(line, TOP_QUIET, gap > 0 ? "  " : "");
+            top_line_add(line, TOP_QUIET, *hint);
+            gap = 2;
+        }
+    }
 }
 
 static void add_last_line(struct top_line *line, const struct top *top)
@@ -62,10 +91,7 @@ static void add_last_line(struct top_line *line, const struct top *top)
     } else if (top->message.length > 0) {
         top_line_add(line, top->message_look, top->message.bytes);
     } else {
-        top_line_add(line, TOP_QUIET,
-            top->page ? "q back  arrows scroll"
-                      : "? help  q quit  Enter opens  / find  w why  d details  x revoke  b busy  "
-                        "u user");
+        add_hints(line, top);
     }
 }
 

@@ -8,7 +8,7 @@
 
 /* ---- resources ---- */
 
-enum { LEAST_NAME = 8, LEAST_NUMBER = 4 };
+enum { LEAST_NAME = 8, LEAST_NUMBER = 4, MOST_UNITS = 66 };
 
 static size_t at_least(size_t width, size_t least)
 {
@@ -68,7 +68,7 @@ static void add_units(
     text_add_resource_state(&state, top->status, resource);
     size_t room = top_line_room(line), needed = text_width(state.bytes);
     size_t kept = needed == 0 ? 0 : needed + 2 < room / 3 ? needed + 2 : room / 3;
-    text_add_boxes(&boxes, resource, room - kept);
+    text_add_boxes(&boxes, resource, room - kept < MOST_UNITS ? room - kept : MOST_UNITS);
     top_line_add(line, TOP_PLAIN, boxes.bytes);
     if (needed > 0) {
         top_line_add(line, TOP_PLAIN, boxes.length > 0 ? "  " : "");

@@ -324,7 +324,7 @@ Test(top_screen, of_60_columns)
                   "    idle      0/1    0  [.]\n"
                   "    t/*       -/1    -  template, 2 instances\n"
                   "  - t/x9      1/1    0  [#]\n"
-                  "? help  q quit  Enter opens  / find  w why  d details  x re>\n");
+                  "? help  q quit  Enter opens  / find  w why  d details\n");
     end();
 }
 
@@ -336,7 +336,7 @@ Test(top_screen, of_20_columns)
                   "> - etl       3/4  0\n"
                   "      held   make\n"
                   "  + gpus      1/3  2\n"
-                  "? help  q quit  Ent>\n");
+                  "? help  q quit\n");
     end();
 }
 
@@ -361,7 +361,7 @@ Test(top_screen, what_is_hostile_is_harmless)
                   "  kind     lock, scope host\n"
                   "  units    [#]\n"
                   "  used     1 of 1, 0 free\n"
-                  "q back  arrows scroll\n");
+                  "q back  arrows scroll  w why  x revoke\n");
     end();
 }
 
@@ -380,14 +380,14 @@ Test(top_screen, wide_characters_keep_to_their_columns)
                   "> - a         1/1    0  [#]\n"
                   "      held   slot 0        0s 7             11 日本語日本\n"
                   "\n"
-                  "? help  q quit  Enter opens  / find  w why  d details  x re…\n");
+                  "? help  q quit  Enter opens  / find  w why  d details\n");
     top.width = 56;
     expect_screen("here: 1 of 1 resources busy, 1 held, 0 waiting\n"
                   "    NAME     USED WAIT  UNITS\n"
                   "> - a         1/1    0  [#]\n"
                   "      held   slot 0        0s 7        日本語日本\n"
                   "\n"
-                  "? help  q quit  Enter opens  / find  w why  d details  …\n");
+                  "? help  q quit  Enter opens  / find  w why  d details\n");
     end();
 }
 
@@ -422,7 +422,8 @@ Test(top_screen, a_picture_that_is_old_says_so)
     text_add(&top.trouble, "trying again");
     top_screen_make(&screen, &top);
     cr_expect(screen.is_grey);
-    cr_expect_str_eq(screen.lines[0].text.bytes, "berthd is gone, this was at 12:03:55; trying again");
+    cr_expect_str_eq(
+        screen.lines[0].text.bytes, "berthd is gone, this was at 12:03:55; trying again");
     top_screen_deinit(&screen);
     type("jx"); /* and nobody can be asked */
     cr_expect_eq(top.prompt, TOP_NO_PROMPT);
@@ -493,13 +494,15 @@ Test(top_keys, why)
     type("jj jjw");
     cr_expect_eq(top.question.asking, TOP_ASKS_WHY);
     cr_expect_str_eq(top.question.subject.lease, "3");
-    top_answered(&top, true, "Lease 3 waits for 2 of gpus.\n  gpus: 1 is held by lease 2, which is another sentence.\n");
+    top_answered(&top, true,
+        "Lease 3 waits for 2 of gpus.\n"
+        "  gpus: 1 is held by lease 2, which is another sentence.\n");
     expect_screen("here: 4 of 5 resources busy, 4 held, 2 waiting\n"
                   "Why: lease 3 on gpus\n"
                   "Lease 3 waits for 2 of gpus.\n"
                   "  gpus: 1 is held by lease 2, which is another sentence.\n"
                   "\n\n\n"
-                  "q back  arrows scroll\n");
+                  "q back  arrows scroll  w why  x revoke\n");
     type("q");
     cr_expect(!top.quits);
     type("q");
