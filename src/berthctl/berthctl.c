@@ -34,7 +34,7 @@ static const struct command {
 } commands[] = {
     {COMMAND_status, "[NAME...] [OPTION]...", OPTION_JSON | OPTION_BUSY | OPTION_USER | OPTION_SORT,
         show_nothing, .requests = WHOLE, .run = run_status},
-    {COMMAND_status, "[OPTION]...", OPTION_BUSY | OPTION_USER | OPTION_SORT, show_nothing,
+    {COMMAND_watch, "[OPTION]...", OPTION_BUSY | OPTION_USER | OPTION_SORT, show_nothing,
         .requests = WHOLE, .run = run_top, .word = "top",
         .help = "show all that live, on a terminal; ? shows its keys"},
     {COMMAND_why, "NAME[=N]... | LEASE | PID", 0, show_why, .requests = WHOLE, .run = run_why},

@@ -49,6 +49,7 @@ struct top {
     struct top_folds folds;
     struct top_rows rows;
     struct top_cursor cursor;
+    size_t units_width; /* of leases, on the screen that was made last */
 
     enum top_page page;
     struct top_subject subject; /* of the page */

@@ -174,25 +174,44 @@ static const struct lease_column {
     void (*cell)(struct text *text, const struct top_row *row);
 } columns[] = {
     {6, 6, 0, false, false, place_cell},
-    {9, 18, 2, false, false, units_cell},
+    {1, 1, 2, false, false, units_cell}, /* as wide as need be */
     {6, 6, 3, true, false, age_cell},
     {8, 12, 1, false, false, user_cell},
     {10, 16, 4, false, true, host_cell},
     {7, 7, 5, true, false, pid_cell},
-    {6, 14, 6, false, false, lease_cell},
+    {0, 13, 6, false, false, lease_cell},
 };
 
 enum {
     N_COLUMNS = sizeof columns / sizeof columns[0],
     LEASE_MARGIN = 6,
     LEAST_REST = 12, /* of the last column */
-    MUCH_ROOM = 110,
+    LEAST_UNITS = 7,
+    MUCH_ROOM = 100,
 };
+
+size_t top_table_units_width(const struct top *top)
+{
+    size_t first = top->cursor.first, n = top_layout(top).n_body, widest = LEAST_UNITS;
+    for (size_t i = first; i < first + n && i < top->rows.n; i++) {
+        if (top->rows.list[i].lease) {
+            struct text cell = TEXT_INIT;
+            units_cell(&cell, &top->rows.list[i]);
+            size_t width = text_width(cell.bytes);
+            widest = width > widest ? width : widest;
+            text_deinit(&cell);
+        }
+    }
+    size_t most = top->width / 5 > LEAST_UNITS ? top->width / 5 : LEAST_UNITS;
+    return widest < most ? widest : most;
+}
 
 static size_t width_of(const struct lease_column *column, const struct top *top)
 {
+    bool is_wide = top->width >= MUCH_ROOM;
     return column->is_of_hosts && !top->rows.has_hosts ? 0
-        : top->width >= MUCH_ROOM                      ? column->wide
+        : column->cell == units_cell                   ? top->units_width
+        : is_wide                                      ? column->wide
                                                        : column->width;
 }
 
