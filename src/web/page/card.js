@@ -1,0 +1,157 @@
+/* One resource of the list: its head, its units, its queue. */
+(function (berth) {
+  'use strict';
+
+  const SHOWN_WAITERS = 4;
+
+  /* [what, class, why] of everything unusual about a resource or a template. */
+  berth.badgesOf = function (resource) {
+    const badges = [];
+    const add = (what, kind, why) => badges.push({ what, kind, why });
+    if (resource.paused) {
+      const by = resource.paused_by_user || (resource.paused_by_uid !== null &&
+        resource.paused_by_uid !== undefined ? 'uid ' + resource.paused_by_uid : null);
+      add('paused' + (by ? ' by ' + by : ''), 'warn', resource.pause_reason);
+    }
+    if (resource.removed) {
+      add('removed', 'warn', 'no longer defined: it only drains');
+    }
+    if (resource.database_state && resource.database_state !== 'up') {
+      add('database ' + resource.database_state, 'bad', resource.database);
+    }
+    if (resource.cooling > 0) {
+      add(resource.cooling + ' cooling', 'calm', 'units that rest before they are granted again');
+    }
+    if (resource.kept > 0) {
+      add(resource.kept + ' kept', 'calm', resource.kept_for
+        ? 'for place ' + resource.kept_for : 'for waiters that lack something else');
+    }
+    if (resource.changed && resource.changed.length > 0) {
+      add('changed: ' + resource.changed.join(', '), 'calm', 'changed at runtime');
+    }
+    for (const state of ['reserved', 'draining']) {
+      const n = (resource.items || []).filter((item) => item.state === state).length;
+      if (n > 0) {
+        add(n + ' ' + state, 'calm', null);
+      }
+    }
+    return badges;
+  };
+
+  berth.badge = function ({ what, kind, why }) {
+    const badge = berth.el('span.badge.' + kind, what, why ? berth.el('span.why', ' ' + why) : null);
+    return badge;
+  };
+
+  /* Why a waiter waits for more than its turn, or null. */
+  berth.blockOf = function (waiter) {
+    if (waiter.blocked === 'quota') {
+      return 'quota of its user is used up';
+    }
+    if (waiter.blocked === 'other') {
+      return 'waits for ' + (waiter.blocker || 'another resource') + ' as well';
+    }
+    return waiter.blocked || null;
+  };
+
+  function makeWaiter() {
+    const button = berth.el('button.waiter', berth.el('span.place'), berth.el('span.who'),
+      berth.el('span.unit-job'), berth.el('span.unit-age'), berth.el('span.block'));
+    button.type = 'button';
+    button.tabIndex = -1;
+    return berth.el('li', button);
+  }
+
+  function updateWaiter(item, waiter, now) {
+    const button = item.firstChild;
+    const [place, who, job, age, block] = button.children;
+    if (waiter.more) {
+      button.className = 'waiter more';
+      button.dataset.act = 'resource';
+      berth.setText(place, '');
+      berth.setText(who, waiter.more);
+      berth.setText(job, '');
+      age.dataset.since = '';
+      berth.setText(age, '');
+      berth.setText(block, '');
+      berth.setAttribute(button, 'aria-label', waiter.more);
+      return;
+    }
+    button.className = 'waiter u' + berth.colourOf(berth.userOf(waiter)) +
+      (waiter.away ? ' away' : '');
+    button.dataset.act = 'lease';
+    button.dataset.lease = waiter.lease;
+    berth.setText(place, '#' + waiter.position);
+    berth.setText(who, berth.userOf(waiter));
+    berth.setText(job, (waiter.wants > 1 ? waiter.wants + ' × ' : '') +
+      (waiter.host ? waiter.host + ' · ' : '') + berth.jobOf(waiter));
+    age.dataset.since = waiter.since;
+    berth.setText(age, berth.age(now - waiter.since));
+    berth.setText(block, berth.blockOf(waiter) || '');
+    berth.setAttribute(button, 'aria-label', berth.printable('place ' + waiter.position + ', ' +
+      berth.userOf(waiter) + ', ' + berth.jobOf(waiter) + ', wants ' + waiter.wants +
+      (berth.blockOf(waiter) ? ', ' + berth.blockOf(waiter) : '') + ', since ' +
+      berth.moment(waiter.since, now)));
+  }
+
+  function shownWaiters(resource) {
+    const waiters = resource.waiters;
+    if (waiters.length <= SHOWN_WAITERS + 1) {
+      return waiters;
+    }
+    return waiters.slice(0, SHOWN_WAITERS).concat({
+      more: (waiters.length - SHOWN_WAITERS).toLocaleString('en') + ' more wait',
+    });
+  }
+
+  berth.makeCard = function () {
+    const name = berth.el('button.name');
+    name.type = 'button';
+    name.tabIndex = -1;
+    name.dataset.act = 'resource';
+    const card = berth.el('li.card', berth.el('div.head', berth.el('h3', name),
+      berth.el('span.usage', berth.el('b'), berth.el('span')), berth.el('span.kind')),
+    berth.el('div.badges'), berth.el('div.units'), berth.el('ol.queue'));
+    card.querySelector('.units').setAttribute('role', 'group');
+    return card;
+  };
+
+  function updateHead(card, resource) {
+    const head = card.firstChild, [used, rest] = head.querySelector('.usage').children;
+    const name = head.querySelector('.name');
+    berth.setText(name, resource.name);
+    berth.setAttribute(name, 'title', berth.printable(resource.name));
+    berth.setText(used, resource.in_use.toLocaleString('en'));
+    berth.setText(rest, ' / ' + resource.limit.toLocaleString('en') + ' held');
+    berth.setText(head.querySelector('.kind'), resource.kind +
+      (resource.scope === 'fleet' ? ' · fleet ' + (resource.database || '') : '') +
+      (resource.waiting > 0 ? ' · ' + resource.waiting.toLocaleString('en') + ' waiting' : ''));
+  }
+
+  berth.updateCard = function (card, resource, now) {
+    card.dataset.name = resource.name;
+    card.resource = resource;
+    card.classList.toggle('full', resource.waiting > 0);
+    card.classList.toggle('paused', resource.paused);
+    updateHead(card, resource);
+    card.children[1].replaceChildren(...berth.badgesOf(resource).map(berth.badge));
+    const units = card.children[2], queue = card.children[3];
+    berth.setAttribute(units, 'aria-label', berth.printable('Units of ' + resource.name));
+    berth.showUnits(units, resource, now);
+    berth.reuse(queue, shownWaiters(resource), makeWaiter,
+      (item, waiter) => updateWaiter(item, waiter, now));
+    queue.hidden = resource.waiters.length === 0;
+    berth.setAttribute(queue, 'aria-label', berth.printable('Queue of ' + resource.name));
+  };
+
+  /* About how high a card will be, before it has been measured. */
+  berth.guessHeight = function (resource, width) {
+    const waiters = Math.min(resource.waiters.length, SHOWN_WAITERS + 1) * 27;
+    const n = berth.unitCount(resource), isNarrow = width < 760;
+    const room = isNarrow ? width - 24 : width - 250 - (waiters ? 300 : 0);
+    const perRow = Math.max(1, Math.floor(room / (n <= MAX_ROOMY ? 148 : 62)));
+    const units = n > 64 ? 34 : Math.ceil(n / perRow) * (n <= MAX_ROOMY ? 54 : 38);
+    return isNarrow ? 60 + units + waiters : Math.max(44, units, waiters) + 20;
+  };
+  const MAX_ROOMY = 16;
+})(window.berth);

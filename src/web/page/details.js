@@ -1,0 +1,240 @@
+/* The dialog with all that is known of a lease, a unit or a resource. It follows what changes. */
+(function (berth) {
+  'use strict';
+
+  const MAX_ROWS = 200;
+
+  let dialog = null, open = null; // {act, name, lease, unit, rows}
+
+  function pairs(rows) {
+    const list = berth.el('dl.facts');
+    for (const [key, value, since] of rows) {
+      if (value !== null && value !== undefined && value !== '') {
+        const what = berth.el('dd', value);
+        if (since) {
+          what.dataset.since = since;
+        }
+        list.append(berth.el('dt', key), what);
+      }
+    }
+    return list;
+  }
+
+  function userRow(lease) {
+    const user = berth.userOf(lease);
+    return lease.user && lease.uid !== null ? user + ' (uid ' + lease.uid + ')' : user;
+  }
+
+  function leaseRows(resource, lease, isHeld) {
+    const now = berth.model.now();
+    return [
+      ['user', userRow(lease)], ['program', lease.program], ['holder', lease.holder],
+      ['reason', lease.reason], ['host', lease.host || berth.model.host], ['pid', lease.pid],
+      ['lease', lease.lease], ['token', lease.token],
+      ['units', isHeld ? berth.unitList(resource, lease.units, lease.units_cut) : null],
+      ['place', isHeld ? null : lease.position], ['wants', isHeld ? null : lease.wants],
+      ['priority', lease.priority || null], ['blocked', isHeld ? null : berth.blockOf(lease)],
+      ['kept for it', lease.kept || null],
+      [isHeld ? 'held for' : 'waits for', berth.age(now - lease.since), lease.since],
+      [isHeld ? 'since' : 'asked', berth.moment(lease.since, now)],
+      ['time left', lease.until ? berth.age(lease.until - now) : null],
+      ['bound to', lease.bound], ['being stopped', lease.stopping],
+      ['connected', lease.away ? 'no: its client is away' : null],
+    ];
+  }
+
+  /* What else the lease holds or awaits. */
+  function elsewhere(name, lease) {
+    const others = berth.model.resources.filter((resource) => resource.name !== name &&
+      resource.holders.concat(resource.waiters).some((other) => other.lease === lease));
+    return others.map((resource) => resource.name).join(', ');
+  }
+
+  function showLease(resource) {
+    const holder = resource.holders.find((lease) => lease.lease === open.lease);
+    const lease = holder || resource.waiters.find((waiter) => waiter.lease === open.lease);
+    if (!lease) {
+      return [resource.name, berth.el('p', 'Lease ' + open.lease +
+        ' is over. The timeline shows how it ended.')];
+    }
+    const rows = leaseRows(resource, lease, Boolean(holder));
+    rows.push(['also in', elsewhere(resource.name, lease.lease)]);
+    return [resource.name + (holder ? ': held' : ': waiting'), pairs(rows),
+      berth.el('p.note', 'In a terminal: ', berth.el('code', 'berthctl why ' + lease.lease))];
+  }
+
+  /* ---- a resource ---- */
+
+  function row(cell, texts) {
+    return berth.el('tr', ...texts.map((text) => berth.el(cell, text)));
+  }
+
+  function leaseTable(caption, heads, leases, cells) {
+    const body = berth.el('tbody', ...leases.slice(0, open.rows).map((lease) =>
+      row('td', cells(lease))));
+    const table = berth.el('table', berth.el('caption', caption),
+      berth.el('thead', row('th', heads)), body);
+    for (const head of table.tHead.rows[0].cells) {
+      head.scope = 'col';
+    }
+    const place = berth.el('div.scroll-x', table);
+    if (leases.length > open.rows) {
+      const more = berth.el('button', 'Show more of ' + leases.length.toLocaleString('en'));
+      more.type = 'button';
+      more.addEventListener('click', () => {
+        open.rows += 5 * MAX_ROWS;
+        berth.details.refresh();
+      });
+      place.append(more);
+    }
+    return place;
+  }
+
+  function holderTable(resource) {
+    const now = berth.model.now();
+    return leaseTable(berth.plural(resource.holders.length, 'holder'),
+      ['units', 'user', 'program', 'host', 'pid', 'for', 'reason', 'lease'], resource.holders,
+      (lease) => [berth.unitList(resource, lease.units, lease.units_cut), berth.userOf(lease),
+        berth.jobOf(lease), lease.host || '', lease.pid, berth.age(now - lease.since),
+        lease.reason || '', lease.lease]);
+  }
+
+  function waiterTable(resource) {
+    const now = berth.model.now();
+    return leaseTable(berth.plural(resource.waiters.length, 'waiter'),
+      ['place', 'wants', 'user', 'program', 'host', 'pid', 'for', 'blocked', 'lease'],
+      resource.waiters, (lease) => ['#' + lease.position, lease.wants, berth.userOf(lease),
+        berth.jobOf(lease), lease.host || '', lease.pid, berth.age(now - lease.since),
+        berth.blockOf(lease) || '', lease.lease]);
+  }
+
+  function resourceRows(resource) {
+    const closed = (resource.items || []).filter((item) =>
+      item.state === 'reserved' || item.state === 'draining');
+    return [
+      ['kind', resource.kind], ['scope', resource.scope], ['database', resource.database],
+      ['limit', resource.limit], ['held', resource.in_use], ['free', resource.free],
+      ['grantable now', resource.grantable], ['waiting', resource.waiting],
+      ['cooling', resource.cooling || null], ['kept', resource.kept || null],
+      ['template', resource.template], ['changed at runtime', (resource.changed || []).join(', ')],
+      ['paused', resource.paused ? resource.pause_reason || 'yes' : null],
+      ['out of service', closed.map((item) => berth.unitWord(resource, item.name) + ' ' +
+        item.state + (item.reason ? ': ' + item.reason : '')).join('; ')],
+    ];
+  }
+
+  function showResource(resource) {
+    const parts = [resource.name, pairs(resourceRows(resource))];
+    const link = berth.el('a', 'Timeline of ' + resource.name);
+    link.href = '#timeline';
+    link.addEventListener('click', (event) => {
+      event.preventDefault();
+      dialog.close();
+      berth.showTimelineOf(resource.name);
+    });
+    parts.push(berth.el('p', link));
+    if (resource.holders.length > 0) {
+      parts.push(holderTable(resource));
+    }
+    if (resource.waiters.length > 0) {
+      parts.push(waiterTable(resource));
+    }
+    return parts;
+  }
+
+  function showUnit(resource) {
+    const unit = berth.unitsOf(resource).find((other) => String(other.name) === open.unit);
+    if (!unit) {
+      return showResource(resource);
+    }
+    return [resource.name + ': ' + berth.unitWord(resource, unit.name),
+      pairs([['state', unit.state === 'idle' ? 'free' : unit.state], ['reason', unit.reason]])];
+  }
+
+  /* ---- a lease that is over ---- */
+
+  function showSpan() {
+    const lease = open.span.lease, now = berth.model.now();
+    const at = (ms) => (ms === null || ms === undefined ? null : berth.moment(ms, now));
+    const took = (ms) => (ms === null || ms === undefined ? null : berth.duration(ms));
+    const units = lease.resources.map((claim) => claim.name + ': ' +
+      (claim.units.length > 0 ? claim.units.join(', ') : 'wanted ' + claim.wanted)).join('; ');
+    return ['Lease ' + lease.lease, pairs([
+      ['user', userRow(lease)], ['logged in as', lease.login_user], ['program', lease.program],
+      ['holder', lease.holder], ['reason', lease.reason],
+      ['host', lease.host || berth.model.host], ['pid', lease.pid], ['units', units],
+      ['asked', at(lease.asked_at_ms)], ['granted', at(lease.granted_at_ms)],
+      ['ended', at(lease.ended_at_ms)], ['waited', took(lease.waited_ms)],
+      ['held', took(lease.held_ms)], ['how', berth.howText(lease).slice(2)],
+      ['control group', lease.cgroup], ['arguments', lease.args],
+      ['end not seen', lease.unseen ? 'yes: berthd did not run' : null],
+    ])];
+  }
+
+  function content() {
+    if (open.act === 'span') {
+      return showSpan();
+    }
+    const resource = berth.model.resource(open.name);
+    if (!resource) {
+      return [open.name, berth.el('p', 'It is not there any more.')];
+    }
+    const show = { lease: showLease, unit: showUnit, resource: showResource };
+    return show[open.act](resource);
+  }
+
+  function render() {
+    const [title, ...body] = content();
+    const place = document.getElementById('details-body');
+    const scrolled = dialog.scrollTop;
+    berth.setText(document.getElementById('details-title'), title);
+    place.replaceChildren(...body);
+    dialog.scrollTop = scrolled;
+  }
+
+  berth.details = {
+    start() {
+      dialog = document.getElementById('details');
+      document.getElementById('details-close').addEventListener('click', () => dialog.close());
+      dialog.addEventListener('click', (event) => {
+        if (event.target === dialog) {
+          dialog.close(); // beside it
+        }
+      });
+      dialog.addEventListener('close', () => {
+        open = null;
+      });
+    },
+    open(act, name, lease, unit) {
+      open = { act, name, lease, unit, rows: MAX_ROWS };
+      this.reveal();
+    },
+    openSpan(span) {
+      const resource = berth.model.resources.find((other) => other.holders
+        .concat(other.waiters).includes(span.lease));
+      if (resource) {
+        this.open('lease', resource.name, span.lease.lease);
+      } else if (span.lease.resources) {
+        open = { act: 'span', name: null, span, rows: MAX_ROWS };
+        this.reveal();
+      }
+    },
+    reveal() {
+      render();
+      dialog.showModal();
+      dialog.scrollTop = 0;
+    },
+    /* names: what has changed; null: all. */
+    refresh(names = null) {
+      const isIn = open && (names === null || names.includes(open.name));
+      if (isIn && !document.getElementById('details-body').contains(document.activeElement)) {
+        render();
+      }
+    },
+    tick(now) {
+      for (const age of open ? dialog.querySelectorAll('dd[data-since]') : []) {
+        berth.setText(age, berth.age(now - Number(age.dataset.since)));
+      }
+    },
+  };
+})(window.berth);

@@ -1,0 +1,82 @@
+/* Hosts and databases of the fleet, other hosts' pages, and templates. */
+(function (berth) {
+  'use strict';
+
+  const SILENT_MS = 30000;
+
+  function table(caption, heads, rows, empty) {
+    const headCells = heads.map((head) => {
+      const cell = berth.el('th', head);
+      cell.scope = 'col';
+      return cell;
+    });
+    const body = berth.el('tbody', ...rows.map((cells) => berth.el('tr', ...cells.map((cell) =>
+      (cell instanceof Node ? berth.el('td', cell) : berth.el('td', cell ?? ''))))));
+    const made = berth.el('table', berth.el('caption', caption),
+      berth.el('thead', berth.el('tr', ...headCells)), body);
+    const place = berth.el('div.scroll-x.panel', made);
+    if (rows.length === 0) {
+      place.append(berth.el('p.note', empty));
+    }
+    return place;
+  }
+
+  function stateBadge(state) {
+    return berth.badge({ what: state, kind: state === 'up' ? 'good' : 'bad', why: null });
+  }
+
+  function hostRow(host) {
+    const isSilent = host.heard_ms > SILENT_MS;
+    const heard = berth.el(isSilent ? 'span.late' : 'span',
+      berth.duration(host.heard_ms) + ' ago' + (isSilent ? ' (silent)' : ''));
+    return [host.host, host.database, heard, host.held, host.waiting, host.version];
+  }
+
+  function databaseRow(database) {
+    return [database.name, stateBadge(database.state), database.server, database.redis_version,
+      database.good_ms === null ? '' : berth.duration(database.good_ms),
+      database.grace_ms ? berth.duration(database.grace_ms) : '',
+      [database.why, database.warning, database.differing
+        ? berth.plural(database.differing, 'definition differs', 'definitions differ') : null]
+        .filter(Boolean).join('; ')];
+  }
+
+  function templateRow(template) {
+    const badges = berth.el('span', ...berth.badgesOf(template).map(berth.badge));
+    return [template.name, template.kind, template.scope === 'fleet'
+      ? 'fleet ' + (template.database || '') : 'host', template.limit, template.instances, badges];
+  }
+
+  function peerRow(peer) {
+    const link = berth.el('a', peer);
+    if (/^https?:\/\//.test(peer)) {
+      link.href = peer;
+      link.rel = 'noreferrer';
+    }
+    return [link, berth.past.silent.some((host) => peer.includes(host))
+      ? stateBadge('no answer') : berth.badge({ what: 'asked', kind: 'good', why: null })];
+  }
+
+  berth.showHosts = function () {
+    const model = berth.model, parts = [];
+    if (model.hosts.length > 0 || model.databases.length > 0) {
+      parts.push(table('Hosts of the fleet', ['host', 'database', 'last heard', 'held', 'waiting',
+        'berthd'], model.hosts.map(hostRow), 'No host has been heard yet.'));
+      parts.push(table('Databases', ['name', 'state', 'server', 'Redis', 'leases good for',
+        'grace', 'remarks'], model.databases.map(databaseRow), 'None.'));
+    } else {
+      parts.push(berth.el('p.panel.note', 'This host is on its own: no resource has ' +
+        'scope = fleet. berth-recipes(7) tells how hosts share a limit.'));
+    }
+    if (model.peers.length > 0) {
+      parts.push(table('Pages whose history the timeline shows as well', ['address', 'state'],
+        model.peers.map((peer) => peerRow(typeof peer === 'string' ? peer : peer.url || '')), ''));
+    }
+    parts.push(table('Templates', ['name', 'kind', 'scope', 'limit of each', 'in use', 'state'],
+      model.templates.map(templateRow), 'None is defined.'));
+    const place = document.getElementById('hosts');
+    if (!place.contains(document.activeElement)) {
+      place.replaceChildren(...parts);
+    }
+  };
+})(window.berth);

@@ -1,0 +1,145 @@
+/* The page's copy of /status.json: what is there now. No elements here. */
+(function (berth) {
+  'use strict';
+
+  const model = {
+    loaded: false, connected: false, why: null, host: '', serial: null,
+    draining: false, grace: null, updated: 0, offset: 0,
+    resources: [], templates: [], databases: [], hosts: [], peers: [],
+  };
+  const byName = new Map();
+  let version = 0; // of the list's membership or content: filters ask again when it has changed
+
+  /* Milliseconds since 1970 by the clock of the host that is shown. */
+  model.now = () => Date.now() + model.offset;
+  model.version = () => version;
+  model.resource = (name) => byName.get(name);
+
+  function dated(resource, now) {
+    for (const lease of resource.holders) {
+      lease.since = now - lease.age_ms;
+      lease.until = lease.left_ms === null || lease.left_ms === undefined
+        ? null : now + lease.left_ms;
+    }
+    for (const lease of resource.waiters) {
+      lease.since = now - lease.age_ms;
+    }
+    resource.words = null; // what a search looks into: made when one asks
+    return resource;
+  }
+
+  function replaceAll(answer, now) {
+    model.resources = answer.resources.map((resource) => dated(resource, now));
+    model.templates = answer.templates || [];
+    byName.clear();
+    for (const resource of model.resources) {
+      byName.set(resource.name, resource);
+    }
+  }
+
+  /* New names go to the end. `removed` names what is in neither list any more. */
+  function replaceSome(answer, now) {
+    const templates = new Map(model.templates.map((template) => [template.name, template]));
+    for (const name of answer.removed || []) {
+      byName.delete(name);
+      templates.delete(name);
+    }
+    for (const resource of answer.resources || []) {
+      byName.set(resource.name, dated(resource, now));
+    }
+    for (const template of answer.templates || []) {
+      templates.set(template.name, template);
+    }
+    model.resources = [...byName.values()];
+    model.templates = [...templates.values()];
+  }
+
+  /* Returns the names that have changed, or null for all. */
+  model.take = function (answer) {
+    const now = answer.now_ms;
+    const isFull = !model.loaded || answer.full !== false;
+    model.offset = now - Date.now();
+    model.updated = now;
+    if (isFull) {
+      replaceAll(answer, now);
+    } else {
+      replaceSome(answer, now);
+    }
+    for (const key of ['connected', 'draining', 'databases', 'hosts', 'host', 'peers']) {
+      if (answer[key] !== undefined && answer[key] !== null) {
+        model[key] = answer[key];
+      }
+    }
+    model.why = answer.why || null;
+    model.grace = answer.grace_ms || null;
+    model.serial = answer.serial;
+    model.loaded = true;
+    version++;
+    return isFull ? null : (answer.resources || []).map((resource) => resource.name)
+      .concat(answer.removed || []);
+  };
+
+  /* ---- what a search finds ---- */
+
+  function wordsOf(resource) {
+    if (resource.words === null) {
+      const words = [resource.name, resource.kind, resource.database];
+      for (const lease of resource.holders.concat(resource.waiters)) {
+        words.push(lease.user, lease.program, lease.holder, lease.reason, lease.lease, lease.host,
+          lease.pid);
+      }
+      resource.words = words.filter((word) => word !== null && word !== undefined)
+        .join('\n').toLowerCase();
+    }
+    return resource.words;
+  }
+
+  const isBusy = (resource) => resource.in_use > 0 || resource.waiting > 0;
+  const isOf = (user) => (lease) => berth.userOf(lease) === user;
+
+  const orders = {
+    waiting: (a, b) => b.waiting - a.waiting || b.in_use - a.in_use,
+    use: (a, b) => b.in_use / (b.limit || 1) - a.in_use / (a.limit || 1) || b.waiting - a.waiting,
+    name: (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
+  };
+
+  /* choice: {query, user, busy, order} */
+  model.choose = function (choice) {
+    const words = choice.query.toLowerCase().split(/\s+/).filter(Boolean);
+    const ofUser = isOf(choice.user);
+    const chosen = model.resources.filter((resource) =>
+      (!choice.busy || isBusy(resource)) &&
+      (!choice.user || resource.holders.some(ofUser) || resource.waiters.some(ofUser)) &&
+      words.every((word) => wordsOf(resource).includes(word)));
+    return orders[choice.order] ? chosen.sort(orders[choice.order]) : chosen;
+  };
+
+  /* [user, how many leases], those with most first. */
+  model.users = function () {
+    const counts = new Map();
+    for (const resource of model.resources) {
+      for (const lease of resource.holders) {
+        const user = berth.userOf(lease);
+        counts.set(user, (counts.get(user) || 0) + 1);
+      }
+      for (const lease of resource.waiters) {
+        const user = berth.userOf(lease);
+        counts.set(user, (counts.get(user) || 0) + 1);
+      }
+    }
+    return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  };
+
+  model.figures = function () {
+    const figures = { resources: model.resources.length, busy: 0, held: 0, waiting: 0, full: 0 };
+    for (const resource of model.resources) {
+      figures.busy += resource.in_use > 0 ? 1 : 0;
+      figures.held += resource.holders.length;
+      figures.waiting += resource.waiting;
+      figures.full += resource.waiting > 0 ? 1 : 0;
+    }
+    return figures;
+  };
+
+  berth.model = model;
+})(window.berth);
