@@ -362,7 +362,7 @@ def test_a_slow_reader_gets_a_fresh_snapshot(berthd):
     while slow.over[-1:] != quick.over[-1:]:
         slow.take()
     slow.catches_up(client)
-    assert slow.snapshots == 2 and slow.missed == 1
+    assert slow.snapshots == 2 and slow.missed >= 1
     assert slow.leases[last, "pair"][0] == "holder"
     assert len(slow.over) < len(quick.over)
 
