@@ -305,6 +305,12 @@ void json_print_hosts(const struct status *status, struct text *out)
 
 /* ---- elements ---- */
 
+void json_add_string(const char *string, struct text *out)
+{
+    json_begin();
+    json_add(text_value(string), out);
+}
+
 void json_add_resource(
     const struct status *status, const struct status_resource *resource, struct text *out)
 {

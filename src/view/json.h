@@ -87,6 +87,8 @@ void json_add_template(const struct status_template *template, struct text *out)
 /* The whole array of it, and of `berthctl hosts --json`. */
 void json_add_databases(const struct status *status, struct text *out);
 void json_add_hosts(const struct status *status, struct text *out);
+/* A string; NULL: null. */
+void json_add_string(const char *string, struct text *out);
 /* `berthctl hosts --json`: {"version": 1, "hosts": [{
  *      "host": "web1", "database": "default",
  *      "heard_ms": 812, "held": 3, "waiting": 0,

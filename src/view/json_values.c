@@ -68,12 +68,13 @@ static void add_without_del(struct text *out, const char *json)
     text_add(out, json);
 }
 
-void json_add(json_t *object, struct text *out)
+void json_add(json_t *value, struct text *out)
 {
-    char *json = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6));
+    enum { FLAGS = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6) | JSON_ENCODE_ANY };
+    char *json = json_dumps(value, FLAGS);
     add_without_del(out, json);
     free(json);
-    json_decref(object);
+    json_decref(value);
 }
 
 void json_finish(json_t *object, struct text *out)

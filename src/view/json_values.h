@@ -14,8 +14,8 @@
 
 /* Before all others: from then on no constructor of jansson can fail. */
 void json_begin(void);
-/* Adds the object or array in ASCII, without an LF, and frees it. */
-void json_add(json_t *object, struct text *out);
+/* Adds the value in ASCII, without an LF, and frees it. */
+void json_add(json_t *value, struct text *out);
 /* The same as one line. */
 void json_finish(json_t *object, struct text *out);
 

@@ -1,0 +1,136 @@
+#include "web/fleet_look.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "view/json.h"
+#include "web/polls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAUSE_MS = 5000, LIMIT_MS = 5000 };
+
+struct fleet_look {
+    struct web *web;
+    void (*changed)(struct web *web);
+    uv_timer_t timer;
+    struct talk *talk;
+    struct status status; /* the answer, as far as it has come */
+    struct text json;
+    uint64_t hash; /* of all but how long ago they were heard */
+    uint64_t events;
+    nanoseconds asked_at;
+};
+
+static void forget(struct fleet_look *look)
+{
+    status_deinit(&look->status);
+    look->status = (struct status)STATUS_INIT;
+}
+
+/* ---- an answer ---- */
+
+static uint64_t hash_hosts(const struct status *status)
+{
+    uint64_t hash = status->n_hosts;
+    for (size_t i = 0; i < status->n_hosts; i++) {
+        const struct status_host *host = &status->hosts[i];
+        hash = hash_string(host->name, hash);
+        hash = hash_string(host->session, hash);
+        hash = hash_string(host->version ? host->version : "", hash);
+        hash = hash_number(hash ^ hash_number(host->held) ^ hash_number(~host->waiting));
+    }
+    return hash;
+}
+
+static enum talk_result on_line(void *context, char *line)
+{
+    struct fleet_look *look = context;
+    switch (status_take(&look->status, line)) {
+    case ANSWER_MORE:
+        return TALK_MORE;
+    case ANSWER_END:
+        return TALK_DONE;
+    case ANSWER_MALFORMED:
+        break;
+    }
+    return TALK_NONSENSE;
+}
+
+static void on_end(void *context, const char *why)
+{
+    struct fleet_look *look = context;
+    look->talk = NULL;
+    if (!why) {
+        uint64_t hash = hash_hosts(&look->status);
+        look->json.length = 0;
+        json_add_hosts(&look->status, &look->json);
+        if (hash != look->hash) {
+            look->hash = hash;
+            look->events++;
+            look->changed(look->web);
+        }
+    }
+    forget(look);
+}
+
+/* ---- asking ---- */
+
+void fleet_look_note(struct fleet_look *look)
+{
+    const struct talker talker = {on_line, on_end, look};
+    struct web *web = look->web;
+    nanoseconds now = clock_now();
+    char why[512];
+    bool is_old = look->asked_at == 0 ||
+        now - look->asked_at >= PAUSE_MS * NANOSECONDS_PER_MILLISECOND;
+    if (look->talk || !is_old || !web->follower.is_connected ||
+        live_status(&web->follower.live, now)->n_databases == 0) {
+        return;
+    }
+    look->asked_at = now;
+    look->talk = talk_begin(
+        web->loop, &web->follower.endpoint, "hosts\n", LIMIT_MS, &talker, why, sizeof why);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct fleet_look *look = container_of(timer, struct fleet_look, timer);
+    if (polls_are_read(look->web->polls)) {
+        fleet_look_note(look);
+    }
+}
+
+const char *fleet_look_json(const struct fleet_look *look)
+{
+    return look->json.bytes;
+}
+
+uint64_t fleet_look_events(const struct fleet_look *look)
+{
+    return look->events;
+}
+
+struct fleet_look *fleet_look_new(struct web *web, void (*changed)(struct web *web))
+{
+    struct fleet_look *look = memory_new(sizeof *look);
+    *look = (struct fleet_look){.web = web, .changed = changed, .status = STATUS_INIT};
+    look->hash = hash_hosts(&look->status);
+    text_add(&look->json, "[]");
+    uv_timer_init(web->loop, &look->timer);
+    uv_timer_start(&look->timer, on_tick, PAUSE_MS, PAUSE_MS);
+    return look;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    free(container_of(handle, struct fleet_look, timer));
+}
+
+void fleet_look_free(struct fleet_look *look)
+{
+    talk_stop(look->talk);
+    forget(look);
+    text_deinit(&look->json);
+    uv_close((uv_handle_t *)&look->timer, on_closed);
+}

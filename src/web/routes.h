@@ -1,0 +1,13 @@
+/* routes.h - what is answered to which path. */
+#ifndef BERTH_WEB_ROUTES_H
+#define BERTH_WEB_ROUTES_H
+
+#include "web/web.h"
+
+/* Of struct http_settings; the context is the web. */
+void routes_take(void *web, struct http_request *request);
+
+/* The header of the page; the caller frees it. */
+char *routes_page_policy(const struct web_conf *conf);
+
+#endif

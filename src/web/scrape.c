@@ -1,0 +1,183 @@
+#include "web/scrape.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "view/prometheus.h"
+#include "web/web_figures.h"
+#include "wire/protocol.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+enum { LIMIT_MS = 5000 };
+
+static const nanoseconds longest_kept = NANOSECONDS_PER_SECOND;
+
+struct scrape {
+    struct web *web;
+    struct http_request **waiting;
+    size_t n_waiting;
+    struct http_bytes *made; /* NULL: none */
+    nanoseconds made_at;
+
+    /* While berthd is asked, in one answer after another: */
+    bool is_asking;
+    struct talk *talk;
+    struct prometheus host; /* its figures, and the names of its databases */
+    struct prometheus part; /* those of a database */
+    bool has_failed; /* the host's are not all there */
+    size_t database; /* 0: the host, else the number of one of its databases */
+    bool has_begun; /* of an answer: its first line has come */
+    uint64_t from, next;
+};
+
+static void ask(struct scrape *scrape);
+
+/* ---- answers ---- */
+
+static void finish(struct scrape *scrape)
+{
+    struct text text = TEXT_INIT;
+    if (!scrape->has_failed) {
+        prometheus_print(&scrape->host, &text);
+    }
+    web_figures_print(scrape->web, &text);
+    prometheus_deinit(&scrape->host);
+    scrape->host = (struct prometheus){0};
+    http_bytes_drop(scrape->made);
+    scrape->made = http_bytes_of(scrape->web->http, &text);
+    scrape->made_at = clock_now();
+    scrape->is_asking = false;
+    size_t n = scrape->n_waiting;
+    scrape->n_waiting = 0;
+    for (size_t i = 0; i < n; i++) {
+        http_answer(scrape->waiting[i], HTTP_OK, TYPE, scrape->made, NULL);
+    }
+}
+
+/* ---- berthd ---- */
+
+static enum talk_result take_first(struct scrape *scrape, char *line)
+{
+    char *words[MAX_WORDS];
+    size_t n = words_split(line, words, MAX_WORDS);
+    scrape->has_begun = true;
+    if (n == 0 || strcmp(words[0], "ok") != 0) {
+        return TALK_NONSENSE;
+    }
+    if (!words_find_number(words, n, "next", &scrape->next)) {
+        scrape->next = 0;
+    }
+    return TALK_MORE;
+}
+
+static enum talk_result on_line(void *context, char *line)
+{
+    struct scrape *scrape = context;
+    if (!scrape->has_begun) {
+        return take_first(scrape, line);
+    }
+    if (strcmp(line, "end") == 0) {
+        return TALK_DONE;
+    }
+    struct prometheus *figures = scrape->database == 0 ? &scrape->host : &scrape->part;
+    return prometheus_take(figures, line) ? TALK_MORE : TALK_NONSENSE;
+}
+
+/* Goes on with the next database. */
+static void go_on(struct scrape *scrape, bool is_good)
+{
+    if (scrape->database == 0) {
+        scrape->has_failed = !is_good;
+    } else {
+        prometheus_add_database(&scrape->host, scrape->host.databases[scrape->database - 1],
+            is_good ? &scrape->part : NULL);
+        prometheus_deinit(&scrape->part);
+        scrape->part = (struct prometheus){0};
+    }
+    scrape->from = 0;
+    if (scrape->has_failed || scrape->database == scrape->host.n_databases) {
+        finish(scrape);
+    } else {
+        scrape->database++;
+        ask(scrape);
+    }
+}
+
+static void on_end(void *context, const char *why)
+{
+    struct scrape *scrape = context;
+    scrape->talk = NULL;
+    if (!why && scrape->next > scrape->from) {
+        scrape->from = scrape->next;
+        ask(scrape);
+    } else {
+        go_on(scrape, !why);
+    }
+}
+
+static void ask(struct scrape *scrape)
+{
+    const struct talker talker = {on_line, on_end, scrape};
+    struct web *web = scrape->web;
+    struct text request = TEXT_INIT;
+    char why[512];
+    text_add(&request, "metrics");
+    if (scrape->from > 0) {
+        text_add_number_key(&request, "from", scrape->from);
+    }
+    if (scrape->database > 0) {
+        text_add_key(&request, "database", scrape->host.databases[scrape->database - 1]);
+    }
+    text_add(&request, "\n");
+    scrape->has_begun = false;
+    scrape->next = 0;
+    scrape->talk = talk_begin(web->loop, &web->follower.endpoint, request.bytes, LIMIT_MS,
+        &talker, why, sizeof why);
+    text_deinit(&request);
+    if (!scrape->talk) {
+        go_on(scrape, false);
+    }
+}
+
+/* ---- requests ---- */
+
+void scrape_take(struct scrape *scrape, struct http_request *request)
+{
+    if (scrape->made && clock_now() - scrape->made_at < longest_kept) {
+        http_answer(request, HTTP_OK, TYPE, scrape->made, NULL);
+        return;
+    }
+    scrape->waiting =
+        memory_resize(scrape->waiting, scrape->n_waiting + 1, sizeof *scrape->waiting);
+    scrape->waiting[scrape->n_waiting++] = request;
+    if (!scrape->is_asking) {
+        scrape->is_asking = true;
+        scrape->database = 0;
+        scrape->from = 0;
+        ask(scrape);
+    }
+}
+
+struct scrape *scrape_new(struct web *web)
+{
+    struct scrape *scrape = memory_new(sizeof *scrape);
+    scrape->web = web;
+    return scrape;
+}
+
+void scrape_free(struct scrape *scrape)
+{
+    talk_stop(scrape->talk);
+    scrape->has_failed = true;
+    prometheus_deinit(&scrape->part);
+    finish(scrape);
+    http_bytes_drop(scrape->made);
+    free(scrape->waiting);
+    free(scrape);
+}

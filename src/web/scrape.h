@@ -1,0 +1,12 @@
+/* scrape.h - /metrics: what berthd counts, asked for when it is wanted, and what berth-web does. */
+#ifndef BERTH_WEB_SCRAPE_H
+#define BERTH_WEB_SCRAPE_H
+
+#include "web/web.h"
+
+struct scrape *scrape_new(struct web *web);
+/* Answers all. */
+void scrape_free(struct scrape *scrape);
+void scrape_take(struct scrape *scrape, struct http_request *request);
+
+#endif

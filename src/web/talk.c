@@ -1,0 +1,105 @@
+#include "web/talk.h"
+
+#include "base/memory.h"
+#include "client/connection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is read in one turn of the loop: others have theirs. */
+enum { READS_PER_TURN = 64 };
+
+struct talk {
+    struct connection connection;
+    struct talker talker;
+    uv_poll_t poll;
+    uv_timer_t timer;
+    unsigned n_open;
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct talk *talk = handle->data;
+    if (--talk->n_open == 0) {
+        free(talk);
+    }
+}
+
+void talk_stop(struct talk *talk)
+{
+    if (talk) {
+        uv_close((uv_handle_t *)&talk->poll, on_closed);
+        uv_close((uv_handle_t *)&talk->timer, on_closed);
+        connection_close(&talk->connection);
+    }
+}
+
+static void finish(struct talk *talk, const char *why)
+{
+    const struct talker talker = talk->talker;
+    talk_stop(talk);
+    talker.end(talker.context, why);
+}
+
+/* False: the talk is over. */
+static bool take_lines(struct talk *talk)
+{
+    char *line;
+    enum talk_result result = TALK_MORE;
+    while (result == TALK_MORE) {
+        enum connection_line got = connection_next(&talk->connection, &line);
+        if (got == CONNECTION_MORE) {
+            return true;
+        }
+        result = got == CONNECTION_LINE ? talk->talker.line(talk->talker.context, line)
+                                        : TALK_NONSENSE;
+    }
+    finish(talk, result == TALK_DONE ? NULL : "berthd has sent what no berthd sends");
+    return false;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct talk *talk = container_of(poll, struct talk, poll);
+    (void)status, (void)events;
+    for (int i = 0; i < READS_PER_TURN; i++) {
+        size_t before = linebuf_pending(&talk->connection.lines);
+        if (!connection_read(&talk->connection)) {
+            finish(talk, "berthd has ended the connection");
+            return;
+        }
+        if (linebuf_pending(&talk->connection.lines) == before || !take_lines(talk)) {
+            return;
+        }
+    }
+}
+
+static void on_limit(uv_timer_t *timer)
+{
+    finish(container_of(timer, struct talk, timer), "berthd has not answered in time");
+}
+
+struct talk *talk_begin(uv_loop_t *loop, const struct endpoint *endpoint, const char *request,
+    uint64_t limit, const struct talker *talker, char *why, size_t size)
+{
+    struct talk *talk = memory_new(sizeof *talk);
+    *talk = (struct talk){.connection = CONNECTION_INIT, .talker = *talker, .n_open = 2};
+    int error = connection_open(&talk->connection, endpoint);
+    if (error != 0) {
+        connection_explain(endpoint, error, why, size);
+        free(talk);
+        return NULL;
+    }
+    if (uv_poll_init(loop, &talk->poll, talk->connection.fd) != 0) {
+        abort(); /* a socket can be polled */
+    }
+    uv_timer_init(loop, &talk->timer);
+    talk->poll.data = talk->timer.data = talk;
+    uv_poll_start(&talk->poll, UV_READABLE, on_readable);
+    if (limit > 0) {
+        uv_timer_start(&talk->timer, on_limit, limit, 0);
+    }
+    /* If it cannot be sent, the end of the connection is there to be read. */
+    connection_send(&talk->connection, request, strlen(request));
+    return talk;
+}

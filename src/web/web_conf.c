@@ -1,0 +1,199 @@
+#include "web/web_conf.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "log/log.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* inih takes 200 bytes, and cuts what is longer without a word. */
+enum { MAX_LINE_LENGTH = 190 };
+
+#define DEFAULT_PATH SYSCONFDIR "/berth/berth-web.conf"
+
+static const nanoseconds default_retention = 14 * 24 * 3600 * NANOSECONDS_PER_SECOND;
+static const nanoseconds shortest_retention = 60 * NANOSECONDS_PER_SECOND;
+
+struct web_reader {
+    struct web_conf *conf;
+    const char *path;
+    FILE *stream;
+    unsigned line;
+    bool has_errors;
+};
+
+static __attribute__((format(printf, 2, 3))) void complain(
+    struct web_reader *reader, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    log_error("%s:%u: %s", reader->path, reader->line, text);
+    reader->has_errors = true;
+}
+
+/* ---- keys ---- */
+
+enum key_type { KEY_PATH, KEY_LISTEN, KEY_DATABASE, KEY_DURATION, KEY_NAMES };
+
+struct web_key {
+    const char *name;
+    enum key_type type;
+    size_t offset;
+    bool (*is_valid)(const char *name); /* of KEY_NAMES */
+    const char *wanted;
+};
+
+static const struct web_key keys[] = {
+    {"socket", KEY_PATH, offsetof(struct web_conf, socket), NULL, "an absolute path"},
+    {"listen", KEY_LISTEN, offsetof(struct web_conf, listen), NULL,
+        "ADDRESS:PORT or an absolute path"},
+    {"database", KEY_DATABASE, offsetof(struct web_conf, database), NULL,
+        "an absolute path or none"},
+    {"retention", KEY_DURATION, offsetof(struct web_conf, retention), NULL,
+        "a duration of at least a minute, such as 14d"},
+    {"hosts", KEY_NAMES, offsetof(struct web_conf, hosts), host_is_valid,
+        "names without scheme and port"},
+    {"peers", KEY_NAMES, offsetof(struct web_conf, peers), url_is_valid,
+        "URLs, such as https://web2.example/berth"},
+    {"origins", KEY_NAMES, offsetof(struct web_conf, origins), origin_is_valid,
+        "origins, such as https://web1.example"},
+};
+
+static void set_string(void *member, const char *value)
+{
+    char **string = member;
+    free(*string);
+    *string = memory_string(value);
+}
+
+static bool take_duration(nanoseconds *duration, const char *value)
+{
+    return duration_parse(value, duration) && *duration >= shortest_retention;
+}
+
+/* Names separated by blanks or commas, over one line or several. */
+static bool take_names(const struct web_key *key, struct name_list *list, const char *value)
+{
+    char *copy = memory_string(value), *rest = copy;
+    bool is_good = true;
+    for (char *name; is_good && (name = strsep(&rest, " \t,")) != NULL;) {
+        if (name[0] != '\0') {
+            is_good = key->is_valid(name);
+            name_list_add(list, name);
+        }
+    }
+    free(copy);
+    return is_good;
+}
+
+static bool take_value(const struct web_key *key, void *member, const char *value)
+{
+    bool is_path = value[0] == '/';
+    switch (key->type) {
+    case KEY_PATH:
+    case KEY_LISTEN:
+        set_string(member, value);
+        return is_path || (key->type == KEY_LISTEN && strchr(value, ':'));
+    case KEY_DATABASE:
+        set_string(member, is_path ? value : NULL);
+        return is_path || strcmp(value, "none") == 0;
+    case KEY_DURATION:
+        return take_duration(member, value);
+    case KEY_NAMES:
+        return take_names(key, member, value);
+    }
+    return false;
+}
+
+/* Returns not 0: so inih wants it; errors are complained of here. */
+static int take_key(void *context, const char *section, const char *name, const char *value)
+{
+    struct web_reader *reader = context;
+    if (strcmp(section, "web") != 0) {
+        complain(reader, "%s: the only section is [web]", name);
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (strcmp(keys[i].name, name) == 0) {
+            if (!take_value(&keys[i], (char *)reader->conf + keys[i].offset, value)) {
+                complain(reader, "%s = %s: it takes %s", name, value, keys[i].wanted);
+            }
+            return 1;
+        }
+    }
+    complain(reader, "there is no key %s", name);
+    return 1;
+}
+
+/* ---- the file ---- */
+
+/* As fgets, for inih. A line that is too long is complained of, and passed over. */
+static char *next_line(char *out, int size, void *stream)
+{
+    struct web_reader *reader = stream;
+    if (!fgets(out, size, reader->stream)) {
+        return NULL;
+    }
+    reader->line++;
+    size_t n = strlen(out);
+    bool is_whole = n > 0 && out[n - 1] == '\n';
+    if (is_whole ? n <= MAX_LINE_LENGTH : feof(reader->stream) && n <= MAX_LINE_LENGTH) {
+        return out;
+    }
+    complain(reader, "a line has at most %d bytes; a list may go on in indented lines",
+        MAX_LINE_LENGTH);
+    for (int c = 0; !is_whole && c != '\n' && c != EOF;) {
+        c = fgetc(reader->stream);
+    }
+    memcpy(out, "\n", 2);
+    return out;
+}
+
+bool web_conf_read(struct web_conf *conf, const char *path)
+{
+    struct web_reader reader = {.conf = conf, .path = path ? path : DEFAULT_PATH};
+    reader.stream = fopen(reader.path, "re");
+    if (!reader.stream) {
+        bool may_be_missing = !path && errno == ENOENT;
+        if (!may_be_missing) {
+            log_error("%s: %s", reader.path, strerror(errno));
+        }
+        return may_be_missing;
+    }
+    int wrong = ini_parse_stream(next_line, &reader, take_key, &reader);
+    if (ferror(reader.stream)) {
+        complain(&reader, "it cannot be read: %s", strerror(errno));
+    } else if (wrong != 0 && !reader.has_errors) {
+        reader.line = wrong > 0 ? (unsigned)wrong : reader.line;
+        complain(&reader, "a line is KEY = VALUE below [web]");
+    }
+    fclose(reader.stream);
+    return !reader.has_errors;
+}
+
+void web_conf_init(struct web_conf *conf)
+{
+    const char *state = getenv("STATE_DIRECTORY");
+    *conf = (struct web_conf){.retention = default_retention};
+    if (state && state[0] == '/' && asprintf(&conf->database, "%s/history.db", state) < 0) {
+        abort();
+    }
+}
+
+void web_conf_deinit(struct web_conf *conf)
+{
+    free(conf->socket);
+    free(conf->listen);
+    free(conf->database);
+    name_list_deinit(&conf->hosts);
+    name_list_deinit(&conf->peers);
+    name_list_deinit(&conf->origins);
+}

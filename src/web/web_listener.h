@@ -1,0 +1,30 @@
+/* web_listener.h - the socket that browsers connect to: of loopback TCP or a Unix socket, made here
+ * or by a service manager. What berth-web shows is for who is on this host; a proxy may show it to
+ * others, who must say who they are. */
+#ifndef BERTH_WEB_WEB_LISTENER_H
+#define BERTH_WEB_WEB_LISTENER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct web_listener {
+    int fd; /* listens; -1: none */
+    char name[PATH_MAX]; /* "http://127.0.0.1:8181/", or the path of a Unix socket */
+    char *path; /* of a Unix socket made here; NULL: another */
+    dev_t device;
+    ino_t inode;
+};
+
+/* Where it listens if nothing else is said. */
+#define WEB_LISTEN_DEFAULT "127.0.0.1:8181"
+
+/* Takes the socket that was handed over; *is_therep: there is one. False (logged): it will not
+ * do. */
+bool web_listener_take(struct web_listener *listener, bool *is_therep);
+/* "ADDRESS:PORT" (port 0: any that is free) or the path of a Unix socket. False (logged): no. */
+bool web_listener_open(struct web_listener *listener, const char *listen);
+/* Unlinks a path that is still ours. Whoever has taken .fd over closes it. */
+void web_listener_close(struct web_listener *listener);
+
+#endif

@@ -1,0 +1,191 @@
+#include "web/web_serve.h"
+
+#include "base/time.h"
+#include "base/memory.h"
+#include "client/random.h"
+#include "log/log.h"
+#include "service/manager.h"
+#include "view/json.h"
+#include "view/users.h"
+#include "web/fleet_look.h"
+#include "web/polls.h"
+#include "web/recorder.h"
+#include "web/routes.h"
+#include "web/scrape.h"
+#include "web/web.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct service {
+    uv_loop_t loop;
+    struct web web;
+    struct http_settings http_settings;
+    const char *name; /* of the listener */
+    uv_signal_t on_term, on_int;
+    uv_timer_t watchdog;
+};
+
+/* ---- what is told ---- */
+
+static void say_status(const struct service *service, const char *more)
+{
+    const struct follower *follower = &service->web.follower;
+    char text[1024];
+    snprintf(text, sizeof text, "%sSTATUS=serving %.200s; %.600s", more, service->name,
+        follower->is_connected ? "following berthd" : follower->why);
+    manager_notify(text);
+}
+
+/* ---- what changes ---- */
+
+static void on_fleet_change(struct web *web)
+{
+    polls_note(web->polls);
+}
+
+static void on_follower_change(void *context)
+{
+    struct service *service = context;
+    struct web *web = &service->web;
+    static uint64_t events;
+    if (events != web->follower.events) {
+        events = web->follower.events;
+        say_status(service, "");
+    }
+    recorder_note(web->recorder);
+    polls_note(web->polls);
+}
+
+static void on_watchdog(uv_timer_t *timer)
+{
+    (void)timer;
+    manager_notify("WATCHDOG=1");
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    (void)number;
+    uv_stop(signal->loop);
+}
+
+/* ---- the start ---- */
+
+static void set_names(struct web *web)
+{
+    struct text peers = TEXT_INIT;
+    if (gethostname(web->host, sizeof web->host - 1) < 0) {
+        strcpy(web->host, "localhost");
+    }
+    text_add(&peers, "[");
+    for (size_t i = 0; i < web->conf->peers.n; i++) {
+        char *url = memory_string(web->conf->peers.names[i]);
+        size_t n = strlen(url);
+        if (url[n - 1] == '/') {
+            url[n - 1] = '\0';
+        }
+        text_add(&peers, i > 0 ? "," : "");
+        json_add_string(url, &peers);
+        free(url);
+    }
+    text_add(&peers, "]");
+    web->peers = text_take(&peers);
+    web->page_policy = routes_page_policy(web->conf);
+}
+
+static void begin_signals(struct service *service)
+{
+    signal(SIGPIPE, SIG_IGN);
+    uv_signal_init(&service->loop, &service->on_term);
+    uv_signal_init(&service->loop, &service->on_int);
+    uv_signal_start(&service->on_term, on_signal, SIGTERM);
+    uv_signal_start(&service->on_int, on_signal, SIGINT);
+}
+
+static void begin(struct service *service, const struct endpoint *endpoint)
+{
+    struct web *web = &service->web;
+    begin_signals(service);
+    set_names(web);
+    web->store = store_open(web->loop, web->conf->database, web->conf->retention);
+    follower_init(&web->follower, web->loop, endpoint, on_follower_change, service);
+    live_name_users(&web->follower.live, user_name);
+    feed_init(&web->feed, &web->follower.live, random_bits());
+    web->recorder = recorder_new(web);
+    web->polls = polls_new(web);
+    web->fleet_look = fleet_look_new(web, on_fleet_change);
+    web->scrape = scrape_new(web);
+    uv_timer_init(web->loop, &service->watchdog);
+}
+
+static void say_ready(struct service *service, int ready_fd)
+{
+    uint64_t watchdog = milliseconds(manager_watchdog());
+    log_info("serving %s", service->name);
+    if (manager_is_there()) {
+        say_status(service, "READY=1\n");
+    }
+    if (watchdog > 0) {
+        uint64_t pause = watchdog / 2 > 0 ? watchdog / 2 : 1;
+        uv_timer_start(&service->watchdog, on_watchdog, pause, pause);
+    }
+    if (ready_fd >= 0) {
+        dprintf(ready_fd, "%s\n", service->name);
+        close(ready_fd);
+    }
+}
+
+/* ---- the end ---- */
+
+/* Requests that wait are answered while there is still somebody who can. */
+static void end(struct service *service)
+{
+    struct web *web = &service->web;
+    manager_notify("STOPPING=1\nSTATUS=stopping");
+    recorder_free(web->recorder);
+    follower_stop(&web->follower);
+    if (web->http) {
+        polls_free(web->polls);
+        scrape_free(web->scrape);
+    }
+    store_close(web->store);
+    if (web->http) {
+        http_close(web->http);
+    }
+    fleet_look_free(web->fleet_look);
+    uv_close((uv_handle_t *)&service->watchdog, NULL);
+    uv_close((uv_handle_t *)&service->on_term, NULL);
+    uv_close((uv_handle_t *)&service->on_int, NULL);
+    uv_run(web->loop, UV_RUN_DEFAULT);
+    feed_deinit(&web->feed);
+    follower_deinit(&web->follower);
+    free(web->peers);
+    free(web->page_policy);
+    uv_loop_close(web->loop);
+}
+
+bool web_serve(const struct web_conf *conf, const struct endpoint *endpoint,
+    const struct web_listener *listener, int ready_fd)
+{
+    static struct service service;
+    struct web *web = &service.web;
+    service.name = listener->name;
+    service.http_settings = (struct http_settings){
+        .hosts = &conf->hosts, .origins = &conf->origins, .take = routes_take, .context = web};
+    uv_loop_init(&service.loop);
+    web->loop = &service.loop;
+    web->conf = conf;
+    begin(&service, endpoint);
+    web->http = http_open(web->loop, listener->fd, &service.http_settings);
+    bool is_serving = web->http;
+    if (is_serving) {
+        follower_start(&web->follower);
+        say_ready(&service, ready_fd);
+        uv_run(web->loop, UV_RUN_DEFAULT);
+    }
+    end(&service);
+    return is_serving;
+}
