@@ -52,13 +52,18 @@ static struct live_lease_list *list_of(struct live_lease *lease)
     return lease->standing == LIVE_HOLDS ? &lease->resource->holders : &lease->resource->waiters;
 }
 
+static uint64_t ticket_of(const struct live_lease *lease)
+{
+    return lease->shown.ticket.is_given ? lease->shown.ticket.number : UINT64_MAX;
+}
+
 static bool is_before(const struct live_lease *a, const struct live_lease *b)
 {
     if (a->standing == LIVE_WAITS && a->shown.priority != b->shown.priority) {
         return a->shown.priority > b->shown.priority;
     }
-    if (a->standing == LIVE_WAITS && a->shown.ticket != b->shown.ticket) {
-        return a->shown.ticket < b->shown.ticket;
+    if (a->standing == LIVE_WAITS && ticket_of(a) != ticket_of(b)) {
+        return ticket_of(a) < ticket_of(b);
     }
     return a->came < b->came;
 }

@@ -73,7 +73,7 @@ static const struct field lease_fields[] = {
     LEASE("token", FIELD_NUMBER, token),
     LEASE("position", FIELD_NUMBER, position),
     LEASE("resource", FIELD_TEXT, resource),
-    LEASE("ticket", FIELD_NUMBER, ticket),
+    LEASE("ticket", FIELD_OPTIONAL, ticket),
     LEASE("wants", FIELD_NUMBER, wants),
     LEASE("priority", FIELD_SIGNED, priority),
     LEASE("blocked", FIELD_TEXT, blocked),

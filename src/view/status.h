@@ -23,7 +23,8 @@ struct status_lease {
     const char *bound, *stopping; /* of a holder */
     struct optional left; /* milliseconds, of a holder whose time is limited */
     uint64_t position, wants; /* of a waiter; `watch` has no position */
-    uint64_t ticket; /* of a waiter, in the answer to `watch` */
+    struct optional
+        ticket; /* of a waiter, in the answer to `watch`; not given: behind those with one */
     int64_t priority; /* of a waiter */
     const char *blocked, *blocker; /* of a waiter; the blocker is a resource */
     uint64_t kept; /* of a waiter */

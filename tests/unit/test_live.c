@@ -214,6 +214,9 @@ Test(live, the_queue_is_in_order_of_priority_and_ticket)
         "waiter g resource=etl wants=1 age=0 priority=0 ticket=9 pid=1 uid=0\n"
         "end\n");
     expect_leases("etl", "a | 1:f 2:d 3:b 4:c 5:g 6:e");
+    take(0, "waiter h resource=etl wants=1 age=0 priority=0 pid=1 uid=0\nend\n");
+    expect_leases("etl", "a | 1:f 2:d 3:b 4:c 5:g 6:h 7:e");
+    take(0, "gone h resource=etl\nend\n");
     take(0,
         "gone b resource=etl\nwaiter e resource=etl wants=1 age=0 priority=9 ticket=1 pid=1\n"
         "end\n");
