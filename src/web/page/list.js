@@ -3,6 +3,7 @@
   'use strict';
 
   const GAP = 6, BEYOND = 600; // pixels between cards; and above and below the sight that exist
+  const AHEAD = 2; // cards made in one frame that are not in sight yet
 
   let list = null;
   let shown = []; // resources, in order
@@ -13,9 +14,10 @@
   const changed = new Set(); // names whose cards are out of date
   let active = null; // {name, item}: where Tab enters
   let frame = 0;
+  let width = 0, listTop = 0; // as measured last: to ask the browser again costs a layout
 
   function heightOf(resource) {
-    return heights.get(resource.name) || berth.guessHeight(resource, list.clientWidth);
+    return heights.get(resource.name) || berth.guessHeight(resource, width);
   }
 
   function measureTops(from = 0) {
@@ -41,7 +43,12 @@
     return low;
   }
 
-  const offset = () => list.getBoundingClientRect().top;
+  const offset = () => listTop - window.scrollY;
+
+  function measureList() {
+    width = list.clientWidth;
+    listTop = list.getBoundingClientRect().top + window.scrollY;
+  }
 
   function inSight() {
     if (shown.length === 0) {
@@ -80,12 +87,22 @@
     spare.length = Math.min(spare.length, 40);
   }
 
+  function isInSight(i) {
+    const top = tops[i] + offset();
+    return top < window.innerHeight && top + tops[i + 1] - tops[i] > 0;
+  }
+
   function fill(first, last, now) {
     const fresh = [];
+    let ahead = 0;
     for (let i = last; i >= first; i--) {
       const resource = shown[i];
       let card = cards.get(resource.name);
       const isNew = !card;
+      if (isNew && !isInSight(i) && ++ahead > AHEAD) {
+        soon(); // the rest in the frames that follow
+        continue;
+      }
       if (isNew) {
         card = spare.pop() || berth.makeCard();
         cards.set(resource.name, card);
@@ -179,6 +196,7 @@
     for (const name of cards.keys()) {
       changed.add(name);
     }
+    measureList();
     measureTops();
     soon();
   }
@@ -253,12 +271,15 @@
     start(element, opened) {
       list = element;
       window.addEventListener('scroll', soon, { passive: true });
-      new ResizeObserver(((width) => () => {
+      new ResizeObserver(() => {
         if (list.clientWidth !== width) {
-          width = list.clientWidth;
           forgetHeights();
         }
-      })(0)).observe(list);
+      }).observe(list);
+      new ResizeObserver(() => {
+        measureList(); // what is above it may have grown
+        soon();
+      }).observe(document.body);
       window.addEventListener('resize', soon);
       list.addEventListener('keydown', onKey);
       list.addEventListener('focusin', onFocus);
@@ -293,6 +314,7 @@
         cards.get(name).remove();
         cards.delete(name);
       }
+      measureList();
       measureTops();
       soon();
     },
