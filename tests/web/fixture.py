@@ -1,4 +1,4 @@
-"""Serves the page with made-up answers of berth-web, as doc/web.md describes them: for pictures,
+"""Serves the page with made-up answers of berth-web, in the form of the real ones: for pictures,
 and for lists longer than a real berthd is needed for.
 
 fixture.py [--port N] [--resources N --leases N] [--empty]
@@ -6,19 +6,22 @@ fixture.py [--port N] [--resources N --leases N] [--empty]
 Prints the address, and serves until it is ended."""
 
 import argparse
-import hashlib
 import base64
+import contextlib
+import hashlib
 import http.server
 import json
 import pathlib
 import random
 import re
+import socket
 import threading
 import time
 import urllib.parse
 
 PAGE = pathlib.Path(__file__).parents[2] / "src" / "web" / "page"
 MINUTE, HOUR = 60_000, 3_600_000
+PEERS = []  # whom the page may ask as well; a test sets it
 
 
 def assembled():
@@ -34,7 +37,8 @@ def assembled():
     text = (PAGE / "index.html").read_text()
     text = re.sub(r'<link rel="stylesheet" href="([^"]*)">', lambda m: part("style", m[1]), text)
     text = re.sub(r'<script src="([^"]*)"></script>', lambda m: part("script", m[1]), text)
-    policy = ("default-src 'none'; img-src data:; connect-src 'self' http://127.0.0.1:9; "
+    sources = " ".join(["'self'", *PEERS])
+    policy = (f"default-src 'none'; img-src data:; connect-src {sources}; "
               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
               f"script-src {' '.join(hashes['script'])}; style-src {' '.join(hashes['style'])}")
     return text, policy
@@ -181,34 +185,59 @@ def history(chance, resources, now, span=8 * HOUR):
 
 
 class World:
-    """What the fixture shows: made once, so that ages grow."""
+    """What the fixture shows: made once, so that ages grow; tests change it by `update`."""
 
     def __init__(self, options):
         chance = random.Random(7)
         self.began = int(time.time() * 1000)
         self.is_office = not options.resources and not options.empty
         if options.empty:
-            self.resources = []
+            made = []
         elif options.resources:
-            self.resources = crowd(chance, options.resources, options.leases)
+            made = crowd(chance, options.resources, options.leases)
         else:
-            self.resources = office(chance)
-        self.history = history(chance, self.resources[:50], self.began)
+            made = office(chance)
+        self.resources = {shown["name"]: (shown, self.began) for shown in made}
+        self.history = history(chance, made[:50], self.began)
+        self.changed = threading.Condition()
+        self.serial = 1
+        self.changes = []  # (serial, name)
+        self.peers = []
+        self.more = {}  # keys of the answer that a test sets
 
     def now(self):
         return int(time.time() * 1000)
 
+    # ---- changes ----
+
+    def update(self, *resources, removed=(), ended=(), **more):
+        with self.changed:
+            self.serial += 1
+            for shown in resources:
+                self.resources[shown["name"]] = (shown, self.now())
+            for name in removed:
+                del self.resources[name]
+            self.changes += [(self.serial, shown["name"]) for shown in resources]
+            self.changes += [(self.serial, name) for name in removed]
+            self.history[:0] = ended
+            self.more.update(more)
+            self.changed.notify_all()
+
+    def aged(self, shown, at):
+        later, copy = self.now() - at, json.loads(json.dumps(shown))
+        for one in copy["holders"] + copy["waiters"]:
+            one["age_ms"] += later
+        return copy
+
+    # ---- answers ----
+
     def status(self):
-        later = self.now() - self.began
-        resources = json.loads(json.dumps(self.resources))
-        for shown in resources:
-            for one in shown["holders"] + shown["waiters"]:
-                one["age_ms"] += later
         fleet = self.is_office
         return {
-            "version": 1, "serial": "fixture.1", "connected": True, "why": None,
+            "version": 1, "serial": f"fixture.{self.serial}", "connected": True, "why": None,
             "host": "ares" if fleet else "fixture", "now_ms": self.now(), "draining": False,
-            "grace_ms": None, "resources": resources,
+            "grace_ms": None,
+            "resources": [self.aged(shown, at) for shown, at in self.resources.values()],
             "templates": [template("adhoc/*", "lock", 1, 1 if fleet else 0)],
             "databases": [{"name": "main", "state": "up", "why": None,
                            "server": "redis.example:6379", "redis_version": "7.0.15",
@@ -218,17 +247,33 @@ class World:
                        "waiting": waiting, "version": "1.2", "session": host + "-1"}
                       for host, heard, waiting in (("ares", 300, 5), ("boreas", 1900, 4),
                                                    ("chronos", 21000, 0))] if fleet else [],
-            "peers": []}
+            "peers": self.peers, **self.more}
+
+    def news(self, after):
+        """What has changed after the serial: the answer to a long poll."""
+        with self.changed:
+            self.changed.wait_for(lambda: f"fixture.{self.serial}" != after, 25)
+            answer = self.status()
+            known = after.startswith("fixture.") and 1 <= int(after[8:]) <= self.serial
+            if known:
+                names = {name for serial, name in self.changes if serial > int(after[8:])}
+                answer.update(
+                    full=False, templates=[], resources=[self.aged(*self.resources[name])
+                                                         for name in names & set(self.resources)],
+                    removed=sorted(names - set(self.resources)))
+            else:
+                answer["full"] = True
+            return answer
 
     def past(self, query):
         start, until = int(query.get("from", ["0"])[0]), int(query.get("until", ["9" * 14])[0])
         limit = int(query.get("limit", ["5000"])[0])
         found = [one for one in self.history
                  if one["ended_at_ms"] >= start and one["asked_at_ms"] <= until]
+        gap = {"from_ms": self.began - 130 * MINUTE, "until_ms": self.began - 118 * MINUTE}
         return {"version": 1, "now_ms": self.now(), "from_ms": start, "until_ms": until,
                 "host": "ares", "leases": found[:limit], "truncated": len(found) > limit,
-                "gaps": [{"from_ms": self.began - 130 * MINUTE, "until_ms": self.began - 118 *
-                          MINUTE}], "retention_ms": 14 * 24 * HOUR}
+                "gaps": [gap] if self.is_office else [], "retention_ms": 14 * 24 * HOUR}
 
 
 def handler(world):
@@ -243,6 +288,7 @@ def handler(world):
             for name, value in (("Content-Type", kind), ("Content-Length", str(len(data))),
                                 ("Content-Security-Policy", policy),
                                 ("X-Content-Type-Options", "nosniff"),
+                                ("Access-Control-Allow-Origin", "*"),
                                 ("Cache-Control", "no-store")):
                 self.send_header(name, value)
             self.end_headers()
@@ -254,12 +300,9 @@ def handler(world):
             if url.path == "/":
                 self.answer(page, "text/html; charset=utf-8")
             elif url.path == "/status.json":
-                if query.get("after") == ["fixture.1"]:
-                    threading.Event().wait(25)  # nothing changes
-                    self.answer(json.dumps({**world.status(), "full": False, "resources": [],
-                                            "templates": []}), "application/json")
-                else:
-                    self.answer(json.dumps(world.status()), "application/json")
+                after = query.get("after")
+                answer = world.news(after[0]) if after else world.status()
+                self.answer(json.dumps(answer), "application/json")
             elif url.path == "/history.json":
                 self.answer(json.dumps(world.past(query)), "application/json")
             else:
@@ -271,13 +314,39 @@ def handler(world):
     return Handler
 
 
+class Server(http.server.ThreadingHTTPServer):
+    """One that ends with its connections, as a program does."""
+
+    daemon_threads = True
+
+    def __init__(self, world, port=0):
+        super().__init__(("127.0.0.1", port), handler(world))
+        self.world = world
+        self.sockets = set()
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.server_port}/"
+
+    def get_request(self):
+        connection, peer = super().get_request()
+        self.sockets.add(connection)
+        return connection, peer
+
+    def handle_error(self, request, client_address):
+        pass  # a browser that goes away
+
+    def stop(self):
+        self.shutdown()
+        self.server_close()
+        for connection in self.sockets:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
 def serve(port=0, resources=0, leases=0, empty=False):
-    """A server in a thread of its own; `server_port` says where."""
-    options = argparse.Namespace(resources=resources, leases=leases, empty=empty)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler(World(options)))
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
+    return Server(World(argparse.Namespace(resources=resources, leases=leases, empty=empty)), port)
 
 
 def main():
@@ -288,7 +357,7 @@ def main():
     parser.add_argument("--empty", action="store_true")
     options = parser.parse_args()
     server = serve(options.port, options.resources, options.leases, options.empty)
-    print(f"http://127.0.0.1:{server.server_port}/", flush=True)
+    print(server.address, flush=True)
     threading.Event().wait()
 
 

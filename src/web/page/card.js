@@ -19,6 +19,10 @@
     if (resource.database_state && resource.database_state !== 'up') {
       add('database ' + resource.database_state, 'bad', resource.database);
     }
+    const stopping = (resource.holders || []).filter((lease) => lease.stopping);
+    if (stopping.length > 0) {
+      add(stopping.length + ' being stopped', 'bad', stopping[0].stopping);
+    }
     if (resource.cooling > 0) {
       add(resource.cooling + ' cooling', 'calm', 'units that rest before they are granted again');
     }

@@ -126,11 +126,13 @@
   }
 
   function paintHead(context, row, y, left, wide) {
-    const group = row.group, box = { left, top: y + 8, width: wide, height: HEAD - 12 };
-    const n = Math.max(20, Math.floor(wide / 4)), bounded = Math.min(view.until, berth.model.now());
+    const bounded = Math.max(view.from + 1, Math.min(view.until, berth.model.now()));
+    const group = row.group, box = { left, top: y + 8, height: HEAD - 12,
+      width: wide * (bounded - view.from) / (view.until - view.from) };
+    const n = Math.max(20, Math.floor(box.width / 4));
     const used = berth.means(spansOf(group.holds, (span) => span.units.length || 1),
-      view.from, view.until, n);
-    const waits = berth.means(spansOf(group.waits, () => 1), view.from, view.until, n);
+      view.from, bounded, n);
+    const waits = berth.means(spansOf(group.waits, () => 1), view.from, bounded, n);
     const top = Math.max(group.limit, ...used), most = Math.max(1, ...waits);
     berth.drawArea(context, used, box, top, colours.free, colours.accent);
     if (group.waits.length > 0) {
@@ -142,7 +144,7 @@
     context.fillText(fitted(context, berth.printable(group.title), left - 14), 6, y + 15);
     context.font = '11px system-ui, sans-serif';
     context.fillStyle = colours.soft;
-    const spent = used.reduce((sum, mean) => sum + mean, 0) * (view.until - view.from) / n;
+    const spent = used.reduce((sum, mean) => sum + mean, 0) * (bounded - view.from) / n;
     const whole = group.limit * (bounded - Math.max(view.from, berth.past.begin()));
     const use = group.limit > 0 && whole > 0
       ? Math.round(Math.min(1, spent / whole) * 100) + ' % used' : '';
@@ -284,7 +286,7 @@
     }
     const shared = groups.filter((group) => group.left > 0).map((group) => group.title);
     if (shared.length > 0) {
-      parts.push('Not all leases have a lane: ' + shared.slice(0, 3).join(', ') + '.');
+      parts.push('More leases than lanes, so some have none: ' + shared.slice(0, 3).join(', ') + '.');
     }
     berth.setText(id('timeline-note'), parts.join(' '));
   }

@@ -1,0 +1,336 @@
+"""The page before made-up answers: what it shows, by eye, by keyboard, by reader."""
+
+import pathlib
+
+import pytest
+
+import browser as browsers
+import fixture
+
+AUDIT = (pathlib.Path(__file__).with_name("audit.js").read_text() + "\nreturn audit(document);")
+BOX = "return [...document.querySelectorAll('.unit')].map(e => e.getAttribute('aria-label'))"
+HOSTILE = "<script>window.hurt=1</script><img src=x onerror='window.hurt=1'>"
+
+
+def audited(chromium):
+    return [(one["rule"], one["what"]) for one in chromium.run(AUDIT)]
+
+
+# ---- what is shown ----
+
+def test_units_holders_and_queue(chromium, office):
+    chromium.open_live(office.address)
+    labels = chromium.run(BOX)
+    assert any(label.startswith("gpu0, alice, train.py, since") for label in labels), labels
+    assert "gpu6, free" in labels and "gpu7, reserved: fan broken" in labels
+    text = chromium.text()
+    for words in ("quota of its user is used up", "waits for gpus as well", "5 more wait",
+                  "1 being stopped", "paused by root", "disk is being replaced", "12 / 12 held"):
+        assert words in text, words
+    chromium.must_be_clean()
+
+
+def test_a_change_is_shown_at_once_and_alone(chromium, office):
+    chromium.open_live(office.address)
+    chromium.run("document.querySelector('.name').marked = 1")
+    office.world.update(fixture.resource("deploy", "lock", 1, [
+        fixture.holder(700, 0, "zoe", "release.sh", [0])]))
+    chromium.wait_for("return document.body.innerText.includes('zoe')")
+    assert chromium.run("return document.querySelector('.name').marked") == 1
+    office.world.update(fixture.resource("late", "lock", 1), removed=["deploy"])
+    chromium.wait_for("return [...document.querySelectorAll('.name')].every("
+                      "e => e.textContent !== 'deploy')")
+    assert "late" in chromium.run("return berth.model.resources.map(r => r.name)")
+    chromium.must_be_clean()
+
+
+def test_what_clients_wrote_is_text(chromium, office):
+    held = fixture.holder(701, 0, HOSTILE, HOSTILE, [0], holder=HOSTILE, reason=HOSTILE)
+    waits = fixture.waiter(702, 0, HOSTILE, "\u202eevil\x1b[2J", 1, blocked="other",
+                           blocker=HOSTILE)
+    now = office.world.now()
+    office.world.update(
+        fixture.resource(HOSTILE, "lock", 1, [held], [waits], paused=True, pause_reason=HOSTILE),
+        ended=[fixture.past_lease(703, HOSTILE, [HOSTILE], HOSTILE, HOSTILE, now - 9000,
+                                  now - 8000, now - 1000, why=HOSTILE)],
+        host=HOSTILE)
+    chromium.open_live(office.address + "#now?q=window.hurt")
+    assert HOSTILE in chromium.text()
+    assert "\\u{202e}evil\\u{1b}[2J" in chromium.text()
+    chromium.run("document.querySelector('.unit').click()")
+    chromium.wait_for("return document.querySelector('dialog[open]')")
+    chromium.run("document.getElementById('details-close').click();"
+                 "document.querySelector('.views a[data-view=timeline]').click()")
+    chromium.run("document.getElementById('as-table').click()")
+    chromium.wait_for("return document.querySelectorAll('#timeline-table td').length > 0")
+    chromium.run("document.querySelector('.views a[data-view=hosts]').click()")
+    assert chromium.run("return window.hurt") is None
+    assert chromium.run("return document.querySelectorAll('script[src], img').length") == 0
+    chromium.must_be_clean()
+
+
+def test_filters_and_their_address(chromium, office):
+    chromium.open_live(office.address)
+    names = "return [...document.querySelectorAll('.card .name')].map(e => e.textContent)"
+    chromium.run("const q = document.getElementById('query'); q.value = 'train.py';"
+                 "q.dispatchEvent(new Event('input', {bubbles: true}))")
+    chromium.wait_for(names + ".join() === 'gpus'")
+    address = chromium.run("return location.href")
+    chromium.open_live(address)
+    chromium.wait_for(names + ".join() === 'gpus'")
+    chromium.open_live(office.address + "#now?busy=1&order=waiting")
+    shown = chromium.wait_for(names)
+    assert shown[0] == "warehouse" and "backup-disk" not in shown
+    chromium.open_live(office.address + "#now?q=nothing-is-called-so")
+    assert "Nothing matches" in chromium.text()
+    chromium.must_be_clean()
+
+
+def test_nothing_yet_tells_how_to_begin(chromium, empty):
+    chromium.open_live(empty.address)
+    assert "berth run adhoc/first -- sleep 60" in chromium.text()
+    assert audited(chromium) == []
+    chromium.must_be_clean()
+
+
+def test_why_it_is_not_connected(chromium, office):
+    office.world.update(connected=False, why="No such file or directory")
+    chromium.open(office.address)
+    chromium.wait_for("return document.getElementById('state').textContent.includes("
+                      "'berthd is not connected: No such file')")
+    assert "gpus" in chromium.text()
+
+
+def test_server_lost_and_back(chromium, office):
+    chromium.open_live(office.address)
+    office.stop()
+    chromium.wait_for("return document.getElementById('state').textContent.startsWith("
+                      "'Connection lost: as of')")
+    again = fixture.Server(office.world, office.server_port)
+    try:
+        office.world.update(fixture.resource("since", "lock", 1))
+        chromium.wait_for("return document.getElementById('state').textContent === 'live'")
+        chromium.wait_for("return berth.model.resource('since') !== undefined")
+    finally:
+        again.stop()
+    chromium.must_be_clean(unless=["Failed to load resource", "ERR_"])
+
+
+# ---- the timeline ----
+
+def open_table(chromium):
+    chromium.run("document.getElementById('as-table').click()")
+    return chromium.wait_for("return document.querySelectorAll('#timeline-table tbody tr').length")
+
+
+def test_timeline_zooms_moves_and_is_a_table(chromium, office):
+    chromium.open_live(office.address + "#timeline")
+    chromium.wait_for("return berth.past.leases.size > 50")
+    span = "return Math.round((berth.timeline.view.until - berth.timeline.view.from) / 60000)"
+    assert chromium.run(span) == 60
+    chromium.run("document.getElementById('lanes').focus()")
+    chromium.press("+")
+    assert chromium.run(span) == 30
+    chromium.press("-", "ArrowLeft")
+    assert chromium.run("return berth.timeline.view.isFollowing") is False
+    chromium.press("n")
+    assert chromium.run("return berth.timeline.view.isFollowing") is True
+    chromium.run("document.querySelector('[data-period=\"21600000\"]').click()")
+    chromium.wait_for("return berth.past.leases.size > 300")
+    assert chromium.run(span) == 360
+    assert open_table(chromium) > 100
+    text = chromium.run("return document.getElementById('timeline-table').innerText")
+    assert "held still" in text and "released, exit 0" in text and "max-hold" in text
+    chromium.must_be_clean()
+
+
+def wheel(chromium, x, y, **more):
+    chromium.command("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, **more)
+
+
+def test_wheel_zooms_above_the_axis_and_dragging_moves(chromium, office):
+    chromium.open_live(office.address + "#timeline")
+    chromium.wait_for("return berth.past.leases.size > 50")
+    left, top = chromium.run("const b = document.getElementById('lanes').getBoundingClientRect();"
+                             "return [b.left, b.top]")
+    view = "return berth.timeline.view"
+    before = chromium.run(view)
+    wheel(chromium, left + 700, top + 10, deltaX=0, deltaY=-120)
+    chromium.wait_for("return berth.timeline.view.until - berth.timeline.view.from < "
+                      "arguments[0] * 0.9", before["until"] - before["from"])
+    before = chromium.run(view)
+    for kind, x in (("mousePressed", 500), ("mouseMoved", 560), ("mouseMoved", 700),
+                    ("mouseReleased", 700)):
+        chromium.command("Input.dispatchMouseEvent", type=kind, x=left + x, y=top + 200,
+                         button="left", buttons=1)
+    chromium.wait_for("return berth.timeline.view.from < arguments[0]", before["from"])
+    assert chromium.run("return document.querySelector('dialog[open]')") is None
+    chromium.must_be_clean()
+
+
+def test_peers_are_asked_and_the_silent_one_is_named(chromium, office):
+    other = fixture.serve(empty=True)
+    now = office.world.now()
+    other.world.update(ended=[fixture.past_lease(1, "warehouse", [3], "erin", "there.sh",
+                                                 now - 9000, now - 8000, now - 1000)])
+    office.world.peers = fixture.PEERS = [other.address.rstrip("/"), "http://127.0.0.1:9"]
+    with_peers = fixture.Server(office.world)
+    try:
+        chromium.open_live(with_peers.address + "#timeline")
+        chromium.wait_for("return document.getElementById('timeline-note').textContent.includes("
+                          "'No answer from 127.0.0.1:9')")
+        open_table(chromium)
+        chromium.wait_for("return document.getElementById('timeline-table').innerText"
+                          ".includes('there.sh')")
+    finally:
+        fixture.PEERS = []
+        with_peers.stop()
+        other.stop()
+    chromium.must_be_clean(unless=["Failed to load resource", "ERR_"])
+
+
+# ---- for everybody ----
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [browsers.WIDE, browsers.PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("view", ["now", "timeline", "hosts", "details", "table"])
+def test_audit(chromium, office, view, size, dark):
+    place = {"details": "now", "table": "timeline"}.get(view, view)
+    chromium.open_live(f"{office.address}#{place}", size=size, dark=dark, motion=False)
+    if view == "details":
+        chromium.run("document.querySelector('.name').click()")
+    elif place == "timeline":
+        chromium.wait_for("return berth.past.leases.size > 50")
+        if view == "table":
+            open_table(chromium)
+    elif view == "now":
+        chromium.wait_for("return document.querySelectorAll('.unit').length > 8")
+    assert audited(chromium) == []
+    widths = chromium.run("return [document.documentElement.scrollWidth, innerWidth]")
+    assert widths[0] <= widths[1], "the page scrolls sideways"
+    chromium.must_be_clean()
+
+
+def test_the_audit_finds_what_is_wrong(chromium, office):
+    chromium.open_live(office.address)
+    chromium.run("""
+        const add = (tag, properties) => document.querySelector('main').appendChild(
+            Object.assign(document.createElement(tag), properties));
+        add('p', {id: 'main', textContent: 'twice'}).style.color = '#ccc';
+        add('button', {}).style.cssText = 'width: 10px; height: 10px; padding: 0';
+        add('input', {tabIndex: 3});
+        add('h5', {textContent: 'deep'});
+        add('table', {}).createTHead().insertRow();
+        add('canvas', {});
+        document.documentElement.lang = '';
+        document.querySelector('meta[name=viewport]').content = 'user-scalable=no';
+        document.querySelector('footer').remove();""")
+    rules = {rule for rule, _ in audited(chromium)}
+    assert rules >= {"contrast", "name", "target size", "label", "focus order", "duplicate id",
+                     "heading order", "table", "image without a name", "language", "landmark",
+                     "zoom is not allowed"}
+
+
+def test_keyboard_alone(chromium, office):
+    chromium.open_live(office.address)
+    chromium.wait_for("return document.querySelectorAll('.card').length > 3")
+    chromium.press("Tab")
+    assert chromium.focused()["text"] == "Skip to the resources"
+    chromium.press("Enter", "Tab")
+    assert chromium.focused()["text"] == "gpus"
+    chromium.press("ArrowRight")
+    assert chromium.focused()["label"].startswith("gpu0, alice")
+    outline = chromium.run("return getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    chromium.press("Enter")
+    chromium.wait_for("return document.querySelector('dialog[open]')")
+    assert "1795433429838527" in chromium.run(
+        "return document.getElementById('details').innerText")
+    chromium.press("Escape")
+    chromium.wait_for("return !document.querySelector('dialog[open]')")
+    assert chromium.focused()["label"].startswith("gpu0, alice")
+    chromium.press("ArrowDown", "ArrowDown")
+    assert chromium.focused()["text"] == "licence/synth"
+    chromium.press("End")
+    assert chromium.focused()["text"] == "old-database"
+    chromium.press("Tab")
+    assert chromium.focused()["tag"] == "BODY" or chromium.focused()["text"] != "old-database"
+    chromium.press("/")
+    assert chromium.focused()["id"] == "query"
+    chromium.must_be_clean()
+
+
+def test_focus_stays_when_its_resource_changes(chromium, office):
+    chromium.open_live(office.address)
+    chromium.run("document.querySelectorAll('.unit')[2].focus()")
+    label = chromium.focused()["label"]
+    shown, _ = office.world.resources["gpus"]
+    office.world.update({**shown, "waiters": [], "waiting": 0})
+    chromium.wait_for("return !document.body.innerText.includes('sweep.py')")
+    assert chromium.focused()["label"] == label
+
+
+def test_colours_are_kept(chromium, office):
+    chromium.open_live(office.address)
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    light = chromium.run(ground)
+    chromium.run("document.getElementById('theme').click();"
+                 "document.getElementById('theme').click()")
+    assert chromium.run(ground) != light
+    chromium.open_live(office.address)
+    assert chromium.run("return document.documentElement.dataset.theme") == "dark"
+    chromium.run("localStorage.clear()")
+
+
+def test_without_scripts_it_says_what_to_do(chromium, office):
+    chromium.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        chromium.open(office.address)
+        page = chromium.command("DOM.getDocument", depth=-1)
+        assert "berthctl status" in str(page)
+    finally:
+        chromium.command("Emulation.setScriptExecutionDisabled", value=False)
+
+
+# ---- many ----
+
+SCROLL = """
+    const done = arguments[arguments.length - 1], frames = [], step = arguments[0];
+    let last = performance.now(), long = 0;
+    new PerformanceObserver((list) => { long += list.getEntries().length; })
+        .observe({type: 'longtask'});
+    function frame(now) {
+        frames.push(now - last);
+        last = now;
+        window.scrollBy(0, step);
+        if (frames.length < 240) requestAnimationFrame(frame);
+        else done({frames: frames.slice(2), long, y: window.scrollY,
+                   cards: document.querySelectorAll('.card').length,
+                   height: document.documentElement.scrollHeight});
+    }
+    requestAnimationFrame(frame);"""
+
+
+def test_a_thousand_resources_scroll(chromium):
+    crowd = fixture.serve(resources=1000, leases=10000)
+    try:
+        chromium.open_live(crowd.address)
+        chromium.wait_for("return document.querySelectorAll('.card').length > 5")
+        seen = chromium.driver.execute_async_script(SCROLL, 120)
+        frames = sorted(seen["frames"])
+        print(f"\n1000 resources, 10000 leases, 240 frames of 120 pixels: median "
+              f"{frames[len(frames) // 2]:.1f} ms, 95 % {frames[int(len(frames) * 0.95)]:.1f} ms, "
+              f"longest {frames[-1]:.1f} ms; {seen['long']} tasks of more than 50 ms; "
+              f"{seen['cards']} cards are elements")
+        assert seen["y"] > 20000 and seen["cards"] < 60
+        chromium.run("window.scrollTo(0, document.documentElement.scrollHeight)")
+        chromium.wait_for("return [...document.querySelectorAll('.name')].some("
+                          "e => e.textContent === 'queue/0999')")
+        overlaps = chromium.run("""
+            const cards = [...document.querySelectorAll('.card')].map(e => e.getBoundingClientRect())
+                .sort((a, b) => a.top - b.top);
+            return cards.filter((box, i) => i && cards[i - 1].bottom > box.top + 0.5).length""")
+        assert overlaps == 0
+        chromium.must_be_clean()
+    finally:
+        crowd.stop()
