@@ -5,7 +5,7 @@
 
 #include "status/listing.h"
 
-/* Who is told of each change. The names are good as long as both listings. */
+/* Who hears each change. The names are good as long as both listings. */
 struct fleet_changes_heard {
     void *context;
     /* It is new, different or gone, or a template that operators have changed; `definition` is the

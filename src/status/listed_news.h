@@ -1,5 +1,5 @@
-/* listed_news.h - what one who follows is told of what databases have listed: the figures of
- * resources, and the leases of other hosts. This host's are told from the core, and count in the
+/* listed_news.h - news for followers from what databases have listed: the figures of resources, and
+ * the leases of other hosts. News of this host's leases comes from the core, and they count in the
  * figures as the core has them. Pure. */
 #ifndef BERTH_STATUS_LISTED_NEWS_H
 #define BERTH_STATUS_LISTED_NEWS_H

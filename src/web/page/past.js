@@ -98,7 +98,7 @@
     }
   }
 
-  /* Loads the period anew; told() when it is there. */
+  /* Loads the period again, and calls told() when it is there. */
   past.load = function (told) {
     const now = berth.model.now();
     past.from = past.period === 0 ? 0 : now - past.period;
