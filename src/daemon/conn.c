@@ -296,11 +296,18 @@ static bool send_piece(struct conn *conn)
     return has_more;
 }
 
+/* Many may follow, and all become able to send at the same time. */
+static bool conn_gives_way(const struct conn *conn)
+{
+    return conn->followed && conn->state.pace != PACE_CALLED &&
+        scheduler_is_busy(&conn->server->scheduler);
+}
+
 /* Sends the next pieces of a long answer. */
 static void conn_send_pieces(struct conn *conn)
 {
     while (conn_state_may_send_piece(conn->state, conn_load(conn))) {
-        if (conn_is_too_fast(conn)) {
+        if (conn_is_too_fast(conn) || conn_gives_way(conn)) {
             conn_put_off(conn);
             return;
         }
@@ -310,7 +317,8 @@ static void conn_send_pieces(struct conn *conn)
         }
         conn_send(conn);
         bool has_more = conn->state.answer == ANSWER_LONG || conn_unread(conn) > 0;
-        if (has_more && scheduler_is_long(&conn->server->scheduler)) {
+        bool is_enough = conn->followed || scheduler_is_long(&conn->server->scheduler);
+        if (has_more && is_enough) {
             conn_put_off(conn);
         }
     }

@@ -3,12 +3,12 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "core/news.h"
-#include "daemon/scheduler.h"
 #include "daemon/turn.h"
 
 #include <stdlib.h>
 
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
+#define LONGEST (MILLISECOND / 4) /* of a pass, in one turn of the loop, and one more batch */
 #define PAUSE (5 * MILLISECOND) /* at least, between two passes */
 
 enum {
@@ -36,17 +36,17 @@ static void arm(struct followers *followers)
     }
 }
 
-/* False: the turn has lasted long, and the others wait. */
-static bool pass(struct followers *followers)
+/* False: it has lasted long, and the others wait. */
+static bool pass(struct followers *followers, nanoseconds began)
 {
-    bool is_long = false;
-    while (followers->next && !is_long) {
+    nanoseconds now = began;
+    while (followers->next && now - began < LONGEST) {
         struct followed *followed = followers->next;
         followers->next = TAILQ_NEXT(followed, link);
         if (is_due(followed)) {
             followers->ops.begin(followed->conn, &followed->follower.answer);
         }
-        is_long = scheduler_is_long(followers->scheduler);
+        now = clock_now();
     }
     return !followers->next;
 }
@@ -63,7 +63,7 @@ static void on_timer(uv_timer_t *timer)
         followers->ended_end = source->ended_end(source->context);
     }
     followers->is_passing = true;
-    bool is_over = pass(followers);
+    bool is_over = pass(followers, began);
     followers->is_passing = false;
     nanoseconds now = clock_now();
     followers->busy += now - began;
@@ -95,11 +95,10 @@ void followers_end_turn(struct followers *followers)
 /* ---- who follows ---- */
 
 void followers_begin(struct followers *followers, struct followers_ops ops,
-    const struct follow_source *source, struct scheduler *scheduler, struct turn *turn)
+    const struct follow_source *source, struct turn *turn)
 {
     followers->ops = ops;
     followers->source = *source;
-    followers->scheduler = scheduler;
     followers->turn = turn;
     TAILQ_INIT(&followers->list);
 }

@@ -2,9 +2,9 @@
  *
  * Once something has changed, a pass begins a batch for each follower that has had all of its last
  * one. Passes are some milliseconds apart, and longer if they take long, so that followers have a
- * part of the time only. A turn of the loop that has lasted long puts off what is left of a pass;
- * what is left of a batch waits in its user's fair queue. A follower that does not read has no
- * batch, and costs nothing. */
+ * part of the time only, and so is the part of a pass in one turn of the loop. What does not fit
+ * into the first piece of a batch waits in its user's fair queue, a piece in each turn. A follower
+ * that does not read has no batch, and costs nothing. */
 #ifndef BERTH_DAEMON_FOLLOWERS_H
 #define BERTH_DAEMON_FOLLOWERS_H
 
@@ -17,7 +17,6 @@
 
 struct conn;
 struct followers;
-struct scheduler;
 struct turn;
 
 /* A connection as a follower. */
@@ -46,7 +45,6 @@ struct told_database {
 
 struct followers {
     struct followers_ops ops;
-    struct scheduler *scheduler;
     struct turn *turn;
     struct follow_source source;
     struct followed_list list;
@@ -62,7 +60,7 @@ struct followers {
 
 /* Sets all but .timer, which the caller has initialized. */
 void followers_begin(struct followers *followers, struct followers_ops ops,
-    const struct follow_source *source, struct scheduler *scheduler, struct turn *turn);
+    const struct follow_source *source, struct turn *turn);
 /* From now on the connection follows. The caller begins its first batch, .follower.answer. */
 struct followed *followers_enter(struct followers *followers, struct conn *conn, bool wants_ended);
 /* It follows no more; its long answer is over. Returns NULL, and accepts it. */

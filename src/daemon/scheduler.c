@@ -11,6 +11,7 @@
 
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
 #define LONG_TURN MILLISECOND
+#define BUSY_TURN (LONG_TURN / 4)
 #define LONGEST_PIECE MILLISECOND /* the most that a request or a piece of an answer really takes */
 #define UNIT (FAIR_UNIT_US * (MILLISECOND / 1000))
 
@@ -31,9 +32,19 @@ static nanoseconds scheduler_now(const struct scheduler *scheduler)
     return scheduler->work_began != 0 ? scheduler->work_began : clock_now();
 }
 
+static bool has_lasted(const struct scheduler *scheduler, nanoseconds span)
+{
+    return scheduler->began != 0 && clock_now() - scheduler->began > span;
+}
+
 bool scheduler_is_long(const struct scheduler *scheduler)
 {
-    return scheduler->began != 0 && clock_now() - scheduler->began > LONG_TURN;
+    return has_lasted(scheduler, LONG_TURN);
+}
+
+bool scheduler_is_busy(const struct scheduler *scheduler)
+{
+    return has_lasted(scheduler, BUSY_TURN);
 }
 
 bool scheduler_must_wait(const struct scheduler *scheduler, const struct fair_user *fair_user)

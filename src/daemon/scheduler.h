@@ -53,6 +53,8 @@ void scheduler_charge_request(struct scheduler *scheduler, struct fair_user *fai
 /* Whether this turn of the loop has lasted so long that a connection that has had a part should put
  * off the rest. */
 bool scheduler_is_long(const struct scheduler *scheduler);
+/* Whether it has lasted for a good part of that: what nobody waits for should come later. */
+bool scheduler_is_busy(const struct scheduler *scheduler);
 /* Whether a user's rate requires a connection to put off what it would do next. */
 bool scheduler_must_wait(const struct scheduler *scheduler, const struct fair_user *fair_user);
 

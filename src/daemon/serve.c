@@ -249,8 +249,7 @@ static bool start_core(struct serving *serving)
     server->seats.core = server->core;
     server->effects.news = core_news(server->core);
     const struct follow_source source = follow_source_of(server);
-    followers_begin(&server->followers, conn_followers_ops, &source, &server->scheduler,
-        &server->turn);
+    followers_begin(&server->followers, conn_followers_ops, &source, &server->turn);
     server->idle_waits = (struct idle_waits){.core = server->core, .notify = client_events_idle};
     begin_fleet(serving, socket);
     count_databases(serving);
