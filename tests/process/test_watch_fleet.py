@@ -1,0 +1,235 @@
+"""`watch` in fleet scope: this host's leases at once, those of others as their database lists them."""
+
+import random
+import time
+
+import pytest
+
+from fleet_help import DEADLINE, Monitor, clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
+from fleet_ops_help import asks, client_of, fleet, gets, queues, up
+from lost_help import asked_until
+from watch_help import Copy, told_by_status
+
+pytestmark = needs_redis
+
+# What only a listing says of a lease of the asking host's, or only its status does.
+OF_LISTING = ("host", "blocked", "blocker", "kept")
+
+
+@pytest.fixture
+def pair(redis_server, hosts):
+    return fleet(redis_server, hosts)
+
+
+def until(copy, is_so):
+    """Takes batches; the lines of databases come again and again, so the deadline is here."""
+    end = time.monotonic() + DEADLINE
+    said = []
+    while not is_so(copy):
+        assert time.monotonic() < end, copy.shown()
+        said += copy.take().said
+    return said
+
+
+def here(words):
+    return {key: value for key, value in words.items() if key not in OF_LISTING}
+
+
+def comparable(shown):
+    host, resources, templates, leases, queues = shown
+    leases = {key: (kind, words if "/" in key[0] else here(words)) for key, (kind, words) in leases.items()}
+    return host, resources, templates, leases, queues
+
+
+def catches_up(copy, client):
+    until(copy, lambda now: comparable(now.shown()) == comparable(told_by_status(client)))
+
+
+def of_others(copy):
+    return {key: kind for key, (kind, _) in copy.leases.items() if "/" in key[0]}
+
+
+# ---- the leases of other hosts ----
+
+def test_a_lease_of_another_host_comes_and_goes(pair):
+    a, b = pair
+    copy = Copy(client_of(a))
+    assert copy.resources["etl"]["in_use"] == "0" and copy.snapshots == 1
+    one, two = client_of(b), client_of(b, 1001)
+    first = gets(one, "acquire etl:2 holder=a%20b reason=why%20not")
+    until(copy, of_others)
+    (key, name), = of_others(copy)
+    kind, words = copy.leases[key, name]
+    assert (kind, name, key[16:]) == ("holder", "etl", f"/{first}")
+    assert words.items() >= {"holder": "a%20b", "reason": "why%20not", "uid": "0", "units": "0-1"}.items()
+    assert copy.resources["etl"]["in_use"] == "2" and copy.resources["etl"]["free"] == "0"
+
+    second = queues(two, "acquire etl priority=-3")
+    until(copy, lambda now: len(of_others(now)) == 2)
+    waiter, = (words for kind, words in copy.leases.values() if kind == "waiter")
+    assert waiter.items() >= {"wants": "1", "priority": "-3", "uid": "1001"}.items() and int(waiter["ticket"]) > 0
+
+    one.request(f"release {first}")
+    until(copy, lambda now: list(of_others(now).values()) == ["holder"])
+    assert next(iter(of_others(copy)))[0].endswith(f"/{second}")
+    two.close()
+    until(copy, lambda now: not of_others(now))
+    catches_up(copy, client_of(a))
+    assert copy.snapshots == 1
+
+
+def test_the_first_snapshot_has_them(pair):
+    """Also of an instance that only the other host uses."""
+    a, b = pair
+    other = client_of(b)
+    gets(other, "acquire etl market/x")
+    copy = Copy(client_of(a))
+    assert len(of_others(copy)) == 2 and copy.batches == copy.snapshots == 1
+    assert copy.resources["market/x"]["template"] == "market/*"
+    assert copy.templates["market/*"]["instances"] == "1"
+    assert Copy(client_of(a)).shown() == copy.shown()
+
+
+def test_an_instance_of_another_host_comes_and_goes(pair):
+    a, b = pair
+    copy = Copy(client_of(a))
+    client = client_of(b)
+    lease = gets(client, "acquire market/y")
+    until(copy, lambda now: of_others(now))
+    assert copy.resources["market/y"]["in_use"] == "1"
+    until(copy, lambda now: now.templates["market/*"]["instances"] == "1")
+    client.request(f"release {lease}")
+    until(copy, lambda now: "market/y" not in now.resources and not of_others(now))
+    until(copy, lambda now: now.templates["market/*"]["instances"] == "0")
+
+
+def test_own_leases_are_told_at_once_and_once(pair):
+    """Also while the database is asked for nothing; its listing does not tell them again."""
+    a, b = pair
+    copy = Copy(client_of(a))
+    client = client_of(a)
+    lease = gets(client, "acquire etl reason=mine")
+    until(copy, lambda now: (lease, "etl") in now.leases)
+    assert copy.resources["etl"].items() >= {"in_use": "1", "free": "1"}.items()
+    other = client_of(b)
+    gets(other, "acquire etl reason=theirs")
+    said = until(copy, of_others)
+    assert not [line for line in said if line.startswith(("holder " + lease, "gone"))]
+    assert [key for key in copy.leases if "/" not in key[0]] == [(lease, "etl")]
+    assert copy.resources["etl"].items() >= {"in_use": "2", "free": "0"}.items()
+    client.request(f"release {lease}")
+    until(copy, lambda now: (lease, "etl") not in now.leases)
+    assert copy.resources["etl"]["in_use"] == "1"
+    catches_up(copy, client_of(a))
+
+
+def test_what_the_viewer_may_not_see_is_hidden(redis_server, hosts):
+    text = "[semaphore etl]\nlimit = 4\nscope = fleet\nshow-commands = owner\n"
+    a, b = fleet(redis_server, hosts, text=text)
+    other = client_of(b, 1001)
+    gets(other, "acquire etl reason=secret")
+    mine, others, root = (Copy(client_of(a, uid)) for uid in (1001, 1002, None))
+    for copy, is_hidden in ((mine, False), (others, True), (root, False)):
+        until(copy, of_others)
+        words = copy.leases[next(iter(of_others(copy)))][1]
+        assert ("hidden" in words, "reason" in words) == (is_hidden, not is_hidden)
+
+
+# ---- the database goes and comes back ----
+
+def test_a_database_that_goes_and_comes_back(redis_server, hosts, ways):
+    """No lease of another host is told as gone and as granted again."""
+    way = ways(redis_server)
+    a, = hosts("[semaphore etl]\nlimit = 4\nscope = fleet\n", 1, redis_section(way.url))
+    b, = hosts("[semaphore etl]\nlimit = 4\nscope = fleet\n", 1, redis_section(redis_server.url))
+    up(redis_server, a, b)
+    first, second = client_of(b), client_of(a)
+    gets(first, "acquire etl")
+    own = gets(second, "acquire etl")
+    copy = Copy(client_of(a))
+    leases = dict(copy.leases)
+    assert len(leases) == 2 and copy.databases["default"]["state"] == "up"
+    way.refuse()
+    way.reset()
+    until(copy, lambda now: now.databases["default"]["state"] == "down")
+    until(copy, lambda now: now.resources["etl"].get("database_state") == "down")
+    assert copy.leases == leases and copy.resources["etl"]["in_use"] == "2"
+    way.heal()
+    said = until(copy, lambda now: now.databases["default"]["state"] == "up"
+                 and "database_state" not in now.resources["etl"])
+    third = client_of(b)
+    more = gets(third, "acquire etl")
+    said += until(copy, lambda now: len(now.leases) == 3)
+    assert [line.split(" ")[1].split("/")[-1] for line in said
+            if line.startswith(("gone", "holder", "removed", "snapshot")) and own not in line] == [more]
+    catches_up(copy, client_of(a))
+    assert copy.snapshots == 1
+
+
+def test_a_redis_that_comes_back_empty(pair, redis_server):
+    """In the grace, hosts put back what they have: until that is over, the last listing stays."""
+    a, b = pair
+    first = client_of(b)
+    gets(first, "acquire etl")
+    copy = Copy(client_of(a))
+    leases = dict(copy.leases)
+    redis_server.restart()
+    said = until(copy, lambda now: any("grace=" in line for line in now.said))
+    for host in (a, b):
+        asked_until(host, lambda now: all(one["state"] == "up" for one in now.databases.values()), "etl")
+    assert redis_server.do("HDEL", "{berth}:db", "grace")
+    other = client_of(b)
+    second = gets(other, "acquire etl")
+    said += until(copy, lambda now: len(now.leases) == 2)
+    gone = [line for line in said if line.startswith(("gone", "removed"))]
+    assert not gone and leases.keys() <= copy.leases.keys()
+    assert any(key.endswith(f"/{second}") for key, _ in copy.leases)
+
+
+# ---- what it costs ----
+
+def test_nobody_follows_nothing_is_asked(pair, redis_server):
+    """And an unchanged database lists nothing again."""
+    a, b = pair
+    client = client_of(a)
+    copy = Copy(client)
+    with Monitor(redis_server) as monitor:
+        def next_question():
+            while True:
+                words = monitor.command(20)
+                if "?" in words:
+                    return words
+        first, second = next_question(), next_question()
+        assert first[-1] == second[-1] != "-"
+        client.close()
+        asked_until(a, lambda now: True, "etl")
+    assert copy.snapshots == 1
+
+
+# ---- in the end all agree ----
+
+def one_step(chance, clients, held):
+    client = chance.choice(clients)
+    if chance.random() < 0.6 or not held[client]:
+        names = chance.sample(["etl", "gpus", "door", "market/x", "market/y", "here"], 1)
+        if chance.random() < 0.2:
+            names = chance.sample(["etl", "gpus", "market/x"], 2)
+        lease, answer = asks(client, "acquire " + " ".join(names) + chance.choice(("", " wait=0")))
+        if not answer.startswith("error"):
+            held[client].append(lease)
+    else:
+        lease = held[client].pop(chance.randrange(len(held[client])))
+        client.request(f"release {lease}")
+
+
+def test_the_copy_agrees_with_status(pair, seed):
+    chance = random.Random(seed)
+    watching = [Copy(client_of(host)) for host in pair]
+    clients = [client_of(host) for host in pair for _ in range(3)]
+    held = {client: [] for client in clients}
+    for _ in range(5):
+        for _ in range(chance.randrange(1, 30)):
+            one_step(chance, clients, held)
+        for host, copy in zip(pair, watching):
+            catches_up(copy, client_of(host))
+    assert all(copy.snapshots == 1 for copy in watching)
