@@ -188,6 +188,20 @@ def check_keys_of_top():
                  {", ".join(label.split()): f"{text[0].upper()}{text[1:]}." for label, text in found_keys})
 
 
+def check_watch_of_berthctl():
+    """Events, in words and in JSON, and the keys that all have."""
+    sources = "".join(code[f"src/berthctl/watch_{name}.c"] for name in ("leases", "limits"))
+    text = section("berthctl.1", "WATCH")
+    coded = re.findall(
+        r'\.event = (?:[\w>.-]+ \? )?"([a-z-]+)"(?: : "([a-z-]+)")?|words = \{\s*"([a-z-]+)"|left = \{\s*"([a-z-]+)"'
+        r'|given_back = \{\s*"([a-z-]+)"|line_about\(\w+, "([a-z-]+)"\)|is_reserved \? "(reserved)" : "(unreserved)"'
+        r'|events, (?:now|&limits), (?:now \? )?"([a-z-]+)"(?: : "([a-z-]+)")?', sources)
+    require_same("berthctl.1: WATCH: events", set(re.findall(r"_([a-z-]+)_", text.split("_event_ is one of")[1])),
+                 {word for row in found("events", coded) for word in row if word})
+    require_same("berthctl.1: JSON of watch", set(re.findall(r'"(\w+)"', text.split("```")[1])),
+                 set(found("keys", re.findall(r'json_object_set_new\(object, "(\w+)"', code["src/view/json_event.c"]))))
+
+
 def check_history_of_berthctl():
     """Columns of the tables, and keys of the JSON."""
     attributes = set(re.findall(r'^ATTRIBUTE\((\w+), .*, "', code["src/base/attributes.def"], re.M))
@@ -515,6 +529,7 @@ check_options_of_berth()
 check_options_of_berthctl()
 check_status_of_berthctl()
 check_keys_of_top()
+check_watch_of_berthctl()
 check_history_of_berthctl()
 check_options_of_berthd()
 check_options_in_other_documents()

@@ -20,6 +20,8 @@ enum requests {
     EACH_BUT_LAST, /* the same, and each has the last argument too */
 };
 
+enum { MAX_NAMES = 16 }; /* as of status */
+
 /* wire/commands.def has each request's word, number of arguments, right and help. */
 static const struct command {
     enum command_index request;
@@ -31,12 +33,15 @@ static const struct command {
     run_function *run; /* in place of sending the requests; or NULL */
     const char *also; /* another form of its arguments; or NULL */
     const char *word, *help; /* in place of the request's; or NULL */
+    uint8_t more; /* arguments that are not sent */
 } commands[] = {
     {COMMAND_status, "[NAME...] [OPTION]...", OPTION_JSON | OPTION_BUSY | OPTION_USER | OPTION_SORT,
         show_nothing, .requests = WHOLE, .run = run_status},
     {COMMAND_watch, "[OPTION]...", OPTION_BUSY | OPTION_USER | OPTION_SORT, show_nothing,
         .requests = WHOLE, .run = run_top, .word = "top",
         .help = "show all that live, on a terminal; ? shows its keys"},
+    {COMMAND_watch, "[NAME...] [OPTION]...", OPTION_ENDED | OPTION_JSON, show_nothing,
+        .requests = WHOLE, .run = run_watch, .more = MAX_NAMES},
     {COMMAND_why, "NAME[=N]... | LEASE | PID", 0, show_why, .requests = WHOLE, .run = run_why},
     {COMMAND_history, "[NAME...] [OPTION]...",
         OPTION_SINCE | OPTION_UNTIL | OPTION_USER | OPTION_LEASE | OPTION_JSON, show_nothing,
@@ -163,7 +168,8 @@ static int check(const struct command *command, const struct line *line, char **
         text_add_format(&form, "; or %s", command->also);
     }
     unsigned choice = line->options & OPTIONS_OF_CHOICE;
-    bool is_too_much = n > row->max && (command->requests == WHOLE || choice != 0);
+    bool is_one = command->requests == WHOLE || choice != 0,
+         is_too_much = is_one && n > (size_t)row->max + command->more;
     int exit_status = 0;
     bool is_too_few = n < row->min || (n == 0 && command->request == COMMAND_why);
     if (is_too_few || is_too_much || strange || (command->required & ~line->options) ||

@@ -36,6 +36,7 @@ static const struct row {
         .help = "1h, 03:00, yesterday, 2026-11-23: what has ended from then on"},
     {OPTION_UNTIL, "until", "WHEN", .help = "of this, only what was asked for before"},
     {OPTION_LEASE, "lease", "LEASE", .help = "only this one"},
+    {OPTION_ENDED, "ended", NULL, .help = "also how each lease has ended"},
     {OPTION_JSON, "json", NULL, .help = "one JSON object in place of the table"},
     {.letter = 'S', .word = "socket", .argument = "PATH|user",
         .help = "else $BERTH_SOCKET, else " ENDPOINT_DEFAULT ";\n" NEXT_LINE

@@ -39,6 +39,7 @@ void watch_events_init(
         .watcher =
             {
                 .context = events,
+                .begun = watch_begun,
                 .host = watch_host,
                 .database = watch_database,
                 .resource = watch_resource,

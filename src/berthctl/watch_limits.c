@@ -175,6 +175,22 @@ void watch_template(
 
 /* ---- what is not a resource ---- */
 
+/* Who follows knows from then on that it misses nothing. */
+void watch_begun(void *context)
+{
+    struct watch_events *events = context;
+    struct watch_line line = {.json = {.event = "begun"}};
+    size_t n = 0;
+    for (size_t i = 0; i < live_resource_count(events->live); i++) {
+        n += watch_is_named(&events->choice, live_resource_at(events->live, i)->shown.name);
+    }
+    text_add(&line.name, "-");
+    text_add_format(&line.what, "watching %zu resource%s", n, n == 1 ? "" : "s");
+    text_add_format(
+        &line.sentence, "every change of %zu resource%s is told from now on", n, n == 1 ? "" : "s");
+    print(events, &line);
+}
+
 void watch_host(void *context, const struct status *before, const struct status *now)
 {
     struct watch_events *events = context;

@@ -26,6 +26,7 @@ void watch_changed(
 void watch_ended(void *context, const struct past_lease *lease);
 void watch_missed(void *context);
 /* watch_limits.c */
+void watch_begun(void *context);
 void watch_host(void *context, const struct status *before, const struct status *now);
 void watch_database(
     void *context, const struct status_database *before, const struct status_database *now);

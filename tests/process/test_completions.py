@@ -94,6 +94,7 @@ def test_what_berthd_has(shell, berthd):
         "berth release gpus --holder ": {"build-7"},
         "berth renew gpus --holder b": {"build-7"},
         "berthctl status deploy g": {"gpus"},
+        "berthctl watch --json deploy g": {"gpus"},
         "berthctl limit ": names,
         "berthctl limit etl ": names,
         "berthctl pause etl r": {"rooms"},

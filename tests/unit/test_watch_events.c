@@ -57,12 +57,24 @@ static void begin(const struct watch_choice *choice)
 {
     watch_events_init(&events, &live, choice);
     take(BEGINNING);
-    expect_text(&events.out, "");
+    text_deinit(&events.out);
 }
 
 static void expect(const char *expected)
 {
     expect_text(&events.out, expected);
+}
+
+Test(watch, the_first_line_says_that_it_begins)
+{
+    char *names[] = {"etl"};
+    watch_events_init(&events, &live, &(const struct watch_choice){0});
+    take(BEGINNING);
+    expect("01:30:00  -             watching 3 resources\n");
+    live_deinit(&live);
+    watch_events_init(&events, &live, &(const struct watch_choice){.names = names, .n_names = 1});
+    take(BEGINNING);
+    expect("01:30:00  -             watching 1 resource\n");
 }
 
 Test(watch, leases_come_and_go)
