@@ -42,6 +42,9 @@ static void update(struct session *session, nanoseconds now)
     struct top *top = &session->top;
     struct top_feed *feed = &session->feed;
     top->status = top_feed_picture(feed, now);
+    if (top->is_stale && feed->lost_at == NEVER) {
+        text_deinit(&top->message); /* which may have said so */
+    }
     top->is_stale = feed->lost_at != NEVER;
     text_deinit(&top->trouble);
     text_add(&top->trouble, feed->trouble.length > 0 ? feed->trouble.bytes : "");
