@@ -1,0 +1,384 @@
+"""berth-web: a real one follows a real berthd, and answers over HTTP."""
+
+import json
+import os
+import socket
+
+import pytest
+
+from daemon_help import NOBODY, held, needs_root, waits
+from lines import DEADLINE
+from web_help import Web, needs_web, resource_of
+
+CONFIG = """
+[pool gpus]
+items = gpu0 gpu1
+[semaphore licenses]
+limit = 2
+[semaphore secret]
+limit = 2
+show-commands = owner
+"""
+
+pytestmark = needs_web
+
+
+@pytest.fixture
+def web_of(directory, sanitizer_reports):
+    webs = []
+
+    def start(*args, **options):
+        webs.append(Web(directory, *args, **options).start())
+        return webs[-1]
+
+    yield start
+    for each in webs:
+        each.stop()
+
+
+@pytest.fixture
+def web(daemon, web_of):
+    return web_of().ready()
+
+
+# ---- routes
+
+
+def test_routes(daemon, web):
+    page = web.ask("/")
+    assert page.status == 200 and page.text.lower().startswith("<!doctype html>")
+    assert web.ask("/healthz").text == "ok\n"
+    assert "berth_followers" in web.ask("/metrics").text
+    assert "\nberth_web_connected 1\n" in web.ask("/metrics").text
+    assert [each["name"] for each in web.status()["resources"]] == ["gpus", "licenses", "secret"]
+    assert web.history()["leases"] == []
+    assert web.ask("/nothing").status == web.ask("/status.json/").status == 404
+
+
+def test_status_is_what_berthctl_prints(daemon, web, berthctl):
+    client = daemon.client()
+    held(client, "acquire gpus holder=job-1")
+    waits(daemon.client(), "acquire gpus:2")
+    seen = web.follow(lambda answer: (resource_of(answer, "gpus") or {}).get("waiting") == 1)
+    printed = json.loads(berthctl("status", "--json").stdout)
+
+    def timeless(value):
+        if isinstance(value, dict):
+            return {key: timeless(each) for key, each in value.items() if key not in ("age_ms", "position")}
+        return [timeless(each) for each in value] if isinstance(value, list) else value
+
+    whole = web.status()
+    assert whole["full"] and seen["serial"]
+    for key in ("version", "draining", "resources", "templates", "databases"):
+        assert timeless(whole[key]) == timeless(printed[key]), key
+    assert whole["host"] == socket.gethostname() and whole["hosts"] == whole["peers"] == []
+    assert resource_of(whole, "gpus")["waiters"][0]["position"] == 1
+
+
+def test_only_get_and_head(daemon, web):
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "BREW"):
+        answer = web.ask("/healthz", method)
+        assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD"), method
+    for path in ("/", "/healthz", "/metrics", "/status.json", "/history.json"):
+        answer = web.ask(path, "HEAD")
+        assert answer.status == 200 and answer.body == b"" and int(answer.headers["Content-Length"]) > 0
+
+
+def test_a_body_is_refused(daemon, web):
+    answer = web.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello")
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    answer = web.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("query", [
+    "from=x", "from=-1", "from=2&until=1", "limit=0", "limit=5001", "resource=../x", "until=99999999999999999999"])
+def test_bad_queries(daemon, web, query):
+    assert web.ask("/history.json?" + query).status == 400
+
+
+# ---- who asks
+
+
+def test_the_host_is_checked(daemon, web_of):
+    web = web_of("hosts = web.example other.example\n").ready()
+    for host in ("localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]:8181", "web.example", "Other.Example:443"):
+        assert web.ask("/healthz", Host=host).status == 200, host
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "web.example.", "", "a b",
+                 "128.0.0.1", "localhost:x", "[::2]"):
+        assert web.ask("/healthz", Host=host).status == 421, host
+    assert b" 400 " in web.raw(b"GET /healthz HTTP/1.0\r\n\r\n").split(b"\r\n")[0]
+    twice = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n"
+    assert b" 400 " in web.raw(twice).split(b"\r\n")[0]
+
+
+def test_other_origins(daemon, web_of):
+    web = web_of("origins = https://web1.example\n").ready()
+    mine = web.ask("/status.json", Origin=web.where.rstrip("/"))
+    assert mine.status == 200 and mine.headers["Access-Control-Allow-Origin"] is None
+    other = web.ask("/status.json", Origin="https://web1.example")
+    assert other.status == 200 and other.headers["Access-Control-Allow-Origin"] == "https://web1.example"
+    assert other.headers["Vary"] == "Origin"
+    for origin in ("https://evil.example", "null", "http://web1.example", "https://web1.example.evil.example"):
+        answer = web.ask("/status.json", Origin=origin)
+        assert answer.status == 403 and answer.headers["Access-Control-Allow-Origin"] is None, origin
+
+
+def test_headers(daemon, web_of):
+    web = web_of("peers = https://web2.example/berth/ http://web3.example:8181\n").ready()
+    for path in ("/", "/status.json", "/nothing"):
+        headers = web.ask(path).headers
+        assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
+        assert headers["Set-Cookie"] is None and headers["X-Frame-Options"] == "DENY"
+        assert headers["Content-Security-Policy"].startswith("default-src 'none'; ")
+        assert "unsafe" not in headers["Content-Security-Policy"]
+    policy = web.ask("/").headers["Content-Security-Policy"]
+    assert "connect-src 'self' https://web2.example http://web3.example:8181;" in policy
+    assert web.status()["peers"] == ["https://web2.example/berth", "http://web3.example:8181"]
+
+
+# ---- what changes
+
+
+def test_a_poll_hears_at_once(daemon, web):
+    before = web.status()
+    connection = web.connection()
+    connection.request("GET", f"/status.json?after={before['serial']}")
+    held(daemon.client(), "acquire licenses program=train")
+    connection.sock.settimeout(10)  # the poll itself would end after 25 s
+    changes = json.loads(connection.getresponse().read())
+    assert not changes["full"] and changes["removed"] == []
+    (licenses,) = changes["resources"]
+    assert licenses["name"] == "licenses" and licenses["holders"][0]["program"] == "train"
+    connection.close()
+
+
+def test_changes_after_a_serial(daemon, web):
+    before = web.status()
+    first, second = daemon.client(), daemon.client()
+    held(first, "acquire licenses")
+    held(second, "acquire gpus")
+    both = web.follow(
+        lambda answer: {"licenses", "gpus"} <= {each["name"] for each in answer["resources"]}, None)
+    assert both["full"]
+    changes = web.status(before["serial"])
+    assert not changes["full"]
+    assert {each["name"] for each in changes["resources"]} == {"gpus", "licenses"}
+
+
+@pytest.mark.parametrize("serial", ["x", "0123456789abcdef.1.1", "1.2", "9.9.9.9", "%00", "z" * 200])
+def test_an_unknown_serial_gets_all(daemon, web, serial):
+    answer = web.status(serial)
+    assert answer["full"] and len(answer["resources"]) == 3
+
+
+def test_ages_go_on(daemon, web):
+    held(daemon.client(), "acquire licenses")
+    licenses = lambda answer: (resource_of(answer, "licenses") or {"holders": []})["holders"]
+    web.follow(licenses)
+
+    def age():
+        whole = web.status()
+        return whole["now_ms"] - licenses(whole)[0]["age_ms"], licenses(whole)[0]["age_ms"]
+
+    began, first = age()
+    web.until(lambda: age()[1] > first, True)
+    assert abs(age()[0] - began) < 1000  # the same grant
+
+
+def test_what_is_removed(daemon, web):
+    client = daemon.client()
+    before = web.status()
+    daemon.configure("[pool gpus]\nitems = gpu0 gpu1\n")
+    assert client.request("reload") == "ok"
+    names = set()
+
+    def all_gone(changes):
+        names.update(changes.get("removed", []))
+        return {"licenses", "secret"} <= names
+
+    web.follow(all_gone, before)
+    assert [each["name"] for each in web.status()["resources"]] == ["gpus"]
+
+
+def test_berthd_restarts(daemon, web):
+    client = daemon.client()
+    held(client, f"acquire licenses pid={os.getpid()}")
+    before = web.follow(lambda answer: (resource_of(answer, "licenses") or {}).get("in_use") == 1)
+    daemon.stop()
+    lost = web.follow(lambda answer: not answer["connected"], before)
+    assert lost["why"] and web.ask("/healthz").status == 503
+    assert resource_of(web.status(), "licenses")["in_use"] == 1  # as it was known last
+    assert "\nberth_web_connected 0\n" in web.ask("/metrics").text
+    daemon.start()
+    back = web.follow(lambda answer: answer["connected"], lost)
+    assert back["why"] is None and web.ask("/healthz").status == 200
+    assert resource_of(web.status(), "licenses")["in_use"] == 1
+
+
+def test_without_berthd(directory, web_of):
+    web = web_of()
+    web.until(lambda: "cannot connect" in web.ask("/healthz").text, True)
+    status = web.status()
+    assert not status["connected"] and "cannot connect" in status["why"] and status["resources"] == []
+    assert web.ask("/").status == 200
+
+
+def test_a_berthd_without_watch(fake, web_of):
+    web = web_of()
+    peer, words = fake.asked()
+    assert words == ["watch", "ended=1"]
+    peer.send("error unknown-command watch\n")
+    web.until(lambda: "does not know `watch`" in web.ask("/healthz").text, True)
+    fake.accept()
+    assert web.log.read_text().count("does not know") == 1
+
+
+def test_a_berthd_that_sends_nonsense(fake, web_of):
+    web = web_of()
+    peer, _ = fake.asked()
+    peer.send(b"ok draining=7\nholder\n\x00\xff\n" + b"x" * 5000 + b"\n")
+    web.until(lambda: "no berthd sends" in web.ask("/healthz").text, True)
+    fake.accept()
+
+
+# ---- what has ended
+
+
+def test_history(daemon, web):
+    client = daemon.client()
+    lease = held(client, "acquire licenses program=train")
+    assert client.request(f"release {lease}") == "ok"
+    web.until(lambda: [each["lease"] for each in web.history()["leases"]], [lease])
+    (entry,) = web.history("from=0&resource=licenses")["leases"]
+    assert entry["how"] == "released" and entry["program"] == "train"
+    assert web.history("from=0&resource=gpus")["leases"] == []
+    assert web.history()["host"] == socket.gethostname()
+
+
+def test_history_outlives_berth_web(daemon, web, web_of):
+    client = daemon.client()
+    first = held(client, "acquire licenses")
+    assert client.request(f"release {first}") == "ok"
+    web.until(lambda: [each["lease"] for each in web.history()["leases"]], [first])
+    web.stop()
+    second = held(client, "acquire licenses")
+    assert client.request(f"release {second}") == "ok"
+    other = web_of().ready()
+    other.until(lambda: sorted(each["lease"] for each in other.history()["leases"]), sorted([first, second]))
+
+
+# ---- what strangers write
+
+
+def test_hostile_text(daemon, web):
+    nasty = "</script>\x01\x7f\u202e\"\\"
+    encoded = "".join(f"%{byte:02X}" for byte in nasty.encode())
+    held(daemon.client(), f"acquire licenses holder={encoded} program=%FF%3Cb%3E")
+    seen = web.follow(lambda answer: (resource_of(answer, "licenses") or {}).get("in_use") == 1)
+    (holder,) = resource_of(seen, "licenses")["holders"]
+    assert holder["holder"] == nasty and holder["program"] == "\\xff<b>"
+    body = web.ask("/status.json").body
+    assert all(0x20 <= byte < 0x7f for byte in body.rstrip(b"\n"))
+
+
+@needs_root
+def test_hidden_leases(daemon, directory, web_of):
+    held(daemon.client(), "acquire secret program=mine")
+    user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    web = web_of("database = none\n", before=user).ready()
+    (holder,) = resource_of(web.status(), "secret")["holders"]
+    assert holder["program"] is None and holder["uid"] == 0
+
+
+# ---- where it listens
+
+
+def test_a_unix_socket(daemon, directory, web_of):
+    path = directory / "web.sock"
+    web = web_of(listen=str(path)).ready()
+    assert web.where == str(path) and web.ask("/").status == 200
+    assert path.stat().st_mode & 0o777 == 0o666
+    assert web.ask("/", Host="evil.example").status == 421
+    web.process.kill()
+    web.process.wait()
+    web.start().ready()  # over the one that is left
+    web.stop()
+    assert not path.exists()
+
+
+def test_a_path_that_is_no_socket(daemon, directory):
+    path = directory / "file"
+    path.write_text("precious")
+    status, log = Web(directory, listen=str(path)).fails()
+    assert status == 69 and "left alone" in log and path.read_text() == "precious"
+
+
+@pytest.mark.parametrize("family", ["tcp", "unix"])
+def test_a_socket_that_is_handed_over(daemon, directory, web_of, family):
+    if family == "tcp":
+        listener = socket.create_server(("127.0.0.1", 0))
+    else:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(directory / "web.sock"))
+        listener.listen()
+    web = web_of(listen=None, inherited=listener).ready()
+    assert web.ask("/healthz").text == "ok\n"
+    web.stop()
+    if family == "unix":
+        assert (directory / "web.sock").exists()  # it is the manager's
+    listener.close()
+
+
+def test_a_service_manager(daemon, directory, web_of):
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.settimeout(DEADLINE)
+    manager.bind(str(directory / "notify"))
+    web = web_of(environ={"NOTIFY_SOCKET": str(directory / "notify")})
+    said = manager.recv(4096).decode()
+    assert said.startswith("READY=1\n") and f"serving {web.where}" in said
+    while "following berthd" not in said:
+        said = manager.recv(4096).decode()
+    web.stop()
+    while "STOPPING=1" not in said:
+        said = manager.recv(4096).decode()
+    manager.close()
+
+
+# ---- its file
+
+
+@pytest.mark.parametrize("text, words", [
+    ("listen = 0.0.0.0:8181\n", "is not one of loopback"),
+    ("listen = 10.0.0.7:8181\n", "is not one of loopback"),
+    ("listen = here\n", "it takes ADDRESS:PORT or an absolute path"),
+    ("listen = 127.0.0.1:99999\n", "it takes ADDRESS:PORT or an absolute path"),
+    ("socket = s\n", "it takes an absolute path"),
+    ("retention = soon\n", "it takes a duration"),
+    ("retention = 5s\n", "it takes a duration"),
+    ("database = history.db\n", "it takes an absolute path or none"),
+    ("hosts = http://web.example\n", "it takes names without scheme and port"),
+    ("peers = web2.example\n", "it takes URLs"),
+    ("peers = https://web2.example/;script-src\n", "it takes URLs"),
+    ("origins = https://web2.example/berth\n", "it takes origins"),
+    ("colour = red\n", "there is no key colour"),
+    ("nonsense\n", "a line is KEY = VALUE"),
+    ("[other]\nx = 1\n", "the only section is [web]"),
+    ("hosts = " + "a" * 300 + "\n", "a line has at most 190 bytes"),
+])
+def test_errors_of_the_file(directory, text, words):
+    web = Web(directory, text, listen=None)
+    status, log = web.fails()
+    assert status in (69, 78) and words in log, log
+    assert len(log.splitlines()) == 1 and log.startswith("berth-web: "), log
+
+
+def test_lists_over_several_lines(daemon, web_of):
+    web = web_of("hosts = a.example,\n    b.example\n    c.example\n").ready()
+    for host in ("a.example", "b.example", "c.example"):
+        assert web.ask("/healthz", Host=host).status == 200
+
+
+def test_no_history_is_kept(daemon, directory, web_of):
+    web = web_of("database = none\n").ready()
+    assert web.ask("/history.json").status in (200, 503) and not list(directory.glob("history.db*"))

@@ -1,0 +1,160 @@
+"""A real berth-web of a test's own, and HTTP without a library that would repair what is sent."""
+
+import http.client
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import BUILD
+from lines import DEADLINE, look_again
+from manager_help import EXEC
+
+needs_web = pytest.mark.skipif(not (BUILD / "berth-web").exists(), reason="built without berth-web")
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=DEADLINE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(DEADLINE)
+        self.sock.connect(self.path)
+
+
+class Answer:
+    def __init__(self, response):
+        self.status, self.headers, self.body = response.status, response.headers, response.read()
+
+    @property
+    def text(self):
+        return self.body.decode()
+
+    @property
+    def json(self):
+        assert self.headers["Content-Type"] == "application/json", (self.status, self.body)
+        return json.loads(self.body.decode("ascii"))
+
+
+class Web:
+    """berth-web for the berthd of `directory`; `where` is what it has said that it serves."""
+
+    def __init__(self, directory, text="", listen="127.0.0.1:0", inherited=None, environ=(), before=()):
+        self.directory = directory
+        self.config = directory / "berth-web.conf"
+        self.log = directory / "berth-web.log"
+        self.listen, self.inherited, self.environ = listen, inherited, dict(environ)
+        self.before = before  # words of the command line before the program
+        self.config.write_text(f"[web]\nsocket = {directory}/s\n{text}")
+        self.process = None
+
+    def command(self, ready):
+        options = ["-c", self.config, "--ready-fd", str(ready)]
+        return [*self.before, BUILD / "berth-web", *options, *(["-l", self.listen] if self.listen else [])]
+
+    def start(self):
+        ready, theirs = os.pipe()
+        command, environ, fds = self.command(theirs), dict(os.environ, **self.environ), [theirs]
+        environ["STATE_DIRECTORY"] = str(self.directory)
+        if self.inherited:
+            fd = os.dup2(self.inherited.fileno(), 50, inheritable=False)
+            command = [sys.executable, "-c", EXEC, str(fd), "", *command]
+            environ["LISTEN_FDS"] = "1"
+            fds.append(fd)
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=fds, env=environ)
+        os.close(theirs)
+        readable, _, _ = select.select([ready], [], [], DEADLINE)
+        self.where = os.read(ready, 4096).decode().strip() if readable else ""
+        os.close(ready)
+        if not self.where:
+            self.stop()
+            pytest.fail(f"berth-web did not start:\n{self.log.read_text()}")
+        return self
+
+    def fails(self):
+        """Starts one that ends by itself: its status and its log."""
+        done = subprocess.run(self.command(2), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=DEADLINE, env=dict(os.environ, **self.environ))
+        return done.returncode, done.stdout + done.stderr
+
+    @property
+    def port(self):
+        return int(self.where.rstrip("/").rpartition(":")[2])
+
+    def connection(self):
+        if self.where.startswith("/"):
+            return UnixConnection(self.where)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
+
+    def ask(self, path, method="GET", **headers):
+        connection = self.connection()
+        connection.request(method, path, headers=headers)
+        answer = Answer(connection.getresponse())
+        connection.close()
+        return answer
+
+    def raw(self, data):
+        """All that comes back until the end."""
+        with socket.create_connection(("127.0.0.1", self.port), DEADLINE) as sock:
+            sock.sendall(data)
+            answer = b""
+            while data := sock.recv(65536):
+                answer += data
+        return answer
+
+    def status(self, after=None):
+        answer = self.ask("/status.json" + (f"?after={after}" if after else ""))
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def history(self, query="from=0"):
+        answer = self.ask("/history.json?" + query)
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def follow(self, is_there, changes=None):
+        """Long polls until is_there(answer): that answer. `changes`: the first of them."""
+        changes = changes or self.status()
+        end = time.monotonic() + DEADLINE
+        while not is_there(changes):
+            assert time.monotonic() < end, changes
+            changes = self.status(changes["serial"])
+        return changes
+
+    def until(self, look, wanted):
+        """Looks until it sees this."""
+        end = time.monotonic() + DEADLINE
+        while (seen := look()) != wanted:
+            assert time.monotonic() < end, (seen, self.log.read_text())
+            look_again()
+
+    def ready(self):
+        """It has all that berthd shows."""
+        self.until(lambda: self.ask("/healthz").text, "ok\n")
+        return self
+
+    def stop(self):
+        if self.process and self.process.returncode is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(DEADLINE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise
+            assert self.process.returncode == 0, self.log.read_text()
+
+
+def resource_of(answer, name):
+    found = [each for each in answer["resources"] if each["name"] == name]
+    return found[0] if found else None
