@@ -16,10 +16,16 @@ import sys
 import tempfile
 
 srcdir, builddir = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-PAGES = ["berth.1", "berthctl.1", "berth.conf.5", "berth-protocol.7", "berth-recipes.7", "berthd.8"]
+PAGES = ["berth.1", "berthctl.1", "berth.conf.5", "berth-protocol.7", "berth-recipes.7", "berthd.8", "berth-web.8"]
 # These are made from a document.
 DOCUMENTS = {"berth-protocol.7": "doc/protocol.md", "berth-recipes.7": "doc/recipes.md"}
 PROGRAMS = {"berth": "berth.1", "berthctl": "berthctl.1", "berthd": "berthd.8"}
+# Built only where its libraries are.
+HAS_WEB = (builddir / "berth-web").exists()
+if HAS_WEB:
+    PROGRAMS["berth-web"] = "berth-web.8"
+else:
+    PAGES.remove("berth-web.8")
 failures = []
 
 
@@ -226,6 +232,26 @@ def check_options_of_berthd():
     require_same("berthd.8: OPTIONS", page, by_help)
 
 
+def check_berth_web():
+    """Its options, and the keys of its file, which are in conf/berth-web.conf too."""
+    by_help = options_of_help(help_of("berth-web"))
+    require_same("berth-web --help", {word[2:] for _, word in by_help}, long_options(code["src/web/berth_web.c"]))
+    page = {key: argument for key, (argument, _) in options_of_page("berth-web.8").items()}
+    require_same("berth-web.8: OPTIONS", page, by_help)
+    keys = set(found("keys", re.findall(r'^    \{"(\w+)", KEY_', code["src/web/web_conf.c"], re.M)))
+    terms = {plain(term).split(" = ")[0] for term, _ in entries(section("berth-web.8", "CONFIGURATION"))}
+    require_same("berth-web.8: CONFIGURATION", terms, keys)
+    sample = (srcdir / "conf/berth-web.conf").read_text()
+    require_same("conf/berth-web.conf", set(re.findall(r"^;(\w+) = ", sample, re.M)), keys)
+    used = {getattr(os, name) for path, text in code.items() if path.startswith("src/web/")
+            for name in re.findall(r"\b(EX_[A-Z]+)\b", text)}
+    require_same("berth-web.8: EXIT STATUS", set(statuses("berth-web.8")), found("EX_", used) | {0})
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+        file.write(re.sub("^;", "", sample, flags=re.M))
+        file.flush()
+        output(str(builddir / "berth-web"), "--check", "-c", file.name)
+
+
 def check_options_in_other_documents():
     """Options named anywhere belong to some program."""
     known = {program: {word for _, word in options_of_page(page)} for program, page in PROGRAMS.items()}
@@ -237,7 +263,7 @@ def check_options_in_other_documents():
         typed = re.findall(r"\*([^*\n]+)\*" if page in source else r"`([^`\n]+)`", text)
         typed += "\n".join(text.split("```")[1::2]).splitlines()
         for line in typed:
-            for program, words in re.findall(r"\b(berth|berthctl|berthd) ([^|&;]*)", line):
+            for program, words in re.findall(r"\b(berth|berthctl|berthd)(?!-) ([^|&;]*)", line):
                 for word in re.findall(r"(?<!\S)(--[a-z][a-z-]*)", words.split(" -- ")[0]):
                     require(word in known[program], f"{page}: {program} has no {word}")
 
@@ -253,7 +279,7 @@ def range_of(described, kind, maximum):
 
 def check_names():
     """Words that are bold and look like a key or a code are one."""
-    known = {row[0] for row in rows("conf")} | {row[0] for row in rows("code")}
+    known = {row[0] for row in rows("conf")} | {row[0] for row in rows("code")} | {"berth-web"}
     for page, text in source.items():
         for name in re.findall(r"\*([a-z]+(?:-[a-z]+)+)(?: = [a-z-]+)?\*(?!\()", text):
             require(name in known, f"{page}: there is no key or code {name}")
@@ -376,7 +402,7 @@ READ_BY_FUNCTION = {
 }
 
 
-CLIENTS = ("src/client/", "src/view/", "src/berth/", "src/berthctl/")
+CLIENTS = ("src/client/", "src/view/", "src/berth/", "src/berthctl/", "src/web/")
 
 
 def variables_read(program):
@@ -386,13 +412,16 @@ def variables_read(program):
     linked = output("nm", "--defined-only", str(builddir / program))
     own = [text for path, text in code.items() if path.startswith(CLIENTS) != (program == "berthd") and (
         not path.startswith("src/client/") or f" {pathlib.Path(path).stem}_" in linked)]
+    if program == "berth-web": # of the clients' library it has more than it uses
+        own = [text for path, text in code.items()
+               if path.startswith(("src/web/", "src/log/", "src/service/", "src/client/endpoint"))]
     names = {name for text in own for name in re.findall(
         r'\b(?:getenv|directory_of_environment)\("([A-Z_]+)"\)', text)}
     names = {name for name in names if f"{name}\0".encode() in binary}
     called = set()
-    if program == "berthd": # read even where berthd is built without libsystemd
+    if program in ("berthd", "berth-web"): # read even where berthd is built without libsystemd
         called = {name for text in code.values() for name in re.findall(r"\b(sd_\w+)\(", text)}
-    imported = called | set(re.findall(r" U (\w+)", output("nm", "-D", "--undefined-only", str(builddir / program))))
+    imported = called if program == "berth-web" else called | set(re.findall(r" U (\w+)", output("nm", "-D", "--undefined-only", str(builddir / program))))
     for function in imported & READ_BY_FUNCTION.keys():
         names |= READ_BY_FUNCTION[function]
     return names
@@ -532,6 +561,8 @@ check_keys_of_top()
 check_watch_of_berthctl()
 check_history_of_berthctl()
 check_options_of_berthd()
+if HAS_WEB:
+    check_berth_web()
 check_options_in_other_documents()
 check_names()
 check_keys()
