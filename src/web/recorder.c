@@ -62,11 +62,13 @@ static enum talk_result on_line(void *context, char *line)
 }
 
 /* Since when nothing is missing: `before`, until when the store was whole (0: never), or when the
- * oldest lease ended that berthd still knows. A berthd that knows of none has lost none. */
+ * oldest lease ended that berthd still knows, which none does of before the boot. A berthd that
+ * knows of none has lost none. */
 static uint64_t covered_from(const struct past *past, uint64_t before, uint64_t now)
 {
-    uint64_t oldest = past->since.is_given ? past->since.number : 0;
-    uint64_t from = before > oldest ? before : oldest;
+    uint64_t up = milliseconds(clock_now()), booted = now > up ? now - up : 0;
+    uint64_t oldest = past->since.is_given ? past->since.number : booted;
+    uint64_t from = before > oldest ? before : oldest > booted ? oldest : booted;
     return from > 0 && from < now ? from : now;
 }
 
