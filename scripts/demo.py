@@ -2,7 +2,7 @@
 files under it. What it shows and judges comes from the jobs' own notes: demo_job.py,
 demo_report.py.
 
-demo.py [--keep] BUILD-DIRECTORY"""
+demo.py [--web] [--keep] BUILD-DIRECTORY"""
 
 import argparse
 import concurrent.futures
@@ -16,6 +16,7 @@ import queue
 import select
 import shutil
 import signal
+import socket
 import stat
 import string
 import subprocess
@@ -24,6 +25,7 @@ import tempfile
 import textwrap
 import threading
 import time
+import urllib.request
 import zlib
 
 import demo_report
@@ -35,6 +37,7 @@ FILES, MIN_FILES = 48, 40
 SMALLEST, LARGEST = 64 << 10, 1 << 20  # bytes: long enough to be seen, short enough to wait for
 COMPRESS = ("gzip", "-9")
 DEADLINE = 300  # seconds; only a hang takes that long
+STAY = 900  # seconds that the page can be looked at
 JOB = pathlib.Path(__file__).with_name("demo_job.py")
 
 
@@ -113,6 +116,76 @@ class Daemon:
     def __exit__(self, kind, error, traceback):
         if end(self.process) != 0 and not error:
             raise DemoError(f"berthd did not end well:\n{self.log.read_text()}")
+
+
+# ---- the page ----
+
+class Page:
+    """berth-web, which shows what the daemon does. A context."""
+
+    def __init__(self, program, work, daemon):
+        self.program = program
+        self.work = work
+        self.daemon = daemon
+        self.log = work / "berth-web.log"
+        self.process = None
+        self.address = None
+
+    def __enter__(self):
+        if not self.program.exists():
+            raise DemoError("berth-web is not built: it needs libmicrohttpd-dev and libsqlite3-dev")
+        with socket.socket() as free:  # a port that nobody has now
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{port}/"
+        config = self.work / "berth-web.conf"
+        config.write_text(f"[web]\nsocket = {self.daemon.socket}\nlisten = 127.0.0.1:{port}\n"
+                          f"database = {self.work / 'history.db'}\n")
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([self.program, "--config", config], stdout=log,
+                                            stdin=subprocess.DEVNULL, stderr=log)
+        until = time.monotonic() + DEADLINE
+        while not self.is_well():
+            if self.process.poll() is not None or time.monotonic() > until:
+                end(self.process)
+                raise DemoError(f"berth-web does not start:\n{self.log.read_text()}")
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if end(self.process) != 0 and not error:
+            raise DemoError(f"berth-web did not end well:\n{self.log.read_text()}")
+
+    def get(self, path):
+        with urllib.request.urlopen(self.address + path, timeout=DEADLINE) as answer:
+            return answer.read()
+
+    def is_well(self):
+        try:
+            return self.get("healthz")
+        except OSError:
+            return None
+
+    def n_shown(self, jobs):
+        past = json.loads(self.get(f"history.json?from=0&until={time.time_ns() // 1_000_000}"
+                                   "&limit=5000"))
+        ended = {lease["lease"] for lease in past["leases"]}
+        return sum(job.lease in ended for job in jobs)
+
+    def verdict(self, jobs):
+        until = time.monotonic() + 10
+        while self.n_shown(jobs) < len(jobs) and time.monotonic() < until:
+            time.sleep(0.1)  # the last one is being stored
+        shown = self.n_shown(jobs)
+        return shown == len(jobs), f"page: shows {shown} of {len(jobs)} jobs in its timeline"
+
+    def keep(self):
+        """Until Ctrl-C, or until the time is over."""
+        print(f"\nThe jobs can still be seen: {self.address}#timeline?q=compress\n"
+              f"Ctrl-C ends the page; after {STAY // 60} minutes it ends by itself.", flush=True)
+        with contextlib.suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
+            self.process.wait(STAY)
+            raise DemoError(f"berth-web has ended:\n{self.log.read_text()}")
 
 
 # ---- the callers ----
@@ -228,7 +301,18 @@ def report_verdicts(verdicts):
     return all(holds for holds, _ in verdicts)
 
 
-def demonstrate(build, work):
+def report(jobs, verdicts):
+    """Whether everything holds."""
+    print("Who ran when: dots wait; digits run, and are the slot.\n")
+    print(demo_report.timeline(jobs, LIMIT))
+    print("\nThe order of the requests (by lease) and of the grants (by fencing token):\n")
+    print(demo_report.order_picture(jobs))
+    print(f"\nCompressed to {megabytes(job.result for job in jobs)}.\n")
+    return report_verdicts([*demo_report.verdicts(jobs, LIMIT), verdict_on_results(jobs),
+                            *verdicts])
+
+
+def demonstrate(build, work, with_page=False):
     """Whether everything holds."""
     sources = choose_sources()
     print(f"{len(sources)} files of {', '.join(TOPS)}, {megabytes(sources)}.\n"
@@ -237,22 +321,27 @@ def demonstrate(build, work):
     with Daemon(build / "berthd", work, f"[semaphore compress]\nlimit = {LIMIT}\n") as daemon:
         print(indented(daemon.sections), flush=True)
         run_command = [build / "berth", "run", "-q", "-S", daemon.socket, "compress", "--"]
-        jobs = Callers(run_command, sources, work).run()
+        callers = Callers(run_command, sources, work)
+        if with_page:
+            with Page(build / "berth-web", work, daemon) as page:
+                print(f"Watch them: {page.address}\n", flush=True)
+                jobs = callers.run()
+                rest = verdict_on_rest(build / "berthctl", daemon.socket)
+                holds = report(jobs, [rest, page.verdict(jobs)])
+                page.keep()
+                return holds
+        jobs = callers.run()
         rest = verdict_on_rest(build / "berthctl", daemon.socket)
-
-    print("Who ran when: dots wait; digits run, and are the slot.\n")
-    print(demo_report.timeline(jobs, LIMIT))
-    print("\nThe order of the requests (by lease) and of the grants (by fencing token):\n")
-    print(demo_report.order_picture(jobs))
-    print(f"\nCompressed to {megabytes(job.result for job in jobs)}.\n")
-    verdicts = [*demo_report.verdicts(jobs, LIMIT), verdict_on_results(jobs), rest]
-    return report_verdicts(verdicts)
+    holds = report(jobs, [rest])
+    print("\nscripts/demo --web shows the same jobs on a page, live and afterwards.")
+    return holds
 
 
 def main(demonstrate=demonstrate):
     """Returns the exit status. `demonstrate` gets the build, and a private directory."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--web", action="store_true")
     parser.add_argument("build", type=pathlib.Path)
     options = parser.parse_args()
 
@@ -261,7 +350,8 @@ def main(demonstrate=demonstrate):
         del os.environ[variable]  # set if a berth runs us
     work = pathlib.Path(tempfile.mkdtemp(prefix="berth-demo-"))
     try:
-        return 0 if demonstrate(options.build.resolve(), work) else 1
+        page = {"with_page": True} if options.web else {}
+        return 0 if demonstrate(options.build.resolve(), work, **page) else 1
     except DemoError as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
