@@ -102,7 +102,7 @@
       for (let i = 0; i < user.length; i++) {
         hash = Math.imul(hash ^ user.charCodeAt(i), 16777619) >>> 0;
       }
-      colour = ((hash ^ hash >>> 15) >>> 0) % N_COLOURS;
+      colour = (Math.imul(hash, 35) >>> 17) % N_COLOURS;
       if (colours.size > 10000) {
         colours.clear();
       }
