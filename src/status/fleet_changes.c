@@ -38,11 +38,20 @@ static const struct fleet_row *row_of(
     return &listing->rows->rows[resource->row];
 }
 
+/* What this host has of it counts as the core has it: so what others have may be different although
+ * the sums are the same. */
+static bool has_same_own(const struct compared *one)
+{
+    const struct listed_own *was = &one->before->own[one->was - one->before->rows->resources];
+    const struct listed_own *is = &one->now->own[one->is - one->now->rows->resources];
+    return was->held == is->held && was->waiting == is->waiting;
+}
+
 static void compare_resource(const struct compared *one)
 {
     const struct fleet_row *was = one->was ? row_of(one->before, one->was) : NULL;
     const struct fleet_row *is = one->is ? row_of(one->now, one->is) : NULL;
-    if (!was || !is || !are_equal(was, is, SIZE_MAX)) {
+    if (!was || !is || !are_equal(was, is, SIZE_MAX) || !has_same_own(one)) {
         const struct fleet_row *either = is ? is : was;
         one->heard->resource(one->heard->context, fleet_field(either, RESOURCE_NAME),
             fleet_field(either, RESOURCE_DEFINITION));

@@ -89,7 +89,7 @@ class Copy:
 
     def queue(self, name):
         """The leases that wait for it, in order."""
-        waiters = [(-int(words["priority"]), int(words["ticket"]), lease)
+        waiters = [(-int(words["priority"]), int(words.get("ticket", 2 ** 63)), lease)
                    for (lease, of), (kind, words) in self.leases.items() if of == name and kind == "waiter"]
         return [lease for _, _, lease in sorted(waiters)]
 

@@ -123,11 +123,25 @@ Test(fleet_changes, what_is_kept_for_a_waiter_is_a_change)
     check(before, listed(), "lease a 2\n");
 }
 
+/* The sums are the same, but what others have is not. */
+Test(fleet_changes, what_this_host_has_counts_for_the_resource)
+{
+    resource("a", "2");
+    holder("a", HERE "/1", "0", "1");
+    holder("a", REMOTE "2", "1", "1");
+    struct listing *before = listed();
+    resource("a", "2");
+    holder("a", REMOTE "2", "1", "1");
+    holder("a", REMOTE "3", "0", "1");
+    check(before, listed(), "resource a a\nlease a 3\n");
+}
+
 static struct listing *of_two_pages(const char *second_mark)
 {
     ROW("mark", "7");
     resource("a", "1");
     holder("a", REMOTE "3", "0", "1");
+    holder("a", HERE "/9", "1", "1");
     ROW("mark", second_mark);
     waiter("a", REMOTE "4", "1", "0");
     resource("b", "0");
