@@ -7,8 +7,8 @@
  * fresh snapshot, and a new connection, tell what has happened in between, and no more. The first
  * snapshot of all tells nothing but .begun.
  *
- * While the database of a resource does not answer, and when it answers again, leases of other
- * hosts come and go in the copy, and nobody hears of them.
+ * While the database of a resource does not answer, and when it is up again and lists for the first
+ * time, leases of other hosts come and go in the copy, and nobody hears of them.
  *
  * Running out of memory ends the program. */
 #ifndef BERTH_VIEW_LIVE_H
@@ -94,7 +94,10 @@ struct live_database {
 
     /* private */
     struct status_database before;
-    bool is_silent; /* at the beginning or the end of this batch it told nothing of other hosts */
+    bool has_listed; /* the leases of other hosts, since it is up */
+    bool was_up; /* when the copy was last whole */
+    nanoseconds up_since; /* while .was_up */
+    bool is_silent; /* when the copy was last whole, or now, it tells nothing of other hosts */
 };
 
 /* Who hears of changes. Each function may be NULL. They are called within live_take(), after a
@@ -172,8 +175,9 @@ enum live_result {
  * caller's business. Leases of a resource that is not there are ignored. */
 enum live_result live_take(struct live *live, const char *line, nanoseconds now);
 
-/* Before the first line of a new connection. The copy stays to be shown until the first snapshot is
- * whole, and is what this is compared with. */
+/* Before the first line of a new connection.
+ * The copy stays to be shown until the first snapshot is whole, and is what this is compared with.
+ */
 void live_forget(struct live *live);
 
 /* The copy as the answer to `status` would be, with ages, places and what is left of limited times

@@ -35,5 +35,7 @@ struct live_record *live_record_named(
 
 /* Tells the watchers what has changed since the copy was last whole. */
 void live_tell(struct live *live);
+/* Notes which databases have listed their leases, once that was told. */
+void live_note_databases(struct live *live, nanoseconds now);
 
 #endif

@@ -192,11 +192,12 @@ static void end_batch(struct live *live, const struct words_of_line *line)
     live->has_missed = missed && strcmp(missed, "1") == 0;
     if (live->is_fresh) {
         live_sweep(live);
-        live->is_fresh = false;
     }
     live->serial++;
     live_tell(live);
+    live_note_databases(live, line->now);
     live->is_known = true;
+    live->is_fresh = false;
     settle(live);
 }
 

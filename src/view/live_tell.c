@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* A database that is up has listed its leases within this time. */
+#define LISTED_AFTER (15 * NANOSECONDS_PER_SECOND)
+
 /* ---- the host, and records ---- */
 
 static bool optional_equals(const struct optional *a, const struct optional *b)
@@ -87,34 +90,74 @@ static bool is_up(const struct status_database *database)
     return database && strcmp(database->state, "up") == 0;
 }
 
-/* A database that is up may still not have listed its leases: then its resources say so. */
+static struct live_database *database_named(const struct live *live, const char *name)
+{
+    return name ? (struct live_database *)live_record_named(live, LIVE_DATABASE, name) : NULL;
+}
+
+/* A database that is up may still not have listed its leases: its resources may say so. */
 static void find_silent_databases(struct live *live)
 {
     const struct live_records *databases = &live->records[LIVE_DATABASE],
                               *resources = &live->records[LIVE_RESOURCE];
     for (size_t i = 0; i < databases->n; i++) {
         struct live_database *database = (struct live_database *)databases->list[i];
-        database->is_silent = !is_up(database_before(database)) || !is_up(&database->shown);
+        database->is_silent =
+            !is_up(database_before(database)) || !is_up(&database->shown) || !database->has_listed;
     }
     for (size_t i = 0; i < resources->n && databases->n > 0; i++) {
         const struct live_resource *resource = (const struct live_resource *)resources->list[i];
         const struct status_resource *before = resource_before(resource), *now = &resource->shown;
-        if (now->database && (now->database_state || (before && before->database_state))) {
-            struct live_record *record = live_record_named(live, LIVE_DATABASE, now->database);
-            if (record) {
-                ((struct live_database *)record)->is_silent = true;
-            }
+        struct live_database *database = database_named(live, now->database);
+        if (database && (now->database_state || (before && before->database_state))) {
+            database->is_silent = true;
+            database->has_listed = database->has_listed && !now->database_state;
         }
+    }
+}
+
+/* A line about a lease of another host has come. */
+static void note_listed(const struct live *live, const struct live_lease *lease)
+{
+    struct live_database *database =
+        lease->is_elsewhere ? database_named(live, lease->resource->shown.database) : NULL;
+    if (database && !lease->resource->shown.database_state) {
+        database->has_listed = true;
+    }
+}
+
+/* berthd waits for a listing before it makes a snapshot; one that has nothing new is not seen. */
+static void note_database(const struct live *live, struct live_database *database, nanoseconds now)
+{
+    bool is = is_up(&database->shown);
+    if (!is) {
+        database->has_listed = false;
+    } else if (!database->was_up) {
+        database->up_since = now;
+    }
+    if (is && (live->is_fresh || now - database->up_since > LISTED_AFTER)) {
+        database->has_listed = true;
+    }
+    database->was_up = is;
+}
+
+void live_note_databases(struct live *live, nanoseconds now)
+{
+    const struct live_records *databases = &live->records[LIVE_DATABASE];
+    for (size_t i = 0; i < live->n_touched; i++) {
+        note_listed(live, live->touched[i]);
+    }
+    for (size_t i = 0; i < databases->n; i++) {
+        note_database(live, (struct live_database *)databases->list[i], now);
     }
 }
 
 /* That it comes or goes may be a matter of what the database says of other hosts. */
 static bool is_quiet(const struct live *live, const struct live_lease *lease)
 {
-    const char *name = lease->resource->shown.database;
-    const struct live_record *record =
-        name && lease->is_elsewhere ? live_record_named(live, LIVE_DATABASE, name) : NULL;
-    return lease->is_elsewhere && (!record || ((const struct live_database *)record)->is_silent);
+    const struct live_database *database =
+        lease->is_elsewhere ? database_named(live, lease->resource->shown.database) : NULL;
+    return lease->is_elsewhere && (!database || database->is_silent);
 }
 
 static void tell_change(const struct live_watcher *watcher, const struct live_lease *lease)

@@ -416,6 +416,37 @@ Test(live, a_restart_with_a_database_that_has_not_answered_is_quiet)
     expect_leases("web", "y 0123/x |");
 }
 
+/* Its resources say no more that it is silent, and its first listing is a snapshot of its own. */
+Test(live, the_first_listing_after_a_database_is_up_is_quiet)
+{
+    begin_fleet();
+    take(0, DOWN "end\n");
+    take(5 * SECOND, UP "end\n");
+    text_deinit(&heard);
+    take(7 * SECOND, "gone y resource=web\nend\n");
+    expect_heard("gone web y, holds before, pid 2\n");
+    take(8 * SECOND,
+        "snapshot\n" UP WEB
+        "\nholder 0123/z resource=web units=2 token=3 age=0 pid=1 uid=0\nend\n");
+    expect_heard("");
+    expect_leases("web", "0123/z |");
+    take(9 * SECOND, "gone 0123/z resource=web\nend\n");
+    expect_heard("gone web 0123/z, holds before, pid 1\n");
+}
+
+Test(live, a_database_that_has_nothing_new_has_listed_after_a_while)
+{
+    take(0, OK "snapshot\n" UP WEB "\nend\n");
+    take(1 * SECOND, THEIRS "end\n");
+    expect_heard("begun \ngranted web 0123/x, absent before, pid 1\n");
+    take(2 * SECOND, DOWN "end\n");
+    take(3 * SECOND, UP "end\n");
+    take(19 * SECOND, "host draining=0 held=1 waiting=3\nend\n");
+    text_deinit(&heard);
+    take(20 * SECOND, "gone 0123/x resource=web\nend\n");
+    expect_heard("gone web 0123/x, holds before, pid 1\n");
+}
+
 /* ---- lines that no berthd sends, or only a later one ---- */
 
 Test(live, what_is_unknown_is_ignored)
