@@ -10,8 +10,13 @@
 #include <curses.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <term.h>
 #include <termios.h>
 #include <unistd.h>
+
+/* term.h's names of what a terminal has. */
+#undef columns
+#undef lines
 
 enum { USUAL_WIDTH = 80, USUAL_HEIGHT = 24, MAX_SIZE = 1000, ESCAPE_MILLISECONDS = 25 };
 
@@ -43,17 +48,26 @@ static void choose_looks(void)
     }
 }
 
+/* newterm() does not free what it has begun for a terminal that it does not know. */
+static bool is_known(const char *type)
+{
+    int error;
+    if (!type || type[0] == '\0' || setupterm(type, STDOUT_FILENO, &error) != OK) {
+        return false;
+    }
+    const char *moves = tigetstr("cup");
+    del_curterm(cur_term);
+    return moves && moves != (const char *)-1;
+}
+
 const char *draw_begin(void)
 {
     const char *type = getenv("TERM");
-    bool has_settings = tcgetattr(STDIN_FILENO, &before) == 0;
-    terminal = has_settings && type && type[0] != '\0' ? newterm(type, stdout, stdin) : NULL;
-    const char *moves = terminal ? tigetstr("cup") : NULL;
-    if (!moves || moves == (const char *)-1) {
-        if (has_settings) {
-            tcsetattr(STDIN_FILENO, TCSADRAIN, &before); /* which newterm() has changed */
-        }
+    if (!is_known(type)) {
         return "$TERM names no terminal on which it could draw";
+    }
+    if (tcgetattr(STDIN_FILENO, &before) != 0 || !(terminal = newterm(type, stdout, stdin))) {
+        return "the terminal cannot be set up";
     }
     cbreak();
     noecho();

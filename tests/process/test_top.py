@@ -5,6 +5,7 @@ import pty
 import re
 import signal
 import subprocess
+import termios
 
 import pytest
 
@@ -324,9 +325,11 @@ def test_without_a_terminal(daemon, berthctl):
 @pytest.mark.parametrize("type", ["dumb", "no-such-terminal", ""])
 def test_a_terminal_that_cannot(daemon, berthctl, type):
     ours, its = pty.openpty()
+    settings = termios.tcgetattr(its)
     process = berthctl.start("top", stdin=its, stdout=its, env={"TERM": type})
-    os.close(its)
     assert process.wait(DEADLINE) == 64
+    assert termios.tcgetattr(its) == settings
+    os.close(its)
     assert process.stderr.read() == b"berthctl: top: $TERM names no terminal on which it could draw\n"
     os.close(ours)
 

@@ -434,7 +434,7 @@ Test(top_screen, a_picture_that_is_old_says_so)
 
 Test(top_keys, nothing_is_revoked_without_a_yes)
 {
-    static const char *const ways[] = {"x", "xn", "xq", "x\n", "xy\x1b", "jxy"};
+    static const char *const ways[] = {"x", "xn\n", "xq\n", "x\n\n", "xy\x1b\n", "jxy"};
     for (size_t i = 0; i < N(ways); i++) {
         begin(80, 24);
         type("j");
