@@ -18,7 +18,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 512 };
+enum {
+    BACKLOG = 512,
+    UNREAD_BYTES = 128 << 10, /* that the kernel keeps for a connection: else it takes megabytes */
+};
 
 union address {
     struct sockaddr any;
@@ -63,6 +66,13 @@ static const char *name_it(struct web_listener *listener)
     return NULL;
 }
 
+/* Connections get it from the socket that listens. */
+static void bound_unread(const struct web_listener *listener)
+{
+    int bytes = UNREAD_BYTES;
+    setsockopt(listener->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
 /* ---- one that was handed over ---- */
 
 static const char *look_at(struct web_listener *listener)
@@ -81,6 +91,7 @@ static const char *look_at(struct web_listener *listener)
     if (flags < 0 || fcntl(listener->fd, F_SETFL, flags | O_NONBLOCK) < 0) {
         return strerror(errno);
     }
+    bound_unread(listener);
     return name_it(listener);
 }
 
@@ -215,6 +226,9 @@ bool web_listener_open(struct web_listener *listener, const char *listen_at)
     *listener = (struct web_listener){.fd = -1};
     bool is_open = listen_at[0] == '/' ? open_path(listener, listen_at)
                                        : open_address(listener, listen_at);
+    if (is_open) {
+        bound_unread(listener);
+    }
     const char *wrong = is_open ? name_it(listener) : NULL;
     if (wrong) {
         log_error("%s: %s", listen_at, wrong);
