@@ -163,14 +163,14 @@ bool feed_is_behind(
         after->events != around->events;
 }
 
-/* The names that were removed later are all known. */
+/* The names that were removed later are all known: what is lost was removed before the oldest. */
 static bool is_known(const struct feed *feed, const struct feed_serial *after)
 {
     uint64_t n = feed->n_removed;
     const struct feed_removed *oldest = &feed->removed[n % FEED_REMOVED];
     return after->instance == feed->instance && after->live > 0 &&
         after->live <= feed->live->serial && after->events > 0 &&
-        (n < FEED_REMOVED || oldest->serial <= after->live);
+        (n <= FEED_REMOVED || oldest->serial <= after->live);
 }
 
 static void add_key(struct text *out, const char *key)
