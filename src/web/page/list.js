@@ -14,7 +14,7 @@
   const changed = new Set(); // names whose cards are out of date
   let active = null; // {name, item}: where Tab enters
   let frame = 0;
-  let width = 0, listTop = 0; // as measured last: to ask the browser again costs a layout
+  let width = 0, listTop = 0, scrolled = 0; // as measured last: to ask the browser again costs a layout
 
   function heightOf(resource) {
     return heights.get(resource.name) || berth.guessHeight(resource, width);
@@ -43,7 +43,7 @@
     return low;
   }
 
-  const offset = () => listTop - window.scrollY;
+  const offset = () => listTop - scrolled;
 
   function measureList() {
     width = list.clientWidth;
@@ -137,15 +137,17 @@
       const moved = tops[anchor] - before;
       if (moved && -offset() > tops[anchor] - moved && anchor > 0) {
         window.scrollBy({ top: moved, behavior: 'instant' });
+        scrolled += moved;
       }
     }
   }
 
   function placeAll() {
     for (const card of cards.values()) {
-      const top = 'translateY(' + tops[card.place] + 'px)';
-      if (card.style.transform !== top) {
-        card.style.transform = top;
+      const top = tops[card.place];
+      if (card.top !== top) {
+        card.top = top;
+        card.style.top = top + 'px';
       }
     }
     for (const card of cards.values()) {
@@ -179,6 +181,7 @@
     if (list.offsetParent === null) {
       return; // another view is shown
     }
+    scrolled = window.scrollY;
     const [first, last] = inSight();
     drop(new Set(shown.slice(first, last + 1).map((resource) => resource.name)));
     const anchor = shown.length ? indexAt(Math.max(0, -offset())) : 0;
@@ -205,6 +208,7 @@
 
   function focusOn(i, item) {
     const index = Math.max(0, Math.min(shown.length - 1, i));
+    scrolled = window.scrollY;
     const top = tops[index] + offset(), bottom = top + tops[index + 1] - tops[index];
     const covered = document.querySelector('.filters').getBoundingClientRect().bottom;
     if (top < covered || bottom > window.innerHeight) {
