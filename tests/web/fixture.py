@@ -22,6 +22,7 @@ import urllib.parse
 PAGE = pathlib.Path(__file__).parents[2] / "src" / "web" / "page"
 MINUTE, HOUR = 60_000, 3_600_000
 PEERS = []  # whom the page may ask as well; a test sets it
+BROKEN = {}  # file: (text, what stands in its place); test_broken.py sets it
 
 
 def assembled():
@@ -30,6 +31,10 @@ def assembled():
 
     def part(kind, name):
         text = "\n" + (PAGE / name).read_text()
+        if name in BROKEN:
+            old, new = BROKEN[name]
+            assert text.count(old) == 1, f"{name} has not once: {old}"
+            text = text.replace(old, new)
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         hashes[kind].append(f"'sha256-{digest}'")
         return f"<{kind}>{text}</{kind}>"

@@ -7,6 +7,7 @@
     draining: false, grace: null, updated: 0, offset: 0,
     resources: [], templates: [], databases: [], hosts: [], peers: [],
   };
+  const STEADY_MS = 1500;
   const byName = new Map();
   let version = 0; // of the list's membership or content: filters ask again when it has changed
 
@@ -15,14 +16,22 @@
   model.version = () => version;
   model.resource = (name) => byName.get(name);
 
+  /* Ages came rounded, over a network: what is known already does not waver by a second. */
+  function steady(leases, before, now) {
+    const known = new Map((before || []).map((lease) => [lease.lease, lease.since]));
+    for (const lease of leases) {
+      const since = now - lease.age_ms, old = known.get(lease.lease);
+      lease.since = Math.abs(since - old) < STEADY_MS ? old : since;
+    }
+  }
+
   function dated(resource, now) {
+    const old = byName.get(resource.name);
+    steady(resource.holders, old && old.holders, now);
+    steady(resource.waiters, old && old.waiters, now);
     for (const lease of resource.holders) {
-      lease.since = now - lease.age_ms;
       lease.until = lease.left_ms === null || lease.left_ms === undefined
         ? null : now + lease.left_ms;
-    }
-    for (const lease of resource.waiters) {
-      lease.since = now - lease.age_ms;
     }
     resource.words = null; // what a search looks into: made when one asks
     return resource;

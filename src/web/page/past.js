@@ -36,8 +36,8 @@
     past.retention = host === null ? answer.retention_ms || 0 : past.retention;
     for (const lease of answer.leases || []) {
       if (isGood(lease)) {
-        lease.host = host;
-        past.leases.set((host || '') + ' ' + lease.lease + ' ' + lease.asked_at_ms, lease);
+        lease.host = host === berth.model.host ? null : host;
+        past.leases.set((lease.host || '') + ' ' + lease.lease + ' ' + lease.asked_at_ms, lease);
       }
     }
     if (host === null) {
