@@ -14,7 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* term.h's names of what a terminal has. */
+/* What terminfo calls what a terminal has. */
 #undef columns
 #undef lines
 

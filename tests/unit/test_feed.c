@@ -271,6 +271,7 @@ Test(asker_names, origins)
     cr_assert(origin_is_valid("http://[::1]:80") && !origin_is_valid("http://a/"));
     cr_assert(url_is_valid("http://a/b/c_d/") && url_is_valid("https://a:1"));
     cr_assert_not(url_is_valid("ftp://a") || url_is_valid("http://") ||
-        url_is_valid("http://a;b") || url_is_valid("http://a/;b") || url_is_valid("http://a/ b") || url_is_valid("http://a'"));
+        url_is_valid("http://a;b") || url_is_valid("http://a/;b") ||
+        url_is_valid("http://a/ b") || url_is_valid("http://a'"));
     name_list_deinit(&origins);
 }
