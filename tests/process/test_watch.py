@@ -101,6 +101,21 @@ def test_undone_changes(berthd):
     assert copy.snapshots == 1
 
 
+def test_another_reason_to_wait(berthd):
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    held(client, "acquire few:2")
+    lease = waits(client, "acquire few pair")
+    copy = copy_of(daemon)
+    assert copy.leases[lease, "few"][1]["blocked"] == "quota"
+    for change, why, blocker in (("pause few", "other", "few"), ("pause pair", "other", "few"),
+                                 ("resume few", "other", "pair"), ("resume pair", "quota", None)):
+        client.request(change)
+        copy.catches_up(client)
+        words = copy.leases[lease, "few"][1]
+        assert (words["blocked"], words.get("blocker")) == (why, blocker), change
+
+
 def test_clients_that_go_and_come_back(berthd):
     daemon = berthd(CONFIGURATION)
     client = daemon.client()
