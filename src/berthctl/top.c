@@ -276,6 +276,9 @@ static int show(struct session *session)
 int run_top(struct call *call, const struct line *line)
 {
     static struct session session;
+    if (draw_missing) {
+        return refuse(draw_missing);
+    }
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         return refuse("it needs a terminal (see berthctl status, and berthctl watch)");
     }

@@ -14,11 +14,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* What terminfo calls what a terminal has. */
+/* Its names of what a terminal has. */
 #undef columns
 #undef lines
 
 enum { USUAL_WIDTH = 80, USUAL_HEIGHT = 24, MAX_SIZE = 1000, ESCAPE_MILLISECONDS = 25 };
+
+const char *const draw_missing = NULL;
 
 static SCREEN *terminal;
 static struct termios before;
@@ -198,9 +200,12 @@ uint32_t draw_key(void)
 
 #else /* without ncurses */
 
+const char *const draw_missing =
+    "this berthctl was built without ncurses (see berthctl status, and berthctl watch)";
+
 const char *draw_begin(void)
 {
-    return "this berthctl was built without ncurses (see berthctl status, and berthctl watch)";
+    return draw_missing;
 }
 
 void draw_end(void)

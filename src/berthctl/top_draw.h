@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* Why this berthctl cannot draw on any terminal; NULL: it can. */
+extern const char *const draw_missing;
+
 /* Takes the terminal behind stdin and stdout. NULL; or why it cannot be taken: then nothing has
  * happened to it. */
 const char *draw_begin(void);
