@@ -122,13 +122,13 @@ void draw_size(size_t *widthp, size_t *heightp)
 
 /* ---- drawing ---- */
 
-static void draw_line(const struct top_line *line, attr_t common)
+static void draw_line(const struct top_line *line, attr_t common, bool is_grey)
 {
     size_t from = 0;
     attr_t look = looks[TOP_PLAIN];
     for (size_t i = 0; i <= line->n_parts; i++) {
         size_t to = i < line->n_parts ? line->parts[i].begin : line->text.length;
-        attrset((int)(look | common));
+        attrset((int)(is_grey ? common : look | common));
         addnstr(line->text.bytes + from, (int)(to - from));
         look = i < line->n_parts ? looks[line->parts[i].look] : look;
         from = to;
@@ -152,7 +152,8 @@ void draw_screen(const struct top_screen *screen, bool again)
         bool is_grey = screen->is_grey && i > 0;
         move((int)i, 0);
         draw_line(&screen->lines[i],
-            (screen->lines[i].is_chosen ? A_REVERSE : A_NORMAL) | (is_grey ? A_DIM : A_NORMAL));
+            (screen->lines[i].is_chosen ? A_REVERSE : A_NORMAL) | (is_grey ? A_DIM : A_NORMAL),
+            is_grey);
     }
     refresh();
 }

@@ -58,9 +58,8 @@ static void add_draining(const struct top *top, struct top_line *line)
     }
     if (status->grace.is_given) {
         text_add(&text, text.length > 0 ? "; " : "");
-        text_add(&text, "grace: berthd has restarted, and waits ");
-        text_add_age(&text, status->grace.number);
-        text_add(&text, " more for its earlier clients");
+        /* When it ends is told; how much of it is left is not, all the time. */
+        text_add(&text, "grace: berthd has restarted, and waits for its earlier clients");
     }
     if (text.length == 0) {
         text_add(&text, "this host grants nothing now");
@@ -98,7 +97,7 @@ static const struct status_database *ill_database(const struct status *status, s
     return &status->databases[i];
 }
 
-/* "database main: down: connection refused", "database main: up, grace for 5s" */
+/* "database main: down: connection refused", "database main: up, in its grace" */
 static void add_database(const struct status_database *database, struct top_line *line)
 {
     struct text text = TEXT_INIT;
@@ -108,8 +107,7 @@ static void add_database(const struct status_database *database, struct top_line
     text_add(&text, ": ");
     text_add_escaped(&text, database->state);
     if (database->grace.is_given) {
-        text_add(&text, ", grace for ");
-        text_add_age(&text, database->grace.number);
+        text_add(&text, ", in its grace");
     }
     if (database->why) {
         text_add(&text, ": ");

@@ -8,7 +8,7 @@
 
 /* ---- resources ---- */
 
-enum { LEAST_NAME = 8, LEAST_NUMBER = 4, MOST_UNITS = 66 };
+enum { LEAST_NAME = 8, LEAST_NUMBER = 4, MOST_UNITS = 66, FEW_UNITS = 8 };
 
 static size_t at_least(size_t width, size_t least)
 {
@@ -60,14 +60,15 @@ static void add_number(struct top_line *line, enum top_look look, struct text *n
     text_deinit(number);
 }
 
-/* The boxes leave a third of the room to the state, if there is one. */
+/* The boxes leave to the state what it needs, if a few of them then have room. */
 static void add_units(
     struct top_line *line, const struct top *top, const struct status_resource *resource)
 {
     struct text state = TEXT_INIT, boxes = TEXT_INIT;
     text_add_resource_state(&state, top->status, resource);
     size_t room = top_line_room(line), needed = text_width(state.bytes);
-    size_t kept = needed == 0 ? 0 : needed + 2 < room / 3 ? needed + 2 : room / 3;
+    size_t most = room > FEW_UNITS * 3 / 2 ? room - FEW_UNITS : room / 3;
+    size_t kept = needed == 0 ? 0 : needed + 2 < most ? needed + 2 : most;
     text_add_boxes(&boxes, resource, room - kept < MOST_UNITS ? room - kept : MOST_UNITS);
     top_line_add(line, TOP_PLAIN, boxes.bytes);
     if (needed > 0) {
@@ -253,6 +254,10 @@ static void add_notes(struct text *text, const struct top_row *row)
     if (lease->blocked || lease->blocker) {
         text_add(text, text->length > 0 ? ", blocked: " : "blocked: ");
         text_add_blocked(text, row->resource, lease);
+    }
+    if (lease->priority != 0) {
+        text_add(text, text->length > 0 ? ", " : "");
+        text_add_format(text, "priority %lld", (long long)lease->priority);
     }
     if (lease->left.is_given) {
         text_add(text, text->length > 0 ? ", " : "");
