@@ -144,6 +144,7 @@ def test_a_poll_hears_at_once(daemon, web):
     before = web.status()
     connection = web.connection()
     connection.request("GET", f"/status.json?after={before['serial']}")
+    web.until(lambda: "\nberth_web_polls 1\n" in web.ask("/metrics").text, True)
     held(daemon.client(), "acquire licenses program=train")
     connection.sock.settimeout(10)  # the poll itself would end after 25 s
     changes = json.loads(connection.getresponse().read())
