@@ -1,0 +1,63 @@
+"""The tests of the page fail when the page is broken. Each row: a file, a text that it has once, what
+takes its place, and the test that must notice."""
+
+import contextlib
+
+import pytest
+from selenium.common.exceptions import WebDriverException
+
+import browser as browsers
+import fixture
+import test_page as tests
+
+NOTICED = AssertionError, AttributeError, WebDriverException
+
+BROKEN = [
+    ("text.js", "node.textContent = printable;", "node.innerHTML = text;",
+     tests.test_what_clients_wrote_is_text),
+    ("text.js", "String(text).replace(harmful,", "String(text).replace(/$^/,",
+     tests.test_what_clients_wrote_is_text),
+    ("model.js", "byName.delete(name);", "", tests.test_a_change_is_shown_at_once_and_alone),
+    ("model.js", "(!choice.busy || isBusy(resource)) &&", "", tests.test_filters_and_their_address),
+    ("live.js", "failed(wait, error);", "failed(wait, error); return;",
+     tests.test_server_lost_and_back),
+    ("units.js", "parent.children.length > items.length", "parent.children.length > 0",
+     tests.test_focus_stays_when_its_resource_changes),
+    ("list.js", "buttons[at].focus({ preventScroll: true });", "", tests.test_keyboard_alone),
+    ("list.js", "!wanted.has(name) && !hasFocus(card)", "false",
+     tests.test_a_thousand_resources_scroll),
+    ("past.js", "past.silent.push(hostOf(url));", "",
+     tests.test_peers_are_asked_and_the_silent_one_is_named),
+    ("pointing.js", "event.ctrlKey || y <= chart.axis", "event.ctrlKey",
+     tests.test_wheel_zooms_above_the_axis_and_dragging_moves),
+]
+
+
+@pytest.mark.parametrize("file, old, new, test", BROKEN,
+                         ids=[f"{row[0]}-{row[3].__name__}" for row in BROKEN])
+def test_a_broken_page_is_noticed(chromium, monkeypatch, file, old, new, test):
+    monkeypatch.setattr(browsers, "DEADLINE", 4)
+    monkeypatch.setattr(fixture, "BROKEN", {file: (old, new)})
+    chromium.driver.set_script_timeout(8)
+    server = fixture.serve()
+    try:
+        with pytest.raises(NOTICED):
+            test(chromium, server) if "office" in test.__code__.co_varnames else test(chromium)
+    finally:
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            server.stop()
+        chromium.driver.get("about:blank")
+        chromium.driver.set_script_timeout(30)
+
+
+@pytest.mark.parametrize("dark, old, new", [(False, "--soft: #52606d", "--soft: #b0b8c0"),
+                                            (True, "min-height: 25px", "min-height: 12px")])
+def test_a_page_hard_to_read_is_noticed(chromium, monkeypatch, dark, old, new):
+    monkeypatch.setattr(fixture, "BROKEN", {"style.css": (old, new)})
+    server = fixture.serve()
+    try:
+        with pytest.raises(AssertionError):
+            tests.test_audit(chromium, server, "now", browsers.WIDE, dark)
+    finally:
+        server.stop()
