@@ -47,13 +47,14 @@ class Answer:
 class Web:
     """berth-web for the berthd of `directory`; `where` is what it has said that it serves."""
 
-    def __init__(self, directory, text="", listen="127.0.0.1:0", inherited=None, environ=(), before=()):
+    def __init__(self, directory, text="", listen="127.0.0.1:0", inherited=None, environ=(), before=(),
+                 socket_of=None):
         self.directory = directory
         self.config = directory / "berth-web.conf"
         self.log = directory / "berth-web.log"
         self.listen, self.inherited, self.environ = listen, inherited, dict(environ)
         self.before = before  # words of the command line before the program
-        self.config.write_text(f"[web]\nsocket = {directory}/s\n{text}")
+        self.config.write_text(f"[web]\nsocket = {socket_of or directory / 's'}\n{text}")
         self.process = None
 
     def command(self, ready):

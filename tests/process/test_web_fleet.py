@@ -1,0 +1,48 @@
+"""berth-web of a fleet: everybody's leases, and the hosts."""
+
+import pytest
+
+from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
+from fleet_ops_help import client_of, fleet, gets
+from web_help import Web, needs_web, resource_of
+
+pytestmark = [needs_redis, needs_web]
+
+
+@pytest.fixture
+def pair(redis_server, hosts):
+    return fleet(redis_server, hosts)
+
+
+@pytest.fixture
+def web(pair, directory):
+    web = Web(directory, socket_of=pair[0].socket).start().ready()
+    yield web
+    web.stop()
+
+
+def test_everybody(pair, web):
+    a, b = pair
+    gets(client_of(a), "acquire etl program=here")
+    gets(client_of(b), "acquire etl program=there")
+    seen = {}
+
+    def both(answer):
+        for holder in (resource_of(answer, "etl") or {"holders": []})["holders"]:
+            seen[holder["program"]] = holder["lease"]
+        return {"here", "there"} <= set(seen)
+
+    web.follow(both)
+    assert "/" in seen["there"]
+
+
+def test_the_hosts(pair, web):
+    found = web.follow(lambda answer: len(answer["hosts"]) == 2)
+    assert {host["database"] for host in found["hosts"]} == {"default"}
+    assert all(host["heard_ms"] < 60000 for host in found["hosts"])
+    assert found["databases"][0]["state"] == "up"
+
+
+def test_metrics_of_the_fleet(pair, web):
+    text = web.ask("/metrics").text
+    assert 'berth_fleet_up{database="default"} 1' in text and "berth_fleet_" in text and "berth_web_connected 1" in text
