@@ -413,6 +413,38 @@ Test(top_screen, what_keeps_the_host_from_granting_stands_above)
     end();
 }
 
+Test(top_screen, of_a_fleet)
+{
+    static const char *const fleet[] = {
+        "ok draining=0 held=1 waiting=1",
+        "database main state=up ttl=1000",
+        "resource etl kind=semaphore scope=fleet database=main limit=20 in_use=3 free=16 waiting=1 cooling=1",
+        "holder 1 units=0-2 token=1 pid=11 uid=7 age=5000 bound=process host=north program=make left=9000",
+        "waiter far/2 wants=18 position=1 pid=22 uid=8 age=65000 host=south priority=5 hidden=1",
+        "resource lost kind=lock scope=fleet database=main limit=9 in_use=0 free=0 waiting=0 database_state=silent",
+        "end",
+    };
+    begin_with(fleet, N(fleet), 80, 8);
+    expect_screen("here: 1 of 2 resources busy, 1 held, 1 waiting\n"
+                  "    NAME     USED WAIT  UNITS\n"
+                  "> - etl      3/20    1  [###~................]  cooling\n"
+                  "      held   slots 0-2     5s 7        north           11 9s left; make\n"
+                  "      #1     wants 18   1m05s 8        south           22 priority 5; (hidden)\n"
+                  "    lost      0/9    0  [.........]  database silent\n"
+                  "\n"
+                  "? help  q quit  Enter opens  / find  w why  d details  x revoke  b busy  u user\n");
+    top.width = 46;
+    expect_screen("here: 1 of 2 resources busy, 1 held, 1 waiting\n"
+                  "    NAME     USED WAIT  UNITS\n"
+                  "> - etl      3/20    1  [#..........]  cooling\n"
+                  "      held   slots 0-2 7        9s left; make\n"
+                  "      #1     wants 18  8        priority 5; (>\n"
+                  "    lost      0/9    0  [......]  database si>\n"
+                  "\n"
+                  "? help  q quit  Enter opens  / find  w why\n");
+    end();
+}
+
 Test(top_screen, a_picture_that_is_old_says_so)
 {
     struct top_screen screen;
