@@ -230,6 +230,7 @@ static void act_busy(struct top *top)
 static void act_arguments(struct top *top)
 {
     top->with_arguments = !top->with_arguments;
+    top_update(top); /* they may be looked for */
 }
 
 /* The cursor goes to the first row: the largest is there. */

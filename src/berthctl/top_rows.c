@@ -72,10 +72,20 @@ static bool has_text(const char *string, const char *wanted)
     return string && strcasestr(string, wanted);
 }
 
-static bool lease_has_text(const struct status_lease *lease, const char *wanted)
+/* Its arguments, or its name if it has given none: where they are shown. */
+static bool process_has_text(const struct status_lease *lease, const struct top_choice *choice)
 {
+    bool is_shown = choice->with_arguments || !lease->shown[SHOWN_program];
+    return choice->process_of && is_shown &&
+        has_text(
+            choice->process_of(choice->context, lease, choice->with_arguments), choice->filter);
+}
+
+static bool lease_has_text(const struct status_lease *lease, const struct top_choice *choice)
+{
+    const char *wanted = choice->filter;
     const char *const texts[] = {
-        lease->id, lease->user, lease->host, lease->holder, lease->process, lease->stopping};
+        lease->id, lease->user, lease->host, lease->holder, lease->stopping};
     bool has = false;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] && !has; i++) {
         has = has_text(texts[i], wanted);
@@ -86,14 +96,14 @@ static bool lease_has_text(const struct status_lease *lease, const char *wanted)
     for (size_t i = 0; i < lease->units.n && !has; i++) {
         has = has_text(lease->units.list[i], wanted);
     }
-    return has;
+    return has || process_has_text(lease, choice);
 }
 
 /* `has_text`: the resource has the text that is looked for, and so all its leases are meant. */
 static bool is_chosen(const struct status_lease *lease, const struct top_choice *choice, bool named)
 {
     return (!choice->by_user || lease->uid == choice->uid) &&
-        (named || lease_has_text(lease, choice->filter));
+        (named || lease_has_text(lease, choice));
 }
 
 static size_t count_chosen(

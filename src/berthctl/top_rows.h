@@ -18,8 +18,12 @@ struct top_choice {
     bool by_user; /* only leases of .uid, and resources that have one */
     uint64_t uid;
     char filter[TOP_TYPED_BYTES]; /* only what has this text in it; upper and lower case alike */
-    const struct sort_row
-        *sort; /* NULL: in the order of the file, instances below their template */
+    /* As that of struct top; or NULL: then what only the system knows is not found. */
+    const char *(*process_of)(void *context, const struct status_lease *lease, bool arguments);
+    void *context;
+    bool with_arguments;
+    /* NULL: in the order of the file, instances below their template. */
+    const struct sort_row *sort;
 };
 
 /* Which resources are open: their leases are listed below them. */

@@ -191,7 +191,13 @@ Test(top_rows, filtered)
     expect_rows("etl 1");
     type("/\b\b\b\bnightly\n");
     expect_rows("gpus 2");
-    type("/\b\b\b\b\b\b\bnothing\n");
+    type("/\b\b\b\b\b\b\btrain\n"); /* which /proc knows */
+    expect_rows("gpus 2");
+    type("/\b\b\b\b\b--big\n");
+    expect_rows("");
+    type("a");
+    expect_rows("gpus 2");
+    type("a/\b\b\b\b\bnothing\n");
     expect_rows("");
     type("/\b\b\b\b\b\b\b\n");
     expect_rows(EVERYTHING);
