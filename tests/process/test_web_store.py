@@ -124,7 +124,7 @@ def ended(daemon, name="deploy", **keys):
 # ---- what lasts ----
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
 def test_it_lasts_over_a_restart(web, daemon, how):
     page = web()
     first = ended(daemon, reason="one")

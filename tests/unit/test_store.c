@@ -343,7 +343,7 @@ Test(store, a_file_with_a_damaged_page_is_set_aside)
     memset(bytes + 5 * STORE_PAGE_BYTES, 0x5a, 2 * STORE_PAGE_BYTES);
     scratch_write("history.db", bytes, n);
     free(bytes);
-    expect_set_aside("damaged");
+    expect_set_aside("it is damaged");
 }
 
 Test(store, a_file_that_was_cut_is_set_aside)
