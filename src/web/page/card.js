@@ -27,11 +27,11 @@
       add(resource.cooling + ' cooling', 'calm', 'units that rest before they are granted again');
     }
     if (resource.kept > 0) {
-      add(resource.kept + ' kept', 'calm', resource.kept_for
-        ? 'for place ' + resource.kept_for : 'for waiters that lack something else');
+      add(resource.kept + ' kept for ' + (resource.kept_for ? 'place ' + resource.kept_for
+        : 'waiters that lack something else'), 'calm', null);
     }
     if (resource.changed && resource.changed.length > 0) {
-      add('changed: ' + resource.changed.join(', '), 'calm', 'changed at runtime');
+      add('changed at runtime', 'calm', resource.changed.join(', '));
     }
     for (const state of ['reserved', 'draining']) {
       const n = (resource.items || []).filter((item) => item.state === state).length;
@@ -43,7 +43,7 @@
   };
 
   berth.badge = function ({ what, kind, why }) {
-    const badge = berth.el('span.badge.' + kind, what, why ? berth.el('span.why', ' ' + why) : null);
+    const badge = berth.el('span.badge.' + kind, what, why ? berth.el('span.why', ': ' + why) : null);
     return badge;
   };
 
