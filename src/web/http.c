@@ -40,7 +40,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     if (*upload_size > 0) {
         return MHD_NO;
     }
-    if (request->state == REQUEST_NEW) {
+    if (request->state == REQUEST_NEW && http->is_closing) {
+        http_say(request, HTTP_UNAVAILABLE, "berth-web ends");
+    } else if (request->state == REQUEST_NEW) {
         request->path = path;
         http->settings.take(http->settings.context, request);
     }
@@ -198,6 +200,7 @@ static void on_closed(uv_handle_t *handle)
 void http_close(struct http *http)
 {
     uv_poll_stop(&http->poll);
+    http->is_closing = true;
     turn(http); /* what has just been answered is sent, as far as it can be */
     MHD_stop_daemon(http->daemon);
     http->poll.data = http->timer.data = http;

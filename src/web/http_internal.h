@@ -14,6 +14,7 @@ struct http {
     uv_poll_t poll; /* of the daemon's epoll descriptor */
     uv_timer_t timer;
     unsigned n_open; /* handles that are not closed yet */
+    bool is_closing; /* the routes are gone: no request reaches them */
 };
 
 struct http_request {

@@ -154,6 +154,17 @@ def test_a_poll_hears_at_once(daemon, web):
     connection.close()
 
 
+def test_it_ends_while_more_is_asked(daemon, web):
+    """A poll ends with it; the requests behind that one on its connection begin nothing more."""
+    serial = web.status()["serial"]
+    paths = [f"/status.json?after={serial}", "/metrics", "/history.json", f"/status.json?after={serial}"]
+    with socket.create_connection(("127.0.0.1", web.port), DEADLINE) as sock:
+        for path in paths:
+            sock.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        web.until(lambda: "\nberth_web_polls 1\n" in web.ask("/metrics").text, True)
+        web.stop()
+
+
 def test_changes_after_a_serial(daemon, web):
     before = web.status()
     first, second = daemon.client(), daemon.client()
