@@ -56,8 +56,11 @@ def test_commands_and_options_of_berthctl(shell, berthctl):
     assert shell.offers("berthctl -") == options(berthctl)
 
 
-def test_options_of_berthd(shell, directory):
-    assert shell.offers("berthd -") == options(Program("berthd", directory))
+@pytest.mark.parametrize("daemon", ["berthd", "berth-web"])
+def test_options_of_daemons(shell, directory, daemon):
+    if not (BUILD / daemon).exists():
+        pytest.skip(f"built without {daemon}")
+    assert shell.offers(f"{daemon} -") == options(Program(daemon, directory))
 
 
 def test_arguments(shell, directory):
