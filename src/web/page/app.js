@@ -73,7 +73,8 @@
     if (choice.user && !users.some(([user]) => user === choice.user)) {
       users.push([choice.user, 0]);
     }
-    const rows = [['', 'everybody']].concat(users.map(([user, n]) => [user, user + ' (' + n + ')']));
+    const rows = users.map(([user, n]) => [user, user + ' (' + n + ')']);
+    rows.unshift(['', 'everybody']);
     berth.reuse(select, rows, () => berth.el('option'), (option, [user, text]) => {
       if (option.value !== user) {
         option.value = user;
@@ -92,7 +93,8 @@
     }
     if (name === null) {
       return ['Nothing is defined yet.', 'A lock for every name below adhoc/ takes two lines; ' +
-        'then run a job:', 'printf \'[lock adhoc/*]\\n\' | sudo tee /etc/berth/conf.d/adhoc.conf\n' +
+        'then run a job:',
+      'printf \'[lock adhoc/*]\\n\' | sudo tee /etc/berth/conf.d/adhoc.conf\n' +
         'sudo berthctl reload\nberth run adhoc/first -- sleep 60'];
     }
     return ['Nothing runs now.', 'This puts a first job into view:',

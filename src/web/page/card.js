@@ -43,8 +43,7 @@
   };
 
   berth.badge = function ({ what, kind, why }) {
-    const badge = berth.el('span.badge.' + kind, what, why ? berth.el('span.why', ': ' + why) : null);
-    return badge;
+    return berth.el('span.badge.' + kind, what, why ? berth.el('span.why', ': ' + why) : null);
   };
 
   /* Why a waiter waits for more than its turn, or null. */

@@ -26,7 +26,7 @@
   const hasFailed = (lease) => (lease.how !== 'released' && lease.how !== 'cancelled') ||
     (lease.exit !== null && lease.exit !== 0) || Boolean(lease.signal);
 
-  /* The same resource of a fleet on several hosts is one group; one of scope host is one for each. */
+  /* A resource of a fleet is one group for all hosts; one of scope host is one for each. */
   function groupOf(groups, name, host, isFleet) {
     const own = !host || host === berth.model.host || isFleet ? '' : host;
     const key = own + ' ' + name;
@@ -150,7 +150,7 @@
     group.waits = group.waits.filter(fits);
   }
 
-  /* choice: as for model.choose. Groups in the order of the file, then what is no longer defined. */
+  /* choice: as for model.choose. In the order of the file, then what is no longer defined. */
   berth.groupsOf = function (choice, from, until) {
     const groups = new Map(), words = choice.query.toLowerCase().split(/\s+/).filter(Boolean);
     const now = berth.model.now();

@@ -14,7 +14,7 @@
   const changed = new Set(); // names whose cards are out of date
   let active = null; // {name, item}: where Tab enters
   let frame = 0;
-  let width = 0, listTop = 0, scrolled = 0; // as measured last: to ask the browser again costs a layout
+  let width = 0, listTop = 0, scrolled = 0; // as measured last: to ask again costs a layout
 
   function heightOf(resource) {
     return heights.get(resource.name) || berth.guessHeight(resource, width);

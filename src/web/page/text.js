@@ -3,7 +3,8 @@
   'use strict';
 
   /* Controls, and marks that turn the direction of text, would make a name look like another. */
-  const harmful = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  const harmful =
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
   berth.printable = function (text) {
     return String(text).replace(harmful,
@@ -41,7 +42,8 @@
     }
   };
 
-  const units = [[86400000, 'd', 3600000, 'h'], [3600000, 'h', 60000, 'm'], [60000, 'm', 1000, 's']];
+  const units =
+    [[86400000, 'd', 3600000, 'h'], [3600000, 'h', 60000, 'm'], [60000, 'm', 1000, 's']];
 
   /* Milliseconds as 850 ms, 12 s, 4 m 10 s, 2 h 5 m, 3 d 4 h. */
   berth.duration = function (ms) {
@@ -79,7 +81,8 @@
     return (day === berth.day(now) ? '' : day + ' ') + berth.clock(ms);
   };
 
-  berth.plural = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : many || one + 's');
+  berth.plural = (n, one, many) =>
+    n.toLocaleString('en') + ' ' + (n === 1 ? one : many || one + 's');
 
   berth.userOf = function (lease) {
     if (lease.user) {

@@ -278,7 +278,8 @@
       parts.push('The history cannot be read: ' + past.error + '.');
     }
     if (past.silent.length > 0) {
-      parts.push('No answer from ' + past.silent.join(', ') + ': leases there that are over are missing.');
+      parts.push('No answer from ' + past.silent.join(', ') +
+        ': leases there that are over are missing.');
     }
     if (past.truncated.length > 0) {
       parts.push('There are more leases than fit: zoom in to see older ones (' +
@@ -286,7 +287,8 @@
     }
     const shared = groups.filter((group) => group.left > 0).map((group) => group.title);
     if (shared.length > 0) {
-      parts.push('More leases than lanes, so some have none: ' + shared.slice(0, 3).join(', ') + '.');
+      parts.push('More leases than lanes, so some have none: ' +
+        shared.slice(0, 3).join(', ') + '.');
     }
     berth.setText(id('timeline-note'), parts.join(' '));
   }

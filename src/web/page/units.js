@@ -99,7 +99,8 @@
   function updateBox(box, resource, unit, now) {
     const lease = unit.lease;
     const [name, who, job, age] = box.children;
-    const classes = ['unit', unit.state, lease ? 'u' + berth.colourOf(berth.userOf(lease)) : 'none'];
+    const colour = lease ? 'u' + berth.colourOf(berth.userOf(lease)) : 'none';
+    const classes = ['unit', unit.state, colour];
     if (lease && lease.stopping) {
       classes.push('stopping');
     }
@@ -168,7 +169,8 @@
   /* Brings `place` up to date: boxes are used again, so that a click and the focus are not lost. */
   berth.showUnits = function (place, resource, now) {
     const units = berth.unitsOf(resource), isBar = units.length > MAX_BOXES;
-    place.className = 'units' + (isBar ? ' as-bar' : units.length > MAX_ROOMY ? ' tight' : ' roomy');
+    place.className = 'units ' +
+      (isBar ? 'as-bar' : units.length > MAX_ROOMY ? 'tight' : 'roomy');
     if (isBar) {
       if (!place.firstChild || !place.firstChild.matches('.runs')) {
         place.replaceChildren(makeBar());
