@@ -31,8 +31,9 @@ static void set_aside(struct store_keeper *keeper)
 {
     struct text name = TEXT_INIT;
     if (store_file_set_aside(keeper->path, &name)) {
-        keeper->n_set_aside++;
-        keeper->retry_at = 0;
+        if (keeper->n_set_aside++ == 0) { /* one after another: the disk may be what is damaged */
+            keeper->retry_at = 0;
+        }
         text_add_format(&keeper->notices, "history: %s: %s: it is now %s, and a new one begins\n",
             keeper->path, keeper->file.why, name.bytes);
     } else {
