@@ -187,9 +187,10 @@ def test_what_is_too_old_goes(web, daemon):
     wait_for(lambda: page.leases() == [new, old])
     page.end()
     with contextlib.closing(sqlite3.connect(page.database)) as database:
+        number, = database.execute("SELECT number FROM leases WHERE id = ?", [old]).fetchone()
         for table in ("leases", "claims"):
             database.execute(f"UPDATE {table} SET ended = ended - 3700000, asked = asked - 3700000"
-                             " WHERE ended = (SELECT min(ended) FROM leases)")
+                             " WHERE number = ?", [number])
         database.commit()
     daemon.kill()
     daemon.socket.with_name("s.history").unlink()
