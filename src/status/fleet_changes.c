@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Whether they are the same but for one field; SIZE_MAX: for none. */
+/* Whether they are the same but for one field; SIZE_MAX: for none. In one pass: fields are short,
+ * and there are many. */
 static bool are_equal(const struct fleet_row *a, const struct fleet_row *b, size_t but)
 {
     if (a->n != b->n) {
@@ -10,11 +11,15 @@ static bool are_equal(const struct fleet_row *a, const struct fleet_row *b, size
     }
     const char *of_a = a->fields, *of_b = b->fields;
     for (size_t i = 0; i < a->n; i++) {
-        if (i != but && strcmp(of_a, of_b) != 0) {
+        while (*of_a != '\0' && *of_a == *of_b) {
+            of_a++;
+            of_b++;
+        }
+        if (i != but && *of_a != *of_b) {
             return false;
         }
-        of_a += strlen(of_a) + 1;
-        of_b += strlen(of_b) + 1;
+        of_a += *of_a != '\0' ? strlen(of_a) + 1 : 1;
+        of_b += *of_b != '\0' ? strlen(of_b) + 1 : 1;
     }
     return true;
 }

@@ -82,6 +82,9 @@ const struct fleet_row *listing_find(
 static const char *mark_at(const struct listing *listing, size_t row)
 {
     const struct fleet_row *rows = listing->rows->rows;
+    if (!is_mark(&rows[0])) {
+        return ""; /* then no page has one */
+    }
     while (row > 0 && !is_mark(&rows[row])) {
         row--;
     }
