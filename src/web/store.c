@@ -13,6 +13,9 @@
 
 enum item_kind { ITEM_ROW, ITEM_COVER, ITEM_FIND };
 
+/* Queries that the thread has: an answer may be of megabytes, and lies here until it is taken. */
+enum { MAX_FINDS = 4 };
+
 /* What the thread is to do, and its answer. */
 struct item {
     struct item *next;
@@ -39,6 +42,8 @@ struct store {
     /* The loop's alone. */
     uint64_t covered_until, added, dropped;
     bool has_dropped; /* since the last cover */
+    struct list later; /* queries that the thread does not have yet */
+    size_t n_finds; /* those that it has */
     char health[1024];
     struct store_figures figures;
 
@@ -211,15 +216,33 @@ static void hear(struct store *store)
     for (struct item *next; answers; answers = next) {
         bool is_known = answers->json.length > 0;
         next = answers->next;
+        store->n_finds--;
         answers->taker(answers->context, is_known ? &answers->json : NULL,
             is_known ? NULL : "berth-web keeps no history: it has no database");
         item_free(answers);
     }
 }
 
+static void ask(struct store *store, struct item *item);
+
+static struct item *take_later(struct store *store)
+{
+    struct item *item = store->later.first;
+    store->later.first = item->next;
+    if (!store->later.first) {
+        list_init(&store->later);
+    }
+    return item;
+}
+
 static void on_async(uv_async_t *async)
 {
-    hear(container_of(async, struct store, async));
+    struct store *store = container_of(async, struct store, async);
+    hear(store);
+    while (store->later.first && store->n_finds < MAX_FINDS) {
+        store->n_finds++;
+        ask(store, take_later(store));
+    }
 }
 
 static void start(struct store *store, nanoseconds retention)
@@ -243,6 +266,7 @@ struct store *store_open(uv_loop_t *loop, const char *path, nanoseconds retentio
     store->path = memory_string(path);
     list_init(&store->asked);
     list_init(&store->answered);
+    list_init(&store->later);
     uv_mutex_init(&store->lock);
     uv_cond_init(&store->has_news);
     uv_async_init(loop, &store->async, on_async);
@@ -284,6 +308,11 @@ void store_close(struct store *store)
         end_keeper(store);
     }
     hear(store);
+    while (store->later.first) {
+        struct item *item = take_later(store);
+        item->taker(item->context, NULL, "berth-web ends");
+        item_free(item);
+    }
     uv_close((uv_handle_t *)&store->async, on_closed);
 }
 
@@ -404,6 +433,11 @@ void store_find(
         (struct store_question){query->from, query->until, item->resource, query->limit};
     item->taker = taker;
     item->context = context;
+    if (store->has_thread && store->n_finds >= MAX_FINDS) {
+        list_add(&store->later, item);
+        return;
+    }
+    store->n_finds++;
     ask(store, item);
 }
 

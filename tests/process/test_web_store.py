@@ -7,6 +7,7 @@ import os
 import resource
 import select
 import signal
+import socket
 import sqlite3
 import subprocess
 import time
@@ -198,6 +199,30 @@ def test_what_is_too_old_goes(web, daemon):
     page.start()
     wait_for(lambda: page.leases(**{"from": 0}) == [new], page.log.read_text)
     assert page.history()["retention_ms"] == 3600000
+
+
+@pytest.mark.skipif("BERTH_SANITIZED" in os.environ, reason="a sanitizer keeps what is freed")
+def test_many_ask_for_much(web):
+    """150 readers who do not read ask for 750 MB together."""
+    page = web()
+    page.end()
+    now = round(time.time() * 1000)
+    with contextlib.closing(sqlite3.connect(page.database)) as database:
+        database.executemany("INSERT INTO leases (id, asked, ended, json) VALUES (?, ?, ?, ?)",
+                             ((f"x-{i}", now - 9, now, json.dumps(1000 * "x")) for i in range(5000)))
+        database.commit()
+    page.start()
+    with contextlib.ExitStack() as open_ones:
+        readers = [open_ones.enter_context(socket.create_connection(("127.0.0.1", page.port), DEADLINE))
+                   for _ in range(150)]
+        for reader in readers:
+            reader.sendall(b"GET /history.json?from=0&limit=5000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answers = {reader.recv(12) for reader in readers}
+        assert answers == {b"HTTP/1.1 200", b"HTTP/1.1 503"}
+    with open(f"/proc/{page.process.pid}/status") as status:
+        peak_kb, = (int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+    assert peak_kb < 400_000
+    page.is_well()
 
 
 # ---- what fails ----
