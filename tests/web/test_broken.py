@@ -18,6 +18,8 @@ BROKEN = [
     ("text.js", "String(text).replace(harmful,", "String(text).replace(/$^/,",
      tests.test_what_clients_wrote_is_text),
     ("model.js", "byName.delete(name);", "", tests.test_a_change_is_shown_at_once_and_alone),
+    ("model.js", "waiting.add(lease.lease)", "waiting.add(lease)",
+     tests.test_a_lease_on_several_resources_counts_once),
     ("model.js", "(!choice.busy || isBusy(resource)) &&", "", tests.test_filters_and_their_address),
     ("live.js", "failed(wait, error);", "failed(wait, error); return;",
      tests.test_server_lost_and_back),

@@ -44,6 +44,20 @@ def test_a_change_is_shown_at_once_and_alone(chromium, office):
     chromium.must_be_clean()
 
 
+def test_a_lease_on_several_resources_counts_once(chromium, office):
+    figures = ("return ['leases', 'waiting'].map(name => [...document.querySelectorAll("
+               "'#figures > div')].find(e => e.firstChild.textContent === name)"
+               ".lastChild.textContent).map(Number)")
+    chromium.open_live(office.address)
+    held, waiting = chromium.run(figures)
+    office.world.update(*(fixture.resource(name, "lock", 1, [
+        fixture.holder(700, 0, "zoe", "release.sh", [0])], [
+        fixture.waiter(701, 0, "yves", "release.sh", 1)]) for name in ("one", "two")))
+    chromium.wait_for("return document.body.innerText.includes('yves')")
+    assert chromium.run(figures) == [held + 1, waiting + 1]
+    chromium.must_be_clean()
+
+
 def test_what_clients_wrote_is_text(chromium, office):
     held = fixture.holder(701, 0, HOSTILE, HOSTILE, [0], holder=HOSTILE, reason=HOSTILE)
     waits = fixture.waiter(702, 0, HOSTILE, "\u202eevil\x1b[2J", 1, blocked="other",

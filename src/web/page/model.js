@@ -139,15 +139,16 @@
     return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
   };
 
+  /* A lease on several resources counts once. */
   model.figures = function () {
-    const figures = { resources: model.resources.length, busy: 0, held: 0, waiting: 0, full: 0 };
+    const held = new Set(), waiting = new Set();
+    let busy = 0;
     for (const resource of model.resources) {
-      figures.busy += resource.in_use > 0 ? 1 : 0;
-      figures.held += resource.holders.length;
-      figures.waiting += resource.waiting;
-      figures.full += resource.waiting > 0 ? 1 : 0;
+      busy += resource.in_use > 0 ? 1 : 0;
+      resource.holders.forEach((lease) => held.add(lease.lease));
+      resource.waiters.forEach((lease) => waiting.add(lease.lease));
     }
-    return figures;
+    return { resources: model.resources.length, busy, held: held.size, waiting: waiting.size };
   };
 
   berth.model = model;
