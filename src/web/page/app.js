@@ -50,8 +50,8 @@
       notices.push('This host is being drained: it grants nothing.');
     }
     if (model.grace) {
-      notices.push('Grace: nothing is granted for ' + berth.duration(model.grace) +
-        ', until jobs of before have shown themselves.');
+      notices.push('berthd has restarted: for ' + berth.duration(model.grace) +
+        ' it grants nothing, so that earlier jobs can take their places back.');
     }
     for (const database of model.databases) {
       if (database.state !== 'up') {
@@ -89,7 +89,7 @@
     const named = model.resources[0];
     const name = template ? template.name.replace('*', 'first') : named ? named.name : null;
     if (found === 0 && model.resources.length > 0) {
-      return ['Nothing matches.', 'Change the search, or show everybody.', null];
+      return ['Nothing matches.', 'Change the search, the user or “only busy”.', null];
     }
     if (name === null) {
       return ['Nothing is defined yet.', 'A lock for every name below adhoc/ takes two lines; ' +

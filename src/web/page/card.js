@@ -86,7 +86,7 @@
     button.dataset.lease = waiter.lease;
     berth.setText(place, '#' + waiter.position);
     berth.setText(who, berth.userOf(waiter));
-    berth.setText(job, (waiter.wants > 1 ? waiter.wants + ' × ' : '') +
+    berth.setText(job, (waiter.wants > 1 ? 'wants ' + waiter.wants + ' · ' : '') +
       (waiter.host ? waiter.host + ' · ' : '') + berth.jobOf(waiter));
     age.dataset.since = waiter.since;
     berth.setText(age, berth.age(now - waiter.since));
