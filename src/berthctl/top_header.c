@@ -58,8 +58,9 @@ static void add_draining(const struct top *top, struct top_line *line)
     }
     if (status->grace.is_given) {
         text_add(&text, text.length > 0 ? "; " : "");
-        /* When it ends is told; how much of it is left is not, all the time. */
-        text_add(&text, "grace: berthd has restarted, and waits for its earlier clients");
+        text_add(&text, "grace: berthd has restarted, and waits ");
+        text_add_age(&text, status->grace.number);
+        text_add(&text, " for its clients");
     }
     if (text.length == 0) {
         text_add(&text, "this host grants nothing now");
@@ -97,7 +98,7 @@ static const struct status_database *ill_database(const struct status *status, s
     return &status->databases[i];
 }
 
-/* "database main: down: connection refused", "database main: up, in its grace" */
+/* "database main: down: connection refused", "database main: up, in its grace for 12s" */
 static void add_database(const struct status_database *database, struct top_line *line)
 {
     struct text text = TEXT_INIT;
@@ -107,7 +108,8 @@ static void add_database(const struct status_database *database, struct top_line
     text_add(&text, ": ");
     text_add_escaped(&text, database->state);
     if (database->grace.is_given) {
-        text_add(&text, ", in its grace");
+        text_add(&text, ", in its grace for ");
+        text_add_age(&text, database->grace.number);
     }
     if (database->why) {
         text_add(&text, ": ");

@@ -60,6 +60,7 @@ struct live_record {
     struct table_node node;
     uint64_t generation; /* of the last line */
     uint64_t print, print_before; /* hashes of lines */
+    nanoseconds came_at; /* the last line */
     bool is_there, stood; /* .stood: when the copy was last whole */
     bool is_touched; /* since then */
 };
@@ -143,6 +144,7 @@ struct live {
     struct live_lease **touched; /* since the copy was whole, in order */
     size_t n_touched, touched_size;
     struct status host, host_before; /* figures alone */
+    nanoseconds host_came_at; /* the line with .host */
     struct status shown; /* owns its arrays, and nothing in them */
     struct past ended; /* of this batch */
     uint64_t generation, came;

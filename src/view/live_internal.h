@@ -20,7 +20,8 @@ void live_lease_free(struct live *live, struct live_lease *lease);
 /* ---- live_records.c ---- */
 
 /* Takes a line of this kind. False: malformed. */
-bool live_record_take(struct live *live, enum live_kind kind, const char *line);
+bool live_record_take(
+    struct live *live, enum live_kind kind, const char *line, nanoseconds now);
 /* The record is gone, and so are the leases of a resource. An unknown name is ignored. */
 void live_record_gone(struct live *live, enum live_kind kind, const char *name);
 /* The same for all records and leases that no line of this generation has named. */

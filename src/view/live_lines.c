@@ -84,6 +84,7 @@ static bool take_host(struct live *live, const struct words_of_line *line)
     host.begun = true;
     bool is_good = status_figures_take(&host, line->words + 1, line->n - 1);
     live->host = is_good ? host : live->host;
+    live->host_came_at = line->now;
     return is_good;
 }
 
@@ -97,17 +98,17 @@ static bool take_snapshot(struct live *live, const struct words_of_line *line)
 
 static bool take_resource(struct live *live, const struct words_of_line *line)
 {
-    return live_record_take(live, LIVE_RESOURCE, line->line);
+    return live_record_take(live, LIVE_RESOURCE, line->line, line->now);
 }
 
 static bool take_template(struct live *live, const struct words_of_line *line)
 {
-    return live_record_take(live, LIVE_TEMPLATE, line->line);
+    return live_record_take(live, LIVE_TEMPLATE, line->line, line->now);
 }
 
 static bool take_database(struct live *live, const struct words_of_line *line)
 {
-    return live_record_take(live, LIVE_DATABASE, line->line);
+    return live_record_take(live, LIVE_DATABASE, line->line, line->now);
 }
 
 static bool take_holder(struct live *live, const struct words_of_line *line)

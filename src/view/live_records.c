@@ -150,7 +150,8 @@ static void replace(const struct kind *kind, struct live_record *record, const v
     memcpy(last, shown, kind->shown_size);
 }
 
-bool live_record_take(struct live *live, enum live_kind kind, const char *line)
+bool live_record_take(
+    struct live *live, enum live_kind kind, const char *line, nanoseconds now)
 {
     union {
         struct status_resource resource;
@@ -171,6 +172,7 @@ bool live_record_take(struct live *live, enum live_kind kind, const char *line)
     record->is_there = true;
     record->generation = live->generation;
     record->print = hash_name(line);
+    record->came_at = now;
     replace(row, record, &shown);
     if (kind == LIVE_RESOURCE) {
         ((struct live_resource *)record)->changed = live->serial + 1;

@@ -26,6 +26,21 @@ static void leases_grow_old(
     }
 }
 
+/* A span that ends by itself, as long as it still is. */
+static void count_down(struct optional *left, nanoseconds since)
+{
+    uint64_t passed = milliseconds(since);
+    left->number = left->number > passed ? left->number - passed : 0;
+}
+
+static void database_show(
+    const struct live_database *database, nanoseconds now, struct status_database *shown)
+{
+    *shown = database->shown;
+    count_down(&shown->grace, now - database->record.came_at);
+    count_down(&shown->good, now - database->record.came_at);
+}
+
 static void resource_show(
     struct live_resource *resource, nanoseconds now, struct status_resource *shown)
 {
@@ -57,6 +72,7 @@ const struct status *live_status(struct live *live, nanoseconds now)
                               *templates = &live->records[LIVE_TEMPLATE],
                               *databases = &live->records[LIVE_DATABASE];
     struct status next = live->host;
+    count_down(&next.grace, now - live->host_came_at);
     next.size = shown->size;
     next.templates_size = shown->templates_size;
     next.databases_size = shown->databases_size;
@@ -72,7 +88,7 @@ const struct status *live_status(struct live *live, nanoseconds now)
         next.templates[i] = ((struct live_template *)templates->list[i])->shown;
     }
     for (size_t i = 0; i < databases->n; i++) {
-        next.databases[i] = ((struct live_database *)databases->list[i])->shown;
+        database_show((struct live_database *)databases->list[i], now, &next.databases[i]);
     }
     next.n_resources = resources->n;
     next.n_templates = templates->n;

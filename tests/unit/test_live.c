@@ -267,6 +267,20 @@ Test(live, nothing_is_told_before_the_batch_ends)
     expect_heard("");
 }
 
+Test(live, what_ends_by_itself_is_counted_down)
+{
+    begin();
+    take(100 * SECOND,
+        "host draining=0 held=0 waiting=0 grace=8000\n"
+        "database main state=up grace=5000 good=20000\nend\n");
+    const struct status *status = live_status(&live, 103 * SECOND);
+    cr_expect_eq(status->grace.number, 5000);
+    cr_expect_eq(status->databases[0].grace.number, 2000);
+    cr_expect_eq(status->databases[0].good.number, 17000);
+    status = live_status(&live, 110 * SECOND);
+    cr_expect(status->databases[0].grace.is_given && status->databases[0].grace.number == 0);
+}
+
 Test(live, a_change_of_times_alone_is_none)
 {
     begin();
