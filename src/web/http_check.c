@@ -64,7 +64,7 @@ bool http_check(struct http_request *request, const char *method)
     }
     if (!host_is_known(host, request->http->settings.hosts)) {
         return refuse(request, HTTP_MISDIRECTED,
-            "the header Host has a name that is not in `hosts` of berth-web's file");
+            "the header Host names neither loopback nor one of `hosts` in the file of berth-web");
     }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         return refuse(request, HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");

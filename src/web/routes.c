@@ -107,7 +107,8 @@ void routes_take(void *context, struct http_request *request)
             return;
         }
     }
-    http_say(request, HTTP_NOT_FOUND, "there is nothing");
+    http_say(request, HTTP_NOT_FOUND,
+        "no such page; there are /, /healthz, /history.json, /metrics and /status.json");
 }
 
 /* The origin of a URL: all before its path. */
