@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import read_line
+from conftest import BUILD, read_line
 from documents import SOURCE
 from lines import DEADLINE
 from lost_help import asked_until
@@ -110,3 +110,14 @@ def test_two(shell):
     shell.program("report.sh", '#!/bin/sh\nenv | grep "^BERTH_[12]_NAME" | sort\n')
     status, out, err = shell.run(RECIPES["two"])
     assert (status, out) == (0, "BERTH_1_NAME=db\nBERTH_2_NAME=adhoc/licence\n"), err
+
+
+def test_the_page_is_turned_on_as_its_manual_says(tmp_path):
+    manual = (SOURCE / "doc/man/berth-web.8.scd").read_text().replace("\\\\", "\\")
+    command = re.search(r"^(sed -i .* /etc/berth/berth\.conf) && berthctl reload$", manual, re.M)[1]
+    file = tmp_path / "berth.conf"
+    file.write_bytes((SOURCE / "conf/default.conf").read_bytes())
+    command = command.replace("/etc/berth/berth.conf", str(file)).replace("berth-view", "root")
+    subprocess.run(["sh", "-c", command], check=True)
+    assert "[daemon]\nview-groups = root\n" in file.read_text()
+    subprocess.run([BUILD / "berthd", "-c", file, "--check"], check=True)
