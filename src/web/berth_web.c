@@ -59,6 +59,15 @@ static void exit_with_usage(void)
     exit(EX_USAGE);
 }
 
+static void check_listen(const char *where)
+{
+    const char *wrong = web_listener_explain(where);
+    if (wrong) {
+        fprintf(stderr, "berth-web: --listen %s: %s\n", where, wrong);
+        exit(EX_USAGE);
+    }
+}
+
 static void take_option(struct web_options *options, int option)
 {
     uint64_t fd;
@@ -71,6 +80,7 @@ static void take_option(struct web_options *options, int option)
         break;
     case 'l':
         options->listen = optarg;
+        check_listen(optarg);
         break;
     case 'v':
         options->verbose = true;
@@ -165,6 +175,12 @@ static int run(const struct web_options *options, const struct web_conf *conf)
     return is_serving ? EXIT_SUCCESS : EX_UNAVAILABLE;
 }
 
+/* Returns the exit status. */
+static int say_right(void)
+{
+    return puts("OK") >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     open_standard_descriptors();
@@ -178,7 +194,7 @@ int main(int argc, char **argv)
     int status = EX_CONFIG;
     if (web_conf_read(&conf, options.conf_path)) {
         allow_many_files();
-        status = options.check_only ? EXIT_SUCCESS : run(&options, &conf);
+        status = options.check_only ? say_right() : run(&options, &conf);
     }
     if (status != EXIT_SUCCESS && !options.check_only) {
         manager_not_started(log_last_error());

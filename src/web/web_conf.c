@@ -1,8 +1,10 @@
 #include "web/web_conf.h"
 
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "base/words.h"
 #include "log/log.h"
+#include "web/web_listener.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -53,8 +55,7 @@ struct web_key {
 
 static const struct web_key keys[] = {
     {"socket", KEY_PATH, offsetof(struct web_conf, socket), NULL, "an absolute path"},
-    {"listen", KEY_LISTEN, offsetof(struct web_conf, listen), NULL,
-        "ADDRESS:PORT or an absolute path"},
+    {"listen", KEY_LISTEN, offsetof(struct web_conf, listen), NULL, NULL},
     {"database", KEY_DATABASE, offsetof(struct web_conf, database), NULL,
         "an absolute path or none"},
     {"retention", KEY_DURATION, offsetof(struct web_conf, retention), NULL,
@@ -99,9 +100,11 @@ static bool take_value(const struct web_key *key, void *member, const char *valu
     bool is_path = value[0] == '/';
     switch (key->type) {
     case KEY_PATH:
+        set_string(member, value);
+        return is_path;
     case KEY_LISTEN:
         set_string(member, value);
-        return is_path || (key->type == KEY_LISTEN && strchr(value, ':'));
+        return !web_listener_explain(value);
     case KEY_DATABASE:
         set_string(member, is_path ? value : NULL);
         return is_path || strcmp(value, "none") == 0;
@@ -111,6 +114,26 @@ static bool take_value(const struct web_key *key, void *member, const char *valu
         return take_names(key, member, value);
     }
     return false;
+}
+
+static void complain_of_value(
+    struct web_reader *reader, const struct web_key *key, const char *value)
+{
+    if (key->type == KEY_LISTEN) {
+        complain(reader, "%s = %s: %s", key->name, value, web_listener_explain(value));
+    } else {
+        complain(reader, "%s = %s: it takes %s", key->name, value, key->wanted);
+    }
+}
+
+static void complain_of_key(struct web_reader *reader, const char *name)
+{
+    struct nearest nearest = NEAREST_INIT(name);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        nearest_try(&nearest, keys[i].name);
+    }
+    complain(reader, "%s: unknown key%s%s%s", name, nearest.best ? "; did you mean " : "",
+        nearest.best ? nearest.best : "", nearest.best ? "?" : "");
 }
 
 /* Returns not 0: so inih wants it; errors are complained of here. */
@@ -124,12 +147,12 @@ static int take_key(void *context, const char *section, const char *name, const 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (strcmp(keys[i].name, name) == 0) {
             if (!take_value(&keys[i], (char *)reader->conf + keys[i].offset, value)) {
-                complain(reader, "%s = %s: it takes %s", name, value, keys[i].wanted);
+                complain_of_value(reader, &keys[i], value);
             }
             return 1;
         }
     }
-    complain(reader, "there is no key %s", name);
+    complain_of_key(reader, name);
     return 1;
 }
 

@@ -23,6 +23,8 @@ enum {
     UNREAD_BYTES = 128 << 10, /* that the kernel keeps for a connection: else it takes megabytes */
 };
 
+#define SHOW_OTHERS "to show the page to others, put a proxy with a login before it"
+
 union address {
     struct sockaddr any;
     struct sockaddr_in in;
@@ -55,7 +57,7 @@ static const char *name_it(struct web_listener *listener)
         return listener->name[0] == '/' ? NULL : "a Unix socket without an absolute path";
     }
     if (!is_loopback(&address)) {
-        return "not one of loopback (127.0.0.1, ::1): let a proxy that asks who is there show it";
+        return "not one of loopback (127.0.0.1, ::1); " SHOW_OTHERS;
     }
     bool is_6 = address.any.sa_family == AF_INET6;
     inet_ntop(address.any.sa_family,
@@ -204,36 +206,40 @@ static bool open_path(struct web_listener *listener, const char *path)
     return is_made;
 }
 
+const char *web_listener_explain(const char *listen_at)
+{
+    union address address = {0};
+    socklen_t size = 0;
+    if (listen_at[0] == '/') {
+        return NULL;
+    }
+    if (!parse_address(listen_at, &address, &size)) {
+        return "it takes ADDRESS:PORT, such as " WEB_LISTEN_DEFAULT ", or an absolute path";
+    }
+    return is_loopback(&address)
+        ? NULL
+        : "the address is not one of loopback (127.0.0.1, ::1); " SHOW_OTHERS;
+}
+
 static bool open_address(struct web_listener *listener, const char *text)
 {
     union address address = {0};
     socklen_t size = 0;
-    if (!parse_address(text, &address, &size)) {
-        log_error("listen = %s: it takes ADDRESS:PORT or an absolute path", text);
-        return false;
-    }
-    if (!is_loopback(&address)) {
-        log_error("listen = %s: the address is not one of loopback (127.0.0.1, ::1): let a proxy "
-                  "that asks who is there show it",
-            text);
-        return false;
-    }
-    return make_socket(listener, text, &address, size);
+    return parse_address(text, &address, &size) && make_socket(listener, text, &address, size);
 }
 
 bool web_listener_open(struct web_listener *listener, const char *listen_at)
 {
     *listener = (struct web_listener){.fd = -1};
-    bool is_open = listen_at[0] == '/' ? open_path(listener, listen_at)
-                                       : open_address(listener, listen_at);
-    if (is_open) {
-        bound_unread(listener);
+    if (!(listen_at[0] == '/' ? open_path : open_address)(listener, listen_at)) {
+        return false;
     }
-    const char *wrong = is_open ? name_it(listener) : NULL;
+    bound_unread(listener);
+    const char *wrong = name_it(listener);
     if (wrong) {
         log_error("%s: %s", listen_at, wrong);
     }
-    return is_open && !wrong;
+    return !wrong;
 }
 
 void web_listener_close(struct web_listener *listener)

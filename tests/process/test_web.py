@@ -3,9 +3,11 @@
 import json
 import os
 import socket
+import subprocess
 
 import pytest
 
+from conftest import BUILD
 from daemon_help import NOBODY, held, needs_root, waits
 from lines import DEADLINE
 from web_help import Web, needs_web, resource_of
@@ -363,8 +365,8 @@ def test_a_service_manager(daemon, directory, web_of):
 @pytest.mark.parametrize("text, words", [
     ("listen = 0.0.0.0:8181\n", "is not one of loopback"),
     ("listen = 10.0.0.7:8181\n", "is not one of loopback"),
-    ("listen = here\n", "it takes ADDRESS:PORT or an absolute path"),
-    ("listen = 127.0.0.1:99999\n", "it takes ADDRESS:PORT or an absolute path"),
+    ("listen = here\n", "it takes ADDRESS:PORT, such as 127.0.0.1:8181, or an absolute path"),
+    ("listen = 127.0.0.1:99999\n", "it takes ADDRESS:PORT, such as"),
     ("socket = s\n", "it takes an absolute path"),
     ("retention = soon\n", "it takes a duration"),
     ("retention = 5s\n", "it takes a duration"),
@@ -373,7 +375,8 @@ def test_a_service_manager(daemon, directory, web_of):
     ("peers = web2.example\n", "it takes URLs"),
     ("peers = https://web2.example/;script-src\n", "it takes URLs"),
     ("origins = https://web2.example/berth\n", "it takes origins"),
-    ("colour = red\n", "there is no key colour"),
+    ("colour = red\n", "colour: unknown key"),
+    ("host = web.example\n", "host: unknown key; did you mean hosts?"),
     ("nonsense\n", "a line is KEY = VALUE"),
     ("[other]\nx = 1\n", "the only section is [web]"),
     ("hosts = " + "a" * 300 + "\n", "a line has at most 190 bytes"),
@@ -381,8 +384,25 @@ def test_a_service_manager(daemon, directory, web_of):
 def test_errors_of_the_file(directory, text, words):
     web = Web(directory, text, listen=None)
     status, log = web.fails()
-    assert status in (69, 78) and words in log, log
+    assert status == 78 and words in log, log
     assert len(log.splitlines()) == 1 and log.startswith("berth-web: "), log
+
+
+def test_check(directory):
+    web = Web(directory, "listen = 127.0.0.1:8181\nhosts = a.example\n")
+    assert subprocess.run([BUILD / "berth-web", "-c", web.config, "--check"], capture_output=True,
+                          text=True).stdout == "OK\n"
+    web.config.write_text("[web]\nlisten = 0.0.0.0:8181\n")
+    done = subprocess.run([BUILD / "berth-web", "-c", web.config, "--check"], capture_output=True,
+                          text=True)
+    assert done.returncode == 78 and "put a proxy with a login before it" in done.stderr
+
+
+def test_where_to_listen_is_checked(directory):
+    status, log = Web(directory, listen="8181").fails()
+    assert status == 64
+    assert log == ("berth-web: --listen 8181: it takes ADDRESS:PORT, such as 127.0.0.1:8181, "
+                   "or an absolute path\n")
 
 
 def test_lists_over_several_lines(daemon, web_of):
