@@ -524,7 +524,7 @@ Test(live, malformed_lines_are_refused)
 
 Test(live, the_largest_numbers_do_no_harm)
 {
-    const nanoseconds a_century = 100 * 366 * 86400 * SECOND;
+    const nanoseconds a_century = (nanoseconds)100 * 366 * 86400 * SECOND;
     begin();
     take(a_century,
         "holder a resource=etl units=0 token=9223372036854775807"
