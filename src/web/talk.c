@@ -54,7 +54,7 @@ static bool take_lines(struct talk *talk)
         result = got == CONNECTION_LINE ? talk->talker.line(talk->talker.context, line)
                                         : TALK_NONSENSE;
     }
-    finish(talk, result == TALK_DONE ? NULL : "berthd has sent what no berthd sends");
+    finish(talk, result == TALK_DONE ? NULL : "the server does not speak the protocol of berthd");
     return false;
 }
 

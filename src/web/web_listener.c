@@ -156,7 +156,8 @@ static bool make_socket(struct web_listener *listener, const char *listen_at,
     /* Whoever may look at the status of berthd may look at the page. */
     if (listener->fd < 0 || (family == AF_UNIX && fchmod(listener->fd, 0666) < 0) ||
         bind(listener->fd, &address->any, size) < 0 || listen(listener->fd, BACKLOG) < 0) {
-        log_error("cannot listen at %s: %s", listen_at, strerror(errno));
+        log_error("cannot listen at %s: %s%s", listen_at, strerror(errno),
+            errno == EADDRINUSE ? " (is berth-web.socket active? else choose another port)" : "");
         return false;
     }
     return true;

@@ -252,7 +252,7 @@ def test_a_berthd_that_sends_nonsense(fake, web_of):
     web = web_of()
     peer, _ = fake.asked()
     peer.send(b"ok draining=7\nholder\n\x00\xff\n" + b"x" * 5000 + b"\n")
-    web.until(lambda: "no berthd sends" in web.ask("/healthz").text, True)
+    web.until(lambda: "does not speak the protocol" in web.ask("/healthz").text, True)
     fake.accept()
 
 
@@ -403,6 +403,14 @@ def test_where_to_listen_is_checked(directory):
     assert status == 64
     assert log == ("berth-web: --listen 8181: it takes ADDRESS:PORT, such as 127.0.0.1:8181, "
                    "or an absolute path\n")
+
+
+def test_a_port_in_use(directory):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        where = f"127.0.0.1:{other.getsockname()[1]}"
+        assert Web(directory, listen=where).fails() == (
+            69, f"berth-web: cannot listen at {where}: Address already in use "
+                "(is berth-web.socket active? else choose another port)\n")
 
 
 def test_lists_over_several_lines(daemon, web_of):
