@@ -290,8 +290,15 @@ bool store_file_set_aside(const char *path, struct text *name)
 
 /* ---- changes ---- */
 
+/* Else what is written would go with the process. */
 enum store_result store_file_begin(struct store_file *file)
 {
+    int has_moved = 0;
+    sqlite3_file_control(file->database, NULL, SQLITE_FCNTL_HAS_MOVED, &has_moved);
+    if (has_moved) {
+        snprintf(file->why, sizeof file->why, "it has been removed, or another file has its name");
+        return STORE_FAILS;
+    }
     return run(file, STORE_BEGIN);
 }
 

@@ -56,7 +56,8 @@ void store_file_close(struct store_file *file);
  * False, with errno: it is still there. */
 bool store_file_set_aside(const char *path, struct text *name);
 
-/* All changes are between these two; one that is not done takes back all since the beginning. */
+/* All changes are between these two; one that is not done takes back all since the beginning. The
+ * first one fails if the path does not lead to the file any more. */
 enum store_result store_file_begin(struct store_file *file);
 enum store_result store_file_commit(struct store_file *file);
 /* A lease that is there already is ignored. */

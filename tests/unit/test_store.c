@@ -364,6 +364,27 @@ Test(store, another_s_file_is_set_aside)
     expect_set_aside("does not know");
 }
 
+/* What is gone with it is a gap; all else is in a new one. */
+Test(store, a_file_that_is_removed_is_missed)
+{
+    add("a", BEGIN - 100, BEGIN - 50, "x");
+    store_keeper_cover(&keeper, BEGIN - 100, BEGIN - 40);
+    store_keeper_step(&keeper, BEGIN);
+    unlink(path);
+    add("b", BEGIN - 30, BEGIN + 10, "x");
+    store_keeper_cover(&keeper, BEGIN - 40, BEGIN + 20);
+    store_keeper_step(&keeper, BEGIN + 20);
+    cr_assert(strstr(keeper.why, "it has been removed"), "%s", keeper.why);
+    expect(0, BEGIN + 20, "b");
+    store_keeper_step(&keeper, BEGIN + 20 + STORE_RETRY_MILLISECONDS);
+    cr_assert_str_empty(keeper.why, "%s", keeper.why);
+    close_store(BEGIN + 20 + STORE_RETRY_MILLISECONDS);
+    open_store();
+    store_keeper_step(&keeper, BEGIN + 10000);
+    expect_gaps(BEGIN - 100, BEGIN + 20, BEGIN + 100000, "b",
+        "{\"from_ms\":4999900,\"until_ms\":4999960}");
+}
+
 Test(store, any_damaged_byte_is_survived)
 {
     size_t n;
