@@ -49,11 +49,15 @@ static void tell_resource(void *context, const char *name, const char *definitio
     }
 }
 
+/* With a resource that is gone here, too, its leases are. */
 static void tell_lease(void *context, const char *resource, const char *key)
 {
     const struct fleet_followed *one = context;
-    if (is_shown(one, resource)) {
-        news_listed(core_news(one->follows->core), key, resource);
+    struct core *core = one->follows->core;
+    bool is_there =
+        core_find_resource(core, resource) || fleet_rows_find(one->listing->rows, resource);
+    if (is_there && is_shown(one, resource)) {
+        news_listed(core_news(core), key, resource);
     }
 }
 

@@ -81,27 +81,26 @@ static void compare_present(const struct compared *one)
 
 static void look_for_gone(const struct compared *one)
 {
-    bool is_torn = one->now->is_torn[one->is - one->now->rows->resources];
+    bool is_torn = one->is && one->now->is_torn[one->is - one->now->rows->resources];
     for (size_t i = one->was->row + 1; i < one->was->end; i++) {
         const struct fleet_row *row = &one->before->rows->rows[i];
         const char *key = fleet_field(row, ROW_KEY);
         if (fleet_row_kind(row, one->was) == FLEET_NEITHER || listing_is_own(one->now, row) ||
-            listing_find(one->now, one->is, key)) {
+            (one->is && listing_find(one->now, one->is, key))) {
             continue;
         }
         (is_torn ? one->heard->missing : one->heard->lease)(
-            one->heard->context, one->is->name, key);
+            one->heard->context, one->was->name, key);
     }
 }
 
-/* The leases of a resource that is gone went with it. */
 static void compare(const struct compared *one)
 {
     compare_resource(one);
     if (one->is) {
         compare_present(one);
     }
-    if (one->is && one->was) {
+    if (one->was) {
         look_for_gone(one);
     }
 }

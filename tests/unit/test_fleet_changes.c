@@ -113,6 +113,15 @@ Test(fleet_changes, what_has_come_gone_or_changed)
         "resource a a\nlease a 2\nlease a 3\nlease a 1\nresource b b\nresource c c\n");
 }
 
+/* This host may have taken the resource into use since it was listed. */
+Test(fleet_changes, leases_go_with_their_resource)
+{
+    two("10", "1");
+    struct listing *before = listed();
+    resource("b", "0");
+    check(before, listed(), "resource a a\nlease a 1\nlease a 2\n");
+}
+
 Test(fleet_changes, what_is_kept_for_a_waiter_is_a_change)
 {
     resource("a", "0");
