@@ -57,6 +57,10 @@
       if (database.state !== 'up') {
         notices.push('Database ' + database.name + ' is ' + database.state +
           (database.why ? ': ' + database.why : '') + '.');
+      } else if (database.grace_ms) {
+        notices.push('Database ' + database.name + ' is new or has lost its data: for ' +
+          berth.duration(database.grace_ms) + ' it grants nothing, and waiters of other hosts ' +
+          'may be missing here.');
       }
     }
     berth.reuse(id('notices'), notices, () => berth.el('p.notice'), berth.setText);
