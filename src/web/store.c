@@ -218,7 +218,7 @@ static void hear(struct store *store)
         next = answers->next;
         store->n_finds--;
         answers->taker(answers->context, is_known ? &answers->json : NULL,
-            is_known ? NULL : "berth-web keeps no history: it has no database");
+            is_known ? NULL : "berth-web keeps no history: its file names no `database`");
         item_free(answers);
     }
 }

@@ -298,5 +298,5 @@ def test_without_a_file(web, daemon):
     page = web("database = none\n")
     lease = ended(daemon)
     status, why = page.get("/history.json")
-    assert status == 503 and "no database" in why
+    assert status == 503 and "its file names no `database`" in why
     assert lease and not page.database.exists()

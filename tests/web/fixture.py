@@ -208,6 +208,7 @@ class World:
         self.serial = 1
         self.changes = []  # (serial, name)
         self.peers = []
+        self.no_history = None  # why
         self.more = {}  # keys of the answer that a test sets
 
     def now(self):
@@ -287,9 +288,9 @@ def handler(world):
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def answer(self, body, kind):
+        def answer(self, body, kind, status=200):
             data = body.encode()
-            self.send_response(200)
+            self.send_response(status)
             for name, value in (("Content-Type", kind), ("Content-Length", str(len(data))),
                                 ("Content-Security-Policy", policy),
                                 ("X-Content-Type-Options", "nosniff"),
@@ -308,6 +309,8 @@ def handler(world):
                 after = query.get("after")
                 answer = world.news(after[0]) if after else world.status()
                 self.answer(json.dumps(answer), "application/json")
+            elif url.path == "/history.json" and world.no_history:
+                self.answer(world.no_history, "text/plain; charset=utf-8", 503)
             elif url.path == "/history.json":
                 self.answer(json.dumps(world.past(query)), "application/json")
             else:

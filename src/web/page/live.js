@@ -18,13 +18,20 @@
     });
   }
 
+  /* What berth-web says is wrong; a proxy's page about it is left out. */
+  async function whyNot(response) {
+    const isOurs = (response.headers.get('Content-Type') || '').startsWith('text/plain');
+    const text = isOurs ? (await response.text()).trim().slice(0, 300) : '';
+    return new Error(text || response.status + ' ' + response.statusText);
+  }
+
   berth.getJson = async function (address, ms = POLL_MS) {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), ms);
     try {
       const response = await fetch(address, { cache: 'no-store', signal: abort.signal });
       if (!response.ok) {
-        throw new Error(response.status + ' ' + response.statusText);
+        throw await whyNot(response);
       }
       return await response.json();
     } finally {

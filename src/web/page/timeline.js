@@ -229,7 +229,8 @@
     paintAxis(context, left, room, Math.min(height, AXIS + 4));
     if (rows.length === 0) {
       context.fillStyle = colours.soft;
-      context.fillText(berth.past.loading ? 'loading …' : 'Nothing was held in this period.',
+      context.fillText(berth.past.loading ? 'loading …' : berth.past.error
+        ? 'What was held in this period is not known.' : 'Nothing was held in this period.',
         left, AXIS + 40);
     }
   }
@@ -275,7 +276,7 @@
   function note() {
     const past = berth.past, parts = [];
     if (past.error) {
-      parts.push('The history cannot be read: ' + past.error + '.');
+      parts.push('What is over cannot be shown: ' + past.error + '.');
     }
     if (past.silent.length > 0) {
       parts.push('No answer from ' + past.silent.join(', ') +
