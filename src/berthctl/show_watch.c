@@ -74,7 +74,9 @@ static bool next_line(struct watch *watch, char **linep, enum watch_end *endp)
 static bool write_out(struct watch *watch)
 {
     struct text *out = &watch->events.out;
-    fwrite(out->bytes, 1, out->length, stdout);
+    if (out->length > 0) {
+        fwrite(out->bytes, 1, out->length, stdout);
+    }
     text_deinit(out);
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return true;
