@@ -39,7 +39,7 @@ static const struct command {
         show_nothing, .requests = WHOLE, .run = run_status},
     {COMMAND_watch, "[OPTION]...", OPTION_BUSY | OPTION_USER | OPTION_SORT, show_nothing,
         .requests = WHOLE, .run = run_top, .word = "top",
-        .help = "show all that live, on a terminal; ? shows its keys"},
+        .help = "show what is held and waited for, live"},
     {COMMAND_watch, "[NAME...] [OPTION]...", OPTION_ENDED | OPTION_JSON, show_nothing,
         .requests = WHOLE, .run = run_watch, .more = MAX_NAMES},
     {COMMAND_why, "NAME[=N]... | LEASE | PID", 0, show_why, .requests = WHOLE, .run = run_why},
@@ -112,8 +112,8 @@ static int print_help(void)
     line_print_options(0, "ShV");
     printf(
         "\n"
-        "In a NAME of status, * stands for any part without a slash: 'market/*' is a template\n"
-        "and its instances in use.\n"
+        "In a NAME of status or watch, * stands for any part without a slash: 'market/*' is\n"
+        "a template and its instances in use.\n"
         "A LEASE is a word that status shows in that column; the job has it in $BERTH_LEASE.\n"
         "For revoke and drop, a lease of another host of the fleet is SESSION/LEASE. BOUND\n"
         "is what a lease is bound to, if not to a process.\n"
