@@ -383,14 +383,15 @@ def test_a_slow_reader_gets_a_fresh_snapshot(berthd):
 
 
 def test_followers_that_do_not_read(berthd):
-    """What berthd keeps for them is bounded, and others are served."""
+    """What berthd keeps for them is bounded, and others are served. All that they have not heard
+    would be 50 MB."""
     daemon = berthd("history = 64K\n" + CONFIGURATION)
     client = daemon.client()
     idle = [copy_of(daemon) for _ in range(20)]
     acquire_and_release(client, 4000)
     before = resident(daemon)
     acquire_and_release(client, 12000)
-    assert SANITIZED or resident(daemon) - before < 1 << 20
+    assert SANITIZED or resident(daemon) - before < 4 << 20
     held(client, "acquire pair")
     for copy in idle:
         copy.catches_up(client)
