@@ -165,6 +165,8 @@ def test_it_ends_while_more_is_asked(daemon, web):
             sock.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         web.until(lambda: "\nberth_web_polls 1\n" in web.ask("/metrics").text, True)
         web.stop()
+        answers = b"".join(iter(lambda: sock.recv(65536), b""))
+    assert answers.count(b"HTTP/1.1 200 ") == 1 and answers.count(b"HTTP/1.1 503 ") == 3
 
 
 def test_changes_after_a_serial(daemon, web):
