@@ -39,7 +39,8 @@ static bool refuse(struct http_request *request, enum http_status status, const 
 static bool has_body(struct http_request *request)
 {
     const char *length = header(request, "Content-Length");
-    return header(request, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+    return header(request, "Transfer-Encoding") || (length && strcmp(length, "0") != 0) ||
+        headers_of(request, "Content-Length") > 1; /* which one counts? a proxy may differ */
 }
 
 static bool check_origin(struct http_request *request, const char *host)

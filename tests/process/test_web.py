@@ -91,6 +91,8 @@ def test_a_body_is_refused(daemon, web):
     assert answer.startswith(b"HTTP/1.1 413 ")
     answer = web.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 413 ")
+    answer = web.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nhello")
+    assert answer.startswith(b"HTTP/1.1 413 ")
 
 
 @pytest.mark.parametrize("query", [
