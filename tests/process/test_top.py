@@ -53,16 +53,21 @@ def top(daemon, on_screen):
     yield start
 
 
+def cursor_of(lines):
+    return next((i for i, line in enumerate(lines) if line.startswith(">")), None)
+
+
 def choose(screen, text):
-    """Moves the cursor to the first line with that text."""
-    screen.press("Home")
-    lines = screen.see(re.compile(r"NAME .*\n>"))
-    first = next(i for i, line in enumerate(lines) if line.startswith(">"))
-    for line in lines[first:]:
-        if text in line:
-            break
-        screen.press("Down")
-    screen.see(re.compile(f"^>.*{re.escape(text)}"))
+    """Moves the cursor to the first line with that text, a line at a time: the list may change
+    meanwhile."""
+    while True:
+        lines = screen.see(re.compile(r"NAME .*\n(.*\n)*>"), text)
+        at = cursor_of(lines)
+        to = next(i for i, line in enumerate(lines) if i > 0 and text in line)
+        if at == to:
+            return
+        screen.press("Down" if at < to else "Up")
+        screen.see(lambda text, at=at: cursor_of(text.splitlines()) not in (at, None))
 
 
 # ---- what is shown ----

@@ -14,7 +14,9 @@ needs_tmux = pytest.mark.skipif(not shutil.which("tmux"), reason="needs tmux")
 
 
 def is_in(text, wanted):
-    """A string; or a pattern, whose ^ and $ are those of a line."""
+    """A string; a pattern, whose ^ and $ are those of a line; or a function of the text."""
+    if callable(wanted):
+        return wanted(text)
     return re.search(wanted.pattern, text, re.M) if isinstance(wanted, re.Pattern) else wanted in text
 
 
@@ -42,7 +44,7 @@ class Screen:
         return "\n".join(self.lines())
 
     def see(self, *wanted, none=()):
-        """Waits until the screen has all these (strings or patterns), and none of those; returns its
+        """Waits until the screen has all these (is_in()), and none of those; returns its
         lines."""
         end = time.monotonic() + DEADLINE
         while True:
