@@ -44,6 +44,8 @@ class Browser:
     def open_live(self, address, **how):
         self.open(address, **how)
         self.wait_for("return document.getElementById('state').textContent === 'live'")
+        self.driver.execute_async_script(  # what is live is drawn in the next frame
+            "const drawn = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(drawn))")
 
     def wait_for(self, script, *arguments, what=None):
         """What the script returns, once that is true."""
@@ -54,6 +56,10 @@ class Browser:
                 return answer
             if time.monotonic() > until:
                 raise AssertionError(f"never: {what or script}\n{self.text()[:3000]}\n{self.log()}")
+
+    def click(self, selector):
+        """The first one, once it is there."""
+        self.wait_for("const e = document.querySelector(arguments[0]); e?.click(); return Boolean(e)", selector)
 
     def text(self):
         return self.run("return document.body.innerText")

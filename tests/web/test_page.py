@@ -32,7 +32,7 @@ def test_units_holders_and_queue(chromium, office):
 
 def test_a_change_is_shown_at_once_and_alone(chromium, office):
     chromium.open_live(office.address)
-    chromium.run("document.querySelector('.name').marked = 1")
+    chromium.wait_for("const e = document.querySelector('.name'); return e && (e.marked = 1)")
     office.world.update(fixture.resource("deploy", "lock", 1, [
         fixture.holder(700, 0, "zoe", "release.sh", [0])]))
     chromium.wait_for("return document.body.innerText.includes('zoe')")
@@ -71,7 +71,7 @@ def test_what_clients_wrote_is_text(chromium, office):
     chromium.open_live(office.address + "#now?q=window.hurt")
     assert HOSTILE in chromium.text()
     assert "\\u{202e}evil\\u{1b}[2J" in chromium.text()
-    chromium.run("document.querySelector('.unit').click()")
+    chromium.click(".unit")
     chromium.wait_for("return document.querySelector('dialog[open]')")
     chromium.run("document.getElementById('details-close').click();"
                  "document.querySelector('.views a[data-view=timeline]').click()")
@@ -228,7 +228,7 @@ def test_audit(chromium, office, view, size, dark):
     place = {"details": "now", "table": "timeline"}.get(view, view)
     chromium.open_live(f"{office.address}#{place}", size=size, dark=dark, motion=False)
     if view == "details":
-        chromium.run("document.querySelector('.name').click()")
+        chromium.click(".name")
     elif place == "timeline":
         chromium.wait_for("return berth.past.leases.size > 50")
         if view == "table":
