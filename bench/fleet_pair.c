@@ -17,7 +17,8 @@ enum { MAX_DEPTH = 256, LINE_SIZE = 256, BUFFER_SIZE = 1 << 17 };
 
 struct berth {
     int fd;
-    char request[LINE_SIZE];
+    char requests[MAX_DEPTH * LINE_SIZE];
+    size_t length; /* of the requests */
     char out[MAX_DEPTH * LINE_SIZE];
     char in[BUFFER_SIZE + 1];
     size_t begin, end; /* what has been read and not looked at yet */
@@ -46,6 +47,22 @@ static char *next_line(struct berth *berth)
     }
 }
 
+/* As berth run sends them: each with its own `once`, or berthd would repeat the first answer. */
+static void write_requests(struct berth *berth, const char *name, unsigned depth)
+{
+    if (depth > MAX_DEPTH) {
+        bench_fail("the depth is too large");
+    }
+    for (unsigned i = 0; i < depth; i++) {
+        int n = snprintf(berth->requests + berth->length, LINE_SIZE,
+            "acquire %s:1 program=job once=%016x pid=%ld\n", name, i, (long)getpid());
+        if (n < 0 || n >= LINE_SIZE) {
+            bench_fail("the name is too long");
+        }
+        berth->length += (size_t)n;
+    }
+}
+
 static bool begins(const char *line, const char *with)
 {
     return strncmp(line, with, strlen(with)) == 0;
@@ -68,11 +85,7 @@ static bool is_interim(const char *line)
  * between. */
 static void acquire(struct berth *berth, unsigned depth)
 {
-    size_t length = strlen(berth->request);
-    for (unsigned i = 0; i < depth; i++) {
-        memcpy(berth->out + i * length, berth->request, length);
-    }
-    bench_write(berth->fd, berth->out, depth * length);
+    bench_write(berth->fd, berth->requests, berth->length);
     for (unsigned granted = 0; granted < depth;) {
         char *line = next_line(berth);
         if (begins(line, "* granted ")) {
@@ -131,11 +144,7 @@ int main(int argc, char **argv)
     unsigned depth = bench_number(argv[5]);
     unsigned rounds = bench_number(argv[6]);
     unsigned pairs = bench_number(argv[7]);
-    int n = snprintf(berth.request, LINE_SIZE,
-        "acquire %s:1 program=job pid=%ld once=0123456789abcdef\n", argv[4], (long)getpid());
-    if (n < 0 || n >= LINE_SIZE || depth > MAX_DEPTH) {
-        bench_fail("the name is too long, or the depth too large");
-    }
+    write_requests(&berth, argv[4], depth);
     berth.fd = bench_connect(argv[1]);
     struct redis *redis = redis_new(argv[2], argv[3], argv[4]);
     measure_berth(&berth, depth, pairs); /* warm */
