@@ -162,12 +162,12 @@ def start(bench):
 FIGURES = (
     # function, the two sides, bound, format of value and bound
     (run, "berth run NAME -- true / flock FILE true", 1.0, "%.2f x"),
-    (pair, "acquire + release / 2 round trips of echo", 1.5, "%.2f x"),
+    (pair, "acquire + release / 2 round trips of echo", 1.4, "%.2f x"),
     (journal, "the same / without the journal", 1.1, "%.2f x"),
     (waiters, "hand-over with 10 000 waiting / with 10", 1.2, "%.2f x"),
     (waiters_shared, "  the same over one connection", 1.2, "%.2f x"),
     (handover, "job to job, berth run / flock", 1.0, "%.2f x"),
-    (memory, "an idle holder / a connection of echo", 1024, "%.0f B"),
+    (memory, "an idle holder / a connection of echo", 960, "%.0f B"),
     (start, "start with 10 000 resources / with 5", 100, "%.0f ms"),
 )
 
