@@ -17,6 +17,7 @@
 #include "redis/scripts.h"
 #include "status/fleet_why.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -436,12 +437,16 @@ struct fleet *fleet_new(const struct fleet_options *options)
 
 void fleet_start(struct fleet *fleet)
 {
+    char host[SESSION_HOST_SIZE], client_name[SESSION_HOST_SIZE + 8];
+    session_host_read(host);
+    snprintf(client_name, sizeof client_name, "berthd:%s", host);
     for (size_t i = 0; i < fleet->n; i++) {
         struct member *member = &fleet->members[i];
         const struct database *settings = fleet_database(fleet->with.databases, member->database);
         const struct link_options options = {
             .database = settings,
             .session = session_id(member->session),
+            .client_name = client_name,
             .timeout = settings->ttl / 12,
         };
         member->link = link_new(fleet->with.loop, &options, &link_events, member);

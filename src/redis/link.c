@@ -101,6 +101,7 @@ static void ready_send(struct link *link, struct stream *stream)
     struct text out = TEXT_INIT;
     struct ready_wish wish = {
         .user = link->database->url.user,
+        .client_name = link->client_name,
         .db = link->database->url.db,
         .may_fail_over = link->database->url.scheme == REDIS_SENTINEL,
         .keys = &link->keys,
@@ -114,7 +115,7 @@ static void ready_send(struct link *link, struct stream *stream)
     if (stream == link->commands) {
         ready_commands(&link->ready, &wish, &out);
     } else {
-        ready_messages(&link->ready, &wish, link->info.run_id, &out);
+        ready_messages(&link->ready, &wish, &link->ready, &out);
     }
     secret_free(password);
     send_wiped(stream, &out);
@@ -291,6 +292,7 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     struct link *link = memory_new(sizeof *link);
     link->loop = loop;
     link->database = options->database;
+    link->client_name = options->client_name ? memory_string(options->client_name) : NULL;
     link->timeout = options->timeout;
     link->longest_pause =
         options->timeout > 0 ? earlier(options->timeout, LONGEST_PAUSE) : LONGEST_PAUSE;
@@ -308,6 +310,7 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
 static void on_closed(uv_handle_t *handle)
 {
     struct link *link = container_of(handle, struct link, timer);
+    free(link->client_name);
     free(link->argv);
     free(link->lengths);
     free(link);

@@ -1,6 +1,6 @@
 /* link.h - the way to one Redis: two connections (commands, pub/sub) on libuv streams, made ready
- * (AUTH, SELECT, role, INFO, SCRIPT LOAD, SUBSCRIBE). When either breaks, both are made again, with
- * jittered back-off, and the server is looked up each time (Sentinel, names). Knows bytes and
+ * (ready.h: AUTH, SELECT, INFO, SCRIPT LOAD, SUBSCRIBE). When either breaks, both are made again,
+ * with jittered back-off, and the server is looked up each time (Sentinel, names). Knows bytes and
  * scripts, no leases.
  *
  * Every call is answered exactly once by on_reply, or else on_down makes its outcome unknown. No
@@ -32,6 +32,7 @@ struct link_events {
 struct link_options {
     const struct database *database; /* must outlive the link */
     const char *session; /* the one whose channel is subscribed to; copied */
+    const char *client_name; /* what the server is to call both connections; copied; or NULL */
     /* For the lookup, for each address, for each step of making ready. The connection for messages
      * is pinged after each two timeouts, and has one timeout to answer. */
     nanoseconds timeout;

@@ -23,6 +23,7 @@ enum link_state {
 struct link {
     uv_loop_t *loop;
     const struct database *database;
+    char *client_name; /* owned; or NULL */
     nanoseconds timeout;
     const struct link_events *events;
     void *context;

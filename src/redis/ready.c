@@ -1,15 +1,18 @@
 #include "redis/ready.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_WORDS = 5 };
+
 struct ready_kind {
-    const char *word; /* the command's name, for messages */
+    enum ability ability; /* that the command is */
     /* Fills argv, returns argc. `number` has room for one number. */
     size_t (*make)(
-        const struct ready_wish *wish, size_t index, const char *argv[3], char number[16]);
+        const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16]);
     /* False: `why` says what is wrong. Error replies never get here. */
     bool (*check)(struct ready *ready, size_t index, const struct resp *reply);
     /* Error replies may repeat the secret that was sent. */
@@ -22,43 +25,53 @@ static bool fail(struct ready *ready, const char *what)
     return false;
 }
 
-/* ---- AUTH, SELECT ---- */
-
-static size_t make_auth(
-    const struct ready_wish *wish, size_t index, const char *argv[3], char number[16])
-{
-    size_t n = 0;
-    (void)index, (void)number;
-    argv[n++] = "AUTH";
-    if (wish->user) {
-        argv[n++] = wish->user;
-    }
-    argv[n++] = wish->password ? wish->password : "";
-    return n;
-}
-
-static size_t make_select(
-    const struct ready_wish *wish, size_t index, const char *argv[3], char number[16])
-{
-    (void)index;
-    snprintf(number, 16, "%u", wish->db);
-    argv[0] = "SELECT";
-    argv[1] = number;
-    return 2;
-}
-
 static bool check_status(struct ready *ready, size_t index, const struct resp *reply)
 {
     (void)index;
     return reply->type == RESP_STATUS || fail(ready, "not the answer of a Redis");
 }
 
+/* ---- AUTH, SELECT, CLIENT SETNAME ---- */
+
+static size_t make_auth(
+    const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
+{
+    size_t n = 0;
+    (void)index, (void)number;
+    argv[n++] = "AUTH";
+    if (ready->wish.user) {
+        argv[n++] = ready->wish.user;
+    }
+    argv[n++] = ready->wish.password ? ready->wish.password : "";
+    return n;
+}
+
+static size_t make_select(
+    const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
+{
+    (void)index;
+    snprintf(number, 16, "%u", ready->wish.db);
+    argv[0] = "SELECT";
+    argv[1] = number;
+    return 2;
+}
+
+static size_t make_name(
+    const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
+{
+    (void)index, (void)number;
+    argv[0] = "CLIENT";
+    argv[1] = "SETNAME";
+    argv[2] = ready->wish.client_name;
+    return 3;
+}
+
 /* ---- INFO: one call for everything; ROLE would need another right ---- */
 
 static size_t make_info(
-    const struct ready_wish *wish, size_t index, const char *argv[3], char number[16])
+    const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
 {
-    (void)wish, (void)index, (void)number;
+    (void)ready, (void)index, (void)number;
     argv[0] = "INFO";
     return 1;
 }
@@ -69,7 +82,7 @@ static bool check_info(struct ready *ready, size_t index, const struct resp *rep
     if (reply->type != RESP_STRING) {
         return fail(ready, "not the answer of a Redis");
     }
-    guard_judge(&ready->guard, reply->text, ready->may_fail_over);
+    guard_judge(&ready->guard, reply->text, ready->wish.may_fail_over);
     ready->refused = ready->guard.refusal[0] != '\0';
     return !ready->refused || fail(ready, ready->guard.refusal);
 }
@@ -87,9 +100,9 @@ static bool check_same_server(struct ready *ready, size_t index, const struct re
 /* ---- SCRIPT LOAD ---- */
 
 static size_t make_load(
-    const struct ready_wish *wish, size_t index, const char *argv[3], char number[16])
+    const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
 {
-    (void)wish, (void)number;
+    (void)ready, (void)number;
     argv[0] = "SCRIPT";
     argv[1] = "LOAD";
     argv[2] = script_table[index].text;
@@ -112,11 +125,11 @@ static bool check_load(struct ready *ready, size_t index, const struct resp *rep
 /* ---- SUBSCRIBE ---- */
 
 static size_t make_subscribe(
-    const struct ready_wish *wish, size_t index, const char *argv[3], char number[16])
+    const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
 {
     (void)number;
     argv[0] = "SUBSCRIBE";
-    argv[1] = wish->keys->channels[index];
+    argv[1] = ready->wish.keys->channels[index];
     return 2;
 }
 
@@ -130,27 +143,28 @@ static bool check_subscribe(struct ready *ready, size_t index, const struct resp
 {
     bool good = reply->type == RESP_ARRAY && reply->n == 3 &&
         text_is(&reply->elements[0], "subscribe") &&
-        text_is(&reply->elements[1], ready->keys->channels[index]);
+        text_is(&reply->elements[1], ready->wish.keys->channels[index]);
     return good || fail(ready, "not the answer of a Redis");
 }
 
 /* ---- the commands ---- */
 
-static const struct ready_kind kind_auth = {"AUTH", make_auth, check_status, true};
-static const struct ready_kind kind_select = {"SELECT", make_select, check_status, false};
-static const struct ready_kind kind_info = {"INFO", make_info, check_info, false};
-static const struct ready_kind kind_same = {"INFO", make_info, check_same_server, false};
-static const struct ready_kind kind_load = {"SCRIPT LOAD", make_load, check_load, false};
+static const struct ready_kind kind_auth = {ABILITY_auth, make_auth, check_status, true};
+static const struct ready_kind kind_select = {ABILITY_select, make_select, check_status, false};
+static const struct ready_kind kind_name = {ABILITY_client_name, make_name, check_status, false};
+static const struct ready_kind kind_info = {ABILITY_info, make_info, check_info, false};
+static const struct ready_kind kind_same = {ABILITY_info, make_info, check_same_server, false};
+static const struct ready_kind kind_load = {ABILITY_script_load, make_load, check_load, false};
 static const struct ready_kind kind_subscribe = {
-    "SUBSCRIBE", make_subscribe, check_subscribe, false};
+    ABILITY_subscribe, make_subscribe, check_subscribe, false};
 
-static void add(struct ready *ready, const struct ready_wish *wish, const struct ready_kind *kind,
-    size_t index, struct text *out)
+static void add(
+    struct ready *ready, const struct ready_kind *kind, size_t index, struct text *out)
 {
-    const char *argv[3];
-    size_t lengths[3], n;
+    const char *argv[MAX_WORDS];
+    size_t lengths[MAX_WORDS], n;
     char number[16];
-    size_t argc = kind->make(wish, index, argv, number);
+    size_t argc = kind->make(ready, index, argv, number);
     for (size_t i = 0; i < argc; i++) {
         lengths[i] = strlen(argv[i]);
     }
@@ -160,63 +174,137 @@ static void add(struct ready *ready, const struct ready_wish *wish, const struct
         explicit_bzero(bytes, n);
     }
     free(bytes);
+    assert(ready->n < MAX_READY_STEPS);
     ready->steps[ready->n++] = (struct ready_step){kind, index};
 }
 
-static void begin(struct ready *ready, const struct ready_wish *wish, struct text *out)
+/* ---- the stages ---- */
+
+static void add_auth(struct ready *ready, struct text *out)
 {
-    memset(ready, 0, sizeof *ready);
-    ready->keys = wish->keys;
-    ready->may_fail_over = wish->may_fail_over;
-    if (wish->user || wish->password) {
-        add(ready, wish, &kind_auth, 0, out);
+    if (ready->wish.user || ready->wish.password) {
+        add(ready, &kind_auth, 0, out);
     }
+    ready->wish.user = ready->wish.password = NULL;
+}
+
+static void add_name(struct ready *ready, struct text *out)
+{
+    if (ready->wish.client_name && !abilities_lack(&ready->abilities, ABILITY_client_name)) {
+        add(ready, &kind_name, 0, out);
+    }
+}
+
+static bool begin_commands(struct ready *ready, struct text *out)
+{
+    add_auth(ready, out);
+    if (ready->wish.db > 0) {
+        add(ready, &kind_select, 0, out);
+    }
+    add(ready, &kind_info, 0, out);
+    add_name(ready, out);
+    return true;
+}
+
+static bool load_scripts(struct ready *ready, struct text *out)
+{
+    for (size_t i = 0; i < N_SCRIPTS; i++) {
+        add(ready, &kind_load, i, out);
+    }
+    return true;
+}
+
+static bool begin_messages(struct ready *ready, struct text *out)
+{
+    add_auth(ready, out);
+    add(ready, &kind_same, 0, out);
+    add_name(ready, out);
+    for (size_t i = 0; i < N_CHANNELS; i++) {
+        add(ready, &kind_subscribe, i, out);
+    }
+    return true;
+}
+
+static ready_stage *const stages_of_commands[] = {begin_commands, load_scripts, NULL};
+static ready_stage *const stages_of_messages[] = {begin_messages, NULL};
+
+/* Begins the next stage that has something to ask. */
+static enum ready_result go_on(struct ready *ready, struct text *out)
+{
+    while (ready->next == ready->n && *ready->stages) {
+        ready->n = ready->next = 0;
+        if (!(*ready->stages++)(ready, out)) {
+            return READY_FAILED;
+        }
+    }
+    return ready->next == ready->n ? READY_DONE : READY_MORE;
 }
 
 void ready_commands(struct ready *ready, const struct ready_wish *wish, struct text *out)
 {
-    begin(ready, wish, out);
-    if (wish->db > 0) {
-        add(ready, wish, &kind_select, 0, out);
-    }
-    add(ready, wish, &kind_info, 0, out);
+    memset(ready, 0, sizeof *ready);
+    ready->wish = *wish;
+    ready->stages = stages_of_commands;
+    go_on(ready, out);
 }
 
-void ready_messages(
-    struct ready *ready, const struct ready_wish *wish, const char *run_id, struct text *out)
+void ready_messages(struct ready *ready, const struct ready_wish *wish,
+    const struct ready *commands, struct text *out)
 {
-    begin(ready, wish, out);
-    say(ready->run_id, sizeof ready->run_id, "%s", run_id);
-    add(ready, wish, &kind_same, 0, out);
-    for (size_t i = 0; i < N_CHANNELS; i++) {
-        add(ready, wish, &kind_subscribe, i, out);
-    }
+    struct abilities abilities = commands->abilities;
+    char run_id[sizeof ready->run_id];
+    memcpy(run_id, commands->guard.run_id, sizeof run_id);
+    memset(ready, 0, sizeof *ready);
+    ready->wish = *wish;
+    ready->abilities = abilities;
+    memcpy(ready->run_id, run_id, sizeof run_id);
+    ready->stages = stages_of_messages;
+    go_on(ready, out);
 }
 
 /* ---- replies ---- */
 
 static void say_error(struct ready *ready, const struct ready_kind *kind, const struct resp *reply)
 {
+    const char *command = ability_table[kind->ability].command;
     if (kind->is_secret) {
-        say(ready->why, sizeof ready->why, "%s: %.*s: user or password not accepted", kind->word,
+        say(ready->why, sizeof ready->why, "%s: %.*s: user or password not accepted", command,
             (int)strcspn(reply->text, " "), reply->text);
     } else {
-        say(ready->why, sizeof ready->why, "%s: %s", kind->word, reply->text);
+        say(ready->why, sizeof ready->why, "%s: %s", command, reply->text);
     }
+}
+
+/* True: the error is an answer, and the rest goes on. */
+static bool take_error(
+    struct ready *ready, const struct ready_kind *kind, const struct resp *reply)
+{
+    bool is_denied = ability_is_denied_by(reply->text);
+    if (is_denied) {
+        ready->abilities.states[kind->ability] = ABILITY_LACKING;
+    }
+    if (is_denied && ability_table[kind->ability].need != ABILITY_REQUIRED) {
+        return true;
+    }
+    say_error(ready, kind, reply);
+    return false;
+}
+
+static bool take(struct ready *ready, const struct ready_step *step, const struct resp *reply)
+{
+    if (reply->type == RESP_ERROR) {
+        return take_error(ready, step->kind, reply);
+    }
+    ready->abilities.states[step->kind->ability] = ABILITY_THERE;
+    return step->kind->check(ready, step->index, reply);
 }
 
 enum ready_result ready_reply(struct ready *ready, const struct resp *reply, struct text *out)
 {
-    const struct ready_step *step = &ready->steps[ready->next];
-    if (reply->type == RESP_ERROR) {
-        say_error(ready, step->kind, reply);
+    struct ready_step step = ready->steps[ready->next];
+    if (!take(ready, &step, reply)) {
         return READY_FAILED;
     }
-    if (!step->kind->check(ready, step->index, reply)) {
-        return READY_FAILED;
-    }
-    for (size_t i = 0; step->kind == &kind_info && i < N_SCRIPTS; i++) {
-        add(ready, NULL, &kind_load, i, out);
-    }
-    return ++ready->next == ready->n ? READY_DONE : READY_MORE;
+    ready->next++;
+    return go_on(ready, out);
 }

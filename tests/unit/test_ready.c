@@ -70,6 +70,13 @@ static enum ready_result subscribed(const char *word, const char *channel)
     return ready_reply(&ready, &resp, &out);
 }
 
+/* The second connection, after the first one has reached the server with that run id. */
+static void to_messages(const char *run_id)
+{
+    strcpy(ready.guard.run_id, run_id);
+    ready_messages(&ready, &wish, &ready, &out);
+}
+
 Test(ready, commands)
 {
     ready_commands(&ready, &wish, &out);
@@ -94,7 +101,7 @@ Test(ready, who_and_where)
     cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
     cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
     wish.user = NULL;
-    ready_messages(&ready, &wish, "abc", &out);
+    to_messages("abc");
     cr_assert_str_eq(
         sent(), "AUTH p w; INFO; SUBSCRIBE {p}:s:0123456789abcdef; SUBSCRIBE {p}:all; ");
     wish = (struct ready_wish){.user = "u", .keys = &keys};
@@ -104,7 +111,7 @@ Test(ready, who_and_where)
 
 Test(ready, messages)
 {
-    ready_messages(&ready, &wish, "abc", &out);
+    to_messages("abc");
     cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
     cr_assert_eq(subscribed("subscribe", "{p}:s:0123456789abcdef"), READY_MORE);
     cr_assert_eq(subscribed("subscribe", "{p}:all"), READY_DONE);
@@ -112,12 +119,12 @@ Test(ready, messages)
 
 Test(ready, other_messages)
 {
-    ready_messages(&ready, &wish, "abcd", &out);
+    to_messages("abcd");
     expect_failure(RESP_STRING, good_info, "different servers");
-    ready_messages(&ready, &wish, "abc", &out);
+    to_messages("abc");
     cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
     cr_assert_eq(subscribed("subscribe", "{p}:s:another"), READY_FAILED);
-    ready_messages(&ready, &wish, "abc", &out);
+    to_messages("abc");
     cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
     cr_assert_eq(subscribed("message", "{p}:s:0123456789abcdef"), READY_FAILED);
 }
@@ -164,4 +171,40 @@ Test(ready, refused)
         RESP_STRING, "redis_version:7.0.15\r\nrun_id:abc\r\nrole:slave\r\n", "a replica");
     cr_assert(ready.refused);
     cr_assert_str_empty(sent(), "nothing is loaded into it");
+}
+
+static void load_all(void)
+{
+    for (size_t i = 0; i < N_SCRIPTS; i++) {
+        cr_assert_eq(reply(RESP_STRING, sha), i + 1 < N_SCRIPTS ? READY_MORE : READY_DONE);
+    }
+}
+
+Test(ready, what_is_optional)
+{
+    wish.client_name = "berthd:web1";
+    ready_commands(&ready, &wish, &out);
+    cr_assert_str_eq(sent(), "INFO; CLIENT SETNAME berthd:web1; ");
+    cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
+    cr_assert_str_empty(sent(), "the next stage waits for all answers");
+    cr_assert_eq(reply(RESP_ERROR, "NOPERM this user ..."), READY_MORE);
+    load_all();
+    cr_assert_eq(ready.abilities.states[ABILITY_info], ABILITY_THERE);
+    cr_assert_eq(ready.abilities.states[ABILITY_client_name], ABILITY_LACKING);
+    cr_assert_eq(ready.abilities.states[ABILITY_select], ABILITY_NOT_TRIED);
+    to_messages("abc");
+    cr_assert_str_eq(sent(), "SCRIPT LOAD ...; SCRIPT LOAD ...; SCRIPT LOAD ...; SCRIPT LOAD ...; "
+                             "SCRIPT LOAD ...; SCRIPT LOAD ...; INFO; "
+                             "SUBSCRIBE {p}:s:0123456789abcdef; SUBSCRIBE {p}:all; ");
+    ready_commands(&ready, &wish, &out);
+    cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
+    expect_failure(RESP_ERROR, "LOADING data", "CLIENT SETNAME: LOADING data");
+    ready_commands(&ready, &wish, &out);
+    cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
+    cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
+    load_all();
+    sent();
+    to_messages("abc");
+    cr_assert_str_eq(sent(), "INFO; CLIENT SETNAME berthd:web1; "
+                             "SUBSCRIBE {p}:s:0123456789abcdef; SUBSCRIBE {p}:all; ");
 }
