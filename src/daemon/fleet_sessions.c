@@ -412,6 +412,7 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
         .database = database,
         .settings = settings,
         .bounds = &script_bounds,
+        .layouts = {LAYOUT_FROM, LAYOUT_TO},
         .id = id,
         .host = host,
         .version = PACKAGE_VERSION,

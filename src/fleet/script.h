@@ -20,6 +20,11 @@ extern const char *const script_words[N_SCRIPTS];
 /* The layouts of the data that this version reads and writes; others are refused. */
 enum { LAYOUT_FROM = 2, LAYOUT_TO = 2 };
 
+/* The layouts that a berthd has scripts for, from the oldest to the newest, without gaps. */
+struct layouts {
+    unsigned from, to;
+};
+
 /* Bounds on operators' changes in one database, the scripts' own: bytes of one name's JSON, and
  * names that are changed or were. */
 struct script_bounds {

@@ -26,6 +26,7 @@ struct session_options {
     const char *host; /* copied */
     const char *version; /* of berthd, shown to operators of all hosts; copied; or NULL */
     const struct script_bounds *bounds; /* must outlive the session */
+    struct layouts layouts; /* that the caller has scripts for */
     uint64_t seed; /* for jitter */
     nanoseconds
         wall_offset; /* from CLOCK_BOOTTIME to the wall clock: for operators' eyes */
@@ -51,6 +52,7 @@ void session_connected(struct session *session, nanoseconds now);
 void session_disconnected(struct session *session, const char *why, nanoseconds now);
 struct session_call {
     enum script script;
+    unsigned layout; /* for which data: one of session_options.layouts */
     size_t argc;
     const char *const *argv; /* good until the next call of a function of the session */
     const size_t *lengths;
@@ -150,6 +152,7 @@ struct session_view {
     enum session_state state;
     bool is_unreachable; /* new requests are refused */
     const char *why; /* why it is of no use, or the server's error since a good renewal; "" */
+    unsigned layout; /* of the data, as far as known */
     nanoseconds ttl; /* the database's */
     nanoseconds good_until; /* 0: never */
     nanoseconds grace_until; /* the database's; NEVER: none */

@@ -1,6 +1,8 @@
 /* session_calls.c - what an answer means: to the kind of call that it is the answer to. */
 #include "fleet/session_internal.h"
 
+#include "base/words.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,13 +84,22 @@ static const char *is_stale(struct session *session, struct flight *call,
     return NULL;
 }
 
+/* Nothing was touched. An operator has finished an upgrade, or this is the first call, or older
+ * data have come back. */
 static const char *is_other_layout(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
+    uint64_t layout;
     kind_table[call->kind].undone(session, call);
+    if (number_parse(answer->text, session->layouts.to, &layout) &&
+        layout >= session->layouts.from) {
+        session->layout = (unsigned)layout;
+        listing_begin(session);
+        return NULL;
+    }
     snprintf(session->link.why, sizeof session->link.why,
-        "its data has layout %.40s, this berthd knows %d to %d", answer->text, LAYOUT_FROM,
-        LAYOUT_TO);
+        "its data has layout %.40s, this berthd knows %u to %u", answer->text,
+        session->layouts.from, session->layouts.to);
     session_set_unusable(session, SESSION_DOWN, now, effects);
     return NULL;
 }

@@ -43,7 +43,7 @@ struct arguments *flight_arguments(struct session *session)
 {
     struct arguments *arguments = &session->calls.arguments;
     arguments_clear(arguments);
-    arguments_add_numbers(arguments, LAYOUT_FROM, LAYOUT_TO);
+    arguments_add_numbers(arguments, session->layouts.from, session->layouts.to);
     arguments_add_numbers(arguments, session->reached.sequence, session->reached.event);
     arguments_add(arguments, session->id);
     arguments_add_number(arguments, session->tenure.incarnation);
@@ -63,6 +63,7 @@ void flight_send(
     arguments_finish(arguments);
     *out = (struct session_call){
         .script = flight_script(call),
+        .layout = session->layout,
         .argc = arguments->n,
         .argv = arguments->argv,
         .lengths = arguments->lengths,

@@ -36,6 +36,8 @@ struct session *session_new(const struct session_options *options)
     memcpy(session->id, options->id, SESSION_ID_SIZE);
     session->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
     session->bounds = options->bounds;
+    session->layouts = options->layouts;
+    session->layout = options->layouts.from;
     session->tenure.ttl = options->settings->ttl;
     session->grace_until = session->renewal.due_at = session->renewal.hello_at = NEVER;
     session->link.give_up_at = session->news.follow_at = NEVER;
@@ -202,6 +204,7 @@ void session_look(const struct session *session, struct session_view *view)
         .state = session->state,
         .is_unreachable = session_is_unreachable(session),
         .why = has_trouble_with_link(session) ? session->link.why : session->notices.trouble,
+        .layout = session->layout,
         .ttl = session->tenure.ttl,
         .good_until = session->tenure.good_until,
         .grace_until = session->grace_until,

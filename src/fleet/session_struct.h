@@ -283,6 +283,9 @@ struct session {
     struct core *core;
     const struct database *settings;
     const struct script_bounds *bounds;
+    struct layouts layouts;
+    unsigned layout; /* one of these: the data's, as last answered. A database that has lost its data
+                        begins with it; a new one with the oldest: then no host is too old */
     char *host;
     char *version; /* or NULL */
     char id[SESSION_ID_SIZE];

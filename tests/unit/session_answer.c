@@ -36,16 +36,19 @@ const char *reset_wanted(void)
 }
 
 char last_reached[48] = "";
+unsigned last_layout;
 
 const char *next_call(void)
 {
     struct session_call call;
     struct text out = TEXT_INIT;
+    char layouts[24];
     if (!session_next_call(session, now, &call)) {
         return "nothing";
     }
     cr_assert(call.argc >= CALL_HEAD);
-    cr_assert_str_eq(call.argv[0], "2-2");
+    snprintf(layouts, sizeof layouts, "%u-%u", world_layouts.from, world_layouts.to);
+    cr_assert_str_eq(call.argv[0], layouts);
     cr_assert_str_eq(call.argv[2], id_of_session);
     text_add(&out, script_words[call.script]);
     /* The last argument of a renewal is about the news, which has its own tests. */
@@ -56,6 +59,7 @@ const char *next_call(void)
         add_word(&out, call.argv[i]);
     }
     unanswered[n_sent++] = call.tag;
+    last_layout = call.layout;
     snprintf(last_reached, sizeof last_reached, "%s", call.argv[1]);
     return keep(&out);
 }

@@ -9,6 +9,7 @@ nanoseconds now;
 struct named_id named[MAX_NAMED];
 size_t n_named;
 struct effects world_effects;
+struct layouts world_layouts;
 const char id_of_session[] = "0123456789abcdef";
 
 static struct database settings;
@@ -55,6 +56,7 @@ static struct session *make_session(void)
         .database = 1,
         .settings = &settings,
         .bounds = &script_bounds,
+        .layouts = world_layouts,
         .id = id_of_session,
         .host = "this host",
         .seed = 1,
@@ -66,6 +68,7 @@ void world_begin(void)
 {
     struct core_options options = {.first_id = 1000, .first_token = 1, .seed = 1};
     now = 1000 * SECOND;
+    world_layouts = (struct layouts){2, 2};
     settings = (struct database){.name = "default",
         .url = {.scheme = REDIS_UNIX, .path = "/run/redis.sock"},
         .prefix = "berth",

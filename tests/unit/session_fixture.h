@@ -29,6 +29,7 @@ void world_session(void);
 extern struct session *session;
 extern struct core *core;
 extern nanoseconds now;
+extern struct layouts world_layouts; /* of the next session; "2-2" */
 
 /* ---- time ---- */
 
@@ -60,6 +61,8 @@ const char *reached(uint64_t event);
 void answer(const char *text);
 /* Answers the one `n` after that. */
 void answer_later(size_t n, const char *text);
+/* For which data it was. */
+extern unsigned last_layout;
 /* How many are unanswered. */
 size_t n_unanswered(void);
 void message(const char *text);
