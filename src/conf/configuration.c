@@ -9,6 +9,7 @@ static void database_deinit(struct database *database)
     free(database->name);
     free(database->url_text);
     free(database->password_file);
+    free(database->sentinel_user);
     free(database->sentinel_password_file);
     free(database->prefix);
 }

@@ -88,6 +88,10 @@ static void check_url(struct loading *loading, struct database *database)
         section_complain(loading, loading->section.lines[KEY_password_file],
             key_table[KEY_password_file].word, "the url has a password already");
     }
+    if (database->sentinel_user && !database->sentinel_password_file) {
+        section_complain(loading, loading->section.lines[KEY_sentinel_user],
+            key_table[KEY_sentinel_user].word, "needs a sentinel-password-file");
+    }
     if (database->sentinel_password_file && database->url.scheme != REDIS_SENTINEL) {
         section_complain(loading, loading->section.lines[KEY_sentinel_password_file],
             key_table[KEY_sentinel_password_file].word, "is only for a url of sentinel://");

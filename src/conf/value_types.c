@@ -312,6 +312,12 @@ static void describe_secret(const struct key_row *key, FILE *out)
     fputs(", or " CREDENTIAL "NAME", out);
 }
 
+static void describe_account(const struct key_row *key, FILE *out)
+{
+    fprintf(out, "the name of a user of Redis, of at most %llu bytes",
+        (unsigned long long)key->max);
+}
+
 static bool parse_prefix(const struct value *value, const char *word)
 {
     size_t n = strlen(word);

@@ -35,7 +35,7 @@ struct database {
     struct redis_url url;
     char *password_file; /* one line; read again at each connect; or NULL. "credential:NAME" is
                             $CREDENTIALS_DIRECTORY/NAME */
-    char *sentinel_password_file; /* or NULL */
+    char *sentinel_user, *sentinel_password_file; /* or NULL */
     char *prefix; /* of all keys and channels: the hash tag */
     nanoseconds ttl;
     nanoseconds failover_lag;

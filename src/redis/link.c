@@ -249,7 +249,8 @@ static void ask_sentinels(struct link *link)
     say(link->info.address, sizeof link->info.address, "Sentinel, master %s", url->master);
     if (read_password(link, link->database->sentinel_password_file, NULL, &password)) {
         link->sentinel = sentinel_ask(
-            link->loop, url, &link->order, password, link->timeout, on_master_named, link);
+            link->loop, url, &link->order, link->database->sentinel_user, password,
+            link->timeout, on_master_named, link);
         secret_free(password);
     }
 }

@@ -15,6 +15,7 @@ struct sentinel {
     const struct redis_url *url;
     struct sentinel_order order;
     size_t next; /* index in .order */
+    const char *user; /* or NULL */
     char *password;
     nanoseconds timeout;
     sentinel_done *done;
@@ -133,7 +134,8 @@ static void on_reply(void *context, const struct resp *reply)
     struct sentinel_answer answer = {.index = sentinel_index(sentinel)};
     if (reply->type == RESP_ERROR) {
         /* The reply to AUTH might repeat the password. */
-        on_failed(sentinel, sentinel->is_authenticating ? "password not accepted" : reply->text);
+        on_failed(sentinel,
+            sentinel->is_authenticating ? "user or password not accepted" : reply->text);
     } else if (sentinel->is_authenticating) {
         sentinel->is_authenticating = false;
         stream_set_timer(sentinel->stream, sentinel->timeout);
@@ -160,6 +162,18 @@ static void send_command(struct stream *stream, size_t argc, const char *const a
     free(bytes);
 }
 
+static void send_auth(const struct sentinel *sentinel)
+{
+    const char *argv[3];
+    size_t n = 0;
+    argv[n++] = "AUTH";
+    if (sentinel->user) {
+        argv[n++] = sentinel->user;
+    }
+    argv[n++] = sentinel->password;
+    send_command(sentinel->stream, n, argv);
+}
+
 static const struct stream_events events = {
     .on_reply = on_reply,
     .on_timer = on_timer,
@@ -178,7 +192,7 @@ static void on_dialed(void *context, struct stream *stream, const char *why)
     stream_hand_over(stream, &events, sentinel);
     sentinel->is_authenticating = sentinel->password != NULL;
     if (sentinel->password) {
-        send_command(stream, 2, (const char *const[]){"AUTH", sentinel->password});
+        send_auth(sentinel);
     }
     send_command(stream, 3,
         (const char *const[]){"SENTINEL", "get-master-addr-by-name", sentinel->url->master});
@@ -193,14 +207,15 @@ static void ask_next(struct sentinel *sentinel)
 }
 
 struct sentinel *sentinel_ask(uv_loop_t *loop, const struct redis_url *url,
-    const struct sentinel_order *order, const char *password, nanoseconds timeout,
-    sentinel_done *done, void *context)
+    const struct sentinel_order *order, const char *user, const char *password,
+    nanoseconds timeout, sentinel_done *done, void *context)
 {
     struct sentinel *sentinel = memory_new(sizeof *sentinel);
     sentinel->loop = loop;
     sentinel->url = url;
     sentinel->order = *order;
     sentinel->password = memory_string(password);
+    sentinel->user = user;
     sentinel->timeout = timeout < LONGEST_STEP ? timeout : LONGEST_STEP;
     sentinel->done = done;
     sentinel->context = context;

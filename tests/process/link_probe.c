@@ -2,7 +2,7 @@
  * does what stdin says, and leaves nothing open at the end of stdin.
  *
  *   link_probe unix=PATH | host=HOST:PORT ... [master=NAME] [user=] [password=] [password-file=]
- *              [sentinel-password-file=] [db=] [timeout=MILLISECONDS]
+ *              [sentinel-user=] [sentinel-password-file=] [db=] [timeout=MILLISECONDS]
  *   stdin:   call SCRIPT TAG [ARG]...   reset   close
  *   stdout:  ready RUN_ID ADDRESS WARNING   down 0|1 WHY   message TEXT   reply TAG REPLY
  *            closed */
@@ -171,6 +171,8 @@ static void take_option(struct probe *probe, char *option)
         url->password = value;
     } else if (!strcmp(key, "password-file")) {
         probe->database.password_file = value;
+    } else if (!strcmp(key, "sentinel-user")) {
+        probe->database.sentinel_user = value;
     } else if (!strcmp(key, "sentinel-password-file")) {
         probe->database.sentinel_password_file = value;
     } else if (!strcmp(key, "db")) {

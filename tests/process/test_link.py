@@ -609,7 +609,11 @@ def test_a_failover(directory, probe):
         run_ids = first.run_id, second.run_id
         second.wait_for_replica_link()
         sentinel.wait_for_sentinel_to_know(1)
-        link = probe(f"host=127.0.0.1:{sentinel.port}", "master=mymaster", "timeout=1000")
+        sentinel.do("ACL", "SETUSER", "berth", "on", ">s3cret", "-@all", "+sentinel|get-master-addr-by-name")
+        sentinel.do("ACL", "SETUSER", "default", "resetpass", ">other")
+        (directory / "p").write_text("s3cret\n")
+        link = probe(f"host=127.0.0.1:{sentinel.port}", "master=mymaster", "timeout=1000", "sentinel-user=berth",
+                     f"sentinel-password-file={directory}/p")
         link.expect("ready", run_ids[0])
         first.kill()
         link.expect("down", 0)

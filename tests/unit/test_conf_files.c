@@ -228,7 +228,8 @@ Test(conf_files, the_sample_is_good_without_its_semicolons)
     }
     /* those that need order = first-fit, scope = fleet or a url of sentinel:// */
     static const char *const conditional[] = {
-        "max-overtakes =", "redis =", "sentinel-password-file ="};
+        "max-overtakes =", "redis =", "sentinel-password-file =",
+        "sentinel-user ="};
     for (size_t i = 0; i < sizeof conditional / sizeof conditional[0]; i++) {
         char *key = strstr(sample, conditional[i]);
         cr_assert(key);

@@ -25,6 +25,7 @@ Test(conf_fleet, defaults)
     cr_expect_str_eq(database->url.hosts[0].host, "h");
     cr_expect_null(database->password_file);
     cr_expect_null(database->sentinel_password_file);
+    cr_expect_null(database->sentinel_user);
     cr_expect_str_eq(database->prefix, "berth");
     cr_expect_eq(database->ttl, 30 * SECOND);
     cr_expect_eq(database->failover_lag, 11 * SECOND);
@@ -44,6 +45,7 @@ Test(conf_fleet, each_key_arrives)
                                   "failover-lag = 0\n"
                                   "password-file = credential:redis.pw\n"
                                   "sentinel-password-file = /etc/pw\n"
+                                  "sentinel-user = su\n"
                                   "prefix = a.b_C-9\n"
                                   "generation = 9007199254740991\n"
                                   "[pool p]\nitems = i\nscope = fleet\nredis = default\n");
@@ -59,6 +61,7 @@ Test(conf_fleet, each_key_arrives)
     cr_expect_eq(database->failover_lag, 0);
     cr_expect_str_eq(database->password_file, "credential:redis.pw");
     cr_expect_str_eq(database->sentinel_password_file, "/etc/pw");
+    cr_expect_str_eq(database->sentinel_user, "su");
     cr_expect_str_eq(database->prefix, "a.b_C-9");
     cr_expect_eq(database->generation, UINT64_C(9007199254740991));
     cr_expect_eq(conf->definitions[0].database, 2);
@@ -139,6 +142,8 @@ static const struct {
         "t.conf:3: [redis] password-file: the url has a password already"},
     {REDIS "sentinel-password-file = /x\n",
         "t.conf:3: [redis] sentinel-password-file: is only for a url of sentinel://"},
+    {REDIS "sentinel-user = u\n",
+        "t.conf:3: [redis] sentinel-user: needs a sentinel-password-file"},
     {REDIS "password-file = secret\n", "t.conf:3: [redis] password-file: " SECRET_FORM},
     {REDIS "password-file = credential:\n", "t.conf:3: [redis] password-file: " SECRET_FORM},
     {REDIS "password-file = credential:..\n", "t.conf:3: [redis] password-file: " SECRET_FORM},

@@ -34,6 +34,7 @@ static const char *const contract[][2] = {
     {"redis", "failover-lag 11s"},
     {"redis", "password-file (empty)"},
     {"redis", "sentinel-password-file (empty)"},
+    {"redis", "sentinel-user (empty)"},
     {"redis", "prefix berth"},
     {"redis", "generation 0"},
     {"semaphore", "limit (required)"},
