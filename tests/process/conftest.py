@@ -77,6 +77,7 @@ def pytest_configure(config):
 class Berthd:
     """A berthd with its own configuration and socket. It may be stopped or killed and started
     again; what it remembers is in .journal and .state."""
+    program = BUILD / "berthd"
 
     def __init__(self, directory, text, args=(), before=()):
         self.socket = directory / "s"
@@ -101,7 +102,7 @@ class Berthd:
         ready, to_daemon = os.pipe()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [*self.before, BUILD / "berthd", "-c", self.config, "--ready-fd", str(to_daemon), *self.args],
+                [*self.before, self.program, "-c", self.config, "--ready-fd", str(to_daemon), *self.args],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[to_daemon],
                 env={**os.environ, "STATE_DIRECTORY": str(self.state)})
         os.close(to_daemon)

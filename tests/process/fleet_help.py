@@ -431,13 +431,21 @@ class Host(Berthd):
     """One berthd with its `berth` and `berthctl`, in its own directory. Several of them are several
     hosts, though they share a kernel."""
 
-    def __init__(self, directory, name, text, args=(), before=()):
+    def __init__(self, directory, name, text, args=(), before=(), build=None):
         self.name = name
         self.directory = pathlib.Path(directory) / name
         self.directory.mkdir()
         self.berth = Program("berth", self.directory)
         self.berthctl = Program("berthctl", self.directory)
+        if build:
+            self.use(build)
         super().__init__(self.directory, text, args, before)
+
+    def use(self, build):
+        """From the next start on: the programs of another version (rolling.py)."""
+        self.program = build.berthd
+        self.berth.path = str(build.programs / "berth")
+        self.berthctl.path = str(build.programs / "berthctl")
 
     def restart(self, how="kill"):
         getattr(self, how)()

@@ -67,7 +67,7 @@ class Torture(Changes):
             where.mkdir()
             self.witnesses[name] = Witness(where)
         for n in range(hosts):
-            self.hosts.append(Host(directory, f"h{n}", host_file(self.url(n))))
+            self.hosts.append(self.make_host(f"h{n}", host_file(self.url(n))))
         self.begin_changes()
         self.is_up = [True] * hosts
         self.rolled_back_at = []
@@ -91,6 +91,9 @@ class Torture(Changes):
         """.redis: the present master."""
         self.redis = RedisServer(self.directory, clock=self.clock)
         self.servers = [self.redis]
+
+    def make_host(self, name, text, build=None):
+        return Host(self.directory, name, text, build=build)
 
     def url(self, n):
         """For host n."""

@@ -4,7 +4,6 @@ import signal
 import subprocess
 import time
 
-from fleet_help import Host
 from lines import DEADLINE, look_again
 from torture_resources import LIMITS, TTL, has_old, host_file
 
@@ -146,7 +145,7 @@ class Changes:
     def host_joins(self, n):
         self.hosts[n].berth.end()
         self.hosts[n].berthctl.end()
-        self.hosts[n] = Host(
-            self.directory, f"h{self.n_hosts}", host_file(self.url_of(n), self.generation))
+        self.hosts[n] = self.make_host(
+            f"h{self.n_hosts}", host_file(self.url_of(n), self.generation))
         self.n_hosts += 1
         self.is_up[n] = self.is_there[n] = True

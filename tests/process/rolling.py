@@ -1,0 +1,94 @@
+"""Hosts of a fleet at work that get another berthd, one after the other, as an operator upgrades them
+and rolls them back. Their jobs must not notice.
+
+The load, its witnesses and what is checked at the end are those of fleet_torture.py, without its
+faults."""
+
+import time
+
+from daemon_help import keys
+from fleet_torture import Torture
+from lines import DEADLINE, look_again
+from scripts_help import Data
+from torture_resources import TTL
+
+JOBS = 12  # at any time
+BETWEEN = 1.0  # seconds of work from one step to the next
+
+
+class Build:
+    """The programs of a version."""
+
+    def __init__(self, name, berthd, programs):
+        self.name, self.berthd, self.programs = name, berthd, programs
+
+
+class Rolling(Torture):
+    def __init__(self, directory, chance, build, say=lambda text: None):
+        self.first = build
+        super().__init__(directory, chance, say=say)
+        for witness in self.witnesses.values():
+            witness.heard = set()
+
+    def make_host(self, name, text):
+        return super().make_host(name, text, self.first)
+
+    # ---- work
+
+    def work(self, seconds=BETWEEN):
+        """Jobs come and go, operators change things, files get a new generation."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            while len(self.running) < JOBS:
+                self.start_job()
+            self.wait(min(end, time.monotonic() + 0.05))
+
+    def roll(self, host, build, how="stop"):
+        """The host gets that version while its jobs run. Waits until it is up."""
+        self.fault({"operator_acts": 4, "generation_raised": 1})
+        self.say(f"{self.hosts[host].name}: {how}, then {build.name}")
+        self.is_up[host] = False
+        getattr(self.hosts[host], how)()
+        self.hosts[host].use(build)
+        self.hosts[host].start()
+        self.is_up[host] = True
+        self.wait_for(lambda: self.database_of(host)["state"] == "up")
+        self.work()
+
+    def roll_all(self, build, how="stop"):
+        for host in self.chance.sample(range(len(self.hosts)), len(self.hosts)):
+            self.roll(host, build, how)
+
+    def wait_for(self, is_so):
+        end = time.monotonic() + DEADLINE
+        while not is_so():
+            assert time.monotonic() < end
+            self.work(0.05)
+            look_again()
+
+    # ---- looking
+
+    def database_of(self, host):
+        """The words of its `database` line."""
+        client = self.hosts[host].client()
+        lines = client.lines("status")
+        client.close()
+        self.hosts[host].clients.remove(client)
+        line, = [line for line in lines if line.startswith("database ")]
+        return keys(line.split())
+
+    def layout(self):
+        """Of the data."""
+        return int(self.database.data()["db"]["layout"])
+
+    def verdict(self):
+        """No job was stopped, no host was without its database but while it was restarted."""
+        wrong = super().verdict()
+        if set(self.results) - {0, 69, 75, 78}:
+            wrong.append(f"statuses {self.results}")
+        for host in self.hosts:
+            log = host.log.read_text()
+            wrong += [line for line in log.splitlines()
+                      if "layout" in line or "cannot be reached" in line or "refused:" in line
+                      or "malformed" in line or "a wrong answer" in line]
+        return wrong
