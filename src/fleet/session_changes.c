@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_KEPT_BYTES = 4096 }; /* of lines of a later version */
+
 static const char undone[] = "{}";
 static const char floor_word[] = "floor";
 
@@ -57,6 +59,7 @@ void changes_deinit(struct session *session)
         change_free(session, TAILQ_FIRST(&session->changes.all));
     }
     table_deinit(&session->changes.by_name);
+    text_deinit(&session->changes.kept);
 }
 
 /* ---- keeping one ---- */
@@ -227,6 +230,9 @@ void session_write_changes(struct session *session, struct text *out)
         place_write(session, out);
         text_add(out, "\n");
     }
+    if (session->changes.kept.length > 0) {
+        text_add(out, session->changes.kept.bytes);
+    }
     TAILQ_FOREACH (change, &session->changes.all, link) {
         text_add(out, change->name);
         text_add(out, " ");
@@ -237,10 +243,29 @@ void session_write_changes(struct session *session, struct text *out)
     }
 }
 
+/* No name of a resource begins so. */
+static bool is_of_later_version(const char *line)
+{
+    return *line != '\0' && strchr("!=@~", *line);
+}
+
+static void keep_line(struct session *session, const char *line)
+{
+    struct text *kept = &session->changes.kept;
+    if (kept->length + strlen(line) < MAX_KEPT_BYTES) {
+        text_add(kept, line);
+        text_add(kept, "\n");
+    }
+}
+
 /* "NAME VERSION JSON", or "floor VERSION PLACE": a resource may also be called floor. */
 static void restore_line(struct session *session, char *line)
 {
     if (reached_restore(session, line)) {
+        return;
+    }
+    if (is_of_later_version(line)) {
+        keep_line(session, line);
         return;
     }
     char *version = strchr(line, ' ');

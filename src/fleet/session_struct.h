@@ -251,6 +251,7 @@ struct session_changes {
     struct table by_name;
     uint64_t floor; /* what is not newer, and not in .all, was undone */
     uint64_t foreign_place; /* the database that all changes come from; 0: this one */
+    struct text kept; /* lines that a later version has written, to be written again */
     bool is_unwritten; /* the changes, or how far the database was, have to be stored */
     nanoseconds store_at;
 };

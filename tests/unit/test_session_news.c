@@ -175,6 +175,15 @@ Test(session_news, changes_are_read_back)
     EXPECT(kept(), "floor 3 HERE\ns 4 {\"limit\":1}\nt/x 8 {\"paused\":true}\nfloor 8 {}\n");
 }
 
+Test(session_news, lines_of_a_later_version_are_carried)
+{
+    restore("s 4 {\"limit\":1}\n~ what 1 2\n@more\n! x\nl 5 {\"limit\":0}\n");
+    EXPECT(kept(), "~ what 1 2\n@more\n! x\ns 4 {\"limit\":1}\nl 5 {\"limit\":0}\n");
+    go_up();
+    hear(6, "6 'c s' 6 {}");
+    EXPECT(kept(), "~ what 1 2\n@more\n! x\ns 6 {}\nl 5 {\"limit\":0}\n");
+}
+
 Test(session_news, changes_are_bounded)
 {
     char line[64];
