@@ -285,8 +285,9 @@ struct session {
     const struct database *settings;
     const struct script_bounds *bounds;
     struct layouts layouts;
-    unsigned layout; /* one of these: the data's, as last answered. A database that has lost its data
-                        begins with it; a new one with the oldest: then no host is too old */
+    /* One of these: the data's, as last answered. A database that has lost its data begins with
+     * it; a new one with the oldest, for which no host is too old. */
+    unsigned layout;
     char *host;
     char *version; /* or NULL */
     char id[SESSION_ID_SIZE];
