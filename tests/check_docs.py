@@ -271,6 +271,9 @@ def check_rights():
     line = re.search(r"^user berth (.*)$", fleet, re.M).group(1)
     documented = set(re.findall(r"\+(\S+)", line))
     given = {word for text in scripts.values() for word in re.findall(r"call\('([A-Z]+)'", text)}
+    tried = set(re.findall(r"^RIGHT\((\w+)\)", (srcdir / "src/redis/script_needs.def").read_text(), re.M))
+    beside = {"INFO", "PUBLISH", "TIME"}  # tried otherwise, or not on keys
+    require(tried == given - beside, f"script_needs.def: not as the scripts: {sorted(tried ^ (given - beside))}")
     for name in ("ready", "link_calls", "link_messages"):
         text = (srcdir / f"src/redis/{name}.c").read_text()
         given |= set(re.findall(r'= "([A-Z]+)"|put\(link, 0, "([A-Z]+)"|\{"([A-Z]+)"\}', text))
@@ -279,6 +282,20 @@ def check_rights():
              for word in words - {"AUTH", "LOAD", "SETNAME"}}
     require(documented == words, f"fleet.md: rights: only there {sorted(documented - words)}, "
             f"only in the code {sorted(words - documented)}")
+
+
+def check_managed():
+    """The tables of what a server must allow, and of what can be acknowledged."""
+    rows = re.findall(r'^ABILITY\(\w+, "([^"]+)", "([^"]+)", (\w+), (\w+),\s*"([^"]*)"\)',
+                      (srcdir / "src/redis/abilities.def").read_text(), re.M)
+    needs = {"REQUIRED": "yes", "OPTIONAL": "no"}
+    coded = [[f"`{word}`", command, needs.get(need, "`{}`".format(fault[6:].replace("_", "-"))), without]
+             for word, command, need, fault, without in rows]
+    require(coded and table_after("<!-- abilities -->") == coded, "fleet.md: not the table of abilities.def")
+    rows = re.findall(r'^FAULT\(\w+, "([^"]+)", (\w+),\s*"([^"]*)"\)',
+                      (srcdir / "src/base/faults.def").read_text(), re.M)
+    coded = [[f"`{word}`", done.lower(), meaning] for word, done, meaning in rows]
+    require(coded and table_after("<!-- faults -->") == coded, "fleet.md: not the table of faults.def")
 
 
 def check_times():
@@ -392,6 +409,7 @@ check_keys()
 check_journal()
 check_scripts()
 check_rights()
+check_managed()
 check_times()
 check_checked()
 for failure in failures:

@@ -318,6 +318,16 @@ static void describe_account(const struct key_row *key, FILE *out)
         (unsigned long long)key->max);
 }
 
+static bool parse_fault(const struct value *value, const char *word)
+{
+    unsigned choice;
+    if (!choose(value, word, &choice)) {
+        return false;
+    }
+    *(fault_set *)target(value) |= (fault_set)1 << choice;
+    return true;
+}
+
 static bool parse_prefix(const struct value *value, const char *word)
 {
     size_t n = strlen(word);

@@ -3,6 +3,7 @@
 #ifndef BERTH_CORE_DATABASE_H
 #define BERTH_CORE_DATABASE_H
 
+#include "base/faults.h"
 #include "core/types.h"
 
 #include <stdbool.h>
@@ -36,6 +37,7 @@ struct database {
     char *password_file; /* one line; read again at each connect; or NULL. "credential:NAME" is
                             $CREDENTIALS_DIRECTORY/NAME */
     char *sentinel_user, *sentinel_password_file; /* or NULL */
+    fault_set acknowledged; /* the server is used in spite of these */
     char *prefix; /* of all keys and channels: the hash tag */
     nanoseconds ttl;
     nanoseconds failover_lag;

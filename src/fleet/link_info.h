@@ -6,6 +6,7 @@
 struct link_info {
     char run_id[64], version[32], address[160];
     char warning[256]; /* its set-up is not safe: to be logged and shown; or "" */
+    char lacks[160]; /* words of what it does not allow, with commas between; or "" */
 };
 
 #endif

@@ -1,67 +1,76 @@
 #include "redis/guard.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MIN_MAJOR = 6, MIN_MINOR = 2 };
 
-/* The value of "key:value" at the beginning of a line. False, and "", if there is none. */
-static bool info_value(const char *info, const char *key, char *value, size_t size)
+static const char *fact(const struct guard_question *question, enum fact which)
 {
-    size_t length = strlen(key);
-    value[0] = '\0';
-    for (const char *line = info; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        if (strncmp(line, key, length) == 0 && line[length] == ':') {
-            line += length + 1;
-            say(value, size, "%.*s", (int)strcspn(line, "\r\n"), line);
-            return true;
-        }
-    }
-    return false;
+    return fact_of(question->facts, which);
 }
 
-static unsigned long info_number(const char *info, const char *key)
+static unsigned long fact_number(const struct guard_question *question, enum fact which)
 {
-    char value[32];
-    return info_value(info, key, value, sizeof value) ? strtoul(value, NULL, 10) : 0;
+    const char *value = fact(question, which);
+    return value ? strtoul(value, NULL, 10) : 0;
+}
+
+static bool fact_is(const struct guard_question *question, enum fact which, const char *text)
+{
+    const char *value = fact(question, which);
+    return value && strcmp(value, text) == 0;
+}
+
+/* INFO is not allowed: what it would have said may be unknown. */
+static bool is_blind(const struct guard_question *question)
+{
+    return abilities_lack(question->abilities, ABILITY_info);
 }
 
 /* ---- reasons to refuse; each writes the sentence, or leaves it empty ---- */
 
-static void refuse_unknown(struct guard *guard, const char *info)
+static void refuse_unknown(struct guard *guard, const struct guard_question *question)
 {
-    if (!info_value(info, "run_id", guard->run_id, sizeof guard->run_id)) {
+    const char *run_id = fact(question, FACT_run_id);
+    if (run_id) {
+        say(guard->run_id, sizeof guard->run_id, "%s", run_id);
+    } else if (!is_blind(question)) {
         say(guard->refusal, sizeof guard->refusal, "its INFO has no run_id: is this a Redis?");
     }
 }
 
-static void refuse_old(struct guard *guard, const char *info)
+static void refuse_old(struct guard *guard, const struct guard_question *question)
 {
-    char value[32], *end;
-    info_value(info, "redis_version", value, sizeof value);
-    unsigned long major = strtoul(value, &end, 10);
+    const char *version = fact(question, FACT_redis_version);
+    char *end;
+    if (!version && is_blind(question)) {
+        return;
+    }
+    version = version ? version : "";
+    unsigned long major = strtoul(version, &end, 10);
     unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
     if (major < MIN_MAJOR || (major == MIN_MAJOR && minor < MIN_MINOR)) {
         say(guard->refusal, sizeof guard->refusal, "its version is %s; %d.%d or later is needed",
-            value[0] ? value : "unknown", MIN_MAJOR, MIN_MINOR);
+            version[0] ? version : "unknown", MIN_MAJOR, MIN_MINOR);
     }
 }
 
-static void refuse_cluster(struct guard *guard, const char *info)
+static void refuse_cluster(struct guard *guard, const struct guard_question *question)
 {
-    char mode[32];
-    info_value(info, "redis_mode", mode, sizeof mode);
-    if (info_number(info, "cluster_enabled") || strcmp(mode, "cluster") == 0) {
+    if (fact_number(question, FACT_cluster_enabled) || fact_is(question, FACT_mode, "cluster")) {
         say(guard->refusal, sizeof guard->refusal, "it is a node of a Redis Cluster");
     }
 }
 
 /* Refuses KeyDB's "active-replica" too: with several masters no limit holds. */
-static void refuse_role(struct guard *guard, const char *info)
+static void refuse_role(struct guard *guard, const struct guard_question *question)
 {
-    char role[32];
-    info_value(info, "role", role, sizeof role);
+    const char *role = fact(question, FACT_role);
+    if (!role && is_blind(question)) {
+        return;
+    }
+    role = role ? role : "";
     if (strcmp(role, "slave") == 0) {
         say(guard->refusal, sizeof guard->refusal, "it is a replica, not the master");
     } else if (strcmp(role, "master") != 0) {
@@ -69,59 +78,122 @@ static void refuse_role(struct guard *guard, const char *info)
     }
 }
 
-/* No key has a time to live, so volatile-* leaves them alone. */
-static void refuse_eviction(struct guard *guard, const char *info)
-{
-    char policy[32];
-    bool is_known = info_value(info, "maxmemory_policy", policy, sizeof policy);
-    bool evicts =
-        is_known && strcmp(policy, "noeviction") != 0 && strncmp(policy, "volatile-", 9) != 0;
-    if (evicts && info_number(info, "maxmemory") > 0) {
-        say(guard->refusal, sizeof guard->refusal,
-            "its maxmemory-policy is %s: it would forget leases; noeviction is needed", policy);
-    }
-}
-
-static void (*const refusals[])(struct guard *guard, const char *info) = {
+static void (*const refusals[])(struct guard *guard, const struct guard_question *question) = {
     refuse_unknown,
     refuse_old,
     refuse_cluster,
     refuse_role,
-    refuse_eviction,
 };
 
-/* ---- reasons to warn ---- */
-
-/* INFO has min_slaves_good_slaves only if both settings are set. */
-static void warn_of_replicas(struct guard *guard, const char *info, bool may_fail_over)
+static void note_version(struct guard *guard, const struct guard_question *question)
 {
-    char value[32];
-    bool has_replicas = info_number(info, "connected_slaves") > 0;
-    if ((has_replicas || may_fail_over) &&
-        !info_value(info, "min_slaves_good_slaves", value, sizeof value)) {
-        say(guard->warning, sizeof guard->warning,
-            "it may fail over, but has no min-replicas-to-write: a master that is cut off would "
-            "keep "
-            "granting");
+    const char *valkey = fact(question, FACT_valkey_version);
+    const char *redis = fact(question, FACT_redis_version);
+    if (valkey) {
+        say(guard->version, sizeof guard->version, "Valkey %.23s", valkey);
+    } else if (redis) {
+        say(guard->version, sizeof guard->version, "%.23s", redis);
     }
 }
 
-static void note_version(struct guard *guard, const char *info)
-{
-    char value[24];
-    if (info_value(info, "valkey_version", value, sizeof value)) {
-        say(guard->version, sizeof guard->version, "Valkey %s", value);
-    } else if (info_value(info, "redis_version", value, sizeof value)) {
-        say(guard->version, sizeof guard->version, "%s", value);
-    }
-}
-
-void guard_judge(struct guard *guard, const char *info, bool may_fail_over)
+void guard_judge(struct guard *guard, const struct guard_question *question)
 {
     memset(guard, 0, sizeof *guard);
-    note_version(guard, info);
+    note_version(guard, question);
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0] && !guard->refusal[0]; i++) {
-        refusals[i](guard, info);
+        refusals[i](guard, question);
     }
-    warn_of_replicas(guard, info, may_fail_over);
+}
+
+/* ---- faults; each writes what is wrong, or leaves it empty ---- */
+
+static void find_no_info(char *out, size_t size, const struct guard_question *question)
+{
+    bool is_in_scripts = abilities_lack(question->abilities, ABILITY_script_info);
+    if (is_in_scripts || is_blind(question)) {
+        say(out, size, "INFO%s is not allowed: a failover to old data may go unnoticed",
+            is_in_scripts ? " in scripts" : "");
+    }
+}
+
+/* No key has a time to live, so volatile-* leaves them alone. */
+static void find_eviction(char *out, size_t size, const struct guard_question *question)
+{
+    const char *policy = fact(question, FACT_maxmemory_policy);
+    if (!policy) {
+        say(out, size, "its maxmemory-policy is unknown: it may forget leases");
+    } else if (strcmp(policy, "noeviction") != 0 && strncmp(policy, "volatile-", 9) != 0 &&
+        !fact_is(question, FACT_maxmemory, "0")) {
+        say(out, size, "its maxmemory-policy is %s: it would forget leases; noeviction is needed",
+            policy);
+    }
+}
+
+static void find_persistence(char *out, size_t size, const struct guard_question *question)
+{
+    bool is_known = fact(question, FACT_stop_writes) && fact(question, FACT_save);
+    bool may_stop = is_known && !fact_is(question, FACT_stop_writes, "no") &&
+        !fact_is(question, FACT_save, "");
+    if (may_stop) {
+        say(out, size,
+            "it refuses all writes if it cannot save its RDB: set stop-writes-on-bgsave-error no");
+    } else if (!is_known && fact_is(question, FACT_last_save, "err")) {
+        say(out, size, "its last RDB could not be saved: it may refuse all writes");
+    }
+}
+
+static void (*const findings[N_FAULTS])(
+    char *out, size_t size, const struct guard_question *question) = {
+    [FAULT_no_info] = find_no_info,
+    [FAULT_eviction] = find_eviction,
+    [FAULT_persistence] = find_persistence,
+};
+
+/* Adds a sentence to others, with "(NOTE WORD)" after it unless the note is "". */
+static void add(char out[SAY_BYTES], const char *what, const char *note, const char *word)
+{
+    size_t n = strlen(out);
+    const char *between = n > 0 ? "; " : "";
+    if (note[0]) {
+        say(out + n, SAY_BYTES - n, "%s%s (%s %s)", between, what, note, word);
+    } else {
+        say(out + n, SAY_BYTES - n, "%s%s", between, what);
+    }
+}
+
+static void take_fault(struct guard *guard, enum fault fault, const char *what, fault_set known)
+{
+    guard->faults |= (fault_set)1 << fault;
+    if (fault_is_in(known, fault)) {
+        add(guard->warning, what, "acknowledged:", fault_words[fault]);
+    } else if (fault_table[fault].is_refused) {
+        add(guard->refusal, what, "or acknowledge =", fault_words[fault]);
+    } else {
+        add(guard->warning, what, "", "");
+    }
+}
+
+/* INFO has min_slaves_good_slaves only if both settings are set. */
+static void warn_of_replicas(struct guard *guard, const struct guard_question *question)
+{
+    bool has_replicas = fact_number(question, FACT_connected_slaves) > 0;
+    if ((has_replicas || question->may_fail_over) && !is_blind(question) &&
+        !fact(question, FACT_good_slaves)) {
+        add(guard->warning,
+            "it may fail over, but has no min-replicas-to-write: a master that is cut off would "
+            "keep granting",
+            "", "");
+    }
+}
+
+void guard_weigh(struct guard *guard, const struct guard_question *question)
+{
+    for (enum fault i = 0; i < N_FAULTS; i++) {
+        char what[SAY_BYTES] = "";
+        findings[i](what, sizeof what, question);
+        if (what[0]) {
+            take_fault(guard, i, what, question->acknowledged);
+        }
+    }
+    warn_of_replicas(guard, question);
 }

@@ -1,20 +1,33 @@
-/* guard.h - may this server keep leases? Decides by the text of INFO. Pure. */
+/* guard.h - may this server keep leases? Decides by what it says of itself. Pure. */
 #ifndef BERTH_REDIS_GUARD_H
 #define BERTH_REDIS_GUARD_H
 
+#include "redis/abilities.h"
+#include "redis/facts.h"
 #include "redis/say.h"
 
 #include <stdbool.h>
 
-struct guard {
-    char run_id[64];
-    char version[32];
-    char refusal[SAY_BYTES]; /* why the server must not be used; or "" */
-    char warning[SAY_BYTES]; /* why the server is not as safe as it could be; or "" */
+/* What it is judged by. */
+struct guard_question {
+    const struct facts *facts;
+    const struct abilities *abilities;
+    fault_set acknowledged;
+    /* Another server may take this one's place, even if it has no replicas at present. */
+    bool may_fail_over;
 };
 
-/* `may_fail_over`: another server may take this one's place, even if it has no replicas at
- * present. */
-void guard_judge(struct guard *guard, const char *info, bool may_fail_over);
+struct guard {
+    char run_id[64]; /* "": unknown */
+    char version[32]; /* "": unknown */
+    char refusal[SAY_BYTES]; /* why the server must not be used; or "" */
+    char warning[SAY_BYTES]; /* why the server is not as safe as it could be; or "" */
+    fault_set faults; /* that it has, acknowledged or not */
+};
+
+/* As soon as the server has said who it is: fills everything but .warning and .faults. */
+void guard_judge(struct guard *guard, const struct guard_question *question);
+/* When everything has been tried: the faults, and the warnings. It may refuse as well. */
+void guard_weigh(struct guard *guard, const struct guard_question *question);
 
 #endif

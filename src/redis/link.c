@@ -32,6 +32,7 @@ static void link_drop(struct link *link)
     link->messages = stream_close(link->messages);
     calls_clear(&link->calls);
     link->n_loading = 0;
+    link->same.is_asked = false;
 }
 
 static void on_timer(uv_timer_t *timer);
@@ -104,7 +105,9 @@ static void ready_send(struct link *link, struct stream *stream)
         .client_name = link->client_name,
         .db = link->database->url.db,
         .may_fail_over = link->database->url.scheme == REDIS_SENTINEL,
+        .acknowledged = link->database->acknowledged,
         .keys = &link->keys,
+        .known = &link->known,
     };
     char *password;
     if (!read_password(
@@ -115,7 +118,7 @@ static void ready_send(struct link *link, struct stream *stream)
     if (stream == link->commands) {
         ready_commands(&link->ready, &wish, &out);
     } else {
-        ready_messages(&link->ready, &wish, &link->ready, &out);
+        ready_messages(&link->ready, &wish, &out);
     }
     secret_free(password);
     send_wiped(stream, &out);
@@ -144,17 +147,46 @@ static void on_messages_connected(void *context)
     ready_send(link, link->messages);
 }
 
+static void link_is_up(struct link *link)
+{
+    link->state = LINK_UP;
+    link_judge_sentinel(link, true);
+    link->up_since = uv_now(link->loop);
+    link_heartbeat_begin(link);
+    link->events->on_ready(link->context, &link->info);
+}
+
+static void messages_are_ready(struct link *link)
+{
+    struct text out = TEXT_INIT;
+    uint64_t random = 0;
+    if (link->known.run_id[0]) {
+        link_is_up(link);
+        return;
+    }
+    uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
+    same_server_ask(&link->same, link->keys.channels[CHANNEL_OWN], random, &out);
+    send_wiped(link->commands, &out); /* the timer of the other connection runs */
+}
+
+static void link_settle(struct link *link, enum same_result result)
+{
+    if (result == SAME_FAILED) {
+        link_fail(link, link->same.why, false);
+    } else if (result == SAME_YES) {
+        link_is_up(link);
+    }
+}
+
 static void on_messages_reply(void *context, const struct resp *reply)
 {
     struct link *link = context;
     if (link->state == LINK_UP) {
         link_take_message(link, reply);
+    } else if (link->same.is_asked) {
+        link_settle(link, same_server_message(&link->same, reply));
     } else if (ready_take(link, link->messages, reply)) {
-        link->state = LINK_UP;
-        link_judge_sentinel(link, true);
-        link->up_since = uv_now(link->loop);
-        link_heartbeat_begin(link);
-        link->events->on_ready(link->context, &link->info);
+        messages_are_ready(link);
     }
 }
 
@@ -163,6 +195,8 @@ static void on_messages_timer(void *context)
     struct link *link = context;
     if (link->state == LINK_UP) {
         link_heartbeat_tick(link);
+    } else if (link->same.is_asked) {
+        link_fail(link, "the two connections reach different servers: a message is lost", false);
     } else {
         on_step_timer(link);
     }
@@ -177,13 +211,23 @@ static const struct stream_events messages_events = {
 
 /* ---- the connection for commands ---- */
 
+static void note_lacking(struct link *link)
+{
+    struct text words = TEXT_INIT;
+    abilities_add_lacking(&link->known.abilities, &words);
+    say(link->info.lacks, sizeof link->info.lacks, "%s", words.length > 0 ? words.bytes : "");
+    text_deinit(&words);
+}
+
 static void commands_are_ready(struct link *link)
 {
     const struct guard *guard = &link->ready.guard;
+    link->known = link->ready.server;
     memcpy(link->shas, link->ready.shas, sizeof link->shas);
     memcpy(link->info.run_id, guard->run_id, sizeof link->info.run_id);
     memcpy(link->info.version, guard->version, sizeof link->info.version);
     memcpy(link->info.warning, guard->warning, sizeof link->info.warning);
+    note_lacking(link);
     stream_set_timer(link->commands, 0);
     link->messages = stream_again(link->commands, &messages_events, link);
     stream_set_timer(link->messages, link->timeout);
@@ -194,6 +238,8 @@ static void on_commands_reply(void *context, const struct resp *reply)
     struct link *link = context;
     if (link->state == LINK_UP) {
         link_take_reply(link, reply);
+    } else if (link->same.is_asked) {
+        link_settle(link, same_server_reply(&link->same, reply));
     } else if (link->messages) {
         link_fail(link, "an unexpected reply", false);
     } else if (ready_take(link, link->commands, reply)) {

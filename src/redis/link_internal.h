@@ -9,6 +9,7 @@
 #include "redis/key_names.h"
 #include "redis/link.h"
 #include "redis/ready.h"
+#include "redis/same_server.h"
 #include "redis/sentinel.h"
 #include "redis/stream.h"
 
@@ -44,6 +45,8 @@ struct link {
     bool is_named;
     struct stream *commands, *messages; /* or NULL */
     struct ready ready; /* of the connection that is being made ready */
+    struct known_server known; /* the server last reached */
+    struct same_server same; /* do both connections reach it? */
     struct link_info info;
 
     char shas[N_SCRIPTS][SHA_BYTES + 1];

@@ -1,25 +1,14 @@
 #include "redis/ready.h"
 
+#include "redis/ready_internal.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WORDS = 5 };
-
-struct ready_kind {
-    enum ability ability; /* that the command is */
-    /* Fills argv, returns argc. `number` has room for one number. */
-    size_t (*make)(
-        const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16]);
-    /* False: `why` says what is wrong. Error replies never get here. */
-    bool (*check)(struct ready *ready, size_t index, const struct resp *reply);
-    /* Error replies may repeat the secret that was sent. */
-    bool is_secret;
-};
-
-static bool fail(struct ready *ready, const char *what)
+bool ready_fail(struct ready *ready, const char *what)
 {
     say(ready->why, sizeof ready->why, "%s", what);
     return false;
@@ -28,7 +17,7 @@ static bool fail(struct ready *ready, const char *what)
 static bool check_status(struct ready *ready, size_t index, const struct resp *reply)
 {
     (void)index;
-    return reply->type == RESP_STATUS || fail(ready, "not the answer of a Redis");
+    return reply->type == RESP_STATUS || ready_fail(ready, "not the answer of a Redis");
 }
 
 /* ---- AUTH, SELECT, CLIENT SETNAME ---- */
@@ -76,15 +65,32 @@ static size_t make_info(
     return 1;
 }
 
+static struct guard_question question_of(const struct ready *ready)
+{
+    return (struct guard_question){
+        .facts = &ready->server.facts,
+        .abilities = &ready->server.abilities,
+        .acknowledged = ready->wish.acknowledged,
+        .may_fail_over = ready->wish.may_fail_over,
+    };
+}
+
+static bool judge(struct ready *ready)
+{
+    const struct guard_question question = question_of(ready);
+    guard_judge(&ready->guard, &question);
+    ready->refused = ready->guard.refusal[0] != '\0';
+    return !ready->refused || ready_fail(ready, ready->guard.refusal);
+}
+
 static bool check_info(struct ready *ready, size_t index, const struct resp *reply)
 {
     (void)index;
     if (reply->type != RESP_STRING) {
-        return fail(ready, "not the answer of a Redis");
+        return ready_fail(ready, "not the answer of a Redis");
     }
-    guard_judge(&ready->guard, reply->text, ready->wish.may_fail_over);
-    ready->refused = ready->guard.refusal[0] != '\0';
-    return !ready->refused || fail(ready, ready->guard.refusal);
+    facts_read_info(&ready->server.facts, reply->text);
+    return judge(ready);
 }
 
 /* A name or a proxy may lead to several servers. */
@@ -93,8 +99,8 @@ static bool check_same_server(struct ready *ready, size_t index, const struct re
     if (!check_info(ready, index, reply)) {
         return false;
     }
-    return strcmp(ready->guard.run_id, ready->run_id) == 0 ||
-        fail(ready, "the two connections reach different servers");
+    return strcmp(ready->guard.run_id, ready->wish.known->run_id) == 0 ||
+        ready_fail(ready, "the two connections reach different servers");
 }
 
 /* ---- SCRIPT LOAD ---- */
@@ -116,7 +122,7 @@ static bool check_load(struct ready *ready, size_t index, const struct resp *rep
         n++;
     }
     if (reply->type != RESP_STRING || n != SHA_BYTES || reply->length != SHA_BYTES) {
-        return fail(ready, "not the answer of a Redis");
+        return ready_fail(ready, "not the answer of a Redis");
     }
     memcpy(ready->shas[index], reply->text, SHA_BYTES + 1);
     return true;
@@ -144,7 +150,7 @@ static bool check_subscribe(struct ready *ready, size_t index, const struct resp
     bool good = reply->type == RESP_ARRAY && reply->n == 3 &&
         text_is(&reply->elements[0], "subscribe") &&
         text_is(&reply->elements[1], ready->wish.keys->channels[index]);
-    return good || fail(ready, "not the answer of a Redis");
+    return good || ready_fail(ready, "not the answer of a Redis");
 }
 
 /* ---- the commands ---- */
@@ -158,7 +164,7 @@ static const struct ready_kind kind_load = {ABILITY_script_load, make_load, chec
 static const struct ready_kind kind_subscribe = {
     ABILITY_subscribe, make_subscribe, check_subscribe, false};
 
-static void add(
+void ready_add(
     struct ready *ready, const struct ready_kind *kind, size_t index, struct text *out)
 {
     const char *argv[MAX_WORDS];
@@ -183,15 +189,15 @@ static void add(
 static void add_auth(struct ready *ready, struct text *out)
 {
     if (ready->wish.user || ready->wish.password) {
-        add(ready, &kind_auth, 0, out);
+        ready_add(ready, &kind_auth, 0, out);
     }
     ready->wish.user = ready->wish.password = NULL;
 }
 
 static void add_name(struct ready *ready, struct text *out)
 {
-    if (ready->wish.client_name && !abilities_lack(&ready->abilities, ABILITY_client_name)) {
-        add(ready, &kind_name, 0, out);
+    if (ready->wish.client_name && !abilities_lack(&ready->server.abilities, ABILITY_client_name)) {
+        ready_add(ready, &kind_name, 0, out);
     }
 }
 
@@ -199,17 +205,61 @@ static bool begin_commands(struct ready *ready, struct text *out)
 {
     add_auth(ready, out);
     if (ready->wish.db > 0) {
-        add(ready, &kind_select, 0, out);
+        ready_add(ready, &kind_select, 0, out);
     }
-    add(ready, &kind_info, 0, out);
+    ready_add(ready, &kind_info, 0, out);
     add_name(ready, out);
     return true;
+}
+
+static bool is_known(const struct ready *ready)
+{
+    const struct known_server *known = ready->wish.known;
+    return known && known->run_id[0] && strcmp(known->run_id, ready->guard.run_id) == 0;
+}
+
+/* What was not tried on this connection is as it was. */
+static void keep_known(struct ready *ready)
+{
+    const struct known_server *known = ready->wish.known;
+    uint8_t *states = ready->server.abilities.states;
+    for (enum ability i = 0; i < N_ABILITIES; i++) {
+        states[i] = states[i] == ABILITY_NOT_TRIED ? known->abilities.states[i] : states[i];
+    }
+    facts_keep(&ready->server.facts, &known->facts);
+}
+
+static bool ask_more(struct ready *ready, struct text *out)
+{
+    memcpy(ready->server.run_id, ready->guard.run_id, sizeof ready->server.run_id);
+    if (is_known(ready)) {
+        keep_known(ready);
+        return true;
+    }
+    if (abilities_lack(&ready->server.abilities, ABILITY_info)) {
+        ready_add(ready, &ready_hello, 0, out);
+    }
+    ready_add_settings(ready, out);
+    ready_add(ready, &ready_rights, 0, out);
+    return true;
+}
+
+static bool weigh(struct ready *ready, struct text *out)
+{
+    const struct guard_question question = question_of(ready);
+    (void)out;
+    if (!judge(ready)) {
+        return false;
+    }
+    guard_weigh(&ready->guard, &question);
+    ready->refused = ready->guard.refusal[0] != '\0';
+    return !ready->refused || ready_fail(ready, ready->guard.refusal);
 }
 
 static bool load_scripts(struct ready *ready, struct text *out)
 {
     for (size_t i = 0; i < N_SCRIPTS; i++) {
-        add(ready, &kind_load, i, out);
+        ready_add(ready, &kind_load, i, out);
     }
     return true;
 }
@@ -217,15 +267,18 @@ static bool load_scripts(struct ready *ready, struct text *out)
 static bool begin_messages(struct ready *ready, struct text *out)
 {
     add_auth(ready, out);
-    add(ready, &kind_same, 0, out);
+    if (ready->wish.known->run_id[0]) {
+        ready_add(ready, &kind_same, 0, out);
+    }
     add_name(ready, out);
     for (size_t i = 0; i < N_CHANNELS; i++) {
-        add(ready, &kind_subscribe, i, out);
+        ready_add(ready, &kind_subscribe, i, out);
     }
     return true;
 }
 
-static ready_stage *const stages_of_commands[] = {begin_commands, load_scripts, NULL};
+static ready_stage *const stages_of_commands[] = {
+    begin_commands, ask_more, weigh, load_scripts, NULL};
 static ready_stage *const stages_of_messages[] = {begin_messages, NULL};
 
 /* Begins the next stage that has something to ask. */
@@ -248,16 +301,11 @@ void ready_commands(struct ready *ready, const struct ready_wish *wish, struct t
     go_on(ready, out);
 }
 
-void ready_messages(struct ready *ready, const struct ready_wish *wish,
-    const struct ready *commands, struct text *out)
+void ready_messages(struct ready *ready, const struct ready_wish *wish, struct text *out)
 {
-    struct abilities abilities = commands->abilities;
-    char run_id[sizeof ready->run_id];
-    memcpy(run_id, commands->guard.run_id, sizeof run_id);
     memset(ready, 0, sizeof *ready);
     ready->wish = *wish;
-    ready->abilities = abilities;
-    memcpy(ready->run_id, run_id, sizeof run_id);
+    ready->server.abilities = wish->known->abilities;
     ready->stages = stages_of_messages;
     go_on(ready, out);
 }
@@ -281,11 +329,12 @@ static bool take_error(
 {
     bool is_denied = ability_is_denied_by(reply->text);
     if (is_denied) {
-        ready->abilities.states[kind->ability] = ABILITY_LACKING;
+        ready->server.abilities.states[kind->ability] = ABILITY_LACKING;
     }
     if (is_denied && ability_table[kind->ability].need != ABILITY_REQUIRED) {
         return true;
     }
+    ready->refused = is_denied && !kind->is_secret;
     say_error(ready, kind, reply);
     return false;
 }
@@ -295,7 +344,7 @@ static bool take(struct ready *ready, const struct ready_step *step, const struc
     if (reply->type == RESP_ERROR) {
         return take_error(ready, step->kind, reply);
     }
-    ready->abilities.states[step->kind->ability] = ABILITY_THERE;
+    ready->server.abilities.states[step->kind->ability] = ABILITY_THERE;
     return step->kind->check(ready, step->index, reply);
 }
 

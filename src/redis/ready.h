@@ -17,6 +17,14 @@
 
 enum { SHA_BYTES = 40, MAX_READY_STEPS = 8 + N_SCRIPTS };
 
+/* What connections have found out about a server. With a run id, most of that holds until it
+ * restarts, and the next connection need not ask again. */
+struct known_server {
+    char run_id[sizeof((struct guard *)0)->run_id]; /* "": unknown */
+    struct abilities abilities;
+    struct facts facts;
+};
+
 /* What the connection is for, and to whom. All pointers but the secret ones must be good until it
  * is ready. */
 struct ready_wish {
@@ -24,7 +32,9 @@ struct ready_wish {
     const char *client_name; /* what the server is to call the connection; or NULL */
     uint32_t db;
     bool may_fail_over; /* as in guard.h */
+    fault_set acknowledged;
     const struct keys *keys;
+    const struct known_server *known; /* from earlier connections; or NULL */
 };
 
 struct ready_step {
@@ -42,23 +52,21 @@ struct ready {
     struct ready_step steps[MAX_READY_STEPS]; /* of this stage */
     size_t n, next;
     struct ready_wish wish; /* without what is secret */
-    char run_id[sizeof((struct guard *)0)->run_id]; /* the one that it must have; "": any */
 
-    struct guard guard; /* of the connection for commands, once INFO has answered */
-    struct abilities abilities; /* of the server, as found out so far */
+    struct guard guard; /* of the connection for commands */
+    struct known_server server; /* what was found out so far, and what was known */
     char shas[N_SCRIPTS][SHA_BYTES + 1];
     char why[SAY_BYTES]; /* of READY_FAILED */
     bool refused; /* the server is there, but must not or cannot be used */
 };
 
-/* For the connection for commands: AUTH, SELECT, INFO, and whatever is asked for on top; if the
- * answers are good, SCRIPT LOAD (a server that wants a password hangs up on a client that sends so
- * much without one). Appends what to send first. */
+/* For the connection for commands: AUTH, SELECT, INFO; of a server that is not known yet, what it
+ * allows; if the answers are good, SCRIPT LOAD (a server that wants a password hangs up on a client
+ * that sends so much without one). Appends what to send first. */
 void ready_commands(struct ready *ready, const struct ready_wish *wish, struct text *out);
-/* For the connection for messages, to the server that `commands` has reached: AUTH, INFO,
- * SUBSCRIBE. Both may be one and the same struct. */
-void ready_messages(struct ready *ready, const struct ready_wish *wish,
-    const struct ready *commands, struct text *out);
+/* For the connection for messages, to the server that is wish.known: AUTH, INFO (if it is allowed:
+ * else the caller must find out whether messages arrive), SUBSCRIBE. */
+void ready_messages(struct ready *ready, const struct ready_wish *wish, struct text *out);
 
 enum ready_result { READY_MORE, READY_DONE, READY_FAILED };
 /* Takes the next reply, and appends what to send after it. */

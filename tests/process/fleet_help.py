@@ -23,6 +23,7 @@ import pytest
 redis = pytest.importorskip("redis", reason="needs python3-redis")
 
 from conftest import BUILD, Berthd, Program  # noqa: E402
+from daemon_help import SOURCE  # noqa: E402
 from lines import DEADLINE, look_again  # noqa: E402
 from lost_help import stop_process  # noqa: E402
 
@@ -42,6 +43,12 @@ def free_port():
     sock.bind(("127.0.0.1", 0))
     reserved.append(sock)
     return sock.getsockname()[1]
+
+
+def documented_rights():
+    """What doc/fleet.md gives Berth's user, as ACL SETUSER takes it."""
+    line = re.search(r"^user berth on >SECRET (.*)$", (SOURCE / "doc/fleet.md").read_text(), re.M)
+    return line.group(1).split()
 
 
 class Clock:

@@ -3,9 +3,10 @@
  *
  *   link_probe unix=PATH | host=HOST:PORT ... [master=NAME] [user=] [password=] [password-file=]
  *              [sentinel-user=] [sentinel-password-file=] [db=] [timeout=MILLISECONDS]
+ *              [acknowledge=] [client-name=]
  *   stdin:   call SCRIPT TAG [ARG]...   reset   close
- *   stdout:  ready RUN_ID ADDRESS WARNING   down 0|1 WHY   message TEXT   reply TAG REPLY
- *            closed */
+ *   stdout:  ready RUN_ID ADDRESS WARNING   lacks WORDS   down 0|1 WHY   message TEXT
+ *            reply TAG REPLY   closed */
 #include "base/memory.h"
 #include "redis/link.h"
 #include "wire/linebuf.h"
@@ -47,6 +48,9 @@ static void on_ready(void *context, const struct link_info *info)
 {
     (void)context;
     printf("ready %s %s %s\n", info->run_id, info->address, info->warning);
+    if (info->lacks[0]) {
+        printf("lacks %s\n", info->lacks);
+    }
     fflush(stdout);
 }
 
@@ -153,6 +157,13 @@ static void take_host(struct redis_url *url, char *value)
     }
 }
 
+static void acknowledge(struct database *database, const char *word)
+{
+    for (enum fault i = 0; i < N_FAULTS; i++) {
+        database->acknowledged |= (fault_set)(strcmp(fault_words[i], word) == 0) << i;
+    }
+}
+
 static void take_option(struct probe *probe, char *option)
 {
     struct redis_url *url = &probe->database.url;
@@ -175,6 +186,10 @@ static void take_option(struct probe *probe, char *option)
         probe->database.sentinel_user = value;
     } else if (!strcmp(key, "sentinel-password-file")) {
         probe->database.sentinel_password_file = value;
+    } else if (!strcmp(key, "acknowledge")) {
+        acknowledge(&probe->database, value);
+    } else if (!strcmp(key, "client-name")) {
+        probe->options.client_name = value;
     } else if (!strcmp(key, "db")) {
         url->db = (uint32_t)atoi(value);
     } else if (!strcmp(key, "timeout")) {

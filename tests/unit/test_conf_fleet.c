@@ -26,6 +26,7 @@ Test(conf_fleet, defaults)
     cr_expect_null(database->password_file);
     cr_expect_null(database->sentinel_password_file);
     cr_expect_null(database->sentinel_user);
+    cr_expect_eq(database->acknowledged, 0);
     cr_expect_str_eq(database->prefix, "berth");
     cr_expect_eq(database->ttl, 30 * SECOND);
     cr_expect_eq(database->failover_lag, 11 * SECOND);
@@ -46,6 +47,7 @@ Test(conf_fleet, each_key_arrives)
                                   "password-file = credential:redis.pw\n"
                                   "sentinel-password-file = /etc/pw\n"
                                   "sentinel-user = su\n"
+                                  "acknowledge = persistence no-info\n"
                                   "prefix = a.b_C-9\n"
                                   "generation = 9007199254740991\n"
                                   "[pool p]\nitems = i\nscope = fleet\nredis = default\n");
@@ -62,6 +64,7 @@ Test(conf_fleet, each_key_arrives)
     cr_expect_str_eq(database->password_file, "credential:redis.pw");
     cr_expect_str_eq(database->sentinel_password_file, "/etc/pw");
     cr_expect_str_eq(database->sentinel_user, "su");
+    cr_expect_eq(database->acknowledged, 1U << FAULT_no_info | 1U << FAULT_persistence);
     cr_expect_str_eq(database->prefix, "a.b_C-9");
     cr_expect_eq(database->generation, UINT64_C(9007199254740991));
     cr_expect_eq(conf->definitions[0].database, 2);
@@ -144,6 +147,8 @@ static const struct {
         "t.conf:3: [redis] sentinel-password-file: is only for a url of sentinel://"},
     {REDIS "sentinel-user = u\n",
         "t.conf:3: [redis] sentinel-user: needs a sentinel-password-file"},
+    {REDIS "acknowledge = no-info none\n",
+        "t.conf:3: [redis] acknowledge: \"none\" is not no-info, eviction or persistence"},
     {REDIS "password-file = secret\n", "t.conf:3: [redis] password-file: " SECRET_FORM},
     {REDIS "password-file = credential:\n", "t.conf:3: [redis] password-file: " SECRET_FORM},
     {REDIS "password-file = credential:..\n", "t.conf:3: [redis] password-file: " SECRET_FORM},

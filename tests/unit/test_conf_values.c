@@ -35,6 +35,7 @@ static const char *const contract[][2] = {
     {"redis", "password-file (empty)"},
     {"redis", "sentinel-password-file (empty)"},
     {"redis", "sentinel-user (empty)"},
+    {"redis", "acknowledge (empty)"},
     {"redis", "prefix berth"},
     {"redis", "generation 0"},
     {"semaphore", "limit (required)"},

@@ -13,6 +13,21 @@ static const char plain[] = "# Server\r\nredis_version:7.0.15\r\nredis_mode:stan
                             "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n";
 
 static struct guard guard;
+static struct facts facts;
+static struct abilities abilities;
+static struct guard_question question = {.facts = &facts, .abilities = &abilities};
+
+/* By all that the server says. */
+static void judge_info(const char *info, bool may_fail_over)
+{
+    memset(&facts, 0, sizeof facts);
+    facts_read_info(&facts, info);
+    question.may_fail_over = may_fail_over;
+    guard_judge(&guard, &question);
+    if (!guard.refusal[0]) {
+        guard_weigh(&guard, &question);
+    }
+}
 
 /* With the line of that key put in place of its own, or at the end. */
 static void judge(const char *line, bool may_fail_over)
@@ -25,7 +40,7 @@ static void judge(const char *line, bool may_fail_over)
         }
     }
     sprintf(out, "%s\r\n", line);
-    guard_judge(&guard, info, may_fail_over);
+    judge_info(info, may_fail_over);
 }
 
 static void expect_refused(const char *line, const char *part)
@@ -42,7 +57,7 @@ static void expect_good(const char *line)
 
 Test(guard, a_plain_server)
 {
-    guard_judge(&guard, plain, false);
+    judge_info(plain, false);
     cr_assert_str_empty(guard.refusal);
     cr_assert_str_empty(guard.warning);
     cr_assert_str_eq(guard.run_id, "5d2c5a1e3a5f0f6f0f6f0f6f0f6f0f6f0f6f0f6f");
@@ -51,11 +66,11 @@ Test(guard, a_plain_server)
 
 Test(guard, something_else)
 {
-    guard_judge(&guard, "", false);
+    judge_info("", false);
     cr_assert(strstr(guard.refusal, "run_id"));
-    guard_judge(&guard, "run_id", false);
+    judge_info("run_id", false);
     cr_assert(strstr(guard.refusal, "run_id"));
-    guard_judge(&guard, "xrun_id:1\r\n\n\n:\n", false);
+    judge_info("xrun_id:1\r\n\n\n:\n", false);
     cr_assert(strstr(guard.refusal, "run_id"));
 }
 
@@ -95,7 +110,7 @@ Test(guard, eviction)
             "maxmemory:1000000\r\nredis_version:7.0.0\r\nrun_id:a\r\nrole:master\r\n"
             "maxmemory_policy:%s\r\n",
             policies[i]);
-        guard_judge(&guard, info, false);
+        judge_info(info, false);
         cr_assert(strstr(guard.refusal, policies[i]), "%s", guard.refusal);
     }
     for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
@@ -103,7 +118,7 @@ Test(guard, eviction)
             "maxmemory:1000000\r\nredis_version:7.0.0\r\nrun_id:a\r\nrole:master\r\n"
             "maxmemory_policy:%s\r\n",
             fine[i]);
-        guard_judge(&guard, info, false);
+        judge_info(info, false);
         cr_assert_str_empty(guard.refusal, "%s", guard.refusal);
     }
 }
@@ -128,4 +143,90 @@ Test(guard, words_of_others)
     memset(line + 7, 'x', 300);
     judge(line, false);
     cr_assert_eq(strlen(guard.run_id), sizeof guard.run_id - 1);
+}
+
+/* ---- where not all is known ---- */
+
+static void acknowledge(fault_set set)
+{
+    question.acknowledged = set;
+    judge_info(plain, false);
+}
+
+static void lack(enum ability ability)
+{
+    abilities.states[ability] = ABILITY_LACKING;
+}
+
+Test(guard, scripts_without_info)
+{
+    lack(ABILITY_script_info);
+    acknowledge(0);
+    cr_assert(strstr(guard.refusal, "INFO in scripts"), "%s", guard.refusal);
+    cr_assert(strstr(guard.refusal, "acknowledge = no-info"), "%s", guard.refusal);
+    cr_assert_eq(guard.faults, 1U << FAULT_no_info);
+    acknowledge(1U << FAULT_eviction);
+    cr_assert(strstr(guard.refusal, "INFO in scripts"), "another word does not count");
+    acknowledge(1U << FAULT_no_info);
+    cr_assert_str_empty(guard.refusal);
+    cr_assert(strstr(guard.warning, "INFO in scripts"), "%s", guard.warning);
+    cr_assert(strstr(guard.warning, "(acknowledged: no-info)"), "%s", guard.warning);
+}
+
+Test(guard, without_info_at_all)
+{
+    lack(ABILITY_info);
+    judge_info("", false);
+    cr_assert(strstr(guard.refusal, "acknowledge = no-info"), "%s", guard.refusal);
+    cr_assert(strstr(guard.refusal, "acknowledge = eviction"), "%s", guard.refusal);
+    question.acknowledged = 1U << FAULT_no_info;
+    judge_info("maxmemory_policy:noeviction\r\n", false);
+    cr_assert_str_empty(guard.refusal, "%s", guard.refusal);
+    cr_assert_str_empty(guard.run_id);
+    judge_info("maxmemory_policy:noeviction\r\nrole:slave\r\n", false);
+    cr_assert(strstr(guard.refusal, "a replica"), "%s", guard.refusal);
+    judge_info("maxmemory_policy:noeviction\r\nredis_version:6.0.0\r\n", false);
+    cr_assert(strstr(guard.refusal, "6.0.0"), "%s", guard.refusal);
+    judge_info("maxmemory_policy:noeviction\r\nredis_mode:cluster\r\n", false);
+    cr_assert(strstr(guard.refusal, "Cluster"), "%s", guard.refusal);
+}
+
+Test(guard, eviction_acknowledged)
+{
+    question.acknowledged = 1U << FAULT_eviction;
+    judge_info("run_id:a\r\nredis_version:7.0.0\r\nrole:master\r\nmaxmemory:1\r\n"
+               "maxmemory_policy:allkeys-lru\r\n",
+        false);
+    cr_assert_str_empty(guard.refusal, "%s", guard.refusal);
+    cr_assert(strstr(guard.warning, "allkeys-lru"), "%s", guard.warning);
+    judge_info("run_id:a\r\nredis_version:7.0.0\r\nrole:master\r\n", false);
+    cr_assert(strstr(guard.warning, "unknown"), "%s", guard.warning);
+}
+
+static void set_saving(const char *save, const char *stop)
+{
+    memset(&facts, 0, sizeof facts);
+    facts_set(&facts, FACT_save, save);
+    facts_set(&facts, FACT_stop_writes, stop);
+    facts_read_info(&facts, plain);
+    guard_judge(&guard, &question);
+    guard_weigh(&guard, &question);
+}
+
+Test(guard, persistence)
+{
+    set_saving("", "yes");
+    cr_assert_str_empty(guard.warning);
+    set_saving("3600 1", "no");
+    cr_assert_str_empty(guard.warning);
+    set_saving("3600 1", "yes");
+    cr_assert(strstr(guard.warning, "stop-writes-on-bgsave-error"), "%s", guard.warning);
+    cr_assert_str_empty(guard.refusal);
+    question.acknowledged = 1U << FAULT_persistence;
+    set_saving("3600 1", "yes");
+    cr_assert(strstr(guard.warning, "(acknowledged: persistence)"), "%s", guard.warning);
+    judge("rdb_last_bgsave_status:err", false);
+    cr_assert(strstr(guard.warning, "last RDB"), "%s", guard.warning);
+    judge("rdb_last_bgsave_status:ok", false);
+    cr_assert_str_empty(guard.warning);
 }

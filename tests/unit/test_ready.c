@@ -2,15 +2,18 @@
 #include "redis/ready.h"
 
 #include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char good_info[] =
-    "redis_version:7.0.15\r\nrun_id:abc\r\nrole:master\r\nmaxmemory:0\r\n";
+    "redis_version:7.0.15\r\nrun_id:abc\r\nrole:master\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
 static const char sha[] = "0123456789abcdef0123456789abcdef01234567";
 
 static struct keys keys;
 static struct ready ready;
+static struct known_server known; /* the server abc */
 static struct ready_wish wish;
 static struct text out;
 
@@ -18,6 +21,8 @@ static void begin(void)
 {
     cr_assert(keys_init(&keys, "p", "0123456789abcdef"));
     wish.keys = &keys;
+    wish.known = &known;
+    strcpy(known.run_id, "abc");
 }
 
 static void end(void)
@@ -73,8 +78,8 @@ static enum ready_result subscribed(const char *word, const char *channel)
 /* The second connection, after the first one has reached the server with that run id. */
 static void to_messages(const char *run_id)
 {
-    strcpy(ready.guard.run_id, run_id);
-    ready_messages(&ready, &wish, &ready, &out);
+    strcpy(known.run_id, run_id);
+    ready_messages(&ready, &wish, &out);
 }
 
 Test(ready, commands)
@@ -95,7 +100,9 @@ Test(ready, commands)
 
 Test(ready, who_and_where)
 {
-    wish = (struct ready_wish){.user = "u", .password = "p w", .db = 3, .keys = &keys};
+    wish.user = "u";
+    wish.password = "p w";
+    wish.db = 3;
     ready_commands(&ready, &wish, &out);
     cr_assert_str_eq(sent(), "AUTH u p w; SELECT 3; INFO; ");
     cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
@@ -104,7 +111,7 @@ Test(ready, who_and_where)
     to_messages("abc");
     cr_assert_str_eq(
         sent(), "AUTH p w; INFO; SUBSCRIBE {p}:s:0123456789abcdef; SUBSCRIBE {p}:all; ");
-    wish = (struct ready_wish){.user = "u", .keys = &keys};
+    wish = (struct ready_wish){.user = "u", .keys = &keys, .known = &known};
     ready_commands(&ready, &wish, &out);
     cr_assert_str_eq(sent(), "AUTH u ; INFO; ");
 }
@@ -189,9 +196,10 @@ Test(ready, what_is_optional)
     cr_assert_str_empty(sent(), "the next stage waits for all answers");
     cr_assert_eq(reply(RESP_ERROR, "NOPERM this user ..."), READY_MORE);
     load_all();
-    cr_assert_eq(ready.abilities.states[ABILITY_info], ABILITY_THERE);
-    cr_assert_eq(ready.abilities.states[ABILITY_client_name], ABILITY_LACKING);
-    cr_assert_eq(ready.abilities.states[ABILITY_select], ABILITY_NOT_TRIED);
+    cr_assert_eq(ready.server.abilities.states[ABILITY_info], ABILITY_THERE);
+    cr_assert_eq(ready.server.abilities.states[ABILITY_client_name], ABILITY_LACKING);
+    cr_assert_eq(ready.server.abilities.states[ABILITY_select], ABILITY_NOT_TRIED);
+    known = ready.server;
     to_messages("abc");
     cr_assert_str_eq(sent(), "SCRIPT LOAD ...; SCRIPT LOAD ...; SCRIPT LOAD ...; SCRIPT LOAD ...; "
                              "SCRIPT LOAD ...; SCRIPT LOAD ...; INFO; "
@@ -204,7 +212,120 @@ Test(ready, what_is_optional)
     cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
     load_all();
     sent();
+    known = ready.server;
     to_messages("abc");
     cr_assert_str_eq(sent(), "INFO; CLIENT SETNAME berthd:web1; "
                              "SUBSCRIBE {p}:s:0123456789abcdef; SUBSCRIBE {p}:all; ");
+}
+
+/* ---- a server that is not known ---- */
+
+enum { MAX_TEXTS = 8 };
+
+static enum ready_result replies(const char *first, ...)
+{
+    struct resp elements[MAX_TEXTS];
+    struct resp resp = {.type = RESP_ARRAY, .elements = elements, .text = ""};
+    va_list texts;
+    va_start(texts, first);
+    for (const char *text = first; text; text = va_arg(texts, const char *)) {
+        elements[resp.n++] =
+            (struct resp){.type = RESP_STRING, .text = text, .length = strlen(text)};
+    }
+    va_end(texts);
+    return ready_reply(&ready, &resp, &out);
+}
+
+static void expect_questions(const char *questions)
+{
+    char expected[256];
+    snprintf(expected, sizeof expected, "%sEVAL ... 0 {p}:db {p}:all; ", questions);
+    cr_assert_str_eq(sent(), expected);
+}
+
+Test(ready, a_server_that_is_not_known)
+{
+    static const char run_ids[][8] = {"", "abd"};
+    for (size_t i = 0; i < 2; i++) {
+        strcpy(known.run_id, run_ids[i]);
+        ready_commands(&ready, &wish, &out);
+        sent();
+        cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
+        expect_questions("CONFIG GET save; CONFIG GET stop-writes-on-bgsave-error; ");
+    }
+    cr_assert_eq(replies("save", "3600 1", NULL), READY_MORE);
+    cr_assert_eq(replies("stop-writes-on-bgsave-error", "yes", NULL), READY_MORE);
+    cr_assert_eq(replies("", NULL), READY_MORE);
+    cr_assert(strstr(ready.guard.warning, "refuses all writes"));
+    cr_assert(strstr(sent(), "SCRIPT LOAD"));
+    load_all();
+    cr_assert_eq(ready.server.abilities.states[ABILITY_script_info], ABILITY_THERE);
+    cr_assert_eq(ready.server.abilities.states[ABILITY_script_commands], ABILITY_THERE);
+    cr_assert_str_eq(ready.server.run_id, "abc");
+    known = ready.server;
+    ready_commands(&ready, &wish, &out);
+    sent();
+    cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
+    cr_assert(strstr(sent(), "SCRIPT LOAD"), "what is known is not asked again");
+    cr_assert(strstr(ready.guard.warning, "refuses all writes"), "but still holds");
+    cr_assert_eq(ready.server.abilities.states[ABILITY_script_info], ABILITY_THERE);
+}
+
+Test(ready, what_scripts_may_not_do)
+{
+    known.run_id[0] = '\0';
+    ready_commands(&ready, &wish, &out);
+    cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
+    cr_assert_eq(reply(RESP_ERROR, "NOPERM config"), READY_MORE);
+    cr_assert_eq(reply(RESP_ERROR, "NOPERM config"), READY_MORE);
+    cr_assert_eq(replies("", "+zadd", "+publish &{p}:*", NULL), READY_FAILED);
+    cr_assert_str_eq(
+        ready.why, "scripts need what is not allowed here: +zadd +publish &{p}:*");
+    cr_assert(ready.refused);
+    ready_commands(&ready, &wish, &out);
+    cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
+    cr_assert_eq(reply(RESP_ERROR, "NOPERM config"), READY_MORE);
+    cr_assert_eq(reply(RESP_ERROR, "NOPERM config"), READY_MORE);
+    expect_failure(RESP_ERROR, "NOPERM eval", "EVAL: NOPERM eval");
+    cr_assert(ready.refused);
+    ready_commands(&ready, &wish, &out);
+    cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
+    cr_assert_eq(reply(RESP_ERROR, "NOPERM config"), READY_MORE);
+    cr_assert_eq(reply(RESP_ERROR, "NOPERM config"), READY_MORE);
+    cr_assert_eq(replies("ERR no INFO", NULL), READY_FAILED);
+    cr_assert(strstr(ready.why, "INFO in scripts is not allowed"), "%s", ready.why);
+}
+
+static enum ready_result without_info(const char *policy)
+{
+    known.run_id[0] = '\0';
+    ready_commands(&ready, &wish, &out);
+    sent();
+    cr_assert_eq(reply(RESP_ERROR, "ERR unknown command 'INFO'"), READY_MORE);
+    expect_questions("HELLO; CONFIG GET save; CONFIG GET stop-writes-on-bgsave-error; "
+                     "CONFIG GET maxmemory; CONFIG GET maxmemory-policy; ");
+    cr_assert_eq(replies("version", "7.2.0", "role", "master", NULL), READY_MORE);
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(reply(RESP_ERROR, "ERR unknown command"), READY_MORE);
+    }
+    cr_assert_eq(policy ? replies("maxmemory-policy", policy, NULL)
+                        : reply(RESP_ERROR, "ERR unknown command"),
+        READY_MORE);
+    return replies("ERR no INFO", NULL);
+}
+
+Test(ready, without_info)
+{
+    cr_assert_eq(without_info(NULL), READY_FAILED);
+    cr_assert(strstr(ready.why, "acknowledge = no-info"), "%s", ready.why);
+    cr_assert(strstr(ready.why, "acknowledge = eviction"), "%s", ready.why);
+    cr_assert(ready.refused);
+    wish.acknowledged = 1U << FAULT_no_info;
+    cr_assert_eq(without_info("noeviction"), READY_MORE);
+    cr_assert_str_eq(ready.guard.version, "7.2.0");
+    load_all();
+    sent();
+    known = ready.server;
+    to_messages("");
+    cr_assert_str_eq(sent(), "SUBSCRIBE {p}:s:0123456789abcdef; SUBSCRIBE {p}:all; ");
 }

@@ -1,0 +1,39 @@
+/* facts.h - what a server says of itself in its answers to INFO, CONFIG GET and HELLO (facts.def).
+ * Pure. */
+#ifndef BERTH_REDIS_FACTS_H
+#define BERTH_REDIS_FACTS_H
+
+#include "fleet/resp_value.h"
+
+#include <stdbool.h>
+
+enum fact {
+#define FACT(id, ...) FACT_##id,
+#include "redis/facts.def"
+#undef FACT
+    N_FACTS
+};
+
+enum { FACT_BYTES = 64 }; /* longer values are cut */
+
+/* Zero: nothing is known. Values are printable. */
+struct facts {
+    bool is_known[N_FACTS];
+    char values[N_FACTS][FACT_BYTES];
+};
+
+/* NULL: unknown. */
+const char *fact_of(const struct facts *facts, enum fact fact);
+/* What is known already stays. */
+void facts_set(struct facts *facts, enum fact fact, const char *value);
+
+/* The answer to INFO. */
+void facts_read_info(struct facts *facts, const char *info);
+/* The answers to CONFIG GET and HELLO in RESP 2: arrays of names and values. False: something
+ * else. */
+bool facts_read_config(struct facts *facts, const struct resp *reply);
+bool facts_read_hello(struct facts *facts, const struct resp *reply);
+/* Adds what is known from an earlier connection to the same server and need not be asked again. */
+void facts_keep(struct facts *facts, const struct facts *earlier);
+
+#endif

@@ -1,0 +1,31 @@
+/* ready_internal.h - shared by ready.c (the stages, and what is always sent) and ready_questions.c
+ * (what is asked of a server that is not known yet). */
+#ifndef BERTH_REDIS_READY_INTERNAL_H
+#define BERTH_REDIS_READY_INTERNAL_H
+
+#include "redis/ready.h"
+
+enum { MAX_WORDS = 5 }; /* of a command */
+
+struct ready_kind {
+    enum ability ability; /* that the command is */
+    /* Fills argv, returns argc. `number` has room for one number. */
+    size_t (*make)(
+        const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16]);
+    /* False: `why` says what is wrong. Error replies never get here. */
+    bool (*check)(struct ready *ready, size_t index, const struct resp *reply);
+    /* Error replies may repeat the secret that was sent. */
+    bool is_secret;
+};
+
+/* Sets .why; returns false. */
+bool ready_fail(struct ready *ready, const char *what);
+/* Adds a step to the stage. */
+void ready_add(
+    struct ready *ready, const struct ready_kind *kind, size_t index, struct text *out);
+
+extern const struct ready_kind ready_hello, ready_rights;
+/* CONFIG GET, for what INFO has not said. */
+void ready_add_settings(struct ready *ready, struct text *out);
+
+#endif

@@ -1,0 +1,99 @@
+/* ready_questions.c - what a server is asked when it is not known yet. */
+#include "redis/ready_internal.h"
+#include "redis/script_needs.h"
+
+/* ---- HELLO and CONFIG GET, for what INFO does not say ---- */
+
+/* Without a version, the server goes on with RESP 2. Every user may use it. */
+static size_t make_hello(
+    const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
+{
+    (void)ready, (void)index, (void)number;
+    argv[0] = "HELLO";
+    return 1;
+}
+
+static bool check_hello(struct ready *ready, size_t index, const struct resp *reply)
+{
+    (void)index;
+    return facts_read_hello(&ready->server.facts, reply) ||
+        ready_fail(ready, "not the answer of a Redis");
+}
+
+static const struct {
+    enum fact fact;
+    const char *name;
+} settings[] = {
+    {FACT_save, "save"},
+    {FACT_stop_writes, "stop-writes-on-bgsave-error"},
+    {FACT_maxmemory, "maxmemory"},
+    {FACT_maxmemory_policy, "maxmemory-policy"},
+};
+
+static size_t make_config(
+    const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
+{
+    (void)ready, (void)number;
+    argv[0] = "CONFIG";
+    argv[1] = "GET";
+    argv[2] = settings[index].name;
+    return 3;
+}
+
+static bool check_config(struct ready *ready, size_t index, const struct resp *reply)
+{
+    (void)index;
+    return facts_read_config(&ready->server.facts, reply) ||
+        ready_fail(ready, "not the answer of a Redis");
+}
+
+/* ---- what scripts may do: script_needs.h ---- */
+
+static size_t make_rights(
+    const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
+{
+    (void)index, (void)number;
+    argv[0] = "EVAL";
+    argv[1] = script_needs_text;
+    argv[2] = "0";
+    argv[3] = ready->wish.keys->keys[0];
+    argv[4] = ready->wish.keys->channels[CHANNEL_ALL];
+    return 5;
+}
+
+static bool check_rights(struct ready *ready, size_t index, const struct resp *reply)
+{
+    struct text lacking = TEXT_INIT;
+    uint8_t *states = ready->server.abilities.states;
+    (void)index;
+    if (reply->type != RESP_ARRAY || reply->n == 0) {
+        return ready_fail(ready, "not the answer of a Redis");
+    }
+    for (size_t i = 1; i < reply->n; i++) {
+        text_add_format(&lacking, " %s", reply->elements[i].text);
+    }
+    states[ABILITY_script_info] =
+        reply->elements[0].length > 0 ? ABILITY_LACKING : ABILITY_THERE;
+    states[ABILITY_script_commands] = lacking.length > 0 ? ABILITY_LACKING : ABILITY_THERE;
+    ready->refused = lacking.length > 0;
+    if (ready->refused) {
+        say(ready->why, sizeof ready->why, "scripts need what is not allowed here:%s",
+            lacking.bytes);
+    }
+    text_deinit(&lacking);
+    return !ready->refused;
+}
+
+const struct ready_kind ready_hello = {ABILITY_hello, make_hello, check_hello, false};
+const struct ready_kind ready_rights = {ABILITY_eval, make_rights, check_rights, false};
+static const struct ready_kind ready_config = {
+    ABILITY_config_get, make_config, check_config, false};
+
+void ready_add_settings(struct ready *ready, struct text *out)
+{
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        if (!fact_of(&ready->server.facts, settings[i].fact)) {
+            ready_add(ready, &ready_config, i, out);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+"""Servers that somebody else manages: commands that are not allowed, or not there. What Berth can do without it
+does without, and says so; a fault must be acknowledged; what it needs it names."""
+
+import pytest
+
+from fake_redis import FakeRedis, array, bulk
+from fleet_help import RedisServer, documented_rights, needs_redis
+from test_link import OWN, Probe, probe  # a fixture among them  # noqa: F401
+
+NO_INFO = b"-ERR unknown command 'INFO'\r\n"
+
+
+class Managed:
+    """A server, and a user with what doc/fleet.md says but for some of it."""
+
+    def __init__(self, directory, options=()):
+        self.server = RedisServer(directory, options=options)
+
+    def allow(self, without=(), more=()):
+        rights = [word for word in documented_rights() if word not in without]
+        self.server.do("ACL", "SETUSER", "berth", "reset", "on", ">s3cret", *rights, *more)
+
+    def options(self, *more):
+        return f"unix={self.server.socket}", "user=berth", "password=s3cret", "client-name=berthd:web1", *more
+
+
+@pytest.fixture
+def managed(directory):
+    started = []
+
+    def start(*options):
+        started.append(Managed(directory, options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.server.kill()
+
+
+def names(server):
+    return [client["name"] for client in server.client().client_list()]
+
+
+@needs_redis
+def test_the_documented_rights_are_enough(managed, probe):
+    there = managed()
+    there.allow()
+    link = probe(*there.options())
+    link.expect("ready", there.server.run_id)
+    assert link.line() == "lacks config-get"
+    assert names(there.server).count("berthd:web1") == 2
+    assert link.close() == []
+
+
+@needs_redis
+def test_each_right_is_needed(managed, probe):
+    """Or else it is one that Berth can do without. What is missing is named."""
+    there = managed()
+    optional = {"+client|setname", "+select"}
+    for right in documented_rights():
+        if right == "-@all" or right in optional:
+            continue
+        there.allow(without=[right])
+        link = probe(*there.options())
+        line = link.expect("down", 1)
+        word = right[1:].partition("|")[0].upper()
+        assert right in line or f"{word}" in line, (right, line)
+        link.process.kill()
+        link.process.wait()
+
+
+@needs_redis
+def test_no_name_is_no_harm(managed, probe):
+    there = managed()
+    there.allow(without=["+client|setname"])
+    link = probe(*there.options())
+    link.expect("ready")
+    assert link.line() == "lacks config-get,client-setname"
+
+
+@needs_redis
+@pytest.mark.parametrize("how", ["user", "renamed"])
+def test_no_info(managed, probe, how):
+    """Refused, until the operator says that it is known; then the two connections are compared by a message."""
+    there = managed(*(["--rename-command", "INFO", ""] if how == "renamed" else []))
+    there.allow(without=["+info"], more=["+config|get"])
+    link = probe(*there.options())
+    line = link.expect("down", 1)
+    assert "INFO in scripts is not allowed" in line and line.endswith("(or acknowledge = no-info)")
+    assert "eviction" not in line, "CONFIG GET says that"
+    link.close()
+    there.allow(without=["+info"])
+    link = probe(*there.options("acknowledge=no-info"))
+    assert link.expect("down", 1).endswith("(or acknowledge = eviction)")
+    link.close()
+    link = probe(*there.options("acknowledge=no-info", "acknowledge=eviction"))
+    line = link.expect("ready", "", there.server.socket)
+    assert "(acknowledged: no-info)" in line and "(acknowledged: eviction)" in line
+    assert link.line() == "lacks info,config-get,script-info"
+    there.server.client().publish(OWN, "000000000001 lost 5")
+    link.expect("message", "000000000001")
+    link.close()
+
+
+@needs_redis
+def test_eviction_that_cannot_be_turned_off(managed, probe):
+    there = managed("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+    there.allow()
+    link = probe(*there.options())
+    assert "maxmemory-policy is allkeys-lru" in link.expect("down", 1)
+    link.close()
+    link = probe(*there.options("acknowledge=eviction"))
+    assert "allkeys-lru" in link.expect("ready")
+
+
+@needs_redis
+def test_saving_that_may_stop_writes_is_shown(managed, probe):
+    there = managed("--save", "3600 1")
+    there.allow(more=["+config|get"])
+    link = probe(*there.options())
+    assert link.expect("ready").endswith("set stop-writes-on-bgsave-error no")
+
+
+def without_info(peer, *, n):
+    """Answers n commands of a server that does not know INFO."""
+    for _ in range(n):
+        words = peer.command()
+        if words[0] == "INFO":
+            peer.send(NO_INFO)
+        elif words[0] == "EVAL":
+            peer.send(array("ERR no INFO"))
+        elif words[0] == "CONFIG":
+            peer.send(array(words[2], {"maxmemory-policy": "noeviction"}.get(words[2], "0")))
+        elif words[0] == "SCRIPT":
+            peer.send(bulk("0123456789abcdef" * 2 + "01234567"))
+        elif words[0] == "HELLO":
+            peer.send(array("version", "7.2.4", "role", "master"))
+        else:
+            assert words[0] == "SUBSCRIBE"
+            peer.send(b"*3\r\n" + bulk("subscribe") + bulk(words[1]) + b":1\r\n")
+
+
+def test_two_servers_that_do_not_say_who_they_are(directory, probe):
+    """A message that is published on one connection must arrive on the other."""
+    fake = FakeRedis(directory / "f")
+    try:
+        link = probe(fake.where, "acknowledge=no-info", "timeout=1000")
+        for is_same in (False, True):
+            commands = fake.accept()
+            without_info(commands, n=7 + 6)
+            messages = fake.accept()
+            without_info(messages, n=2)
+            words = commands.command()
+            assert words[:2] == ["PUBLISH", OWN] and words[2].startswith("proof ")
+            messages.send(array("message", OWN, "000000000001 another"))
+            commands.send(b":1\r\n")
+            if is_same:
+                messages.send(array("message", OWN, words[2]))
+                link.expect("ready")
+            else:
+                assert "reach different servers" in link.expect("down", 0)
+        assert link.line() == "lacks info,script-info"
+    finally:
+        fake.close()
