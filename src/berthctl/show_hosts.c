@@ -1,4 +1,4 @@
-/* show_hosts.c - the table of `berthctl hosts`, and its JSON. */
+/* show_hosts.c - the table of `berthctl hosts`, what it says of databases, and its JSON. */
 #include "berthctl/grid.h"
 #include "berthctl/show.h"
 #include "view/json.h"
@@ -31,17 +31,66 @@ static void add_host(struct grid *grid, const struct status_host *host)
     grid_add_string(grid, host->session);
 }
 
-/* One that has not been asked: its hosts are not shown. */
+/* ---- what is said of each database below the hosts: one row each, in this order ---- */
+
+/* Adds the text of its row; false: there is nothing to say. */
+typedef bool add_note(struct text *out, const struct status_database *database);
+
+static bool add_escaped(struct text *out, const char *text)
+{
+    text_add_escaped(out, text ? text : "");
+    return text;
+}
+
+static bool add_server(struct text *out, const struct status_database *database)
+{
+    if (!database->server) {
+        return false;
+    }
+    if (database->version) {
+        bool is_named = strncmp(database->version, "Valkey ", 7) == 0;
+        text_add(out, is_named ? "" : "Redis ");
+        text_add_escaped(out, database->version);
+        text_add(out, " at ");
+    }
+    return add_escaped(out, database->server);
+}
+
+static bool add_lacks(struct text *out, const struct status_database *database)
+{
+    return add_escaped(out, database->lacks);
+}
+
+static bool add_warning(struct text *out, const struct status_database *database)
+{
+    return add_escaped(out, database->warning);
+}
+
+static const struct {
+    const char *label;
+    add_note *add;
+} notes[] = {
+    {"server", add_server},
+    {"lacks", add_lacks},
+    {"warning", add_warning},
+};
+
+/* The hosts of one that is not up are not shown. */
 static void print_database(struct text *out, const struct status_database *database)
 {
-    if (strcmp(database->state, "up") != 0) {
-        text_add(out, "database ");
-        text_add_escaped(out, database->name);
-        text_add(out, " ");
-        text_add_escaped(out, database->state);
-        text_add(out, database->why ? ": " : "");
-        text_add_escaped(out, database->why ? database->why : "");
-        text_add(out, "\n");
+    text_add(out, "database ");
+    text_add_escaped(out, database->name);
+    text_add(out, " ");
+    text_add_escaped(out, database->state);
+    text_add(out, database->why ? ": " : "");
+    text_add_escaped(out, database->why ? database->why : "");
+    text_add(out, "\n");
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        struct text note = TEXT_INIT;
+        if (notes[i].add(&note, database)) {
+            text_add_format(out, "  %s: %s\n", notes[i].label, note.bytes);
+        }
+        text_deinit(&note);
     }
 }
 

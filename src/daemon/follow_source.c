@@ -59,6 +59,7 @@ static struct told_database look_at(const struct server *server, uint8_t databas
         told.words = hash_word(info->address, told.words);
         told.words = hash_word(info->version, told.words);
         told.words = hash_word(info->warning, told.words);
+        told.words = hash_word(info->lacks, told.words);
     }
     told.words = view.state == SESSION_UP ? told.words : hash_word(view.why, told.words);
     return told;

@@ -53,6 +53,7 @@ void database_line_write(struct text *out, const struct database *database,
         add_bounded(out, "server", info->address, 160);
         add_bounded(out, "version", info->version, 32);
         add_bounded(out, "warning", info->warning, 256);
+        add_bounded(out, "lacks", info->lacks, 160);
     }
     if (view->state != SESSION_UP) {
         add_bounded(out, "why", view->why, 256);

@@ -202,6 +202,18 @@ static json_t *resource_value(
     return object;
 }
 
+/* Of words with commas between. */
+static json_t *list_value(const char *words)
+{
+    json_t *list = json_array();
+    for (const char *word = words; word && *word; word += *word == ',') {
+        size_t n = strcspn(word, ",");
+        json_array_append_new(list, json_stringn(word, n));
+        word += n;
+    }
+    return list;
+}
+
 static json_t *database_value(const struct status_database *database)
 {
     json_t *object = json_object();
@@ -211,6 +223,7 @@ static json_t *database_value(const struct status_database *database)
     json_object_set_new(object, "server", text_value(database->server));
     json_object_set_new(object, "redis_version", text_value(database->version));
     json_object_set_new(object, "warning", text_value(database->warning));
+    json_object_set_new(object, "lacks", list_value(database->lacks));
     json_object_set_new(object, "ttl_ms", number_value(database->ttl));
     json_object_set_new(object, "grace_ms", optional_value(&database->grace));
     json_object_set_new(object, "good_ms", optional_value(&database->good));

@@ -64,6 +64,7 @@
  *      "why": null,                it is not up
  *      "server": "10.0.0.7:6379", "redis_version": "7.0.15",         null: never connected
  *      "warning": null,            its set-up is not safe
+ *      "lacks": ["config-get"],    what the server does not allow, and Berth does without
  *      "ttl_ms": 30000,
  *      "grace_ms": null,           so long nothing new is granted
  *      "good_ms": 24950,           so long leases are good if nothing more is heard

@@ -113,6 +113,7 @@ static const struct field database_fields[] = {
     DATABASE("server", FIELD_TEXT, server),
     DATABASE("version", FIELD_TEXT, version),
     DATABASE("warning", FIELD_TEXT, warning),
+    DATABASE("lacks", FIELD_TEXT, lacks),
     DATABASE("ttl", FIELD_NUMBER, ttl),
     DATABASE("grace", FIELD_OPTIONAL, grace),
     DATABASE("good", FIELD_OPTIONAL, good),

@@ -86,6 +86,7 @@ struct status_database {
     const char *why; /* why it is not up */
     const char *server, *version; /* NULL: never connected */
     const char *warning;
+    const char *lacks; /* what the server does not allow: words, with commas between; or NULL */
     uint64_t ttl; /* milliseconds */
     struct optional grace; /* milliseconds */
     struct optional good; /* milliseconds for which leases there are good */

@@ -425,6 +425,8 @@ def test_hosts(redis_server, hosts):
     assert sorted((host["held"], host["waiting"]) for host in found) == [("1", "0"), ("1", "1")]
     assert all(int(host["heard"]) < 6000 and host["database"] == "default" for host in found)
     title, *rows = b.berthctl("hosts").stdout.splitlines()
+    assert rows[2:] == ["database default up", f"  server: Redis {redis_server.info('server')['redis_version']} at {redis_server.socket}"]
+    del rows[2:]
     assert title.split() == ["HOST", "DATABASE", "HEARD", "HELD", "WAIT", "VERSION", "SESSION"]
     version = keys(a.client().request("version").split())["version"]
     assert {tuple(row.split()[-2:]) for row in rows} == {(version, host["session"]) for host in found}

@@ -1,10 +1,14 @@
 """Servers that somebody else manages: commands that are not allowed, or not there. What Berth can do without it
 does without, and says so; a fault must be acknowledged; what it needs it names."""
 
+import json
+
 import pytest
 
 from fake_redis import FakeRedis, array, bulk
-from fleet_help import RedisServer, documented_rights, needs_redis
+from fleet_help import (  # fixtures among them
+    RedisServer, documented_rights, hosts, needs_redis, redis_section)  # noqa: F401
+from fleet_ops_help import RESOURCES, up
 from test_link import OWN, Probe, probe  # a fixture among them  # noqa: F401
 
 NO_INFO = b"-ERR unknown command 'INFO'\r\n"
@@ -162,3 +166,22 @@ def test_two_servers_that_do_not_say_who_they_are(directory, probe):
         assert link.line() == "lacks info,script-info"
     finally:
         fake.close()
+
+
+# ---- a daemon there
+
+
+def section(there, **more):
+    return redis_section(f"unix://berth:s3cret@{there.server.socket}", **more)
+
+
+@needs_redis
+def test_hosts_shows_what_is_lacking(managed, hosts):
+    there = managed()
+    there.allow()
+    (a,) = up(there.server, *hosts(RESOURCES, 1, section(there)))
+    shown = a.berthctl("hosts").stdout.splitlines()
+    assert shown[2] == "database default up" and shown[4:] == ["  lacks: config-get"]
+    (database,) = json.loads(a.berthctl("hosts", "--json").stdout)["databases"]
+    assert (database["lacks"], database["warning"]) == (["config-get"], None)
+    assert len([name for name in names(there.server) if name.startswith("berthd:")]) == 2
