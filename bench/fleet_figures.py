@@ -2,8 +2,6 @@
 lines of a function's text are what `bench/fleet --help` shows."""
 
 import contextlib
-import glob
-import hashlib
 import os
 import statistics
 import subprocess
@@ -42,7 +40,7 @@ def throughput(bench):
 
 
 def single(bench):
-    """The same, one request at a time, beside a bare pair of EVALSHA; everything on one CPU: 60
+    """The same, one request at a time, beside a bare pair of FCALL; everything on one CPU: 60
     blocks of 256 in turns."""
     return compare(microseconds, *pairs(bench, 1, 60, 256, apart=False))
 
@@ -137,16 +135,11 @@ def handover(bench):
 
 
 def renew_mark(server):
-    """What identifies a call of renew.lua: its hash, which Redis has from berthd."""
-    scripts = os.path.join(HERE, os.pardir, "src", "redis", "scripts")
-    text = b""
-    for name in [*sorted(glob.glob(os.path.join(scripts, "common", "*.lua"))), os.path.join(scripts, "renew.lua")]:
-        with open(name, "rb") as file:
-            text += file.read()
-    mark = hashlib.sha1(text).hexdigest()
-    if not server.client.script_exists(mark)[0]:
+    """What identifies a call of renew.lua: its function, which Redis has from berthd."""
+    library = sizing.assembled("name")
+    if not server.client.execute_command("FUNCTION", "LIST", "LIBRARYNAME", library):
         raise Trouble("berthd has other scripts than src/redis/scripts")
-    return mark
+    return library + "_renew"
 
 
 def names_of(leases, resources):
@@ -161,7 +154,7 @@ def commands_of_renewals(server, mark, n):
     counts = []
     with Monitor(server) as monitor:
         for command in monitor:
-            is_renewal = command.word == "evalsha" and mark in command.rest
+            is_renewal = command.word == "fcall" and mark in command.rest
             if is_renewal:
                 if len(counts) == n:
                     return counts

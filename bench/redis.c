@@ -23,7 +23,6 @@ struct redis {
     int fd;
     char layouts[24];
     const char *prefix;
-    char shas[N_SCRIPTS][41];
     char incarnation[24];
     unsigned next_id, oldest_id;
     /* with ID_BYTES of zeros in place of the id */
@@ -115,14 +114,14 @@ struct words {
     char keys[N_SCRIPT_KEYS][SCRIPT_KEY_BYTES];
 };
 
-/* "EVALSHA sha N KEYS LAYOUT RUN_ID SESSION INCARNATION" and the words that follow, up to a
+/* "FCALL function N KEYS LAYOUTS SEQUENCE SESSION INCARNATION" and the words that follow, up to a
  * NULL. */
 static void words_init(struct words *words, const struct redis *redis, enum script script, ...)
 {
     va_list more;
     size_t n = 0;
-    words->words[n++] = "EVALSHA";
-    words->words[n++] = redis->shas[script];
+    words->words[n++] = "FCALL";
+    words->words[n++] = script_set.functions[script];
     words->words[n++] = SCRIPT_KEYS_WORD;
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
         snprintf(words->keys[i], SCRIPT_KEY_BYTES, "{%s}:%s", redis->prefix, script_key_words[i]);
@@ -167,13 +166,10 @@ static void element(char *out, size_t size, const char *answer, unsigned n)
     snprintf(out, size, "%.*s", (int)strcspn(at, "\r"), at);
 }
 
-static void load_scripts(struct redis *redis)
+static void load_library(struct redis *redis)
 {
-    for (size_t i = 0; i < N_SCRIPTS; i++) {
-        const char *sha =
-            ask(redis, 3, (const char *const[]){"SCRIPT", "LOAD", script_table[i].text});
-        snprintf(redis->shas[i], sizeof redis->shas[i], "%.40s", strchr(sha, '\n') + 1);
-    }
+    ask(redis, 4,
+        (const char *const[]){"FUNCTION", "LOAD", "REPLACE", script_set.library.text});
 }
 
 /* An earlier run may have left the session behind: then this is its next incarnation. */
@@ -218,7 +214,7 @@ struct redis *redis_new(const char *socket, const char *prefix, const char *name
     redis->prefix = prefix;
     snprintf(redis->layouts, sizeof redis->layouts, "%d-%d", LAYOUT_FROM, LAYOUT_TO);
     redis->next_id = redis->oldest_id = 1;
-    load_scripts(redis);
+    load_library(redis);
     say_hello(redis);
     make_commands(redis, name);
     return redis;

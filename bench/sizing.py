@@ -2,9 +2,9 @@
 session, a lease and a waiter need there. For information, and for the tables of doc/fleet.md."""
 
 import contextlib
-import glob
 import os
 import socket
+import subprocess
 
 from fleet_processes import DB, PREFIX
 from processes import DEADLINE, Trouble
@@ -12,7 +12,7 @@ from processes import DEADLINE, Trouble
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEY_WORDS = (
     "db sessions session leases owned held users queue aside rest identities definitions changes"
-    " events dirty freed news undone"
+    " events dirty freed news undone kept keeping elsewhere"
 ).split()
 KEYS = ["{%s}:%s" % (PREFIX, word) for word in KEY_WORDS]
 DEFINITION = (
@@ -20,6 +20,12 @@ DEFINITION = (
     '"max-units-per-user":0,"shared":false,"items":[]}'
 )
 INFO = "pid=12345 uid=1000 program=nightly-etl host=worker-0123"
+
+
+def assembled(what):
+    """As src/redis/scripts/assemble makes it: "library", or its "name"."""
+    tool = os.path.join(HERE, os.pardir, "src", "redis", "scripts", "assemble")
+    return subprocess.run([tool, what], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
 
 
 def command(*words):
@@ -42,18 +48,10 @@ class Simulation:
     def __init__(self, server):
         self.server = server
         self.client = server.client
-        self.shas = {name: self.load(name) for name in ("hello", "acquire", "release", "renew")}
-
-    def load(self, name):
-        text = ""
-        scripts = os.path.join(HERE, os.pardir, "src", "redis", "scripts")
-        for path in [*sorted(glob.glob(os.path.join(scripts, "common", "*.lua"))), os.path.join(scripts, name + ".lua")]:
-            with open(path, encoding="utf-8") as file:
-                text += file.read()
-        return self.client.script_load(text)
+        self.library = self.client.execute_command("FUNCTION", "LOAD", "REPLACE", assembled("library"))
 
     def words(self, script, session, incarnation, *words):
-        head = ["EVALSHA", self.shas[script], len(KEYS), *KEYS, "2-2", "0-0"]
+        head = ["FCALL", self.library + "_" + script, len(KEYS), *KEYS, "2-2", "0-0"]
         return [*head, "%016x" % session, incarnation, *words]
 
     def call(self, script, session, incarnation, *words):
@@ -128,7 +126,7 @@ def renewals(bench, n, rounds):
         requests = [command(*simulation.words("renew", i, 1, 0)) for i in range(1, n + 1)]
         with Daemons(server, n) as daemons:
             renewal = cost_of(server, daemons, requests, rounds)
-            inside = simulation.server.calls("evalsha")[1]
+            inside = simulation.server.calls("fcall")[1]
         with Daemons(server, n) as daemons:
             ping = cost_of(server, daemons, [command("PING")] * n, rounds)
     return (
@@ -163,7 +161,7 @@ def with_scripts(bench, measure):
 def script_cost(server, simulation, calls):
     server.client.config_resetstat()
     calls(simulation)
-    return server.calls("evalsha")[1]
+    return server.calls("fcall")[1]
 
 
 def calls(bench):

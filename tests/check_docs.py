@@ -256,7 +256,7 @@ def check_journal():
 def check_scripts():
     calls = re.search(r"^## Calls\n(.*?)^## ", fleet, re.M | re.S).group(1)
     documented = set(re.findall(r"^### (\S+)$", calls, re.M))
-    coded = scripts.keys() - {"common"}
+    coded = scripts.keys() - {"common", "library", "script"}
     require(documented == coded, f"fleet.md: calls {sorted(documented)}, code has {sorted(coded)}")
     phases = set(re.findall(r"^\* `(\w+)", calls.split("### hello\n")[1].split("\n### ")[0], re.M))
     table = re.search(r"^local phases = \{(.*?)\}$", scripts["hello"], re.M).group(1)
@@ -274,11 +274,12 @@ def check_rights():
     tried = set(re.findall(r"^RIGHT\((\w+)\)", (srcdir / "src/redis/script_needs.def").read_text(), re.M))
     beside = {"INFO", "PUBLISH", "TIME"}  # tried otherwise, or not on keys
     require(tried == given - beside, f"script_needs.def: not as the scripts: {sorted(tried ^ (given - beside))}")
-    for name in ("ready", "link_calls", "link_messages"):
+    for name in ("ready", "loading", "link_messages"):
         text = (srcdir / f"src/redis/{name}.c").read_text()
         given |= set(re.findall(r'= "([A-Z]+)"|put\(link, 0, "([A-Z]+)"|\{"([A-Z]+)"\}', text))
+    given.add("EVAL")  # by which the rights of scripts are tried
     words = {word for item in given for word in ([item] if isinstance(item, str) else item) if word}
-    words = {{"SCRIPT": "script|load", "CLIENT": "client|setname"}.get(word, word.lower())
+    words = {{"SCRIPT": "script|load", "FUNCTION": "function|load", "CLIENT": "client|setname"}.get(word, word.lower())
              for word in words - {"AUTH", "LOAD", "SETNAME"}}
     require(documented == words, f"fleet.md: rights: only there {sorted(documented - words)}, "
             f"only in the code {sorted(words - documented)}")

@@ -11,9 +11,8 @@
 
 struct call {
     STAILQ_ENTRY(call) link;
-    bool is_load; /* the link's own SCRIPT LOAD; else a script's call */
-    bool is_source; /* sent as EVAL: nothing more can be tried */
-    enum script script;
+    bool is_load; /* the link's own FUNCTION LOAD or SCRIPT LOAD; else a script's call */
+    unsigned n_loads; /* how often it was sent again behind one */
     uint64_t tag;
     char *bytes; /* owned: what was sent */
     size_t n;

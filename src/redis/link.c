@@ -31,7 +31,7 @@ static void link_drop(struct link *link)
     link->commands = stream_close(link->commands);
     link->messages = stream_close(link->messages);
     calls_clear(&link->calls);
-    link->n_loading = 0;
+    link->is_loading = false;
     link->same.is_asked = false;
 }
 
@@ -223,7 +223,7 @@ static void commands_are_ready(struct link *link)
 {
     const struct guard *guard = &link->ready.guard;
     link->known = link->ready.server;
-    memcpy(link->shas, link->ready.shas, sizeof link->shas);
+    link->has_library = link->ready.has_library;
     memcpy(link->info.run_id, guard->run_id, sizeof link->info.run_id);
     memcpy(link->info.version, guard->version, sizeof link->info.version);
     memcpy(link->info.warning, guard->warning, sizeof link->info.warning);

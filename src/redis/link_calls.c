@@ -1,10 +1,14 @@
 #include "base/memory.h"
 #include "redis/link_internal.h"
+#include "redis/loading.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_OWN = 3 }; /* EVALSHA, the digest, the number of keys */
+enum {
+    N_OWN = 3, /* FCALL, the function, the number of keys */
+    MAX_LOADS = 5, /* for one call: somebody may flush them at the wrong moment, again and again */
+};
 
 /* ---- sending ---- */
 
@@ -23,93 +27,89 @@ static void link_make_room(struct link *link, size_t n)
     }
 }
 
-/* Sends link->argv. */
-static void link_send(struct link *link, size_t argc, struct call *call)
+/* Sends call->bytes. */
+static void link_send(struct link *link, const struct call *call)
 {
-    call->bytes = resp_command(argc, link->argv, link->lengths, &call->n);
     stream_send(link->commands, call->bytes, call->n);
     calls_add(&link->calls, call);
+}
+
+static void link_put_word(struct link *link, size_t i, const char *word)
+{
+    link_put(link, i, word, strlen(word));
 }
 
 void link_call(struct link *link, enum script script, size_t argc, const char *const argv[],
     const size_t lengths[], uint64_t tag)
 {
-    struct call call = {.script = script, .tag = tag};
+    struct call call = {.tag = tag};
+    size_t n = 0;
     if (link->state != LINK_UP) {
         return; /* on_down is due, which covers this call */
     }
-    link_make_room(link, N_OWN + N_SCRIPT_KEYS + argc);
-    link_put(link, 0, "EVALSHA", 7);
-    link_put(link, 1, link->shas[script], SHA_BYTES);
-    link_put(link, 2, SCRIPT_KEYS_WORD, sizeof SCRIPT_KEYS_WORD - 1);
+    link_make_room(link, N_OWN + N_SCRIPT_KEYS + argc + 1);
+    link_put_word(link, n++, link->has_library ? "FCALL" : "EVALSHA");
+    link_put_word(link, n++, link->has_library ? script_set.functions[script] : script_set.sha);
+    link_put_word(link, n++, SCRIPT_KEYS_WORD);
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
-        link_put(link, N_OWN + i, link->keys.keys[i], strlen(link->keys.keys[i]));
+        link_put_word(link, n++, link->keys.keys[i]);
     }
     for (size_t i = 0; i < argc; i++) {
-        link_put(link, N_OWN + N_SCRIPT_KEYS + i, argv[i], lengths[i]);
+        link_put(link, n++, argv[i], lengths[i]);
     }
-    link_send(link, N_OWN + N_SCRIPT_KEYS + argc, &call);
+    if (!link->has_library) {
+        link_put_word(link, n++, script_words[script]);
+    }
+    call.bytes = resp_command(n, link->argv, link->lengths, &call.n);
+    link_send(link, &call);
 }
 
-/* ---- NOSCRIPT: the server has forgotten the scripts ---- */
+/* ---- the server has forgotten the library, or the script ---- */
 
-static void link_load_again(struct link *link)
+static enum loading link_load_step(const struct link *link)
 {
-    if (link->n_loading > 0) {
+    return link->has_library ? LOADING_LIBRARY : LOADING_SCRIPT;
+}
+
+static void link_load(struct link *link)
+{
+    struct call call = {.is_load = true};
+    const char *words[LOADING_WORDS];
+    if (link->is_loading) {
         return;
     }
-    link->n_loading = N_SCRIPTS;
-    link_make_room(link, 3);
-    for (size_t i = 0; i < N_SCRIPTS; i++) {
-        struct call load = {.is_load = true, .script = (enum script)i};
-        link_put(link, 0, "SCRIPT", 6);
-        link_put(link, 1, "LOAD", 4);
-        link_put(link, 2, script_table[i].text, script_table[i].length);
-        link_send(link, 3, &load);
+    link->is_loading = true;
+    size_t n = loading_command(link_load_step(link), &script_set, words);
+    link_make_room(link, n);
+    for (size_t i = 0; i < n; i++) {
+        link_put_word(link, i, words[i]);
     }
+    call.bytes = resp_command(n, link->argv, link->lengths, &call.n);
+    link_send(link, &call);
 }
 
-/* Sends the command again with the script itself. */
-static void link_send_source(struct link *link, const struct call *old)
+/* Sends the call again, behind what it lacks. */
+static void link_call_again(struct link *link, struct call *old)
 {
-    struct resp_reader *reader = resp_reader_new();
-    const struct resp *command;
-    struct call call = {.is_source = true, .script = old->script, .tag = old->tag};
-    resp_reader_feed(reader, old->bytes, old->n);
-    if (resp_reader_next(reader, &command) != RESP_REPLY) {
-        abort(); /* our own words */
-    }
-    link_make_room(link, command->n);
-    link_put(link, 0, "EVAL", 4);
-    link_put(link, 1, script_table[old->script].text, script_table[old->script].length);
-    for (size_t i = 2; i < command->n; i++) {
-        link_put(link, i, command->elements[i].text, command->elements[i].length);
-    }
-    link_send(link, command->n, &call);
-    resp_reader_free(reader);
+    struct call call = *old;
+    old->bytes = NULL;
+    call.n_loads++;
+    link_load(link);
+    link_send(link, &call);
 }
 
 /* ---- replies ---- */
 
-static bool is_loaded(const struct link *link, enum script script, const struct resp *reply)
-{
-    return reply->type == RESP_STRING && strcmp(reply->text, link->shas[script]) == 0;
-}
-
-static void link_take_load(struct link *link, const struct call *call, const struct resp *reply)
+static void link_take_load(struct link *link, const struct resp *reply)
 {
     char why[SAY_BYTES];
-    link->n_loading--;
-    if (!is_loaded(link, call->script, reply)) {
-        say(why, sizeof why, "SCRIPT LOAD: %s",
-            reply->type == RESP_ERROR ? reply->text : "another hash");
+    enum loading next = loading_next(link_load_step(link), &script_set, reply);
+    link->is_loading = false;
+    if (next != LOADING_HAS_LIBRARY && next != LOADING_HAS_SCRIPT) {
+        say(why, sizeof why, "%s LOAD: %s", link->has_library ? "FUNCTION" : "SCRIPT",
+            reply->type == RESP_ERROR ? reply->text : "another answer than expected");
         link_fail(link, why, false);
     }
-}
-
-static bool is_no_script(const struct resp *reply)
-{
-    return reply->type == RESP_ERROR && strncmp(reply->text, "NOSCRIPT", 8) == 0;
 }
 
 void link_take_reply(struct link *link, const struct resp *reply)
@@ -120,10 +120,9 @@ void link_take_reply(struct link *link, const struct resp *reply)
         return;
     }
     if (call->is_load) {
-        link_take_load(link, call, reply);
-    } else if (is_no_script(reply) && !call->is_source) {
-        link_load_again(link);
-        link_send_source(link, call);
+        link_take_load(link, reply);
+    } else if (loading_is_forgotten(reply) && call->n_loads < MAX_LOADS) {
+        link_call_again(link, call);
     } else {
         link->events->on_reply(link->context, call->tag, reply);
     }

@@ -49,9 +49,9 @@ struct link {
     struct same_server same; /* do both connections reach it? */
     struct link_info info;
 
-    char shas[N_SCRIPTS][SHA_BYTES + 1];
+    bool has_library; /* functions are called; else the script */
+    bool is_loading; /* either of them, again */
     struct calls calls;
-    size_t n_loading; /* scripts that are being loaded again */
     const char **argv; /* room for a call */
     size_t *lengths, n_argv;
 

@@ -3,7 +3,6 @@
 #include "redis/ready_internal.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,29 +102,20 @@ static bool check_same_server(struct ready *ready, size_t index, const struct re
         ready_fail(ready, "the two connections reach different servers");
 }
 
-/* ---- SCRIPT LOAD ---- */
+/* ---- the scripts ---- */
 
-static size_t make_load(
+static size_t make_loading(
     const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
 {
     (void)ready, (void)number;
-    argv[0] = "SCRIPT";
-    argv[1] = "LOAD";
-    argv[2] = script_table[index].text;
-    return 3;
+    return loading_command((enum loading)index, &script_set, argv);
 }
 
-static bool check_load(struct ready *ready, size_t index, const struct resp *reply)
+static bool check_loading(struct ready *ready, size_t index, const struct resp *reply)
 {
-    size_t n = 0;
-    while (n < reply->length && isxdigit((unsigned char)reply->text[n])) {
-        n++;
-    }
-    if (reply->type != RESP_STRING || n != SHA_BYTES || reply->length != SHA_BYTES) {
-        return ready_fail(ready, "not the answer of a Redis");
-    }
-    memcpy(ready->shas[index], reply->text, SHA_BYTES + 1);
-    return true;
+    ready->loading = loading_next((enum loading)index, &script_set, reply);
+    ready->has_library = ready->loading == LOADING_HAS_LIBRARY;
+    return ready->loading != LOADING_FAILED || ready_fail(ready, "not the answer of a Redis");
 }
 
 /* ---- SUBSCRIBE ---- */
@@ -160,9 +150,15 @@ static const struct ready_kind kind_select = {ABILITY_select, make_select, check
 static const struct ready_kind kind_name = {ABILITY_client_name, make_name, check_status, false};
 static const struct ready_kind kind_info = {ABILITY_info, make_info, check_info, false};
 static const struct ready_kind kind_same = {ABILITY_info, make_info, check_same_server, false};
-static const struct ready_kind kind_load = {ABILITY_script_load, make_load, check_load, false};
 static const struct ready_kind kind_subscribe = {
     ABILITY_subscribe, make_subscribe, check_subscribe, false};
+
+static const struct ready_kind loading_kinds[] = {
+    [LOADING_ASKS_LIBRARY] = {ABILITY_functions, make_loading, check_loading, false},
+    [LOADING_LIBRARY] = {ABILITY_function_load, make_loading, check_loading, false},
+    [LOADING_ASKS_SCRIPT] = {ABILITY_scripts, make_loading, check_loading, false},
+    [LOADING_SCRIPT] = {ABILITY_script_load, make_loading, check_loading, false},
+};
 
 void ready_add(
     struct ready *ready, const struct ready_kind *kind, size_t index, struct text *out)
@@ -256,10 +252,11 @@ static bool weigh(struct ready *ready, struct text *out)
     return !ready->refused || ready_fail(ready, ready->guard.refusal);
 }
 
+/* A step of it, if one is left. */
 static bool load_scripts(struct ready *ready, struct text *out)
 {
-    for (size_t i = 0; i < N_SCRIPTS; i++) {
-        ready_add(ready, &kind_load, i, out);
+    if (ready->loading < LOADING_HAS_LIBRARY) {
+        ready_add(ready, &loading_kinds[ready->loading], ready->loading, out);
     }
     return true;
 }
@@ -278,7 +275,7 @@ static bool begin_messages(struct ready *ready, struct text *out)
 }
 
 static ready_stage *const stages_of_commands[] = {
-    begin_commands, ask_more, weigh, load_scripts, NULL};
+    begin_commands, ask_more, weigh, load_scripts, load_scripts, load_scripts, load_scripts, NULL};
 static ready_stage *const stages_of_messages[] = {begin_messages, NULL};
 
 /* Begins the next stage that has something to ask. */
@@ -323,6 +320,20 @@ static void say_error(struct ready *ready, const struct ready_kind *kind, const 
     }
 }
 
+/* A server that has forgotten the scripts can be given them again. */
+static bool take_error_of_loading(
+    struct ready *ready, const struct ready_step *step, const struct resp *reply)
+{
+    bool is_denied = ability_is_denied_by(reply->text) && !loading_is_forgotten(reply);
+    ready->server.abilities.states[step->kind->ability] =
+        is_denied ? ABILITY_LACKING : ABILITY_THERE;
+    if (!step->kind->check(ready, step->index, reply)) {
+        say_error(ready, step->kind, reply);
+        return false;
+    }
+    return true;
+}
+
 /* True: the error is an answer, and the rest goes on. */
 static bool take_error(
     struct ready *ready, const struct ready_kind *kind, const struct resp *reply)
@@ -341,7 +352,9 @@ static bool take_error(
 
 static bool take(struct ready *ready, const struct ready_step *step, const struct resp *reply)
 {
-    if (reply->type == RESP_ERROR) {
+    if (reply->type == RESP_ERROR && step->kind->make == make_loading) {
+        return take_error_of_loading(ready, step, reply);
+    } else if (reply->type == RESP_ERROR) {
         return take_error(ready, step->kind, reply);
     }
     ready->server.abilities.states[step->kind->ability] = ABILITY_THERE;

@@ -11,11 +11,12 @@
 #include "redis/abilities.h"
 #include "redis/guard.h"
 #include "redis/key_names.h"
+#include "redis/loading.h"
 #include "redis/resp.h"
 
 #include <stdint.h>
 
-enum { SHA_BYTES = 40, MAX_READY_STEPS = 8 + N_SCRIPTS };
+enum { MAX_READY_STEPS = 8 };
 
 /* What connections have found out about a server. With a run id, most of that holds until it
  * restarts, and the next connection need not ask again. */
@@ -39,7 +40,7 @@ struct ready_wish {
 
 struct ready_step {
     const struct ready_kind *kind;
-    size_t index; /* which script, which channel */
+    size_t index; /* which step of loading, which channel */
 };
 
 struct ready;
@@ -55,14 +56,15 @@ struct ready {
 
     struct guard guard; /* of the connection for commands */
     struct known_server server; /* what was found out so far, and what was known */
-    char shas[N_SCRIPTS][SHA_BYTES + 1];
+    enum loading loading; /* how far it has come */
+    bool has_library; /* else the script */
     char why[SAY_BYTES]; /* of READY_FAILED */
     bool refused; /* the server is there, but must not or cannot be used */
 };
 
 /* For the connection for commands: AUTH, SELECT, INFO; of a server that is not known yet, what it
- * allows; if the answers are good, SCRIPT LOAD (a server that wants a password hangs up on a client
- * that sends so much without one). Appends what to send first. */
+ * allows; if the answers are good, the commands of loading.h (a server that wants a password hangs
+ * up on a client that sends so much without one). Appends what to send first. */
 void ready_commands(struct ready *ready, const struct ready_wish *wish, struct text *out);
 /* For the connection for messages, to the server that is wish.known: AUTH, INFO (if it is allowed:
  * else the caller must find out whether messages arrive), SUBSCRIBE. */

@@ -1,21 +1,31 @@
-/* scripts.h - the Lua scripts, embedded at build time: each is all of scripts/common/ and one file
- * of its own. doc/fleet.md has their arguments and answers. */
+/* scripts.h - what Redis runs for us, embedded at build time: one library of functions, for Redis 7
+ * and later, and the same as one script. doc/fleet.md has their arguments and answers. */
 #ifndef BERTH_REDIS_SCRIPTS_H
 #define BERTH_REDIS_SCRIPTS_H
 
 #include "fleet/script.h"
 
-#define SCRIPT_KEYS_WORD "21" /* the number of keys, as EVALSHA takes it */
+#define SCRIPT_KEYS_WORD "21" /* the number of keys, as FCALL and EVALSHA take it */
 
 enum { N_SCRIPT_KEYS = 21, SCRIPT_KEY_BYTES = 96 };
 
-struct script_source {
-    const char *name;
+struct script_text {
     const char *text;
     size_t length;
 };
 
-extern const struct script_source script_table[N_SCRIPTS];
+/* All operations on the data of one layout. Libraries of other digests may live beside it. */
+struct script_set {
+    int layout;
+    const char *name; /* the library's: berth_L<layout>_<digest> */
+    const char *about; /* the function that answers the library's name, without keys */
+    const char *functions[N_SCRIPTS];
+    struct script_text library; /* for FUNCTION LOAD */
+    struct script_text script; /* for EVAL: the last argument is one of script_words, or "about" */
+    const char *sha; /* of the script, for EVALSHA */
+};
+
+extern const struct script_set script_set;
 
 extern const struct script_bounds script_bounds; /* the same bounds as in the scripts */
 /* Without their prefix: "db", "sessions", ... in the order of KEYS. */

@@ -343,8 +343,9 @@ class Torture(Changes):
         return "FLUSHALL"
 
     def redis_scripts_flushed(self):
+        self.redis_do("FUNCTION", "FLUSH")
         self.redis_do("SCRIPT", "FLUSH")
-        return "SCRIPT FLUSH"
+        return "FUNCTION FLUSH, SCRIPT FLUSH"
 
     def redis_clients_killed(self):
         kind = self.chance.choice(["normal", "pubsub"])

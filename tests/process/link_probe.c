@@ -85,7 +85,7 @@ static void run_call(struct probe *probe, size_t argc, char *argv[])
 {
     size_t lengths[64];
     for (size_t i = 0; i < N_SCRIPTS && argc >= 3; i++) {
-        if (strcmp(script_table[i].name, argv[1]) == 0) {
+        if (strcmp(script_words[i], argv[1]) == 0) {
             for (size_t j = 3; j < argc; j++) {
                 lengths[j - 3] = strlen(argv[j]);
             }

@@ -2,8 +2,11 @@
 their arguments and answers), and what must always be true of the data."""
 
 import collections
+import contextlib
+import functools
 import json
 import re
+import subprocess
 
 from daemon_help import SOURCE
 from fleet_help import redis
@@ -17,23 +20,32 @@ STAY = {"db", "sessions", "session", "definitions", "changes", "news", "undone"}
 WRITES = ("HSET HINCRBY HDEL HSETNX ZADD ZREM ZREMRANGEBYSCORE ZREMRANGEBYLEX ZINCRBY SADD SREM SPOP DEL "
           "PUBLISH SET UNLINK").split()
 
-# Precedes a script: the script ends with an error after so many writes.
-BREAKS_OFF = """
-local written, writes = 0, {%(writes)s}
-local redis = setmetatable({call = function(command, ...)
+# Begins a library whose calls can be broken off: the next one ends with an error after `most` writes.
+BREAKS = """
+local most, written, writes = 2 ^ 53, 0, {%s}
+local function breaking_call(command, ...)
     if writes[string.upper(command)] then
-        if written == %(after)d then
+        if written == most then
             error('broken off')
         end
         written = written + 1
     end
     return redis.call(command, ...)
-end}, {__index = redis})
-"""
+end
+local redis = {
+    call = breaking_call,
+    error_reply = function(text) return redis.error_reply(text) end,
+    register_function = function(row) return redis.register_function(row) end,
+}
+redis.register_function({function_name = LIBRARY .. '_breaks_off', callback = function(_, arguments)
+    most, written = tonumber(arguments[1]), 0
+end})
+""" % ", ".join(f"{word} = true" for word in WRITES)
 
 
 def breaks_off(after):
-    return BREAKS_OFF % {"after": after, "writes": ", ".join(f"{word} = true" for word in WRITES)}
+    """For `before` of a call: it is broken off after so many writes."""
+    return after
 
 
 # The packed records, each as {KEY, STATE, TICKET, STATION, {NAME, COUNT, TOKEN, UNIT...}...}.
@@ -58,9 +70,18 @@ return rows
 """
 
 
-def source(name):
-    scripts = SOURCE / "src/redis/scripts"
-    return "".join(path.read_text() for path in sorted((scripts / "common").glob("*.lua"))) + (scripts / f"{name}.lua").read_text()
+@functools.cache
+def assembled(what):
+    """What Redis gets: "library" or "script"; or the library's "name"."""
+    text = subprocess.run([SOURCE / "src/redis/scripts/assemble", what], stdout=subprocess.PIPE, check=True).stdout
+    return text.decode().strip() if what == "name" else text.decode()
+
+
+def breaking_library():
+    """Its name, and its text."""
+    name = "broken_" + assembled("name")
+    head, of_name, rest = assembled("library").replace(assembled("name"), name).split("\n", 2)
+    return name, "\n".join([head, of_name + BREAKS.replace("\n", " "), rest])
 
 
 def definition(kind="semaphore", limit=1, items=(), select="first", cooldown=0, max_waiters=1000,
@@ -175,26 +196,43 @@ class Database:
         self.keys = [f"{{{prefix}}}:{word}" for word in WORDS]
         self.key = dict(zip(WORDS, self.keys))
         self.layouts = "2-2"
-        self.sources = {}
-        self.hashes = {}
+        self.library = None
+        self.breaks = False  # the last call was, or may have been, broken off
 
-    def load(self, name):
-        if name not in self.hashes:
-            self.sources[name] = source(name)
-            self.hashes[name] = self.client.script_load(self.sources[name])
-        return self.hashes[name]
+    def load(self):
+        if not self.library:
+            self.library = self.load_library(assembled("name"), assembled("library"))
 
-    def call(self, name, session, incarnation, *args, reached=(0, 0), before=""):
-        """`reached`: what the caller has had, the numbers of a call and of an event; `before` is
-        Lua that precedes the script."""
+    def load_library(self, name, text):
+        with contextlib.suppress(redis.exceptions.ResponseError):  # it is there already
+            self.client.execute_command("FUNCTION", "LOAD", text)
+        return name
+
+    def break_off(self, after):
+        """The next call, after so many writes; None: no more. All others are of the same library."""
+        if not self.library or not self.library.startswith("broken_"):
+            self.library = self.load_library(*breaking_library())
+        self.client.execute_command("FCALL", self.library + "_breaks_off", 0, 2**53 if after is None else after)
+        self.breaks = after is not None
+
+    def call(self, name, session, incarnation, *args, reached=(0, 0), before=None):
+        """`reached`: what the caller has had, the numbers of a call and of an event; `before`: breaks_off()."""
         argv = [self.layouts, f"{reached[0]}-{reached[1]}", session, incarnation, *args]
-        if before:
-            reply = self.client.eval(before + source(name), len(WORDS), *self.keys, *argv)
-            return Reply(reply, name)
+        if before is not None or self.breaks:
+            self.break_off(before)
+        self.load()
+        return Reply(self.run(name, argv), name)
+
+    def run(self, name, argv):
         try:
-            return Reply(self.client.evalsha(self.load(name), len(WORDS), *self.keys, *argv), name)
-        except redis.exceptions.NoScriptError:
-            return Reply(self.client.eval(self.sources[name], len(WORDS), *self.keys, *argv), name)
+            return self.client.execute_command(
+                "FCALL", f"{self.library}_{name}", len(WORDS), *self.keys, *argv)
+        except redis.exceptions.ResponseError as error:
+            if str(error) != "Function not found":
+                raise
+            self.library = None
+            self.load()
+            return self.run(name, argv)
 
     # ---- what is there
 
@@ -334,7 +372,7 @@ class Member:
         self.sequence = 0  # of its last call that was answered
         self.newest_event = 0
 
-    def call(self, script, *args, before=""):
+    def call(self, script, *args, before=None):
         reply = self.database.call(script, self.session, self.incarnation, *args,
                                    reached=(self.sequence, self.newest_event), before=before)
         self.sequence = max(self.sequence, int(reply.sequence or 0))
@@ -345,7 +383,7 @@ class Member:
 
     # ---- hello
 
-    def begin(self, token=0, ticket=0, before="", version=None):
+    def begin(self, token=0, ticket=0, before=None, version=None):
         """The next incarnation; once more if the database knows a later one."""
         self.incarnation += 1
         reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket,
@@ -413,17 +451,17 @@ class Member:
     # ---- the rest
 
     def acquire(self, lease, *claims, nowait=False, priority=0, ticket=0, uid=1000, shared=None,
-                holder="", info="pid=1", before=""):
+                holder="", info="pid=1", before=None):
         """claims: "NAME", or (NAME, COUNT), or (NAME, COUNT, LIMIT, ANCESTRAL, DEFINITION)."""
         words = [word for claim in claims for word in claim_words(claim)]
         return self.call("acquire", lease, int(nowait), priority, ticket, uid,
                          uid if shared is None else shared, holder, info, len(claims), *words,
                          before=before)
 
-    def release(self, *leases, before=""):
+    def release(self, *leases, before=None):
         return self.call("release", *leases, before=before)
 
-    def renew(self, before=""):
+    def renew(self, before=None):
         """Takes the events in; acknowledges them the next time."""
         reply = self.call("renew", self.acknowledged, before=before)
         if reply.word == "ok":
@@ -434,11 +472,11 @@ class Member:
                     self.events.append(text)
         return reply
 
-    def admin(self, *words, before=""):
+    def admin(self, *words, before=None):
         return self.call("admin", *words, before=before)
 
-    def forget(self, name, before=""):
-        """Calls until it is done; returns the last reply. `before` precedes the first call."""
+    def forget(self, name, before=None):
+        """Calls until it is done; returns the last reply. `before`: of the first call."""
         reply = self.admin("forget", name, "", before=before)
         while reply.word == "ok" and reply.rest[0]:
             reply = self.admin("forget", name, reply.rest[0])

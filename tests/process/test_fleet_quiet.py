@@ -8,10 +8,9 @@ import pytest
 
 from fleet_help import Monitor, clock, hosts, needs_redis, redis_section, redis_server, ways  # fixtures
 from lost_help import witness  # a fixture
-from scripts_help import source
+from scripts_help import assembled
 from test_fleet_restart import Fleet
 
-import hashlib
 
 pytestmark = needs_redis
 
@@ -37,8 +36,8 @@ def test_nothing_but_renewals(redis_server, hosts, witness, ways):
     fleet.data()  # loads the script that the test itself uses
     heard(redis_server, 2.1)  # both renew; a host that has missed news of the start tells its definitions again
     few = heard(redis_server, 4.2)
-    renewal = hashlib.sha1(source("renew").encode()).hexdigest()
-    kinds = collections.Counter(words[1] if words[0].upper() == "EVALSHA" else words[0].upper()
+    renewal = assembled("name") + "_renew"
+    kinds = collections.Counter(words[1] if words[0].upper() == "FCALL" else words[0].upper()
                                 for words in few)
     assert set(kinds) <= {renewal, "PING"}, kinds
     assert 2 * 3 <= kinds[renewal] <= 2 * 6  # each ttl/6, on two hosts
@@ -50,7 +49,7 @@ def test_nothing_but_renewals(redis_server, hosts, witness, ways):
         client.send("acquire s\n")
     fleet.until(lambda: len(fleet.data().leases) == 162)
     later = heard(redis_server, 4.2)
-    counts = collections.Counter(words[1] if words[0].upper() == "EVALSHA" else words[0].upper()
+    counts = collections.Counter(words[1] if words[0].upper() == "FCALL" else words[0].upper()
                                  for words in later)
     assert set(counts) <= {renewal, "PING"}, counts
     assert abs(counts[renewal] - kinds[renewal]) <= 2

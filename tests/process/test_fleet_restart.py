@@ -226,6 +226,7 @@ def test_in_order_whatever_breaks(fleet, chance):
         elif kind == "clients":
             server.do("CLIENT", "KILL", "TYPE", chance.choice(["normal", "pubsub"]))
         elif kind == "scripts":
+            server.do("FUNCTION", "FLUSH")
             server.do("SCRIPT", "FLUSH")
         elif kind == "lose":
             way.lose_replies()

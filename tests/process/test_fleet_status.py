@@ -484,7 +484,7 @@ def test_metrics_are_sums_that_are_asked_for_once(redis_server, hosts):
         seconds = time.monotonic() - begun
         calls = []
         while (command := monitor.command(0.2)) is not None:
-            if command[1][0].lower() == "evalsha" and command[1][-1] == "*":
+            if command[1][0].lower() == "fcall" and command[1][-1] == "*":
                 calls.append(command)
     assert 1 <= len(calls) <= 2 + seconds  # sums are good for a second
     assert sum('berth_fleet_held{resource="l' in line for line in figures_of(a)) == 20

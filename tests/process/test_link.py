@@ -17,6 +17,7 @@ from fleet_help import (  # fixtures among them
     Monitored, RedisServer, clock, documented_rights, needs_redis, redis_server)  # noqa: F401
 from lines import DEADLINE
 from lost_help import stop_process
+from scripts_help import assembled
 
 OWN = "{berth}:s:0123456789abcdef"
 ALL = "{berth}:all"
@@ -126,7 +127,7 @@ def test_tcp(directory, probe, host):
 def test_scripts_that_the_server_has_forgotten(redis_server, probe):
     link = probe(f"unix={redis_server.socket}")
     link.expect("ready")
-    redis_server.do("SCRIPT", "FLUSH")
+    redis_server.do("FUNCTION", "FLUSH")
     redis_server.do("CONFIG", "RESETSTAT")
     link.do(*(f"call renew {tag} 2-2 0-0 0123456789abcdef 1 0" for tag in range(1, 9)))
     replies = sorted(link.line() for _ in range(8))
@@ -134,9 +135,50 @@ def test_scripts_that_the_server_has_forgotten(redis_server, probe):
     link.do("call renew 9 2-2 0-0 0123456789abcdef 1 0")
     link.expect("reply", 9, "[$hello,$missing]")
     counts = redis_server.info("commandstats")
-    assert counts["cmdstat_script|load"]["calls"] == 6
-    assert counts["cmdstat_eval"]["calls"] == 8
-    assert counts["cmdstat_evalsha"]["calls"] == 9
+    assert counts["cmdstat_function|load"]["calls"] == 1
+    assert counts["cmdstat_fcall"]["calls"] == 8 + 8 + 1
+
+
+@needs_redis
+@pytest.mark.parametrize("rights, lacks, ways", [
+    (("+@all", "-fcall"), ["functions"], ("evalsha", "script|load")),
+    (("+@all", "-function|load"), ["function-load"], ("evalsha", "script|load")),
+    (("+@all",), [], ("fcall", "function|load")),
+], ids="_".join)
+def test_a_server_that_allows_no_functions(redis_server, probe, rights, lacks, ways):
+    """As Redis 6.2, which has none: the same as a script."""
+    redis_server.do("ACL", "SETUSER", "host", "on", ">x", "~*", "&*", *rights)
+    link = probe(f"unix={redis_server.socket}", "user=host", "password=x")
+    link.expect("ready")
+    for word in lacks:
+        link.expect("lacks", word)
+    for tag, flush in enumerate(("SCRIPT", "FUNCTION", "SCRIPT")):
+        redis_server.do(flush, "FLUSH")
+        link.do(f"call renew {tag} 2-2 0-0 0123456789abcdef 1 0")
+        link.expect("reply", tag, "[$hello,$missing]")
+    counts = redis_server.info("commandstats")
+    assert all(counts[f"cmdstat_{way}"]["calls"] >= 2 for way in ways)
+
+
+@needs_redis
+def test_a_server_at_maxmemory_that_lacks_the_library(redis_server, probe):
+    """It takes no more functions, and still a script."""
+    redis_server.do("CONFIG", "SET", "maxmemory", "1mb")
+    link = probe(f"unix={redis_server.socket}")
+    link.expect("ready")
+    link.do("call renew 1 2-2 0-0 0123456789abcdef 1 0")
+    link.expect("reply", 1, "[$hello,$missing]")
+
+
+@needs_redis
+def test_a_connection_to_a_server_that_has_the_library_costs_little(redis_server, probe):
+    first = probe(f"unix={redis_server.socket}")
+    first.expect("ready")
+    before = redis_server.info("stats")
+    second = probe(f"unix={redis_server.socket}")
+    second.expect("ready")
+    after = redis_server.info("stats")
+    assert after["total_net_input_bytes"] - before["total_net_input_bytes"] < 2000
 
 
 @needs_redis
@@ -295,7 +337,7 @@ def test_silence_instead_of_an_answer(fake, probe):
 def test_half_of_what_makes_it_ready(fake_tcp, probe):
     link = probe(fake_tcp.where)
     peer = fake_tcp.accept()
-    while (words := peer.command())[0] != "SCRIPT":
+    while (words := peer.command())[0] != "FCALL":
         peer.send(answer(words))
     peer.send(answer(words)[:20])
     peer.reset()
@@ -373,12 +415,12 @@ def test_everything_in_pieces(fake, probe):
                 peer.send(bytes([byte]))
 
     commands = fake.accept()
-    dribble(commands, 10)
+    dribble(commands, 5)
     messages = fake.accept()
     dribble(messages, 3)
     link.expect("ready")
     link.do("call release 1 x")
-    assert commands.command()[0] == "EVALSHA"
+    assert commands.command()[0] == "FCALL"
     for byte in b"*3\r\n:-5\r\n$-1\r\n*2\r\n$0\r\n\r\n+a\r\n":
         commands.send(bytes([byte]))
     link.expect("reply", 1, "[-5,_,[$,+a]]")
@@ -393,12 +435,12 @@ def test_what_is_sent(fake, probe):
     link = probe(fake.where)
     commands, messages = fake.both()
     assert [words[:1] for words in commands.seen] == [
-        ["INFO"], ["CONFIG"], ["CONFIG"], ["EVAL"]] + [["SCRIPT"]] * 6
+        ["INFO"], ["CONFIG"], ["CONFIG"], ["EVAL"], ["FCALL"]]
     assert [words[1:] for words in messages.seen] == [[], [OWN], [ALL]]
     link.expect("ready")
     link.do("call acquire 1 a  b")
     words = commands.command()
-    assert words[0] == "EVALSHA" and len(words[1]) == 40
+    assert words[:2] == ["FCALL", assembled("name") + "_acquire"]
     assert words[3:5] == ["{berth}:db", "{berth}:sessions"] and "{berth}:freed" in words
     assert arguments(words) == ["a", "", "b"]
 

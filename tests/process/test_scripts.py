@@ -1068,11 +1068,11 @@ def test_full_memory(world):
     world.must_be_empty()
 
 
-def test_forgotten_scripts(world):
+def test_a_forgotten_library(world):
     a, = world.several(1, {"a": definition()})
-    world.database.client.script_flush()
+    world.database.client.execute_command("FUNCTION", "FLUSH")
     granted(a.acquire("1", "a"))
-    world.database.client.script_flush()
+    world.database.client.execute_command("FUNCTION", "FLUSH")
     ok(a.release("1"))
 
 

@@ -68,8 +68,7 @@ SCENES = [instances, requests_aside, requests_to_put_aside, requests_of_a_user]
 def play(world, scene, n):
     a, = world.several(1, {"t/*": definition(), "a": definition(limit=1000), "b": definition(limit=1000),
                            "q": definition(limit=10, user=2)})
-    for script in ("admin", "release"):
-        world.database.load(script)
+    world.database.load()
     return a, scene(world, a, n)
 
 

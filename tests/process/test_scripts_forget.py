@@ -268,7 +268,7 @@ def test_broken_off_anywhere(redis_server, clock, name):
             ok(a.admin("limit" if one == "a" else "pause", one, "1", ""))
         was_broken = after is None
         try:
-            reply = a.forget(name, before=breaks_off(after) if after is not None else "")
+            reply = a.forget(name, before=breaks_off(after) if after is not None else None)
         except redis.ResponseError as error:
             assert "broken off" in str(error)
             was_broken = True

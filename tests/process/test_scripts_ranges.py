@@ -41,8 +41,7 @@ def released(one, leases):
 
 @pytest.mark.parametrize("count", [500, 1000, 4097, 16384])
 def test_many_slots_cost_few_commands(world, a, count):
-    for script in ("acquire", "release"):
-        world.database.load(script)
+    world.database.load()
     a.acquire("0", ("mem", 5))
     assert world.n_commands(lambda: a.acquire("1", ("mem", count))) < 110
     assert world.data().leases[a.key("1")]["claims"][0].units == slots(5, count + 4)

@@ -45,7 +45,7 @@ static void trace_call(
         for (size_t i = CALL_WORDS; i < call->argc; i++) {
             text_add_format(&words, " %s", call->argv[i]);
         }
-        trace(fleet, "%s: %s%.500s", host->name, script_table[call->script].name, words.bytes);
+        trace(fleet, "%s: %s%.500s", host->name, script_words[call->script], words.bytes);
     }
     text_deinit(&words);
 }

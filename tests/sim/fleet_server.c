@@ -124,7 +124,7 @@ static void note_break(struct fleet *fleet, enum script script)
 {
     struct redis *redis = &fleet->server.redis;
     fleet->server.n_broken_off++;
-    trace(fleet, "%s was broken off after %d writes", script_table[script].name, redis->n_writes);
+    trace(fleet, "%s was broken off after %d writes", script_words[script], redis->n_writes);
     if (redis->n_writes > 0 && !redis_data_find(redis->data, bytes_of("{berth}:broken"))) {
         struct value *value = redis_data_make(redis->data, bytes_of("{berth}:broken"), VALUE_SET);
         value_put_field(value, bytes_of("off"), bytes_of(""));

@@ -10,13 +10,17 @@
 
 struct redis_lua {
     lua_State *state;
-    int scripts[N_SCRIPTS]; /* compiled: references in Lua's registry */
+    int functions[N_SCRIPTS]; /* of the library: references in Lua's registry */
+    bool allow_oom[N_SCRIPTS]; /* their flags */
+    bool ignores_memory; /* the present call may write at maxmemory */
     struct bytes argv[MAX_WORDS]; /* the present command's */
     bool may_fail; /* its errors are an answer */
 };
 
 static const char out_of_memory[] =
     "OOM command not allowed when used memory > 'maxmemory'. script: on @user_script: 1.";
+static const char refused_at_maxmemory[] =
+    "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'";
 static const char broken_off[] = "ERR broken off";
 
 __attribute__((noreturn)) static void give_up(const char *what, const char *text)
@@ -60,7 +64,8 @@ static const struct command *find_command(lua_State *lua)
 
 static bool may_write(struct redis *redis, const struct command *command, const char **errorp)
 {
-    if (redis->is_full && redis->n_writes == 0 && command->needs_memory) {
+    if (redis->is_full && !redis->lua->ignores_memory && redis->n_writes == 0 &&
+        command->needs_memory) {
         *errorp = out_of_memory;
     } else if (redis->n_writes >= redis->breaks_off_after) {
         *errorp = broken_off;
@@ -126,6 +131,34 @@ static void add_command(lua_State *lua, const struct command *command)
     lua_setfield(lua, -2, upper);
 }
 
+static bool has_flag(lua_State *lua, int flags, const char *flag)
+{
+    bool has = false;
+    for (int i = 1; i <= (int)lua_objlen(lua, flags); i++) {
+        lua_rawgeti(lua, flags, i);
+        has |= strcmp(luaL_checkstring(lua, -1), flag) == 0;
+        lua_pop(lua, 1);
+    }
+    return has;
+}
+
+/* {function_name = , callback = , flags = } */
+static int register_function(lua_State *lua)
+{
+    struct redis *redis = lua_touserdata(lua, lua_upvalueindex(1));
+    lua_getfield(lua, 1, "flags");
+    lua_getfield(lua, 1, "function_name");
+    const char *name = luaL_checkstring(lua, -1);
+    for (size_t i = 0; i < N_SCRIPTS; i++) {
+        if (strcmp(name, script_set.functions[i]) == 0) {
+            redis->lua->allow_oom[i] = has_flag(lua, 2, "allow-oom");
+            lua_getfield(lua, 1, "callback");
+            redis->lua->functions[i] = luaL_ref(lua, LUA_REGISTRYINDEX);
+        }
+    }
+    return 0;
+}
+
 static int error_reply(lua_State *lua)
 {
     luaL_checkstring(lua, 1);
@@ -133,6 +166,16 @@ static int error_reply(lua_State *lua)
     lua_pushvalue(lua, 1);
     lua_setfield(lua, -2, "err");
     return 1;
+}
+
+/* While a library is loaded, it can register functions and has nothing else, not even Lua's own. */
+static void open_loading(struct redis *redis, lua_State *lua)
+{
+    lua_newtable(lua);
+    lua_pushlightuserdata(lua, redis);
+    lua_pushcclosure(lua, register_function, 1);
+    lua_setfield(lua, -2, "register_function");
+    lua_setglobal(lua, "redis");
 }
 
 static void open_redis(struct redis *redis, lua_State *lua)
@@ -166,7 +209,7 @@ static void open_library(lua_State *lua, lua_CFunction open)
     lua_call(lua, 0, 0);
 }
 
-static void open_libraries(struct redis *redis, lua_State *lua)
+static void open_libraries(lua_State *lua)
 {
     open_library(lua, luaopen_base);
     open_library(lua, luaopen_table);
@@ -179,19 +222,16 @@ static void open_libraries(struct redis *redis, lua_State *lua)
     set_function(lua, "pack", redis_pack);
     set_function(lua, "unpack", redis_unpack);
     lua_setglobal(lua, "cmsgpack");
-    open_redis(redis, lua);
 }
 
-static void set_list(
-    lua_State *lua, const char *name, size_t n, const char *const list[], const size_t lengths[])
+static void push_list(
+    lua_State *lua, size_t n, const char *const list[], const size_t lengths[])
 {
-    lua_pushstring(lua, name);
     lua_createtable(lua, (int)n, 0);
     for (size_t i = 0; i < n; i++) {
         lua_pushlstring(lua, list[i], lengths[i]);
         lua_rawseti(lua, -2, (int)i + 1);
     }
-    lua_rawset(lua, LUA_GLOBALSINDEX);
 }
 
 /* ---- answers, as RESP ---- */
@@ -257,20 +297,22 @@ static void add_answer(lua_State *lua, struct text *reply)
 
 /* ---- a call ---- */
 
-static int compile(lua_State *lua, const char *name, const char *text, size_t length)
+/* The first line, "#!lua name=...", is not Lua. */
+static void load_library(lua_State *lua, const struct script_set *set)
 {
-    if (luaL_loadbuffer(lua, text, length, name) != 0) {
-        give_up(name, lua_tostring(lua, -1));
+    const char *text = strchr(set->library.text, '\n');
+    size_t length = set->library.length - (size_t)(text - set->library.text);
+    if (luaL_loadbuffer(lua, text, length, set->name) != 0 || lua_pcall(lua, 0, 0, 0) != 0) {
+        give_up(set->name, lua_tostring(lua, -1));
     }
-    return luaL_ref(lua, LUA_REGISTRYINDEX);
 }
 
-static void run(struct redis *redis, const char *name, struct text *reply)
+static void run(struct redis *redis, const char *name, int n_arguments, struct text *reply)
 {
     lua_State *lua = redis->lua->state;
     redis->n_writes = 0;
     redis->was_broken_off = false;
-    if (lua_pcall(lua, 0, 1, 0) == 0) {
+    if (lua_pcall(lua, n_arguments, 1, 0) == 0) {
         add_answer(lua, reply);
     } else if (redis->was_broken_off || redis->lua->may_fail) {
         text_add_format(reply, "-%s\r\n", lua_tostring(lua, -1));
@@ -290,10 +332,18 @@ void redis_run(struct redis *redis, enum script script, const struct keys *keys,
         names[i] = keys->keys[i];
         name_lengths[i] = strlen(names[i]);
     }
-    set_list(lua, "KEYS", N_SCRIPT_KEYS, names, name_lengths);
-    set_list(lua, "ARGV", argc, argv, lengths);
-    lua_rawgeti(lua, LUA_REGISTRYINDEX, redis->lua->scripts[script]);
-    run(redis, script_table[script].name, reply);
+    if (redis->is_full && !redis->lua->allow_oom[script]) {
+        redis->n_writes = 0;
+        redis->was_broken_off = true;
+        text_add_format(reply, "-%s\r\n", refused_at_maxmemory);
+        return;
+    }
+    redis->lua->ignores_memory = true;
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, redis->lua->functions[script]);
+    push_list(lua, N_SCRIPT_KEYS, names, name_lengths);
+    push_list(lua, argc, argv, lengths);
+    run(redis, script_words[script], 2, reply);
+    redis->lua->ignores_memory = false;
 }
 
 void redis_eval(
@@ -304,7 +354,7 @@ void redis_eval(
         give_up(name, lua_tostring(lua, -1));
     }
     redis->lua->may_fail = true;
-    run(redis, name, reply);
+    run(redis, name, 0, reply);
     redis->lua->may_fail = false;
 }
 
@@ -321,12 +371,11 @@ void redis_init(struct redis *redis, uint64_t seed)
         abort();
     }
     redis->lua->state = lua;
-    open_libraries(redis, lua);
+    open_loading(redis, lua);
+    load_library(lua, &script_set);
+    open_libraries(lua);
+    open_redis(redis, lua);
     protect_globals(lua);
-    for (size_t i = 0; i < N_SCRIPTS; i++) {
-        const struct script_source *source = &script_table[i];
-        redis->lua->scripts[i] = compile(lua, source->name, source->text, source->length);
-    }
 }
 
 void redis_deinit(struct redis *redis)

@@ -34,7 +34,7 @@ struct redis {
 
 void redis_init(struct redis *redis, uint64_t seed);
 void redis_deinit(struct redis *redis);
-/* EVALSHA: the answer, in RESP. */
+/* FCALL: the answer, in RESP. */
 void redis_run(struct redis *redis, enum script script, const struct keys *keys, size_t argc,
     const char *const argv[], const size_t lengths[], struct text *reply);
 /* EVAL of a text without keys or arguments; an error is an answer. */

@@ -1,12 +1,14 @@
 /* The small parts of a link: names, pauses, passwords, the order of Sentinels, calls in flight. */
 #include "redis/calls.h"
 #include "redis/key_names.h"
+#include "redis/loading.h"
 #include "redis/say.h"
 #include "redis/secret.h"
 #include "redis/sentinel.h"
 #include "scratch.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,11 +160,88 @@ Test(say, one_printable_line)
 
 Test(scripts, are_there)
 {
-    static const char *const names[] = {
-        "hello", "acquire", "release", "renew", "snapshot", "admin"};
+    char line[128];
+    cr_assert_eq(script_set.library.length, strlen(script_set.library.text));
+    cr_assert_eq(script_set.script.length, strlen(script_set.script.text));
+    cr_assert_gt(script_set.script.length, 0);
+    cr_assert_eq(strlen(script_set.sha), 40);
+    snprintf(line, sizeof line, "#!lua name=%s\n", script_set.name);
+    cr_assert_eq(strncmp(script_set.library.text, line, strlen(line)), 0);
+    snprintf(line, sizeof line, "berth_L%d_", script_set.layout);
+    cr_assert_eq(strncmp(script_set.name, line, strlen(line)), 0);
+}
+
+Test(scripts, functions_are_named_after_the_library)
+{
+    char name[128];
     for (size_t i = 0; i < N_SCRIPTS; i++) {
-        cr_assert_str_eq(script_table[i].name, names[i]);
-        cr_assert_eq(script_table[i].length, strlen(script_table[i].text));
-        cr_assert_gt(script_table[i].length, 0);
+        snprintf(name, sizeof name, "%s_%s", script_set.name, script_words[i]);
+        cr_assert_str_eq(script_set.functions[i], name);
     }
+}
+
+/* ---- loading ---- */
+
+static enum loading loading_after(enum loading step, enum resp_type type, const char *text)
+{
+    struct resp resp = {.type = type, .text = text, .length = strlen(text)};
+    return loading_next(step, &script_set, &resp);
+}
+
+static void expect_command(enum loading step, const char *expected)
+{
+    const char *argv[LOADING_WORDS];
+    char words[256] = "";
+    size_t n = loading_command(step, &script_set, argv);
+    for (size_t i = 0; i < n; i++) {
+        bool is_text = argv[i] == script_set.library.text || argv[i] == script_set.script.text;
+        strcat(words, i > 0 ? " " : "");
+        strcat(words, is_text ? "..." : argv[i]);
+    }
+    cr_assert_str_eq(words, expected);
+}
+
+Test(loading, commands)
+{
+    char words[256];
+    snprintf(words, sizeof words, "FCALL %s_about 0", script_set.name);
+    expect_command(LOADING_ASKS_LIBRARY, words);
+    expect_command(LOADING_LIBRARY, "FUNCTION LOAD ...");
+    snprintf(words, sizeof words, "EVALSHA %s 0 about", script_set.sha);
+    expect_command(LOADING_ASKS_SCRIPT, words);
+    expect_command(LOADING_SCRIPT, "SCRIPT LOAD ...");
+}
+
+Test(loading, of_the_library)
+{
+    enum loading asks = LOADING_ASKS_LIBRARY, loads = LOADING_LIBRARY;
+    cr_assert_eq(loading_after(asks, RESP_STRING, script_set.name), LOADING_HAS_LIBRARY);
+    cr_assert_eq(loading_after(asks, RESP_ERROR, "ERR Function not found"), LOADING_LIBRARY);
+    cr_assert_eq(loading_after(loads, RESP_STRING, script_set.name), LOADING_HAS_LIBRARY);
+    cr_assert_eq(loading_after(loads, RESP_ERROR, "ERR Library 'x' already exists"),
+        LOADING_HAS_LIBRARY, "another daemon was faster");
+}
+
+Test(loading, of_the_script_where_the_library_cannot_be_had)
+{
+    static const char *const errors[] = {"ERR unknown command 'FCALL'", "NOPERM no",
+        "OOM command not allowed when used memory > 'maxmemory'.", "ERR Error compiling function"};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        const char *error = errors[i];
+        cr_assert_eq(loading_after(LOADING_ASKS_LIBRARY, RESP_ERROR, error), LOADING_ASKS_SCRIPT);
+        cr_assert_eq(loading_after(LOADING_LIBRARY, RESP_ERROR, error), LOADING_ASKS_SCRIPT);
+    }
+    cr_assert_eq(loading_after(LOADING_ASKS_LIBRARY, RESP_STRING, "another"), LOADING_ASKS_SCRIPT);
+}
+
+Test(loading, of_the_script)
+{
+    enum loading asks = LOADING_ASKS_SCRIPT, loads = LOADING_SCRIPT;
+    cr_assert_eq(loading_after(asks, RESP_STRING, "about"), LOADING_HAS_SCRIPT);
+    cr_assert_eq(loading_after(asks, RESP_ERROR, "NOSCRIPT No matching script."), LOADING_SCRIPT);
+    cr_assert_eq(loading_after(asks, RESP_ERROR, "NOPERM no"), LOADING_FAILED);
+    cr_assert_eq(loading_after(loads, RESP_STRING, script_set.sha), LOADING_HAS_SCRIPT);
+    cr_assert_eq(loading_after(loads, RESP_STRING, "another hash"), LOADING_FAILED);
+    cr_assert_eq(loading_after(loads, RESP_ERROR, "NOPERM no"), LOADING_FAILED);
+    cr_assert_eq(loading_after(loads, RESP_ERROR, "NOSCRIPT"), LOADING_FAILED);
 }

@@ -1,12 +1,6 @@
 -- acquire.lua - ARGV: {ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT
 -- ANCESTRAL}*N}... Each request gets all that it asks for, or a place in line, or a refusal. The same ID gets
 -- the same answer again. Several requests in one call cost little more than one.
-local wrong = enter()
-if wrong then
-    return wrong
-end
-settle() -- what time has freed goes to waiters before new requests are answered
-
 -- The request at ARGV[at], and where the next one begins.
 local function parse_lease(at)
     local lease = {key = ME .. '/' .. ARGV[at], session = ME, id = ARGV[at], state = 'W',
@@ -148,7 +142,7 @@ local function acquire(lease)
     if code then
         return 'refused', code, about
     elseif lease.ticket > 0 then
-        db.note_move()
+        note_move()
         raise_number(lease.ticket)
     else
         lease.ticket = next_number()
@@ -171,14 +165,21 @@ local function acquire(lease)
     return wait(lease)
 end
 
-local rows, at = {}, 5
-while at <= #ARGV do
-    local lease, next_at = parse_lease(at)
-    local word, first, second = acquire(lease)
-    rows[#rows + 1] = word
-    rows[#rows + 1] = first
-    rows[#rows + 1] = second
-    at = next_at
+function scripts.acquire()
+    local wrong = enter()
+    if wrong then
+        return wrong
+    end
+    settle() -- what time has freed goes to waiters before new requests are answered
+    local rows, at = {}, 5
+    while at <= #ARGV do
+        local lease, next_at = parse_lease(at)
+        local word, first, second = acquire(lease)
+        rows[#rows + 1] = word
+        rows[#rows + 1] = first
+        rows[#rows + 1] = second
+        at = next_at
+    end
+    settle()
+    return answer('ok', unpack(rows))
 end
-settle()
-return answer('ok', unpack(rows))

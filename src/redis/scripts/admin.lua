@@ -1,12 +1,7 @@
 -- admin.lua - ARGV: OP NAME [ITEM, N, UID or CURSOR] [REASON] [HOLDER] [BY]; but for `release`, which has a
 -- HOLDER, BY takes its place. Operators' changes for the whole fleet. Each is kept as JSON with a version, and
 -- every daemon fetches it. BY is who asks: UID, and the UID of the login behind it if that is another one.
-local wrong = enter()
-if wrong then
-    return wrong
-end
-local OP, NAME, WORD, REASON, HOLDER = ARGV[5], ARGV[6], ARGV[7] or '', ARGV[8] or '', ARGV[9] or ''
-local BY = OP == 'release' and (ARGV[10] or '') or HOLDER
+local OP, NAME, WORD, REASON, HOLDER, BY
 
 local function refused(code, about)
     settle()
@@ -31,9 +26,7 @@ local function tell_owner(key, word)
     return answer('ok')
 end
 
-if OP == 'revoke' or OP == 'drop' then
-    return tell_owner(NAME, OP)
-elseif OP == 'release' then
+local function release_of_identity()
     local key = owners_of_identity(NAME, HOLDER, WORD)[1]
     if key then
         return tell_owner(key, 'release')
@@ -271,23 +264,15 @@ local function forget()
     return answer('ok', '')
 end
 
-if OP == 'forget' then
-    return forget()
-end
-
 -- ---- changes to a resource ----
 
-local resource = resource_of(NAME)
-if not resource.definition then
-    return refused('unknown')
-end
-local change = resource.change
-local is_of_all_changed = false -- of the template, too
+local resource, change
+local is_of_all_changed -- of the template, too
 
 local was -- of an item that is added: 'absent', 'draining', 'reserved' or 'present'
 local operations = {}
 
-do -- this block keeps its helpers out of the 200 locals that a script may have
+do -- this block keeps its helpers to itself
     local MAX_ITEMS = 5000 -- in service, in a pool
 
     local function has_item(items, item)
@@ -415,21 +400,11 @@ local function to_json(change)
     return next(change) == nil and '{}' or cjson.encode(change)
 end
 
-if is_template(NAME) and (OP == 'add' or OP == 'remove' or OP == 'reserve') then
-    return refused('kind')
-end
-local code, about = operations[OP]()
-if code then
-    return refused(code, about)
-end
-
-local stored = {{name = NAME, json = to_json(change)}}
-if is_of_all_changed then -- first: a resume that is broken off leaves an instance's own pause
-    table.insert(stored, 1, {name = resource.definition_name, json = to_json(resource.of_all)})
-end
-
 -- Whether that is more than Redis or the daemons keep.
-local function is_too_much()
+local function is_too_much(stored)
+    -- Every daemon keeps to these two as well: see embed.
+    local MAX_CHANGE_BYTES = 65536 -- of the JSON of operators' changes to one name
+    local MAX_CHANGES = 9000 -- names with changes
     local MAX_RESERVED = 64 -- slots of one name: each search for free slots looks at all of these
 
     local function are_too_many_slots()
@@ -458,13 +433,47 @@ local function is_too_much()
     return too_much
 end
 
-if is_too_much() then
-    resources = {} -- the change was undone above
-    return refused('too-much')
+local function change_resource()
+    resource, was, is_of_all_changed = resource_of(NAME), nil, false
+    change = resource.change
+    if not resource.definition then
+        return refused('unknown')
+    elseif is_template(NAME) and (OP == 'add' or OP == 'remove' or OP == 'reserve') then
+        return refused('kind')
+    end
+    local code, about = operations[OP]()
+    if code then
+        return refused(code, about)
+    end
+    local stored = {{name = NAME, json = to_json(change)}}
+    if is_of_all_changed then -- first: a resume that is broken off leaves an instance's own pause
+        table.insert(stored, 1, {name = resource.definition_name, json = to_json(resource.of_all)})
+    end
+    if is_too_much(stored) then
+        resources = {} -- the change was undone above
+        return refused('too-much')
+    end
+    for _, one in ipairs(stored) do
+        news().store_change(one.name, next_number(), one.json)
+    end
+    news().tell()
+    settle()
+    return was and answer('ok', '', was) or answer('ok')
 end
-for _, one in ipairs(stored) do
-    news().store_change(one.name, next_number(), one.json)
+
+function scripts.admin()
+    local wrong = enter()
+    if wrong then
+        return wrong
+    end
+    OP, NAME, WORD, REASON, HOLDER = ARGV[5], ARGV[6], ARGV[7] or '', ARGV[8] or '', ARGV[9] or ''
+    BY = OP == 'release' and (ARGV[10] or '') or HOLDER
+    if OP == 'revoke' or OP == 'drop' then
+        return tell_owner(NAME, OP)
+    elseif OP == 'release' then
+        return release_of_identity()
+    elseif OP == 'forget' then
+        return forget()
+    end
+    return change_resource()
 end
-news().tell()
-settle()
-return was and answer('ok', '', was) or answer('ok')

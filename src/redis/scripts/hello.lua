@@ -1,8 +1,6 @@
 -- hello.lua - ARGV: PHASE ... A daemon begins, or begins again: `begin` makes its session (or the session's
 -- next incarnation), `news` returns operators' changes, `change`, `define` and `lease` say what the daemon
 -- has, `end` drops what it has not listed. During a grace, listed leases are put back.
-call('ZREM', SESSIONS, '') -- the first write: a host must be able to come back at maxmemory
-
 local MAX_ENDED = 100
 local MAX_NEWS, MAX_NEWS_BYTES = 100, 65536
 
@@ -42,6 +40,10 @@ local function agree_on_times()
     end
 end
 
+local function live_on()
+    call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
+end
+
 local function begin()
     read_database()
     local wrong = check_data()
@@ -73,7 +75,7 @@ local function begin()
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     session.version = ARGV[12] or '' -- an older berthd does not say it
     write_session(session)
-    call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
+    live_on()
     settle()
     return answer('ok', text_of(session.incarnation), db.ttl,
         tostring(call('HGET', SESSION, 'n:' .. ME) or 0), is_new and 1 or 0)
@@ -223,7 +225,7 @@ end
 
 -- ---- lease ----
 
--- One function: only this phase needs what is in it, and Lua allows a script 200 local variables.
+-- One function: only this phase needs what is in it.
 local function list()
     -- "NAME COUNT TOKEN UNITS|..." and "DEFINITION LIMIT ANCESTRAL|...".
     local function parse_claims(claims_text, limits_text)
@@ -354,7 +356,7 @@ local function list()
     -- Puts a lease back into a database that has lost it.
     local function put_back(lease)
         local before = load_lease(lease.key)
-        db.note_move()
+        note_move()
         if before then
             drop_lease(before)
         end
@@ -374,7 +376,7 @@ local function list()
             return 'lost'
         end
         if lease.ticket > 0 then
-            db.note_move()
+            note_move()
             raise_number(lease.ticket)
         else
             lease.ticket = next_number()
@@ -517,12 +519,15 @@ end
 
 local phases = {news = tell_news, change = change, define = define, lease = list, ['end'] = end_listing}
 
-if ARGV[5] == 'begin' then
-    return begin()
+function scripts.hello()
+    write_first() -- a host must be able to come back at maxmemory
+    if ARGV[5] == 'begin' then
+        return begin()
+    end
+    local wrong = enter()
+    if wrong then
+        return wrong
+    end
+    live_on()
+    return phases[ARGV[5]]()
 end
-local wrong = enter()
-if wrong then
-    return wrong
-end
-call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
-return phases[ARGV[5]]()

@@ -1,13 +1,15 @@
 -- release.lua - ARGV: ID... Ends leases of the caller's session, held or waiting. Unknown ones are over
 -- already.
-call('ZREM', SESSIONS, '') -- the first write: release works at maxmemory, as do all commands after it
-local wrong = enter()
-if wrong then
-    return wrong
+function scripts.release()
+    write_first()
+    local wrong = enter()
+    if wrong then
+        return wrong
+    end
+    for i = 5, #ARGV do
+        local key = ME .. '/' .. ARGV[i]
+        drop_key(key, load_lease(key))
+    end
+    settle()
+    return answer('ok')
 end
-for i = 5, #ARGV do
-    local key = ME .. '/' .. ARGV[i]
-    drop_key(key, load_lease(key))
-end
-settle()
-return answer('ok')

@@ -3,37 +3,41 @@
 -- fetched.
 local MAX_EVENTS = 100
 
-call('ZREM', SESSIONS, '') -- the first write: renew works at maxmemory, as do all commands after it
-local wrong = enter()
-if wrong then
-    return wrong
-end
-local session = session_of(ME)
-call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
-
-settle() -- the answer includes what this call itself brings about
-
-local acknowledged = tonumber(ARGV[5])
-local function is_acknowledged(event)
-    return tonumber(match(event, '^%d+ (%d+)')) <= acknowledged
-end
-
-local events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MAX_EVENTS)
-while events[1] and is_acknowledged(events[1]) do
-    for _, event in ipairs(events) do
-        if is_acknowledged(event) then
-            call('ZREM', EVENTS, event)
-        end
+-- The events behind those that the daemon has had, which are forgotten.
+local function events_after(session, acknowledged)
+    local function is_acknowledged(event)
+        return tonumber(match(event, '^%d+ (%d+)')) <= acknowledged
     end
-    events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MAX_EVENTS)
+
+    local events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MAX_EVENTS)
+    while events[1] and is_acknowledged(events[1]) do
+        for _, event in ipairs(events) do
+            if is_acknowledged(event) then
+                call('ZREM', EVENTS, event)
+            end
+        end
+        events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MAX_EVENTS)
+    end
+    return events
 end
 
-local more_events = #events == MAX_EVENTS and 1 or 0
-local more_news = tonumber(ARGV[6] or 0) < newest_news() and 2 or 0
-local reply = answer('ok', more_events + more_news)
-for _, event in ipairs(events) do
-    local number, text = match(event, '^%d+ (%d+) (.*)$')
-    reply[#reply + 1] = tostring(tonumber(number))
-    reply[#reply + 1] = text
+function scripts.renew()
+    write_first()
+    local wrong = enter()
+    if wrong then
+        return wrong
+    end
+    local session = session_of(ME)
+    call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
+    settle() -- the answer includes what this call itself brings about
+    local events = events_after(session, tonumber(ARGV[5]))
+    local more_events = #events == MAX_EVENTS and 1 or 0
+    local more_news = tonumber(ARGV[6] or 0) < newest_news() and 2 or 0
+    local reply = answer('ok', more_events + more_news)
+    for _, event in ipairs(events) do
+        local number, text = match(event, '^%d+ (%d+) (.*)$')
+        reply[#reply + 1] = tostring(tonumber(number))
+        reply[#reply + 1] = text
+    end
+    return reply
 end
-return reply

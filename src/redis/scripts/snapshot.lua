@@ -5,15 +5,9 @@
 -- nothing else if that is MARK still.
 local MAX_NAMES, MAX_ROWS = 50, 150
 
-call('ZREM', SESSIONS, '') -- the first write: operators can look at maxmemory, too
-local wrong = enter()
-if wrong then
-    return wrong
-end
-settle()
-local sums = ARGV[6] == '*' and {} -- of this page's resources, by the name of their definition
-local cursor, cursor_part, cursor_from = match(ARGV[5], '^(%S*) ?(%d*) ?(%d*)$')
-local rows = {}
+local sums -- of this page's resources, by the name of their definition; or false
+local cursor, cursor_part, cursor_from
+local rows
 
 local function add(row)
     for i, value in ipairs(row) do
@@ -137,10 +131,10 @@ end
 -- A resource's parts, in the order of the pages: holders, waiters in its queue, waiters that stand elsewhere,
 -- waiters aside.
 local parts = {
-    {set = HELD, describe = describe_holder},
-    {set = QUEUE, describe = describe_waiter, is_in_line = true},
-    {set = ELSEWHERE, describe = describe_waiter, is_in_line = true},
-    {set = ASIDE, describe = describe_waiter, is_behind = true},
+    {set = function() return HELD end, describe = describe_holder},
+    {set = function() return QUEUE end, describe = describe_waiter, is_in_line = true},
+    {set = function() return ELSEWHERE end, describe = describe_waiter, is_in_line = true},
+    {set = function() return ASIDE end, describe = describe_waiter, is_behind = true},
 }
 
 -- Describes a part from `from` on; returns where to go on with the next page, if this one is full.
@@ -149,7 +143,7 @@ local function describe_part(name, number, from)
     local low, high = of_name(name)
     local before = part.is_behind
         and call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ELSEWHERE, low, high) or 0
-    local members = call('ZRANGEBYLEX', part.set, low, high, 'LIMIT', from, MAX_ROWS)
+    local members = call('ZRANGEBYLEX', part.set(), low, high, 'LIMIT', from, MAX_ROWS)
     for i, member in ipairs(members) do
         part.describe(name, member, not part.is_in_line and before + from + i)
     end
@@ -280,7 +274,7 @@ local function describe_page()
     local has_names = #ARGV > 5 and not sums and not has_mark
 
     -- Each change that a listing shows moves one of these: tickets, tokens and what operators or files change
-    -- have numbers, all leases are owned, and db.note_move() counts the rest. Only ages and places may differ.
+    -- have numbers, all leases are owned, and note_move() counts the rest. Only ages and places may differ.
     local function mark_of_now()
         local numbers = call('HMGET', DB, 'number', 'moves')
         return format('%s-%s-%d-%d', numbers[1] or '0', numbers[2] or '0', call('ZCARD', OWNED),
@@ -320,8 +314,18 @@ local function describe_page()
     return next_cursor
 end
 
-local reply = answer('ok', describe_page() or '')
-for _, row in ipairs(rows) do -- there may be more rows than unpack() can take
-    reply[#reply + 1] = row
+function scripts.snapshot()
+    write_first() -- operators can look at maxmemory, too
+    local wrong = enter()
+    if wrong then
+        return wrong
+    end
+    settle()
+    sums, rows = ARGV[6] == '*' and {}, {}
+    cursor, cursor_part, cursor_from = match(ARGV[5], '^(%S*) ?(%d*) ?(%d*)$')
+    local reply = answer('ok', describe_page() or '')
+    for _, row in ipairs(rows) do -- there may be more rows than unpack() can take
+        reply[#reply + 1] = row
+    end
+    return reply
 end
-return reply

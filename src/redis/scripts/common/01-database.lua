@@ -1,45 +1,41 @@
--- The parts in common/ are the beginning of every script: the database's record and clock, leases, units,
--- queues, events.
+-- The parts in common/ are the beginning of the library: the database's record and clock, leases, units,
+-- queues, events. A file for each operation follows: see assemble.
 -- doc/fleet.md has the keys, the calls and the reasons.
 --
 -- Redis does not roll back: every prefix of what a script writes must be safe. Hence: what frees something is
 -- written before what takes it; a name is in DIRTY before its queue may have to move; a lease's record goes
 -- last, and counts as held only if its units are there as well.
 --
--- Lua creates every function again in every call (measured: 0.3 us each, as much as a command). Functions
--- that few calls need are made by pools(), turns() and time(), on demand.
-local unpack = unpack or table.unpack
-local call = redis.call
-local format, match, floor, min, max = string.format, string.match, math.floor, math.min, math.max
-local DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 1, 8)
-local ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
-local NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE = unpack(KEYS, 17, 21)
-local ME, INCARNATION = ARGV[3], tonumber(ARGV[4])
-local PREFIX = string.sub(DB, 1, -3)
+-- As a library, all functions are made once, and live from call to call; as a script, in each call (0.3 us each,
+-- as much as a command). So those that few calls need are made by pools(), turns() and time(), on demand.
+--
+-- What a call notes is forgotten when the next one begins, wherever this one was broken off: begin_call() sets
+-- it, or a function in `fresh`. Nothing else outlives a call; two calls may be of different databases.
+local call, unpack, format, match, floor, min, max -- of Redis and Lua: while a library is loaded, it sees neither
+local KEYS, ARGV
+local DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE
+local ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED
+local NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE
+local ME, INCARNATION, PREFIX
 
 local MAX_PURGED = 64 -- leases of dead sessions, in one call
 local MAX_SERVED = 50 -- names, and waiters, in one call; the others stay dirty
--- Every daemon keeps to the next three as well: see embed.
-local MAX_CHANGE_BYTES = 65536 -- of the JSON of operators' changes to one name
-local MAX_CHANGES = 9000 -- names with changes
-local MAX_UNDONE = 1000 -- how many undone changes are remembered
 local MAX_WORK = 1500 -- what else a call does; each part is one or two commands
 local MAX_WORDS = 1000 -- members, or members and their scores, in one command
 local MAX_WALKED = 30 -- names, and waiters, in one call, where something has changed
 local CHANGED = ' !' -- follows a name in DIRTY
 local WALK = 'walk ' -- precedes a name in DB: how far the walk over its waiters has come
-local made = {} -- tables of functions, by the function that makes them: below
+local make, made = {}, {} -- functions that make tables of functions, and these: below
+local scripts = {} -- the operations, by name: what is called
+local fresh = {} -- functions that forget what the last call has noted
 local RESTING = '-' -- instead of a KEY in HELD
 -- No caller's word raises a number further: all stay exact below 2^53, and the rest is enough for ever.
 local MAX_CREDIBLE = 2 ^ 52
 local MAX_EVENTS_EVER = 10 ^ 11 -- of a session: 12 digits keep them in order
--- A grace raises the sequence by more than the calls of a renewal period, so that no daemon is ahead of the
--- one that has noticed.
-local SEQUENCE_MARGIN = 2 ^ 24
 
 -- Work that may become much is counted as it is done: members written, places looked at. Above a bound, the
 -- rest is left to the next call.
-local n_work = 0
+local n_work
 
 local function text_of(number) -- below 2^53, exactly
     return format('%.0f', number)
@@ -62,15 +58,38 @@ end
 
 -- From the caller: the layouts that it reads and writes, and the largest numbers that it has had from this
 -- database, of calls and of its session's events.
-local FROM_LAYOUT, TO_LAYOUT = two_numbers(ARGV[1])
-local SEQUENCE_SAID, EVENT_SAID = two_numbers(ARGV[2])
-if SEQUENCE_SAID > MAX_CREDIBLE or EVENT_SAID > MAX_EVENTS_EVER then
-    SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
-end
+local FROM_LAYOUT, TO_LAYOUT, SEQUENCE_SAID, EVENT_SAID
 
-local db = {} -- numbers, but for run, replid, now_replid, sweep, info and is_master
+local db -- numbers, but for run, replid, now_replid, sweep, info and is_master
 local wall -- ms, Redis' own clock
 local micros
+
+local function begin_call(keys, arguments)
+    call, KEYS, ARGV = redis.call, keys, arguments
+    unpack, format, match = table.unpack or _G.unpack, string.format, string.match
+    floor, min, max = math.floor, math.min, math.max
+    DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 1, 8)
+    ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
+    NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE = unpack(KEYS, 17, 21)
+    ME, INCARNATION, PREFIX = ARGV[3], tonumber(ARGV[4]), string.sub(DB, 1, -3)
+    FROM_LAYOUT, TO_LAYOUT = two_numbers(ARGV[1])
+    SEQUENCE_SAID, EVENT_SAID = two_numbers(ARGV[2])
+    if SEQUENCE_SAID > MAX_CREDIBLE or EVENT_SAID > MAX_EVENTS_EVER then
+        SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
+    end
+    n_work, db, wall, micros = 0, {}, nil, nil
+    for i = 1, #fresh do
+        fresh[i]()
+    end
+end
+
+-- Operations that are to work at maxmemory begin with this. Redis allows what a script writes after its first
+-- write; the library's functions have a flag instead.
+local function write_first()
+    if not LIBRARY then
+        call('ZREM', SESSIONS, '')
+    end
+end
 
 local function read_database()
     local time = call('TIME')
@@ -110,7 +129,7 @@ end
 
 -- A waiter stands elsewhere, or a lease is put back: neither a number nor how many leases there are says so.
 -- Whoever follows (snapshot.lua) learns of it. Before the first such write, so that none is missed.
-function db.note_move()
+local function note_move()
     if not db.has_moved then
         db.has_moved = true
         call('HINCRBY', DB, 'moves', 1)

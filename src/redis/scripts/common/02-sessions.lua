@@ -1,6 +1,10 @@
 -- ---- sessions and their events ----
 
-local sessions = {} -- of this call, by name; false: there is none
+local sessions -- of this call, by name; false: there is none
+
+fresh[#fresh + 1] = function()
+    sessions = {}
+end
 
 local function session_of(name)
     if sessions[name] == nil then

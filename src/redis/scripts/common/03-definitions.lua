@@ -1,7 +1,12 @@
 -- ---- definitions and operators' changes ----
 
-local definitions = {} -- of this call, by name
+local definitions -- of this call, by name
+local resources -- the same
 local DEFAULT_KEEP = 10000 -- ms
+
+fresh[#fresh + 1] = function()
+    definitions, resources = {}, {}
+end
 
 local function definition_of(name)
     if definitions[name] == nil then
@@ -44,8 +49,6 @@ local function load_change(name)
     change.version = version
     return change
 end
-
-local resources = {} -- of this call, by name
 
 local function items_text(definition)
     return table.concat(definition.items or {}, ',')

@@ -91,7 +91,7 @@ local function is_slot_taken(name, slot)
 end
 
 -- For pools, and for reserved units.
-local function make_pools()
+function make.pools()
     local MAX_FREED = 20000 -- items of pools whose last use is remembered
     local function items_of(resource)
         if not resource.items_changed then
@@ -254,7 +254,7 @@ local function make_pools()
 end
 
 local function pools()
-    made.pools = made.pools or make_pools()
+    made.pools = made.pools or make.pools()
     return made.pools
 end
 

@@ -13,7 +13,12 @@ local function head_of(name) -- of its queue: the member, or nil
     return call('ZRANGEBYLEX', QUEUE, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, 1)[1]
 end
 
-local dirty = {} -- names, in the order in which they became dirty
+local dirty -- names, in the order in which they became dirty
+local walked -- of this call, by name: whether a walk is under way
+
+fresh[#fresh + 1] = function()
+    dirty, walked = {}, {}
+end
 
 local function mark_dirty(name)
     if not dirty[name] then
@@ -22,8 +27,6 @@ local function mark_dirty(name)
         call('SADD', DIRTY, name)
     end
 end
-
-local walked = {} -- of this call, by name: whether a walk is under way
 
 -- What decides about grants has changed: leases aside have to be looked at as well, from the first one on.
 local function mark_changed(name)

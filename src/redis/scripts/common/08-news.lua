@@ -6,7 +6,8 @@ local function newest_news() -- 0: there is none
     return tonumber(call('ZRANGE', NEWS, -1, -1, 'WITHSCORES')[2] or 0)
 end
 
-local function make_news()
+function make.news()
+    local MAX_UNDONE = 1000 -- how many undone changes are remembered; every daemon keeps to it: see embed
     local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
     local function note(what)
         call('ZADD', NEWS, next_number(), what)
@@ -80,7 +81,7 @@ local function make_news()
 end
 
 local function news()
-    made.news = made.news or make_news()
+    made.news = made.news or make.news()
     return made.news
 end
 

@@ -1,5 +1,5 @@
 -- ---- requests for several resources: doc/ordering.md. For calls in which one waits, or something is kept ----
-local function make_roads()
+function make.roads()
     local MAX_DOUBLINGS = 40
     local MAX_FORCED = 3 -- nested requests for which a waiter makes way until its patience ends by itself
 
@@ -211,7 +211,7 @@ local function make_roads()
     -- queues, and leaves the others when it comes to the head of one.)
     local function stand(lease, number, is_fresh)
         local road = lease.road
-        db.note_move()
+        note_move()
         mark_dirty(lease.claims[number].name)
         if road.station > 0 then
             mark_dirty(station_of(lease).name)
@@ -319,7 +319,7 @@ local function make_roads()
 
     local function let_go(lease, is_forced)
         local road = lease.road
-        db.note_move()
+        note_move()
         mark_all_dirty(lease)
         keep_only(lease, 0)
         if road.station > 0 then
@@ -338,7 +338,7 @@ local function make_roads()
 
     local function step_aside(lease, why, name)
         local order, road = order_text(lease), lease.road
-        db.note_move()
+        note_move()
         call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
         for _, claim in ipairs(lease.claims) do
             (road.kept > 0 and mark_dirty or mark_if_waited_for)(claim.name)
@@ -498,6 +498,6 @@ local function make_roads()
 end
 
 function roads()
-    made.roads = made.roads or make_roads()
+    made.roads = made.roads or make.roads()
     return made.roads
 end

@@ -1,6 +1,6 @@
 -- ---- who goes next: doc/ordering.md ----
 
-local function make_turns()
+function make.turns()
     local wake_user
 
     -- The lease stands in line, and should not: those behind it may go, and so may its user's others for
@@ -10,7 +10,7 @@ local function make_turns()
             return roads().step_aside(lease, why, name)
         end
         local order = order_text(lease)
-        db.note_move()
+        note_move()
         call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
         mark_if_waited_for(name)
         wake_user(resource_of(name), lease.uid)
@@ -22,7 +22,7 @@ local function make_turns()
     local function step_back(member)
         local lease = load_lease(match(member, '(%S+)$'))
         local is_aside = lease and lease.state == 'W' and (not lease.road or lease.road.station < 0)
-        db.note_move()
+        note_move()
         if is_aside and enter_queues(lease, true) == member then
             return true
         elseif lease and lease.state == 'W' and lease.road and not is_aside then -- broken off on its way back
@@ -92,7 +92,15 @@ local function make_turns()
         return true
     end
 
-    local waking = {} -- "NAME UID": a wake-up that leaves a queue can cause another
+    local waking -- "NAME UID": a wake-up that leaves a queue can cause another
+    local n_walked, n_served, n_steps
+    local steps -- by name: what can be done there
+
+    local function forget()
+        waking, steps, n_walked, n_served, n_steps = {}, {}, 0, 0, 0
+    end
+    forget()
+    fresh[#fresh + 1] = forget
 
     -- The user has fewer units there than before, or something no longer counts.
     function wake_user(resource, uid)
@@ -119,8 +127,6 @@ local function make_turns()
             end
         end
     end
-
-    local n_walked = 0
 
     -- Calls `look` for a set's members behind `last`. Returns the last one looked at if there may be more.
     local function walk(set, name, last, look)
@@ -325,8 +331,6 @@ local function make_turns()
         end
     end
 
-    local n_served, n_steps = 0, 0
-
     -- The next step of the leases that stand or keep there: {take, order, name, at}; nil: there is none.
     local function next_step(name)
         local change = held_up_by(resource_of(name))
@@ -373,8 +377,6 @@ local function make_turns()
         mark_dirty(changed)
         return true
     end
-
-    local steps = {} -- by name: what can be done there
 
     local function look_again(name)
         if not dirty[name] then
@@ -444,7 +446,7 @@ local function make_turns()
 end
 
 function turns()
-    made.turns = made.turns or make_turns()
+    made.turns = made.turns or make.turns()
     return made.turns
 end
 

@@ -6,8 +6,12 @@ local function first_of(set)
     return found[1], tonumber(found[2] or math.huge)
 end
 
-local function make_time()
+function make.time()
     local MAX_SWEPT = 30 -- in one call, of what may have been left behind
+    -- A grace raises the sequence by more than the calls of a renewal period, so that no daemon is ahead of the
+    -- one that has noticed.
+    local SEQUENCE_MARGIN = 2 ^ 24
+
     local function now_run()
         return match(call('INFO', 'server'), 'run_id:(%w+)') or ''
     end
@@ -108,12 +112,14 @@ local function make_time()
         return not (resource.is_pool and pools().is_in_service(resource, item))
     end
 
-    local sweeps = {
-        {set = IDENTITIES, is_left = is_over},
-        {set = ASIDE, is_left = is_over},
-        {set = ELSEWHERE, is_left = is_over},
-        {set = FREED, is_left = is_out_of_service, is_by_score = true},
-    }
+    local function sweeps()
+        return {
+            {set = IDENTITIES, is_left = is_over},
+            {set = ASIDE, is_left = is_over},
+            {set = ELSEWHERE, is_left = is_over},
+            {set = FREED, is_left = is_out_of_service, is_by_score = true},
+        }
+    end
 
     -- The members behind the last one, and the last of these.
     local function page_of(row, last)
@@ -133,16 +139,18 @@ local function make_time()
     -- Does some more of the sweep.
     local function sweep()
         local number, last = match(db.sweep, '^(%d)(.*)$')
-        local page, its_last = page_of(sweeps[tonumber(number)], last)
+        local rows = sweeps()
+        local row = rows[tonumber(number)]
+        local page, its_last = page_of(row, last)
         for _, member in ipairs(page) do
-            if sweeps[tonumber(number)].is_left(member) then
-                call('ZREM', sweeps[tonumber(number)].set, member)
+            if row.is_left(member) then
+                call('ZREM', row.set, member)
             end
         end
         if #page == MAX_SWEPT then
             db.sweep = number .. its_last
         else
-            db.sweep = sweeps[number + 1] and text_of(number + 1)
+            db.sweep = rows[number + 1] and text_of(number + 1)
         end
         if db.sweep then
             call('HSET', DB, 'sweep', db.sweep)
@@ -163,7 +171,7 @@ local function make_time()
 end
 
 local function time()
-    made.time = made.time or make_time()
+    made.time = made.time or make.time()
     return made.time
 end
 

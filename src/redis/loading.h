@@ -1,0 +1,33 @@
+/* loading.h - how a server comes by our scripts: as a library of functions where it has and allows
+ * these (Redis 7), else as one script. It is asked first whether it has them. Pure. */
+#ifndef BERTH_REDIS_LOADING_H
+#define BERTH_REDIS_LOADING_H
+
+#include "redis/resp.h"
+#include "redis/scripts.h"
+
+#include <stdbool.h>
+
+enum { LOADING_WORDS = 4 };
+
+enum loading {
+    LOADING_ASKS_LIBRARY, /* the first */
+    LOADING_LIBRARY,
+    LOADING_ASKS_SCRIPT,
+    LOADING_SCRIPT,
+    LOADING_HAS_LIBRARY,
+    LOADING_HAS_SCRIPT,
+    LOADING_FAILED,
+};
+
+/* The command of that step, of the first four; returns argc. */
+size_t loading_command(
+    enum loading step, const struct script_set *set, const char *argv[LOADING_WORDS]);
+/* What comes after that reply to it. Errors are answers: a server that has no functions, or does
+ * not allow them, or no more of them at its maxmemory, gets the script. */
+enum loading loading_next(
+    enum loading step, const struct script_set *set, const struct resp *reply);
+/* Whether the reply to a call says that the server has forgotten them. */
+bool loading_is_forgotten(const struct resp *reply);
+
+#endif

@@ -1,0 +1,23 @@
+-- library.lua - the end of the library: FUNCTION LOAD runs all of it, once. Its functions are named after it, as
+-- Redis has one name space for all libraries. `about` tells a daemon that it is there.
+--
+-- Redis refuses functions at maxmemory, but those with `allow-oom`: what gives back, lists or looks must go on.
+local function register(name, ...)
+    local run = scripts[name]
+    redis.register_function({function_name = LIBRARY .. '_' .. name, flags = {...},
+        callback = function(keys, arguments)
+            begin_call(keys, arguments)
+            return run()
+        end})
+end
+
+register('hello', 'allow-oom')
+register('acquire')
+register('release', 'allow-oom')
+register('renew', 'allow-oom')
+register('snapshot', 'allow-oom')
+register('admin')
+redis.register_function({function_name = LIBRARY .. '_about', flags = {'no-writes', 'allow-oom'},
+    callback = function()
+        return LIBRARY
+    end})
