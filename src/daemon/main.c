@@ -6,6 +6,7 @@
 #include "base/words.h"
 #include "conf/conf.h"
 #include "daemon/activation.h"
+#include "daemon/connect_check.h"
 #include "service/manager.h"
 #include "daemon/serve.h"
 #include "log/log.h"
@@ -21,18 +22,19 @@
 struct options {
     const char *conf_path; /* NULL: the default */
     int ready_fd; /* -1: none */
-    bool check_only;
+    bool check_only, connects;
     bool verbose;
 };
 
 static const char usage[] =
-    "usage: berthd [-c FILE] [--check] [--ready-fd N] [-v]\n"
+    "usage: berthd [-c FILE] [--check [--connect]] [--ready-fd N] [-v]\n"
     "\n"
     "Holds leases on the semaphores, locks and pools of its configuration for local jobs.\n"
     "\n"
     "  -c, --config FILE   the configuration; else " SYSCONFDIR "/berth/berth.conf, or for an\n"
     "                      ordinary user $XDG_CONFIG_HOME/berth/berth.conf\n"
     "      --check         only check the configuration\n"
+    "      --connect       and try each database of it\n"
     "      --ready-fd N    write a line to descriptor N when clients can connect\n"
     "  -v, --verbose       log more\n"
     "  -h, --help\n"
@@ -40,11 +42,12 @@ static const char usage[] =
     "\n"
     "More: man berthd, man berth.conf\n";
 
-enum { OPTION_CHECK = 256, OPTION_READY_FD, OPTION_VERSION };
+enum { OPTION_CHECK = 256, OPTION_CONNECT, OPTION_READY_FD, OPTION_VERSION };
 
 static const struct option long_options[] = {
     {"config", required_argument, NULL, 'c'},
     {"check", no_argument, NULL, OPTION_CHECK},
+    {"connect", no_argument, NULL, OPTION_CONNECT},
     {"ready-fd", required_argument, NULL, OPTION_READY_FD},
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, OPTION_VERSION},
@@ -82,6 +85,9 @@ static struct options parse_options(int argc, char **argv)
         case OPTION_CHECK:
             options.check_only = true;
             break;
+        case OPTION_CONNECT:
+            options.connects = true;
+            break;
         case OPTION_READY_FD:
             options.ready_fd = parse_fd(optarg);
             break;
@@ -97,6 +103,10 @@ static struct options parse_options(int argc, char **argv)
     }
     if (optind != argc) {
         fprintf(stderr, "berthd: unexpected argument: %s\n", argv[optind]);
+        exit_with_usage();
+    }
+    if (options.connects && !options.check_only) {
+        fputs("berthd: --connect is for --check\n", stderr);
         exit_with_usage();
     }
     return options;
@@ -217,6 +227,13 @@ static bool say_right(const struct conf *conf)
     return fflush(stdout) == 0;
 }
 
+/* Returns the exit status. */
+static int check(const struct conf *conf, bool connects)
+{
+    int exit_status = say_right(conf) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return exit_status == EXIT_SUCCESS && connects ? connect_check(conf, stdout) : exit_status;
+}
+
 int main(int argc, char **argv)
 {
     open_standard_descriptors();
@@ -229,9 +246,9 @@ int main(int argc, char **argv)
         return EX_CONFIG;
     }
     if (options.check_only) {
-        bool is_said = say_right(conf);
+        int exit_status = check(conf, options.connects);
         conf_free(conf);
-        return is_said ? EXIT_SUCCESS : EXIT_FAILURE;
+        return exit_status;
     }
     struct inherited inherited;
     if (!take_socket(&inherited, &options, conf)) {

@@ -345,7 +345,7 @@ static bool take_error(
     if (is_denied && ability_table[kind->ability].need != ABILITY_REQUIRED) {
         return true;
     }
-    ready->refused = is_denied && !kind->is_secret;
+    ready->refused = is_denied || strncmp(reply->text, "WRONGPASS", 9) == 0;
     say_error(ready, kind, reply);
     return false;
 }

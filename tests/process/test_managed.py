@@ -2,13 +2,17 @@
 does without, and says so; a fault must be acknowledged; what it needs it names."""
 
 import json
+import subprocess
 
 import pytest
+
+from conftest import BUILD
 
 from fake_redis import FakeRedis, array, bulk
 from fleet_help import (  # fixtures among them
     RedisServer, documented_rights, hosts, needs_redis, redis_section)  # noqa: F401
 from fleet_ops_help import RESOURCES, up
+from lines import DEADLINE
 from test_link import OWN, Probe, probe  # a fixture among them  # noqa: F401
 
 NO_INFO = b"-ERR unknown command 'INFO'\r\n"
@@ -185,3 +189,66 @@ def test_hosts_shows_what_is_lacking(managed, hosts):
     (database,) = json.loads(a.berthctl("hosts", "--json").stdout)["databases"]
     assert (database["lacks"], database["warning"]) == (["config-get"], None)
     assert len([name for name in names(there.server) if name.startswith("berthd:")]) == 2
+
+
+# ---- berthd --check --connect
+
+
+def connect_check(directory, *sections):
+    """(exit status, lines of stdout, stderr)"""
+    path = directory / "checked.conf"
+    path.write_text("".join(sections))
+    done = subprocess.run([BUILD / "berthd", "-c", path, "--check", "--connect"], stdin=subprocess.DEVNULL,
+                          text=True, capture_output=True, timeout=DEADLINE)
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+@needs_redis
+def test_a_check_says_what_is_missing(managed, directory):
+    there = managed()
+    there.allow()
+    version = there.server.info("server")["redis_version"]
+    good = f"default: ok: Redis {version} at {there.server.socket}, all that Berth needs; without config-get"
+    assert connect_check(directory, section(there)) == (0, ["OK: 0 resources, 1 database", good], "")
+    there.allow(without=["+zadd", "+hset"])
+    status, lines, _ = connect_check(directory, section(there))
+    assert (status, lines[1]) == (
+        78, f"default: refused: {there.server.socket}: scripts need what is not allowed here: +hset +zadd")
+    there.allow(without=["+info"])
+    status, lines, _ = connect_check(directory, section(there, acknowledge="no-info"))
+    assert status == 78 and "acknowledge = eviction" in lines[1]
+    status, lines, _ = connect_check(directory, section(there, acknowledge="eviction no-info"))
+    assert status == 0 and "without info,config-get,script-info; warning: INFO in scripts is not allowed" in lines[1]
+    assert there.server.client().keys("*") == [], "it touches no data"
+
+
+@needs_redis
+def test_a_check_of_several(managed, directory):
+    """One line for each, in the order of the file; a refusal counts more than silence."""
+    there = managed()
+    there.allow()
+    wrong = redis_section(f"unix://berth:wrong@{there.server.socket}", name="b")
+    dead = redis_section(f"unix://{directory}/none", name="a")
+    status, lines, _ = connect_check(directory, dead, wrong, section(there))
+    assert status == 78 and lines[0] == "OK: 0 resources, 3 databases"
+    assert lines[1].startswith("a: not reached: ") and lines[1].endswith("cannot connect: no such file or directory")
+    assert lines[2].startswith("b: refused: ") and "AUTH: WRONGPASS: user or password not accepted" in lines[2]
+    assert lines[3].startswith("default: ok: ")
+    assert connect_check(directory, dead, section(there))[0] == 69
+    assert connect_check(directory, "[lock a]\n") == (0, ["OK: 1 resource"], "")
+    assert connect_check(directory, "[lock a]\nx = y\n")[0] == 78
+
+
+def test_a_check_of_silence(directory):
+    """It ends, though nobody answers."""
+    silent = FakeRedis(directory / "f")
+    try:
+        status, lines, _ = connect_check(directory, redis_section(f"unix://{directory}/f"))
+        assert status == 69 and lines[1].endswith("no answer in time")
+    finally:
+        silent.close()
+
+
+def test_connect_is_for_check(directory):
+    done = subprocess.run([BUILD / "berthd", "--connect"], capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 64 and "--connect is for --check" in done.stderr
