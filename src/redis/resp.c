@@ -10,6 +10,7 @@
 enum {
     MAX_BYTES = 64 * 1024 * 1024,
     MAX_ELEMENTS = 1024 * 1024,
+    MAX_DEPTH = 6, /* arrays in arrays; hiredis 0.14 has a bound of its own, 1.2 has none */
     MAX_LINE_BYTES = 64 * 1024, /* hiredis searches the whole line for its end each time */
     MAX_HEADER_BYTES = 32, /* "$64000000\r\n", without the dollar */
 };
@@ -83,7 +84,8 @@ typedef int element_count;
 static void *build_array(const redisReadTask *task, element_count n)
 {
     struct resp_reader *reader = task->privdata;
-    if (task->type != REDIS_REPLY_ARRAY || (size_t)n > MAX_ELEMENTS - reader->n_elements) {
+    if (task->type != REDIS_REPLY_ARRAY || reader->hiredis->ridx >= MAX_DEPTH ||
+        (size_t)n > MAX_ELEMENTS - reader->n_elements) {
         return NULL;
     }
     struct resp *resp = place(task, RESP_ARRAY);
@@ -106,9 +108,10 @@ static void *build_integer(const redisReadTask *task, long long integer)
     return resp;
 }
 
+/* A string or an array that is not there; RESP 3 has a type for it. */
 static void *build_nil(const redisReadTask *task)
 {
-    return place(task, RESP_NIL);
+    return task->type == REDIS_REPLY_NIL ? NULL : place(task, RESP_NIL);
 }
 
 #if HIREDIS_MAJOR >= 1

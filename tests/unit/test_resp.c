@@ -85,6 +85,12 @@ Test(resp, every_type)
     expect_more();
 }
 
+Test(resp, arrays_in_arrays)
+{
+    feed("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*2\r\n:1\r\n$-1\r\n");
+    expect("[ [ [ [ [ [ :1 _ ] ] ] ] ] ] ");
+}
+
 Test(resp, several_in_one)
 {
     feed(":1\r\n:2\r\n$1\r\n3\r\n*");
@@ -158,6 +164,7 @@ Test(resp, nonsense)
         "*1048577\r\n",
         "*2\r\n*1048575\r\n",
         "*99999999999999999999\r\n",
+        "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*0\r\n",
         "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n",
         "*2\r\n$1\r\na\r\n_\r\n",
     };
