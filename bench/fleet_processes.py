@@ -16,6 +16,7 @@ import redis
 
 from processes import (
     DEADLINE, Bench, Chain, Server, Trouble, pin_to, read_before_deadline, wait_until)
+from redis_program import REDIS_SERVER
 
 PREFIX = "bench"
 SESSIONS = "{%s}:sessions" % PREFIX
@@ -55,12 +56,12 @@ def free_port():
 
 
 class Redis:
-    """A redis-server that keeps nothing on disk. A context."""
+    """A Redis that keeps nothing on disk. A context."""
 
     def __init__(self, directory, cpu=None):
         self.socket = os.path.join(directory, "redis.sock")
         self.port = free_port()
-        command = ["redis-server", "--save", "", "--appendonly", "no", "--maxclients", "20000"]
+        command = [REDIS_SERVER, "--save", "", "--appendonly", "no", "--maxclients", "20000"]
         command += ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", directory]
         self.process = subprocess.Popen(
             pin_to(cpu) + command + ["--unixsocket", self.socket],
@@ -73,7 +74,7 @@ class Redis:
             more = read_before_deadline(self.process.stdout.fileno())
             said += more
             if not more:
-                raise Trouble("redis-server: %s" % said.decode(errors="replace"))
+                raise Trouble("%s: %s" % (REDIS_SERVER, said.decode(errors="replace")))
         self.client = redis.Redis(
             unix_socket_path=self.socket, decode_responses=True, socket_timeout=DEADLINE
         )

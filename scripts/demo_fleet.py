@@ -8,7 +8,6 @@ import contextlib
 import os
 import pathlib
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +18,7 @@ import time
 import demo
 import demo_fleet_report
 from demo import COMPRESS, DEADLINE, Callers, Daemon, DemoError
+from redis_program import REDIS_SERVER, there_is_a_redis
 
 LIMIT = 5
 JOBS = 60
@@ -38,7 +38,7 @@ def free_port():
 
 
 class Redis:
-    """redis-server on a Unix socket and on the loopback; keeps nothing on disk. A context."""
+    """A Redis on a Unix socket and on the loopback; keeps nothing on disk. A context."""
 
     def __init__(self, work):
         self.work = work
@@ -49,7 +49,7 @@ class Redis:
     def start(self):
         """Starts empty. Returns when it serves."""
         self.process = subprocess.Popen(
-            ["redis-server", "--save", "", "--appendonly", "no", "--dir", self.work,
+            [REDIS_SERVER, "--save", "", "--appendonly", "no", "--dir", self.work,
              "--bind", "127.0.0.1", "--port", str(self.port), "--unixsocket", self.socket],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         said = b""
@@ -59,7 +59,7 @@ class Redis:
             said += more
             if not more:
                 demo.end(self.process)
-                raise DemoError(f"redis-server does not start:\n{said.decode(errors='replace')}")
+                raise DemoError(f"{REDIS_SERVER} does not start:\n{said.decode(errors='replace')}")
 
     def kill(self):
         self.process.kill()
@@ -70,7 +70,7 @@ class Redis:
         try:
             self.start()
         except FileNotFoundError as error:
-            raise DemoError("there is no redis-server") from error
+            raise DemoError(f"there is no {REDIS_SERVER}") from error
         return self
 
     def __exit__(self, *_):
@@ -297,6 +297,6 @@ def demonstrate(build, work):
 
 
 if __name__ == "__main__":
-    if not shutil.which("redis-server"):
-        sys.exit("demo: there is no redis-server")
+    if not there_is_a_redis():
+        sys.exit(f"demo: there is no {REDIS_SERVER}")
     sys.exit(demo.main(demonstrate))

@@ -15,6 +15,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 
@@ -27,7 +28,10 @@ from daemon_help import SOURCE  # noqa: E402
 from lines import DEADLINE, look_again  # noqa: E402
 from lost_help import stop_process  # noqa: E402
 
-needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
+sys.path.append(str(SOURCE / "scripts"))
+from redis_program import REDIS_SERVER, there_is_a_redis  # noqa: E402
+
+needs_redis = pytest.mark.skipif(not there_is_a_redis(), reason=f"needs {REDIS_SERVER}")
 
 SHIM = BUILD / "tests/process/clock_shim.so"
 
@@ -76,7 +80,7 @@ class Clock:
 
 
 class RedisServer:
-    """A private redis-server, on a Unix socket and, with `port`, on the loopback too.
+    """A private Redis ($BERTH_REDIS_SERVER), on a Unix socket and, with `port`, on the loopback too.
 
     It keeps nothing over a restart unless `dump` is set: then save() writes an RDB, and start()
     reads the one that is there. The constructor starts it, and returns when it is ready."""
@@ -115,7 +119,7 @@ class RedisServer:
         return f"redis://{self.bind}:{self.port}"
 
     def command_line(self):
-        words = [*self.before, "redis-server"]
+        words = [*self.before, REDIS_SERVER]
         if self.config:
             words += [self.config, "--sentinel"]
         else:
@@ -152,7 +156,7 @@ class RedisServer:
                 ended = select.select([pidfd], [], [], 0.005)[0]
                 if ended or time.monotonic() > end:
                     self.kill()
-                    pytest.fail(f"redis-server did not start:\n{self.log.read_text()}")
+                    pytest.fail(f"{REDIS_SERVER} did not start:\n{self.log.read_text()}")
 
     def client(self, **options):
         """A client with decode_responses and its own connection."""

@@ -1,15 +1,20 @@
 """The helpers themselves: a clock that is stepped, data that come back, replies that are lost."""
 
 import contextlib
+import pathlib
 import time
 
 import pytest
 
 from fleet_help import (  # fixtures among them
-    Monitor, Monitored, RedisServer, clock, needs_redis, redis, redis_server, ways)
+    REDIS_SERVER, Monitor, Monitored, RedisServer, clock, needs_redis, redis, redis_server, ways)
 from lines import DEADLINE, look_again
 
 pytestmark = needs_redis
+
+
+def test_it_is_the_server_that_is_asked_for(redis_server):
+    assert pathlib.Path(redis_server.info("server")["executable"]).name == pathlib.Path(REDIS_SERVER).name
 
 
 def test_the_clock_is_stepped(redis_server, clock):

@@ -6,6 +6,7 @@ import pytest
 
 from conftest import CONFIGURATION
 from machine import WORK
+from redis_program import REDIS_SERVER
 
 LOCAL = "unix:///run/redis/redis.sock"
 PASSWORD = "far-from-guessable"
@@ -29,7 +30,7 @@ def redis(installed):
     folder = installed.outside("/run/redis")
     folder.mkdir(exist_ok=True)
     process = subprocess.Popen(
-        ["nsenter", "-t", str(installed.pid), "--net", "redis-server", "--bind", "127.0.0.1", "--port", "6379",
+        ["nsenter", "-t", str(installed.pid), "--net", REDIS_SERVER, "--bind", "127.0.0.1", "--port", "6379",
          "--unixsocket", folder / "redis.sock", "--unixsocketperm", "777", "--requirepass", PASSWORD,
          "--save", "", "--appendonly", "no", "--dir", WORK],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
