@@ -156,6 +156,7 @@ struct session_view {
     nanoseconds ttl; /* the database's */
     nanoseconds good_until; /* 0: never */
     nanoseconds grace_until; /* the database's; NEVER: none */
+    bool is_new; /* that grace is its first, and as far as known nobody has had leases there */
     uint64_t incarnation;
     uint32_t n_differing; /* definitions of ours that differ from the database's */
     uint64_t n_calls; /* sent so far */

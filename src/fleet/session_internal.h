@@ -176,12 +176,26 @@ call_is_answered news_are_answered, change_is_answered;
 /* ---- session_record.c ---- */
 
 /* Which database a record is about: its address and its keys, as one number. */
+uint64_t place_of(const struct database *settings);
 void place_write(const struct session *session, struct text *out);
 bool place_is_ours(const struct session *session, const char *text);
 /* A line that says how far the database was, for the state directory. False: another kind of
  * line. */
 void reached_write(const struct session *session, struct text *out);
 bool reached_restore(struct session *session, char *line);
+
+/* ---- session_identity.c ---- */
+
+/* For `begin`: the id that is known for this place; or a word that this section of the file has had
+ * another place; or NULL: neither. */
+const char *identity_argument(const struct session *session);
+/* The database's id. */
+void identity_hear(struct session *session, const char *id);
+/* The listing is over: that field says whether nobody so far has known these data. */
+void identity_is_told(struct session *session, const struct answer *answer, size_t field);
+/* A line for the state directory. False: another kind of line. */
+void identity_write(const struct session *session, struct text *out);
+bool identity_restore(struct session *session, char *line);
 
 /* ---- session_changes.c ---- */
 

@@ -28,6 +28,18 @@ static struct arguments *hello_arguments(struct session *session, const char *ph
     return arguments;
 }
 
+/* The version, and what is known of the data: each may be missing. */
+static void add_who(struct arguments *arguments, const struct session *session)
+{
+    const char *identity = identity_argument(session);
+    if (session->version || identity) {
+        arguments_add(arguments, session->version ? session->version : "");
+    }
+    if (identity) {
+        arguments_add(arguments, identity);
+    }
+}
+
 /* Each call has a new incarnation: an earlier one that reaches the database late, from a connection
  * that was given up, is behind, and does nothing. */
 static struct flight *begin(struct session *session)
@@ -43,9 +55,7 @@ static struct flight *begin(struct session *session)
     arguments_add_number(arguments, session->tenure.highest_token);
     arguments_add_number(arguments, session->tenure.highest_ticket);
     arguments_add_number(arguments, (uint64_t)(session->tenure.ttl / NANOSECONDS_PER_MILLISECOND));
-    if (session->version) {
-        arguments_add(arguments, session->version);
-    }
+    add_who(arguments, session);
     entries_unlist(session);
     definitions_mark_unsent(session);
     news_begin(session);
@@ -306,6 +316,7 @@ const char *end_is_answered(struct session *session, struct flight *call,
         return NULL;
     }
     session->state = SESSION_UP;
+    identity_is_told(session, answer, 1);
     if (session->hello.n_up) {
         ++*session->hello.n_up;
     }

@@ -12,7 +12,7 @@
  * How far a database has got is compared only with the same database: its address and its keys. Its
  * user and password may change. */
 
-static uint64_t hash_of_place(const struct database *settings)
+uint64_t place_of(const struct database *settings)
 {
     const struct redis_url *url = &settings->url;
     uint64_t hash = hash_string(settings->prefix, ((uint64_t)url->db << 8) + url->scheme);
@@ -27,12 +27,12 @@ bool place_is_ours(const struct session *session, const char *text)
 {
     uint64_t place;
     return text && number_parse(text, UINT64_MAX, &place) &&
-        place == hash_of_place(session->settings);
+        place == place_of(session->settings);
 }
 
 void place_write(const struct session *session, struct text *out)
 {
-    text_add_number(out, hash_of_place(session->settings));
+    text_add_number(out, place_of(session->settings));
 }
 
 static void take_sequence(struct session *session, const char *text)
@@ -62,7 +62,7 @@ void session_write(struct session *session, struct text *out)
     text_add_number_key(out, "ticket", session->tenure.highest_ticket);
     text_add_number_key(out, "sequence", session->reached.sequence);
     text_add_number_key(out, "event", session->reached.event);
-    text_add_number_key(out, "place", hash_of_place(session->settings));
+    text_add_number_key(out, "place", place_of(session->settings));
     text_add_key(out, "session", session->id);
     text_add(out, session->tenure.kept ? session->tenure.kept : "");
 }
