@@ -15,3 +15,10 @@ nanoseconds backoff_next(
     backoff->pause = earlier(backoff->pause * 2, longest);
     return half + (nanoseconds)(random % (uint64_t)half);
 }
+
+nanoseconds backoff_spread(nanoseconds pause, nanoseconds span, bool is_first, uint64_t random)
+{
+    nanoseconds part = is_first ? span : span / 2;
+    nanoseconds spread = span - part + (part > 0 ? (nanoseconds)(random % (uint64_t)part) : 0);
+    return is_first && span > pause ? spread : later(pause, spread);
+}

@@ -34,6 +34,8 @@ void core_fleet_lost(
 void core_fleet_good_until(struct core *core, uint8_t database, nanoseconds until, nanoseconds now,
     struct effects *effects);
 nanoseconds core_fleet_deadline(const struct core *core, uint8_t database);
+/* When the first job must be asked to end unless a renewal comes first; NEVER: none must. */
+nanoseconds core_fleet_stop_at(const struct core *core, uint8_t database);
 /* From the instant when the job is asked to end until it is certainly gone: kill_after and a
  * margin; 0 where no job is stopped. */
 nanoseconds lease_stop_budget(const struct lease *lease);

@@ -108,6 +108,12 @@ nanoseconds core_fleet_deadline(const struct core *core, uint8_t database)
     return core->tenures[database - 1].good_until;
 }
 
+nanoseconds core_fleet_stop_at(const struct core *core, uint8_t database)
+{
+    assert(database >= 1 && database <= MAX_DATABASES);
+    return tenure_stop_at(&core->tenures[database - 1]);
+}
+
 size_t core_fleet_n_waiting(const struct core *core, uint8_t database)
 {
     assert(database >= 1 && database <= MAX_DATABASES);

@@ -147,6 +147,7 @@ static void on_down(void *context, const char *why, bool refused)
     member->was_down = true;
     member->is_ready = false;
     session_disconnected(member->session, why, clock_now());
+    link_spread(member->link, session_spread(member->session, clock_now()));
     end_turn(member);
 }
 

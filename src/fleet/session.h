@@ -66,6 +66,9 @@ void session_reply(struct session *session, uint64_t tag, const struct resp *rep
 /* A message from pub/sub. */
 void session_message(struct session *session, const char *text, size_t length, nanoseconds now,
     struct effects *effects);
+/* Over how long this daemon and all others that use the database should come back to it when they
+ * have lost it: 0 for few. As long as there is time until the first job is asked to end. */
+nanoseconds session_spread(const struct session *session, nanoseconds now);
 /* Why the link must be given up now (such as a call without an answer in time), or NULL; then
  * forgets it. Ask after each other function. */
 const char *session_wants_reset(struct session *session);

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a hello and its listing cost a server, and a little more. */
-#define SPREAD_OF_ONE (NANOSECONDS_PER_SECOND / 500)
-
 enum { MANY_EVENTS = 1000 }; /* taken, and not acknowledged: the database keeps them all */
 
 enum { MORE_EVENTS = 1, MORE_NEWS = 2 }; /* than fit into an answer */
@@ -165,14 +162,6 @@ static bool read_hello(const char *text, uint64_t *np)
         number_parse(text + sizeof word - 1, MAX_DATABASE_NUMBER, np);
 }
 
-/* The span over which N simultaneous calls are spread. */
-static nanoseconds spread(const struct session *session, uint64_t n_sessions)
-{
-    nanoseconds max = session->tenure.ttl / 12;
-    return n_sessions < (uint64_t)(max / SPREAD_OF_ONE) ? (nanoseconds)n_sessions * SPREAD_OF_ONE
-                                                         : max;
-}
-
 void session_message(struct session *session, const char *text, size_t length, nanoseconds now,
     struct effects *effects)
 {
@@ -181,7 +170,8 @@ void session_message(struct session *session, const char *text, size_t length, n
     char *copy = memory_new(length + 1);
     memcpy(copy, length > 0 ? text : "", length);
     if (read_hello(copy, &number)) {
-        session->renewal.hello_at = now + session_random(session, spread(session, number));
+        crowd_is(session, number, true);
+        session->renewal.hello_at = now + crowd_part(session, number);
     } else if (news_message(session, copy, now)) {
         ; /* fetched later */
     } else if (message_read(copy, &number, &event) != NULL) {

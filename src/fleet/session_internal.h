@@ -151,6 +151,13 @@ call_is_answered renewal_is_answered;
 call_has_failed renewal_has_failed;
 call_is_undone renewal_is_undone;
 
+/* ---- session_crowd.c: all daemons that use the database ---- */
+
+/* The database has so many sessions; in a grace it may have forgotten some. */
+void crowd_is(struct session *session, uint64_t n, bool is_grace);
+/* A random span, over which all of `n` daemons spread what they are asked to do at once. */
+nanoseconds crowd_part(struct session *session, uint64_t n);
+
 /* ---- session_admin.c ---- */
 
 bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out);

@@ -169,7 +169,7 @@ static void take_ttl(struct session *session, nanoseconds ttl)
 const char *begin_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
-    uint64_t incarnation, ttl, newest, is_new;
+    uint64_t incarnation, ttl, newest, is_new, n_sessions;
     (void)now, (void)effects;
     session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &incarnation) ||
@@ -187,6 +187,9 @@ const char *begin_is_answered(struct session *session, struct flight *call,
     }
     changes_arrive(session, answer->grace > 0);
     take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
+    if (answer_number(answer, 4, MAX_DATABASE_NUMBER, &n_sessions)) { /* earlier scripts lack it */
+        crowd_is(session, n_sessions, answer->grace > 0);
+    }
     session->renewal.renewed_at = call->sent_at;
     session->renewal.next_at = call->sent_at + timing_renewal(session->tenure.ttl);
     session->events.newest_at_begin = newest;

@@ -220,6 +220,11 @@ struct session_events {
     void *taken_context;
 };
 
+/* All daemons that use the database. */
+struct session_crowd {
+    uint64_t n; /* sessions, as last heard; 0: not known */
+};
+
 struct session_hello {
     enum listing_step step;
     char *cursor; /* of `end`; owned */
@@ -311,6 +316,7 @@ struct session {
     struct session_identity identity;
     struct session_renewal renewal;
     struct session_events events;
+    struct session_crowd crowd;
     struct session_hello hello;
     struct session_leases leases;
     struct session_calls calls;

@@ -47,12 +47,18 @@ void link_fail(struct link *link, const char *why, bool refused)
             (uint64_t)link->longest_pause) {
         backoff_reset(&link->backoff);
     }
+    link->was_up = link->state == LINK_UP;
     link_judge_sentinel(link, false);
     say(link->why, sizeof link->why, "%s: %s", link->info.address, why);
     link->refused = refused;
     link_drop(link);
     link->state = LINK_FAILED;
     uv_timer_start(&link->timer, on_timer, 0, 0);
+}
+
+void link_spread(struct link *link, nanoseconds span)
+{
+    link->spread = span;
 }
 
 void link_reset(struct link *link, const char *why)
@@ -324,11 +330,14 @@ static void on_timer(uv_timer_t *timer)
         link_try(link);
         return;
     }
-    uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
-    nanoseconds pause = backoff_next(&link->backoff, FIRST_PAUSE, link->longest_pause, random);
     link->state = LINK_WAITING;
-    uv_timer_start(&link->timer, on_timer, (uint64_t)pause / 1000000, 0);
-    link->events->on_down(link->context, link->why, link->refused);
+    link->events->on_down(link->context, link->why, link->refused); /* may close the link */
+    if (link->state == LINK_WAITING) {
+        uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
+        nanoseconds pause = backoff_next(&link->backoff, FIRST_PAUSE, link->longest_pause, random);
+        pause = backoff_spread(pause, link->spread, link->was_up, random);
+        uv_timer_start(&link->timer, on_timer, (uint64_t)pause / 1000000, 0);
+    }
 }
 
 /* ---- beginning and end ---- */

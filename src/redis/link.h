@@ -45,6 +45,8 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
  * gets all calls of one turn of the loop together, at its end: before the loop waits. */
 void link_call(struct link *link, enum script script, size_t argc, const char *const argv[],
     const size_t lengths[], uint64_t tag);
+/* Many clients use the server: when the link has broken, all come back within `span`. 0: few do. */
+void link_spread(struct link *link, nanoseconds span);
 /* Gives both connections up, as if they had broken; on_down follows. Does nothing while the link
  * waits for its next try. */
 void link_reset(struct link *link, const char *why);

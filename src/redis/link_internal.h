@@ -34,7 +34,9 @@ struct link {
     uv_timer_t timer; /* WAITING: the next try; FAILED: on_down */
     struct backoff backoff;
     nanoseconds longest_pause; /* between tries; short where leases do not last long */
+    nanoseconds spread; /* over which all clients come back; 0: there are few */
     uint64_t up_since; /* uv_now() */
+    bool was_up; /* when it broke, or could not be made ready */
     char why[SAY_BYTES];
     bool refused;
 

@@ -389,7 +389,7 @@ class Member:
         reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket,
                           self.stored_ttl, *([version] if version else []), before=before)
         if reply.word == "ok":
-            incarnation, ttl, newest, is_new = reply.rest
+            incarnation, ttl, newest, is_new, _ = reply.rest
             if int(incarnation) != self.incarnation:
                 self.incarnation = int(incarnation)
                 return self.begin(token, ticket, version=version)

@@ -52,6 +52,15 @@ def test_a_new_database_is_in_grace_for_a_ttl_and_the_lag(world):
     assert list(a.granted()) == ["1"]
 
 
+def test_a_hello_says_how_many_there_are(world):
+    a, b, _ = world.several(3, {"a": definition()})
+    for member in (a, b):
+        assert ok(member.begin()).rest[-1] == 3
+        member.end()
+    d = world.member(hello=False)
+    assert ok(d.begin()).rest[-1] == 4
+
+
 def test_each_begin_is_the_next_incarnation(world):
     a, = world.several(1, {"a": definition()})
     granted(a.acquire("1", "a"))

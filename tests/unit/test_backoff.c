@@ -19,6 +19,29 @@ Test(backoff, doubles_up_to_the_longest)
     cr_assert_lt(backoff_next(&backoff, 50 * MS, 1000 * MS, UINT64_MAX), 50 * MS);
 }
 
+Test(backoff, few_clients_do_not_wait_for_each_other)
+{
+    cr_assert_eq(backoff_spread(70 * MS, 0, true, 12345), 70 * MS);
+    cr_assert_eq(backoff_spread(70 * MS, 0, false, 12345), 70 * MS);
+    cr_assert_eq(backoff_spread(70 * MS, 40 * MS, true, 12345), 70 * MS);
+    cr_assert_eq(backoff_spread(70 * MS, 1, true, 12345), 70 * MS);
+}
+
+Test(backoff, many_clients_are_spread)
+{
+    nanoseconds least = 1000 * MS, most = 0, least_later = 1000 * MS;
+    for (uint64_t random = 0; random < 1000; random++) {
+        nanoseconds first = backoff_spread(70 * MS, 1000 * MS, true, random * MS);
+        nanoseconds next = backoff_spread(70 * MS, 1000 * MS, false, random * MS);
+        cr_assert(first >= 0 && first < 1000 * MS && next >= 500 * MS && next < 1000 * MS);
+        least = earlier(least, first);
+        most = later(most, first);
+        least_later = earlier(least_later, next);
+    }
+    cr_assert(least < 10 * MS && most > 990 * MS && least_later < 510 * MS);
+    cr_assert_eq(backoff_spread(2000 * MS, 1000 * MS, false, 1), 2000 * MS);
+}
+
 Test(backoff, is_jittered)
 {
     struct backoff one = {0}, other = {0};

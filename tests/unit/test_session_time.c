@@ -327,6 +327,56 @@ Test(session_time, a_crowd_that_hears_of_a_grace_is_spread)
     NO_CALL();
 }
 
+/* ---- all hosts come back ---- */
+
+static void come_back(const char *begun)
+{
+    break_link("gone");
+    connect_link();
+    say_hello(begun);
+}
+
+Test(session_time, many_hosts_come_back_over_a_while)
+{
+    go_up();
+    cr_assert_eq(session_spread(session, now), 0); /* as an earlier script does not say how many */
+    come_back("30000 '0' 0 3");
+    cr_assert_eq(session_spread(session, now), seconds(0.003));
+    come_back("30000 '0' 0 3000");
+    cr_assert_eq(session_spread(session, now), seconds(3));
+    come_back("30000 '0' 0 100000");
+    cr_assert_eq(session_spread(session, now), seconds(5));
+}
+
+Test(session_time, hosts_come_back_before_a_job_is_stopped)
+{
+    connect_link();
+    say_hello("30000 '0' 1 100000");
+    hold("A", "s", "17 0"); /* 4 s to stop it */
+    break_link("gone");
+    cr_assert_eq(session_spread(session, now), seconds(5));
+    wait_for(16.95);
+    cr_assert_eq(session_spread(session, now), seconds(2)); /* half of what is left of 20.95 s */
+    wait_for(3);
+    cr_assert_eq(session_spread(session, now), seconds(0.5));
+    wait_for(2);
+    cr_assert_eq(session_spread(session, now), seconds(5)); /* it is too late for this one */
+    end("A");
+}
+
+Test(session_time, a_database_that_has_lost_its_sessions_does_not_say_how_many_come_back)
+{
+    connect_link();
+    say_hello("30000 '0' 1 3000");
+    break_link("gone");
+    connect_link();
+    next_call();
+    answer("ok -1 41000 2 30000 '0' 1 1");
+    cr_assert_eq(session_spread(session, now), seconds(3));
+    message("hello 4000");
+    cr_assert_eq(session_spread(session, now), seconds(4));
+}
+
 /* A call moves the session clock on by 0.16 T + 250 ms at most. */
 Test(session_time, one_daemon_alone_keeps_the_session_clock_right)
 {

@@ -62,7 +62,7 @@ local function begin()
         session.sequence = db.sequence
         write_session(session)
         -- Never the number that the call gave: the daemon would take it for begun.
-        return answer('ok', text_of(session.incarnation + 1), db.ttl, '0', 0)
+        return answer('ok', text_of(session.incarnation + 1), db.ttl, '0', 0, call('ZCARD', SESSIONS))
     elseif is_new then
         session = {name = ME, sid = call('HINCRBY', DB, 'sid', 1), n_events = 0}
         sessions[ME] = session
@@ -78,7 +78,7 @@ local function begin()
     live_on()
     settle()
     return answer('ok', text_of(session.incarnation), db.ttl,
-        tostring(call('HGET', SESSION, 'n:' .. ME) or 0), is_new and 1 or 0)
+        tostring(call('HGET', SESSION, 'n:' .. ME) or 0), is_new and 1 or 0, call('ZCARD', SESSIONS))
 end
 
 -- ---- define ----
