@@ -215,8 +215,8 @@ static void ask_for_one(struct member *member)
         .pid = 12345};
     struct lease *lease;
     const char *at_fault;
-    enum outcome outcome = core_acquire(member->core, &member->client, &ask, clock_now(),
-        &member->effects, &lease, &at_fault);
+    enum outcome outcome = core_acquire(
+        member->core, &member->client, &ask, clock_now(), &member->effects, &lease, &at_fault);
     if (outcome != OUTCOME_PENDING) {
         fprintf(stderr, "sessions: an acquire ends with outcome %d\n", (int)outcome);
         exit(1);
@@ -318,8 +318,8 @@ static void member_init(struct member *member, struct crowd *crowd, unsigned num
         .host = host,
         .version = "bench",
         .seed = (uint64_t)clock_now() + number};
-    core_define(member->core, &crowd->definition, 1, &bounds, clock_now(), &member->effects,
-        &refused);
+    core_define(
+        member->core, &crowd->definition, 1, &bounds, clock_now(), &member->effects, &refused);
     core_client_init(member->core, &member->client, 1000);
     member->session = session_new(&options);
     session_define(member->session, &crowd->definition, 1, clock_now());
