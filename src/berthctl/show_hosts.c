@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { HOST_COLUMNS = 7 };
+enum { TOO_BUSY = 500000 }; /* of each second, microseconds: doc/fleet.md, Large fleets */
 
 static const struct column columns[HOST_COLUMNS] = {
     {.title = "HOST"},
@@ -66,13 +67,47 @@ static bool add_warning(struct text *out, const struct status_database *database
     return add_escaped(out, database->warning);
 }
 
+/* Of a second, microseconds. */
+static void add_percent(struct text *out, uint64_t share)
+{
+    text_add_format(out, share < 100000 ? "%.1f %%" : "%.0f %%", (double)share / 10000);
+}
+
+static bool add_busy(struct text *out, const struct status_database *database)
+{
+    if (!database->busy.is_given) {
+        return false;
+    }
+    add_percent(out, database->busy.number);
+    text_add_format(out, " with Berth, %.1f calls a second", (double)database->rate.number / 1000);
+    if (database->cpu.is_given) {
+        text_add(out, "; ");
+        add_percent(out, database->cpu.number);
+        text_add(out, " in all");
+    }
+    return true;
+}
+
+static bool add_too_busy(struct text *out, const struct status_database *database)
+{
+    if (!database->busy.is_given || database->busy.number < TOO_BUSY) {
+        return false;
+    }
+    text_add(out, "the database is ");
+    add_percent(out, database->busy.number);
+    text_add(out, " busy with Berth: see fleet.md, Large fleets");
+    return true;
+}
+
 static const struct {
     const char *label;
     add_note *add;
 } notes[] = {
     {"server", add_server},
     {"lacks", add_lacks},
+    {"busy", add_busy},
     {"warning", add_warning},
+    {"warning", add_too_busy},
 };
 
 /* The hosts of one that is not up are not shown. */

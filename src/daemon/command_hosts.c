@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
+#include "daemon/fleet_load.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/fleet_views.h"
 #include "daemon/parked.h"
@@ -27,17 +28,23 @@ static void request_free(struct conn *conn, void *state)
     free(request);
 }
 
-/* `rows` is NULL if the database has not answered. */
+/* The hosts are NULL, or have no rows, if the database has not answered. */
 static void add_database(
-    struct server *server, struct hosts_request *request, const struct fleet_rows *rows)
+    struct server *server, struct hosts_request *request, const struct view *hosts)
 {
     struct session_view view;
     const struct database *database = fleet_database(&server->databases, request->database);
+    bool is_answered = hosts && hosts->rows;
+    struct load_view load = {0};
+    if (is_answered) {
+        load = fleet_load_take(server, request->database, hosts);
+    }
     fleet_look(server->fleet, request->database, &view);
     database_line_write(&request->answer, database, &view,
-        fleet_server_info(server->fleet, request->database), clock_now());
-    if (rows) {
-        fleet_hosts_write(&request->answer, rows, database->name, milliseconds(view.ttl));
+        fleet_server_info(server->fleet, request->database), is_answered ? &load : NULL,
+        clock_now());
+    if (is_answered) {
+        fleet_hosts_write(&request->answer, hosts->rows, database->name, milliseconds(view.ttl));
     }
 }
 
@@ -55,7 +62,7 @@ static bool ask_next(struct server *server, struct hosts_request *request)
         if (!view) {
             return false;
         }
-        add_database(server, request, view->rows);
+        add_database(server, request, view);
         view_release(view);
     }
     return true;
@@ -77,7 +84,7 @@ static void end_request(struct conn *conn, const struct hosts_request *request)
 static void on_view(struct conn *conn, struct view *view)
 {
     struct hosts_request *request = parked_state(conn);
-    add_database(conn->server, request, view->rows);
+    add_database(conn->server, request, view);
     view_release(view);
     if (ask_next(conn->server, request)) {
         end_request(conn, request);

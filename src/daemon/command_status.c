@@ -50,7 +50,7 @@ static void add_databases(
         if (wanted & UINT32_C(1) << i) {
             fleet_look(server->fleet, i, &view);
             database_line_write(out, fleet_database(&server->databases, i), &view,
-                fleet_server_info(server->fleet, i), now);
+                fleet_server_info(server->fleet, i), NULL, now);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "daemon/conn.h"
+#include "daemon/fleet_load.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/fleet_views.h"
 #include "daemon/parked.h"
@@ -38,10 +39,11 @@ static void answer_that_none_came(
     answer_error_saying(out, CODE_DOWN, why);
 }
 
-/* `rows` is NULL if the database has not answered. */
-static void answer(struct text *out, const struct server *server,
-    const struct figures_request *request, const struct fleet_rows *rows)
+/* The view is NULL, or has no rows, if the database has not answered. */
+static void answer(struct text *out, struct server *server, const struct figures_request *request,
+    const struct view *view)
 {
+    const struct fleet_rows *rows = view ? view->rows : NULL;
     const char *name = fleet_name_of(&server->databases, request->database);
     struct text figures = TEXT_INIT;
     if (!rows) {
@@ -49,7 +51,9 @@ static void answer(struct text *out, const struct server *server,
         return;
     }
     if (request->from == 0) {
+        struct load_view load = fleet_load_take(server, request->database, view);
         fleet_figures_hosts(&figures, rows, name);
+        fleet_figures_load(&figures, &load, name);
     }
     size_t next = fleet_figures_resources(
         &figures, rows, server->core, request->database, name, request->from, request->n);
@@ -59,7 +63,7 @@ static void answer(struct text *out, const struct server *server,
 
 static void on_view(struct conn *conn, struct view *view)
 {
-    answer(conn_answers(conn), conn->server, parked_state(conn), view->rows);
+    answer(conn_answers(conn), conn->server, parked_state(conn), view);
     view_release(view);
     parked_end(conn);
 }
@@ -88,7 +92,7 @@ void fleet_metrics(struct call *call, uint8_t database, size_t from, size_t n)
             return;
         }
     }
-    answer(call->out, call->server, request, view ? view->rows : NULL);
+    answer(call->out, call->server, request, view);
     view_release(view);
     request_free(call->conn, request);
 }

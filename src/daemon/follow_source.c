@@ -23,7 +23,7 @@ static void add_database(void *context, struct text *out, uint8_t database, nano
     struct session_view view;
     fleet_look(server->fleet, database, &view);
     database_line_write(out, fleet_database(&server->databases, database), &view,
-        fleet_server_info(server->fleet, database), now);
+        fleet_server_info(server->fleet, database), NULL, now);
 }
 
 static struct host_scene scene_of(void *context, uint8_t database)

@@ -163,6 +163,7 @@ struct session_view {
     uint64_t incarnation;
     uint32_t n_differing; /* definitions of ours that differ from the database's */
     uint64_t n_calls; /* sent so far */
+    uint64_t call_rate; /* calls of all hosts in 1000 seconds, of late; 0: not known */
 };
 void session_look(const struct session *session, struct session_view *view);
 /* A message for the log, for operators, once; or NULL. Good until the next call of a function of

@@ -19,6 +19,28 @@ void crowd_is(struct session *session, uint64_t n, bool is_grace)
     }
 }
 
+/* Calls have numbers, so a session knows how many there were between two of its own. */
+void crowd_counts(struct session *session, uint64_t number, nanoseconds now)
+{
+    struct session_crowd *crowd = &session->crowd;
+    nanoseconds since = now - crowd->counted_at;
+    if (crowd->counted == 0 || number < crowd->counted) {
+        crowd->rate = 0;
+    } else if (since < timing_renewal(session->tenure.ttl) / 2) {
+        return; /* too short to say much */
+    } else {
+        crowd->rate = (uint64_t)((double)(number - crowd->counted) * 1000 *
+            (double)NANOSECONDS_PER_SECOND / (double)since);
+    }
+    crowd->counted = number;
+    crowd->counted_at = now;
+}
+
+void crowd_counts_again(struct session *session)
+{
+    session->crowd.counted = session->crowd.rate = 0;
+}
+
 nanoseconds crowd_part(struct session *session, uint64_t n)
 {
     return session_random(session, times(n, HELLO, session->tenure.ttl / 12));

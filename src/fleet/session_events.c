@@ -229,6 +229,7 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
         answer->n % 2 != 1) {
         return "a wrong answer";
     }
+    crowd_counts(session, answer->sequence, now);
     if (renewal->times) {
         metric_observe(renewal->times, microseconds(now - call->sent_at));
     }

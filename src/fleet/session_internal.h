@@ -155,6 +155,10 @@ call_is_undone renewal_is_undone;
 
 /* The database has so many sessions; in a grace it may have forgotten some. */
 void crowd_is(struct session *session, uint64_t n, bool is_grace);
+/* A renewal or the end of a hello has been answered: call `number` of all. */
+void crowd_counts(struct session *session, uint64_t number, nanoseconds now);
+/* The numbers go on elsewhere. */
+void crowd_counts_again(struct session *session);
 /* A random span, over which all of `n` daemons spread what they are asked to do at once. */
 nanoseconds crowd_part(struct session *session, uint64_t n);
 

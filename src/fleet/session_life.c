@@ -211,6 +211,7 @@ void session_look(const struct session *session, struct session_view *view)
         .is_new = session->identity.is_new && session->grace_until != NEVER,
         .incarnation = session->tenure.incarnation,
         .n_calls = session->calls.n_sent,
+        .call_rate = session->crowd.rate,
     };
     TAILQ_FOREACH (definition, &session->definitions.all, link) {
         view->n_differing += definition->verdict > VERDICT_SAME;

@@ -190,6 +190,7 @@ const char *begin_is_answered(struct session *session, struct flight *call,
     if (answer_number(answer, 4, MAX_DATABASE_NUMBER, &n_sessions)) { /* earlier scripts lack it */
         crowd_is(session, n_sessions, answer->grace > 0);
     }
+    crowd_counts_again(session);
     session->renewal.renewed_at = call->sent_at;
     session->renewal.next_at = call->sent_at + timing_renewal(session->tenure.ttl);
     session->events.newest_at_begin = newest;
@@ -330,6 +331,7 @@ const char *end_is_answered(struct session *session, struct flight *call,
     session->renewal.next_at =
         session->renewal.renewed_at + session_random(session, timing_renewal(session->tenure.ttl));
     session->renewal.is_wanted |= session->events.newest_at_begin > session->events.last;
+    crowd_counts(session, answer->sequence, now);
     session_set_good(session, now, effects);
     entries_are_listed(session, call->tag);
     take_gifts(session, now, effects);

@@ -223,6 +223,9 @@ struct session_events {
 /* All daemons that use the database. */
 struct session_crowd {
     uint64_t n; /* sessions, as last heard; 0: not known */
+    uint64_t rate; /* calls of all in 1000 seconds; 0: not known */
+    uint64_t counted; /* the number of a call, and when it was answered; 0: it does not count */
+    nanoseconds counted_at;
 };
 
 struct session_hello {

@@ -33,8 +33,23 @@ static void add_bounded(struct text *out, const char *key, const char *value, si
     }
 }
 
+static void add_load(struct text *out, const struct load_view *load)
+{
+    if (load->sessions > 0) {
+        text_add_number_key(out, "sessions", load->sessions);
+    }
+    if (load->is_known) {
+        text_add_number_key(out, "rate", load->rate);
+        text_add_number_key(out, "busy", load->busy);
+    }
+    if (load->has_cpu) {
+        text_add_number_key(out, "cpu", load->cpu);
+    }
+}
+
 void database_line_write(struct text *out, const struct database *database,
-    const struct session_view *view, const struct link_info *info, nanoseconds now)
+    const struct session_view *view, const struct link_info *info, const struct load_view *load,
+    nanoseconds now)
 {
     text_add(out, "database ");
     text_add_encoded(out, database->name);
@@ -49,6 +64,9 @@ void database_line_write(struct text *out, const struct database *database,
     text_add_number_key(out, "incarnation", view->incarnation);
     text_add_number_key(out, "differing", view->n_differing);
     text_add_number_key(out, "calls", view->n_calls);
+    if (load) {
+        add_load(out, load);
+    }
     if (info) {
         add_bounded(out, "server", info->address, 160);
         add_bounded(out, "version", info->version, 32);

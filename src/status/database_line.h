@@ -5,10 +5,12 @@
 #include "base/text.h"
 #include "fleet/link_info.h"
 #include "fleet/session.h"
+#include "status/database_load.h"
 
 const char *database_state_word(enum session_state state);
-/* `info` is NULL if the database was never connected. */
+/* `info` is NULL if the database was never connected; `load` if it was not asked. */
 void database_line_write(struct text *out, const struct database *database,
-    const struct session_view *view, const struct link_info *info, nanoseconds now);
+    const struct session_view *view, const struct link_info *info, const struct load_view *load,
+    nanoseconds now);
 
 #endif

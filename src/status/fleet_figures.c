@@ -35,6 +35,14 @@ void fleet_figures_hosts(struct text *out, const struct fleet_rows *rows, const 
     }
 }
 
+void fleet_figures_load(struct text *out, const struct load_view *load, const char *database)
+{
+    const struct metrics_labels labels = {.database = database};
+    if (load->is_known) {
+        metrics_time(out, METRIC_SHARED_busy, &labels, load->busy); /* of a second: a share */
+    }
+}
+
 static uint64_t sum_up(const struct fleet_rows *rows, const char *name, enum sum_field field)
 {
     uint64_t sum = 0, part;

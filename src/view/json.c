@@ -230,6 +230,10 @@ static json_t *database_value(const struct status_database *database)
     json_object_set_new(object, "incarnation", number_value(database->incarnation));
     json_object_set_new(object, "differing", number_value(database->differing));
     json_object_set_new(object, "calls", number_value(database->calls));
+    json_object_set_new(object, "sessions", optional_value(&database->sessions));
+    json_object_set_new(object, "calls_per_1000_s", optional_value(&database->rate));
+    json_object_set_new(object, "busy_us_per_s", optional_value(&database->busy));
+    json_object_set_new(object, "cpu_us_per_s", optional_value(&database->cpu));
     return object;
 }
 

@@ -70,7 +70,12 @@
  *      "good_ms": 24950,           so long leases are good if nothing more is heard
  *      "incarnation": 3,
  *      "differing": 0,             definitions of this host's file that are not the fleet's
- *      "calls": 1042}]}            sent to it since berthd was started
+ *      "calls": 1042,              sent to it since berthd was started
+ *      "sessions": 40,             that it has; like those below, only in `berthctl hosts --json`,
+ *                                  else null
+ *      "calls_per_1000_s": 8200,   of all hosts
+ *      "busy_us_per_s": 380,       it spends on these, of each second
+ *      "cpu_us_per_s": 1900}]}     it spends in all; null: not known yet
  *
  * Bytes of strings that are not UTF-8 appear as the four characters \xNN. */
 #ifndef BERTH_VIEW_JSON_H

@@ -120,6 +120,10 @@ static const struct field database_fields[] = {
     DATABASE("incarnation", FIELD_NUMBER, incarnation),
     DATABASE("differing", FIELD_NUMBER, differing),
     DATABASE("calls", FIELD_NUMBER, calls),
+    DATABASE("sessions", FIELD_OPTIONAL, sessions),
+    DATABASE("rate", FIELD_OPTIONAL, rate),
+    DATABASE("busy", FIELD_OPTIONAL, busy),
+    DATABASE("cpu", FIELD_OPTIONAL, cpu),
     {0},
 };
 

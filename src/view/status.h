@@ -91,6 +91,10 @@ struct status_database {
     struct optional grace; /* milliseconds */
     struct optional good; /* milliseconds for which leases there are good */
     uint64_t incarnation, differing, calls;
+    /* In the answer to `hosts`, as far as they are known: */
+    struct optional sessions; /* hosts that use it */
+    struct optional rate; /* calls of all hosts in 1000 seconds */
+    struct optional busy, cpu; /* with them, and with everything: of each second, microseconds */
 };
 
 /* One that a database has heard from; a line of the answer to `hosts`. */

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from ctl_help import on_terminal
+from ctl_help import on_terminal, served
 from daemon_help import connect_as, held, needs_root, status, waits
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES
@@ -267,3 +267,18 @@ def test_narrow_terminals(daemon, berthctl, columns):
     assert columns < 30 or [name[-3:] for name in ends[1:]] == [f"xx{i}"[-3:] for i in range(100)]
     piped = berthctl("status").stdout
     assert all(f"market/{long}{i} " in piped and f"job-{i} " in piped for i in range(100))
+
+
+@pytest.mark.parametrize("busy, notes", [
+    ("", []),
+    (" rate=2000 busy=381", ["busy: 0.0 % with Berth, 2.0 calls a second"]),
+    (" rate=412000 busy=61234 cpu=300500", ["busy: 6.1 % with Berth, 412.0 calls a second; 30 % in all"]),
+    (" rate=9000000 busy=499999", ["busy: 50 % with Berth, 9000.0 calls a second"]),
+    (" rate=9000000 busy=500000 cpu=512000", [
+        "busy: 50 % with Berth, 9000.0 calls a second; 51 % in all",
+        "warning: the database is 50 % busy with Berth: see fleet.md, Large fleets"]),
+])
+def test_hosts_says_when_a_database_is_too_busy(berthctl, fake, busy, notes):
+    line = f"database main state=up ttl=30000 incarnation=1 differing=0 calls=9{busy}"
+    _, status, out, _ = served(berthctl, fake, "hosts", answer=f"ok\n{line}\nend\n")
+    assert (status, out.splitlines()) == (0, ["database main up", *(f"  {note}" for note in notes)])

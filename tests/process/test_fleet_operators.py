@@ -425,7 +425,7 @@ def test_hosts(redis_server, hosts):
     assert sorted((host["held"], host["waiting"]) for host in found) == [("1", "0"), ("1", "1")]
     assert all(int(host["heard"]) < 6000 and host["database"] == "default" for host in found)
     title, *rows = b.berthctl("hosts").stdout.splitlines()
-    assert rows[2:] == ["database default up", f"  server: Redis {redis_server.info('server')['redis_version']} at {redis_server.socket}"]
+    assert rows[2:4] == ["database default up", f"  server: Redis {redis_server.info('server')['redis_version']} at {redis_server.socket}"]
     del rows[2:]
     assert title.split() == ["HOST", "DATABASE", "HEARD", "HELD", "WAIT", "VERSION", "SESSION"]
     version = keys(a.client().request("version").split())["version"]
@@ -438,3 +438,24 @@ def test_hosts(redis_server, hosts):
     redis_server.kill()
     asked_until(a, lambda now: now.databases["default"]["state"] == "down")
     assert "database default down: " in a.berthctl("hosts").stdout
+
+
+def test_how_busy_a_database_is(redis_server, hosts):
+    """As soon as renewals have told how many calls there are; and in all, once it was asked twice."""
+    a, b = fleet(redis_server, hosts)
+
+    client, found = a.client(), {}
+    end = time.monotonic() + DEADLINE
+    while "cpu" not in found:
+        assert time.monotonic() < end, found
+        look_again()
+        found = keys(client.lines("hosts")[1].split())
+    assert found["sessions"] == "2" and int(found["rate"]) > 0, found
+    assert 0 < int(found["busy"]) < 1_000_000 and int(found["cpu"]) < 1_000_000, found
+    shown = a.berthctl("hosts").stdout
+    assert re.search(r"^  busy: \d+(\.\d)? % with Berth, \d+\.\d calls a second; \d+(\.\d)? % in all$", shown, re.M), shown
+    database, = json.loads(a.berthctl("hosts", "--json").stdout)["databases"]
+    assert database["sessions"] == 2 and database["calls_per_1000_s"] > 0, database
+    assert 0 < database["busy_us_per_s"] < 1_000_000 > database["cpu_us_per_s"], database
+    assert re.search(r'^berth_fleet_busy_ratio{database="default"} 0\.\d+$', a.berthctl("metrics").stdout, re.M)
+    assert "busy" not in keys(a.client().lines("status")[1].split())

@@ -185,7 +185,7 @@ def test_hosts_shows_what_is_lacking(managed, hosts):
     there.allow()
     (a,) = up(there.server, *hosts(RESOURCES, 1, section(there)))
     shown = a.berthctl("hosts").stdout.splitlines()
-    assert shown[2] == "database default up" and shown[4:] == ["  lacks: config-get"]
+    assert shown[2] == "database default up" and shown[4:5] == ["  lacks: config-get"]
     (database,) = json.loads(a.berthctl("hosts", "--json").stdout)["databases"]
     assert (database["lacks"], database["warning"]) == (["config-get"], None)
     assert len([name for name in names(there.server) if name.startswith("berthd:")]) == 2

@@ -39,6 +39,9 @@ CASES = {
     "BerthFleetHostGone": (
         6, {"database": "main"}, {"berth_fleet_hosts": "4 2x9", "berth_fleet_hosts{instance=db2}": "2x9"},
         {"berth_fleet_hosts": "2 4x9", "berth_fleet_hosts{instance=db2}": "2x9"}, 2),
+    "BerthDatabaseBusy": (
+        10, {"database": "main"}, {"berth_fleet_busy_ratio": "0.5x19"},
+        {"berth_fleet_busy_ratio": "0.49x9 0.7 0.49x9"}),
     "BerthDefinitionsDiffer": (15, IN, {"berth_database_differing": "1x19"}, {"berth_database_differing": "1x14 0x9"}),
     "BerthRenewalsSlow": (
         16, IN, {f"{RENEWALS}{{le=1}}": "0x19", f"{RENEWALS}{{le=5}}": "0+9x19", f"{RENEWALS}{{le=+Inf}}": "0+9x19"},

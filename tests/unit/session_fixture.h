@@ -56,6 +56,8 @@ const char *next_call(void);
 extern char last_reached[48];
 /* What it must say: the number of the last answer, and this one of an event. */
 const char *reached(uint64_t event);
+/* Calls of other hosts, which get the next numbers. */
+void others_call(uint64_t n);
 /* Answers the oldest unanswered call; each word is "WORD...", a number being an integer, 'in
  * quotes' or "$A" strings, [ ] a list; "-ERR text" is an error. */
 void answer(const char *text);

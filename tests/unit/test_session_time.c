@@ -377,6 +377,37 @@ Test(session_time, a_database_that_has_lost_its_sessions_does_not_say_how_many_c
     cr_assert_eq(session_spread(session, now), seconds(4));
 }
 
+static uint64_t call_rate(void)
+{
+    struct session_view view;
+    session_look(session, &view);
+    return view.call_rate;
+}
+
+/* So many calls of others come before it. */
+static void renewed(double after, uint64_t others)
+{
+    wait_for(after);
+    CALL("renew 0");
+    others_call(others);
+    answer("ok -1 0 0");
+}
+
+Test(session_time, numbers_tell_how_many_calls_all_hosts_send)
+{
+    go_up();
+    cr_assert_eq(call_rate(), 0);
+    renewed(5, 1999);
+    cr_assert_eq(call_rate(), 400 * 1000);
+    renewed(5, 4);
+    cr_assert_eq(call_rate(), 1000);
+    message("000000000007 sing it"); /* one has been missed */
+    renewed(0.5, 10000);
+    cr_assert_eq(call_rate(), 1000); /* too soon to tell */
+    come_back("30000 '0' 0 3"); /* perhaps to another server */
+    cr_assert_eq(call_rate(), 0);
+}
+
 /* A call moves the session clock on by 0.16 T + 250 ms at most. */
 Test(session_time, one_daemon_alone_keeps_the_session_clock_right)
 {

@@ -255,6 +255,24 @@ local function describe_sessions()
     end
 end
 
+-- What the server has counted since it was started: calls of scripts and us in them (other databases' and
+-- strangers' too), us of its main thread. Nothing if it does not say.
+local function describe_load()
+    local stats, cpu = redis.pcall('INFO', 'commandstats'), redis.pcall('INFO', 'cpu')
+    if type(stats) ~= 'string' or type(cpu) ~= 'string' then
+        return
+    end
+    local calls, us, main_thread = 0, 0, 0
+    for _, word in ipairs({'eval', 'evalsha', 'fcall'}) do
+        local n, spent = match(stats, 'cmdstat_' .. word .. ':calls=(%d+),usec=(%d+)')
+        calls, us = calls + tonumber(n or 0), us + tonumber(spent or 0)
+    end
+    for _, word in ipairs({'sys', 'user'}) do
+        main_thread = main_thread + tonumber(match(cpu, 'used_cpu_' .. word .. '_main_thread:([%d.]+)') or 0)
+    end
+    add({'load', call('ZCARD', SESSIONS), text_of(calls), text_of(us), text_of(floor(main_thread * 1e6))})
+end
+
 -- The caller's names, from the cursor on.
 local function named()
     local names, is_behind = {}, cursor == ''
@@ -310,6 +328,9 @@ local function describe_page()
         add({'sessions', call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '+inf')})
     elseif not next_cursor then
         describe_sessions()
+    end
+    if not next_cursor and not has_names and not has_mark then
+        describe_load()
     end
     return next_cursor
 end
