@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "core/fleet.h"
 #include "daemon/deadlines.h"
+#include "daemon/down_reasons.h"
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_names.h"
 #include "daemon/history.h"
@@ -40,6 +41,7 @@ struct member {
     struct link_info info; /* of the server, as last heard */
     bool has_info;
     bool is_ready;
+    struct down_reasons down_reasons;
     bool was_down; /* and this was logged */
     bool was_in_grace; /* and this was logged */
     nanoseconds sent_until; /* the deadline that clients have */
@@ -82,6 +84,7 @@ static void on_ready(void *context, const struct link_info *info)
     bool is_news = member->was_down || !member->has_info;
     member->info = *info;
     member->has_info = member->is_ready = true;
+    member->down_reasons = (struct down_reasons){.n_reasons = 0};
     member->was_down = false;
     if (is_news) {
         const struct log_subject subject = member_subject(member, "connected");
@@ -135,11 +138,10 @@ static void on_taken(
     }
 }
 
-/* Logged once, not at each try. */
 static void on_down(void *context, const char *why, bool refused)
 {
     struct member *member = context;
-    if (!member->was_down) {
+    if (down_reasons_add(&member->down_reasons, why)) {
         const struct log_subject subject = member_subject(member, "down");
         log_message_on(LOG_LEVEL_ERROR, &subject, "database %s: %s: %s", subject.database,
             refused ? "refused" : "cannot be reached", why);
