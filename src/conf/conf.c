@@ -49,14 +49,36 @@ struct conf *conf_reload(const struct conf *running, struct conf_errors *errors)
 
 /* ---- reload ---- */
 
+static void swap_texts(char **a, char **b)
+{
+    char *text = *a;
+    *a = *b;
+    *b = text;
+}
+
+/* What a reload changes of a database: `written` is what the file says now. */
+static void take_over(struct database *kept, struct database *written)
+{
+    kept->generation = written->generation;
+    if (kept->url.is_tls && written->url.is_tls) {
+        swap_texts(&kept->ca_file, &written->ca_file);
+        swap_texts(&kept->cert_file, &written->cert_file);
+        swap_texts(&kept->key_file, &written->key_file);
+        swap_texts(&kept->server_name, &written->server_name);
+        kept->tls_min_version = written->tls_min_version;
+    }
+}
+
 static void keep_databases(struct conf *running, struct conf *loaded)
 {
     struct database *databases = loaded->databases;
     size_t n = loaded->n_databases;
     for (size_t i = 0; i < running->n_databases; i++) {
         struct database *kept = &running->databases[i];
-        const struct database *written = database_find(loaded, kept->name);
-        kept->generation = written ? written->generation : kept->generation;
+        struct database *written = database_find(loaded, kept->name);
+        if (written) {
+            take_over(kept, written);
+        }
     }
     loaded->databases = running->databases;
     loaded->n_databases = running->n_databases;

@@ -1,5 +1,7 @@
 #include "conf/configuration.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,10 @@ static void database_deinit(struct database *database)
     free(database->password_file);
     free(database->sentinel_user);
     free(database->sentinel_password_file);
+    free(database->ca_file);
+    free(database->cert_file);
+    free(database->key_file);
+    free(database->server_name);
     free(database->prefix);
 }
 
@@ -51,6 +57,12 @@ void conf_errors_deinit(struct conf_errors *errors)
     }
     free(errors->messages);
     *errors = (struct conf_errors)CONF_ERRORS_INIT;
+}
+
+void conf_errors_add(struct conf_errors *errors, const char *message)
+{
+    errors->messages = memory_resize(errors->messages, errors->n + 1, sizeof *errors->messages);
+    errors->messages[errors->n++] = memory_string(message);
 }
 
 struct database *database_find(const struct conf *conf, const char *name)

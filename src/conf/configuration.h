@@ -50,6 +50,9 @@ struct conf *conf_free(struct conf *conf); /* accepts NULL; returns NULL */
 void conf_errors_deinit(struct conf_errors *errors);
 
 /* NULL if there is none. */
+#define DEFAULT_DATABASE "default" /* the name that [redis] has */
+/* Copies the message. */
+void conf_errors_add(struct conf_errors *errors, const char *message);
 struct database *database_find(const struct conf *conf, const char *name);
 
 #endif

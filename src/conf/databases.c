@@ -1,4 +1,5 @@
 #include "conf/databases.h"
+#include "config.h"
 
 #include "base/memory.h"
 #include "base/nearest.h"
@@ -69,6 +70,34 @@ static struct place place_of_key(const struct loading *loading, enum key_id key)
     return (struct place){.file = loading->section.place.file, .line = loading->section.lines[key]};
 }
 
+#ifdef HAVE_OPENSSL
+static const bool knows_tls = true;
+#else
+static const bool knows_tls = false;
+#endif
+
+static void check_tls(struct loading *loading, const struct database *database)
+{
+    static const enum key_id keys[] = {
+        KEY_ca_file, KEY_cert_file, KEY_key_file, KEY_server_name, KEY_tls_min_version};
+    const uint32_t *lines = loading->section.lines;
+    for (size_t i = 0; !database->url.is_tls && i < sizeof keys / sizeof keys[0]; i++) {
+        if (lines[keys[i]] != 0) {
+            section_complain(loading, lines[keys[i]], key_table[keys[i]].word,
+                "is only for a url of rediss:// or sentinels://");
+        }
+    }
+    if (database->url.is_tls && !knows_tls) {
+        section_complain(
+            loading, lines[KEY_url], key_table[KEY_url].word, "this berthd was built without TLS");
+    }
+    if (!database->cert_file != !database->key_file) {
+        enum key_id given = database->cert_file ? KEY_cert_file : KEY_key_file;
+        section_complain(loading, lines[given], key_table[given].word, "needs %s as well",
+            key_table[database->cert_file ? KEY_key_file : KEY_cert_file].word);
+    }
+}
+
 static void check_url(struct loading *loading, struct database *database)
 {
     uint32_t line = loading->section.lines[KEY_url];
@@ -94,8 +123,10 @@ static void check_url(struct loading *loading, struct database *database)
     }
     if (database->sentinel_password_file && database->url.scheme != REDIS_SENTINEL) {
         section_complain(loading, loading->section.lines[KEY_sentinel_password_file],
-            key_table[KEY_sentinel_password_file].word, "is only for a url of sentinel://");
+            key_table[KEY_sentinel_password_file].word,
+            "is only for a url of sentinel:// or sentinels://");
     }
+    check_tls(loading, database);
 }
 
 /* Two databases that write the same keys would mistake each other's data for their own. */

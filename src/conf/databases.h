@@ -7,7 +7,6 @@
 
 struct loading;
 
-#define DEFAULT_DATABASE "default" /* the name that [redis] has */
 
 /* Where the keys of a [redis] section are given; line 0: nowhere. */
 struct database_places {

@@ -235,24 +235,17 @@ static const char *parse_sentinel(char *text, struct redis_url *url)
     return wrong ? wrong : take_master(master ? master : (char[]){""}, url);
 }
 
-static const char *refuse_tls(char *text, struct redis_url *url)
-{
-    (void)text;
-    (void)url;
-    return "berthd does not speak TLS (rediss://): let stunnel forward a Unix socket to that "
-           "Redis, "
-           "and give the socket here: unix:///PATH";
-}
-
 static const struct {
     const char *word;
     enum redis_scheme scheme;
+    bool is_tls;
     const char *(*parse)(char *text, struct redis_url *url);
 } schemes[] = {
-    {"redis://", REDIS_TCP, parse_tcp},
-    {"unix://", REDIS_UNIX, parse_unix},
-    {"sentinel://", REDIS_SENTINEL, parse_sentinel},
-    {"rediss://", REDIS_TCP, refuse_tls},
+    {"redis://", REDIS_TCP, false, parse_tcp},
+    {"rediss://", REDIS_TCP, true, parse_tcp},
+    {"unix://", REDIS_UNIX, false, parse_unix},
+    {"sentinel://", REDIS_SENTINEL, false, parse_sentinel},
+    {"sentinels://", REDIS_SENTINEL, true, parse_sentinel},
 };
 
 const char *redis_url_parse(const char *text, struct redis_url *url)
@@ -266,12 +259,14 @@ const char *redis_url_parse(const char *text, struct redis_url *url)
         if (strncasecmp(text, schemes[i].word, n) == 0) {
             char *rest = memory_string(text + n);
             url->scheme = schemes[i].scheme;
+            url->is_tls = schemes[i].is_tls;
             const char *wrong = schemes[i].parse(rest, url);
             free(rest);
             return wrong;
         }
     }
-    return "it begins with redis://, unix:// or sentinel://";
+    return "it begins with redis://, unix:// or sentinel://, or for TLS with rediss:// or "
+           "sentinels://";
 }
 
 void redis_url_deinit(struct redis_url *url)

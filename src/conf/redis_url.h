@@ -6,6 +6,7 @@
 
 /* redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]  unix://[USER[:PASSWORD]@]/PATH[?db=N]
  * sentinel://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/MASTER[/DB]]
+ * With TLS: rediss://, sentinels://.
  * Percent-encoding in user, password, path and master name. */
 /* NULL, or what is wrong (static text). Call redis_url_deinit() in any case. */
 const char *redis_url_parse(const char *text, struct redis_url *url);

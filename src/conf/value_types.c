@@ -2,16 +2,11 @@
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "conf/grow.h"
+#include "conf/list_values.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void *target(const struct value *value)
-{
-    return (char *)value->object + value->key->offset;
-}
 
 /* ---- numbers ---- */
 
@@ -21,7 +16,7 @@ static bool parse_number(const struct value *value, const char *word)
     if (!number_parse(word, value->key->max, &number) || number < value->key->min) {
         return false;
     }
-    *(uint32_t *)target(value) = (uint32_t)number;
+    *(uint32_t *)value_target(value) = (uint32_t)number;
     return true;
 }
 
@@ -36,7 +31,7 @@ static bool parse_bound(const struct value *value, const char *word)
     if (strcmp(word, "unbounded") != 0) {
         return parse_number(value, word);
     }
-    *(uint32_t *)target(value) = UNBOUNDED;
+    *(uint32_t *)value_target(value) = UNBOUNDED;
     return true;
 }
 
@@ -64,7 +59,7 @@ static bool parse_size(const struct value *value, const char *word)
         number << shift < value->key->min) {
         return false;
     }
-    *(uint32_t *)target(value) = (uint32_t)(number << shift);
+    *(uint32_t *)value_target(value) = (uint32_t)(number << shift);
     return true;
 }
 
@@ -84,7 +79,7 @@ static bool parse_mode(const struct value *value, const char *word)
     if (mode > value->key->max) {
         return false;
     }
-    *(uint32_t *)target(value) = (uint32_t)mode;
+    *(uint32_t *)value_target(value) = (uint32_t)mode;
     return true;
 }
 
@@ -107,7 +102,7 @@ static bool parse_duration(const struct value *value, const char *word)
         (uint64_t)duration > value->key->max) {
         return false;
     }
-    *(nanoseconds *)target(value) = duration;
+    *(nanoseconds *)value_target(value) = duration;
     return true;
 }
 
@@ -127,7 +122,7 @@ static bool parse_span(const struct value *value, const char *word)
     if (strcmp(word, "unbounded") != 0) {
         return parse_duration(value, word);
     }
-    *(nanoseconds *)target(value) = NEVER;
+    *(nanoseconds *)value_target(value) = NEVER;
     return true;
 }
 
@@ -146,7 +141,7 @@ static bool same_duration(const void *a, const void *b)
 
 static bool parse_any_path(const struct value *value, const char *word)
 {
-    char **textp = target(value);
+    char **textp = value_target(value);
     if (strlen(word) > value->key->max) {
         return false;
     }
@@ -187,9 +182,12 @@ static const char *const showing_words[] = {"all", "owner", NULL};
 static const char *const logging_words[] = {"changes", "leases", NULL};
 static const char *const consent_words[] = {"no", "yes", NULL};
 static const char *const scope_words[] = {"host", "fleet", NULL};
+static const char *const tls_version_words[] = {"1.2", "1.3", NULL};
 
 static_assert(ORDER_FIFO == 0 && ORDER_FIRST_FIT == 1, "order_words");
 static_assert(SELECT_LRU == 0 && SELECT_FIRST == 1 && SELECT_RANDOM == 2, "selection_words");
+static_assert(TLS_MIN_1_2 == 0 && TLS_MIN_1_3 == 1, "tls_version_words");
+static_assert(sizeof(enum tls_min_version) == sizeof(unsigned), "parse_choice stores unsigned");
 static_assert(sizeof(enum queue_order) == sizeof(unsigned), "parse_choice stores unsigned");
 static_assert(sizeof(enum selection) == sizeof(unsigned), "parse_choice stores unsigned");
 static_assert(sizeof(enum on_lost) == sizeof(unsigned), "parse_choice stores unsigned");
@@ -216,7 +214,7 @@ static void describe_choice(const struct key_row *key, FILE *out)
 
 static bool parse_choice(const struct value *value, const char *word)
 {
-    return choose(value, word, target(value));
+    return choose(value, word, value_target(value));
 }
 
 /* The second of the two words means true. */
@@ -226,7 +224,7 @@ static bool parse_either(const struct value *value, const char *word)
     if (!choose(value, word, &choice)) {
         return false;
     }
-    *(bool *)target(value) = choice == 1;
+    *(bool *)value_target(value) = choice == 1;
     return true;
 }
 
@@ -236,7 +234,7 @@ static bool parse_scope(const struct value *value, const char *word)
     if (!choose(value, word, &choice)) {
         return false;
     }
-    *(uint8_t *)target(value) = choice == 1; /* the database is found later */
+    *(uint8_t *)value_target(value) = choice == 1; /* the database is found later */
     return true;
 }
 
@@ -265,7 +263,7 @@ static void value_complain(const struct value *value, const char *what)
 /* The value's lines are joined. It is never shown, as it may hold a password. */
 static bool parse_url(const struct value *value, const char *word)
 {
-    char **textp = target(value);
+    char **textp = value_target(value);
     if (value->word_line == value->place.line) {
         value_complain(value, "contains a blank; in a user, password or path write %20");
         return true;
@@ -282,7 +280,9 @@ static bool parse_url(const struct value *value, const char *word)
 static void describe_url(const struct key_row *key, FILE *out)
 {
     (void)key;
-    fputs("a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER", out);
+    fputs("a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER; with TLS rediss:// or "
+          "sentinels://",
+        out);
 }
 
 #define CREDENTIAL "credential:"
@@ -324,8 +324,23 @@ static bool parse_fault(const struct value *value, const char *word)
     if (!choose(value, word, &choice)) {
         return false;
     }
-    *(fault_set *)target(value) |= (fault_set)1 << choice;
+    *(fault_set *)value_target(value) |= (fault_set)1 << choice;
     return true;
+}
+
+/* A name, or a numeric address. */
+static bool parse_host(const struct value *value, const char *word)
+{
+    size_t n = strlen(word);
+    return n >= value->key->min && word[0] != '.' &&
+        strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:") == n &&
+        parse_any_path(value, word);
+}
+
+static void describe_host(const struct key_row *key, FILE *out)
+{
+    (void)key;
+    fputs("the name of a host, or an address", out);
 }
 
 static bool parse_prefix(const struct value *value, const char *word)
@@ -344,7 +359,7 @@ static void describe_prefix(const struct key_row *key, FILE *out)
 
 static bool parse_counter(const struct value *value, const char *word)
 {
-    return number_parse(word, value->key->max, target(value));
+    return number_parse(word, value->key->max, value_target(value));
 }
 
 static bool parse_database(const struct value *value, const char *word)
@@ -363,114 +378,6 @@ static void describe_database(const struct key_row *key, FILE *out)
 {
     (void)key;
     fputs("the name of a [redis NAME] section", out);
-}
-
-/* ---- lists ---- */
-
-/* "a,b", "a,": a list as other files have it. */
-static bool has_commas_between_items(const char *word)
-{
-    char *copy = memory_string(word), *rest = copy;
-    bool are_items = strchr(word, ',');
-    for (char *item; are_items && (item = strsep(&rest, ",")) != NULL;) {
-        are_items = item[0] == '\0' || item_is_valid(item);
-    }
-    free(copy);
-    return are_items;
-}
-
-static bool parse_item(const struct value *value, const char *word)
-{
-    struct definition *definition = value->object;
-    if (has_commas_between_items(word)) {
-        complain(value->complaints, value->place, value->section, value->key->word,
-            "\"%s\": items have blanks between them, not commas", word);
-        return true;
-    }
-    if (!item_is_valid(word)) {
-        return false;
-    }
-    const struct known *first = known_find(value->items, word);
-    if (first) {
-        complain(value->complaints, value->place, value->section, value->key->word,
-            "\"%s\" appears twice, first in line %lu", word, (unsigned long)first->place.line);
-        return true;
-    }
-    known_add(value->items, word, value->place);
-    definition->items =
-        array_grow(definition->items, definition->n_items, sizeof *definition->items);
-    definition->items[definition->n_items++] = memory_string(word);
-    return true;
-}
-
-static void describe_item(const struct key_row *key, FILE *out)
-{
-    (void)key;
-    fprintf(out, "an item: 1 to %d bytes of A-Z a-z 0-9 . _ / : @ + -", ITEM_BYTES);
-}
-
-static bool same_items(const void *a, const void *b)
-{
-    const struct definition *left = container_of(a, const struct definition, items);
-    const struct definition *right = container_of(b, const struct definition, items);
-    size_t i = 0;
-    while (
-        i < left->n_items && i < right->n_items && strcmp(left->items[i], right->items[i]) == 0) {
-        i++;
-    }
-    return i == left->n_items && i == right->n_items;
-}
-
-static void id_set_add(struct id_set *set, uint32_t id)
-{
-    set->ids = array_grow(set->ids, set->n, sizeof *set->ids);
-    set->ids[set->n++] = id;
-}
-
-static bool same_ids(const void *a, const void *b)
-{
-    const struct id_set *left = a, *right = b;
-    return left->n == right->n &&
-        (left->n == 0 || memcmp(left->ids, right->ids, left->n * sizeof *left->ids) == 0);
-}
-
-/* Complains and returns false if the name is unknown. */
-static bool add_name(
-    const struct value *value, const char *word, enum lookup_result result, uint32_t id)
-{
-    if (result == LOOKUP_FOUND) {
-        id_set_add(target(value), id);
-    } else if (result == LOOKUP_FAILED) {
-        complain(value->complaints, value->place, value->section, value->key->word,
-            "\"%s\" cannot be looked up: %m", word);
-    }
-    return result != LOOKUP_UNKNOWN;
-}
-
-static bool parse_user(const struct value *value, const char *word)
-{
-    uint32_t id;
-    enum lookup_result result = names_find_user(value->names, word, &id);
-    return add_name(value, word, result, id);
-}
-
-static void describe_user(const struct key_row *key, FILE *out)
-{
-    (void)key;
-    fputs("a user of this host, nor a numeric id", out);
-}
-
-static bool parse_group(const struct value *value, const char *word)
-{
-    uint32_t id;
-    enum lookup_result result = names_find_group(value->names, word, &id);
-    return add_name(value, word, result, id);
-}
-
-static void describe_group(const struct key_row *key, FILE *out)
-{
-    (void)key;
-    fputs("a group of this host, nor a numeric id", out);
 }
 
 /* ---- all types ---- */

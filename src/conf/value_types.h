@@ -24,6 +24,12 @@ struct value {
     char **database; /* of this resource; NULL for a default */
 };
 
+/* The member that takes the value. */
+static inline void *value_target(const struct value *value)
+{
+    return (char *)value->object + value->key->offset;
+}
+
 struct value_type {
     /* False: the word is not what describe() says. Complains itself of anything else. */
     bool (*parse)(const struct value *value, const char *word);

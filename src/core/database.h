@@ -28,12 +28,20 @@ struct redis_url {
     char *master; /* Sentinel */
     char *user, *password; /* or NULL */
     uint32_t db;
+    bool is_tls; /* of all connections, those to Sentinels too */
 };
+
+enum tls_min_version { TLS_MIN_1_2, TLS_MIN_1_3 };
 
 struct database {
     char *name; /* "default" for [redis] */
     char *url_text; /* as given; it may hold a password: never print it */
     struct redis_url url;
+    /* With a url that asks for TLS; the files are PEM, and read again at each reload. */
+    char *ca_file; /* or NULL: whom the system trusts; these three may be "credential:NAME" */
+    char *cert_file, *key_file; /* who we are; or NULL, both of them */
+    char *server_name; /* that servers' and Sentinels' certificates are for; NULL: their hosts' */
+    enum tls_min_version tls_min_version;
     char *password_file; /* one line; read again at each connect; or NULL. "credential:NAME" is
                             $CREDENTIALS_DIRECTORY/NAME */
     char *sentinel_user, *sentinel_password_file; /* or NULL */

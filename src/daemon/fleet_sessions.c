@@ -18,7 +18,6 @@
 #include "redis/scripts.h"
 #include "status/fleet_why.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -41,8 +40,8 @@ struct member {
     struct link_info info; /* of the server, as last heard */
     bool has_info;
     bool is_ready;
-    struct down_reasons down_reasons;
     bool was_down; /* and this was logged */
+    struct down_reasons down_reasons;
     bool was_in_grace; /* and this was logged */
     nanoseconds sent_until; /* the deadline that clients have */
     LIST_HEAD(, fleet_request) requests;
@@ -84,8 +83,8 @@ static void on_ready(void *context, const struct link_info *info)
     bool is_news = member->was_down || !member->has_info;
     member->info = *info;
     member->has_info = member->is_ready = true;
-    member->down_reasons = (struct down_reasons){.n_reasons = 0};
     member->was_down = false;
+    member->down_reasons = (struct down_reasons){.n_reasons = 0};
     if (is_news) {
         const struct log_subject subject = member_subject(member, "connected");
         log_message_on(LOG_LEVEL_INFO, &subject, "database %s: connected to Redis %s at %s",
@@ -295,6 +294,17 @@ void fleet_define(struct fleet *fleet, const struct definition definitions[], si
 {
     for (size_t i = 0; i < fleet->n; i++) {
         session_define(fleet->members[i].session, definitions, n, clock_now());
+    }
+}
+
+void fleet_use_tls(struct fleet *fleet, uint8_t database, struct tls_context *tls)
+{
+    struct member *member = &fleet->members[database - 1];
+    if (database <= fleet->n && member->link) {
+        const struct log_subject subject = member_subject(member, "certificates");
+        link_use_tls(member->link, tls);
+        log_message_on(LOG_LEVEL_INFO, &subject,
+            "database %s: its certificates were read again, for new connections", subject.database);
     }
 }
 

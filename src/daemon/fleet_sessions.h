@@ -14,6 +14,7 @@ struct fleet;
 struct fleet_journal;
 struct fleet_names;
 struct history;
+struct tls_context;
 struct turn;
 
 /* All of it must outlive the fleet. */
@@ -39,6 +40,8 @@ struct fleet *fleet_free(struct fleet *fleet); /* returns NULL */
 
 /* After a reload (also at the start): gives each database its definitions. */
 void fleet_define(struct fleet *fleet, const struct definition definitions[], size_t n);
+/* The database's new connections use these certificates; those that are there stay. */
+void fleet_use_tls(struct fleet *fleet, uint8_t database, struct tls_context *tls);
 /* For a definition of fleet scope: OUTCOME_OK, OUTCOME_DIFFERS or OUTCOME_DOWN (not reachable). */
 enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *definition);
 

@@ -84,6 +84,12 @@ static void on_work(uv_work_t *work)
 {
     struct reload *reload = container_of(work, struct reload, work);
     reload->loaded = conf_reload(reload->running, &reload->errors);
+    if (reload->loaded) {
+        certificates_read(&reload->certificates, reload->running, reload->loaded, &reload->errors);
+    }
+    if (reload->errors.n > 0) {
+        reload->loaded = conf_free(reload->loaded);
+    }
 }
 
 static void on_read(uv_work_t *work, int status)
@@ -95,9 +101,13 @@ static void on_read(uv_work_t *work, int status)
     if (server->turn.stopping) {
         conf_free(reload->loaded);
         conf_errors_deinit(&reload->errors);
+        certificates_forget(&reload->certificates);
         return;
     }
-    settings_reload(server, reload->loaded, &reload->errors);
+    if (settings_reload(server, reload->loaded, &reload->errors)) {
+        certificates_use(&reload->certificates, server->fleet);
+    }
+    certificates_forget(&reload->certificates);
     notify_reloaded(reload->notify);
     answer_all(reload);
     conf_errors_deinit(&reload->errors);

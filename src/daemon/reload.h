@@ -7,6 +7,7 @@
 #define BERTH_DAEMON_RELOAD_H
 
 #include "conf/conf.h"
+#include "daemon/certificates.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +31,7 @@ struct reload {
     const struct conf *running; /* lent to the pool while it reads, as are: */
     struct conf *loaded; /* NULL: there are errors */
     struct conf_errors errors;
+    struct certificates certificates;
     struct reload_waiters waiters;
 };
 

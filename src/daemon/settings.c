@@ -99,8 +99,7 @@ static void add_conflict(
 {
     char message[PATH_MAX + 512];
     snprintf(message, sizeof message, "%s: [%s]: %s", conf->path, section, why);
-    errors->messages = memory_resize(errors->messages, errors->n + 1, sizeof *errors->messages);
-    errors->messages[errors->n++] = memory_string(message);
+    conf_errors_add(errors, message);
 }
 
 static bool has_database(const struct conf *conf, const char *name)

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "redis/say.h"
+#include "redis/tls.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -25,6 +26,8 @@ struct dial {
     struct sockaddr_storage addresses[MAX_ADDRESSES];
     size_t n, next;
     struct stream *stream; /* the one being connected */
+    struct tls_context *tls; /* or NULL */
+    char *host;
 };
 
 static size_t n_looking;
@@ -34,6 +37,8 @@ static size_t n_looking;
 static void dial_unref(struct dial *dial)
 {
     if (--dial->n_open == 0) {
+        tls_context_unref(dial->tls);
+        free(dial->host);
         free(dial);
     }
 }
@@ -91,7 +96,10 @@ static void on_broken(void *context, const char *why)
 
 static void on_connect_timer(void *context)
 {
-    on_broken(context, "cannot connect: timed out");
+    const struct dial *dial = context;
+    char why[SAY_BYTES];
+    say(why, sizeof why, "cannot connect: timed out%s", stream_why_late(dial->stream));
+    on_broken(context, why);
 }
 
 static void on_early_reply(void *context, const struct resp *reply)
@@ -110,7 +118,8 @@ static const struct stream_events connecting = {
 static void dial_next(struct dial *dial)
 {
     const struct sockaddr_storage *address = &dial->addresses[dial->next++];
-    dial->stream = stream_tcp(dial->loop, (const struct sockaddr *)address, &connecting, dial);
+    dial->stream = stream_tcp(
+        dial->loop, (const struct sockaddr *)address, dial->tls, dial->host, &connecting, dial);
     stream_set_timer(dial->stream, dial->timeout);
 }
 
@@ -209,10 +218,12 @@ static bool is_numeric(const char *host, uint16_t port, struct sockaddr_storage 
         uv_ip6_addr(host, port, (struct sockaddr_in6 *)address) == 0;
 }
 
-struct dial *dial_tcp(uv_loop_t *loop, const char *host, uint16_t port, nanoseconds timeout,
-    dial_done *done, void *context)
+struct dial *dial_tcp(uv_loop_t *loop, const char *host, uint16_t port, struct tls_context *tls,
+    nanoseconds timeout, dial_done *done, void *context)
 {
     struct dial *dial = dial_new(loop, timeout, done, context);
+    dial->tls = tls_context_ref(tls);
+    dial->host = memory_string(host);
     if (is_numeric(host, port, &dial->addresses[0])) {
         dial->n = 1;
         dial_next(dial);

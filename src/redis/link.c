@@ -26,6 +26,7 @@ static void link_judge_sentinel(struct link *link, bool was_right)
 
 static void link_drop(struct link *link)
 {
+    link->load = tls_load_cancel(link->load);
     link->sentinel = sentinel_cancel(link->sentinel);
     link->dial = dial_cancel(link->dial);
     link->commands = stream_close(link->commands);
@@ -278,7 +279,7 @@ static void dial_host(struct link *link, const char *host, uint16_t port)
 {
     say(link->info.address, sizeof link->info.address, strchr(host, ':') ? "[%s]:%u" : "%s:%u",
         host, port);
-    link->dial = dial_tcp(link->loop, host, port, link->timeout, on_dialed, link);
+    link->dial = dial_tcp(link->loop, host, port, link->tls, link->timeout, on_dialed, link);
 }
 
 static void on_master_named(void *context, const struct sentinel_answer *answer, const char *why)
@@ -300,18 +301,16 @@ static void ask_sentinels(struct link *link)
     char *password;
     say(link->info.address, sizeof link->info.address, "Sentinel, master %s", url->master);
     if (read_password(link, link->database->sentinel_password_file, NULL, &password)) {
-        link->sentinel = sentinel_ask(
-            link->loop, url, &link->order, link->database->sentinel_user, password,
+        link->sentinel = sentinel_ask(link->loop, url, &link->order, link->tls,
+            link->database->sentinel_user, password,
             link->timeout, on_master_named, link);
         secret_free(password);
     }
 }
 
-static void link_try(struct link *link)
+static void link_connect(struct link *link)
 {
     const struct redis_url *url = &link->database->url;
-    memset(&link->info, 0, sizeof link->info);
-    link->state = LINK_CONNECTING;
     if (url->scheme == REDIS_UNIX) {
         say(link->info.address, sizeof link->info.address, "%s", url->path);
         link->dial = dial_unix(link->loop, url->path, link->timeout, on_dialed, link);
@@ -319,6 +318,39 @@ static void link_try(struct link *link)
         ask_sentinels(link);
     } else {
         dial_host(link, url->hosts[0].host, url->hosts[0].port);
+    }
+}
+
+void link_use_tls(struct link *link, struct tls_context *tls)
+{
+    tls_context_unref(link->tls);
+    link->tls = tls_context_ref(tls);
+}
+
+static void on_tls_loaded(void *context, struct tls_context *tls, const char *why)
+{
+    struct link *link = context;
+    link->load = NULL;
+    if (tls && !link->tls) { /* else a reload was faster */
+        link_use_tls(link, tls);
+    }
+    tls_context_unref(tls);
+    if (link->tls) {
+        link_connect(link);
+    } else {
+        say(link->info.address, sizeof link->info.address, "TLS");
+        link_fail(link, why, false);
+    }
+}
+
+static void link_try(struct link *link)
+{
+    memset(&link->info, 0, sizeof link->info);
+    link->state = LINK_CONNECTING;
+    if (link->database->url.is_tls && !link->tls) {
+        link->load = tls_load_begin(link->loop, link->database, on_tls_loaded, link);
+    } else {
+        link_connect(link);
     }
 }
 
@@ -369,6 +401,7 @@ static void on_closed(uv_handle_t *handle)
     free(link->client_name);
     free(link->argv);
     free(link->lengths);
+    tls_context_unref(link->tls);
     free(link);
 }
 
@@ -383,5 +416,5 @@ void link_close(struct link *link)
 
 bool link_is_looking_up(void)
 {
-    return dial_n_looking() > 0;
+    return dial_n_looking() > 0 || tls_load_n_reading() > 0;
 }

@@ -17,6 +17,7 @@
 #include <uv.h>
 
 struct link;
+struct tls_context;
 
 struct link_events {
     /* Both connections are ready, nothing has been sent yet. */
@@ -50,9 +51,13 @@ void link_spread(struct link *link, nanoseconds span);
 /* Gives both connections up, as if they had broken; on_down follows. Does nothing while the link
  * waits for its next try. */
 void link_reset(struct link *link, const char *why);
+/* New connections use these certificates, of which the link keeps a reference; those that are there
+ * stay. Only for a database whose url asks for TLS. */
+void link_use_tls(struct link *link, struct tls_context *tls);
 /* No callback comes afterwards. The link frees itself once the loop has closed its handles. */
 void link_close(struct link *link);
-/* Whether the loop would not end before a lookup has timed out in the resolver. */
+/* Whether the loop would not end before a lookup has timed out in the resolver, or a file is read.
+ */
 bool link_is_looking_up(void);
 
 #endif

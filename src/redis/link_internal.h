@@ -12,6 +12,7 @@
 #include "redis/same_server.h"
 #include "redis/sentinel.h"
 #include "redis/stream.h"
+#include "redis/tls_load.h"
 
 enum link_state {
     LINK_WAITING, /* for the next try */
@@ -40,7 +41,10 @@ struct link {
     char why[SAY_BYTES];
     bool refused;
 
-    struct sentinel *sentinel; /* while a Sentinel or a connection is being tried, one of these */
+    struct tls_context *tls; /* of new connections; NULL: plain ones, or not read yet */
+    struct tls_load *load; /* while files are read, or a Sentinel or a connection is tried, one of
+                              these */
+    struct sentinel *sentinel;
     struct dial *dial;
     struct sentinel_order order;
     uint8_t named_by; /* the Sentinel that named the master */

@@ -24,8 +24,7 @@ char *secret_free(char *secret)
     return NULL;
 }
 
-/* NULL, or what is wrong. */
-static const char *find_path(const char *source, char path[PATH_MAX])
+const char *secret_find(const char *source, char path[PATH_MAX])
 {
     size_t length = strlen(credential);
     const char *directory = getenv("CREDENTIALS_DIRECTORY");
@@ -40,6 +39,13 @@ static const char *find_path(const char *source, char path[PATH_MAX])
         n = snprintf(path, PATH_MAX, "%s/%s", directory, source + length);
     }
     return n < PATH_MAX ? NULL : strerror(ENAMETOOLONG);
+}
+
+const char *secret_hint(const char *source)
+{
+    return strncmp(source, credential, strlen(credential)) == 0
+        ? " (LoadCredential= of the unit names the file; it was read at the start)"
+        : "";
 }
 
 /* NULL, or what is wrong. O_NONBLOCK: a FIFO must not hang the daemon. */
@@ -69,16 +75,12 @@ static const char *read_line(const char *path, char line[MAX_SECRET_BYTES + 1])
 bool secret_read(const char *source, char **secretp, char *why, size_t size)
 {
     char path[PATH_MAX], line[MAX_SECRET_BYTES + 1];
-    const char *wrong = find_path(source, path);
+    const char *wrong = secret_find(source, path);
     wrong = wrong ? wrong : read_line(path, line);
     *secretp = wrong ? NULL : memory_string(line);
     explicit_bzero(line, sizeof line);
     if (wrong) {
-        bool is_credential = strncmp(source, credential, strlen(credential)) == 0;
-        say(why, size, "password file %s: %s%s", source, wrong,
-            is_credential
-                ? " (LoadCredential= of the unit names the file; it was read at the start)"
-                : "");
+        say(why, size, "password file %s: %s%s", source, wrong, secret_hint(source));
     }
     return !wrong;
 }

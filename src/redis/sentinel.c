@@ -4,6 +4,7 @@
 #include "redis/dial.h"
 #include "redis/say.h"
 #include "redis/secret.h"
+#include "redis/tls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct sentinel {
     struct sentinel_order order;
     size_t next; /* index in .order */
     const char *user; /* or NULL */
+    struct tls_context *tls; /* or NULL */
     char *password;
     nanoseconds timeout;
     sentinel_done *done;
@@ -67,6 +69,7 @@ struct sentinel *sentinel_cancel(struct sentinel *sentinel)
         dial_cancel(sentinel->dial);
         stream_close(sentinel->stream);
         secret_free(sentinel->password);
+        tls_context_unref(sentinel->tls);
         free(sentinel);
     }
     return NULL;
@@ -134,8 +137,8 @@ static void on_reply(void *context, const struct resp *reply)
     struct sentinel_answer answer = {.index = sentinel_index(sentinel)};
     if (reply->type == RESP_ERROR) {
         /* The reply to AUTH might repeat the password. */
-        on_failed(sentinel,
-            sentinel->is_authenticating ? "user or password not accepted" : reply->text);
+        on_failed(
+            sentinel, sentinel->is_authenticating ? "user or password not accepted" : reply->text);
     } else if (sentinel->is_authenticating) {
         sentinel->is_authenticating = false;
         stream_set_timer(sentinel->stream, sentinel->timeout);
@@ -202,18 +205,19 @@ static void on_dialed(void *context, struct stream *stream, const char *why)
 static void ask_next(struct sentinel *sentinel)
 {
     const struct redis_host *host = &sentinel->url->hosts[sentinel_index(sentinel)];
-    sentinel->dial =
-        dial_tcp(sentinel->loop, host->host, host->port, sentinel->timeout, on_dialed, sentinel);
+    sentinel->dial = dial_tcp(sentinel->loop, host->host, host->port, sentinel->tls,
+        sentinel->timeout, on_dialed, sentinel);
 }
 
 struct sentinel *sentinel_ask(uv_loop_t *loop, const struct redis_url *url,
-    const struct sentinel_order *order, const char *user, const char *password,
-    nanoseconds timeout, sentinel_done *done, void *context)
+    const struct sentinel_order *order, struct tls_context *tls, const char *user,
+    const char *password, nanoseconds timeout, sentinel_done *done, void *context)
 {
     struct sentinel *sentinel = memory_new(sizeof *sentinel);
     sentinel->loop = loop;
     sentinel->url = url;
     sentinel->order = *order;
+    sentinel->tls = tls_context_ref(tls);
     sentinel->password = memory_string(password);
     sentinel->user = user;
     sentinel->timeout = timeout < LONGEST_STEP ? timeout : LONGEST_STEP;

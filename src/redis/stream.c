@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "redis/say.h"
+#include "redis/tls.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -26,7 +27,11 @@ struct stream {
     uv_prepare_t prepare;
     uv_check_t check;
     int n_handles; /* not closed yet */
-    bool is_tcp, is_connected, is_writing, is_overdue, closing;
+    bool is_tcp;
+    bool is_open; /* the kernel has connected it */
+    bool is_connected; /* the owner may use it: with TLS, the handshake is over too */
+    bool has_heard; /* anything at all */
+    bool is_writing, is_overdue, closing;
     union {
         struct sockaddr any;
         struct sockaddr_storage storage;
@@ -35,7 +40,10 @@ struct stream {
     uv_connect_t connecting;
     int error; /* to be reported in the next turn; 0: none */
     struct resp_reader *reader;
-    struct text output;
+    struct text output; /* plain */
+    struct tls *tls; /* or NULL */
+    struct tls_context *tls_context;
+    char *host; /* with TLS: the server's certificate is for it */
 };
 
 /* ---- the end ---- */
@@ -46,13 +54,28 @@ static void on_closed(uv_handle_t *handle)
     if (--stream->n_handles == 0) {
         resp_reader_free(stream->reader);
         text_deinit(&stream->output);
+        tls_free(stream->tls);
+        tls_context_unref(stream->tls_context);
+        free(stream->host);
         free(stream);
+    }
+}
+
+/* As far as the kernel takes it at once. */
+static void stream_say_goodbye(struct stream *stream)
+{
+    if (stream->tls && stream->is_connected && !stream->is_writing && !stream->error) {
+        tls_end(stream->tls);
+        struct text *out = tls_output(stream->tls);
+        uv_buf_t buffer = uv_buf_init(out->bytes, (unsigned)out->length);
+        uv_try_write(&stream->uv.stream, &buffer, 1);
     }
 }
 
 struct stream *stream_close(struct stream *stream)
 {
     if (stream && !stream->closing) {
+        stream_say_goodbye(stream);
         stream->closing = true;
         uv_close(&stream->uv.handle, on_closed);
         uv_close((uv_handle_t *)&stream->timer, on_closed);
@@ -76,12 +99,35 @@ const char *stream_why_refused(int error)
                       : "";
 }
 
+const char *stream_why_late(const struct stream *stream)
+{
+    return stream->tls && stream->is_open && !stream->is_connected
+        ? " in the TLS handshake (a server without TLS on that port says nothing)"
+        : "";
+}
+
+/* Appended to an error of the kernel. */
+static const char *stream_hint(const struct stream *stream, int error)
+{
+    if (!stream->is_open) {
+        return stream_why_refused(error);
+    } else if (stream->tls && !stream->is_connected) {
+        return " in the TLS handshake";
+    }
+    return stream->tls || stream->has_heard || !stream->is_tcp
+        ? ""
+        : " without a word (a server that wants TLS does so: rediss://)";
+}
+
 static void stream_break_with(struct stream *stream, int error)
 {
     char why[SAY_BYTES];
+    const char *trouble = stream->tls ? tls_why(stream->tls) : NULL;
     say(why, sizeof why, "%s: %s%s", stream->is_connected ? "connection lost" : "cannot connect",
-        error == UV_EOF ? "closed by the server" : uv_strerror(error),
-        stream->is_connected ? "" : stream_why_refused(error));
+        trouble               ? trouble
+            : error == UV_EOF ? "closed by the server"
+                              : uv_strerror(error),
+        trouble ? "" : stream_hint(stream, error));
     stream_break(stream, why);
 }
 
@@ -150,12 +196,12 @@ static void on_written(uv_write_t *request, int status)
     }
 }
 
-static void stream_write_rest(struct stream *stream, size_t sent)
+static void stream_write_rest(struct stream *stream, struct text *out, size_t sent)
 {
     struct pending_write *pending = memory_new(sizeof *pending);
-    pending->bytes = stream->output;
+    pending->bytes = *out;
     pending->request.data = stream;
-    stream->output = (struct text)TEXT_INIT;
+    *out = (struct text)TEXT_INIT;
     uv_buf_t buffer =
         uv_buf_init(pending->bytes.bytes + sent, (unsigned)(pending->bytes.length - sent));
     int error = uv_write(&pending->request, &stream->uv.stream, &buffer, 1, on_written);
@@ -167,21 +213,42 @@ static void stream_write_rest(struct stream *stream, size_t sent)
     }
 }
 
+/* What the kernel is to have next. All that a turn sends becomes records together. */
+static struct text *stream_sealed(struct stream *stream)
+{
+    if (!stream->tls) {
+        return &stream->output;
+    }
+    if (stream->is_connected && stream->output.length > 0) {
+        tls_send(stream->tls, stream->output.bytes, stream->output.length);
+        explicit_bzero(stream->output.bytes, stream->output.length);
+        stream->output.length = 0;
+        if (tls_why(stream->tls)) {
+            stream_fail_later(stream, UV_EPROTO);
+        }
+    }
+    return tls_output(stream->tls);
+}
+
 static void stream_flush(struct stream *stream)
 {
     uv_prepare_stop(&stream->prepare);
     uv_check_stop(&stream->check);
-    if (!stream->is_connected || stream->is_writing || stream->output.length == 0) {
+    if (!stream->is_open || stream->is_writing) {
         return;
     }
-    uv_buf_t buffer = uv_buf_init(stream->output.bytes, (unsigned)stream->output.length);
+    struct text *out = stream_sealed(stream);
+    if (out->length == 0) {
+        return;
+    }
+    uv_buf_t buffer = uv_buf_init(out->bytes, (unsigned)out->length);
     int sent = uv_try_write(&stream->uv.stream, &buffer, 1);
-    if (sent == (int)stream->output.length) {
-        stream->output.length = 0;
+    if (sent == (int)out->length) {
+        out->length = 0;
     } else if (sent < 0 && sent != UV_EAGAIN) {
         stream_fail_later(stream, sent);
     } else {
-        stream_write_rest(stream, sent < 0 ? 0 : (size_t)sent);
+        stream_write_rest(stream, out, sent < 0 ? 0 : (size_t)sent);
     }
 }
 
@@ -219,7 +286,39 @@ static void stream_take_replies(struct stream *stream)
     }
 }
 
-/* One buffer serves all: the reader copies. */
+/* The kernel has connected it, or TLS has: the owner may use it. */
+static void stream_is_ready(struct stream *stream)
+{
+    stream->is_connected = true;
+    stream->events->on_connected(stream->context);
+}
+
+/* Takes what the server has sent through TLS: none at first, to begin the handshake. */
+static void stream_take_sealed(struct stream *stream, const char *bytes, size_t n)
+{
+    static char plain[16 * 1024]; /* the reader copies */
+    enum tls_next next = TLS_MORE;
+    size_t length;
+    tls_feed(stream->tls, bytes, n);
+    do {
+        next = tls_next(stream->tls, plain, sizeof plain, &length);
+        if (next == TLS_READY) {
+            stream_is_ready(stream);
+        } else if (next == TLS_PLAIN) {
+            resp_reader_feed(stream->reader, plain, length);
+            stream_take_replies(stream);
+        }
+    } while (!stream->closing && (next == TLS_READY || next == TLS_PLAIN));
+    if (stream->closing) {
+        return;
+    }
+    stream_flush(stream); /* handshakes, and alerts that say why we hang up */
+    if (next != TLS_MORE) {
+        stream_break_with(stream, UV_EOF);
+    }
+}
+
+/* One buffer serves all: the reader copies, and TLS has taken all when a read is over. */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char shared[64 * 1024];
@@ -230,11 +329,14 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 static void on_read(uv_stream_t *uv, ssize_t n, const uv_buf_t *buffer)
 {
     struct stream *stream = uv->data;
-    if (n > 0) {
+    if (n < 0) {
+        stream_break_with(stream, (int)n);
+    } else if (n > 0 && stream->tls) {
+        stream_take_sealed(stream, buffer->base, (size_t)n);
+    } else if (n > 0) {
+        stream->has_heard = true;
         resp_reader_feed(stream->reader, buffer->base, (size_t)n);
         stream_take_replies(stream);
-    } else if (n < 0) {
-        stream_break_with(stream, (int)n);
     }
 }
 
@@ -257,8 +359,12 @@ static void on_connected(uv_connect_t *request, int status)
         uv_tcp_nodelay(&stream->uv.tcp, 1);
         uv_tcp_keepalive(&stream->uv.tcp, 1, KEEPALIVE_SECONDS);
     }
-    stream->is_connected = true;
-    stream->events->on_connected(stream->context);
+    stream->is_open = true;
+    if (stream->tls) {
+        stream_take_sealed(stream, NULL, 0);
+    } else {
+        stream_is_ready(stream);
+    }
 }
 
 static struct stream *stream_new(uv_loop_t *loop, const struct stream_events *events, void *context)
@@ -276,10 +382,15 @@ static struct stream *stream_new(uv_loop_t *loop, const struct stream_events *ev
     return stream;
 }
 
-struct stream *stream_tcp(uv_loop_t *loop, const struct sockaddr *address,
-    const struct stream_events *events, void *context)
+struct stream *stream_tcp(uv_loop_t *loop, const struct sockaddr *address, struct tls_context *tls,
+    const char *host, const struct stream_events *events, void *context)
 {
     struct stream *stream = stream_new(loop, events, context);
+    if (tls) {
+        stream->tls_context = tls_context_ref(tls);
+        stream->host = memory_string(host);
+        stream->tls = tls_new(tls, host);
+    }
     bool is_v6 = address->sa_family == AF_INET6;
     memcpy(&stream->address, address,
         is_v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
@@ -315,7 +426,8 @@ struct stream *stream_again(
     const struct stream *stream, const struct stream_events *events, void *context)
 {
     return stream->is_tcp
-        ? stream_tcp(stream->loop, &stream->address.any, events, context)
+        ? stream_tcp(stream->loop, &stream->address.any, stream->tls_context, stream->host, events,
+              context)
         : stream_unix(stream->loop, stream->address.local.sun_path, events, context);
 }
 

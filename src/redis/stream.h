@@ -1,5 +1,6 @@
-/* stream.h - one connection that speaks RESP, on a libuv stream: bytes out, replies in. It knows no
- * commands. What is sent in one turn of the loop leaves in one write, before the loop waits again.
+/* stream.h - one connection that speaks RESP, on a libuv stream, plain or in TLS: bytes out,
+ * replies in. It knows no commands. What is sent in one turn of the loop leaves in one write,
+ * before the loop waits again.
  *
  * No callback runs inside a call of these functions. */
 #ifndef BERTH_REDIS_STREAM_H
@@ -12,21 +13,23 @@
 #include <uv.h>
 
 struct stream;
+struct tls_context;
 
 struct stream_events {
-    void (*on_connected)(void *context);
+    void (*on_connected)(void *context); /* with TLS: and the handshake is over */
     void (*on_reply)(void *context, const struct resp *reply);
     void (*on_timer)(void *context);
     /* Called at most once; only stream_close() may follow. */
     void (*on_broken)(void *context, const char *why);
 };
 
-/* These begin to connect. */
-struct stream *stream_tcp(uv_loop_t *loop, const struct sockaddr *address,
-    const struct stream_events *events, void *context);
+/* These begin to connect. With `tls` (NULL: plain), of which it keeps a reference, the server must
+ * have a certificate for `host`, or for the configured server-name. */
+struct stream *stream_tcp(uv_loop_t *loop, const struct sockaddr *address, struct tls_context *tls,
+    const char *host, const struct stream_events *events, void *context);
 struct stream *stream_unix(
     uv_loop_t *loop, const char *path, const struct stream_events *events, void *context);
-/* Another connection to the same place. */
+/* Another connection to the same place, with TLS and the same certificates if that one has them. */
 struct stream *stream_again(
     const struct stream *stream, const struct stream_events *events, void *context);
 /* The stream reports to another owner from now on. */
@@ -40,6 +43,8 @@ void stream_set_timer(struct stream *stream, nanoseconds after);
 /* No callback comes afterwards; the stream frees itself. Accepts NULL; returns NULL. */
 struct stream *stream_close(struct stream *stream);
 
+/* Appended to "timed out": what was waited for, if it is worth saying; or "". */
+const char *stream_why_late(const struct stream *stream);
 /* Appended to "cannot connect": what the service's unit has to do with that error; or "". */
 const char *stream_why_refused(int error);
 

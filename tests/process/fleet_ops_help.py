@@ -22,10 +22,10 @@ limit = 2
 """
 
 
-def up(server, *hosts):
+def up(server, *hosts, name="etl"):
     """Waits until all have their sessions; cuts the grace of the new database short."""
     for host in hosts:
-        asked_until(host, lambda now: all(one["state"] == "up" for one in now.databases.values()), "etl")
+        asked_until(host, lambda now: all(one["state"] == "up" for one in now.databases.values()), name)
     server.do("HDEL", "{berth}:db", "grace")
     return hosts
 

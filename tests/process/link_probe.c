@@ -4,6 +4,8 @@
  *   link_probe unix=PATH | host=HOST:PORT ... [master=NAME] [user=] [password=] [password-file=]
  *              [sentinel-user=] [sentinel-password-file=] [db=] [timeout=MILLISECONDS]
  *              [acknowledge=] [client-name=]
+ *              [tls=yes] [ca-file=] [cert-file=] [key-file=] [server-name=]
+ *              [tls-min-version=1.2|1.3]
  *   stdin:   call SCRIPT TAG [ARG]...   reset   close
  *   stdout:  ready RUN_ID ADDRESS WARNING   lacks WORDS   down 0|1 WHY   message TEXT
  *            reply TAG REPLY   closed */
@@ -164,10 +166,39 @@ static void acknowledge(struct database *database, const char *word)
     }
 }
 
+/* False: it is none of those. */
+static bool take_tls_option(struct database *database, const char *key, char *value)
+{
+    const struct {
+        const char *key;
+        char **textp;
+    } files[] = {
+        {"ca-file", &database->ca_file},
+        {"cert-file", &database->cert_file},
+        {"key-file", &database->key_file},
+        {"server-name", &database->server_name},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (!strcmp(key, files[i].key)) {
+            *files[i].textp = value;
+            return true;
+        }
+    }
+    if (!strcmp(key, "tls-min-version")) {
+        database->tls_min_version = strcmp(value, "1.3") == 0 ? TLS_MIN_1_3 : TLS_MIN_1_2;
+        return true;
+    }
+    database->url.is_tls = database->url.is_tls || !strcmp(key, "tls");
+    return !strcmp(key, "tls");
+}
+
 static void take_option(struct probe *probe, char *option)
 {
     struct redis_url *url = &probe->database.url;
     char *value = option, *key = strsep(&value, "=");
+    if (take_tls_option(&probe->database, key, value)) {
+        return;
+    }
     if (!strcmp(key, "unix")) {
         url->scheme = REDIS_UNIX;
         url->path = value;

@@ -226,10 +226,10 @@ Test(conf_files, the_sample_is_good_without_its_semicolons)
     for (char *c = sample; (c = strstr(c, "\n;")); c++) {
         memmove(c + 1, c + 2, strlen(c + 2) + 1);
     }
-    /* those that need order = first-fit, scope = fleet or a url of sentinel:// */
-    static const char *const conditional[] = {
-        "max-overtakes =", "redis =", "sentinel-password-file =",
-        "sentinel-user ="};
+    /* those that need order = first-fit, scope = fleet or another url */
+    static const char *const conditional[] = {"max-overtakes =", "redis =",
+        "sentinel-password-file =", "sentinel-user =", "ca-file =", "cert-file =", "key-file =",
+        "server-name =", "tls-min-version ="};
     for (size_t i = 0; i < sizeof conditional / sizeof conditional[0]; i++) {
         char *key = strstr(sample, conditional[i]);
         cr_assert(key);

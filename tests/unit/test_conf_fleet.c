@@ -1,5 +1,7 @@
 /* [redis] sections, and resources of scope = fleet: what arrives, what does not fit, and what only
  * a restart changes. */
+#include "config.h"
+
 #include "base/text.h"
 #include "conf_help.h"
 
@@ -11,6 +13,7 @@ TestSuite(conf_fleet, .init = conf_test_init, .fini = conf_test_fini, .timeout =
 
 #define SECOND NANOSECONDS_PER_SECOND
 #define REDIS "[redis]\nurl = redis://h\n"
+#define TLS "[redis]\nurl = rediss://h\n"
 
 /* ---- what arrives ---- */
 
@@ -35,6 +38,25 @@ Test(conf_fleet, defaults)
     cr_expect_eq(conf->definitions[1].database, 0);
     conf_free(conf);
 }
+
+#ifdef HAVE_OPENSSL
+Test(conf_fleet, each_key_of_tls_arrives)
+{
+    struct conf *conf = load_good(
+        TLS "[redis b]\nurl = sentinels://h\nca-file = /ca\ncert-file = credential:c\n"
+            "key-file = /k\nserver-name = redis.example.org\ntls-min-version = 1.3\n");
+    const struct database *plain = &conf->databases[0], *all = &conf->databases[1];
+    cr_expect(plain->url.is_tls && all->url.is_tls);
+    cr_expect(!plain->ca_file && !plain->cert_file && !plain->key_file && !plain->server_name);
+    cr_expect_eq(plain->tls_min_version, TLS_MIN_1_2);
+    cr_expect_str_eq(all->ca_file, "/ca");
+    cr_expect_str_eq(all->cert_file, "credential:c");
+    cr_expect_str_eq(all->key_file, "/k");
+    cr_expect_str_eq(all->server_name, "redis.example.org");
+    cr_expect_eq(all->tls_min_version, TLS_MIN_1_3);
+    conf_free(conf);
+}
+#endif
 
 Test(conf_fleet, each_key_arrives)
 {
@@ -100,7 +122,16 @@ Test(conf_fleet, a_quarter_of_the_ttl_is_left_for_killing)
 
 #define NAME_RULE                                                                                  \
     "not a valid name: 1 to 128 bytes of A-Z a-z 0-9 . _ @ + -, beginning with a letter or digit"
-#define URL_FORM "it takes a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER"
+#define URL_FORM                                                                                   \
+    "it takes a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER; with TLS "         \
+    "rediss:// or sentinels://"
+#define SENTINELS "[redis]\nurl = sentinels://h\n"
+#define NO_TLS "is only for a url of rediss:// or sentinels://"
+#ifdef HAVE_OPENSSL
+#define IS_BUILT ""
+#else
+#define IS_BUILT "t.conf:2: [redis] url: this berthd was built without TLS"
+#endif
 #define SECRET_FORM "not an absolute path of at most 140 bytes, or credential:NAME"
 
 static const struct {
@@ -118,12 +149,32 @@ static const struct {
         "[daemon], [redis NAME], [semaphore NAME], [lock NAME] and [pool NAME]"},
     {"[redis]\nttl = 7s\n",
         "t.conf:1: [redis] url: is missing (redis://HOST:PORT/DB, unix:///PATH or "
-        "sentinel://HOST,HOST,HOST/MASTER; may continue on indented lines)"},
+        "sentinel://HOST,HOST,HOST/MASTER, with TLS rediss:// or sentinels://; may continue on "
+        "indented lines)"},
     {"[redis]\nurl =\n", "t.conf:2: [redis] url: has no value; " URL_FORM},
     {"[redis]\nulr = redis://:secret@h\n", "t.conf:2: [redis] ulr: unknown key; did you mean url?"},
-    {"[redis]\nurl = rediss://:secret@h\n",
-        "t.conf:2: [redis] url: berthd does not speak TLS (rediss://): let stunnel forward a "
-        "Unix socket to that Redis, and give the socket here: unix:///PATH"},
+    /* TLS */
+    {TLS, IS_BUILT},
+    {SENTINELS, IS_BUILT},
+    {TLS "ca-file = /ca\ncert-file = credential:c\nkey-file = credential:k\nserver-name = ::1\n"
+         "tls-min-version = 1.3\n",
+        IS_BUILT},
+    {REDIS "ca-file = /ca\n", "t.conf:3: [redis] ca-file: " NO_TLS},
+    {REDIS "cert-file = /c\nkey-file = /k\n",
+        "t.conf:3: [redis] cert-file: " NO_TLS "\nt.conf:4: [redis] key-file: " NO_TLS},
+#ifdef HAVE_OPENSSL
+    {TLS "cert-file = /c\n", "t.conf:3: [redis] cert-file: needs key-file as well"},
+    {TLS "key-file = /k\n", "t.conf:3: [redis] key-file: needs cert-file as well"},
+    {TLS "tls-min-version = 1.1\n",
+        "t.conf:3: [redis] tls-min-version: \"1.1\" is not 1.2 or 1.3"},
+    {TLS "server-name = .h\n",
+        "t.conf:3: [redis] server-name: \".h\" is not the name of a host, or an address"},
+    {TLS "server-name = h*\n",
+        "t.conf:3: [redis] server-name: \"h*\" is not the name of a host, or an address"},
+    {TLS "ca-file = hush.pem\n", "t.conf:3: [redis] ca-file: " SECRET_FORM},
+#endif
+    {REDIS "server-name = h\n", "t.conf:3: [redis] server-name: " NO_TLS},
+    {REDIS "tls-min-version = 1.2\n", "t.conf:3: [redis] tls-min-version: " NO_TLS},
     {REDIS "limit = 1\n",
         "t.conf:3: [redis] limit: is not for this kind of section; it belongs in [semaphore] or "
         "[lock]"},
@@ -144,7 +195,8 @@ static const struct {
     {"[redis]\nurl = redis://:secret@h\npassword-file = /x\n",
         "t.conf:3: [redis] password-file: the url has a password already"},
     {REDIS "sentinel-password-file = /x\n",
-        "t.conf:3: [redis] sentinel-password-file: is only for a url of sentinel://"},
+        "t.conf:3: [redis] sentinel-password-file: is only for a url of sentinel:// or "
+        "sentinels://"},
     {REDIS "sentinel-user = u\n",
         "t.conf:3: [redis] sentinel-user: needs a sentinel-password-file"},
     {REDIS "acknowledge = no-info none\n",
@@ -201,7 +253,6 @@ Test(conf_fleet, passwords_are_never_shown)
         "[redis]\nurl = redis://u:x#hunter2@h/x\n",
         "[redis]\nurl = redis://u:x #hunter2@h/x\n",
         "[redis]\nurl = redis://u:%hunter2@h\n",
-        "[redis]\nurl = rediss://u:hunter2@h\n",
         "[redis]\nurl = hunter2\n",
         "[redis]\nurl redis://u:hunter2@h\n",
         "[redis]\nurl = x\n  redis://u:\"hunter2@h\n",
@@ -223,6 +274,7 @@ Test(conf_fleet, passwords_are_never_shown)
         "[daemon]\ninclude = redis://u:hunter2@h\n",
         "[redis]\nurl = redis://u:hunter2@h/\xff\n",
         "[redis]\nurl = redis://u:hunter2@h\n[redis b]\nurl = redis://u:hunter2@h\n",
+        "[redis]\nurl = rediss://u:hunter2@h,h\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct conf_errors errors = CONF_ERRORS_INIT;
@@ -279,7 +331,8 @@ static const struct {
     {"[lock a]\nscope = fleet\nredis = x\n[redis]\nurl = junk\n[lock b]\nkill-after = 12s\n"
      "scope = fleet\norder = first-fit\n[lock c]\nredis = default\n",
         "t.conf:3: [lock a] redis: there is no section [redis x]\n"
-        "t.conf:5: [redis] url: it begins with redis://, unix:// or sentinel://\n"
+        "t.conf:5: [redis] url: it begins with redis://, unix:// or sentinel://, or for TLS with "
+        "rediss:// or sentinels://\n"
         "t.conf:7: [lock b] kill-after: to stop a job may take 16s (this and a third of it, at "
         "least 1s), and two renewals 10s: together not less than the 24950ms that a lease is good "
         "for with ttl = 30s of [redis]; it may be at most 11200ms, or the ttl must be at least "

@@ -14,7 +14,7 @@ static void describe(const struct redis_url *url, char *out, size_t size)
     static const char *const schemes[] = {
         [REDIS_TCP] = "tcp", [REDIS_UNIX] = "unix", [REDIS_SENTINEL] = "sentinel"};
     FILE *file = fmemopen(out, size, "w");
-    fputs(schemes[url->scheme], file);
+    fprintf(file, "%s%s", url->is_tls ? "tls " : "", schemes[url->scheme]);
     for (size_t i = 0; i < url->n_hosts; i++) {
         fprintf(file, " %s,%d", url->hosts[i].host, url->hosts[i].port);
     }
@@ -57,6 +57,9 @@ static const struct {
     {"unix://:p%2f@/a%20b%3F%25", "unix path=/a b?% password=p/ db=0"},
     {"sentinel://a", "sentinel a,26379 master=mymaster db=0"},
     {"sentinel://a/", "sentinel a,26379 master=mymaster db=0"},
+    {"rediss://h", "tls tcp h,6379 db=0"},
+    {"Rediss://:p@[::1]:6380/1", "tls tcp ::1,6380 password=p db=1"},
+    {"sentinels://a,b:1/m", "tls sentinel a,26379 b,1 master=m db=0"},
     {"sentinel://a//3", "sentinel a,26379 master=mymaster db=3"},
     {"sentinel://a,b:1,[::1]:2/m", "sentinel a,26379 b,1 ::1,2 master=m db=0"},
     {"sentinel://u:p@a,b/my%2Fmaster/3",
@@ -81,10 +84,8 @@ Test(redis_url, what_it_says)
     }
 }
 
-#define SCHEME "it begins with redis://, unix:// or sentinel://"
-#define TLS                                                                                        \
-    "berthd does not speak TLS (rediss://): let stunnel forward a Unix socket to that Redis, "    \
-    "and give the socket here: unix:///PATH"
+#define SCHEME                                                                                     \
+    "it begins with redis://, unix:// or sentinel://, or for TLS with rediss:// or sentinels://"
 #define ESCAPE                                                                                     \
     "a % in it is not followed by two hexadecimal digits other than 00 (write a % itself as "      \
     "%25)"
@@ -109,8 +110,9 @@ static const struct {
     {"/run/redis.sock", SCHEME},
     {"http://h", SCHEME},
     {"redis+unix://h", SCHEME},
-    {"rediss://h", TLS},
-    {"Rediss://:p@h:6379/0", TLS},
+    {"rediss://", NO_HOST},
+    {"rediss:///run/redis.sock", NO_HOST},
+    {"unixs:///run/redis.sock", SCHEME},
     {"redis://", NO_HOST},
     {"redis://:6379", NO_HOST},
     {"redis:///0", NO_HOST},

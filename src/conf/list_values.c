@@ -1,0 +1,114 @@
+#include "conf/list_values.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "conf/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "a,b", "a,": a list as other files have it. */
+static bool has_commas_between_items(const char *word)
+{
+    char *copy = memory_string(word), *rest = copy;
+    bool are_items = strchr(word, ',');
+    for (char *item; are_items && (item = strsep(&rest, ",")) != NULL;) {
+        are_items = item[0] == '\0' || item_is_valid(item);
+    }
+    free(copy);
+    return are_items;
+}
+
+bool parse_item(const struct value *value, const char *word)
+{
+    struct definition *definition = value->object;
+    if (has_commas_between_items(word)) {
+        complain(value->complaints, value->place, value->section, value->key->word,
+            "\"%s\": items have blanks between them, not commas", word);
+        return true;
+    }
+    if (!item_is_valid(word)) {
+        return false;
+    }
+    const struct known *first = known_find(value->items, word);
+    if (first) {
+        complain(value->complaints, value->place, value->section, value->key->word,
+            "\"%s\" appears twice, first in line %lu", word, (unsigned long)first->place.line);
+        return true;
+    }
+    known_add(value->items, word, value->place);
+    definition->items =
+        array_grow(definition->items, definition->n_items, sizeof *definition->items);
+    definition->items[definition->n_items++] = memory_string(word);
+    return true;
+}
+
+void describe_item(const struct key_row *key, FILE *out)
+{
+    (void)key;
+    fprintf(out, "an item: 1 to %d bytes of A-Z a-z 0-9 . _ / : @ + -", ITEM_BYTES);
+}
+
+bool same_items(const void *a, const void *b)
+{
+    const struct definition *left = container_of(a, const struct definition, items);
+    const struct definition *right = container_of(b, const struct definition, items);
+    size_t i = 0;
+    while (
+        i < left->n_items && i < right->n_items && strcmp(left->items[i], right->items[i]) == 0) {
+        i++;
+    }
+    return i == left->n_items && i == right->n_items;
+}
+
+static void id_set_add(struct id_set *set, uint32_t id)
+{
+    set->ids = array_grow(set->ids, set->n, sizeof *set->ids);
+    set->ids[set->n++] = id;
+}
+
+bool same_ids(const void *a, const void *b)
+{
+    const struct id_set *left = a, *right = b;
+    return left->n == right->n &&
+        (left->n == 0 || memcmp(left->ids, right->ids, left->n * sizeof *left->ids) == 0);
+}
+
+/* Complains and returns false if the name is unknown. */
+static bool add_name(
+    const struct value *value, const char *word, enum lookup_result result, uint32_t id)
+{
+    if (result == LOOKUP_FOUND) {
+        id_set_add(value_target(value), id);
+    } else if (result == LOOKUP_FAILED) {
+        complain(value->complaints, value->place, value->section, value->key->word,
+            "\"%s\" cannot be looked up: %m", word);
+    }
+    return result != LOOKUP_UNKNOWN;
+}
+
+bool parse_user(const struct value *value, const char *word)
+{
+    uint32_t id;
+    enum lookup_result result = names_find_user(value->names, word, &id);
+    return add_name(value, word, result, id);
+}
+
+void describe_user(const struct key_row *key, FILE *out)
+{
+    (void)key;
+    fputs("a user of this host, nor a numeric id", out);
+}
+
+bool parse_group(const struct value *value, const char *word)
+{
+    uint32_t id;
+    enum lookup_result result = names_find_group(value->names, word, &id);
+    return add_name(value, word, result, id);
+}
+
+void describe_group(const struct key_row *key, FILE *out)
+{
+    (void)key;
+    fputs("a group of this host, nor a numeric id", out);
+}
