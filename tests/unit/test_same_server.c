@@ -1,4 +1,5 @@
-/* Whether a published message arrives, where a server does not say who it is; and what servers say of
+/* Whether a published message arrives, where a server does not say who it is; and what servers say
+ * of
  * themselves in other ways than INFO. */
 #include "redis/facts.h"
 #include "redis/same_server.h"
@@ -23,7 +24,8 @@ static void ask(void)
 {
     struct text out = TEXT_INIT;
     same_server_ask(&same, "c", 10, &out);
-    cr_assert_str_eq(out.bytes, "*3\r\n$7\r\nPUBLISH\r\n$1\r\nc\r\n$22\r\nproof 000000000000000a\r\n");
+    cr_assert_str_eq(
+        out.bytes, "*3\r\n$7\r\nPUBLISH\r\n$1\r\nc\r\n$22\r\nproof 000000000000000a\r\n");
     cr_assert(same.is_asked);
     text_deinit(&out);
 }

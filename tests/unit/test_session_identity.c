@@ -102,7 +102,8 @@ Test(session_identity, another_one_is_believed_in_a_hello)
     hear(7, "7 'i ab' 0 {}");
     EXPECT(kept(), ID);
     break_link("x");
-    say_hello_in(41000, "hello begin 30000 11000 'this host' 0 0 30000 '' " ID, "9 'i ab' 0 {}", "");
+    say_hello_in(
+        41000, "hello begin 30000 11000 'this host' 0 0 30000 '' " ID, "9 'i ab' 0 {}", "");
     EXPECT(kept(), "ab");
 }
 
