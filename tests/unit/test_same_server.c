@@ -1,6 +1,5 @@
 /* Whether a published message arrives, where a server does not say who it is; and what servers say
- * of
- * themselves in other ways than INFO. */
+ * of themselves in other ways than INFO. */
 #include "redis/facts.h"
 #include "redis/same_server.h"
 
