@@ -48,7 +48,7 @@ KINDS = (
     ("restart_empty", "is restarted without data"),
     ("failover", "dies, and a replica is promoted"),
 )
-TITLES = {"restart": "a restart", "restart_empty": "the same without data", "failover": "a failover"}
+TITLES = {"restart": "restart", "restart_empty": "without data", "failover": "failover"}
 IDLE_BOUNDS = {100: 1.0, 1000: 5.0, 10_000: 40.0}
 
 FIGURES = tuple(
@@ -57,7 +57,7 @@ FIGURES = tuple(
     for row in (
         *((loss(n, name, what), "%s, %d sessions / patience" % (TITLES[name], n), 0.8, "%.2f x")
           for name, what in KINDS),
-        (idle(n), "calls, CPU for each; idle with %d" % n, IDLE_BOUNDS[n], "%.2f %%"),
+        (idle(n), "idle, %d: calls, CPU for each, share" % n, IDLE_BOUNDS[n], "%.2f %%"),
     )
 )
 
