@@ -324,7 +324,8 @@ def check_checked():
             file.flush()
             done = subprocess.run([sys.argv[3], "--check", "-c", file.name], capture_output=True,
                                   text=True, check=False)
-            require(done.returncode == 0, f"a configuration is refused: {done.stderr}{block}")
+            knows = "built without TLS" not in done.stderr
+            require(done.returncode == 0 or not knows, f"a configuration is refused: {done.stderr}{block}")
 
 
 check_readme()

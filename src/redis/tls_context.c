@@ -204,8 +204,8 @@ static bool set_up(struct tls_context *context, const struct database *database)
     SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, tls_on_verify);
-    return SSL_CTX_set_min_proto_version(ssl,
-               database->tls_min_version == TLS_MIN_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) == 1;
+    int least = database->tls_min_version == TLS_MIN_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
+    return SSL_CTX_set_min_proto_version(ssl, least) == 1;
 }
 
 struct tls_context *tls_context_new(const struct database *database, char *why, size_t size)

@@ -1,8 +1,14 @@
 """The way to Redis through TLS: who is believed, and what is said of who is not."""
 
+import os
+import socket
+import ssl
+
 import pytest
 
+from fake_redis import Peer, answer, info
 from fleet_help import RedisServer, needs_redis
+from lines import DEADLINE
 from test_link import fake_tcp, probe  # noqa: F401  (fixtures)
 from tls_help import Authority, TlsServer, authority, needs_tls, openssl  # noqa: F401
 
@@ -84,6 +90,13 @@ def test_nothing_is_trusted_that_the_system_does_not_trust(server, probe):
     link.close()
     link = probe(f"host=127.0.0.1:{redis.port}", "tls=yes", env={"SSL_CERT_FILE": str(redis.authority.crt)})
     link.expect("ready")
+
+
+def test_a_file_of_its_own_is_all_that_is_trusted(server, probe, directory):
+    redis = server()
+    other = Authority(directory / "certificates", "other")
+    link = probe(*where(redis, f"ca-file={other.crt}"), env={"SSL_CERT_FILE": str(redis.authority.crt)})
+    assert "(subject " in refusal(redis, link)
 
 
 def test_a_certificate_for_another_host(server, probe):
@@ -227,3 +240,64 @@ def test_silence_in_the_handshake(fake_tcp, probe):
     assert "timed out in the TLS handshake" in link.expect("down", 0)
     peer.socket.recv(65536)
     assert peer.socket.recv(1) == b""
+
+
+# ---- the end of a session
+
+
+def talk_tls(fake, certificate):
+    """The other side of the next connection, which the test plays."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate.crt, certificate.key)
+    sock, _ = fake.socket.accept()
+    sock.settimeout(DEADLINE)
+    peer = Peer(context.wrap_socket(sock, server_side=True, suppress_ragged_eofs=False))
+    fake.peers.append(peer)
+    return peer
+
+
+def test_a_connection_ends_its_session(fake_tcp, probe, authority):
+    link = probe(fake_tcp.where, "tls=yes", f"ca-file={authority.crt}")
+    peer = talk_tls(fake_tcp, authority.issue("redis"))
+    assert peer.command() == ["INFO"]
+    link.close()
+    while peer.command() is not None:  # else: an end in violation of the protocol
+        pass
+
+
+def test_a_connection_that_breaks_off_is_lost(fake_tcp, probe, authority):
+    """In the middle of an answer, with and without the end of the session before."""
+    link = probe(fake_tcp.where, "tls=yes", f"ca-file={authority.crt}")
+    certificate = authority.issue("redis")
+    for ends_well in (True, False):
+        peer = talk_tls(fake_tcp, certificate)
+        peer.command()
+        peer.send(info()[:100])
+        if ends_well:
+            peer.socket.unwrap().close()
+        peer.close()
+        assert link.expect("down", 0).endswith("connection lost: closed by the server")
+
+
+def test_records_as_they_come(fake_tcp, probe, authority):
+    """Answers of which each byte is a record, and a record that is damaged on its way."""
+    link = probe(fake_tcp.where, "tls=yes", f"ca-file={authority.crt}")
+    certificate = authority.issue("redis")
+
+    def dribble(peer, until):
+        word, n = until
+        while n:
+            words = peer.command()
+            for byte in answer(words):
+                peer.send(bytes([byte]))
+            n -= words[0] == word
+
+    commands = talk_tls(fake_tcp, certificate)
+    dribble(commands, ("FCALL", 1))
+    messages = talk_tls(fake_tcp, certificate)
+    dribble(messages, ("SUBSCRIBE", 2))
+    link.expect("ready")
+    plain = socket.socket(fileno=os.dup(commands.socket.fileno()))
+    plain.sendall(b"\x17\x03\x03\x00\x20" + b"x" * 32)
+    assert link.expect("down", 0).endswith("connection lost: TLS: a record was damaged on the way")
+    plain.close()

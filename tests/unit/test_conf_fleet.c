@@ -56,6 +56,32 @@ Test(conf_fleet, each_key_of_tls_arrives)
     cr_expect_eq(all->tls_min_version, TLS_MIN_1_3);
     conf_free(conf);
 }
+
+/* Without another url, they do nothing and change nothing. */
+Test(conf_fleet, a_reload_changes_the_keys_of_tls)
+{
+    struct conf_errors changes = CONF_ERRORS_INIT;
+    struct conf *running = load_good(TLS "ca-file = /old\nserver-name = old\n");
+    struct conf *loaded = reload_good(running,
+        TLS "ca-file = /new\ncert-file = /c\nkey-file = /k\ntls-min-version = 1.3\n");
+    const struct database *database = &running->databases[0];
+    conf_fixed_changes(running, loaded, &changes);
+    cr_expect_eq(changes.n, 0);
+    conf_keep_fixed(running, loaded);
+    cr_expect_eq(&loaded->databases[0], database); /* it has moved there */
+    cr_expect_str_eq(database->ca_file, "/new");
+    cr_expect_str_eq(database->cert_file, "/c");
+    cr_expect_str_eq(database->key_file, "/k");
+    cr_expect_null(database->server_name);
+    cr_expect_eq(database->tls_min_version, TLS_MIN_1_3);
+    conf_free(running);
+    running = loaded;
+    loaded = reload_good(running, REDIS);
+    conf_keep_fixed(running, loaded);
+    cr_expect_str_eq(loaded->databases[0].ca_file, "/new");
+    conf_free(running);
+    conf_free(loaded);
+}
 #endif
 
 Test(conf_fleet, each_key_arrives)
