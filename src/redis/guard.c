@@ -109,10 +109,12 @@ void guard_judge(struct guard *guard, const struct guard_question *question)
 
 static void find_no_info(char *out, size_t size, const struct guard_question *question)
 {
-    bool is_in_scripts = abilities_lack(question->abilities, ABILITY_script_info);
-    if (is_in_scripts || is_blind(question)) {
-        say(out, size, "INFO%s is not allowed: a failover to old data may go unnoticed",
-            is_in_scripts ? " in scripts" : "");
+    const char *what = abilities_lack(question->abilities, ABILITY_eval) ? "EVAL"
+        : abilities_lack(question->abilities, ABILITY_script_info)       ? "INFO in scripts"
+        : is_blind(question)                                             ? "INFO"
+                                                                         : NULL;
+    if (what) {
+        say(out, size, "%s is not allowed: a failover to old data may go unnoticed", what);
     }
 }
 

@@ -328,6 +328,7 @@ static bool take_error_of_loading(
     ready->server.abilities.states[step->kind->ability] =
         is_denied ? ABILITY_LACKING : ABILITY_THERE;
     if (!step->kind->check(ready, step->index, reply)) {
+        ready->refused = is_denied;
         say_error(ready, step->kind, reply);
         return false;
     }

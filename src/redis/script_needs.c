@@ -22,7 +22,6 @@ const char script_needs_text[] =
     "        lacking = {'~' .. prefix .. '*'}\n"
     "    end\n"
     "    need('+publish &' .. prefix .. '*', 'PUBLISH', ARGV[2], '1')\n"
-    "    need('+evalsha', 'EVALSHA', '1', '0')\n"
     "    need('+ping', 'PING')\n"
     "    need('+time', 'TIME')\n"
     "end\n"

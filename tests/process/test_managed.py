@@ -64,26 +64,32 @@ def test_the_documented_rights_are_enough(managed, probe):
 def test_each_right_is_needed(managed, probe):
     """Or else it is one that Berth can do without. What is missing is named."""
     there = managed()
-    optional = {"+client|setname", "+select"}
+    instead = [["+fcall"], ["+function|load"], ["+evalsha"], ["+script|load"], ["+client|setname"], ["+select"]]
     for right in documented_rights():
-        if right == "-@all" or right in optional:
+        if right == "-@all" or [right] in instead:
             continue
         there.allow(without=[right])
         link = probe(*there.options())
         line = link.expect("down", 1)
-        word = right[1:].partition("|")[0].upper()
-        assert right in line or f"{word}" in line, (right, line)
-        link.process.kill()
-        link.process.wait()
+        assert right in line or right[1:].upper() in line, (right, line)
+        link.close()
+    there.allow(without=["+fcall", "+evalsha"])
+    link = probe(*there.options())
+    assert "EVALSHA: NOPERM" in link.expect("down", 1)
 
 
 @needs_redis
-def test_no_name_is_no_harm(managed, probe):
+@pytest.mark.parametrize("without, lacks", [
+    (["+fcall"], "functions"), (["+function|load"], "function-load"), (["+client|setname"], "client-setname"),
+    (["+evalsha", "+script|load"], None)])
+def test_what_can_be_done_without(managed, probe, without, lacks):
     there = managed()
-    there.allow(without=["+client|setname"])
+    there.allow(without=without)
     link = probe(*there.options())
     link.expect("ready")
-    assert link.line() == "lacks config-get,client-setname"
+    assert set(link.line().split(" ")[1].split(",")) == {"config-get", *filter(None, [lacks])}
+    link.do("call renew 7 2-2 0-0 0123456789abcdef 1 0")
+    link.expect("reply", 7, "[$hello,$missing]")
 
 
 @needs_redis
@@ -105,6 +111,8 @@ def test_no_info(managed, probe, how):
     line = link.expect("ready", "", there.server.socket)
     assert "(acknowledged: no-info)" in line and "(acknowledged: eviction)" in line
     assert link.line() == "lacks info,config-get,script-info"
+    link.do("call renew 7 2-2 0-0 0123456789abcdef 1 0")
+    link.expect("reply", 7, "[$hello,$missing]")
     there.server.client().publish(OWN, "000000000001 lost 5")
     link.expect("message", "000000000001")
     link.close()
@@ -139,8 +147,8 @@ def without_info(peer, *, n):
             peer.send(array("ERR no INFO"))
         elif words[0] == "CONFIG":
             peer.send(array(words[2], {"maxmemory-policy": "noeviction"}.get(words[2], "0")))
-        elif words[0] == "SCRIPT":
-            peer.send(bulk("0123456789abcdef" * 2 + "01234567"))
+        elif words[0] == "FCALL":
+            peer.send(bulk(words[1].removesuffix("_about")))
         elif words[0] == "HELLO":
             peer.send(array("version", "7.2.4", "role", "master"))
         else:
@@ -155,7 +163,7 @@ def test_two_servers_that_do_not_say_who_they_are(directory, probe):
         link = probe(fake.where, "acknowledge=no-info", "timeout=1000")
         for is_same in (False, True):
             commands = fake.accept()
-            without_info(commands, n=7 + 6)
+            without_info(commands, n=7 + 1)
             messages = fake.accept()
             without_info(messages, n=2)
             words = commands.command()

@@ -13,7 +13,7 @@ function make.time()
     local SEQUENCE_MARGIN = 2 ^ 24
 
     local function now_run()
-        return match(call('INFO', 'server'), 'run_id:(%w+)') or ''
+        return match(info_of('server') or '', 'run_id:(%w+)') or db.run or ''
     end
 
     -- The server has another replication id. It is the same server, with all its data, unless it was started
