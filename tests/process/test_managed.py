@@ -3,6 +3,7 @@ does without, and says so; a fault must be acknowledged; what it needs it names.
 
 import json
 import subprocess
+import time
 
 import pytest
 
@@ -11,8 +12,8 @@ from conftest import BUILD
 from fake_redis import FakeRedis, array, bulk
 from fleet_help import (  # fixtures among them
     RedisServer, documented_rights, hosts, needs_redis, redis_section)  # noqa: F401
-from fleet_ops_help import RESOURCES, up
-from lines import DEADLINE
+from fleet_ops_help import RESOURCES, client_of, gets, up
+from lines import DEADLINE, look_again
 from test_link import OWN, Probe, probe  # a fixture among them  # noqa: F401
 
 NO_INFO = b"-ERR unknown command 'INFO'\r\n"
@@ -24,9 +25,9 @@ class Managed:
     def __init__(self, directory, options=()):
         self.server = RedisServer(directory, options=options)
 
-    def allow(self, without=(), more=()):
+    def allow(self, without=(), more=(), user="berth"):
         rights = [word for word in documented_rights() if word not in without]
-        self.server.do("ACL", "SETUSER", "berth", "reset", "on", ">s3cret", *rights, *more)
+        self.server.do("ACL", "SETUSER", user, "reset", "on", ">s3cret", *rights, *more)
 
     def options(self, *more):
         return f"unix={self.server.socket}", "user=berth", "password=s3cret", "client-name=berthd:web1", *more
@@ -183,8 +184,13 @@ def test_two_servers_that_do_not_say_who_they_are(directory, probe):
 # ---- a daemon there
 
 
-def section(there, **more):
-    return redis_section(f"unix://berth:s3cret@{there.server.socket}", **more)
+def section(there, user="berth", **more):
+    return redis_section(f"unix://{user}:s3cret@{there.server.socket}", **more)
+
+
+def epoch(there):
+    """How many graces there have been."""
+    return int(there.server.do("HGET", "{berth}:db", "epoch"))
 
 
 @needs_redis
@@ -197,6 +203,47 @@ def test_hosts_shows_what_is_lacking(managed, hosts):
     (database,) = json.loads(a.berthctl("hosts", "--json").stdout)["databases"]
     assert (database["lacks"], database["warning"]) == (["config-get"], None)
     assert len([name for name in names(there.server) if name.startswith("berthd:")]) == 2
+
+
+BLIND = {"user": "blind", "acknowledge": "no-info eviction"}
+
+
+@needs_redis
+@pytest.mark.parametrize("without", [["+info"], ["+info", "+fcall"]])
+def test_hosts_with_and_without_info_agree(managed, hosts, without):
+    """What one host cannot see is not news for another one."""
+    there = managed()
+    there.allow()
+    there.allow(without, user="blind")
+    (a,), (b,) = hosts(RESOURCES, 1, section(there)), hosts(RESOURCES, 1, section(there, **BLIND))
+    up(there.server, a, b)
+    before = epoch(there)
+    clients = client_of(a), client_of(b)
+    for _ in range(3):
+        for client in clients:
+            lease = gets(client, "acquire etl:2")
+            assert client.request(f"release {lease}") == "ok"
+    assert epoch(there) == before
+    assert "INFO in scripts is not allowed" in b.berthctl("hosts").stdout
+
+
+@needs_redis
+def test_without_info_old_data_are_noticed_by_what_a_host_knows(managed, hosts, directory):
+    there = managed()
+    there.allow(["+info"], user="blind")
+    (a,) = up(there.server, *hosts(RESOURCES, 1, section(there, **BLIND)))
+    client = client_of(a)
+    gets(client, "acquire etl")
+    there.server.save(directory / "old")
+    gets(client, "acquire door")
+    before = epoch(there)
+    there.server.restart(directory / "old")
+    there.allow(["+info"], user="blind")
+    end = time.monotonic() + DEADLINE
+    while epoch(there) == before:
+        assert time.monotonic() < end
+        look_again()
+    assert int(there.server.do("HLEN", "{berth}:leases")) >= 1
 
 
 # ---- berthd --check --connect
