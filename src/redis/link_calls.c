@@ -112,6 +112,15 @@ static void link_take_load(struct link *link, const struct resp *reply)
     }
 }
 
+/* The rights have changed since they were tried. The next connection tries them again, and says
+ * which one is missing. */
+static bool has_lost_rights(const struct link *link, const struct resp *reply)
+{
+    return reply->type == RESP_ERROR &&
+        link->known.abilities.states[ABILITY_script_commands] == ABILITY_THERE &&
+        (strncmp(reply->text, "NOPERM ", 7) == 0 || strstr(reply->text, "can't run this command"));
+}
+
 void link_take_reply(struct link *link, const struct resp *reply)
 {
     struct call *call = calls_take(&link->calls);
@@ -123,6 +132,9 @@ void link_take_reply(struct link *link, const struct resp *reply)
         link_take_load(link, reply);
     } else if (loading_is_forgotten(reply) && call->n_loads < MAX_LOADS) {
         link_call_again(link, call);
+    } else if (has_lost_rights(link, reply)) {
+        link->known.run_id[0] = '\0';
+        link_fail(link, reply->text, false);
     } else {
         link->events->on_reply(link->context, call->tag, reply);
     }

@@ -66,15 +66,17 @@ static bool check_rights(struct ready *ready, size_t index, const struct resp *r
     struct text lacking = TEXT_INIT;
     uint8_t *states = ready->server.abilities.states;
     (void)index;
-    if (reply->type != RESP_ARRAY || reply->n == 0) {
+    if (reply->type != RESP_ARRAY || reply->n < 2) {
         return ready_fail(ready, "not the answer of a Redis");
     }
-    for (size_t i = 1; i < reply->n; i++) {
+    for (size_t i = 2; i < reply->n; i++) {
         text_add_format(&lacking, " %s", reply->elements[i].text);
     }
     states[ABILITY_script_info] =
         reply->elements[0].length > 0 ? ABILITY_LACKING : ABILITY_THERE;
-    states[ABILITY_script_commands] = lacking.length > 0 ? ABILITY_LACKING : ABILITY_THERE;
+    states[ABILITY_script_commands] = lacking.length > 0 ? ABILITY_LACKING
+        : reply->elements[1].length > 0                  ? ABILITY_THERE
+                                                         : ABILITY_NOT_TRIED;
     ready->refused = lacking.length > 0;
     if (ready->refused) {
         say(ready->why, sizeof ready->why, "scripts need what is not allowed here:%s",

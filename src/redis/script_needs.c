@@ -26,4 +26,5 @@ const char script_needs_text[] =
     "    need('+time', 'TIME')\n"
     "end\n"
     "local info = redis.pcall('INFO', 'server')\n"
-    "return {type(info) == 'table' and info.err or '', unpack(lacking)}\n";
+    "return {type(info) == 'table' and info.err or '', redis.acl_check_cmd and 'all' or '',\n"
+    "    unpack(lacking)}\n";

@@ -80,6 +80,23 @@ def test_each_right_is_needed(managed, probe):
 
 
 @needs_redis
+def test_a_right_that_is_taken_away(managed, probe):
+    """The next connection tries again what is allowed, and names it."""
+    there = managed()
+    there.allow()
+    link = probe(*there.options())
+    link.expect("ready")
+    link.line()
+    there.server.do("ACL", "SETUSER", "berth", "-hmget")
+    link.do("call renew 7 2-2 0-0 0123456789abcdef 1 0")
+    assert "can't run this command" in link.expect("down", 0)
+    assert link.expect("down", 1).endswith("scripts need what is not allowed here: +hmget")
+    there.server.do("ACL", "SETUSER", "berth", "+hmget")
+    while not link.line().startswith("ready"):
+        pass
+
+
+@needs_redis
 @pytest.mark.parametrize("without, lacks", [
     (["+fcall"], "functions"), (["+function|load"], "function-load"), (["+client|setname"], "client-setname"),
     (["+evalsha", "+script|load"], None)])
@@ -145,7 +162,7 @@ def without_info(peer, *, n):
         if words[0] == "INFO":
             peer.send(NO_INFO)
         elif words[0] == "EVAL":
-            peer.send(array("ERR no INFO"))
+            peer.send(array("ERR no INFO", ""))
         elif words[0] == "CONFIG":
             peer.send(array(words[2], {"maxmemory-policy": "noeviction"}.get(words[2], "0")))
         elif words[0] == "FCALL":

@@ -261,7 +261,7 @@ Test(ready, a_server_that_is_not_known)
     }
     cr_assert_eq(replies("save", "3600 1", NULL), READY_MORE);
     cr_assert_eq(replies("stop-writes-on-bgsave-error", "yes", NULL), READY_MORE);
-    cr_assert_eq(replies("", NULL), READY_MORE);
+    cr_assert_eq(replies("", "all", NULL), READY_MORE);
     cr_assert(strstr(ready.guard.warning, "refuses all writes"));
     cr_assert_str_eq(sent(), ask_library);
     cr_assert_eq(reply(RESP_STRING, script_set.name), READY_DONE);
@@ -284,7 +284,7 @@ Test(ready, what_scripts_may_not_do)
     cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
     cr_assert_eq(reply(RESP_ERROR, "NOPERM config"), READY_MORE);
     cr_assert_eq(reply(RESP_ERROR, "NOPERM config"), READY_MORE);
-    cr_assert_eq(replies("", "+zadd", "+publish &{p}:*", NULL), READY_FAILED);
+    cr_assert_eq(replies("", "all", "+zadd", "+publish &{p}:*", NULL), READY_FAILED);
     cr_assert_str_eq(
         ready.why, "scripts need what is not allowed here: +zadd +publish &{p}:*");
     cr_assert(ready.refused);
@@ -300,7 +300,7 @@ Test(ready, what_scripts_may_not_do)
     cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
     cr_assert_eq(reply(RESP_ERROR, "NOPERM config"), READY_MORE);
     cr_assert_eq(reply(RESP_ERROR, "NOPERM config"), READY_MORE);
-    cr_assert_eq(replies("ERR no INFO", NULL), READY_FAILED);
+    cr_assert_eq(replies("ERR no INFO", "", NULL), READY_FAILED);
     cr_assert(strstr(ready.why, "INFO in scripts is not allowed"), "%s", ready.why);
 }
 
@@ -319,7 +319,7 @@ static enum ready_result without_info(const char *policy)
     cr_assert_eq(policy ? replies("maxmemory-policy", policy, NULL)
                         : reply(RESP_ERROR, "ERR unknown command"),
         READY_MORE);
-    return replies("ERR no INFO", NULL);
+    return replies("ERR no INFO", "", NULL);
 }
 
 Test(ready, without_info)
