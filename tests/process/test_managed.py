@@ -8,13 +8,13 @@ import time
 import pytest
 
 from conftest import BUILD
-
 from fake_redis import FakeRedis, array, bulk
 from fleet_help import (  # fixtures among them
-    RedisServer, documented_rights, hosts, needs_redis, redis_section)  # noqa: F401
+    Monitored, RedisServer, documented_rights, hosts, needs_redis, redis_section)  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, gets, up
 from lines import DEADLINE, look_again
-from test_link import OWN, Probe, probe  # a fixture among them  # noqa: F401
+from test_link import OWN, probe  # a fixture among them  # noqa: F401
+from tls_help import TlsServer, authority, needs_tls  # a fixture among them  # noqa: F401
 
 NO_INFO = b"-ERR unknown command 'INFO'\r\n"
 
@@ -309,6 +309,35 @@ def test_a_check_of_several(managed, directory):
     assert connect_check(directory, dead, section(there))[0] == 69
     assert connect_check(directory, "[lock a]\n") == (0, ["OK: 1 resource"], "")
     assert connect_check(directory, "[lock a]\nx = y\n")[0] == 78
+
+
+@needs_redis
+@needs_tls
+def test_a_check_over_tls(directory, authority):
+    server = TlsServer(directory, authority, authority.issue("redis"))
+    try:
+        status, lines, _ = connect_check(directory, redis_section(server.tcp_url, ca_file=authority.crt))
+        assert status == 0 and f"at 127.0.0.1:{server.port}, all that Berth needs" in lines[1]
+        status, lines, _ = connect_check(directory, redis_section(server.tcp_url))
+        assert status in (69, 78) and "certificate" in lines[1], lines
+    finally:
+        server.kill()
+
+
+@needs_redis
+def test_a_check_by_sentinel(directory):
+    server = RedisServer(directory, "master", port=True)
+    sentinel = RedisServer(directory, "sentinel", sentinel_of=Monitored(server.port))
+    try:
+        where = f"sentinel://127.0.0.1:{sentinel.port}"
+        status, lines, _ = connect_check(directory, redis_section(where))
+        assert status == 0 and f"at 127.0.0.1:{server.port}, " in lines[1]
+        assert "; warning: it may fail over, but has no min-replicas-to-write" in lines[1]
+        status, lines, _ = connect_check(directory, redis_section(where + "/another"))
+        assert status == 69 and "it does not know this master" in lines[1]
+    finally:
+        sentinel.kill()
+        server.kill()
 
 
 def test_a_check_of_silence(directory):
