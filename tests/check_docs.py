@@ -267,20 +267,22 @@ def check_scripts():
 
 
 def check_rights():
-    """The user line has each command that a script or the link uses, and no other."""
-    line = re.search(r"^user berth (.*)$", fleet, re.M).group(1)
-    documented = set(re.findall(r"\+(\S+)", line))
+    """The user line has each command that a script or the link uses, with those that only a cluster needs, and
+    no other."""
+    lines = re.findall(r"^(?:user berth|ACL SETUSER berth) .*$", fleet, re.M)
+    documented = set(re.findall(r"\+(\S+)", " ".join(lines)))
     given = {word for text in scripts.values() for word in re.findall(r"call\('([A-Z]+)'", text)}
     tried = set(re.findall(r"^RIGHT\((\w+)\)", (srcdir / "src/redis/script_needs.def").read_text(), re.M))
     beside = {"INFO", "PUBLISH", "TIME"}  # tried otherwise, or not on keys
     require(tried == given - beside, f"script_needs.def: not as the scripts: {sorted(tried ^ (given - beside))}")
-    for name in ("ready", "loading", "link_messages"):
+    for name in ("ready", "ready_cluster", "loading", "link_messages"):
         text = (srcdir / f"src/redis/{name}.c").read_text()
         given |= set(re.findall(r'= "([A-Z]+)"|put\(link, 0, "([A-Z]+)"|\{"([A-Z]+)"\}', text))
     given.add("EVAL")  # by which the rights of scripts are tried
     words = {word for item in given for word in ([item] if isinstance(item, str) else item) if word}
-    words = {{"SCRIPT": "script|load", "FUNCTION": "function|load", "CLIENT": "client|setname"}.get(word, word.lower())
-             for word in words - {"AUTH", "LOAD", "SETNAME"}}
+    words = {{"SCRIPT": "script|load", "FUNCTION": "function|load", "CLIENT": "client|setname",
+              "CLUSTER": "cluster|slots"}.get(word, word.lower())
+             for word in words - {"AUTH", "LOAD", "SETNAME", "SLOTS"}}
     require(documented == words, f"fleet.md: rights: only there {sorted(documented - words)}, "
             f"only in the code {sorted(words - documented)}")
 

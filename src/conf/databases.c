@@ -98,6 +98,25 @@ static void check_tls(struct loading *loading, const struct database *database)
     }
 }
 
+/* A node's own socket would be of no use when another node owns the slot. */
+static void check_cluster(struct loading *loading, const struct database *database)
+{
+    const struct redis_url *url = &database->url;
+    uint32_t line = loading->section.lines[KEY_url];
+    const char *word = key_table[KEY_url].word;
+    if (!database->is_cluster && url->scheme == REDIS_TCP && url->n_hosts > 1) {
+        section_complain(loading, line, word,
+            "has several hosts, which needs cluster = yes (or sentinel://, if they are sentinels)");
+    } else if (database->is_cluster && url->scheme != REDIS_TCP) {
+        section_complain(loading, line, word,
+            "with cluster = yes it is redis://HOST:PORT,HOST:PORT: some nodes of the cluster");
+    } else if (database->is_cluster && url->db != 0) {
+        section_complain(loading, line, word,
+            "a Redis Cluster has no databases besides 0; for several of ours, each has a prefix of "
+            "its own");
+    }
+}
+
 static void check_url(struct loading *loading, struct database *database)
 {
     uint32_t line = loading->section.lines[KEY_url];
@@ -121,6 +140,7 @@ static void check_url(struct loading *loading, struct database *database)
         section_complain(loading, loading->section.lines[KEY_sentinel_user],
             key_table[KEY_sentinel_user].word, "needs a sentinel-password-file");
     }
+    check_cluster(loading, database);
     if (database->sentinel_password_file && database->url.scheme != REDIS_SENTINEL) {
         section_complain(loading, loading->section.lines[KEY_sentinel_password_file],
             key_table[KEY_sentinel_password_file].word,

@@ -147,7 +147,7 @@ static const char *take_named_host(char *text, struct redis_host *host)
 
 static const char *take_host(char *text, uint16_t default_port, struct redis_url *url)
 {
-    if (url->n_hosts == MAX_SENTINELS) {
+    if (url->n_hosts == MAX_HOSTS) {
         return "it has more than 16 hosts";
     }
     struct redis_host *host = &url->hosts[url->n_hosts++];
@@ -166,6 +166,17 @@ static char *cut_at_slash(char *text)
     return slash + 1;
 }
 
+/* "HOST[:PORT],HOST[:PORT]..." */
+static const char *take_hosts(char *text, uint16_t default_port, struct redis_url *url)
+{
+    const char *wrong = NULL;
+    char *host;
+    while (!wrong && (host = strsep(&text, ","))) {
+        wrong = take_host(host, default_port, url);
+    }
+    return wrong;
+}
+
 /* ---- schemes; `text` is what follows "://" ---- */
 
 static const char *parse_tcp(char *text, struct redis_url *url)
@@ -173,7 +184,7 @@ static const char *parse_tcp(char *text, struct redis_url *url)
     const char *db = cut_at_slash(text);
     const char *wrong = take_user(&text, url);
     if (!wrong) {
-        wrong = take_host(text, REDIS_PORT, url);
+        wrong = take_hosts(text, REDIS_PORT, url);
     }
     return wrong || !db || db[0] == '\0' ? wrong : take_db(db, url);
 }
@@ -227,10 +238,10 @@ static const char *take_master(char *text, struct redis_url *url)
 
 static const char *parse_sentinel(char *text, struct redis_url *url)
 {
-    char *master = cut_at_slash(text), *host;
+    char *master = cut_at_slash(text);
     const char *wrong = take_user(&text, url);
-    while (!wrong && (host = strsep(&text, ","))) {
-        wrong = take_host(host, SENTINEL_PORT, url);
+    if (!wrong) {
+        wrong = take_hosts(text, SENTINEL_PORT, url);
     }
     return wrong ? wrong : take_master(master ? master : (char[]){""}, url);
 }

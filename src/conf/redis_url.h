@@ -4,7 +4,8 @@
 
 #include "core/database.h"
 
-/* redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]  unix://[USER[:PASSWORD]@]/PATH[?db=N]
+/* redis://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/DB]
+ * unix://[USER[:PASSWORD]@]/PATH[?db=N]
  * sentinel://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/MASTER[/DB]]
  * With TLS: rediss://, sentinels://.
  * Percent-encoding in user, password, path and master name. */

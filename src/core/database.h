@@ -12,7 +12,7 @@
 
 enum redis_scheme { REDIS_TCP, REDIS_UNIX, REDIS_SENTINEL };
 
-enum { MAX_SENTINELS = 16 };
+enum { MAX_HOSTS = 16 };
 
 struct redis_host {
     char *host; /* a name, or a numeric address (IPv6 without brackets) */
@@ -22,7 +22,7 @@ struct redis_host {
 /* The parts of a url (conf/redis_url.h). */
 struct redis_url {
     enum redis_scheme scheme;
-    struct redis_host hosts[MAX_SENTINELS]; /* TCP: one */
+    struct redis_host hosts[MAX_HOSTS]; /* TCP: one, or nodes of a cluster */
     size_t n_hosts;
     char *path; /* of the Unix socket */
     char *master; /* Sentinel */
@@ -47,6 +47,7 @@ struct database {
     char *sentinel_user, *sentinel_password_file; /* or NULL */
     fault_set acknowledged; /* the server is used in spite of these */
     char *prefix; /* of all keys and channels: the hash tag */
+    bool is_cluster; /* url.hosts are nodes of a Redis Cluster */
     nanoseconds ttl;
     nanoseconds failover_lag;
     uint64_t generation; /* the file with the larger one is newer */

@@ -13,6 +13,8 @@ struct call {
     STAILQ_ENTRY(call) link;
     bool is_load; /* the link's own FUNCTION LOAD or SCRIPT LOAD; else a script's call */
     unsigned n_loads; /* how often it was sent again behind one */
+    bool is_asking; /* the link's own ASKING, before each other call */
+    bool is_question; /* the link's own: is the slot at this node? */
     uint64_t tag;
     char *bytes; /* owned: what was sent */
     size_t n;

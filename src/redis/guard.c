@@ -58,8 +58,15 @@ static void refuse_old(struct guard *guard, const struct guard_question *questio
 
 static void refuse_cluster(struct guard *guard, const struct guard_question *question)
 {
-    if (fact_number(question, FACT_cluster_enabled) || fact_is(question, FACT_mode, "cluster")) {
-        say(guard->refusal, sizeof guard->refusal, "it is a node of a Redis Cluster");
+    bool is_node =
+        fact_number(question, FACT_cluster_enabled) || fact_is(question, FACT_mode, "cluster");
+    bool is_known = fact(question, FACT_cluster_enabled) || fact(question, FACT_mode);
+    if (is_node && !question->is_cluster) {
+        say(guard->refusal, sizeof guard->refusal,
+            "it is a node of a Redis Cluster: set cluster = yes");
+    } else if (is_known && !is_node && question->is_cluster) {
+        say(guard->refusal, sizeof guard->refusal,
+            "it is not a node of a Redis Cluster, but cluster = yes says so");
     }
 }
 
@@ -175,11 +182,12 @@ static void take_fault(struct guard *guard, enum fault fault, const char *what, 
     }
 }
 
-/* INFO has min_slaves_good_slaves only if both settings are set. */
+/* INFO has min_slaves_good_slaves only if both settings are set. (In a cluster, a master that has
+ * not heard from most of the others for the node timeout stops by itself.) */
 static void warn_of_replicas(struct guard *guard, const struct guard_question *question)
 {
     bool has_replicas = fact_number(question, FACT_connected_slaves) > 0;
-    if ((has_replicas || question->may_fail_over) && !is_blind(question) &&
+    if ((has_replicas || question->may_fail_over) && !is_blind(question) && !question->is_cluster &&
         !fact(question, FACT_good_slaves)) {
         add(guard->warning,
             "it may fail over, but has no min-replicas-to-write: a master that is cut off would "

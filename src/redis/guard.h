@@ -15,6 +15,7 @@ struct guard_question {
     fault_set acknowledged;
     /* Another server may take this one's place, even if it has no replicas at present. */
     bool may_fail_over;
+    bool is_cluster; /* the server must be a node of a cluster; else it must not */
 };
 
 struct guard {

@@ -1,5 +1,6 @@
 #include "redis/link.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "redis/link_internal.h"
 #include "redis/secret.h"
@@ -32,6 +33,7 @@ static void link_drop(struct link *link)
     link->commands = stream_close(link->commands);
     link->messages = stream_close(link->messages);
     calls_clear(&link->calls);
+    calls_clear(&link->postponed);
     link->is_loading = false;
     link->same.is_asked = false;
 }
@@ -50,6 +52,9 @@ void link_fail(struct link *link, const char *why, bool refused)
     }
     link->was_up = link->state == LINK_UP;
     link_judge_sentinel(link, false);
+    if (link->database->is_cluster) {
+        route_failed(&link->route, link->state == LINK_UP);
+    }
     say(link->why, sizeof link->why, "%s: %s", link->info.address, why);
     link->refused = refused;
     link_drop(link);
@@ -107,6 +112,9 @@ static void send_wiped(struct stream *stream, struct text *out)
 static void ready_send(struct link *link, struct stream *stream)
 {
     struct text out = TEXT_INIT;
+    const struct route *route = &link->route;
+    link->node = (struct ready_cluster){
+        .slot = route->slot, .host = route->at.host, .is_asking = route->is_asking};
     struct ready_wish wish = {
         .user = link->database->url.user,
         .client_name = link->client_name,
@@ -115,6 +123,7 @@ static void ready_send(struct link *link, struct stream *stream)
         .acknowledged = link->database->acknowledged,
         .keys = &link->keys,
         .known = &link->known,
+        .cluster = link->database->is_cluster ? &link->node : NULL,
     };
     char *password;
     if (!read_password(
@@ -137,7 +146,12 @@ static bool ready_take(struct link *link, struct stream *stream, const struct re
 {
     struct text out = TEXT_INIT;
     enum ready_result result = ready_reply(&link->ready, reply, &out);
-    if (result == READY_FAILED) {
+    if (link->ready.map.n > 0) {
+        route_learn(&link->route, &link->ready.map);
+    }
+    if (result == READY_FAILED && link->ready.redirection.kind != REDIRECTION_NONE) {
+        link_redirected(link, &link->ready.redirection, link->ready.why);
+    } else if (result == READY_FAILED) {
         link_fail(link, link->ready.why, link->ready.refused);
     } else {
         send_wiped(stream, &out);
@@ -282,6 +296,34 @@ static void dial_host(struct link *link, const char *host, uint16_t port)
     link->dial = dial_tcp(link->loop, host, port, link->tls, link->timeout, on_dialed, link);
 }
 
+static void dial_node(struct link *link)
+{
+    const struct cluster_node *node = route_choose(&link->route);
+    dial_host(link, node->host, node->port);
+}
+
+void link_redirected(struct link *link, const struct redirection *redirection, const char *error)
+{
+    char why[SAY_BYTES], trouble[SAY_BYTES / 2];
+    struct route *route = &link->route;
+    enum route_step step = route_take(route, redirection, clock_wall_now());
+    if (step == ROUTE_FOLLOW && link->state == LINK_CONNECTING) {
+        link_drop(link); /* nobody has heard of this try */
+        dial_node(link);
+        return;
+    }
+    if (step == ROUTE_STAY) {
+        route_trouble(route, trouble, sizeof trouble);
+        say(why, sizeof why, "%s: %s", trouble, error);
+    } else {
+        say(why, sizeof why, "%s: %s", error,
+            step == ROUTE_FOLLOW      ? "its keys are at that node now"
+                : step == ROUTE_ROUND ? "the nodes send us from one to the other"
+                                      : "no node says where that is");
+    }
+    link_fail(link, why, false);
+}
+
 static void on_master_named(void *context, const struct sentinel_answer *answer, const char *why)
 {
     struct link *link = context;
@@ -316,6 +358,8 @@ static void link_connect(struct link *link)
         link->dial = dial_unix(link->loop, url->path, link->timeout, on_dialed, link);
     } else if (url->scheme == REDIS_SENTINEL) {
         ask_sentinels(link);
+    } else if (link->database->is_cluster) {
+        dial_node(link);
     } else {
         dial_host(link, url->hosts[0].host, url->hosts[0].port);
     }
@@ -354,21 +398,39 @@ static void link_try(struct link *link)
     }
 }
 
+/* Until the next try. */
+static nanoseconds link_pause(struct link *link)
+{
+    uint64_t random = 0;
+    nanoseconds pause = 0;
+    uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
+    if (!route_takes_no_pause(&link->route)) {
+        pause = backoff_next(&link->backoff, FIRST_PAUSE, link->longest_pause, random);
+    }
+    return backoff_spread(pause, link->spread, link->was_up, random);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct link *link = container_of(timer, struct link, timer);
-    uint64_t random = 0;
     if (link->state == LINK_WAITING) {
         link_try(link);
+        return;
+    } else if (link->state == LINK_UP) {
+        link_send_postponed(link);
         return;
     }
     link->state = LINK_WAITING;
     link->events->on_down(link->context, link->why, link->refused); /* may close the link */
     if (link->state == LINK_WAITING) {
-        uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
-        nanoseconds pause = backoff_next(&link->backoff, FIRST_PAUSE, link->longest_pause, random);
-        pause = backoff_spread(pause, link->spread, link->was_up, random);
-        uv_timer_start(&link->timer, on_timer, (uint64_t)pause / 1000000, 0);
+        uv_timer_start(&link->timer, on_timer, (uint64_t)link_pause(link) / 1000000, 0);
+    }
+}
+
+void link_wake_after(struct link *link, uint64_t ms)
+{
+    if (!uv_is_active((const uv_handle_t *)&link->timer)) {
+        uv_timer_start(&link->timer, on_timer, ms, 0);
     }
 }
 
@@ -389,6 +451,8 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     bool fits = keys_init(&link->keys, options->database->prefix, options->session);
     assert(fits); /* conf bounds the prefix */
     calls_init(&link->calls);
+    calls_init(&link->postponed);
+    route_init(&link->route, options->database);
     sentinel_order_init(&link->order, options->database->url.n_hosts);
     uv_timer_init(loop, &link->timer);
     link_try(link);

@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/memory.h"
 #include "redis/link_internal.h"
 #include "redis/loading.h"
@@ -8,6 +9,8 @@
 enum {
     N_OWN = 3, /* FCALL, the function, the number of keys */
     MAX_LOADS = 5, /* for one call: somebody may flush them at the wrong moment, again and again */
+    FIRST_AGAIN = 10, /* ms, before calls that were not carried out are sent again */
+    MAX_DOUBLED = 6, /* that pause */
 };
 
 /* ---- sending ---- */
@@ -32,6 +35,28 @@ static void link_send(struct link *link, const struct call *call)
 {
     stream_send(link->commands, call->bytes, call->n);
     calls_add(&link->calls, call);
+}
+
+static void send_words(
+    struct link *link, size_t argc, const char *const argv[], const struct call *kind)
+{
+    size_t lengths[2];
+    struct call call = *kind;
+    for (size_t i = 0; i < argc; i++) {
+        lengths[i] = strlen(argv[i]);
+    }
+    call.bytes = resp_command(argc, argv, lengths, &call.n);
+    link_send(link, &call);
+}
+
+/* A node that has our keys ahead of their slot would else send us away. */
+static void send_for_keys(struct link *link, const struct call *call)
+{
+    static const char *const asking[] = {"ASKING"};
+    if (link->route.is_asking) {
+        send_words(link, 1, asking, &(struct call){.is_asking = true});
+    }
+    link_send(link, call);
 }
 
 static void link_put_word(struct link *link, size_t i, const char *word)
@@ -61,7 +86,7 @@ void link_call(struct link *link, enum script script, size_t argc, const char *c
         link_put_word(link, n++, script_words[script]);
     }
     call.bytes = resp_command(n, link->argv, link->lengths, &call.n);
-    link_send(link, &call);
+    send_for_keys(link, &call);
 }
 
 /* ---- the server has forgotten the library, or the script ---- */
@@ -95,7 +120,68 @@ static void link_call_again(struct link *link, struct call *old)
     old->bytes = NULL;
     call.n_loads++;
     link_load(link);
-    link_send(link, &call);
+    send_for_keys(link, &call);
+}
+
+/* ---- the node has not all of our keys, and has carried nothing out ---- */
+
+/* The keys are at two nodes, until all have moved. */
+static void postpone(
+    struct link *link, struct call *call, const struct redirection *redirection, const char *error)
+{
+    struct call copy = *call;
+    uint64_t now = uv_now(link->loop);
+    link->postponed_since = link->n_postponed == 0 ? now : link->postponed_since;
+    if ((now - link->postponed_since) * 1000000 >= (uint64_t)link->timeout / 4 * 3) {
+        link_redirected(link, redirection, error); /* before the session gives the link up */
+        return;
+    }
+    route_take(&link->route, redirection, clock_wall_now());
+    call->bytes = NULL;
+    calls_add(&link->postponed, &copy);
+    link->n_postponed += link->n_postponed == 0;
+    link_wake_after(link, (uint64_t)FIRST_AGAIN << (link->n_postponed - 1));
+}
+
+void link_send_postponed(struct link *link)
+{
+    struct calls calls;
+    struct call *call;
+    calls_init(&calls);
+    STAILQ_CONCAT(&calls.list, &link->postponed.list);
+    link->n_postponed += link->n_postponed < MAX_DOUBLED;
+    while ((call = calls_take(&calls))) {
+        send_for_keys(link, call);
+        free(call);
+    }
+}
+
+static bool takes_redirection(struct link *link, struct call *call, const struct resp *reply)
+{
+    struct redirection redirection;
+    const struct route *route = &link->route;
+    if (!link->database->is_cluster || reply->type != RESP_ERROR) {
+        return false;
+    }
+    bool makes_sense = redirection_read(&redirection, reply->text, route->slot, route->at.host);
+    if (!makes_sense) {
+        link_fail(link, reply->text, false);
+    } else if (redirection.kind == REDIRECTION_TRY_AGAIN) {
+        postpone(link, call, &redirection, reply->text);
+    } else if (redirection.kind == REDIRECTION_MOVED || redirection.kind == REDIRECTION_ASK) {
+        link_redirected(link, &redirection, reply->text);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void link_ask_for_slot(struct link *link)
+{
+    const char *const argv[] = {"EXISTS", link->keys.keys[0]};
+    if (link->route.is_asking) {
+        send_words(link, 2, argv, &(struct call){.is_question = true});
+    }
 }
 
 /* ---- replies ---- */
@@ -128,14 +214,24 @@ void link_take_reply(struct link *link, const struct resp *reply)
         link_fail(link, "an unexpected reply", false);
         return;
     }
-    if (call->is_load) {
+    if (call->is_asking) {
+        ; /* the reply to the call behind it says more */
+    } else if (call->is_question) {
+        if (reply->type == RESP_INTEGER) {
+            route_has_slot(&link->route);
+        }
+    } else if (call->is_load) {
         link_take_load(link, reply);
+    } else if (takes_redirection(link, call, reply)) {
+        ; /* it is sent again, or its outcome is unknown to the session */
     } else if (loading_is_forgotten(reply) && call->n_loads < MAX_LOADS) {
         link_call_again(link, call);
     } else if (has_lost_rights(link, reply)) {
         link->known.run_id[0] = '\0';
         link_fail(link, reply->text, false);
     } else {
+        route_is_good(&link->route);
+        link->n_postponed = 0;
         link->events->on_reply(link->context, call->tag, reply);
     }
     call_free(call);

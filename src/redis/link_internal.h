@@ -9,6 +9,7 @@
 #include "redis/key_names.h"
 #include "redis/link.h"
 #include "redis/ready.h"
+#include "redis/route.h"
 #include "redis/same_server.h"
 #include "redis/sentinel.h"
 #include "redis/stream.h"
@@ -32,7 +33,7 @@ struct link {
     struct keys keys;
 
     enum link_state state;
-    uv_timer_t timer; /* WAITING: the next try; FAILED: on_down */
+    uv_timer_t timer; /* WAITING: the next try; FAILED: on_down; UP: link_send_postponed() */
     struct backoff backoff;
     nanoseconds longest_pause; /* between tries; short where leases do not last long */
     nanoseconds spread; /* over which all clients come back; 0: there are few */
@@ -50,6 +51,8 @@ struct link {
     uint8_t named_by; /* the Sentinel that named the master */
     bool is_named;
     struct stream *commands, *messages; /* or NULL */
+    struct route route; /* in a cluster */
+    struct ready_cluster node; /* of the cluster, that is being made ready */
     struct ready ready; /* of the connection that is being made ready */
     struct known_server known; /* the server last reached */
     struct same_server same; /* do both connections reach it? */
@@ -58,6 +61,9 @@ struct link {
     bool has_library; /* functions are called; else the script */
     bool is_loading; /* either of them, again */
     struct calls calls;
+    struct calls postponed; /* not carried out, and to be sent again: the keys are at two nodes */
+    uint64_t postponed_since; /* uv_now() */
+    unsigned n_postponed; /* times in a row */
     const char **argv; /* room for a call */
     size_t *lengths, n_argv;
 
@@ -67,9 +73,17 @@ struct link {
 /* Gives both connections up; on_down follows in another turn. Does nothing if on_down is due
  * already. */
 void link_fail(struct link *link, const char *why, bool refused);
+/* The node has answered that not all of our keys are there: dials the one that has them, or says
+ * why that is not possible. */
+void link_redirected(struct link *link, const struct redirection *redirection, const char *error);
+/* Calls link_send_postponed() after so many ms. */
+void link_wake_after(struct link *link, uint64_t ms);
 
 /* A reply on a link that is up. */
 void link_take_reply(struct link *link, const struct resp *reply);
+void link_send_postponed(struct link *link);
+/* Where the keys are ahead of their slot: asks whether it has followed them. */
+void link_ask_for_slot(struct link *link);
 void link_take_message(struct link *link, const struct resp *reply);
 /* The heartbeat of the connection for messages. */
 void link_heartbeat_begin(struct link *link);

@@ -22,6 +22,7 @@ void link_heartbeat_tick(struct link *link)
     stream_send(link->messages, bytes, n);
     free(bytes);
     link->is_pinged = true;
+    link_ask_for_slot(link);
     stream_set_timer(link->messages, link->timeout);
 }
 

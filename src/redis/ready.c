@@ -71,6 +71,7 @@ static struct guard_question question_of(const struct ready *ready)
         .abilities = &ready->server.abilities,
         .acknowledged = ready->wish.acknowledged,
         .may_fail_over = ready->wish.may_fail_over,
+        .is_cluster = ready->wish.cluster != NULL,
     };
 }
 
@@ -197,6 +198,15 @@ static void add_name(struct ready *ready, struct text *out)
     }
 }
 
+static bool find_slot(struct ready *ready, struct text *out)
+{
+    if (ready->wish.cluster) {
+        add_auth(ready, out);
+        ready_find_slot(ready, out);
+    }
+    return true;
+}
+
 static bool begin_commands(struct ready *ready, struct text *out)
 {
     add_auth(ready, out);
@@ -275,7 +285,8 @@ static bool begin_messages(struct ready *ready, struct text *out)
 }
 
 static ready_stage *const stages_of_commands[] = {
-    begin_commands, ask_more, weigh, load_scripts, load_scripts, load_scripts, load_scripts, NULL};
+    find_slot, begin_commands, ask_more, weigh, load_scripts, load_scripts, load_scripts,
+    load_scripts, NULL};
 static ready_stage *const stages_of_messages[] = {begin_messages, NULL};
 
 /* Begins the next stage that has something to ask. */
@@ -336,8 +347,7 @@ static bool take_error_of_loading(
 }
 
 /* True: the error is an answer, and the rest goes on. */
-static bool take_error(
-    struct ready *ready, const struct ready_kind *kind, const struct resp *reply)
+static bool take_error(struct ready *ready, const struct ready_kind *kind, const struct resp *reply)
 {
     bool is_denied = ability_is_denied_by(reply->text);
     if (is_denied) {
@@ -353,7 +363,9 @@ static bool take_error(
 
 static bool take(struct ready *ready, const struct ready_step *step, const struct resp *reply)
 {
-    if (reply->type == RESP_ERROR && step->kind->make == make_loading) {
+    if (reply->type == RESP_ERROR && ready_is_redirected(ready, reply)) {
+        return ready_fail(ready, reply->text);
+    } else if (reply->type == RESP_ERROR && step->kind->make == make_loading) {
         return take_error_of_loading(ready, step, reply);
     } else if (reply->type == RESP_ERROR) {
         return take_error(ready, step->kind, reply);

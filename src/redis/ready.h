@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "redis/abilities.h"
+#include "redis/cluster.h"
 #include "redis/guard.h"
 #include "redis/key_names.h"
 #include "redis/loading.h"
@@ -17,6 +18,13 @@
 #include <stdint.h>
 
 enum { MAX_READY_STEPS = 8 };
+
+/* The slot of a cluster that has all keys. */
+struct ready_cluster {
+    uint16_t slot;
+    const char *host; /* of the node that was dialed */
+    bool is_asking; /* a node has sent us there for keys that are ahead of their slot */
+};
 
 /* What connections have found out about a server. With a run id, most of that holds until it
  * restarts, and the next connection need not ask again. */
@@ -36,6 +44,7 @@ struct ready_wish {
     fault_set acknowledged;
     const struct keys *keys;
     const struct known_server *known; /* from earlier connections; or NULL */
+    const struct ready_cluster *cluster; /* NULL: the server is no node of a cluster */
 };
 
 struct ready_step {
@@ -58,6 +67,8 @@ struct ready {
     struct known_server server; /* what was found out so far, and what was known */
     enum loading loading; /* how far it has come */
     bool has_library; /* else the script */
+    struct cluster_map map; /* of the cluster; .n is 0 if the node has not said it */
+    struct redirection redirection; /* of READY_FAILED: the node has none of the keys, or not all */
     char why[SAY_BYTES]; /* of READY_FAILED */
     bool refused; /* the server is there, but must not or cannot be used */
 };

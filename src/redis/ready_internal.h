@@ -1,11 +1,12 @@
-/* ready_internal.h - shared by ready.c (the stages, and what is always sent) and ready_questions.c
- * (what is asked of a server that is not known yet). */
+/* ready_internal.h - shared by ready.c (the stages, and what is always sent), ready_cluster.c
+ * (which node it has to be) and ready_questions.c (what is asked of a server that is not known
+ * yet). */
 #ifndef BERTH_REDIS_READY_INTERNAL_H
 #define BERTH_REDIS_READY_INTERNAL_H
 
 #include "redis/ready.h"
 
-enum { MAX_WORDS = 5 }; /* of a command */
+enum { MAX_WORDS = 1 + N_SCRIPT_KEYS }; /* of a command */
 
 struct ready_kind {
     enum ability ability; /* that the command is */
@@ -25,6 +26,10 @@ void ready_add(
     struct ready *ready, const struct ready_kind *kind, size_t index, struct text *out);
 
 extern const struct ready_kind ready_hello, ready_rights;
+/* With .cluster: which node has our keys? An error reply leads to ready_is_redirected(). */
+void ready_find_slot(struct ready *ready, struct text *out);
+/* True: the node has told us to ask another one, or the same one later. */
+bool ready_is_redirected(struct ready *ready, const struct resp *reply);
 /* CONFIG GET, for what INFO has not said. */
 void ready_add_settings(struct ready *ready, struct text *out);
 

@@ -12,7 +12,7 @@ struct tls_context;
 
 /* Which entry of url.hosts is asked first. */
 struct sentinel_order {
-    uint8_t index[MAX_SENTINELS];
+    uint8_t index[MAX_HOSTS];
     size_t n;
 };
 

@@ -25,7 +25,7 @@ static void check_text(const char *text, size_t max)
 static void check_url(const struct redis_url *url, size_t max)
 {
     static const size_t max_hosts[] = {
-        [REDIS_TCP] = 1, [REDIS_UNIX] = 0, [REDIS_SENTINEL] = MAX_SENTINELS};
+        [REDIS_TCP] = MAX_HOSTS, [REDIS_UNIX] = 0, [REDIS_SENTINEL] = MAX_HOSTS};
     require(url->n_hosts <= max_hosts[url->scheme]);
     require((url->n_hosts == 0) == (url->scheme == REDIS_UNIX));
     require((url->path == NULL) == (url->scheme != REDIS_UNIX));

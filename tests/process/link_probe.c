@@ -2,7 +2,8 @@
  * does what stdin says, and leaves nothing open at the end of stdin.
  *
  *   link_probe unix=PATH | host=HOST:PORT ... [master=NAME] [user=] [password=] [password-file=]
- *              [sentinel-user=] [sentinel-password-file=] [db=] [timeout=MILLISECONDS]
+ *              [sentinel-user=] [sentinel-password-file=] [db=] [cluster=yes]
+ *              [prefix=] [timeout=MILLISECONDS]
  *              [acknowledge=] [client-name=]
  *              [tls=yes] [ca-file=] [cert-file=] [key-file=] [server-name=]
  *              [tls-min-version=1.2|1.3]
@@ -223,6 +224,10 @@ static void take_option(struct probe *probe, char *option)
         probe->options.client_name = value;
     } else if (!strcmp(key, "db")) {
         url->db = (uint32_t)atoi(value);
+    } else if (!strcmp(key, "cluster")) {
+        probe->database.is_cluster = !strcmp(value, "yes");
+    } else if (!strcmp(key, "prefix")) {
+        probe->database.prefix = value;
     } else if (!strcmp(key, "timeout")) {
         probe->options.timeout = atoi(value) * INT64_C(1000000);
     } else {

@@ -350,7 +350,7 @@ def test_half_of_what_makes_it_ready(fake_tcp, probe):
     ({"role": "slave"}, "it is a replica, not the master"),
     ({"role": "active-replica"}, 'its role is "active-replica", not master'),
     ({"redis_version": "6.0.16"}, "its version is 6.0.16; 6.2 or later is needed"),
-    ({"redis_mode": "cluster"}, "it is a node of a Redis Cluster"),
+    ({"redis_mode": "cluster"}, "it is a node of a Redis Cluster: set cluster = yes"),
 ])
 def test_a_server_that_must_not_be_used(fake, probe, changes, why):
     link = probe(fake.where)

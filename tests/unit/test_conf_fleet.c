@@ -31,6 +31,7 @@ Test(conf_fleet, defaults)
     cr_expect_null(database->sentinel_user);
     cr_expect_eq(database->acknowledged, 0);
     cr_expect_str_eq(database->prefix, "berth");
+    cr_expect_not(database->is_cluster);
     cr_expect_eq(database->ttl, 30 * SECOND);
     cr_expect_eq(database->failover_lag, 11 * SECOND);
     cr_expect_eq(database->generation, 0);
@@ -158,6 +159,9 @@ Test(conf_fleet, a_quarter_of_the_ttl_is_left_for_killing)
 #else
 #define IS_BUILT "t.conf:2: [redis] url: this berthd was built without TLS"
 #endif
+#define SEVERAL                                                                                    \
+    "has several hosts, which needs cluster = yes (or sentinel://, if they are sentinels)"
+#define NODES "with cluster = yes it is redis://HOST:PORT,HOST:PORT: some nodes of the cluster"
 #define SECRET_FORM "not an absolute path of at most 140 bytes, or credential:NAME"
 
 static const struct {
@@ -214,6 +218,18 @@ static const struct {
         "t.conf:7: [redis c] url: is the same as that of [redis b], and so is the prefix: they "
         "would be one database"},
     {REDIS "[redis b]\nurl = redis://h\nprefix = b\n", ""},
+    /* clusters */
+    {"[redis]\nurl = redis://a,b\n", "t.conf:2: [redis] url: " SEVERAL},
+    {"[redis]\nurl = redis://a,b\ncluster = no\n", "t.conf:2: [redis] url: " SEVERAL},
+    {"[redis]\ncluster = yes\nurl = redis://u:p@a,\n b:7000,\n c\n", ""},
+    {"[redis]\nurl = redis://a/0\ncluster = yes\n", ""},
+    {"[redis]\nurl = redis://a/1\ncluster = yes\n",
+        "t.conf:2: [redis] url: a Redis Cluster has no databases besides 0; for several of ours, "
+        "each has a prefix of its own"},
+    {"[redis]\nurl = unix:///s\ncluster = yes\n", "t.conf:2: [redis] url: " NODES},
+    {"[redis]\nurl = sentinel://a\ncluster = yes\n", "t.conf:2: [redis] url: " NODES},
+    {REDIS "cluster = maybe\n",
+        "t.conf:3: [redis] cluster: \"maybe\" is not no or yes"},
     /* passwords */
     {"[redis]\nurl = redis://u@h\n",
         "t.conf:2: [redis] url: has a user, but neither a password nor a password-file"},
@@ -471,11 +487,11 @@ Test(conf_fleet, databases_change_by_a_restart_only)
     const struct database *databases = running->databases;
     struct conf *loaded = reload_good(running,
         "[redis c]\nurl = redis://c\n"
-        "[redis b]\nurl = redis://b/1\nttl = 40s\nfailover-lag = 1s\npassword-file = /x\n"
+        "[redis b]\nurl = redis://b/0\ncluster = yes\nttl = 40s\nfailover-lag = 1s\npassword-file = /x\n"
         "prefix = p\ngeneration = 2\n"
         "[lock m]\nscope = fleet\nredis = b\n");
     expect_fixed_changes(running, loaded,
-        "the removal of [redis a]\nurl of [redis b]\nttl of [redis b]\nfailover-lag of [redis b]\n"
+        "the removal of [redis a]\nurl of [redis b]\ncluster of [redis b]\nttl of [redis b]\nfailover-lag of [redis b]\n"
         "password-file of [redis b]\nprefix of [redis b]\nthe new section [redis c]");
     conf_keep_fixed(running, loaded);
     conf_free(running);

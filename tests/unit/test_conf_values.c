@@ -30,6 +30,7 @@ static const char *const contract[][2] = {
     {"daemon", "log changes"},
     {"daemon", "include (empty)"},
     {"redis", "url (required)"},
+    {"redis", "cluster no"},
     {"redis", "ca-file (empty)"},
     {"redis", "cert-file (empty)"},
     {"redis", "key-file (empty)"},

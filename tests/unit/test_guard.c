@@ -96,6 +96,19 @@ Test(guard, several_masters)
     expect_refused("role:", "\"\"");
 }
 
+Test(guard, clusters)
+{
+    static const char node[] = "redis_version:7.0.15\r\nrun_id:a\r\nrole:master\r\n"
+                               "redis_mode:cluster\r\nconnected_slaves:1\r\n"
+                               "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
+    question.is_cluster = true;
+    judge_info(node, true);
+    cr_assert_str_empty(guard.refusal);
+    cr_assert_str_empty(guard.warning);
+    judge_info(plain, false);
+    cr_assert(strstr(guard.refusal, "not a node of a Redis Cluster"), "%s", guard.refusal);
+}
+
 Test(guard, eviction)
 {
     static const char *const policies[] = {

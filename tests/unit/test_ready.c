@@ -220,8 +220,101 @@ Test(ready, what_is_optional)
     sent();
     known = ready.server;
     to_messages("abc");
-    cr_assert_str_eq(sent(), "INFO; CLIENT SETNAME berthd:web1; "
-                             "SUBSCRIBE {p}:s:0123456789abcdef; SUBSCRIBE {p}:all; ");
+    cr_assert_str_eq(sent(),
+        "INFO; CLIENT SETNAME berthd:web1; "
+        "SUBSCRIBE {p}:s:0123456789abcdef; SUBSCRIBE {p}:all; ");
+}
+
+/* ---- a node of a cluster ---- */
+
+static const char node_info[] =
+    "redis_version:7.0.15\r\nrun_id:abc\r\nrole:master\r\ncluster_enabled:1\r\n"
+    "redis_mode:cluster\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
+static struct ready_cluster cluster;
+
+static void begin_at_node(bool is_asking)
+{
+    cluster = (struct ready_cluster){.slot = 100, .host = "h", .is_asking = is_asking};
+    wish.cluster = &cluster;
+    wish.password = "p";
+    ready_commands(&ready, &wish, &out);
+}
+
+/* The reply to CLUSTER SLOTS: one node has all slots. */
+static enum ready_result mapped(const char *host, int port)
+{
+    const struct resp place[] = {{.type = RESP_STRING, .text = host, .length = strlen(host)},
+        {.type = RESP_INTEGER, .integer = port, .text = ""}};
+    const struct resp row[] = {{.type = RESP_INTEGER, .integer = 0, .text = ""},
+        {.type = RESP_INTEGER, .integer = 16383, .text = ""},
+        {.type = RESP_ARRAY, .elements = place, .n = 2, .text = ""}};
+    const struct resp rows[] = {{.type = RESP_ARRAY, .elements = row, .n = 3, .text = ""}};
+    const struct resp map = {.type = RESP_ARRAY, .elements = rows, .n = 1, .text = ""};
+    return ready_reply(&ready, &map, &out);
+}
+
+Test(ready, nodes)
+{
+    begin_at_node(false);
+    cr_assert(strstr(sent(), "AUTH p; CLUSTER SLOTS; EXISTS {p}:db {p}:sessions "));
+    cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
+    cr_assert_eq(mapped("a", 7), READY_MORE);
+    cr_assert_eq(ready.map.n, 1);
+    cr_assert_str_eq(ready.map.nodes[0].host, "a");
+    cr_assert_str_empty(sent(), "all else has to wait: the slot may be elsewhere");
+    cr_assert_eq(reply(RESP_INTEGER, ""), READY_MORE);
+    cr_assert_str_eq(sent(), "INFO; ");
+    cr_assert_eq(reply(RESP_STRING, node_info), READY_MORE);
+    sent();
+    expect_failure(RESP_ERROR, "MOVED 100 :9", "MOVED");
+    cr_assert_eq(ready.redirection.kind, REDIRECTION_MOVED);
+    cr_assert_str_eq(ready.redirection.to.host, "h");
+}
+
+Test(ready, nodes_that_say_little)
+{
+    begin_at_node(true);
+    cr_assert(strstr(sent(), "AUTH p; CLUSTER SLOTS; ASKING; EXISTS "));
+    cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
+    cr_assert_eq(reply(RESP_ERROR, "NOPERM no"), READY_MORE);
+    cr_assert_eq(ready.map.n, 0);
+    cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
+    expect_failure(RESP_STATUS, "OK", "not the answer");
+}
+
+static const struct {
+    const char *error;
+    enum redirection_kind kind;
+} redirections[] = {
+    {"MOVED 100 b:2", REDIRECTION_MOVED},
+    {"ASK 100 b:2", REDIRECTION_ASK},
+    {"TRYAGAIN later", REDIRECTION_TRY_AGAIN},
+    {"CLUSTERDOWN The cluster is down", REDIRECTION_NONE},
+    {"MOVED 101 b:2", REDIRECTION_NONE},
+    {"NOPERM no", REDIRECTION_NONE},
+};
+
+Test(ready, nodes_that_send_us_away)
+{
+    for (size_t i = 0; i < sizeof redirections / sizeof redirections[0]; i++) {
+        begin_at_node(false);
+        cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
+        cr_assert_eq(mapped("a", 7), READY_MORE);
+        expect_failure(RESP_ERROR, redirections[i].error, redirections[i].error);
+        cr_assert_eq(ready.redirection.kind, redirections[i].kind, "%s", redirections[i].error);
+    }
+}
+
+Test(ready, a_server_that_is_no_node)
+{
+    begin_at_node(false);
+    cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
+    cr_assert_eq(reply(RESP_ERROR, "ERR This instance has cluster support disabled"), READY_MORE);
+    cr_assert_eq(reply(RESP_INTEGER, ""), READY_MORE);
+    expect_failure(RESP_STRING,
+        "redis_version:7.0.15\r\nrun_id:abc\r\nrole:master\r\nredis_mode:standalone\r\n",
+        "not a node of a Redis Cluster");
+    cr_assert(ready.refused);
 }
 
 /* ---- a server that is not known ---- */

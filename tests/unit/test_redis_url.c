@@ -43,6 +43,8 @@ static const struct {
     {"redis://[::1]", "tcp ::1,6379 db=0"},
     {"redis://[::1]:7/3", "tcp ::1,7 db=3"},
     {"redis://[fe80::1%25eth0]:7", "tcp fe80::1%eth0,7 db=0"},
+    {"redis://a,b:7,[::1]:8", "tcp a,6379 b,7 ::1,8 db=0"},
+    {"redis://u:p@a,b/", "tcp a,6379 b,6379 user=u password=p db=0"},
     {"redis://u:p@h", "tcp h,6379 user=u password=p db=0"},
     {"redis://:p@[::1]:7", "tcp ::1,7 password=p db=0"},
     {"redis://u@h", "tcp h,6379 user=u db=0"},
@@ -118,7 +120,9 @@ static const struct {
     {"redis:///0", NO_HOST},
     {"redis://u:p@", NO_HOST},
     {"redis://a b", HOST},
-    {"redis://a,b", HOST},
+    {"redis://a,", NO_HOST},
+    {"redis://a b,c", HOST},
+    {"redis://a,b/0,c", DB},
     {"redis://a?b", HOST},
     {"redis://a%41", HOST},
     {"redis://\xc3\xa4", HOST},
@@ -178,6 +182,7 @@ static const struct {
     {"sentinel://a/%", ESCAPE},
     {"sentinel://a/%1f", CONTROL},
     {"sentinel://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "it has more than 16 hosts"},
+    {"redis://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "it has more than 16 hosts"},
 };
 
 Test(redis_url, what_is_wrong)
