@@ -121,7 +121,7 @@ static void words_init(struct words *words, const struct redis *redis, enum scri
     va_list more;
     size_t n = 0;
     words->words[n++] = "FCALL";
-    words->words[n++] = script_set.functions[script];
+    words->words[n++] = script_sets[0].functions[script];
     words->words[n++] = SCRIPT_KEYS_WORD;
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
         snprintf(words->keys[i], SCRIPT_KEY_BYTES, "{%s}:%s", redis->prefix, script_key_words[i]);
@@ -169,7 +169,7 @@ static void element(char *out, size_t size, const char *answer, unsigned n)
 static void load_library(struct redis *redis)
 {
     ask(redis, 4,
-        (const char *const[]){"FUNCTION", "LOAD", "REPLACE", script_set.library.text});
+        (const char *const[]){"FUNCTION", "LOAD", "REPLACE", script_sets[0].library.text});
 }
 
 /* An earlier run may have left the session behind: then this is its next incarnation. */
@@ -212,7 +212,8 @@ struct redis *redis_new(const char *socket, const char *prefix, const char *name
     }
     redis->fd = bench_connect(socket);
     redis->prefix = prefix;
-    snprintf(redis->layouts, sizeof redis->layouts, "%d-%d", LAYOUT_FROM, LAYOUT_TO);
+    const struct layouts layouts = script_layouts();
+    snprintf(redis->layouts, sizeof redis->layouts, "%u-%u", layouts.from, layouts.to);
     redis->next_id = redis->oldest_id = 1;
     load_library(redis);
     say_hello(redis);

@@ -193,7 +193,8 @@ static void send_calls(struct member *member)
 {
     struct session_call call;
     while (member->is_ready && session_next_call(member->session, clock_now(), &call)) {
-        link_call(member->link, call.script, call.argc, call.argv, call.lengths, call.tag);
+        link_call(member->link, call.script, call.layout, call.argc, call.argv, call.lengths,
+            call.tag);
     }
 }
 
@@ -314,6 +315,7 @@ static void member_init(struct member *member, struct crowd *crowd, unsigned num
         .database = 1,
         .settings = &crowd->database,
         .bounds = &script_bounds,
+        .layouts = script_layouts(),
         .id = id,
         .host = host,
         .version = "bench",

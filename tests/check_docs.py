@@ -262,8 +262,8 @@ def check_scripts():
     table = re.search(r"^local phases = \{(.*?)\}$", scripts["hello"], re.M).group(1)
     coded = {"begin", *re.findall(r"(\w+)(?:'\])? = ", table)}
     require(phases == coded, f"fleet.md: phases of hello {sorted(phases)}, code has {sorted(coded)}")
-    layouts = re.search(r"LAYOUT_FROM = (\d+), LAYOUT_TO = (\d+)", (srcdir / "src/fleet/script.h").read_text())
-    require("knows layouts {} to {}".format(*layouts.groups()) in fleet, "fleet.md: other layouts")
+    layout = re.search(r"^layout=(\d+)", (srcdir / "src/redis/scripts/assemble").read_text(), re.M).group(1)
+    require(f"The layout is version {layout};" in fleet, "fleet.md: another layout")
 
 
 def check_rights():

@@ -166,7 +166,8 @@ static void send_calls(struct member *member)
 {
     struct session_call call;
     while (member->is_ready && session_next_call(member->session, clock_now(), &call)) {
-        link_call(member->link, call.script, call.argc, call.argv, call.lengths, call.tag);
+        link_call(member->link, call.script, call.layout, call.argc, call.argv, call.lengths,
+            call.tag);
     }
 }
 
@@ -425,7 +426,7 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
         .database = database,
         .settings = settings,
         .bounds = &script_bounds,
-        .layouts = {LAYOUT_FROM, LAYOUT_TO},
+        .layouts = script_layouts(),
         .id = id,
         .host = host,
         .version = PACKAGE_VERSION,

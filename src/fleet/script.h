@@ -17,9 +17,6 @@ enum script {
 
 extern const char *const script_words[N_SCRIPTS];
 
-/* The layouts of the data that this version reads and writes; others are refused. */
-enum { LAYOUT_FROM = 2, LAYOUT_TO = 2 };
-
 /* The layouts that a berthd has scripts for, from the oldest to the newest, without gaps. */
 struct layouts {
     unsigned from, to;

@@ -12,6 +12,7 @@
 struct call {
     STAILQ_ENTRY(call) link;
     bool is_load; /* the link's own FUNCTION LOAD or SCRIPT LOAD; else a script's call */
+    const struct script_set *set; /* what is called, or loaded */
     unsigned n_loads; /* how often it was sent again behind one */
     bool is_asking; /* the link's own ASKING, before each other call */
     bool is_question; /* the link's own: is the slot at this node? */

@@ -34,7 +34,7 @@ static void link_drop(struct link *link)
     link->messages = stream_close(link->messages);
     calls_clear(&link->calls);
     calls_clear(&link->postponed);
-    link->is_loading = false;
+    link->loading = NULL;
     link->same.is_asked = false;
 }
 
@@ -124,6 +124,7 @@ static void ready_send(struct link *link, struct stream *stream)
         .keys = &link->keys,
         .known = &link->known,
         .cluster = link->database->is_cluster ? &link->node : NULL,
+        .set = link->set,
     };
     char *password;
     if (!read_password(
@@ -450,6 +451,7 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     link->context = context;
     bool fits = keys_init(&link->keys, options->database->prefix, options->session);
     assert(fits); /* conf bounds the prefix */
+    link->set = &script_sets[0];
     calls_init(&link->calls);
     calls_init(&link->postponed);
     route_init(&link->route, options->database);

@@ -64,17 +64,19 @@ static void link_put_word(struct link *link, size_t i, const char *word)
     link_put(link, i, word, strlen(word));
 }
 
-void link_call(struct link *link, enum script script, size_t argc, const char *const argv[],
-    const size_t lengths[], uint64_t tag)
+void link_call(struct link *link, enum script script, unsigned layout, size_t argc,
+    const char *const argv[], const size_t lengths[], uint64_t tag)
 {
-    struct call call = {.tag = tag};
+    const struct script_set *set = script_set_of(layout);
+    struct call call = {.set = set, .tag = tag};
     size_t n = 0;
     if (link->state != LINK_UP) {
         return; /* on_down is due, which covers this call */
     }
+    link->set = set;
     link_make_room(link, N_OWN + N_SCRIPT_KEYS + argc + 1);
     link_put_word(link, n++, link->has_library ? "FCALL" : "EVALSHA");
-    link_put_word(link, n++, link->has_library ? script_set.functions[script] : script_set.sha);
+    link_put_word(link, n++, link->has_library ? set->functions[script] : set->sha);
     link_put_word(link, n++, SCRIPT_KEYS_WORD);
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
         link_put_word(link, n++, link->keys.keys[i]);
@@ -96,15 +98,15 @@ static enum loading link_load_step(const struct link *link)
     return link->has_library ? LOADING_LIBRARY : LOADING_SCRIPT;
 }
 
-static void link_load(struct link *link)
+static void link_load(struct link *link, const struct script_set *set)
 {
-    struct call call = {.is_load = true};
+    struct call call = {.is_load = true, .set = set};
     const char *words[LOADING_WORDS];
-    if (link->is_loading) {
+    if (link->loading == set) {
         return;
     }
-    link->is_loading = true;
-    size_t n = loading_command(link_load_step(link), &script_set, words);
+    link->loading = set;
+    size_t n = loading_command(link_load_step(link), set, words);
     link_make_room(link, n);
     for (size_t i = 0; i < n; i++) {
         link_put_word(link, i, words[i]);
@@ -119,7 +121,7 @@ static void link_call_again(struct link *link, struct call *old)
     struct call call = *old;
     old->bytes = NULL;
     call.n_loads++;
-    link_load(link);
+    link_load(link, call.set);
     send_for_keys(link, &call);
 }
 
@@ -186,11 +188,12 @@ void link_ask_for_slot(struct link *link)
 
 /* ---- replies ---- */
 
-static void link_take_load(struct link *link, const struct resp *reply)
+static void link_take_load(
+    struct link *link, const struct script_set *set, const struct resp *reply)
 {
     char why[SAY_BYTES];
-    enum loading next = loading_next(link_load_step(link), &script_set, reply);
-    link->is_loading = false;
+    enum loading next = loading_next(link_load_step(link), set, reply);
+    link->loading = NULL;
     if (next != LOADING_HAS_LIBRARY && next != LOADING_HAS_SCRIPT) {
         say(why, sizeof why, "%s LOAD: %s", link->has_library ? "FUNCTION" : "SCRIPT",
             reply->type == RESP_ERROR ? reply->text : "another answer than expected");
@@ -221,7 +224,7 @@ void link_take_reply(struct link *link, const struct resp *reply)
             route_has_slot(&link->route);
         }
     } else if (call->is_load) {
-        link_take_load(link, reply);
+        link_take_load(link, call->set, reply);
     } else if (takes_redirection(link, call, reply)) {
         ; /* it is sent again, or its outcome is unknown to the session */
     } else if (loading_is_forgotten(reply) && call->n_loads < MAX_LOADS) {

@@ -59,7 +59,8 @@ struct link {
     struct link_info info;
 
     bool has_library; /* functions are called; else the script */
-    bool is_loading; /* either of them, again */
+    const struct script_set *set; /* of the last call: the next connection needs it */
+    const struct script_set *loading; /* what is being loaded, again; or NULL */
     struct calls calls;
     struct calls postponed; /* not carried out, and to be sent again: the keys are at two nodes */
     uint64_t postponed_since; /* uv_now() */

@@ -109,12 +109,12 @@ static size_t make_loading(
     const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
 {
     (void)ready, (void)number;
-    return loading_command((enum loading)index, &script_set, argv);
+    return loading_command((enum loading)index, ready->wish.set, argv);
 }
 
 static bool check_loading(struct ready *ready, size_t index, const struct resp *reply)
 {
-    ready->loading = loading_next((enum loading)index, &script_set, reply);
+    ready->loading = loading_next((enum loading)index, ready->wish.set, reply);
     ready->has_library = ready->loading == LOADING_HAS_LIBRARY;
     return ready->loading != LOADING_FAILED || ready_fail(ready, "not the answer of a Redis");
 }

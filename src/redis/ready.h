@@ -45,6 +45,7 @@ struct ready_wish {
     const struct keys *keys;
     const struct known_server *known; /* from earlier connections; or NULL */
     const struct ready_cluster *cluster; /* NULL: the server is no node of a cluster */
+    const struct script_set *set; /* to be loaded */
 };
 
 struct ready_step {

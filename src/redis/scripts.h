@@ -16,7 +16,7 @@ struct script_text {
 
 /* All operations on the data of one layout. Libraries of other digests may live beside it. */
 struct script_set {
-    int layout;
+    unsigned layout;
     const char *name; /* the library's: berth_L<layout>_<digest> */
     const char *about; /* the function that answers the library's name, without keys */
     const char *functions[N_SCRIPTS];
@@ -25,7 +25,12 @@ struct script_set {
     const char *sha; /* of the script, for EVALSHA */
 };
 
-extern const struct script_set script_set;
+/* From the oldest to the newest layout, without gaps. */
+extern const struct script_set script_sets[];
+extern const size_t n_script_sets;
+/* The layout must be one of these. */
+const struct script_set *script_set_of(unsigned layout);
+struct layouts script_layouts(void);
 
 extern const struct script_bounds script_bounds; /* the same bounds as in the scripts */
 /* Without their prefix: "db", "sessions", ... in the order of KEYS. */

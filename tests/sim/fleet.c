@@ -133,7 +133,7 @@ static uint32_t random_n_hosts(struct fleet *fleet)
 {
     bool is_large = random_percent(&fleet->random, 30);
     return MIN_HOSTS +
-        random_below(&fleet->random, (is_large ? MAX_HOSTS : 8) - MIN_HOSTS + 1);
+        random_below(&fleet->random, (is_large ? MAX_SIMULATED : 8) - MIN_HOSTS + 1);
 }
 
 static struct fleet *fleet_new(uint64_t seed)

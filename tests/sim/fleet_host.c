@@ -246,7 +246,7 @@ static void start_session(struct fleet *fleet, struct host *host)
         .database = 1,
         .settings = &host->settings,
         .bounds = &script_bounds,
-        .layouts = {LAYOUT_FROM, LAYOUT_TO},
+        .layouts = script_layouts(),
         .id = host->name,
         .host = host->name,
         .seed = random_next(&fleet->random)};

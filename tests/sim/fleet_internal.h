@@ -10,7 +10,7 @@
 #include "redis/resp.h"
 
 enum {
-    MAX_HOSTS = 30,
+    MAX_SIMULATED = 30,
     MIN_HOSTS = 3,
     MAX_JOBS = 64, /* of a host */
     MAX_ASKED_FOR = 90, /* by all hosts, before more is requested */
@@ -157,7 +157,7 @@ struct act {
 struct fleet {
     struct random random;
     nanoseconds now;
-    struct host hosts[MAX_HOSTS];
+    struct host hosts[MAX_SIMULATED];
     uint32_t n_hosts; /* places for hosts in this run */
     uint64_t n_named; /* how many hosts there have been */
     struct server server;

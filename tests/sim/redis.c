@@ -150,7 +150,7 @@ static int register_function(lua_State *lua)
     lua_getfield(lua, 1, "function_name");
     const char *name = luaL_checkstring(lua, -1);
     for (size_t i = 0; i < N_SCRIPTS; i++) {
-        if (strcmp(name, script_set.functions[i]) == 0) {
+        if (strcmp(name, script_sets[0].functions[i]) == 0) {
             redis->lua->allow_oom[i] = has_flag(lua, 2, "allow-oom");
             lua_getfield(lua, 1, "callback");
             redis->lua->functions[i] = luaL_ref(lua, LUA_REGISTRYINDEX);
@@ -372,7 +372,7 @@ void redis_init(struct redis *redis, uint64_t seed)
     }
     redis->lua->state = lua;
     open_loading(redis, lua);
-    load_library(lua, &script_set);
+    load_library(lua, &script_sets[0]);
     open_libraries(lua);
     open_redis(redis, lua);
     protect_globals(lua);

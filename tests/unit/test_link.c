@@ -161,22 +161,22 @@ Test(say, one_printable_line)
 Test(scripts, are_there)
 {
     char line[128];
-    cr_assert_eq(script_set.library.length, strlen(script_set.library.text));
-    cr_assert_eq(script_set.script.length, strlen(script_set.script.text));
-    cr_assert_gt(script_set.script.length, 0);
-    cr_assert_eq(strlen(script_set.sha), 40);
-    snprintf(line, sizeof line, "#!lua name=%s\n", script_set.name);
-    cr_assert_eq(strncmp(script_set.library.text, line, strlen(line)), 0);
-    snprintf(line, sizeof line, "berth_L%d_", script_set.layout);
-    cr_assert_eq(strncmp(script_set.name, line, strlen(line)), 0);
+    cr_assert_eq(script_sets[0].library.length, strlen(script_sets[0].library.text));
+    cr_assert_eq(script_sets[0].script.length, strlen(script_sets[0].script.text));
+    cr_assert_gt(script_sets[0].script.length, 0);
+    cr_assert_eq(strlen(script_sets[0].sha), 40);
+    snprintf(line, sizeof line, "#!lua name=%s\n", script_sets[0].name);
+    cr_assert_eq(strncmp(script_sets[0].library.text, line, strlen(line)), 0);
+    snprintf(line, sizeof line, "berth_L%d_", script_sets[0].layout);
+    cr_assert_eq(strncmp(script_sets[0].name, line, strlen(line)), 0);
 }
 
 Test(scripts, functions_are_named_after_the_library)
 {
     char name[128];
     for (size_t i = 0; i < N_SCRIPTS; i++) {
-        snprintf(name, sizeof name, "%s_%s", script_set.name, script_words[i]);
-        cr_assert_str_eq(script_set.functions[i], name);
+        snprintf(name, sizeof name, "%s_%s", script_sets[0].name, script_words[i]);
+        cr_assert_str_eq(script_sets[0].functions[i], name);
     }
 }
 
@@ -185,16 +185,17 @@ Test(scripts, functions_are_named_after_the_library)
 static enum loading loading_after(enum loading step, enum resp_type type, const char *text)
 {
     struct resp resp = {.type = type, .text = text, .length = strlen(text)};
-    return loading_next(step, &script_set, &resp);
+    return loading_next(step, &script_sets[0], &resp);
 }
 
 static void expect_command(enum loading step, const char *expected)
 {
     const char *argv[LOADING_WORDS];
     char words[256] = "";
-    size_t n = loading_command(step, &script_set, argv);
+    size_t n = loading_command(step, &script_sets[0], argv);
     for (size_t i = 0; i < n; i++) {
-        bool is_text = argv[i] == script_set.library.text || argv[i] == script_set.script.text;
+        bool is_text = argv[i] == script_sets[0].library.text ||
+            argv[i] == script_sets[0].script.text;
         strcat(words, i > 0 ? " " : "");
         strcat(words, is_text ? "..." : argv[i]);
     }
@@ -204,10 +205,10 @@ static void expect_command(enum loading step, const char *expected)
 Test(loading, commands)
 {
     char words[256];
-    snprintf(words, sizeof words, "FCALL %s_about 0", script_set.name);
+    snprintf(words, sizeof words, "FCALL %s_about 0", script_sets[0].name);
     expect_command(LOADING_ASKS_LIBRARY, words);
     expect_command(LOADING_LIBRARY, "FUNCTION LOAD ...");
-    snprintf(words, sizeof words, "EVALSHA %s 0 about", script_set.sha);
+    snprintf(words, sizeof words, "EVALSHA %s 0 about", script_sets[0].sha);
     expect_command(LOADING_ASKS_SCRIPT, words);
     expect_command(LOADING_SCRIPT, "SCRIPT LOAD ...");
 }
@@ -215,9 +216,9 @@ Test(loading, commands)
 Test(loading, of_the_library)
 {
     enum loading asks = LOADING_ASKS_LIBRARY, loads = LOADING_LIBRARY;
-    cr_assert_eq(loading_after(asks, RESP_STRING, script_set.name), LOADING_HAS_LIBRARY);
+    cr_assert_eq(loading_after(asks, RESP_STRING, script_sets[0].name), LOADING_HAS_LIBRARY);
     cr_assert_eq(loading_after(asks, RESP_ERROR, "ERR Function not found"), LOADING_LIBRARY);
-    cr_assert_eq(loading_after(loads, RESP_STRING, script_set.name), LOADING_HAS_LIBRARY);
+    cr_assert_eq(loading_after(loads, RESP_STRING, script_sets[0].name), LOADING_HAS_LIBRARY);
     cr_assert_eq(loading_after(loads, RESP_ERROR, "ERR Library 'x' already exists"),
         LOADING_HAS_LIBRARY, "another daemon was faster");
 }
@@ -240,7 +241,7 @@ Test(loading, of_the_script)
     cr_assert_eq(loading_after(asks, RESP_STRING, "about"), LOADING_HAS_SCRIPT);
     cr_assert_eq(loading_after(asks, RESP_ERROR, "NOSCRIPT No matching script."), LOADING_SCRIPT);
     cr_assert_eq(loading_after(asks, RESP_ERROR, "NOPERM no"), LOADING_FAILED);
-    cr_assert_eq(loading_after(loads, RESP_STRING, script_set.sha), LOADING_HAS_SCRIPT);
+    cr_assert_eq(loading_after(loads, RESP_STRING, script_sets[0].sha), LOADING_HAS_SCRIPT);
     cr_assert_eq(loading_after(loads, RESP_STRING, "another hash"), LOADING_FAILED);
     cr_assert_eq(loading_after(loads, RESP_ERROR, "NOPERM no"), LOADING_FAILED);
     cr_assert_eq(loading_after(loads, RESP_ERROR, "NOSCRIPT"), LOADING_FAILED);

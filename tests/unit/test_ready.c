@@ -23,7 +23,8 @@ static void begin(void)
     wish.keys = &keys;
     wish.known = &known;
     strcpy(known.run_id, "abc");
-    snprintf(ask_library, sizeof ask_library, "FCALL %s_about 0; ", script_set.name);
+    wish.set = &script_sets[0];
+    snprintf(ask_library, sizeof ask_library, "FCALL %s_about 0; ", script_sets[0].name);
 }
 
 static void end(void)
@@ -89,7 +90,7 @@ Test(ready, commands)
     cr_assert_str_eq(sent(), "INFO; ");
     cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
     cr_assert_str_eq(sent(), ask_library);
-    cr_assert_eq(reply(RESP_STRING, script_set.name), READY_DONE);
+    cr_assert_eq(reply(RESP_STRING, script_sets[0].name), READY_DONE);
     cr_assert_str_empty(sent(), "it is there: nothing is loaded");
     cr_assert(ready.has_library);
     cr_assert_str_eq(ready.guard.run_id, "abc");
@@ -102,7 +103,7 @@ Test(ready, brings_the_library)
     sent();
     cr_assert_eq(reply(RESP_ERROR, "ERR Function not found"), READY_MORE);
     cr_assert_str_eq(sent(), "FUNCTION LOAD ...; ");
-    cr_assert_eq(reply(RESP_STRING, script_set.name), READY_DONE);
+    cr_assert_eq(reply(RESP_STRING, script_sets[0].name), READY_DONE);
     cr_assert(ready.has_library);
     cr_assert_eq(ready.server.abilities.states[ABILITY_functions], ABILITY_THERE);
 }
@@ -115,7 +116,7 @@ Test(ready, brings_the_script_where_there_are_no_functions)
     sent();
     cr_assert_eq(reply(RESP_ERROR, "NOSCRIPT No matching script."), READY_MORE);
     cr_assert_str_eq(sent(), "SCRIPT LOAD ...; ");
-    cr_assert_eq(reply(RESP_STRING, script_set.sha), READY_DONE);
+    cr_assert_eq(reply(RESP_STRING, script_sets[0].sha), READY_DONE);
     cr_assert_not(ready.has_library);
     cr_assert_eq(ready.server.abilities.states[ABILITY_functions], ABILITY_LACKING);
     cr_assert_eq(ready.server.abilities.states[ABILITY_scripts], ABILITY_THERE);
@@ -134,7 +135,8 @@ Test(ready, who_and_where)
     to_messages("abc");
     cr_assert_str_eq(
         sent(), "AUTH p w; INFO; SUBSCRIBE {p}:s:0123456789abcdef; SUBSCRIBE {p}:all; ");
-    wish = (struct ready_wish){.user = "u", .keys = &keys, .known = &known};
+    wish = (struct ready_wish){
+        .user = "u", .keys = &keys, .known = &known, .set = &script_sets[0]};
     ready_commands(&ready, &wish, &out);
     cr_assert_str_eq(sent(), "AUTH u ; INFO; ");
 }
@@ -201,7 +203,7 @@ Test(ready, what_is_optional)
     cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
     cr_assert_str_empty(sent(), "the next stage waits for all answers");
     cr_assert_eq(reply(RESP_ERROR, "NOPERM this user ..."), READY_MORE);
-    cr_assert_eq(reply(RESP_STRING, script_set.name), READY_DONE);
+    cr_assert_eq(reply(RESP_STRING, script_sets[0].name), READY_DONE);
     cr_assert_eq(ready.server.abilities.states[ABILITY_info], ABILITY_THERE);
     cr_assert_eq(ready.server.abilities.states[ABILITY_client_name], ABILITY_LACKING);
     cr_assert_eq(ready.server.abilities.states[ABILITY_select], ABILITY_NOT_TRIED);
@@ -216,7 +218,7 @@ Test(ready, what_is_optional)
     ready_commands(&ready, &wish, &out);
     cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
     cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
-    cr_assert_eq(reply(RESP_STRING, script_set.name), READY_DONE);
+    cr_assert_eq(reply(RESP_STRING, script_sets[0].name), READY_DONE);
     sent();
     known = ready.server;
     to_messages("abc");
@@ -357,7 +359,7 @@ Test(ready, a_server_that_is_not_known)
     cr_assert_eq(replies("", "all", NULL), READY_MORE);
     cr_assert(strstr(ready.guard.warning, "refuses all writes"));
     cr_assert_str_eq(sent(), ask_library);
-    cr_assert_eq(reply(RESP_STRING, script_set.name), READY_DONE);
+    cr_assert_eq(reply(RESP_STRING, script_sets[0].name), READY_DONE);
     cr_assert_eq(ready.server.abilities.states[ABILITY_script_info], ABILITY_THERE);
     cr_assert_eq(ready.server.abilities.states[ABILITY_script_commands], ABILITY_THERE);
     cr_assert_str_eq(ready.server.run_id, "abc");
@@ -424,7 +426,7 @@ Test(ready, without_info)
     wish.acknowledged = 1U << FAULT_no_info;
     cr_assert_eq(without_info("noeviction"), READY_MORE);
     cr_assert_str_eq(ready.guard.version, "7.2.0");
-    cr_assert_eq(reply(RESP_STRING, script_set.name), READY_DONE);
+    cr_assert_eq(reply(RESP_STRING, script_sets[0].name), READY_DONE);
     sent();
     known = ready.server;
     to_messages("");
