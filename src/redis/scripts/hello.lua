@@ -7,8 +7,8 @@ local MAX_NEWS, MAX_NEWS_BYTES = 100, 65536
 local function fresh_database()
     db.ttl = max(tonumber(ARGV[6]), tonumber(ARGV[11]))
     db.lag, db.clock, db.last = tonumber(ARGV[7]), wall, wall
-    db.layout, db.epoch, db.sequence = TO_LAYOUT, 0, 0
-    call('HSET', DB, 'layout', TO_LAYOUT, 'ttl', text_of(db.ttl), 'lag', text_of(db.lag),
+    db.layout, db.epoch, db.sequence = LAYOUT, 0, 0
+    call('HSET', DB, 'layout', LAYOUT, 'ttl', text_of(db.ttl), 'lag', text_of(db.lag),
         'clock', text_of(wall), 'last', text_of(wall), 'epoch', 0, 'sequence', 0)
     time().begin_grace()
 end
@@ -83,8 +83,54 @@ end
 
 -- ---- define ----
 
-local function without_limit(json)
-    return (string.gsub(json, '"limit":%d+', '', 1))
+-- Two values of JSON.
+local function are_same(a, b)
+    if type(a) ~= 'table' or type(b) ~= 'table' then
+        return a == b
+    end
+    for key, value in pairs(a) do
+        if not are_same(value, b[key]) then
+            return false
+        end
+    end
+    for key in pairs(b) do
+        if a[key] == nil then
+            return false
+        end
+    end
+    return true
+end
+
+-- Whether the stored definition means what the caller says, but perhaps for one key. What it has besides is a
+-- newer berthd's, and none of the caller's business.
+local function means_the_same(stored, said, but)
+    for _, keys in ipairs({said, DEFAULTS}) do
+        for key in pairs(keys) do
+            if key ~= but and not are_same(stored[key], said[key]) then
+                return false
+            end
+        end
+    end
+    return true
+end
+
+-- The caller's JSON, and what a newer berthd has said besides: that is carried.
+local function with_unknown(json, said, stored)
+    local keys, parts = {}, {string.sub(json, 1, -2)}
+    local all = stored and cjson.decode(stored.json) or {}
+    for key in pairs(all) do
+        if rawget(said, key) == nil and DEFAULTS[key] == nil then
+            keys[#keys + 1] = key
+        end
+    end
+    if #keys == 0 then
+        return json
+    end
+    table.sort(keys)
+    for _, key in ipairs(keys) do
+        parts[#parts + 1] = cjson.encode(key) .. ':' .. cjson.encode(all[key])
+    end
+    return table.concat(parts, ',') .. '}'
 end
 
 -- For a template: as far as the names tell. Names below it with their own definitions are no instances; if
@@ -112,24 +158,22 @@ local function store_definition(name, generation, json)
     return 'stored'
 end
 
-local function is_pool_text(json)
-    return string.find(json, '"kind":"pool"', 1, true) ~= nil
-end
-
 local function define_one(name, generation, json)
     local stored, governing = definition_of(name), resource_of(name).definition
-    if governing and is_pool_text(governing.json) ~= is_pool_text(json) and is_in_use(name) then
+    local said = with_defaults(json)
+    local is_pool = said.kind == 'pool'
+    if governing and (governing.kind == 'pool') ~= is_pool and is_in_use(name) then
         return 'differs', governing -- its units have other names
     elseif not stored or generation > stored.generation then
-        return store_definition(name, generation, json)
-    elseif stored.json == json then
+        return store_definition(name, generation, with_unknown(json, said, stored))
+    elseif stored.json == json or means_the_same(stored, said) then
         return 'same'
-    elseif is_pool_text(stored.json) ~= is_pool_text(json) then
+    elseif (stored.kind == 'pool') ~= is_pool then
         return 'differs'
     elseif generation < stored.generation then
         return 'newer'
     end
-    return without_limit(stored.json) == without_limit(json) and 'limit' or 'differs'
+    return means_the_same(stored, said, 'limit') and 'limit' or 'differs'
 end
 
 local function define()

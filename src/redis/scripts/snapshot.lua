@@ -250,7 +250,7 @@ local function describe_sessions()
         if session then
             local left = tonumber(call('ZSCORE', SESSIONS, name)) - db.clock
             add({'session', name, session.host, floor(left), text_of(session.incarnation),
-                session.version})
+                session.version, session.from, session.to})
         end
     end
 end

@@ -2,21 +2,23 @@
 
 local definitions -- of this call, by name
 local resources -- the same
-local DEFAULT_KEEP = 10000 -- ms
+-- What a definition without that key means (conf/keys.def): an older or newer berthd may have left it out.
+local DEFAULTS = {limit = 0, select = 'lru', cooldown = 0, keep = 10000, ['max-waiters'] = 1000,
+    ['max-units-per-user'] = 0, shared = false, items = {}}
 
 fresh[#fresh + 1] = function()
     definitions, resources = {}, {}
+end
+
+local function with_defaults(json)
+    return setmetatable(cjson.decode(json), {__index = DEFAULTS})
 end
 
 local function definition_of(name)
     if definitions[name] == nil then
         local text = call('HGET', DEFINITIONS, name)
         local generation, json = match(text or '', '^(%d+) (.*)$')
-        definitions[name] = json and cjson.decode(json) or false
-        if json and not definitions[name].keep then -- stored by an older berthd
-            definitions[name].keep = DEFAULT_KEEP
-            json = string.gsub(json, '("cooldown":%d+)', '%1,"keep":' .. DEFAULT_KEEP, 1)
-        end
+        definitions[name] = json and with_defaults(json) or false
         if json then
             definitions[name].generation = tonumber(generation)
             definitions[name].json = json

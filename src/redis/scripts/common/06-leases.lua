@@ -10,14 +10,16 @@ local function claims_text(lease)
 end
 
 -- A record is packed: parsing text would cost as much as all the commands of a call. `since` is when a holder
--- got its units, on the session clock; nil: it waits, or an older berthd has written it.
+-- got its units, on the session clock; nil: it waits, or an older berthd has written it. What a newer one has put
+-- behind these twelve is carried.
 local function load_lease(key)
     local record = call('HGET', LEASES, key)
     if not record then
         return nil
     end
+    local fields = cmsgpack.unpack(record)
     local state, incarnation, priority, ticket, uid, shared, holder, info, packed, road, above,
-        since = unpack(cmsgpack.unpack(record))
+        since = unpack(fields, 1, 12)
     local claims = {}
     for i, claim in ipairs(packed) do
         claims[i] = {name = claim[1], count = claim[2], token = claim[3], definition = claim[4],
@@ -26,7 +28,8 @@ local function load_lease(key)
     local session, id = match(key, '^([^/]*)/(.*)$')
     return {key = key, session = session, id = id, state = state, incarnation = incarnation,
         priority = priority, ticket = ticket, uid = uid, shared = shared, holder = holder,
-        info = info, claims = claims, road = road, above = above, since = since}
+        info = info, claims = claims, road = road, above = above, since = since or nil,
+        more = fields[13] ~= nil and {unpack(fields, 13)} or nil}
 end
 
 local function write_lease(lease)
@@ -35,9 +38,13 @@ local function write_lease(lease)
         packed[i] = {claim.name, claim.count, claim.token, claim.definition, claim.limit,
             claim.ancestral, claim.units}
     end
-    call('HSET', LEASES, lease.key, cmsgpack.pack({lease.state, lease.incarnation, lease.priority,
-        lease.ticket, lease.uid, lease.shared, lease.holder, lease.info, packed,
-        lease.road or false, lease.above or false, lease.since}))
+    local fields = {lease.state, lease.incarnation, lease.priority, lease.ticket, lease.uid, lease.shared,
+        lease.holder, lease.info, packed, lease.road or false, lease.above or false, lease.since}
+    for i = 1, lease.more and #lease.more or 0 do
+        fields[12] = lease.since or false
+        fields[12 + i] = lease.more[i]
+    end
+    call('HSET', LEASES, lease.key, cmsgpack.pack(fields))
 end
 
 -- The member says whose identity it is, whether or not the resource now shares identities.

@@ -260,7 +260,7 @@ function make.roads()
         local shortest = math.huge
         for _, claim in ipairs(lease.claims) do
             local rules = resource_of(claim.name).definition
-            shortest = min(shortest, rules and rules.keep or DEFAULT_KEEP)
+            shortest = min(shortest, rules and rules.keep or DEFAULTS.keep)
         end
         return min(max(shortest, 1) * 2 ^ lease.road.let_go, MAX_CREDIBLE / 2)
     end
