@@ -148,7 +148,7 @@ def check_options_of_berthctl():
     text = help_of("berthctl")
     by_help = options_of_help(text)
     usages, takers, page = {"help": {"[COMMAND]"}}, {}, {}
-    for name in found("commands", re.findall(r"^  (\w+) +\S", text, re.M)):
+    for name in found("commands", re.findall(r"^  ([a-z-]+) +\S", text, re.M)):
         own = output(str(builddir / "berthctl"), "help", name)
         usages[name] = {form.strip() for form in re.findall(rf"^(?:usage:|      ) berthctl {name}(.*)$", own, re.M)}
         for _, word in options_of_help(own).keys() - by_help.keys():
@@ -279,7 +279,7 @@ def range_of(described, kind, maximum):
 
 def check_names():
     """Words that are bold and look like a key or a code are one."""
-    known = {row[0] for row in rows("conf")} | {row[0] for row in rows("code")} | {"berth-web"}
+    known = {row[0] for row in rows("conf")} | {row[0] for row in rows("code")} | {"berth-web", "finish-upgrade"}
     for page, text in source.items():
         for name in re.findall(r"\*([a-z]+(?:-[a-z]+)+)(?: = [a-z-]+)?\*(?!\()", text):
             require(name in known, f"{page}: there is no key or code {name}")

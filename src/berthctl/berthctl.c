@@ -67,6 +67,8 @@ static const struct command {
     {COMMAND_resume, "NAME...", 0, show_nothing, .requests = EACH},
     {COMMAND_reset, "NAME...", 0, show_nothing, .requests = EACH},
     {COMMAND_forget, "NAME... [--database DB]", OPTION_DATABASE, show_nothing, .requests = EACH},
+    {COMMAND_upgrade, "[DATABASE]", 0, show_nothing, .requests = WHOLE,
+        .run = run_finish_upgrade, .more = 1, .word = "finish-upgrade"},
     {COMMAND_drain, "[--wait]", OPTION_WAIT, show_drain, .requests = WHOLE},
     {COMMAND_undrain, "", 0, show_nothing, .requests = WHOLE},
     {COMMAND_reload, "", 0, show_nothing, .requests = WHOLE},
@@ -105,8 +107,9 @@ static int print_help(void)
     printf("usage: berthctl [-S SOCKET] COMMAND\n"
            "       berthctl help COMMAND\n\n");
     for (size_t i = 0; i < N_COMMANDS_SHOWN; i++) {
-        printf("  %-8s %-29s %s\n", word_of(&commands[i]), commands[i].arguments,
-            help_of(&commands[i]));
+        char form[64];
+        snprintf(form, sizeof form, "%-8s %s", word_of(&commands[i]), commands[i].arguments);
+        printf("  %-38s %s\n", form, help_of(&commands[i]));
     }
     printf("\n");
     line_print_options(0, "ShV");

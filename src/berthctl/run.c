@@ -97,6 +97,17 @@ int run_hosts(struct call *call, const struct line *line)
     return show_hosts(call, line->options & OPTION_JSON);
 }
 
+int run_finish_upgrade(struct call *call, const struct line *line)
+{
+    (void)line;
+    if (call->request.n_arguments > 0) {
+        call->request.n_arguments = 0;
+        call->request.database = call->request.arguments[0];
+    }
+    char *answer = call_answer(call);
+    return answer ? show_upgraded(call, answer) : call->exit_status;
+}
+
 int run_wait(struct call *call, const struct line *line)
 {
     return chosen_wait_idle(call, deadline_of(line));

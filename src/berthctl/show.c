@@ -83,6 +83,24 @@ int show_added(struct call *call, char *answer)
     return EXIT_SUCCESS; /* an older berthd */
 }
 
+/* It may have been the newest before. */
+int show_upgraded(struct call *call, char *answer)
+{
+    char *words[MAX_WORDS];
+    uint64_t layout;
+    size_t n = words_split(answer, words, MAX_WORDS);
+    char *database = words_find(words, n, "database");
+    if (!database || !percent_decode(database) ||
+        !words_find_number(words, n, "layout", &layout)) {
+        return call_nonsense(call);
+    }
+    struct text out = TEXT_INIT;
+    text_add(&out, "database ");
+    text_add_escaped(&out, database);
+    text_add_format(&out, " has layout %llu\n", (unsigned long long)layout);
+    return show_print(&out);
+}
+
 /* Waits for `* drained`. False, after a message: it will not come. */
 static bool wait_drained(struct call *call)
 {

@@ -10,6 +10,7 @@
 typedef int show_function(struct call *call, char *answer);
 
 show_function show_nothing, show_ok, show_version, show_added, show_drain, show_metrics;
+show_function show_upgraded;
 
 show_function show_why;
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOST_COLUMNS = 7 };
+enum { HOST_COLUMNS = 8 };
 enum { TOO_BUSY = 500000 }; /* of each second, microseconds: doc/fleet.md, Large fleets */
 
 static const struct column columns[HOST_COLUMNS] = {
@@ -16,12 +16,25 @@ static const struct column columns[HOST_COLUMNS] = {
     {.title = "HELD", .is_right = true},
     {.title = "WAIT", .is_right = true},
     {.title = "VERSION"},
+    {.title = "LAYOUTS"},
     {.title = "SESSION"},
 };
 
+static void add_layouts(struct text *out, const struct status_host *host)
+{
+    if (!host->layout_to.is_given) {
+        text_add(out, "-");
+    } else if (host->layout_from.number == host->layout_to.number) {
+        text_add_number(out, host->layout_to.number);
+    } else {
+        text_add_format(out, "%llu-%llu", (unsigned long long)host->layout_from.number,
+            (unsigned long long)host->layout_to.number);
+    }
+}
+
 static void add_host(struct grid *grid, const struct status_host *host)
 {
-    struct text age = TEXT_INIT;
+    struct text age = TEXT_INIT, layouts = TEXT_INIT;
     text_add_age(&age, host->heard);
     grid_add_string(grid, host->name);
     grid_add_string(grid, host->database);
@@ -29,13 +42,16 @@ static void add_host(struct grid *grid, const struct status_host *host)
     grid_add_number(grid, host->held);
     grid_add_number(grid, host->waiting);
     grid_add_string(grid, host->version ? host->version : "-");
+    add_layouts(&layouts, host);
+    grid_add(grid, &layouts);
     grid_add_string(grid, host->session);
 }
 
 /* ---- what is said of each database below the hosts: one row each, in this order ---- */
 
 /* Adds the text of its row; false: there is nothing to say. */
-typedef bool add_note(struct text *out, const struct status_database *database);
+typedef bool add_note(
+    struct text *out, const struct status *status, const struct status_database *database);
 
 static bool add_escaped(struct text *out, const char *text)
 {
@@ -43,8 +59,10 @@ static bool add_escaped(struct text *out, const char *text)
     return text;
 }
 
-static bool add_server(struct text *out, const struct status_database *database)
+static bool add_server(
+    struct text *out, const struct status *status, const struct status_database *database)
 {
+    (void)status;
     if (!database->server) {
         return false;
     }
@@ -57,13 +75,17 @@ static bool add_server(struct text *out, const struct status_database *database)
     return add_escaped(out, database->server);
 }
 
-static bool add_lacks(struct text *out, const struct status_database *database)
+static bool add_lacks(
+    struct text *out, const struct status *status, const struct status_database *database)
 {
+    (void)status;
     return add_escaped(out, database->lacks);
 }
 
-static bool add_warning(struct text *out, const struct status_database *database)
+static bool add_warning(
+    struct text *out, const struct status *status, const struct status_database *database)
 {
+    (void)status;
     return add_escaped(out, database->warning);
 }
 
@@ -73,8 +95,10 @@ static void add_percent(struct text *out, uint64_t share)
     text_add_format(out, share < 100000 ? "%.1f %%" : "%.0f %%", (double)share / 10000);
 }
 
-static bool add_busy(struct text *out, const struct status_database *database)
+static bool add_busy(
+    struct text *out, const struct status *status, const struct status_database *database)
 {
+    (void)status;
     if (!database->busy.is_given) {
         return false;
     }
@@ -88,14 +112,68 @@ static bool add_busy(struct text *out, const struct status_database *database)
     return true;
 }
 
-static bool add_too_busy(struct text *out, const struct status_database *database)
+static bool add_too_busy(
+    struct text *out, const struct status *status, const struct status_database *database)
 {
+    (void)status;
     if (!database->busy.is_given || database->busy.number < TOO_BUSY) {
         return false;
     }
     text_add(out, "the database is ");
     add_percent(out, database->busy.number);
     text_add(out, " busy with Berth: see fleet.md, Large fleets");
+    return true;
+}
+
+static bool is_of(const struct status_host *host, const struct status_database *database)
+{
+    return host->layout_to.is_given && strcmp(host->database, database->name) == 0;
+}
+
+/* Whether a host knows a newer layout than the data have. */
+static bool may_go_on(const struct status *status, const struct status_database *database)
+{
+    bool knows = false;
+    for (size_t i = 0; database->layout.is_given && i < status->n_hosts; i++) {
+        const struct status_host *host = &status->hosts[i];
+        knows |= is_of(host, database) && host->layout_to.number > database->layout.number;
+    }
+    return knows;
+}
+
+/* The hosts that know no newer one, as "h1, h2"; returns how many. */
+static size_t add_hindering(
+    struct text *out, const struct status *status, const struct status_database *database)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < status->n_hosts; i++) {
+        const struct status_host *host = &status->hosts[i];
+        if (is_of(host, database) && host->layout_to.number <= database->layout.number) {
+            text_add(out, n++ > 0 ? ", " : "");
+            text_add_escaped(out, host->name);
+        }
+    }
+    return n;
+}
+
+static bool add_upgrade(
+    struct text *out, const struct status *status, const struct status_database *database)
+{
+    struct text hindering = TEXT_INIT;
+    if (!may_go_on(status, database)) {
+        return false;
+    }
+    unsigned long long layout = database->layout.number;
+    size_t n = add_hindering(&hindering, status, database);
+    text_add_format(out, "from layout %llu to %llu: ", layout, layout + 1);
+    if (n > 0) {
+        text_add_format(out, "%s cannot read layout %llu", hindering.bytes, layout + 1);
+    } else {
+        text_add_format(
+            out, "all hosts can read layout %llu: berthctl finish-upgrade ", layout + 1);
+        text_add_escaped(out, database->name);
+    }
+    text_deinit(&hindering);
     return true;
 }
 
@@ -106,12 +184,14 @@ static const struct {
     {"server", add_server},
     {"lacks", add_lacks},
     {"busy", add_busy},
+    {"upgrade", add_upgrade},
     {"warning", add_warning},
     {"warning", add_too_busy},
 };
 
 /* The hosts of one that is not up are not shown. */
-static void print_database(struct text *out, const struct status_database *database)
+static void print_database(
+    struct text *out, const struct status *status, const struct status_database *database)
 {
     text_add(out, "database ");
     text_add_escaped(out, database->name);
@@ -122,7 +202,7 @@ static void print_database(struct text *out, const struct status_database *datab
     text_add(out, "\n");
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         struct text note = TEXT_INIT;
-        if (notes[i].add(&note, database)) {
+        if (notes[i].add(&note, status, database)) {
             text_add_format(out, "  %s: %s\n", notes[i].label, note.bytes);
         }
         text_deinit(&note);
@@ -146,7 +226,7 @@ static void print_table(const struct status *status, struct text *out)
         grid_print_row(&grid, i, out);
     }
     for (size_t i = 0; i < status->n_databases; i++) {
-        print_database(out, &status->databases[i]);
+        print_database(out, status, &status->databases[i]);
     }
     grid_deinit(&grid);
 }

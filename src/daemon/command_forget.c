@@ -7,6 +7,7 @@
 #include "daemon/conn.h"
 #include "daemon/fleet_names.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/named_database.h"
 #include "daemon/parked.h"
 #include "daemon/remote.h"
 #include "daemon/server.h"
@@ -15,8 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- which database ---- */
 
 /* The definition in the file in force, but not the template that stands for the name; NULL:
  * none. */
@@ -28,39 +27,6 @@ static const struct definition *find_in_file(const struct conf *conf, const char
         }
     }
     return NULL;
-}
-
-static void answer_which(struct call *call, enum code code, const char *what)
-{
-    struct text why = TEXT_INIT;
-    text_add(&why, what);
-    for (size_t i = 1; i <= call->server->databases.n; i++) {
-        text_add(&why, i == 1 ? ": " : ", ");
-        text_add(&why, fleet_name_of(&call->server->databases, (uint8_t)i));
-    }
-    answer_error_saying(call->out, code, why.bytes);
-    text_deinit(&why);
-}
-
-/* definition.database for the request; 0, after an answer: none. */
-static uint8_t choose_database(struct call *call, const struct definition *in_file)
-{
-    const char *word = call->request->keys[KEY_INDEX_database];
-    uint8_t database = word ? fleet_find(&call->server->databases, word) : 0;
-    size_t n = call->server->databases.n;
-    if (n == 0) {
-        answer_error_saying(
-            call->out, CODE_UNKNOWN, "the file of this host has no [redis] section");
-    } else if (word && database == 0) {
-        answer_which(call, CODE_UNKNOWN, "the file of this host has no such database; it has");
-    } else if (!word && in_file && in_file->database != 0) {
-        database = in_file->database;
-    } else if (!word && n == 1) {
-        database = 1;
-    } else if (!word) {
-        answer_which(call, CODE_BAD_VALUE, "say which database");
-    }
-    return database;
 }
 
 /* ---- the answer ---- */
@@ -144,7 +110,7 @@ void command_forget(struct call *call)
         return;
     }
     const struct definition *in_file = find_in_file(call->server->conf, name);
-    uint8_t database = choose_database(call, in_file);
+    uint8_t database = named_database(call, in_file ? in_file->database : 0);
     if (database == 0) {
         return;
     }

@@ -94,6 +94,9 @@ static const char *is_other_layout(struct session *session, struct flight *call,
     kind_table[call->kind].undone(session, call);
     if (number_parse(answer->text, session->layouts.to, &layout) &&
         layout >= session->layouts.from) {
+        if (session->state == SESSION_UP) {
+            session_say(session, "its data have layout %u now", (unsigned)layout);
+        }
         session->layout = (unsigned)layout;
         listing_begin(session);
         return NULL;

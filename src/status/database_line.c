@@ -64,6 +64,9 @@ void database_line_write(struct text *out, const struct database *database,
     text_add_number_key(out, "incarnation", view->incarnation);
     text_add_number_key(out, "differing", view->n_differing);
     text_add_number_key(out, "calls", view->n_calls);
+    if (view->state == SESSION_UP) {
+        text_add_number_key(out, "layout", view->layout);
+    }
     if (load) {
         add_load(out, load);
     }

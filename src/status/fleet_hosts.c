@@ -13,7 +13,9 @@ enum session_field {
     SESSION_LEFT,
     N_SESSION_FIELDS,
     SESSION_INCARNATION = N_SESSION_FIELDS,
-    SESSION_VERSION /* may be missing or empty */
+    SESSION_VERSION, /* may be missing or empty */
+    SESSION_FROM, /* may be missing */
+    SESSION_TO
 };
 
 static bool is_session(const struct fleet_row *row)
@@ -66,6 +68,14 @@ static void count_leases(const struct fleet_rows *rows, const struct fleet_resou
     }
 }
 
+static void take_layouts(const struct fleet_row *row, struct fleet_host *host)
+{
+    if (row->n <= SESSION_TO || !fleet_number(row, SESSION_FROM, UINT32_MAX, &host->from) ||
+        !fleet_number(row, SESSION_TO, UINT32_MAX, &host->to)) {
+        host->from = host->to = 0;
+    }
+}
+
 size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp)
 {
     size_t n = 0;
@@ -79,6 +89,7 @@ size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp
             const char *version = row->n > SESSION_VERSION ? fleet_field(row, SESSION_VERSION) : "";
             host->version = version[0] != '\0' ? version : NULL;
             fleet_number(row, SESSION_LEFT, INT64_MAX, &host->left);
+            take_layouts(row, host);
         }
     }
     qsort(hosts, n, sizeof *hosts, compare_sessions);
@@ -119,6 +130,10 @@ void fleet_hosts_write(
         if (host->version) {
             text_add(out, " version=");
             add_bounded(out, host->version);
+        }
+        if (host->to != 0) {
+            text_add_number_key(out, "layout_from", host->from);
+            text_add_number_key(out, "layout_to", host->to);
         }
         text_add(out, "\n");
     }

@@ -7,6 +7,7 @@
 struct fleet_host {
     const char *session, *name; /* in the rows */
     const char *version; /* of its berthd, in the rows; NULL: an older one, which does not say it */
+    uint64_t from, to; /* the layouts that it knows; 0: not said */
     uint64_t left; /* milliseconds until its session ends, unless it is heard from */
     uint64_t held, waiting; /* leases; one on several resources counts for each of them */
 };

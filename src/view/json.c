@@ -234,6 +234,7 @@ static json_t *database_value(const struct status_database *database)
     json_object_set_new(object, "calls_per_1000_s", optional_value(&database->rate));
     json_object_set_new(object, "busy_us_per_s", optional_value(&database->busy));
     json_object_set_new(object, "cpu_us_per_s", optional_value(&database->cpu));
+    json_object_set_new(object, "layout", optional_value(&database->layout));
     return object;
 }
 
@@ -297,6 +298,8 @@ static json_t *host_value(const struct status_host *host)
     json_object_set_new(object, "held", number_value(host->held));
     json_object_set_new(object, "waiting", number_value(host->waiting));
     json_object_set_new(object, "version", text_value(host->version));
+    json_object_set_new(object, "layout_from", optional_value(&host->layout_from));
+    json_object_set_new(object, "layout_to", optional_value(&host->layout_to));
     json_object_set_new(object, "session", text_value(host->session));
     return object;
 }

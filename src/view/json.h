@@ -71,11 +71,12 @@
  *      "incarnation": 3,
  *      "differing": 0,             definitions of this host's file that are not the fleet's
  *      "calls": 1042,              sent to it since berthd was started
- *      "sessions": 40,             that it has; like those below, only in `berthctl hosts --json`,
- *                                  else null
+ *      "sessions": 40,             that it has; like the next three, only in `berthctl hosts
+ *                                  --json`, else null
  *      "calls_per_1000_s": 8200,   of all hosts
  *      "busy_us_per_s": 380,       it spends on these, of each second
- *      "cpu_us_per_s": 1900}]}     it spends in all; null: not known yet
+ *      "cpu_us_per_s": 1900,       it spends in all; null: not known yet
+ *      "layout": 2}]}              of its data; null: it is not up
  *
  * Bytes of strings that are not UTF-8 appear as the four characters \xNN. */
 #ifndef BERTH_VIEW_JSON_H
@@ -99,6 +100,7 @@ void json_add_string(const char *string, struct text *out);
  *      "host": "web1", "database": "default",
  *      "heard_ms": 812, "held": 3, "waiting": 0,
  *      "version": "0.1.0",         of its berthd; null: an older one, which does not say it
+ *      "layout_from": 2, "layout_to": 3,   the layouts of the data that it reads and writes
  *      "session": "0123456789abcdef"}],
  *    "databases": [...]}           as above */
 void json_print_hosts(const struct status *status, struct text *out);

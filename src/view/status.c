@@ -124,6 +124,7 @@ static const struct field database_fields[] = {
     DATABASE("rate", FIELD_OPTIONAL, rate),
     DATABASE("busy", FIELD_OPTIONAL, busy),
     DATABASE("cpu", FIELD_OPTIONAL, cpu),
+    DATABASE("layout", FIELD_OPTIONAL, layout),
     {0},
 };
 
@@ -134,6 +135,8 @@ static const struct field host_fields[] = {
     HOST("held", FIELD_NUMBER, held),
     HOST("waiting", FIELD_NUMBER, waiting),
     HOST("version", FIELD_TEXT, version),
+    HOST("layout_from", FIELD_OPTIONAL, layout_from),
+    HOST("layout_to", FIELD_OPTIONAL, layout_to),
     {0},
 };
 

@@ -91,6 +91,7 @@ struct status_database {
     struct optional grace; /* milliseconds */
     struct optional good; /* milliseconds for which leases there are good */
     uint64_t incarnation, differing, calls;
+    struct optional layout; /* of its data, if it is up */
     /* In the answer to `hosts`, as far as they are known: */
     struct optional sessions; /* hosts that use it */
     struct optional rate; /* calls of all hosts in 1000 seconds */
@@ -104,6 +105,7 @@ struct status_host {
     const char *version; /* of its berthd; NULL: an older one */
     uint64_t heard; /* milliseconds ago */
     uint64_t held, waiting;
+    struct optional layout_from, layout_to; /* the layouts of data that its berthd knows */
 };
 
 /* The answer to `status`; or to `hosts`, which has .hosts and .databases. */

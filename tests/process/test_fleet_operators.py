@@ -427,14 +427,16 @@ def test_hosts(redis_server, hosts):
     title, *rows = b.berthctl("hosts").stdout.splitlines()
     assert rows[2:4] == ["database default up", f"  server: Redis {redis_server.info('server')['redis_version']} at {redis_server.socket}"]
     del rows[2:]
-    assert title.split() == ["HOST", "DATABASE", "HEARD", "HELD", "WAIT", "VERSION", "SESSION"]
+    assert title.split() == ["HOST", "DATABASE", "HEARD", "HELD", "WAIT", "VERSION", "LAYOUTS", "SESSION"]
     version = keys(a.client().request("version").split())["version"]
-    assert {tuple(row.split()[-2:]) for row in rows} == {(version, host["session"]) for host in found}
+    assert {tuple(row.split()[-3:]) for row in rows} == {(version, "2", host["session"]) for host in found}
     answer = json.loads(b.berthctl("hosts", "--json").stdout)
     assert (answer["version"], [row["name"] for row in answer["databases"]]) == (1, ["default"])
     assert [(row["held"], row["waiting"], row["version"]) for row in sorted(
         answer["hosts"], key=lambda row: row["waiting"])] == [(1, 0, version), (1, 1, version)]
     assert {row["session"] for row in answer["hosts"]} == {host["session"] for host in found}
+    assert answer["databases"][0]["layout"] == 2
+    assert {(row["layout_from"], row["layout_to"]) for row in answer["hosts"]} == {(2, 2)}
     redis_server.kill()
     asked_until(a, lambda now: now.databases["default"]["state"] == "down")
     assert "database default down: " in a.berthctl("hosts").stdout

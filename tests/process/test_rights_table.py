@@ -68,6 +68,7 @@ TABLE = {
     "resume": (["resume s"], ADMINS),
     "reset": (["reset s", "reset p"], ADMINS),
     "forget": (["forget gone", "forget t/*", "forget s"], DAEMON_ADMINS),
+    "upgrade": (["upgrade", "upgrade database=x"], DAEMON_ADMINS),
     "drain": (["drain", "drain wait=1"], DAEMON_ADMINS),
     "undrain": (["undrain"], DAEMON_ADMINS),
     "reload": (["reload"], DAEMON_ADMINS),

@@ -47,6 +47,7 @@ Test(session_layouts, an_upgrade_is_finished_while_it_has_leases)
     CALL("renew 0");
     answer("layout '3'");
     HAPPENS("");
+    NOTICE("its data have layout 3 now");
     cr_assert_eq(session_state(), SESSION_LISTING);
     say_hello("30000 '0' 0");
     cr_assert_eq(session_state(), SESSION_UP);

@@ -264,6 +264,38 @@ local function forget()
     return answer('ok', '')
 end
 
+-- ---- the end of an upgrade ----
+
+-- The data take the next layout once an operator says so, and all sessions that live know it: from then on its
+-- scripts serve, and convert what is there. The CURSOR says that there is more to do, by those scripts.
+local function upgrade()
+    local MAX_BYTES = 100 -- of the names of hosts
+    if db.grace then
+        return refused('grace')
+    elseif db.convert then
+        settle()
+        return answer('ok', 'convert')
+    end
+    local newest, n_older, older = LAYOUT, 0, ''
+    for _, name in ipairs(call('ZRANGEBYSCORE', SESSIONS, '(' .. text_of(db.clock), '+inf')) do
+        local session = session_of(name)
+        newest = max(newest, session and session.to or LAYOUT)
+        if session and session.to <= LAYOUT then
+            n_older = n_older + 1
+            older = older .. (#older < MAX_BYTES and ' ' .. session.host or '')
+        end
+    end
+    if newest == LAYOUT then
+        settle()
+        return answer('ok', '')
+    elseif n_older > 0 then
+        return refused('older', format('%d %d%s', LAYOUT + 1, n_older, older))
+    end
+    settle()
+    call('HSET', DB, 'layout', LAYOUT + 1, 'convert', '1') -- at once
+    return answer('ok', 'convert')
+end
+
 -- ---- changes to a resource ----
 
 local resource, change
@@ -474,6 +506,8 @@ function scripts.admin()
         return release_of_identity()
     elseif OP == 'forget' then
         return forget()
+    elseif OP == 'upgrade' then
+        return upgrade()
     end
     return change_resource()
 end

@@ -104,7 +104,7 @@ local function read_database()
     wall = tonumber(time[1]) * 1000 + floor(micros / 1000)
     local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
         'lag', 'sequence', 'sweep', 'run',
-        'keeps')
+        'keeps', 'convert')
     if values[1] then
         db.layout, db.replid = tonumber(values[1]), values[2]
         db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
@@ -114,6 +114,7 @@ local function read_database()
         db.sweep = values[10] or nil
         db.run = values[11]
         db.keeps = values[12] -- or false: nothing is kept for any waiter
+        db.convert = values[13] -- or false: all is of this layout
     end
     db.info = info_of('replication') or 'role:master' -- a replica refuses what a call writes
     db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil

@@ -136,6 +136,34 @@ function make.time()
         return page, found[#found]
     end
 
+    -- What differs from the layout before, as steps: {set = a set ordered by bytes, convert = a function of its
+    -- member, which it may meet again}. Until all are done, these scripts read what those of the layout before
+    -- have written; later ones need not.
+    local function conversions()
+        return {}
+    end
+
+    -- After the end of an upgrade: does some more of it.
+    local function convert()
+        local number, last = match(db.convert, '^(%d)(.*)$')
+        local rows = conversions()
+        local row = rows[tonumber(number)]
+        local page = row and page_of(row, last) or {}
+        for _, member in ipairs(page) do
+            row.convert(member)
+        end
+        if #page == MAX_SWEPT then
+            db.convert = number .. page[#page]
+        else
+            db.convert = rows[number + 1] and text_of(number + 1)
+        end
+        if db.convert then
+            call('HSET', DB, 'convert', db.convert)
+        else
+            call('HDEL', DB, 'convert')
+        end
+    end
+
     -- Does some more of the sweep.
     local function sweep()
         local number, last = match(db.sweep, '^(%d)(.*)$')
@@ -167,7 +195,7 @@ function make.time()
     end
 
     return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace, purge_sessions = purge_sessions,
-        end_rests = end_rests, end_patience = end_patience, sweep = sweep, next_name = next_name}
+        end_rests = end_rests, end_patience = end_patience, sweep = sweep, convert = convert, next_name = next_name}
 end
 
 local function time()

@@ -4,11 +4,12 @@ local function answer(word, ...)
     return {word, due(), db.grace and max(db.grace - db.clock, 1) or 0, text_of(db.sequence), ...}
 end
 
--- May the caller's version use these data, and is this the server that has them?
+-- May these scripts use the data, and is this the server that has them? Some callers have scripts of other
+-- layouts as well.
 local function check_data()
     if not db.is_master then
         return redis.error_reply('READONLY it is a replica, not the master')
-    elseif db.layout and (db.layout < FROM_LAYOUT or db.layout > TO_LAYOUT) then
+    elseif db.layout and db.layout ~= LAYOUT then
         return {'layout', text_of(db.layout)}
     end
 end
@@ -49,6 +50,9 @@ local function catch_up()
         time().begin_grace()
     elseif db.grace and db.clock >= db.grace then
         time().end_grace()
+    end
+    if db.convert then
+        time().convert()
     end
     db.first_expiry = math.huge
     if not db.grace then

@@ -1,0 +1,59 @@
+"""berthctl hosts and finish-upgrade: what an operator reads during an upgrade. The real thing is
+test_fleet_upgrade.py's."""
+
+import pytest
+
+from lines import DEADLINE
+
+UP = "database main state=up ttl=30000 incarnation=1 differing=0 calls=1"
+HOST = "host {} session=0123456789abcde{} database=main heard=100 held=0 waiting=0 version=1.{}"
+
+
+def answered(berthctl, fake, lines, *words):
+    """Runs berthctl; returns its request, status, stdout and stderr."""
+    process = berthctl.start(*words, text=True)
+    peer, request = fake.asked()
+    peer.send("".join(line + "\n" for line in lines))
+    out, err = process.communicate(timeout=DEADLINE)
+    return " ".join(request), process.returncode, out, err
+
+
+def hosts(berthctl, fake, layout, *knows):
+    lines = [f"{HOST.format(name, n, n)} layout_from={known[0]} layout_to={known[-1]}" if known else HOST.format(name, n, n)
+             for n, (name, known) in enumerate(zip("abc", knows))]
+    _, status, out, _ = answered(
+        berthctl, fake, ["ok", UP + (f" layout={layout}" if layout else ""), *lines, "end"], "hosts")
+    assert status == 0
+    title, *rows = out.splitlines()
+    column = title.split().index("LAYOUTS")
+    assert rows.pop(len(knows)) == "database main up"
+    return [row.split()[column] for row in rows[:len(knows)]], rows[len(knows):]
+
+
+@pytest.mark.parametrize("layout, knows, shown, says", [
+    (2, ["2", "2"], ["2", "2"], []),
+    (3, ["23", "23"], ["2-3", "2-3"], []),
+    (2, ["23", "23"], ["2-3", "2-3"], [
+        "  upgrade: from layout 2 to 3: all hosts can read layout 3: berthctl finish-upgrade main"]),
+    (2, ["23", "2", "2"], ["2-3", "2", "2"], ["  upgrade: from layout 2 to 3: b, c cannot read layout 3"]),
+    (None, ["", ""], ["-", "-"], []),  # an older berthd does not say it
+])
+def test_hosts_say_what_an_upgrade_waits_for(berthctl, fake, layout, knows, shown, says):
+    assert hosts(berthctl, fake, layout, *knows) == (shown, says)
+
+
+@pytest.mark.parametrize("words, request_", [((), "upgrade"), (("main",), "upgrade database=main")])
+def test_finish_upgrade(berthctl, fake, words, request_):
+    assert answered(berthctl, fake, ["ok database=main layout=3"], "finish-upgrade", *words) == (
+        request_, 0, "database main has layout 3\n", "")
+
+
+def test_finish_upgrade_is_refused(berthctl, fake):
+    why = "database main: b cannot read layout 3: upgrade berthd there first"
+    said = f"error older {why.replace(' ', '%20')}"
+    request, status, out, err = answered(berthctl, fake, [said], "finish-upgrade")
+    assert (status, out) == (75, "") and why in err
+
+
+def test_one_database_at_a_time(berthctl):
+    assert berthctl("finish-upgrade", "a", "b").returncode == 64
