@@ -38,7 +38,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 PROGRAMS = (
     "berthd", "berth", "berthctl", "berth-web", "tests/process/witness_job", "tests/process/alloc_shim.so",
-    "tests/process/clock_shim.so", "tests/process/disk_shim.so", "tests/process/names_shim.so", "tests/process/link_probe")
+    "tests/process/clock_shim.so", "tests/process/disk_shim.so", "tests/process/names_shim.so", "tests/process/link_probe", "tests/next-format/berthd")
 
 
 def reachable_build(build):

@@ -6,11 +6,10 @@ faults."""
 
 import time
 
+from conftest import BUILD
 from daemon_help import keys
 from fleet_torture import Torture
 from lines import DEADLINE, look_again
-from scripts_help import Data
-from torture_resources import TTL
 
 JOBS = 12  # at any time
 BETWEEN = 1.0  # seconds of work from one step to the next
@@ -21,6 +20,10 @@ class Build:
 
     def __init__(self, name, berthd, programs):
         self.name, self.berthd, self.programs = name, berthd, programs
+
+
+THIS = Build("this version", BUILD / "berthd", BUILD)
+NEXT = Build("the next one", BUILD / "tests/next-format/berthd", BUILD)  # knows layout 3 as well
 
 
 class Rolling(Torture):
@@ -89,6 +92,6 @@ class Rolling(Torture):
         for host in self.hosts:
             log = host.log.read_text()
             wrong += [line for line in log.splitlines()
-                      if "layout" in line or "cannot be reached" in line or "refused:" in line
+                      if "this berthd knows" in line or "cannot be reached" in line or "refused:" in line
                       or "malformed" in line or "a wrong answer" in line]
         return wrong

@@ -47,7 +47,7 @@ def test_commands_and_options_of_berth(shell, berth):
 
 
 def test_commands_and_options_of_berthctl(shell, berthctl):
-    rows = dict(re.findall(r"^  ([a-z]+) (.*)", berthctl("--help").stdout, re.M))
+    rows = dict(re.findall(r"^  ([a-z-]+) (.*)", berthctl("--help").stdout, re.M))
     assert {"status", "reload", "undrain"} < set(rows)
     assert shell.offers("berthctl ") == set(rows)
     assert shell.offers("berthctl -S /nowhere re") == {word for word in rows if word.startswith("re")}

@@ -4,7 +4,7 @@ operator says so."""
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import World, breaks_off, definition, ok, redis
+from scripts_help import World, breaks_off, definition, next_scripts, ok, redis
 
 pytestmark = needs_redis
 
@@ -90,3 +90,107 @@ def test_an_upgrade_may_be_broken_off_anywhere(world):
         assert ok(a.admin("upgrade", "", "")).rest == ["convert"]
         world.database.client.flushall()
     pytest.fail("it never ended")
+
+
+# ---- the scripts of the next layout (tests/next-format)
+
+DEFINITIONS = {"a": definition(limit=90), "q": definition(limit=9, user=2), "p": definition("pool", 0, ["x"])}
+# How many records are of layout 2, and of layout 3.
+KINDS = """
+local old, new = 0, 0
+for _, record in ipairs(redis.call('HVALS', KEYS[1])) do
+    local is_new = type(cmsgpack.unpack(record)[1]) == 'number'
+    old, new = old + (is_new and 0 or 1), new + (is_new and 1 or 0)
+end
+return {old, new}
+"""
+
+
+def kinds(world):
+    return world.database.client.eval(KINDS, 1, world.database.key["leases"])
+
+
+def finished(world, n=70):
+    """Two members with leases of layout 2, at the end of the upgrade: in the hands of the next scripts."""
+    world.database.layouts = "2-3"
+    a, b = world.several(2, DEFINITIONS)
+    for i in range(n):
+        assert a.acquire(str(i), "a").word == "granted"
+    a.acquire("q", ("q", 2), uid=1)
+    b.acquire("aside", "q", uid=1)
+    a.acquire("p", "p")
+    b.acquire("waits", "p")
+    assert kinds(world) == [n + 4, 0]
+    ok(a.admin("upgrade", "", ""))
+    world.database.use(next_scripts())
+    return a, b
+
+
+def in_conversion(world):
+    return layout(world)[1] is not None
+
+
+def test_each_call_converts_some(world):
+    a, b = finished(world)
+    left = [kinds(world)[0]]
+    while in_conversion(world):
+        ok(b.renew())
+        left.append(kinds(world)[0])
+        assert left[-2] - left[-1] <= 30 and len(left) < 8, left
+    assert kinds(world) == [0, 74]
+    world.data().check()
+    assert ok(a.admin("upgrade", "", "")).rest == [""]
+
+
+def test_the_operators_request_goes_on_until_all_is_converted(world):
+    a, _ = finished(world)
+    replies = [ok(a.admin("upgrade", "", "convert")).rest[0]]
+    while replies[-1]:
+        replies.append(ok(a.admin("upgrade", "", replies[-1])).rest[0])
+        assert len(replies) < 8
+    assert kinds(world) == [0, 74] and not in_conversion(world) and len(replies) > 2
+
+
+def test_leases_end_and_begin_meanwhile(world):
+    a, b = finished(world)
+    ok(a.release("3", "p", "q"))
+    assert in_conversion(world) and 0 < kinds(world)[0]
+    assert b.granted().keys() == {"aside", "waits"}
+    assert b.acquire("new", "a").word == "granted"
+    for _ in range(8):
+        ok(b.renew())
+    assert kinds(world) == [0, 72] and not in_conversion(world)
+    world.data().check()
+
+
+def test_a_conversion_may_be_broken_off_anywhere(world):
+    """The next call goes on."""
+    for after in range(40):
+        a, b = finished(world, 20)
+        held = world.data().holding()
+        try:
+            whole = b.renew(before=breaks_off(after)).word == "ok"
+        except redis.RedisError:
+            whole = False
+        for _ in range(8):
+            ok(a.renew())
+        assert not in_conversion(world) and kinds(world) == [0, 24] and world.data().holding() == held
+        world.data().check(was_broken=True)
+        if whole:
+            assert after > 5
+            return
+        world.database.client.flushall()
+        world = World(world.server, world.clock)
+    pytest.fail("it never ended")
+
+
+def test_a_key_at_its_default_is_the_same_as_none(world):
+    """The next version has a key more, whose default is "red"."""
+    a, b = world.several(2, {"a": definition(limit=2)})
+    world.database.use(next_scripts())
+    world.database.client.hset(world.database.key["db"], "layout", "3")
+    red, blue = (definition(limit=2)[:-1] + f',"colour":"{colour}"}}' for colour in ("red", "blue"))
+    assert a.define({"a": red})["a"][0] == "same"
+    assert a.define({"a": blue})["a"][0] == "differs"
+    assert a.define({"a": red}, 1)["a"][0] == "stored"
+    assert b.define({"a": definition(limit=2)}, 1)["a"][0] == "same"

@@ -1,0 +1,132 @@
+"""Three hosts at work go to a made-up next version, whose data have another layout (tests/next-format),
+and back; then the upgrade is finished. tests/upgrade does the same with the version before this."""
+
+import time
+
+import pytest
+
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # fixtures among them
+from lines import DEADLINE, look_again
+from rolling import NEXT, THIS, Rolling
+from scripts_help import Data, Database, past_the_first_grace
+
+pytestmark = needs_redis
+
+
+@pytest.fixture
+def rolling(directory, chance, sanitizer_reports):
+    made = Rolling(directory, chance, THIS, say=print)
+    yield made
+    made.close()
+
+
+def finish_upgrade(rolling, host):
+    done = rolling.hosts[host].berthctl("finish-upgrade")
+    return done.returncode, done.stdout + done.stderr
+
+
+def layouts(rolling):
+    """What each host says about the data; "" while it says hello."""
+    return {rolling.database_of(host).get("layout", "") for host in range(3)}
+
+
+def test_forward_and_back_under_load(rolling):
+    rolling.work()
+    rolling.roll(0, NEXT)
+    rolling.roll(1, NEXT, "kill")
+    status, said = finish_upgrade(rolling, 1)
+    assert status == 75 and "cannot read layout 3: upgrade berthd there first" in said
+    assert "cannot read 3" in rolling.hosts[0].berthctl("hosts").stdout
+    rolling.roll(0, THIS)
+    rolling.roll_all(NEXT)
+    assert rolling.layout() == 2 and layouts(rolling) == {"2"}
+    assert "all hosts can read 3: berthctl finish-upgrade default" in rolling.hosts[2].berthctl("hosts").stdout
+    assert finish_upgrade(rolling, 2) == (0, "database default has layout 3\n")
+    rolling.wait_for(lambda: layouts(rolling) == {"3"})
+    assert "convert" not in rolling.database.data()["db"]
+    rolling.work()
+    assert finish_upgrade(rolling, 0) == (0, "database default has layout 3\n")
+    rolling.roll(1, NEXT, "kill")
+    rolling.finish()
+    assert rolling.verdict() == []
+
+
+# ---- one step at a time
+
+# What the first field of each record is: a number since layout 3.
+KINDS = """
+local kinds = {}
+for i, record in ipairs(redis.call('HVALS', KEYS[1])) do
+    kinds[i] = type(cmsgpack.unpack(record)[1])
+end
+return kinds
+"""
+
+
+def up(redis_server, hosts, n=2, build=NEXT):
+    past_the_first_grace(redis_server, redis_server.clock, 6, 1)
+    section = redis_section(redis_server.url, "6s", failover_lag="1s")
+    made = hosts("[semaphore s]\nlimit = 200\nscope = fleet\n", n, section)
+    for host in made:
+        host.stop()
+        host.use(build)
+        host.start()
+    return made
+
+
+def database(host):
+    line, = [line for line in host.client().lines("status") if line.startswith("database ")]
+    return dict(word.split("=", 1) for word in line.split(" ")[2:])
+
+
+def until(is_so):
+    end = time.monotonic() + DEADLINE
+    while not is_so():
+        assert time.monotonic() < end
+        look_again()
+
+
+def test_a_host_with_the_version_before_is_down_afterwards(redis_server, hosts):
+    a, b = up(redis_server, hosts)
+    until(lambda: database(a)["state"] == database(b)["state"] == "up")
+    assert a.berthctl("finish-upgrade", "default").returncode == 0
+    b.stop()
+    b.use(THIS)
+    b.start()
+    until(lambda: database(b).get("why", "").startswith("its"))
+    assert database(b)["why"] == "its%20data%20has%20layout%203,%20this%20berthd%20knows%202%20to%202"
+    b.stop()
+    b.use(NEXT)
+    b.start()
+    until(lambda: database(b)["state"] == "up")
+
+
+def test_leases_are_converted_whatever_ends_meanwhile(redis_server, hosts):
+    """The daemon that was asked is killed at once: the others' calls go on."""
+    a, b = up(redis_server, hosts)
+    until(lambda: database(a)["state"] == database(b)["state"] == "up")
+    client = a.client()
+    for _ in range(100):
+        client.send("acquire s\n")
+    granted = 0
+    while granted < 100:
+        granted += client.line().startswith("* granted")
+    db = Database(redis_server)
+    asking = b.berthctl.start("finish-upgrade")
+    until(lambda: db.data()["db"]["layout"] == "3")
+    b.kill()
+    asking.communicate(timeout=DEADLINE)
+    until(lambda: "convert" not in db.data()["db"])
+    assert db.client.eval(KINDS, 1, db.key["leases"]) == 100 * ["number"]
+    assert len(Data(db).holding()) == 100
+
+
+
+def test_a_database_that_loses_its_data_keeps_its_layout(redis_server, hosts):
+    a, b = up(redis_server, hosts)
+    until(lambda: database(a)["state"] == database(b)["state"] == "up")
+    assert a.berthctl("finish-upgrade").returncode == 0
+    until(lambda: database(b).get("layout") == "3")
+    Database(redis_server).client.flushall()
+    until(lambda: database(a).get("layout") == database(b).get("layout") == "3" and "grace" in database(a))
+    assert Database(redis_server).data()["db"]["layout"] == "3"
