@@ -26,26 +26,30 @@ WRITES = ("HSET HINCRBY HDEL HSETNX ZADD ZREM ZREMRANGEBYSCORE ZREMRANGEBYLEX ZI
 
 SCRIPTS = SOURCE / "src/redis/scripts"
 
-# Begins a library whose calls can be broken off: the next one ends with an error after `most` writes.
+# Begins a library whose calls can be broken off: the next one ends with an error after `most` writes. It has one
+# local variable, as Lua allows 200.
 BREAKS = """
-local most, written, writes = 2 ^ 53, 0, {%s}
-local function breaking_call(command, ...)
-    if writes[string.upper(command)] then
-        if written == most then
-            error('broken off')
+local redis = (function()
+    local most, written, writes = 2 ^ 53, 0, {%s}
+    local function breaking_call(command, ...)
+        if writes[string.upper(command)] then
+            if written == most then
+                error('broken off')
+            end
+            written = written + 1
         end
-        written = written + 1
+        return redis.call(command, ...)
     end
-    return redis.call(command, ...)
-end
-local redis = {
-    call = breaking_call,
-    error_reply = function(text) return redis.error_reply(text) end,
-    register_function = function(row) return redis.register_function(row) end,
-}
-redis.register_function({function_name = LIBRARY .. '_breaks_off', callback = function(_, arguments)
-    most, written = tonumber(arguments[1]), 0
-end})
+    redis.register_function({function_name = LIBRARY .. '_breaks_off', callback = function(_, arguments)
+        most, written = tonumber(arguments[1]), 0
+    end})
+    return {
+        call = breaking_call,
+        pcall = function(...) return redis.pcall(...) end,
+        error_reply = function(text) return redis.error_reply(text) end,
+        register_function = function(row) return redis.register_function(row) end,
+    }
+end)()
 """ % ", ".join(f"{word} = true" for word in WRITES)
 
 
