@@ -70,6 +70,7 @@ def gets_in_time(client, request):
     lease, answer = asks(client, request)
     if answer.startswith("waiting "):
         assert event(client)[:2] == ("granted", lease)
+    return lease
 
 
 def queues(client, request):

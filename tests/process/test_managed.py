@@ -11,7 +11,7 @@ from conftest import BUILD
 from fake_redis import FakeRedis, array, bulk
 from fleet_help import (  # fixtures among them
     Monitored, RedisServer, documented_rights, hosts, needs_redis, redis_section)  # noqa: F401
-from fleet_ops_help import RESOURCES, client_of, gets, up
+from fleet_ops_help import RESOURCES, client_of, gets, gets_in_time, up
 from lines import DEADLINE, look_again
 from test_link import OWN, probe  # a fixture among them  # noqa: F401
 from tls_help import TlsServer, authority, needs_tls  # a fixture among them  # noqa: F401
@@ -238,7 +238,7 @@ def test_hosts_with_and_without_info_agree(managed, hosts, without):
     clients = client_of(a), client_of(b)
     for _ in range(3):
         for client in clients:
-            lease = gets(client, "acquire etl:2")
+            lease = gets_in_time(client, "acquire etl:2")
             assert client.request(f"release {lease}") == "ok"
     assert epoch(there) == before
     assert "INFO in scripts is not allowed" in b.berthctl("hosts").stdout
