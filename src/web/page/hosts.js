@@ -36,7 +36,8 @@
     return [database.name, stateBadge(database.state), database.server, database.redis_version,
       database.good_ms === null ? '' : berth.duration(database.good_ms),
       database.grace_ms ? berth.duration(database.grace_ms) : '',
-      [database.why, database.warning, database.differing
+      [database.why, database.warning,
+        database.lacks.length ? 'lacks ' + database.lacks.join(', ') : null, database.differing
         ? berth.plural(database.differing, 'definition differs', 'definitions differ') : null]
         .filter(Boolean).join('; ')];
   }
