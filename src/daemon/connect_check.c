@@ -46,9 +46,8 @@ static void end(struct tried *tried, int exit_status)
 static void on_ready(void *context, const struct link_info *info)
 {
     struct tried *tried = context;
-    bool is_redis = info->version[0] && strncmp(info->version, "Valkey ", 7) != 0;
     snprintf(tried->said, sizeof tried->said, "ok: %s%s at %s, all that Berth needs%s%s%s%s",
-        is_redis ? "Redis " : "", info->version[0] ? info->version : "a server", info->address,
+        link_info_kind(info), link_info_version(info), info->address,
         info->lacks[0] ? "; without " : "", info->lacks, info->warning[0] ? "; warning: " : "",
         info->warning);
     end(tried, EXIT_SUCCESS);

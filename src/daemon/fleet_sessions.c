@@ -87,9 +87,8 @@ static void on_ready(void *context, const struct link_info *info)
     member->down_reasons = (struct down_reasons){.n_reasons = 0};
     if (is_news) {
         const struct log_subject subject = member_subject(member, "connected");
-        log_message_on(LOG_LEVEL_INFO, &subject, "database %s: connected to Redis %s at %s",
-            subject.database, info->version[0] ? info->version : "of an unknown version",
-            info->address);
+        log_message_on(LOG_LEVEL_INFO, &subject, "database %s: connected to %s%s at %s",
+            subject.database, link_info_kind(info), link_info_version(info), info->address);
         if (info->warning[0]) {
             log_message_on(
                 LOG_LEVEL_WARNING, &subject, "database %s: %s", subject.database, info->warning);

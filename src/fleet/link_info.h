@@ -2,11 +2,25 @@
 #ifndef BERTH_FLEET_LINK_INFO_H
 #define BERTH_FLEET_LINK_INFO_H
 
+#include <string.h>
+
 /* The server's own description (INFO). */
 struct link_info {
     char run_id[64], version[32], address[160];
     char warning[256]; /* its set-up is not safe: to be logged and shown; or "" */
     char lacks[160]; /* words of what it does not allow, with commas between; or "" */
 };
+
+/* What stands before the version where it does not name the server. */
+static inline const char *link_info_kind(const struct link_info *info)
+{
+    return strncmp(info->version, "Valkey ", 7) == 0 ? "" : "Redis ";
+}
+
+/* The version, or words in its place. */
+static inline const char *link_info_version(const struct link_info *info)
+{
+    return info->version[0] != '\0' ? info->version : "of an unknown version";
+}
 
 #endif

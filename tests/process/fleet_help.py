@@ -173,6 +173,12 @@ class RedisServer:
             return client.info(section)
 
     @property
+    def shown_version(self):
+        """As berthd says it."""
+        info = self.info("server")
+        return f"Valkey {info['valkey_version']}" if "valkey_version" in info else f"Redis {info['redis_version']}"
+
+    @property
     def run_id(self):
         return self.info("server")["run_id"]
 
