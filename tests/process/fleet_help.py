@@ -291,9 +291,7 @@ class Way:
     def __init__(self, path, server_socket):
         self.path = path
         self.to = server_socket
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(str(path))
-        self.listener.listen(64)
+        self.listener = self.listen()
         self.lock = threading.Lock()
         self.pairs = {}  # socket: (its other end, True if it is the host's end)
         self.held = {}  # socket to write to: [(when, bytes)]
@@ -309,6 +307,21 @@ class Way:
     @property
     def url(self):
         return f"unix://{self.path}"
+
+    def listen(self):
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(self.path))
+        listener.listen(64)
+        return listener
+
+    def connect(self):
+        server = socket.socket(socket.AF_UNIX)
+        try:
+            server.connect(str(self.to))
+        except OSError:
+            server.close()
+            raise
+        return server
 
     # ---- faults
 
@@ -368,13 +381,11 @@ class Way:
 
     def accept(self):
         host, _ = self.listener.accept()
-        server = socket.socket(socket.AF_UNIX)
         try:
             assert not self.refusing
-            server.connect(str(self.to))
+            server = self.connect()
         except (OSError, AssertionError):
             host.close()
-            server.close()
             return
         for sock in (host, server):
             sock.setblocking(False)
@@ -389,12 +400,17 @@ class Way:
             return
         except OSError:
             data = b""
+        data = data and self.meddled_with(data, other)
         if not data:
             self.close_pair(sock)
         elif is_hosts:
             self.held.setdefault(other, []).append((0.0, data))
         elif not self.losing:
             self.held.setdefault(other, []).append((time.monotonic() + self.delay, data))
+
+    def meddled_with(self, data, other):
+        """What is to arrive at the other end instead; nothing: the connection ends."""
+        return data
 
     def write(self, sock):
         """Writes what is due."""
