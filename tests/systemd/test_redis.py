@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from certificates import Authority
 from conftest import CONFIGURATION
 from machine import WORK
 from redis_program import REDIS_SERVER
@@ -25,13 +26,20 @@ JOB = ["berth", "run", "--down-after", "2s", "wide", "--", "echo", "done"]
 
 
 @pytest.fixture(scope="module")
-def redis(installed):
-    """On this machine, but in the other one's network, and with a socket there."""
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def redis(installed, authority):
+    """On this machine, but in the other one's network, and with a socket there. Its other port speaks TLS."""
+    own = authority.issue("redis", names="DNS:redis.example.org")
     folder = installed.outside("/run/redis")
     folder.mkdir(exist_ok=True)
     process = subprocess.Popen(
         ["nsenter", "-t", str(installed.pid), "--net", REDIS_SERVER, "--bind", "127.0.0.1", "--port", "6379",
          "--unixsocket", folder / "redis.sock", "--unixsocketperm", "777", "--requirepass", PASSWORD,
+         "--tls-port", "6380", "--tls-cert-file", own.crt, "--tls-key-file", own.key, "--tls-ca-cert-file", authority.crt,
          "--save", "", "--appendonly", "no", "--dir", WORK],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     assert any("The server is now ready to accept connections at" in line for line in process.stdout)
@@ -84,3 +92,18 @@ def test_the_drop_in_opens_tcp(machine, redis, fleet, drop_in):
     fleet("redis://redis.example.org:6379")
     assert machine.run(*JOB, user="alice") == "done\n"
     assert machine.try_("systemd-analyze", "verify", "--man=no", "berthd.service").stderr == ""
+
+
+def test_tls_with_a_key_that_only_root_can_read(machine, redis, fleet, drop_in, authority):
+    machine.write("/etc/hosts", "127.0.0.1 localhost redis.example.org\n")
+    own = authority.issue("own", names="DNS:host")
+    machine.write("/etc/berth/redis-ca.pem", authority.crt.read_text())
+    machine.write("/etc/berth/redis-cert.pem", own.crt.read_text())
+    machine.write("/etc/berth/redis.key", own.key.read_text(), mode=0o600)
+    drop_in("berthd.service", machine.read("/usr/share/doc/berth/examples/systemd/tcp.conf") +
+            "LoadCredential=redis.key:/etc/berth/redis.key\n")
+    fleet("rediss://redis.example.org:6380\nca-file = /etc/berth/redis-ca.pem\n"
+          "cert-file = /etc/berth/redis-cert.pem\nkey-file = credential:redis.key")
+    assert machine.run(*JOB, user="alice") == "done\n"
+    machine.run("berthctl", "reload")
+    assert machine.run(*JOB, user="alice") == "done\n"
