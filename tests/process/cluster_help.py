@@ -49,9 +49,9 @@ class Node(RedisServer):
 class Cluster:
     """Three masters, each with a third of the slots, and replicas of the first `replicas` of them."""
 
-    def __init__(self, directory, replicas=1, options=()):
-        self.masters = [Node(directory, f"m{i}", options) for i in range(3)]
-        self.replicas = [Node(directory, f"r{i}", options) for i in range(replicas)]
+    def __init__(self, directory, replicas=1, options=(), node=Node):
+        self.masters = [node(directory, f"m{i}", options) for i in range(3)]
+        self.replicas = [node(directory, f"r{i}", options) for i in range(replicas)]
         self.nodes = [*self.masters, *self.replicas]
         for i, node in enumerate(self.masters):
             node.do("CLUSTER", "SET-CONFIG-EPOCH", i + 1)

@@ -7,11 +7,12 @@ import urllib.parse
 import pytest
 
 import fleet_ops_help
+from cluster_help import Cluster, Node
 from fleet_help import Monitored, clock, hosts, needs_redis, redis_section  # noqa: F401
 from lines import DEADLINE
 from lost_help import asked_until
 from test_fleet_found import until
-from tls_help import Authority, TlsServer, authority, needs_tls  # noqa: F401
+from tls_help import Authority, TlsServer, authority, needs_tls, speaking_tls  # noqa: F401
 
 pytestmark = [needs_redis, needs_tls]
 
@@ -26,7 +27,8 @@ def server(directory, authority):
 
 
 def section(server, **more):
-    return redis_section(server.tcp_url, failover_lag="0", **{"ca_file": server.authority.crt, **more})
+    """With a ttl that a job outlives while its Redis is restarted, also on a busy machine."""
+    return redis_section(server.tcp_url, "30s", failover_lag="0", **{"ca_file": server.authority.crt, **more})
 
 
 def up(server, *hosts):
@@ -131,6 +133,29 @@ def test_keys_change_at_a_reload(server, hosts, directory):
     up(server, host)
 
 
+def test_a_cluster(directory, authority, hosts):
+    """Its nodes speak TLS alone, also among each other. The slot is at the last one that is asked."""
+    certificate = authority.issue("node")
+
+    class TlsNode(Node):
+        def command_line(self):
+            return [*speaking_tls(super().command_line(), self.port, authority, certificate, False), "--tls-cluster", "yes"]
+
+    cluster = Cluster(directory, replicas=0, node=TlsNode)
+    try:
+        owner = cluster.masters[2]
+        url = cluster.url.replace("redis://", "rediss://")
+        prefix = cluster.prefix_of(owner)
+        host, = hosts(RESOURCES, 1, redis_section(url, failover_lag="0", ca_file=authority.crt, cluster="yes", prefix=prefix))
+        asked_until(host, lambda now: now.databases["default"]["state"] == "up", "s")
+        owner.do("HDEL", f"{{{prefix}}}:db", "grace")
+        assert host.berth("run", "s", "--", "true").returncode == 0
+        assert f"at 127.0.0.1:{owner.port}" in says(host, "connected to Redis")[-1]
+    finally:
+        for node in cluster.nodes:
+            node.kill()
+
+
 def test_a_failover_by_sentinel(directory, authority, hosts):
     """Sentinels and servers speak TLS alone, also among each other."""
     with contextlib.ExitStack() as stack:
@@ -146,7 +171,7 @@ def test_a_failover_by_sentinel(directory, authority, hosts):
         sentinel.wait_for_sentinel_to_know(1)
         own = authority.issue("own")
         host, = up(first, *hosts(RESOURCES, 1, redis_section(
-            f"sentinels://127.0.0.1:{sentinel.port}/mymaster", failover_lag="0", ca_file=authority.crt,
+            f"sentinels://127.0.0.1:{sentinel.port}/mymaster", "30s", failover_lag="0", ca_file=authority.crt,
             cert_file=own.crt, key_file=own.key)))
         job = host.berth.start("run", "s", "--", "cat", stdin=subprocess.PIPE)
         asked_until(host, lambda now: now.resources["s"]["in_use"] == "1", "s")

@@ -14,6 +14,15 @@ needs_tls = pytest.mark.skipif(
     b"SSL_CTX_new" not in (BUILD / "berthd").read_bytes(), reason="needs openssl, and a berthd that has it")
 
 
+def speaking_tls(words, port, authority, certificate, wants_certificates):
+    """A server's command line, so that its port speaks TLS alone."""
+    words = list(words)
+    words[words.index("--port") + 1] = "0"
+    return [*words, "--tls-port", str(port), "--tls-cert-file", str(certificate.crt), "--tls-key-file", str(certificate.key),
+            "--tls-ca-cert-file", str(authority.crt), "--tls-auth-clients", "yes" if wants_certificates else "no",
+            "--tls-replication", "yes"]
+
+
 class TlsServer(RedisServer):
     """A redis-server whose port speaks TLS alone; the tests themselves use its Unix socket."""
 
@@ -26,11 +35,7 @@ class TlsServer(RedisServer):
         return f"rediss://{self.bind}:{self.port}"
 
     def command_line(self):
-        words = super().command_line()
-        words[words.index("--port") + 1] = "0"
-        return [*words, "--tls-port", str(self.port), "--tls-cert-file", str(self.certificate.crt),
-                "--tls-key-file", str(self.certificate.key), "--tls-ca-cert-file", str(self.authority.crt),
-                "--tls-auth-clients", "yes" if self.wants_certificates else "no", "--tls-replication", "yes"]
+        return speaking_tls(super().command_line(), self.port, self.authority, self.certificate, self.wants_certificates)
 
 
 @pytest.fixture
