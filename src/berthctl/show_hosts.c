@@ -165,12 +165,11 @@ static bool add_upgrade(
     }
     unsigned long long layout = database->layout.number;
     size_t n = add_hindering(&hindering, status, database);
-    text_add_format(out, "from layout %llu to %llu: ", layout, layout + 1);
+    text_add_format(out, "%llu; ", layout);
     if (n > 0) {
-        text_add_format(out, "%s cannot read layout %llu", hindering.bytes, layout + 1);
+        text_add_format(out, "%s cannot read %llu", hindering.bytes, layout + 1);
     } else {
-        text_add_format(
-            out, "all hosts can read layout %llu: berthctl finish-upgrade ", layout + 1);
+        text_add_format(out, "all hosts can read %llu: berthctl finish-upgrade ", layout + 1);
         text_add_escaped(out, database->name);
     }
     text_deinit(&hindering);
@@ -184,7 +183,7 @@ static const struct {
     {"server", add_server},
     {"lacks", add_lacks},
     {"busy", add_busy},
-    {"upgrade", add_upgrade},
+    {"layout", add_upgrade},
     {"warning", add_warning},
     {"warning", add_too_busy},
 };
