@@ -1,5 +1,5 @@
 /* fuzz_tls.c - any bytes as what a server answers to the beginning of a handshake, in pieces (the
- * first byte says how large): there is never a connection, never plain text, and what is said of it
+ * first byte says how large): there is never a connection, never plain text, and what it says
  * is one line. With clang: -fsanitize=fuzzer,address,undefined instead of replay.c. */
 #include "conf/redis_url.h"
 #include "redis/tls.h"
