@@ -20,6 +20,7 @@ const char *const outcome_words[N_OUTCOMES] = {
     [OUTCOME_QUEUE_FULL] = "queue-full",
     [OUTCOME_QUOTA] = "quota",
     [OUTCOME_IN_USE] = "in-use",
+    [OUTCOME_OLDER] = "older",
     [OUTCOME_GRACE] = "grace",
     [OUTCOME_CANCELLED] = "cancelled",
     [OUTCOME_RELEASED] = "released",
