@@ -16,9 +16,11 @@ nanoseconds backoff_next(
     return half + (nanoseconds)(random % (uint64_t)half);
 }
 
-nanoseconds backoff_spread(nanoseconds pause, nanoseconds span, bool is_first, uint64_t random)
+nanoseconds backoff_among_many(struct backoff *backoff, nanoseconds first, nanoseconds longest,
+    nanoseconds span, bool is_first, uint64_t random)
 {
-    nanoseconds part = is_first ? span : span / 2;
-    nanoseconds spread = span - part + (part > 0 ? (nanoseconds)(random % (uint64_t)part) : 0);
-    return is_first && span > pause ? spread : later(pause, spread);
+    if (is_first && span > first) {
+        return (nanoseconds)(random % (uint64_t)span);
+    }
+    return backoff_next(backoff, later(first, span / 4), later(longest, span), random);
 }

@@ -20,9 +20,10 @@ void backoff_reset(struct backoff *backoff);
 nanoseconds backoff_next(
     struct backoff *backoff, nanoseconds first, nanoseconds longest, uint64_t random);
 
-/* What to wait in place of `pause` where many clients use one server, which they all try again
- * within `span` (0: few do). The first try may come at once, the later ones after half of the span
- * or more: so they stay as far apart as they are, however long the server is away. */
-nanoseconds backoff_spread(nanoseconds pause, nanoseconds span, bool is_first, uint64_t random);
+/* The same for one of many clients of a server, who together need `span` to come back to it; 0:
+ * few. `is_first`: they have just lost it, all at the same time, and each comes at any time within
+ * the span. The pauses that follow begin at a quarter of it. */
+nanoseconds backoff_among_many(struct backoff *backoff, nanoseconds first, nanoseconds longest,
+    nanoseconds span, bool is_first, uint64_t random);
 
 #endif

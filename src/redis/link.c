@@ -403,12 +403,13 @@ static void link_try(struct link *link)
 static nanoseconds link_pause(struct link *link)
 {
     uint64_t random = 0;
-    nanoseconds pause = 0;
-    uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
-    if (!route_takes_no_pause(&link->route)) {
-        pause = backoff_next(&link->backoff, FIRST_PAUSE, link->longest_pause, random);
+    bool is_with_many = link->was_up && link->spread > FIRST_PAUSE;
+    if (route_takes_no_pause(&link->route) && !is_with_many) {
+        return 0;
     }
-    return backoff_spread(pause, link->spread, link->was_up, random);
+    uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
+    return backoff_among_many(
+        &link->backoff, FIRST_PAUSE, link->longest_pause, link->spread, link->was_up, random);
 }
 
 static void on_timer(uv_timer_t *timer)

@@ -19,27 +19,45 @@ Test(backoff, doubles_up_to_the_longest)
     cr_assert_lt(backoff_next(&backoff, 50 * MS, 1000 * MS, UINT64_MAX), 50 * MS);
 }
 
+/* The least and the most that one of many may wait: for its first try, or the n-th of those after
+ * it. */
+static void draw(nanoseconds span, bool is_first, int n, nanoseconds *least, nanoseconds *most)
+{
+    *least = NEVER;
+    *most = 0;
+    for (uint64_t random = 0; random < 8000; random++) {
+        struct backoff backoff = {0};
+        nanoseconds pause = 0;
+        for (int i = 0; i < n; i++) {
+            pause = backoff_among_many(&backoff, 100 * MS, 1000 * MS, span, is_first, random * MS);
+        }
+        *least = earlier(*least, pause);
+        *most = later(*most, pause);
+    }
+}
+
 Test(backoff, few_clients_do_not_wait_for_each_other)
 {
-    cr_assert_eq(backoff_spread(70 * MS, 0, true, 12345), 70 * MS);
-    cr_assert_eq(backoff_spread(70 * MS, 0, false, 12345), 70 * MS);
-    cr_assert_eq(backoff_spread(70 * MS, 40 * MS, true, 12345), 70 * MS);
-    cr_assert_eq(backoff_spread(70 * MS, 1, true, 12345), 70 * MS);
+    nanoseconds least, most;
+    for (nanoseconds span = 0; span <= 100 * MS; span += 50 * MS) {
+        draw(span, true, 1, &least, &most);
+        cr_assert(least == 50 * MS && most == 99 * MS);
+        draw(span, false, 2, &least, &most);
+        cr_assert(least == 100 * MS && most == 199 * MS);
+    }
 }
 
 Test(backoff, many_clients_are_spread)
 {
-    nanoseconds least = 1000 * MS, most = 0, least_later = 1000 * MS;
-    for (uint64_t random = 0; random < 1000; random++) {
-        nanoseconds first = backoff_spread(70 * MS, 1000 * MS, true, random * MS);
-        nanoseconds next = backoff_spread(70 * MS, 1000 * MS, false, random * MS);
-        cr_assert(first >= 0 && first < 1000 * MS && next >= 500 * MS && next < 1000 * MS);
-        least = earlier(least, first);
-        most = later(most, first);
-        least_later = earlier(least_later, next);
-    }
-    cr_assert(least < 10 * MS && most > 990 * MS && least_later < 510 * MS);
-    cr_assert_eq(backoff_spread(2000 * MS, 1000 * MS, false, 1), 2000 * MS);
+    nanoseconds least, most;
+    draw(4000 * MS, true, 1, &least, &most);
+    cr_assert(least == 0 && most == 3999 * MS);
+    draw(4000 * MS, false, 1, &least, &most);
+    cr_assert(least == 500 * MS && most == 999 * MS);
+    draw(4000 * MS, false, 3, &least, &most);
+    cr_assert(least == 2000 * MS && most == 3999 * MS);
+    draw(4000 * MS, false, 9, &least, &most);
+    cr_assert(least == 2000 * MS && most == 3999 * MS);
 }
 
 Test(backoff, is_jittered)
