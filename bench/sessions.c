@@ -5,7 +5,7 @@
  *   stdin:   connect MS    all begin, one after the other, within so many ms
  *            await STATE   prints STATE when it is true of all: up; held (all leases are); or, if
  *                          it is a number, when there have been so many calls
- *            acquire       each session asks for its leases, all at once
+ *            acquire MS    each session asks for its leases, one after the other, likewise
  *            reset         the sums below begin again
  *            look          prints a line of sums, and the states of all sessions
  *   The end of stdin ends it.
@@ -41,7 +41,8 @@ struct member {
     struct link *link; /* NULL before `connect` */
     struct client client;
     struct effects effects;
-    uv_timer_t timer;
+    uv_timer_t timer; /* of what is due in the core and the session */
+    uv_timer_t errand; /* of what stdin has asked for */
     enum session_state state;
     bool is_ready; /* the link is */
     bool is_in_grace;
@@ -326,13 +327,14 @@ static void member_init(struct member *member, struct crowd *crowd, unsigned num
     member->session = session_new(&options);
     session_define(member->session, &crowd->definition, 1, clock_now());
     uv_timer_init(&crowd->loop, &member->timer);
+    uv_timer_init(&crowd->loop, &member->errand);
     crowd->n_in[member->state]++;
     carry_out(member);
 }
 
-static void on_begin(uv_timer_t *timer)
+static void on_begin(uv_timer_t *errand)
 {
-    struct member *member = container_of(timer, struct member, timer);
+    struct member *member = container_of(errand, struct member, errand);
     const struct link_options options = {
         .database = &member->crowd->database,
         .session = session_id(member->session),
@@ -341,34 +343,28 @@ static void on_begin(uv_timer_t *timer)
     member->link = link_new(&member->crowd->loop, &options, &link_events, member);
 }
 
-static void member_acquire(struct member *member)
+static void on_acquire(uv_timer_t *errand)
 {
+    struct member *member = container_of(errand, struct member, errand);
     member->n_wanted = member->crowd->leases;
     member_turn(member);
 }
 
 /* ---- what stdin says ---- */
 
-static void for_each(struct crowd *crowd, void (*function)(struct member *member))
+static void after_another(struct crowd *crowd, uint64_t span, uv_timer_cb callback)
 {
     for (unsigned i = 0; i < crowd->n; i++) {
-        function(&crowd->members[i]);
-    }
-}
-
-static void connect_all(struct crowd *crowd, uint64_t span)
-{
-    for (unsigned i = 0; i < crowd->n; i++) {
-        uv_timer_start(&crowd->members[i].timer, on_begin, span * i / crowd->n, 0);
+        uv_timer_start(&crowd->members[i].errand, callback, span * i / crowd->n, 0);
     }
 }
 
 static void run_line(struct crowd *crowd, const char *line)
 {
     if (strncmp(line, "connect ", 8) == 0) {
-        connect_all(crowd, strtoull(line + 8, NULL, 10));
-    } else if (strcmp(line, "acquire") == 0) {
-        for_each(crowd, member_acquire);
+        after_another(crowd, strtoull(line + 8, NULL, 10), on_begin);
+    } else if (strncmp(line, "acquire ", 8) == 0) {
+        after_another(crowd, strtoull(line + 8, NULL, 10), on_acquire);
     } else if (strcmp(line, "reset") == 0) {
         sums_reset(crowd);
     } else if (strcmp(line, "look") == 0) {
