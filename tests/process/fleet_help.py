@@ -23,6 +23,9 @@ import pytest
 
 redis = pytest.importorskip("redis", reason="needs python3-redis")
 
+from redis.backoff import NoBackoff  # noqa: E402
+from redis.retry import Retry  # noqa: E402
+
 from conftest import BUILD, Berthd, Program  # noqa: E402
 from daemon_help import SOURCE  # noqa: E402
 from lines import DEADLINE, look_again  # noqa: E402
@@ -77,6 +80,14 @@ class Clock:
         """Stops the clock; steps still move it."""
         offset, _ = self.shown()
         self.map[:] = struct.pack("qq", offset, milliseconds * 1000)
+
+
+def client_of(path, **options):
+    """A client, on a Unix socket, that sends what it is asked to send, once, and nothing else."""
+    if redis.VERSION >= (5,):
+        options = {"lib_name": None, "lib_version": None, **options}
+    return redis.Redis(
+        unix_socket_path=str(path), retry=Retry(NoBackoff(), 0), **{"socket_timeout": DEADLINE, **options})
 
 
 class RedisServer:
@@ -160,8 +171,7 @@ class RedisServer:
 
     def client(self, **options):
         """A client with decode_responses and its own connection."""
-        options = {"decode_responses": True, "socket_timeout": DEADLINE, **options}
-        return redis.Redis(unix_socket_path=str(self.socket), **options)
+        return client_of(self.socket, **{"decode_responses": True, **options})
 
     def do(self, *words):
         """One command on its own connection."""

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from fleet_help import (  # fixtures among them
-    REDIS_SERVER, Monitor, Monitored, RedisServer, clock, needs_redis, redis, redis_server, ways)
+    REDIS_SERVER, Monitor, Monitored, RedisServer, client_of, clock, needs_redis, redis, redis_server, ways)
 from lines import DEADLINE, look_again
 
 pytestmark = needs_redis
@@ -39,8 +39,8 @@ def test_it_comes_back_empty_or_with_what_was_saved(redis_server, directory):
 
 def test_what_is_lost_on_the_way(redis_server, ways):
     way = ways(redis_server)
-    client = redis.Redis(unix_socket_path=str(way.path), socket_timeout=DEADLINE)
-    hasty = redis.Redis(unix_socket_path=str(way.path), socket_timeout=0.2)
+    client = client_of(way.path)
+    hasty = client_of(way.path, socket_timeout=0.2)
     client.set("a", 1)
     way.lose_replies()
     with pytest.raises(redis.TimeoutError):

@@ -101,8 +101,9 @@ class Play:
     def name(self):
         return self.chance.choice([b"a", b"b", b"a b", b"a!", b"a a", b"", b"\xff", b"\0x", b"0012", b"12"])
 
+    # Of a number that is no sum of powers of two, 7.0 writes all digits, and 8.0 those that matter.
     def score(self):
-        return self.chance.choice([0, 1, 2, -3, 2.5, 0.1, 1e15, 9007199254740991, 1700000000000.25, "7", "inf",
+        return self.chance.choice([0, 1, 2, -3, 2.5, 0.125, 1e15, 9007199254740991, 1700000000000.25, "7", "inf",
                                    "-inf", "1e3", "3.0", "x", "", "nan"])
 
     def bound(self):
@@ -127,7 +128,7 @@ class Play:
             lambda: ["HINCRBY", self.key("hash"), self.name(), choose([1, -2, "5", "x", 2 ** 40])],
             lambda: ["HMGET", self.key("hash"), *self.names()],
             lambda: ["HSET", self.key("hash"), *[word for name in self.names() for word in (
-                name, choose([name, 7, 0.1, -1e15, "12"]))]],
+                name, choose([name, 7, 0.125, -1e15, "12"]))]],
             lambda: ["hset", self.key("hash"), self.name()],
             lambda: ["SADD", self.key("set"), *self.names()],
             lambda: ["SCARD", self.key("set")],
