@@ -505,9 +505,13 @@ def made(page):
     return path if path.exists() else srcdir / "doc/man" / page
 
 
+# At the right: groff 1.23 complains of each line in a table's text that has one word alone, as it cannot justify it.
+RAGGED = "-dAD=l"
+
+
 def shown(page, width):
     """As one endless page, or tbl complains at page breaks."""
-    return subprocess.run(["groff", "-Kutf8", "-t", "-man", "-Tutf8", "-ww", "-P-cbou", f"-rLL={width}n"],
+    return subprocess.run(["groff", "-Kutf8", "-t", "-man", "-Tutf8", "-ww", "-P-cbou", f"-rLL={width}n", RAGGED],
                           input=".pl 20000v\n" + made(page).read_text(), capture_output=True, text=True,
                           check=False)
 
@@ -521,7 +525,7 @@ def check_rendering():
             require(f"Berth {version} " in done.stdout, f"{page}: not of version {version}")
         if shutil.which("man"):
             done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(made(page))],
-                                  env=dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH="80"),
+                                  env=dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH="80", MANROFFOPT=RAGGED),
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
             require(done.returncode == 0 and not done.stderr, f"{page}: man: {done.stderr}")
         for name, number in re.findall(r"\*(berth[\w.-]*)\*\((\d)\)", source[page]):
