@@ -36,6 +36,13 @@ static bool is_push(const struct resp *reply, const char *word, size_t n)
     return good && strcmp(reply->elements[0].text, word) == 0;
 }
 
+/* A node says so of each channel of a slot that is another one's from then on. */
+static bool is_lost_channel(const struct resp *reply)
+{
+    return reply->type == RESP_ARRAY && reply->n == 3 &&
+        strcmp(reply->elements[0].text, "sunsubscribe") == 0;
+}
+
 static bool is_ours(const struct link *link, const struct resp *channel)
 {
     for (size_t i = 0; i < N_CHANNELS; i++) {
@@ -49,11 +56,14 @@ static bool is_ours(const struct link *link, const struct resp *channel)
 
 void link_take_message(struct link *link, const struct resp *reply)
 {
-    if (is_push(reply, "message", 3) && is_ours(link, &reply->elements[1])) {
+    bool is_message = is_push(reply, "message", 3) || is_push(reply, "smessage", 3);
+    if (is_message && is_ours(link, &reply->elements[1])) {
         const struct resp *payload = &reply->elements[2];
         link->events->on_message(link->context, payload->text, payload->length);
     } else if (link->is_pinged && is_push(reply, "pong", 2)) {
         link_heartbeat_begin(link);
+    } else if (link->database->is_cluster && is_lost_channel(reply)) {
+        link_fail(link, "its slot has left this node", false);
     } else if (reply->type == RESP_ERROR) {
         link_fail(link, reply->text, false);
     } else {

@@ -161,6 +161,12 @@ static const struct ready_kind loading_kinds[] = {
     [LOADING_SCRIPT] = {ABILITY_script_load, make_loading, check_loading, false},
 };
 
+void ready_expect(struct ready *ready, const struct ready_kind *kind, size_t index)
+{
+    assert(ready->n < MAX_READY_STEPS);
+    ready->steps[ready->n++] = (struct ready_step){kind, index};
+}
+
 void ready_add(
     struct ready *ready, const struct ready_kind *kind, size_t index, struct text *out)
 {
@@ -177,8 +183,7 @@ void ready_add(
         explicit_bzero(bytes, n);
     }
     free(bytes);
-    assert(ready->n < MAX_READY_STEPS);
-    ready->steps[ready->n++] = (struct ready_step){kind, index};
+    ready_expect(ready, kind, index);
 }
 
 /* ---- the stages ---- */
@@ -271,6 +276,14 @@ static bool load_scripts(struct ready *ready, struct text *out)
     return true;
 }
 
+static bool subscribe(struct ready *ready, struct text *out)
+{
+    for (size_t i = 0; i < N_CHANNELS; i++) {
+        ready_add(ready, &kind_subscribe, i, out);
+    }
+    return true;
+}
+
 static bool begin_messages(struct ready *ready, struct text *out)
 {
     add_auth(ready, out);
@@ -278,16 +291,23 @@ static bool begin_messages(struct ready *ready, struct text *out)
         ready_add(ready, &kind_same, 0, out);
     }
     add_name(ready, out);
-    for (size_t i = 0; i < N_CHANNELS; i++) {
-        ready_add(ready, &kind_subscribe, i, out);
+    if (ready->wish.cluster) {
+        ready_subscribe_to_slot(ready, out);
+        return true;
     }
-    return true;
+    return subscribe(ready, out);
+}
+
+/* Only now: nothing but subscriptions may follow one. */
+static bool subscribe_in_cluster(struct ready *ready, struct text *out)
+{
+    return !ready->wish.cluster || subscribe(ready, out);
 }
 
 static ready_stage *const stages_of_commands[] = {
     find_slot, begin_commands, ask_more, weigh, load_scripts, load_scripts, load_scripts,
     load_scripts, NULL};
-static ready_stage *const stages_of_messages[] = {begin_messages, NULL};
+static ready_stage *const stages_of_messages[] = {begin_messages, subscribe_in_cluster, NULL};
 
 /* Begins the next stage that has something to ask. */
 static enum ready_result go_on(struct ready *ready, struct text *out)

@@ -1,6 +1,8 @@
 /* ready_cluster.c - a node of a cluster: where the slot of our keys is. */
 #include "redis/ready_internal.h"
 
+#include <string.h>
+
 static size_t make_slots(
     const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
 {
@@ -54,14 +56,50 @@ static bool check_number(struct ready *ready, size_t index, const struct resp *r
     return reply->type == RESP_INTEGER || ready_fail(ready, "not the answer of a Redis");
 }
 
+static const struct ready_kind kind_ssubscribe;
+
+/* All channels in one command, as ASKING holds for one, and may not follow a subscription. */
+static size_t make_ssubscribe(
+    const struct ready *ready, size_t index, const char *argv[MAX_WORDS], char number[16])
+{
+    size_t n = 0;
+    (void)index, (void)number;
+    argv[n++] = "SSUBSCRIBE";
+    for (size_t i = 0; i < N_CHANNELS; i++) {
+        argv[n++] = ready->wish.keys->channels[i];
+    }
+    return n;
+}
+
+/* Each channel has a reply. */
+static bool check_ssubscribe(struct ready *ready, size_t index, const struct resp *reply)
+{
+    const char *channel = ready->wish.keys->channels[index];
+    bool good = reply->type == RESP_ARRAY && reply->n == 3 &&
+        strcmp(reply->elements[0].text, "ssubscribe") == 0 &&
+        strcmp(reply->elements[1].text, channel) == 0;
+    if (good && index + 1 < N_CHANNELS) {
+        ready_expect(ready, &kind_ssubscribe, index + 1);
+    }
+    return good || ready_fail(ready, "not the answer of a Redis");
+}
+
 static const struct ready_kind kind_slots = {ABILITY_cluster_slots, make_slots, check_slots, false};
 static const struct ready_kind kind_asking = {ABILITY_asking, make_asking, check_asking, false};
 static const struct ready_kind kind_exists = {ABILITY_exists, make_exists, check_number, false};
+static const struct ready_kind kind_ssubscribe = {
+    ABILITY_ssubscribe, make_ssubscribe, check_ssubscribe, false};
 static void add_asking(struct ready *ready, struct text *out)
 {
     if (ready->wish.cluster && ready->wish.cluster->is_asking) {
         ready_add(ready, &kind_asking, 0, out);
     }
+}
+
+void ready_subscribe_to_slot(struct ready *ready, struct text *out)
+{
+    add_asking(ready, out);
+    ready_add(ready, &kind_ssubscribe, 0, out);
 }
 
 /* A replica answers as a node that does not have the slot, and says where the master is. */

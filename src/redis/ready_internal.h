@@ -21,6 +21,8 @@ struct ready_kind {
 
 /* Sets .why; returns false. */
 bool ready_fail(struct ready *ready, const char *what);
+/* One more reply, to what the stage sends last. */
+void ready_expect(struct ready *ready, const struct ready_kind *kind, size_t index);
 /* Adds a step to the stage. */
 void ready_add(
     struct ready *ready, const struct ready_kind *kind, size_t index, struct text *out);
@@ -28,6 +30,9 @@ void ready_add(
 extern const struct ready_kind ready_hello, ready_rights;
 /* With .cluster: which node has our keys? An error reply leads to ready_is_redirected(). */
 void ready_find_slot(struct ready *ready, struct text *out);
+/* Scripts publish to the nodes of the slot where Redis can do that; else to all nodes. The last step
+ * of its stage. */
+void ready_subscribe_to_slot(struct ready *ready, struct text *out);
 /* True: the node has told us to ask another one, or the same one later. */
 bool ready_is_redirected(struct ready *ready, const struct resp *reply);
 /* CONFIG GET, for what INFO has not said. */

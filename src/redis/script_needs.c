@@ -26,5 +26,10 @@ const char script_needs_text[] =
     "    need('+time', 'TIME')\n"
     "end\n"
     "local info = redis.pcall('INFO', 'server')\n"
+    "local cluster = redis.pcall('INFO', 'cluster')\n"
+    "if redis.acl_check_cmd and type(cluster) == 'string' and\n"
+    "    string.find(cluster, 'cluster_enabled:1', 1, true) then\n"
+    "    need('+spublish', 'SPUBLISH', ARGV[2], '1')\n"
+    "end\n"
     "return {type(info) == 'table' and info.err or '', redis.acl_check_cmd and 'all' or '',\n"
     "    unpack(lacking)}\n";

@@ -17,9 +17,9 @@ NODE_TIMEOUT = 1000  # ms: a master that is silent for so long is replaced
 class Node(RedisServer):
     """A node of a cluster. It keeps what it knows of the cluster over a restart, and no data."""
 
-    def __init__(self, directory, name, options=()):
+    def __init__(self, directory, name, options=(), clock=None):
         self.bus = free_port()
-        super().__init__(directory, name, port=True, options=[
+        super().__init__(directory, name, port=True, clock=clock, options=[
             "--cluster-enabled", "yes", "--cluster-port", self.bus, "--cluster-node-timeout", NODE_TIMEOUT,
             "--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor", 0,
             "--repl-diskless-sync-delay", 0, *options])
@@ -35,6 +35,12 @@ class Node(RedisServer):
     def cluster_info(self, word):
         answer = self.do("CLUSTER", "INFO")
         return dict(line.split(":", 1) for line in answer.split("\r\n") if ":" in line)[word]
+
+    def do_asking(self, *words):
+        """One command about keys that may be here ahead of their slot."""
+        with contextlib.closing(self.client(single_connection_client=True)) as client:
+            client.execute_command("ASKING")
+            return client.execute_command(*words)
 
     def is_master(self):
         return self.info("replication")["role"] == "master"

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cluster_help import Cluster
+from cluster_help import N_KEYS, Cluster
 from daemon_help import Status
 from fleet_help import hosts, needs_redis, redis_section  # noqa: F401
 from lines import DEADLINE, Client, look_again
@@ -43,22 +43,32 @@ class Fleet:
     def until(self, is_so):
         end = time.monotonic() + DEADLINE
         while not is_so():
-            assert time.monotonic() < end, [self.database(n) for n in range(2)]
+            assert time.monotonic() < end, [self.database(n).get("why") for n in range(2)]
             look_again()
 
     def end_grace(self, node):
         """As if the time had passed: both hosts have listed what they have."""
         self.until(lambda: all(self.database(n)["state"] == "up" for n in range(2)))
-        node.do("HSET", f"{{{self.prefix}}}:db", "grace", 1)
+        node.do_asking("HSET", f"{{{self.prefix}}}:db", "grace", 1)
 
     def grace(self, node):
-        return node.do("HGET", f"{{{self.prefix}}}:db", "grace")
+        return node.do_asking("HGET", f"{{{self.prefix}}}:db", "grace")
 
     def start(self, host):
         number = len(self.wrappers)
         self.wrappers.append(self.hosts[host].berth.start(
             "run", "-q", "--if-down", "wait", "a", "--", *self.witness.job(number), stdout=subprocess.DEVNULL))
         return number
+
+    def waits(self, host):
+        """It has its place in line."""
+        self.start(host)
+        self.until(lambda: self.n_waiting() == len(self.wrappers) - 1)
+
+    def n_waiting(self):
+        with contextlib.closing(Client(self.hosts[0].socket)) as client:
+            resource = Status(client.lines("status a")).resources["a"]
+        return len(resource["waiters"]) if "database_state" not in resource else 0
 
     def runs(self, host):
         number = self.start(host)
@@ -93,7 +103,7 @@ def test_the_slot_moves_there_and_back(shared, fleets):
     first, second, _ = shared.masters
     fleet.end_grace(first)
     fleet.runs(0)
-    fleet.start(1)
+    fleet.waits(1)
     shared.move(fleet.slot, first, second)
     fleet.until(lambda: fleet.server_is(second))
     assert fleet.grace(second)
@@ -101,6 +111,113 @@ def test_the_slot_moves_there_and_back(shared, fleets):
     shared.move(fleet.slot, second, first)
     fleet.until(lambda: fleet.server_is(first))
     assert fleet.grace(first)
-    fleet.start(0)
+    fleet.waits(0)
     fleet.end_grace(first)
     fleet.go_in_turn()
+
+
+def test_it_needs_to_be_asked_for(shared, hosts):
+    host, = hosts("[lock a]\nscope = fleet\n", 1, redis_section(f"redis://{shared.masters[0].address}"))
+    with contextlib.closing(Client(host.socket)) as client:
+        end = time.monotonic() + DEADLINE
+        while "why" not in (database := Status(client.lines("status")).databases["default"]):
+            assert time.monotonic() < end
+            look_again()
+    assert "it%20is%20a%20node%20of%20a%20Redis%20Cluster:%20set%20cluster%20=%20yes" in database["why"]
+
+
+def test_messages_come_at_once(shared, fleets):
+    """A release on one host starts the job of another, long before its next renewal."""
+    fleet = fleets(shared, "told", ttl=120)
+    fleet.end_grace(shared.masters[0])
+    fleet.runs(0)
+    for n in range(1, 5):
+        fleet.waits(n % 2)
+    began = time.monotonic()
+    fleet.go_in_turn()
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize("at", ["begun", "moved"])
+def test_a_move_that_stays_unfinished_with_all_keys_at_one_node(shared, fleets, at):
+    """No key is ever missing, so the node that has them all carries every call out, though keys become empty."""
+    fleet = fleets(shared, at)
+    first, second, _ = shared.masters
+    fleet.end_grace(first)
+    fleet.runs(0)
+    shared.begin_move(fleet.slot, first, second)
+    server = first
+    if at == "moved":
+        assert len(shared.move_keys(fleet.slot, first, second)) == N_KEYS
+        fleet.until(lambda: fleet.server_is(second))
+        server = second
+        fleet.end_grace(second)
+    for n in range(1, 4):
+        fleet.waits(n % 2)
+    fleet.go_in_turn()
+    assert len(shared.keys(fleet.slot, server)) == N_KEYS
+    assert fleet.server_is(server)
+    shared.move_keys(fleet.slot, first, second)
+    shared.end_move(fleet.slot, first, second)
+    fleet.until(lambda: fleet.server_is(second))
+    shared.move(fleet.slot, second, first)
+
+
+def test_a_move_that_is_stuck_half_way(shared, fleets):
+    """Neither node can be asked. Jobs run on over several renewals, and operators are told since when."""
+    fleet = fleets(shared, "half", ttl=15)
+    first, second, _ = shared.masters
+    fleet.end_grace(first)
+    fleet.runs(0)
+    fleet.waits(1)
+    shared.begin_move(fleet.slot, first, second)
+    shared.move_keys(fleet.slot, first, second, 10)
+    said = f"its slot {fleet.slot} is being moved since 20"
+    fleet.until(lambda: all(said in fleet.database(n).get("why", "").replace("%20", " ") for n in range(2)))
+    assert said in fleet.hosts[0].berthctl("hosts").stdout
+    good = int(fleet.database(0)["good"])
+    fleet.until(lambda: int(fleet.database(0)["good"]) < good - 5000)  # two renewals are missing
+    assert fleet.witness.running == {0}
+    shared.move_keys(fleet.slot, first, second)
+    fleet.until(lambda: fleet.server_is(second))
+    shared.end_move(fleet.slot, first, second)
+    fleet.end_grace(second)
+    fleet.go_in_turn()
+    shared.move(fleet.slot, second, first)
+
+
+def test_most_masters_are_away(shared, fleets):
+    """CLUSTERDOWN: as if the server were away; it comes back as the same server, without a grace."""
+    fleet = fleets(shared, "down", ttl=30)
+    first, *others = shared.masters
+    fleet.end_grace(first)
+    fleet.runs(0)
+    fleet.waits(1)
+    fleet.until(lambda: not fleet.grace(first))
+    for node in others:
+        node.stop()
+    fleet.until(lambda: all("CLUSTERDOWN" in fleet.database(n).get("why", "") for n in range(2)))
+    for node in others:
+        node.cont()
+    fleet.until(lambda: fleet.server_is(first))
+    assert not fleet.grace(first)
+    fleet.go_in_turn()
+
+
+def test_the_owner_dies(directory, fleets):
+    cluster = Cluster(directory)
+    try:
+        fleet = fleets(cluster, "dies", ttl=30)
+        first, replica = cluster.masters[0], cluster.replicas[0]
+        fleet.end_grace(first)
+        fleet.runs(0)
+        fleet.waits(1)
+        first.kill()
+        replica.wait_until(replica.is_master, "the replica takes over")
+        fleet.until(lambda: fleet.server_is(replica))
+        assert fleet.grace(replica)
+        fleet.waits(0)
+        fleet.end_grace(replica)
+        fleet.go_in_turn()
+    finally:
+        cluster.close()

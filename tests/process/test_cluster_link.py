@@ -36,6 +36,8 @@ class Node(FakeRedis):
             return self.slots
         if words[0] == "EXISTS":
             return self.exists
+        if words[0] == "SSUBSCRIBE":
+            return b"".join(b"*3\r\n" + bulk("ssubscribe") + bulk(word) + b":1\r\n" for word in words[1:])
         return answer(words, redis_mode="cluster", cluster_enabled=1)
 
     def serve(self, until):
@@ -92,13 +94,15 @@ def test_the_owner_is_found(nodes, probe):
     assert link.expect("ready").split()[2] == b.address
     assert seed.ended()
     assert [words[0] for words in commands.seen][:4] == ["AUTH", "CLUSTER", "EXISTS", "INFO"]
-    assert [words[0] for words in messages.seen] == ["AUTH", "INFO", "SUBSCRIBE", "SUBSCRIBE"]
+    assert [words[0] for words in messages.seen] == [
+        "AUTH", "INFO", "SSUBSCRIBE", "SUBSCRIBE", "SUBSCRIBE"]
     link.do("call renew 1 a")
     assert arguments(commands.command()) == ["a"]
     commands.send(b":1\r\n")
     link.expect("reply", 1, 1)
-    messages.send(array("message", "{berth}:all", "hello"))
-    link.expect("message", "hello")
+    for word in ("smessage", "message"):
+        messages.send(array(word, "{berth}:all", word))
+        link.expect("message", word)
     assert link.close() == []
 
 
@@ -157,7 +161,8 @@ def test_keys_that_move_ahead_of_their_slot(nodes, probe):
     a.asked()
     commands, messages = b.ready()
     assert [words[0] for words in commands.seen][:3] == ["CLUSTER", "ASKING", "EXISTS"]
-    assert [words[0] for words in messages.seen] == ["INFO", "SUBSCRIBE", "SUBSCRIBE"]
+    assert [words[0] for words in messages.seen] == [
+        "INFO", "ASKING", "SSUBSCRIBE", "SUBSCRIBE", "SUBSCRIBE"]
     link.expect("ready")
     for n, reply in enumerate((sent_away("MOVED", a), b":1\r\n")):
         link.do(f"call renew {n} x")
@@ -212,6 +217,19 @@ def test_keys_that_stay_at_two_nodes(nodes, probe):
     link.expect("ready")
 
 
+def test_a_slot_that_leaves_under_the_channels(nodes, probe):
+    a, b, _ = nodes
+    link = start(probe, a)
+    _, messages = a.ready()
+    link.expect("ready")
+    a.exists = sent_away("MOVED", b)
+    messages.send(b"*3\r\n" + bulk("sunsubscribe") + bulk("{berth}:all") + b":1\r\n")
+    assert link.expect("down", 0).endswith("its slot has left this node")
+    a.asked()
+    b.ready()
+    link.expect("ready")
+
+
 @pytest.mark.parametrize("itself", [False, True], ids=["each-other", "itself"])
 def test_redirections_that_lead_round(nodes, probe, itself):
     a, b, _ = nodes
@@ -262,6 +280,15 @@ def test_places_that_a_node_does_not_know(nodes, probe):
     b.asked()
     c.ready()
     assert link.expect("ready").split()[2] == c.address
+
+
+def test_an_older_node_tells_all(nodes, probe):
+    a, _, _ = nodes
+    a.answer = lambda words: (b"-ERR unknown command 'SSUBSCRIBE', with args beginning with:\r\n"
+                              if words[0] == "SSUBSCRIBE" else Node.answer(a, words))
+    link = start(probe, a)
+    a.ready()
+    link.expect("ready")
 
 
 # ---- real ones

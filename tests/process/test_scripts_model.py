@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from cluster_help import N_KEYS, N_SLOTS, Node
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
 from scripts_help import World, breaks_off, claim_words, definition, list_row, ok, redis
 from scripts_model import Changes, Lease, Model, Resource
@@ -398,3 +399,20 @@ def test_random_calls(redis_server, clock, seed, broken_off, round):
     for step in range(STEPS):
         game.step()
     game.finish()
+
+
+@pytest.mark.parametrize("broken_off", [0, 100], ids=["whole", "broken-off"])
+def test_random_calls_in_a_cluster(directory, clock, seed, broken_off):
+    """Each key has a member more, which nobody is shown, and is there at all times."""
+    node = Node(directory, "node", clock=clock)
+    try:
+        node.do("CLUSTER", "ADDSLOTSRANGE", 0, N_SLOTS - 1)
+        node.wait_until(lambda: node.cluster_info("cluster_state") == "ok", "one node is a cluster")
+        game = Game(World(node, clock), random.Random(seed), broken_off)
+        for step in range(STEPS // 2):
+            game.step()
+            assert node.do("EXISTS", *game.world.database.keys) == N_KEYS
+        game.finish()
+        assert node.do("EXISTS", *game.world.database.keys) == N_KEYS
+    finally:
+        node.kill()

@@ -581,6 +581,10 @@ COMMAND(info)
         lua_pushfstring(lua, "# Server\r\nrun_id:%s\r\n", redis->run_id);
         return NULL;
     }
+    if (is_word(argv[1], "cluster")) {
+        lua_pushstring(lua, "# Cluster\r\ncluster_enabled:0\r\n");
+        return NULL;
+    }
     return SYNTAX;
 }
 

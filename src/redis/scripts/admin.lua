@@ -120,7 +120,8 @@ local function forget()
 
     -- Finds all waiters: for our names, perhaps in the queue of another resource that they also want.
     local function find_waiters(set, last)
-        local members = call('ZRANGEBYLEX', set, last ~= '' and '(' .. last or '-', '+', 'LIMIT', 0, n_left)
+        local members = call('ZRANGEBYLEX', set, last ~= '' and '(' .. last or '-', '(' .. KEEP, 'LIMIT', 0,
+            n_left)
         for _, member in ipairs(members) do
             local lease = load_lease(match(member, '(%S+)$'))
             for _, claim in ipairs(lease and lease.state == 'W' and lease.claims or {}) do
@@ -144,7 +145,7 @@ local function forget()
 
     -- This set is in the order of use, so all of it is read.
     local function forget_uses(last)
-        local found = call('ZRANGEBYSCORE', FREED, last ~= '' and '(' .. last or '-inf', '+inf', 'WITHSCORES',
+        local found = call('ZRANGEBYSCORE', FREED, last ~= '' and '(' .. last or '-inf', '(+inf', 'WITHSCORES',
             'LIMIT', 0, 4 * n_left)
         local ours = {}
         for i = 1, #found, 2 do

@@ -16,7 +16,7 @@ end
 -- The ttl belongs to the database as long as another session relies on it.
 local function agree_on_times()
     local ttl, lag = tonumber(ARGV[6]), tonumber(ARGV[7])
-    local others = call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '+inf')
+    local others = call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '(+inf')
     local expiry = tonumber(call('ZSCORE', SESSIONS, ME) or 0)
     if expiry > db.clock then
         others = others - 1
@@ -44,9 +44,30 @@ local function live_on()
     call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
 end
 
+-- Data in a cluster have KEEP in each key; data that have left one lose it. (Without INFO they stay as they are.)
+local function note_cluster()
+    local info, is_cluster = info_of('cluster'), db.n_keep == 1
+    if info then
+        is_cluster = string.find(info, 'cluster_enabled:1', 1, true) ~= nil
+    end
+    local function each(add, remove, keys, ...)
+        for _, key in ipairs(keys) do
+            call(is_cluster and add or remove, key, unpack(is_cluster and {...} or {KEEP}))
+        end
+    end
+    if is_cluster or db.n_keep == 1 then
+        each('ZADD', 'ZREM', {SESSIONS, REST, KEEPING, FREED, UNDONE}, '+inf', KEEP) -- by time, or use
+        each('ZADD', 'ZREM', {HELD, USERS, QUEUE, ASIDE, IDENTITIES, KEPT, ELSEWHERE, OWNED, EVENTS, NEWS}, 0, KEEP)
+        each('HSET', 'HDEL', {SESSION, LEASES, DEFINITIONS, CHANGES}, KEEP, '')
+        each('SADD', 'SREM', {DIRTY}, KEEP)
+        call('HSET', DB, 'cluster', is_cluster and '1' or '0')
+    end
+    db.n_keep = is_cluster and 1 or 0
+end
+
 local function begin()
     read_database()
-    local wrong = check_data()
+    local wrong = check_data() or note_cluster()
     if wrong then
         return wrong
     elseif db.layout then

@@ -232,12 +232,12 @@ local function names_to_describe()
         end
     end
     for _, name in ipairs(call('HKEYS', DEFINITIONS)) do
-        if not is_template(name) then
+        if not is_template(name) and name ~= KEEP then
             add(name)
         end
     end
     for _, name in ipairs(call('HKEYS', CHANGES)) do
-        if not match(call('HGET', CHANGES, name), ' {}$') then
+        if name ~= KEEP and not match(call('HGET', CHANGES, name), ' {}$') then
             add(name)
         end
     end
@@ -246,7 +246,7 @@ end
 
 local function describe_sessions()
     for _, name in ipairs(call('ZRANGE', SESSIONS, 0, 999)) do
-        local session = session_of(name)
+        local session = name ~= KEEP and session_of(name)
         if session then
             local left = tonumber(call('ZSCORE', SESSIONS, name)) - db.clock
             add({'session', name, session.host, floor(left), text_of(session.incarnation),
@@ -325,7 +325,7 @@ local function describe_page()
         add({'sum', name, sum.limit, sum.held, sum.free, sum.waiting})
     end
     if sums and not next_cursor then
-        add({'sessions', call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '+inf')})
+        add({'sessions', call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '(+inf')})
     elseif not next_cursor then
         describe_sessions()
     end

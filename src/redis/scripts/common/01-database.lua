@@ -29,6 +29,9 @@ local make, made = {}, {} -- functions that make tables of functions, and these:
 local scripts = {} -- the operations, by name: what is called
 local fresh = {} -- functions that forget what the last call has noted
 local RESTING = '-' -- instead of a KEY in HELD
+-- A member of each key in a cluster, behind all names: while a slot is being moved, one key that does not exist
+-- makes every call fail, and the last member takes its key along.
+local KEEP = '~'
 -- No caller's word raises a number further: all stay exact below 2^53, and the rest is enough for ever.
 local MAX_CREDIBLE = 2 ^ 52
 local MAX_EVENTS_EVER = 10 ^ 11 -- of a session: 12 digits keep them in order
@@ -104,7 +107,7 @@ local function read_database()
     wall = tonumber(time[1]) * 1000 + floor(micros / 1000)
     local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
         'lag', 'sequence', 'sweep', 'run',
-        'keeps', 'convert')
+        'keeps', 'convert', 'cluster')
     if values[1] then
         db.layout, db.replid = tonumber(values[1]), values[2]
         db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
@@ -115,10 +118,20 @@ local function read_database()
         db.run = values[11]
         db.keeps = values[12] -- or false: nothing is kept for any waiter
         db.convert = values[13] -- or false: all is of this layout
+        db.n_keep = tonumber(values[14] or 0) -- 1: it is in a cluster, and each key has KEEP
     end
     db.info = info_of('replication') or 'role:master' -- a replica refuses what a call writes
     db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
     db.now_replid = match(db.info, 'master_replid:(%w+)') or db.replid or ''
+end
+
+-- In a cluster, the nodes that have the slot hear it, not all. (Redis 6.2 tells all.)
+local function publish(channel, text)
+    if db.n_keep == 1 and redis.REDIS_VERSION_NUM then
+        call('SPUBLISH', PREFIX .. channel, text)
+    else
+        call('PUBLISH', PREFIX .. channel, text)
+    end
 end
 
 -- Sessions expire on this clock: a step of the wall clock moves it by at most this much.

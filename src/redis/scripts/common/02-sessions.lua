@@ -36,7 +36,7 @@ local function emit(name, text)
         local number = call('HINCRBY', SESSION, 'n:' .. name, 1)
         local event = format('%012d %s', number, text)
         call('ZADD', EVENTS, session.sid, session.sid .. ' ' .. event)
-        call('PUBLISH', PREFIX .. 's:' .. name, event)
+        publish('s:' .. name, event)
     end
 end
 

@@ -178,6 +178,6 @@ end
 
 local function next_name(set, name) -- the first after `name` ("": of all) in a set ordered by names
     local from = name == '' and '-' or '(' .. name .. '!'
-    local member = call('ZRANGEBYLEX', set, from, '+', 'LIMIT', 0, 1)[1]
+    local member = call('ZRANGEBYLEX', set, from, '(' .. KEEP, 'LIMIT', 0, 1)[1]
     return member and match(member, '^(%S+)')
 end

@@ -416,7 +416,9 @@ function make.turns()
     local function serve_dirty()
         local done = {}
         for _, name in ipairs(call('SRANDMEMBER', DIRTY, MAX_SERVED)) do
-            look_again(name)
+            if name ~= KEEP then
+                look_again(name)
+            end
         end
         look_at_dirty(done)
         local step = oldest_step()

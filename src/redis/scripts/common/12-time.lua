@@ -3,6 +3,9 @@
 -- The first of a set, and its score; math.huge if it is empty.
 local function first_of(set)
     local found = call('ZRANGE', set, 0, 0, 'WITHSCORES')
+    if found[1] == KEEP then
+        return nil, math.huge
+    end
     return found[1], tonumber(found[2] or math.huge)
 end
 
@@ -37,7 +40,7 @@ function make.time()
         db.sequence = max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN
         call('HSET', DB, 'grace', text_of(db.grace), 'epoch', text_of(db.epoch),
             'replid', db.now_replid, 'run', now_run(), 'before', call('HGET', DB, 'number'), 'sequence', text_of(db.sequence))
-        call('PUBLISH', PREFIX .. 'all', 'hello ' .. call('ZCARD', SESSIONS))
+        publish('all', 'hello ' .. call('ZCARD', SESSIONS))
     end
 
     local function end_rests()
@@ -124,12 +127,12 @@ function make.time()
     -- The members behind the last one, and the last of these.
     local function page_of(row, last)
         if not row.is_by_score then
-            local page = call('ZRANGEBYLEX', row.set, last == '' and '-' or '(' .. last, '+',
+            local page = call('ZRANGEBYLEX', row.set, last == '' and '-' or '(' .. last, '(' .. KEEP,
                 'LIMIT', 0, MAX_SWEPT)
             return page, page[#page]
         end
         local page, found = {}, call('ZRANGEBYSCORE', row.set, last == '' and '-inf' or '(' .. last,
-            '+inf', 'WITHSCORES', 'LIMIT', 0, MAX_SWEPT)
+            '(+inf', 'WITHSCORES', 'LIMIT', 0, MAX_SWEPT)
         for i = 1, #found, 2 do
             page[#page + 1] = found[i]
         end
@@ -205,7 +208,7 @@ end
 
 -- Ends every call: serves all queues that may move.
 local function settle()
-    if db.grace or (#dirty == 0 and call('SCARD', DIRTY) == 0) then
+    if db.grace or (#dirty == 0 and call('SCARD', DIRTY) == db.n_keep) then
         return
     end
     turns().serve_dirty()
@@ -224,12 +227,15 @@ local function due()
     if not db.grace and db.has_left then
         return 0
     end
-    local first = call('ZRANGE', QUEUE, 0, 0)[1] or call('ZRANGE', ASIDE, 0, 0)[1]
-    if not first then
+    local first = call('ZRANGE', QUEUE, 0, 0)[1]
+    if not first or first == KEEP then
+        first = call('ZRANGE', ASIDE, 0, 0)[1]
+    end
+    if not first or first == KEEP then
         return -1
     elseif db.grace then
         return is_ours(first) and max(db.grace - db.clock, 1) or -1
-    elseif call('SCARD', DIRTY) > 0 then
+    elseif call('SCARD', DIRTY) > db.n_keep then
         return 0
     end
     local _, at = first_of(SESSIONS)
