@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum { HOST_COLUMNS = 8 };
-enum { TOO_BUSY = 500000 }; /* of each second, microseconds: doc/fleet.md, Large fleets */
+/* doc/fleet.md, Large fleets: of each second, microseconds; of the ttl, milliseconds for a host. */
+enum { TOO_BUSY = 500000, NEEDED_TO_RETURN = 3 };
 
 static const struct column columns[HOST_COLUMNS] = {
     {.title = "HOST"},
@@ -176,6 +177,21 @@ static bool add_upgrade(
     return true;
 }
 
+static bool add_too_many(
+    struct text *out, const struct status *status, const struct status_database *database)
+{
+    (void)status;
+    if (!database->sessions.is_given ||
+        database->sessions.number <= database->ttl / NEEDED_TO_RETURN) {
+        return false;
+    }
+    text_add_number(out, database->sessions.number);
+    text_add(out,
+        " hosts may come back too late for their jobs after a restart of Redis: "
+        "see fleet.md, Large fleets");
+    return true;
+}
+
 static const struct {
     const char *label;
     add_note *add;
@@ -186,6 +202,7 @@ static const struct {
     {"layout", add_upgrade},
     {"warning", add_warning},
     {"warning", add_too_busy},
+    {"warning", add_too_many},
 };
 
 /* The hosts of one that is not up are not shown. */

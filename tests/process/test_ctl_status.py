@@ -277,8 +277,11 @@ def test_narrow_terminals(daemon, berthctl, columns):
     (" rate=9000000 busy=500000 cpu=512000", [
         "busy: 50 % with Berth, 9000.0 calls a second; 51 % in all",
         "warning: the database is 50 % busy with Berth: see fleet.md, Large fleets"]),
+    (" sessions=10000", []),
+    (" sessions=10001", ["warning: 10001 hosts may come back too late for their jobs after a restart of Redis: "
+                         "see fleet.md, Large fleets"]),
 ])
-def test_hosts_says_when_a_database_is_too_busy(berthctl, fake, busy, notes):
+def test_hosts_says_when_a_database_is_too_small(berthctl, fake, busy, notes):
     line = f"database main state=up ttl=30000 incarnation=1 differing=0 calls=9{busy}"
     _, status, out, _ = served(berthctl, fake, "hosts", answer=f"ok\n{line}\nend\n")
     assert (status, out.splitlines()) == (0, ["database main up", *(f"  {note}" for note in notes)])
