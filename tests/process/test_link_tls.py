@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from fake_redis import Peer, answer, info
-from fleet_help import RedisServer, needs_redis
+from fleet_help import Monitored, RedisServer, needs_redis
 from lines import DEADLINE
 from test_link import fake_tcp, probe  # noqa: F401  (fixtures)
 from tls_help import Authority, TlsServer, authority, needs_tls, openssl  # noqa: F401
@@ -59,6 +59,19 @@ def test_either_connection_takes_the_other_along(server, probe):
         redis.do("CLIENT", "KILL", "TYPE", kind)
         assert "connection lost: closed by the server" in link.expect("down", 0)
     link.expect("ready")
+
+
+def test_a_sentinel(server, probe, directory, authority):
+    redis = server()
+    sentinel = TlsServer(directory, authority, authority.issue("sentinel"), "sentinel", sentinel_of=Monitored(redis.port))
+    try:
+        link = probe(*where(sentinel, "master=mymaster"))
+        link.expect("ready", redis.run_id, f"127.0.0.1:{redis.port}")
+        link.close()
+        line = probe(*where(sentinel, "master=mymaster", "server-name=elsewhere")).expect("down", 0)
+        assert "Sentinel, master mymaster: 127.0.0.1:" in line and "the certificate is for 127.0.0.1, not for elsewhere" in line
+    finally:
+        sentinel.kill()
 
 
 # ---- whom we believe
@@ -249,6 +262,7 @@ def talk_tls(fake, certificate):
     """The other side of the next connection, which the test plays."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate.crt, certificate.key)
+    context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
     sock, _ = fake.socket.accept()
     sock.settimeout(DEADLINE)
     peer = Peer(context.wrap_socket(sock, server_side=True, suppress_ragged_eofs=False))
