@@ -9,9 +9,10 @@ import pytest
 
 from cluster_help import N_KEYS, Cluster
 from daemon_help import Status
-from fleet_help import hosts, needs_redis, redis_section  # noqa: F401
+from fleet_help import documented_rights, hosts, needs_redis, redis_section  # noqa: F401
 from lines import DEADLINE, Client, look_again
 from lost_help import witness  # noqa: F401
+from test_managed import connect_check
 
 pytestmark = needs_redis
 
@@ -124,6 +125,23 @@ def test_it_needs_to_be_asked_for(shared, hosts):
             assert time.monotonic() < end
             look_again()
     assert "it%20is%20a%20node%20of%20a%20Redis%20Cluster:%20set%20cluster%20=%20yes" in database["why"]
+
+
+def test_a_check(shared, directory):
+    """Without a daemon; with all rights, and without INFO."""
+    prefix = shared.prefix_of(shared.masters[1], "check")
+    rights = [word.replace("{berth}", f"{{{prefix}}}") for word in documented_rights() if word != "+info"]
+    for node in shared.masters:
+        node.do("ACL", "SETUSER", "blind", "reset", "on", ">s3cret", *rights,
+                "+cluster|slots", "+exists", "+asking", "+ssubscribe", "+spublish")
+    status, lines, _ = connect_check(directory, redis_section(shared.url, cluster="yes", prefix=prefix))
+    assert status == 0 and f"at {shared.masters[1].address}, all that Berth needs" in lines[1], lines
+    status, lines, _ = connect_check(directory, redis_section(shared.url.partition(",")[0], prefix=prefix))
+    assert status == 78 and "set cluster = yes" in lines[1]
+    blind = redis_section(shared.url.replace("//", "//blind:s3cret@"), cluster="yes", prefix=prefix,
+                          acknowledge="no-info eviction")
+    status, lines, _ = connect_check(directory, blind)
+    assert status == 0 and f"at {shared.masters[1].address}, all that Berth needs; without info," in lines[1], lines
 
 
 def test_messages_come_at_once(shared, fleets):
