@@ -49,7 +49,7 @@ KINDS = (
     ("failover", "dies, and a replica is promoted"),
 )
 TITLES = {"restart": "restart", "restart_empty": "without data", "failover": "failover"}
-IDLE_BOUNDS = {100: 1.0, 1000: 5.0, 10_000: 40.0}
+IDLE_BOUNDS = {100: 2.0, 1000: 10.0, 10_000: 40.0}
 
 FIGURES = tuple(
     row

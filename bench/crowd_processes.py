@@ -13,6 +13,7 @@ import time
 import redis
 
 from processes import DEADLINE, MANY, Bench, Trouble, read_before_deadline, wait_until
+from redis_program import REDIS_SERVER
 
 PREFIX = "crowd"
 DB = "{%s}:db" % PREFIX
@@ -35,7 +36,7 @@ class Server:
     def __init__(self, directory, socket_path, *options):
         self.port = free_port()  # for a replica
         os.makedirs(directory, exist_ok=True)
-        command = ["redis-server", "--save", "", "--appendonly", "no", "--maxclients", "20064", "--dir", directory]
+        command = [REDIS_SERVER, "--save", "", "--appendonly", "no", "--maxclients", "20064", "--dir", directory]
         command += ["--bind", "127.0.0.1", "--port", str(self.port), "--unixsocket", socket_path]
         command += ["--slowlog-log-slower-than", str(SLOW), "--slowlog-max-len", "10000"]
         command += ["--tcp-backlog", "4096", "--repl-diskless-sync-delay", "0", *options]
