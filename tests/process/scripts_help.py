@@ -3,7 +3,6 @@ their arguments and answers), and what must always be true of the data."""
 
 import atexit
 import collections
-import contextlib
 import functools
 import json
 import pathlib
@@ -26,32 +25,41 @@ WRITES = ("HSET HINCRBY HDEL HSETNX ZADD ZREM ZREMRANGEBYSCORE ZREMRANGEBYLEX ZI
 
 SCRIPTS = SOURCE / "src/redis/scripts"
 
-# Begins a library whose calls can be broken off: the next one ends with an error after `most` writes. It has one
-# local variable, as Lua allows 200.
+# Takes the place of `redis`: a call is broken off, with an error, after `most` writes; a script's first one, which
+# changes nothing, is none. It has one local variable, as Lua allows 200.
 BREAKS = """
 local redis = (function()
-    local most, written, writes = 2 ^ 53, 0, {%s}
-    local function breaking_call(command, ...)
-        if writes[string.upper(command)] then
-            if written == most then
-                error('broken off')
-            end
-            written = written + 1
-        end
-        return redis.call(command, ...)
-    end
-    redis.register_function({function_name = LIBRARY .. '_breaks_off', callback = function(_, arguments)
-        most, written = tonumber(arguments[1]), 0
-    end})
+    local most, written, writes = %(most)s, 0, {%(writes)s}
+    %(extra)s
     return {
-        call = breaking_call,
+        call = function(command, ...)
+            if writes[string.upper(command)] and select(2, ...) ~= '' then
+                if written == most then
+                    error('broken off')
+                end
+                written = written + 1
+            end
+            return redis.call(command, ...)
+        end,
         REDIS_VERSION_NUM = redis.REDIS_VERSION_NUM,
         pcall = function(...) return redis.pcall(...) end,
         error_reply = function(text) return redis.error_reply(text) end,
         register_function = function(row) return redis.register_function(row) end,
     }
 end)()
-""" % ", ".join(f"{word} = true" for word in WRITES)
+"""
+
+# Of a library: how many for the next call.
+SETS_MOST = """
+redis.register_function({function_name = LIBRARY .. '_breaks_off', callback = function(_, arguments)
+    most, written = tonumber(arguments[1]), 0
+end})
+"""
+
+
+def breaking(most, extra=""):
+    writes = ", ".join(f"{word} = true" for word in WRITES)
+    return (BREAKS % {"most": most, "writes": writes, "extra": extra}).replace("\n", " ")
 
 
 def breaks_off(after):
@@ -107,7 +115,7 @@ def breaking_library(scripts):
     """Its name, and its text."""
     name = "broken_" + assembled("name", scripts)
     head, of_name, rest = assembled("library", scripts).replace(assembled("name", scripts), name).split("\n", 2)
-    return name, "\n".join([head, of_name + BREAKS.replace("\n", " "), rest])
+    return name, "\n".join([head, of_name + breaking("2 ^ 53", SETS_MOST), rest])
 
 
 def definition(kind="semaphore", limit=1, items=(), select="first", cooldown=0, max_waiters=1000,
@@ -220,9 +228,9 @@ def without_keep(content):
 
 
 class Database:
-    """The scripts on one server."""
+    """The scripts on one server: as a library, or as a script, or each in turns."""
 
-    def __init__(self, server, prefix="berth"):
+    def __init__(self, server, prefix="berth", ways=("library",)):
         self.server = server
         self.client = server.client()
         self.prefix = prefix
@@ -230,7 +238,7 @@ class Database:
         self.key = dict(zip(WORDS, self.keys))
         self.layouts = "2-2"
         self.scripts = SCRIPTS
-        self.library = None
+        self.library, self.ways = None, ways
         self.breaks = False  # the last call was, or may have been, broken off
 
     def load(self):
@@ -243,8 +251,10 @@ class Database:
         self.scripts, self.library = scripts, None
 
     def load_library(self, name, text):
-        with contextlib.suppress(redis.exceptions.ResponseError):  # it is there already
+        try:
             self.client.execute_command("FUNCTION", "LOAD", text)
+        except redis.exceptions.ResponseError as error:
+            assert "already exists" in str(error)
         return name
 
     def break_off(self, after):
@@ -257,10 +267,17 @@ class Database:
     def call(self, name, session, incarnation, *args, reached=(0, 0), before=None):
         """`reached`: what the caller has had, the numbers of a call and of an event; `before`: breaks_off()."""
         argv = [self.layouts, f"{reached[0]}-{reached[1]}", session, incarnation, *args]
+        self.ways = self.ways[1:] + self.ways[:1]
+        if self.ways[-1] == "script":
+            return Reply(self.run_script(name, argv, before), name)
         if before is not None or self.breaks:
             self.break_off(before)
         self.load()
         return Reply(self.run(name, argv), name)
+
+    def run_script(self, name, argv, before):
+        text = assembled("script") if before is None else breaking(before) + assembled("script")
+        return self.client.eval(text, len(WORDS), *self.keys, *argv, name)
 
     def run(self, name, argv):
         try:
@@ -272,6 +289,10 @@ class Database:
             self.library = None
             self.load()
             return self.run(name, argv)
+
+    def was_edited(self):
+        """The test has written to the data itself: the library must not go by what it remembers."""
+        self.client.hdel(self.key["db"], "memory")
 
     # ---- what is there
 
@@ -553,6 +574,7 @@ def past_the_first_grace(server, clock, ttl, lag):
         clock.step(0.16 * ttl)
     one.database.client.hdel(one.database.key["session"], one.session)
     one.database.client.zrem(one.database.key["sessions"], one.session)
+    one.database.was_edited()
 
 
 def claim_words(claim):
@@ -586,12 +608,12 @@ class World:
 
     START = 1_800_000_000_000  # ms since 1970
 
-    def __init__(self, server, clock, prefix="berth"):
+    def __init__(self, server, clock, prefix="berth", ways=("library",)):
         self.server, self.clock = server, clock
         _, stands_at = clock.shown()
         self.now = stands_at // 1000 or self.START
         clock.stand_at(self.now)
-        self.database = Database(server, prefix)
+        self.database = Database(server, prefix, ways)
         self.members = []
 
     def member(self, definitions=None, hello=True, **options):

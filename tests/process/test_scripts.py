@@ -1139,6 +1139,7 @@ def test_the_version_of_a_host(world):
     redis, key = world.database.client, world.database.key["session"]
     record = redis.hget(key, a.session)
     redis.hset(key, a.session, record.split(b"\t")[0] if isinstance(record, bytes) else record.split("\t")[0])
+    world.database.was_edited()
     assert shown()[a.session] == ("host1", "")
     ok(a.begin())
     assert shown()[a.session] == ("host1", "")

@@ -102,6 +102,7 @@ def test_a_walk_that_gets_no_further_goes_on(world, n):
     client.zremrangebylex(key["held"], "[u/0 ", "(u/0!")  # freed, and an earlier call had got this far:
     client.sadd(key["dirty"], "u/* !")
     client.hset(key["db"], "walk u/*", "1u/")
+    world.database.was_edited()
     a.define({"t/*": definition(limit=2)}, generation=1)
     settles(world, a)
     assert n_waiting(world) == 0

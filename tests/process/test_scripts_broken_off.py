@@ -640,6 +640,7 @@ def breaks_a_grant_off(world, member, lease, call):
         data = world.data()
         if data.leases[member.key(lease)]["state"] == "H" and [member.key(lease)] not in data.held.values():
             client.sadd(world.database.key["dirty"], *CROWD)
+            world.database.was_edited()
             return
         world.put_back(before)
     raise AssertionError("no such grant")

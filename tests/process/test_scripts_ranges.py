@@ -172,6 +172,7 @@ def takes_all_but(world, name, limit, free):
         first += 1
     for i in range(0, len(words), 5000):
         world.database.client.zadd(world.database.key["held"], dict.fromkeys(words[i:i + 5000], 0))
+        world.database.was_edited()
 
 
 def far_apart(n):

@@ -659,6 +659,7 @@ def test_a_definition_of_an_older_berthd_is_the_same(world):
     older = text.replace('"keep":10000,', "")
     assert older != text
     world.database.client.hset(world.database.key["definitions"], "db", f"0 {older}")
+    world.database.was_edited()
     assert a.define({"db": text})["db"] == ("same", older)
     assert a.define({"db": definition(limit=4, keep=KEEP)})["db"] == ("differs", older)
     assert word(b, "1", ("db", 4)) == "granted"

@@ -32,6 +32,15 @@ local function asks_for_other_units(resource, claim)
     return own and (own.kind == 'pool') ~= resource.is_pool
 end
 
+-- The name where another lease has this one's identity.
+local function identity_taken(lease)
+    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+        if #other_owners(lease, claim) > 0 then
+            return claim.name
+        end
+    end
+end
+
 -- Why no release can ever satisfy the request.
 local function why_never(lease)
     local name = identity_taken(lease)
@@ -166,7 +175,7 @@ local function acquire(lease)
 end
 
 function scripts.acquire()
-    local wrong = enter()
+    local wrong = enter(true)
     if wrong then
         return wrong
     end

@@ -115,6 +115,8 @@ local function forget()
             end
             call('ZREM', HELD, member)
             call('ZREM', REST, unit)
+            noted.first[REST] = nil
+            rooms.forget(resource_of(name))
         end)
     end
 

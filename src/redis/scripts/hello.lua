@@ -42,6 +42,7 @@ end
 
 local function live_on()
     call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
+    forget_first_session(ME)
 end
 
 -- Data in a cluster have KEEP in each key; data that have left one lose it. (Without INFO they stay as they are.)
@@ -363,6 +364,8 @@ local function list()
             call('ZREM', HELD, member)
             call('ZREM', REST, match(member, '^(%S+ %S+)')) -- at rest, and has been since the other one's end too
         end
+        noted.first[REST] = nil
+        rooms.forget(resource)
         call('ZREM', REST, claim.name .. ' ' .. word) -- a script was broken off between these two
     end
 

@@ -7,7 +7,9 @@ local function register(name, ...)
     redis.register_function({function_name = LIBRARY .. '_' .. name, flags = {...},
         callback = function(keys, arguments)
             begin_call(keys, arguments)
-            return run()
+            local reply = run()
+            memory.keep()
+            return reply
         end})
 end
 

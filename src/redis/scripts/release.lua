@@ -2,7 +2,7 @@
 -- already.
 function scripts.release()
     write_first()
-    local wrong = enter()
+    local wrong = enter(true)
     if wrong then
         return wrong
     end

@@ -23,12 +23,13 @@ end
 
 function scripts.renew()
     write_first()
-    local wrong = enter()
+    local wrong = enter(true)
     if wrong then
         return wrong
     end
     local session = session_of(ME)
     call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
+    forget_first_session(ME)
     settle() -- the answer includes what this call itself brings about
     local events = events_after(session, tonumber(ARGV[5]))
     local more_events = #events == MAX_EVENTS and 1 or 0

@@ -193,151 +193,155 @@ local function describe(name, first_part, from)
     sort_waiters(first_waiter)
 end
 
--- ---- the names to describe ----
+local describe_page
 
--- The first names behind the cursor, in order: one more than a page takes, which shows whether there are
--- more.
-local function names_to_describe()
-    local names, is_listed = {}, {}
+do -- this block keeps its helpers out of the 200 locals that Lua allows
+    -- ---- the names to describe ----
 
-    -- Lua compares by the server's locale, sorted sets by bytes.
-    local function is_before(a, b)
-        local i = 1
-        while a:byte(i) and a:byte(i) == b:byte(i) do
-            i = i + 1
+    -- The first names behind the cursor, in order: one more than a page takes, which shows whether there are
+    -- more.
+    local function names_to_describe()
+        local names, is_listed = {}, {}
+
+        -- Lua compares by the server's locale, sorted sets by bytes.
+        local function is_before(a, b)
+            local i = 1
+            while a:byte(i) and a:byte(i) == b:byte(i) do
+                i = i + 1
+            end
+            return (a:byte(i) or -1) < (b:byte(i) or -1)
         end
-        return (a:byte(i) or -1) < (b:byte(i) or -1)
+
+        local function add(name)
+            local n = #names
+            if is_listed[name] or not is_before(cursor, name)
+                or (n > MAX_NAMES and not is_before(name, names[n])) then
+                return
+            end
+            local at = n + 1
+            while at > 1 and is_before(name, names[at - 1]) do
+                at = at - 1
+            end
+            table.insert(names, at, name)
+            is_listed[name] = true
+            names[MAX_NAMES + 2] = nil
+        end
+
+        for _, set in ipairs({HELD, QUEUE, ASIDE, ELSEWHERE}) do
+            local name, n_looked = time().next_name(set, cursor), 0
+            while name and n_looked <= MAX_NAMES do
+                add(name)
+                name, n_looked = time().next_name(set, name), n_looked + 1
+            end
+        end
+        for _, name in ipairs(call('HKEYS', DEFINITIONS)) do
+            if not is_template(name) and name ~= KEEP then
+                add(name)
+            end
+        end
+        for _, name in ipairs(call('HKEYS', CHANGES)) do
+            if name ~= KEEP and not match(call('HGET', CHANGES, name), ' {}$') then
+                add(name)
+            end
+        end
+        return names
     end
 
-    local function add(name)
-        local n = #names
-        if is_listed[name] or not is_before(cursor, name)
-            or (n > MAX_NAMES and not is_before(name, names[n])) then
+    local function describe_sessions()
+        for _, name in ipairs(call('ZRANGE', SESSIONS, 0, 999)) do
+            local session = name ~= KEEP and session_of(name)
+            if session then
+                local left = tonumber(call('ZSCORE', SESSIONS, name)) - db.clock
+                add({'session', name, session.host, floor(left), text_of(session.incarnation),
+                    session.version, session.from, session.to})
+            end
+        end
+    end
+
+    -- What the server has counted since it was started: calls of scripts and us in them (other databases' and
+    -- strangers' too), us of its main thread. Nothing if it does not say.
+    local function describe_load()
+        local stats, cpu = redis.pcall('INFO', 'commandstats'), redis.pcall('INFO', 'cpu')
+        if type(stats) ~= 'string' or type(cpu) ~= 'string' then
             return
         end
-        local at = n + 1
-        while at > 1 and is_before(name, names[at - 1]) do
-            at = at - 1
+        local calls, us, main_thread = 0, 0, 0
+        for _, word in ipairs({'eval', 'evalsha', 'fcall'}) do
+            local n, spent = match(stats, 'cmdstat_' .. word .. ':calls=(%d+),usec=(%d+)')
+            calls, us = calls + tonumber(n or 0), us + tonumber(spent or 0)
         end
-        table.insert(names, at, name)
-        is_listed[name] = true
-        names[MAX_NAMES + 2] = nil
+        for _, word in ipairs({'sys', 'user'}) do
+            main_thread = main_thread + tonumber(match(cpu, 'used_cpu_' .. word .. '_main_thread:([%d.]+)') or 0)
+        end
+        add({'load', call('ZCARD', SESSIONS), text_of(calls), text_of(us), text_of(floor(main_thread * 1e6))})
     end
 
-    for _, set in ipairs({HELD, QUEUE, ASIDE, ELSEWHERE}) do
-        local name, n_looked = time().next_name(set, cursor), 0
-        while name and n_looked <= MAX_NAMES do
-            add(name)
-            name, n_looked = time().next_name(set, name), n_looked + 1
+    -- The caller's names, from the cursor on.
+    local function named()
+        local names, is_behind = {}, cursor == ''
+        for i = 6, #ARGV do
+            if is_behind then
+                names[#names + 1] = ARGV[i]
+            end
+            is_behind = is_behind or ARGV[i] == cursor
         end
-    end
-    for _, name in ipairs(call('HKEYS', DEFINITIONS)) do
-        if not is_template(name) and name ~= KEEP then
-            add(name)
-        end
-    end
-    for _, name in ipairs(call('HKEYS', CHANGES)) do
-        if name ~= KEEP and not match(call('HGET', CHANGES, name), ' {}$') then
-            add(name)
-        end
-    end
-    return names
-end
-
-local function describe_sessions()
-    for _, name in ipairs(call('ZRANGE', SESSIONS, 0, 999)) do
-        local session = name ~= KEEP and session_of(name)
-        if session then
-            local left = tonumber(call('ZSCORE', SESSIONS, name)) - db.clock
-            add({'session', name, session.host, floor(left), text_of(session.incarnation),
-                session.version, session.from, session.to})
-        end
-    end
-end
-
--- What the server has counted since it was started: calls of scripts and us in them (other databases' and
--- strangers' too), us of its main thread. Nothing if it does not say.
-local function describe_load()
-    local stats, cpu = redis.pcall('INFO', 'commandstats'), redis.pcall('INFO', 'cpu')
-    if type(stats) ~= 'string' or type(cpu) ~= 'string' then
-        return
-    end
-    local calls, us, main_thread = 0, 0, 0
-    for _, word in ipairs({'eval', 'evalsha', 'fcall'}) do
-        local n, spent = match(stats, 'cmdstat_' .. word .. ':calls=(%d+),usec=(%d+)')
-        calls, us = calls + tonumber(n or 0), us + tonumber(spent or 0)
-    end
-    for _, word in ipairs({'sys', 'user'}) do
-        main_thread = main_thread + tonumber(match(cpu, 'used_cpu_' .. word .. '_main_thread:([%d.]+)') or 0)
-    end
-    add({'load', call('ZCARD', SESSIONS), text_of(calls), text_of(us), text_of(floor(main_thread * 1e6))})
-end
-
--- The caller's names, from the cursor on.
-local function named()
-    local names, is_behind = {}, cursor == ''
-    for i = 6, #ARGV do
-        if is_behind then
-            names[#names + 1] = ARGV[i]
-        end
-        is_behind = is_behind or ARGV[i] == cursor
-    end
-    return names
-end
-
--- The rows of this page. Returns the cursor of the next one; nil: there is none.
-local function describe_page()
-    local next_cursor
-    local has_mark = ARGV[6] == '?'
-    local has_names = #ARGV > 5 and not sums and not has_mark
-
-    -- Each change that a listing shows moves one of these: tickets, tokens and what operators or files change
-    -- have numbers, all leases are owned, and note_move() counts the rest. Only ages and places may differ.
-    local function mark_of_now()
-        local numbers = call('HMGET', DB, 'number', 'moves')
-        return format('%s-%s-%d-%d', numbers[1] or '0', numbers[2] or '0', call('ZCARD', OWNED),
-            call('ZCARD', REST))
+        return names
     end
 
-    if has_mark then
-        local mark = mark_of_now()
-        if cursor == '' and mark == ARGV[7] then
-            add({'unchanged'})
-            return nil
+    -- The rows of this page. Returns the cursor of the next one; nil: there is none.
+    function describe_page()
+        local next_cursor
+        local has_mark = ARGV[6] == '?'
+        local has_names = #ARGV > 5 and not sums and not has_mark
+
+        -- Each change that a listing shows moves one of these: tickets, tokens and what operators or files change
+        -- have numbers, all leases are owned, and note_move() counts the rest. Only ages and places may differ.
+        local function mark_of_now()
+            local numbers = call('HMGET', DB, 'number', 'moves')
+            return format('%s-%s-%d-%d', numbers[1] or '0', numbers[2] or '0', call('ZCARD', OWNED),
+                call('ZCARD', REST))
         end
-        add({'mark', mark})
-    end
-    if cursor_part ~= '' then
-        next_cursor = describe(cursor, tonumber(cursor_part), tonumber(cursor_from))
-    end
-    local names = next_cursor and {} or has_names and named() or names_to_describe()
-    for i, name in ipairs(names) do
-        if #rows >= MAX_ROWS or i > MAX_NAMES then
-            next_cursor = names[i - 1] or cursor
-            break
+
+        if has_mark then
+            local mark = mark_of_now()
+            if cursor == '' and mark == ARGV[7] then
+                add({'unchanged'})
+                return nil
+            end
+            add({'mark', mark})
         end
-        next_cursor = describe(name, 0, 0)
-        if next_cursor then
-            break
+        if cursor_part ~= '' then
+            next_cursor = describe(cursor, tonumber(cursor_part), tonumber(cursor_from))
         end
+        local names = next_cursor and {} or has_names and named() or names_to_describe()
+        for i, name in ipairs(names) do
+            if #rows >= MAX_ROWS or i > MAX_NAMES then
+                next_cursor = names[i - 1] or cursor
+                break
+            end
+            next_cursor = describe(name, 0, 0)
+            if next_cursor then
+                break
+            end
+        end
+        for name, sum in pairs(sums or {}) do
+            add({'sum', name, sum.limit, sum.held, sum.free, sum.waiting})
+        end
+        if sums and not next_cursor then
+            add({'sessions', call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '(+inf')})
+        elseif not next_cursor then
+            describe_sessions()
+        end
+        if not next_cursor and not has_names and not has_mark then
+            describe_load()
+        end
+        return next_cursor
     end
-    for name, sum in pairs(sums or {}) do
-        add({'sum', name, sum.limit, sum.held, sum.free, sum.waiting})
-    end
-    if sums and not next_cursor then
-        add({'sessions', call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '(+inf')})
-    elseif not next_cursor then
-        describe_sessions()
-    end
-    if not next_cursor and not has_names and not has_mark then
-        describe_load()
-    end
-    return next_cursor
 end
 
 function scripts.snapshot()
     write_first() -- operators can look at maxmemory, too
-    local wrong = enter()
+    local wrong = enter(true)
     if wrong then
         return wrong
     end

@@ -10,7 +10,8 @@
 -- as much as a command). So those that few calls need are made by pools(), turns() and time(), on demand.
 --
 -- What a call notes is forgotten when the next one begins, wherever this one was broken off: begin_call() sets
--- it, or a function in `fresh`. Nothing else outlives a call; two calls may be of different databases.
+-- it, or a function in `fresh`. Nothing else outlives a call, but what memory.recall() finds to be true still; two calls
+-- may be of different databases.
 local call, unpack, format, match, floor, min, max -- of Redis and Lua: while a library is loaded, it sees neither
 local KEYS, ARGV
 local DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE
@@ -34,14 +35,13 @@ local RESTING = '-' -- instead of a KEY in HELD
 local KEEP = '~'
 -- No caller's word raises a number further: all stay exact below 2^53, and the rest is enough for ever.
 local MAX_CREDIBLE = 2 ^ 52
-local MAX_EVENTS_EVER = 10 ^ 11 -- of a session: 12 digits keep them in order
 
 -- Work that may become much is counted as it is done: members written, places looked at. Above a bound, the
 -- rest is left to the next call.
 local n_work
 
 local function text_of(number) -- below 2^53, exactly
-    return format('%.0f', number)
+    return format('%d', number) -- much faster than %.0f
 end
 
 local function split(text, separator)
@@ -63,11 +63,13 @@ end
 -- database, of calls and of its session's events.
 local FROM_LAYOUT, TO_LAYOUT, SEQUENCE_SAID, EVENT_SAID
 
+local noted -- of this database, besides definitions, resources and sessions: see memory.recall()
 local db -- numbers, but for run, replid, now_replid, sweep, info and is_master
 local wall -- ms, Redis' own clock
 local micros
 
 local function begin_call(keys, arguments)
+    local MAX_EVENTS_EVER = 10 ^ 11 -- of a session: 12 digits keep them in order
     call, KEYS, ARGV = redis.call, keys, arguments
     unpack, format, match = table.unpack or _G.unpack, string.format, string.match
     floor, min, max = math.floor, math.min, math.max
@@ -81,6 +83,7 @@ local function begin_call(keys, arguments)
         SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
     end
     n_work, db, wall, micros = 0, {}, nil, nil
+    noted = {weight = 0, first = {}, is_empty = {}}
     for i = 1, #fresh do
         fresh[i]()
     end
@@ -107,7 +110,7 @@ local function read_database()
     wall = tonumber(time[1]) * 1000 + floor(micros / 1000)
     local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
         'lag', 'sequence', 'sweep', 'run',
-        'keeps', 'convert', 'cluster')
+        'keeps', 'convert', 'cluster', 'memory')
     if values[1] then
         db.layout, db.replid = tonumber(values[1]), values[2]
         db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
@@ -119,6 +122,7 @@ local function read_database()
         db.keeps = values[12] -- or false: nothing is kept for any waiter
         db.convert = values[13] -- or false: all is of this layout
         db.n_keep = tonumber(values[14] or 0) -- 1: it is in a cluster, and each key has KEEP
+        db.memory = values[15] -- or false
     end
     db.info = info_of('replication') or 'role:master' -- a replica refuses what a call writes
     db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
@@ -140,7 +144,7 @@ local function advance_clock()
     db.last = wall
     db.sequence = db.sequence + 1
     call('HSET', DB, 'clock', text_of(db.clock), 'last', text_of(wall),
-        'sequence', text_of(db.sequence))
+        'sequence', text_of(db.sequence), unpack(db.new_memory or {}))
 end
 
 -- Tickets, tokens and versions of changes share one counter, so that each is larger than all before.

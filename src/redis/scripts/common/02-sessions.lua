@@ -19,6 +19,7 @@ local function session_of(name)
                 n_events = tonumber(found[2] or 0)}
         end
         sessions[name] = session
+        noted.weight = noted.weight + 5
     end
     return sessions[name]
 end
@@ -34,6 +35,7 @@ local function emit(name, text)
     local session = session_of(name)
     if session then
         local number = call('HINCRBY', SESSION, 'n:' .. name, 1)
+        session.n_events = number
         local event = format('%012d %s', number, text)
         call('ZADD', EVENTS, session.sid, session.sid .. ' ' .. event)
         publish('s:' .. name, event)

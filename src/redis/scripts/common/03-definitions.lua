@@ -22,6 +22,7 @@ local function definition_of(name)
         if json then
             definitions[name].generation = tonumber(generation)
             definitions[name].json = json
+            noted.weight = noted.weight + #json / 50
         end
     end
     return definitions[name]
@@ -88,6 +89,7 @@ local function resource_of(name)
             resource.has_reserved = next(resource.reserved) ~= nil
         end
         resources[name] = resource
+        noted.weight = noted.weight + 10
     end
     return resource
 end

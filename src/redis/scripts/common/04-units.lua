@@ -80,16 +80,6 @@ local function n_taken(name) -- held or at rest
     return n_units_in(HELD, name)
 end
 
-local function is_slot_taken(name, slot)
-    for _, block in ipairs(BLOCKS) do
-        local word = format('%s%07d', block.mark, slot - slot % block.size)
-        if call('ZLEXCOUNT', HELD, of_name(name .. ' ' .. word)) > 0 then
-            return true
-        end
-    end
-    return false
-end
-
 -- For pools, and for reserved units.
 function make.pools()
     local MAX_FREED = 20000 -- items of pools whose last use is remembered
@@ -116,11 +106,21 @@ function make.pools()
     local function is_in_service(resource, item)
         if not resource.in_service then
             resource.in_service = {}
-            for _, other in ipairs(items_of(resource)) do
-                resource.in_service[other] = true
+            for place, other in ipairs(items_of(resource)) do
+                resource.in_service[other] = place
             end
         end
         return resource.in_service[item]
+    end
+
+    local function is_slot_taken(name, slot)
+        for _, block in ipairs(BLOCKS) do
+            local word = format('%s%07d', block.mark, slot - slot % block.size)
+            if call('ZLEXCOUNT', HELD, of_name(name .. ' ' .. word)) > 0 then
+                return true
+            end
+        end
+        return false
     end
 
     local function n_reserved_and_free(resource, limit) -- of slots
@@ -160,19 +160,116 @@ function make.pools()
         return ordered
     end
 
-    local function shuffle(items)
-        math.randomseed(micros)
-        for i = #items, 2, -1 do
-            local k = math.random(i)
-            items[i], items[k] = items[k], items[i]
+    -- ---- free items: one object for each way to select ----
+    --
+    -- `n`; `peek(count)`: the next ones, in the order in which they are given; `take(item)`: false if it is not
+    -- the next one, and then the object is no longer good; `give(item)`: it is free again. None looks at all items.
+
+    -- The first in the file's order: by blocks of places, and the first block that may have one.
+    local function first_of_file(resource, items)
+        local BLOCK = 64
+        local all, place_of = items_of(resource), resource.in_service
+        local self, is_free, n_in, lowest = {n = 0}, {}, {}, 0
+        local n_blocks = floor(#all / BLOCK)
+
+        function self.give(item)
+            local place = place_of[item]
+            local block = floor(place / BLOCK)
+            is_free[place], n_in[block] = true, (n_in[block] or 0) + 1
+            self.n, lowest = self.n + 1, min(lowest, block)
         end
-        return items
+
+        function self.take(item)
+            local place = place_of[item]
+            if not is_free[place] then
+                return false
+            end
+            local block = floor(place / BLOCK)
+            is_free[place], n_in[block] = nil, n_in[block] - 1
+            self.n = self.n - 1
+            return true
+        end
+
+        function self.peek(count)
+            local picked = {}
+            while lowest < n_blocks and (n_in[lowest] or 0) == 0 do
+                lowest = lowest + 1
+            end
+            for place = lowest * BLOCK, #all do
+                if #picked == count then
+                    break
+                elseif is_free[place] then
+                    picked[#picked + 1] = all[place]
+                end
+            end
+            return picked
+        end
+
+        for _, item in ipairs(items) do
+            self.give(item)
+        end
+        return self
     end
 
-    local orders = {lru = in_order_of_use, random = function(_, items) return shuffle(items) end}
+    -- Those that have been free for longest: what is given back comes last.
+    local function longest_free(resource, items)
+        local list, first = in_order_of_use(resource, items), 1
+        local self, last = {n = #list}, #list
 
-    -- The free items, in the order in which they are given, from `resource.next_free` on; good until one is
-    -- freed. Each item is its own limit: items that are held though removed keep no others back.
+        function self.give(item)
+            last = last + 1
+            list[last], self.n = item, self.n + 1
+        end
+
+        function self.take(item)
+            if list[first] ~= item then
+                return false
+            end
+            list[first] = nil
+            first, self.n = first + 1, self.n - 1
+            return true
+        end
+
+        function self.peek(count)
+            return {unpack(list, first, min(first + count - 1, last))}
+        end
+        return self
+    end
+
+    -- Any: those at the end of a list are shuffled when they are needed.
+    local function any_free(_, list)
+        local self = {n = #list}
+
+        function self.give(item)
+            self.n = self.n + 1
+            list[self.n] = item
+        end
+
+        function self.take(item)
+            if list[self.n] ~= item then
+                return false
+            end
+            list[self.n] = nil
+            self.n = self.n - 1
+            return true
+        end
+
+        function self.peek(count)
+            local picked = {}
+            math.randomseed(micros)
+            for i = self.n, max(self.n - count + 1, 1), -1 do
+                local k = math.random(i)
+                list[i], list[k] = list[k], list[i]
+                picked[#picked + 1] = list[i]
+            end
+            return picked
+        end
+        return self
+    end
+
+    local selections = {first = first_of_file, lru = longest_free, random = any_free}
+
+    -- Each item is its own limit: items that are held though removed keep no others back.
     local function free_items(resource)
         if not resource.free then
             local taken, free, items = {}, {}, items_of(resource)
@@ -184,36 +281,60 @@ function make.pools()
                     free[#free + 1] = item
                 end
             end
-            local order = orders[resource.definition.select]
-            resource.free, resource.next_free = order and order(resource, free) or free, 1
+            is_in_service(resource, '') -- selections look there
+            resource.free = (selections[resource.definition.select] or first_of_file)(resource, free)
             n_work = n_work + #items / 2 -- few commands
+            noted.weight = noted.weight + #items
         end
         return resource.free
     end
 
     local function n_free(resource)
-        return #free_items(resource) - resource.next_free + 1
+        return free_items(resource).n
     end
 
     local function pick_items(resource, count)
         local free = free_items(resource)
-        local last = resource.next_free + count - 1
-        return last <= #free and {unpack(free, resource.next_free, last)} or nil
+        return count <= free.n and free.peek(count) or nil
     end
 
     local function note_taken(resource, items)
         for _, item in ipairs(items) do
-            if not resource.free or resource.free[resource.next_free] ~= item then
+            if not resource.free or not resource.free.take(item) then
                 resource.free = nil -- not the ones that were picked
                 return
             end
-            resource.next_free = resource.next_free + 1
         end
     end
 
-    local function note_freed(resource, items) -- for select = lru
+    local function note_free(resource, item)
+        if resource.free and is_in_service(resource, item) and not resource.reserved[item] then
+            resource.free.give(item)
+        end
+    end
+
+    -- What has rested is free now. It was given back in another order, perhaps.
+    local function note_rested(resource, item)
+        if resource.free and resource.definition.select == 'lru' then
+            resource.free = nil
+        end
+        note_free(resource, item)
+    end
+
+    -- The items that were never used come before all others.
+    local function forget_some_uses()
+        local N = 1000
+        call('ZREM', FREED, unpack(call('ZRANGE', FREED, 0, N - 1)))
+        for _, resource in pairs(resources) do
+            resource.free = nil
+        end
+    end
+
+    local function note_freed(resource, items, is_resting)
         local words = {}
-        resource.free = nil
+        for _, item in ipairs(is_resting and {} or items) do
+            note_free(resource, item)
+        end
         if #items == 0 or not resource.definition or resource.definition.select ~= 'lru' then
             return
         end
@@ -227,9 +348,8 @@ function make.pools()
         for i = 1, #words, MAX_WORDS do
             call('ZADD', FREED, unpack(words, i, min(i + MAX_WORDS - 1, #words)))
         end
-        local n_over = call('ZCARD', FREED) - MAX_FREED
-        if n_over > 0 then -- they count as never used, and so come first again
-            call('ZREM', FREED, unpack(call('ZRANGE', FREED, 0, min(n_over, MAX_WORDS))))
+        if call('ZCARD', FREED) > MAX_FREED then -- they count as never used, and so come first again
+            forget_some_uses()
         end
     end
 
@@ -240,6 +360,7 @@ function make.pools()
             return
         end
         local members = {}
+        resource.free = nil
         for i, item in ipairs(items_of(resource)) do
             members[i] = resource.name .. ' ' .. item
         end
@@ -250,12 +371,20 @@ function make.pools()
 
     return {items_of = items_of, is_in_service = is_in_service,
         n_reserved_and_free = n_reserved_and_free, n_free = n_free, pick_items = pick_items,
-        note_taken = note_taken, note_freed = note_freed, forget_idle_instance = forget_idle_instance}
+        note_taken = note_taken, note_freed = note_freed, note_rested = note_rested,
+        forget_idle_instance = forget_idle_instance}
 end
 
 local function pools()
     made.pools = made.pools or make.pools()
     return made.pools
+end
+
+local rooms = {} -- what is noted of free units: the functions are below
+
+-- Somebody has written to HELD, whatever that was.
+function rooms.forget(resource)
+    resource.free, resource.room = nil, nil
 end
 
 local function items_of(resource)
@@ -297,7 +426,8 @@ local function n_available(resource, askers)
         return pools().n_free(resource)
     end
     local limit = limit_of(resource, askers)
-    local n = limit - n_taken(resource.name)
+    local room = rooms.of(resource)
+    local n = limit - (room and room.n_taken() or n_taken(resource.name))
     if resource.has_reserved then
         n = n - pools().n_reserved_and_free(resource, limit)
     end

@@ -11,6 +11,126 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
     local LOOKED_FOR_RESERVED = 20 -- more for each reserved slot, one for each size: reserved slots take no room
     local MAX_COARSE = 2048 -- this many ranges of one size, and all larger ones, fit into a search
 
+    -- ---- rooms: slots of which it is known which are free ----
+    --
+    -- All slots below `top` are taken, but for the holes; from there on, none is. It stays true from call to call
+    -- while the library remembers; else a search finds free slots.
+    local MAX_HOLES, MAX_READ = 2000, 1000 -- the latter to find them: members of HELD
+
+    local function put_hole(holes, slot) -- a heap: the lowest is the first
+        local i = #holes + 1
+        while i > 1 and holes[floor(i / 2)] > slot do
+            holes[i] = holes[floor(i / 2)]
+            i = floor(i / 2)
+        end
+        holes[i] = slot
+    end
+
+    local function take_lowest_hole(holes)
+        local n, slot = #holes - 1, holes[#holes]
+        holes[n + 1] = nil
+        local i, child = 1, 2
+        while child <= n do
+            if child < n and holes[child + 1] < holes[child] then
+                child = child + 1
+            end
+            if holes[child] >= slot then
+                break
+            end
+            holes[i] = holes[child]
+            i, child = child, 2 * child
+        end
+        if n > 0 then
+            holes[i] = slot
+        end
+    end
+
+    local function new_room(top, holes)
+        local self = {}
+
+        function self.n_taken()
+            return top - #holes
+        end
+
+        -- The lowest free slots, as units; nil: that takes a search.
+        function self.peek(count, limit)
+            local slot = holes[1] or top
+            if count == 1 then
+                return slot < limit and {tostring(slot)} or nil
+            end
+            return slot == top and top + count <= limit and {format('%d-%d', top, top + count - 1)} or nil
+        end
+
+        -- False: this room is not good any more.
+        function self.take(first, last)
+            if first == top then
+                top = last + 1
+            elseif first == last and first == holes[1] then
+                take_lowest_hole(holes)
+            else
+                return false
+            end
+            return true
+        end
+
+        function self.give(first, last)
+            if last == top - 1 then
+                top = first
+            elseif #holes + last - first < MAX_HOLES then
+                for slot = first, last do
+                    put_hole(holes, slot)
+                end
+            else
+                return false
+            end
+            return true
+        end
+        return self
+    end
+
+    local function read_room(resource)
+        local is_taken, top, holes = {}, 0, {}
+        for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
+            local word = match(member, '^%S+ (%S+)')
+            local first = tonumber(match(word, '%d+$'))
+            for slot = first, first + size_of(resource, word) - 1 do
+                is_taken[slot] = true
+                top = max(top, slot + 1)
+            end
+        end
+        for slot = 0, top - 1 do
+            if not is_taken[slot] then
+                holes[#holes + 1] = slot -- in order: a heap
+            end
+        end
+        noted.weight = noted.weight + #holes
+        return #holes <= MAX_HOLES and new_room(top, holes)
+    end
+
+    -- Mostly, the lowest are taken and no others: that is seen at once.
+    local function find_room(resource)
+        local name = resource.name
+        local n = call('ZLEXCOUNT', HELD, of_name(name))
+        if n == 0 then
+            return new_room(0, {})
+        elseif call('ZLEXCOUNT', HELD, '[' .. name .. ' <', '(' .. name .. ' ~') == 0
+            and call('ZLEXCOUNT', HELD, '[' .. name .. ' ', format('(%s %07d', name, n)) == n then
+            return new_room(n, {})
+        end
+        resource.was_cold = not db.last_memory
+        return not resource.was_cold and n <= MAX_READ and read_room(resource)
+    end
+
+    -- Or false: it is not known.
+    function rooms.of(resource)
+        local room = resource.room
+        if room == nil or not room and resource.was_cold and db.last_memory then
+            room = find_room(resource)
+            resource.room = room
+        end
+        return room
+    end
+
     -- How many slots of that range are taken, by blocks that lie inside it.
     local function n_taken_by(blocks, name, first, length)
         local n = 0
@@ -112,6 +232,11 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
     -- The lowest slots; where these lie too scattered for a line, the lowest of longer runs.
     function pick_slots(resource, count, askers, n_claims)
         local limit = limit_of(resource, askers)
+        local known = not resource.has_reserved and rooms.of(resource)
+        local units = known and known.peek(count, limit)
+        if units then
+            return units
+        end
         local room = 2 * floor(MAX_ROOM / 2 / n_claims)
         local below = limit -- of that one, the lowest slots
         if limit > 64 then
@@ -132,7 +257,7 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
                 runs = collect_slots(resource, count, limit, grain, room)
             end
         end
-        local units = runs
+        units = runs
         for i, run in ipairs(runs or {}) do
             units[i] = run[1] == run[2] and tostring(run[1]) or format('%d-%d', run[1], run[2])
         end
@@ -148,3 +273,38 @@ local function pick_units(claim, n_claims)
     return pick_slots(resource, claim.count, own_limit(claim), n_claims)
 end
 
+
+-- ---- what becomes of units is noted ----
+
+function rooms.note_taken(resource, units)
+    if resource.is_pool then
+        pools().note_taken(resource, units)
+    end
+    for _, unit in ipairs(resource.room and units or {}) do
+        local first, last = run_of(unit)
+        if resource.room and not (first and resource.room.take(first, last)) then
+            resource.room = nil
+        end
+    end
+end
+
+function rooms.note_rested(resource, word)
+    if resource.is_pool then
+        pools().note_rested(resource, word)
+    elseif resource.room then
+        local first = tonumber(match(word, '%d+$'))
+        if not first or not resource.room.give(first, first + size_of(resource, word) - 1) then
+            resource.room = nil
+        end
+    end
+end
+
+-- Slots alone. All of them, or it is not known which.
+function rooms.note_freed(resource, units, are_all)
+    for _, unit in ipairs(resource.room and units or {}) do
+        local first, last = run_of(unit)
+        if resource.room and not (are_all and first and resource.room.give(first, last)) then
+            resource.room = nil
+        end
+    end
+end

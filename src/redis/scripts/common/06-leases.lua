@@ -74,15 +74,6 @@ local function other_owners(lease, claim)
     return owners_of_identity(claim.name, lease.holder, whose, lease.key)
 end
 
--- The name where another lease has this one's identity.
-local function identity_taken(lease)
-    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
-        if #other_owners(lease, claim) > 0 then
-            return claim.name
-        end
-    end
-end
-
 local function take_identities(lease)
     if lease.holder ~= '' then -- in case a script is broken off now: see forget_unbegun
         call('ZADD', OWNED, session_of(lease.session).sid, lease.key)

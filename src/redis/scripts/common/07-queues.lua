@@ -9,8 +9,13 @@ local function order_text(lease)
     return order
 end
 
+local function add_to_line(set, member) -- to QUEUE or ASIDE
+    noted.is_empty[set] = false
+    call('ZADD', set, 0, member)
+end
+
 local function head_of(name) -- of its queue: the member, or nil
-    return call('ZRANGEBYLEX', QUEUE, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, 1)[1]
+    return not noted.is_empty[QUEUE] and call('ZRANGEBYLEX', QUEUE, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, 1)[1]
 end
 
 local dirty -- names, in the order in which they became dirty
@@ -24,6 +29,7 @@ local function mark_dirty(name)
     if not dirty[name] then
         dirty[name] = true
         dirty[#dirty + 1] = name
+        noted.is_empty[DIRTY] = false
         call('SADD', DIRTY, name)
     end
 end
@@ -156,7 +162,7 @@ local function enter_queues(lease, is_back)
     if not why then
         mark_dirty(name)
     end
-    call('ZADD', why and ASIDE or QUEUE, 0, member)
+    add_to_line(why and ASIDE or QUEUE, member)
     write_lease(lease)
     return why and member
 end

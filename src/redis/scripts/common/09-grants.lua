@@ -8,9 +8,7 @@ local function hold_units(lease)
             members[#members + 1] = member
         end
         local resource = resource_of(claim.name)
-        if resource.is_pool then
-            pools().note_taken(resource, claim.units)
-        end
+        rooms.note_taken(resource, claim.units)
         if resource.definition and resource.definition['max-units-per-user'] > 0 then
             mark_if_waited_for(claim.name) -- another request of that user may not fit any more
         end
@@ -46,7 +44,8 @@ end
 local function free_units(lease, claim, resource)
     local members, users, resting = {}, {}, {}
     n_work = n_work + 2
-    for _, word in ipairs(words_of(resource, claim.units)) do
+    local words = words_of(resource, claim.units)
+    for _, word in ipairs(words) do
         local member = claim.name .. ' ' .. word .. ' ' .. lease.key
         if call('ZSCORE', HELD, member) then -- another lease may have it by now
             members[#members + 1] = member
@@ -58,18 +57,21 @@ local function free_units(lease, claim, resource)
     local cooldown = resource.definition and resource.definition.cooldown or 0
     if cooldown > 0 then
         add_all(REST, db.clock + cooldown, resting)
+        noted.first[REST] = nil
         for i, where in ipairs(resting) do
             resting[i] = where .. ' ' .. RESTING
         end
         add_all(HELD, 0, resting)
     end
     remove_all(HELD, members)
-    if resource.is_pool then
-        for i, member in ipairs(members) do
-            members[i] = match(member, '^%S+ (%S+)')
-        end
-        pools().note_freed(resource, members)
+    if not resource.is_pool then
+        rooms.note_freed(resource, cooldown == 0 and claim.units or {}, #members == #words)
+        return
     end
+    for i, member in ipairs(members) do
+        members[i] = match(member, '^%S+ (%S+)')
+    end
+    pools().note_freed(resource, members, cooldown > 0)
 end
 
 local function free_claim(lease, claim)

@@ -217,7 +217,7 @@ function make.roads()
             mark_dirty(station_of(lease).name)
         end
         road.station, road.is_fresh = number, is_fresh or false
-        call('ZADD', QUEUE, 0, lease.claims[number].name .. ' ' .. order_text(lease))
+        add_to_line(QUEUE, lease.claims[number].name .. ' ' .. order_text(lease))
         write_lease(lease)
         leave_other_queues(lease)
     end
@@ -339,7 +339,7 @@ function make.roads()
     local function step_aside(lease, why, name)
         local order, road = order_text(lease), lease.road
         note_move()
-        call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
+        add_to_line(ASIDE, name .. ' ' .. why .. ' ' .. order)
         for _, claim in ipairs(lease.claims) do
             (road.kept > 0 and mark_dirty or mark_if_waited_for)(claim.name)
         end
@@ -365,7 +365,7 @@ function make.roads()
         local member = name .. ' ' .. why .. ' ' .. order_text(lease)
         local _, number = claim_on(lease, name)
         lease.road.station, lease.road.is_quota = -number, why ~= 'b'
-        call('ZADD', ASIDE, 0, member)
+        add_to_line(ASIDE, member)
         write_lease(lease)
         leave_other_queues(lease)
         return member

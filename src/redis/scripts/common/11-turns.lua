@@ -11,7 +11,7 @@ function make.turns()
         end
         local order = order_text(lease)
         note_move()
-        call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
+        add_to_line(ASIDE, name .. ' ' .. why .. ' ' .. order)
         mark_if_waited_for(name)
         wake_user(resource_of(name), lease.uid)
         call('ZREM', QUEUE, name .. ' ' .. order) -- last: if this is broken off, it is done again
@@ -233,7 +233,7 @@ function make.turns()
             end
             remove_all(USERS, users)
             remove_all(HELD, held)
-            resource_of(claim.name).free = nil
+            rooms.forget(resource_of(claim.name))
             claim.units, claim.token = {}, 0
         end
         lease.state, lease.since = 'W', nil

@@ -9,6 +9,17 @@ local function first_of(set)
     return found[1], tonumber(found[2] or math.huge)
 end
 
+-- The same of SESSIONS or REST, where whoever writes to it forgets what was noted.
+local function noted_first_of(set)
+    local first = noted.first[set]
+    if not first then
+        local member, score = first_of(set)
+        first = {member = member, score = score}
+        noted.first[set] = first
+    end
+    return first.member, first.score
+end
+
 function make.time()
     local MAX_SWEPT = 30 -- in one call, of what may have been left behind
     -- A grace raises the sequence by more than the calls of a renewal period, so that no daemon is ahead of the
@@ -46,13 +57,18 @@ function make.time()
     local function end_rests()
         for _, member in ipairs(call('ZRANGEBYSCORE', REST, '-inf', db.clock, 'LIMIT', 0, MAX_PURGED)) do
             mark_if_waited_for(match(member, '^(%S+)'))
-            call('ZREM', HELD, member .. ' ' .. RESTING)
+            local has_rested = call('ZREM', HELD, member .. ' ' .. RESTING) == 1
             call('ZREM', REST, member)
-            local resource = resource_of(match(member, '^(%S+)'))
+            local name, word = match(member, '^(%S+) (%S+)')
+            local resource = resource_of(name)
+            if has_rested then
+                rooms.note_rested(resource, word)
+            end
             if resource.is_pool then
                 pools().forget_idle_instance(resource)
             end
         end
+        noted.first[REST] = nil
     end
 
     local function purge_leases(session, most)
@@ -73,7 +89,8 @@ function make.time()
         end
         call('HDEL', SESSION, name, 'n:' .. name)
         call('ZREM', SESSIONS, name)
-        sessions[name] = false
+        noted.first[SESSIONS] = nil
+        sessions[name] = nil
     end
 
     local function purge_sessions()
@@ -206,52 +223,78 @@ local function time()
     return made.time
 end
 
--- Ends every call: serves all queues that may move.
-local function settle()
-    if db.grace or (#dirty == 0 and call('SCARD', DIRTY) == db.n_keep) then
-        return
+-- The first of SESSIONS lives on; the others end later all the same.
+local function forget_first_session(name)
+    local first = noted.first[SESSIONS]
+    if first and (first.member == name or not first.member) then
+        noted.first[SESSIONS] = nil
     end
-    turns().serve_dirty()
 end
 
-local function is_ours(member) -- a place in a queue
-    return member and match(member, ' ([^ /]+)/[^ ]*$') == ME
-end
+local settle, due
 
-local MAX_DUE = 86400 * 1000 -- ms: a patience may have become longer than a daemon believes
-
--- ms until a call is needed even if nobody asks for anything; 0: at once, as this call has left work; -1:
--- never, or another daemon sees to it. Only the first waiter's daemon makes the call: the others would find
--- the work done.
-local function due()
-    if not db.grace and db.has_left then
-        return 0
-    end
-    local first = call('ZRANGE', QUEUE, 0, 0)[1]
-    if not first or first == KEEP then
-        first = call('ZRANGE', ASIDE, 0, 0)[1]
-    end
-    if not first or first == KEEP then
-        return -1
-    elseif db.grace then
-        return is_ours(first) and max(db.grace - db.clock, 1) or -1
-    elseif call('SCARD', DIRTY) > db.n_keep then
-        return 0
-    end
-    local _, at = first_of(SESSIONS)
-    local resting, rest_at = first_of(REST)
-    if rest_at < at then
-        at, first = rest_at, head_of(match(resting, '^(%S+)')) or first
-    end
-    if not is_ours(first) then
-        at = math.huge
-    end
-    if db.keeps then -- the keeper's daemon is told as well: it may not know
-        local keeper, ends = first_of(KEEPING)
-        if keeper and (db.has_gained or match(keeper, '^[^/]*') == ME) then
-            at = min(at, ends)
+do -- this block keeps its helpers out of the 200 locals that Lua allows
+    local function is_clean()
+        if not noted.is_empty[DIRTY] then
+            noted.is_empty[DIRTY] = call('SCARD', DIRTY) == db.n_keep
         end
+        return noted.is_empty[DIRTY]
     end
-    return at < math.huge and min(max(floor(at - db.clock) + 1, 1), MAX_DUE) or -1
-end
 
+    -- The first member of QUEUE or ASIDE: once empty, they are until somebody is added.
+    local function first_in_line(set)
+        if noted.is_empty[set] then
+            return nil
+        end
+        local first = call('ZRANGE', set, 0, 0)[1]
+        first = first ~= KEEP and first or nil
+        noted.is_empty[set] = not first
+        return first
+    end
+
+    -- Ends every call: serves all queues that may move.
+    function settle()
+        if db.grace or (#dirty == 0 and is_clean()) then
+            return
+        end
+        turns().serve_dirty()
+    end
+
+    local function is_ours(member) -- a place in a queue
+        return member and match(member, ' ([^ /]+)/[^ ]*$') == ME
+    end
+
+    local MAX_DUE = 86400 * 1000 -- ms: a patience may have become longer than a daemon believes
+
+    -- ms until a call is needed even if nobody asks for anything; 0: at once, as this call has left work; -1:
+    -- never, or another daemon sees to it. Only the first waiter's daemon makes the call: the others would find
+    -- the work done.
+    function due()
+        if not db.grace and db.has_left then
+            return 0
+        end
+        local first = first_in_line(QUEUE) or first_in_line(ASIDE)
+        if not first then
+            return -1
+        elseif db.grace then
+            return is_ours(first) and max(db.grace - db.clock, 1) or -1
+        elseif not is_clean() then
+            return 0
+        end
+        local _, at = noted_first_of(SESSIONS)
+        local resting, rest_at = noted_first_of(REST)
+        if rest_at < at then
+            at, first = rest_at, head_of(match(resting, '^(%S+)')) or first
+        end
+        if not is_ours(first) then
+            at = math.huge
+        end
+        if db.keeps then -- the keeper's daemon is told as well: it may not know
+            local keeper, ends = first_of(KEEPING)
+            if keeper and (db.has_gained or match(keeper, '^[^/]*') == ME) then
+                at = min(at, ends)
+            end
+        end
+        return at < math.huge and min(max(floor(at - db.clock) + 1, 1), MAX_DUE) or -1
+    end
+end

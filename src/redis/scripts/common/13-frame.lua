@@ -56,15 +56,15 @@ local function catch_up()
     end
     db.first_expiry = math.huge
     if not db.grace then
-        local _, expiry = first_of(SESSIONS)
+        local _, expiry = noted_first_of(SESSIONS)
         if expiry <= db.clock then
             time().purge_sessions()
-            _, expiry = first_of(SESSIONS)
+            _, expiry = noted_first_of(SESSIONS)
         end
-        local _, rest = first_of(REST)
+        local _, rest = noted_first_of(REST)
         if rest <= db.clock then
             time().end_rests()
-            _, rest = first_of(REST)
+            _, rest = noted_first_of(REST)
         end
         if db.sweep then
             time().sweep()
@@ -74,14 +74,61 @@ local function catch_up()
     end
 end
 
+-- ---- what is remembered from call to call ----
+--
+-- A call of the library may know what the last one has read and written, if no other call has come between: each
+-- call, of whatever library or script, raises `sequence` by one. `memory` of the database names what was
+-- remembered last, so that no other database is taken for it; nothing is while a call runs, so a call that is
+-- broken off leaves nothing. Whatever writes must keep what is noted true, or forget it.
+local memory = {}
+
+do
+    local MAX_MEMORIES, MAX_WEIGHT = 20, 50000 -- the latter: some 100 bytes each
+    local memories, n_memories = {}, 0
+
+    function memory.recall()
+        local mark = db.memory or ''
+        local last = memories[mark]
+        memories[mark] = nil
+        db.remembers = true
+        if last and last.of == DB and last.sequence == db.sequence and last.replid == db.now_replid then
+            definitions, resources, sessions = last.definitions, last.resources, last.sessions
+            walked, noted = last.walked, last.noted
+            db.last_memory = last
+        else
+            n_memories = n_memories + 1
+            db.memory = format('%s %d %d %d', LIBRARY, wall, micros, n_memories)
+            db.new_memory = {'memory', db.memory}
+        end
+    end
+
+    -- Ends a call of the library.
+    function memory.keep()
+        if not db.remembers or noted.weight > MAX_WEIGHT then
+            return
+        end
+        if n_memories > MAX_MEMORIES then
+            memories, n_memories = {}, 0
+        end
+        local now = db.last_memory or {of = DB}
+        now.sequence, now.replid = db.sequence, db.now_replid
+        now.definitions, now.resources, now.sessions = definitions, resources, sessions
+        now.walked, now.noted = walked, noted
+        memories[db.memory] = now
+    end
+end
+
 -- For everything but `hello begin`. A result other than nil is the answer.
-local function enter()
+local function enter(may_recall)
     read_database()
     local wrong = check_data()
     if wrong then
         return wrong
     elseif not db.layout then
         return {'hello', 'missing'}
+    end
+    if may_recall and LIBRARY and not db.convert then -- that changes what was noted
+        memory.recall()
     end
     catch_up()
     wrong = check_me()

@@ -1,0 +1,180 @@
+"""A library's call sees nothing of another call but what it may remember: whatever comes, its answers and
+the data are those of a script, which begins from nothing each time. Also where both come in turns, as with
+hosts of several versions, and where calls are broken off."""
+
+from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from scripts_help import World, breaks_off, definition, ok, redis
+
+pytestmark = needs_redis
+
+T = 30000
+WAYS = {"library": ("library",), "script": ("script",), "turns": ("library", "library", "script")}
+DEFINITIONS = {
+    "a": definition(limit=3), "b": definition(limit=40, cooldown=3000), "q": definition(limit=9, user=4),
+    "m": definition(limit=3000), "p": definition("pool", 0, [f"i{i}" for i in range(150)]),
+    "l": definition("pool", 0, [f"i{i}" for i in range(8)], select="lru"),
+    "r": definition("pool", 0, [f"i{i}" for i in range(4)], select="lru", cooldown=3000),
+    "t/*": definition(limit=1), "u/*": definition("pool", 0, ["x", "y"], select="lru"),
+}
+NAMES = ["a", "b", "q", "m", "p", "l", "r", "t/1", "t/2", "u/1"]
+
+
+def is_load(row):
+    """What Redis has counted, of all worlds."""
+    return isinstance(row, list) and row[0] == "load"
+
+
+class Same:
+    """The same calls in several worlds, each with a member of the same name."""
+
+    def __init__(self, server, clock, chance):
+        self.chance = chance
+        self.worlds, self.members = [], []
+        for prefix, ways in WAYS.items():
+            clock.stand_at(World.START)
+            self.worlds.append(World(server, clock, prefix, ways))
+            self.members.append(self.worlds[-1].several(3, DEFINITIONS))
+        self.leases = [[], [], []]  # of each member
+        self.number = 0
+        self.now = self.worlds[0].now
+
+    def do(self, i, call, before=None):
+        replies = []
+        for members in self.members:
+            try:
+                reply = vars(call(members[i], before=before))
+                reply["rest"] = [row for row in reply["rest"] if not is_load(row)]
+                replies.append(reply)
+            except redis.ResponseError as error:
+                assert "broken off" in str(error)
+                replies.append("broken off")
+        assert all(reply == replies[0] for reply in replies), replies
+        return replies[0]
+
+    def check(self):
+        data = [world.database.data() for world in self.worlds]
+        for one in data:
+            one["db"].pop("memory", None)
+        for word, content in data[0].items():
+            assert all(one[word] == content for one in data), (word, [one[word] for one in data])
+
+    def tick(self, ms):
+        self.now += ms
+        for world in self.worlds:
+            world.now = self.now
+            world.clock.stand_at(self.now)
+
+    # ---- what members do
+
+    def claim(self):
+        name = self.chance.choice(NAMES)
+        of = name.split("/")[0] + "/*" if "/" in name else name
+        count = {"m": self.chance.choice([1, 1, 3, 40, 700]), "p": self.chance.choice([1, 1, 2, 70])}
+        return name, count.get(name, self.chance.choice([1, 1, 2])), None, None, of
+
+    def acquire(self, i):
+        names, claims = set(), []
+        for _ in range(self.chance.choice([1, 1, 1, 2, 3])):
+            claim = self.claim()
+            if claim[0] not in names:
+                claims.append(claim)
+            names.add(claim[0])
+        self.number += 1
+        lease = str(self.number)
+        self.leases[i].append(lease)
+        how = {"nowait": self.chance.random() < 0.3, "priority": self.chance.choice([0, 0, 0, 1]),
+               "uid": self.chance.choice([1, 2]), "holder": self.chance.choice(["", "", "", "h"])}
+        return lambda one, **more: one.acquire(lease, *claims, **how, **more)
+
+    def release(self, i):
+        n = min(len(self.leases[i]), self.chance.choice([1, 1, 2, 5]))
+        gone = [self.leases[i].pop(self.chance.randrange(len(self.leases[i]))) for _ in range(n)]
+        return lambda one, **more: one.release(*gone, **more)
+
+    def renew(self, i):
+        return lambda one, **more: one.renew(**more)
+
+    def operate(self, i):
+        words = self.chance.choice([
+            ("pause", "a", "", "why"), ("resume", "a"), ("limit", "b", "5"), ("reset", "b"), ("limit", "m", "50"),
+            ("reset", "m"), ("remove", "l", "i3"), ("add", "l", "i3"), ("reserve", "p", "i1", "why"), ("add", "p", "new"),
+            ("reset", "p"), ("reserve", "m", "7", "why"), ("limit", "t/*", "2"), ("reset", "t/*"),
+        ])
+        return lambda one, **more: one.admin(*words, **more)
+
+    def define(self, i):
+        text = definition(limit=self.chance.choice([2, 3, 4]))
+        self.number += 1
+        generation = self.number
+        return lambda one, **more: one.call("hello", "define", "a", generation, text, **more)
+
+    def look(self, i):
+        return lambda one, **more: one.call("snapshot", "", **more)
+
+    def step(self):
+        i = self.chance.randrange(3)
+        kinds = [self.acquire] * 10 + [self.release] * 8 + [self.renew] * 2 + [self.look, self.operate, self.define]
+        call = self.chance.choice(kinds)(i)
+        if self.chance.random() < 0.1:
+            self.do(i, call, breaks_off(self.chance.randrange(12)))
+        self.do(i, call)
+        if self.chance.random() < 0.3:
+            self.tick(self.chance.choice([1, 500, 3000]))
+
+
+def test_a_library_answers_as_a_script(redis_server, clock, chance):
+    same = Same(redis_server, clock, chance)
+    for i in range(300):
+        same.step()
+        if i % 5 == 0:
+            same.check()
+    same.check()
+
+
+def test_another_call_in_between_is_noticed(redis_server, clock):
+    """Its writes are not those that are remembered."""
+    world = World(redis_server, clock)
+    a, b = world.several(2, {"p": definition("pool", 0, ["x", "y", "z"]), "s": definition(limit=3)})
+    assert a.acquire("1", "p", "s").word == "granted"
+    world.database.ways = ("script",)
+    assert [claim.units for claim in b.acquire("2", "p", "s").claims] == [("y",), ("1",)]
+    assert b.release("2").word == "ok" and a.release("1").word == "ok"
+    assert [claim.units for claim in b.acquire("3", "p", "s").claims] == [("x",), ("0",)]
+    world.database.ways = ("library",)
+    assert [claim.units for claim in a.acquire("4", "p", "s").claims] == [("y",), ("1",)]
+    world.check()
+
+
+def test_databases_of_one_name_are_not_confused(redis_server, clock):
+    """In several numbers of one Redis, at the same moments."""
+    worlds = [World(redis_server, clock), World(redis_server, clock)]
+    worlds[1].database.client = redis_server.client(db=1)
+    members = [world.several(1, {"p": definition("pool", 0, items)}) for world, items in zip(worlds, (["x"], ["y", "z"]))]
+    for lease in ("1", "2"):
+        for (one,), item in zip(members, ("x", "y")):
+            assert one.acquire(lease, "p").units == (item,)
+            one.release(lease)
+
+
+@needs_redis
+def test_what_is_free_is_found_without_looking_at_all(redis_server, clock):
+    """A pool of 5000 items costs what one of 50 costs, and slots are not searched for."""
+    world = World(redis_server, clock)
+    items = [f"i{i}" for i in range(5000)]
+    a, = world.several(1, {"p": definition("pool", 0, items), "l": definition("pool", 0, items, select="lru"),
+                           "r": definition("pool", 0, items, select="random"), "s": definition(limit=100000)})
+    names = "plrs"
+    for i in range(8):
+        for name in names:
+            a.acquire(f"{name}{i}", name)
+    ok(a.release("s2", "s5", "p1", "l3", "r7"))
+    client = world.database.client
+    client.config_resetstat()
+    for name in names:
+        assert a.acquire(f"{name}9", name).word == "granted"
+        ok(a.release(f"{name}9", f"{name}4"))
+    stats = client.info("commandstats")
+    for command in ("zrangebylex", "zlexcount", "zmscore", "hmget"):
+        assert stats.get(f"cmdstat_{command}", {"calls": 0})["calls"] <= (12 if command == "hmget" else 0), command
+    assert stats["cmdstat_hget"]["calls"] == 3 * len(names)  # a lease each
+    world.check()
