@@ -39,6 +39,63 @@ def throughput(bench):
     return compare(microseconds, *pairs(bench, 64, 60, 1024, apart=True))
 
 
+def flight(bench):
+    """The same through one berthd alone, in microseconds a pair: 25 are 40 000 pairs a second."""
+    ours, theirs = pairs(bench, 64, 20, 1024, apart=True)
+    best = min(ours)
+    return Result(microseconds(best), microseconds(min(theirs)), best / 1e3)
+
+
+def inside(bench, word):
+    cost = sizing.inside(bench)[word]
+    return Result("%.1f µs" % cost, "-", cost)
+
+
+def inside_acquire(bench):
+    """One acquire inside Redis: what Redis' own statistics say (INFO commandstats), the least of several blocks
+    of calls, one lease in each."""
+    return inside(bench, "acquire crowd")
+
+
+def inside_release(bench):
+    """The same of a release."""
+    return inside(bench, "release crowd")
+
+
+def inside_renew(bench):
+    """The same of a renewal."""
+    return inside(bench, "renew")
+
+
+def inside_pool(bench):
+    """An acquire and its release of an item of a pool of 5000, beside a pool of 50."""
+    costs = sizing.inside(bench)
+    many, few = (costs["acquire " + name] + costs["release " + name] for name in ("p5000", "p50"))
+    return Result("%.1f µs" % many, "%.1f µs" % few, many / few)
+
+
+def together(bench):
+    """Pairs with 64 at once through four berthds on one Redis, all at the same time, beside one berthd alone:
+    microseconds a pair, over all of them; the best of five."""
+
+    def measure(n):
+        with bench.redis() as server, contextlib.ExitStack() as stack:
+            hosts = [stack.enter_context(bench.host("abcd"[i], server.url)) for i in range(n)]
+            server.wait_for_hosts(n)
+            rounds, of_a_round = 20 // n, 4096
+            words = [PREFIX, "slots", "64", str(rounds - 1), str(of_a_round)]  # and one to warm up
+            program = bench.program("bench/fleet_pair")
+            began = time.monotonic_ns()
+            clients = [subprocess.Popen([program, host.socket, "-", *words], stdout=subprocess.PIPE) for host in hosts]
+            if any(client.communicate(timeout=DEADLINE) and client.returncode for client in clients):
+                raise Trouble("fleet_pair failed")
+            return (time.monotonic_ns() - began) / (n * rounds * of_a_round)
+
+    samples = [(measure(4), measure(1)) for _ in range(5)]
+    four, one = (min(side) for side in zip(*samples))
+    return Result(microseconds(four), microseconds(one), four / one)
+
+
 def single(bench):
     """The same, one request at a time, beside a bare pair of FCALL; everything on one CPU: 60
     blocks of 256 in turns."""
@@ -225,7 +282,13 @@ def idle_cpu(bench):
 FIGURES = (
     # function, the two sides, bound, format of value and bound
     (throughput, "acquire + release, 64 at once / bare client", 1.25, "%.2f x"),
+    (flight, "the same through one berthd alone", 25.0, "%.1f µs"),
+    (together, "the same through four berthds / through one", 1.0, "%.2f x"),
     (single, "acquire + release, one at a time / bare", 2.0, "%.2f x"),
+    (inside_acquire, "inside Redis: one acquire", 45.0, "%.1f µs"),
+    (inside_release, "inside Redis: one release", 25.0, "%.1f µs"),
+    (inside_renew, "inside Redis: one renewal", 25.0, "%.1f µs"),
+    (inside_pool, "inside Redis: a pool of 5000 / of 50", 1.15, "%.2f x"),
     (recipe, "16 at once / the fair semaphore in Python", 0.2, "%.3f x"),
     (handover, "job to job between hosts - process start", 1.0, "%.2f ms"),
     (renewal, "a renewal with 10 000 leases / with 1", 1.0, "%.2f x"),

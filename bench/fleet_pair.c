@@ -3,7 +3,7 @@
  *
  *     fleet_pair BERTH-SOCKET REDIS-SOCKET PREFIX NAME DEPTH ROUNDS PAIRS
  *
- * DEPTH requests are sent at once (1: one at a time), and when all are granted, their releases. One
+ * REDIS-SOCKET may be "-": then there is no bare client. DEPTH requests are sent at once (1: one at a time), and when all are granted, their releases. One
  * line for each round: nanoseconds a pair through berthd, and nanoseconds of the bare client. */
 #include "bench/bench.h"
 #include "bench/redis.h"
@@ -146,12 +146,15 @@ int main(int argc, char **argv)
     unsigned pairs = bench_number(argv[7]);
     write_requests(&berth, argv[4], depth);
     berth.fd = bench_connect(argv[1]);
-    struct redis *redis = redis_new(argv[2], argv[3], argv[4]);
+    bool is_alone = strcmp(argv[2], "-") == 0;
+    struct redis *redis = is_alone ? NULL : redis_new(argv[2], argv[3], argv[4]);
     measure_berth(&berth, depth, pairs); /* warm */
-    measure_redis(redis, depth, pairs);
+    if (redis) {
+        measure_redis(redis, depth, pairs);
+    }
     for (unsigned i = 0; i < rounds; i++) {
         int64_t of_berth = measure_berth(&berth, depth, pairs);
-        int64_t of_redis = measure_redis(redis, depth, pairs);
+        int64_t of_redis = redis ? measure_redis(redis, depth, pairs) : 0;
         printf("%lld %lld\n", (long long)of_berth, (long long)of_redis);
     }
     return 0;

@@ -37,9 +37,9 @@ def command(*words):
     return b"".join(parts)
 
 
-def lease(name, count=1):
+def lease(lease_id, count=1, name="crowd"):
     """acquire.lua's arguments for one lease."""
-    return [name, 0, 0, 0, 1000, 1000, "", INFO, 1, "crowd", "crowd", count, 10**6, 0]
+    return [lease_id, 0, 0, 0, 1000, 1000, "", INFO, 1, name, name, count, 10**6, 0]
 
 
 class Simulation:
@@ -162,6 +162,47 @@ def script_cost(server, simulation, calls):
     server.client.config_resetstat()
     calls(simulation)
     return server.calls("fcall")[1]
+
+
+def definition_of_pool(n):
+    items = ",".join('"item%d"' % i for i in range(n))
+    return DEFINITION.replace('"items":[]', '"items":[%s]' % items).replace("semaphore", "pool")
+
+
+def least(server, simulation, blocks, n, calls):
+    """Microseconds inside Redis for a call: the least of the means of blocks of n. Other work on the machine
+    makes a block longer, never shorter."""
+    return min(
+        script_cost(server, simulation, lambda s, at=block * n: [calls(s, i) for i in range(at, at + n)])
+        for block in range(blocks)
+    )
+
+
+def inside(bench):
+    """{what: microseconds inside Redis}, one call at a time, 300 leases held."""
+
+    def measure(server, simulation):
+        simulation.acquire("held%d" % i for i in range(300))
+        for n in (50, 5000):
+            simulation.call("hello", 1, 1, "define", "p%d" % n, 0, definition_of_pool(n))
+
+        def acquire(name):
+            return lambda s, i: s.call("acquire", 1, 1, *lease("%s.%d" % (name, i), 1, name))
+
+        def release(name):
+            return lambda s, i: s.call("release", 1, 1, "%s.%d" % (name, i))
+
+        costs = {}
+        for name in ("crowd", "p50", "p5000"):
+            costs["acquire " + name] = costs["release " + name] = float("inf")
+            for _ in range(5):
+                for word, make in (("acquire ", acquire), ("release ", release)):
+                    cost = least(server, simulation, 1, 40, make(name))
+                    costs[word + name] = min(costs[word + name], cost)
+        costs["renew"] = least(server, simulation, 10, 40, lambda s, _: s.call("renew", 1, 1, 0))
+        return costs
+
+    return with_scripts(bench, measure)
 
 
 def calls(bench):
