@@ -9,6 +9,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).parent
 REASONS = {
+    "test_cluster.py": "moves and ends of real nodes; test_cluster_link.py has what they make the link do",
     "test_completions.py": "shell code; the commands that it asks are test_ctl_status.py's",
     "test_install.py": "make install, and the installed files",
     "test_instructions.py": "Python alone",
