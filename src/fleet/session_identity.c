@@ -48,6 +48,9 @@ void identity_hear(struct session *session, const char *id)
     if (!is_id(id) || is_same || (knows_id(session) && !has_said)) {
         return;
     }
+    if (knows_id(session)) {
+        session_say(session, "it has other data than before: it was emptied or replaced");
+    }
     take(session, id, place_of(session->settings));
     session->changes.is_unwritten = true;
 }

@@ -443,16 +443,18 @@ class Member:
 
     # ---- hello
 
-    def begin(self, token=0, ticket=0, before=None, version=None):
-        """The next incarnation; once more if the database knows a later one."""
+    def begin(self, token=0, ticket=0, before=None, version=None, knows=None):
+        """The next incarnation; once more if the database knows a later one. `knows`: an id, or
+        "moved"."""
         self.incarnation += 1
         reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket,
-                          self.stored_ttl, *([version] if version else []), before=before)
+                          self.stored_ttl,
+                          *([version or "", knows] if knows else [version] if version else []), before=before)
         if reply.word == "ok":
             incarnation, ttl, newest, is_new, _ = reply.rest
             if int(incarnation) != self.incarnation:
                 self.incarnation = int(incarnation)
-                return self.begin(token, ticket, version=version)
+                return self.begin(token, ticket, version=version, knows=knows)
             self.stored_ttl, self.is_new = int(ttl), int(is_new) == 1
         return reply
 
@@ -491,13 +493,13 @@ class Member:
         cursor = ""
         while True:
             reply = ok(self.call("hello", "end", cursor))
-            cursor, = reply.rest
+            cursor, *self.may_found = reply.rest
             if cursor == "":
                 return reply
 
-    def hello(self, definitions=None, leases=()):
+    def hello(self, definitions=None, leases=(), knows=None):
         """All phases; returns what became of `leases`, see lists()."""
-        ok(self.begin())
+        ok(self.begin(knows=knows))
         if definitions:
             self.define(definitions)
         listed = self.lists(*leases) if leases else {}

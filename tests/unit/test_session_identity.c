@@ -105,6 +105,7 @@ Test(session_identity, another_one_is_believed_in_a_hello)
     say_hello_in(
         41000, "hello begin 30000 11000 'this host' 0 0 30000 '' " ID, "9 'i ab' 0 {}", "");
     EXPECT(kept(), "ab");
+    NOTICE("it has other data than before: it was emptied or replaced");
 }
 
 /* The answer belongs to what was asked before. */

@@ -511,6 +511,8 @@ function scripts.admin()
         return forget()
     elseif OP == 'upgrade' then
         return upgrade()
+    elseif OP == 'found' then
+        return time().first_grace().found()
     end
     return change_resource()
 end

@@ -9,7 +9,7 @@ local function fresh_database()
     db.lag, db.clock, db.last = tonumber(ARGV[7]), wall, wall
     db.layout, db.epoch, db.sequence = LAYOUT, 0, 0
     call('HSET', DB, 'layout', LAYOUT, 'ttl', text_of(db.ttl), 'lag', text_of(db.lag),
-        'clock', text_of(wall), 'last', text_of(wall), 'epoch', 0, 'sequence', 0)
+        'clock', text_of(wall), 'last', text_of(wall), 'epoch', 0, 'sequence', 0, 'first', 'new')
     time().begin_grace()
 end
 
@@ -80,6 +80,7 @@ local function begin()
     raise_number(max(tonumber(ARGV[9]), tonumber(ARGV[10])))
     local session = session_of(ME)
     local is_new = not session
+    time().first_grace().meet(ARGV[13], is_new, ARGV[8])
     if session and session.incarnation >= INCARNATION then -- a late call, or the daemon did not know how far it was
         session.sequence = db.sequence
         write_session(session)
@@ -97,6 +98,7 @@ local function begin()
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     session.version = ARGV[12] or '' -- an older berthd does not say it
     write_session(session)
+    time().first_grace().note_session()
     live_on()
     settle()
     return answer('ok', text_of(session.incarnation), db.ttl,
@@ -497,6 +499,9 @@ local function list()
     -- Decides about a lease that the caller lists: the word, and the lease as it is now stored.
     local function list_one(lease, said)
         local stored = load_lease(lease.key)
+        if not stored and (said == 'held' or (said == 'waiting' and db.grace)) then
+            time().first_grace().doubt('listed', session_of(ME).host)
+        end
 
         -- The daemon knows nothing of the grant. A grant from before the last grace may be old data, with a token
         -- that others have overtaken.
@@ -582,7 +587,7 @@ local function end_listing()
         write_session(session)
     end
     settle()
-    return answer('ok', is_done and '' or tostring(n_kept))
+    return answer('ok', is_done and '' or tostring(n_kept), time().first_grace().is_new() and 1 or nil)
 end
 
 local phases = {news = tell_news, change = change, define = define, lease = list, ['end'] = end_listing}

@@ -248,12 +248,14 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
     end
 
     local function describe_sessions()
+        local is_first_grace = db.grace and db.epoch == 1
         for _, name in ipairs(call('ZRANGE', SESSIONS, 0, 999)) do
             local session = name ~= KEEP and session_of(name)
             if session then
                 local left = tonumber(call('ZSCORE', SESSIONS, name)) - db.clock
+                local began = is_first_grace and call('HGET', SESSION, 'f:' .. name)
                 add({'session', name, session.host, floor(left), text_of(session.incarnation),
-                    session.version, session.from, session.to})
+                    session.version, session.from, session.to, began and floor(db.clock - began) or nil})
             end
         end
     end

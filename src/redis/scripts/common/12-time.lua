@@ -87,7 +87,7 @@ function make.time()
         if session then
             call('ZREMRANGEBYSCORE', EVENTS, session.sid, session.sid)
         end
-        call('HDEL', SESSION, name, 'n:' .. name)
+        call('HDEL', SESSION, name, 'n:' .. name, 'f:' .. name)
         call('ZREM', SESSIONS, name)
         noted.first[SESSIONS] = nil
         sessions[name] = nil
@@ -207,15 +207,36 @@ function make.time()
         end
     end
 
+    -- The id stays as long as the data do, and no other data have it: so a daemon that knows another id for
+    -- its place, or finds none, has met other data there.
+    local function ensure_id(known)
+        local id = call('HGET', DB, 'id')
+        if not id then
+            id = known or format('%s%016x', ME, wall * 1000 + micros % 1000)
+            call('HSET', DB, 'id', id)
+        end
+        if not call('ZSCORE', NEWS, 'i ' .. id) then
+            news().note('i ' .. id)
+            news().tell()
+        end
+    end
+
     -- The queues move again: all that may move are dirty. A session that has not said hello in this grace has
     -- expired: the grace is longer than any promise to a session.
     local function end_grace()
-        call('HDEL', DB, 'grace')
+        ensure_id()
+        call('HDEL', DB, 'grace', 'first')
         db.grace = nil
     end
 
+    local function first_grace() -- here, as Lua allows only 200 local variables
+        made.first_grace = made.first_grace or make.first_grace()
+        return made.first_grace
+    end
+
     return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace, purge_sessions = purge_sessions,
-        end_rests = end_rests, end_patience = end_patience, sweep = sweep, convert = convert, next_name = next_name}
+        end_rests = end_rests, end_patience = end_patience, sweep = sweep, convert = convert, next_name = next_name,
+        ensure_id = ensure_id, first_grace = first_grace}
 end
 
 local function time()
