@@ -230,7 +230,7 @@ static void run_to_the_end(struct fleet *fleet)
 /* ---- a run ---- */
 
 struct figures {
-    uint64_t n_grants, n_events, n_forgotten;
+    uint64_t n_grants, n_events, n_forgotten, n_founded;
 };
 
 static void run(uint64_t seed, struct figures *figures)
@@ -242,6 +242,7 @@ static void run(uint64_t seed, struct figures *figures)
     figures->n_grants += fleet->n_grants;
     figures->n_events += fleet->n_events;
     figures->n_forgotten += fleet->n_forgotten;
+    figures->n_founded += fleet->n_founded;
     fleet_free(fleet);
 }
 
@@ -271,9 +272,10 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < runs.n_seeds; i++) {
         run(runs.seed + i, &figures);
     }
-    printf("%sseeds %ju ... %ju: %ju grants, %ju events, %ju definitions forgotten\n",
+    printf("%sseeds %ju ... %ju: %ju grants, %ju events, %ju definitions forgotten, %ju founded\n",
         options.is_tap ? "ok 1 - " : "", (uintmax_t)runs.seed,
         (uintmax_t)(runs.seed + runs.n_seeds - 1), (uintmax_t)figures.n_grants,
-        (uintmax_t)figures.n_events, (uintmax_t)figures.n_forgotten);
+        (uintmax_t)figures.n_events, (uintmax_t)figures.n_forgotten,
+        (uintmax_t)figures.n_founded);
     return 0;
 }

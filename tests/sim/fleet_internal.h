@@ -163,6 +163,7 @@ struct fleet {
     struct server server;
     struct resp_reader *reader;
     nanoseconds ttl;
+    uint64_t n_founded; /* how often the first grace was ended */
     uint64_t n_forgotten; /* definitions, each of which all hosts have in their files */
     bool is_calm; /* no more faults and new requests */
     nanoseconds calm_since;

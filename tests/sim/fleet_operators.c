@@ -84,12 +84,23 @@ static void forget(struct fleet *fleet, struct host *host)
     session_admin(host->session, NULL, 3, argv, fleet->now);
 }
 
+/* What the operator says is true as long as no job has had a place. */
+static void found(struct fleet *fleet, struct host *host)
+{
+    static const char *const argv[] = {"found", ""};
+    trace(fleet, "%s: an operator: found", host->name);
+    session_admin(host->session, &fleet->n_founded, 2, argv, fleet->now);
+}
+
 void operator_acts(struct fleet *fleet, struct host *host)
 {
     struct act *act = &fleet->acts[random_below(&fleet->random, N_CHANGED)];
     bool may_undo = fleet->is_calm && fleet->now > fleet->calm_since + 3 * fleet->ttl;
     if (!host_is_live(fleet, host) || act->is_asked) {
         return;
+    }
+    if (fleet->n_grants == 0) {
+        found(fleet, host);
     }
     if (!fleet->is_calm) {
         forget(fleet, host);
@@ -129,10 +140,13 @@ void operator_hears(struct fleet *fleet, struct host *host)
 {
     struct session_result result;
     while (session_take_result(host->session, &result)) {
-        struct act *act = result.context;
+        bool is_of_found = result.context == &fleet->n_founded;
+        struct act *act = is_of_found ? NULL : result.context;
         trace(fleet, "%s: the operator hears outcome %d %s", host->name, (int)result.outcome,
             result.detail);
-        fleet->n_forgotten += result.outcome == OUTCOME_OK && (!act || act->word == ACT_FORGET);
+        fleet->n_founded += result.outcome == OUTCOME_OK && is_of_found;
+        fleet->n_forgotten += result.outcome == OUTCOME_OK && !is_of_found &&
+            (!act || act->word == ACT_FORGET);
         if (!act) {
             text_deinit(&result.rows);
             continue;
