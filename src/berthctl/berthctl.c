@@ -33,7 +33,8 @@ static const struct command {
     run_function *run; /* in place of sending the requests; or NULL */
     const char *also; /* another form of its arguments; or NULL */
     const char *word, *help; /* in place of the request's; or NULL */
-    uint8_t more; /* arguments that are not sent */
+    uint8_t more; /* arguments that are not sent as such */
+    uint8_t least; /* that must be given, if more than the request needs */
 } commands[] = {
     {COMMAND_status, "[NAME...] [OPTION]...", OPTION_JSON | OPTION_BUSY | OPTION_USER | OPTION_SORT,
         show_nothing, .requests = WHOLE, .run = run_status},
@@ -42,7 +43,8 @@ static const struct command {
         .help = "show what is held and waited for, live"},
     {COMMAND_watch, "[NAME...] [OPTION]...", OPTION_ENDED | OPTION_JSON, show_nothing,
         .requests = WHOLE, .run = run_watch, .more = MAX_NAMES},
-    {COMMAND_why, "NAME[=N]... | LEASE | PID", 0, show_why, .requests = WHOLE, .run = run_why},
+    {COMMAND_why, "NAME[=N]... | LEASE | PID", 0, show_why, .requests = WHOLE, .run = run_why,
+        .least = 1},
     {COMMAND_history, "[NAME...] [OPTION]...",
         OPTION_SINCE | OPTION_UNTIL | OPTION_USER | OPTION_LEASE | OPTION_JSON, show_nothing,
         .requests = WHOLE, .run = run_history},
@@ -69,6 +71,8 @@ static const struct command {
     {COMMAND_forget, "NAME... [--database DB]", OPTION_DATABASE, show_nothing, .requests = EACH},
     {COMMAND_upgrade, "[DATABASE]", 0, show_nothing, .requests = WHOLE,
         .run = run_finish_upgrade, .more = 1, .word = "finish-upgrade"},
+    {COMMAND_found, "DATABASE [--yes]", OPTION_YES, show_nothing, .requests = WHOLE,
+        .run = run_found, .more = 1, .least = 1},
     {COMMAND_drain, "[--wait]", OPTION_WAIT, show_drain, .requests = WHOLE},
     {COMMAND_undrain, "", 0, show_nothing, .requests = WHOLE},
     {COMMAND_reload, "", 0, show_nothing, .requests = WHOLE},
@@ -174,7 +178,7 @@ static int check(const struct command *command, const struct line *line, char **
     bool is_one = command->requests == WHOLE || choice != 0,
          is_too_much = is_one && n > (size_t)row->max + command->more;
     int exit_status = 0;
-    bool is_too_few = n < row->min || (n == 0 && command->request == COMMAND_why);
+    bool is_too_few = n < row->min || n < command->least;
     if (is_too_few || is_too_much || strange || (command->required & ~line->options) ||
         (choice & (choice - 1)) != 0) { /* more than one of them */
         exit_status = line_refuse(form.bytes, NULL);

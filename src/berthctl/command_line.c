@@ -37,6 +37,7 @@ static const struct row {
     {OPTION_UNTIL, "until", "WHEN", .help = "of this, only what was asked for before"},
     {OPTION_LEASE, "lease", "LEASE", .help = "only this one"},
     {OPTION_ENDED, "ended", NULL, .help = "also how each lease has ended"},
+    {OPTION_YES, "yes", NULL, .help = "do not ask: it never held anything"},
     {OPTION_JSON, "json", NULL, .help = "one JSON object in place of the table, or of each line"},
     {.letter = 'S', .word = "socket", .argument = "PATH|user",
         .help = "else $BERTH_SOCKET, else " ENDPOINT_DEFAULT ";\n" NEXT_LINE

@@ -1,6 +1,7 @@
 /* run.c - see run.h. */
 #include "berthctl/run.h"
 
+#include "berthctl/found.h"
 #include "berthctl/programs.h"
 #include "berthctl/show_watch.h"
 #include "client/exit_status.h"
@@ -106,6 +107,11 @@ int run_finish_upgrade(struct call *call, const struct line *line)
     }
     char *answer = call_answer(call);
     return answer ? show_upgraded(call, answer) : call->exit_status;
+}
+
+int run_found(struct call *call, const struct line *line)
+{
+    return found(call, line->options & OPTION_YES);
 }
 
 int run_wait(struct call *call, const struct line *line)

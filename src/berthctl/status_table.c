@@ -1,9 +1,11 @@
 #include "berthctl/status_table.h"
 
+#include "base/clock.h"
 #include "berthctl/cell_text.h"
 #include "berthctl/grid.h"
 #include "berthctl/lease_table.h"
 #include "berthctl/status_choice.h"
+#include "view/when.h"
 #include "view/who.h"
 
 #include <stdlib.h>
@@ -218,6 +220,19 @@ static void add_database(struct grid *grid, const struct status_database *databa
     grid_add_string(grid, database->server);
 }
 
+/* The first grace: until when, why, and what an operator can do. */
+static void print_new(struct text *out, const struct status_database *database)
+{
+    int64_t now = clock_wall_now() / NANOSECONDS_PER_MILLISECOND;
+    text_add_repeated(out, ' ', INDENT);
+    text_add(out, "new: until ");
+    text_add_when(out, now + (int64_t)database->grace.number, now);
+    text_add(out, " it grants nothing, as hosts may hold leases that it does not know; if it never"
+                  " held anything: berthctl found ");
+    text_add_escaped(out, database->name);
+    text_add(out, "\n");
+}
+
 static void print_databases(
     const struct status *status, const struct table_style *style, struct text *out)
 {
@@ -237,6 +252,9 @@ static void print_databases(
         grid_print_row(&grid, i, out);
         print_escaped_note(out, "why", database->why);
         print_escaped_note(out, "warning", database->warning);
+        if (database->is_new && database->grace.is_given) {
+            print_new(out, database);
+        }
         if (database->differing > 0) {
             text_add_repeated(out, ' ', INDENT);
             text_add_format(out,

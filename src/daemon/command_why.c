@@ -98,6 +98,7 @@ static struct explained_fleet fleet_of(
                                           : database_state_word(session.state),
         .is_unreachable = session.is_unreachable,
         .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - now,
+        .is_new = session.is_new,
         .wall_now = clock_wall_now(),
         .listed_at = has_rows ? view->made_at : now,
     };

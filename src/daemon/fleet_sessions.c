@@ -216,8 +216,10 @@ static void log_grace(struct member *member)
     const struct log_subject subject = member_subject(member, "grace");
     if (is_in_grace) {
         log_message_on(LOG_LEVEL_WARNING, &subject,
-            "database %s: it is new or has lost its data: nothing new is granted for %lld ms",
-            subject.database, (long long)(view.grace_until - clock_now()) / 1000000);
+            "database %s: it is new or has lost its data: nothing new is granted for %lld ms%s%s",
+            subject.database, (long long)(view.grace_until - clock_now()) / 1000000,
+            view.is_new ? "; if it never held anything: berthctl found " : "",
+            view.is_new ? subject.database : "");
     } else {
         log_message_on(
             LOG_LEVEL_INFO, &subject, "database %s: its grace is over", subject.database);
@@ -374,8 +376,14 @@ void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t databa
     const char *name, enum outcome why)
 {
     struct session_view view;
+    char is_new[352] = "";
+    const struct database *settings = fleet_database(fleet->with.databases, database);
     fleet_look(fleet, database, &view);
-    fleet_why_of(out, size, fleet_database(fleet->with.databases, database), view.why, name, why);
+    if (view.is_new) {
+        fleet_why_new(is_new, sizeof is_new, settings->name, view.grace_until - clock_now());
+    }
+    fleet_why_of(
+        out, size, settings, why == OUTCOME_GRACE ? is_new : view.why, name, why);
 }
 
 void fleet_count(struct fleet *fleet, uint8_t database, uint64_t *sessions,

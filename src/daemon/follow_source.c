@@ -51,6 +51,7 @@ static struct told_database look_at(const struct server *server, uint8_t databas
     struct told_database told = {
         .state = view.state,
         .grace_until = view.grace_until,
+        .is_new = view.is_new,
         .good_until = view.good_until,
         .incarnation = view.incarnation,
         .n_differing = view.n_differing,
@@ -69,7 +70,7 @@ static bool are_equal(const struct told_database *a, const struct told_database 
 {
     return a->state == b->state && a->grace_until == b->grace_until &&
         a->good_until == b->good_until && a->incarnation == b->incarnation &&
-        a->n_differing == b->n_differing && a->words == b->words;
+        a->n_differing == b->n_differing && a->is_new == b->is_new && a->words == b->words;
 }
 
 /* Their lines say in which state the database is. */

@@ -27,6 +27,10 @@ struct request_log *request_log_new(
         text_add(&log->what, " ");
         text_add(&log->what, request->arguments[i]);
     }
+    if (request->keys[KEY_INDEX_database]) {
+        text_add(&log->what, " database=");
+        text_add(&log->what, request->keys[KEY_INDEX_database]);
+    }
     log->reason = memory_string(request->keys[KEY_INDEX_reason]);
     return log;
 }

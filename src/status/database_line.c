@@ -57,6 +57,7 @@ void database_line_write(struct text *out, const struct database *database,
     add_milliseconds(out, "ttl", view->ttl);
     if (view->grace_until != NEVER) {
         add_milliseconds(out, "grace", view->grace_until - now);
+        text_add(out, view->is_new ? " new=1" : "");
     }
     if (view->good_until != 0) {
         add_milliseconds(out, "good", view->good_until - now);

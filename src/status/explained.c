@@ -6,6 +6,7 @@
 #include "core/units.h"
 #include "status/answer_lines.h"
 #include "status/fleet_reasons.h"
+#include "status/fleet_why.h"
 #include "status/why.h"
 
 #include <stdio.h>
@@ -164,10 +165,23 @@ static void add_forecast(struct story *story, struct text *out)
     }
 }
 
+static void say_grace_of(const struct explained_fleet *fleet, char *out, size_t size)
+{
+    char what[352];
+    if (fleet->is_new) {
+        fleet_why_new(what, sizeof what, fleet->database, fleet->grace_left);
+    } else {
+        char span[32];
+        age_format(span, sizeof span, milliseconds(fleet->grace_left) + 999);
+        snprintf(what, sizeof what, "is new or has lost its data, and grants nothing for %s", span);
+    }
+    snprintf(out, size, "its database %s", what);
+}
+
 /* What holds for all of this host, or of the database. */
 static void add_surroundings(struct story *story)
 {
-    char span[32], sentence[256];
+    char span[32], sentence[384];
     struct core *core = story->scene->core;
     if (core_is_draining(core)) {
         reasons_stop(&story->reasons, "drain", "this host is being drained");
@@ -180,9 +194,7 @@ static void add_surroundings(struct story *story)
         reasons_stop(&story->reasons, "grace", sentence);
     }
     if (story->fleet && story->fleet->grace_left > 0) {
-        age_format(span, sizeof span, milliseconds(story->fleet->grace_left) + 999);
-        snprintf(sentence, sizeof sentence,
-            "its database is new or has lost its data, and grants nothing for %s", span);
+        say_grace_of(story->fleet, sentence, sizeof sentence);
         reasons_stop(&story->reasons, "grace", sentence);
     }
 }

@@ -13,6 +13,7 @@ struct explained_fleet {
     const char *state; /* why, if it has said nothing */
     bool is_unreachable; /* it is not asked for anything new */
     nanoseconds grace_left; /* while it grants nothing new; or 0 */
+    bool is_new; /* that is its first grace, which `found` can end */
     nanoseconds wall_now; /* since 1970 */
     nanoseconds listed_at; /* when the database said .rows, by the clock of the scene's .now */
 };

@@ -14,8 +14,9 @@ enum session_field {
     N_SESSION_FIELDS,
     SESSION_INCARNATION = N_SESSION_FIELDS,
     SESSION_VERSION, /* may be missing or empty */
-    SESSION_FROM, /* may be missing */
-    SESSION_TO
+    SESSION_FROM, /* may be missing, as those that follow */
+    SESSION_TO,
+    SESSION_SINCE
 };
 
 static bool is_session(const struct fleet_row *row)
@@ -88,6 +89,9 @@ size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp
             host->name = fleet_field(row, SESSION_HOST);
             const char *version = row->n > SESSION_VERSION ? fleet_field(row, SESSION_VERSION) : "";
             host->version = version[0] != '\0' ? version : NULL;
+            bool says_since = row->n > SESSION_SINCE &&
+                fleet_number(row, SESSION_SINCE, INT64_MAX, &host->since);
+            host->since = says_since ? host->since : UINT64_MAX;
             fleet_number(row, SESSION_LEFT, INT64_MAX, &host->left);
             take_layouts(row, host);
         }
@@ -125,6 +129,9 @@ void fleet_hosts_write(
         add_bounded(out, host->session);
         text_add_key(out, "database", database);
         text_add_number_key(out, "heard", ttl > host->left ? ttl - host->left : 0);
+        if (host->since != UINT64_MAX) {
+            text_add_number_key(out, "since", host->since);
+        }
         text_add_number_key(out, "held", host->held);
         text_add_number_key(out, "waiting", host->waiting);
         if (host->version) {

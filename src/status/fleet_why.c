@@ -1,5 +1,6 @@
 #include "status/fleet_why.h"
 
+#include "base/words.h"
 #include "status/answer_lines.h"
 
 #include <stdio.h>
@@ -34,19 +35,30 @@ static const char *without_place(const char *trouble, const char *place)
     return is_same ? trouble + n + 2 : trouble;
 }
 
+void fleet_why_new(char *out, size_t size, const char *name, nanoseconds left)
+{
+    char span[32];
+    age_format(span, sizeof span, milliseconds(left) + 999);
+    snprintf(out, size,
+        "is new, and grants nothing for another %s, as hosts may hold leases from before (if it "
+        "never held anything: berthctl found %s)",
+        span, name);
+}
+
 /* What follows "the database `NAME` (PLACE)". */
 static const struct {
     const char *text;
     bool has_trouble; /* the database's own trouble follows */
+    bool is_trouble; /* its own trouble takes its place, if it has any */
 } sayings[N_OUTCOMES] = {
-    [OUTCOME_DOWN] = {"cannot be reached", true},
-    [OUTCOME_DEADLINE] = {"could not be reached in time", true},
+    [OUTCOME_DOWN] = {"cannot be reached", true, false},
+    [OUTCOME_DEADLINE] = {"could not be reached in time", true, false},
     [OUTCOME_GRACE] =
-        {"is new or has lost its data: only earlier leases can be reclaimed yet", false},
-    [OUTCOME_LOST] = {"has given it up", false},
+        {"is new or has lost its data: only earlier leases can be reclaimed yet", false, true},
+    [OUTCOME_LOST] = {"has given it up", false, false},
     [OUTCOME_DIFFERS] = {"has another definition: make the files equal, or raise `generation`"
                          " of its section in the newer one",
-        false},
+        false, false},
 };
 
 void fleet_why_of(char *out, size_t size, const struct database *database, const char *trouble,
@@ -59,9 +71,10 @@ void fleet_why_of(char *out, size_t size, const struct database *database, const
         snprintf(out + at, size - at, "%s", code_table[outcome_code(why)].meaning);
         return;
     }
-    bool has_trouble = sayings[why].has_trouble && trouble && trouble[0] != '\0';
+    bool is_in_trouble = trouble && trouble[0] != '\0';
+    bool has_trouble = sayings[why].has_trouble && is_in_trouble;
     database_place(place, sizeof place, database);
     snprintf(out + at, size - at, "the database `%s` (%s) %s%s%s", database->name, place,
-        sayings[why].text, has_trouble ? ": " : "",
-        has_trouble ? without_place(trouble, place) : "");
+        sayings[why].is_trouble && is_in_trouble ? trouble : sayings[why].text,
+        has_trouble ? ": " : "", has_trouble ? without_place(trouble, place) : "");
 }

@@ -226,6 +226,7 @@ static json_t *database_value(const struct status_database *database)
     json_object_set_new(object, "lacks", list_value(database->lacks));
     json_object_set_new(object, "ttl_ms", number_value(database->ttl));
     json_object_set_new(object, "grace_ms", optional_value(&database->grace));
+    json_object_set_new(object, "new", json_boolean(database->is_new));
     json_object_set_new(object, "good_ms", optional_value(&database->good));
     json_object_set_new(object, "incarnation", number_value(database->incarnation));
     json_object_set_new(object, "differing", number_value(database->differing));

@@ -67,6 +67,7 @@
  *      "lacks": ["config-get"],    what the server does not allow, and Berth does without
  *      "ttl_ms": 30000,
  *      "grace_ms": null,           so long nothing new is granted
+ *      "new": false,               that is its first grace: `berthctl found` can end it
  *      "good_ms": 24950,           so long leases are good if nothing more is heard
  *      "incarnation": 3,
  *      "differing": 0,             definitions of this host's file that are not the fleet's

@@ -89,6 +89,7 @@ struct status_database {
     const char *lacks; /* what the server does not allow: words, with commas between; or NULL */
     uint64_t ttl; /* milliseconds */
     struct optional grace; /* milliseconds */
+    bool is_new; /* that is its first grace, which `found` can end */
     struct optional good; /* milliseconds for which leases there are good */
     uint64_t incarnation, differing, calls;
     struct optional layout; /* of its data, if it is up */
@@ -104,6 +105,7 @@ struct status_host {
     const char *name, *session, *database;
     const char *version; /* of its berthd; NULL: an older one */
     uint64_t heard; /* milliseconds ago */
+    struct optional since; /* milliseconds ago its session began; only in a first grace */
     uint64_t held, waiting;
     struct optional layout_from, layout_to; /* the layouts of data that its berthd knows */
 };

@@ -17,6 +17,10 @@ items = a b:1
 limit = 9
 [pool rooms]
 items = red blue
+[redis here]
+url = unix:///nowhere/h
+[redis there]
+url = unix:///nowhere/t
 """
 
 
@@ -108,6 +112,8 @@ def test_what_berthd_has(shell, berthd):
         "berthctl drop ": {gpu, deploy},
         "berthctl revoke gpus --holder ": {"build-7"},
         "berthctl reload ": set(),
+        "berthctl found ": {"here", "there"},
+        "berthctl forget etl --database t": {"there"},
         "berth run -S /nowhere/s ": set(),
         "berthctl -S /nowhere/s status ": set(),
     }.items():

@@ -69,6 +69,7 @@ TABLE = {
     "reset": (["reset s", "reset p"], ADMINS),
     "forget": (["forget gone", "forget t/*", "forget s"], DAEMON_ADMINS),
     "upgrade": (["upgrade", "upgrade database=x"], DAEMON_ADMINS),
+    "found": (["found", "found database=default"], DAEMON_ADMINS),
     "drain": (["drain", "drain wait=1"], DAEMON_ADMINS),
     "undrain": (["undrain"], DAEMON_ADMINS),
     "reload": (["reload"], DAEMON_ADMINS),

@@ -22,6 +22,7 @@ const char *const outcome_words[N_OUTCOMES] = {
     [OUTCOME_IN_USE] = "in-use",
     [OUTCOME_OLDER] = "older",
     [OUTCOME_GRACE] = "grace",
+    [OUTCOME_NOT_NEW] = "not-new",
     [OUTCOME_CANCELLED] = "cancelled",
     [OUTCOME_RELEASED] = "released",
     [OUTCOME_LOST] = "lost",

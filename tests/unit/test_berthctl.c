@@ -632,9 +632,11 @@ Test(json, fleet)
         "\"databases\":[{\"name\":\"default\",\"state\":\"up\",\"why\":null,"
         "\"server\":\"10.0.0.7:6379\",\"redis_version\":\"7.0.15\","
         "\"warning\":\"no min-replicas\\u001B[2J\",\"lacks\":[],\"ttl_ms\":30000,\"grace_ms\":41000,"
+        "\"new\":false,"
         "\"good_ms\":24950,\"incarnation\":3,\"differing\":2,\"calls\":1042,",
         "{\"name\":\"b\",\"state\":\"down\",\"why\":\"refused\\nroot\",\"server\":null,"
         "\"redis_version\":null,\"warning\":null,\"lacks\":[],\"ttl_ms\":6000,\"grace_ms\":null,"
+        "\"new\":false,"
         "\"good_ms\":null,\"incarnation\":0,\"differing\":0,\"calls\":0,",
         "}]}\n",
     };

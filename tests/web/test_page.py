@@ -113,6 +113,10 @@ def test_why_a_database_grants_nothing(chromium, office):
     office.world.update(databases=[{**database, "grace_ms": 24_000}])
     chromium.wait_for("return document.getElementById('notices').innerText.includes("
                       "'is new or has lost its data: for 24 s it grants nothing')")
+    office.world.update(databases=[{**database, "grace_ms": 24_000, "new": True}])
+    chromium.wait_for("return document.getElementById('notices').innerText.includes("
+                      "'is new: for 24 s it grants nothing')")
+    assert "berthctl found " in chromium.text()
     chromium.must_be_clean()
 
 

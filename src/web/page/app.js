@@ -57,6 +57,11 @@
       if (database.state !== 'up') {
         notices.push('Database ' + database.name + ' is ' + database.state +
           (database.why ? ': ' + database.why : '') + '.');
+      } else if (database.grace_ms && database.new) {
+        notices.push('Database ' + database.name + ' is new: for ' +
+          berth.duration(database.grace_ms) + ' it grants nothing, as hosts may hold leases of ' +
+          'which it has no record. If it never held anything, an operator can end that: ' +
+          'berthctl found ' + database.name);
       } else if (database.grace_ms) {
         notices.push('Database ' + database.name + ' is new or has lost its data: for ' +
           berth.duration(database.grace_ms) + ' it grants nothing, and waiters of other hosts ' +
