@@ -265,6 +265,41 @@ class FleetCallers(Callers):
         return self.jobs
 
 
+# ---- the first grace ----
+
+def berthctl(build, host, *words):
+    return subprocess.run([build / "berthctl", "-S", host.socket, *words], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=DEADLINE)
+
+
+def shown_of_database(build, host):
+    """The last lines of the status, which are about the database."""
+    text = berthctl(build, host, "status").stdout
+    return text[text.index("DATABASE"):] if "DATABASE" in text else text
+
+
+def end_first_grace(build, hosts):
+    """Shows what a new database says of itself, and what an operator can do."""
+    print("This Redis is new. It could as well have lost its data while jobs hold places, so at first "
+          f"it grants\nnothing: for ttl + failover-lag, here {TTL + FAILOVER_LAG} s, by default 41 s.\n", flush=True)
+    end = time.monotonic() + DEADLINE
+    while True:
+        shown = shown_of_database(build, hosts[0])
+        ended = berthctl(build, hosts[-1], "found", "default", "--yes")
+        is_over = "(not-new)" in ended.stderr  # this machine is slow
+        if ended.returncode == 0 or is_over or time.monotonic() > end:
+            break
+        time.sleep(0.05)
+    print(demo.indented(shown), flush=True)
+    if is_over:
+        print("That is over.\n", flush=True)
+    elif ended.returncode == 0:
+        print("We know that this one never held anything, so an operator ends that at once:\n\n"
+              "    berthctl found default --yes\n", flush=True)
+    else:
+        raise DemoError(f"berthctl found: {ended.stderr}")
+
+
 # ---- what came out ----
 
 def demonstrate(build, work):
@@ -281,6 +316,7 @@ def demonstrate(build, work):
         print(demo.indented(hosts[-1].sections), flush=True)
         for host in hosts:
             stack.enter_context(host)
+        end_first_grace(build, hosts)
         callers = FleetCallers(build, hosts, redis, sources, work)
         jobs = callers.run()
         rest = demo.verdict_on_rest(build / "berthctl", hosts[0].socket)
