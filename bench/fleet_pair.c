@@ -3,8 +3,9 @@
  *
  *     fleet_pair BERTH-SOCKET REDIS-SOCKET PREFIX NAME DEPTH ROUNDS PAIRS
  *
- * REDIS-SOCKET may be "-": then there is no bare client. DEPTH requests are sent at once (1: one at a time), and when all are granted, their releases. One
- * line for each round: nanoseconds a pair through berthd, and nanoseconds of the bare client. */
+ * REDIS-SOCKET may be "-": then there is no bare client. DEPTH requests are sent at once (1: one at
+ * a time), and when all are granted, their releases. One line for each round: nanoseconds a pair
+ * through berthd, and nanoseconds of the bare client. */
 #include "bench/bench.h"
 #include "bench/redis.h"
 
