@@ -151,7 +151,8 @@ Test(tls, carries_bytes_however_they_come)
     }
 }
 
-/* The server's first flight, split at each byte. (The signatures in it vary in length.) */
+/* The server's first flight, split at many a byte; above, at each one. (Signatures vary in
+ * length.) */
 Test(tls, two_pieces)
 {
     for (size_t i = 0; i < N_VERSIONS; i++) {
