@@ -117,7 +117,7 @@ class Cluster:
         return keys
 
     def end_move(self, slot, source, target):
-        for node in [target, source, *self.masters]:
+        for node in [target, source, *(node for node in self.masters if node.is_master())]:
             node.do("CLUSTER", "SETSLOT", slot, "NODE", target.id)
 
     def move(self, slot, source, target):

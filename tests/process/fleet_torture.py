@@ -59,8 +59,7 @@ class Torture(Changes):
         self.clock = Clock(directory / "clock")
         self.ways, self.hosts = [], []
         self.make_redis()
-        self.database = Database(self.redis)
-        past_the_first_grace(self.redis, self.clock, TTL, LAG)
+        self.begin_database()
         self.witnesses = {}
         for name in LIMITS:
             where = directory / name.replace("/", "-")
@@ -91,6 +90,10 @@ class Torture(Changes):
         """.redis: the present master."""
         self.redis = RedisServer(self.directory, clock=self.clock)
         self.servers = [self.redis]
+
+    def begin_database(self):
+        self.database = Database(self.redis)
+        past_the_first_grace(self.redis, self.clock, TTL, LAG)
 
     def make_host(self, name, text, build=None):
         return Host(self.directory, name, text, build=build)
@@ -421,6 +424,8 @@ class Torture(Changes):
 
     # ---- all of it
 
+    # What was planned, and has to come before all is well.
+    MUST_END = ("master_is_other", "host_joins", "new_file", "change_is_answered", "forget_is_answered")
     OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3, "way_fault": 4,
                 "host_leaves": 1, "operator_acts": 2, "generation_raised": 1,
                 "definition_forgotten": 1}
@@ -467,9 +472,7 @@ class Torture(Changes):
     def finish(self):
         """All is well again, everybody ends, nothing is left."""
         self.wait(time.monotonic() + 9)  # time for what was planned
-        while any(function.__name__ in ("master_is_other", "host_joins", "new_file", "change_is_answered",
-                                       "forget_is_answered")
-                  for _, _, function, _ in self.plan):
+        while any(function.__name__ in self.MUST_END for _, _, function, _ in self.plan):
             self.wait(time.monotonic() + 1)
         self.ending = True
         self.heal()
