@@ -1,9 +1,12 @@
 """Daemons of several versions in one database: the data take the next layout once all know it, and an
 operator says so."""
 
+import time
+
 import pytest
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
+from lines import DEADLINE, look_again
 from scripts_help import World, breaks_off, definition, next_scripts, ok, redis
 
 pytestmark = needs_redis
@@ -99,8 +102,8 @@ DEFINITIONS = {"a": definition(limit=90), "q": definition(limit=9, user=2), "p":
 KINDS = """
 local old, new = 0, 0
 for _, record in ipairs(redis.call('HVALS', KEYS[1])) do
-    local is_new = type(cmsgpack.unpack(record)[1]) == 'number'
-    old, new = old + (is_new and 0 or 1), new + (is_new and 1 or 0)
+    local is_new = record ~= '' and type(cmsgpack.unpack(record)[1]) == 'number'
+    old, new = old + (record ~= '' and not is_new and 1 or 0), new + (is_new and 1 or 0)
 end
 return {old, new}
 """
@@ -182,6 +185,34 @@ def test_a_conversion_may_be_broken_off_anywhere(world):
         world.database.client.flushall()
         world = World(world.server, world.clock)
     pytest.fail("it never ended")
+
+
+@pytest.fixture
+def cluster_of_one(directory, clock):
+    server = RedisServer(directory, "one", port=True, clock=clock, options=("--cluster-enabled", "yes"))
+    client = server.client()
+    client.execute_command("CLUSTER", "ADDSLOTS", *range(16384))
+    end = time.monotonic() + DEADLINE
+    while client.execute_command("CLUSTER INFO")["cluster_state"] != "ok":
+        assert time.monotonic() < end
+        look_again()
+    yield server
+    server.kill()
+
+
+def test_in_a_cluster(cluster_of_one, clock):
+    """Each key has a member that belongs to nobody."""
+    world = World(cluster_of_one, clock)
+    a, b = world.several(2, {"a": definition()})
+    assert a.admin("upgrade", "", "").rest == [""]
+    upgraded(world, a)
+    assert a.admin("upgrade", "", "").rest == ["older", f"3 1 {b.host}"]
+    world.database.client.flushall()
+    world = World(cluster_of_one, clock)
+    a, b = finished(world)
+    for _ in range(8):
+        ok(b.renew())
+    assert kinds(world) == [0, 74] and not in_conversion(world)
 
 
 def test_a_key_at_its_default_is_the_same_as_none(world):

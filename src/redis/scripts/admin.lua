@@ -280,7 +280,7 @@ local function upgrade()
         return answer('ok', 'convert')
     end
     local newest, n_older, older = LAYOUT, 0, ''
-    for _, name in ipairs(call('ZRANGEBYSCORE', SESSIONS, '(' .. text_of(db.clock), '+inf')) do
+    for _, name in ipairs(call('ZRANGEBYSCORE', SESSIONS, '(' .. text_of(db.clock), '(+inf')) do
         local session = session_of(name)
         newest = max(newest, session and session.to or LAYOUT)
         if session and session.to <= LAYOUT then
