@@ -194,8 +194,8 @@ static void send_calls(struct member *member)
 {
     struct session_call call;
     while (member->is_ready && session_next_call(member->session, clock_now(), &call)) {
-        link_call(member->link, call.script, call.layout, call.argc, call.argv, call.lengths,
-            call.tag);
+        link_call(
+            member->link, call.script, call.layout, call.argc, call.argv, call.lengths, call.tag);
     }
 }
 
