@@ -11,6 +11,7 @@ HERE = pathlib.Path(__file__).parent
 REASONS = {
     "test_cluster.py": "moves and ends of real nodes; test_cluster_link.py has what they make the link do",
     "test_completions.py": "shell code; the commands that it asks are test_ctl_status.py's",
+    "test_fleet_sessions.py": "a program of bench/; real berthds do the same in the other test_fleet_*.py",
     "test_install.py": "make install, and the installed files",
     "test_instructions.py": "Python alone",
     "test_man_rights.py": "a page's table; test_rights_table.py tries the same rights",
