@@ -207,7 +207,8 @@ static bool has_lost_rights(const struct link *link, const struct resp *reply)
 {
     return reply->type == RESP_ERROR &&
         link->known.abilities.states[ABILITY_script_commands] == ABILITY_THERE &&
-        (strncmp(reply->text, "NOPERM ", 7) == 0 || strstr(reply->text, "can't run this command"));
+        (strncmp(reply->text, "NOPERM ", 7) == 0 || strstr(reply->text, "can't run this command") ||
+            strstr(reply->text, "ACL failure in script")); /* Redis 7.0; 7.2 and Valkey */
 }
 
 void link_take_reply(struct link *link, const struct resp *reply)
