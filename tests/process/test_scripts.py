@@ -1286,7 +1286,7 @@ def test_sums_alone(world):
     ok(a.admin("pause", "t/5", "", ""))
     ok(a.release("1"))
     rows = b.snapshot("*")
-    assert {row[0] for row in rows} == {"sum", "sessions"}
+    assert {row[0] for row in rows} == {"sum", "sessions", "load"}
     assert [row for row in rows if row[0] == "sessions"] == [["sessions", "2"]]
     sums = {}
     for _, name, *numbers in (row for row in rows if row[0] == "sum"):
