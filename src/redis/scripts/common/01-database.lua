@@ -26,7 +26,7 @@ local MAX_WORDS = 1000 -- members, or members and their scores, in one command
 local MAX_WALKED = 30 -- names, and waiters, in one call, where something has changed
 local CHANGED = ' !' -- follows a name in DIRTY
 local WALK = 'walk ' -- precedes a name in DB: how far the walk over its waiters has come
-local make, made = {}, {} -- functions that make tables of functions, and these: below
+local make = {made = {}} -- functions that make tables of functions, and these: below
 local scripts = {} -- the operations, by name: what is called
 local fresh = {} -- functions that forget what the last call has noted
 local RESTING = '-' -- instead of a KEY in HELD
@@ -66,7 +66,6 @@ local FROM_LAYOUT, TO_LAYOUT, SEQUENCE_SAID, EVENT_SAID
 local noted -- of this database, besides definitions, resources and sessions: see memory.recall()
 local db -- numbers, but for run, replid, now_replid, sweep, info and is_master
 local wall -- ms, Redis' own clock
-local micros
 
 local function begin_call(keys, arguments)
     local MAX_EVENTS_EVER = 10 ^ 11 -- of a session: 12 digits keep them in order
@@ -82,7 +81,7 @@ local function begin_call(keys, arguments)
     if SEQUENCE_SAID > MAX_CREDIBLE or EVENT_SAID > MAX_EVENTS_EVER then
         SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
     end
-    n_work, db, wall, micros = 0, {}, nil, nil
+    n_work, db, wall = 0, {}, nil
     noted = {weight = 0, first = {}, is_empty = {}}
     for i = 1, #fresh do
         fresh[i]()
@@ -106,8 +105,8 @@ end
 
 local function read_database()
     local time = call('TIME')
-    micros = tonumber(time[2])
-    wall = tonumber(time[1]) * 1000 + floor(micros / 1000)
+    db.micros = tonumber(time[2])
+    wall = tonumber(time[1]) * 1000 + floor(db.micros / 1000)
     local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
         'lag', 'sequence', 'sweep', 'run',
         'keeps', 'convert', 'cluster', 'memory')

@@ -256,7 +256,7 @@ function make.pools()
 
         function self.peek(count)
             local picked = {}
-            math.randomseed(micros)
+            math.randomseed(db.micros)
             for i = self.n, max(self.n - count + 1, 1), -1 do
                 local k = math.random(i)
                 list[i], list[k] = list[k], list[i]
@@ -376,8 +376,8 @@ function make.pools()
 end
 
 local function pools()
-    made.pools = made.pools or make.pools()
-    return made.pools
+    make.made.pools = make.made.pools or make.pools()
+    return make.made.pools
 end
 
 local rooms = {} -- what is noted of free units: the functions are below

@@ -81,7 +81,7 @@ function make.news()
 end
 
 local function news()
-    made.news = made.news or make.news()
-    return made.news
+    make.made.news = make.made.news or make.news()
+    return make.made.news
 end
 

@@ -498,6 +498,6 @@ function make.roads()
 end
 
 function roads()
-    made.roads = made.roads or make.roads()
-    return made.roads
+    make.made.roads = make.made.roads or make.roads()
+    return make.made.roads
 end

@@ -448,7 +448,7 @@ function make.turns()
 end
 
 function turns()
-    made.turns = made.turns or make.turns()
-    return made.turns
+    make.made.turns = make.made.turns or make.turns()
+    return make.made.turns
 end
 

@@ -212,7 +212,7 @@ function make.time()
     local function ensure_id(known)
         local id = call('HGET', DB, 'id')
         if not id then
-            id = known or format('%s%016x', ME, wall * 1000 + micros % 1000)
+            id = known or format('%s%016x', ME, wall * 1000 + db.micros % 1000)
             call('HSET', DB, 'id', id)
         end
         if not call('ZSCORE', NEWS, 'i ' .. id) then
@@ -230,8 +230,8 @@ function make.time()
     end
 
     local function first_grace() -- here, as Lua allows only 200 local variables
-        made.first_grace = made.first_grace or make.first_grace()
-        return made.first_grace
+        make.made.first_grace = make.made.first_grace or make.first_grace()
+        return make.made.first_grace
     end
 
     return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace, purge_sessions = purge_sessions,
@@ -240,8 +240,8 @@ function make.time()
 end
 
 local function time()
-    made.time = made.time or make.time()
-    return made.time
+    make.made.time = make.made.time or make.time()
+    return make.made.time
 end
 
 -- The first of SESSIONS lives on; the others end later all the same.

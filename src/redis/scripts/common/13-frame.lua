@@ -97,7 +97,7 @@ do
             db.last_memory = last
         else
             n_memories = n_memories + 1
-            db.memory = format('%s %d %d %d', LIBRARY, wall, micros, n_memories)
+            db.memory = format('%s %d %d %d', LIBRARY, wall, db.micros, n_memories)
             db.new_memory = {'memory', db.memory}
         end
     end
