@@ -204,6 +204,27 @@ def test_a_move_that_is_stuck_half_way(shared, fleets):
     shared.move(fleet.slot, second, first)
 
 
+@pytest.mark.parametrize("n", [1, 6, 20])
+def test_a_move_that_is_given_up_half_way(shared, fleets, n):
+    """The node goes on with what it has: whichever keys are missing, no place is given away twice. It counts as a
+    server that has lost its data."""
+    fleet = fleets(shared, f"torn{n}", ttl=30)
+    first, second, _ = shared.masters
+    fleet.end_grace(first)
+    fleet.runs(0)
+    fleet.waits(1)
+    shared.begin_move(fleet.slot, first, second)
+    shared.move_keys(fleet.slot, first, second, n)
+    for node in (first, second):
+        node.do("CLUSTER", "SETSLOT", fleet.slot, "STABLE")
+    fleet.until(lambda: len(shared.keys(fleet.slot, first)) == N_KEYS and fleet.server_is(first))
+    assert fleet.grace(first)
+    fleet.until(lambda: fleet.n_waiting() == 1)
+    fleet.end_grace(first)
+    fleet.waits(0)
+    fleet.go_in_turn()
+
+
 def test_most_masters_are_away(shared, fleets):
     """CLUSTERDOWN: as if the server were away; it comes back as the same server, without a grace."""
     fleet = fleets(shared, "down", ttl=30)

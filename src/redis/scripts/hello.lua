@@ -51,15 +51,36 @@ local function note_cluster()
     if info then
         is_cluster = string.find(info, 'cluster_enabled:1', 1, true) ~= nil
     end
+    local by_time = {SESSIONS, REST, KEEPING, FREED, UNDONE} -- or by use
+    local by_name = {HELD, USERS, QUEUE, ASIDE, IDENTITIES, KEPT, ELSEWHERE, OWNED, EVENTS, NEWS} -- or number
+    local hashes = {SESSION, LEASES, DEFINITIONS, CHANGES}
     local function each(add, remove, keys, ...)
         for _, key in ipairs(keys) do
             call(is_cluster and add or remove, key, unpack(is_cluster and {...} or {KEEP}))
         end
     end
+    local function remove_all(command, key, members)
+        for i = 1, #members, MAX_WORDS do
+            call(command, key, unpack(members, i, min(i + MAX_WORDS - 1, #members)))
+        end
+    end
+    -- DB goes last: it says that the others are incomplete; and where it is missing, what is left is of no use.
+    if db.is_torn or (is_cluster and not db.layout and call('EXISTS', unpack(KEYS)) > 0) then
+        for _, sets in ipairs({by_time, by_name}) do
+            for _, set in ipairs(sets) do
+                call('ZREMRANGEBYSCORE', set, '-inf', '+inf')
+            end
+        end
+        remove_all('SREM', DIRTY, call('SRANDMEMBER', DIRTY, 2 ^ 31))
+        for _, hash in ipairs(hashes) do
+            remove_all('HDEL', hash, call('HKEYS', hash))
+        end
+        remove_all('HDEL', DB, call('HKEYS', DB))
+    end
     if is_cluster or db.n_keep == 1 then
-        each('ZADD', 'ZREM', {SESSIONS, REST, KEEPING, FREED, UNDONE}, '+inf', KEEP) -- by time, or use
-        each('ZADD', 'ZREM', {HELD, USERS, QUEUE, ASIDE, IDENTITIES, KEPT, ELSEWHERE, OWNED, EVENTS, NEWS}, 0, KEEP)
-        each('HSET', 'HDEL', {SESSION, LEASES, DEFINITIONS, CHANGES}, KEEP, '')
+        each('ZADD', 'ZREM', by_time, '+inf', KEEP)
+        each('ZADD', 'ZREM', by_name, 0, KEEP)
+        each('HSET', 'HDEL', hashes, KEEP, '')
         each('SADD', 'SREM', {DIRTY}, KEEP)
         call('HSET', DB, 'cluster', is_cluster and '1' or '0')
     end

@@ -121,6 +121,10 @@ local function read_database()
         db.keeps = values[12] -- or false: nothing is kept for any waiter
         db.convert = values[13] -- or false: all is of this layout
         db.n_keep = tonumber(values[14] or 0) -- 1: it is in a cluster, and each key has KEEP
+        -- A slot's move was given up, or its master died, while keys were at two nodes: what is left proves nothing.
+        if db.n_keep == 1 and call('EXISTS', unpack(KEYS)) < #KEYS then
+            db = {n_keep = 1, is_torn = true}
+        end
         db.memory = values[15] -- or false
     end
     db.info = info_of('replication') or 'role:master' -- a replica refuses what a call writes
