@@ -101,6 +101,7 @@ RESOURCE_REQUESTS = {
 }
 DAEMON_REQUESTS = {
     "forget": ["forget gone", "forget s"],
+    "upgrade": ["upgrade", "upgrade database=default"],
     "found": ["found", "found database=default"],
     "drain": ["drain", "drain wait=1"],
     "undrain": ["undrain"],
