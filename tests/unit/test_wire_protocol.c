@@ -48,7 +48,7 @@ Test(tables, rights_are_the_documented_ones)
         {" acquire reclaim ", RIGHT_USE},
         {" release cancel bind renew revoke drop ", RIGHT_OWNER},
         {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
-        {" drain undrain reload forget upgrade ", RIGHT_DAEMON_ADMIN},
+        {" drain undrain reload forget found upgrade ", RIGHT_DAEMON_ADMIN},
     };
     size_t n_found = 0;
     for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -223,6 +223,8 @@ Test(requests, the_documented_ones)
         "drain wait=1",
         "undrain",
         "reload",
+        "found",
+        "found database=licences",
         "upgrade",
         "upgrade database=licences",
     };
