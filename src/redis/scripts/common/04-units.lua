@@ -211,10 +211,9 @@ function make.pools()
         return self
     end
 
-    -- Those that have been free for longest: what is given back comes last.
-    local function longest_free(resource, items)
-        local list, first = in_order_of_use(resource, items), 1
-        local self, last = {n = #list}, #list
+    -- In the order of a list; what is given back comes last.
+    local function in_a_row(list)
+        local self, first, last = {n = #list}, 1, #list
 
         function self.give(item)
             last = last + 1
@@ -267,6 +266,18 @@ function make.pools()
         return self
     end
 
+    -- Those that have been free for longest.
+    local function longest_free(resource, items)
+        return in_a_row(in_order_of_use(resource, items))
+    end
+
+    -- For a call that remembers nothing, nor may the next one: quickly made, and good until one is given back.
+    local function for_one_call(_, items)
+        local self = in_a_row(items)
+        self.is_for_one_call = true
+        return self
+    end
+
     local selections = {first = first_of_file, lru = longest_free, random = any_free}
 
     -- Each item is its own limit: items that are held though removed keep no others back.
@@ -281,8 +292,13 @@ function make.pools()
                     free[#free + 1] = item
                 end
             end
-            is_in_service(resource, '') -- selections look there
-            resource.free = (selections[resource.definition.select] or first_of_file)(resource, free)
+            local select = selections[resource.definition.select] or first_of_file
+            if select == first_of_file and not db.last_memory then
+                select = for_one_call
+            elseif select == first_of_file then
+                is_in_service(resource, '') -- it looks there
+            end
+            resource.free = select(resource, free)
             n_work = n_work + #items / 2 -- few commands
             noted.weight = noted.weight + #items
         end
@@ -308,7 +324,9 @@ function make.pools()
     end
 
     local function note_free(resource, item)
-        if resource.free and is_in_service(resource, item) and not resource.reserved[item] then
+        if resource.free and resource.free.is_for_one_call then
+            resource.free = nil
+        elseif resource.free and is_in_service(resource, item) and not resource.reserved[item] then
             resource.free.give(item)
         end
     end
