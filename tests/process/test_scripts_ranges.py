@@ -199,6 +199,19 @@ def test_longer_runs_behind_many_places_too_small_for_them(world):
     assert units_text(units).count(",") < MAX_RANGES and int(units[0]) >= 80000
 
 
+def test_a_large_gap_costs_little(world):
+    """What the library remembers of slots is bounded while it is made, too."""
+    a, = world.several(1, {"x": definition(limit=10**6)})
+    a.acquire("1", ("x", 900000))
+    a.acquire("2", "x")
+    ok(a.release("1"))
+    for lease in range(3, 6):
+        assert a.acquire(str(lease), "x").units == ("0",)
+        ok(a.release(str(lease)))
+    memory = world.database.client.info("memory")
+    assert memory["used_memory_vm_functions"] < 4 << 20, memory
+    world.check()
+
 # ---- what is listed ----
 
 def test_blocks_are_put_back(world):
@@ -233,6 +246,24 @@ def test_of_two_that_overlap_the_larger_token_wins(world, old, new, cooldown):
     data = world.data()
     assert data.in_use("mem") == len(new)
     assert all(len(keys) == 1 for keys in data.held.values())
+
+
+@pytest.mark.parametrize("item", ["alpha", "gpu30000000"])
+def test_items_that_were_put_back_take_slots(world, item):
+    """The host's file has a pool of that name."""
+    a, b = world.several(2, {"x": definition(limit=2)})
+    world.database.client.flushall()
+    b.hello({"x": definition(limit=2)})
+    assert a.lists_one({}, "1", "held", [Claim("x", 1, 10, (item,))], ticket=5) == "held"
+    world.end_grace(a, b)
+    for lease in map(str, range(4)):
+        assert len(b.acquire(lease, "x").units) == 1
+        assert b.acquire(lease + "more", "x", nowait=True).code == "would-wait"
+        ok(b.release(lease))
+    ok(a.release("1"))
+    b.acquire("5", "x"), b.acquire("6", "x")
+    assert b.acquire("7", "x", nowait=True).code == "would-wait"
+    world.check()
 
 
 def test_a_holder_of_many_is_shown_once(world, a):

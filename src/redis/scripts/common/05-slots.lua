@@ -88,23 +88,31 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
         return self
     end
 
+    -- Or false: there are too many holes, or a host whose file has a pool of that name has put back items.
     local function read_room(resource)
-        local is_taken, top, holes = {}, 0, {}
-        for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
+        local runs, top, holes = {}, 0, {}
+        for i, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
             local word = match(member, '^%S+ (%S+)')
-            local first = tonumber(match(word, '%d+$'))
-            for slot = first, first + size_of(resource, word) - 1 do
-                is_taken[slot] = true
-                top = max(top, slot + 1)
+            local first = tonumber(match(word, '^[<=]?(%d+)$'))
+            if not first then
+                return false
             end
+            runs[i] = {first = first, behind = first + size_of(resource, word)}
         end
-        for slot = 0, top - 1 do
-            if not is_taken[slot] then
+        table.sort(runs, function(a, b)
+            return a.first < b.first
+        end)
+        for _, run in ipairs(runs) do
+            if #holes + run.first - top > MAX_HOLES then
+                return false
+            end
+            for slot = top, run.first - 1 do
                 holes[#holes + 1] = slot -- in order: a heap
             end
+            top = max(top, run.behind)
         end
         noted.weight = noted.weight + #holes
-        return #holes <= MAX_HOLES and new_room(top, holes)
+        return new_room(top, holes)
     end
 
     -- Mostly, the lowest are taken and no others: that is seen at once.
