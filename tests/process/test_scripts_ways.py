@@ -145,6 +145,28 @@ def test_another_call_in_between_is_noticed(redis_server, clock):
     world.check()
 
 
+def test_old_data_are_not_what_is_remembered(redis_server, clock):
+    """Though the calls of an earlier berthd have brought them to the same number, the caller notices."""
+    world = World(redis_server, clock)
+    a, b = world.several(2, {"s": definition(limit=1)})
+    a.renew()
+    copy = world.copy()
+    world.tick(100)
+    assert a.acquire("1", "s").word == "granted"
+    world.tick(100)
+    ok(a.release("1"))
+    world.put_back(copy)
+    world.tick(100)
+    world.database.ways = ("script",)
+    assert b.acquire("2", "s").word == "granted"
+    world.tick(100)
+    ok(b.renew())
+    world.database.ways = ("library",)
+    assert a.acquire("3", "s").word == "hello"
+    assert int(world.database.data()["db"].get("grace", 0)) > 0
+    world.check()
+
+
 def test_databases_of_one_name_are_not_confused(redis_server, clock):
     """In several numbers of one Redis, at the same moments."""
     worlds = [World(redis_server, clock), World(redis_server, clock)]

@@ -79,7 +79,8 @@ end
 -- A call of the library may know what the last one has read and written, if no other call has come between: each
 -- call, of whatever library or script, raises `sequence` by one. `memory` of the database names what was
 -- remembered last, so that no other database is taken for it; nothing is while a call runs, so a call that is
--- broken off leaves nothing. Whatever writes must keep what is noted true, or forget it.
+-- broken off leaves nothing. Where old data were put back, calls of other scripts may raise the sequence to the same
+-- number again: then the last call was at another instant. Whatever writes must keep what is noted true, or forget it.
 local memory = {}
 
 do
@@ -91,7 +92,8 @@ do
         local last = memories[mark]
         memories[mark] = nil
         db.remembers = true
-        if last and last.of == DB and last.sequence == db.sequence and last.replid == db.now_replid then
+        if last and last.of == DB and last.sequence == db.sequence and last.at == db.last
+            and last.replid == db.now_replid then
             definitions, resources, sessions = last.definitions, last.resources, last.sessions
             walked, noted = last.walked, last.noted
             db.last_memory = last
@@ -111,7 +113,7 @@ do
             memories, n_memories = {}, 0
         end
         local now = db.last_memory or {of = DB}
-        now.sequence, now.replid = db.sequence, db.now_replid
+        now.sequence, now.at, now.replid = db.sequence, db.last, db.now_replid
         now.definitions, now.resources, now.sessions = definitions, resources, sessions
         now.walked, now.noted = walked, noted
         memories[db.memory] = now
