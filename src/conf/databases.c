@@ -112,8 +112,7 @@ static void check_cluster(struct loading *loading, const struct database *databa
             "with cluster = yes it is redis://HOST:PORT,HOST:PORT: some nodes of the cluster");
     } else if (database->is_cluster && url->db != 0) {
         section_complain(loading, line, word,
-            "a Redis Cluster has no databases besides 0; for several of ours, each has a prefix of "
-            "its own");
+            "a Redis Cluster has database 0 alone; give each database of Berth a prefix of its own");
     }
 }
 

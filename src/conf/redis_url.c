@@ -276,7 +276,7 @@ const char *redis_url_parse(const char *text, struct redis_url *url)
             return wrong;
         }
     }
-    return "it begins with redis://, unix:// or sentinel://, or for TLS with rediss:// or "
+    return "must begin with redis://, unix:// or sentinel://, or for TLS with rediss:// or "
            "sentinels://";
 }
 

@@ -224,8 +224,8 @@ static const struct {
     {"[redis]\ncluster = yes\nurl = redis://u:p@a,\n b:7000,\n c\n", ""},
     {"[redis]\nurl = redis://a/0\ncluster = yes\n", ""},
     {"[redis]\nurl = redis://a/1\ncluster = yes\n",
-        "t.conf:2: [redis] url: a Redis Cluster has no databases besides 0; for several of ours, "
-        "each has a prefix of its own"},
+        "t.conf:2: [redis] url: a Redis Cluster has database 0 alone; give each database of Berth "
+        "a prefix of its own"},
     {"[redis]\nurl = unix:///s\ncluster = yes\n", "t.conf:2: [redis] url: " NODES},
     {"[redis]\nurl = sentinel://a\ncluster = yes\n", "t.conf:2: [redis] url: " NODES},
     {REDIS "cluster = maybe\n",
@@ -373,7 +373,7 @@ static const struct {
     {"[lock a]\nscope = fleet\nredis = x\n[redis]\nurl = junk\n[lock b]\nkill-after = 12s\n"
      "scope = fleet\norder = first-fit\n[lock c]\nredis = default\n",
         "t.conf:3: [lock a] redis: there is no section [redis x]\n"
-        "t.conf:5: [redis] url: it begins with redis://, unix:// or sentinel://, or for TLS with "
+        "t.conf:5: [redis] url: must begin with redis://, unix:// or sentinel://, or for TLS with "
         "rediss:// or sentinels://\n"
         "t.conf:7: [lock b] kill-after: to stop a job may take 16s (this and a third of it, at "
         "least 1s), and two renewals 10s: together not less than the 24950ms that a lease is good "

@@ -87,7 +87,7 @@ Test(redis_url, what_it_says)
 }
 
 #define SCHEME                                                                                     \
-    "it begins with redis://, unix:// or sentinel://, or for TLS with rediss:// or sentinels://"
+    "must begin with redis://, unix:// or sentinel://, or for TLS with rediss:// or sentinels://"
 #define ESCAPE                                                                                     \
     "a % in it is not followed by two hexadecimal digits other than 00 (write a % itself as "      \
     "%25)"
