@@ -33,8 +33,8 @@ static const char usage[] =
     "\n"
     "  -c, --config FILE   the configuration; else " SYSCONFDIR "/berth/berth.conf, or for an\n"
     "                      ordinary user $XDG_CONFIG_HOME/berth/berth.conf\n"
-    "      --check         only check the configuration\n"
-    "      --connect       and try each database of it\n"
+    "      --check         only check the configuration, and exit\n"
+    "      --connect       with --check: try each database of the file as well\n"
     "      --ready-fd N    write a line to descriptor N when clients can connect\n"
     "  -v, --verbose       log more\n"
     "  -h, --help\n"
@@ -106,7 +106,7 @@ static struct options parse_options(int argc, char **argv)
         exit_with_usage();
     }
     if (options.connects && !options.check_only) {
-        fputs("berthd: --connect is for --check\n", stderr);
+        fputs("berthd: --connect needs --check\n", stderr);
         exit_with_usage();
     }
     return options;

@@ -350,6 +350,6 @@ def test_a_check_of_silence(directory):
         silent.close()
 
 
-def test_connect_is_for_check(directory):
+def test_connect_needs_check(directory):
     done = subprocess.run([BUILD / "berthd", "--connect"], capture_output=True, text=True, timeout=DEADLINE)
-    assert done.returncode == 64 and "--connect is for --check" in done.stderr
+    assert done.returncode == 64 and "--connect needs --check" in done.stderr
