@@ -319,7 +319,7 @@ void link_redirected(struct link *link, const struct redirection *redirection, c
     } else {
         say(why, sizeof why, "%s: %s", error,
             step == ROUTE_FOLLOW      ? "its keys are at that node now"
-                : step == ROUTE_ROUND ? "the nodes send us from one to the other"
+                : step == ROUTE_ROUND ? "redirections lead to no node that serves it"
                                       : "no node says where that is");
     }
     link_fail(link, why, false);

@@ -126,6 +126,6 @@ void route_trouble(const struct route *route, char *out, size_t size)
     out[0] = '\0';
     if (route->moving_since != 0) {
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&since, &tm));
-        say(out, size, "its slot %u is being moved since %s", route->slot, when);
+        say(out, size, "its slot %u has been moving since %s", route->slot, when);
     }
 }

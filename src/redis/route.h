@@ -33,7 +33,7 @@ enum route_step {
     ROUTE_FOLLOW, /* route_choose() is the node where it leads */
     ROUTE_STAY, /* the keys are at two nodes: the same call to the same node, later */
     ROUTE_UNKNOWN, /* nobody says where that is */
-    ROUTE_ROUND, /* it leads nowhere */
+    ROUTE_ROUND, /* too many in a row */
 };
 /* What to do about a redirection (MOVED, ASK, TRY_AGAIN). `now` is the time of day. */
 enum route_step route_take(

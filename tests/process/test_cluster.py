@@ -190,7 +190,7 @@ def test_a_move_that_is_stuck_half_way(shared, fleets):
     fleet.waits(1)
     shared.begin_move(fleet.slot, first, second)
     shared.move_keys(fleet.slot, first, second, 10)
-    said = f"its slot {fleet.slot} is being moved since 20"
+    said = f"its slot {fleet.slot} has been moving since 20"
     fleet.until(lambda: all(said in fleet.database(n).get("why", "").replace("%20", " ") for n in range(2)))
     assert said in fleet.hosts[0].berthctl("hosts").stdout
     good = int(fleet.database(0)["good"])

@@ -115,7 +115,7 @@ Test(route, keys_ahead_of_their_slot, .init = begin)
     cr_expect_str_eq(chosen(), "x");
     cr_expect(route.is_asking);
     route_is_good(&route);
-    cr_expect_str_eq(trouble(), "its slot 10131 is being moved since 2023-11-14T22:13:20Z");
+    cr_expect_str_eq(trouble(), "its slot 10131 has been moving since 2023-11-14T22:13:20Z");
     route_has_slot(&route);
     cr_expect_not(route.is_asking);
     cr_expect_str_empty(trouble());
