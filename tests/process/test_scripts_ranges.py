@@ -266,6 +266,23 @@ def test_items_that_were_put_back_take_slots(world, item):
     world.check()
 
 
+
+def test_an_item_that_has_rested_frees_no_slot(world):
+    """Not that of the number in its name."""
+    rules = {"x": definition(limit=4, cooldown=2000)}
+    a, b = world.several(2, rules)
+    world.database.client.flushall()
+    b.hello(rules)
+    assert a.lists_one({}, "1", "held", [Claim("x", 1, 10, ("/dev/x1",))], ticket=5) == "held"
+    world.end_grace(a, b)
+    b.acquire("1", "x"), b.acquire("2", "x"), b.acquire("3", "x")
+    ok(a.release("1"))
+    world.pass_time(3000, a, b)
+    assert b.acquire("4", "x").word == "granted"
+    assert b.acquire("5", "x", nowait=True).code == "would-wait"
+    world.check()
+
+
 def test_a_holder_of_many_is_shown_once(world, a):
     takes_singles(a, "mem", 400)
     released(a, range(0, 400, 2))

@@ -1,5 +1,10 @@
 -- ---- free slots ----
 
+-- Of a word. nil: it is an item.
+function rooms.first_slot(word)
+    return tonumber(match(word, '^[<=]?(%d+)$'))
+end
+
 local pick_slots
 
 do -- this block keeps its helpers out of the 200 locals that a script may have
@@ -93,7 +98,7 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
         local runs, top, holes = {}, 0, {}
         for i, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
             local word = match(member, '^%S+ (%S+)')
-            local first = tonumber(match(word, '^[<=]?(%d+)$'))
+            local first = rooms.first_slot(word)
             if not first then
                 return false
             end
@@ -300,7 +305,7 @@ function rooms.note_rested(resource, word)
     if resource.is_pool then
         pools().note_rested(resource, word)
     elseif resource.room then
-        local first = tonumber(match(word, '%d+$'))
+        local first = rooms.first_slot(word)
         if not first or not resource.room.give(first, first + size_of(resource, word) - 1) then
             resource.room = nil
         end
