@@ -284,6 +284,26 @@ Test(ready, nodes_that_say_little)
     expect_failure(RESP_STATUS, "OK", "not the answer");
 }
 
+static void begin_to_listen_at_node(void)
+{
+    cluster = (struct ready_cluster){.slot = 100, .host = "h"};
+    wish.cluster = &cluster;
+    to_messages("abc");
+    cr_assert_str_eq(sent(), "INFO; SSUBSCRIBE {p}:s:0123456789abcdef {p}:all; ");
+    cr_assert_eq(reply(RESP_STRING, node_info), READY_MORE);
+}
+
+Test(ready, nodes_whose_messages_cannot_be_heard)
+{
+    begin_to_listen_at_node();
+    cr_assert_eq(reply(RESP_ERROR, "ERR unknown command `SSUBSCRIBE`"), READY_MORE,
+        "Redis 6.2: scripts publish to all nodes");
+    cr_assert_str_eq(sent(), "SUBSCRIBE {p}:s:0123456789abcdef; SUBSCRIBE {p}:all; ");
+    begin_to_listen_at_node();
+    expect_failure(RESP_ERROR, "NOPERM this user ...", "SSUBSCRIBE: NOPERM");
+    cr_assert(ready.refused);
+}
+
 static const struct {
     const char *error;
     enum redirection_kind kind;
