@@ -18,11 +18,15 @@ BASH = r"""
 . "$1"
 COMP_LINE=$2
 shift 2
-compopt() { :; } # there is no line editor
+offers_files=
+compopt() { # there is no line editor, which would offer files where nothing else is offered
+    [[ " $* " != *" -o default "* ]] || offers_files=yes
+}
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_TYPE=9 COMP_KEY=9
 COMP_POINT=${#COMP_LINE}
 read -r _ _ function _ < <(complete -p "$1")
 $function "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+[[ -z $offers_files || ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
 printf '%s\n' "${COMPREPLY[@]}"
 """
 
