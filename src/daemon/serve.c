@@ -20,6 +20,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -294,6 +295,23 @@ static void begin_server(struct serving *serving)
     STAILQ_INIT(&server->dirty);
 }
 
+/* libuv ends the process where it cannot make its pipe for signals, so what a loop opens (in
+ * libuv 1.50 epoll, a ring, that pipe and an eventfd) must fit. Returns 0, or a negative errno. */
+static int init_loop(uv_loop_t *loop, int any_fd)
+{
+    int fds[5], error = 0;
+    size_t n = 0;
+    while (n < sizeof fds / sizeof fds[0] && error == 0) {
+        fds[n] = fcntl(any_fd, F_DUPFD_CLOEXEC, 0);
+        error = fds[n] < 0 ? -errno : 0;
+        n += error == 0;
+    }
+    while (n > 0) {
+        close(fds[--n]);
+    }
+    return error < 0 ? error : uv_loop_init(loop);
+}
+
 bool serve_init(struct serving *serving, struct conf *conf, const struct inherited *inherited,
     const char *path)
 {
@@ -302,7 +320,7 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     serving->armed_for = NEVER;
     serving->deadline_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     reload_init(&serving->reload, server, &serving->notify);
-    int error = serving->deadline_fd < 0 ? -errno : uv_loop_init(&server->loop);
+    int error = serving->deadline_fd < 0 ? -errno : init_loop(&server->loop, serving->deadline_fd);
     if (error < 0 ||
         !scheduler_init(
             &server->scheduler, &server->loop, geteuid(), conn_scheduler_ops, &server->turn)) {
