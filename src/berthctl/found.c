@@ -81,8 +81,8 @@ static bool asks_for_sure(struct call *call)
 {
     char answer[16] = "";
     if (!isatty(STDIN_FILENO)) {
-        complain("found: nothing was done: stdin is no terminal to ask on (--yes: it never held"
-                 " anything)");
+        complain("found: nothing was done: this asks a question, and stdin is not a terminal; --yes"
+                 " says that the database never held anything");
         call->exit_status = STATUS_USAGE;
         return false;
     }

@@ -51,8 +51,8 @@ static const struct refusal {
         " knew other data in this place: Redis has come back empty, or is another one, and hosts "
         "may hold leases; the grace ends by itself"},
     {"moved", true,
-        " knew this database in another place, and hosts may hold leases of it; the grace ends by "
-        "itself"},
+        " had this database at another url or prefix, and hosts may hold leases of it; the grace "
+        "ends by itself"},
     {"listed", true,
         " has put back a lease: this database is not new, and other hosts may hold leases as well; "
         "the grace ends by itself"},

@@ -178,7 +178,7 @@ def test_a_section_with_another_place_is_no_new_database(redis_server, hosts):
     host.start()
     is_up(host)
     refusal = found(host, "--yes")
-    assert refusal.returncode == 75 and "in another place" in refusal.stderr
+    assert refusal.returncode == 75 and "another url or prefix" in refusal.stderr
 
 
 # ---- refusals
