@@ -87,17 +87,19 @@ int show_added(struct call *call, char *answer)
 int show_upgraded(struct call *call, char *answer)
 {
     char *words[MAX_WORDS];
-    uint64_t layout;
+    uint64_t layout, was;
     size_t n = words_split(answer, words, MAX_WORDS);
     char *database = words_find(words, n, "database");
     if (!database || !percent_decode(database) ||
         !words_find_number(words, n, "layout", &layout)) {
         return call_nonsense(call);
     }
+    bool is_old = words_find_number(words, n, "was", &was) && was == layout;
     struct text out = TEXT_INIT;
     text_add(&out, "database ");
     text_add_escaped(&out, database);
-    text_add_format(&out, " has layout %llu\n", (unsigned long long)layout);
+    text_add_format(&out, " has layout %llu%s\n", (unsigned long long)layout,
+        is_old ? " already: there is nothing to finish" : "");
     return show_print(&out);
 }
 

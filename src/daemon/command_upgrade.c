@@ -17,6 +17,7 @@
 
 struct upgrading {
     uint8_t database;
+    unsigned layout; /* of the data, before */
 };
 
 static void upgrading_free(struct conn *conn, void *state)
@@ -34,7 +35,7 @@ static void upgrading_late(struct conn *conn)
 
 /* ---- the answer ---- */
 
-static void answer_upgraded(struct conn *conn, uint8_t database)
+static void answer_upgraded(struct conn *conn, uint8_t database, unsigned before)
 {
     struct session_view view;
     struct text *out = conn_answers(conn);
@@ -42,6 +43,7 @@ static void answer_upgraded(struct conn *conn, uint8_t database)
     text_add(out, "ok");
     text_add_key(out, "database", fleet_name_of(&conn->server->databases, database));
     text_add_number_key(out, "layout", view.layout);
+    text_add_number_key(out, "was", before);
     text_add(out, "\n");
 }
 
@@ -86,7 +88,7 @@ static void upgrading_done(void *context, struct session_result *result)
         return;
     }
     if (result->outcome == OUTCOME_OK) {
-        answer_upgraded(conn, upgrading->database);
+        answer_upgraded(conn, upgrading->database, upgrading->layout);
     } else if (result->outcome == OUTCOME_OLDER) {
         answer_older(conn, name, result->detail);
     } else if (result->outcome == OUTCOME_GRACE) {
@@ -108,8 +110,11 @@ void command_upgrade(struct call *call)
     if (database == 0) {
         return;
     }
+    struct session_view view;
     struct upgrading *state = memory_new(sizeof *state);
     state->database = database;
+    fleet_look(call->server->fleet, database, &view);
+    state->layout = view.layout;
     parked_begin(call->conn, &ops, state);
     fleet_admin(call->server->fleet, database, call->conn, sizeof words / sizeof words[0], words,
         upgrading_done);

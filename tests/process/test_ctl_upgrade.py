@@ -43,9 +43,11 @@ def test_hosts_say_what_an_upgrade_waits_for(berthctl, fake, layout, knows, show
 
 
 @pytest.mark.parametrize("words, request_", [((), "upgrade"), (("main",), "upgrade database=main")])
-def test_finish_upgrade(berthctl, fake, words, request_):
-    assert answered(berthctl, fake, ["ok database=main layout=3"], "finish-upgrade", *words) == (
-        request_, 0, "database main has layout 3\n", "")
+@pytest.mark.parametrize("was, said", [
+    ("", ""), (" was=2", ""), (" was=3", " already: there is nothing to finish")])
+def test_finish_upgrade(berthctl, fake, words, request_, was, said):
+    assert answered(berthctl, fake, [f"ok database=main layout=3{was}"], "finish-upgrade", *words) == (
+        request_, 0, f"database main has layout 3{said}\n", "")
 
 
 def test_finish_upgrade_is_refused(berthctl, fake):

@@ -45,7 +45,7 @@ def test_forward_and_back_under_load(rolling):
     rolling.wait_for(lambda: layouts(rolling) == {"3"})
     assert "convert" not in rolling.database.data()["db"]
     rolling.work()
-    assert finish_upgrade(rolling, 0) == (0, "database default has layout 3\n")
+    assert finish_upgrade(rolling, 0) == (0, "database default has layout 3 already: there is nothing to finish\n")
     rolling.roll(1, NEXT, "kill")
     rolling.finish()
     assert rolling.verdict() == []
