@@ -213,16 +213,17 @@ static void log_grace(struct member *member)
         return;
     }
     member->was_in_grace = is_in_grace;
-    const struct log_subject subject = member_subject(member, "grace");
+    const struct log_subject about = member_subject(member, "grace");
     if (is_in_grace) {
-        log_message_on(LOG_LEVEL_WARNING, &subject,
-            "database %s: it is new or has lost its data: nothing new is granted for %lld ms%s%s",
-            subject.database, (long long)(view.grace_until - clock_now()) / 1000000,
-            view.is_new ? "; if it never held anything: berthctl found " : "",
-            view.is_new ? subject.database : "");
+        char left[16];
+        age_format(left, sizeof left, milliseconds(view.grace_until - clock_now()) + 999);
+        log_message_on(LOG_LEVEL_WARNING, &about,
+            "database %s: it is new or has lost its data: nothing new is granted for %s%s%s",
+            about.database, left, view.is_new ? "; if it never held anything: berthctl found " : "",
+            view.is_new ? about.database : "");
     } else {
         log_message_on(
-            LOG_LEVEL_INFO, &subject, "database %s: its grace is over", subject.database);
+            LOG_LEVEL_INFO, &about, "database %s: its grace is over", about.database);
     }
 }
 
