@@ -112,7 +112,8 @@ static void check_cluster(struct loading *loading, const struct database *databa
             "with cluster = yes it is redis://HOST:PORT,HOST:PORT: some nodes of the cluster");
     } else if (database->is_cluster && url->db != 0) {
         section_complain(loading, line, word,
-            "a Redis Cluster has database 0 alone; give each database of Berth a prefix of its own");
+            "a Redis Cluster has database 0 alone; give each database of Berth a prefix of its "
+            "own");
     }
 }
 

@@ -89,6 +89,14 @@ static void say_mismatch(struct tls *tls, const X509 *certificate)
         tls->name);
 }
 
+static bool is_unknown_issuer(int error)
+{
+    return error == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN ||
+        error == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT ||
+        error == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY ||
+        error == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT;
+}
+
 /* What is wrong, and with which certificate of the chain. */
 static void say_untrusted(struct tls *tls, int error, const X509 *certificate)
 {
@@ -103,8 +111,9 @@ static void say_untrusted(struct tls *tls, int error, const X509 *certificate)
         say_time(at, X509_get0_notBefore(certificate));
     }
     say(tls->why, sizeof tls->why,
-        "certificate verify failed: %s%s%s (subject \"%.70s\", issuer \"%.70s\")",
-        X509_verify_cert_error_string(error), at[0] ? ": " : "", at, subject, issuer);
+        "certificate verify failed: %s%s%s (subject \"%.70s\", issuer \"%.70s\")%s",
+        X509_verify_cert_error_string(error), at[0] ? ": " : "", at, subject, issuer,
+        is_unknown_issuer(error) ? "; is its issuer in ca-file?" : "");
 }
 
 int tls_on_verify(int is_good, X509_STORE_CTX *store)
