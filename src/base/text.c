@@ -43,6 +43,14 @@ static void text_grown(struct text *text, size_t n)
     text->bytes[text->length] = '\0';
 }
 
+void text_add_list(struct text *text, const char *words)
+{
+    for (; *words; words++) {
+        text_add_bytes(text, words, 1);
+        text_add(text, *words == ',' ? " " : "");
+    }
+}
+
 void text_add_repeated(struct text *text, char byte, size_t n)
 {
     memset(text_room(text, n), byte, n);

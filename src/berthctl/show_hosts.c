@@ -80,7 +80,14 @@ static bool add_lacks(
     struct text *out, const struct status *status, const struct status_database *database)
 {
     (void)status;
-    return add_escaped(out, database->lacks);
+    if (!database->lacks) {
+        return false;
+    }
+    struct text words = TEXT_INIT;
+    text_add_list(&words, database->lacks);
+    bool is_shown = add_escaped(out, words.bytes);
+    text_deinit(&words);
+    return is_shown;
 }
 
 static bool add_warning(

@@ -1,6 +1,7 @@
 #include "daemon/connect_check.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "daemon/session_name.h"
 #include "redis/link.h"
 
@@ -18,6 +19,7 @@ enum { LONGEST_MS = 15000 };
 struct tried {
     const struct database *database;
     struct link *link; /* NULL: it is over */
+    size_t n_silent; /* nodes of a cluster, in a row */
     struct check *check;
     int exit_status;
     char said[1024]; /* the line, without the name */
@@ -46,18 +48,26 @@ static void end(struct tried *tried, int exit_status)
 static void on_ready(void *context, const struct link_info *info)
 {
     struct tried *tried = context;
-    snprintf(tried->said, sizeof tried->said, "ok: %s%s at %s, all that Berth needs%s%s%s%s",
+    struct text lacks = TEXT_INIT;
+    text_add(&lacks, info->lacks[0] ? "; without " : "");
+    text_add_list(&lacks, info->lacks);
+    snprintf(tried->said, sizeof tried->said, "ok: %s%s at %s, all that Berth needs%s%s%s",
         link_info_kind(info), link_info_version(info), info->address,
-        info->lacks[0] ? "; without " : "", info->lacks, info->warning[0] ? "; warning: " : "",
-        info->warning);
+        lacks.bytes, info->warning[0] ? "; warning: " : "", info->warning);
+    text_deinit(&lacks);
     end(tried, EXIT_SUCCESS);
 }
 
+/* Any node of a cluster will do: the link goes on with the next one. */
 static void on_down(void *context, const char *why, bool refused)
 {
     struct tried *tried = context;
     snprintf(
         tried->said, sizeof tried->said, "%s: %s", refused ? "refused" : "not reached", why);
+    if (!refused && ++tried->n_silent < tried->database->url.n_hosts &&
+        tried->database->is_cluster) {
+        return;
+    }
     end(tried, refused ? EX_CONFIG : EX_UNAVAILABLE);
 }
 
@@ -83,8 +93,10 @@ static void on_timer(uv_timer_t *timer)
     struct check *check = container_of(timer, struct check, timer);
     for (struct tried *tried = check->tried; tried < check->tried + check->n; tried++) {
         if (tried->link) {
-            snprintf(tried->said, sizeof tried->said, "not reached: no answer in %d s",
-                LONGEST_MS / 1000);
+            if (tried->n_silent == 0) {
+                snprintf(tried->said, sizeof tried->said, "not reached: no answer in %d s",
+                    LONGEST_MS / 1000);
+            }
             end(tried, EX_UNAVAILABLE);
         }
     }

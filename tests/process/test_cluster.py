@@ -9,7 +9,7 @@ import pytest
 
 from cluster_help import N_KEYS, Cluster
 from daemon_help import Status
-from fleet_help import documented_rights, hosts, needs_redis, redis_section  # noqa: F401
+from fleet_help import documented_rights, free_port, hosts, needs_redis, redis_section  # noqa: F401
 from lines import DEADLINE, Client, look_again
 from lost_help import witness  # noqa: F401
 from test_managed import connect_check
@@ -136,6 +136,11 @@ def test_a_check(shared, directory):
                 "+cluster|slots", "+exists", "+asking", "+ssubscribe", "+spublish")
     status, lines, _ = connect_check(directory, redis_section(shared.url, cluster="yes", prefix=prefix))
     assert status == 0 and f"at {shared.masters[1].address}, all that Berth needs" in lines[1], lines
+    gone = f"redis://127.0.0.1:{free_port()}"
+    some_gone = redis_section(shared.url.replace("redis://", f"{gone},"), cluster="yes", prefix=prefix)
+    assert connect_check(directory, some_gone)[0] == 0, "any node will do"
+    status, lines, _ = connect_check(directory, redis_section(gone, cluster="yes", prefix=prefix))
+    assert status == 69 and lines[1].startswith("default: not reached: ")
     status, lines, _ = connect_check(directory, redis_section(shared.url.partition(",")[0], prefix=prefix))
     assert status == 78 and "set cluster = yes" in lines[1]
     blind = redis_section(shared.url.replace("//", "//blind:s3cret@"), cluster="yes", prefix=prefix,

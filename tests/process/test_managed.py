@@ -290,7 +290,7 @@ def test_a_check_says_what_is_missing(managed, directory):
     status, lines, _ = connect_check(directory, section(there, acknowledge="no-info"))
     assert status == 78 and "acknowledge = eviction" in lines[1]
     status, lines, _ = connect_check(directory, section(there, acknowledge="eviction no-info"))
-    assert status == 0 and "without info,config-get,script-info; warning: INFO in scripts is not allowed" in lines[1]
+    assert status == 0 and "without info, config-get, script-info; warning: INFO in scripts is not allowed" in lines[1]
     assert there.server.client().keys("*") == [], "it touches no data"
 
 
