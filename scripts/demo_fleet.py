@@ -323,7 +323,7 @@ def demonstrate(build, work):
 
     everything = [*jobs, *callers.broken]
     print("\nWho ran when: dots wait; digits run, and are the slot; x: died with its host. (Until the "
-          f"ttl of {TTL} s\nis over nobody knows that a host is dead: those of its callers who waited "
+          f"ttl of {TTL} s\nis over nobody knows that a host is dead: its callers that waited "
           "still have their turn.)\n")
     print(demo_fleet_report.timeline(everything, HOSTS, LIMIT, callers.faults))
     print(f"\nCompressed to {demo.megabytes(job.result for job in jobs)}.\n")

@@ -96,6 +96,6 @@ def verdicts(jobs, limit, faults):
         ("redis" in faults and survived > 0,
          f"Redis: {survived} jobs ran through its restart, then nothing was granted for "
          f"{longest_pause_after(jobs, faults.get('redis', 0)):.1f} s"),
-        (overtaken == 0, f"order: {overtaken} pairs in which who asked much later was served first"),
+        (overtaken == 0, f"order: {overtaken} pairs in which a request of much later was served first"),
         (backward == 0, f"tokens: {backward} pairs in which a later job has a smaller one"),
     ]
