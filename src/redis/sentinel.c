@@ -131,14 +131,19 @@ static bool read_answer(const struct resp *reply, struct sentinel_answer *answer
     return answer->host[0] && !*end && port >= 1 && port <= UINT16_MAX;
 }
 
+#define UNKNOWN "ERR unknown command"
+
 static void on_reply(void *context, const struct resp *reply)
 {
     struct sentinel *sentinel = context;
     struct sentinel_answer answer = {.index = sentinel_index(sentinel)};
     if (reply->type == RESP_ERROR) {
         /* The reply to AUTH might repeat the password. */
-        on_failed(
-            sentinel, sentinel->is_authenticating ? "user or password not accepted" : reply->text);
+        on_failed(sentinel,
+            sentinel->is_authenticating ? "user or password not accepted"
+                : strncmp(reply->text, UNKNOWN, strlen(UNKNOWN)) == 0
+                ? "it is not a Sentinel: it does not know the command SENTINEL"
+                : reply->text);
     } else if (sentinel->is_authenticating) {
         sentinel->is_authenticating = false;
         stream_set_timer(sentinel->stream, sentinel->timeout);

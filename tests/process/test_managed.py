@@ -335,6 +335,8 @@ def test_a_check_by_sentinel(directory):
         assert "; warning: it may fail over, but has no min-replicas-to-write" in lines[1]
         status, lines, _ = connect_check(directory, redis_section(where + "/another"))
         assert status == 69 and "it does not know this master" in lines[1]
+        status, lines, _ = connect_check(directory, redis_section(f"sentinel://127.0.0.1:{server.port}"))
+        assert status == 69 and "it is not a Sentinel" in lines[1]
     finally:
         sentinel.kill()
         server.kill()
