@@ -34,6 +34,7 @@ static void link_drop(struct link *link)
     link->messages = stream_close(link->messages);
     calls_clear(&link->calls);
     calls_clear(&link->postponed);
+    link->n_postponed = 0;
     link->loading = NULL;
     link->same.is_asked = false;
 }

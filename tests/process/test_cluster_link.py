@@ -213,8 +213,13 @@ def test_keys_that_stay_at_two_nodes(nodes, probe):
         a.asked()
         assert link.line() == first
     a.exists = b":0\r\n"
-    a.ready()
+    commands, _ = a.ready()
     link.expect("ready")
+    link.do("call renew 2 b")
+    for reply in (between, b":2\r\n"):  # a new connection has all patience
+        assert arguments(commands.command()) == ["b"]
+        commands.send(reply)
+    link.expect("reply", 2, 2)
 
 
 def test_a_slot_that_leaves_under_the_channels(nodes, probe):
