@@ -194,7 +194,7 @@ static void link_take_load(
     char why[SAY_BYTES];
     enum loading next = loading_next(link_load_step(link), set, reply);
     link->loading = NULL;
-    if (next != LOADING_HAS_LIBRARY && next != LOADING_HAS_SCRIPT) {
+    if (next != LOADING_HAS_LIBRARY && next != LOADING_ASKS_AGAIN && next != LOADING_HAS_SCRIPT) {
         say(why, sizeof why, "%s LOAD: %s", link->has_library ? "FUNCTION" : "SCRIPT",
             reply->type == RESP_ERROR ? reply->text : "another answer than expected");
         link_fail(link, why, false);
@@ -230,6 +230,8 @@ void link_take_reply(struct link *link, const struct resp *reply)
         ; /* it is sent again, or its outcome is unknown to the session */
     } else if (loading_is_forgotten(reply) && call->n_loads < MAX_LOADS) {
         link_call_again(link, call);
+    } else if (loading_is_forgotten(reply)) {
+        link_fail(link, reply->text, false); /* the next connection looks for another way */
     } else if (has_lost_rights(link, reply)) {
         link->known.run_id[0] = '\0';
         link_fail(link, reply->text, false);

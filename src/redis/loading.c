@@ -17,6 +17,11 @@ bool loading_is_forgotten(const struct resp *reply)
     return says(reply, "ERR Function not found") || says(reply, "NOSCRIPT");
 }
 
+bool loading_is_there(const struct resp *reply)
+{
+    return says(reply, "ERR Library") && strstr(reply->text, "already exists");
+}
+
 /* ---- the steps: what is sent, and whether that reply says that they are there ---- */
 
 static size_t ask_library(const struct script_set *set, const char *argv[])
@@ -43,11 +48,9 @@ static size_t load_script(const struct script_set *set, const char *argv[])
     return 3;
 }
 
-/* Another daemon may have loaded it since. */
 static bool has_library(const struct script_set *set, const struct resp *reply)
 {
-    return answers(reply, set->name) ||
-        (says(reply, "ERR Library") && strstr(reply->text, "already exists"));
+    return answers(reply, set->name);
 }
 
 static bool has_script(const struct script_set *set, const struct resp *reply)
@@ -63,6 +66,8 @@ static const struct step {
     [LOADING_ASKS_LIBRARY] = {ask_library, has_library, LOADING_HAS_LIBRARY, LOADING_LIBRARY,
         LOADING_ASKS_SCRIPT},
     [LOADING_LIBRARY] = {load_library, has_library, LOADING_HAS_LIBRARY, LOADING_FAILED,
+        LOADING_ASKS_SCRIPT},
+    [LOADING_ASKS_AGAIN] = {ask_library, has_library, LOADING_HAS_LIBRARY, LOADING_ASKS_SCRIPT,
         LOADING_ASKS_SCRIPT},
     [LOADING_ASKS_SCRIPT] = {ask_script, has_script, LOADING_HAS_SCRIPT, LOADING_SCRIPT,
         LOADING_FAILED},
@@ -81,6 +86,8 @@ enum loading loading_next(
 {
     if (steps[step].is_there(set, reply)) {
         return steps[step].there;
+    } else if (step == LOADING_LIBRARY && loading_is_there(reply)) {
+        return LOADING_ASKS_AGAIN;
     }
     return loading_is_forgotten(reply) ? steps[step].forgotten : steps[step].otherwise;
 }

@@ -13,6 +13,7 @@ enum { LOADING_WORDS = 4 };
 enum loading {
     LOADING_ASKS_LIBRARY, /* the first */
     LOADING_LIBRARY,
+    LOADING_ASKS_AGAIN, /* as one of that name has come meanwhile */
     LOADING_ASKS_SCRIPT,
     LOADING_SCRIPT,
     LOADING_HAS_LIBRARY,
@@ -20,7 +21,7 @@ enum loading {
     LOADING_FAILED,
 };
 
-/* The command of that step, of the first four; returns argc. */
+/* The command of that step, of the first five; returns argc. */
 size_t loading_command(
     enum loading step, const struct script_set *set, const char *argv[LOADING_WORDS]);
 /* What comes after that reply to it. Errors are answers: a server that has no functions, or does
@@ -29,5 +30,8 @@ enum loading loading_next(
     enum loading step, const struct script_set *set, const struct resp *reply);
 /* Whether the reply to a call says that the server has forgotten them. */
 bool loading_is_forgotten(const struct resp *reply);
+/* Whether the reply to LOADING_LIBRARY says that there is one of that name. Another daemon may have
+ * loaded it since; or it is somebody else's. */
+bool loading_is_there(const struct resp *reply);
 
 #endif

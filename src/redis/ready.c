@@ -157,6 +157,7 @@ static const struct ready_kind kind_subscribe = {
 static const struct ready_kind loading_kinds[] = {
     [LOADING_ASKS_LIBRARY] = {ABILITY_functions, make_loading, check_loading, false},
     [LOADING_LIBRARY] = {ABILITY_function_load, make_loading, check_loading, false},
+    [LOADING_ASKS_AGAIN] = {ABILITY_functions, make_loading, check_loading, false},
     [LOADING_ASKS_SCRIPT] = {ABILITY_scripts, make_loading, check_loading, false},
     [LOADING_SCRIPT] = {ABILITY_script_load, make_loading, check_loading, false},
 };
@@ -355,7 +356,9 @@ static void say_error(struct ready *ready, const struct ready_kind *kind, const 
 static bool take_error_of_loading(
     struct ready *ready, const struct ready_step *step, const struct resp *reply)
 {
-    bool is_denied = ability_is_denied_by(reply->text) && !loading_is_forgotten(reply);
+    bool is_denied = step->index == LOADING_ASKS_AGAIN /* somebody else's library has that name */
+        || (ability_is_denied_by(reply->text) && !loading_is_forgotten(reply) &&
+               !loading_is_there(reply));
     ready->server.abilities.states[step->kind->ability] =
         is_denied ? ABILITY_LACKING : ABILITY_THERE;
     if (!step->kind->check(ready, step->index, reply)) {

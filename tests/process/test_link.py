@@ -161,6 +161,27 @@ def test_a_server_that_allows_no_functions(redis_server, probe, rights, lacks, w
 
 
 @needs_redis
+def test_a_library_of_that_name_that_is_not_ours(redis_server, probe):
+    """Before a link comes, or while it is there: the next one gets the same from a script."""
+    library = f"#!lua name={assembled('name')}\nredis.register_function('other', function() return 1 end)"
+    for is_there_before in (True, False):
+        if is_there_before:
+            redis_server.do("FUNCTION", "LOAD", library)
+        link = probe(f"unix={redis_server.socket}")
+        link.expect("ready")
+        if not is_there_before:
+            redis_server.do("FUNCTION", "FLUSH")
+            redis_server.do("FUNCTION", "LOAD", library)
+            link.do("call renew 1 2-2 0-0 0123456789abcdef 1 0")
+            assert "Function not found" in link.expect("down", 0)
+            link.expect("ready")
+        link.expect("lacks", "functions")
+        link.do("call renew 2 2-2 0-0 0123456789abcdef 1 0")
+        link.expect("reply", 2, "[$hello,$missing]")
+        redis_server.do("FUNCTION", "FLUSH")
+
+
+@needs_redis
 def test_a_server_at_maxmemory_that_lacks_the_library(redis_server, probe):
     """It takes no more functions, and still a script."""
     redis_server.do("CONFIG", "SET", "maxmemory", "1mb")

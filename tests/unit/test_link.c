@@ -220,7 +220,10 @@ Test(loading, of_the_library)
     cr_assert_eq(loading_after(asks, RESP_ERROR, "ERR Function not found"), LOADING_LIBRARY);
     cr_assert_eq(loading_after(loads, RESP_STRING, script_sets[0].name), LOADING_HAS_LIBRARY);
     cr_assert_eq(loading_after(loads, RESP_ERROR, "ERR Library 'x' already exists"),
-        LOADING_HAS_LIBRARY, "another daemon was faster");
+        LOADING_ASKS_AGAIN, "another daemon was faster, or it is somebody else's");
+    enum loading again = LOADING_ASKS_AGAIN;
+    cr_assert_eq(loading_after(again, RESP_STRING, script_sets[0].name), LOADING_HAS_LIBRARY);
+    cr_assert_eq(loading_after(again, RESP_ERROR, "ERR Function not found"), LOADING_ASKS_SCRIPT);
 }
 
 Test(loading, of_the_script_where_the_library_cannot_be_had)
