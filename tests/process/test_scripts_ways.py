@@ -200,3 +200,21 @@ def test_what_is_free_is_found_without_looking_at_all(redis_server, clock):
         assert stats.get(f"cmdstat_{command}", {"calls": 0})["calls"] <= (12 if command == "hmget" else 0), command
     assert stats["cmdstat_hget"]["calls"] == 3 * len(names)  # a lease each
     world.check()
+
+
+@needs_redis
+def test_what_is_noted_again_forgets_nothing(redis_server, clock):
+    """Items that have rested come in another order: what is free of their pool is looked for again."""
+    world = World(redis_server, clock)
+    items = [f"i{i}" for i in range(5000)]
+    a, = world.several(1, {"p": definition("pool", 0, items, select="lru", cooldown=1000),
+                           "q": definition("pool", 0, ["x", "y"])})
+    client = world.database.client
+    for i in range(15):
+        for name in "pq":
+            assert a.acquire(name, name).word == "granted"
+            ok(a.release(name))
+        world.tick(1500)
+        if i == 1:
+            client.config_resetstat()
+    assert client.info("commandstats")["cmdstat_zrangebylex"]["calls"] == 13

@@ -80,6 +80,14 @@ local function n_taken(name) -- held or at rest
     return n_units_in(HELD, name)
 end
 
+local rooms = {} -- what is noted of free units: the functions are below
+
+-- What is noted takes the place of what was noted before.
+function rooms.weigh(resource, weight)
+    noted.weight = noted.weight + weight - (resource.weight or 0)
+    resource.weight = weight
+end
+
 -- For pools, and for reserved units.
 function make.pools()
     local MAX_FREED = 20000 -- items of pools whose last use is remembered
@@ -300,7 +308,7 @@ function make.pools()
             end
             resource.free = select(resource, free)
             n_work = n_work + #items / 2 -- few commands
-            noted.weight = noted.weight + #items
+            rooms.weigh(resource, #items)
         end
         return resource.free
     end
@@ -398,7 +406,6 @@ local function pools()
     return make.made.pools
 end
 
-local rooms = {} -- what is noted of free units: the functions are below
 
 -- Somebody has written to HELD, whatever that was.
 function rooms.forget(resource)

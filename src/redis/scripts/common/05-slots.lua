@@ -116,7 +116,7 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
             end
             top = max(top, run.behind)
         end
-        noted.weight = noted.weight + #holes
+        rooms.weigh(resource, #holes)
         return new_room(top, holes)
     end
 
