@@ -248,7 +248,7 @@ def listing(bench):
         rows = []
         for i in range(5000):
             claims = "crowd 1 %d %d" % (i + 1, units[str(i)])
-            rows.append((i, "held", 0, i + 1, 1000, 1000, "", INFO, claims, "crowd 100000 0"))
+            rows.append((i, "held", 0, i + 1, 1000, 1000, "", INFO, claims, "crowd 100000 0", 0))
 
         def list_all(simulation):
             for at in range(0, 5000, 100):
