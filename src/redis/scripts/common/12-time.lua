@@ -163,48 +163,44 @@ function make.time()
         return {}
     end
 
-    -- After the end of an upgrade: does some more of it.
-    local function convert()
-        local number, last = match(db.convert, '^(%d)(.*)$')
-        local rows = conversions()
+    -- Visits one more page of a walk, and notes in DB how far it has come: "STEP MEMBER" without the blank; nothing
+    -- when it is over.
+    local function walk_on(field, rows, visit)
+        local number, last = match(db[field], '^(%d)(.*)$')
         local row = rows[tonumber(number)]
-        local page = row and page_of(row, last) or {}
+        local page, its_last = {}, nil
+        if row then
+            page, its_last = page_of(row, last)
+        end
         for _, member in ipairs(page) do
-            row.convert(member)
+            visit(row, member)
         end
         if #page == MAX_SWEPT then
-            db.convert = number .. page[#page]
+            db[field] = number .. its_last
         else
-            db.convert = rows[number + 1] and text_of(number + 1)
+            db[field] = rows[number + 1] and text_of(number + 1)
         end
-        if db.convert then
-            call('HSET', DB, 'convert', db.convert)
+        if db[field] then
+            call('HSET', DB, field, db[field])
         else
-            call('HDEL', DB, 'convert')
+            call('HDEL', DB, field)
         end
+    end
+
+    -- After the end of an upgrade: does some more of it.
+    local function convert()
+        walk_on('convert', conversions(), function(row, member)
+            row.convert(member)
+        end)
     end
 
     -- Does some more of the sweep.
     local function sweep()
-        local number, last = match(db.sweep, '^(%d)(.*)$')
-        local rows = sweeps()
-        local row = rows[tonumber(number)]
-        local page, its_last = page_of(row, last)
-        for _, member in ipairs(page) do
+        walk_on('sweep', sweeps(), function(row, member)
             if row.is_left(member) then
                 call('ZREM', row.set, member)
             end
-        end
-        if #page == MAX_SWEPT then
-            db.sweep = number .. its_last
-        else
-            db.sweep = rows[number + 1] and text_of(number + 1)
-        end
-        if db.sweep then
-            call('HSET', DB, 'sweep', db.sweep)
-        else
-            call('HDEL', DB, 'sweep')
-        end
+        end)
     end
 
     -- The id stays as long as the data do, and no other data have it: so a daemon that knows another id for
