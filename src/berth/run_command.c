@@ -250,6 +250,17 @@ static bool run_init(struct run *run, const struct options *options)
     return true;
 }
 
+/* By a user, or by a berthd that has restarted: what it had granted it may lose before berth, whose
+ * request is under way again, has heard of the grant. */
+static void child_changed_early(struct run *run)
+{
+    look_at_job(run);
+    if (run->child.is_reaped) {
+        run->is_over = true;
+        message("the job was killed before it began: %s", strsignal(run->signal));
+    }
+}
+
 static void run_whole(struct run *run)
 {
     while (!run->is_over) {
@@ -264,9 +275,8 @@ static void run_whole(struct run *run)
             run_over(run, run->acquire_loop.status);
             run->signal = run->acquire_loop.signal;
             break;
-        case ACQUIRE_LOOP_CHILD: /* the child was killed before it became the job */
-            look_at_job(run);
-            run->is_over = run->child.is_reaped;
+        case ACQUIRE_LOOP_CHILD:
+            child_changed_early(run);
             break;
         }
     }

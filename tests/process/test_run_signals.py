@@ -133,12 +133,14 @@ def test_a_signal_beats_a_grant(berth, fake, directory):
 
 
 def test_the_child_is_killed_while_waiting(berth, fake):
-    process = berth.start("run", "r", "--", "true")
+    process = berth.start("run", "-v", "r", "--", "true")
     peer, words = fake.asked()
     peer.send("waiting 1 position=1\n")
     child = int([word for word in words if word.startswith("pid=")][0][4:])
+    assert read_line(process.stderr) == "berth: queued, place 1"
     os.kill(child, signal.SIGKILL)
     assert process.wait(DEADLINE) == -signal.SIGKILL
+    assert read_line(process.stderr) == "berth: the job was killed before it began: Killed"
     assert peer.line() == ""
 
 
