@@ -51,6 +51,7 @@ class Running:
         self.is_doomed = False  # its host is gone for good
         self.faults = set()  # what was done to it: "wrapper", "job"
         self.is_stopped = self.was_stopped = False
+        self.berthd_was_away = False
 
 
 class Torture(Changes):
@@ -208,9 +209,12 @@ class Torture(Changes):
         expected = {0, 124} if has_ended else {124}
         if "job" in job.faults:
             expected.add(-signal.SIGKILL)
-        if job.was_stopped and job.number not in witness.pids:
-            # Granted and lost meanwhile: its child was killed before it became the job.
-            expected.add(-signal.SIGKILL)
+        if job.number not in witness.pids:
+            # Granted and lost before its wrapper heard of it: its child was killed before it became the job.
+            if job.was_stopped or job.berthd_was_away:
+                expected.add(-signal.SIGKILL)
+            if job.berthd_was_away:
+                expected.add(-signal.SIGTERM)
         if not job.patient and job.number not in witness.pids:
             expected.update((69, 75))
         if job.name == "one" and job.number not in witness.pids:
@@ -250,6 +254,7 @@ class Torture(Changes):
             if job.host == host and job.pidfd is not None:
                 signal.pidfd_send_signal(job.pidfd, signal.SIGKILL)
         for job in self.jobs_of(host):
+            job.berthd_was_away = True
             self.go_on(job)
         self.is_up[host] = False
 
