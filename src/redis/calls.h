@@ -5,17 +5,21 @@
 
 #include "redis/scripts.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
+enum call_kind {
+    CALL_SCRIPT, /* the only one that is not the link's own */
+    CALL_LOAD, /* FUNCTION LOAD or SCRIPT LOAD */
+    CALL_ASKING, /* before each other call, where the keys are ahead of their slot */
+    CALL_SLOT_QUESTION, /* is the slot at this node? */
+};
+
 struct call {
     STAILQ_ENTRY(call) link;
-    bool is_load; /* the link's own FUNCTION LOAD or SCRIPT LOAD; else a script's call */
+    enum call_kind kind;
     const struct script_set *set; /* what is called, or loaded */
-    unsigned n_loads; /* how often it was sent again behind one */
-    bool is_asking; /* the link's own ASKING, before each other call */
-    bool is_question; /* the link's own: is the slot at this node? */
+    unsigned n_loads; /* how often it was sent again behind a CALL_LOAD */
     uint64_t tag;
     char *bytes; /* owned: what was sent */
     size_t n;

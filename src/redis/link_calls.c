@@ -37,11 +37,11 @@ static void link_send(struct link *link, const struct call *call)
     calls_add(&link->calls, call);
 }
 
-static void send_words(
-    struct link *link, size_t argc, const char *const argv[], const struct call *kind)
+static void send_words(struct link *link, size_t argc, const char *const argv[],
+    enum call_kind kind, const struct script_set *set)
 {
-    size_t lengths[2];
-    struct call call = *kind;
+    size_t lengths[LOADING_WORDS];
+    struct call call = {.kind = kind, .set = set};
     for (size_t i = 0; i < argc; i++) {
         lengths[i] = strlen(argv[i]);
     }
@@ -54,7 +54,7 @@ static void send_for_keys(struct link *link, const struct call *call)
 {
     static const char *const asking[] = {"ASKING"};
     if (link->route.is_asking) {
-        send_words(link, 1, asking, &(struct call){.is_asking = true});
+        send_words(link, 1, asking, CALL_ASKING, NULL);
     }
     link_send(link, call);
 }
@@ -100,19 +100,12 @@ static enum loading link_load_step(const struct link *link)
 
 static void link_load(struct link *link, const struct script_set *set)
 {
-    struct call call = {.is_load = true, .set = set};
     const char *words[LOADING_WORDS];
-    if (link->loading == set) {
-        return;
+    if (link->loading != set) {
+        link->loading = set;
+        size_t n = loading_command(link_load_step(link), set, words);
+        send_words(link, n, words, CALL_LOAD, set);
     }
-    link->loading = set;
-    size_t n = loading_command(link_load_step(link), set, words);
-    link_make_room(link, n);
-    for (size_t i = 0; i < n; i++) {
-        link_put_word(link, i, words[i]);
-    }
-    call.bytes = resp_command(n, link->argv, link->lengths, &call.n);
-    link_send(link, &call);
 }
 
 /* Sends the call again, behind what it lacks. */
@@ -182,17 +175,16 @@ void link_ask_for_slot(struct link *link)
 {
     const char *const argv[] = {"EXISTS", link->keys.keys[0]};
     if (link->route.is_asking) {
-        send_words(link, 2, argv, &(struct call){.is_question = true});
+        send_words(link, 2, argv, CALL_SLOT_QUESTION, NULL);
     }
 }
 
 /* ---- replies ---- */
 
-static void link_take_load(
-    struct link *link, const struct script_set *set, const struct resp *reply)
+static void take_load_reply(struct link *link, struct call *call, const struct resp *reply)
 {
     char why[SAY_BYTES];
-    enum loading next = loading_next(link_load_step(link), set, reply);
+    enum loading next = loading_next(link_load_step(link), call->set, reply);
     link->loading = NULL;
     if (next != LOADING_HAS_LIBRARY && next != LOADING_ASKS_AGAIN && next != LOADING_HAS_SCRIPT) {
         say(why, sizeof why, "%s LOAD: %s", link->has_library ? "FUNCTION" : "SCRIPT",
@@ -211,22 +203,9 @@ static bool has_lost_rights(const struct link *link, const struct resp *reply)
             strstr(reply->text, "ACL failure in script")); /* Redis 7.0; 7.2 and Valkey */
 }
 
-void link_take_reply(struct link *link, const struct resp *reply)
+static void take_script_reply(struct link *link, struct call *call, const struct resp *reply)
 {
-    struct call *call = calls_take(&link->calls);
-    if (!call) {
-        link_fail(link, "an unexpected reply", false);
-        return;
-    }
-    if (call->is_asking) {
-        ; /* the reply to the call behind it says more */
-    } else if (call->is_question) {
-        if (reply->type == RESP_INTEGER) {
-            route_has_slot(&link->route);
-        }
-    } else if (call->is_load) {
-        link_take_load(link, call->set, reply);
-    } else if (takes_redirection(link, call, reply)) {
+    if (takes_redirection(link, call, reply)) {
         ; /* it is sent again, or its outcome is unknown to the session */
     } else if (loading_is_forgotten(reply) && call->n_loads < MAX_LOADS) {
         link_call_again(link, call);
@@ -240,5 +219,35 @@ void link_take_reply(struct link *link, const struct resp *reply)
         link->n_postponed = 0;
         link->events->on_reply(link->context, call->tag, reply);
     }
+}
+
+/* The reply to the call behind it says more. */
+static void take_asking_reply(struct link *link, struct call *call, const struct resp *reply)
+{
+    (void)link, (void)call, (void)reply;
+}
+
+static void take_slot_reply(struct link *link, struct call *call, const struct resp *reply)
+{
+    (void)call;
+    if (reply->type == RESP_INTEGER) {
+        route_has_slot(&link->route);
+    }
+}
+
+void link_take_reply(struct link *link, const struct resp *reply)
+{
+    static void (*const takers[])(struct link *, struct call *, const struct resp *) = {
+        [CALL_SCRIPT] = take_script_reply,
+        [CALL_LOAD] = take_load_reply,
+        [CALL_ASKING] = take_asking_reply,
+        [CALL_SLOT_QUESTION] = take_slot_reply,
+    };
+    struct call *call = calls_take(&link->calls);
+    if (!call) {
+        link_fail(link, "an unexpected reply", false);
+        return;
+    }
+    takers[call->kind](link, call, reply);
     call_free(call);
 }
