@@ -13,6 +13,7 @@ enum call_kind {
     CALL_LOAD, /* FUNCTION LOAD or SCRIPT LOAD */
     CALL_ASKING, /* before each other call, where the keys are ahead of their slot */
     CALL_SLOT_QUESTION, /* is the slot at this node? */
+    CALL_OLD_LIBRARIES, /* a step of old_libraries.h */
 };
 
 struct call {

@@ -11,6 +11,7 @@ enum {
     MAX_LOADS = 5, /* for one call: somebody may flush them at the wrong moment, again and again */
     FIRST_AGAIN = 10, /* ms, before calls that were not carried out are sent again */
     MAX_DOUBLED = 6, /* that pause */
+    SWEEP_EVERY = 3600 * 1000, /* ms */
 };
 
 /* ---- sending ---- */
@@ -179,6 +180,34 @@ void link_ask_for_slot(struct link *link)
     }
 }
 
+/* ---- libraries of other versions ---- */
+
+static void old_libraries_send(struct link *link, size_t argc, const char *const argv[])
+{
+    link->is_sweeping = argc > 0;
+    if (argc > 0) {
+        send_words(link, argc, argv, CALL_OLD_LIBRARIES, NULL);
+    }
+}
+
+void link_sweep_libraries(struct link *link)
+{
+    const char *argv[OLD_LIBRARIES_WORDS];
+    uint64_t now = uv_now(link->loop);
+    if (link->has_library && !link->is_sweeping && now >= link->sweeps_at) {
+        link->sweeps_at = now + SWEEP_EVERY;
+        old_libraries_send(link, old_libraries_begin(&link->old_libraries, argv), argv);
+    }
+}
+
+static void take_old_libraries_reply(
+    struct link *link, struct call *call, const struct resp *reply)
+{
+    const char *argv[OLD_LIBRARIES_WORDS];
+    (void)call;
+    old_libraries_send(link, old_libraries_next(&link->old_libraries, reply, argv), argv);
+}
+
 /* ---- replies ---- */
 
 static void take_load_reply(struct link *link, struct call *call, const struct resp *reply)
@@ -242,6 +271,7 @@ void link_take_reply(struct link *link, const struct resp *reply)
         [CALL_LOAD] = take_load_reply,
         [CALL_ASKING] = take_asking_reply,
         [CALL_SLOT_QUESTION] = take_slot_reply,
+        [CALL_OLD_LIBRARIES] = take_old_libraries_reply,
     };
     struct call *call = calls_take(&link->calls);
     if (!call) {

@@ -8,6 +8,7 @@
 #include "redis/dial.h"
 #include "redis/key_names.h"
 #include "redis/link.h"
+#include "redis/old_libraries.h"
 #include "redis/ready.h"
 #include "redis/route.h"
 #include "redis/same_server.h"
@@ -65,6 +66,9 @@ struct link {
     struct calls postponed; /* not carried out, and to be sent again: the keys are at two nodes */
     uint64_t postponed_since; /* uv_now() */
     unsigned n_postponed; /* times in a row */
+    struct old_libraries old_libraries;
+    uint64_t sweeps_at; /* uv_now() */
+    bool is_sweeping;
     const char **argv; /* room for a call */
     size_t *lengths, n_argv;
 
@@ -85,6 +89,8 @@ void link_take_reply(struct link *link, const struct resp *reply);
 void link_send_postponed(struct link *link);
 /* Where the keys are ahead of their slot: asks whether it has followed them. */
 void link_ask_for_slot(struct link *link);
+/* Once an hour: takes libraries that nobody calls any more off the server. */
+void link_sweep_libraries(struct link *link);
 void link_take_message(struct link *link, const struct resp *reply);
 /* The heartbeat of the connection for messages. */
 void link_heartbeat_begin(struct link *link);

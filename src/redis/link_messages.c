@@ -23,6 +23,7 @@ void link_heartbeat_tick(struct link *link)
     free(bytes);
     link->is_pinged = true;
     link_ask_for_slot(link);
+    link_sweep_libraries(link);
     stream_set_timer(link->messages, link->timeout);
 }
 

@@ -14,8 +14,8 @@ import pytest
 from conftest import BUILD, read_line
 from fake_redis import FakeRedis, answer, array, bulk, info
 from fleet_help import (  # fixtures among them
-    Monitored, RedisServer, clock, documented_rights, needs_redis, redis_server)  # noqa: F401
-from lines import DEADLINE
+    Monitored, RedisServer, clock, documented_rights, needs_redis, redis, redis_server)  # noqa: F401
+from lines import DEADLINE, look_again
 from lost_help import stop_process
 from scripts_help import assembled
 
@@ -137,6 +137,30 @@ def test_scripts_that_the_server_has_forgotten(redis_server, probe):
     counts = redis_server.info("commandstats")
     assert counts["cmdstat_function|load"]["calls"] == 1
     assert counts["cmdstat_fcall"]["calls"] == 8 + 8 + 1
+
+
+@needs_redis
+def test_libraries_of_versions_that_are_gone(redis_server, clock, probe):
+    """Nobody has called them for an hour."""
+    name, text = assembled("name"), assembled("library")
+    gone, used = "berth_L2_00000000000000aa", "berth_L2_00000000000000bb"
+    for other in (gone, used):
+        redis_server.do("FUNCTION", "LOAD", text.replace(name, other))
+        assert redis_server.do("FCALL", f"{other}_idle", 0) == 0
+    redis_server.do("FUNCTION", "LOAD", "#!lua name=berth_Local\nredis.register_function('x', function() end)")
+    clock.step(3600)
+    with pytest.raises(redis.ResponseError):
+        redis_server.do("FCALL", f"{used}_renew", 0)
+    link = probe(f"unix={redis_server.socket}", "timeout=100")
+    link.expect("ready")
+    end = time.monotonic() + DEADLINE
+    while (libraries := {library[1] for library in redis_server.do("FUNCTION", "LIST")}) == {
+            name, gone, used, "berth_Local"}:
+        assert time.monotonic() < end
+        look_again()
+    assert libraries == {name, used, "berth_Local"}
+    assert redis_server.do("FCALL", f"{used}_idle", 0) == 0
+    assert link.close() == []
 
 
 @needs_redis

@@ -65,7 +65,8 @@ def test_the_documented_rights_are_enough(managed, probe):
 def test_each_right_is_needed(managed, probe):
     """Or else it is one that Berth can do without. What is missing is named."""
     there = managed()
-    instead = [["+fcall"], ["+function|load"], ["+evalsha"], ["+script|load"], ["+client|setname"], ["+select"]]
+    instead = [["+fcall"], ["+function|load"], ["+evalsha"], ["+script|load"], ["+client|setname"], ["+select"],
+               ["+function|list"], ["+function|delete"]]
     for right in documented_rights():
         if right == "-@all" or [right] in instead:
             continue

@@ -1,11 +1,15 @@
 -- library.lua - the end of the library: FUNCTION LOAD runs all of it, once. Its functions are named after it, as
--- Redis has one name space for all libraries. `about` tells a daemon that it is there.
+-- Redis has one name space for all libraries. `about` tells a daemon that it is there; `idle`, for how many seconds
+-- nobody has called it, as far as has been asked: since the first time that nobody had since the time before.
 --
 -- Redis refuses functions at maxmemory, but those with `allow-oom`: what gives back, lists or looks must go on.
+local was_called, idle_since = true, 0
+
 local function register(name, ...)
     local run = scripts[name]
     redis.register_function({function_name = LIBRARY .. '_' .. name, flags = {...},
         callback = function(keys, arguments)
+            was_called = true
             begin_call(keys, arguments)
             local reply = run()
             memory.keep()
@@ -22,4 +26,12 @@ register('admin')
 redis.register_function({function_name = LIBRARY .. '_about', flags = {'no-writes', 'allow-oom'},
     callback = function()
         return LIBRARY
+    end})
+redis.register_function({function_name = LIBRARY .. '_idle', flags = {'no-writes', 'allow-oom'},
+    callback = function()
+        local now = tonumber(redis.call('TIME')[1])
+        if was_called then
+            was_called, idle_since = false, now
+        end
+        return now - idle_since
     end})
