@@ -175,6 +175,9 @@ def test_keys_that_move_ahead_of_their_slot(nodes, probe):
         messages.send(array("pong", ""))
         assert commands.command() == ["EXISTS", "{berth}:db"]  # without ASKING: is the slot here?
         commands.send(reply)
+        if n == 0:
+            assert commands.command()[:2] == ["FUNCTION", "LIST"]
+            commands.send(array())
     link.do("call renew 2 y")
     assert arguments(commands.command()) == ["y"]
 
