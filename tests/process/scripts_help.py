@@ -657,6 +657,7 @@ class World:
     def becomes_another_server(self):
         """As if another server had written the data."""
         self.database.client.hset(self.database.key["db"], mapping={"replid": "another", "run": "another"})
+        self.database.was_edited()
 
     def copy(self):
         """All that is there; put_back() makes it the present again, on the same server."""

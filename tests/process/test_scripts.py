@@ -92,6 +92,7 @@ def test_an_unknown_session_must_send_hello(world):
 def test_another_layout_is_not_touched(world):
     a, = world.several(1, {"a": definition()})
     world.database.client.hset(world.database.key["db"], "layout", "3")
+    world.database.was_edited()
     before = world.database.data()
     for reply in (a.renew(), a.begin(), a.acquire("1", "a"), a.release("1"), a.admin("pause", "a", "", "")):
         assert (reply.word, reply.rest) == ("layout", ["3"])

@@ -135,6 +135,36 @@ local function wait(lease)
     return waiting(lease)
 end
 
+local owned -- by key, before the call; nil: not looked up
+
+local function is_owned(key)
+    local score = owned[key]
+    owned[key] = nil -- it may become so
+    if score == nil then
+        score = call('ZSCORE', OWNED, key)
+    end
+    return score
+end
+
+-- What is needed to begin with, for all of them at once.
+local function look_up(leases)
+    local keys, n_numbers = {}, 0
+    for i, lease in ipairs(leases) do
+        keys[i] = lease.key
+        n_numbers = n_numbers + 1 + #lease.claims
+    end
+    owned = {}
+    if #keys > 1 then
+        batch.look_up(keys)
+        for i = 1, #keys, MAX_WORDS do
+            for k, score in ipairs(call('ZMSCORE', OWNED, unpack(keys, i, min(i + MAX_WORDS - 1, #keys)))) do
+                owned[keys[i + k - 1]] = score
+            end
+        end
+    end
+    batch.reserve_numbers(n_numbers)
+end
+
 local function acquire(lease)
     local known = known_lease(lease.key)
     if known then
@@ -144,7 +174,7 @@ local function acquire(lease)
             roads().note_elsewhere(known) -- a script may have been broken off
         end
         return waiting(known)
-    elseif call('ZSCORE', OWNED, lease.key) then
+    elseif is_owned(lease.key) then
         turns().leave_unbegun(lease)
     end
     local code, about = why_never(lease)
@@ -180,14 +210,16 @@ function scripts.acquire()
         return wrong
     end
     settle() -- what time has freed goes to waiters before new requests are answered
-    local rows, at = {}, 5
+    local leases, rows, at = {}, {}, 5
     while at <= #ARGV do
-        local lease, next_at = parse_lease(at)
+        leases[#leases + 1], at = parse_lease(at)
+    end
+    look_up(leases)
+    for _, lease in ipairs(leases) do
         local word, first, second = acquire(lease)
         rows[#rows + 1] = word
         rows[#rows + 1] = first
         rows[#rows + 1] = second
-        at = next_at
     end
     settle()
     return answer('ok', unpack(rows))

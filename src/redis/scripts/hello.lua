@@ -41,7 +41,7 @@ local function agree_on_times()
 end
 
 local function live_on()
-    call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
+    call('ZADD', SESSIONS, 'GT', text_of(db.clock + db.ttl), ME) -- no promise is ever shortened
     forget_first_session(ME)
 end
 
@@ -108,7 +108,7 @@ local function begin()
         -- Never the number that the call gave: the daemon would take it for begun.
         return answer('ok', text_of(session.incarnation + 1), db.ttl, '0', 0, call('ZCARD', SESSIONS))
     elseif is_new then
-        session = {name = ME, sid = call('HINCRBY', DB, 'sid', 1), n_events = 0}
+        session = {name = ME, sid = text_of(call('HINCRBY', DB, 'sid', 1)), n_events = 0}
         sessions[ME] = session
     end
     if session.n_events < EVENT_SAID then -- new events get numbers above those that the daemon has had

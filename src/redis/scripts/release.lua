@@ -6,10 +6,11 @@ function scripts.release()
     if wrong then
         return wrong
     end
+    local keys = {}
     for i = 5, #ARGV do
-        local key = ME .. '/' .. ARGV[i]
-        drop_key(key, load_lease(key))
+        keys[#keys + 1] = ME .. '/' .. ARGV[i]
     end
+    batch.drop(keys)
     settle()
     return answer('ok')
 end

@@ -28,7 +28,7 @@ function scripts.renew()
         return wrong
     end
     local session = session_of(ME)
-    call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
+    call('ZADD', SESSIONS, 'GT', text_of(db.clock + db.ttl), ME) -- no promise is ever shortened
     forget_first_session(ME)
     settle() -- the answer includes what this call itself brings about
     local events = events_after(session, tonumber(ARGV[5]))

@@ -29,6 +29,7 @@ local WALK = 'walk ' -- precedes a name in DB: how far the walk over its waiters
 local make = {made = {}} -- functions that make tables of functions, and these: below
 local scripts = {} -- the operations, by name: what is called
 local fresh = {} -- functions that forget what the last call has noted
+local batch = {} -- functions for calls that bring several requests: they share commands
 local RESTING = '-' -- instead of a KEY in HELD
 -- A member of each key in a cluster, behind all names: while a slot is being moved, one key that does not exist
 -- makes every call fail, and the last member takes its key along.
@@ -81,7 +82,11 @@ local function begin_call(keys, arguments)
     if SEQUENCE_SAID > MAX_CREDIBLE or EVENT_SAID > MAX_EVENTS_EVER then
         SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
     end
-    n_work, db, wall = 0, {}, nil
+    n_work, wall = 0, nil
+    db = {micros = 0, info = '', now_replid = '', is_master = false, layout = nil, replid = nil, ttl = nil, clock = nil,
+        last = nil, grace = nil, epoch = nil, lag = nil, sequence = nil, sweep = nil, run = nil, keeps = nil,
+        convert = nil, n_keep = nil, memory = nil, remembers = nil, last_memory = nil, first_expiry = nil,
+        has_left = nil, last_number = nil, n_numbers = nil} -- makes room for these names at once
     noted = {weight = 0, first = {}, is_empty = {}}
     for i = 1, #fresh do
         fresh[i]()
@@ -103,33 +108,44 @@ local function info_of(section)
     return is_allowed and info or nil
 end
 
-local function read_database()
-    local time = call('TIME')
-    db.micros = tonumber(time[2])
-    wall = tonumber(time[1]) * 1000 + floor(db.micros / 1000)
-    local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
-        'lag', 'sequence', 'sweep', 'run',
-        'keeps', 'convert', 'cluster', 'memory')
-    if values[1] then
-        db.layout, db.replid = tonumber(values[1]), values[2]
-        db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
-        db.grace = values[6] and tonumber(values[6]) or nil
-        db.epoch, db.lag = tonumber(values[7]), tonumber(values[8])
-        db.sequence = tonumber(values[9] or 0)
-        db.sweep = values[10] or nil
-        db.run = values[11]
-        db.keeps = values[12] -- or false: nothing is kept for any waiter
-        db.convert = values[13] -- or false: all is of this layout
-        db.n_keep = tonumber(values[14] or 0) -- 1: it is in a cluster, and each key has KEEP
+local read_database
+
+do -- this block keeps its helpers out of the 200 locals that Lua allows
+    local function read_record()
+        local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
+            'lag', 'sequence', 'sweep', 'run',
+            'keeps', 'convert', 'cluster', 'memory')
+        if values[1] then
+            db.layout, db.replid = tonumber(values[1]), values[2]
+            db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
+            db.grace = values[6] and tonumber(values[6]) or nil
+            db.epoch, db.lag = tonumber(values[7]), tonumber(values[8])
+            db.sequence = tonumber(values[9] or 0)
+            db.sweep = values[10] or nil
+            db.run = values[11]
+            db.keeps = values[12] -- or false: nothing is kept for any waiter
+            db.convert = values[13] -- or false: all is of this layout
+            db.n_keep = tonumber(values[14] or 0) -- 1: it is in a cluster, and each key has KEEP
+            db.memory = values[15] -- or false
+        end
+    end
+
+    -- `recall`, if given, may know the record; it returns false if it does not.
+    function read_database(recall)
+        local time = call('TIME')
+        db.micros = tonumber(time[2])
+        wall = tonumber(time[1]) * 1000 + floor(db.micros / 1000)
+        if not (recall and recall()) then
+            read_record()
+        end
         -- A slot's move was given up, or its master died, while keys were at two nodes: what is left proves nothing.
         if db.n_keep == 1 and call('EXISTS', unpack(KEYS)) < #KEYS then
             db = {n_keep = 1, is_torn = true}
         end
-        db.memory = values[15] -- or false
+        db.info = info_of('replication') or 'role:master' -- a replica refuses what a call writes
+        db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
+        db.now_replid = match(db.info, 'master_replid:(%w+)') or db.replid or ''
     end
-    db.info = info_of('replication') or 'role:master' -- a replica refuses what a call writes
-    db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
-    db.now_replid = match(db.info, 'master_replid:(%w+)') or db.replid or ''
 end
 
 -- In a cluster, the nodes that have the slot hear it, not all. (Redis 6.2 tells all.)
@@ -152,7 +168,16 @@ end
 
 -- Tickets, tokens and versions of changes share one counter, so that each is larger than all before.
 local function next_number()
-    return call('HINCRBY', DB, 'number', 1)
+    if not db.last_number or db.n_numbers == 0 then
+        batch.reserve_numbers(1)
+    end
+    db.n_numbers = db.n_numbers - 1
+    return db.last_number - db.n_numbers
+end
+
+-- This call needs so many, one after the other. Nobody else gets those that it does not use.
+function batch.reserve_numbers(n)
+    db.last_number, db.n_numbers = call('HINCRBY', DB, 'number', text_of(n)), n
 end
 
 -- A waiter stands elsewhere, or a lease is put back: neither a number nor how many leases there are says so.
@@ -179,6 +204,7 @@ local function raise_number(least)
     local number = tonumber(call('HGET', DB, 'number') or 0)
     if number < least and least <= MAX_CREDIBLE then
         call('HSET', DB, 'number', text_of(least))
+        db.n_numbers = 0
     end
 end
 

@@ -13,7 +13,7 @@ local function session_of(name)
         if found[1] then
             local sid, incarnation, epoch, listing, sequence, from, to, host, version =
                 match(found[1], '^(%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) ([^\t]*)\t?(.*)$')
-            session = {name = name, sid = tonumber(sid), incarnation = tonumber(incarnation),
+            session = {name = name, sid = sid, incarnation = tonumber(incarnation),
                 epoch = tonumber(epoch), listing = listing, sequence = tonumber(sequence),
                 from = tonumber(from), to = tonumber(to), host = host, version = version,
                 n_events = tonumber(found[2] or 0)}
@@ -25,7 +25,7 @@ local function session_of(name)
 end
 
 local function write_session(session)
-    call('HSET', SESSION, session.name, format('%d %.0f %d %s %.0f %d %d %s\t%s', session.sid,
+    call('HSET', SESSION, session.name, format('%s %d %d %s %d %d %d %s\t%s', session.sid,
         session.incarnation, session.epoch, session.listing, session.sequence, session.from,
         session.to, session.host, session.version))
 end
@@ -34,7 +34,7 @@ end
 local function emit(name, text)
     local session = session_of(name)
     if session then
-        local number = call('HINCRBY', SESSION, 'n:' .. name, 1)
+        local number = call('HINCRBY', SESSION, 'n:' .. name, '1')
         session.n_events = number
         local event = format('%012d %s', number, text)
         call('ZADD', EVENTS, session.sid, session.sid .. ' ' .. event)

@@ -61,7 +61,7 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
         function self.peek(count, limit)
             local slot = holes[1] or top
             if count == 1 then
-                return slot < limit and {tostring(slot)} or nil
+                return slot < limit and {text_of(slot)} or nil
             end
             return slot == top and top + count <= limit and {format('%d-%d', top, top + count - 1)} or nil
         end
@@ -272,7 +272,7 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
         end
         units = runs
         for i, run in ipairs(runs or {}) do
-            units[i] = run[1] == run[2] and tostring(run[1]) or format('%d-%d', run[1], run[2])
+            units[i] = run[1] == run[2] and text_of(run[1]) or format('%d-%d', run[1], run[2])
         end
         return units
     end

@@ -4,16 +4,32 @@ local function claims_text(lease)
     local parts = {}
     for i, claim in ipairs(lease.claims) do
         local units = #claim.units == 0 and '-' or table.concat(claim.units, ',')
-        parts[i] = format('%s %d %.0f %s', claim.name, claim.count, claim.token, units)
+        parts[i] = format('%s %d %d %s', claim.name, claim.count, claim.token, units)
     end
     return table.concat(parts, '|')
+end
+
+-- By key, of leases that a call brings, as LEASES has them; false: there is none; nil: not looked up.
+fresh[#fresh + 1] = function()
+    batch.records = {}
+end
+
+function batch.look_up(keys)
+    for i = 1, #keys, MAX_WORDS do
+        for k, record in ipairs(call('HMGET', LEASES, unpack(keys, i, min(i + MAX_WORDS - 1, #keys)))) do
+            batch.records[keys[i + k - 1]] = record
+        end
+    end
 end
 
 -- A record is packed: parsing text would cost as much as all the commands of a call. `since` is when a holder
 -- got its units, on the session clock; nil: it waits, or an older berthd has written it. What a newer one has put
 -- behind these twelve is carried.
 local function load_lease(key)
-    local record = call('HGET', LEASES, key)
+    local record = batch.records[key]
+    if record == nil then
+        record = call('HGET', LEASES, key)
+    end
     if not record then
         return nil
     end
@@ -44,6 +60,7 @@ local function write_lease(lease)
         fields[12] = lease.since or false
         fields[12 + i] = lease.more[i]
     end
+    batch.records[lease.key] = nil
     call('HSET', LEASES, lease.key, cmsgpack.pack(fields))
 end
 
@@ -101,7 +118,10 @@ end
 -- The members that stand for a claim's units in a set.
 local function members_of(claim, before, behind)
     local members = {}
-    for i, word in ipairs(words_of(resource_of(claim.name), claim.units)) do
+    if claim.has_words_of ~= claim.units then
+        claim.has_words_of, claim.words = claim.units, words_of(resource_of(claim.name), claim.units)
+    end
+    for i, word in ipairs(claim.words) do
         members[i] = before .. ' ' .. word .. behind
     end
     return members
@@ -115,6 +135,8 @@ local function user_members(lease, claim)
     return members_of(claim, claim.name .. ' ' .. lease.uid, '')
 end
 
+-- The score is a text, as all numbers better are that go to Redis: it would write one with 17 digits of a fraction,
+-- which takes longer than the command itself.
 local function add_all(set, score, members)
     local words = {}
     n_work = n_work + #members
@@ -138,7 +160,7 @@ end
 -- Counts the units for their user.
 local function count_units(lease)
     for _, claim in ipairs(lease.claims) do
-        add_all(USERS, 0, user_members(lease, claim))
+        add_all(USERS, '0', user_members(lease, claim))
     end
 end
 

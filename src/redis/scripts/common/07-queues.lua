@@ -11,11 +11,11 @@ end
 
 local function add_to_line(set, member) -- to QUEUE or ASIDE
     noted.is_empty[set] = false
-    call('ZADD', set, 0, member)
+    call('ZADD', set, '0', member)
 end
 
 local function head_of(name) -- of its queue: the member, or nil
-    return not noted.is_empty[QUEUE] and call('ZRANGEBYLEX', QUEUE, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, 1)[1]
+    return not noted.is_empty[QUEUE] and call('ZRANGEBYLEX', QUEUE, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', '0', '1')[1]
 end
 
 local dirty -- names, in the order in which they became dirty

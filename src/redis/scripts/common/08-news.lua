@@ -15,7 +15,7 @@ function make.news()
 
     -- One message, however much is new and however many daemons fetch it; they spread that over this many ms.
     local function tell()
-        publish('all', format('news %.0f %d', newest_news(), call('ZCARD', SESSIONS)))
+        publish('all', format('news %d %d', newest_news(), call('ZCARD', SESSIONS)))
     end
 
     local function floor_of_changes()

@@ -16,7 +16,7 @@ local function hold_units(lease)
     lease.state, lease.since = 'H', lease.since or db.clock
     call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
     write_lease(lease)
-    add_all(HELD, 0, members)
+    add_all(HELD, '0', members)
     count_units(lease)
 end
 
@@ -56,12 +56,12 @@ local function free_units(lease, claim, resource)
     remove_all(USERS, users)
     local cooldown = resource.definition and resource.definition.cooldown or 0
     if cooldown > 0 then
-        add_all(REST, db.clock + cooldown, resting)
+        add_all(REST, text_of(db.clock + cooldown), resting)
         noted.first[REST] = nil
         for i, where in ipairs(resting) do
             resting[i] = where .. ' ' .. RESTING
         end
-        add_all(HELD, 0, resting)
+        add_all(HELD, '0', resting)
     end
     remove_all(HELD, members)
     if not resource.is_pool then
@@ -100,8 +100,13 @@ local function drop_lease(lease)
         free_claim(lease, claim)
     end
     drop_identities(lease)
-    call('HDEL', LEASES, lease.key)
-    call('ZREM', OWNED, lease.key)
+    batch.records[lease.key] = nil
+    if db.ended then
+        db.ended[#db.ended + 1] = lease.key
+    else
+        call('HDEL', LEASES, lease.key)
+        call('ZREM', OWNED, lease.key)
+    end
 end
 
 -- The same for the key of a lease, which may have no record: `lease` is what load_lease(key) says.
@@ -110,6 +115,23 @@ local function drop_key(key, lease)
         drop_lease(lease)
     else
         forget_unbegun(key)
+    end
+end
+
+-- The same for several, whose records go together, and last: if the call is broken off before that, a later one
+-- ends the leases again.
+function batch.drop(keys)
+    batch.look_up(keys)
+    db.ended = {}
+    for _, key in ipairs(keys) do
+        drop_key(key, load_lease(key))
+    end
+    local ended = db.ended
+    db.ended = nil
+    for i = 1, #ended, MAX_WORDS do
+        local last = min(i + MAX_WORDS - 1, #ended)
+        call('HDEL', LEASES, unpack(ended, i, last))
+        call('ZREM', OWNED, unpack(ended, i, last))
     end
 end
 

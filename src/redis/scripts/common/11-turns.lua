@@ -200,7 +200,7 @@ function make.turns()
     end
 
     local function tell_granted(lease)
-        emit(lease.session, format('granted %s %.0f %s', lease.id, lease.ticket, claims_text(lease)))
+        emit(lease.session, format('granted %s %d %s', lease.id, lease.ticket, claims_text(lease)))
     end
 
     -- The units have been chosen.

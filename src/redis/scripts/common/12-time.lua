@@ -2,7 +2,7 @@
 
 -- The first of a set, and its score; math.huge if it is empty.
 local function first_of(set)
-    local found = call('ZRANGE', set, 0, 0, 'WITHSCORES')
+    local found = call('ZRANGE', set, '0', '0', 'WITHSCORES')
     if found[1] == KEEP then
         return nil, math.huge
     end
@@ -263,7 +263,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         if noted.is_empty[set] then
             return nil
         end
-        local first = call('ZRANGE', set, 0, 0)[1]
+        local first = call('ZRANGE', set, '0', '0')[1]
         first = first ~= KEEP and first or nil
         noted.is_empty[set] = not first
         return first

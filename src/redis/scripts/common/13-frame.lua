@@ -86,14 +86,31 @@ local memory = {}
 do
     local MAX_MEMORIES, MAX_WEIGHT = 20, 50000 -- the latter: some 100 bytes each
     local memories, n_memories = {}, 0
+    local function last_of(mark, sequence, at)
+        local last = memories[mark or '']
+        return last and last.of == DB and last.sequence == sequence and last.at == at and last or nil
+    end
+
+    -- The database's record, outside a grace. False: it is not known.
+    function memory.recall_record()
+        local mark, sequence, at, grace = unpack(call('HMGET', DB, 'memory', 'sequence', 'last', 'grace'))
+        local last = not grace and last_of(mark, tonumber(sequence or nil), tonumber(at or nil))
+        if not last then
+            return false
+        end
+        local record = last.record
+        db.layout, db.ttl, db.lag, db.n_keep = record.layout, record.ttl, record.lag, record.n_keep
+        db.replid, db.run, db.epoch, db.clock = record.replid, record.run, record.epoch, record.clock
+        db.sweep, db.keeps, db.convert = record.sweep, record.keeps, record.convert
+        db.memory, db.sequence, db.last = mark, last.sequence, last.at
+        return true
+    end
 
     function memory.recall()
-        local mark = db.memory or ''
-        local last = memories[mark]
-        memories[mark] = nil
+        local last = last_of(db.memory, db.sequence, db.last)
+        memories[db.memory or ''] = nil
         db.remembers = true
-        if last and last.of == DB and last.sequence == db.sequence and last.at == db.last
-            and last.replid == db.now_replid then
+        if last and last.replid == db.now_replid then
             definitions, resources, sessions = last.definitions, last.resources, last.sessions
             walked, noted = last.walked, last.noted
             db.last_memory = last
@@ -113,6 +130,8 @@ do
             memories, n_memories = {}, 0
         end
         local now = db.last_memory or {of = DB}
+        now.record = {layout = db.layout, ttl = db.ttl, lag = db.lag, n_keep = db.n_keep, replid = db.replid,
+            run = db.run, epoch = db.epoch, clock = db.clock, sweep = db.sweep, keeps = db.keeps, convert = db.convert}
         now.sequence, now.at, now.replid = db.sequence, db.last, db.now_replid
         now.definitions, now.resources, now.sessions = definitions, resources, sessions
         now.walked, now.noted = walked, noted
@@ -122,14 +141,15 @@ end
 
 -- For everything but `hello begin`. A result other than nil is the answer.
 local function enter(may_recall)
-    read_database()
+    may_recall = may_recall and LIBRARY
+    read_database(may_recall and memory.recall_record)
     local wrong = check_data()
     if wrong then
         return wrong
     elseif not db.layout then
         return {'hello', 'missing'}
     end
-    if may_recall and LIBRARY and not db.convert then -- that changes what was noted
+    if may_recall and not db.convert then -- that changes what was noted
         memory.recall()
     end
     catch_up()
