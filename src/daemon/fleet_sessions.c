@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "core/fleet.h"
+#include "daemon/database_log.h"
 #include "daemon/deadlines.h"
-#include "daemon/down_reasons.h"
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_names.h"
 #include "daemon/history.h"
@@ -13,7 +13,6 @@
 #include "daemon/log_subject.h"
 #include "daemon/session_name.h"
 #include "daemon/turn.h"
-#include "log/log.h"
 #include "redis/link.h"
 #include "redis/scripts.h"
 #include "status/fleet_why.h"
@@ -41,8 +40,7 @@ struct member {
     bool has_info;
     bool is_ready;
     bool was_down; /* and this was logged */
-    struct down_reasons down_reasons;
-    bool was_in_grace; /* and this was logged */
+    struct database_log log;
     nanoseconds sent_until; /* the deadline that clients have */
     LIST_HEAD(, fleet_request) requests;
 };
@@ -56,16 +54,6 @@ struct fleet {
 static const struct member *member_of(const struct fleet *fleet, uint8_t database)
 {
     return &fleet->members[database - 1];
-}
-
-static const char *name_of(const struct member *member)
-{
-    return fleet_name_of(member->fleet->with.databases, member->database);
-}
-
-static struct log_subject member_subject(const struct member *member, const char *event)
-{
-    return (struct log_subject){.event = event, .database = name_of(member)};
 }
 
 /* ---- what the link brings ---- */
@@ -84,15 +72,8 @@ static void on_ready(void *context, const struct link_info *info)
     member->info = *info;
     member->has_info = member->is_ready = true;
     member->was_down = false;
-    member->down_reasons = (struct down_reasons){.n_reasons = 0};
     if (is_news) {
-        const struct log_subject subject = member_subject(member, "connected");
-        log_message_on(LOG_LEVEL_INFO, &subject, "database %s: connected to %s%s at %s",
-            subject.database, link_info_kind(info), link_info_version(info), info->address);
-        if (info->warning[0]) {
-            log_message_on(
-                LOG_LEVEL_WARNING, &subject, "database %s: %s", subject.database, info->warning);
-        }
+        database_log_connected(&member->log, info);
     }
     session_connected(member->session, clock_now());
     end_turn(member);
@@ -140,11 +121,7 @@ static void on_taken(
 static void on_down(void *context, const char *why, bool refused)
 {
     struct member *member = context;
-    if (down_reasons_add(&member->down_reasons, why)) {
-        const struct log_subject subject = member_subject(member, "down");
-        log_message_on(LOG_LEVEL_ERROR, &subject, "database %s: %s: %s", subject.database,
-            refused ? "refused" : "cannot be reached", why);
-    }
+    database_log_down(&member->log, why, refused);
     member->was_down = true;
     member->is_ready = false;
     session_disconnected(member->session, why, clock_now());
@@ -199,8 +176,7 @@ static void log_notices(struct member *member)
 {
     const char *notice;
     while ((notice = session_take_notice(member->session))) {
-        const struct log_subject subject = member_subject(member, "notice");
-        log_message_on(LOG_LEVEL_WARNING, &subject, "database %s: %s", subject.database, notice);
+        database_log_notice(&member->log, notice);
     }
 }
 
@@ -208,23 +184,7 @@ static void log_grace(struct member *member)
 {
     struct session_view view;
     session_look(member->session, &view);
-    bool is_in_grace = view.grace_until != NEVER;
-    if (is_in_grace == member->was_in_grace || view.state != SESSION_UP) {
-        return;
-    }
-    member->was_in_grace = is_in_grace;
-    const struct log_subject about = member_subject(member, "grace");
-    if (is_in_grace) {
-        char left[16];
-        age_format(left, sizeof left, milliseconds(view.grace_until - clock_now()) + 999);
-        log_message_on(LOG_LEVEL_WARNING, &about,
-            "database %s: it is new or has lost its data: nothing new is granted for %s%s%s",
-            about.database, left, view.is_new ? "; if it never held anything: berthctl found " : "",
-            view.is_new ? about.database : "");
-    } else {
-        log_message_on(
-            LOG_LEVEL_INFO, &about, "database %s: its grace is over", about.database);
-    }
+    database_log_grace(&member->log, &view);
 }
 
 /* While the journal was lost, holders may still come to reclaim their leases. */
@@ -305,10 +265,8 @@ void fleet_use_tls(struct fleet *fleet, uint8_t database, struct tls_context *tl
 {
     struct member *member = &fleet->members[database - 1];
     if (database <= fleet->n && member->link) {
-        const struct log_subject subject = member_subject(member, "certificates");
         link_use_tls(member->link, tls);
-        log_message_on(LOG_LEVEL_INFO, &subject,
-            "database %s: its certificates were read again, for new connections", subject.database);
+        database_log_certificates(&member->log);
     }
 }
 
@@ -428,7 +386,8 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
     }
     session_host_read(host);
     session_name_make(id, with->boot_id, with->socket_path, settings->name);
-    *member = (struct member){.fleet = fleet, .database = database};
+    *member = (struct member){
+        .fleet = fleet, .database = database, .log = {.name = settings->name}};
     LIST_INIT(&member->requests);
     const struct session_options options = {
         .core = with->core,

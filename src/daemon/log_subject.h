@@ -1,5 +1,5 @@
 /* log_subject.h - makes the subject of a log message from what the daemon has: leases, clients,
- * names. Each function adds to *about, which begins as {0} or with an event. */
+ * names. Each function adds to *subject, which begins as {0} or with an event. */
 #ifndef BERTH_DAEMON_LOG_SUBJECT_H
 #define BERTH_DAEMON_LOG_SUBJECT_H
 
