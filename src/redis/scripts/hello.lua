@@ -48,6 +48,7 @@ end
 -- Data in a cluster have KEEP in each key; data that have left one lose it. (Without INFO they stay as they are.)
 local function note_cluster()
     local info, is_cluster = info_of('cluster'), db.n_keep == 1
+    local was_in_cluster = call('HGET', DB, 'cluster') -- '0' too: then keys may have KEEP
     if info then
         is_cluster = string.find(info, 'cluster_enabled:1', 1, true) ~= nil
     end
@@ -77,12 +78,20 @@ local function note_cluster()
         end
         remove_all('HDEL', DB, call('HKEYS', DB))
     end
-    if is_cluster or db.n_keep == 1 then
+    local is_leaving = not is_cluster and was_in_cluster
+    if is_leaving then -- first: from now on, a key that is missing is no sign of torn data
+        call('HSET', DB, 'cluster', '0')
+    end
+    if is_cluster or is_leaving then
         each('ZADD', 'ZREM', by_time, '+inf', KEEP)
         each('ZADD', 'ZREM', by_name, 0, KEEP)
         each('HSET', 'HDEL', hashes, KEEP, '')
         each('SADD', 'SREM', {DIRTY}, KEEP)
-        call('HSET', DB, 'cluster', is_cluster and '1' or '0')
+        if is_cluster then
+            call('HSET', DB, 'cluster', '1')
+        else
+            call('HDEL', DB, 'cluster')
+        end
     end
     db.n_keep = is_cluster and 1 or 0
 end

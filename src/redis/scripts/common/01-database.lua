@@ -125,7 +125,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
             db.run = values[11]
             db.keeps = values[12] -- or false: nothing is kept for any waiter
             db.convert = values[13] -- or false: all is of this layout
-            db.n_keep = tonumber(values[14] or 0) -- 1: it is in a cluster, and each key has KEEP
+            db.n_keep = tonumber(values[14] or 0) -- 1: it is in a cluster, and each key has KEEP; 0: keys may have it still
             db.memory = values[15] -- or false
         end
     end
