@@ -28,15 +28,17 @@ static struct arguments *hello_arguments(struct session *session, const char *ph
     return arguments;
 }
 
-/* The version, and what is known of the data: each may be missing. */
+/* The version, what is known of the data, and where they are: each may be missing. */
 static void add_who(struct arguments *arguments, const struct session *session)
 {
-    const char *identity = identity_argument(session);
-    if (session->version || identity) {
-        arguments_add(arguments, session->version ? session->version : "");
+    const char *const words[] = {session->version, identity_argument(session),
+        session->settings->is_cluster ? "cluster" : NULL};
+    size_t n = sizeof words / sizeof words[0];
+    while (n > 0 && !words[n - 1]) {
+        n--;
     }
-    if (identity) {
-        arguments_add(arguments, identity);
+    for (size_t i = 0; i < n; i++) {
+        arguments_add(arguments, words[i] ? words[i] : "");
     }
 }
 

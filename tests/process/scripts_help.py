@@ -443,18 +443,20 @@ class Member:
 
     # ---- hello
 
-    def begin(self, token=0, ticket=0, before=None, version=None, knows=None):
+    def begin(self, token=0, ticket=0, before=None, version=None, knows=None, where=None):
         """The next incarnation; once more if the database knows a later one. `knows`: an id, or
-        "moved"."""
+        "moved"; `where`: "cluster"."""
         self.incarnation += 1
+        who = [version, knows, where]
+        while who and not who[-1]:
+            who.pop()
         reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket,
-                          self.stored_ttl,
-                          *([version or "", knows] if knows else [version] if version else []), before=before)
+                          self.stored_ttl, *(word or "" for word in who), before=before)
         if reply.word == "ok":
             incarnation, ttl, newest, is_new, _ = reply.rest
             if int(incarnation) != self.incarnation:
                 self.incarnation = int(incarnation)
-                return self.begin(token, ticket, version=version, knows=knows)
+                return self.begin(token, ticket, version=version, knows=knows, where=where)
             self.stored_ttl, self.is_new = int(ttl), int(is_new) == 1
         return reply
 

@@ -28,12 +28,13 @@ def shared(tmp_path_factory):
 class Fleet:
     """Two hosts with one lock; the slot of their database is at the first master when it begins."""
 
-    def __init__(self, cluster, hosts, witness, prefix, ttl):
+    def __init__(self, cluster, hosts, witness, prefix, ttl, user="", **more):
         self.cluster, self.witness = cluster, witness
         self.prefix = cluster.prefix_of(cluster.masters[0], prefix)
         self.slot = cluster.slot(self.prefix)
         self.hosts = hosts("[lock a]\nscope = fleet\nkill-after = 500ms\n", 2, redis_section(
-            cluster.url, f"{ttl}s", cluster="yes", prefix=self.prefix, failover_lag="1s"))
+            cluster.url.replace("//", f"//{user}"), f"{ttl}s", cluster="yes", prefix=self.prefix, failover_lag="1s",
+            **more))
         self.until(lambda: all(self.database(n)["state"] == "up" for n in range(2)))
         self.wrappers = []
 
@@ -92,8 +93,8 @@ class Fleet:
 
 @pytest.fixture
 def fleets(hosts, witness):
-    def make(cluster, prefix, ttl=12):
-        return Fleet(cluster, hosts, witness, prefix, ttl)
+    def make(cluster, prefix, ttl=12, **more):
+        return Fleet(cluster, hosts, witness, prefix, ttl, **more)
 
     yield make
     witness.let_all_go()
@@ -127,13 +128,18 @@ def test_it_needs_to_be_asked_for(shared, hosts):
     assert "it%20is%20a%20node%20of%20a%20Redis%20Cluster:%20set%20cluster%20=%20yes" in database["why"]
 
 
+def allow_blind(cluster, prefix):
+    """A user who may do everything but INFO."""
+    rights = [word.replace("{berth}", f"{{{prefix}}}") for word in documented_rights() if word != "+info"]
+    for node in cluster.masters:
+        node.do("ACL", "SETUSER", "blind", "reset", "on", ">s3cret", *rights,
+                "+cluster|slots", "+exists", "+asking", "+ssubscribe", "+spublish")
+
+
 def test_a_check(shared, directory):
     """Without a daemon; with all rights, and without INFO."""
     prefix = shared.prefix_of(shared.masters[1], "check")
-    rights = [word.replace("{berth}", f"{{{prefix}}}") for word in documented_rights() if word != "+info"]
-    for node in shared.masters:
-        node.do("ACL", "SETUSER", "blind", "reset", "on", ">s3cret", *rights,
-                "+cluster|slots", "+exists", "+asking", "+ssubscribe", "+spublish")
+    allow_blind(shared, prefix)
     status, lines, _ = connect_check(directory, redis_section(shared.url, cluster="yes", prefix=prefix))
     assert status == 0 and f"at {shared.masters[1].address}, all that Berth needs" in lines[1], lines
     gone = f"redis://127.0.0.1:{free_port()}"
@@ -149,9 +155,12 @@ def test_a_check(shared, directory):
     assert status == 0 and f"at {shared.masters[1].address}, all that Berth needs; without info," in lines[1], lines
 
 
-def test_messages_come_at_once(shared, fleets):
-    """A release on one host starts the job of another, long before its next renewal."""
-    fleet = fleets(shared, "told", ttl=120)
+@pytest.mark.parametrize("user", ["", "blind:s3cret@"], ids=["all", "no-info"])
+def test_messages_come_at_once(shared, fleets, user):
+    """A release on one host starts the job of another, long before its next renewal. No key ever ceases to exist."""
+    prefix = "blind" if user else "told"
+    allow_blind(shared, shared.prefix_of(shared.masters[0], prefix))
+    fleet = fleets(shared, prefix, ttl=120, user=user, acknowledge="no-info eviction")
     fleet.end_grace(shared.masters[0])
     fleet.runs(0)
     for n in range(1, 5):
@@ -159,6 +168,7 @@ def test_messages_come_at_once(shared, fleets):
     began = time.monotonic()
     fleet.go_in_turn()
     assert time.monotonic() - began < 60
+    assert len(shared.keys(fleet.slot, shared.masters[0])) == N_KEYS
 
 
 @pytest.mark.parametrize("at", ["begun", "moved"])

@@ -49,6 +49,30 @@ def looks_as_in_a_cluster(world):
     assert kept(world) == {True}
 
 
+def test_where_scripts_may_not_use_info_the_caller_says_it(world):
+    """A caller that does not, as an earlier berthd, changes nothing."""
+    client = world.database.client
+    a = world.member({"a": definition()})
+    client.execute_command("ACL", "SETUSER", "default", "-info")
+    ok(a.begin())
+    assert kept(world) == {False}
+    for _ in range(2):
+        ok(a.begin(where="cluster"))
+        ok(a.begin())
+        assert kept(world) == {True} and client.exists(*world.database.keys) == len(world.database.keys)
+    client.execute_command("ACL", "SETUSER", "default", "+info")
+    ok(a.begin(where="cluster"))
+    assert kept(world) == {False}, "the server knows better"
+
+
+def test_what_is_missing_before_is_empty(world):
+    """No word about the id is not the word that there was another place."""
+    client, key = world.database.client, world.database.key["db"]
+    a = world.member(hello=False)
+    ok(a.begin(where="cluster"))
+    assert client.hget(key, "first") == "new"
+
+
 def test_data_that_leave_a_cluster_are_whole_wherever_the_call_is_broken_off(world):
     """They are not torn, as they would be in a cluster: nothing has to be listed again. The next hello goes on."""
     for after in range(100):

@@ -261,6 +261,11 @@ void redefine(uint32_t limit, uint32_t max_waiters, uint64_t generation)
     define_core();
 }
 
+void say_cluster(bool is_cluster)
+{
+    settings.is_cluster = is_cluster;
+}
+
 const struct definition *definition(const char *name)
 {
     return core_find_definition(core, name);

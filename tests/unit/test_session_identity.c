@@ -94,6 +94,22 @@ Test(session_identity, is_that_of_a_place)
     CALL("hello begin 30000 11000 'this host' 0 0 30000 '' ab");
 }
 
+/* Its server may not be able to say so. */
+Test(session_identity, where_it_is_follows)
+{
+    say_cluster(true);
+    connect_link();
+    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' '' cluster");
+    break_link("x");
+    say_cluster(false);
+    go_up();
+    hear(6, "6 'i " ID "' 0 {}");
+    break_link("x");
+    say_cluster(true);
+    connect_link();
+    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' " ID " cluster");
+}
+
 /* Outside a hello the daemon has not said what it knows, and nobody has put its leases back. */
 Test(session_identity, another_one_is_believed_in_a_hello)
 {

@@ -45,9 +45,10 @@ local function live_on()
     forget_first_session(ME)
 end
 
--- Data in a cluster have KEEP in each key; data that have left one lose it. (Without INFO they stay as they are.)
+-- Data in a cluster have KEEP in each key; data that have left one lose it. (Without INFO that is not seen; that
+-- they are in one, the caller says.)
 local function note_cluster()
-    local info, is_cluster = info_of('cluster'), db.n_keep == 1
+    local info, is_cluster = info_of('cluster'), ARGV[14] == 'cluster' or db.n_keep == 1
     local was_in_cluster = call('HGET', DB, 'cluster') -- '0' too: then keys may have KEEP
     if info then
         is_cluster = string.find(info, 'cluster_enabled:1', 1, true) ~= nil
@@ -110,7 +111,7 @@ local function begin()
     raise_number(max(tonumber(ARGV[9]), tonumber(ARGV[10])))
     local session = session_of(ME)
     local is_new = not session
-    time().first_grace().meet(ARGV[13], is_new, ARGV[8])
+    time().first_grace().meet(ARGV[13] ~= '' and ARGV[13], is_new, ARGV[8])
     if session and session.incarnation >= INCARNATION then -- a late call, or the daemon did not know how far it was
         session.sequence = db.sequence
         write_session(session)

@@ -34,7 +34,7 @@ function make.first_grace()
     end
 
     -- A session begins. KNOWN is the id that its daemon knows for this place, 'moved' if it knew this database
-    -- in another place, or nil.
+    -- in another place, or neither.
     local function meet(known, is_new_session, host)
         if known and match(known, '^%x+$') then
             if call('HGET', DB, 'id') ~= known then
