@@ -51,11 +51,13 @@ static void on_ready(void *context, const struct link_info *info)
     struct text lacks = TEXT_INIT;
     text_add(&lacks, info->lacks[0] ? "; without " : "");
     text_add_list(&lacks, info->lacks);
-    snprintf(tried->said, sizeof tried->said, "ok: %s%s at %s, all that Berth needs%s%s%s",
-        link_info_kind(info), link_info_version(info), info->address,
+    const char *unwritable = info->unwritable;
+    snprintf(tried->said, sizeof tried->said, "%s: %s%s at %s%s%s%s%s%s",
+        unwritable ? "not writable" : "ok", link_info_kind(info), link_info_version(info),
+        info->address, unwritable ? ": " : ", ", unwritable ? unwritable : "all that Berth needs",
         lacks.bytes, info->warning[0] ? "; warning: " : "", info->warning);
     text_deinit(&lacks);
-    end(tried, EXIT_SUCCESS);
+    end(tried, unwritable ? EX_UNAVAILABLE : EXIT_SUCCESS);
 }
 
 /* Any node of a cluster will do: the link goes on with the next one. */

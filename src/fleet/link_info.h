@@ -4,11 +4,12 @@
 
 #include <string.h>
 
-/* The server's own description (INFO). */
+/* What the server has said and shown. */
 struct link_info {
     char run_id[64], version[32], address[160];
     char warning[256]; /* its set-up is not safe: to be logged and shown; or "" */
     char lacks[160]; /* words of what it does not allow, with commas between; or "" */
+    const char *unwritable; /* why it refused writes when it was first asked; or NULL */
 };
 
 /* What stands before the version where it does not name the server. */

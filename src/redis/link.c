@@ -251,6 +251,7 @@ static void commands_are_ready(struct link *link)
     memcpy(link->info.run_id, guard->run_id, sizeof link->info.run_id);
     memcpy(link->info.version, guard->version, sizeof link->info.version);
     memcpy(link->info.warning, guard->warning, sizeof link->info.warning);
+    link->info.unwritable = link->ready.unwritable;
     note_lacking(link);
     stream_set_timer(link->commands, 0);
     link->messages = stream_again(link->commands, &messages_events, link);

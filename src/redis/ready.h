@@ -68,6 +68,7 @@ struct ready {
     struct known_server server; /* what was found out so far, and what was known */
     enum loading loading; /* how far it has come */
     bool has_library; /* else the script */
+    const char *unwritable; /* why it refuses writes; NULL: it does not, or was not asked */
     struct cluster_map map; /* of the cluster; .n is 0 if the node has not said it */
     struct redirection redirection; /* of READY_FAILED: the node has none of the keys, or not all */
     char why[SAY_BYTES]; /* of READY_FAILED */

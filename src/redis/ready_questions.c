@@ -2,6 +2,8 @@
 #include "redis/ready_internal.h"
 #include "redis/script_needs.h"
 
+#include <string.h>
+
 /* ---- HELLO and CONFIG GET, for what INFO does not say ---- */
 
 /* Without a version, the server goes on with RESP 2. Every user may use it. */
@@ -61,22 +63,44 @@ static size_t make_rights(
     return 5;
 }
 
+static const struct {
+    const char *error, *meaning;
+} refusals_to_write[] = {
+    {"OOM ", "it is at its maxmemory, and new requests would fail"},
+    {"MISCONF ", "it cannot save its data, and refuses all writes"},
+    {"NOREPLICAS ", "it has too few replicas, and refuses all writes"},
+};
+
+/* Redis 6.2 says first where in the script that was. NULL: an error of another kind, or none. */
+static const char *refusal_to_write(const char *error)
+{
+    for (size_t i = 0; i < sizeof refusals_to_write / sizeof refusals_to_write[0]; i++) {
+        if (strstr(error, refusals_to_write[i].error)) {
+            return refusals_to_write[i].meaning;
+        }
+    }
+    return NULL;
+}
+
+enum { RIGHTS_INFO, RIGHTS_ALL, RIGHTS_WRITING, N_RIGHTS }; /* what is lacking follows */
+
 static bool check_rights(struct ready *ready, size_t index, const struct resp *reply)
 {
     struct text lacking = TEXT_INIT;
     uint8_t *states = ready->server.abilities.states;
     (void)index;
-    if (reply->type != RESP_ARRAY || reply->n < 2) {
+    if (reply->type != RESP_ARRAY || reply->n < N_RIGHTS) {
         return ready_fail(ready, "not the answer of a Redis");
     }
-    for (size_t i = 2; i < reply->n; i++) {
+    for (size_t i = N_RIGHTS; i < reply->n; i++) {
         text_add_format(&lacking, " %s", reply->elements[i].text);
     }
     states[ABILITY_script_info] =
-        reply->elements[0].length > 0 ? ABILITY_LACKING : ABILITY_THERE;
+        reply->elements[RIGHTS_INFO].length > 0 ? ABILITY_LACKING : ABILITY_THERE;
     states[ABILITY_script_commands] = lacking.length > 0 ? ABILITY_LACKING
-        : reply->elements[1].length > 0                  ? ABILITY_THERE
+        : reply->elements[RIGHTS_ALL].length > 0         ? ABILITY_THERE
                                                          : ABILITY_NOT_TRIED;
+    ready->unwritable = refusal_to_write(reply->elements[RIGHTS_WRITING].text);
     ready->refused = lacking.length > 0;
     if (ready->refused) {
         say(ready->why, sizeof ready->why, "scripts need what is not allowed here:%s",

@@ -41,5 +41,7 @@ const char script_needs_text[] =
     "    string.find(cluster, 'cluster_enabled:1', 1, true) then\n"
     "    need('+spublish', 'SPUBLISH', ARGV[2], '1')\n"
     "end\n"
+    /* Nobody is that member: nothing is written. */
+    "local writing = redis.pcall('ZADD', prefix .. 'sessions', 'XX', 0, '')\n"
     "return {type(info) == 'table' and info.err or '', redis.acl_check_cmd and 'all' or '',\n"
-    "    unpack(lacking)}\n";
+    "    type(writing) == 'table' and writing.err or '', unpack(lacking)}\n";

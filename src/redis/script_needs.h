@@ -5,8 +5,8 @@
 
 /* ARGV: any of the database's keys (among KEYS, it might not be allowed), and one of its channels.
  * Returns an array of strings: the error of INFO, or "" if scripts may use it; "all", or "" where
- * Redis (6.2) does not tell what is allowed; what the user lacks, as ACL SETUSER takes it
- * ("+hset"). */
+ * Redis (6.2) does not tell what is allowed; the error of a write, or ""; what the user lacks, as
+ * ACL SETUSER takes it ("+hset"). */
 extern const char script_needs_text[];
 
 #endif

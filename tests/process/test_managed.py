@@ -164,7 +164,7 @@ def without_info(peer, *, n):
         if words[0] == "INFO":
             peer.send(NO_INFO)
         elif words[0] == "EVAL":
-            peer.send(array("ERR no INFO", ""))
+            peer.send(array("ERR no INFO", "", ""))
         elif words[0] == "CONFIG":
             peer.send(array(words[2], {"maxmemory-policy": "noeviction"}.get(words[2], "0")))
         elif words[0] == "FCALL":
@@ -292,6 +292,26 @@ def test_a_check_says_what_is_missing(managed, directory):
     assert status == 78 and "acknowledge = eviction" in lines[1]
     status, lines, _ = connect_check(directory, section(there, acknowledge="eviction no-info"))
     assert status == 0 and "without info, config-get, script-info; warning: INFO in scripts is not allowed" in lines[1]
+    assert there.server.client().keys("*") == [], "it touches no data"
+
+
+@needs_redis
+def test_a_check_of_a_server_that_refuses_writes(managed, directory):
+    """Each acquire would fail there, so it is no server that can be used."""
+    there = managed()
+    there.allow()
+    where = f"default: not writable: {there.server.shown_version} at {there.server.socket}: "
+    for key, value, usual, why in (("maxmemory", 1, 0, "it is at its maxmemory, and new requests would fail"),
+                                   ("min-replicas-to-write", 1, 0, "it has too few replicas, and refuses all writes")):
+        there.server.do("CONFIG", "SET", key, value)
+        assert connect_check(directory, section(there))[:2] == (
+            69, ["OK: 0 resources, 1 database", where + why + "; without config-get"])
+        there.server.do("CONFIG", "SET", key, usual)
+    assert connect_check(directory, section(there))[0] == 0
+    there.server.do("CONFIG", "SET", "maxmemory", 1)
+    there.allow(without=["+info"])
+    status, lines, _ = connect_check(directory, section(there, acknowledge="eviction no-info"))
+    assert status == 69 and "it is at its maxmemory" in lines[1]
     assert there.server.client().keys("*") == [], "it touches no data"
 
 
