@@ -4,6 +4,9 @@
 #include "base/text.h"
 #include "daemon/session_name.h"
 #include "redis/link.h"
+#include "redis/say.h"
+#include "redis/secret.h"
+#include "redis/tls.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -38,7 +41,9 @@ static void end(struct tried *tried, int exit_status)
 {
     struct check *check = tried->check;
     tried->exit_status = exit_status;
-    link_close(tried->link);
+    if (tried->link) {
+        link_close(tried->link);
+    }
     tried->link = NULL;
     if (--check->n_left == 0) {
         uv_close((uv_handle_t *)&check->timer, NULL);
@@ -106,6 +111,24 @@ static void on_timer(uv_timer_t *timer)
 
 /* ---- trying ---- */
 
+/* What the link reads when it connects. To berthd, a file that is missing is an outage, which may
+ * pass: here it is a fault of the configuration. */
+static bool files_are_good(const struct database *database, char *why, size_t size)
+{
+    const char *const secrets[] = {database->password_file, database->sentinel_password_file};
+    for (size_t i = 0; i < sizeof secrets / sizeof secrets[0]; i++) {
+        char *secret = NULL;
+        if (secrets[i] && !secret_read(secrets[i], &secret, why, size)) {
+            return false;
+        }
+        secret_free(secret);
+    }
+    struct tls_context *tls =
+        database->url.is_tls ? tls_context_new(database, why, size) : NULL;
+    tls_context_unref(tls);
+    return tls || !database->url.is_tls;
+}
+
 /* A session that nobody else has, so that no message of another daemon comes here. */
 static void name_session(char out[static SESSION_NAME_SIZE])
 {
@@ -119,6 +142,13 @@ static void name_session(char out[static SESSION_NAME_SIZE])
 static void begin(struct check *check, struct tried *tried)
 {
     char session[SESSION_NAME_SIZE], host[SESSION_HOST_SIZE], client_name[SESSION_HOST_SIZE + 16];
+    char why[SAY_BYTES];
+    tried->check = check;
+    if (!files_are_good(tried->database, why, sizeof why)) {
+        snprintf(tried->said, sizeof tried->said, "not tried: %s", why);
+        end(tried, EX_CONFIG);
+        return;
+    }
     name_session(session);
     session_host_read(host);
     snprintf(client_name, sizeof client_name, "berthd-check:%s", host);
@@ -128,7 +158,6 @@ static void begin(struct check *check, struct tried *tried)
         .client_name = client_name,
         .timeout = earlier(tried->database->ttl / 12, LONGEST_STEP),
     };
-    tried->check = check;
     tried->link = link_new(&check->loop, &options, &link_events, tried);
 }
 

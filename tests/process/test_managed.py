@@ -333,6 +333,21 @@ def test_a_check_of_several(managed, directory):
 
 
 @needs_redis
+@pytest.mark.parametrize("key", ["password-file", "sentinel-password-file", pytest.param("ca-file", marks=needs_tls)])
+def test_a_check_without_a_file(directory, key):
+    """That is no outage: nothing else will come of it until the file is there."""
+    url = {"password-file": f"unix://{directory}/none", "ca-file": "rediss://127.0.0.1:1",
+           "sentinel-password-file": "sentinel://127.0.0.1:1"}[key]
+    missing = directory / "missing"
+    status, lines, _ = connect_check(directory, redis_section(url, **{key: missing}))
+    what = "password file" if key.endswith("password-file") else key
+    assert (status, lines[1]) == (78, f"default: not tried: {what} {missing}: No such file or directory")
+    missing.write_text("\n")
+    status, lines, _ = connect_check(directory, redis_section(url, **{key: missing}))
+    assert status == 78 and f"{missing}: has no " in lines[1]
+
+
+@needs_redis
 @needs_tls
 def test_a_check_over_tls(directory, authority):
     server = TlsServer(directory, authority, authority.issue("redis"))
