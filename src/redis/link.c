@@ -11,6 +11,8 @@
 
 #define FIRST_PAUSE (100 * NANOSECONDS_PER_MILLISECOND)
 #define LONGEST_PAUSE (5 * NANOSECONDS_PER_SECOND)
+/* CLUSTER SLOTS has a row for each range: 16384 at worst, each with a master and a replica. */
+enum { LARGEST_CLUSTER_SLOTS = 4 * 1024 * 1024 };
 
 /* ---- giving up ---- */
 
@@ -134,6 +136,9 @@ static void ready_send(struct link *link, struct stream *stream)
         return;
     }
     wish.password = password;
+    if (link->database->is_cluster) {
+        stream_set_bound(stream, LARGEST_CLUSTER_SLOTS);
+    }
     if (stream == link->commands) {
         ready_commands(&link->ready, &wish, &out);
     } else {
@@ -176,6 +181,8 @@ static void link_is_up(struct link *link)
     link->state = LINK_UP;
     link_judge_sentinel(link, true);
     link->up_since = uv_now(link->loop);
+    stream_set_bound(link->commands, RESP_MAX_BYTES);
+    stream_set_bound(link->messages, RESP_MAX_BYTES);
     link_heartbeat_begin(link);
     link->events->on_ready(link->context, &link->info);
 }

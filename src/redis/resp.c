@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For one reply. Berth asks for far less: this bounds what a broken server can cost. */
+/* For one reply, whatever the bound. */
 enum {
-    MAX_BYTES = 64 * 1024 * 1024,
     MAX_ELEMENTS = 1024 * 1024,
     MAX_DEPTH = 6, /* arrays in arrays; hiredis 0.14 has a bound of its own, 1.2 has none */
     MAX_LINE_BYTES = 64 * 1024, /* hiredis searches the whole line for its end each time */
@@ -17,6 +16,7 @@ enum {
 
 struct resp_reader {
     redisReader *hiredis;
+    size_t max_bytes, max_elements; /* of a reply */
     size_t n_bytes; /* fed since the last whole reply */
     size_t n_elements; /* of the reply being read */
     struct resp *reply; /* the last one returned */
@@ -85,7 +85,7 @@ static void *build_array(const redisReadTask *task, element_count n)
 {
     struct resp_reader *reader = task->privdata;
     if (task->type != REDIS_REPLY_ARRAY || reader->hiredis->ridx >= MAX_DEPTH ||
-        (size_t)n > MAX_ELEMENTS - reader->n_elements) {
+        (size_t)n > reader->max_elements - reader->n_elements) {
         return NULL;
     }
     struct resp *resp = place(task, RESP_ARRAY);
@@ -150,7 +150,15 @@ struct resp_reader *resp_reader_new(void)
         abort();
     }
     reader->hiredis->privdata = reader;
+    resp_reader_set_bound(reader, RESP_MAX_BYTES);
     return reader;
+}
+
+void resp_reader_set_bound(struct resp_reader *reader, size_t n_bytes)
+{
+    size_t n_elements = n_bytes / RESP_BYTES_PER_ELEMENT;
+    reader->max_bytes = n_bytes;
+    reader->max_elements = n_elements < MAX_ELEMENTS ? n_elements : MAX_ELEMENTS;
 }
 
 struct resp_reader *resp_reader_free(struct resp_reader *reader)
@@ -187,8 +195,9 @@ enum resp_next resp_reader_next(struct resp_reader *reader, const struct resp **
         return RESP_NONSENSE;
     }
     if (!reply) {
-        return reader->n_bytes > MAX_BYTES || line_is_endless(reader->hiredis) ? RESP_NONSENSE
-                                                                                : RESP_MORE;
+        bool is_good =
+            reader->n_bytes <= reader->max_bytes && !line_is_endless(reader->hiredis);
+        return is_good ? RESP_MORE : RESP_NONSENSE;
     }
     reader->n_bytes = reader->hiredis->len - reader->hiredis->pos;
     reader->n_elements = 0;

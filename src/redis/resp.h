@@ -11,6 +11,14 @@ struct resp_reader *resp_reader_new(void);
 struct resp_reader *resp_reader_free(struct resp_reader *reader); /* accepts NULL; returns NULL */
 void resp_reader_feed(struct resp_reader *reader, const char *bytes, size_t n);
 
+/* Larger replies are nonsense. Berth asks for far less: this bounds what a broken server can cost.
+ */
+enum { RESP_MAX_BYTES = 64 * 1024 * 1024 };
+/* The same for replies that have not begun: at most so many bytes, and one element of arrays for
+ * each RESP_BYTES_PER_ELEMENT of them. RESP_MAX_BYTES at first. */
+enum { RESP_BYTES_PER_ELEMENT = 16 };
+void resp_reader_set_bound(struct resp_reader *reader, size_t n_bytes);
+
 enum resp_next {
     RESP_MORE, /* no whole reply yet */
     RESP_REPLY, /* *replyp is good until the next call with this reader */

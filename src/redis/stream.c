@@ -274,6 +274,11 @@ void stream_send(struct stream *stream, const char *bytes, size_t n)
 
 /* ---- in ---- */
 
+void stream_set_bound(struct stream *stream, size_t n_bytes)
+{
+    resp_reader_set_bound(stream->reader, n_bytes);
+}
+
 static void stream_take_replies(struct stream *stream)
 {
     const struct resp *reply;
@@ -372,6 +377,7 @@ static struct stream *stream_new(uv_loop_t *loop, const struct stream_events *ev
     struct stream *stream = memory_new(sizeof *stream);
     stream->loop = loop;
     stream->reader = resp_reader_new();
+    stream_set_bound(stream, STREAM_FIRST_BOUND);
     stream_hand_over(stream, events, context);
     uv_timer_init(loop, &stream->timer);
     uv_prepare_init(loop, &stream->prepare);

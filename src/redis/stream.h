@@ -35,6 +35,11 @@ struct stream *stream_again(
 /* The stream reports to another owner from now on. */
 void stream_hand_over(struct stream *stream, const struct stream_events *events, void *context);
 
+/* What one reply may have in bytes, up to RESP_MAX_BYTES. A new stream is at STREAM_FIRST_BOUND:
+ * nobody knows yet who answers. */
+enum { STREAM_FIRST_BOUND = 1024 * 1024 };
+void stream_set_bound(struct stream *stream, size_t n_bytes);
+
 /* Copies the bytes. */
 void stream_send(struct stream *stream, const char *bytes, size_t n);
 /* One on_timer after that span; 0: none. It comes only after everything that had arrived by then

@@ -288,6 +288,29 @@ def test_a_password_that_is_repeated_by_the_server(fake, probe):
     assert "s3cret" not in link.expect("down", 1)
 
 
+def test_a_stranger_that_sends_much(fake, probe):
+    """Until it is known who answers, answers are short. Then they may be long."""
+    link = probe(fake.where, "timeout=1000")
+    peer = fake.accept()
+    peer.command()
+    peer.send(b"$60000000\r\n" + bytes(1024 * 1024))
+    assert "far too long" in link.expect("down", 0)
+    assert peer.ended()
+    commands, messages = fake.both()
+    while link.line().startswith("down"):
+        pass
+    assert messages.command() == ["PING"]
+    messages.send(array("pong", "x" * 3_000_000))
+    messages.send(array("message", OWN, "000000000001 lost 5"))
+    link.expect("message", "000000000001")
+    assert commands.command()[:2] == ["FUNCTION", "LIST"]
+    commands.send(array())
+    link.do("call renew 7 x")
+    commands.command()
+    commands.send(b"*70000\r\n" + b"$-1\r\n" * 70000)
+    assert len(link.expect("reply", 7)) > 70000
+
+
 @needs_redis
 def test_a_database_that_is_not_there(redis_server, probe):
     link = probe(f"unix={redis_server.socket}", "db=99")

@@ -227,6 +227,60 @@ Test(resp, a_large_one)
     cr_assert_eq(feed_much("$62914560\r\n", 60), RESP_MORE, "what is over counts no more");
 }
 
+/* While a connection is being made ready. */
+Test(resp, a_lower_bound)
+{
+    static const char *const cases[] = {"*65537\r\n", "*2\r\n*65535\r\n", "*1000000\r\n"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        resp_reader_set_bound(reader, 1024 * 1024);
+        feed(cases[i]);
+        expect_nonsense();
+        end();
+        begin();
+    }
+    resp_reader_set_bound(reader, 1024 * 1024);
+    cr_assert_eq(feed_much("$2000000\r\n", 2), RESP_NONSENSE);
+}
+
+Test(resp, a_lower_bound_for_a_while)
+{
+    resp_reader_set_bound(reader, 1024 * 1024);
+    feed("+ok\r\n");
+    expect("+ok ");
+    resp_reader_set_bound(reader, RESP_MAX_BYTES);
+    cr_assert_eq(feed_much("$62914560\r\n", 60), RESP_MORE);
+    feed("\r\n*1000000\r\n");
+    const struct resp *reply;
+    cr_assert_eq(next(&reply), RESP_REPLY);
+    expect_more();
+}
+
+/* CLUSTER SLOTS: 1000 ranges, each with a master and a replica that have long names. */
+Test(resp, a_lower_bound_that_large_clusters_keep_to)
+{
+    char name[101];
+    snprintf(name, sizeof name, "%0100d", 0);
+    resp_reader_set_bound(reader, 1024 * 1024);
+    feed("*1000\r\n");
+    for (size_t i = 0; i < 1000; i++) {
+        feed("*4\r\n:16000\r\n:16015\r\n");
+        for (size_t j = 0; j < 2; j++) {
+            char node[512];
+            snprintf(node, sizeof node,
+                "*4\r\n$100\r\n%s\r\n:16379\r\n$40\r\n%.40s\r\n*4\r\n$2\r\nip\r\n$15\r\n%.15s\r\n"
+                "$8\r\nhostname\r\n$100\r\n%s\r\n",
+                name, name, name, name);
+            feed(node);
+        }
+        if (i < 999) {
+            expect_more();
+        }
+    }
+    const struct resp *reply;
+    cr_assert_eq(next(&reply), RESP_REPLY);
+    cr_assert_eq(reply->n, 1000);
+}
+
 Test(resp, a_line_is_bounded)
 {
     cr_assert_eq(feed_much("-", 1), RESP_NONSENSE);
