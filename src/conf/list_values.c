@@ -74,10 +74,22 @@ bool same_ids(const void *a, const void *b)
         (left->n == 0 || memcmp(left->ids, right->ids, left->n * sizeof *left->ids) == 0);
 }
 
-/* Complains and returns false if the name is unknown. */
-static bool add_name(
-    const struct value *value, const char *word, enum lookup_result result, uint32_t id)
+struct id_kind {
+    enum lookup_result (*find)(struct names *names, const char *text, uint32_t *idp);
+    const char *what;
+};
+
+static const struct id_kind *kind_of(const struct key_row *key)
 {
+    static const struct id_kind user = {names_find_user, "user"};
+    static const struct id_kind group = {names_find_group, "group"};
+    return key->type == &value_types[VALUE_groups] ? &group : &user;
+}
+
+bool parse_id(const struct value *value, const char *word)
+{
+    uint32_t id;
+    enum lookup_result result = kind_of(value->key)->find(value->names, word, &id);
     if (result == LOOKUP_FOUND) {
         id_set_add(value_target(value), id);
     } else if (result == LOOKUP_FAILED) {
@@ -87,28 +99,7 @@ static bool add_name(
     return result != LOOKUP_UNKNOWN;
 }
 
-bool parse_user(const struct value *value, const char *word)
+void describe_id(const struct key_row *key, FILE *out)
 {
-    uint32_t id;
-    enum lookup_result result = names_find_user(value->names, word, &id);
-    return add_name(value, word, result, id);
-}
-
-void describe_user(const struct key_row *key, FILE *out)
-{
-    (void)key;
-    fputs("a user of this host, nor a numeric id", out);
-}
-
-bool parse_group(const struct value *value, const char *word)
-{
-    uint32_t id;
-    enum lookup_result result = names_find_group(value->names, word, &id);
-    return add_name(value, word, result, id);
-}
-
-void describe_group(const struct key_row *key, FILE *out)
-{
-    (void)key;
-    fputs("a group of this host, nor a numeric id", out);
+    fprintf(out, "a %s of this host, nor a numeric id", kind_of(key)->what);
 }

@@ -8,10 +8,9 @@ bool parse_item(const struct value *value, const char *word);
 void describe_item(const struct key_row *key, FILE *out);
 bool same_items(const void *a, const void *b);
 
-bool parse_user(const struct value *value, const char *word);
-void describe_user(const struct key_row *key, FILE *out);
-bool parse_group(const struct value *value, const char *word);
-void describe_group(const struct key_row *key, FILE *out);
+/* Of a user or a group, as the key's type says. */
+bool parse_id(const struct value *value, const char *word);
+void describe_id(const struct key_row *key, FILE *out);
 bool same_ids(const void *a, const void *b);
 
 #endif
