@@ -13,6 +13,7 @@ from lines import DEADLINE
 from test_link import Probe, arguments, probe  # noqa: F401
 
 SLOT = 10131  # of {berth}
+AT_TWO_NODES = b"-TRYAGAIN Multiple keys request during rehashing of slot\r\n"
 PREFIX = "berth"
 
 
@@ -82,6 +83,14 @@ def start(probe, *nodes, options=()):
     return probe(*hosts(*nodes), "cluster=yes", *options)
 
 
+def connect(probe, node, options=()):
+    """A link to that node, which has the slot, and its two connections."""
+    link = start(probe, node, options=options)
+    commands, messages = node.ready()
+    link.expect("ready")
+    return link, commands, messages
+
+
 def test_the_owner_is_found(nodes, probe):
     a, b, _ = nodes
     a.exists = sent_away("MOVED", b)
@@ -141,9 +150,7 @@ def test_a_node_that_another_one_has_named(nodes, probe):
 
 def test_a_call_that_is_sent_away(nodes, probe):
     a, b, _ = nodes
-    link = start(probe, a)
-    commands, _ = a.ready()
-    link.expect("ready")
+    link, commands, _ = connect(probe, a)
     link.do("call renew 1 a", "call renew 2 b")
     commands.command(), commands.command()
     commands.send(sent_away("MOVED", b))
@@ -184,13 +191,11 @@ def test_keys_that_move_ahead_of_their_slot(nodes, probe):
 
 def test_calls_wait_while_the_keys_are_at_two_nodes(nodes, probe):
     a, _, _ = nodes
-    link = start(probe, a)
-    commands, _ = a.ready()
-    link.expect("ready")
+    link, commands, _ = connect(probe, a)
     link.do("call renew 1 a", "call renew 2 b")
     for _ in range(3):
         assert [arguments(commands.command()) for _ in range(2)] == [["a"], ["b"]]
-        commands.send(b"-TRYAGAIN Multiple keys request during rehashing of slot\r\n" * 2)
+        commands.send(AT_TWO_NODES * 2)
     assert [arguments(commands.command()) for _ in range(2)] == [["a"], ["b"]]
     commands.send(b":1\r\n:2\r\n")
     link.expect("reply", 1, 1)
@@ -201,17 +206,14 @@ def test_calls_wait_while_the_keys_are_at_two_nodes(nodes, probe):
 def test_keys_that_stay_at_two_nodes(nodes, probe):
     """The link says so, and since when: that stays the same."""
     a, _, _ = nodes
-    link = start(probe, a, options=["timeout=400"])
-    commands, _ = a.ready()
-    link.expect("ready")
+    link, commands, _ = connect(probe, a, options=["timeout=400"])
     link.do("call renew 1 a")
-    between = b"-TRYAGAIN Multiple keys request during rehashing of slot\r\n"
     with contextlib.suppress(OSError):
         while commands.command():
-            commands.send(between)
+            commands.send(AT_TWO_NODES)
     first = link.expect("down", 0)
     assert f"its slot {SLOT} has been moving since 20" in first and "TRYAGAIN" in first
-    a.exists = between
+    a.exists = AT_TWO_NODES
     for _ in range(2):
         a.asked()
         assert link.line() == first
@@ -219,7 +221,7 @@ def test_keys_that_stay_at_two_nodes(nodes, probe):
     commands, _ = a.ready()
     link.expect("ready")
     link.do("call renew 2 b")
-    for reply in (between, b":2\r\n"):  # a new connection has all patience
+    for reply in (AT_TWO_NODES, b":2\r\n"):  # a new connection has all patience
         assert arguments(commands.command()) == ["b"]
         commands.send(reply)
     link.expect("reply", 2, 2)
@@ -227,9 +229,7 @@ def test_keys_that_stay_at_two_nodes(nodes, probe):
 
 def test_a_slot_that_leaves_under_the_channels(nodes, probe):
     a, b, _ = nodes
-    link = start(probe, a)
-    _, messages = a.ready()
-    link.expect("ready")
+    link, _, messages = connect(probe, a)
     a.exists = sent_away("MOVED", b)
     messages.send(b"*3\r\n" + bulk("sunsubscribe") + bulk("{berth}:all") + b":1\r\n")
     assert link.expect("down", 0).endswith("its slot has left this node")
@@ -271,9 +271,7 @@ def test_what_makes_no_sense(nodes, probe, reply):
 def test_a_map_that_makes_no_sense_is_not_needed(nodes, probe, reply):
     a, _, _ = nodes
     a.slots = reply
-    link = start(probe, a)
-    a.ready()
-    link.expect("ready")
+    connect(probe, a)
 
 
 def test_places_that_a_node_does_not_know(nodes, probe):
@@ -294,9 +292,7 @@ def test_an_older_node_tells_all(nodes, probe):
     a, _, _ = nodes
     a.answer = lambda words: (b"-ERR unknown command 'SSUBSCRIBE', with args beginning with:\r\n"
                               if words[0] == "SSUBSCRIBE" else Node.answer(a, words))
-    link = start(probe, a)
-    a.ready()
-    link.expect("ready")
+    connect(probe, a)
 
 
 # ---- real ones
