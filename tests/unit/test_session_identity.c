@@ -5,6 +5,7 @@
 SESSION_SUITE(session_identity);
 
 #define ID "0123456789abcdef0123456789abcdef"
+#define BEGIN "hello begin 30000 11000 'this host' 0 0 30000"
 
 /* What is on disk of it, without the place; "" for nothing. */
 static const char *kept(void)
@@ -35,12 +36,18 @@ static bool is_new(void)
     return view.is_new;
 }
 
+/* A new connection's begin says this of what is known. */
+static void expect_said(const char *begin)
+{
+    connect_link();
+    CALL(begin);
+}
+
 /* A hello whose news are these rows; with a grace of that many ms. `end` is what its end says. */
 static void say_hello_in(unsigned grace, const char *begin, const char *news, const char *end)
 {
     char text[256];
-    connect_link();
-    CALL(begin);
+    expect_said(begin);
     snprintf(text, sizeof text, "ok -1 %u '%ju' 30000 '0' 1", grace, (uintmax_t)incarnation());
     answer(text);
     CALL("hello news 0");
@@ -66,8 +73,7 @@ Test(session_identity, is_kept_and_said)
     hear(7, "7 'i " ID "' 0 {}");
     cr_expect_not(session_changes_changed(session));
     break_link("x");
-    connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' " ID);
+    expect_said(BEGIN " '' " ID);
 }
 
 Test(session_identity, outlives_the_journal)
@@ -76,8 +82,7 @@ Test(session_identity, outlives_the_journal)
     hear(6, "6 'i " ID "' 0 {}");
     restart_without_journal();
     EXPECT(kept(), ID);
-    connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' " ID);
+    expect_said(BEGIN " '' " ID);
 }
 
 /* Its daemon says so, and that it does not know the id of the data there. */
@@ -87,27 +92,24 @@ Test(session_identity, is_that_of_a_place)
     hear(6, "6 'i " ID "' 0 {}");
     restart_other_host();
     EXPECT(kept(), ID);
-    say_hello_in(0, "hello begin 30000 11000 'this host' 0 0 30000 '' moved", "9 'i ab' 0 {}", "");
+    say_hello_in(0, BEGIN " '' moved", "9 'i ab' 0 {}", "");
     EXPECT(kept(), "ab");
     break_link("x");
-    connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' ab");
+    expect_said(BEGIN " '' ab");
 }
 
 /* Its server may not be able to say so. */
 Test(session_identity, where_it_is_follows)
 {
     say_cluster(true);
-    connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' '' cluster");
+    expect_said(BEGIN " '' '' cluster");
     break_link("x");
     say_cluster(false);
     go_up();
     hear(6, "6 'i " ID "' 0 {}");
     break_link("x");
     say_cluster(true);
-    connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' " ID " cluster");
+    expect_said(BEGIN " '' " ID " cluster");
 }
 
 /* Outside a hello the daemon has not said what it knows, and nobody has put its leases back. */
@@ -118,8 +120,7 @@ Test(session_identity, another_one_is_believed_in_a_hello)
     hear(7, "7 'i ab' 0 {}");
     EXPECT(kept(), ID);
     break_link("x");
-    say_hello_in(
-        41000, "hello begin 30000 11000 'this host' 0 0 30000 '' " ID, "9 'i ab' 0 {}", "");
+    say_hello_in(41000, BEGIN " '' " ID, "9 'i ab' 0 {}", "");
     EXPECT(kept(), "ab");
     NOTICE("it has other data than before: it was emptied or replaced");
 }
@@ -136,7 +137,7 @@ Test(session_identity, not_between_two_hellos)
     answer_later(1, "hello grace");
     answer("ok -1 0 7 0 7 'i ab' 0 {}");
     EXPECT(kept(), ID);
-    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' " ID);
+    CALL(BEGIN " '' " ID);
 }
 
 Test(session_identity, damage)
@@ -158,11 +159,9 @@ Test(session_identity, damage)
 
 /* ---- new ---- */
 
-static const char begin[] = "hello begin 30000 11000 'this host' 0 0 30000";
-
 Test(session_identity, data_are_new)
 {
-    say_hello_in(41000, begin, "", "1");
+    say_hello_in(41000, BEGIN, "", "1");
     cr_expect(is_new());
     wait_for(6);
     CALL("renew 0");
@@ -174,7 +173,7 @@ Test(session_identity, data_are_new)
 
 Test(session_identity, not_when_the_grace_is_over)
 {
-    say_hello_in(41000, begin, "", "1");
+    say_hello_in(41000, BEGIN, "", "1");
     wait_for(6);
     CALL("renew 0");
     answer("ok -1 0 0");
@@ -188,7 +187,7 @@ Test(session_identity, not_when_the_grace_is_over)
 /* Somebody has founded it, or knew an id. */
 Test(session_identity, not_with_an_id)
 {
-    say_hello_in(41000, begin, "", "1");
+    say_hello_in(41000, BEGIN, "", "1");
     message("news 10 0");
     CALL("hello news 9");
     answer("ok -1 41000 10 0 10 'i " ID "' 0 {}");
@@ -197,9 +196,9 @@ Test(session_identity, not_with_an_id)
 
 Test(session_identity, not_unless_it_is_said)
 {
-    say_hello_in(41000, begin, "", "");
+    say_hello_in(41000, BEGIN, "", "");
     cr_expect_not(is_new());
     break_link("x");
-    say_hello_in(41000, begin, "", "0");
+    say_hello_in(41000, BEGIN, "", "0");
     cr_expect_not(is_new());
 }
