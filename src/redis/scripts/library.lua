@@ -1,6 +1,6 @@
 -- library.lua - the end of the library: FUNCTION LOAD runs all of it, once. Its functions are named after it, as
--- Redis has one name space for all libraries. `about` tells a daemon that it is there; `idle`, for how many seconds
--- nobody has called it, as far as has been asked: since the first time that nobody had since the time before.
+-- Redis has one name space for all libraries. `about` tells a daemon that it is there. `idle` tells for how many
+-- seconds nobody has called any operation; the count begins when it is asked, again after each call in between.
 --
 -- Redis refuses functions at maxmemory, but those with `allow-oom`: what gives back, lists or looks must go on.
 local was_called, idle_since = true, 0

@@ -9,7 +9,8 @@ local function claims_text(lease)
     return table.concat(parts, '|')
 end
 
--- By key, of leases that a call brings, as LEASES has them; false: there is none; nil: not looked up.
+-- batch.records: of the leases that a call is about, by key, as LEASES has them; false: there is none; nil: not
+-- looked up.
 fresh[#fresh + 1] = function()
     batch.records = {}
 end
@@ -135,7 +136,7 @@ local function user_members(lease, claim)
     return members_of(claim, claim.name .. ' ' .. lease.uid, '')
 end
 
--- The score is a text, as all numbers better are that go to Redis: it would write one with 17 digits of a fraction,
+-- The score is text, as are numbers in other frequent commands: Redis prints a number of Lua with up to 17 digits,
 -- which takes longer than the command itself.
 local function add_all(set, score, members)
     local words = {}
