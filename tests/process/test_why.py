@@ -13,7 +13,7 @@ import pytest
 from conftest import read_line
 from daemon_help import connect_as, held, keys, needs_root, refused, waits
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
-from fleet_ops_help import client_of, fleet, gets, queues
+from fleet_ops_help import client_of, fleet, gets, gets_in_time, queues
 from lost_help import sleeper
 
 ANNA, BERT = 60001, 60002
@@ -265,7 +265,7 @@ def test_when_it_starts_in_a_fleet(redis_server, hosts):  # noqa: F811
         lease = gets(two, "acquire etl")
         assert two.request(f"release {lease}") == "ok"
     assert told(one, "etl")[0] == {"is": "free"}
-    gets(one, "acquire etl:2")
+    gets_in_time(one, "acquire etl:2")
     gets(one, "acquire gpus:3")
     assert told(one, "etl")[1][-1] == UNKNOWN  # it has seen none end
     assert told(two, "gpus")[1][-1] == UNKNOWN
