@@ -82,6 +82,16 @@ def test_each_number_is_larger_than_all_before(world):  # noqa: F811
     assert int(acquire(a, request("5", "p"))[0][1]) > numbers[-1]
 
 
+def test_numbers_that_are_reserved_are_larger_than_a_ticket_that_comes(world):  # noqa: F811
+    """It is larger than the last one given, though not larger than the last one of the call."""
+    a, = world.several(1, DEFINITIONS)
+    ticket = int(world.database.data()["db"]["number"]) + 3
+    first, second = acquire(a, request("1", "a"), request("2", "b", ticket=ticket))
+    tokens = [parse_claims(row[2])[0].token for row in (first, second)]
+    assert int(second[1]) == ticket
+    assert sorted({int(first[1]), tokens[0], ticket, tokens[1]}) == [int(first[1]), tokens[0], ticket, tokens[1]]
+
+
 def test_the_same_one_twice(world):  # noqa: F811
     a, = world.several(1, DEFINITIONS)
     first, second, third = acquire(a, request("1", "a"), request("1", "a"), request("2", ("a", 3)))

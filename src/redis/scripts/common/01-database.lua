@@ -202,9 +202,13 @@ end
 -- Raises the counter above everything that any clock or daemon can have seen.
 local function raise_number(least)
     local number = tonumber(call('HGET', DB, 'number') or 0)
-    if number < least and least <= MAX_CREDIBLE then
+    if least > MAX_CREDIBLE then
+        return
+    elseif number < least then
         call('HSET', DB, 'number', text_of(least))
-        db.n_numbers = 0
+    end
+    if number - (db.n_numbers or 0) < least then
+        db.n_numbers = 0 -- what this call has reserved may be too small
     end
 end
 
