@@ -98,7 +98,7 @@ class Witness:
         end = time.monotonic() + timeout
         while not is_so():
             assert self.read(max(end - time.monotonic(), 0)), (
-                f"in time only: {len(self.running)} run, {len(self.ended)} have ended")
+                f"in time only: {sorted(self.running)} run, {sorted(self.ended)} have ended")
 
     def wait_for_starts(self, n):
         """Until so many have started, ever."""
