@@ -1,9 +1,11 @@
 """A library's call sees nothing of another call but what it may remember: whatever comes, its answers and
 the data are those of a script, which begins from nothing each time. Also where both come in turns, as with
-hosts of several versions, and where calls are broken off."""
+hosts of several versions, where calls are broken off, and where sessions end or other data come back."""
+
+import contextlib
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import World, breaks_off, definition, ok, redis
+from scripts_help import World, breaks_off, claim_words, definition, list_row, ok, redis
 
 pytestmark = needs_redis
 
@@ -37,6 +39,7 @@ class Same:
         self.leases = [[], [], []]  # of each member
         self.number = 0
         self.now = self.worlds[0].now
+        self.keep_a_copy()
 
     def do(self, i, call, before=None):
         replies = []
@@ -49,7 +52,26 @@ class Same:
                 assert "broken off" in str(error)
                 replies.append("broken off")
         assert all(reply == replies[0] for reply in replies), replies
-        return replies[0]
+        if replies[0] != "broken off" and replies[0]["word"] == "hello":
+            self.hello(i)
+
+    def hello(self, i):
+        """A member lists most of its leases; sometimes its begin is broken off first."""
+        kept = [lease for lease in self.leases[i] if self.chance.random() < 0.8]
+        breaks = self.chance.choice([None] * 4 + [breaks_off(self.chance.randrange(30))])
+        said = []
+        for world, members in zip(self.worlds, self.members):
+            one = members[i]
+            if breaks is not None:
+                with contextlib.suppress(redis.ResponseError):
+                    one.begin(before=breaks)
+            ok(one.begin())
+            known = world.data().leases
+            rows = [list_row(lease, "held" if known[key]["state"] == "H" else "waiting", known[key]["claims"],
+                             ticket=known[key]["ticket"], uid=1)
+                    for lease, key in sorted((lease, one.key(lease)) for lease in kept) if key in known]
+            said.append((one.lists(*rows) if rows else None, vars(one.end())))
+        assert all(one == said[0] for one in said), said
 
     def check(self):
         data = [world.database.data() for world in self.worlds]
@@ -86,6 +108,29 @@ class Same:
                "uid": self.chance.choice([1, 2]), "holder": self.chance.choice(["", "", "", "h"])}
         return lambda one, **more: one.acquire(lease, *claims, **how, **more)
 
+    def acquire_several(self, i):
+        """In one call; some for the second time."""
+        words = []
+        for _ in range(self.chance.randrange(2, 7)):
+            claims = {claim[0]: claim for claim in (self.claim() for _ in range(self.chance.choice([1, 1, 2])))}
+            self.number += 1
+            lease = str(self.number)
+            if self.leases[i] and self.chance.random() < 0.15:
+                lease = self.chance.choice(self.leases[i])
+            else:
+                self.leases[i].append(lease)
+            uid = self.chance.choice([1, 2])
+            ticket = self.chance.choice([0] * 12 + [2 * 10 ** 15 + self.number])
+            words += [lease, self.chance.choice([0, 0, 1]), self.chance.choice([0, 0, 1]), ticket, uid, uid,
+                      self.chance.choice(["", "", "h"]), "pid=1", len(claims)]
+            words += [word for claim in claims.values() for word in claim_words(claim)]
+        return lambda one, **more: one.call("acquire", *words, **more)
+
+    def release_twice(self, i):
+        n = min(len(self.leases[i]), 6)
+        gone = [self.leases[i].pop(self.chance.randrange(len(self.leases[i]))) for _ in range(n)]
+        return lambda one, **more: one.release(*gone, *gone[:2], "never", **more)
+
     def release(self, i):
         n = min(len(self.leases[i]), self.chance.choice([1, 1, 2, 5]))
         gone = [self.leases[i].pop(self.chance.randrange(len(self.leases[i]))) for _ in range(n)]
@@ -113,13 +158,36 @@ class Same:
 
     def step(self):
         i = self.chance.randrange(3)
-        kinds = [self.acquire] * 10 + [self.release] * 8 + [self.renew] * 2 + [self.look, self.operate, self.define]
+        kinds = [self.acquire] * 6 + [self.acquire_several] * 4 + [self.release] * 6 + [self.release_twice] * 2
+        kinds += [self.renew] * 2 + [self.look, self.operate, self.define]
         call = self.chance.choice(kinds)(i)
         if self.chance.random() < 0.1:
-            self.do(i, call, breaks_off(self.chance.randrange(12)))
+            self.do(i, call, breaks_off(self.chance.randrange(25)))
         self.do(i, call)
         if self.chance.random() < 0.3:
             self.tick(self.chance.choice([1, 500, 3000]))
+        if self.chance.random() < 0.03:
+            self.chance.choice([self.let_one_die, self.keep_a_copy, self.put_back, self.change_servers,
+                                lambda: self.hello(i)])()
+
+    # ---- what befalls the databases
+
+    def let_one_die(self):
+        for _ in range(12):
+            self.tick(4000)
+            self.do(self.chance.choice([0, 1]), self.renew(0))
+
+    def keep_a_copy(self):
+        self.copies = [world.copy() for world in self.worlds]
+
+    def put_back(self):
+        self.tick(1)
+        for world, copy in zip(self.worlds, self.copies):
+            world.put_back(copy)
+
+    def change_servers(self):
+        for world in self.worlds:
+            world.becomes_another_server()
 
 
 def test_a_library_answers_as_a_script(redis_server, clock, chance):
