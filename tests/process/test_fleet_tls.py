@@ -150,7 +150,7 @@ def test_a_cluster(directory, authority, hosts):
         asked_until(host, lambda now: now.databases["default"]["state"] == "up", "s")
         owner.do("HDEL", f"{{{prefix}}}:db", "grace")
         assert host.berth("run", "s", "--", "true").returncode == 0
-        assert f"at 127.0.0.1:{owner.port}" in says(host, "connected to Redis")[-1]
+        assert f"at 127.0.0.1:{owner.port}" in says(host, ": connected to ")[-1]
     finally:
         for node in cluster.nodes:
             node.kill()
