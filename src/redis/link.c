@@ -11,8 +11,8 @@
 
 #define FIRST_PAUSE (100 * NANOSECONDS_PER_MILLISECOND)
 #define LONGEST_PAUSE (5 * NANOSECONDS_PER_SECOND)
-/* CLUSTER SLOTS has a row for each range: 16384 at worst, each with a master and a replica. */
-enum { LARGEST_CLUSTER_SLOTS = 4 * 1024 * 1024 };
+/* CLUSTER SLOTS has a row for each range: 16384 at worst, each with some nodes and their names. */
+enum { LARGEST_CLUSTER_SLOTS = 16 * 1024 * 1024 };
 
 /* ---- giving up ---- */
 
