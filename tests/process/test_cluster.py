@@ -8,6 +8,7 @@ import time
 import pytest
 
 from cluster_help import N_KEYS, Cluster
+from conftest import read_line
 from daemon_help import Status
 from fleet_help import documented_rights, free_port, hosts, needs_redis, redis_section  # noqa: F401
 from lines import DEADLINE, Client, look_again
@@ -56,15 +57,17 @@ class Fleet:
     def grace(self, node):
         return node.do_asking("HGET", f"{{{self.prefix}}}:db", "grace")
 
-    def start(self, host):
+    def start(self, host, says="-q"):
         number = len(self.wrappers)
         self.wrappers.append(self.hosts[host].berth.start(
-            "run", "-q", "--if-down", "wait", "a", "--", *self.witness.job(number), stdout=subprocess.DEVNULL))
+            "run", says, "--if-down", "wait", "a", "--", *self.witness.job(number), stdout=subprocess.DEVNULL))
         return number
 
     def waits(self, host):
-        """It has its place in line."""
-        self.start(host)
+        """It has its place in line, and has been told: else its host asks again after an outage, behind others."""
+        stderr = self.wrappers[self.start(host, "-v")].stderr
+        while "queued, place" not in (line := read_line(stderr)):
+            assert line, "it has ended"
         self.until(lambda: self.n_waiting() == len(self.wrappers) - 1)
 
     def n_waiting(self):
