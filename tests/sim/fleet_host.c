@@ -106,6 +106,7 @@ static void write_down(struct host *host)
     if (session_is_changed(host->session)) {
         host->tenure.length = 0;
         session_write(host->session, &host->tenure);
+        host->written_call = host->known_call;
     }
     if (session_changes_changed(host->session)) {
         host->changes.length = 0;
@@ -301,6 +302,7 @@ void host_crash(struct fleet *fleet, struct host *host)
     core_fleet_for_each_waiter(host->core, 1, remember_one, host);
     host->next_id = core_next_number(host->core);
     host_free(fleet, host);
+    host->known_call = host->written_call;
     host->is_connected = false;
     host->connection++;
     host->returns_at = fleet->now + chance(fleet, 100 * MILLISECOND, 40 * SECOND);

@@ -63,6 +63,7 @@ struct host {
     nanoseconds deadline; /* as last pushed */
     uint64_t next_id, n_asked;
     uint64_t known_call; /* the last call whose number it has been told */
+    uint64_t written_call; /* the same, when its session was last written down */
     uint64_t first_call; /* the call that began its session in the data */
     nanoseconds returns_at; /* the daemon's, if it is dead */
     nanoseconds frozen_until; /* the daemon's: SIGSTOP */
