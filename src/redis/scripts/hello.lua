@@ -3,6 +3,7 @@
 -- has, `end` drops what it has not listed. During a grace, listed leases are put back.
 local MAX_ENDED = 100
 local MAX_NEWS, MAX_NEWS_BYTES = 100, 65536
+local EVENTS_ON_THEIR_WAY = 10 ^ 5 -- a bound: that many sessions of one daemon end before numbers are used up
 
 local function fresh_database()
     db.ttl = max(tonumber(ARGV[6]), tonumber(ARGV[11]))
@@ -121,8 +122,10 @@ local function begin()
         session = {name = ME, sid = text_of(call('HINCRBY', DB, 'sid', 1)), n_events = 0}
         sessions[ME] = session
     end
-    if session.n_events < EVENT_SAID then -- new events get numbers above those that the daemon has had
-        call('HSET', SESSION, 'n:' .. ME, text_of(EVENT_SAID))
+    -- New events get numbers above those that the daemon has had, and above those of a session that has ended: some
+    -- may still be on their way, and must not be taken for new ones: a grant, say, of units that others have by now.
+    if is_new and INCARNATION > 1 or session.n_events < EVENT_SAID then
+        call('HSET', SESSION, 'n:' .. ME, text_of(EVENT_SAID + EVENTS_ON_THEIR_WAY))
     end
     session.incarnation, session.sequence = INCARNATION, db.sequence
     session.from, session.to = FROM_LAYOUT, TO_LAYOUT
