@@ -144,7 +144,8 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         end
         db.info = info_of('replication') or 'role:master' -- a replica refuses what a call writes
         db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
-        db.now_replid = match(db.info, 'master_replid:(%w+)') or db.replid or ''
+        local _, behind = string.find(db.info, 'master_replid:', 1, true) -- plain: a pattern takes longer
+        db.now_replid = behind and match(db.info, '^%w+', behind + 1) or db.replid or ''
     end
 end
 

@@ -121,6 +121,10 @@ end
 -- The same for several, whose records go together, and last: if the call is broken off before that, a later one
 -- ends the leases again.
 function batch.drop(keys)
+    if #keys == 1 then
+        drop_key(keys[1], load_lease(keys[1]))
+        return
+    end
     batch.look_up(keys)
     db.ended = {}
     for _, key in ipairs(keys) do
