@@ -38,7 +38,6 @@ static void link_drop(struct link *link)
     calls_clear(&link->postponed);
     link->n_postponed = 0;
     link->loading = NULL;
-    link->is_sweeping = false;
     link->same.is_asked = false;
 }
 

@@ -184,7 +184,6 @@ void link_ask_for_slot(struct link *link)
 
 static void old_libraries_send(struct link *link, size_t argc, const char *const argv[])
 {
-    link->is_sweeping = argc > 0;
     if (argc > 0) {
         send_words(link, argc, argv, CALL_OLD_LIBRARIES, NULL);
     }
@@ -194,7 +193,7 @@ void link_sweep_libraries(struct link *link)
 {
     const char *argv[OLD_LIBRARIES_WORDS];
     uint64_t now = uv_now(link->loop);
-    if (link->has_library && !link->is_sweeping && now >= link->sweeps_at) {
+    if (link->has_library && now >= link->sweeps_at) {
         link->sweeps_at = now + SWEEP_EVERY;
         old_libraries_send(link, old_libraries_begin(&link->old_libraries, argv), argv);
     }
