@@ -138,12 +138,10 @@ end
 local owned -- by key, before the call; nil: not looked up
 
 local function is_owned(key)
-    local score = owned[key]
-    owned[key] = nil -- it may become so
-    if score == nil then
-        score = call('ZSCORE', OWNED, key)
+    if owned[key] == nil then
+        return call('ZSCORE', OWNED, key)
     end
-    return score
+    return owned[key]
 end
 
 -- What is needed to begin with, for all of them at once.
@@ -156,11 +154,7 @@ local function look_up(leases)
     owned = {}
     if #keys > 1 then
         batch.look_up(keys)
-        for i = 1, #keys, MAX_WORDS do
-            for k, score in ipairs(call('ZMSCORE', OWNED, unpack(keys, i, min(i + MAX_WORDS - 1, #keys)))) do
-                owned[keys[i + k - 1]] = score
-            end
-        end
+        owned = batch.ask('ZMSCORE', OWNED, keys)
     end
     batch.reserve_numbers(n_numbers)
 end

@@ -15,12 +15,19 @@ fresh[#fresh + 1] = function()
     batch.records = {}
 end
 
-function batch.look_up(keys)
-    for i = 1, #keys, MAX_WORDS do
-        for k, record in ipairs(call('HMGET', LEASES, unpack(keys, i, min(i + MAX_WORDS - 1, #keys)))) do
-            batch.records[keys[i + k - 1]] = record
+-- What a command answers about each member of a key, by member; false: nothing.
+function batch.ask(command, key, members)
+    local answers = {}
+    for i = 1, #members, MAX_WORDS do
+        for k, answer in ipairs(call(command, key, unpack(members, i, min(i + MAX_WORDS - 1, #members)))) do
+            answers[members[i + k - 1]] = answer
         end
     end
+    return answers
+end
+
+function batch.look_up(keys)
+    batch.records = batch.ask('HMGET', LEASES, keys)
 end
 
 -- A record is packed: parsing text would cost as much as all the commands of a call. `since` is when a holder
