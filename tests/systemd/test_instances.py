@@ -4,29 +4,29 @@ import pytest
 
 from conftest import Job
 
-SOCKET = "/run/berth-two/berth.sock"
+SOCKET = "/run/berthd@two/berth.sock"
 RUN = ["berth", "run", "-S", SOCKET]
 
 
 @pytest.fixture
 def two(machine):
-    machine.write("/etc/berth/two.conf", "[lock ship]\n\n[lock other]\n")
+    machine.write("/etc/berth/berthd@two.conf", "[lock ship]\n\n[lock other]\n")
     machine.systemctl("enable", "--quiet", "--now", "berthd@two.socket")
     yield
     machine.systemctl("disable", "--quiet", "--now", "berthd@two.socket")
     machine.systemctl("stop", "berthd@two.service")
-    machine.outside("/etc/berth/two.conf").unlink()
+    machine.outside("/etc/berth/berthd@two.conf").unlink()
 
 
 def test_an_instance(machine, two):
     Job(machine, "ship", user="alice").begins()
     assert machine.run(*RUN, "ship", "--", "echo", "done", user="alice") == "done\n"
-    assert machine.run("stat", "-c", "%U %a", "/var/lib/berth-two", "/run/berth-two") == "berth 700\nberth 755\n"
+    assert machine.run("stat", "-c", "%U %a", "/var/lib/berthd@two", "/run/berthd@two") == "berth 700\nberth 755\n"
     assert machine.main_pid("berthd@two.service") != machine.main_pid()
-    machine.write("/etc/berth/two.conf", "[lock ship\n")
+    machine.write("/etc/berth/berthd@two.conf", "[lock ship\n")
     assert machine.try_("systemctl", "reload", "berthd@two.service").returncode != 0
     assert machine.run(*RUN, "other", "--", "echo", "done", user="alice") == "done\n"
-    machine.write("/etc/berth/two.conf", "[lock third]\n")
+    machine.write("/etc/berth/berthd@two.conf", "[lock third]\n")
     machine.systemctl("reload", "berthd@two.service")
     assert machine.run(*RUN, "third", "--", "echo", "done", user="alice") == "done\n"
 

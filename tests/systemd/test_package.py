@@ -11,7 +11,7 @@ from machine import PACKAGE, WORK, Machine
 
 # The service's own /proc has the boot id of the machine that we run on.
 BOOT_ID = "[Service]\nBindReadOnlyPaths=/boot_id:/proc/sys/kernel/random/boot_id\n"
-TWO = "/run/berth-two/berth.sock"
+TWO = "/run/berthd@two/berth.sock"
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_reboot(fresh):
 
 
 def test_an_upgrade_with_jobs_running(fresh):
-    fresh.write("/etc/berth/two.conf", "[lock ship]\n")
+    fresh.write("/etc/berth/berthd@two.conf", "[lock ship]\n")
     fresh.systemctl("start", "berthd@two.socket")
     jobs = [Job(fresh, "ship", user="alice").begins(),
             Job(fresh, "ship", "-S", TWO, user="bob").begins()]
