@@ -10,28 +10,12 @@
 #include <string.h>
 #include <wchar.h>
 
-/* Printable for the C library, but invisible (Unicode's Default_Ignorable_Code_Point), or able to
- * change how the text around them reads: direction overrides, line separators. */
 static const struct {
     uint32_t first, last;
 } deceptive[] = {
-    {0xad, 0xad},
-    {0x34f, 0x34f},
-    {0x61c, 0x61c},
-    {0x115f, 0x1160},
-    {0x17b4, 0x17b5},
-    {0x180b, 0x180f},
-    {0x200b, 0x200f},
-    {0x2028, 0x202e},
-    {0x2060, 0x206f},
-    {0x3164, 0x3164},
-    {0xfe00, 0xfe0f},
-    {0xfeff, 0xfeff},
-    {0xffa0, 0xffa0},
-    {0xfff0, 0xfffb},
-    {0x1bca0, 0x1bca3},
-    {0x1d173, 0x1d17a},
-    {0xe0000, 0xe0fff},
+#define X(first, last) {first, last},
+#include "client/deceptive.def"
+#undef X
 };
 
 void harmless_choose_locale(void)

@@ -2,9 +2,8 @@
 (function (berth) {
   'use strict';
 
-  /* Controls, and marks that turn the direction of text, would make a name look like another. */
-  const harmful =
-    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  /* Controls, and what assemble-page puts here: the characters of client/deceptive.def. */
+  const harmful = /[\u{0}-\u{1f}\u{7f}-\u{9f}@deceptive@]/gu;
 
   berth.printable = function (text) {
     return String(text).replace(harmful,
