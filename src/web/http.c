@@ -14,8 +14,7 @@
 static enum MHD_Result send_answer(struct http_request *request)
 {
     struct MHD_Response *response = request->response;
-    enum MHD_Result result =
-        MHD_queue_response(request->connection, request->status, response);
+    enum MHD_Result result = MHD_queue_response(request->connection, request->status, response);
     request->response = NULL;
     MHD_destroy_response(response);
     return result;
@@ -35,6 +34,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         request = memory_new(sizeof *request);
         *request = (struct http_request){.http = http, .connection = connection};
         *requestp = request;
+        http_room_set_state(&http->room, connection, HTTP_CONN_ASKS);
         return http_check(request, method) ? MHD_YES : send_answer(request);
     }
     if (*upload_size > 0) {
@@ -50,6 +50,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         return send_answer(request);
     }
     request->state = REQUEST_WAITS;
+    http_room_set_state(&http->room, connection, HTTP_CONN_WAITS);
     MHD_suspend_connection(connection);
     return MHD_YES;
 }
@@ -57,9 +58,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 static void on_end(void *context, struct MHD_Connection *connection, void **requestp,
     enum MHD_RequestTerminationCode code)
 {
+    struct http *http = context;
     struct http_request *request = *requestp;
-    (void)context, (void)connection, (void)code;
+    (void)code;
     if (request) {
+        http_room_set_state(&http->room, connection, HTTP_CONN_HEADERS);
         if (request->response) {
             MHD_destroy_response(request->response);
         }
@@ -91,19 +94,6 @@ static uint64_t n_connections(const struct http *http)
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
     return info ? info->num_connections : 0;
-}
-
-/* Idle connections must not keep others out for long. */
-static void on_connection(void *context, struct MHD_Connection *connection, void **ours,
-    enum MHD_ConnectionNotificationCode code)
-{
-    struct http *http = context;
-    (void)ours;
-    if (code == MHD_CONNECTION_NOTIFY_STARTED && http->daemon &&
-        n_connections(http) > HTTP_CROWDED) {
-        MHD_set_connection_option(
-            connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)HTTP_CROWDED_SECONDS);
-    }
 }
 
 static __attribute__((format(printf, 2, 0))) void on_message(
@@ -155,13 +145,13 @@ void http_turn_soon(struct http *http)
 
 static bool start(struct http *http, uv_loop_t *loop, int fd)
 {
-    http->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request,
-        http, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)HTTP_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HTTP_REQUEST_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+    http->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+        NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_REQUEST_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
+        on_end, http, MHD_OPTION_NOTIFY_CONNECTION, http_room_on_connection, &http->room,
+        MHD_OPTION_URI_LOG_CALLBACK, http_room_on_uri, &http->room, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
         http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
@@ -183,7 +173,8 @@ struct http *http_open(uv_loop_t *loop, int fd, const struct http_settings *sett
         return NULL;
     }
     uv_timer_init(loop, &http->timer);
-    http->n_open = 2;
+    http_room_init(&http->room, loop);
+    http->n_open = 3;
     uv_poll_start(&http->poll, UV_READABLE, on_poll);
     turn(http);
     return http;
@@ -203,9 +194,10 @@ void http_close(struct http *http)
     http->is_closing = true;
     turn(http); /* what has just been answered is sent, as far as it can be */
     MHD_stop_daemon(http->daemon);
-    http->poll.data = http->timer.data = http;
+    http->poll.data = http->timer.data = http->room.late.data = http;
     uv_close((uv_handle_t *)&http->poll, on_closed);
     uv_close((uv_handle_t *)&http->timer, on_closed);
+    uv_close((uv_handle_t *)&http->room.late, on_closed);
 }
 
 void http_look(const struct http *http, struct http_figures *figures)

@@ -16,9 +16,7 @@
 
 enum {
     HTTP_CONNECTIONS = 1200, /* further ones wait until some are closed */
-    HTTP_CROWDED = 800, /* from so many on, a new one may be idle for HTTP_CROWDED_SECONDS */
-    HTTP_IDLE_SECONDS = 60,
-    HTTP_CROWDED_SECONDS = 5,
+    HTTP_IDLE_SECONDS = 60, /* at most between two pieces of an answer that are read */
     HTTP_REQUEST_BYTES = 16384, /* of a request's line and headers */
     HTTP_BYTES_OUT = 128 << 20, /* of answers that have not been read; then there are no new ones */
 };

@@ -36,6 +36,26 @@ static bool refuse(struct http_request *request, enum http_status status, const 
     return false;
 }
 
+/* A name that is no token, such as "Content-Length ", would escape the checks below while a proxy
+ * may take it for the header that it resembles. */
+static enum MHD_Result check_name(
+    void *is_goodp, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    static const char token[] = "!#$%&'*+-.^_`|~0123456789"
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    bool *is_good = is_goodp;
+    (void)kind, (void)value;
+    *is_good = *is_good && name[0] != '\0' && name[strspn(name, token)] == '\0';
+    return MHD_YES;
+}
+
+static bool has_good_names(struct http_request *request)
+{
+    bool is_good = true;
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, check_name, &is_good);
+    return is_good;
+}
+
 static bool has_body(struct http_request *request)
 {
     const char *length = header(request, "Content-Length");
@@ -60,6 +80,9 @@ static bool check_origin(struct http_request *request, const char *host)
 bool http_check(struct http_request *request, const char *method)
 {
     const char *host = header(request, "Host");
+    if (!has_good_names(request)) {
+        return refuse(request, HTTP_BAD_REQUEST, "a header name must be a token");
+    }
     if (!host || headers_of(request, "Host") != 1) {
         return refuse(request, HTTP_BAD_REQUEST, "a request has one header Host");
     }

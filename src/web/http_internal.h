@@ -3,8 +3,7 @@
 #define BERTH_WEB_HTTP_INTERNAL_H
 
 #include "web/http.h"
-
-#include <microhttpd.h>
+#include "web/http_room.h"
 
 struct http {
     struct MHD_Daemon *daemon;
@@ -13,6 +12,7 @@ struct http {
     uint64_t bytes_out;
     uv_poll_t poll; /* of the daemon's epoll descriptor */
     uv_timer_t timer;
+    struct http_room room;
     unsigned n_open; /* handles that are not closed yet */
     bool is_closing; /* the routes are gone: no request reaches them */
 };

@@ -9,6 +9,7 @@
 enum {
     LONGEST_POLL_MS = 25000,
     READ_MS = 60000,
+    MOST_WAITING = 400, /* of more, the one that has waited longest is answered */
     COST = 10, /* making answers takes at most one part of so many of the time */
 };
 
@@ -172,6 +173,9 @@ void polls_take(struct polls *polls, struct http_request *request)
         .until = now + LONGEST_POLL_MS * NANOSECONDS_PER_MILLISECOND};
     TAILQ_INSERT_TAIL(&polls->waiting, poll, entry);
     polls->n_waiting++;
+    if (polls->n_waiting > MOST_WAITING) {
+        end_poll(polls, TAILQ_FIRST(&polls->waiting), now);
+    }
     set_timer(polls, now);
 }
 

@@ -1,14 +1,20 @@
 """berth-web: a real one follows a real berthd, and answers over HTTP."""
 
+import contextlib
 import json
 import os
+import re
+import resource
+import select
 import socket
 import subprocess
+import time
 
 import pytest
 
 from conftest import BUILD
 from daemon_help import NOBODY, held, needs_root, waits
+from documents import SOURCE
 from lines import DEADLINE
 from web_help import Web, needs_web, resource_of
 
@@ -93,6 +99,18 @@ def test_a_body_is_refused(daemon, web):
     assert answer.startswith(b"HTTP/1.1 413 ")
     answer = web.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nhello")
     assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("name", [b"Content-Length ", b"Content-Length\t", b"Ho(st"])
+def test_a_header_name_is_a_token(daemon, web, name):
+    answer = web.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + name + b": 5\r\nConnection: close\r\n\r\nhello")
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize("query", ["&".join(f"k{n}=1" for n in range(300)), "k=" + 3000 * "1"])
+def test_a_long_query_is_refused(daemon, web, query):
+    assert web.raw(f"GET /status.json?{query} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).startswith(b"HTTP/1.1 414 ")
+    assert web.ask("/status.json?" + query[:15]).status == 200
 
 
 @pytest.mark.parametrize("query", [
@@ -300,6 +318,14 @@ def test_hostile_text(daemon, web):
     assert all(0x20 <= byte < 0x7f for byte in body.rstrip(b"\n"))
 
 
+def test_page_and_terminal_have_one_table_of_deceptive_characters(daemon, web):
+    table = re.findall(r"^X\(0x(\w+), 0x(\w+)\)$", (SOURCE / "src/client/deceptive.def").read_text(), re.MULTILINE)
+    (harmful,) = re.findall(r"const harmful = (.*);", web.ask("/").text)
+    assert len(table) > 10 and "\\u{202e}" in harmful
+    for first, last in table:
+        assert f"\\u{{{first}}}-\\u{{{last}}}" in harmful
+
+
 @needs_root
 def test_hidden_leases(daemon, directory, web_of):
     held(daemon.client(), "acquire secret program=mine")
@@ -307,6 +333,72 @@ def test_hidden_leases(daemon, directory, web_of):
     web = web_of("database = none\n", before=user).ready()
     (holder,) = resource_of(web.status(), "secret")["holders"]
     assert holder["program"] is None and holder["uid"] == 0
+
+
+# ---- who keeps others out
+
+SLOW = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "
+
+
+@pytest.fixture
+def many_descriptors():
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, limits[1]), limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def is_open(sock):
+    sock.setblocking(False)
+    try:
+        return sock.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionResetError:
+        return False
+
+
+def slow_connections(web, n):
+    socks = []
+    for _ in range(n):
+        connection = web.connection()
+        connection.connect()
+        connection.sock.sendall(SLOW)
+        socks.append(connection.sock)
+    return socks
+
+
+def test_slow_connections_keep_nobody_out(many_descriptors, daemon, web_of):
+    web = web_of().ready()
+    poll = web.connection()
+    poll.request("GET", "/status.json?after=" + web.status()["serial"])
+    slow = slow_connections(web, 1500)
+    assert web.ask("/healthz").status == 200
+    assert not is_open(slow[0]) and sum(map(is_open, slow)) <= 800  # the oldest went, before any deadline
+    assert is_open(poll.sock)  # it waits for its route, which has a time limit of its own
+    for sock in [poll.sock, *slow]:
+        sock.close()
+
+
+def test_one_user_of_a_unix_socket_leaves_room(many_descriptors, daemon, directory, web_of):
+    web = web_of(listen=str(directory / "web.sock")).ready()
+    slow = slow_connections(web, 450)
+    assert web.ask("/healthz").status == 200
+    assert not is_open(slow[0]) and sum(map(is_open, slow)) <= 400
+    for sock in slow:
+        sock.close()
+
+
+def test_headers_have_a_deadline(daemon, web):
+    """However steadily their bytes come."""
+    (slow,) = slow_connections(web, 1)
+    end = time.monotonic() + DEADLINE
+    with contextlib.suppress(ConnectionError):
+        while not select.select([slow], [], [], 0.5)[0]:
+            assert time.monotonic() < end
+            slow.sendall(b"a")
+    assert not is_open(slow)
+    slow.close()
 
 
 # ---- where it listens
