@@ -198,7 +198,9 @@ static inline bool lease_is_detached(const struct lease *lease)
     return lease->client->is_nobody;
 }
 
-/* The caller stops: ends all leases without a client, silently, so that the core can be freed. */
+/* The caller stops: nothing is granted any more. No lease ends by it. */
+void core_grant_no_more(struct core *core);
+/* Then: ends all leases without a client, silently, so that the core can be freed. */
 void core_abandon(struct core *core, nanoseconds now, struct effects *effects);
 
 struct lease *core_find_lease(struct core *core, uint64_t id);

@@ -95,10 +95,15 @@ void detached_is_due(struct core *core, nanoseconds now, struct effects *effects
     fleet_look_at_all(core, now, effects);
 }
 
+void core_grant_no_more(struct core *core)
+{
+    core->draining = core->drain_reported = true;
+}
+
 void core_abandon(struct core *core, nanoseconds now, struct effects *effects)
 {
     struct lease_list *lists[] = {&core->detached.leases, &core->absent.leases};
-    core->draining = true;
+    core_grant_no_more(core);
     for (size_t i = 0; i < 2; i++) {
         while (!LIST_EMPTY(lists[i])) {
             core_unlink_lease(core, LIST_FIRST(lists[i]), OUTCOME_OK, now, effects);

@@ -49,8 +49,7 @@ static void stop(struct serving *serving)
     log_info("stopping");
     notify_stopping(&serving->notify);
     fleet_stop(server->fleet);
-    core_drain(server->core, true, clock_now(), &server->effects);
-    effects_clear(&server->effects);
+    core_grant_no_more(server->core);
     while (!LIST_EMPTY(&server->conns)) {
         conn_close(LIST_FIRST(&server->conns));
     }

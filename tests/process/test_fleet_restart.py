@@ -2,6 +2,7 @@
 nothing is granted twice, and all waiters keep their places."""
 
 import contextlib
+import os
 import subprocess
 import time
 
@@ -193,6 +194,25 @@ def test_a_queued_waiter_gets_its_place_after_a_lost_answer(fleet):
         fleet.ways[1].reset()
         fleet.ways[1].heal()
         assert client.line() == f"* waiting {lease} position=2"
+    fleet.end_in_turn()
+
+
+def test_a_request_that_must_not_wait_outlives_its_daemon(fleet):
+    """berthd is killed, then stopped, while Redis owes the answer."""
+    fleet.runs(0)
+    host = fleet.hosts[1]
+    fleet.ways[1].lose_replies()
+    with contextlib.closing(Client(host.socket)) as client:
+        word, lease = client.request(f"acquire s wait=0 pid={os.getpid()}").split(" ")[:2]
+        assert word == "pending"
+        host.restart("kill")
+        host.restart("stop")
+    with contextlib.closing(Client(host.socket)) as client:
+        assert Status(client.lines("status s")).waiters("s") == [lease]
+        fleet.ways[1].reset()
+        fleet.ways[1].heal()
+        assert client.request(f"reclaim {lease} s pid={os.getpid()}").startswith("pending ")
+        assert client.line().startswith(f"* denied {lease} would-wait")
     fleet.end_in_turn()
 
 

@@ -268,8 +268,7 @@ static void do_tick(void)
 
 static void end_core(void)
 {
-    core_drain(world.core, true, world.now, &world.effects);
-    effects_clear(&world.effects);
+    core_grant_no_more(world.core);
     for (size_t i = 0; i < N_CLIENTS; i++) {
         if (world.is_connected[i]) {
             core_client_deinit(world.core, &world.clients[i], world.now, &world.effects);

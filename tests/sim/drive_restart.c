@@ -14,8 +14,7 @@
 static void end_core(struct simulation *simulation, nanoseconds now)
 {
     struct effects *effects = &simulation->effects;
-    core_drain(simulation->core, true, now, effects);
-    effects_clear(effects);
+    core_grant_no_more(simulation->core);
     for (size_t i = 0; i < MODEL_CLIENTS; i++) {
         if (simulation->model->client_uids[i] >= 0) {
             core_client_deinit(simulation->core, &simulation->clients[i], now, effects);
