@@ -207,7 +207,7 @@ bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
     lease->is_undelivered = lease_is_detached(lease);
     queue_hold(core, lease, now);
     tally_grant(core, lease, now);
-    term_start(core, lease, NEVER);
+    term_start(core, lease);
     effects_change(effects, lease);
     effects_append(effects, EFFECT_GRANTED, lease, lease_real_client(lease), OUTCOME_OK);
     core_settle(core, now, effects);

@@ -128,13 +128,14 @@ static inline nanoseconds after(nanoseconds instant, nanoseconds span)
 
 /* ---- time_limit.c: leases whose time is limited ---- */
 
-/* A lease was granted, or made again with the time that it has left (NEVER: all). */
-void term_start(struct core *core, struct lease *lease, nanoseconds until);
+/* A lease was granted. */
+void term_start(struct core *core, struct lease *lease);
+/* It was made again with what it was given then: whatever max-hold is by now. */
+void term_resume(
+    struct core *core, struct lease *lease, nanoseconds until, nanoseconds hold_until);
 void term_end(struct core *core, struct lease *lease);
 /* The lease's time is over then, or the next step of its stop is due. */
 void term_set(struct core *core, struct lease *lease, nanoseconds at);
-/* max-hold counts from the grant again. */
-void term_hold_from_grant(struct lease *lease);
 /* At its end its client only gets an event: no job is stopped. */
 bool lease_is_only_notified(const struct lease *lease);
 
@@ -146,8 +147,10 @@ void term_is_due(struct core *core, nanoseconds now, struct effects *effects);
  * `now` is late. */
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
     nanoseconds now, struct effects *effects);
-/* Resumes a stop that began in an earlier run, with the time that was left. */
-void stop_begin_again(struct core *core, struct lease *lease, const struct remembered *remembered,
+/* Resumes a stop that began in an earlier run, with the time that was left. The record was written
+ * before anybody was told to stop the job: that is not said twice, except to a client that comes
+ * back. */
+void stop_resume(struct core *core, struct lease *lease, const struct remembered *remembered,
     nanoseconds now, struct effects *effects);
 /* Whether the lease is not being stopped, or only by its own user, which does not suffice for
  * others. */

@@ -207,7 +207,7 @@ static void grant(
     }
     hold(core, lease, now);
     tally_grant(core, lease, now);
-    term_start(core, lease, NEVER);
+    term_start(core, lease);
     effects_change(effects, lease);
 }
 

@@ -31,6 +31,7 @@ struct remembered {
     nanoseconds asked_at, granted_at;
     nanoseconds rested_at; /* when it ended, if only its units are remembered, at rest; or 0 */
     nanoseconds until; /* of the wait, or of the lease; NEVER if not limited */
+    nanoseconds hold_until; /* held: as max-hold was at the grant; NEVER if there was none */
     nanoseconds ttl; /* BOUND_TIME */
     enum outcome stopping; /* OUTCOME_OK, or why (fleet scope: also LOST, DEADLINE) */
     const char *stop_reason; /* with .stopping: an operator's words; or NULL */

@@ -119,9 +119,8 @@ static bool restore_held(struct core *core, const struct remembered *remembered,
     }
     queue_hold(core, lease, remembered->granted_at);
     tally_hold(core, lease, now);
-    /* A newer max-hold takes nothing away. */
     if (remembered->until != NEVER && remembered->stopping == OUTCOME_OK) {
-        term_start(core, lease, remembered->until);
+        term_resume(core, lease, remembered->until, remembered->hold_until);
     }
     return true;
 }
@@ -183,7 +182,7 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
         detached_watch(lease, effects);
     }
     if (remembered->stopping != OUTCOME_OK) {
-        stop_begin_again(core, lease, remembered, now, effects);
+        stop_resume(core, lease, remembered, now, effects);
     }
     core_settle(core, now, effects);
     *leasep = lease;
@@ -299,7 +298,7 @@ static enum outcome reclaim_held(struct core *core, struct lease *lease,
     lease->is_asked = lease->database != 0;
     queue_hold(core, lease, now);
     tally_hold(core, lease, now);
-    term_start(core, lease, NEVER);
+    term_start(core, lease);
     return OUTCOME_OK;
 }
 

@@ -49,6 +49,21 @@ static void stop_harder(struct lease *lease, enum outcome why, struct effects *e
     }
 }
 
+/* Until the job is gone; the next signal comes at that instant. */
+static void stop_set(struct core *core, struct lease *lease, enum outcome why, nanoseconds at,
+    struct effects *effects)
+{
+    lease->stopping = (uint8_t)why;
+    effects_change(effects, lease);
+    if (lease->database != 0 && why != OUTCOME_WITHDRAWN) {
+        tenure_stops(lease);
+    }
+    if (lease->binding == BOUND_PROCESS) {
+        detached_watch(lease, effects);
+    }
+    term_set(core, lease, at);
+}
+
 static void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
@@ -62,21 +77,13 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
         return;
     }
     nanoseconds patience = lease->terms.kill_after;
-    lease->stopping = (uint8_t)why;
-    effects_change(effects, lease);
-    if (lease->database != 0 && why != OUTCOME_WITHDRAWN) {
-        tenure_stops(lease);
-    }
-    if (lease->binding == BOUND_PROCESS) {
-        detached_watch(lease, effects);
-    }
+    patience += client ? timing_stop_margin(lease->terms.kill_after) / 2 : 0;
+    stop_set(core, lease, why, after(now, patience), effects);
     if (client) {
         effects_append(effects, EFFECT_STOP, lease, client, why);
-        patience += timing_stop_margin(lease->terms.kill_after) / 2;
     } else {
         stop_without_client(lease, effects);
     }
-    term_set(core, lease, after(now, patience));
 }
 
 /* If the job is being stopped, the next signal comes no later than `at`. */
@@ -88,15 +95,13 @@ static void hurry(struct core *core, struct lease *lease, nanoseconds at)
     }
 }
 
-void stop_begin_again(struct core *core, struct lease *lease, const struct remembered *remembered,
+void stop_resume(struct core *core, struct lease *lease, const struct remembered *remembered,
     nanoseconds now, struct effects *effects)
 {
-    stop_begin(core, lease, remembered->stopping, now, effects);
-    if (lease->state != LEASE_ENDED) {
-        term_hold_from_grant(lease);
-        lease->term->reason = memory_string(remembered->stop_reason);
-    }
-    hurry(core, lease, remembered->until);
+    nanoseconds at = earlier(after(now, lease->terms.kill_after), remembered->until);
+    stop_set(core, lease, remembered->stopping, at, effects);
+    lease->term->hold_until = remembered->hold_until;
+    lease->term->reason = memory_string(remembered->stop_reason);
 }
 
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
@@ -134,8 +139,7 @@ void term_is_due(struct core *core, nanoseconds now, struct effects *effects)
     if (lease->stopping != OUTCOME_OK) {
         stop_goes_on(core, lease, now, effects);
     } else {
-        bool held_too_long = lease->binding != BOUND_TIME ||
-            (nanoseconds)term->timer.major >= term->hold_until;
+        bool held_too_long = (nanoseconds)term->timer.major >= term->hold_until;
         stop_begin(
             core, lease, held_too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED, now, effects);
     }

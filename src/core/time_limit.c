@@ -52,18 +52,21 @@ static nanoseconds max_hold(const struct lease *lease)
     return shortest;
 }
 
-void term_start(struct core *core, struct lease *lease, nanoseconds until)
+void term_resume(
+    struct core *core, struct lease *lease, nanoseconds until, nanoseconds hold_until)
 {
-    nanoseconds hold_until = after(lease->granted_at, max_hold(lease));
-    if (until == NEVER) {
-        until = hold_until;
-        if (lease->binding == BOUND_TIME) {
-            until = earlier(until, after(lease->granted_at, lease->ttl));
-        }
+    term_get(lease)->hold_until = hold_until;
+    term_set(core, lease, until);
+}
+
+void term_start(struct core *core, struct lease *lease)
+{
+    nanoseconds hold_until = after(lease->granted_at, max_hold(lease)), until = hold_until;
+    if (lease->binding == BOUND_TIME) {
+        until = earlier(until, after(lease->granted_at, lease->ttl));
     }
     if (until != NEVER) {
-        term_get(lease)->hold_until = hold_until;
-        term_set(core, lease, until);
+        term_resume(core, lease, until, hold_until);
     }
 }
 
@@ -106,11 +109,6 @@ bool lease_is_only_notified(const struct lease *lease)
 nanoseconds lease_stop_budget(const struct lease *lease)
 {
     return lease_is_only_notified(lease) ? 0 : stop_takes(lease);
-}
-
-void term_hold_from_grant(struct lease *lease)
-{
-    term_get(lease)->hold_until = after(lease->granted_at, max_hold(lease));
 }
 
 /* ---- renew ---- */

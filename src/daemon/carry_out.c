@@ -47,7 +47,8 @@ static void forget_job(struct server *server, const struct effect *effect)
 
 static void signal_job(struct server *server, const struct effect *effect)
 {
-    if (effect->lease->state != LEASE_ENDED) {
+    /* As berthd stops, connections end, but their clients do not. */
+    if (effect->lease->state != LEASE_ENDED && !server->turn.stopping) {
         job_signal(&server->jobs, effect->lease, effect->signal);
     }
 }

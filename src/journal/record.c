@@ -259,6 +259,7 @@ static void forget_the_rest(struct remembered *remembered)
         .granted_at = all.granted_at,
         .rested_at = all.rested_at,
         .until = all.binding == BOUND_TIME ? all.until : NEVER,
+        .hold_until = NEVER,
         .ttl = all.ttl,
         .stopping = OUTCOME_OK,
         .is_opaque = true,
@@ -294,7 +295,8 @@ struct remembered *record_read(const char *text, size_t length)
         return NULL;
     }
     struct record *record = memory_new(sizeof *record + 2 * (length + 1) + 1);
-    record->remembered = (struct remembered){.until = NEVER, .stopping = OUTCOME_OK};
+    record->remembered = (struct remembered){
+        .until = NEVER, .hold_until = NEVER, .stopping = OUTCOME_OK};
     terms_init(&record->remembered.terms);
     record->kept = record->text + length + 1;
     memcpy(record->text, text, length);

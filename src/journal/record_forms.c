@@ -246,3 +246,6 @@ static bool read_now(struct remembered *remembered, const struct record_row *row
 const struct record_form form_now = {put_max, read_now};
 
 const struct record_form form_until = {put_max, read_time};
+/* Room is kept for `ttl` and, at the longest, `rested` or `ticket`: with a process there is no ttl,
+ * in host scope no ticket, in fleet scope no rest. */
+const struct record_form form_hold = {NULL, read_time};

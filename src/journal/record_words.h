@@ -191,6 +191,12 @@ static inline char *write_until(struct writing *writing, char *to, const struct 
     return timer && order_contains(timer) ? put_number_word(to, row, timer->major) : to;
 }
 
+static inline char *write_hold(struct writing *writing, char *to, const struct record_row *row)
+{
+    const struct term *term = writing->lease->term;
+    return term ? write_unless_initial(to, row, (uint64_t)term->hold_until) : to;
+}
+
 /* Only record_add_rest() writes it, when the lease has ended. */
 static inline char *write_rested(struct writing *writing, char *to, const struct record_row *row)
 {

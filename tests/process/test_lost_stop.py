@@ -9,7 +9,8 @@ import pytest
 
 from conftest import read_line
 from daemon_help import held, keys, status, stopped
-from lost_help import STAYS, STUBBORN, WAITS, all_free, asked_until, job, restart, stop_process
+from lost_help import (
+    STAYS, STUBBORN, WAITS, all_back, all_free, asked_until, job, restart, stop_process)
 
 MAX_HOLD, KILL_AFTER = 1.0, 0.3
 LATE = 3  # how much later this process may notice, on a busy machine
@@ -20,6 +21,9 @@ kill-after = {KILL_AFTER}s
 [lock b]
 kill-after = {KILL_AFTER}s
 """
+
+# Says how often it is asked to end.
+COUNTS = "trap 'echo asked' TERM; echo runs $$; while :; do read line; done"
 
 SCRIPTS = pytest.mark.parametrize("script", [STAYS, STUBBORN], ids=["willing", "stubborn"])
 
@@ -121,6 +125,22 @@ def test_still_held_until_it_is_gone(berthd, job):
     assert now.held == 1 and one.is_alive()
     assert now.resources["b"]["holders"][0]["stopping"] == "revoked"
     one.end()
+    asked_until(daemon, all_free)
+
+
+@pytest.mark.parametrize("options", [(), ("-F",)], ids=["with-a-wrapper", "without"])
+def test_a_restart_does_not_ask_again(berthd, job, options):
+    """... a job that was told to end: it hears the signal once, then SIGKILL when its time is over."""
+    daemon = berthd("[lock b]\nkill-after = 3s\n")
+    one = job(*options, "b", script=COUNTS)
+    assert operator(daemon, "revoke") == "ok"
+    assert read_line(one.wrapper.stdout) == "asked"
+    for how in ("stop", "kill", "stop"):
+        restart(daemon, how)
+        if not options:
+            asked_until(daemon, all_back(1, 0))
+    one.end()
+    assert one.wrapper.stdout.read() == b""
     asked_until(daemon, all_free)
 
 

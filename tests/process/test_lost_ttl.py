@@ -62,6 +62,20 @@ def test_time_goes_on_while_berthd_is_down(berth, berthd):
     assert berth("renew", long).returncode == 0
 
 
+def test_max_hold_is_that_of_the_grant(berth, berthd):
+    """A restart with another one, or none, changes that of no lease."""
+    text = "[lock {}]\nmax-hold = 30s\n[lock {}]\n"
+    daemon = berthd(text.format("a", "b"))
+    leases = {name: variables(berth("acquire", "--ttl", "20s", name))["BERTH_LEASE"] for name in "ab"}
+    daemon.stop()
+    daemon.configure(text.format("b", "a"))
+    for how in ("start", "stop", "start"):
+        getattr(daemon, how)()
+    left = {name: int(daemon.client().request(f"renew {lease} ttl=1h").rpartition("left=")[2])
+            for name, lease in leases.items()}
+    assert left["a"] <= 30_000 and left["b"] == 3_600_000
+
+
 def test_the_wrong_identity(berth, berthd):
     daemon = berthd(CONFIGURATION)
     assert berth("acquire", "--ttl", "1h", "a", "--holder", "me").returncode == 0

@@ -197,9 +197,8 @@ def test_the_operator_takes_over(berthd, job, over):
 
 
 def test_max_hold_takes_over(berthd, job):
-    daemon = berthd("[lock one]\nkill-after = 1s\n")
+    daemon = berthd("[lock one]\nkill-after = 1s\nmax-hold = 5s\n")
     acquired_and_withdrawn(daemon, job)
     daemon.kill()
-    daemon.configure("[lock one]\nkill-after = 1s\nmax-hold = 1ms\n")
     daemon.start()
     assert job.wait(DEADLINE) == -signal.SIGKILL

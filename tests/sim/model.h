@@ -363,7 +363,6 @@ void model_link(struct model *model, struct model_lease *lease, int client);
 void model_set_due(struct model *model, struct model_lease *lease, nanoseconds at);
 /* A lease has been granted now. */
 void model_begin_term(struct model *model, struct model_lease *lease, nanoseconds now);
-nanoseconds model_max_hold(const struct model_lease *lease);
 void model_watch(struct model_lease *lease, struct trace *trace);
 void model_unwatch(struct model_lease *lease, struct trace *trace);
 /* A held lease's client has gone. */

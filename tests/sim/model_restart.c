@@ -153,14 +153,10 @@ static void make_again(
     bool comes_back = !lease->held || lease->binding == BOUND_CONNECTION;
     model_link(model, lease, comes_back ? CLIENT_ABSENT : CLIENT_DETACHED);
     lease->is_watched = lease->is_killed = false;
-    lease->stopping = OUTCOME_OK;
     if (lease->held) {
+        nanoseconds killed_by = past->stopping != OUTCOME_OK ? now + past->kill_after : NEVER;
         hold_again(lease);
-        nanoseconds max_hold = model_max_hold(lease);
-        bool is_limited = past->stopping == OUTCOME_OK && past->due != NEVER;
-        bool counts = is_limited || past->stopping == OUTCOME_WITHDRAWN;
-        lease->hold_until = counts && max_hold != NEVER ? lease->granted_at + max_hold : NEVER;
-        model_set_due(model, lease, is_limited ? past->due : NEVER);
+        model_set_due(model, lease, earlier(past->due, killed_by));
     } else {
         lease->until_serial = ++model->moment;
         lease->has_waited = true;
@@ -168,13 +164,6 @@ static void make_again(
     }
     if (lease->binding == BOUND_PROCESS) {
         model_watch(lease, trace);
-    }
-    if (past->stopping != OUTCOME_OK) {
-        model_stop(model, lease, past->stopping, now, trace);
-        lease = model_find_lease(model, past->id);
-        if (lease && past->due < lease->due) {
-            model_set_due(model, lease, past->due);
-        }
     }
 }
 

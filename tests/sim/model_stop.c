@@ -11,7 +11,7 @@ static nanoseconds after(nanoseconds instant, nanoseconds span)
     return span == NEVER ? NEVER : instant + span;
 }
 
-nanoseconds model_max_hold(const struct model_lease *lease)
+static nanoseconds max_hold(const struct model_lease *lease)
 {
     nanoseconds shortest = NEVER;
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -29,7 +29,7 @@ void model_set_due(struct model *model, struct model_lease *lease, nanoseconds a
 void model_begin_term(struct model *model, struct model_lease *lease, nanoseconds now)
 {
     lease->granted_at = now;
-    lease->hold_until = after(now, model_max_hold(lease));
+    lease->hold_until = after(now, max_hold(lease));
     nanoseconds ttl = lease->binding == BOUND_TIME ? lease->ttl : NEVER;
     model_set_due(model, lease, earlier(lease->hold_until, after(now, ttl)));
 }
@@ -197,7 +197,7 @@ void model_term_is_due(
     struct model *model, struct model_lease *lease, nanoseconds now, struct trace *trace)
 {
     if (lease->stopping == OUTCOME_OK) {
-        bool too_long = lease->binding != BOUND_TIME || lease->due >= lease->hold_until;
+        bool too_long = lease->due >= lease->hold_until;
         model_stop(model, lease, too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED, now, trace);
     } else if (can_be_signalled(lease) && lease->on_lost == ON_LOST_KILL) {
         lease->is_killed = true;

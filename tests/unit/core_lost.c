@@ -99,8 +99,7 @@ void crash(bool from_one)
 {
     uint64_t next = from_one ? 1 : core_next_number(world.core) + 1000;
     struct core_options options = {.first_id = next, .first_token = next, .seed = 1};
-    core_drain(world.core, true, world.now, &world.effects);
-    forget_effects();
+    core_grant_no_more(world.core);
     for (size_t i = 0; i < MAX_CLIENTS; i++) {
         if (world.clients[i]) {
             core_client_deinit(world.core, &world.clients[i]->client, world.now, &world.effects);
@@ -283,6 +282,7 @@ static void make_up(struct made_up *made_up, const char *text)
     cr_assert(next_word(&text, who));
     *remembered = (struct remembered){.uid = uid_of(who),
         .until = NEVER,
+        .hold_until = NEVER,
         .asked_at = beginning,
         .granted_at = beginning,
         .terms.kill_after = 10 * NANOSECONDS_PER_SECOND,

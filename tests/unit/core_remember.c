@@ -52,6 +52,7 @@ struct remembered *remember(const struct lease *lease)
         .asked_at = lease->asked_at,
         .granted_at = lease->granted_at,
         .until = until(lease),
+        .hold_until = lease->term ? lease->term->hold_until : NEVER,
         .ttl = lease->ttl,
         .stopping = (enum outcome)lease->stopping,
         .stop_reason = lease_stop_reason(lease) ? strdup(lease_stop_reason(lease)) : NULL,

@@ -99,18 +99,35 @@ Test(restore, time_goes_on_while_there_is_no_core)
     EXPECT(tick(9), "ok; A signal 15; T lost max-hold unheard");
 }
 
-/* The resource has a new max-hold: that takes nothing away, but is not exceeded any more. */
+/* A lease keeps the max-hold with which it was granted, also none. */
 Test(restore, a_limit_in_time_that_is_new)
 {
-    EXPECT(define("lock d", "lock e"), "ok");
+    EXPECT(define("lock d", "lock e", "lock f max-hold=90"), "ok");
     EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
     EXPECT(acquire("ann", "T", "e ttl=50"), "ok e=0");
+    EXPECT(acquire("ann", "U", "f ttl=50"), "ok f=0");
     EXPECT(tick(3), "ok");
-    EXPECT(restart("lock d max-hold=5", "lock e max-hold=5"), "A T; A watch");
+    EXPECT(restart("lock d max-hold=5", "lock e max-hold=5", "lock f"), "A T U; A watch");
+    EXPECT(restart("lock d max-hold=5", "lock e max-hold=5", "lock f"), "A T U; A watch");
     EXPECT(good_until("A"), "never");
-    EXPECT(good_until("T"), "50 gone by 63.3333");
-    EXPECT(renew("T", 0), "ok");
-    EXPECT(good_until("T"), "5 gone by 18.3333");
+    EXPECT(renew("T", 100), "ok");
+    EXPECT(good_until("T"), "103 gone by 116.333");
+    EXPECT(renew("U", 100), "ok");
+    EXPECT(good_until("U"), "90 gone by 103.333");
+}
+
+/* ... while it is stopped by its own user, too: then all signals reach the whole job. */
+Test(restore, a_limit_in_time_during_a_stop)
+{
+    EXPECT(define("lock d max-hold=9 kill-after=3"), "ok");
+    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    EXPECT(tick(5), "ok");
+    EXPECT(withdraw("A"), "ok; A watch; A stop withdrawn");
+    EXPECT(restart("lock d"), "A; A watch");
+    EXPECT(tick(8.5), "ok; A signal 9");
+    cr_expect_eq(lease_of("A")->stopping, OUTCOME_WITHDRAWN);
+    EXPECT(tick(9.5), "ok; A signal 9");
+    cr_expect_eq(lease_of("A")->stopping, OUTCOME_MAX_HOLD);
 }
 
 /* A wrapper keeps the lease when its main process has ended, and the other way round. */
@@ -370,7 +387,7 @@ Test(restore, draining_in_the_grace)
 
 /* ---- being stopped ---- */
 
-/* The stop begins again: nobody knows how far it was. */
+/* The record was written before the jobs were told: that is not done twice. */
 Test(restore, stopped_before)
 {
     EXPECT(define("lock d kill-after=3", "lock e kill-after=3 max-hold=5"), "ok");
@@ -379,8 +396,7 @@ Test(restore, stopped_before)
     EXPECT(tick(5), "ok; B watch; B stop max-hold");
     EXPECT(revoke("A"), "ok; A watch; A stop revoked");
     EXPECT(tick(6), "ok");
-    EXPECT(
-        restart("lock d", "lock e max-hold=5"), "A B; A watch; A signal 15; B watch; B signal 15");
+    EXPECT(restart("lock d", "lock e max-hold=5"), "A B; A watch; B watch");
     EXPECT(good_until("B"), "never");
     EXPECT(renew("B", 0), "lost");
     EXPECT(reclaim("ann", "A"), "ok d=0; A stop revoked");
@@ -400,12 +416,13 @@ Test(restore, stopped_before_and_bound_to_the_connection)
     EXPECT(tick(3), "ok; A lost revoked");
 }
 
-/* No record of ours says that: a lease bound to time, or only warned, is over at once. */
+/* No record of ours says that of a lease bound to time, or only warned. */
 Test(restore, stopped_before_and_over)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(restore("A", "ann id=10 d:1:0:5 ttl=9 stopping=revoked"), "ok; A lost revoked unheard");
-    EXPECT(restore("B", "ann id=11 d:1:0:5 on-lost=warn stopping=max-hold"),
-        "ok; B lost max-hold unheard");
-    EXPECT(state("d"), "0/1 free=1 waiting=0+0");
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(restore("A", "ann id=10 s:1:0:5 ttl=9 stopping=revoked"), "ok");
+    EXPECT(restore("B", "ann id=11 s:1:1:6 pid=7 on-lost=warn stopping=max-hold"),
+        "ok; B watch");
+    EXPECT(tick(10), "ok; A lost revoked unheard; B lost max-hold unheard");
+    EXPECT(state("s"), "0/2 free=2 waiting=0+0");
 }

@@ -37,7 +37,7 @@ Test(stop, an_operators_words)
 {
     one_holder("", "pid=7");
     EXPECT(revoke_saying("A", "disk full"), "ok; A watch; A stop revoked (disk full)");
-    EXPECT(restart("lock d kill-after=3"), "A B; A watch; A signal 15");
+    EXPECT(restart("lock d kill-after=3"), "A B; A watch");
     EXPECT(reclaim("ann", "A"), "ok d=0; A stop revoked (disk full)");
     EXPECT(tick(20), "ok; A signal 9");
     EXPECT(process_gone("A"), "ok; A lost revoked (disk full)");
