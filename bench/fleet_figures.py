@@ -21,8 +21,8 @@ BETWEEN_RENEWALS = {"ping", "function"}  # heartbeats; the latter once an hour
 
 
 def pairs(bench, depth, rounds, of_a_round, apart):
-    """Nanoseconds a pair through berthd, and through the bare client; Redis on its own CPU if they
-    are `apart`, else everything on one."""
+    """Nanoseconds a pair through berthd, through the bare client, and of two calls that do nothing; Redis on
+    its own CPU if they are `apart`, else everything on one."""
     with bench.redis(cpu=-1 if apart else 0) as server:
         with bench.host("a", server.url, cpu=0) as host:
             server.wait_for_hosts(1)
@@ -37,24 +37,26 @@ def throughput(bench):
     """An acquire and its release through one berthd with 64 sent at once, beside a bare client that
     sends the same two scripts to the same Redis, one lease in each call, 64 calls at once: 60
     blocks of 1024 in turns. (1.25 x the time is 0.8 x the pairs per second.)"""
-    return compare(microseconds, *pairs(bench, 64, 60, 1024, apart=True))
+    return compare(microseconds, *pairs(bench, 64, 60, 1024, apart=True)[:2])
 
 
 def flight(bench):
-    """The same through one berthd alone, in microseconds a pair: 25 are 40 000 pairs a second."""
-    ours, theirs = pairs(bench, 64, 20, 1024, apart=True)
-    best = min(ours)
-    return Result(microseconds(best), microseconds(min(theirs)), best / 1e3)
+    """The same through one berthd, beside two bare calls of a function that does nothing, 64 at once: 60 blocks
+    of 1024 in turns."""
+    ours, _, nothing = pairs(bench, 64, 60, 1024, apart=True)
+    return compare(microseconds, ours, nothing)
 
 
-def inside(bench, word):
-    cost = sizing.inside(bench)[word]
-    return Result("%.1f µs" % cost, "-", cost)
+def inside(bench, *words, beside=("nothing",)):
+    """Redis' instructions for these calls, beside those for others."""
+    costs = sizing.inside(bench)
+    ours, theirs = (sum(costs[word] for word in side) / 1e3 for side in (words, beside))
+    return Result("%.0f k" % ours, "%.0f k" % theirs, ours / theirs)
 
 
 def inside_acquire(bench):
-    """One acquire inside Redis: what Redis' own statistics say (INFO commandstats), the least of several blocks
-    of calls, one lease in each."""
+    """Redis' instructions for an acquire, one lease in a call, beside those for a call of a function that
+    does nothing; of 100 calls each."""
     return inside(bench, "acquire crowd")
 
 
@@ -69,10 +71,8 @@ def inside_renew(bench):
 
 
 def inside_pool(bench):
-    """An acquire and its release of an item of a pool of 5000, beside a pool of 50."""
-    costs = sizing.inside(bench)
-    many, few = (costs["acquire " + name] + costs["release " + name] for name in ("p5000", "p50"))
-    return Result("%.1f µs" % many, "%.1f µs" % few, many / few)
+    """An acquire and its release of an item of a pool of 5000, beside a pool of 50, in instructions."""
+    return inside(bench, "acquire p5000", "release p5000", beside=("acquire p50", "release p50"))
 
 
 def together(bench):
@@ -100,7 +100,7 @@ def together(bench):
 def single(bench):
     """The same, one request at a time, beside a bare pair of FCALL; everything on one CPU: 60
     blocks of 256 in turns."""
-    return compare(microseconds, *pairs(bench, 1, 60, 256, apart=False))
+    return compare(microseconds, *pairs(bench, 1, 60, 256, apart=False)[:2])
 
 
 def recipe_pair(server, callers, pairs):
@@ -144,22 +144,6 @@ def has_waiter(server):
     return lambda: server.client.zcard(QUEUE) == 1
 
 
-def start_of(program):
-    """Nanoseconds from posix_spawn to the first act of a job."""
-    readable, writable = os.pipe()
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_DUP2, writable, 1),
-    ]
-    before = time.monotonic_ns()
-    job = os.posix_spawn(program, [program], os.environ, file_actions=actions)
-    os.close(writable)
-    with open(readable, encoding="ascii") as stamps:
-        started, _ = map(int, stamps)
-    os.waitpid(job, 0)
-    return started - before
-
-
 def handover_samples(bench):
     job = bench.program("bench/stamp")
     with contextlib.ExitStack() as stack:
@@ -173,7 +157,7 @@ def handover_samples(bench):
         host = stack.enter_context(
             Chain(bench.berth_run(job), bench.berth_has_waiter(connection))
         )
-        samples = [(ours.hand_over(), host.hand_over(), start_of(job)) for _ in range(200)]
+        samples = [(ours.hand_over(), host.hand_over()) for _ in range(200)]
         with Client(hosts[0].socket) as client:
             client.acquire(["job"], b"waiting")
             commands_of_renewals(server, renew_mark(server), 6)  # of both; one job holds, one waits
@@ -182,11 +166,10 @@ def handover_samples(bench):
 
 def handover(bench):
     """From one job's last act on one host to the first act of the next on the other host, whose
-    `berth run` waits for it, Redis over the loopback's TCP, beside what it takes to start the job's
-    process alone: 200 of each in turns. The figure is the difference of the medians. Then
-    MONITOR must show nothing but renewals and heartbeats while one job holds and one waits."""
-    ours, _, start = map(statistics.median, handover_samples(bench))
-    return Result(milliseconds(ours), milliseconds(start), (ours - start) / 1e6)
+    `berth run` waits for it, Redis over the loopback's TCP, beside the same in host scope: 200 of
+    each in 10 blocks in turns. Then MONITOR must show nothing but renewals and heartbeats while
+    one job holds and one waits."""
+    return compare(milliseconds, *handover_samples(bench), block=20)
 
 
 # ---- what it costs while nothing changes ----
@@ -277,23 +260,22 @@ def idle_cpu(bench):
             if server.client.zcard(QUEUE) != 1000:
                 raise Trouble("not all wait")
             busy = cpu_percent(server, way, 3)
-    return Result("%.2f %%" % busy, "%.2f %%" % nothing, busy)
+    return "%.2f %% (nothing: %.2f %%)" % (busy, nothing)
 
 
 FIGURES = (
     # function, the two sides, bound, format of value and bound
     (throughput, "acquire + release, 64 at once / bare client", 1.25, "%.2f x"),
-    (flight, "the same through one berthd alone", 25.0, "%.1f µs"),
+    (flight, "the same / two empty calls", 9.0, "%.2f x"),
     (together, "the same through four berthds / through one", 1.0, "%.2f x"),
     (single, "acquire + release, one at a time / bare", 2.0, "%.2f x"),
-    (inside_acquire, "inside Redis: one acquire", 45.0, "%.1f µs"),
-    (inside_release, "inside Redis: one release", 25.0, "%.1f µs"),
-    (inside_renew, "inside Redis: one renewal", 25.0, "%.1f µs"),
-    (inside_pool, "inside Redis: a pool of 5000 / of 50", 1.15, "%.2f x"),
+    (inside_acquire, "instructions: an acquire / an empty call", 26.0, "%.1f x"),
+    (inside_release, "instructions: a release / an empty call", 18.5, "%.1f x"),
+    (inside_renew, "instructions: a renewal / an empty call", 17.5, "%.1f x"),
+    (inside_pool, "instructions: a pool of 5000 / of 50", 1.15, "%.2f x"),
     (recipe, "16 at once / the fair semaphore in Python", 0.2, "%.3f x"),
-    (handover, "job to job between hosts - process start", 1.0, "%.2f ms"),
+    (handover, "job to job, between hosts / on one", 2.0, "%.2f x"),
     (renewal, "a renewal with 10 000 leases / with 1", 1.0, "%.2f x"),
-    (idle_cpu, "Redis CPU, 1000 leases + 1000 wait, idle", 1.0, "%.2f %%"),
 )
 
 
@@ -307,6 +289,7 @@ def recipe_alone(bench):
 
 
 INFORMATION = (
+    (idle_cpu, "Redis CPU, 1000 leases + 1000 wait, idle"),
     (recipe_alone, "one pair, and one of the fair semaphore"),
     *sizing.INFORMATION,
 )

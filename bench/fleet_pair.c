@@ -5,7 +5,8 @@
  *
  * REDIS-SOCKET may be "-": then there is no bare client. DEPTH requests are sent at once (1: one at
  * a time), and when all are granted, their releases. One line for each round: nanoseconds a pair
- * through berthd, and nanoseconds of the bare client. */
+ * through berthd, those of the bare client, and those of its two calls of a function that does
+ * nothing. */
 #include "bench/bench.h"
 #include "bench/redis.h"
 
@@ -136,6 +137,16 @@ static int64_t measure_redis(struct redis *redis, unsigned depth, unsigned pairs
     return (bench_now() - start) / pairs;
 }
 
+static int64_t measure_nothing(struct redis *redis, unsigned depth, unsigned pairs)
+{
+    int64_t start = bench_now();
+    for (unsigned done = 0; done < pairs; done += depth) {
+        redis_nothing(redis, depth);
+        redis_nothing(redis, depth);
+    }
+    return (bench_now() - start) / pairs;
+}
+
 int main(int argc, char **argv)
 {
     static struct berth berth;
@@ -156,7 +167,9 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < rounds; i++) {
         int64_t of_berth = measure_berth(&berth, depth, pairs);
         int64_t of_redis = redis ? measure_redis(redis, depth, pairs) : 0;
-        printf("%lld %lld\n", (long long)of_berth, (long long)of_redis);
+        int64_t of_nothing = redis ? measure_nothing(redis, depth, pairs) : 0;
+        printf("%lld %lld %lld\n", (long long)of_berth, (long long)of_redis,
+            (long long)of_nothing);
     }
     return 0;
 }

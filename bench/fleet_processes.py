@@ -10,7 +10,6 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
 
 import redis
 
@@ -56,15 +55,15 @@ def free_port():
 
 
 class Redis:
-    """A Redis that keeps nothing on disk. A context."""
+    """A Redis that keeps nothing on disk; `under`: the command that runs it. A context."""
 
-    def __init__(self, directory, cpu=None):
+    def __init__(self, directory, cpu=None, under=()):
         self.socket = os.path.join(directory, "redis.sock")
         self.port = free_port()
         command = [REDIS_SERVER, "--save", "", "--appendonly", "no", "--maxclients", "20000"]
         command += ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", directory]
         self.process = subprocess.Popen(
-            pin_to(cpu) + command + ["--unixsocket", self.socket],
+            [*pin_to(cpu), *under, *command] + ["--unixsocket", self.socket],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -122,6 +121,35 @@ class Redis:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.communicate()
+
+
+class CountedRedis(Redis):
+    """A Redis under callgrind, which counts its instructions: whatever else the machine does, they are the
+    same. A context."""
+
+    def __init__(self, directory):
+        self.parts = os.path.join(directory, "part")
+        messages = "--log-file=" + os.path.join(directory, "messages")
+        super().__init__(directory, under=(
+            "valgrind", messages, "--tool=callgrind", "--callgrind-out-file=" + self.parts))
+        self.n_parts = 0
+
+    def end_part(self):
+        """The instructions since the last part ended."""
+        subprocess.run(["callgrind_control", "--dump", str(self.process.pid)], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=DEADLINE)
+        self.n_parts += 1
+        path = "%s.%d" % (self.parts, self.n_parts)
+        wait_until(lambda: os.path.exists(path))
+        with open(path, encoding="ascii") as lines:
+            return next(int(line.split()[1]) for line in lines if line.startswith("summary:"))
+
+    def instructions(self, work, n):
+        """For each of n calls of work(i)."""
+        self.end_part()
+        for i in range(n):
+            work(i)
+        return self.end_part() / n
 
 
 class Monitor:
@@ -280,6 +308,9 @@ class FleetBench(Bench):
 
     def redis(self, cpu=None):
         return Redis(self.directory, cpu)
+
+    def counted_redis(self):
+        return CountedRedis(self.directory)
 
     def host(self, name, url, ttl=30, cpu=None):
         """A berthd that keeps its leases in that Redis. A context."""

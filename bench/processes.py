@@ -214,15 +214,15 @@ class Bench:
         return ["flock", self.lock_file, *command]
 
     def samples(self, name, *arguments, pinned=False):
-        """The output of a program of this folder: two columns of numbers."""
+        """The output of a program of this folder: its columns of numbers."""
         command = pin(pinned) + [self.program("bench/" + name)] + [str(a) for a in arguments]
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE, check=False
         )
         if done.returncode != 0:
             raise Trouble(done.stderr.decode().strip() or "%s failed" % name)
-        rows = [line.split() for line in done.stdout.decode().splitlines()]
-        return [int(row[0]) for row in rows], [int(row[1]) for row in rows]
+        rows = [map(int, line.split()) for line in done.stdout.decode().splitlines()]
+        return [list(column) for column in zip(*rows)]
 
     def connect(self, path):
         """Not settimeout() alone, which would not wait while the queue of connections is full."""

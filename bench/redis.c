@@ -166,8 +166,13 @@ static void element(char *out, size_t size, const char *answer, unsigned n)
     snprintf(out, size, "%.*s", (int)strcspn(at, "\r"), at);
 }
 
+static const char nothing_library[] =
+    "#!lua name=nothing\nredis.register_function('nothing', function() return 0 end)";
+static const char call_nothing[] = "*3\r\n$5\r\nFCALL\r\n$7\r\nnothing\r\n$1\r\n0\r\n";
+
 static void load_library(struct redis *redis)
 {
+    ask(redis, 4, (const char *const[]){"FUNCTION", "LOAD", "REPLACE", nothing_library});
     ask(redis, 4,
         (const char *const[]){"FUNCTION", "LOAD", "REPLACE", script_sets[0].library.text});
 }
@@ -264,4 +269,14 @@ void redis_release(struct redis *redis, unsigned depth)
     send_batch(
         redis, redis->release, redis->release_length, redis->release_id, depth, &redis->oldest_id);
     expect_ok(redis->answers);
+}
+
+void redis_nothing(struct redis *redis, unsigned depth)
+{
+    const size_t length = sizeof call_nothing - 1;
+    for (unsigned i = 0; i < depth; i++) {
+        memcpy(redis->batch + i * length, call_nothing, length);
+    }
+    bench_write(redis->fd, redis->batch, depth * length);
+    read_answers(redis, depth);
 }

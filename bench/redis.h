@@ -19,5 +19,7 @@ void redis_renew(struct redis *redis);
  * depth releases what was acquired. */
 void redis_acquire(struct redis *redis, unsigned depth);
 void redis_release(struct redis *redis, unsigned depth);
+/* Sends `depth` calls of a function that does nothing, and reads their answers. */
+void redis_nothing(struct redis *redis, unsigned depth);
 
 #endif

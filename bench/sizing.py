@@ -1,7 +1,7 @@
 """What a fleet costs its Redis: simulated daemons, each with its own connections, and what a
 session, a lease and a waiter need there. For information, and for the tables of doc/fleet.md."""
 
-import contextlib
+import functools
 import os
 import socket
 import subprocess
@@ -19,6 +19,8 @@ DEFINITION = (
     '{"kind":"semaphore","limit":100000,"select":"lru","cooldown":0,"max-waiters":1000000,'
     '"max-units-per-user":0,"shared":false,"items":[]}'
 )
+NOTHING = "#!lua name=nothing\nredis.register_function('nothing', function() return 0 end)"
+COUNTED = 100  # calls of each kind
 INFO = "pid=12345 uid=1000 program=nightly-etl host=worker-0123"
 
 
@@ -169,40 +171,32 @@ def definition_of_pool(n):
     return DEFINITION.replace('"items":[]', '"items":[%s]' % items).replace("semaphore", "pool")
 
 
-def least(server, simulation, blocks, n, calls):
-    """Microseconds inside Redis for a call: the least of the means of blocks of n. Other work on the machine
-    makes a block longer, never shorter."""
-    return min(
-        script_cost(server, simulation, lambda s, at=block * n: [calls(s, i) for i in range(at, at + n)])
-        for block in range(blocks)
-    )
-
-
+@functools.cache
 def inside(bench):
-    """{what: microseconds inside Redis}, one call at a time, 300 leases held."""
-
-    def measure(server, simulation):
+    """{what: Redis' instructions}, one call at a time, 300 leases held."""
+    costs = {}
+    with bench.counted_redis() as server:
+        simulation = Simulation(server)
+        simulation.open()
         simulation.acquire("held%d" % i for i in range(300))
         for n in (50, 5000):
             simulation.call("hello", 1, 1, "define", "p%d" % n, 0, definition_of_pool(n))
-
-        def acquire(name):
-            return lambda s, i: s.call("acquire", 1, 1, *lease("%s.%d" % (name, i), 1, name))
-
-        def release(name):
-            return lambda s, i: s.call("release", 1, 1, "%s.%d" % (name, i))
-
-        costs = {}
         for name in ("crowd", "p50", "p5000"):
-            costs["acquire " + name] = costs["release " + name] = float("inf")
-            for _ in range(5):
-                for word, make in (("acquire ", acquire), ("release ", release)):
-                    cost = least(server, simulation, 1, 40, make(name))
-                    costs[word + name] = min(costs[word + name], cost)
-        costs["renew"] = least(server, simulation, 10, 40, lambda s, _: s.call("renew", 1, 1, 0))
-        return costs
+            def acquire(i, name=name):
+                simulation.call("acquire", 1, 1, *lease("%s.%d" % (name, i), 1, name))
 
-    return with_scripts(bench, measure)
+            def release(i, name=name):
+                simulation.call("release", 1, 1, "%s.%d" % (name, i))
+
+            acquire(COUNTED), release(COUNTED)  # the first one makes what later ones find
+            n = COUNTED if name == "crowd" else 25  # at most half of a pool
+            costs["acquire " + name] = server.instructions(acquire, n)
+            costs["release " + name] = server.instructions(release, n)
+        costs["renew"] = server.instructions(lambda _: simulation.call("renew", 1, 1, 0), COUNTED)
+        simulation.client.execute_command("FUNCTION", "LOAD", NOTHING)
+        costs["nothing"] = server.instructions(
+            lambda _: simulation.client.execute_command("FCALL", "nothing", 0), COUNTED)
+    return costs
 
 
 def calls(bench):
