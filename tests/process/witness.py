@@ -61,14 +61,14 @@ class Witness:
         self.wrong.append(line)
         self.wrong_at.append(time.monotonic())
 
-    def started(self, number, pid, others, slot, token):
+    def started(self, number, pid, others, *slots_and_token):
         if number in self.pids:
             self.complain(f"job {number} has run twice")
         self.pids[number] = pid
         self.running.add(number)
         self.max_others = max(self.max_others, others)
         self.starts.append((time.monotonic(), others))
-        self.grants.append((int(token), number))
+        self.grants.append((int(slots_and_token[-1]), number))
 
     def take(self, line):
         words = line.split()
