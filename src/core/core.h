@@ -243,7 +243,12 @@ struct change {
     const char *item; /* of a semaphore: the slot's number */
     const char *reason; /* or NULL; copied */
     struct by_whom by; /* with CHANGE_PAUSE */
+    bool is_old; /* made again after a restart: its slot may lie above the limit by now */
 };
+
+/* Whether a change that was made at `then` is still in force when the file says `now`: over a
+ * reload as over a restart. */
+bool change_lasts(enum change_kind kind, const struct basis *then, const struct basis *now);
 
 /* Makes the instance of a template if there is none: a pause must last. The name of a template (not
  * for items) stands for all its instances, those to come included: what an instance has been given

@@ -74,11 +74,17 @@ static const struct definition *catalogue_find(
     return definition;
 }
 
-/* Its units keep their meaning. */
-static bool is_same_sort(const struct resource *resource, const struct definition *next)
+static bool lasts(
+    enum change_kind kind, const struct definition *before, const struct definition *next)
 {
-    return definition_is_pool(next) == resource_is_pool(resource) &&
-        next->database == resource->definition->database;
+    const struct basis then = definition_basis(before), now = definition_basis(next);
+    return change_lasts(kind, &then, &now);
+}
+
+/* The units keep their meaning, and so does a pause. */
+static bool is_same_sort(const struct definition *before, const struct definition *next)
+{
+    return lasts(CHANGE_PAUSE, before, next);
 }
 
 static bool is_in_use(const struct resource *resource)
@@ -92,24 +98,11 @@ static const struct resource *find_kind_conflict(
     const struct resource *resource;
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         const struct definition *next = catalogue_find(catalogue, resource->name);
-        if (next && !is_same_sort(resource, next) && is_in_use(resource)) {
+        if (next && !is_same_sort(resource->definition, next) && is_in_use(resource)) {
             return resource;
         }
     }
     return NULL;
-}
-
-static bool items_are_equal(const struct definition *a, const struct definition *b)
-{
-    if (a->n_items != b->n_items) {
-        return false;
-    }
-    for (size_t i = 0; i < a->n_items; i++) {
-        if (strcmp(a->items[i], b->items[i]) != 0) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* The units are of the same kind as before. Runtime changes last until their key's value
@@ -121,11 +114,12 @@ static void resource_redefine(
     const struct definition *before = resource->definition;
     resource->definition = next;
     resource->remains = NULL;
-    if (before->limit != next->limit || (next->kind == KIND_LOCK && resource->runtime_limit > 1)) {
+    if (!lasts(CHANGE_LIMIT, before, next) ||
+        (next->kind == KIND_LOCK && resource->runtime_limit > 1)) {
         resource->runtime_limit = UNBOUNDED;
     }
     operator_drop_moot(resource);
-    if (definition_is_pool(next) && next->database == 0 && !items_are_equal(before, next)) {
+    if (definition_is_pool(next) && next->database == 0 && !lasts(CHANGE_ADD, before, next)) {
         resource_reset_items(resource, &core->cooldown_timers);
         resource->items_changed = false;
     }
@@ -157,13 +151,17 @@ static void resource_attach(
 static void resource_apply(struct core *core, struct resource *resource,
     const struct definition *next, nanoseconds now)
 {
-    if (next && is_same_sort(resource, next)) {
+    if (next && is_same_sort(resource->definition, next)) {
         resource_attach(core, resource, next);
         resource_redefine(core, resource, next);
         tally_move(core, resource, tallies_find(core, next->name), now);
     } else {
         /* The definition is gone, or of another sort and nobody uses the resource: it drains, then
          * goes. The definition is about to be freed; `remains` is a copy. */
+        if (resource->is_defined && !resource_is_fleet(resource)) {
+            operator_end_changes(core, resource);
+            registry_list_changed(core, resource);
+        }
         resource->is_defined = false;
         resource->template = NULL;
         registry_keep_remains(resource);
@@ -175,14 +173,14 @@ static void resource_apply(struct core *core, struct resource *resource,
 static void template_take_over(struct template *next, struct template *before)
 {
     const struct definition *now = next->definition, *then = before->definition;
-    if (definition_is_pool(now) != definition_is_pool(then) || now->database != then->database) {
+    if (!is_same_sort(then, now)) {
         return;
     }
     next->paused = before->paused;
     next->paused_by = before->paused_by;
     next->pause_reason = before->pause_reason;
     before->pause_reason = NULL;
-    if (now->limit == then->limit && !(now->kind == KIND_LOCK && before->runtime_limit > 1)) {
+    if (lasts(CHANGE_LIMIT, then, now) && !(now->kind == KIND_LOCK && before->runtime_limit > 1)) {
         next->runtime_limit = before->runtime_limit;
     }
 }

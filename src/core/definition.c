@@ -1,9 +1,29 @@
 #include "core/definition.h"
 
 #include "base/memory.h"
+#include "base/table.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static uint64_t hash_of_items(const struct definition *definition)
+{
+    uint64_t hash = hash_number(definition->n_items);
+    for (size_t i = 0; i < definition->n_items; i++) {
+        hash = hash_string(definition->items[i], hash);
+    }
+    return hash;
+}
+
+struct basis definition_basis(const struct definition *definition)
+{
+    bool is_pool = definition->kind == KIND_POOL;
+    return (struct basis){
+        .is_pool = is_pool,
+        .database = definition->database,
+        .value = is_pool ? hash_of_items(definition) : definition->limit,
+    };
+}
 
 static struct id_set id_set_copy(const struct id_set *set)
 {

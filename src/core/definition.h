@@ -64,6 +64,15 @@ struct definition {
     struct rights rights;
 };
 
+/* What operators' changes rest on: the sort of units, and the value of the key that gives them. */
+struct basis {
+    bool is_pool;
+    uint8_t database;
+    uint64_t value; /* the limit, or a hash of the items */
+};
+
+struct basis definition_basis(const struct definition *definition);
+
 /* Deep copies; NULL stays NULL. */
 struct definition *definition_copy(const struct definition *definition);
 void definition_free(struct definition *definition);

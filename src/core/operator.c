@@ -1,7 +1,7 @@
 /* operator.c - what operators change at runtime: limit, items, reservations, pause. */
+#include "core/operator.h"
 #include "base/memory.h"
 #include "core/internal.h"
-#include "core/operator.h"
 #include "core/queue.h"
 
 #include <stdlib.h>
@@ -50,6 +50,13 @@ void operator_drop_moot(struct resource *resource)
     if (!template || !template->paused) {
         resource->is_exempt = false;
     }
+}
+
+bool change_lasts(enum change_kind kind, const struct basis *then, const struct basis *now)
+{
+    bool is_of_key = kind == CHANGE_LIMIT || kind == CHANGE_ADD || kind == CHANGE_REMOVE;
+    return then->is_pool == now->is_pool && then->database == now->database &&
+        (!is_of_key || then->value == now->value);
 }
 
 static bool definition_has_item(const struct definition *definition, const char *item)
@@ -148,7 +155,8 @@ static enum outcome change_reserve(
     struct unit *unit = NULL;
     if (resource_is_pool(resource)) {
         unit = resource_find_unit(resource, change->item);
-    } else if (slot_parse(change->item, &slot) && slot < resource_limit(resource)) {
+    } else if (slot_parse(change->item, &slot) &&
+        slot < (change->is_old ? MAX_LIMIT : resource_limit(resource))) {
         unit = resource_slot(resource, slot);
     }
     if (!unit || unit->removed) {
@@ -187,10 +195,8 @@ static enum outcome change_resume(
     return OUTCOME_OK;
 }
 
-static enum outcome change_reset(
-    struct core *core, struct resource *resource, const struct change *change)
+void operator_end_changes(struct core *core, struct resource *resource)
 {
-    (void)change;
     for (uint32_t i = 0; i < resource->n_units; i++) {
         unit_set_reserved(resource->units[i], false, NULL);
     }
@@ -201,6 +207,13 @@ static enum outcome change_reset(
     resource->runtime_limit = UNBOUNDED;
     resource->is_exempt = false;
     end_own_pause(resource);
+}
+
+static enum outcome change_reset(
+    struct core *core, struct resource *resource, const struct change *change)
+{
+    (void)change;
+    operator_end_changes(core, resource);
     return OUTCOME_OK;
 }
 

@@ -12,4 +12,7 @@ void operator_changed(
 /* Forgets what the resource has been given by itself and would be so without that. */
 void operator_drop_moot(struct resource *resource);
 
+/* Ends all that operators have changed, in host scope. */
+void operator_end_changes(struct core *core, struct resource *resource);
+
 #endif

@@ -273,6 +273,7 @@ static bool unit_goes(struct unit *unit, struct order *timers)
     }
     unit->resource->n_removed += !unit->removed;
     unit->removed = true;
+    unit_set_reserved(unit, false, NULL);
     return false;
 }
 

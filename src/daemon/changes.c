@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/words.h"
+#include "journal/state.h"
 #include "log/log.h"
 #include "wire/protocol.h"
 
@@ -10,22 +11,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the file's values ---- */
+/* ---- what a change rests on, as text: a pool's is always longer than a limit ---- */
 
-static uint64_t hash_of_items(const struct definition *definition)
+enum { HASH_DIGITS = 16, BASIS_SIZE = HASH_DIGITS + 1 };
+
+static void basis_write(char out[BASIS_SIZE], const struct definition *definition)
 {
-    uint64_t hash = hash_number(definition->n_items);
-    for (size_t i = 0; i < definition->n_items; i++) {
-        hash = hash_string(definition->items[i], hash);
-    }
-    return hash;
+    const struct basis basis = definition_basis(definition);
+    snprintf(out, BASIS_SIZE, basis.is_pool ? "%016" PRIx64 : "%" PRIu64, basis.value);
 }
 
-/* The value of the key that a change to limit or items overrules, or its fingerprint. */
-static void key_value(char out[17], const struct definition *definition)
+static bool basis_parse(struct basis *basis, const char *text)
 {
-    snprintf(out, 17, definition->kind == KIND_POOL ? "%016" PRIx64 : "%" PRIu64,
-        definition->kind == KIND_POOL ? hash_of_items(definition) : definition->limit);
+    size_t n_digits = strspn(text, "0123456789abcdef");
+    *basis = (struct basis){.is_pool = n_digits == HASH_DIGITS};
+    if (basis->is_pool) {
+        basis->value = strtoull(text, NULL, 16);
+        return text[n_digits] == '\0';
+    }
+    return number_parse(text, MAX_LIMIT, &basis->value);
 }
 
 /* ---- to lines ---- */
@@ -39,8 +43,8 @@ static void add_request(struct text *out, enum command_index command, const char
 
 static void add_file(struct text *out, const struct definition *definition)
 {
-    char value[17];
-    key_value(value, definition);
+    char value[BASIS_SIZE];
+    basis_write(value, definition);
     text_add(out, " file=");
     text_add(out, value);
     text_add(out, "\n");
@@ -127,7 +131,7 @@ static void describe_reservations(struct text *out, const struct resource *resou
             text_add_format(out, " %u", (unsigned)unit->index);
         }
         text_add_key(out, "reason", unit->reason);
-        text_add(out, "\n");
+        add_file(out, resource->definition);
     }
 }
 
@@ -140,8 +144,8 @@ static void add_limit(
     add_file(out, definition);
 }
 
-static void add_pause(
-    struct text *out, const char *name, const char *reason, const struct by_whom *by)
+static void add_pause(struct text *out, const char *name, const struct definition *definition,
+    const char *reason, const struct by_whom *by)
 {
     add_request(out, COMMAND_pause, name);
     text_add_key(out, "reason", reason);
@@ -151,7 +155,7 @@ static void add_pause(
     if (by->has_login) {
         text_add_number_key(out, "by_login", by->login);
     }
-    text_add(out, "\n");
+    add_file(out, definition);
 }
 
 static void describe_template_changes(const struct template *template, void *context)
@@ -162,61 +166,28 @@ static void describe_template_changes(const struct template *template, void *con
         add_limit(out, definition->name, definition, template->runtime_limit);
     }
     if (template->paused) {
-        add_pause(out, definition->name, template->pause_reason, &template->paused_by);
+        add_pause(out, definition->name, definition, template->pause_reason, &template->paused_by);
     }
 }
 
-/* Only slots below the limit can be reserved, but reservations above a limit that was lowered stay:
- * units come before the limits in force, and above the file's with one for that time. */
-static uint32_t limit_for_reservations(const struct resource *resource)
-{
-    uint32_t limit = resource->definition->limit;
-    uint32_t n = resource_is_pool(resource) || resource->n_reserved == 0 ? 0 : resource->n_units;
-    for (uint32_t i = 0; i < n; i++) {
-        if (resource->units[i]->reserved && i >= limit) {
-            limit = i + 1;
-        }
-    }
-    return limit;
-}
-
-static void describe_units(const struct resource *resource, void *context)
+static void describe_changes(const struct resource *resource, void *context)
 {
     struct text *out = context;
     const struct definition *definition = resource->definition;
-    if (!resource->is_defined) {
-        return;
-    }
-    uint32_t higher = limit_for_reservations(resource);
-    if (higher > definition->limit) {
-        add_limit(out, resource->name, definition, higher);
-    }
     if (resource->items_changed) {
         describe_items(out, resource);
     }
     if (resource->n_reserved > 0) {
         describe_reservations(out, resource);
     }
-    if (higher > definition->limit && resource->runtime_limit == UNBOUNDED) {
-        add_limit(out, resource->name, definition, definition->limit);
-    }
-}
-
-/* After its template's. */
-static void describe_own(const struct resource *resource, void *context)
-{
-    struct text *out = context;
-    if (!resource->is_defined) {
-        return;
-    }
     if (resource->runtime_limit != UNBOUNDED) {
-        add_limit(out, resource->name, resource->definition, resource->runtime_limit);
+        add_limit(out, resource->name, definition, resource->runtime_limit);
     }
     if (resource->paused) {
-        add_pause(out, resource->name, resource->pause_reason, &resource->paused_by);
+        add_pause(out, resource->name, definition, resource->pause_reason, &resource->paused_by);
     } else if (resource->is_exempt) {
         add_request(out, COMMAND_resume, resource->name);
-        text_add(out, "\n");
+        add_file(out, definition);
     }
 }
 
@@ -225,9 +196,19 @@ void changes_describe(struct text *out, const struct core *core)
     if (core_is_draining(core)) {
         text_add(out, "drain\n");
     }
-    core_for_each_changed(core, describe_units, out);
     core_for_each_changed_template(core, describe_template_changes, out);
-    core_for_each_changed(core, describe_own, out);
+    core_for_each_changed(core, describe_changes, out); /* after the template's */
+}
+
+bool changes_note(struct state *state, const struct core *core)
+{
+    struct text lines = TEXT_INIT;
+    text_add(&lines, "");
+    changes_describe(&lines, core);
+    bool are_others = strcmp(lines.bytes, state->changes) != 0;
+    state_set_changes(state, lines.bytes, lines.length);
+    text_deinit(&lines);
+    return are_others;
 }
 
 /* ---- from lines ---- */
@@ -239,7 +220,7 @@ struct line {
     size_t n;
     const char *file; /* or NULL */
     char *reason; /* decoded; or NULL */
-    struct by_whom by; /* whom an older berthd leaves out */
+    struct by_whom by;
 };
 
 static bool find_uid(const struct line *line, const char *key, uint32_t *uidp)
@@ -294,6 +275,7 @@ static bool parse_change(const struct line *line, struct change *change)
                 .item = line->n == 3 ? line->words[2] : NULL,
                 .reason = line->reason,
                 .by = line->by,
+                .is_old = true,
             };
             bool valid = change->kind == CHANGE_LIMIT
                 ? number_parse(line->words[2], MAX_LIMIT, &limit)
@@ -305,15 +287,15 @@ static bool parse_change(const struct line *line, struct change *change)
     return false;
 }
 
-/* Whether "that key's text changes in the file". */
-static bool is_overruled(const struct line *line, const struct definition *definition)
+static bool is_overruled(
+    const struct line *line, enum change_kind kind, const struct definition *definition)
 {
-    char value[17];
+    struct basis then;
     if (!definition || !line->file) {
         return !definition;
     }
-    key_value(value, definition);
-    return strcmp(value, line->file) != 0;
+    const struct basis now = definition_basis(definition);
+    return !basis_parse(&then, line->file) || !change_lasts(kind, &then, &now);
 }
 
 static void apply_line(
@@ -332,7 +314,7 @@ static void apply_line(
     const char *word = line.words[0], *name = line.words[1];
     struct log_subject subject = {.event = "reset"};
     snprintf(subject.resources, sizeof subject.resources, "%s", name);
-    if (is_overruled(&line, core_find_definition(core, name))) {
+    if (is_overruled(&line, change.kind, core_find_definition(core, name))) {
         log_message_on(LOG_LEVEL_INFO, &subject,
             "%s: the file has changed: this ends the runtime change by `%s`", name, word);
     } else if (core_change(core, name, &change, now, effects) != OUTCOME_OK) {

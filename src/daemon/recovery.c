@@ -17,6 +17,7 @@
 #include "daemon/numbers.h"
 #include "daemon/origin.h"
 #include "daemon/process.h"
+#include "daemon/state_log.h"
 #include "daemon/turn.h"
 #include "journal/paths.h"
 #include "journal/record.h"
@@ -411,6 +412,17 @@ static bool restore_all(const struct recovery *recovery)
     return fits;
 }
 
+/* Changes that the file has ended do not come back with an older file; if berthd may not start with
+ * this one, they do. */
+static void store_changes(struct state *state, const struct core *core)
+{
+    int error;
+    if (changes_note(state, core)) {
+        enum stored stored = state_store(state, &error);
+        state_log_stored(state, stored, error);
+    }
+}
+
 bool recovery_run(const struct recovery *recovery)
 {
     char *changes = memory_string(recovery->state->changes);
@@ -426,6 +438,7 @@ bool recovery_run(const struct recovery *recovery)
     if (!restore_all(recovery)) {
         return false;
     }
+    store_changes(recovery->state, recovery->core);
     ledger_note_complete(recovery->ledger);
     size_t n_held = core_n_held(recovery->core), n_waiting = core_n_waiting(recovery->core);
     if (n_held + n_waiting > 0) {

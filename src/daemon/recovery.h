@@ -28,7 +28,7 @@ struct recovery {
     struct history_log *history_log; /* begins behind the entries of earlier runs */
     struct origins *origins; /* looks up the others */
     struct numbers *numbers;
-    const struct state *state;
+    struct state *state;
     const struct fleet_names *databases;
     struct fleet *fleet;
     struct fleet_journal *fleet_journal;

@@ -7,6 +7,7 @@
 #include "daemon/parked.h"
 #include "daemon/server.h"
 #include "daemon/settings.h"
+#include "daemon/storing.h"
 #include "status/answer_lines.h"
 
 #include <assert.h>
@@ -57,14 +58,20 @@ static void answer_errors(struct text *out, const struct conf_errors *errors)
     text_deinit(&all);
 }
 
+static void answer_ok(struct conn *conn)
+{
+    text_add(conn_answers(conn), "ok\n");
+}
+
 static void answer(struct conn *conn, const struct conf_errors *errors)
 {
     if (errors->n > 0) {
         answer_errors(conn_answers(conn), errors);
-    } else {
-        text_add(conn_answers(conn), "ok\n");
     }
     parked_end(conn);
+    if (errors->n == 0) {
+        storing_answer_reload(conn, answer_ok);
+    }
 }
 
 static void answer_all(struct reload *reload)

@@ -152,12 +152,8 @@ static void warn_of_fixed_changes(
 
 void settings_note_changes(struct server *server)
 {
-    struct text lines = TEXT_INIT;
-    text_add(&lines, "");
-    changes_describe(&lines, server->core);
-    state_set_changes(&server->state, lines.bytes, lines.length);
+    changes_note(&server->state, server->core);
     storing_note_changes(server->storing);
-    text_deinit(&lines);
 }
 
 bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *found)
@@ -195,7 +191,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     definition_diff_log(&diff);
     definition_diff_deinit(&diff);
     conf_free(before);
-    settings_note_changes(server);
+    storing_note_reload(server->storing, changes_note(&server->state, server->core));
     log_message_on(LOG_LEVEL_INFO, &subject, "%s: reloaded, definitions: %zu", conf->path,
         conf->n_definitions);
     return true;

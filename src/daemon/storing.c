@@ -172,21 +172,37 @@ static void made_late(struct conn *conn)
     parked_end(conn);
 }
 
-void storing_answer_later(struct call *call, void (*answer)(struct conn *conn))
+static void answer_later(
+    struct conn *conn, void (*answer)(struct conn *conn), struct request_log *log)
 {
     static const struct parked_ops ops = {
         .late = made_late, .free = made_let_go, .holds_events = true};
-    struct storing *storing = call->server->storing;
+    struct storing *storing = conn->server->storing;
     struct made_change *made = memory_new(sizeof *made);
     *made = (struct made_change){
-        .conn = call->conn,
+        .conn = conn,
         .answer = answer,
-        .log = call_log(call),
+        .log = log,
         .change = storing->runtime_change,
     };
     TAILQ_INSERT_TAIL(&storing->made, made, link);
-    parked_begin(call->conn, &ops, made);
+    parked_begin(conn, &ops, made);
+}
+
+void storing_answer_later(struct call *call, void (*answer)(struct conn *conn))
+{
+    answer_later(call->conn, answer, call_log(call));
     call->is_logged_later = true;
+}
+
+void storing_answer_reload(struct conn *conn, void (*answer)(struct conn *conn))
+{
+    const struct storing *storing = conn->server->storing;
+    if (storing->reload_change <= storing->settled) {
+        answer(conn);
+    } else {
+        answer_later(conn, answer, NULL);
+    }
 }
 
 static void answer_made(struct made_change *made, enum stored stored)
@@ -252,6 +268,14 @@ void storing_note_changes(struct storing *storing)
     storing->runtime_change = state_writer_change(&storing->writer);
 }
 
+void storing_note_reload(struct storing *storing, bool has_ended_changes)
+{
+    if (has_ended_changes || storing->has_failed) {
+        storing_note_changes(storing);
+        storing->reload_change = storing->runtime_change;
+    }
+}
+
 void storing_note_fleet_changes(struct storing *storing)
 {
     storing->fleet_change = state_writer_change(&storing->writer);
@@ -282,6 +306,8 @@ static void on_written(void *context, uint64_t from, uint64_t to, enum stored st
     if (stored == STORED_NOT) {
         log_changes_not_stored(storing, from, to);
     }
+    storing->settled = to;
+    storing->has_failed = stored != STORED;
     settle_made(storing, to, stored);
     if (!storing->turn->stopping) {
         settle_numbers(storing, stored);

@@ -30,6 +30,9 @@ struct storing {
     struct held_requests for_room, for_numbers; /* in the order in which they came */
     struct made_changes made; /* those that are not on disk yet, the oldest first */
     uint64_t runtime_change, fleet_change; /* the newest of each kind */
+    uint64_t reload_change; /* the newest runtime change by a reload */
+    uint64_t settled; /* the newest change that was stored, or could not be: */
+    bool has_failed;
     nanoseconds numbers_again_at; /* storing numbers has failed: not before then; or 0 */
 };
 
@@ -47,9 +50,13 @@ bool storing_has_numbers(struct call *call);
  * disk: by `answer` if it succeeds. */
 void storing_answer_later(struct call *call, void (*answer)(struct conn *conn));
 
+/* The same for a reload: at once if what it has ended is on disk. */
+void storing_answer_reload(struct conn *conn, void (*answer)(struct conn *conn));
+
 /* Runtime changes, or databases' changes, have changed. They are stored soon, or the log says that
  * they could not be. */
 void storing_note_changes(struct storing *storing);
+void storing_note_reload(struct storing *storing, bool has_ended_changes);
 void storing_note_fleet_changes(struct storing *storing);
 
 /* At the end of a turn. */

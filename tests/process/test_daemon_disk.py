@@ -180,6 +180,18 @@ def test_a_change_is_answered_when_it_is_stored(daemon, disk):
         daemon.log.write_text("")
 
 
+def test_a_reload_is_answered_when_what_it_ends_is_stored(daemon, disk):
+    assert daemon.client().request("limit s 9") == "ok"
+    daemon.configure(CONFIGURATION.replace("limit = 4", "limit = 5"))
+    with disk.shut(WRITE) as gate:
+        operator = daemon.client()
+        operator.send("reload\n")
+        gate.wait()
+        assert shown(daemon, "s")["limit"] == "5"  # it is in force
+        assert not has_answer(operator) and "limit s" in stored(daemon)
+    assert operator.line() == "ok"
+    assert "limit s" not in stored(daemon)
+
 @pytest.mark.parametrize("where, is_there", [(WRITE, False), (BEHIND, True)])
 def test_killed_while_it_is_stored(daemon, disk, where, is_there):
     with disk.shut(where) as gate:
@@ -459,16 +471,19 @@ def test_the_end_waits_for_what_is_being_stored(daemon, disk):
 def test_the_end_stores_what_is_not_stored_yet(daemon, disk):
     """The change was made while another was being stored, and its storing had not begun when the
     end came."""
+    assert daemon.client().request("limit s 9") == "ok"
     with disk.shut(WRITE) as gate:
         asks(daemon, "pause a")
         gate.wait()
         daemon.configure(CONFIGURATION.replace("limit = 4", "limit = 5"))
-        assert daemon.client().request("reload") == "ok"
+        daemon.client().send("reload\n")
+        wait_until(lambda: ": reloaded" in said(daemon), "it is in force")
         daemon.signal(signal.SIGTERM)
         gate.fails(errno.EIO)
     daemon.stop()
     assert logged(daemon, "pause a") == [": in force, but not stored"]
     assert "pause a" in stored(daemon)  # it was, after all
+    assert "limit s" not in stored(daemon)
 
 
 def test_the_end_does_not_wait_for_ever(daemon, disk):
@@ -513,11 +528,16 @@ def test_a_reload_does_not_wait(daemon, disk):
 
 
 def test_a_reload_that_could_not_store_what_has_changed_says_so(daemon, disk):
+    assert daemon.client().request("limit s 9") == "ok"
     with disk.shut(WRITE) as gate:
-        daemon.configure(CONFIGURATION)
-        assert daemon.client().request("reload") == "ok"
+        daemon.configure(CONFIGURATION.replace("limit = 4", "limit = 5"))
+        operator = daemon.client()
+        operator.send("reload\n")
         gate.fails(errno.EIO)
-    wait_until(lambda: "runtime changes could not be stored" in said(daemon))
+    assert code(operator.line()) == "no-space"
+    assert "runtime changes could not be stored" in said(daemon)
+    assert daemon.client().request("reload") == "ok"  # now they are
+    assert "limit s" not in stored(daemon)
 
 
 # ---- numbers ----

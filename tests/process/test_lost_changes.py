@@ -106,6 +106,34 @@ def test_until_the_file_says_otherwise(berthd):
     assert (now["s"]["limit"], now["t"]["limit"], now["l"]["paused"]) == ("5", "0", "1")
 
 
+def test_what_the_file_has_ended_does_not_come_back(berthd):
+    """Neither with the old file, nor with a holder."""
+    daemon = berthd(CONFIGURATION)
+    before = what_was_changed(daemon)
+    change_all(daemon)
+    assert daemon.client().request("undrain") == "ok"
+    for configuration in CONFIGURATION.replace("limit = 4", "limit = 5"), "[lock other]\n", CONFIGURATION:
+        daemon.kill()
+        daemon.configure(configuration)
+        daemon.start()
+    assert what_was_changed(daemon) == before
+
+
+def test_changes_outlast_a_file_that_is_refused(berthd):
+    """berthd must not start with it: the next one starts with the old file."""
+    daemon = berthd(CONFIGURATION)
+    held(daemon.client(), f"acquire s pid={os.getpid()}")
+    change_all(daemon)
+    changed = what_was_changed(daemon)
+    daemon.kill()
+    daemon.configure("[pool s]\nitems = a b\n")
+    with pytest.raises(pytest.fail.Exception, match="another kind of resource"):
+        daemon.start()
+    daemon.configure(CONFIGURATION)
+    daemon.start()
+    assert what_was_changed(daemon) == changed
+
+
 # ---- a reboot
 
 @needs_mounts

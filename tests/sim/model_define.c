@@ -207,6 +207,9 @@ void model_define(
         if (next && rules_are_pool(next) == rules_are_pool(&resource->rules)) {
             take_over_rules(model, resource, next);
         } else {
+            if (resource->defined) {
+                change(model, resource, CHANGE_RESET, 0);
+            }
             resource->defined = false;
             resource->template = NULL;
         }

@@ -162,6 +162,7 @@ void model_unit_remove(struct model_resource *resource, uint32_t unit)
 {
     if (resource->units[unit].holder != 0) {
         resource->units[unit].removed = true;
+        resource->units[unit].reserved = false;
     } else {
         unit_forget(resource, unit);
     }
