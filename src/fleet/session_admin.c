@@ -172,7 +172,7 @@ static void has_looked(struct session *session, nanoseconds now)
 nanoseconds requests_deadline(const struct session *session)
 {
     bool waits_for_time = session->state == SESSION_UP &&
-        session->calls.n_in_flight < MAX_IN_FLIGHT && !session->look.request &&
+        crowd_room(session) > 0 && !session->look.request &&
         !TAILQ_EMPTY(&session->requests.unsent);
     return waits_for_time ? session->look.not_before : NEVER;
 }
@@ -180,7 +180,7 @@ nanoseconds requests_deadline(const struct session *session)
 bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
     struct inquiry *request = next_request(session, now);
-    if (!request || session->calls.n_in_flight >= MAX_IN_FLIGHT) {
+    if (!request || crowd_room(session) == 0) {
         return false;
     }
     struct arguments *arguments = flight_arguments(session);

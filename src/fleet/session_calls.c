@@ -126,6 +126,8 @@ void session_reply(struct session *session, uint64_t tag, const struct resp *rep
     if (!call) {
         return;
     }
+    session->calls.heard_at = now;
+    crowd_answers(session, call, now);
     const char *wrong = answer_read(reply, &answer);
     if (!wrong) {
         wrong = answer_table[answer.kind](session, call, &answer, now, effects);

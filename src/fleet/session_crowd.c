@@ -6,6 +6,14 @@
 /* What it costs with both connections, likewise. */
 #define RETURN (NANOSECONDS_PER_SECOND / 1000)
 
+/* A request of a job, likewise. */
+#define REQUEST (NANOSECONDS_PER_SECOND / 10000)
+
+enum {
+    CALLS_AT_ONCE = 2, /* a server always has one to carry out; a renewal is behind no more */
+    FIRST_BULK = 8, /* after a quiet time, as all may have something to ask at that moment */
+};
+
 /* `n` times `each`, but no longer than `most`. */
 static nanoseconds times(uint64_t n, nanoseconds each, nanoseconds most)
 {
@@ -39,6 +47,47 @@ void crowd_counts(struct session *session, uint64_t number, nanoseconds now)
 void crowd_counts_again(struct session *session)
 {
     session->crowd.counted = session->crowd.rate = 0;
+}
+
+/* ---- how much is asked at once ---- */
+
+/* All that is asked at once, by all sessions, is to be answered in a quarter of the time after
+ * which a link is given up. */
+static nanoseconds longest_queue(const struct session *session)
+{
+    return session->tenure.ttl / 48;
+}
+
+void crowd_begins(struct session *session)
+{
+    session->crowd.bulk = FIRST_BULK;
+}
+
+/* A server answers late if it has much to do for anybody. */
+void crowd_answers(struct session *session, const struct flight *call, nanoseconds now)
+{
+    struct session_crowd *crowd = &session->crowd;
+    bool is_late = now - call->sent_at >= longest_queue(session);
+    if (is_late && call->sent_at >= crowd->halved_at) {
+        crowd->bulk = (crowd->bulk + 1) / 2;
+        crowd->halved_at = now; /* what was sent before then is no reason to do it again */
+    } else if (!is_late && flight_is_request(call)) {
+        crowd->bulk += crowd->bulk < MAX_ASKED;
+    } else if (!is_late && crowd->bulk > FIRST_BULK) {
+        crowd->bulk = FIRST_BULK; /* a renewal, for example: what showed is long ago */
+    }
+}
+
+size_t crowd_room(const struct session *session)
+{
+    const struct session_crowd *crowd = &session->crowd;
+    uint64_t most = (uint64_t)(longest_queue(session) / REQUEST / CALLS_AT_ONCE);
+    uint64_t share = crowd->n > 1 ? most / crowd->n : most;
+    size_t bulk = share < crowd->bulk ? (size_t)share : crowd->bulk;
+    if (bulk <= 1) {
+        return session->calls.n_requests == 0;
+    }
+    return session->calls.n_requests < CALLS_AT_ONCE ? bulk : 0;
 }
 
 nanoseconds crowd_part(struct session *session, uint64_t n)

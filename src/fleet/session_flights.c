@@ -22,6 +22,11 @@ enum script flight_script(const struct flight *call)
     return scripts[call->kind];
 }
 
+bool flight_is_request(const struct flight *call)
+{
+    return call->kind >= CALL_ACQUIRE;
+}
+
 struct flight *flight_new(enum call_kind kind, size_t n_entries)
 {
     struct flight *call = memory_new(sizeof *call + n_entries * sizeof call->entries[0]);
@@ -59,6 +64,7 @@ void flight_send(
     TAILQ_INSERT_TAIL(&session->calls.in_flight, call, link);
     table_insert(&session->calls.by_tag, &call->by_tag, hash_number(call->tag));
     session->calls.n_in_flight++;
+    session->calls.n_requests += flight_is_request(call);
     session->calls.n_sent++;
     arguments_finish(arguments);
     *out = (struct session_call){
@@ -76,6 +82,7 @@ static void flight_unlink(struct session *session, struct flight *call)
     TAILQ_REMOVE(&session->calls.in_flight, call, link);
     table_remove(&session->calls.by_tag, &call->by_tag);
     session->calls.n_in_flight--;
+    session->calls.n_requests -= flight_is_request(call);
 }
 
 void flights_forget(struct session *session)

@@ -46,6 +46,8 @@ void flights_forget(struct session *session);
  */
 struct flight *flight_take(struct session *session, uint64_t tag);
 enum script flight_script(const struct flight *call);
+/* Of a job or an operator. */
+bool flight_is_request(const struct flight *call);
 
 /* ---- session_calls.c ---- */
 
@@ -159,6 +161,11 @@ void crowd_is(struct session *session, uint64_t n, bool is_grace);
 void crowd_counts(struct session *session, uint64_t number, nanoseconds now);
 /* The numbers go on elsewhere. */
 void crowd_counts_again(struct session *session);
+void crowd_begins(struct session *session);
+/* How long that took says how much may be asked at once. */
+void crowd_answers(struct session *session, const struct flight *call, nanoseconds now);
+/* How many requests the next call may carry: 0 while enough calls are in flight. */
+size_t crowd_room(const struct session *session);
 /* A random span, over which all of `n` daemons spread what they are asked to do at once. */
 nanoseconds crowd_part(struct session *session, uint64_t n);
 

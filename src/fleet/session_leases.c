@@ -77,13 +77,13 @@ void session_restore(struct session *session, struct lease *lease)
 
 /* ---- what is sent ---- */
 
-static struct flight *release_some(struct session *session)
+static struct flight *release_some(struct session *session, size_t room)
 {
     struct arguments *arguments = flight_arguments(session);
-    struct flight *call = flight_new(CALL_RELEASE, CHUNK);
+    struct flight *call = flight_new(CALL_RELEASE, room);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_ENDING])) &&
-        flight_takes(call, entry, CHUNK)) {
+        flight_takes(call, entry, room)) {
         call_add_id(arguments, entry->id);
         entry_move(session, entry, ENTRY_RELEASING);
     }
@@ -91,13 +91,13 @@ static struct flight *release_some(struct session *session)
 }
 
 /* The fixed cost of a call is several times that of a lease. */
-static struct flight *acquire_some(struct session *session)
+static struct flight *acquire_some(struct session *session, size_t room)
 {
     struct arguments *arguments = flight_arguments(session);
-    struct flight *call = flight_new(CALL_ACQUIRE, MAX_ASKED);
+    struct flight *call = flight_new(CALL_ACQUIRE, room);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNSENT])) &&
-        flight_takes(call, entry, MAX_ASKED)) {
+        flight_takes(call, entry, room)) {
         call_add_acquire(arguments, session->core, entry->lease, session->wall_offset);
         entry->is_there = true;
         entry_move(session, entry, ENTRY_ASKED);
@@ -107,15 +107,16 @@ static struct flight *acquire_some(struct session *session)
 
 bool leases_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
-    if (session->calls.n_in_flight >= MAX_IN_FLIGHT) {
+    size_t room = crowd_room(session);
+    if (room == 0) {
         return false;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_ENDING])) {
-        flight_send(session, release_some(session), now, out);
+        flight_send(session, release_some(session, room), now, out);
         return true;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNSENT])) {
-        flight_send(session, acquire_some(session), now, out);
+        flight_send(session, acquire_some(session, room), now, out);
         return true;
     }
     return false;

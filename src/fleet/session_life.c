@@ -39,6 +39,7 @@ struct session *session_new(const struct session_options *options)
     session->layouts = options->layouts;
     session->layout = options->layouts.from;
     session->tenure.ttl = options->settings->ttl;
+    crowd_begins(session);
     session->grace_until = session->renewal.due_at = session->renewal.hello_at = NEVER;
     session->link.give_up_at = session->news.follow_at = NEVER;
     init_lists(session);
@@ -130,10 +131,20 @@ void session_set_unusable(
 
 /* ---- time ---- */
 
-/* After this long without an answer the link is given up. */
-static nanoseconds longest_answer(const struct session *session)
+/* After this long without any answer the link is given up. */
+static nanoseconds longest_silence(const struct session *session)
 {
     return session->tenure.ttl / 12;
+}
+
+/* Until when the next answer must have come. A call may take longer where those before it do. */
+static nanoseconds answer_deadline(const struct session *session)
+{
+    const struct flight *oldest = TAILQ_FIRST(&session->calls.in_flight);
+    nanoseconds heard_at = session->calls.heard_at;
+    return oldest
+        ? (oldest->sent_at > heard_at ? oldest->sent_at : heard_at) + longest_silence(session)
+        : NEVER;
 }
 
 static bool is_unusable(const struct session *session)
@@ -163,10 +174,10 @@ void session_tick(struct session *session, nanoseconds now, struct effects *effe
     if (session->state == SESSION_DOWN && now >= session->link.give_up_at) {
         give_up(session, now, effects);
     }
-    const struct flight *oldest = TAILQ_FIRST(&session->calls.in_flight);
-    if (oldest && now - oldest->sent_at >= longest_answer(session)) {
-        session_reset(session, "no answer to %s for %lld ms", script_words[flight_script(oldest)],
-            (long long)(longest_answer(session) / (NANOSECONDS_PER_SECOND / 1000)));
+    if (now >= answer_deadline(session)) {
+        session_reset(session, "no answer to %s for %lld ms",
+            script_words[flight_script(TAILQ_FIRST(&session->calls.in_flight))],
+            (long long)(longest_silence(session) / NANOSECONDS_PER_MILLISECOND));
     }
 }
 
@@ -176,9 +187,7 @@ nanoseconds session_next_deadline(const struct session *session)
     if (!session->link.is_connected || session->link.is_resetting) {
         return deadline;
     }
-    if (!TAILQ_EMPTY(&session->calls.in_flight)) {
-        deadline = TAILQ_FIRST(&session->calls.in_flight)->sent_at + longest_answer(session);
-    }
+    deadline = earlier(deadline, answer_deadline(session));
     if (is_unusable(session)) {
         deadline = earlier(deadline, session->hello.not_before);
     }

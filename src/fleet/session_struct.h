@@ -17,7 +17,6 @@
 #include <sys/queue.h>
 
 enum {
-    MAX_IN_FLIGHT = 256, /* more calls wait here: the server has enough to do */
     MAX_REQUESTS = 1000, /* of operators */
     MAX_NOTICES = 16,
     MAX_HELLOS_AT_ONCE = 3, /* hellos begun and not ended; after these, less fast */
@@ -79,7 +78,7 @@ enum call_kind {
     CALL_LIST,
     CALL_END,
     CALL_RENEW,
-    CALL_ACQUIRE,
+    CALL_ACQUIRE, /* it and those below are requests: few are in flight at once */
     CALL_RELEASE,
     CALL_ADMIN,
     CALL_SNAPSHOT,
@@ -226,6 +225,8 @@ struct session_crowd {
     uint64_t rate; /* calls of all in 1000 seconds; 0: not known */
     uint64_t counted; /* the number of a call, and when it was answered; 0: it does not count */
     nanoseconds counted_at;
+    uint32_t bulk; /* how many requests one call may carry, as the times of calls show */
+    nanoseconds halved_at; /* that number */
 };
 
 struct session_hello {
@@ -249,6 +250,8 @@ struct session_calls {
     struct flight_list in_flight;
     struct table by_tag;
     size_t n_in_flight;
+    size_t n_requests; /* of these: what jobs and operators ask for */
+    nanoseconds heard_at; /* the last answer */
     uint64_t last_tag;
     uint64_t n_sent;
     struct arguments arguments; /* scratch */

@@ -60,6 +60,9 @@ void link_take_message(struct link *link, const struct resp *reply)
     bool is_message = is_push(reply, "message", 3) || is_push(reply, "smessage", 3);
     if (is_message && is_ours(link, &reply->elements[1])) {
         const struct resp *payload = &reply->elements[2];
+        if (link->is_pinged) { /* it is not silent: the answer comes behind them */
+            stream_set_timer(link->messages, link->timeout);
+        }
         link->events->on_message(link->context, payload->text, payload->length);
     } else if (link->is_pinged && is_push(reply, "pong", 2)) {
         link_heartbeat_begin(link);

@@ -611,6 +611,18 @@ def test_a_heartbeat(fake, probe):
     assert "not subscribed to" in link.expect("down", 0)
 
 
+def test_messages_before_the_answer_to_a_heartbeat(fake, probe):
+    link = probe(fake.where, "timeout=500")
+    _, messages = fake.both()
+    link.expect("ready")
+    assert messages.command() == ["PING"]
+    for _ in range(3):
+        assert link.is_quiet(0.3)
+        messages.send(array("message", OWN, "x"))
+        link.expect("message")
+    assert "PING" in link.expect("down", 0)
+
+
 def test_an_answer_that_came_while_we_were_stopped(fake, probe):
     link = probe(fake.where, "timeout=500")
     _, messages = fake.both()
