@@ -17,6 +17,7 @@
 #include "redis/scripts.h"
 #include "status/fleet_why.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -50,6 +51,15 @@ struct fleet {
     size_t n; /* 0: stopped */
     struct member members[];
 };
+
+static uint64_t random_number(void)
+{
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) {
+        number = (uint64_t)clock_now();
+    }
+    return number;
+}
 
 static const struct member *member_of(const struct fleet *fleet, uint8_t database)
 {
@@ -162,6 +172,19 @@ static void hand_out_results(struct member *member)
     }
 }
 
+static void member_connect(struct member *member);
+
+static void take_new_name(struct member *member)
+{
+    char id[SESSION_NAME_SIZE];
+    snprintf(id, sizeof id, "%016" PRIx64, random_number());
+    session_rename(member->session, id);
+    link_close(member->link);
+    member->was_down = true;
+    member->is_ready = false;
+    member_connect(member);
+}
+
 static void send_deadlines(struct member *member)
 {
     struct core *core = member->fleet->with.core;
@@ -199,6 +222,9 @@ void fleet_end_turn(struct fleet *fleet)
         struct member *member = &fleet->members[i];
         hold_listing(member);
         hand_out_results(member);
+        if (member->link && session_needs_name(member->session)) {
+            take_new_name(member);
+        }
         const char *why = session_wants_reset(member->session);
         if (why && member->is_ready) {
             link_reset(member->link, why);
@@ -380,10 +406,6 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
     const struct fleet_options *with = &fleet->with;
     const struct database *settings = fleet_database(with->databases, database);
     char id[SESSION_ID_SIZE], host[SESSION_HOST_SIZE];
-    uint64_t seed = 0;
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
-        seed = (uint64_t)clock_now();
-    }
     session_host_read(host);
     session_name_make(id, with->boot_id, with->socket_path, settings->name);
     *member = (struct member){
@@ -398,7 +420,7 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
         .id = id,
         .host = host,
         .version = PACKAGE_VERSION,
-        .seed = seed,
+        .seed = random_number(),
         .wall_offset = wall_offset(),
     };
     member->session = session_new(&options);
@@ -418,21 +440,26 @@ struct fleet *fleet_new(const struct fleet_options *options)
     return fleet;
 }
 
-void fleet_start(struct fleet *fleet)
+static void member_connect(struct member *member)
 {
+    const struct fleet_options *with = &member->fleet->with;
+    const struct database *settings = fleet_database(with->databases, member->database);
     char host[SESSION_HOST_SIZE], client_name[SESSION_HOST_SIZE + 8];
     session_host_read(host);
     snprintf(client_name, sizeof client_name, "berthd:%s", host);
+    const struct link_options options = {
+        .database = settings,
+        .session = session_id(member->session),
+        .client_name = client_name,
+        .timeout = settings->ttl / 12,
+    };
+    member->link = link_new(with->loop, &options, &link_events, member);
+}
+
+void fleet_start(struct fleet *fleet)
+{
     for (size_t i = 0; i < fleet->n; i++) {
-        struct member *member = &fleet->members[i];
-        const struct database *settings = fleet_database(fleet->with.databases, member->database);
-        const struct link_options options = {
-            .database = settings,
-            .session = session_id(member->session),
-            .client_name = client_name,
-            .timeout = settings->ttl / 12,
-        };
-        member->link = link_new(fleet->with.loop, &options, &link_events, member);
+        member_connect(&fleet->members[i]);
     }
 }
 

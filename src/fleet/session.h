@@ -44,6 +44,10 @@ void session_define(
 enum outcome session_may_use(const struct session *session, const struct definition *definition);
 
 const char *session_id(const struct session *session);
+/* Another daemon has this one's name, and nothing is left of what this one had under it. Then give
+ * it a new one, and a new link, which subscribes to that. */
+bool session_needs_name(const struct session *session);
+void session_rename(struct session *session, const char *id);
 
 /* ---- the link ---- */
 

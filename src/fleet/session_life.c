@@ -77,6 +77,22 @@ const char *session_id(const struct session *session)
     return session->id;
 }
 
+bool session_needs_name(const struct session *session)
+{
+    return session->state == SESSION_REPLACED &&
+        TAILQ_EMPTY(&session->leases.entries[ENTRY_UNLISTED]);
+}
+
+void session_rename(struct session *session, const char *id)
+{
+    memcpy(session->id, id, SESSION_ID_SIZE);
+    session->state = SESSION_DOWN;
+    session->link.is_connected = false;
+    session->tenure.incarnation = session->reached.event = 0;
+    session->tenure.is_changed = true;
+    session_say(session, "this berthd goes on as session %s", session->id);
+}
+
 static void forget_calls(struct session *session)
 {
     flights_forget(session);

@@ -13,7 +13,7 @@ from fleet_help import (  # fixtures among them
     clock, hosts, needs_redis, redis_section, redis_server, ways)
 from lines import DEADLINE, Client, look_again
 from lost_help import witness  # fixtures among them
-from scripts_help import Data, Database, past_the_first_grace
+from scripts_help import Data, Database, Member, ok, past_the_first_grace
 
 pytestmark = needs_redis
 
@@ -276,3 +276,29 @@ def test_in_order_whatever_breaks(fleet, chance):
         between(n)
         fleet.witness.let_go(n)
     fleet.end_in_turn()
+
+
+def test_a_copied_machine(redis_server, hosts):  # noqa: F811
+    """The copy goes on with the session. The other one's job is stopped; then it has a new name, and is of use again."""
+    past_the_first_grace(redis_server, redis_server.clock, 6, 0)
+    host, = hosts("[semaphore s]\nlimit = 2\nscope = fleet\nkill-after = 500ms\n", 1,
+                  redis_section(redis_server.url, "6s", failover_lag="0"))
+    database = Database(redis_server)
+    job = host.berth.start("run", "--if-down", "wait", "s", "--", "sh", "-c", "echo runs; exec sleep 600")
+    assert job.stdout.readline() == b"runs\n"
+    key, = database.client.hkeys(database.key["leases"])
+    copy = Member(database, 1, ttl=6000, lag=0)
+    copy.session, copy.incarnation = key.split("/")[0], 1000
+    ok(copy.begin())
+    end = time.monotonic() + DEADLINE
+    with contextlib.closing(Client(host.socket)) as client:
+        for state in ("replaced", "up"):
+            while f" state={state} " not in "\n".join(client.lines("status")):
+                assert time.monotonic() < end, state
+                ok(copy.renew())
+                look_again()
+            assert (state == "up") == (job.poll() is not None)
+    done = host.berth("run", "s", "--", "echo", "ran")
+    assert (done.returncode, done.stdout) == (0, "ran\n"), done
+    ok(copy.renew())
+    assert len(database.client.zrange(database.key["sessions"], 0, -1)) == 2

@@ -49,7 +49,7 @@ const char *next_call(void)
     cr_assert(call.argc >= CALL_HEAD);
     snprintf(layouts, sizeof layouts, "%u-%u", world_layouts.from, world_layouts.to);
     cr_assert_str_eq(call.argv[0], layouts);
-    cr_assert_str_eq(call.argv[2], id_of_session);
+    cr_assert_str_eq(call.argv[2], session_id(session));
     text_add(&out, script_words[call.script]);
     /* The last argument of a renewal is about the news, which has its own tests. */
     size_t n_shown = call.argc - (call.script == SCRIPT_RENEW);

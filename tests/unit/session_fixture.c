@@ -10,7 +10,7 @@ struct named_id named[MAX_NAMED];
 size_t n_named;
 struct effects world_effects;
 struct layouts world_layouts;
-const char id_of_session[] = "0123456789abcdef";
+static const char id_of_session[] = "0123456789abcdef";
 
 static struct database settings;
 static struct definition definitions[N_DEFINITIONS];

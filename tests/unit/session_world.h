@@ -16,7 +16,6 @@ struct named_id {
 extern struct named_id named[MAX_NAMED];
 extern size_t n_named;
 extern struct effects world_effects;
-extern const char id_of_session[];
 
 /* ---- session_say.c ---- */
 

@@ -554,12 +554,33 @@ Test(session_unreachable, another_daemon_has_the_name)
     NO_CALL();
     ask("D", "s");
     HAPPENS("D denied down");
-    end("A");
-    NO_CALL();
     break_link("gone");
     connect_link();
     NO_CALL();
     cr_assert_eq(session_state(), SESSION_REPLACED);
+}
+
+Test(session_unreachable, a_new_name_when_nothing_is_left_of_the_old_one)
+{
+    go_up();
+    hold("A", "s", "17 2");
+    wait_for(5);
+    next_call();
+    answer("stale");
+    notice();
+    cr_assert(!session_needs_name(session));
+    break_link("gone");
+    cr_assert(!session_needs_name(session));
+    end("A");
+    cr_assert(session_needs_name(session));
+    session_rename(session, "fedcba9876543210");
+    NOTICE("this berthd goes on as session fedcba9876543210");
+    cr_assert(!session_needs_name(session));
+    NO_CALL();
+    connect_link();
+    CALL("hello begin 30000 11000 'this host' 17 5 30000");
+    cr_assert_eq(incarnation(), 1);
+    EXPECT(last_reached, reached(0));
 }
 
 Test(session_unreachable, other_data)
