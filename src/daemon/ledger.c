@@ -94,11 +94,27 @@ static struct rest *first_rest(const struct ledger *ledger)
     return node ? container_of(node, struct rest, node) : NULL;
 }
 
-void ledger_rest(struct ledger *ledger, uint32_t record, nanoseconds until)
+static bool write_rest(struct ledger *ledger, uint32_t record, nanoseconds ended_at)
 {
+    char bytes[JOURNAL_MAX_BYTES];
+    size_t length = journal_read(&ledger->journal, record, bytes, sizeof bytes);
+    struct text *line = &ledger->line;
+    line->length = 0;
+    text_add_bytes(line, bytes, length);
+    record_add_rest(line, ended_at);
+    return length > 0 && journal_write(&ledger->journal, record, line->bytes, line->length);
+}
+
+bool ledger_rest(
+    struct ledger *ledger, uint32_t record, nanoseconds ended_at, nanoseconds until)
+{
+    if (ended_at != 0 && !write_rest(ledger, record, ended_at)) {
+        return false;
+    }
     struct rest *rest = memory_new(sizeof *rest);
     rest->record = record;
     order_insert(&ledger->rests, &rest->node, (uint64_t)until, record);
+    return true;
 }
 
 static void rest_is_over(struct ledger *ledger, struct rest *rest)
@@ -116,27 +132,6 @@ static void end_rests(struct ledger *ledger)
         rest_is_over(ledger, rest);
         rest = first_rest(ledger);
     }
-}
-
-/* The lease is over, but its record is needed for its units. */
-static bool is_kept_for_rest(struct ledger *ledger, const struct lease *lease)
-{
-    char bytes[JOURNAL_MAX_BYTES];
-    size_t length = lease->rests_until == 0
-        ? 0
-        : journal_read(&ledger->journal, lease->record, bytes, sizeof bytes);
-    if (length == 0) {
-        return false;
-    }
-    struct text *line = &ledger->line;
-    line->length = 0;
-    text_add_bytes(line, bytes, length);
-    record_add_rest(line, clock_now());
-    if (!journal_write(&ledger->journal, lease->record, line->bytes, line->length)) {
-        return false;
-    }
-    ledger_rest(ledger, lease->record, lease->rests_until);
-    return true;
 }
 
 void ledger_deinit(struct ledger *ledger)
@@ -159,7 +154,9 @@ static void end_record(struct ledger *ledger, struct lease *lease)
     size_t length;
     const char *record = journal_look(&ledger->journal, lease->record, &length);
     history_ended(ledger->history, lease, record, length);
-    if (!is_kept_for_rest(ledger, lease)) {
+    bool rests = lease->rests_until != 0 &&
+        ledger_rest(ledger, lease->record, lease->ended_at, lease->rests_until);
+    if (!rests) {
         journal_erase(&ledger->journal, lease->record);
     }
     lease->record = RECORD_NONE;

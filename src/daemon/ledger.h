@@ -43,8 +43,10 @@ void ledger_commit(struct ledger *ledger);
 
 /* A lease that is held or waits without a record: after a start with no space for a new journal. */
 void ledger_enter(struct ledger *ledger, struct lease *lease);
-/* The units of a lease that has ended rest until then, and its record stays that long. */
-void ledger_rest(struct ledger *ledger, uint32_t record, nanoseconds until);
+/* The units of a lease that has ended rest until then, and its record stays that long. `ended_at`
+ * is written down; 0: it has been. False if it cannot be. */
+bool ledger_rest(
+    struct ledger *ledger, uint32_t record, nanoseconds ended_at, nanoseconds until);
 /* Closes the journal. */
 void ledger_deinit(struct ledger *ledger);
 

@@ -222,9 +222,10 @@ static struct lease *restore_of_fleet(const struct recovery *recovery, const str
     return NULL;
 }
 
-/* For leases that have ended: whether units still rest, so that the record has to stay. */
-static bool restore_rest(
-    const struct recovery *recovery, const struct found *found, nanoseconds now)
+/* For leases that have ended: whether units still rest, so that the record has to stay. One that
+ * nobody saw end has ended for the next berthd, too. */
+static bool restore_rest(const struct recovery *recovery, const struct found *found,
+    bool was_seen, nanoseconds now)
 {
     struct remembered remembered = *found->remembered;
     if (record_database(found->remembered)) {
@@ -232,10 +233,8 @@ static bool restore_rest(
     }
     nanoseconds until =
         core_restore_rest(recovery->core, &remembered, now, recovery->effects);
-    if (until != 0 && found->slot != RECORD_NONE) {
-        ledger_rest(recovery->ledger, found->slot, until);
-    }
-    return until != 0;
+    return until != 0 && found->slot != RECORD_NONE &&
+        ledger_rest(recovery->ledger, found->slot, was_seen ? 0 : remembered.rested_at, until);
 }
 
 /* False if the file must not be used; then the journal is unchanged. */
@@ -243,17 +242,17 @@ static bool restore(const struct recovery *recovery, const struct found *found, 
 {
     struct remembered *remembered = found->remembered;
     struct lease *lease = NULL;
-    bool is_conflict = false, stays = false;
+    bool is_conflict = false, stays = false, was_seen = remembered->rested_at != 0;
     if (is_being_stopped(remembered)) {
         remembered->binding = BOUND_CONNECTION;
         remembered->until = NEVER; /* it has the grace */
     }
-    if (remembered->rested_at == 0) {
+    if (!was_seen) {
         remembered->rested_at = ended_at(remembered, now);
         note_unseen_end(recovery, found);
     }
     if (remembered->rested_at != 0) {
-        stays = restore_rest(recovery, found, now);
+        stays = restore_rest(recovery, found, was_seen, now);
     } else if (remembered->is_opaque && !remembered->is_held) {
         stays = true;
         lease_log_not_taken_over(remembered, "a later version of berthd has queued it");

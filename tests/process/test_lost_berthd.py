@@ -5,9 +5,10 @@ import select
 
 import pytest
 
-from daemon_help import held, is_quiet, refused, status, stopped
+from daemon_help import held, is_quiet, keys, refused, status, stopped
+from journal_file import records
 from lost_help import (  # fixtures among them
-    WAITS, Crowd, all_back, all_free, asked_until, job, restart, scaled, witness)
+    WAITS, Crowd, all_back, all_free, asked_until, job, restart, scaled, sleeper, witness)
 
 CROWD = 200
 RESTARTS = 100
@@ -177,3 +178,43 @@ limit = 2
         one.answer()
         assert one.wait() == (0, "")
     asked_until(daemon, all_free)
+
+
+# ---- units at rest
+
+
+def ended(daemon):
+    """How many leases are over, in the history and in the figures."""
+    client = daemon.client()
+    return (sum(line.startswith("ended ") for line in client.lines("history")),
+            sum(int(keys(line.split())["value"]) for line in client.lines("metrics")
+                if line.startswith("figure berth_ended_total ")))
+
+
+def test_an_end_is_seen_once(berthd):
+    """Jobs end while berthd is down, and their units rest: however often it is started then."""
+    daemon = berthd("[semaphore s]\nlimit = 3\ncooldown = 1h\n")
+    with sleeper() as one, sleeper() as other:
+        for pid in (one, other):
+            held(daemon.client(), f"acquire s pid={pid}")
+        daemon.kill()
+    daemon.start()
+    rests = records(daemon.journal)
+    for how in ("kill", "stop", "kill"):
+        restart(daemon, how)
+        assert ended(daemon) == (2, 2)
+        assert status(daemon.client()).resources["s"]["cooling"] == "2"
+        assert records(daemon.journal) == rests
+
+
+@pytest.mark.parametrize("how", [None, "kill"])
+def test_a_rest_is_forgotten_when_it_is_over(berthd, how):
+    """... with its record, also if it has outlived a berthd."""
+    daemon = berthd("[lock a]\ncooldown = 1s\n")
+    client = daemon.client()
+    assert client.request(f"release {held(client, 'acquire a')}") == "ok"
+    assert records(daemon.journal)
+    if how:
+        restart(daemon, how)
+    asked_until(daemon, all_free)
+    assert not records(daemon.journal)
