@@ -62,7 +62,7 @@ enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_
         if (definition->database != lease->database) {
             return OUTCOME_MIXED;
         }
-        if (!may_be_given(resource, want->count)) {
+        if (has_proof ? want->count == 0 : !may_be_given(resource, want->count)) {
             return OUTCOME_IMPOSSIBLE;
         }
         if (ask->terms.priority > definition->max_priority ||

@@ -100,13 +100,13 @@ void ousted_deinit(struct ousted *ousted)
 /* ---- figures without those leases ---- */
 
 uint32_t ousted_units(
-    const struct ousted *ousted, const struct resource *resource, const uint32_t *uid)
+    const struct ousted *ousted, const struct resource *resource, uint32_t uid)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < ousted->n; i++) {
         const struct lease *lease = ousted->leases[i];
         for (size_t k = 0; k < lease->n_claims; k++) {
-            bool counts = lease->claims[k].resource == resource && (!uid || lease->uid == *uid);
+            bool counts = lease->claims[k].resource == resource && lease->uid == uid;
             n += counts ? lease->claims[k].count : 0;
         }
     }

@@ -38,19 +38,19 @@ static uint32_t free_below_limit(const struct resource *resource, uint32_t limit
     return never_used + bitset_count(&resource->free_slots, used);
 }
 
-uint32_t resource_spare(const struct resource *resource, uint32_t n_gone)
+uint32_t resource_spare(const struct resource *resource)
 {
     if (resource_is_pool(resource) && !resource_is_fleet(resource)) {
         return UNBOUNDED;
     }
     uint32_t limit = resource_limit(resource);
-    uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING] - n_gone;
+    uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING];
     return limit > taken ? limit - taken : 0;
 }
 
 uint32_t resource_available(const struct resource *resource)
 {
-    uint32_t spare = resource_spare(resource, 0);
+    uint32_t spare = resource_spare(resource);
     if (spare == UNBOUNDED) {
         return resource->n_in_state[UNIT_FREE];
     }

@@ -267,9 +267,9 @@ struct ousted {
 bool adopt_may(
     struct ousted *ousted, const struct lease *lease, const struct remembered_claim claims[]);
 void ousted_deinit(struct ousted *ousted);
-/* How many of the resource's units they hold; only those of one user, unless `uid` is NULL. */
+/* How many of the resource's units that user's hold. */
 uint32_t ousted_units(
-    const struct ousted *ousted, const struct resource *resource, const uint32_t *uid);
+    const struct ousted *ousted, const struct resource *resource, uint32_t uid);
 uint32_t ousted_leases(const struct ousted *ousted, uint32_t uid);
 /* Ends them, and tells their clients. */
 void ousted_end(

@@ -112,10 +112,9 @@ uint32_t resource_in_use(const struct resource *resource);
 uint32_t resource_waiting(const struct resource *resource);
 /* Units that are kept for waiters that also wait for another resource. */
 uint32_t resource_kept(const struct resource *resource);
-/* How many more the limit allows beside units that are held or rest, `n_gone` of which do not
- * count. UNBOUNDED for a pool of host scope: each item is its own limit, however many other held
- * ones have been removed meanwhile. */
-uint32_t resource_spare(const struct resource *resource, uint32_t n_gone);
+/* How many more the limit allows beside units that are held or rest. UNBOUNDED for a pool of host
+ * scope: each item is its own limit, however many other held ones have been removed meanwhile. */
+uint32_t resource_spare(const struct resource *resource);
 /* How many units could be granted now, order and pause apart. */
 uint32_t resource_available(const struct resource *resource);
 /* By itself, or with its template. */

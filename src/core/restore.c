@@ -230,26 +230,28 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
 
 /* ---- from what the client says ---- */
 
-/* Whether the claim could be acquired now without the leases that it ousts. For a proven claim,
- * units at rest do not count either: its job runs. In fleet scope the database decides. */
+/* Whether its user may have the claim without the leases that it ousts and, unless it is proven,
+ * whether it could be acquired now. A proven claim's job runs: as with a record, units at rest, out
+ * of service, or above the limit by now are its own. In fleet scope the database decides. */
 static bool may_have(
     const struct claim *claim, const struct remembered_claim *said, const struct ousted *ousted)
 {
     struct resource *resource = claim->resource;
-    uint32_t n_resting = said->token != 0 ? resource->n_in_state[UNIT_COOLING] : 0;
-    if (!claim_fits_quota(claim, ousted_units(ousted, resource, &claim->lease->uid))) {
+    if (!claim_fits_quota(claim, ousted_units(ousted, resource, claim->lease->uid))) {
         return false;
     }
-    for (uint32_t i = 0; !resource_is_fleet(resource) && i < claim->count; i++) {
+    if (said->token != 0 || resource_is_fleet(resource)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < claim->count; i++) {
         const struct remembered_unit *wanted = &said->units[i];
         bool in_limit = resource_is_pool(resource) || wanted->slot < resource_limit(resource);
         const struct unit *unit = in_limit ? adopt_find(resource, wanted) : NULL;
-        if (!unit || (said->token == 0 && unit->state != UNIT_FREE)) {
+        if (!unit || unit->state != UNIT_FREE) {
             return false;
         }
     }
-    return resource_is_fleet(resource) ||
-        claim->count <= resource_spare(resource, n_resting + ousted_units(ousted, resource, NULL));
+    return claim->count <= resource_spare(resource);
 }
 
 static enum outcome may_hold(struct core *core, const struct lease *lease,

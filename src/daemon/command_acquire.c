@@ -8,6 +8,7 @@
 #include "daemon/conn.h"
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/history.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
 #include "daemon/server.h"
@@ -123,6 +124,22 @@ static enum outcome ask_core(
                                 asked->claims, call->now, &server->effects, leasep, at_faultp);
 }
 
+/* These are in no bound of units_max_bytes(). */
+static size_t removed_items_bytes(const struct asked *asked)
+{
+    size_t length = 0;
+    for (size_t i = 0; asked->claims && i < asked->ask.n_wants; i++) {
+        const struct remembered_claim *claim = &asked->claims[i];
+        struct resource *resource = asked->ask.wants[i].resource;
+        for (uint32_t k = 0; k < claim->count; k++) {
+            const char *item = claim->units[k].item;
+            bool is_there = !item || (resource && resource_find_unit(resource, item));
+            length += is_there ? 0 : strlen(item);
+        }
+    }
+    return length;
+}
+
 static void end_lease(struct call *call, struct lease *lease, enum outcome why)
 {
     struct server *server = call->server;
@@ -135,7 +152,8 @@ static void take_lease(struct call *call, const struct asked *asked)
 {
     const struct ask *ask = &asked->ask;
     struct core *core = call->server->core;
-    size_t units = units_max_bytes(core, ask->wants, ask->n_wants);
+    size_t units =
+        units_max_bytes(core, ask->wants, ask->n_wants) + removed_items_bytes(asked);
     size_t proof = ask->terms.signal != 0 ? proof_max_bytes(ask->n_wants) : 0;
     if (answer_is_too_much(ask, units + proof)) {
         answer_error_saying(call->out, CODE_IMPOSSIBLE, ANSWER_TOO_MUCH);
@@ -315,6 +333,17 @@ static bool was_given(struct call *call, const struct ask *ask, struct remembere
     return is_good;
 }
 
+/* A job whose lease is over proves nothing by what it was given. Only then: an index is made. */
+static bool is_over(struct call *call, uint64_t id)
+{
+    bool is_over =
+        core_is_closed(call->server->core) && history_has_end(call->server->history, id);
+    if (is_over) {
+        answer_error_saying(call->out, CODE_LOST, "it has ended");
+    }
+    return is_over;
+}
+
 static void reclaim_unknown(struct call *call, uint64_t id)
 {
     const struct request *request = call->request;
@@ -326,7 +355,8 @@ static void reclaim_unknown(struct call *call, uint64_t id)
         !ask_parse_terms(call, &asked.ask)) {
         return;
     }
-    if (parse_said(call, &asked.ask, texts, &said) && was_given(call, &asked.ask, &said)) {
+    if (parse_said(call, &asked.ask, texts, &said) && was_given(call, &asked.ask, &said) &&
+        !is_over(call, id)) {
         asked.claims = said.is_held ? said.claims : NULL;
         take_lease(call, &asked);
     }

@@ -258,6 +258,44 @@ void history_ready(struct history *history, struct core *core)
     }
 }
 
+/* ---- which leases are over ---- */
+
+struct over {
+    struct table_node by_lease; /* hash_number() gives each its own hash */
+    LIST_ENTRY(over) link; /* in history->all_over */
+};
+
+static void learn_ends(struct history *history)
+{
+    const void *bytes;
+    size_t n;
+    while (history_ring_next(&history->ring, &history->looked_at, &bytes, &n)) {
+        struct history_entry entry;
+        if (history_entry_read(&entry, bytes, n) && entry.kind == HISTORY_ENDED) {
+            struct over *over = memory_new(sizeof *over);
+            table_insert(&history->over, &over->by_lease, hash_number(entry.lease));
+            LIST_INSERT_HEAD(&history->all_over, over, link);
+        }
+    }
+}
+
+bool history_has_end(struct history *history, uint64_t lease)
+{
+    learn_ends(history);
+    return table_find(&history->over, hash_number(lease));
+}
+
+static void forget_ends(struct history *history)
+{
+    struct over *over;
+    while ((over = LIST_FIRST(&history->all_over))) {
+        table_remove(&history->over, &over->by_lease);
+        LIST_REMOVE(over, link);
+        free(over);
+    }
+    table_deinit(&history->over);
+}
+
 /* ---- to be shown ---- */
 
 bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
@@ -307,8 +345,9 @@ void history_begin(
 {
     char path[PATH_MAX] = "";
     path_at_runtime(socket_path, ".history", path, sizeof path); /* "": cannot be opened */
-    *history = (struct history){.takers = TABLE_INIT};
+    *history = (struct history){.takers = TABLE_INIT, .over = TABLE_INIT};
     LIST_INIT(&history->all_takers);
+    LIST_INIT(&history->all_over);
     for (size_t i = 0; i < N_OUTCOMES; i++) {
         const char *word = code_table[outcome_code((enum outcome)i)].word;
         history->words[i] = history_word_of(word ? word : "");
@@ -327,5 +366,6 @@ void history_end(struct history *history)
         taker_free(history, LIST_FIRST(&history->all_takers));
     }
     table_deinit(&history->takers);
+    forget_ends(history);
     history_ring_close(&history->ring);
 }

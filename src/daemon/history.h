@@ -28,6 +28,9 @@ struct history {
     uint64_t n_ended; /* leases that were over in this run, kept or not */
     bool has_said_cut; /* in the log, that the file was cut */
     uint64_t last_lease; /* of the newest entry, at the start; 0: none */
+    struct table over; /* leases, for history_has_end(); filled by it */
+    LIST_HEAD(, over) all_over;
+    uint64_t looked_at; /* up to there, history_ring_next() */
 };
 
 /* Of a daemon that listens there. `size`: of the ring, in bytes; 0: no history. */
@@ -55,6 +58,10 @@ void history_gone(struct history *history, struct core *core,
 void history_ready(struct history *history, struct core *core);
 
 /* ---- afterwards ---- */
+
+/* Whether an entry says that the lease is over. The first call reads all entries, later ones what
+ * has been added since. */
+bool history_has_end(struct history *history, uint64_t lease);
 
 /* Somebody takes the lease away, now or soon. `by` is NULL if it is not known who; `reason` or
  * NULL. */

@@ -10,7 +10,7 @@ import pytest
 from conftest import Berthd
 from daemon_help import held, held_with_proof, refused, status
 from lost_help import (  # fixtures among them
-    Crowd, all_back, all_free, asked_until, restart, sleeper, witness)
+    WAITS, Crowd, all_back, all_free, asked_until, job, restart, sleeper, witness)
 from witness import Witness
 
 DAEMONS, ROUNDS = 12, 3
@@ -113,6 +113,37 @@ def delete_and_damage_state(path, chance):
     path.unlink()
     for state in (path.parent / "state").iterdir():
         state.write_bytes(b"damaged")
+
+
+def test_the_limit_was_lowered(berthd, job, chance):
+    """All jobs keep what they have; nobody else gets it."""
+    daemon = berthd(f"{GRACE}[semaphore s]\nlimit = 2\n[pool p]\nitems = a b c d-with-the-longest-name\n")
+    jobs = [job(what, script=WAITS) for what in ("s", "s", "p:4")]
+    for line in ("limit s 1", "remove p d-with-the-longest-name"):
+        assert daemon.client().request(line) == "ok"
+    daemon.kill()
+    delete(daemon.journal, chance)
+    daemon.start()
+    now = asked_until(daemon, lambda now: all_back(3, 0)(now) and now.grace is None)
+    assert (now.resources["s"]["in_use"], now.resources["s"]["limit"]) == ("2", "1")
+    assert now.resources["p"]["draining"] == "d-with-the-longest-name"
+    assert refused(daemon.client(), "acquire s wait=0") == "would-wait"
+    for one in jobs:
+        one.answer()
+        assert one.wait() == (0, "")
+
+
+def test_two_losses_in_a_row(berthd, job, chance):
+    """The first loses the secret of proofs, too: the wrapper has got a new proof."""
+    daemon = berthd(f"{GRACE}[lock a]\n")
+    one = job("a", script=WAITS)
+    for damage in (delete_and_damage_state, delete):
+        daemon.kill()
+        damage(daemon.journal, chance)
+        daemon.start()
+        asked_until(daemon, all_back(1, 0))
+    one.answer()
+    assert one.wait() == (0, "")
 
 
 @pytest.mark.parametrize("damage, said", [

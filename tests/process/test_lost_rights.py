@@ -152,7 +152,7 @@ def test_rights_hold_for_what_is_brought_back(berthd):
 def test_an_older_proof_yields_to_a_newer_one(berthd):
     """A proof is good for what it was given for, and a later one for the same unit is better, even
     if it comes second."""
-    daemon = berthd("grace = 1h\n[lock l]\n")
+    daemon = berthd("grace = 1h\nhistory = 0\n[lock l]\n")
     with sleeper_of(OWNER) as pid, sleeper_of(NOBODY) as own:
         with living_as(daemon, NOBODY) as other, living_as(daemon, OWNER) as client:
             old, old_proof = held_with_proof(other, f"acquire l pid={own}")
@@ -193,3 +193,25 @@ def test_only_the_last_holder_gets_its_lease_back(berthd):
         with living_as(daemon, OWNER) as client:
             assert refused(client, f"reclaim 5 l:1:0 pid={pid} {proof}") == "lost"
             assert client.request(f"reclaim {lease} l:1:0 pid={pid} {proof}").startswith("ok ")
+
+
+@pytest.mark.parametrize("limit", [4, 1])
+def test_the_proof_of_a_released_lease_is_void(berthd, limit):
+    """Its process lives, and the units are free: the history knows that it is over, also that it was
+    over in this grace."""
+    daemon = berthd("grace = 1h\n[semaphore s]\nlimit = 4\n")
+    with sleeper_of(OWNER) as pid:
+        with living_as(daemon, OWNER) as client:
+            proofs = [held_with_proof(client, f"acquire s pid={pid}") for _ in range(4)]
+            for lease, _ in proofs[1:]:
+                assert client.request(f"release {lease}") == "ok"
+            assert daemon.client().request(f"limit s {limit}") == "ok"
+            lose_the_journal(daemon)
+        with living_as(daemon, OWNER) as client:
+            line = f"reclaim {{}} s:1:{{}} pid={pid} {{}}"
+            lines = [line.format(lease, n, proof) for n, (lease, proof) in enumerate(proofs)]
+            assert client.request(lines[0]).startswith("ok ")
+            assert client.request(f"release {proofs[0][0]}") == "ok"
+            for line in lines:
+                assert refused(client, line) == "lost"
+            assert status(client).held == 0

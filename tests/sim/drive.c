@@ -310,6 +310,8 @@ void simulation_step(struct simulation *simulation, const struct operation *oper
     begin_trace(simulation);
     simulation->now = operation->now;
     model_count_until(simulation->model, operation->now);
+    simulation->brings_proof = operation->kind == OPERATION_RECLAIM_UNKNOWN &&
+        operation->was_held && operation->said.tokens[0] != 0;
     operations[operation->kind](simulation, operation);
     compare_all(simulation);
     histories_compare(simulation);

@@ -54,6 +54,7 @@ struct simulation {
         uint32_t in_use;
     } before[MODEL_RESOURCES]; /* the step */
     size_t n_before;
+    bool brings_proof; /* the step: to have back a lease that was granted under another limit */
 };
 
 /* Call it before each operation on the core. */

@@ -146,10 +146,12 @@ bool model_identity_is_taken(
 }
 
 /* One resource of a request: may it be requested at all? */
-static enum outcome check_want(
-    const struct model_resource *resource, const struct model_ask *ask, uint32_t count)
+static enum outcome check_want(const struct model_resource *resource, const struct model_ask *ask,
+    uint32_t count, bool has_proof)
 {
-    if (count == 0 || count > model_max(resource) || count > resource->rules.max_units_per_user) {
+    bool can_give =
+        count <= model_max(resource) && count <= resource->rules.max_units_per_user;
+    if (count == 0 || (!has_proof && !can_give)) {
         return OUTCOME_IMPOSSIBLE;
     }
     bool laxer = (ask->has_kill_after && ask->kill_after > resource->rules.kill_after) ||
@@ -177,7 +179,7 @@ enum outcome model_resolve(struct model *model, const struct model_ask *ask, boo
         *at_faultp = ask->wants[i].name;
         enum outcome outcome = model_get_resource(model, *at_faultp, payer, &resource);
         if (outcome == OUTCOME_OK) {
-            outcome = check_want(resource, ask, ask->wants[i].count);
+            outcome = check_want(resource, ask, ask->wants[i].count, has_proof);
         }
         if (outcome == OUTCOME_OK && !has_proof &&
             model_identity_is_taken(model, resource, lease->uid, ask->holder)) {

@@ -346,15 +346,14 @@ static bool can_have_named_units(const struct model *model, const struct model_l
     bool is_pool = rules_are_pool(&resource->rules), can = true;
     uint32_t limit = model_limit(resource), max = resource->rules.max_units_per_user;
     uint32_t of_user = held_by_others(model, ousted, resource, (int)lease->uid);
-    uint32_t taken = held_by_others(model, ousted, resource, -1) +
-        (is_proven ? 0 : model_cooling(resource));
+    uint32_t taken = held_by_others(model, ousted, resource, -1) + model_cooling(resource);
     for (uint32_t i = 0; i < claim->count; i++) {
         const struct model_unit *unit = &resource->units[units[i]];
         can = can && (is_pool ? unit->exists : units[i] < limit);
-        can = can && (is_proven || model_unit_is_free(resource, units[i]));
+        can = can && model_unit_is_free(resource, units[i]);
     }
-    return can && (max == UNBOUNDED || of_user + claim->count <= max) &&
-        (is_pool || taken + claim->count <= limit);
+    can = can && (is_pool || taken + claim->count <= limit);
+    return (is_proven || can) && (max == UNBOUNDED || of_user + claim->count <= max);
 }
 
 static bool is_within_bound(

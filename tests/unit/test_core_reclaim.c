@@ -152,8 +152,8 @@ Test(reclaim, given_to_two_and_the_later_comes_first)
     expect_the_later_one();
 }
 
-/* A proof exceeds no limit or quota that an acquire would not, and takes nothing from leases that
- * are not in the wrong. */
+/* A proof exceeds the present limit, as its job runs, but no quota, and takes nothing from leases
+ * that are not in the wrong. */
 Test(reclaim, a_proof_and_the_limit)
 {
     EXPECT(define("semaphore s limit=4 max-units-per-user=2"), "ok");
@@ -162,18 +162,19 @@ Test(reclaim, a_proof_and_the_limit)
     EXPECT(acquire("cy", "C", "s pid=9"), "waiting");
     lose_record("B"), lose_record("C");
     crash(false);
-    EXPECT(define("semaphore s limit=3 max-units-per-user=2"), "ok");
+    EXPECT(define("semaphore s limit=1 max-units-per-user=2"), "ok");
     begin_grace(true, 10);
     EXPECT(restore_all(), "A; A watch");
     uint64_t token = token_of("A", "s");
-    EXPECT(reclaim_unknown("bob", "B", "s:2:2,3:99 pid=8"), "lost");
+    EXPECT(reclaim_unknown("bob", "B", "s:2:2,3 pid=8"), "impossible s");
     EXPECT(reclaim_unknown("ann2", "B", "s:1:2:99 pid=8"), "lost");
     cr_expect_eq(token_of("A", "s"), token);
-    EXPECT(reclaim_unknown("bob", "B", "s:1:2:99 pid=8"), "ok s=2");
+    EXPECT(reclaim_unknown("bob", "B", "s:2:2,3:99 pid=8"), "ok s=2,3");
+    EXPECT(state("s"), "4/1 free=0 waiting=0+0");
     EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:98 pid=9"), "lost");
     EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:100 pid=9"),
         "ok s=1,2; A lost lost unheard; B lost lost");
-    EXPECT(state("s"), "2/3 free=1 waiting=0+0");
+    EXPECT(state("s"), "2/1 free=0 waiting=0+0");
 }
 
 /* ---- ousted leases do not count ---- */
@@ -267,11 +268,25 @@ Test(reclaim, a_proof_that_is_refused)
     EXPECT(reclaim_unknown("cy", "C", "s:1:2:15 pid=9"), "ok s=2");
     EXPECT(reclaim_unknown("bob", "B", "s:1:2:13 g:1:a:14 pid=8"), "lost"); /* C is newer */
     EXPECT(reclaim_unknown("bob", "B", "s:2:0,0:13 g:1:b:14 pid=8"), "lost"); /* twice the same */
-    EXPECT(reclaim_unknown("bob", "B", "s:1:0:13 g:1:c:14 pid=8"), "lost"); /* no such item */
-    EXPECT(reclaim_unknown("bob", "B", "s:1:3:13 g:1:a:14 pid=8"), "lost"); /* above the limit */
+    EXPECT(reclaim_unknown("bob", "B", "s:1:0:13 g:1:a:11 pid=8"), "lost"); /* A is newer */
     EXPECT(reclaim_unknown("cy", "B", "s:2:0,1:13 g:1:b:14 pid=8"), "lost"); /* the quota */
     EXPECT(lines("s"), "A C | |");
     EXPECT(reclaim_unknown("bob", "B", "s:1:0:13 g:1:b:14 pid=8"), "ok s=0 g=b; A lost lost");
+}
+
+/* The file has it no more: it is the job's until this ends. */
+Test(reclaim, a_proof_of_an_item_that_is_out_of_service)
+{
+    EXPECT(define("pool g items=a,b select=first"), "ok");
+    EXPECT(acquire("ann", "A", "g:2 pid=7"), "ok g=a,b");
+    lose_record("A");
+    crash(false);
+    EXPECT(define("pool g items=a"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "g:2:a,b pid=7"), "impossible g");
+    EXPECT(reclaim_unknown("ann", "A", "g:2:a,b:11 pid=7"), "ok g=a,b");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(state("g"), "0/1 free=1 waiting=0+0");
 }
 
 /* It had an instance of its own: the bounds on instances do not stop it either. */
