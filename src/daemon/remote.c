@@ -176,11 +176,10 @@ void remote_revoke_or_drop(struct call *call)
 
 /* ---- release ---- */
 
-/* By an identity of the client's own uid: the database is told at once. Else it is first asked who
- * has it. */
+/* By an identity: the database knows whose it is. By an item: it is first asked who has that. */
 struct releasing {
     char *name;
-    char *holder, *item; /* one of them is NULL */
+    char *item; /* NULL: by an identity */
     char by[BY_WHOM_SIZE];
     uint8_t database;
 };
@@ -190,7 +189,6 @@ static void releasing_free(struct conn *conn, void *state)
     struct releasing *releasing = state;
     (void)conn;
     free(releasing->name);
-    free(releasing->holder);
     free(releasing->item);
     free(releasing);
 }
@@ -218,18 +216,6 @@ static void releasing_done(void *context, struct session_result *result)
     parked_end(conn);
 }
 
-/* `whose` is a uid, or a star where identities are shared. */
-static void release_identity(
-    struct conn *conn, const struct releasing *releasing, const char *whose)
-{
-    struct text holder = TEXT_INIT;
-    text_add_encoded(&holder, releasing->holder);
-    const char *const words[] = {
-        "release", releasing->name, whose, "", holder.bytes, releasing->by};
-    fleet_admin(conn->server->fleet, releasing->database, conn, 6, words, releasing_done);
-    text_deinit(&holder);
-}
-
 static void release_found(
     struct conn *conn, const struct releasing *releasing, const struct fleet_holder *found)
 {
@@ -247,8 +233,6 @@ static void release_found(
         parked_end(conn);
     } else if (!call_owns_of(&call, found->uid, definition, releasing->name)) {
         parked_end(conn);
-    } else if (releasing->holder) {
-        release_identity(conn, releasing, "*");
     } else {
         const char *const words[] = {"drop", found->key, "", "", releasing->by};
         fleet_admin(conn->server->fleet, releasing->database, conn, 5, words, releasing_done);
@@ -260,9 +244,7 @@ static void release_nothing(struct conn *conn, const struct releasing *releasing
     const struct fleet_rows *rows, const struct fleet_resource *resource)
 {
     struct text *out = conn_answers(conn);
-    if (releasing->holder && resource && fleet_in_use(rows, resource) > 0) {
-        answer_error(out, CODE_NOT_HOLDER, releasing->name);
-    } else if (releasing->item && resource && !fleet_has_unit(rows, resource, releasing->item)) {
+    if (resource && !fleet_has_unit(rows, resource, releasing->item)) {
         answer_error(out, CODE_UNKNOWN, releasing->item);
     } else {
         text_add(out, "ok\n");
@@ -285,12 +267,29 @@ static void releasing_looked(void *context, struct session_result *result)
     }
     struct fleet_rows *rows = fleet_rows_new(&result->rows);
     const struct fleet_resource *resource = fleet_rows_find(rows, releasing->name);
-    if (resource && fleet_find_holder(rows, resource, releasing->item, releasing->holder, &found)) {
+    if (resource && fleet_find_holder(rows, resource, releasing->item, &found)) {
         release_found(conn, releasing, &found);
     } else {
         release_nothing(conn, releasing, rows, resource);
     }
     fleet_rows_free(rows);
+}
+
+/* As a user; for an admin where identities are shared, as anybody ("*"). The script decides: by the
+ * time of an answer another user may have the identity. */
+static void release_identity(
+    struct call *call, const struct definition *definition, const char *holder)
+{
+    const struct releasing *releasing = parked_state(call->conn);
+    struct text encoded = TEXT_INIT;
+    char uid[16] = "*";
+    if (!definition->identity_shared || !call_may(call, rights_admin_of, &definition->rights)) {
+        snprintf(uid, sizeof uid, "%u", call->conn->client.uid);
+    }
+    text_add_encoded(&encoded, holder);
+    const char *const words[] = {"release", releasing->name, uid, "", encoded.bytes, releasing->by};
+    fleet_admin(call->server->fleet, releasing->database, call->conn, 6, words, releasing_done);
+    text_deinit(&encoded);
 }
 
 void remote_release(struct call *call, const char *holder, const char *item)
@@ -302,16 +301,13 @@ void remote_release(struct call *call, const char *holder, const char *item)
         core_find_definition(call->server->core, request->arguments[0]);
     struct releasing *releasing = memory_new(sizeof *releasing);
     releasing->name = memory_string(request->arguments[0]);
-    releasing->holder = memory_string(holder);
     releasing->item = memory_string(item);
     const struct by_whom by = call_by_whom(call);
     by_whom_format(releasing->by, &by);
     releasing->database = definition->database;
     parked_begin(call->conn, &ops, releasing);
-    if (releasing->holder && !definition->identity_shared) {
-        char uid[16];
-        snprintf(uid, sizeof uid, "%u", call->conn->client.uid);
-        release_identity(call->conn, releasing, uid);
+    if (holder) {
+        release_identity(call, definition, holder);
     } else {
         const char *const names[] = {releasing->name};
         fleet_snapshot(

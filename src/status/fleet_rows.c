@@ -228,13 +228,6 @@ bool fleet_is_pool(const struct fleet_row *row)
     return strcmp(fleet_field(row, RESOURCE_KIND), "pool") == 0;
 }
 
-uint32_t fleet_in_use(const struct fleet_rows *rows, const struct fleet_resource *resource)
-{
-    uint64_t in_use;
-    fleet_number(&rows->rows[resource->row], RESOURCE_IN_USE, FLEET_NUMBER_MAX, &in_use);
-    return (uint32_t)in_use;
-}
-
 bool fleet_has_unit(
     const struct fleet_rows *rows, const struct fleet_resource *resource, const char *unit)
 {
@@ -268,7 +261,7 @@ enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_
     return is_sound ? kind : FLEET_NEITHER;
 }
 
-/* ---- holders of a unit or an identity ---- */
+/* ---- holders of a unit ---- */
 
 static bool has_unit(const struct fleet_row *row, const char *unit, bool is_pool)
 {
@@ -288,24 +281,15 @@ static bool has_unit(const struct fleet_row *row, const char *unit, bool is_pool
     return false;
 }
 
-static bool has_identity(const struct fleet_row *row, const char *identity)
-{
-    char copy[3 * HOLDER_BYTES + 1];
-    const char *holder = fleet_field(row, ROW_HOLDER);
-    return fleet_decode(copy, sizeof copy, holder, strlen(holder)) && strcmp(copy, identity) == 0;
-}
-
 bool fleet_find_holder(const struct fleet_rows *rows, const struct fleet_resource *resource,
-    const char *unit, const char *identity, struct fleet_holder *holder)
+    const char *unit, struct fleet_holder *holder)
 {
     bool is_pool = fleet_is_pool(&rows->rows[resource->row]);
     for (size_t i = resource->row + 1; i < resource->end; i++) {
         const struct fleet_row *row = &rows->rows[i];
-        enum fleet_lease kind = fleet_row_kind(row, resource);
         uint64_t uid;
-        bool matches = unit ? kind == FLEET_HOLDER && has_unit(row, unit, is_pool)
-                            : kind != FLEET_NEITHER && has_identity(row, identity);
-        if (matches && fleet_number(row, ROW_UID, UINT32_MAX, &uid)) {
+        if (fleet_row_kind(row, resource) == FLEET_HOLDER && has_unit(row, unit, is_pool) &&
+            fleet_number(row, ROW_UID, UINT32_MAX, &uid)) {
             *holder = (struct fleet_holder){.key = fleet_field(row, ROW_KEY), .uid = (uint32_t)uid};
             return true;
         }

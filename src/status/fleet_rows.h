@@ -102,7 +102,7 @@ enum fleet_lease { FLEET_NEITHER, FLEET_HOLDER, FLEET_WAITER };
 enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_resource *resource);
 bool fleet_is_pool(const struct fleet_row *row);
 
-/* ---- holders of a unit or an identity ---- */
+/* ---- holders of a unit ---- */
 
 /* What a caller needs to take the lease away. */
 struct fleet_holder {
@@ -110,10 +110,9 @@ struct fleet_holder {
     uint32_t uid;
 };
 
-/* Finds who has that unit (or, if it is NULL, that identity) of the resource. False: nobody. */
+/* Finds who has that unit of the resource. False: nobody. */
 bool fleet_find_holder(const struct fleet_rows *rows, const struct fleet_resource *resource,
-    const char *unit, const char *identity, struct fleet_holder *holder);
-uint32_t fleet_in_use(const struct fleet_rows *rows, const struct fleet_resource *resource);
+    const char *unit, struct fleet_holder *holder);
 /* Whether that unit exists, as far as the resource's row says. */
 bool fleet_has_unit(
     const struct fleet_rows *rows, const struct fleet_resource *resource, const char *unit);

@@ -291,25 +291,21 @@ Test(fleet_rows, as_the_core_would_say)
     text_deinit(&here);
 }
 
-/* ---- holders of a unit or an identity ---- */
+/* ---- holders of a unit ---- */
 
-Test(fleet_rows, holder_of_a_unit_or_an_identity)
+Test(fleet_rows, holder_of_a_unit)
 {
     add_etl();
     struct fleet_rows *rows = rows_of();
     const struct fleet_resource *etl = fleet_rows_find(rows, "etl");
     struct fleet_holder found;
-    cr_assert(fleet_find_holder(rows, etl, "1", NULL, &found));
+    cr_assert(fleet_find_holder(rows, etl, "1", &found));
     cr_expect_str_eq(found.key, REMOTE "3f9k");
     cr_expect_eq(found.uid, 7);
-    cr_assert(fleet_find_holder(rows, etl, NULL, "job 12", &found));
-    cr_expect_str_eq(found.key, REMOTE "3f9k");
-    cr_expect_not(fleet_find_holder(rows, etl, "2", NULL, &found));
-    cr_expect_not(fleet_find_holder(rows, etl, NULL, "job%2012", &found));
+    cr_expect_not(fleet_find_holder(rows, etl, "2", &found));
     cr_expect(fleet_has_unit(rows, etl, "3"));
     cr_expect_not(fleet_has_unit(rows, etl, "4"));
     cr_expect_not(fleet_has_unit(rows, etl, "x"));
-    cr_expect_eq(fleet_in_use(rows, etl), 3);
     fleet_rows_free(rows);
 }
 
@@ -421,8 +417,7 @@ Test(fleet_rows, hostile_fields)
             struct fleet_holder found;
             expect_sound(lines);
             for (size_t k = 0; k < rows->n_resources; k++) {
-                fleet_find_holder(rows, &rows->resources[k], "0", NULL, &found);
-                fleet_find_holder(rows, &rows->resources[k], NULL, "job", &found);
+                fleet_find_holder(rows, &rows->resources[k], "0", &found);
                 fleet_has_unit(rows, &rows->resources[k], "a");
             }
             free(lines);

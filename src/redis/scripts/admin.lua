@@ -30,6 +30,8 @@ local function release_of_identity()
     local key = owners_of_identity(NAME, HOLDER, WORD)[1]
     if key then
         return tell_owner(key, 'release')
+    elseif (resource_of(NAME).definition or {}).shared and owners_of_identity(NAME, HOLDER, '*')[1] then
+        return refused('forbidden')
     elseif n_taken(NAME) > 0 then
         return refused('not-holder')
     end
