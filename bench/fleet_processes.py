@@ -104,7 +104,7 @@ class Redis:
 
         def is_listed():
             sessions = self.client.hgetall(SESSION)
-            listed = [v for k, v in sessions.items() if ":" not in k and v.split(" ")[3] == "0"]
+            listed = [v for k, v in sessions.items() if ":" not in k and k != "~" and v.split(" ")[3] == "0"]
             return len(listed) >= n
 
         wait_until(is_listed)

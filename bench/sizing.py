@@ -234,7 +234,7 @@ def listing(bench):
 
     def measure(server, simulation):
         simulation.acquire(range(5000))
-        held = simulation.client.execute_command("ZRANGE", "{%s}:held" % PREFIX, 0, -1)
+        held = simulation.client.execute_command("ZRANGE", "{%s}:held" % PREFIX, 0, -2)  # without "~"
         units = {}
         for member in held:
             _, unit, key = member.split(" ")

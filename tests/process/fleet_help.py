@@ -178,6 +178,12 @@ class RedisServer:
         with contextlib.closing(self.client()) as client:
             return client.execute_command(*words)
 
+    def members(self, word):
+        """Of that key of the database, or its fields: all but the one that keeps it alive."""
+        key = f"{{berth}}:{word}"
+        found = self.do("HKEYS", key) if self.do("TYPE", key) == "hash" else self.do("ZRANGE", key, 0, -1)
+        return [member for member in found if member != "~"]
+
     def info(self, section):
         with contextlib.closing(self.client()) as client:
             return client.info(section)

@@ -221,7 +221,7 @@ class Reply:
 
 
 def without_keep(content):
-    """Without what keeps each key of a cluster alive."""
+    """Without what keeps each key alive."""
     if isinstance(content, dict):
         return {field: value for field, value in content.items() if field != "~"}
     return type(content)(row for row in content if row != "~" and row[0] != "~")

@@ -33,7 +33,7 @@ def takes_out(redis_server, *members, text=RESOURCES):
 
 
 def stored(redis_server):
-    return redis_server.do("HKEYS", "{berth}:definitions")
+    return redis_server.members("definitions")
 
 
 def waits_until(is_so):

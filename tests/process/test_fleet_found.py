@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from daemon_help import connect_as, needs_root
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
 from lines import DEADLINE, Client, look_again
 
 pytestmark = needs_redis
@@ -96,6 +97,37 @@ def is_up(host):
         return "state=up" in "\n".join(client.lines("status"))
 
 
+# ---- an identity that changes hands while somebody releases it
+
+
+def last_calls(server):
+    """Their numbers, one for each session."""
+    return [text.split()[4] for text in server.do("HGETALL", "{berth}:session").values() if " " in text]
+
+
+@needs_root
+def test_a_shared_identity_that_another_user_has_by_then(redis_server, hosts, ways):
+    """A user releases an identity of their own; what another user has got by the time of the answer stays theirs."""
+    anna_uid, bob_uid = 61001, 61002
+    way = ways(redis_server)
+    urls = [redis_server.url, way.url]
+    a, b = hosts(semaphore(more="identity = shared\n"), 2, lambda n: section(urls[n], ttl="30s"))
+    for directory in (a.directory, b.directory, redis_server.directory.parent):
+        directory.chmod(0o777)
+    end_grace(redis_server)
+    until(lambda: is_up(a) and is_up(b), "they are not up")
+    anna, bob, anna_at_b = connect_as(a, anna_uid), connect_as(a, bob_uid), connect_as(b, anna_uid)
+    lease = held(anna, "s holder=x")
+    before = last_calls(redis_server)
+    way.reply_after(0.6)
+    anna_at_b.send("release s holder=x\n")
+    until(lambda: last_calls(redis_server) != before, "the request does not reach the database")
+    anna.send(f"release {lease}\n")
+    bobs = held(bob, "s holder=x")
+    assert anna_at_b.line() == "ok"
+    assert f"holder {bobs} " in "\n".join(bob.lines("status s"))
+
+
 # ---- a database that is left out of the file
 
 
@@ -167,7 +199,7 @@ def test_the_kind_of_what_is_in_use_stays(redis_server, hosts):
         answer = event(other)
     assert " differs " in answer, answer
     release(client, lease)
-    until(lambda: not redis_server.do("ZCARD", "{berth}:held"), "a unit has leaked")
+    until(lambda: not redis_server.members("held"), "a unit has leaked")
 
 
 def test_the_newer_kind_holds_once_nobody_uses_the_older(redis_server, hosts):
@@ -192,7 +224,7 @@ def database(server, field):
 
 def incarnation(server):
     """Of the only session."""
-    (session,) = server.do("ZRANGE", "{berth}:sessions", 0, -1)
+    (session,) = server.members("sessions")
     return server.do("HGET", "{berth}:session", session).split()[1]
 
 
@@ -211,7 +243,7 @@ def test_a_session_never_ends_sooner_than_was_promised(redis_server, hosts):
     (a,) = hosts(semaphore(), 1, section(redis_server, ttl="30s"))
     end_grace(redis_server)
     held(a.client(), "s")
-    (session, promised), = redis_server.client().zrange("{berth}:sessions", 0, -1, withscores=True)
+    (session, promised), _ = redis_server.client().zrange("{berth}:sessions", 0, -1, withscores=True)
     a.kill()
     a.configure(section(redis_server, ttl="6s") + semaphore())
     a.start()
@@ -225,12 +257,12 @@ def test_a_new_name_of_the_host_is_no_new_daemon(redis_server, hosts):
     end_grace(redis_server)
     job = a.berth.start("run", "s", "--", "sh", "-c", "echo runs; exec sleep 1000")
     assert job.stdout.readline() == b"runs\n"
-    before = redis_server.do("HKEYS", "{berth}:leases")
+    before = redis_server.members("leases")
     a.kill()
     a.before = ["unshare", "--uts", "sh", "-c", 'hostname renamed && exec "$@"', "sh"]
     a.start()
     until(lambda: is_up(a), "it does not come back")
-    assert redis_server.do("HKEYS", "{berth}:leases") == before
+    assert redis_server.members("leases") == before
     assert job.poll() is None
 
 
@@ -242,7 +274,25 @@ def test_leases_outlive_a_link_that_breaks_at_maxmemory(redis_server, hosts):
     before = incarnation(redis_server)
     redis_server.do("CLIENT", "KILL", "TYPE", "normal")
     until(lambda: incarnation(redis_server) != before and is_up(a), "it is not taken back")
-    assert redis_server.do("ZCARD", "{berth}:held") == 1
+    assert len(redis_server.members("held")) == 1
+
+
+@pytest.mark.parametrize("word", ("held", "leases", "sessions", "queue"))
+def test_a_key_that_is_evicted_is_missed(redis_server, hosts, word):
+    """Or deleted by hand. All put back what they have, in a grace."""
+    a, b = hosts(semaphore(), 2, section(redis_server))
+    end_grace(redis_server)
+    holder, waiter = a.client(), b.client()
+    first, second = held(holder, "s"), waits(waiter, "s")
+    until(lambda: is_up(a) and is_up(b), "they are not up")
+    redis_server.do("DEL", f"{{berth}}:{word}")
+    until(lambda: len(redis_server.members("leases")) == 2, "they have not put back what they have")
+    assert ask(a.client(), "s wait=0")[1].split()[3] == "grace"
+    end_grace(redis_server)
+    until(lambda: is_up(a) and is_up(b) and not redis_server.do("HEXISTS", "{berth}:db", "grace"), "the grace goes on")
+    assert ask(a.client(), "s wait=0")[1].split()[3] == "would-wait"
+    release(holder, first)
+    is_granted(waiter, second)
 
 
 def test_a_link_that_is_dropped_again_and_again_comes_back_soon(redis_server, hosts):
@@ -272,7 +322,7 @@ def test_old_data_of_the_same_server_begins_a_grace(redis_server, hosts):
     first = token_of(line)
     shutil.copy(redis_server.directory / "old.rdb", redis_server.dump)
     redis_server.do("DEBUG", "RELOAD", "NOSAVE")
-    until(lambda: redis_server.do("ZCARD", "{berth}:held"), "a's lease is not put back")
+    until(lambda: redis_server.members("held"), "a's lease is not put back")
     waiting, line = ask(two, "s")
     assert line.startswith("* waiting "), line
     end_grace(redis_server)
@@ -314,7 +364,7 @@ def test_old_data_with_broken_connections_begins_a_grace(redis_server, hosts):
         pipe.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
         pipe.execute()
     until(lambda: database(redis_server, "epoch") > epoch, "nobody has noticed", timeout=10)
-    until(lambda: redis_server.do("ZCARD", "{berth}:held"), "a's lease is not put back")
+    until(lambda: redis_server.members("held"), "a's lease is not put back")
     _, line = ask(b.client(), "s")
     assert line.startswith("* waiting "), line
 
@@ -334,7 +384,7 @@ def test_a_fleet_that_was_restarted_meanwhile_notices_old_data(redis_server, hos
     for host in (a, b):
         host.start()
     until(lambda: database(redis_server, "epoch") > epoch, "nobody has noticed", timeout=10)
-    until(lambda: redis_server.do("ZCARD", "{berth}:held"), "a's lease is not put back")
+    until(lambda: redis_server.members("held"), "a's lease is not put back")
     assert job.poll() is None
     job.kill()
 
@@ -353,7 +403,7 @@ def test_a_reclaimed_job_goes_on_when_the_journal_is_lost(redis_server, hosts):
     a.start()
     until(lambda: is_up(a), "a is not back")
     assert job.poll() is None
-    assert redis_server.do("ZCARD", "{berth}:held") == 1
+    assert len(redis_server.members("held")) == 1
 
 
 # ---- crashes, and ends
@@ -387,7 +437,7 @@ def test_pipelined_requests_of_a_slow_reader_are_all_answered_soon(redis_server,
     crowd, client = a.client(), a.client()
     crowd.send("acquire s reason=" + "x" * 100 + "\n")
     crowd.send(("acquire s reason=" + "x" * 100 + "\n") * 600)
-    until(lambda: redis_server.do("ZCARD", "{berth}:queue") == 600, "they do not wait")
+    until(lambda: len(redis_server.members("queue")) == 600, "they do not wait")
     client.send("status s\n" * 12)
     begun = time.monotonic()
     for _ in range(12):

@@ -319,13 +319,13 @@ def until(is_so):
 
 def listed(server):
     """The leases that the database knows."""
-    return [key.split("/")[1] for key in server.do("HKEYS", "{berth}:leases")]
+    return [key.split("/")[1] for key in server.members("leases")]
 
 
 def sessions(server):
     """Without their counters."""
     return {name: text for name, text in server.do("HGETALL", "{berth}:session").items()
-            if ":" not in name}
+            if ":" not in name and name != "~"}
 
 
 def comes_back(client, line, place):

@@ -42,7 +42,7 @@ def test_host_scope_leases_belong_to_this_host(redis_server, hosts):
         gets(client_of(b), f"acquire {name}")
     for host in (a, b):
         assert shown(host).databases["default"]["differing"] == "0"
-    assert sorted(redis_server.do("HKEYS", "{berth}:definitions")) == ["deploy", "etl"]
+    assert sorted(redis_server.members("definitions")) == ["deploy", "etl"]
 
 
 def test_everybody_on_every_host(pair):
@@ -263,7 +263,7 @@ def test_hostile_leases(redis_server, pair):
     a, b = pair
     gets(client_of(a), "acquire etl holder=x")
     client = client_of(b)
-    key, = redis_server.do("HKEYS", "{berth}:leases")
+    key, = redis_server.members("leases")
     for nasty in ("pid=-1 uid=0 program=%1b[2J reason=%0Aend", "pid=1 reason=" + "x" * 5000, "", "=", "pid",
                   "pid=99999999999 at=-5 program=%zz reason=%", "\x1b[2J\r\nend\r\n", "\xff end"):
         redis_server.do("EVAL", REWRITE, 0, "{berth}:leases", key, nasty)

@@ -56,8 +56,8 @@ def test_forward_and_back_under_load(rolling):
 # What the first field of each record is: a number since layout 3.
 KINDS = """
 local kinds = {}
-for i, record in ipairs(redis.call('HVALS', KEYS[1])) do
-    kinds[i] = type(cmsgpack.unpack(record)[1])
+for _, record in ipairs(redis.call('HVALS', KEYS[1])) do
+    kinds[#kinds + 1] = record ~= '' and type(cmsgpack.unpack(record)[1]) or nil
 end
 return kinds
 """

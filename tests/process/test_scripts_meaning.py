@@ -117,10 +117,13 @@ def test_operators_changes_of_a_newer_berthd(world, name):
 # Appends fields to the record of each lease, as a newer berthd would.
 MORE = """
 for _, key in ipairs(redis.call('HKEYS', KEYS[1])) do
-    local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], key))
-    record[12] = record[12] or false
-    record[13], record[14] = 'more', {1, 'x'}
-    redis.call('HSET', KEYS[1], key, cmsgpack.pack(record))
+    local record = redis.call('HGET', KEYS[1], key)
+    if record ~= '' then
+        record = cmsgpack.unpack(record)
+        record[12] = record[12] or false
+        record[13], record[14] = 'more', {1, 'x'}
+        redis.call('HSET', KEYS[1], key, cmsgpack.pack(record))
+    end
 end
 """
 LAST = """

@@ -411,7 +411,7 @@ def test_random_calls(redis_server, clock, seed, broken_off, round):
 
 @pytest.mark.parametrize("broken_off", [0, 100], ids=["whole", "broken-off"])
 def test_random_calls_in_a_cluster(directory, clock, seed, broken_off):
-    """Each key has a member more, which nobody is shown, and is there at all times."""
+    """Each key is there at all times."""
     node = Node(directory, "node", clock=clock)
     try:
         node.do("CLUSTER", "ADDSLOTSRANGE", 0, N_SLOTS - 1)

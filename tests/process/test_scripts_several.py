@@ -381,7 +381,7 @@ redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(record))
 for _, claim in ipairs(record[9]) do
     redis.call('ZADD', KEYS[2], 0, string.format('%s %05d %016.0f %s', claim[1], 50000, record[4], ARGV[1]))
 end
-redis.call('DEL', KEYS[3])
+redis.call('ZREM', KEYS[3], unpack(redis.call('ZRANGE', KEYS[3], 0, -2)))
 """
 
 

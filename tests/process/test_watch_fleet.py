@@ -188,7 +188,7 @@ def test_a_redis_that_comes_back_empty(redis_server, hosts):
         said += copy.take().said
         said += until(copy, lambda now: any(line.startswith("database") for line in now.said))
     b.process.send_signal(signal.SIGCONT)
-    asked_until(b, lambda now: redis_server.do("HLEN", "{berth}:leases") == 1, "etl")
+    asked_until(b, lambda now: len(redis_server.members("leases")) == 1, "etl")
     for host in (a, b):
         asked_until(host, lambda now: all(one["state"] == "up" for one in now.databases.values()), "etl")
     assert redis_server.do("HDEL", "{berth}:db", "grace")

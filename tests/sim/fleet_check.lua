@@ -5,6 +5,20 @@ local call = redis.call
 local function key(word)
     return '{berth}:' .. word
 end
+
+-- Without "~", which keeps the key alive and comes last in the order of bytes.
+local function sorted(word)
+    return call('ZRANGE', key(word), 0, -2)
+end
+
+local function names_in(word)
+    local names = {}
+    for _, name in ipairs(call('HKEYS', key(word))) do
+        names[#names + 1] = name ~= '~' and name or nil
+    end
+    return names
+end
+
 local was_broken_off = call('SCARD', key('broken')) > 0
 
 local function load(lease)
@@ -15,7 +29,7 @@ end
 local sizes = {['<'] = 32, ['='] = 1024} -- of blocks of slots, by the mark before the first one
 
 local holders = {} -- by "NAME UNIT"
-for _, member in ipairs(call('ZRANGE', key('held'), 0, -1)) do
+for _, member in ipairs(sorted('held')) do
     local name, mark, word, holder = string.match(member, '^(%S+) ([<=]?)(%S+) (%S+)$')
     for i = 0, (sizes[mark] or 1) - 1 do
         local unit = name .. ' ' .. (mark == '' and word or string.format('%07d', word + i))
@@ -56,7 +70,7 @@ end
 
 local n_held = 0
 local now = tonumber(call('HGET', key('db'), 'clock') or 0)
-local leases = call('HKEYS', key('leases'))
+local leases = names_in('leases')
 for _, lease in ipairs(leases) do
     local record = load(lease)
     if call('HEXISTS', key('session'), string.match(lease, '^[^/]+')) == 0 then
@@ -85,24 +99,24 @@ for unit, holder in pairs(holders) do
 end
 if n_held ~= 0 then
     return 'units are held by leases that are not there'
-elseif call('ZCARD', key('owned')) ~= #leases then
+elseif call('ZCARD', key('owned')) - 1 ~= #leases then
     return 'there are not as many leases as are owned'
 end
 
 local stands = {} -- in a queue or aside, by lease: in how many
 for _, set in ipairs({'queue', 'aside'}) do
-    for _, member in ipairs(call('ZRANGE', key(set), 0, -1)) do
+    for _, member in ipairs(sorted(set)) do
         local lease = string.match(member, '%S+$')
         stands[lease] = (stands[lease] or 0) + 1
     end
 end
 local elsewhere = {}
-for _, member in ipairs(call('ZRANGE', key('elsewhere'), 0, -1)) do
+for _, member in ipairs(sorted('elsewhere')) do
     local lease = string.match(member, '%S+$')
     elsewhere[lease] = (elsewhere[lease] or 0) + 1
 end
 local kept = {} -- "NAME LEASE": units
-for _, member in ipairs(call('ZRANGE', key('kept'), 0, -1)) do
+for _, member in ipairs(sorted('kept')) do
     local name, power, lease = string.match(member, '^(%S+) (%d+):%S+ %S+ (%S+)$')
     if name then
         kept[name .. ' ' .. lease] = (kept[name .. ' ' .. lease] or 0) + 2 ^ tonumber(power)
@@ -132,8 +146,8 @@ end
 -- No lease at the head of a queue could go on, and nobody's patience is over: what could be done has been,
 -- unless work is left for the next call.
 local names, patient = {}, call('ZCOUNT', key('keeping'), '-inf', record[1] or '-inf')
-if record[1] and not record[2] and call('SCARD', key('dirty')) == 0 then
-    for _, member in ipairs(call('ZRANGE', key('queue'), 0, -1)) do
+if record[1] and not record[2] and call('SCARD', key('dirty')) == 1 then
+    for _, member in ipairs(sorted('queue')) do
         local name, order, lease = string.match(member, '^(%S+) (%S+ %S+ (%S+))$')
         names[name] = names[name] or {order = order, lease = lease}
     end
@@ -149,7 +163,7 @@ end
 local function change_of(name)
     return cjson.decode(string.match(call('HGET', key('changes'), name) or '{}', '{.*'))
 end
-for _, name in ipairs(call('HKEYS', key('changes'))) do
+for _, name in ipairs(names_in('changes')) do
     if change_of(name).exempt and not change_of(name).paused then
         return name .. ' has exceptions from no pause'
     end

@@ -85,7 +85,7 @@ static void server_fault(struct fleet *fleet)
     if (!server_is_there(fleet)) {
         return;
     }
-    switch (random_below(&fleet->random, 10)) {
+    switch (random_below(&fleet->random, 11)) {
     case 0:
     case 1:
     case 2:
@@ -105,6 +105,9 @@ static void server_fault(struct fleet *fleet)
     case 6:
     case 7:
         server_is_rolled_back(fleet);
+        break;
+    case 8:
+        server_loses_a_key(fleet);
         break;
     default:
         set_clock(fleet);

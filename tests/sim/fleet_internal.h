@@ -227,6 +227,7 @@ void server_execute(struct fleet *fleet, const struct packet *packet, struct tex
 void server_dies(struct fleet *fleet);
 void server_returns(struct fleet *fleet);
 void server_is_emptied(struct fleet *fleet);
+void server_loses_a_key(struct fleet *fleet);
 /* The server's machine goes back to a snapshot. */
 void server_is_rolled_back(struct fleet *fleet);
 /* Whether a job that begins now, with that token, was granted before anybody could notice. */

@@ -126,6 +126,28 @@ static const char *remove_members(struct redis *redis, lua_State *lua, size_t ar
     return NULL;
 }
 
+/* ---- keys ---- */
+
+COMMAND(exists)
+{
+    size_t n = 0;
+    for (size_t i = 1; i < argc; i++) {
+        n += redis_data_find(redis->data, argv[i]) != NULL;
+    }
+    push_number(lua, n);
+    return NULL;
+}
+
+COMMAND(unlink_)
+{
+    size_t n = 0;
+    for (size_t i = 1; i < argc; i++) {
+        n += redis_data_remove(redis->data, argv[i]);
+    }
+    push_number(lua, n);
+    return NULL;
+}
+
 /* ---- hashes ---- */
 
 COMMAND(hdel)
@@ -613,6 +635,7 @@ COMMAND(time_)
 /* ---- all of them ---- */
 
 const struct command redis_commands[] = {
+    {"exists", 2, MAX_WORDS, false, false, exists},
     {"hdel", 3, MAX_WORDS, true, false, hdel},
     {"hexists", 3, 3, false, false, hexists},
     {"hget", 3, 3, false, false, hget},
@@ -627,6 +650,7 @@ const struct command redis_commands[] = {
     {"srandmember", 3, 3, false, false, srandmember},
     {"srem", 3, MAX_WORDS, true, false, srem},
     {"time", 1, 1, false, false, time_},
+    {"unlink", 2, MAX_WORDS, true, false, unlink_},
     {"zadd", 4, MAX_WORDS, true, true, zadd},
     {"zcard", 2, 2, false, false, zcard},
     {"zcount", 4, 4, false, false, zcount},

@@ -243,6 +243,18 @@ struct value *redis_data_make(struct redis_data *data, struct bytes key, enum va
     return data->values[data->n++];
 }
 
+bool redis_data_remove(struct redis_data *data, struct bytes key)
+{
+    for (size_t i = 0; i < data->n; i++) {
+        if (bytes_are(data->values[i]->key, key)) {
+            value_free(data->values[i]);
+            data->values[i] = data->values[--data->n];
+            return true;
+        }
+    }
+    return false;
+}
+
 void redis_data_tidy(struct redis_data *data, struct value *value)
 {
     if (value->n > 0) {

@@ -45,6 +45,8 @@ struct redis_data *redis_data_free(struct redis_data *data); /* accepts NULL; re
 
 struct value *redis_data_find(const struct redis_data *data, struct bytes key);
 struct value *redis_data_make(struct redis_data *data, struct bytes key, enum value_type type);
+/* Whether there was one. */
+bool redis_data_remove(struct redis_data *data, struct bytes key);
 /* After members may have gone. */
 void redis_data_tidy(struct redis_data *data, struct value *value);
 

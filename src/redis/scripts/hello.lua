@@ -5,7 +5,23 @@ local MAX_ENDED = 100
 local MAX_NEWS, MAX_NEWS_BYTES = 100, 65536
 local EVENTS_ON_THEIR_WAY = 10 ^ 5 -- a bound: that many sessions of one daemon end before numbers are used up
 
+-- DB is still missing then: it goes last.
+local function fresh_keys()
+    call('UNLINK', unpack(KEYS))
+    for _, set in ipairs({SESSIONS, REST, KEEPING, FREED, UNDONE}) do
+        call('ZADD', set, '+inf', KEEP) -- these are in the order of time, or of use
+    end
+    for _, set in ipairs({HELD, USERS, QUEUE, ASIDE, IDENTITIES, KEPT, ELSEWHERE, OWNED, EVENTS, NEWS}) do
+        call('ZADD', set, '0', KEEP)
+    end
+    for _, hash in ipairs({SESSION, LEASES, DEFINITIONS, CHANGES}) do
+        call('HSET', hash, KEEP, '')
+    end
+    call('SADD', DIRTY, KEEP)
+end
+
 local function fresh_database()
+    fresh_keys()
     db.ttl = max(tonumber(ARGV[6]), tonumber(ARGV[11]))
     db.lag, db.clock, db.last = tonumber(ARGV[7]), wall, wall
     db.layout, db.epoch, db.sequence = LAYOUT, 0, 0
@@ -46,68 +62,31 @@ local function live_on()
     forget_first_session(ME)
 end
 
--- Data in a cluster have KEEP in each key; data that have left one lose it. (Without INFO that is not seen; that
--- they are in one, the caller says.)
-local function note_cluster()
-    local info, is_cluster = info_of('cluster'), ARGV[14] == 'cluster' or db.n_keep == 1
-    local was_in_cluster = call('HGET', DB, 'cluster') -- '0' too: then keys may have KEEP
+-- Where INFO is not allowed nothing shows it; then the caller says it.
+local function is_in_cluster()
+    local info = info_of('cluster')
     if info then
-        is_cluster = string.find(info, 'cluster_enabled:1', 1, true) ~= nil
+        return string.find(info, 'cluster_enabled:1', 1, true) ~= nil
     end
-    local by_time = {SESSIONS, REST, KEEPING, FREED, UNDONE} -- or by use
-    local by_name = {HELD, USERS, QUEUE, ASIDE, IDENTITIES, KEPT, ELSEWHERE, OWNED, EVENTS, NEWS} -- or number
-    local hashes = {SESSION, LEASES, DEFINITIONS, CHANGES}
-    local function each(add, remove, keys, ...)
-        for _, key in ipairs(keys) do
-            call(is_cluster and add or remove, key, unpack(is_cluster and {...} or {KEEP}))
-        end
-    end
-    local function remove_all(command, key, members)
-        for i = 1, #members, MAX_WORDS do
-            call(command, key, unpack(members, i, min(i + MAX_WORDS - 1, #members)))
-        end
-    end
-    -- DB goes last: it says that the others are incomplete; and where it is missing, what is left is of no use.
-    if db.is_torn or (is_cluster and not db.layout and call('EXISTS', unpack(KEYS)) > 0) then
-        for _, sets in ipairs({by_time, by_name}) do
-            for _, set in ipairs(sets) do
-                call('ZREMRANGEBYSCORE', set, '-inf', '+inf')
-            end
-        end
-        remove_all('SREM', DIRTY, call('SRANDMEMBER', DIRTY, 2 ^ 31))
-        for _, hash in ipairs(hashes) do
-            remove_all('HDEL', hash, call('HKEYS', hash))
-        end
-        remove_all('HDEL', DB, call('HKEYS', DB))
-    end
-    local is_leaving = not is_cluster and was_in_cluster
-    if is_leaving then -- first: from now on, a key that is missing is no sign of torn data
-        call('HSET', DB, 'cluster', '0')
-    end
-    if is_cluster or is_leaving then
-        each('ZADD', 'ZREM', by_time, '+inf', KEEP)
-        each('ZADD', 'ZREM', by_name, 0, KEEP)
-        each('HSET', 'HDEL', hashes, KEEP, '')
-        each('SADD', 'SREM', {DIRTY}, KEEP)
-        if is_cluster then
-            call('HSET', DB, 'cluster', '1')
-        else
-            call('HDEL', DB, 'cluster')
-        end
-    end
-    db.n_keep = is_cluster and 1 or 0
+    return ARGV[14] == 'cluster' or db.is_cluster
 end
 
 local function begin()
     read_database()
-    local wrong = check_data() or note_cluster()
+    local wrong = check_data()
     if wrong then
         return wrong
-    elseif db.layout then
+    end
+    local was_in_cluster = db.is_cluster
+    db.is_cluster = is_in_cluster()
+    if db.layout then
         catch_up()
         agree_on_times()
     else
         fresh_database()
+    end
+    if db.is_cluster ~= was_in_cluster then
+        call('HSET', DB, 'cluster', db.is_cluster and '1' or '0')
     end
     raise_number(max(tonumber(ARGV[9]), tonumber(ARGV[10])))
     local session = session_of(ME)
@@ -117,7 +96,7 @@ local function begin()
         session.sequence = db.sequence
         write_session(session)
         -- Never the number that the call gave: the daemon would take it for begun.
-        return answer('ok', text_of(session.incarnation + 1), db.ttl, '0', 0, call('ZCARD', SESSIONS))
+        return answer('ok', text_of(session.incarnation + 1), db.ttl, '0', 0, n_sessions())
     elseif is_new then
         session = {name = ME, sid = text_of(call('HINCRBY', DB, 'sid', 1)), n_events = 0}
         sessions[ME] = session
@@ -136,7 +115,7 @@ local function begin()
     live_on()
     settle()
     return answer('ok', text_of(session.incarnation), db.ttl,
-        tostring(call('HGET', SESSION, 'n:' .. ME) or 0), is_new and 1 or 0, call('ZCARD', SESSIONS))
+        tostring(call('HGET', SESSION, 'n:' .. ME) or 0), is_new and 1 or 0, n_sessions())
 end
 
 -- ---- define ----

@@ -275,7 +275,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         for _, word in ipairs({'sys', 'user'}) do
             main_thread = main_thread + tonumber(match(cpu, 'used_cpu_' .. word .. '_main_thread:([%d.]+)') or 0)
         end
-        add({'load', call('ZCARD', SESSIONS), text_of(calls), text_of(us), text_of(floor(main_thread * 1e6))})
+        add({'load', n_sessions(), text_of(calls), text_of(us), text_of(floor(main_thread * 1e6))})
     end
 
     -- The caller's names, from the cursor on.

@@ -20,7 +20,6 @@ local NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE
 local ME, INCARNATION, PREFIX
 
 local MAX_PURGED = 64 -- leases of dead sessions, in one call
-local MAX_SERVED = 50 -- names, and waiters, in one call; the others stay dirty
 local MAX_WORK = 1500 -- what else a call does; each part is one or two commands
 local MAX_WORDS = 1000 -- members, or members and their scores, in one command
 local MAX_WALKED = 30 -- names, and waiters, in one call, where something has changed
@@ -31,8 +30,9 @@ local scripts = {} -- the operations, by name: what is called
 local fresh = {} -- functions that forget what the last call has noted
 local batch = {} -- functions for calls that bring several requests: they share commands
 local RESTING = '-' -- instead of a KEY in HELD
--- A member of each key in a cluster, behind all names: while a slot is being moved, one key that does not exist
--- makes every call fail, and the last member takes its key along.
+-- A member of each key but DB, behind all names. The last member of a key takes the key along; with this one none
+-- ceases to exist by itself, so a key that is missing is missing data: it was evicted, deleted, or left behind by a
+-- slot whose move was given up.
 local KEEP = '~'
 -- No caller's word raises a number further: all stay exact below 2^53, and the rest is enough for ever.
 local MAX_CREDIBLE = 2 ^ 52
@@ -65,7 +65,7 @@ end
 local FROM_LAYOUT, TO_LAYOUT, SEQUENCE_SAID, EVENT_SAID
 
 local noted -- of this database, besides definitions, resources and sessions: see memory.recall()
-local db -- numbers, but for run, replid, now_replid, sweep, info and is_master
+local db -- numbers, but for run, replid, now_replid, sweep, info, is_cluster and is_master
 local wall -- ms, Redis' own clock
 
 local function begin_call(keys, arguments)
@@ -85,7 +85,7 @@ local function begin_call(keys, arguments)
     n_work, wall = 0, nil
     db = {micros = 0, info = '', now_replid = '', is_master = false, layout = nil, replid = nil, ttl = nil, clock = nil,
         last = nil, grace = nil, epoch = nil, lag = nil, sequence = nil, sweep = nil, run = nil, keeps = nil,
-        convert = nil, n_keep = nil, memory = nil, remembers = nil, last_memory = nil, first_expiry = nil,
+        convert = nil, is_cluster = false, memory = nil, remembers = nil, last_memory = nil, first_expiry = nil,
         has_left = nil, last_number = nil, n_numbers = nil} -- makes room for these names at once
     noted = {weight = 0, first = {}, is_empty = {}}
     for i = 1, #fresh do
@@ -125,7 +125,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
             db.run = values[11]
             db.keeps = values[12] -- or false: nothing is kept for any waiter
             db.convert = values[13] -- or false: all is of this layout
-            db.n_keep = tonumber(values[14] or 0) -- 1: it is in a cluster, and each key has KEEP; 0: keys may have it still
+            db.is_cluster = values[14] == '1'
             db.memory = values[15] -- or false
         end
     end
@@ -135,12 +135,9 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         local time = call('TIME')
         db.micros = tonumber(time[2])
         wall = tonumber(time[1]) * 1000 + floor(db.micros / 1000)
-        if not (recall and recall()) then
+        local is_whole = call('EXISTS', unpack(KEYS)) == #KEYS -- else what is left proves nothing
+        if is_whole and not (recall and recall()) then
             read_record()
-        end
-        -- A slot's move was given up, or its master died, while keys were at two nodes: what is left proves nothing.
-        if db.n_keep == 1 and call('EXISTS', unpack(KEYS)) < #KEYS then
-            db = {n_keep = 1, is_torn = true}
         end
         db.info = info_of('replication') or 'role:master' -- a replica refuses what a call writes
         db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
@@ -151,7 +148,7 @@ end
 
 -- In a cluster, the nodes that have the slot hear it, not all. (Redis 6.2 tells all.)
 local function publish(channel, text)
-    if db.n_keep == 1 and redis.REDIS_VERSION_NUM then
+    if db.is_cluster and redis.REDIS_VERSION_NUM then
         call('SPUBLISH', PREFIX .. channel, text)
     else
         call('PUBLISH', PREFIX .. channel, text)

@@ -24,6 +24,10 @@ local function session_of(name)
     return sessions[name]
 end
 
+local function n_sessions()
+    return call('ZCARD', SESSIONS) - 1 -- KEEP
+end
+
 local function write_session(session)
     call('HSET', SESSION, session.name, format('%s %d %d %s %d %d %d %s\t%s', session.sid,
         session.incarnation, session.epoch, session.listing, session.sequence, session.from,

@@ -15,7 +15,7 @@ function make.news()
 
     -- One message, however much is new and however many daemons fetch it; they spread that over this many ms.
     local function tell()
-        publish('all', format('news %d %d', newest_news(), call('ZCARD', SESSIONS)))
+        publish('all', format('news %d %d', newest_news(), n_sessions()))
     end
 
     local function floor_of_changes()
@@ -41,7 +41,7 @@ function make.news()
     -- Undone changes are not remembered for ever: below the floor, what is not stored has been undone.
     local function forget_undone()
         local names = call('ZRANGEBYSCORE', UNDONE, '-inf', wall - UNDONE_KEPT, 'LIMIT', 0, 2)
-        if #names == 0 and call('ZCARD', UNDONE) >= MAX_UNDONE then
+        if #names == 0 and call('ZCARD', UNDONE) > MAX_UNDONE then -- with KEEP
             names = call('ZRANGE', UNDONE, 0, 0)
         end
         for _, name in ipairs(names) do

@@ -1,6 +1,7 @@
 -- ---- who goes next: doc/ordering.md ----
 
 function make.turns()
+    local MAX_SERVED = 50 -- names, and waiters, in one call; the others stay dirty
     local wake_user
 
     -- The lease stands in line, and should not: those behind it may go, and so may its user's others for

@@ -51,7 +51,7 @@ function make.time()
         db.sequence = max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN
         call('HSET', DB, 'grace', text_of(db.grace), 'epoch', text_of(db.epoch),
             'replid', db.now_replid, 'run', now_run(), 'before', call('HGET', DB, 'number'), 'sequence', text_of(db.sequence))
-        publish('all', 'hello ' .. call('ZCARD', SESSIONS))
+        publish('all', 'hello ' .. n_sessions())
     end
 
     local function end_rests()
@@ -253,7 +253,7 @@ local settle, due
 do -- this block keeps its helpers out of the 200 locals that Lua allows
     local function is_clean()
         if not noted.is_empty[DIRTY] then
-            noted.is_empty[DIRTY] = call('SCARD', DIRTY) == db.n_keep
+            noted.is_empty[DIRTY] = call('SCARD', DIRTY) == 1 -- KEEP
         end
         return noted.is_empty[DIRTY]
     end

@@ -99,7 +99,7 @@ do
             return false
         end
         local record = last.record
-        db.layout, db.ttl, db.lag, db.n_keep = record.layout, record.ttl, record.lag, record.n_keep
+        db.layout, db.ttl, db.lag, db.is_cluster = record.layout, record.ttl, record.lag, record.is_cluster
         db.replid, db.run, db.epoch, db.clock = record.replid, record.run, record.epoch, record.clock
         db.sweep, db.keeps, db.convert = record.sweep, record.keeps, record.convert
         db.memory, db.sequence, db.last = mark, last.sequence, last.at
@@ -130,8 +130,8 @@ do
             memories, n_memories = {}, 0
         end
         local now = db.last_memory or {of = DB}
-        now.record = {layout = db.layout, ttl = db.ttl, lag = db.lag, n_keep = db.n_keep, replid = db.replid,
-            run = db.run, epoch = db.epoch, clock = db.clock, sweep = db.sweep, keeps = db.keeps, convert = db.convert}
+        now.record = {layout = db.layout, ttl = db.ttl, lag = db.lag, is_cluster = db.is_cluster,
+            replid = db.replid, run = db.run, epoch = db.epoch, clock = db.clock, sweep = db.sweep, keeps = db.keeps, convert = db.convert}
         now.sequence, now.at, now.replid = db.sequence, db.last, db.now_replid
         now.definitions, now.resources, now.sessions = definitions, resources, sessions
         now.walked, now.noted = walked, noted
