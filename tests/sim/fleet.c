@@ -35,6 +35,7 @@ void fail(struct fleet *fleet, const char *format, ...)
         (double)fleet->now / (double)SECOND, options.is_tap ? "# " : "", (uintmax_t)options.seed,
         (intmax_t)(options.length / SECOND));
     va_end(arguments);
+    clocks_print(fleet);
     fflush(stdout);
     _exit(1);
 }
@@ -146,6 +147,8 @@ static struct fleet *fleet_new(uint64_t seed)
     fleet->has_faults = fleet->had_faults = random_percent(&fleet->random, 90);
     fleet->next_host_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
     fleet->next_server_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
+    fleet->percent_long = PICK(&fleet->random, 5, 40);
+    fleet->slews = (enum slews)random_below(&fleet->random, N_SLEWS);
     fleet->reader = resp_reader_new();
     resources_define(fleet);
     operators_begin(fleet);
@@ -230,7 +233,7 @@ static void run_to_the_end(struct fleet *fleet)
 /* ---- a run ---- */
 
 struct figures {
-    uint64_t n_grants, n_events, n_forgotten, n_founded;
+    uint64_t n_grants, n_events, n_forgotten, n_founded, n_slews, n_steps;
 };
 
 static void run(uint64_t seed, struct figures *figures)
@@ -243,6 +246,8 @@ static void run(uint64_t seed, struct figures *figures)
     figures->n_events += fleet->n_events;
     figures->n_forgotten += fleet->n_forgotten;
     figures->n_founded += fleet->n_founded;
+    figures->n_slews += fleet->n_slews;
+    figures->n_steps += fleet->n_steps;
     fleet_free(fleet);
 }
 
@@ -272,10 +277,11 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < runs.n_seeds; i++) {
         run(runs.seed + i, &figures);
     }
-    printf("%sseeds %ju ... %ju: %ju grants, %ju events, %ju definitions forgotten, %ju founded\n",
+    printf("%sseeds %ju ... %ju: %ju grants, %ju events, %ju definitions forgotten, %ju founded, "
+           "%ju rates and %ju steps of clocks\n",
         options.is_tap ? "ok 1 - " : "", (uintmax_t)runs.seed,
         (uintmax_t)(runs.seed + runs.n_seeds - 1), (uintmax_t)figures.n_grants,
-        (uintmax_t)figures.n_events, (uintmax_t)figures.n_forgotten,
-        (uintmax_t)figures.n_founded);
+        (uintmax_t)figures.n_events, (uintmax_t)figures.n_forgotten, (uintmax_t)figures.n_founded,
+        (uintmax_t)figures.n_slews, (uintmax_t)figures.n_steps);
     return 0;
 }

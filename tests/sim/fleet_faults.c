@@ -20,7 +20,7 @@ static uint32_t n_there(const struct fleet *fleet)
 static void to_host(struct fleet *fleet, struct host *host)
 {
     nanoseconds until = fleet->now + chance(fleet, 10 * MILLISECOND, 40 * SECOND);
-    switch (random_below(&fleet->random, 8)) {
+    switch (random_below(&fleet->random, 9)) {
     case 0:
         if (host->core) {
             host_crash(fleet, host);
@@ -52,6 +52,9 @@ static void to_host(struct fleet *fleet, struct host *host)
             host_leave(fleet, host);
         }
         break;
+    case 7:
+        clock_slew(fleet, &host->clock);
+        break;
     default:
         if (host_is_live(fleet, host) && host->drained_until == 0) {
             host_drain(fleet, host, true);
@@ -74,8 +77,9 @@ static void host_fault(struct fleet *fleet)
 static void set_clock(struct fleet *fleet)
 {
     static const int steps[] = {3, -3, 26, -26, 120, -120};
-    /* Several steps within one ttl may cost a host that is cut off its leases too early. */
-    if (fleet->now > fleet->server.clock_set_at + 2 * fleet->ttl) {
+    /* Several steps within one ttl, or one while clocks are slewed, may cost a host that is cut off
+     * its leases too early. */
+    if (fleet->slews == SLEWS_NONE && fleet->now > fleet->server.clock_set_at + 2 * fleet->ttl) {
         server_sets_clock(fleet, steps[random_below(&fleet->random, 6)] * SECOND);
     }
 }
@@ -85,7 +89,7 @@ static void server_fault(struct fleet *fleet)
     if (!server_is_there(fleet)) {
         return;
     }
-    switch (random_below(&fleet->random, 11)) {
+    switch (random_below(&fleet->random, 12)) {
     case 0:
     case 1:
     case 2:
@@ -108,6 +112,9 @@ static void server_fault(struct fleet *fleet)
         break;
     case 8:
         server_loses_a_key(fleet);
+        break;
+    case 9:
+        clock_slew(fleet, &fleet->server.clock);
         break;
     default:
         set_clock(fleet);

@@ -35,11 +35,11 @@ static void carry_out_one(struct fleet *fleet, struct host *host, const struct e
     switch (effect->kind) {
     case EFFECT_ASK:
         if (effect->lease->state == LEASE_WAITING) {
-            session_ask(host->session, effect->lease, fleet->now, &host->effects);
+            session_ask(host->session, effect->lease, host_now(fleet, host), &host->effects);
         }
         break;
     case EFFECT_GIVE_BACK:
-        session_give_back(host->session, effect->lease, fleet->now);
+        session_give_back(host->session, effect->lease, host_now(fleet, host));
         break;
     case EFFECT_GRANTED:
         job_is_granted(fleet, host, effect->lease);
@@ -60,7 +60,7 @@ static void carry_out_one(struct fleet *fleet, struct host *host, const struct e
         trace(fleet, "%s: %ju is stopped, outcome %d", host->name, (uintmax_t)effect->lease->id,
             (int)effect->why);
         check_reason(fleet, host, effect);
-        job_is_stopped(fleet, job);
+        job_is_stopped(fleet, host, job);
         break;
     default:
         break;
@@ -85,8 +85,8 @@ static void take_ends(struct fleet *fleet, struct host *host)
             struct lease *lease = core_find_lease(host->core, job->id);
             *job = (struct job){0};
             if (lease) {
-                core_end(
-                    host->core, lease, client_of(host, lease->uid), fleet->now, &host->effects);
+                core_end(host->core, lease, client_of(host, lease->uid), host_now(fleet, host),
+                    &host->effects);
                 carry_out(fleet, host);
             }
         }
@@ -128,7 +128,7 @@ void host_turn(struct fleet *fleet, struct host *host)
     }
     operator_hears(fleet, host);
     write_down(host);
-    while (session_next_call(host->session, fleet->now, &call)) {
+    while (session_next_call(host->session, host_now(fleet, host), &call)) {
         net_send(fleet, host, &call);
     }
     push_deadlines(host);
@@ -146,8 +146,9 @@ nanoseconds host_next_deadline(const struct fleet *fleet, const struct host *hos
     }
     nanoseconds deadline = jobs_next_deadline(host);
     nanoseconds times[] = {
-        host->core ? session_next_deadline(host->session) : host->returns_at,
-        host->core ? core_next_deadline(host->core) : NEVER,
+        host->core ? clock_when(&host->clock, session_next_deadline(host->session))
+                   : host->returns_at,
+        host->core ? clock_when(&host->clock, core_next_deadline(host->core)) : NEVER,
         host->core && !host->is_connected ? host->connects_at : NEVER,
         host->core && !fleet->is_calm ? host->next_ask : NEVER,
         host->core && host->drained_until != 0 ? host->drained_until : NEVER,
@@ -162,7 +163,7 @@ nanoseconds host_next_deadline(const struct fleet *fleet, const struct host *hos
 void host_drain(struct fleet *fleet, struct host *host, bool draining)
 {
     trace(fleet, "%s: draining %d", host->name, draining);
-    core_drain(host->core, draining, fleet->now, &host->effects);
+    core_drain(host->core, draining, host_now(fleet, host), &host->effects);
     host->drained_until = draining ? fleet->now + chance(fleet, SECOND, 10 * SECOND) : 0;
     host_turn(fleet, host);
 }
@@ -176,8 +177,8 @@ void host_tick(struct fleet *fleet, struct host *host)
     if (!host_is_live(fleet, host)) {
         return;
     }
-    core_tick(host->core, fleet->now, &host->effects);
-    session_tick(host->session, fleet->now, &host->effects);
+    core_tick(host->core, host_now(fleet, host), &host->effects);
+    session_tick(host->session, host_now(fleet, host), &host->effects);
     if (!host->is_connected && fleet->now >= host->connects_at) {
         net_connect(fleet, host);
     }
@@ -210,15 +211,15 @@ static void restore_one(struct fleet *fleet, struct host *host, const struct rem
 {
     struct lease *lease;
     struct job *job = jobs_find(host, remembered->id);
-    enum outcome outcome = core_restore(host->core, remembered, fleet->now, &host->effects, &lease);
+    nanoseconds now = host_now(fleet, host);
+    enum outcome outcome = core_restore(host->core, remembered, now, &host->effects, &lease);
     if (outcome != OUTCOME_OK) {
         fail(fleet, "%s: restoring ends with outcome %d", host->name, (int)outcome);
     }
     if (lease->state != LEASE_ENDED) {
         session_restore(host->session, lease);
         if (job && !job->is_over) {
-            core_reclaim(
-                host->core, client_of(host, lease->uid), lease, fleet->now, &host->effects);
+            core_reclaim(host->core, client_of(host, lease->uid), lease, now, &host->effects);
         }
     }
     if (job && job->is_over) {
@@ -233,12 +234,12 @@ static void start_core(struct fleet *fleet, struct host *host)
         .first_id = host->next_id, .first_token = 1, .seed = random_next(&fleet->random)};
     const char *refused;
     host->core = core_new(&options);
-    core_define(host->core, fleet->definitions, N_DEFINITIONS, &bounds, fleet->now, &host->effects,
-        &refused);
+    core_define(host->core, fleet->definitions, N_DEFINITIONS, &bounds, host_now(fleet, host),
+        &host->effects, &refused);
     for (uint32_t uid = 1; uid <= N_USERS; uid++) {
         core_client_init(host->core, client_of(host, uid), uid);
     }
-    core_begin_grace(host->core, false, fleet->now + 10 * SECOND);
+    core_begin_grace(host->core, false, host_now(fleet, host) + 10 * SECOND);
 }
 
 static void start_session(struct fleet *fleet, struct host *host)
@@ -252,10 +253,10 @@ static void start_session(struct fleet *fleet, struct host *host)
         .host = host->name,
         .seed = random_next(&fleet->random)};
     host->session = session_new(&options);
-    session_define(host->session, fleet->definitions, N_DEFINITIONS, fleet->now);
+    session_define(host->session, fleet->definitions, N_DEFINITIONS, host_now(fleet, host));
     if (host->tenure.length > 0 &&
-        !session_restore_tenure(
-            host->session, host->tenure.bytes, host->tenure.length, fleet->now, &host->effects)) {
+        !session_restore_tenure(host->session, host->tenure.bytes, host->tenure.length,
+            host_now(fleet, host), &host->effects)) {
         fail(fleet, "%s: its own tenure is nonsense", host->name);
     }
     if (host->changes.length > 0) {
@@ -287,10 +288,10 @@ static void host_free(struct fleet *fleet, struct host *host)
     operator_is_cut_off(fleet, host);
     host->session = session_free(host->session);
     for (uint32_t uid = 1; uid <= N_USERS; uid++) {
-        core_client_deinit(host->core, client_of(host, uid), fleet->now, &host->effects);
+        core_client_deinit(host->core, client_of(host, uid), host_now(fleet, host), &host->effects);
         effects_clear(&host->effects);
     }
-    core_abandon(host->core, fleet->now, &host->effects);
+    core_abandon(host->core, host_now(fleet, host), &host->effects);
     effects_clear(&host->effects);
     host->core = core_free(host->core);
 }
@@ -321,6 +322,7 @@ void host_join(struct fleet *fleet, struct host *host)
         .connection = host->connection + 1,
         .mute_connection = UINT64_MAX,
         .next_id = 1 + number * UINT64_C(1000000)};
+    clock_begin(fleet, &host->clock);
     snprintf(host->name, sizeof host->name, "%016ju", (uintmax_t)number);
     host_start(fleet, host);
 }

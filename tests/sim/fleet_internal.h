@@ -29,6 +29,20 @@ enum {
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
 #define COOLDOWN (2 * SECOND) /* of the resource with a cooldown */
 
+/* Every span that the argument of doc/fleet.md measures may take a twelfth more or less: NTP slews
+ * a clock by no more. */
+enum { SLEW_UNIT = 1200, MAX_SLEW = SLEW_UNIT / 12 };
+
+/* In a run: none; any rates, and others now and then; those that are worst for a host that is cut
+ * off. */
+enum slews { SLEWS_NONE, SLEWS_ANY, SLEWS_WORST, N_SLEWS };
+
+/* The clock of a host (CLOCK_BOOTTIME: of its daemon and all wrappers), or Redis'. */
+struct slewed_clock {
+    nanoseconds since, shown; /* it showed that at this instant */
+    uint32_t rate; /* ns in SLEW_UNIT ns */
+};
+
 /* What runs under a lease, with its wrapper, even if the daemon is dead. */
 struct job {
     uint64_t id; /* of its lease; 0: not used */
@@ -39,7 +53,8 @@ struct job {
     bool is_alive; /* granted, and not dead yet */
     bool is_over; /* dead, and the daemon has not heard yet */
     bool is_blind; /* granted after older data had come back, before anybody had noticed */
-    nanoseconds length, ends_at, dies_at;
+    nanoseconds length, ends_at;
+    nanoseconds dies_at; /* this and the next two: by its host's clock */
     nanoseconds deadline; /* as last pushed to its wrapper */
     nanoseconds budget;
     uint32_t units[N_NAMES]; /* while it is alive: a bit for each */
@@ -51,6 +66,7 @@ struct host {
     bool is_there; /* else the place is free for another host */
     uint32_t index;
     char name[SESSION_ID_SIZE]; /* of its session; no other host ever has it */
+    struct slewed_clock clock;
     struct database settings;
     struct core *core; /* NULL: the daemon is dead */
     struct session *session;
@@ -60,7 +76,7 @@ struct host {
     struct text tenure, changes; /* as written down */
     struct remembered *journal[MAX_JOBS];
     size_t n_journal;
-    nanoseconds deadline; /* as last pushed */
+    nanoseconds deadline; /* as last pushed, by its clock */
     uint64_t next_id, n_asked;
     uint64_t known_call; /* the last call whose number it has been told */
     uint64_t written_call; /* the same, when its session was last written down */
@@ -123,7 +139,8 @@ struct server {
     uint64_t run; /* number of its process */
     nanoseconds returns_at; /* 0: it is there */
     nanoseconds has_memory_at; /* if it is full */
-    nanoseconds clock_offset; /* by how much its clock has been set so far */
+    struct slewed_clock clock;
+    nanoseconds clock_offset; /* by how much it has been set so far */
     nanoseconds clock_set_at, data_lost_at; /* for the last time */
     uint32_t breaks_off_permille; /* of all calls */
     uint64_t n_broken_off;
@@ -164,6 +181,9 @@ struct fleet {
     struct server server;
     struct resp_reader *reader;
     nanoseconds ttl;
+    uint32_t percent_long; /* of all jobs: some outlast what their host has */
+    enum slews slews;
+    uint64_t n_slews, n_steps;
     uint64_t n_founded; /* how often the first grace was ended */
     uint64_t n_forgotten; /* definitions, each of which all hosts have in their files */
     bool is_calm; /* no more faults and new requests */
@@ -184,6 +204,19 @@ __attribute__((format(printf, 2, 3), noreturn)) void fail(
 __attribute__((format(printf, 2, 3))) void trace(struct fleet *fleet, const char *format, ...);
 bool is_traced(void);
 nanoseconds chance(struct fleet *fleet, nanoseconds from, nanoseconds to);
+
+/* ---- fleet_clock.c ---- */
+
+void clock_begin(struct fleet *fleet, struct slewed_clock *clock);
+/* NTP changes its rate. */
+void clock_slew(struct fleet *fleet, struct slewed_clock *clock);
+nanoseconds clock_at(const struct slewed_clock *clock, nanoseconds now);
+/* The instant at which it shows that, or just has. */
+nanoseconds clock_when(const struct slewed_clock *clock, nanoseconds shown);
+nanoseconds host_now(const struct fleet *fleet, const struct host *host);
+/* How long that span takes by the slowest clock. */
+nanoseconds slow(nanoseconds span);
+void clocks_print(const struct fleet *fleet);
 
 /* ---- fleet_resources.c ---- */
 
@@ -276,7 +309,7 @@ struct job *jobs_find(struct host *host, uint64_t id);
 void job_is_granted(struct fleet *fleet, struct host *host, const struct lease *lease);
 /* Dead at once. */
 void job_dies(struct fleet *fleet, struct job *job);
-void job_is_stopped(struct fleet *fleet, struct job *job);
+void job_is_stopped(struct fleet *fleet, const struct host *host, struct job *job);
 /* No two jobs on one unit for longer than anybody could avoid. */
 void jobs_check(struct fleet *fleet);
 /* What jobs and their wrappers do by themselves. */

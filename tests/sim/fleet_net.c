@@ -78,7 +78,7 @@ void net_break(struct fleet *fleet, struct host *host, const char *why)
         }
     }
     if (host->core) {
-        session_disconnected(host->session, why, fleet->now);
+        session_disconnected(host->session, why, host_now(fleet, host));
     }
 }
 
@@ -91,7 +91,7 @@ void net_connect(struct fleet *fleet, struct host *host)
     host->is_connected = true;
     host->last_command_at = host->last_reply_at = host->last_message_at = fleet->now;
     trace(fleet, "%s: link up, server %ju", host->name, (uintmax_t)fleet->server.run);
-    session_connected(host->session, fleet->now);
+    session_connected(host->session, host_now(fleet, host));
 }
 
 static void publish_to(struct fleet *fleet, struct host *host, struct bytes message)
@@ -181,7 +181,7 @@ static void reply(struct fleet *fleet, struct host *host, const struct packet *p
     trace(fleet, "%s: answer: %s", host->name,
         answer->type == RESP_ERROR ? answer->text : answer->elements[0].text);
     host->known_call = has_number(answer) ? packet->call : host->known_call;
-    session_reply(host->session, packet->tag, answer, fleet->now, &host->effects);
+    session_reply(host->session, packet->tag, answer, host_now(fleet, host), &host->effects);
 }
 
 void net_deliver(struct fleet *fleet, struct packet *packet)
@@ -196,8 +196,8 @@ void net_deliver(struct fleet *fleet, struct packet *packet)
         if (taken.kind == PACKET_REPLY) {
             reply(fleet, host, &taken);
         } else {
-            session_message(
-                host->session, taken.bytes.bytes, taken.bytes.length, fleet->now, &host->effects);
+            session_message(host->session, taken.bytes.bytes, taken.bytes.length,
+                host_now(fleet, host), &host->effects);
         }
         host_turn(fleet, host);
     }

@@ -190,7 +190,8 @@ void server_execute(struct fleet *fleet, const struct packet *packet, struct tex
         .epoch = record(fleet, "epoch"),
         .has_session = has_session(fleet, &fleet->hosts[packet->host]),
     };
-    redis->now = WALL_CLOCK + (fleet->now + fleet->server.clock_offset) / 1000;
+    redis->now = WALL_CLOCK +
+        (clock_at(&fleet->server.clock, fleet->now) + fleet->server.clock_offset) / 1000;
     redis->breaks_off_after = breaks_off_after(fleet);
     redis_run(redis, packet->script, &fleet->server.keys, argc, argv, lengths, reply);
     fleet->server.n_executed++;
@@ -309,7 +310,8 @@ void server_is_rolled_back(struct fleet *fleet)
 bool server_was_blind(const struct fleet *fleet, uint64_t token)
 {
     bool is_fresh = fleet->server.noticed_at != 0 &&
-        fleet->now < fleet->server.noticed_at + fleet->ttl; /* what was told before comes late */
+        fleet->now <
+            fleet->server.noticed_at + slow(fleet->ttl); /* what was told before comes late */
     if (fleet->server.is_blind || is_fresh) {
         return true;
     }
@@ -344,6 +346,7 @@ void server_sets_clock(struct fleet *fleet, nanoseconds step)
     trace(fleet, "the server's clock is set by %jd s", (intmax_t)(step / SECOND));
     fleet->server.clock_offset += step;
     fleet->server.clock_set_at = fleet->now;
+    fleet->n_steps++;
 }
 
 /* ---- time ---- */
@@ -409,6 +412,7 @@ void server_init(struct fleet *fleet)
     keys_init(&server->keys, "berth", "");
     read_check(server);
     begin_process(server);
+    clock_begin(fleet, &server->clock);
     server->breaks_off_permille = PICK(&fleet->random, 0, 0, 2, 10);
 }
 
