@@ -1026,6 +1026,32 @@ def test_what_is_not_listed_is_dropped(world):
     assert len(world.check().holding()) == 100
 
 
+def test_leases_that_are_lost_while_a_listing_ends(world):
+    """Another host lists units with larger tokens between two pages; what is not listed is dropped all the same."""
+    a, b = world.several(2, {"a": definition(limit=450)})
+    leases = [f"{i:03}" for i in range(150)]
+    claims = {lease: granted(a.acquire(lease, "a")).claims for lease in leases}
+    world.server.restart()
+    assert a.renew().word == "hello"
+    for one in (a, b):
+        ok(one.begin())
+    listed = [list_row(lease, "held", claims[lease]) for lease in leases]
+    a.lists(*listed[:75])
+    a.lists(*listed[75:])
+    ok(a.begin())  # once more, with one lease less
+    del listed[100]
+    a.lists(*listed[:75])
+    a.lists(*listed[75:])
+    cursor = ok(a.call("hello", "end", "")).rest[0]
+    assert cursor
+    later = [claim._replace(token=claim.token + 1000) for claim in claims["007"]]
+    assert b.lists(list_row("1", "held", later))["1"][0] == "held"
+    while cursor:
+        cursor = ok(a.call("hello", "end", cursor)).rest[0]
+    assert {key for key in world.data().holding() if key.startswith(a.session)} == {
+        a.key(lease) for lease in leases if lease not in ("007", "100")}
+
+
 def test_a_grace_during_a_grace_starts_over(world):
     a, b = world.several(2, {"a": definition()})
     world.database.client.flushall()

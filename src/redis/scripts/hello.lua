@@ -579,10 +579,15 @@ end
 
 -- ---- end ----
 
--- CURSOR: how many of the session's leases have been looked at and stay.
+-- CURSOR: "KEPT ALL": how many of the session's leases have been looked at and stay, and how many it had then. Those
+-- that it has lost since may have stood before that place.
 local function end_listing()
     local session = session_of(ME)
-    local n_kept = tonumber(ARGV[6]) or 0
+    local function n_all()
+        return call('ZCOUNT', OWNED, session.sid, session.sid)
+    end
+    local kept_before, all_before = match(ARGV[6], '^(%d+) (%d+)$')
+    local n_kept = kept_before and max(0, kept_before - max(0, all_before - n_all())) or 0
     local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', n_kept, MAX_ENDED)
     for _, key in ipairs(keys) do
         local lease = load_lease(key)
@@ -599,8 +604,9 @@ local function end_listing()
         session.listing = '0'
         write_session(session)
     end
+    local cursor = is_done and '' or n_kept .. ' ' .. n_all()
     settle()
-    return answer('ok', is_done and '' or tostring(n_kept), time().first_grace().is_new() and 1 or nil)
+    return answer('ok', cursor, time().first_grace().is_new() and 1 or nil)
 end
 
 local phases = {news = tell_news, change = change, define = define, lease = list, ['end'] = end_listing}
