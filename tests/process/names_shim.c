@@ -1,10 +1,12 @@
 /* names_shim.c - LD_PRELOAD: a name service that gives no answer for as long as a test likes. While
  * there is a FIFO at $BERTH_NAMES_GATE, looking up a user first opens the FIFO and reads it to its
- * end. */
+ * end. The host two.example.org has the addresses 127.0.0.2 and 127.0.0.1, in that order. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void wait_at_gate(void)
@@ -34,4 +36,16 @@ int getpwuid_r(uid_t uid, struct passwd *entry, char *buffer, size_t size, struc
     *(void **)&real = dlsym(RTLD_NEXT, "getpwuid_r");
     wait_at_gate();
     return real(uid, entry, buffer, size, found);
+}
+
+int getaddrinfo(
+    const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **found)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    if (!host || strcmp(host, "two.example.org") != 0) {
+        return real(host, service, hints, found);
+    }
+    int error = real("127.0.0.2", service, hints, found);
+    return error ? error : real("127.0.0.1", service, hints, &(*found)->ai_next);
 }

@@ -637,6 +637,15 @@ def test_an_answer_that_came_while_we_were_stopped(fake, probe):
     assert messages.command() == ["PING"]
 
 
+def test_the_second_address_of_a_name(probe):
+    """Nobody listens at the first one."""
+    server = FakeRedis()
+    link = probe(f"host=two.example.org:{server.port}", env={"LD_PRELOAD": str(BUILD / "tests/process/names_shim.so")})
+    server.both()
+    link.expect("ready")
+    server.close()
+
+
 # ---- Sentinel
 
 

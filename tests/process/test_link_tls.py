@@ -127,6 +127,11 @@ def test_a_certificate_for_another_host(server, probe):
         probe(*where(redis, f"server-name={name}")).expect("ready")
 
 
+def test_both_connections_ask_for_the_name_in_the_url(server, probe):
+    redis = server(names="DNS:localhost")
+    probe(f"host=localhost:{redis.port}", "tls=yes", f"ca-file={redis.authority.crt}").expect("ready")
+
+
 def test_a_certificate_without_names(server, probe):
     redis = server(name="example.org", names=None)
     assert refusal(redis, probe(*where(redis))) == "the certificate is for CN = example.org, not for 127.0.0.1"
