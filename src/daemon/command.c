@@ -72,27 +72,39 @@ static void log_if_it_changes_something(const struct call *call, bool refused)
     }
 }
 
-void command_run(struct conn *conn, char *line, size_t length)
+/* Whether something that the request does is left when its connection has ended. */
+static bool outlives_conn(const struct conn *conn, const struct request *request)
+{
+    bool is_by_once = request->command == COMMAND_cancel && request->keys[KEY_INDEX_once];
+    return request->command == COMMAND_acquire
+        ? request->keys[KEY_INDEX_pid] || request->keys[KEY_INDEX_ttl]
+        : is_by_once ? !LIST_EMPTY(&conn->client.leases)
+                     : command_table[request->command].right != RIGHT_ANYONE;
+}
+
+bool command_run(struct conn *conn, char *line, size_t length)
 {
     static char as_sent[LINE_BYTES];
     struct request request;
     const char *detail;
-    if (conn->followed) {
-        answer_error(conn_answers(conn), CODE_STATE, NULL);
-        conn->server->counts->refusals[CODE_STATE]++;
-        return;
-    }
     assert(length < sizeof as_sent);
     memcpy(as_sent, line, length + 1);
     enum code code = request_parse(line, length, &request, &detail);
+    code = conn->followed ? CODE_STATE : code;
+    if (conn->state.peer == PEER_DEAF &&
+        (code != CODE_NONE || !outlives_conn(conn, &request))) {
+        return false;
+    }
+    bool is_repeated = conn->traffic->parked_since != 0; /* it was held back */
+    if (!is_repeated) {
+        scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
+    }
     if (code != CODE_NONE) {
-        answer_error(conn_answers(conn), code, detail);
+        answer_error(conn_answers(conn), code, conn->followed ? NULL : detail);
         conn->server->counts->refusals[code]++;
-        return;
+        return true;
     }
-    if (conn->traffic->parked_since == 0) { /* else it was held back, and has been counted */
-        conn->server->counts->requests[request.command]++;
-    }
+    conn->server->counts->requests[request.command] += !is_repeated;
     struct call call = {
         .conn = conn,
         .server = conn->server,
@@ -106,7 +118,7 @@ void command_run(struct conn *conn, char *line, size_t length)
         answer_error_saying(
             call.out, CODE_BUSY, "too many connections: the rest are for operators' requests");
         conn_end_input(conn);
-        return;
+        return true;
     }
     size_t answer_from = call.out->length;
     bool may = right_checks[command_table[request.command].right](&call);
@@ -120,4 +132,5 @@ void command_run(struct conn *conn, char *line, size_t length)
     if (refused) {
         counting_refused(conn->server->counts, call.out->bytes + answer_from);
     }
+    return true;
 }

@@ -2,11 +2,13 @@
 #ifndef BERTH_DAEMON_COMMAND_H
 #define BERTH_DAEMON_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct conn;
 
-/* Modifies `line`. */
-void command_run(struct conn *conn, char *line, size_t length);
+/* Modifies `line`. False: the request would only be answered and its peer is deaf, so it is skipped
+ * and not charged. */
+bool command_run(struct conn *conn, char *line, size_t length);
 
 #endif

@@ -265,7 +265,8 @@ static void conn_hear_out(struct conn *conn)
 static void conn_end_deaf(struct conn *conn)
 {
     conn_take_unheard(conn);
-    if (!conn_must_stay(conn)) {
+    if (!conn_must_stay(conn) &&
+        !scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user)) {
         conn_hear_out(conn);
     }
     if (!conn_must_stay(conn)) {
@@ -380,22 +381,14 @@ const struct followers_ops conn_followers_ops = {
 
 /* ---- gone ---- */
 
-/* Its leases end at once; lines that it has sent and that are not carried out yet wait for their
- * turn. */
+/* Both directions are closed: nothing can be sent any more. */
 static void conn_gone(struct fair_member *member)
 {
     struct conn *conn = container_of(member, struct conn, member);
-    char byte;
-    if (conn_is_closed(conn) || (conn->polled & UV_READABLE)) {
-        return; /* reading will find it */
+    if (!conn_is_closed(conn) && !(conn->polled & UV_READABLE)) { /* else reading will find it */
+        conn_pass(conn, CONN_UNHEARD);
+        conn_flush(conn);
     }
-    bool has_more = conn_unread(conn) > 0 || conn_must_stay(conn) ||
-        recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
-    if (!has_more) {
-        conn_close(conn);
-        return;
-    }
-    conn_end_leases(conn);
 }
 
 const struct scheduler_ops conn_scheduler_ops = {.go_on = conn_continue, .gone = conn_gone};

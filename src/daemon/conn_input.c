@@ -98,13 +98,21 @@ bool conn_has_line(const struct conn *conn)
     return traffic && (traffic->again || linebuf_has_line(&traffic->input));
 }
 
+/* A line that is skipped because nobody hears its answer is no act. */
+static void conn_run_line(struct conn *conn, char *line, size_t length)
+{
+    if (conn->server->run_line(conn, line, length)) {
+        conn_pass_pace(conn, CONN_HAS_ACTED);
+    }
+}
+
 /* False: no line was held back. */
 static bool conn_carry_out_again(struct conn *conn)
 {
     char *line = conn->traffic->again;
     if (line) {
         conn->traffic->again = NULL;
-        conn->server->run_line(conn, line, strlen(line));
+        conn_run_line(conn, line, strlen(line));
         free(line);
     }
     return line;
@@ -119,10 +127,11 @@ static bool conn_carry_out_next(struct conn *conn)
         return false;
     }
     conn->traffic->parked_since = 0;
-    scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
     if (result == LINE_OK) {
-        conn->server->run_line(conn, line, length);
+        conn_run_line(conn, line, length);
     } else {
+        conn_pass_pace(conn, CONN_HAS_ACTED);
+        scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
         answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
         conn->server->counts->refusals[CODE_TOO_LONG]++;
     }
@@ -135,7 +144,6 @@ static bool conn_carry_out_one(struct conn *conn)
     if (!conn_carry_out_again(conn) && !conn_carry_out_next(conn)) {
         return false;
     }
-    conn_pass_pace(conn, CONN_HAS_ACTED);
     server_carry_out(conn->server);
     return true;
 }

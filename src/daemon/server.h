@@ -51,7 +51,7 @@ struct server {
     struct conn_queue dirty; /* connections with something to send or to do */
     struct traffic *spare; /* conn_input.c's: what an idle connection has left for the next one */
     uv_timer_t stall_timer; /* conn_output.c's: runs while a client does not read */
-    void (*run_line)(struct conn *conn, char *line, size_t length); /* takes it apart in place */
+    bool (*run_line)(struct conn *conn, char *line, size_t length); /* command_run() */
     struct conf *conf;
     struct daemon_admins admins;
     struct core *core; /* all leases, of both scopes */

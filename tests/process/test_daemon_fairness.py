@@ -307,10 +307,32 @@ def test_a_slow_user_dies(berthd, unread, end):
         os.write(say, b"x")
         must_end_well(pid)
     assert event(other)[:2] == ("granted", waiting)
-    while unread == 0 and open_files(daemon) == files:
-        assert is_quiet(operator)
+    end_of_wait = time.monotonic() + DEADLINE
+    while open_files(daemon) >= files:
+        assert is_quiet(operator) and time.monotonic() < end_of_wait
     for fd in (ready, notify, go_on, say):
         os.close(fd)
+
+
+@needs_root
+def test_the_dead_are_not_answered(berthd):
+    """Answering what berthd has read from the first would take two minutes. What lasts is done."""
+    daemon = berthd("max-requests-per-second-per-user = 20\n[lock a]\n[lock b]\n")
+    operator, other = daemon.client(), connect_as(daemon, SOMEBODY)
+    held(other, "acquire b")
+    files = open_files(daemon)
+    clients = [connect_as(daemon, NOBODY) for _ in range(3)]
+    lines = "ping\nstatus\n%%\nacquire b\nacquire b once=x\ncancel once=x\n" * 400
+    for client in clients:
+        client.send(lines + "acquire a ttl=1h\n")
+        while client is clients[0] and is_unread(client):
+            assert is_quiet(operator)
+    for client in clients:
+        client.close()
+    end = time.monotonic() + DEADLINE
+    while open_files(daemon) > files:
+        assert is_quiet(operator) and time.monotonic() < end
+    assert [line.split()[0] for line in operator.lines("status a")[1:-1]] == ["resource", "holder"]
 
 
 @needs_root
