@@ -269,6 +269,8 @@ nanoseconds core_next_deadline(const struct core *core);
 /* ---- looking ---- */
 
 bool core_is_draining(const struct core *core);
+/* Whether it is draining, and no lease is held or, in a closed grace, may still come back. */
+bool core_is_drained(const struct core *core);
 /* Whether a closed grace is on; see core_begin_grace(). */
 bool core_is_closed(const struct core *core);
 /* No lease id or token that large has been given out yet. */

@@ -104,9 +104,7 @@ void core_deny(struct core *core, struct lease *lease, enum outcome why, nanosec
 void core_settle(struct core *core, nanoseconds now, struct effects *effects)
 {
     queue_pump(core, now, effects);
-    bool is_drained = core->draining && core->n_held == 0;
-    /* While leases that nobody remembers may come back, their jobs run. */
-    if (is_drained && !core->is_closed && !core->drain_reported) {
+    if (core_is_drained(core) && !core->drain_reported) {
         core->drain_reported = true;
         effects_append(effects, EFFECT_DRAINED, NULL, NULL, OUTCOME_OK);
     }

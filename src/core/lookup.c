@@ -57,6 +57,11 @@ struct by_whom core_paused_by(const struct core *core, const char *name)
                     : (struct by_whom){.is_known = false};
 }
 
+bool core_is_drained(const struct core *core)
+{
+    return core->draining && core->n_held == 0 && !core->is_closed;
+}
+
 bool core_is_closed(const struct core *core)
 {
     return core->is_closed;

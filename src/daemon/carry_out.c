@@ -91,5 +91,6 @@ void effects_carry_out(struct server *server)
             idle_wait_lease_ended(&server->idle_waits, lease);
         }
     }
+    idle_wait_look_again(&server->idle_waits);
     effects_clear(effects);
 }

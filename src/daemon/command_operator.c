@@ -247,7 +247,7 @@ static void answer_drain_and_wait(struct conn *conn)
     answer_drain(conn);
     if (!core_is_draining(core)) {
         answer_event(conn_events(conn), EVENT_UNDRAINED);
-    } else if (core_n_held(core) == 0) {
+    } else if (core_is_drained(core)) {
         answer_event(conn_events(conn), EVENT_DRAINED);
     } else {
         conn->wants_drained = true;

@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In place of a name: leases that nobody remembers may still come back. */
+#define GRACE ""
+
 struct idle_wait {
     struct table_node node; /* in waits.by_name */
     struct idle_waiter *waiter;
-    const char *next; /* one of .names that is held, or the lease's id */
+    const char *next; /* one of .names that is held, the lease's id, or GRACE */
     uint64_t lease; /* 0: for .names */
     char id[LEASE_ID_SIZE];
     size_t n_names;
@@ -35,6 +38,9 @@ size_t idle_wait_count(struct core *core, const char *const names[], size_t n)
 /* NULL: there is nothing to wait for any more. */
 static const char *next_of(struct core *core, const struct idle_wait *wait)
 {
+    if (core_is_closed(core)) {
+        return GRACE;
+    }
     if (wait->lease != 0) {
         return core_find_lease(core, wait->lease) ? wait->id : NULL;
     }
@@ -125,6 +131,14 @@ void idle_wait_lease_ended(struct idle_waits *waits, const struct lease *lease)
         }
     }
     free(names);
+}
+
+void idle_wait_look_again(struct idle_waits *waits)
+{
+    if (waits->by_name.n > 0 && !core_is_closed(waits->core)) {
+        look_again(waits, GRACE, false);
+        look_again(waits, GRACE, true);
+    }
 }
 
 void idle_wait_end(struct idle_waits *waits, struct idle_waiter *waiter)

@@ -22,7 +22,7 @@ void notify_text(char out[static NOTIFY_TEXT_SIZE], const char *socket,
     length = add(out, length, socket);
     length = add(out, length, counts);
     if (facts->is_draining) {
-        length = add(out, length, facts->n_held == 0 ? "; drained" : "; draining");
+        length = add(out, length, facts->is_drained ? "; drained" : "; draining");
     }
     const char *before = "; not reachable: ";
     for (uint32_t i = 0; facts->down >> i != 0; i++) {
@@ -37,7 +37,7 @@ void notify_text(char out[static NOTIFY_TEXT_SIZE], const char *socket,
 static bool is_same(const struct notify_facts *a, const struct notify_facts *b)
 {
     return a->n_held == b->n_held && a->n_waiting == b->n_waiting && a->down == b->down &&
-        a->is_draining == b->is_draining;
+        a->is_draining == b->is_draining && a->is_drained == b->is_drained;
 }
 
 nanoseconds notify_due(const struct notify_pace *pace, const struct notify_facts *facts)

@@ -1,8 +1,11 @@
 """`wait`: a client hears when nothing is held of what it names."""
 
+import os
+
 import pytest
 
-from daemon_help import held, is_quiet, refused, waits
+from daemon_help import held, held_with_proof, is_quiet, refused, status, waits
+from lines import look_again
 
 CONFIG = """
 [semaphore s]
@@ -47,6 +50,38 @@ def test_several(daemon):
     assert is_quiet(looker)
     assert holder.request(f"release {again}") == "ok"
     assert looker.line() == "* idle"
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_each_name_of_a_lease(daemon, name):
+    holder, looker = daemon.client(), daemon.client()
+    lease = held(holder, "acquire a b")
+    assert looker.request(f"wait {name}") == "ok held=1"
+    assert holder.request(f"release {lease}") == "ok"
+    assert looker.line() == "* idle"
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+@pytest.mark.parametrize("request_line, told", [
+    ("wait a", "* idle"), ("wait lease={}", "* idle"), ("drain wait=1", "* drained")])
+def test_leases_that_may_come_back(berthd, comes_back, request_line, told):
+    """The journal is lost: what berthd does not know of may still run."""
+    daemon = berthd("grace = 2s\n[lock a]\n")
+    lease, proof = held_with_proof(daemon.client(), f"acquire a pid={os.getpid()}")
+    daemon.kill()
+    daemon.journal.unlink()
+    daemon.start()
+    looker, holder = daemon.client(), daemon.client()
+    assert looker.request(request_line.format(lease)) == "ok held=0"
+    assert is_quiet(looker)
+    if comes_back:
+        line = f"reclaim {lease} a:1:0 pid={os.getpid()} {proof}"
+        assert holder.request(line).startswith(f"ok {lease} ")
+        while status(holder).grace:
+            look_again()
+        assert is_quiet(looker)
+        assert holder.request(f"release {lease}") == "ok"
+    assert looker.line() == told
 
 
 def test_a_lease(daemon):

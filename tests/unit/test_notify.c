@@ -27,7 +27,7 @@ Test(notify, text)
 Test(notify, drain)
 {
     const struct notify_facts draining = {.n_held = 1, .is_draining = true};
-    const struct notify_facts drained = {.is_draining = true};
+    const struct notify_facts drained = {.is_draining = true, .is_drained = true};
     cr_assert_str_eq(said("/s", &draining), "serving /s: 1 lease held, 0 waiting; draining");
     cr_assert_str_eq(said("/s", &drained), "serving /s: 0 leases held, 0 waiting; drained");
 }
@@ -35,7 +35,7 @@ Test(notify, drain)
 Test(notify, databases)
 {
     const struct notify_facts one = {.down = 2};
-    const struct notify_facts two = {.down = 5, .is_draining = true};
+    const struct notify_facts two = {.down = 5, .is_draining = true, .is_drained = true};
     cr_assert_str_eq(
         said("/s", &one), "serving /s: 0 leases held, 0 waiting; not reachable: two");
     cr_assert_str_eq(said("/s", &two),
