@@ -23,9 +23,11 @@ void ledger_enter(struct ledger *ledger, struct lease *lease)
     (void)ledger, (void)lease;
 }
 
-void ledger_rest(struct ledger *ledger, uint32_t record, nanoseconds until)
+bool ledger_rest(
+    struct ledger *ledger, uint32_t record, nanoseconds ended_at, nanoseconds until)
 {
-    (void)ledger, (void)record, (void)until;
+    (void)ledger, (void)record, (void)ended_at, (void)until;
+    return true;
 }
 
 void ledger_deinit(struct ledger *ledger)
