@@ -47,16 +47,16 @@ def flight(bench):
     return compare(microseconds, ours, nothing)
 
 
-def inside(bench, *words, beside=("nothing",)):
-    """Redis' instructions for these calls, beside those for others."""
+def inside(bench, *words):
+    """Redis' instructions for these calls, in thousands, beside those for a call that does nothing."""
     costs = sizing.inside(bench)
-    ours, theirs = (sum(costs[word] for word in side) / 1e3 for side in (words, beside))
-    return Result("%.0f k" % ours, "%.0f k" % theirs, ours / theirs)
+    ours = sum(costs[word] for word in words) / 1e3
+    return Result("%.0f k" % ours, "%.0f k" % (costs["nothing"] / 1e3), ours)
 
 
 def inside_acquire(bench):
-    """Redis' instructions for an acquire, one lease in a call, beside those for a call of a function that
-    does nothing; of 100 calls each."""
+    """Redis' instructions for an acquire, one lease in a call: the mean of 100 calls; beside those for a call of
+    a function that does nothing."""
     return inside(bench, "acquire crowd")
 
 
@@ -72,7 +72,8 @@ def inside_renew(bench):
 
 def inside_pool(bench):
     """An acquire and its release of an item of a pool of 5000, beside a pool of 50, in instructions."""
-    return inside(bench, "acquire p5000", "release p5000", beside=("acquire p50", "release p50"))
+    many, few = (inside(bench, "acquire " + pool, "release " + pool) for pool in ("p5000", "p50"))
+    return Result(many.berth, few.berth, many.value / few.value)
 
 
 def together(bench):
@@ -266,12 +267,12 @@ def idle_cpu(bench):
 FIGURES = (
     # function, the two sides, bound, format of value and bound
     (throughput, "acquire + release, 64 at once / bare client", 1.25, "%.2f x"),
-    (flight, "the same / two empty calls", 9.0, "%.2f x"),
+    (flight, "the same / two empty calls", 13.0, "%.2f x"),
     (together, "the same through four berthds / through one", 1.0, "%.2f x"),
     (single, "acquire + release, one at a time / bare", 2.0, "%.2f x"),
-    (inside_acquire, "instructions: an acquire / an empty call", 26.0, "%.1f x"),
-    (inside_release, "instructions: a release / an empty call", 18.5, "%.1f x"),
-    (inside_renew, "instructions: a renewal / an empty call", 17.5, "%.1f x"),
+    (inside_acquire, "instructions: one acquire / an empty call", 520, "%.0f k"),
+    (inside_release, "instructions: one release / an empty call", 380, "%.0f k"),
+    (inside_renew, "instructions: one renewal / an empty call", 360, "%.0f k"),
     (inside_pool, "instructions: a pool of 5000 / of 50", 1.15, "%.2f x"),
     (recipe, "16 at once / the fair semaphore in Python", 0.2, "%.3f x"),
     (handover, "job to job, between hosts / on one", 2.0, "%.2f x"),
