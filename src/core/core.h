@@ -44,14 +44,14 @@ struct core *core_free(struct core *core);
  *
  * All or nothing: returns OUTCOME_KIND, with the name in *refusedp, and changes nothing if a
  * resource in use would change between semaphore and pool, or its scope or database. `definitions`
- * must outlive the next call. core_set_judge() decides which waiters are denied (forbidden). */
+ * must outlive the next call. core_set_judge() decides which waiters are denied. */
 enum outcome core_define(struct core *core, const struct definition *definitions, size_t n,
     const struct user_bounds *bounds, nanoseconds now, struct effects *effects,
     const char **refusedp);
 
-/* Whether a waiting lease may wait for a resource with this definition. Rights are the caller's
- * matter, and a reload may change them. */
-typedef bool core_judge(
+/* OUTCOME_OK if a waiting lease may wait for a resource with this definition, else why not. Rights
+ * and the length of a line are the caller's matter, and a reload may change them. */
+typedef enum outcome core_judge(
     const struct lease *lease, const struct definition *definition, void *context);
 /* core_define() calls the judge before anything is granted. NULL: every waiter may stay. */
 void core_set_judge(struct core *core, core_judge *judge, void *context);

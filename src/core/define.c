@@ -236,16 +236,16 @@ void core_set_judge(struct core *core, core_judge *judge, void *context)
     core->judge_context = context;
 }
 
-static bool is_unwanted(const struct core *core, const struct lease *lease)
+static enum outcome judge(const struct core *core, const struct lease *lease)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    enum outcome outcome = OUTCOME_OK;
+    for (size_t i = 0; i < lease->n_claims && outcome == OUTCOME_OK; i++) {
         const struct resource *resource = lease->claims[i].resource;
-        if (resource->is_defined &&
-            !core->judge(lease, resource->definition, core->judge_context)) {
-            return true;
+        if (resource->is_defined) {
+            outcome = core->judge(lease, resource->definition, core->judge_context);
         }
     }
-    return false;
+    return outcome;
 }
 
 struct unwanted {
@@ -257,7 +257,7 @@ struct unwanted {
 static bool add_unwanted(struct lease *lease, void *context)
 {
     struct unwanted *unwanted = context;
-    if (lease->state == LEASE_WAITING && is_unwanted(unwanted->core, lease)) {
+    if (lease->state == LEASE_WAITING && judge(unwanted->core, lease) != OUTCOME_OK) {
         unwanted->leases[unwanted->n++] = lease;
     }
     return true;
@@ -276,7 +276,8 @@ static void deny_unwanted(struct core *core, nanoseconds now, struct effects *ef
     core_for_each_lease(core, add_unwanted, &unwanted);
     qsort(unwanted.leases, unwanted.n, sizeof unwanted.leases[0], compare_ids);
     for (size_t i = 0; i < unwanted.n; i++) {
-        core_deny(core, unwanted.leases[i], OUTCOME_FORBIDDEN, now, effects);
+        struct lease *lease = unwanted.leases[i];
+        core_deny(core, lease, judge(core, lease), now, effects);
     }
     free(unwanted.leases);
 }

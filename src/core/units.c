@@ -140,6 +140,18 @@ size_t units_max_bytes(struct core *core, const struct want *wants, size_t n)
     return length;
 }
 
+size_t units_max_bytes_of(struct core *core, const struct lease *lease)
+{
+    struct want wants[MAX_RESOURCES_PER_LEASE];
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        wants[i] = (struct want){.name = resource->name,
+            .count = lease->claims[i].count,
+            .definition = resource->definition};
+    }
+    return units_max_bytes(core, wants, lease->n_claims);
+}
+
 /* ---- read ---- */
 
 uint32_t units_count(const char *text, bool is_pool)

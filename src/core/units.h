@@ -14,6 +14,8 @@ void units_write(struct text *text, const struct lease *lease);
 /* How long that gets at most if these wants, whose definitions are known, are granted, whatever
  * their units; a waiting lease's " want=NAME,COUNT" is no longer. */
 size_t units_max_bytes(struct core *core, const struct want *wants, size_t n);
+/* The same of a waiting lease. */
+size_t units_max_bytes_of(struct core *core, const struct lease *lease);
 /* "0-3,7" or "gpu0,gpu1"; a list of more than `max` bytes is cut and ends in "...". */
 void units_write_claim(struct text *text, const struct claim *claim, size_t max);
 

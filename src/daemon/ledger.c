@@ -63,6 +63,46 @@ void ledger_give_back(struct ledger *ledger, uint32_t record)
 
 /* ---- after ---- */
 
+static size_t max_bytes_of_units(struct ledger *ledger, const struct lease *lease)
+{
+    if (lease->state != LEASE_HELD) {
+        return units_max_bytes_of(ledger->core, lease);
+    }
+    struct text units = TEXT_INIT;
+    units_write(&units, lease);
+    size_t length = units.length;
+    text_deinit(&units);
+    return length;
+}
+
+static uint32_t reserve_for(struct ledger *ledger, const struct lease *lease)
+{
+    const char *database = fleet_name_of(ledger->databases, lease->database);
+    size_t units = max_bytes_of_units(ledger, lease);
+    size_t kept = lease->kept ? strlen(lease->kept) : 0;
+    return journal_reserve(
+        &ledger->journal, record_max_bytes(&lease->terms, database, units) + kept);
+}
+
+/* A reload may have given the units longer names than there was room for. Until the first record is
+ * erased there are two, and nobody has heard of the second one: a start may take either. */
+static bool write_where_it_fits(struct ledger *ledger, struct lease *lease)
+{
+    struct journal *journal = &ledger->journal;
+    size_t length = ledger->line.length;
+    if (length <= journal_room(journal, lease->record)) {
+        return journal_write(journal, lease->record, ledger->line.bytes, length);
+    }
+    uint32_t roomier = reserve_for(ledger, lease);
+    bool is_written =
+        roomier != RECORD_NONE && journal_write(journal, roomier, ledger->line.bytes, length);
+    if (roomier != RECORD_NONE) {
+        journal_erase(journal, is_written ? lease->record : roomier);
+    }
+    lease->record = is_written ? roomier : lease->record;
+    return is_written;
+}
+
 static void write_down(struct ledger *ledger, struct lease *lease)
 {
     struct text *line = &ledger->line;
@@ -74,8 +114,7 @@ static void write_down(struct ledger *ledger, struct lease *lease)
         line->length = 0;
         record_write_brief(line, lease, database);
     }
-    lease->is_unwritten = lease->record == RECORD_NONE ||
-        !journal_write(&ledger->journal, lease->record, line->bytes, line->length);
+    lease->is_unwritten = lease->record == RECORD_NONE || !write_where_it_fits(ledger, lease);
     if (lease->is_unwritten) {
         log_provoked("the journal cannot be written: %s", strerror(errno));
     }
@@ -181,30 +220,9 @@ void ledger_commit(struct ledger *ledger)
 
 /* ---- at the start ---- */
 
-static size_t max_bytes_of_units(struct ledger *ledger, const struct lease *lease)
-{
-    if (lease->state == LEASE_HELD) {
-        ledger->line.length = 0;
-        units_write(&ledger->line, lease);
-        return ledger->line.length;
-    }
-    struct want wants[MAX_RESOURCES_PER_LEASE];
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct resource *resource = lease->claims[i].resource;
-        wants[i] = (struct want){.name = resource->name,
-            .count = lease->claims[i].count,
-            .definition = resource->definition};
-    }
-    return units_max_bytes(ledger->core, wants, lease->n_claims);
-}
-
 void ledger_enter(struct ledger *ledger, struct lease *lease)
 {
-    const char *database = fleet_name_of(ledger->databases, lease->database);
-    size_t units = max_bytes_of_units(ledger, lease);
-    size_t kept = lease->kept ? strlen(lease->kept) : 0;
-    lease->record = journal_reserve(
-        &ledger->journal, record_max_bytes(&lease->terms, database, units) + kept);
+    lease->record = reserve_for(ledger, lease);
     if (lease->record == RECORD_NONE) {
         ledger->is_behind = true;
     } else {

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "core/fleet.h"
+#include "core/units.h"
 #include "daemon/asker.h"
 #include "daemon/changes.h"
 #include "daemon/conn.h"
@@ -11,6 +12,7 @@
 #include "daemon/seat.h"
 #include "daemon/storing.h"
 #include "log/log.h"
+#include "status/answer_lines.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -68,25 +70,35 @@ void settings_use(struct server *server, struct conf *conf)
     scheduler_set_rate(&server->scheduler, conf->max_requests_per_second);
 }
 
+struct judging {
+    struct core *core;
+    struct daemon_admins admins;
+};
+
 /* A lease whose client is away is checked when that comes back: command_acquire.c. */
-static bool may_go_on_waiting(
+static enum outcome judge_waiter(
     const struct lease *lease, const struct definition *definition, void *context)
 {
+    struct judging *judging = context;
+    const struct ask ask = {.terms = lease->terms}; /* its wants are counted by the core */
+    if (answer_is_too_much(&ask, units_max_bytes_of(judging->core, lease))) {
+        return OUTCOME_IMPOSSIBLE;
+    }
     if (lease_is_detached(lease)) {
-        return true;
+        return OUTCOME_OK;
     }
     struct asker asker;
     struct conn *conn = container_of(lease->client, struct conn, client);
-    asker_init(&asker, conn->fd, conn->client.uid, context);
+    asker_init(&asker, conn->fd, conn->client.uid, &judging->admins);
     bool allowed = asker_may(&asker, rights_use, &definition->rights);
     asker_deinit(&asker);
-    return allowed;
+    return allowed ? OUTCOME_OK : OUTCOME_FORBIDDEN;
 }
 
 bool settings_define(struct server *server, const struct conf *conf, const char **refusedp)
 {
-    struct daemon_admins admins = admins_of(conf);
-    core_set_judge(server->core, may_go_on_waiting, &admins);
+    struct judging judging = {server->core, admins_of(conf)};
+    core_set_judge(server->core, judge_waiter, &judging);
     enum outcome outcome = core_define(server->core, conf->definitions, conf->n_definitions,
         &conf->user_bounds, clock_now(), &server->effects, refusedp);
     core_set_judge(server->core, NULL, NULL);

@@ -388,3 +388,33 @@ def test_many_reloads_while_everybody_works(berthd):
     while status(operator).held:
         pass
     assert status(operator).resources == {} and status(operator).waiting == 0
+
+
+# ---- names that become longer
+
+
+def pool(n, length):
+    return "[pool p]\nitems = " + " ".join(f"i{k}-".ljust(length, "x") for k in range(n)) + "\n"
+
+
+def test_longer_names_of_items(berthd):
+    """A waiter's record moves to where it fits, also over a restart; nothing is left of the first one."""
+    daemon = berthd(pool(40, 4))
+    holder, waiter = daemon.client(), daemon.client()
+    lease, waits_for = held(holder, "acquire p"), waits(waiter, f"acquire p:40 pid={os.getpid()}")
+    reload_to(daemon, daemon.client(), pool(40, 60))
+    assert holder.request(f"release {lease}") == "ok"
+    assert event(waiter)[:2] == ("granted", waits_for)
+    daemon.kill()
+    daemon.start()
+    assert status(daemon.client()).holders("p") == [waits_for]
+
+
+def test_names_too_long_for_a_line(berthd):
+    daemon = berthd(pool(80, 4))
+    holder, waiter = daemon.client(), daemon.client()
+    held(holder, "acquire p")
+    waits_for = waits(waiter, "acquire p:80")
+    reload_to(daemon, daemon.client(), pool(80, 60))
+    assert event(waiter)[:3] == ("denied", waits_for, "impossible")
+    assert refused(daemon.client(), "acquire p:80 wait=0") == "impossible"

@@ -322,9 +322,11 @@ Test(reload, everything_goes_and_comes_back)
 /* ---- rights ---- */
 
 /* For a resource with max-waiters = 7, only that uid may. */
-static bool judge(const struct lease *lease, const struct definition *definition, void *context)
+static enum outcome judge(
+    const struct lease *lease, const struct definition *definition, void *context)
 {
-    return definition->max_waiters != 7 || lease->uid != *(const uint32_t *)context;
+    bool allowed = definition->max_waiters != 7 || lease->uid != *(const uint32_t *)context;
+    return allowed ? OUTCOME_OK : OUTCOME_FORBIDDEN;
 }
 
 Test(reload, waiters_that_lost_the_right_go_before_anything_is_granted)
