@@ -7,7 +7,7 @@ import os
 import pytest
 
 from conftest import Berthd
-from daemon_help import held, is_quiet, refused, status
+from daemon_help import held, is_quiet, refused, status, waits
 from lost_help import MS_RDONLY, asked_until, mount, needs_mounts, with_own_mounts
 
 pytestmark = needs_mounts
@@ -110,6 +110,28 @@ def test_full_at_the_start(directory):
         runtime.empty()
         asked_until(daemon, lambda now: now.grace is None)
         assert client.request("acquire l").startswith("ok ")
+    in_small_directories(directory, work)
+
+
+def test_holders_are_written_down_when_there_is_space_again(directory):
+    """The journal is damaged, and at the start there is no space for another."""
+    def work(daemon, runtime, _):
+        lease = held(daemon.client(), f"acquire l pid={os.getpid()}")
+        held(daemon.client(), "acquire s holder=damaged")
+        daemon.kill()
+        path = runtime.path / daemon.journal.name
+        path.write_bytes(path.read_bytes().replace(b"damaged", b"DAMAGED"))
+        runtime.fill()
+        daemon.start()
+        assert status(daemon.client()).holders("l") == [lease]
+        assert refused(daemon.client(), "acquire s wait=0") in ("no-space", "grace")
+        runtime.empty()
+        client = daemon.client()
+        waiting = waits(client, "acquire s")  # for the end of the grace, which begins with the journal
+        assert client.line().startswith(f"* granted {waiting} ")
+        daemon.kill()
+        daemon.start()
+        assert status(daemon.client()).holders("l") == [lease]
     in_small_directories(directory, work)
 
 
