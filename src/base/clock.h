@@ -13,6 +13,10 @@ static inline nanoseconds clock_now(void)
     return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
 }
 
+/* By how much that is ahead of the machine's own, which the protocol's deadlines are on: the offset
+ * of our time namespace. 0 if the kernel has none, or does not say. */
+nanoseconds clock_namespace_offset(void);
+
 /* The time of day, since 1970: it may step. */
 static inline nanoseconds clock_wall_now(void)
 {

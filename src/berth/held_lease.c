@@ -166,13 +166,16 @@ static void take_deadline(struct held_lease *held_lease, struct answer *answer, 
 {
     (void)now;
     uint64_t good_until, stop_at;
-    if (answer->n_words < 4 || !number_parse(answer->words[3], INT64_MAX, &good_until)) {
+    if (answer->n_words < 4 || !number_parse(answer->words[3], INT64_MAX / 2, &good_until)) {
         return;
     }
-    if (!words_find_number(answer->words, answer->n_words, "stop", &stop_at)) {
+    if (!words_find_number(answer->words, answer->n_words, "stop", &stop_at) ||
+        stop_at > good_until) {
         stop_at = good_until;
     }
-    stopping_set_deadline(&held_lease->stopping, (nanoseconds)good_until, (nanoseconds)stop_at);
+    nanoseconds offset = clock_namespace_offset();
+    stopping_set_deadline(
+        &held_lease->stopping, (nanoseconds)good_until + offset, (nanoseconds)stop_at + offset);
 }
 
 static void take_stop(struct held_lease *held_lease, struct answer *answer, nanoseconds now)

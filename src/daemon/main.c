@@ -7,9 +7,10 @@
 #include "conf/conf.h"
 #include "daemon/activation.h"
 #include "daemon/connect_check.h"
-#include "service/manager.h"
 #include "daemon/serve.h"
 #include "log/log.h"
+#include "service/manager.h"
+#include "status/answer_lines.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -257,6 +258,7 @@ int main(int argc, char **argv)
         return EX_CONFIG;
     }
     static struct serving serving;
+    answer_clock_offset = clock_namespace_offset();
     char *socket = socket_path(&options, conf);
     bool is_serving = serve_init(&serving, conf, &inherited, socket);
     if (is_serving) {

@@ -1,5 +1,5 @@
-#include "core/units.h"
 #include "status/answer_lines.h"
+#include "core/units.h"
 
 #include "base/words.h"
 #include "core/ranges.h"
@@ -60,6 +60,8 @@ void answer_stop_rules(struct text *text, const struct lease *lease)
     text_add_key(text, "on_lost", on_lost_words[lease->terms.on_lost]);
 }
 
+nanoseconds answer_clock_offset;
+
 void answer_deadline(struct text *text, const struct lease *lease)
 {
     bool is_only_notified = lease->binding == BOUND_TIME;
@@ -72,8 +74,8 @@ void answer_deadline(struct text *text, const struct lease *lease)
     text_add(text, " ");
     answer_lease_id(text, lease);
     text_add(text, " ");
-    text_add_number(text, (uint64_t)gone_by);
-    text_add_number_key(text, "stop", (uint64_t)lease_until(lease));
+    text_add_number(text, (uint64_t)(gone_by - answer_clock_offset));
+    text_add_number_key(text, "stop", (uint64_t)(lease_until(lease) - answer_clock_offset));
     text_add(text, "\n");
 }
 

@@ -241,9 +241,9 @@ def berthd(directory, sanitizer_reports):
     """berthd(configuration) starts the daemon; at the end it must stop with status 0."""
     daemons = []
 
-    def start(text="", *args):
+    def start(text="", *args, before=()):
         assert not daemons, "one daemon for each test's socket"
-        daemons.append(Berthd(directory, text, args))
+        daemons.append(Berthd(directory, text, args, before))
         return daemons[0]
 
     yield start

@@ -3,6 +3,7 @@ and each does when the other cannot."""
 
 import os
 import signal
+import subprocess
 import time
 
 import pytest
@@ -61,6 +62,56 @@ def test_the_client_gets_its_deadline(berthd):
     stop = int(keys(rest)["stop"])
     assert begun <= stop - MAX_HOLD * 1e9 <= after
     assert int(until) - stop >= KILL_AFTER * 1e9
+    assert client.request(f"release {lease}") == "ok"
+
+
+# ---- another time namespace: its CLOCK_BOOTTIME is another's
+
+
+def in_time(offset):
+    return ["unshare", "--time", "--boottime", str(offset)]
+
+
+AHEAD = 100_000
+BACK = 10 - int(time.clock_gettime(time.CLOCK_BOOTTIME))
+OTHER_TIME = pytest.mark.parametrize("offset", [AHEAD, BACK], ids=["ahead", "back"])
+needs_time = pytest.mark.skipif(
+    subprocess.run([*in_time(AHEAD), "true"], stderr=subprocess.DEVNULL).returncode != 0,
+    reason="may make no time namespace")
+
+
+@needs_time
+@OTHER_TIME
+def test_a_wrapper_in_another_time_namespace(berth, berthd, offset):
+    """Its job runs until the deadline, and no longer, though berthd hangs."""
+    daemon = berthd(CONFIGURATION)
+    begun = time.monotonic()
+    wrapper = subprocess.Popen(
+        [*in_time(offset), berth.path, "run", "a", "--", "sh", "-c", "echo runs; exec sleep 1000"],
+        env=berth.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert read_line(wrapper.stdout) == "runs"
+        with stopped(daemon):
+            assert "deadline" in read_line(wrapper.stderr)
+            assert wrapper.wait(LATE) == 124
+        assert time.monotonic() - begun >= MAX_HOLD
+    finally:
+        wrapper.kill()
+        wrapper.communicate()
+
+
+@needs_time
+@OTHER_TIME
+def test_a_berthd_in_another_time_namespace(berthd, job, offset):
+    daemon = berthd(CONFIGURATION, before=in_time(offset))
+    one = job("a")
+    code, said = one.wait()
+    assert code == 124 and "max-hold" in said
+    client = daemon.client()
+    begun = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    lease = held(client, f"acquire a pid={os.getpid()}")
+    stop = int(keys(client.line().split(" ")[4:])["stop"])
+    assert begun <= stop - MAX_HOLD * 1e9 <= time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     assert client.request(f"release {lease}") == "ok"
 
 
