@@ -134,7 +134,7 @@ def check_guarantees():
     sections = re.findall(r"^## (\d+)\. [^\n]*\n(.*?)(?=^## )", guarantees, re.M | re.S)
     numbers = [str(i) for i in range(1, N_GUARANTEES + 1)]
     require([number for number, _ in sections] == numbers, "guarantees.md: not numbered from 1 to 10")
-    tests = {name for path in (srcdir / "tests").glob("*/test_*.py")
+    tests = {f"{path.name}::{name}" for path in (srcdir / "tests").glob("*/test_*.py")
              for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.M)}
     cited = {number for path in (srcdir / "tests/broken").glob("*.mutations")
              for line in re.findall(r"^guarantee: (.*)$", path.read_text(), re.M)
@@ -144,7 +144,7 @@ def check_guarantees():
         rows = re.findall(r"^\| (.*) \|$", text, re.M)[2:]
         require(rows, f"guarantees.md: {number}: no table of what happens")
         for row in rows:
-            named = re.findall(r"`(test_\w+)`", row.rsplit(" | ", 1)[1])
+            named = re.findall(r"`(test_\w+\.py::test_\w+)`", row.rsplit(" | ", 1)[1])
             require(named, f"guarantees.md: no test is named for: {row}")
             for name in named:
                 require(name in tests, f"guarantees.md: there is no {name}")
