@@ -181,7 +181,8 @@ class RedisServer:
     def members(self, word):
         """Of that key of the database, or its fields: all but the one that keeps it alive."""
         key = f"{{berth}}:{word}"
-        found = self.do("HKEYS", key) if self.do("TYPE", key) == "hash" else self.do("ZRANGE", key, 0, -1)
+        words = {"hash": ("HKEYS", key), "zset": ("ZRANGE", key, 0, -1)}.get(self.do("TYPE", key))
+        found = self.do(*words) if words else []
         return [member for member in found if member != "~"]
 
     def info(self, section):
