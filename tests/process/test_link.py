@@ -15,6 +15,7 @@ from conftest import BUILD, read_line
 from fake_redis import FakeRedis, answer, array, bulk, info
 from fleet_help import (  # fixtures among them
     Monitored, RedisServer, clock, documented_rights, needs_redis, redis, redis_server)  # noqa: F401
+from gate import with_shim
 from lines import DEADLINE, look_again
 from lost_help import stop_process
 from scripts_help import assembled
@@ -24,9 +25,9 @@ ALL = "{berth}:all"
 
 
 class Probe:
-    def __init__(self, *options, env=None):
+    def __init__(self, *options, prefix=(), env=None):
         self.process = subprocess.Popen(
-            [BUILD / "tests/process/link_probe", *options], bufsize=0, stdin=subprocess.PIPE,
+            [*prefix, BUILD / "tests/process/link_probe", *options], bufsize=0, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, env={**os.environ, **(env or {})})
 
     def line(self, timeout=DEADLINE):
@@ -640,7 +641,7 @@ def test_an_answer_that_came_while_we_were_stopped(fake, probe):
 def test_the_second_address_of_a_name(probe):
     """Nobody listens at the first one."""
     server = FakeRedis()
-    link = probe(f"host=two.example.org:{server.port}", env={"LD_PRELOAD": str(BUILD / "tests/process/names_shim.so")})
+    link = probe(f"host=two.example.org:{server.port}", prefix=with_shim("names_shim.so"))
     server.both()
     link.expect("ready")
     server.close()
