@@ -35,6 +35,7 @@ void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kin
             effects->list[n++] = effect;
         } else {
             free(effect.reason);
+            free(effect.resource);
         }
     }
     effects->n = n;
@@ -57,6 +58,18 @@ void effects_give_reason(
         if (is_heard && effect->lease == lease) {
             free(effect->reason);
             effect->reason = memory_string(reason);
+        }
+    }
+}
+
+void effects_name_resource(
+    struct effects *effects, size_t from, const struct lease *lease, const char *resource)
+{
+    for (size_t i = from; i < effects->n; i++) {
+        struct effect *effect = &effects->list[i];
+        if (effect->kind == EFFECT_DENIED && effect->lease == lease) {
+            free(effect->resource);
+            effect->resource = memory_string(resource);
         }
     }
 }
@@ -86,6 +99,7 @@ void effects_clear(struct effects *effects)
 {
     for (size_t i = 0; i < effects->n; i++) {
         free(effects->list[i].reason);
+        free(effects->list[i].resource);
     }
     effects->n = 0;
     effects_clear_changed(effects);

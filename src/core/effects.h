@@ -36,6 +36,7 @@ struct effect {
     struct lease *lease; /* good until effects_clear() */
     struct client *client; /* the lease's, now or last; NULL without a lease, or if it is away */
     char *reason; /* an operator's words, owned; or NULL */
+    char *resource; /* of the lease's, the one that is denied; owned; NULL: not known */
 };
 
 struct effects {
@@ -63,6 +64,9 @@ void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kin
  */
 void effects_give_reason(
     struct effects *effects, size_t from, const struct lease *lease, const char *reason);
+/* From index `from` on, the lease is denied for this one of its resources; copied. */
+void effects_name_resource(
+    struct effects *effects, size_t from, const struct lease *lease, const char *resource);
 void effects_change(struct effects *effects, struct lease *lease);
 /* The caller has written down effects->changed. */
 void effects_clear_changed(struct effects *effects);

@@ -35,7 +35,7 @@ static void why_of_fleet(
     char *out, size_t size, const struct fleet *fleet, const struct effect *effect)
 {
     const struct lease *lease = effect->lease;
-    const char *name = lease->n_claims == 1 ? lease_names(lease) : NULL;
+    const char *name = lease->n_claims == 1 ? lease_names(lease) : effect->resource;
     fleet_why(out, size, fleet, lease->database, name, effect->why);
 }
 

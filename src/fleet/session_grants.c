@@ -140,6 +140,22 @@ static void ask_again(struct session *session, struct entry *entry)
     }
 }
 
+/* `resource` as the database says. */
+static void refuse_for(struct session *session, struct entry *entry, enum outcome why,
+    const char *resource, nanoseconds now, struct effects *effects)
+{
+    const struct lease *lease = entry->lease;
+    const size_t from = effects->n;
+    bool is_known = false;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        is_known |= strcmp(lease->claims[i].resource->name, resource) == 0;
+    }
+    entry_refuse(session, entry, why, now, effects);
+    if (is_known) {
+        effects_name_resource(effects, from, lease, resource);
+    }
+}
+
 static const char *is_refused(struct session *session, const struct flight *call,
     struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects)
 {
@@ -155,7 +171,7 @@ static const char *is_refused(struct session *session, const struct flight *call
         return NULL;
     }
     if (may_wait) {
-        entry_refuse(session, entry, refusal_outcome(code), now, effects);
+        refuse_for(session, entry, refusal_outcome(code), detail, now, effects);
     }
     entry_move(session, entry, ENTRY_KNOWN);
     entry_lost(session, entry, now, effects);

@@ -87,3 +87,12 @@ def test_a_place_is_kept_over_a_restart(pair):
     pair[1].stop()
     pair[1].start()
     assert shown(one, "licence")["keeper"] == before["keeper"] == "1"
+
+
+def test_a_refusal_names_the_resource(pair):
+    """An operator of the other host has closed one of the two."""
+    one, two = map(client_of, pair)
+    assert two.request("limit licence 0") == "ok"
+    for request in ("acquire etl licence wait=0", "acquire licence:1 etl wait=0"):
+        lease = one.request(request).split(" ")[1]
+        assert one.line() == f"* denied {lease} closed licence:%20its%20limit%20is%200"
