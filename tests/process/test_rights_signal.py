@@ -149,6 +149,17 @@ def test_a_users_stop_reaches_the_users_part_of_the_group(berthd, crowd):
     assert not root.is_gone()
 
 
+def test_many_are_stopped_at_once(berthd):
+    """While the first one is being signalled, the others gather."""
+    daemon = berthd("[semaphore one]\nlimit = 20\n")
+    with contextlib.ExitStack() as jobs:
+        jobs = [jobs.enter_context(running("read _")) for _ in range(20)]
+        leases = [left(daemon, job, signal.SIGINT) for job in jobs]
+        owner = connect_as(daemon, OWNER)
+        owner.send("".join(f"revoke {lease}\n" for lease in leases))
+        assert [job.wait(DEADLINE) for job in jobs] == [-signal.SIGINT] * 20
+
+
 @pytest.mark.parametrize("cause", ("revoke", "max-hold"))
 def test_what_the_operator_causes_reaches_all(berthd, crowd, cause):
     limits = "max-hold = 1ms\n" if cause == "max-hold" else ""
