@@ -131,9 +131,9 @@ int show_drain(struct call *call, char *answer)
         if (held > 0) {
             complain("draining, waiting until %llu held %s been given back",
                 (unsigned long long)held, held == 1 ? "lease has" : "leases have");
-            if (!wait_drained(call)) {
-                return call->exit_status;
-            }
+        }
+        if (!wait_drained(call)) { /* with none held: at once, unless leases may still come back */
+            return call->exit_status;
         }
         text_add(&out, "drained\n");
     } else {

@@ -290,6 +290,19 @@ def test_drain_waits_without_a_deadline(berthctl, fake):
     assert (process.returncode, out) == (0, "drained\n")
 
 
+def test_drain_waits_though_nothing_is_held(berthctl, fake):
+    """In a grace, leases may still come back."""
+    process = berthctl.start("drain", "--wait", text=True)
+    peer = fake.accept()
+    assert peer.line() == "drain wait=1"
+    peer.send("ok held=0\n")
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.2)
+    peer.send("* drained\n")
+    out, err = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, out, err) == (0, "drained\n", "")
+
+
 def test_drain_ends_with_the_connection_or_a_signal(berthctl, fake):
     stopped, interrupted = [berthctl.start("drain", "--wait") for _ in range(2)]
     peers = [fake.accept() for _ in range(2)]
