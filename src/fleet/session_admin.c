@@ -183,7 +183,7 @@ bool requests_next_call(struct session *session, nanoseconds now, struct session
     if (!request || crowd_room(session) == 0) {
         return false;
     }
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = flight_arguments(session, now);
     struct flight *call = flight_new(request->kind, 0);
     if (request->kind == CALL_SNAPSHOT) {
         arguments_add(arguments, request->cursor);

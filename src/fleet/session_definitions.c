@@ -181,7 +181,7 @@ bool definitions_next_call(struct session *session, nanoseconds now, struct sess
     if (!known || (session->definitions.is_in_flight && !known->is_missing)) {
         return false;
     }
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = flight_arguments(session, now);
     arguments_add(arguments, "define");
     for (int i = 0; i < MAX_DEFINED && (known = TAILQ_FIRST(&session->definitions.unsent)); i++) {
         arguments_add(arguments, known->name);

@@ -41,7 +41,7 @@ bool renewal_next_call(struct session *session, nanoseconds now, struct session_
         return false;
     }
     struct session_events *events = &session->events;
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = flight_arguments(session, now);
     arguments_add_number(arguments, events->last);
     arguments_add_number(arguments, session->news.followed);
     renewal->is_in_flight = true;

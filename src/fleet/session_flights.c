@@ -44,12 +44,15 @@ bool flight_takes(struct flight *call, struct entry *entry, size_t max)
     return true;
 }
 
-struct arguments *flight_arguments(struct session *session)
+struct arguments *flight_arguments(struct session *session, nanoseconds now)
 {
     struct arguments *arguments = &session->calls.arguments;
+    const uint64_t layouts[] = {session->layouts.from, session->layouts.to};
+    const uint64_t reached[] = {session->reached.sequence, session->reached.event,
+        (uint64_t)(now / NANOSECONDS_PER_MILLISECOND)};
     arguments_clear(arguments);
-    arguments_add_numbers(arguments, session->layouts.from, session->layouts.to);
-    arguments_add_numbers(arguments, session->reached.sequence, session->reached.event);
+    arguments_add_numbers(arguments, 2, layouts);
+    arguments_add_numbers(arguments, 3, reached);
     arguments_add(arguments, session->id);
     arguments_add_number(arguments, session->tenure.incarnation);
     return arguments;

@@ -36,7 +36,7 @@ struct flight *flight_new(enum call_kind kind, size_t n_entries);
 /* Adds an entry, unless there would be more than `max`, or too much work for one call. */
 bool flight_takes(struct flight *call, struct entry *entry, size_t max);
 /* Clears session->arguments down to what every call begins with; the caller adds the rest. */
-struct arguments *flight_arguments(struct session *session);
+struct arguments *flight_arguments(struct session *session, nanoseconds now);
 /* With session->arguments. */
 void flight_send(
     struct session *session, struct flight *call, nanoseconds now, struct session_call *out);

@@ -77,9 +77,10 @@ void session_restore(struct session *session, struct lease *lease)
 
 /* ---- what is sent ---- */
 
-static struct flight *release_some(struct session *session, size_t room)
+static struct flight *release_some(
+    struct session *session, size_t room, nanoseconds now)
 {
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = flight_arguments(session, now);
     struct flight *call = flight_new(CALL_RELEASE, room);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_ENDING])) &&
@@ -91,9 +92,10 @@ static struct flight *release_some(struct session *session, size_t room)
 }
 
 /* The fixed cost of a call is several times that of a lease. */
-static struct flight *acquire_some(struct session *session, size_t room)
+static struct flight *acquire_some(
+    struct session *session, size_t room, nanoseconds now)
 {
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = flight_arguments(session, now);
     struct flight *call = flight_new(CALL_ACQUIRE, room);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNSENT])) &&
@@ -112,11 +114,11 @@ bool leases_next_call(struct session *session, nanoseconds now, struct session_c
         return false;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_ENDING])) {
-        flight_send(session, release_some(session, room), now, out);
+        flight_send(session, release_some(session, room, now), now, out);
         return true;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNSENT])) {
-        flight_send(session, acquire_some(session, room), now, out);
+        flight_send(session, acquire_some(session, room, now), now, out);
         return true;
     }
     return false;

@@ -21,9 +21,10 @@ nanoseconds listing_deadline(const struct session *session)
 
 /* ---- what is sent ---- */
 
-static struct arguments *hello_arguments(struct session *session, const char *phase)
+static struct arguments *hello_arguments(
+    struct session *session, const char *phase, nanoseconds now)
 {
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = flight_arguments(session, now);
     arguments_add(arguments, phase);
     return arguments;
 }
@@ -44,11 +45,11 @@ static void add_who(struct arguments *arguments, const struct session *session)
 
 /* Each call has a new incarnation: an earlier one that reaches the database late, from a connection
  * that was given up, is behind, and does nothing. */
-static struct flight *begin(struct session *session)
+static struct flight *begin(struct session *session, nanoseconds now)
 {
     session->tenure.incarnation++;
     session->tenure.is_changed = true;
-    struct arguments *arguments = hello_arguments(session, "begin");
+    struct arguments *arguments = hello_arguments(session, "begin", now);
     const struct database *settings = session->settings;
     arguments_add_number(arguments, (uint64_t)(settings->ttl / NANOSECONDS_PER_MILLISECOND));
     arguments_add_number(
@@ -68,7 +69,7 @@ static struct flight *begin(struct session *session)
 
 static struct flight *list_some(struct session *session, nanoseconds now)
 {
-    struct arguments *arguments = hello_arguments(session, "lease");
+    struct arguments *arguments = hello_arguments(session, "lease", now);
     struct flight *call = flight_new(CALL_LIST, CHUNK);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNLISTED])) &&
@@ -80,9 +81,9 @@ static struct flight *list_some(struct session *session, nanoseconds now)
     return call;
 }
 
-static struct flight *end(struct session *session)
+static struct flight *end(struct session *session, nanoseconds now)
 {
-    struct arguments *arguments = hello_arguments(session, "end");
+    struct arguments *arguments = hello_arguments(session, "end", now);
     arguments_add(arguments, session->hello.cursor);
     return flight_new(CALL_END, 0);
 }
@@ -103,7 +104,7 @@ static bool begin_next_call(struct session *session, nanoseconds now, struct ses
     if (++session->hello.n_begun >= MAX_HELLOS_AT_ONCE) {
         session->hello.not_before = now + session->tenure.ttl / 24;
     }
-    return say(session, begin(session), now, out);
+    return say(session, begin(session, now), now, out);
 }
 
 bool listing_next_call(struct session *session, nanoseconds now, struct session_call *out)
@@ -127,7 +128,7 @@ bool listing_next_call(struct session *session, nanoseconds now, struct session_
         return false;
     }
     session->hello.step = STEP_END;
-    return say(session, end(session), now, out);
+    return say(session, end(session, now), now, out);
 }
 
 /* ---- what comes back ---- */

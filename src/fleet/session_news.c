@@ -53,9 +53,9 @@ bool news_message(struct session *session, const char *text, nanoseconds now)
 
 /* ---- what is sent ---- */
 
-static struct arguments *change_arguments(struct session *session)
+static struct arguments *change_arguments(struct session *session, nanoseconds now)
 {
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = flight_arguments(session, now);
     arguments_add(arguments, "change");
     arguments_add_number(arguments, session->changes.floor);
     arguments_add_number(arguments, session->news.followed);
@@ -76,18 +76,18 @@ bool news_next_call(struct session *session, nanoseconds now, struct session_cal
         return false;
     }
     if (now >= session->news.follow_at) {
-        struct arguments *arguments = flight_arguments(session);
+        struct arguments *arguments = flight_arguments(session, now);
         arguments_add(arguments, "news");
         arguments_add_number(arguments, session->news.followed);
         return send(session, CALL_NEWS, now, out);
     }
     if (!TAILQ_EMPTY(&session->changes.unsent)) {
-        changes_send_some(session, change_arguments(session));
+        changes_send_some(session, change_arguments(session, now));
         return send(session, CALL_CHANGE, now, out);
     }
     if (session->changes.floor >
         session->news.floor_there) { /* sent last: it completes the rest */
-        change_arguments(session);
+        change_arguments(session, now);
         return send(session, CALL_CHANGE, now, out);
     }
     return false;

@@ -50,11 +50,13 @@ void arguments_add_number(struct arguments *arguments, uint64_t number)
     arguments_end_one(arguments);
 }
 
-void arguments_add_numbers(struct arguments *arguments, uint64_t first, uint64_t second)
+void arguments_add_numbers(struct arguments *arguments, size_t n, const uint64_t numbers[])
 {
-    text_add_number(&arguments->bytes, first);
-    text_add(&arguments->bytes, "-");
-    arguments_add_number(arguments, second);
+    for (size_t i = 0; i < n; i++) {
+        text_add(&arguments->bytes, i > 0 ? "-" : "");
+        text_add_number(&arguments->bytes, numbers[i]);
+    }
+    arguments_end_one(arguments);
 }
 
 void arguments_finish(struct arguments *arguments)

@@ -39,8 +39,8 @@ void arguments_deinit(struct arguments *arguments);
 void arguments_clear(struct arguments *arguments);
 void arguments_add(struct arguments *arguments, const char *text);
 void arguments_add_number(struct arguments *arguments, uint64_t number);
-/* "FIRST-SECOND" */
-void arguments_add_numbers(struct arguments *arguments, uint64_t first, uint64_t second);
+/* "FIRST-SECOND-..." */
+void arguments_add_numbers(struct arguments *arguments, size_t n, const uint64_t numbers[]);
 /* argv and lengths are good from then on, until the next change. */
 void arguments_finish(struct arguments *arguments);
 

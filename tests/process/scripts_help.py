@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 from daemon_help import SOURCE
 from fleet_help import redis
@@ -240,6 +241,7 @@ class Database:
         self.scripts = SCRIPTS
         self.library, self.ways = None, ways
         self.breaks = False  # the last call was, or may have been, broken off
+        self.boottime = lambda: time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000000  # ms, of all callers
 
     def load(self):
         if not self.library:
@@ -266,7 +268,7 @@ class Database:
 
     def call(self, name, session, incarnation, *args, reached=(0, 0), before=None):
         """`reached`: what the caller has had, the numbers of a call and of an event; `before`: breaks_off()."""
-        argv = [self.layouts, f"{reached[0]}-{reached[1]}", session, incarnation, *args]
+        argv = [self.layouts, f"{reached[0]}-{reached[1]}-{self.boottime()}", session, incarnation, *args]
         self.ways = self.ways[1:] + self.ways[:1]
         if self.ways[-1] == "script":
             return Reply(self.run_script(name, argv, before), name)
@@ -558,6 +560,12 @@ class Member:
         events = [event.split(" ", 3) for event in self.new_events()]
         return {words[1]: parse_claims(words[3]) for words in events if words[0] == "granted"}
 
+    def vanish(self):
+        """Its session, which has nothing, never was."""
+        self.database.client.hdel(self.database.key["session"], self.session)
+        self.database.client.zrem(self.database.key["sessions"], self.session)
+        self.database.was_edited()
+
     def snapshot(self, *names):
         rows, cursor = [], ""
         while True:
@@ -571,14 +579,16 @@ class Member:
 def past_the_first_grace(server, clock, ttl, lag):
     """An empty database as if it had been in use for a while: its first grace is over. In seconds,
     as the daemons will say."""
-    one = Member(Database(server), 0xfffe, round(ttl * 1000), round(lag * 1000))
+    at = 0
+    database = Database(server)
+    database.boottime = lambda: round(at * 1000)
+    one = Member(database, 0xfffe, round(ttl * 1000), round(lag * 1000))
     ok(one.begin())
     one.end()
     while ok(one.renew()).grace:
         clock.step(0.16 * ttl)
-    one.database.client.hdel(one.database.key["session"], one.session)
-    one.database.client.zrem(one.database.key["sessions"], one.session)
-    one.database.was_edited()
+        at += 0.16 * ttl
+    one.vanish()
 
 
 def claim_words(claim):
@@ -618,6 +628,7 @@ class World:
         self.now = stands_at // 1000 or self.START
         clock.stand_at(self.now)
         self.database = Database(server, prefix, ways)
+        self.database.boottime = lambda: clock.shown()[1] // 1000
         self.members = []
 
     def member(self, definitions=None, hello=True, **options):
@@ -638,14 +649,18 @@ class World:
         self.clock.stand_at(self.now)
 
     def pass_time(self, ms, *alive):
-        """In steps that the session clock follows; living members renew."""
-        caller = alive[0] if alive else Member(self.database, 0xffff)
+        """In steps that the session clock follows; living members renew, or else a stranger does."""
+        stranger = None if alive else Member(self.database, 0xffff)
+        if stranger:
+            stranger.begin()
         step = 1000
         while ms > 0:
             self.tick(min(ms, step))
             ms -= step
-            for one in alive or [caller]:
+            for one in alive or [stranger]:
                 one.renew()
+        if stranger:
+            stranger.vanish()
 
     def end_grace(self, *alive):
         for _ in range(100):

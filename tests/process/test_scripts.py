@@ -791,6 +791,65 @@ def test_a_step_of_the_clock_expires_nobody(world, clock, step):
     assert set(b.granted()) == {"1"}
 
 
+@pytest.mark.parametrize("steps", [[26] * 12, [3, -3] * 6, [-3, -3, 26] * 4, [2] * 12])
+def test_steps_of_the_clock_do_not_add_up(world, clock, steps):
+    """In a ttl after `a` was cut off, with as many steps as calls."""
+    a, b, c = world.several(3, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    waits(b.acquire("1", "a"), 1)
+    ends_at = world.now + T
+    for step in steps:
+        for one in b, c:
+            clock.step(step)
+            ok(one.renew())
+        world.tick(T // 13)
+    slack = 7 * T // 1000 + 250
+    world.tick(ends_at - slack - 1 - world.now)
+    clock.step(26)
+    for one in b, c, b, c:
+        clock.step(26)
+        assert not one.granted()
+    for _ in range(5):
+        world.tick(slack)
+        ok(b.renew())
+    assert set(b.granted()) == {"1"}
+
+
+def test_a_new_session_moves_the_clock_by_little(world, clock):
+    """Nothing says how much time its daemon has seen pass."""
+    a, = world.several(1, {"a": definition()})
+    before = world.database.clock()
+    clock.step(26)
+    world.member()
+    assert world.database.clock() - before == 7 * T // 1000 + 250
+    ok(a.renew())
+    assert world.database.clock() - before == 7 * T // 1000 + 250
+
+
+def test_late_calls_allow_no_more_later(world, clock):
+    a, = world.several(1, {"a": definition()})
+    database, slack = world.database, 7 * T // 1000 + 250
+    before, there = database.clock(), database.boottime
+    for _ in range(3):
+        database.boottime = lambda: there() - T // 12
+        ok(a.renew())
+        database.boottime = there
+        clock.step(26)
+        ok(a.renew())
+    assert database.clock() - before == slack
+
+
+def test_a_clock_that_stood_still(world):
+    """A machine was paused, and its clock with it."""
+    a, b = world.several(2, {"a": definition()})
+    before, there = world.database.clock(), world.database.boottime
+    world.database.boottime = lambda: there() - T // 2
+    for _ in range(10):
+        world.tick(1000)
+        ok(a.renew())
+    assert world.database.clock() - before > 10000 - T // 6 - 1000
+
+
 def test_an_acquire_whose_answer_was_lost(world):
     """Its daemon lists it as `asked`: its result stays; a request that never came is not made here,
     as it may have to be refused."""

@@ -76,6 +76,7 @@ def test_a_larger_failover_lag_extends_a_running_grace(world):
     a = world.member(lag=1000)
     assert ok(a.renew()).grace == T + 1000
     world.tick(2000)
+    ok(a.renew())
     b = world.member(lag=21000)
     assert ok(b.renew()).grace == T + 21000 - 2000
     c = world.member(lag=1000)

@@ -61,6 +61,9 @@ const char *next_call(void)
     unanswered[n_sent++] = call.tag;
     last_layout = call.layout;
     snprintf(last_reached, sizeof last_reached, "%s", call.argv[1]);
+    char *at = strrchr(last_reached, '-');
+    cr_assert_eq(strtoll(at + 1, NULL, 10), now / NANOSECONDS_PER_MILLISECOND);
+    *at = '\0';
     return keep(&out);
 }
 

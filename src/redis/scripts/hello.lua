@@ -110,6 +110,7 @@ local function begin()
     session.from, session.to = FROM_LAYOUT, TO_LAYOUT
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     session.version = ARGV[12] or '' -- an older berthd does not say it
+    session.origin = db.clock - db.at
     write_session(session)
     time().first_grace().note_session()
     live_on()

@@ -55,13 +55,13 @@ end
 
 -- ---- the database's record, and its clock ----
 
-local function two_numbers(text)
-    local first, second = match(text, '^(%d+)-(%d+)$')
-    return tonumber(first), tonumber(second)
+local function numbers_of(text)
+    local first, second, third = match(text, '^(%d+)-(%d+)-?(%d*)$')
+    return tonumber(first), tonumber(second), tonumber(third)
 end
 
 -- From the caller: the layouts that it reads and writes, and the largest numbers that it has had from this
--- database, of calls and of its session's events.
+-- database, of calls and of its session's events. (Its own clock is db.at.)
 local FROM_LAYOUT, TO_LAYOUT, SEQUENCE_SAID, EVENT_SAID
 
 local noted -- of this database, besides definitions, resources and sessions: see memory.recall()
@@ -77,13 +77,14 @@ local function begin_call(keys, arguments)
     ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
     NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE = unpack(KEYS, 17, 21)
     ME, INCARNATION, PREFIX = ARGV[3], tonumber(ARGV[4]), string.sub(DB, 1, -3)
-    FROM_LAYOUT, TO_LAYOUT = two_numbers(ARGV[1])
-    SEQUENCE_SAID, EVENT_SAID = two_numbers(ARGV[2])
+    FROM_LAYOUT, TO_LAYOUT = numbers_of(ARGV[1])
+    local at
+    SEQUENCE_SAID, EVENT_SAID, at = numbers_of(ARGV[2])
     if SEQUENCE_SAID > MAX_CREDIBLE or EVENT_SAID > MAX_EVENTS_EVER then
         SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
     end
     n_work, wall = 0, nil
-    db = {micros = 0, info = '', now_replid = '', is_master = false, layout = nil, replid = nil, ttl = nil, clock = nil,
+    db = {at = at and at < MAX_CREDIBLE and at or 0, micros = 0, info = '', now_replid = '', is_master = false, layout = nil, replid = nil, ttl = nil, clock = nil,
         last = nil, grace = nil, epoch = nil, lag = nil, sequence = nil, sweep = nil, run = nil, keeps = nil,
         convert = nil, is_cluster = false, memory = nil, remembers = nil, last_memory = nil, first_expiry = nil,
         has_left = nil, last_number = nil, n_numbers = nil} -- makes room for these names at once
@@ -153,15 +154,6 @@ local function publish(channel, text)
     else
         call('PUBLISH', PREFIX .. channel, text)
     end
-end
-
--- Sessions expire on this clock: a step of the wall clock moves it by at most this much.
-local function advance_clock()
-    db.clock = db.clock + min(max(wall - db.last, 0), floor(0.16 * db.ttl) + 250)
-    db.last = wall
-    db.sequence = db.sequence + 1
-    call('HSET', DB, 'clock', text_of(db.clock), 'last', text_of(wall),
-        'sequence', text_of(db.sequence), unpack(db.new_memory or {}))
 end
 
 -- Tickets, tokens and versions of changes share one counter, so that each is larger than all before.

@@ -43,6 +43,22 @@ local function check_me()
     end
 end
 
+-- Sessions expire on the session clock. A call moves it as far as Redis' clock has moved and the caller's own clock
+-- allows, so that steps of Redis' clock do not add up. `origin` of a session says what the session clock reads when
+-- the daemon's own reads 0; `slack` is for calls that take longer than others. If Redis' clock was
+-- set back, the caller's alone counts.
+local function advance_clock()
+    local session = session_of(ME)
+    local own = session and session.origin and session.origin + db.at - db.clock or 0
+    local slack = floor(0.007 * db.ttl) + 250
+    local span = wall < db.last and own or min(wall - db.last, own + slack)
+    db.clock = db.clock + max(min(span, floor(0.16 * db.ttl) + 250), 0)
+    db.last = wall
+    db.sequence = db.sequence + 1
+    call('HSET', DB, 'clock', text_of(db.clock), 'last', text_of(wall),
+        'sequence', text_of(db.sequence), unpack(db.new_memory or {}))
+end
+
 -- What time has brought, before anything is done for the caller.
 local function catch_up()
     advance_clock()
@@ -160,5 +176,9 @@ local function enter(may_recall)
     end
     local session = session_of(ME)
     session.sequence = db.sequence
+    -- Its clock allows no more than has come to pass. A call that is late does not raise that; a clock that is farther
+    -- behind has stood still, or is slow.
+    local origin = db.clock - db.at
+    session.origin = min(origin, max(session.origin or origin, origin - floor(db.ttl / 6)))
     write_session(session)
 end
