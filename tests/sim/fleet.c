@@ -147,6 +147,7 @@ static struct fleet *fleet_new(uint64_t seed)
     fleet->has_faults = fleet->had_faults = random_percent(&fleet->random, 90);
     fleet->next_host_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
     fleet->next_server_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
+    fleet->next_step = NEVER;
     fleet->percent_long = PICK(&fleet->random, 5, 40);
     fleet->slews = (enum slews)random_below(&fleet->random, N_SLEWS);
     fleet->reader = resp_reader_new();

@@ -77,11 +77,9 @@ static void host_fault(struct fleet *fleet)
 static void set_clock(struct fleet *fleet)
 {
     static const int steps[] = {3, -3, 26, -26, 120, -120};
-    /* Several steps within one ttl, or one while clocks are slewed, may cost a host that is cut off
-     * its leases too early. */
-    if (fleet->slews == SLEWS_NONE && fleet->now > fleet->server.clock_set_at + 2 * fleet->ttl) {
-        server_sets_clock(fleet, steps[random_below(&fleet->random, 6)] * SECOND);
-    }
+    bool is_last = random_below(&fleet->random, 4) == 0;
+    server_sets_clock(fleet, steps[random_below(&fleet->random, 6)] * SECOND);
+    fleet->next_step = is_last ? NEVER : fleet->now + chance(fleet, SECOND / 10, 5 * SECOND);
 }
 
 static void server_fault(struct fleet *fleet)
@@ -141,6 +139,9 @@ void faults_tick(struct fleet *fleet)
         fleet->next_server_fault = fleet->now + chance(fleet, SECOND, 80 * SECOND);
         server_fault(fleet);
     }
+    if (fleet->now >= fleet->next_step) {
+        set_clock(fleet);
+    }
 }
 
 nanoseconds faults_next(const struct fleet *fleet)
@@ -149,6 +150,7 @@ nanoseconds faults_next(const struct fleet *fleet)
     if (fleet->has_faults) {
         next = fleet->next_host_fault < next ? fleet->next_host_fault : next;
         next = fleet->next_server_fault < next ? fleet->next_server_fault : next;
+        next = fleet->next_step < next ? fleet->next_step : next;
     }
     return next;
 }

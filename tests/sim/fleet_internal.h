@@ -190,7 +190,7 @@ struct fleet {
     nanoseconds calm_since;
     bool has_faults, had_faults; /* at present; ever */
     struct act acts[N_CHANGED];
-    nanoseconds next_host_fault, next_server_fault, next_operator;
+    nanoseconds next_host_fault, next_server_fault, next_step, next_operator;
     struct packet packets[MAX_PACKETS];
     size_t n_packets;
     uint64_t serial, n_grants, n_events, n_calls;
