@@ -243,6 +243,8 @@ struct change {
     const char *item; /* of a semaphore: the slot's number */
     const char *reason; /* or NULL; copied */
     struct by_whom by; /* with CHANGE_PAUSE */
+    bool is_charged; /* .payer pays for an instance that stays for the change; else nobody does */
+    uint32_t payer;
     bool is_old; /* made again after a restart: its slot may lie above the limit by now */
 };
 
@@ -253,7 +255,7 @@ bool change_lasts(enum change_kind kind, const struct basis *then, const struct 
 /* Makes the instance of a template if there is none: a pause must last. The name of a template (not
  * for items) stands for all its instances, those to come included: what an instance has been given
  * by itself goes before, and stays when the template's change ends. OUTCOME_KIND in fleet scope:
- * its database's matter. */
+ * its database's matter. OUTCOME_QUOTA: the instance would be one too many for its payer. */
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
     nanoseconds now, struct effects *effects);
 

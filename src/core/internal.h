@@ -76,7 +76,7 @@ struct core {
 struct resource *registry_find(const struct core *core, const char *name);
 struct template *registry_find_template(const struct core *core, const char *name);
 /* Finds a defined or live resource, or makes an instance and charges it to the uid `payer`; NULL is
- * an operator, whom no bound holds up. OUTCOME_UNKNOWN, OUTCOME_QUOTA. */
+ * an operator, whom no bound holds up, or what was there before. OUTCOME_UNKNOWN, OUTCOME_QUOTA. */
 enum outcome registry_get(
     struct core *core, const char *name, const uint32_t *payer, struct resource **resourcep);
 struct resource *registry_add(
@@ -85,8 +85,9 @@ struct resource *registry_add(
 void registry_keep_remains(struct resource *resource);
 /* Call after an operator or a reload may have changed the result of resource_is_changed(). */
 void registry_list_changed(struct core *core, struct resource *resource);
-/* Frees an idle instance, or a resource no longer defined, that nothing keeps. */
-void registry_forget_if_idle(struct core *core, struct resource *resource);
+/* Frees an idle instance, or a resource no longer defined, that nothing keeps. An instance that
+ * stays is charged to a user who has a claim. */
+void registry_settle(struct core *core, struct resource *resource);
 struct template *registry_add_template(struct core *core, const struct definition *definition);
 /* No instance points to them any more. */
 void registry_free_templates(struct templates *templates);

@@ -269,6 +269,25 @@ static void instances_changed(
 
 /* ---- changes ---- */
 
+static enum outcome charge_for_change(
+    struct core *core, struct resource *resource, const struct change *change)
+{
+    struct charge *charge = &resource->instance_charge;
+    struct charge next = {.account = NULL};
+    bool is_paid = charge->account && charge->account->uid == change->payer;
+    if (change->is_charged && (change->kind == CHANGE_RESET || is_paid)) {
+        return OUTCOME_OK;
+    } else if (change->is_charged && change->is_old && resource->is_instance) {
+        charge_take_anyway(&next, &core->accounts, change->payer, ACCOUNT_INSTANCES);
+    } else if (change->is_charged && charge->account &&
+        !charge_take(&next, &core->accounts, change->payer, ACCOUNT_INSTANCES)) {
+        return OUTCOME_QUOTA;
+    }
+    charge_give_back(charge, &core->accounts);
+    *charge = next;
+    return OUTCOME_OK;
+}
+
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
     nanoseconds now, struct effects *effects)
 {
@@ -286,11 +305,10 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
         core_settle(core, now, effects);
         return outcome;
     }
-    outcome = registry_get(core, name, NULL, &resource);
+    const uint32_t *payer = change->is_charged && !change->is_old ? &change->payer : NULL;
+    outcome = registry_get(core, name, payer, &resource);
+    outcome = outcome == OUTCOME_OK ? charge_for_change(core, resource, change) : outcome;
     if (outcome == OUTCOME_OK) {
-        /* An instance that an operator has changed may stay for that: no user pays for it any
-         * more. */
-        charge_give_back(&resource->instance_charge, &core->accounts);
         outcome = change_functions[change->kind](core, resource, change);
         operator_drop_moot(resource);
         registry_list_changed(core, resource);

@@ -332,7 +332,7 @@ static struct lease *next_to_look_at(struct core *core)
         look_at_queue(core, resource);
         look_at_keepers(core, resource);
         quota_look_at_nested(core, resource);
-        registry_forget_if_idle(core, resource);
+        registry_settle(core, resource);
     }
     struct order_node *first = order_first(&core->agenda);
     return first ? container_of(first, struct waiting, agenda_node)->lease : NULL;

@@ -150,13 +150,28 @@ static bool is_as_defined(const struct resource *resource)
     return !resource_is_changed(resource) && resource->n_in_state[UNIT_COOLING] == 0;
 }
 
-void registry_forget_if_idle(struct core *core, struct resource *resource)
+/* An operator's change keeps it at the expense of whoever pays, and so do units that rest. Else a
+ * user who has left would pay for those who stay. */
+static void charge_who_has_a_claim(struct core *core, struct resource *resource)
+{
+    const struct account *payer = resource->instance_charge.account;
+    uint32_t uid;
+    bool is_paid = payer && usage_has_claim(resource, payer->uid);
+    if (!is_paid && !resource_is_changed(resource) && usage_first_claimant(resource, &uid)) {
+        charge_give_back(&resource->instance_charge, &core->accounts);
+        charge_take_anyway(&resource->instance_charge, &core->accounts, uid, ACCOUNT_INSTANCES);
+    }
+}
+
+void registry_settle(struct core *core, struct resource *resource)
 {
     bool in_use = !order_is_empty(&resource->holders) || resource_waiting(resource) > 0;
     bool keeps_itself =
         resource->is_defined && !(resource->is_instance && is_as_defined(resource));
     if (!in_use && !keeps_itself) {
         registry_forget(core, resource);
+    } else if (resource->template) {
+        charge_who_has_a_claim(core, resource);
     }
 }
 

@@ -60,7 +60,7 @@ struct resource {
     struct definition *remains; /* a copy of the last definition, once there is none any more */
     struct tally *tally; /* where what happens is counted; tally_move() writes it */
     struct template *template; /* of an instance, while that is defined; or NULL */
-    struct charge instance_charge; /* to the user whose request made the instance */
+    struct charge instance_charge; /* of an instance: registry_settle() */
 
     struct unit **units; /* host scope: slots 0 ... n-1, or items in file order */
     uint32_t n_units, size_units;

@@ -20,6 +20,29 @@ uint32_t usage_units_of(const struct resource *resource, uint32_t uid)
     return usage ? usage->units : 0;
 }
 
+bool usage_has_claim(const struct resource *resource, uint32_t uid)
+{
+    const struct usage *usage = usage_find(resource, uid);
+    return usage && usage->n_claims > 0;
+}
+
+bool usage_first_claimant(const struct resource *resource, uint32_t *uidp)
+{
+    bool any = false;
+    uint64_t cursor = 0;
+    do {
+        struct table_node *node = table_walk(&resource->usages, &cursor);
+        for (; node; node = node->next) {
+            const struct usage *usage = container_of(node, struct usage, by_uid);
+            if (usage->n_claims > 0 && (!any || usage->uid < *uidp)) {
+                *uidp = usage->uid;
+                any = true;
+            }
+        }
+    } while (cursor != 0);
+    return any;
+}
+
 void usage_add_claim(struct resource *resource, struct claim *claim)
 {
     uint32_t uid = claim->lease->uid;

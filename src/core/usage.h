@@ -23,6 +23,9 @@ void usage_add_claim(struct resource *resource, struct claim *claim);
 void usage_remove_claim(struct claim *claim);
 /* Call before the resource is freed. */
 void usage_forget_idle(struct resource *resource);
+bool usage_has_claim(const struct resource *resource, uint32_t uid);
+/* The lowest uid that has a claim. False: none has. O(users). */
+bool usage_first_claimant(const struct resource *resource, uint32_t *uidp);
 /* How many units the user holds. */
 uint32_t usage_units_of(const struct resource *resource, uint32_t uid);
 

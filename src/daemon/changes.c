@@ -41,8 +41,13 @@ static void add_request(struct text *out, enum command_index command, const char
     text_add(out, name);
 }
 
-static void add_file(struct text *out, const struct definition *definition)
+/* Ends a line. `charge` is the instance's; NULL for a template. */
+static void add_end(
+    struct text *out, const struct definition *definition, const struct charge *charge)
 {
+    if (charge && charge->account) {
+        text_add_number_key(out, "payer", charge->account->uid);
+    }
     char value[BASIS_SIZE];
     basis_write(value, definition);
     text_add(out, " file=");
@@ -56,7 +61,7 @@ static void add_item_line(struct text *out, enum command_index command,
     add_request(out, command, resource->name);
     text_add(out, " ");
     text_add(out, item);
-    add_file(out, resource->definition);
+    add_end(out, resource->definition, &resource->instance_charge);
 }
 
 /* Names in order, so that a pool of many items does not hold up the loop. */
@@ -131,21 +136,21 @@ static void describe_reservations(struct text *out, const struct resource *resou
             text_add_format(out, " %u", (unsigned)unit->index);
         }
         text_add_key(out, "reason", unit->reason);
-        add_file(out, resource->definition);
+        add_end(out, resource->definition, &resource->instance_charge);
     }
 }
 
-static void add_limit(
-    struct text *out, const char *name, const struct definition *definition, uint32_t limit)
+static void add_limit(struct text *out, const char *name, const struct definition *definition,
+    const struct charge *charge, uint32_t limit)
 {
     add_request(out, COMMAND_limit, name);
     text_add(out, " ");
     text_add_number(out, limit);
-    add_file(out, definition);
+    add_end(out, definition, charge);
 }
 
 static void add_pause(struct text *out, const char *name, const struct definition *definition,
-    const char *reason, const struct by_whom *by)
+    const struct charge *charge, const char *reason, const struct by_whom *by)
 {
     add_request(out, COMMAND_pause, name);
     text_add_key(out, "reason", reason);
@@ -155,7 +160,7 @@ static void add_pause(struct text *out, const char *name, const struct definitio
     if (by->has_login) {
         text_add_number_key(out, "by_login", by->login);
     }
-    add_file(out, definition);
+    add_end(out, definition, charge);
 }
 
 static void describe_template_changes(const struct template *template, void *context)
@@ -163,10 +168,11 @@ static void describe_template_changes(const struct template *template, void *con
     struct text *out = context;
     const struct definition *definition = template->definition;
     if (template->runtime_limit != UNBOUNDED) {
-        add_limit(out, definition->name, definition, template->runtime_limit);
+        add_limit(out, definition->name, definition, NULL, template->runtime_limit);
     }
     if (template->paused) {
-        add_pause(out, definition->name, definition, template->pause_reason, &template->paused_by);
+        add_pause(
+            out, definition->name, definition, NULL, template->pause_reason, &template->paused_by);
     }
 }
 
@@ -174,6 +180,7 @@ static void describe_changes(const struct resource *resource, void *context)
 {
     struct text *out = context;
     const struct definition *definition = resource->definition;
+    const struct charge *charge = &resource->instance_charge;
     if (resource->items_changed) {
         describe_items(out, resource);
     }
@@ -181,13 +188,14 @@ static void describe_changes(const struct resource *resource, void *context)
         describe_reservations(out, resource);
     }
     if (resource->runtime_limit != UNBOUNDED) {
-        add_limit(out, resource->name, definition, resource->runtime_limit);
+        add_limit(out, resource->name, definition, charge, resource->runtime_limit);
     }
     if (resource->paused) {
-        add_pause(out, resource->name, definition, resource->pause_reason, &resource->paused_by);
+        add_pause(
+            out, resource->name, definition, charge, resource->pause_reason, &resource->paused_by);
     } else if (resource->is_exempt) {
         add_request(out, COMMAND_resume, resource->name);
-        add_file(out, definition);
+        add_end(out, definition, charge);
     }
 }
 
@@ -213,7 +221,7 @@ bool changes_note(struct state *state, const struct core *core)
 
 /* ---- from lines ---- */
 
-enum { MAX_LINE_WORDS = 6 };
+enum { MAX_LINE_WORDS = 7 };
 
 struct line {
     char *words[MAX_LINE_WORDS];
@@ -221,6 +229,8 @@ struct line {
     const char *file; /* or NULL */
     char *reason; /* decoded; or NULL */
     struct by_whom by;
+    uint32_t payer;
+    bool has_payer;
 };
 
 static bool find_uid(const struct line *line, const char *key, uint32_t *uidp)
@@ -239,6 +249,7 @@ static bool parse_line(struct line *line, char *text)
     line->reason = words_find(line->words, line->n, "reason");
     line->by.is_known = find_uid(line, "by", &line->by.uid);
     line->by.has_login = line->by.is_known && find_uid(line, "by_login", &line->by.login);
+    line->has_payer = find_uid(line, "payer", &line->payer);
     while (line->n > 0 && strchr(line->words[line->n - 1], '=')) {
         line->n--;
     }
@@ -275,6 +286,8 @@ static bool parse_change(const struct line *line, struct change *change)
                 .item = line->n == 3 ? line->words[2] : NULL,
                 .reason = line->reason,
                 .by = line->by,
+                .is_charged = line->has_payer,
+                .payer = line->payer,
                 .is_old = true,
             };
             bool valid = change->kind == CHANGE_LIMIT

@@ -166,6 +166,8 @@ static void run_change(struct call *call, struct change change)
         return;
     }
     change.reason = call->request->keys[KEY_INDEX_reason];
+    change.is_charged = !call_may(call, rights_daemon, NULL);
+    change.payer = call->conn->client.uid;
     answer_function *answer =
         change.kind == CHANGE_ADD ? added_answer(server->core, name, change.item) : answer_ok;
     enum outcome outcome = core_change(server->core, name, &change, call->now, &server->effects);

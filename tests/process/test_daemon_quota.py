@@ -153,14 +153,57 @@ def test_instances_of_one_user(berthd):
     assert refused(client, "acquire x/3") == "quota"
     held(client, "acquire x/1")
     held(other, "acquire x/2")  # charged to the first user, who made it
-    held(other, "acquire x/3")
+    third = held(other, "acquire x/3")
     assert refused(other, "acquire x/4") == "quota"  # of the template
     assert client.request(f"release {leases[1]}") == "ok"
     assert "x/2" in status(client).resources
-    other.close()
-    while "x/2" in status(client).resources:
-        pass
-    held(client, "acquire x/4")
+    assert other.request(f"release {third}") == "ok"
+    held(client, "acquire x/4")  # x/2 is charged to the other one, who is left
+
+
+@needs_root
+def test_a_waiter_does_not_keep_an_instance_at_anothers_expense(berthd):
+    daemon = berthd("max-instances-per-user = 1\n[lock x/*]\n")
+    client, other = connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY)
+    lease = held(client, "acquire x/1")
+    waits(other, "acquire x/1")
+    assert client.request(f"release {lease}") == "ok"
+    assert event(other)[0] == "granted"
+    held(client, "acquire x/2")
+    assert refused(other, "acquire x/3") == "quota"
+
+
+ADMIN_OF_X = f"max-instances-per-user = 2\n[lock x/*]\nadmin-users = {NOBODY}\n"
+
+
+@needs_root
+def test_an_admin_of_a_template_pays_for_instances(berthd):
+    """Over a restart too. The daemon's admins pay for none."""
+    daemon = berthd(ADMIN_OF_X)
+    admin, root = connect_as(daemon, NOBODY), daemon.client()
+    assert [admin.request(f"pause x/{i}") for i in (1, 2)] == ["ok", "ok"]
+    assert refused(admin, "pause x/3") == refused(admin, "acquire x/3 wait=0") == "quota"
+    assert [root.request(f"pause x/{i}") for i in (3, 4, 5)] == ["ok"] * 3
+    daemon.stop()
+    daemon.start()
+    admin = connect_as(daemon, NOBODY)
+    assert refused(admin, "limit x/6 0") == "quota"
+    assert admin.request("reset x/1") == "ok"
+    assert admin.request("pause x/6") == "ok"
+    assert refused(admin, "pause x/7") == "quota"
+
+
+@needs_root
+def test_an_admin_of_a_template_pays_for_others_instances(berthd):
+    daemon = berthd(ADMIN_OF_X)
+    admin, other = connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY)
+    held(other, "acquire x/1")
+    held(other, "acquire x/2")
+    assert [admin.request(f"pause x/{i}") for i in (1, 2)] == ["ok", "ok"]
+    held(other, "acquire x/3")
+    assert refused(admin, "pause x/3") == "quota"
+    assert admin.request("reset x/1") == "ok"  # whose holder pays for it again
+    assert admin.request("pause x/3") == "ok"
 
 
 @needs_root

@@ -251,12 +251,18 @@ void do_change(struct simulation *simulation, const struct operation *operation)
     bool is_pool = rules && rules_are_pool(rules);
     snprintf(item, sizeof item, "%s%u", is_pool ? "i" : "", operation->number % 1000);
     struct change change = {
-        .kind = operation->change, .limit = operation->number, .item = item, .reason = "why"};
+        .kind = operation->change,
+        .limit = operation->number,
+        .item = item,
+        .reason = "why",
+        .is_charged = operation->uid != 0,
+        .payer = operation->uid,
+        .is_old = operation->is_old};
     simulation->trace.outcome = core_change(
         simulation->core, operation->name, &change, operation->now, &simulation->effects);
     take_effects(simulation);
-    model_change(simulation->model, operation->name, operation->change, operation->number,
-        operation->now, &simulation->trace);
+    model_change(simulation->model, operation->name, &change, operation->number, operation->now,
+        &simulation->trace);
 }
 
 void do_drain(struct simulation *simulation, const struct operation *operation)

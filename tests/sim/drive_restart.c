@@ -34,12 +34,23 @@ struct changes {
     size_t n;
 };
 
-static void changes_add(
-    struct changes *changes, const char *name, enum change_kind kind, uint32_t number)
+static void changes_add_for(struct changes *changes, const char *name, uint32_t payer,
+    enum change_kind kind, uint32_t number)
 {
     struct operation *operation = &changes->list[changes->n++];
-    *operation = (struct operation){.kind = OPERATION_CHANGE, .change = kind, .number = number};
+    *operation = (struct operation){.kind = OPERATION_CHANGE,
+        .change = kind,
+        .number = number,
+        .uid = payer,
+        .is_old = true};
     strcpy(operation->name, name);
+}
+
+static void changes_add(struct changes *changes, const struct model_resource *resource,
+    enum change_kind kind, uint32_t number)
+{
+    int payer = resource->charged_uid;
+    changes_add_for(changes, resource->name, payer > 0 ? (uint32_t)payer : 0, kind, number);
 }
 
 static void changes_of_items(struct changes *changes, const struct model_resource *resource)
@@ -49,12 +60,12 @@ static void changes_of_items(struct changes *changes, const struct model_resourc
         bool in_file = memchr(resource->rules.items, (int)i, resource->rules.n_items) != NULL;
         bool in_service = unit->exists && !unit->removed;
         if (rules_are_pool(&resource->rules) && in_file != in_service) {
-            changes_add(changes, resource->name, in_file ? CHANGE_REMOVE : CHANGE_ADD, i);
+            changes_add(changes, resource, in_file ? CHANGE_REMOVE : CHANGE_ADD, i);
         }
     }
     for (uint32_t i = 0; i < MODEL_UNITS; i++) {
         if (resource->units[i].reserved) {
-            changes_add(changes, resource->name, CHANGE_RESERVE, i);
+            changes_add(changes, resource, CHANGE_RESERVE, i);
         }
     }
 }
@@ -65,22 +76,22 @@ static void changes_take(struct changes *changes, const struct model *model)
     for (size_t i = 0; i < model->n_templates; i++) {
         const struct model_template *template = &model->templates[i];
         if (template->limit >= 0) {
-            changes_add(changes, template->name, CHANGE_LIMIT, (uint32_t)template->limit);
+            changes_add_for(changes, template->name, 0, CHANGE_LIMIT, (uint32_t)template->limit);
         }
         if (template->paused) {
-            changes_add(changes, template->name, CHANGE_PAUSE, 0);
+            changes_add_for(changes, template->name, 0, CHANGE_PAUSE, 0);
         }
     }
     for (size_t i = 0; i < model->n_resources; i++) {
         const struct model_resource *resource = model->resources[i];
         if (resource->runtime_limit >= 0) {
-            changes_add(changes, resource->name, CHANGE_LIMIT, (uint32_t)resource->runtime_limit);
+            changes_add(changes, resource, CHANGE_LIMIT, (uint32_t)resource->runtime_limit);
         }
         changes_of_items(changes, resource);
         if (resource->paused) {
-            changes_add(changes, resource->name, CHANGE_PAUSE, 0);
+            changes_add(changes, resource, CHANGE_PAUSE, 0);
         } else if (resource->exempt) {
-            changes_add(changes, resource->name, CHANGE_RESUME, 0);
+            changes_add(changes, resource, CHANGE_RESUME, 0);
         }
     }
 }

@@ -110,6 +110,11 @@ static uint32_t instances_charged_to(const struct model *model, uint32_t uid)
     return n;
 }
 
+bool model_may_pay(const struct model *model, int uid)
+{
+    return instances_charged_to(model, (uint32_t)uid) < model->file.bounds.instances;
+}
+
 enum outcome model_get_resource(
     struct model *model, const char *name, int payer, struct model_resource **resourcep)
 {
@@ -124,7 +129,7 @@ enum outcome model_get_resource(
     }
     if (payer >= 0 &&
         (instances_of(model, rules) >= rules->max_instances ||
-            instances_charged_to(model, (uint32_t)payer) >= model->file.bounds.instances)) {
+            !model_may_pay(model, payer))) {
         return OUTCOME_QUOTA;
     }
     *resourcep = model_resource_make(model, name, rules);

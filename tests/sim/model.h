@@ -125,7 +125,7 @@ struct model_resource {
     char counts_as[MODEL_NAME]; /* the name of a model_counts; "": nowhere */
     struct rules rules; /* the last that it had */
     bool defined, is_instance;
-    int charged_uid; /* the uid that made the instance, or -1 */
+    int charged_uid; /* the uid that pays for the instance, or -1 */
     const struct model_template *template; /* of a defined instance; or NULL */
     bool paused;
     bool exempt; /* from the pause of its template */
@@ -261,8 +261,8 @@ void model_client_gone(
 void model_acquire(struct model *model, int client, const struct model_ask *ask, nanoseconds now,
     struct trace *trace);
 void model_end(struct model *model, uint64_t lease, int by, nanoseconds now, struct trace *trace);
-void model_change(struct model *model, const char *name, enum change_kind kind, uint32_t number,
-    nanoseconds now, struct trace *trace);
+void model_change(struct model *model, const char *name, const struct change *change,
+    uint32_t number, nanoseconds now, struct trace *trace);
 void model_drain(struct model *model, bool draining, nanoseconds now, struct trace *trace);
 void model_tick(struct model *model, nanoseconds now, struct trace *trace);
 void model_define(
@@ -340,6 +340,7 @@ void model_require_outcome(const struct trace *trace, enum outcome outcome, cons
 void model_require_waiting_or_granted(
     const struct model *model, uint64_t lease, const struct trace *trace);
 /* Finds a live resource, or makes one and charges the uid `payer`; -1 is an operator. */
+bool model_may_pay(const struct model *model, int uid);
 enum outcome model_get_resource(
     struct model *model, const char *name, int payer, struct model_resource **resourcep);
 

@@ -39,13 +39,15 @@ static void deny_the_impossible(struct model *model, nanoseconds now, struct tra
     }
 }
 
-static enum outcome change_units(
-    struct model *model, struct model_resource *resource, enum change_kind kind, uint32_t number)
+static enum outcome change_units(struct model *model, struct model_resource *resource,
+    const struct change *change, uint32_t number)
 {
+    enum change_kind kind = change->kind;
     struct model_unit *unit = &resource->units[number];
     bool is_pool = rules_are_pool(&resource->rules);
     if (kind == CHANGE_RESERVE) {
-        if (is_pool ? !unit->exists || unit->removed : number >= model_limit(resource)) {
+        bool is_above = !change->is_old && number >= model_limit(resource);
+        if (is_pool ? !unit->exists || unit->removed : is_above) {
             return OUTCOME_UNKNOWN;
         }
         model_unit_reserve(model, resource, number, true);
@@ -70,10 +72,10 @@ static enum outcome change_units(
     return OUTCOME_OK;
 }
 
-static enum outcome change(
-    struct model *model, struct model_resource *resource, enum change_kind kind, uint32_t number)
+static enum outcome change_resource(struct model *model, struct model_resource *resource,
+    const struct change *change, uint32_t number)
 {
-    switch (kind) {
+    switch (change->kind) {
     case CHANGE_LIMIT:
         if (!rules_may_have_limit(&resource->rules, number)) {
             return OUTCOME_KIND;
@@ -82,8 +84,8 @@ static enum outcome change(
         return OUTCOME_OK;
     case CHANGE_PAUSE:
     case CHANGE_RESUME:
-        resource->paused = kind == CHANGE_PAUSE;
-        resource->exempt = kind == CHANGE_RESUME;
+        resource->paused = change->kind == CHANGE_PAUSE;
+        resource->exempt = change->kind == CHANGE_RESUME;
         return OUTCOME_OK;
     case CHANGE_RESET:
         for (uint32_t unit = 0; unit < MODEL_UNITS; unit++) {
@@ -96,22 +98,42 @@ static enum outcome change(
         resource->paused = resource->exempt = false;
         return OUTCOME_OK;
     default:
-        return change_units(model, resource, kind, number);
+        return change_units(model, resource, change, number);
     }
 }
 
-void model_change(struct model *model, const char *name, enum change_kind kind, uint32_t number,
-    nanoseconds now, struct trace *trace)
+/* Who pays for an instance that the change keeps. */
+static enum outcome charge(
+    const struct model *model, struct model_resource *resource, const struct change *change)
 {
+    int payer = change->is_charged ? (int)change->payer : -1;
+    bool must_have_room = payer >= 0 && !change->is_old;
+    if (payer >= 0 && change->kind == CHANGE_RESET) {
+        return OUTCOME_OK;
+    }
+    if (must_have_room && resource->charged_uid < 0) {
+        return OUTCOME_OK; /* an operator's, for whom nobody pays */
+    }
+    if (must_have_room && resource->charged_uid != payer && !model_may_pay(model, payer)) {
+        return OUTCOME_QUOTA;
+    }
+    resource->charged_uid = resource->is_instance ? payer : -1;
+    return OUTCOME_OK;
+}
+
+void model_change(struct model *model, const char *name, const struct change *change,
+    uint32_t number, nanoseconds now, struct trace *trace)
+{
+    int payer = change->is_charged && !change->is_old ? (int)change->payer : -1;
     struct model_resource *resource;
     const struct rules *rules = file_find(&model->file, name);
     enum outcome outcome;
     model->moment++;
     if (rules && rules_are_template(rules) && strcmp(rules->name, name) == 0) {
-        outcome = model_change_template(model, rules, kind, number);
-    } else if ((outcome = model_get_resource(model, name, -1, &resource)) == OUTCOME_OK) {
-        resource->charged_uid = -1;
-        outcome = change(model, resource, kind, number);
+        outcome = model_change_template(model, rules, change->kind, number);
+    } else if ((outcome = model_get_resource(model, name, payer, &resource)) == OUTCOME_OK &&
+        (outcome = charge(model, resource, change)) == OUTCOME_OK) {
+        outcome = change_resource(model, resource, change, number);
         model_drop_what_is_moot(resource);
     }
     deny_the_impossible(model, now, trace);
@@ -208,7 +230,7 @@ void model_define(
             take_over_rules(model, resource, next);
         } else {
             if (resource->defined) {
-                change(model, resource, CHANGE_RESET, 0);
+                change_resource(model, resource, &(struct change){.kind = CHANGE_RESET}, 0);
             }
             resource->defined = false;
             resource->template = NULL;

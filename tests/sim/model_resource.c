@@ -308,6 +308,16 @@ static bool items_are_the_files(const struct model_resource *resource)
     return in_service(resource) == resource->rules.n_items;
 }
 
+static bool is_changed(const struct model_resource *resource)
+{
+    bool changed = resource->paused || resource->exempt || resource->runtime_limit >= 0 ||
+        (rules_are_pool(&resource->rules) && !items_are_the_files(resource));
+    for (uint32_t i = 0; i < MODEL_UNITS; i++) {
+        changed |= resource->units[i].reserved;
+    }
+    return changed;
+}
+
 /* Nothing about it is worth remembering. */
 static bool is_idle(const struct model *model, const struct model_resource *resource)
 {
@@ -317,12 +327,29 @@ static bool is_idle(const struct model *model, const struct model_resource *reso
     if (!resource->defined) {
         return true;
     }
-    bool changed = resource->paused || resource->exempt || resource->runtime_limit >= 0 ||
-        (rules_are_pool(&resource->rules) && !items_are_the_files(resource));
+    bool rests = false;
     for (uint32_t i = 0; i < MODEL_UNITS; i++) {
-        changed |= resource->units[i].reserved || resource->units[i].cooling;
+        rests |= resource->units[i].cooling;
     }
-    return resource->is_instance && !changed;
+    return resource->is_instance && !rests && !is_changed(resource);
+}
+
+/* Who has left pays for nobody who stays. */
+static void charge_claimant(const struct model *model, struct model_resource *resource)
+{
+    int lowest = -1;
+    bool pays = false;
+    for (size_t i = 0; i < model->n_leases; i++) {
+        struct model_lease *lease = model->leases[i];
+        if (model_claim_on(lease, resource)) {
+            int uid = (int)lease->uid;
+            pays |= uid == resource->charged_uid;
+            lowest = lowest < 0 || uid < lowest ? uid : lowest;
+        }
+    }
+    if (resource->template && !is_changed(resource) && !pays && lowest >= 0) {
+        resource->charged_uid = lowest;
+    }
 }
 
 void model_forget_idle(struct model *model)
@@ -332,6 +359,7 @@ void model_forget_idle(struct model *model)
         if (is_idle(model, model->resources[i])) {
             free(model->resources[i]);
         } else {
+            charge_claimant(model, model->resources[i]);
             model->resources[n++] = model->resources[i];
         }
     }

@@ -170,6 +170,7 @@ static void make_change(struct operation *operation, struct random *random)
     operation->change = kinds[random_below(random, sizeof kinds / sizeof kinds[0])];
     operation->number = operation->change == CHANGE_LIMIT ? PICK(random, 0, 1, 2, 3, 4, 5, 8)
                                                           : random_below(random, 6);
+    operation->uid = random_percent(random, 40) ? 1 + random_below(random, MODEL_UIDS - 1) : 0;
     make_changed_name(operation->name, random);
 }
 

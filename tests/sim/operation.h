@@ -31,12 +31,13 @@ struct operation {
     enum operation_kind kind;
     nanoseconds now;
     int client; /* the one who acts */
-    uint32_t uid;
+    uint32_t uid; /* with a change: who pays for an instance, 0: nobody */
     struct model_ask ask;
     uint64_t lease; /* the one concerned */
     char name[MODEL_NAME]; /* the one changed */
     enum change_kind change;
     uint32_t number; /* limit, slot or item */
+    bool is_old; /* the change was made before a restart */
     bool draining;
     bool half; /* of a client that goes: it still reads */
     nanoseconds ttl; /* of a renewal */

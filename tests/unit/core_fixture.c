@@ -246,7 +246,7 @@ static struct by_whom pauser_of(char *text)
     };
 }
 
-const char *change(const char *text)
+const char *change_as(const char *payer, const char *text)
 {
     static const char *const words[N_CHANGES] = {
         [CHANGE_LIMIT] = "limit",
@@ -259,7 +259,8 @@ const char *change(const char *text)
     };
     char word[64], name[64], item[64], reason[64];
     cr_assert(next_word(&text, word) && next_word(&text, name));
-    struct change change = {.kind = N_CHANGES};
+    struct change change = {.kind = N_CHANGES, .is_charged = payer};
+    change.payer = payer ? uid_of(payer) : 0;
     for (size_t i = 0; i < N_CHANGES; i++) {
         if (strcmp(words[i], word) == 0) {
             change.kind = (enum change_kind)i;
@@ -278,6 +279,11 @@ const char *change(const char *text)
         change.reason = reason;
     }
     return answer(core_change(world.core, name, &change, world.now, &world.effects), NULL);
+}
+
+const char *change(const char *text)
+{
+    return change_as(NULL, text);
 }
 
 const char *drain(bool draining)

@@ -108,6 +108,8 @@ const char *leases_of(uint8_t database);
 /* "limit s 3", "add g a", "remove g a", "reserve s 0 [REASON]", "pause s [REASON [WHO[/LOGIN]]]",
  * "resume s", "reset s" */
 const char *change(const char *text);
+/* The same by an admin of the resource, who pays for instances; NULL: by one of the daemon. */
+const char *change_as(const char *payer, const char *text);
 const char *drain(bool draining);
 
 /* Seconds since the world began. */

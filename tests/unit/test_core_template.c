@@ -93,16 +93,36 @@ Test(template, instances_are_bounded_per_uid)
 }
 
 /* An instance belongs to the user who made it until it is forgotten. */
-Test(template, the_maker_pays)
+Test(template, the_maker_pays_while_it_has_a_claim)
 {
     EXPECT(define("semaphore t/* limit=2", "user instances=1"), "ok");
     EXPECT(acquire("ann", "A", "t/1"), "ok t/1=0");
     EXPECT(acquire("bob", "B", "t/1"), "ok t/1=1");
     EXPECT(acquire("bob", "C", "t/2"), "ok t/2=0");
-    EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "D", "t/3"), "quota t/3");
-    EXPECT(end_lease("bob", "B"), "ok");
+    EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "D", "t/3"), "ok t/3=0");
+    EXPECT(end_lease("bob", "C"), "ok");
+    EXPECT(acquire("bob", "E", "t/2"), "quota t/2");
+    EXPECT(end_lease("bob", "B"), "ok");
+    EXPECT(acquire("bob", "E", "t/2"), "ok t/2=0");
+}
+
+Test(template, the_admin_pays_while_a_change_lasts)
+{
+    EXPECT(define("semaphore t/* limit=2", "user instances=1"), "ok");
+    EXPECT(acquire("bob", "A", "t/1"), "ok t/1=0");
+    EXPECT(change_as("ann", "pause t/1"), "ok");
+    EXPECT(change_as("ann", "limit t/1 5"), "ok");
+    EXPECT(change_as("ann", "pause t/2"), "quota");
+    EXPECT(acquire("bob", "B", "t/3"), "ok t/3=0");
+    EXPECT(change_as("ann", "pause t/3"), "quota");
+    EXPECT(change_as("ann", "reset t/3"), "ok");
+    EXPECT(change_as("ann", "reset t/1"), "ok"); /* bob pays for it again */
+    EXPECT(change_as("ann", "pause t/2"), "ok");
+    EXPECT(acquire("bob", "C", "t/4"), "quota t/4");
+    EXPECT(change("pause t/2"), "ok");
+    EXPECT(change_as("ann", "pause t/5"), "ok"); /* nobody pays for t/2 any more */
 }
 
 /* A runtime change must last, so the instance does; without one it goes. */
