@@ -281,7 +281,7 @@ def shown_of_database(build, host):
 def end_first_grace(build, hosts):
     """Shows what a new database says of itself, and what an operator can do."""
     print("This Redis is new. It could as well have lost its data while jobs hold places, so at first "
-          f"it grants\nnothing: for ttl + failover-lag, here {TTL + FAILOVER_LAG} s, by default 41 s.\n", flush=True)
+          f"it grants\nnothing: for ttl + failover-lag, here {TTL + FAILOVER_LAG} s, by default 43 s.\n", flush=True)
     end = time.monotonic() + DEADLINE
     while True:
         shown = shown_of_database(build, hosts[0])

@@ -167,6 +167,19 @@ static void check_twins(struct loading *loading, const struct database *database
     }
 }
 
+/* A master that is cut off must not end a session, renewed at the promoted replica, while it
+ * accepts writes: doc/fleet.md, Times. */
+static void check_lag(struct loading *loading, const struct database *database)
+{
+    enum key_id key = loading->section.lines[KEY_ttl] != 0 ? KEY_ttl : KEY_failover_lag;
+    if (database->url_text && database->url.scheme == REDIS_SENTINEL &&
+        database->failover_lag > database->ttl / 100 * 94) {
+        section_complain(loading, loading->section.lines[key], key_table[key].word,
+            "failover-lag must be at most 0.94 ttl: raise the ttl, or lower failover-lag and the "
+            "servers' min-replicas-max-lag");
+    }
+}
+
 void database_close(struct loading *loading)
 {
     struct database *database = loading->section.object;
@@ -174,6 +187,7 @@ void database_close(struct loading *loading)
     places->url = place_of_key(loading, KEY_url);
     places->ttl = place_of_key(loading, KEY_ttl);
     check_url(loading, database);
+    check_lag(loading, database);
     check_twins(loading, database);
 }
 

@@ -83,7 +83,6 @@ class Torture(Changes):
         self.plan = []  # heap of (when, tie, function)
         self.ties = itertools.count()
         self.rdbs = []
-        self.last_step = 0.0
         self.faults = {}  # name: how many
         self.ending = False
 
@@ -382,12 +381,9 @@ class Torture(Changes):
         return "redis rolled back"
 
     def clock_stepped(self):
-        """So seldom that one ttl never sees three steps (doc/fleet.md, "Several clock steps")."""
-        if time.monotonic() - self.last_step > TTL:
-            self.last_step = time.monotonic()
-            step = self.chance.choice([3, -3, 26, -26, 120, -120])
-            self.clock.step(step)
-            return f"clock {step:+}"
+        step = self.chance.choice([3, -3, 26, -26, 120, -120])
+        self.clock.step(step)
+        return f"clock {step:+}"
 
     # ---- both at once
 

@@ -339,11 +339,11 @@ def test_a_check_without_a_file(directory, key):
     url = {"password-file": f"unix://{directory}/none", "ca-file": "rediss://127.0.0.1:1",
            "sentinel-password-file": "sentinel://127.0.0.1:1"}[key]
     missing = directory / "missing"
-    status, lines, _ = connect_check(directory, redis_section(url, **{key: missing}))
+    status, lines, _ = connect_check(directory, redis_section(url, "30s", **{key: missing}))
     what = "password file" if key.endswith("password-file") else key
     assert (status, lines[1]) == (78, f"default: not tried: {what} {missing}: No such file or directory")
     missing.write_text("\n")
-    status, lines, _ = connect_check(directory, redis_section(url, **{key: missing}))
+    status, lines, _ = connect_check(directory, redis_section(url, "30s", **{key: missing}))
     assert status == 78 and f"{missing}: has no " in lines[1]
 
 
@@ -366,12 +366,12 @@ def test_a_check_by_sentinel(directory):
     sentinel = RedisServer(directory, "sentinel", sentinel_of=Monitored(server.port))
     try:
         where = f"sentinel://127.0.0.1:{sentinel.port}"
-        status, lines, _ = connect_check(directory, redis_section(where))
+        status, lines, _ = connect_check(directory, redis_section(where, "30s"))
         assert status == 0 and f"at 127.0.0.1:{server.port}, " in lines[1]
         assert "; warning: it may fail over, but has no min-replicas-to-write" in lines[1]
-        status, lines, _ = connect_check(directory, redis_section(where + "/another"))
+        status, lines, _ = connect_check(directory, redis_section(where + "/another", "30s"))
         assert status == 69 and "it does not know this master" in lines[1]
-        status, lines, _ = connect_check(directory, redis_section(f"sentinel://127.0.0.1:{server.port}"))
+        status, lines, _ = connect_check(directory, redis_section(f"sentinel://127.0.0.1:{server.port}", "30s"))
         assert status == 69 and "it is not a Sentinel" in lines[1]
     finally:
         sentinel.kill()

@@ -13,6 +13,10 @@ TestSuite(conf_fleet, .init = conf_test_init, .fini = conf_test_fini, .timeout =
 
 #define SECOND NANOSECONDS_PER_SECOND
 #define REDIS "[redis]\nurl = redis://h\n"
+#define SENTINEL "[redis]\nurl = sentinel://h/m\n"
+#define LAG                                                                                        \
+    "failover-lag must be at most 0.94 ttl: raise the ttl, or lower failover-lag and the "         \
+    "servers' min-replicas-max-lag"
 #define TLS "[redis]\nurl = rediss://h\n"
 
 /* ---- what arrives ---- */
@@ -33,7 +37,7 @@ Test(conf_fleet, defaults)
     cr_expect_str_eq(database->prefix, "berth");
     cr_expect_not(database->is_cluster);
     cr_expect_eq(database->ttl, 30 * SECOND);
-    cr_expect_eq(database->failover_lag, 11 * SECOND);
+    cr_expect_eq(database->failover_lag, 13 * SECOND);
     cr_expect_eq(database->generation, 0);
     cr_expect_eq(conf->definitions[0].database, 1);
     cr_expect_eq(conf->definitions[1].database, 0);
@@ -253,6 +257,10 @@ static const struct {
         "t.conf:3: [redis] ttl: \"5.999s\" is not a duration from 6s to 1h, such as 250ms, 30s, 5m "
         "or 2h (a plain number is seconds)"},
     {REDIS "ttl = 1h\nfailover-lag = 1h\ngeneration = 0\n", ""},
+    {SENTINEL "ttl = 30s\nfailover-lag = 28.2s\n", ""},
+    {SENTINEL "ttl = 30s\nfailover-lag = 28.3s\n", "t.conf:3: [redis] ttl: " LAG},
+    {SENTINEL "failover-lag = 29s\n", "t.conf:3: [redis] failover-lag: " LAG},
+    {SENTINEL "ttl = 13s\n", "t.conf:3: [redis] ttl: " LAG},
     {REDIS "failover-lag = 61m\n",
         "t.conf:3: [redis] failover-lag: \"61m\" is not a duration from 0s to 1h, such as 250ms, "
         "30s, 5m or 2h (a plain number is seconds)"},

@@ -37,7 +37,7 @@ static const char *const contract[][2] = {
     {"redis", "server-name (empty)"},
     {"redis", "tls-min-version 1.2"},
     {"redis", "ttl 30s"},
-    {"redis", "failover-lag 11s"},
+    {"redis", "failover-lag 13s"},
     {"redis", "password-file (empty)"},
     {"redis", "sentinel-password-file (empty)"},
     {"redis", "sentinel-user (empty)"},
