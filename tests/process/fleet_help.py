@@ -28,6 +28,7 @@ from redis.retry import Retry  # noqa: E402
 
 from conftest import BUILD, Berthd, Program  # noqa: E402
 from daemon_help import SOURCE  # noqa: E402
+from gate import with_shim  # noqa: E402
 from lines import DEADLINE, look_again  # noqa: E402
 from lost_help import stop_process  # noqa: E402
 
@@ -59,27 +60,34 @@ def documented_rights():
 
 
 class Clock:
-    """The time of day for a process started with .environ."""
+    """The clocks of processes started with .environ: their time of day can be stepped; all of them are fast by `rate`
+    (negative: slow)."""
+    fields = struct.Struct("qqqq")  # as in clock_shim.c
 
-    def __init__(self, path):
+    def __init__(self, path, rate=0.0):
         self.path = path
-        self.path.write_bytes(bytes(16))
+        since = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        self.path.write_bytes(self.fields.pack(0, 0, round(rate * 1e6), since))
         with open(path, "r+b") as file:
-            self.map = mmap.mmap(file.fileno(), 16)
+            self.map = mmap.mmap(file.fileno(), self.fields.size)
         self.environ = {"LD_PRELOAD": str(SHIM), "BERTH_CLOCK_FILE": str(path)}
 
     def shown(self):
-        return struct.unpack("qq", self.map)
+        """The offset, and the time that is shown instead of the real one."""
+        return self.fields.unpack(self.map)[:2]
+
+    def show(self, offset, instead):
+        self.map[:] = self.fields.pack(offset, instead, *self.fields.unpack(self.map)[2:])
 
     def step(self, seconds):
         """Steps forwards, or backwards."""
         offset, instead = self.shown()
-        self.map[:] = struct.pack("qq", round(offset + seconds * 1e6), instead)
+        self.show(round(offset + seconds * 1e6), instead)
 
     def stand_at(self, milliseconds):
         """Stops the clock; steps still move it."""
         offset, _ = self.shown()
-        self.map[:] = struct.pack("qq", offset, milliseconds * 1000)
+        self.show(offset, milliseconds * 1000)
 
 
 def client_of(path, **options):
@@ -481,12 +489,16 @@ class Host(Berthd):
     """One berthd with its `berth` and `berthctl`, in its own directory. Several of them are several
     hosts, though they share a kernel."""
 
-    def __init__(self, directory, name, text, args=(), before=(), build=None):
+    def __init__(self, directory, name, text, args=(), before=(), build=None, clock=None):
         self.name = name
         self.directory = pathlib.Path(directory) / name
         self.directory.mkdir()
         self.berth = Program("berth", self.directory)
         self.berthctl = Program("berthctl", self.directory)
+        if clock:
+            words = with_shim("clock_shim.so", BERTH_CLOCK_FILE=clock.path)
+            before = [*words, *before]
+            self.berth.environ.update(word.split("=", 1) for word in words[1:])
         if build:
             self.use(build)
         super().__init__(self.directory, text, args, before)

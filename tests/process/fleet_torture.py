@@ -12,15 +12,16 @@ import pathlib
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
 from daemon_help import keys
 from fleet_help import Clock, Host, RedisServer, Way, redis
 from lines import DEADLINE, Client, look_again
-from scripts_help import Database, past_the_first_grace
+from scripts_help import WORDS, Database, past_the_first_grace
 from torture_changes import Changes
-from torture_resources import LAG, LIMITS, TTL, host_file
+from torture_resources import LAG, LIMITS, TTL
 from witness import Witness
 
 
@@ -57,7 +58,9 @@ class Running:
 class Torture(Changes):
     def __init__(self, directory, chance, hosts=3, say=lambda text: None):
         self.directory, self.chance, self.say = directory, chance, say
-        self.clock = Clock(directory / "clock")
+        # Clocks are slewed, or that of Redis is set: doc/fleet.md, "Not promised", says why not both.
+        self.has_rates = chance.randrange(2) == 0
+        self.clock = self.make_clock("clock")
         self.ways, self.hosts = [], []
         self.make_redis()
         self.begin_database()
@@ -67,7 +70,8 @@ class Torture(Changes):
             where.mkdir()
             self.witnesses[name] = Witness(where)
         for n in range(hosts):
-            self.hosts.append(self.make_host(f"h{n}", host_file(self.url(n))))
+            self.make_way(n)
+            self.hosts.append(self.make_host(f"h{n}", self.file_of(n)))
         self.begin_changes()
         self.is_up = [True] * hosts
         self.rolled_back_at = []
@@ -83,6 +87,7 @@ class Torture(Changes):
         self.plan = []  # heap of (when, tie, function)
         self.ties = itertools.count()
         self.rdbs = []
+        self.burst = None  # the connection
         self.faults = {}  # name: how many
         self.ending = False
 
@@ -96,12 +101,17 @@ class Torture(Changes):
         past_the_first_grace(self.redis, self.clock, TTL, LAG)
 
     def make_host(self, name, text, build=None):
-        return Host(self.directory, name, text, build=build)
+        clock = self.make_clock(f"{name}.clock") if self.has_rates else None
+        return Host(self.directory, name, text, build=build, clock=clock)
 
-    def url(self, n):
-        """For host n."""
+    def make_clock(self, name):
+        rate = self.chance.choice([-1, -0.5, 0, 1]) / 12 if self.has_rates else 0
+        self.say(f"{name}: {rate:+.3f}")
+        return Clock(self.directory / name, rate)
+
+    def make_way(self, n):
+        """From host n to Redis."""
         self.ways.append(Way(self.directory / f"w{n}", self.redis.socket))
-        return self.url_of(n)
 
     def url_of(self, n):
         return self.ways[n].url
@@ -306,6 +316,25 @@ class Torture(Changes):
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(job.pidfd, number)
 
+    def burst_comes(self):
+        """Somebody asks without a pause, reads nothing, and is gone. It must cost no other job its place."""
+        host = self.chance.choice([n for n, up in enumerate(self.is_up) if up] or [None])
+        if host is None or self.burst:
+            return None
+        words, n = self.chance.choice([(" wait=0", 1000), (" wait=0", 3000), ("", 100), ("", 1000)])
+        self.burst = socket.socket(socket.AF_UNIX)
+        self.burst.setblocking(False)
+        with contextlib.suppress(OSError):  # berthd is slow, or ends just now
+            self.burst.connect(str(self.hosts[host].socket))
+            self.burst.send(f"acquire burst{words}\n".encode() * n)
+        self.after(self.chance.choice([0.01, 0.5, 3]), self.burst_ends)
+        return f"a burst of {n} requests{words}"
+
+    def burst_ends(self):
+        if self.burst:
+            self.burst.close()
+            self.burst = None
+
     # ---- faults of the way there
 
     def way_fault(self):
@@ -349,6 +378,12 @@ class Torture(Changes):
         self.redis_do("FLUSHALL")
         return "FLUSHALL"
 
+    def key_vanishes(self):
+        """Evicted, or deleted by hand."""
+        word = self.chance.choice(WORDS)
+        self.redis_do("DEL", f"{{berth}}:{word}")
+        return f"DEL {word}"
+
     def redis_scripts_flushed(self):
         self.redis_do("FUNCTION", "FLUSH")
         self.redis_do("SCRIPT", "FLUSH")
@@ -381,9 +416,10 @@ class Torture(Changes):
         return "redis rolled back"
 
     def clock_stepped(self):
-        step = self.chance.choice([3, -3, 26, -26, 120, -120])
-        self.clock.step(step)
-        return f"clock {step:+}"
+        if not self.has_rates:
+            step = self.chance.choice([3, -3, 26, -26, 120, -120])
+            self.clock.step(step)
+            return f"clock {step:+}"
 
     # ---- both at once
 
@@ -429,9 +465,9 @@ class Torture(Changes):
     MUST_END = ("master_is_other", "host_joins", "new_file", "change_is_answered", "forget_is_answered")
     OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3, "way_fault": 4,
                 "host_leaves": 1, "operator_acts": 2, "generation_raised": 1,
-                "definition_forgotten": 1}
-    FORGETS = {"redis_restarted": 2, "redis_flushed": 1, "clock_stepped": 2}
-    OF_REDIS = {"redis_save": 4, "forgotten_while_away": 4, "away_for_long": 3, "redis_restarted": 3, "redis_rolled_back": 3, "redis_stopped": 3, "redis_flushed": 2,
+                "definition_forgotten": 1, "burst_comes": 1}
+    FORGETS = {"redis_restarted": 2, "redis_flushed": 1, "key_vanishes": 1, "clock_stepped": 2}
+    OF_REDIS = {"redis_save": 4, "forgotten_while_away": 4, "away_for_long": 3, "redis_restarted": 3, "redis_rolled_back": 3, "redis_stopped": 3, "redis_flushed": 2, "key_vanishes": 2,
                 "redis_scripts_flushed": 1, "redis_clients_killed": 2, "clock_stepped": 3}
 
     def run(self, seconds, jobs=20, calm=0.6, redis_calm=4.0):
@@ -472,6 +508,7 @@ class Torture(Changes):
 
     def finish(self):
         """All is well again, everybody ends, nothing is left."""
+        self.burst_ends()
         self.wait(time.monotonic() + 9)  # time for what was planned
         while any(function.__name__ in self.MUST_END for _, _, function, _ in self.plan):
             self.wait(time.monotonic() + 1)
@@ -516,6 +553,7 @@ class Torture(Changes):
         return f"started {starts}, statuses {self.results}, faults {sum(self.faults.values())}: {self.faults}, forgotten {self.n_forgotten}"
 
     def close(self):
+        self.burst_ends()
         self.heal()
         for job in [*self.running.values(), *self.orphans.values()]:
             self.to_job(job, signal.SIGKILL)

@@ -42,5 +42,5 @@ def with_shim(name, **variables):
     words = ["env", f"LD_PRELOAD={BUILD / 'tests/process' / name}"]
     words += [f"{variable}={value}" for variable, value in variables.items()]
     if SANITIZED:
-        words.append(f"ASAN_OPTIONS={os.environ['ASAN_OPTIONS']}:verify_asan_link_order=0")
+        words.append(f"ASAN_OPTIONS={os.environ.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0")
     return words

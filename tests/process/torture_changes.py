@@ -74,9 +74,13 @@ class Changes:
             self.after(seconds, self.definition_forgotten)
         return "a new generation"
 
+    def file_of(self, n, generation=0):
+        """Files need not agree: on each host the smaller limit holds."""
+        return host_file(self.url_of(n), generation, limit=self.chance.choice([LIMITS["s"], LIMITS["s"], 3, 1]))
+
     def new_file(self, n, generation):
         if self.is_there[n]:
-            self.hosts[n].configure(host_file(self.url_of(n), generation))
+            self.hosts[n].configure(self.file_of(n, generation))
             self.hosts[n].signal(signal.SIGHUP)  # where berthd is stopped, it reloads when it goes on
 
     def reset_all(self):
@@ -145,7 +149,6 @@ class Changes:
     def host_joins(self, n):
         self.hosts[n].berth.end()
         self.hosts[n].berthctl.end()
-        self.hosts[n] = self.make_host(
-            f"h{self.n_hosts}", host_file(self.url_of(n), self.generation))
+        self.hosts[n] = self.make_host(f"h{self.n_hosts}", self.file_of(n, self.generation))
         self.n_hosts += 1
         self.is_up[n] = self.is_there[n] = True

@@ -14,10 +14,10 @@ class ClusterTorture(Torture):
     between. Its master is killed, or stopped until a replica has taken over."""
 
     OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3,
-                "host_leaves": 1, "operator_acts": 2, "generation_raised": 0.5}
-    FORGETS = {"redis_flushed": 1, "slot_moves": 3}
+                "host_leaves": 1, "operator_acts": 2, "generation_raised": 0.5, "burst_comes": 1}
+    FORGETS = {"redis_flushed": 1, "key_vanishes": 1, "slot_moves": 3}
     OF_REDIS = {"slot_moves": 5, "slot_moves_slowly": 4, "owner_killed": 2, "owner_stopped": 1,
-                "forgotten_while_away": 2, "away_for_long": 2, "redis_flushed": 1, "redis_scripts_flushed": 1,
+                "forgotten_while_away": 2, "away_for_long": 2, "redis_flushed": 1, "key_vanishes": 2, "redis_scripts_flushed": 1,
                 "redis_clients_killed": 2}
     MUST_END = (*Torture.MUST_END, "move_goes_on", "owner_is_other", "replica_is_back")
 
@@ -32,8 +32,8 @@ class ClusterTorture(Torture):
     def begin_database(self):
         """It begins with a grace: the clock of nodes cannot be stepped, as they measure each other by it."""
 
-    def url(self, n):
-        return self.url_of(n)
+    def make_way(self, n):
+        """None: berthd finds the servers itself."""
 
     def url_of(self, n):
         return f"{self.cluster.url}\ncluster = yes"

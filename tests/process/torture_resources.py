@@ -30,11 +30,18 @@ kill-after = 500ms
 scope = fleet
 cooldown = 300ms
 kill-after = 500ms
+[semaphore burst]
+scope = fleet
+limit = 4
+max-waiters = 100000
+kill-after = 500ms
 [semaphore one]
 scope = fleet
 limit = 4
 kill-after = 500ms
 """
+# A burst of requests takes nothing from its user's jobs.
+BOUNDS = "max-waiters-per-user = 100000\nmax-leases-per-user = 100000\n"
 # Only in the files of every second generation.
 OLD = """
 [lock old]
@@ -49,8 +56,8 @@ def has_old(generation):
     return generation % 2 == 0
 
 
-def host_file(url, generation=0):
-    """Each generation has another definition of "s", with no difference that a job would see."""
-    resources = RESOURCES.replace("limit = 4\n", f"limit = 4\nmax-waiters = {1000 + generation}\n", 1)
-    section = redis_section(url, f"{TTL:g}s", failover_lag=f"{LAG:g}s", generation=generation)
-    return section + resources + (OLD if has_old(generation) else "")
+def host_file(url, generation=0, limit=4, ttl=TTL, lag=LAG):
+    """Each generation has another definition of "s", with no difference that a job would see; `limit` is that of "s"."""
+    resources = RESOURCES.replace("limit = 4\n", f"limit = {limit}\nmax-waiters = {1000 + generation}\n", 1)
+    section = redis_section(url, f"{ttl:g}s", failover_lag=f"{lag:g}s", generation=generation)
+    return BOUNDS + section + resources + (OLD if has_old(generation) else "")

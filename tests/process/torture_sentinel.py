@@ -14,9 +14,9 @@ class SentinelTorture(Torture):
     promotes the replica, and the master comes back as its replica. Then the other way round."""
 
     OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3,
-                "host_leaves": 1, "operator_acts": 2, "generation_raised": 0.5}
-    FORGETS = {"replica_promoted": 2, "redis_flushed": 1, "clock_stepped": 2}
-    OF_REDIS = {"replica_promoted": 3, "forgotten_while_away": 3, "away_for_long": 2, "redis_flushed": 1, "redis_scripts_flushed": 1,
+                "host_leaves": 1, "operator_acts": 2, "generation_raised": 0.5, "burst_comes": 1}
+    FORGETS = {"replica_promoted": 2, "redis_flushed": 1, "key_vanishes": 1, "clock_stepped": 2}
+    OF_REDIS = {"replica_promoted": 3, "forgotten_while_away": 3, "away_for_long": 2, "redis_flushed": 1, "key_vanishes": 2, "redis_scripts_flushed": 1,
                 "redis_clients_killed": 2, "clock_stepped": 2}
 
     # More than the kernel's buffers hold: what is written after it does not leave the master.
@@ -33,8 +33,8 @@ class SentinelTorture(Torture):
         self.redis, self.replica = first, second
         self.is_promoting = False
 
-    def url(self, n):
-        return self.url_of(n)
+    def make_way(self, n):
+        """None: berthd finds the servers itself."""
 
     def url_of(self, n):
         return f"sentinel://127.0.0.1:{self.sentinel.port}/mymaster"

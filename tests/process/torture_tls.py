@@ -68,11 +68,10 @@ class TlsTorture(Torture):
         self.servers = [self.redis]
         self.is_distrusted = False
 
-    def url(self, n):
+    def make_way(self, n):
         """And the keys that go with it."""
         self.ways.append(TlsWay(self.redis.port, self.chance))
         self.new_certificate(n)
-        return self.url_of(n)
 
     def url_of(self, n):
         pem = self.pem_of(n)
