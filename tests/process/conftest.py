@@ -5,6 +5,7 @@ The programs are those of $BERTH_BUILD_DIR (default: ./build). Where they were b
 sanitizers, a report fails the test that caused it."""
 
 import atexit
+import contextlib
 import os
 import pathlib
 import random
@@ -207,12 +208,21 @@ def chance(seed):
     return random.Random(seed)
 
 
+def end_all_in(directory):
+    """Ends the processes that work below it: jobs, as they outlive their wrappers."""
+    for cwd in pathlib.Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):  # it has ended, or is somebody else's
+            if cwd.readlink().is_relative_to(directory):
+                os.kill(int(cwd.parent.name), signal.SIGKILL)
+
+
 @pytest.fixture
 def directory():
-    """Short, as a socket's path is bounded."""
+    """Short, as a socket's path is bounded. What still runs there when the test is over, ends."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
     path.chmod(0o755)
     yield path
+    end_all_in(path)
     shutil.rmtree(path)
 
 
