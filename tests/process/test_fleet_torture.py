@@ -1,11 +1,16 @@
-"""A short form of tests/fleet-torture."""
+"""A short form of tests/fleet-torture, and what it relies on."""
 
 import os
+import subprocess
+import sys
 
-from fleet_help import needs_redis
+import pytest
+
+from conftest import end_all_in
+from daemon_help import SOURCE
+from fleet_help import Clock, needs_redis
 from fleet_torture import Torture
-
-pytestmark = needs_redis
+from lines import DEADLINE
 
 SECONDS = float(os.environ.get("BERTH_TORTURE_SECONDS", 12))
 
@@ -20,5 +25,43 @@ def tortured(directory, chance, seconds, **how):
         torture.close()
 
 
+@needs_redis
 def test_nothing_goes_wrong(directory, chance):
     tortured(directory, chance, SECONDS)
+
+
+# By its own clock it sleeps for 220 ms; it says how long that was, and by the real time.
+SLEEPER = """
+import ctypes, os, struct, time
+libc = ctypes.CDLL(None, use_errno=True)
+timer = libc.timerfd_create(time.CLOCK_BOOTTIME, 0)
+began, really = time.clock_gettime_ns(time.CLOCK_BOOTTIME), time.time_ns()
+seconds, rest = divmod(began + 220_000_000, 1_000_000_000)
+assert libc.timerfd_settime(timer, 1, struct.pack("qqqq", 0, 0, seconds, rest), None) == 0
+os.read(timer, 8)
+print(time.clock_gettime_ns(time.CLOCK_BOOTTIME) - began, time.time_ns() - really)
+"""
+
+
+@pytest.mark.parametrize("rate", [-1 / 12, 1 / 12], ids=["slow", "fast"])
+def test_a_clock_has_its_rate(directory, rate):
+    clock = Clock(directory / "clock", rate)
+    said = subprocess.run([sys.executable, "-c", SLEEPER], env={**os.environ, **clock.environ}, timeout=DEADLINE,
+                          check=True, stdout=subprocess.PIPE).stdout
+    shown, real = map(int, said.split())
+    assert shown >= 219_000_000
+    assert shown < real if rate < 0 else shown > real
+    assert real >= 219_000_000 / (1 + rate)
+
+
+def test_a_build_without_its_helpers(directory):
+    ended = subprocess.run([SOURCE / "tests/fleet-torture"], env={**os.environ, "BERTH_BUILD_DIR": str(directory)},
+                           timeout=DEADLINE, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 1 and ended.stderr.count("\n") == 1
+    assert f"{directory} lacks berthd, " in ended.stderr and "witness_job" in ended.stderr
+
+
+def test_what_a_test_leaves_behind_ends(directory):
+    job = subprocess.Popen(["sleep", "1000"], cwd=directory)
+    end_all_in(directory)
+    assert job.wait(DEADLINE) < 0
