@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *options)
 {
@@ -43,11 +44,21 @@ static bool take_signals(struct acquire_loop *acquire_loop)
             acquire_loop->status = STATUS_SIGNAL + signal;
             acquire_loop->signal = signal;
         } else if (signal == SIGTSTP) {
-            live_line_clear(); /* the shell writes next */
-            signal_stop(signal, false);
+            acquisition_step_aside(&acquire_loop->acquisition, clock_now());
+        } else if (signal == SIGCONT) {
+            acquisition_continue(&acquire_loop->acquisition, clock_now());
         }
     }
     return had_child;
+}
+
+static void stop_if_wanted(struct acquisition *acquisition)
+{
+    if (acquisition_may_stop(acquisition, clock_now())) {
+        live_line_clear(); /* the shell writes next */
+        signal_stop(SIGTSTP, false);
+        acquisition_continue(acquisition, clock_now());
+    }
 }
 
 static enum acquire_loop_result acquire_loop_go_on(struct acquire_loop *acquire_loop)
@@ -62,6 +73,7 @@ static enum acquire_loop_result acquire_loop_go_on(struct acquire_loop *acquire_
     enum acquisition_result result;
     while ((result = acquisition_step(acquisition, readable, clock_now())) == ACQUISITION_GOES_ON) {
         enum { SIGNALS, CONNECTION, ALARM, N_POLLED };
+        stop_if_wanted(acquisition);
         int alarm = alarm_set(&acquire_loop->alarm, acquisition_deadline(acquisition));
         struct pollfd polled[N_POLLED] = {
             [SIGNALS] = {.fd = acquire_loop->signals.fd, .events = POLLIN},
@@ -82,6 +94,8 @@ static enum acquire_loop_result acquire_loop_go_on(struct acquire_loop *acquire_
     }
     if (result == ACQUISITION_REFUSED) {
         acquire_loop->status = acquisition->status;
+    } else if (acquisition->stops_by != NEVER) {
+        kill(getpid(), SIGTSTP); /* the grant came first: berth stops with its job */
     }
     return results[result];
 }

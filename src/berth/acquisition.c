@@ -14,6 +14,8 @@
 #define SHORTEST_PATIENCE NANOSECONDS_PER_SECOND
 /* After -w has passed, a waiter listens for so long whether berthd has ended the wait. */
 #define HEAR_FIRST (100 * NANOSECONDS_PER_MILLISECOND)
+/* A stop that the user wants (^Z) waits for berthd at most so long. */
+#define STOP_AFTER NANOSECONDS_PER_SECOND
 /* A database that is away is away for many clients, on many hosts. */
 #define LONGEST_PAUSE_OF_DATABASE (5 * NANOSECONDS_PER_SECOND)
 
@@ -36,6 +38,7 @@ void acquisition_init(struct acquisition *acquisition, const struct options *opt
     acquisition->down_at = now + options->down_after;
     acquisition->retry_at = now;
     acquisition->outage.since = NEVER;
+    acquisition->stops_by = NEVER;
     wait_report_init(&acquisition->wait_report, options, now);
 }
 
@@ -92,6 +95,51 @@ enum acquisition_result acquisition_time_out(struct acquisition *acquisition)
     return acquisition_refuse(acquisition, STATUS_NOT_ACQUIRED);
 }
 
+/* ---- stopped by the user ---- */
+
+static bool has_place(const struct acquisition *acquisition)
+{
+    return acquisition->state == ACQUISITION_PENDING || acquisition->state == ACQUISITION_QUEUED;
+}
+
+void acquisition_say_presence(struct acquisition *acquisition, enum command_index command)
+{
+    struct request_line line;
+    if (has_place(acquisition)) {
+        request_presence(&line, command, acquisition->lease);
+        /* If that fails, berthd has closed: reading will tell. */
+        connection_send(acquisition->connection, line.text, line.length);
+        acquisition->n_unanswered++;
+    }
+}
+
+void acquisition_step_aside(struct acquisition *acquisition, nanoseconds now)
+{
+    if (acquisition->stops_by == NEVER) {
+        acquisition->stops_by = now + STOP_AFTER;
+        acquisition_say_presence(acquisition, COMMAND_away);
+    }
+}
+
+bool acquisition_may_stop(const struct acquisition *acquisition, nanoseconds now)
+{
+    bool is_settled =
+        acquisition->state != ACQUISITION_ASKED && acquisition->n_unanswered == 0;
+    return acquisition->stops_by != NEVER && (is_settled || now >= acquisition->stops_by);
+}
+
+void acquisition_continue(struct acquisition *acquisition, nanoseconds now)
+{
+    if (acquisition->stops_by == NEVER) {
+        return;
+    }
+    acquisition->stops_by = NEVER;
+    if (acquisition->down_at != NEVER) { /* nobody could answer while berth was stopped */
+        acquisition->down_at = now + acquisition->options->down_after;
+    }
+    acquisition_say_presence(acquisition, COMMAND_back);
+}
+
 /* ---- when berthd, or its database, is not there ---- */
 
 static void try_again_later(struct acquisition *acquisition, nanoseconds now)
@@ -102,6 +150,7 @@ static void try_again_later(struct acquisition *acquisition, nanoseconds now)
         now + backoff_next(&acquisition->backoff, OUTAGE_FIRST_PAUSE, longest, random_bits());
     connection_close(acquisition->connection);
     acquisition->state = ACQUISITION_APART;
+    acquisition->n_unanswered = 0;
     wait_report_interrupted(&acquisition->wait_report);
     acquisition->retry_at = earlier(at, later(acquisition->down_at, now));
 }
@@ -227,7 +276,13 @@ static nanoseconds queued_end(const struct acquisition *acquisition)
                                                         : NEVER;
 }
 
-nanoseconds acquisition_deadline(const struct acquisition *acquisition)
+/* berthd answers in order: no other question comes between. */
+static nanoseconds report_at(const struct acquisition *acquisition)
+{
+    return acquisition->n_unanswered > 0 ? NEVER : wait_report_deadline(&acquisition->wait_report);
+}
+
+static nanoseconds deadline(const struct acquisition *acquisition)
 {
     switch (acquisition->state) {
     case ACQUISITION_APART:
@@ -241,13 +296,18 @@ nanoseconds acquisition_deadline(const struct acquisition *acquisition)
     case ACQUISITION_QUEUED:
         break;
     }
-    return earlier(queued_end(acquisition), wait_report_deadline(&acquisition->wait_report));
+    return earlier(queued_end(acquisition), report_at(acquisition));
+}
+
+nanoseconds acquisition_deadline(const struct acquisition *acquisition)
+{
+    return earlier(deadline(acquisition), acquisition->stops_by);
 }
 
 static void report(struct acquisition *acquisition, nanoseconds now)
 {
     struct request_line line;
-    if (!wait_report_step(&acquisition->wait_report, now)) {
+    if (now < report_at(acquisition) || !wait_report_step(&acquisition->wait_report, now)) {
         return;
     }
     request_why(&line, acquisition->lease);
@@ -265,7 +325,7 @@ static enum acquisition_result is_undecided(struct acquisition *acquisition, nan
 
 static enum acquisition_result take_time(struct acquisition *acquisition, nanoseconds now)
 {
-    if (now < acquisition_deadline(acquisition)) {
+    if (now < deadline(acquisition)) {
         return ACQUISITION_GOES_ON;
     }
     if (acquisition->state == ACQUISITION_QUEUED) {

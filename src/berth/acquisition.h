@@ -61,6 +61,8 @@ struct acquisition {
     char lease[LEASE_ID_SIZE]; /* the one that waits, or "" */
     struct wait_report wait_report;
     struct refusal refusal; /* while EXPLAINED */
+    nanoseconds stops_by; /* when berth stops even if berthd does not answer; NEVER: it goes on */
+    unsigned n_unanswered; /* requests `away` and `back` on this connection */
 
     struct grant grant;
     int status;
@@ -77,6 +79,14 @@ enum acquisition_result acquisition_step(
 /* Nobody wants the lease any more. Without this, one bound to a process or to time would outlive
  * the connection if it were granted at this very moment. */
 void acquisition_give_up(struct acquisition *acquisition);
+
+/* The user wants berth to stop (^Z). The request steps aside first, so that it is not granted to a
+ * stopped process and in the way of all others: berth stops once acquisition_may_stop(), or goes
+ * on with a grant that came before. acquisition_continue() when berth has been continued, or is
+ * not to stop after all. */
+void acquisition_step_aside(struct acquisition *acquisition, nanoseconds now);
+bool acquisition_may_stop(const struct acquisition *acquisition, nanoseconds now);
+void acquisition_continue(struct acquisition *acquisition, nanoseconds now);
 
 /* NEVER if only the connection can bring news. */
 nanoseconds acquisition_deadline(const struct acquisition *acquisition);

@@ -118,12 +118,16 @@ static enum acquisition_result is_granted(
 static bool take_lease(
     struct acquisition *acquisition, const struct answer *answer, enum acquisition_state state)
 {
+    bool had_place = acquisition->state != ACQUISITION_ASKED;
     if (!answer->lease[0]) {
         return false;
     }
     acquisition->state = state;
     wish_take_proof(&acquisition->wish, answer);
     memcpy(acquisition->lease, answer->lease, strlen(answer->lease) + 1);
+    if (acquisition->stops_by != NEVER && !had_place) {
+        acquisition_say_presence(acquisition, COMMAND_away);
+    }
     return true;
 }
 
@@ -254,6 +258,10 @@ static enum acquisition_result take_while_waiting(
 {
     if (answer->kind == ANSWER_EVENT) {
         return take_event(acquisition, answer, now);
+    }
+    if (acquisition->n_unanswered > 0 && !acquisition->wait_report.was_asked) {
+        acquisition->n_unanswered--; /* an earlier berthd refuses it */
+        return ACQUISITION_GOES_ON;
     }
     wait_report_take(&acquisition->wait_report, answer, now);
     return ACQUISITION_GOES_ON;

@@ -10,6 +10,8 @@
 
 /* Sends the request, or after an interruption the one for the place that it has. */
 enum acquisition_result acquisition_ask(struct acquisition *acquisition, nanoseconds now);
+/* If the request has a place: `away` or `back`. */
+void acquisition_say_presence(struct acquisition *acquisition, enum command_index command);
 /* Carries out all whole lines that have been read, until one of them decides. */
 enum acquisition_result acquisition_take_lines(struct acquisition *acquisition, nanoseconds now);
 

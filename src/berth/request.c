@@ -214,6 +214,14 @@ void request_release_lease(struct request_line *line, const char *lease, const s
     request_end(line);
 }
 
+void request_presence(
+    struct request_line *line, enum command_index command, const char *lease)
+{
+    request_begin(line, command);
+    request_add(line, " %s", lease);
+    request_end(line);
+}
+
 void request_why(struct request_line *line, const char *lease)
 {
     request_begin(line, COMMAND_why);

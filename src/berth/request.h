@@ -54,6 +54,9 @@ void request_cancel(struct request_line *line, const struct wish *wish);
  * units because the connection ends and the job is gone. */
 void request_release_lease(
     struct request_line *line, const char *lease, const struct job_end *end);
+/* The waiting lease's client stops (`command`: COMMAND_away), or goes on (COMMAND_back). */
+void request_presence(
+    struct request_line *line, enum command_index command, const char *lease);
 void request_why(struct request_line *line, const char *lease);
 /* What would become of the request now. False if the line would be too long. */
 bool request_why_wanted(struct request_line *line, const struct options *options);

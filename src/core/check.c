@@ -191,7 +191,7 @@ static void check_fleet_lease(const struct core *core, const struct lease *lease
     }
     REQUIRE(lease->database != 0 || (!lease->is_asked && !lease->wants_now));
     REQUIRE(!is_held || (!lease->wants_now && lease->position == 0));
-    REQUIRE(is_held || !core->draining || !lease->is_asked);
+    REQUIRE(is_held || !(core->draining || lease->is_away) || !lease->is_asked);
     REQUIRE(is_held || lease->database == 0 ||
         (lease->waiting->aside && lease->waiting->charge.account));
     REQUIRE((tenant && order_contains(&tenant->budget_node)) ==
@@ -225,7 +225,8 @@ static void check_tenure(const struct tenure *tenure, size_t *n_leases)
 static void check_lease(struct core *core, struct lease *lease)
 {
     REQUIRE(lease->client && lease->state != LEASE_ENDED);
-    REQUIRE(lease->client != &core->detached || lease->state == LEASE_HELD);
+    REQUIRE(lease->client != &core->detached || lease->state == LEASE_HELD || lease->is_away);
+    REQUIRE(!lease->is_away || (lease->state == LEASE_WAITING && lease->waiting->aside));
     REQUIRE(!lease->term || lease->state == LEASE_HELD);
     check_fleet_lease(core, lease);
     if (lease->waiting) {

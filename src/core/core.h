@@ -118,6 +118,13 @@ void core_withdraw(
 /* Ends a held lease at once, with an effect for its client. Denies a waiting one. */
 void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 
+/* The client of a waiting lease is about to be stopped (`is_away`), or goes on: meanwhile the lease
+ * keeps its place and is granted nothing, and in fleet scope its database does not have it. A
+ * reclaim or repeat also says that the client goes on. False, and nothing changes, if the lease is
+ * held or is not this client's. */
+bool core_set_away(struct core *core, struct lease *lease, const struct client *by, bool is_away,
+    nanoseconds now, struct effects *effects);
+
 /* Restarts the ttl; 0 keeps its length. OUTCOME_LOST if the lease is not held or is being stopped;
  * OUTCOME_KIND for a ttl of a lease that is not bound to time, and for an opaque lease. */
 enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl, nanoseconds now,
@@ -305,10 +312,11 @@ enum wait_kind {
     WAIT_TURN, /* in a queue */
     WAIT_QUOTA, /* its user is at the quota */
     WAIT_BLOCKED, /* its resource is paused, closed, or limited to less than it wants */
+    WAIT_AWAY, /* its client is stopped */
 };
 
 /* What a lease waits for, among its host's resources. *resourcep is NULL if an earlier request of
- * the same user for the same things goes first, or a database decides. */
+ * the same user for the same things goes first, a database decides, or its client is away. */
 enum wait_kind lease_waits_for(struct lease *lease, const struct resource **resourcep);
 
 /* What those who follow read, and where they say that they do. */

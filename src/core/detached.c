@@ -65,6 +65,35 @@ void core_process_gone(
     }
 }
 
+/* ---- clients that are stopped ---- */
+
+static void set_away(
+    struct core *core, struct lease *lease, bool is_away, struct effects *effects)
+{
+    if (lease->is_away == is_away) {
+        return;
+    }
+    lease->is_away = is_away;
+    news_lease(&core->news, lease);
+    effects_change(effects, lease);
+    if (lease->database != 0) {
+        fleet_look_at(core, lease, effects);
+    } else {
+        queue_resort_lease(core, lease);
+    }
+}
+
+bool core_set_away(struct core *core, struct lease *lease, const struct client *by, bool is_away,
+    nanoseconds now, struct effects *effects)
+{
+    if (lease->state != LEASE_WAITING || lease->client != by) {
+        return false;
+    }
+    set_away(core, lease, is_away, effects);
+    core_settle(core, now, effects);
+    return true;
+}
+
 /* ---- the grace ---- */
 
 void core_begin_grace(struct core *core, bool closed, nanoseconds until)
@@ -142,6 +171,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     lease->is_undelivered = false;
     lease_hand_to(lease, client, effects);
     news_lease(&core->news, lease);
+    set_away(core, lease, false, effects);
     if (lease->state == LEASE_WAITING) {
         queue_try(core, lease, now, effects);
         for (size_t i = 0; i < lease->n_claims; i++) {
@@ -171,5 +201,6 @@ enum outcome core_repeat(struct core *core, struct client *client, struct lease 
         lease_hand_to(lease, client, effects);
         news_lease(&core->news, lease);
     }
-    return lease_outcome(lease);
+    set_away(core, lease, false, effects);
+    return acquire_settle(core, lease, lease_outcome(lease), now, effects);
 }

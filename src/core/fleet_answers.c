@@ -97,24 +97,37 @@ struct look {
     struct effects *effects;
 };
 
-static void ask_again(struct lease *lease, void *context)
+/* Another host may have what it would get; here it goes on waiting, with its ticket. */
+static void give_back(struct lease *lease, struct effects *effects)
 {
-    const struct look *look = context;
-    if (!lease->is_asked) {
-        ask_for(lease, look->effects);
+    lease->is_asked = false;
+    lease->position = 0;
+    effects_append(effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);
+}
+
+void fleet_look_at(struct core *core, struct lease *lease, struct effects *effects)
+{
+    bool is_to_ask = !lease->is_away && !core_grants_nothing(core);
+    if (lease->is_asked && lease->is_away) {
+        give_back(lease, effects);
+    } else if (!lease->is_asked && is_to_ask) {
+        ask_for(lease, effects);
     }
 }
 
-/* Another host may have what it would get; here it goes on waiting, with its ticket. */
+static void ask_again(struct lease *lease, void *context)
+{
+    const struct look *look = context;
+    fleet_look_at(look->core, lease, look->effects);
+}
+
 static void take_back(struct lease *lease, void *context)
 {
     const struct look *look = context;
     if (lease->wants_now) {
         core_deny(look->core, lease, OUTCOME_DRAINING, look->now, look->effects);
     } else if (lease->is_asked) {
-        lease->is_asked = false;
-        lease->position = 0;
-        effects_append(look->effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);
+        give_back(lease, look->effects);
     }
 }
 

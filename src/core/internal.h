@@ -191,6 +191,8 @@ void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects);
 enum outcome fleet_begin(
     struct core *core, struct lease *lease, bool wants_now, struct effects *effects);
 /* Granting was suspended or resumed: takes requests back, or asks for those that wait. */
+/* Call after lease.is_away of a waiting lease has changed. */
+void fleet_look_at(struct core *core, struct lease *lease, struct effects *effects);
 void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- detached.c: leases without a client ---- */

@@ -138,6 +138,7 @@ struct lease {
     bool is_undelivered; /* fleet scope: granted while detached: no job runs under it yet */
     bool is_ousted; /* only while it is decided whether this lease ends: see adopt_may() */
     bool wants_now; /* it does not want to wait; only while waiting (for an answer) */
+    bool is_away; /* its client is stopped; only while waiting: core_set_away() */
     bool is_opaque; /* written by a later version: .kept is all there is to write, and only its
                        end can change it */
     bool is_deserted; /* once ended: nobody has given it back, its client or its job was gone */
@@ -145,6 +146,7 @@ struct lease {
 
     /* The caller's, who sets and frees them; 0 for a new lease. */
     bool is_unwritten; /* its record is out of date */
+    bool is_unread; /* an event has granted it, and may not have been read yet */
     uint8_t looked_up; /* for .origin: in which state */
     uint16_t look_up_at; /* its place in the queue of those to be looked up, if it is there */
     uint32_t record; /* where the journal has it */

@@ -26,15 +26,20 @@ static const struct claim *blocked_claim(const struct lease *lease)
     return NULL;
 }
 
-/* By a pause, a closed resource or a limit that is now too small; or a database decides. */
+/* By its client, a pause, a closed resource or a limit that is now too small; or a database
+ * decides. */
 static bool lease_is_blocked(const struct lease *lease)
 {
-    return lease->database != 0 || blocked_claim(lease);
+    return lease->is_away || lease->database != 0 || blocked_claim(lease);
 }
 
 enum wait_kind lease_waits_for(struct lease *lease, const struct resource **resourcep)
 {
     bool is_host_scope = lease->database == 0;
+    if (lease->is_away) {
+        *resourcep = NULL;
+        return WAIT_AWAY;
+    }
     const struct claim *blocked = is_host_scope ? blocked_claim(lease) : NULL;
     const struct claim *claim = blocked ? blocked
         : !is_host_scope                ? NULL
@@ -432,4 +437,10 @@ void queue_resort(struct core *core, struct resource *resource)
         }
     }
     queue_mark_dirty(core, resource);
+}
+
+void queue_resort_lease(struct core *core, struct lease *lease)
+{
+    lease_sort(core, lease);
+    queue_mark_all_dirty(core, lease);
 }

@@ -4,6 +4,7 @@
  * and delays nobody). It is aside while
  *   - one of its resources is blocked: paused, closed, or limited to less than it wants;
  *   - its user's quota leaves no room for it (quota.h);
+ *   - its client is away: core_set_away();
  *   - or, in fleet scope, for as long as it waits: a database decides.
  *
  * An active lease is granted when it may go in the queues of all its resources and each has enough
@@ -39,6 +40,9 @@ void queue_place_holder(struct claim *claim);
 /* Call after a resource's pause, limit or bounds have changed: sorts its waiters again into active
  * and aside. O(waiters). */
 void queue_resort(struct core *core, struct resource *resource);
+
+/* Call after lease.is_away of a waiting lease has changed: the same for it alone. */
+void queue_resort_lease(struct core *core, struct lease *lease);
 
 /* All waiters, those in the queue first, in an array that the caller frees: for walks during which
  * leases may move between the queue and aside. */

@@ -38,6 +38,7 @@ struct remembered {
     uint64_t ticket; /* fleet scope; 0: none */
     uint8_t database; /* 0: host scope */
     bool wants_now; /* fleet scope, waiting: it does not want to wait, and had no answer yet */
+    bool is_away; /* waiting: its client had been stopped */
     const char *kept; /* see struct lease; or NULL */
     bool is_opaque;
     size_t n_claims;

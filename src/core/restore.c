@@ -68,6 +68,7 @@ static struct lease *restored_lease(const struct remembered *remembered)
     lease->ticket = remembered->ticket;
     lease->kept = memory_string(remembered->kept);
     lease->is_opaque = remembered->is_opaque;
+    lease->is_away = !remembered->is_held && remembered->is_away;
     return lease;
 }
 
@@ -143,9 +144,11 @@ static void raise_numbers(struct core *core, const struct remembered *remembered
     }
 }
 
+/* A client that is stopped comes back when it goes on; until then its process keeps its place. */
 static bool has_to_come_back(const struct remembered *remembered)
 {
-    return !remembered->is_held || remembered->binding == BOUND_CONNECTION;
+    return remembered->is_held ? remembered->binding == BOUND_CONNECTION
+                               : !remembered->is_away || remembered->binding != BOUND_PROCESS;
 }
 
 enum outcome core_restore(struct core *core, const struct remembered *remembered, nanoseconds now,
@@ -177,7 +180,7 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
         tally_wait(lease);
     }
     lease->is_asked = remembered->is_held ? remembered->stopping != OUTCOME_LOST : !core->draining;
-    lease->is_asked &= lease->database != 0;
+    lease->is_asked &= lease->database != 0 && !lease->is_away;
     if (lease->binding == BOUND_PROCESS) {
         detached_watch(lease, effects);
     }

@@ -1,5 +1,5 @@
-/* command_lease.c - requests about an existing lease: release, cancel, renew, bind, revoke,
- * drop. */
+/* command_lease.c - requests about an existing lease: release, cancel, renew, bind, away,
+ * back, revoke, drop. */
 #include "base/nearest.h"
 #include "base/words.h"
 #include "daemon/command_call.h"
@@ -370,6 +370,33 @@ void command_bind(struct call *call)
         proof_write(call->out, call->server->state.secret, lease);
         text_add(call->out, "\n");
     }
+}
+
+/* ---- away, back ---- */
+
+static void set_away(struct call *call, bool is_away)
+{
+    struct server *server = call->server;
+    struct lease *lease = find_by_id(call);
+    if (!lease) {
+        return;
+    }
+    if (core_set_away(server->core, lease, &call->conn->client, is_away, call->now,
+            &server->effects)) {
+        call_ok(call);
+    } else {
+        refuse_kind(call, lease, "the lease does not wait on this connection");
+    }
+}
+
+void command_away(struct call *call)
+{
+    set_away(call, true);
+}
+
+void command_back(struct call *call)
+{
+    set_away(call, false);
 }
 
 /* ---- revoke, drop ---- */

@@ -15,6 +15,8 @@ static const bool is_for_jobs[N_COMMANDS] = {
     [COMMAND_renew] = true,
     [COMMAND_release] = true,
     [COMMAND_cancel] = true,
+    [COMMAND_away] = true,
+    [COMMAND_back] = true,
 };
 
 bool seat_is_for(bool is_operators, enum command_index command)

@@ -245,6 +245,15 @@ static bool read_now(struct remembered *remembered, const struct record_row *row
 
 const struct record_form form_now = {put_max, read_now};
 
+static bool read_away(struct remembered *remembered, const struct record_row *row, char *value)
+{
+    uint64_t one;
+    remembered->is_away = record_read_in_range(row, value, &one);
+    return remembered->is_away;
+}
+
+const struct record_form form_away = {put_max, read_away};
+
 const struct record_form form_until = {put_max, read_time};
 /* Room is kept for `ttl` and, at the longest, `rested` or `ticket`: with a process there is no ttl,
  * in host scope no ticket, in fleet scope no rest. */

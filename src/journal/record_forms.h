@@ -44,8 +44,9 @@ enum {
 extern const struct record_form
     form_id, /* of a lease */
     form_number, form_uint32, form_time, form_signal, form_signed, form_on_lost,
-    form_text, form_process, form_wrapper, form_ttl, form_database, form_now, form_until, form_hold,
-    form_rested, form_stopping, form_because, form_slot, form_item, form_want;
+    form_text, form_process, form_wrapper, form_ttl, form_database, form_now, form_away,
+    form_until, form_hold, form_rested, form_stopping, form_because, form_slot, form_item,
+    form_want;
 
 /* For the forms of attributes, both structs have the same members. */
 #define form_TEXT form_text

@@ -182,6 +182,11 @@ static inline char *write_now(struct writing *writing, char *to, const struct re
     return writing->lease->wants_now ? put_number_word(to, row, 1) : to;
 }
 
+static inline char *write_away(struct writing *writing, char *to, const struct record_row *row)
+{
+    return writing->lease->is_away ? put_number_word(to, row, 1) : to;
+}
+
 static inline char *write_until(struct writing *writing, char *to, const struct record_row *row)
 {
     const struct lease *lease = writing->lease;

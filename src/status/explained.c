@@ -371,7 +371,9 @@ static void say_blocker(struct story *story, struct lease *lease)
         reasons_say(reasons, "it lacks %s", story->lacks);
         reasons_remark(reasons, "lacks %s", story->lacks);
     }
-    if (lease_is_detached(lease)) {
+    if (lease->is_away) {
+        reasons_say(reasons, "its client is stopped (away): others go before it until it goes on");
+    } else if (lease_is_detached(lease)) {
         reasons_say(reasons, "its client is not connected: nothing is granted to it meanwhile");
     }
 }

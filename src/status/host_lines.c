@@ -222,8 +222,14 @@ static void fill_blocker(struct waiter_line *line, const struct claim *claim)
 {
     const struct resource *resource;
     enum wait_kind kind = lease_waits_for(claim->lease, &resource);
+    static const char *const words[] = {
+        [WAIT_TURN] = "other",
+        [WAIT_QUOTA] = blocked_by_quota,
+        [WAIT_BLOCKED] = "other",
+        [WAIT_AWAY] = "away",
+    };
     if (kind != WAIT_TURN || (resource && resource != claim->resource)) {
-        line->blocked = kind == WAIT_QUOTA ? blocked_by_quota : "other";
+        line->blocked = words[kind];
         line->blocker = resource ? resource->name : NULL;
     }
     line->kept = claim_place(claim)->standing == STANDS_KEEPING ? claim->count : 0;

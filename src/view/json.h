@@ -45,7 +45,7 @@
  *        "pid": 4712, "uid": 1000, "user": "alice",
  *        "host": null, "program": null, "holder": null, ...
  *        "priority": 0,
- *        "blocked": null,            "quota", "other": who is passed over, and why
+ *        "blocked": null,            "quota", "away", "other": who is passed over, and why
  *        "age_ms": 1234}]            since it was asked for
  *    }],
  *    "templates": [{

@@ -70,7 +70,7 @@ static void check_remembered(const struct remembered *lease)
                 (by_fleet && database))));
     REQUIRE(!database || (name_is_valid(database) && lease->rested_at == 0));
     REQUIRE(lease->database == 0 && (database || (lease->ticket == 0 && !lease->wants_now)));
-    REQUIRE(!lease->wants_now || !lease->is_held);
+    REQUIRE(!(lease->wants_now || lease->is_away) || !lease->is_held);
     for (size_t i = 0; i < N_ATTRIBUTES; i++) {
         if (attribute_rows[i].type == ATTRIBUTE_TEXT) {
             check_string(terms_text(&lease->terms, &attribute_rows[i]), attribute_rows[i].bound);
@@ -95,7 +95,7 @@ static void check_same(const struct remembered *a, const struct remembered *b)
     REQUIRE(a->is_opaque == b->is_opaque && texts_are_same(a->kept, b->kept));
     REQUIRE(a->asked_at == b->asked_at && a->granted_at == b->granted_at);
     REQUIRE(a->n_claims == b->n_claims && texts_are_same(record_database(a), record_database(b)));
-    REQUIRE(a->ticket == b->ticket && a->wants_now == b->wants_now);
+    REQUIRE(a->ticket == b->ticket && a->wants_now == b->wants_now && a->is_away == b->is_away);
     for (size_t i = 0; i < a->n_claims; i++) {
         const struct remembered_claim *x = &a->claims[i], *y = &b->claims[i];
         REQUIRE(texts_are_same(x->name, y->name) && x->count == y->count && x->token == y->token);

@@ -55,6 +55,8 @@ TABLE = {
     "release": (["release {held}", "release {waiting}", "release {timed}", "release p item=a"],
                 {OWNER} | ADMINS),
     "cancel": (["cancel {waiting}", "cancel {held}"], {OWNER} | ADMINS),
+    "away": (["away {waiting}", "away {held}"], {OWNER} | ADMINS),
+    "back": (["back {waiting}"], {OWNER} | ADMINS),
     "revoke": (["revoke {held}", "revoke {waiting}", "revoke {away}"], {OWNER} | ADMINS),
     "drop": (["drop {held}", "drop {waiting}", "drop {away}"], {OWNER} | ADMINS),
     "hosts": (["hosts"], EVERYBODY),

@@ -192,10 +192,58 @@ def test_a_stop_while_waiting_stops_berth(berth, fake):
     peer = fake.queue()
     assert read_line(process.stderr) == "berth: queued, place 1"
     process.send_signal(signal.SIGTSTP)
+    assert peer.line() == "away 1"
+    peer.send("ok\n")
     assert stopped(process.pid)
-    peer.send("* granted 1 slot=r,1,0\n")
     process.send_signal(signal.SIGCONT)
+    assert peer.line() == "back 1"
+    peer.send("ok\n* granted 1 slot=r,1,0\n")
     assert process.wait(DEADLINE) == 0
+
+
+def test_a_stop_while_nobody_answers(berth, fake):
+    """berthd has a second; then the user's wish counts."""
+    process = berth.start("run", "-v", "r", "--", "true", process_group=0)
+    peer = fake.queue()
+    assert read_line(process.stderr) == "berth: queued, place 1"
+    process.send_signal(signal.SIGTSTP)
+    assert stopped(process.pid)
+    process.send_signal(signal.SIGCONT)
+    assert [peer.line(), peer.line()] == ["away 1", "back 1"]
+    peer.send("ok\nok\n* granted 1 slot=r,1,0\n")
+    assert process.wait(DEADLINE) == 0
+
+
+def test_a_stop_before_the_answer(berth, fake):
+    """There is no place yet from which berth could step aside."""
+    process = berth.start("run", "r", "--", "true", process_group=0)
+    peer, _ = fake.asked()
+    process.send_signal(signal.SIGTSTP)
+    peer.send("waiting 1 position=1\n")
+    assert peer.line() == "away 1"
+    peer.send("ok\n")
+    assert stopped(process.pid)
+    process.send_signal(signal.SIGCONT)
+    assert peer.line() == "back 1"
+    peer.send("ok\n* granted 1 slot=r,1,0\n")
+    assert process.wait(DEADLINE) == 0
+
+
+def test_a_stop_that_the_grant_forestalls(berth, fake):
+    """The job begins, and is stopped like any other."""
+    process = berth.start("run", "r", "--", *REPORT, process_group=0)
+    peer = fake.queue()
+    process.send_signal(signal.SIGTSTP)
+    assert peer.line() == "away 1"
+    peer.send("* granted 1 slot=r,1,0\nerror kind it%20is%20held\n")
+    assert stopped(process.pid)
+    process.send_signal(signal.SIGCONT)
+    ready = {read_line(process.stdout)}
+    if ready == {"SIGCONT"}:
+        ready.add(read_line(process.stdout))
+    assert "ready" in ready
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(DEADLINE) == 7
 
 
 def state_of(pid):

@@ -64,9 +64,13 @@ def test_suspended_and_continued(shell, fake):
     peer = waits(shell, fake)
     shown(shell, LIVE)
     shell.press(SUSPEND)
+    assert peer.line() == "away 1"
+    peer.send("ok\n")
     assert shell.do("wait") == ["stopped", signal.SIGTSTP]
     assert re.fullmatch(f"({LIVE})*{GONE}", shown(shell, GONE))
     shell.do("fg")
+    assert peer.line() == "back 1"
+    peer.send("ok\n")
     assert re.fullmatch(LIVE, shown(shell, LIVE))
     peer.send("* granted 1 slot=r,1,0\n")
     shown(shell, "my turn\n")

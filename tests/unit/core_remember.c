@@ -59,6 +59,7 @@ struct remembered *remember(const struct lease *lease)
         .ticket = lease->ticket,
         .database = lease->database,
         .wants_now = lease->wants_now,
+        .is_away = lease->is_away,
         .n_claims = lease->n_claims,
     };
     terms_copy(&remembered->terms, &lease->terms, (char *)(remembered + 1));
@@ -129,6 +130,7 @@ const char *remembered_difference(const struct remembered *a, const struct remem
         {"stop_reason", texts_are_same(a->stop_reason, b->stop_reason)},
         {"ticket", a->ticket == b->ticket && a->database == b->database},
         {"wants_now", a->wants_now == b->wants_now},
+        {"is_away", a->is_away == b->is_away},
         {"claims", a->n_claims == b->n_claims},
     };
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {

@@ -46,7 +46,7 @@ Test(tables, rights_are_the_documented_ones)
     } documented[] = {
         {" hello history hosts metrics ping status version wait watch why ", RIGHT_ANYONE},
         {" acquire reclaim ", RIGHT_USE},
-        {" release cancel bind renew revoke drop ", RIGHT_OWNER},
+        {" release cancel away back bind renew revoke drop ", RIGHT_OWNER},
         {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
         {" drain undrain reload forget found upgrade ", RIGHT_DAEMON_ADMIN},
     };
@@ -188,6 +188,8 @@ Test(requests, the_documented_ones)
         "release 3k exit=1",
         "release 3k signal=9",
         "cancel 3k",
+        "away 3k",
+        "back 3k",
         "status",
         "status deploy gpus",
         "status lease=3k",

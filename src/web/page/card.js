@@ -54,6 +54,9 @@
     if (waiter.blocked === 'other') {
       return 'waits for ' + (waiter.blocker || 'another resource') + ' as well';
     }
+    if (waiter.blocked === 'away') {
+      return 'its client is stopped';
+    }
     return waiter.blocked || null;
   };
 
