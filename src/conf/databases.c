@@ -168,7 +168,7 @@ static void check_twins(struct loading *loading, const struct database *database
 }
 
 /* A master that is cut off must not end a session, renewed at the promoted replica, while it
- * accepts writes: doc/fleet.md, Times. */
+ * accepts writes: doc/timing.md. */
 static void check_lag(struct loading *loading, const struct database *database)
 {
     enum key_id key = loading->section.lines[KEY_ttl] != 0 ? KEY_ttl : KEY_failover_lag;

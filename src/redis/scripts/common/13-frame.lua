@@ -46,7 +46,7 @@ end
 -- Sessions expire on the session clock. A call moves it as far as Redis' clock has moved and the caller's own clock
 -- allows, so that steps of Redis' clock do not add up. `origin` of a session says what the session clock reads when
 -- the daemon's own reads 0; `slack` is for calls that take longer than others. If Redis' clock was
--- set back, the caller's alone counts.
+-- set back, the caller's alone counts. (doc/timing.md)
 local function advance_clock()
     local session = session_of(ME)
     local own = session and session.origin and session.origin + db.at - db.clock or 0
