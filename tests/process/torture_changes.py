@@ -5,7 +5,7 @@ import subprocess
 import time
 
 from lines import DEADLINE, look_again
-from torture_resources import LIMITS, TTL, has_old, host_file
+from torture_resources import LAGS, LIMITS, TTL, TTLS, has_old, host_file
 
 CHANGED = {"s": ["pause", "resume", "reset", "limit"], "l": ["pause", "resume", "reset"], "p": ["pause", "resume"]}
 # So late may a job granted before a change still begin: a message was lost, or its wrapper was
@@ -75,8 +75,9 @@ class Changes:
         return "a new generation"
 
     def file_of(self, n, generation=0):
-        """Files need not agree: on each host the smaller limit holds."""
-        return host_file(self.url_of(n), generation, limit=self.chance.choice([LIMITS["s"], LIMITS["s"], 3, 1]))
+        """Files need not agree: on each host the smaller limit holds, in the fleet the longer times."""
+        limits = [LIMITS["s"], LIMITS["s"], 3, 1]
+        return host_file(self.url_of(n), generation, *map(self.chance.choice, (limits, TTLS, LAGS)))
 
     def new_file(self, n, generation):
         if self.is_there[n]:

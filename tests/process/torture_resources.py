@@ -2,8 +2,9 @@
 
 from fleet_help import redis_section
 
-TTL = 6.0
-LAG = 1.0
+# Files of hosts differ in these; TTL and LAG are the largest.
+TTLS = [6.0, 6.0, TTL := 8.0]
+LAGS = [1.0, 1.0, LAG := 2.0]
 
 RESOURCES = """
 [semaphore s]
@@ -56,7 +57,7 @@ def has_old(generation):
     return generation % 2 == 0
 
 
-def host_file(url, generation=0, limit=4, ttl=TTL, lag=LAG):
+def host_file(url, generation, limit, ttl, lag):
     """Each generation has another definition of "s", with no difference that a job would see; `limit` is that of "s"."""
     resources = RESOURCES.replace("limit = 4\n", f"limit = {limit}\nmax-waiters = {1000 + generation}\n", 1)
     section = redis_section(url, f"{ttl:g}s", failover_lag=f"{lag:g}s", generation=generation)
