@@ -272,13 +272,18 @@ static void print_databases(
 static void print_notices(
     const struct status *status, const struct table_style *style, struct text *out)
 {
-    if (!status->draining && !status->grace.is_given) {
+    if (!status->draining && !status->grace.is_given && !status->closed) {
         return;
     }
     text_add(out, style->is_coloured ? colour_begin(COLOUR_NOTICE) : "");
     if (status->draining) {
         text_add_format(out, "draining: this host grants nothing; %llu lease%s held\n",
             (unsigned long long)status->held, status->held == 1 ? "" : "s");
+    }
+    if (status->closed) {
+        text_add(out, "closed: this host grants nothing: ");
+        text_add_escaped(out, status->closed);
+        text_add(out, "\n");
     }
     if (status->grace.is_given) {
         text_add(out, "grace: berthd has restarted, and waits ");

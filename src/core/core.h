@@ -155,6 +155,10 @@ nanoseconds lease_gone_by(const struct lease *lease);
  * them, until they are reclaimed or the grace ends. With `closed`, leases may be missing: nothing
  * new is granted until the grace ends, and core_reclaim_unknown() works. */
 void core_begin_grace(struct core *core, bool closed, nanoseconds until);
+/* The same with no end, and why: a text that outlives the core. */
+void core_close(struct core *core, const char *why);
+/* NULL if core_close() was not called. */
+const char *core_closed_why(const struct core *core);
 /* NEVER if there is no grace, or all leases are back. */
 nanoseconds core_grace_until(const struct core *core);
 /* Makes a recorded lease again: all that were held before any that waited, which may be nested in

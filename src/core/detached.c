@@ -103,6 +103,17 @@ void core_begin_grace(struct core *core, bool closed, nanoseconds until)
     news_host(&core->news);
 }
 
+void core_close(struct core *core, const char *why)
+{
+    core->closed_why = why;
+    core_begin_grace(core, true, NEVER);
+}
+
+const char *core_closed_why(const struct core *core)
+{
+    return core->closed_why;
+}
+
 nanoseconds core_grace_until(const struct core *core)
 {
     return core->is_closed || !LIST_EMPTY(&core->absent.leases) ? core->grace_until : NEVER;

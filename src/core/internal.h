@@ -60,6 +60,7 @@ struct core {
     struct table once; /* leases by `once` */
     nanoseconds grace_until;
     bool is_closed; /* until then, only earlier leases come back */
+    const char *closed_why; /* core_close()'s; or NULL */
 
     uint64_t first_id; /* smaller ones are of earlier runs */
     uint64_t last_id, last_token, last_client;

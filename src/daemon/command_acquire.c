@@ -56,9 +56,10 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
  * needs it. */
 static void add_proof(struct call *call, const struct lease *lease)
 {
-    if (lease->terms.signal != 0) {
+    const struct state *state = &call->server->state;
+    if (lease->terms.signal != 0 && state->found != STATE_UNREADABLE) {
         text_add(call->out, " proof=");
-        proof_write(call->out, call->server->state.secret, lease);
+        proof_write(call->out, state->secret, lease);
     }
 }
 
@@ -321,6 +322,10 @@ static bool was_given(struct call *call, const struct ask *ask, struct remembere
 {
     const struct state *state = &call->server->state;
     const char *proof = call->request->keys[KEY_INDEX_proof];
+    if (state->found == STATE_UNREADABLE) { /* the client comes again */
+        answer_error_saying(call->out, CODE_NO_SPACE, state->why_unreadable);
+        return false;
+    }
     bool is_good =
         !state->is_old_secret || (proof && proof_read(proof, state->secret, said));
     bool is_fleet = ask->wants[0].definition->database != 0;

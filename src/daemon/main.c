@@ -12,8 +12,10 @@
 #include "service/manager.h"
 #include "status/answer_lines.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +237,38 @@ static int check(const struct conf *conf, bool connects)
     return exit_status == EXIT_SUCCESS && connects ? connect_check(conf, stdout) : exit_status;
 }
 
+enum run_end { RUN_ENDED, RUN_FAILED, RUN_BEGINS_AGAIN };
+
+/* Takes `conf` over, and leaves the inherited socket to the next run. */
+static enum run_end run(
+    struct conf *conf, const struct options *options, const struct inherited *inherited)
+{
+    static struct serving serving;
+    sigset_t mask;
+    struct inherited own = *inherited;
+    own.fd = own.fd < 0 ? -1 : fcntl(inherited->fd, F_DUPFD_CLOEXEC, 0);
+    if (own.fd < 0 && inherited->fd >= 0) {
+        log_error("cannot start: %s", strerror(errno));
+        conf_free(conf);
+        return RUN_FAILED;
+    }
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    char *socket = socket_path(options, conf);
+    bool is_serving = serve_init(&serving, conf, &own, socket);
+    if (is_serving) {
+        serve_run(&serving, options->ready_fd);
+    } else {
+        manager_not_started(log_last_error());
+    }
+    bool begins_again = serving.begins_again;
+    serve_deinit(&serving);
+    free(socket);
+    if (begins_again) {
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+    }
+    return begins_again ? RUN_BEGINS_AGAIN : is_serving ? RUN_ENDED : RUN_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     open_standard_descriptors();
@@ -257,16 +291,12 @@ int main(int argc, char **argv)
         conf_free(conf);
         return EX_CONFIG;
     }
-    static struct serving serving;
     answer_clock_offset = clock_namespace_offset();
-    char *socket = socket_path(&options, conf);
-    bool is_serving = serve_init(&serving, conf, &inherited, socket);
-    if (is_serving) {
-        serve_run(&serving, options.ready_fd);
-    } else {
-        manager_not_started(log_last_error());
-    }
-    serve_deinit(&serving);
-    free(socket);
-    return is_serving ? EXIT_SUCCESS : EX_UNAVAILABLE;
+    enum run_end end;
+    do {
+        end = run(conf, &options, &inherited);
+        options.ready_fd = -1;
+        conf = end == RUN_BEGINS_AGAIN ? load(&options) : NULL;
+    } while (conf);
+    return end == RUN_ENDED ? EXIT_SUCCESS : end == RUN_FAILED ? EX_UNAVAILABLE : EX_CONFIG;
 }

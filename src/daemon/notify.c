@@ -31,6 +31,7 @@ static struct notify_facts look(const struct notify_subject *subject)
         .n_waiting = core_n_waiting(subject->core),
         .is_draining = core_is_draining(subject->core),
         .is_drained = core_is_drained(subject->core),
+        .closed_why = core_closed_why(subject->core),
     };
     for (uint8_t i = 0; i < subject->databases->n; i++) {
         facts.down |= fleet_is_down(subject->fleet, (uint8_t)(i + 1)) ? 1u << i : 0;

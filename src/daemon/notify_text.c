@@ -24,6 +24,10 @@ void notify_text(char out[static NOTIFY_TEXT_SIZE], const char *socket,
     if (facts->is_draining) {
         length = add(out, length, facts->is_drained ? "; drained" : "; draining");
     }
+    if (facts->closed_why) {
+        length = add(out, length, "; grants nothing: ");
+        length = add(out, length, facts->closed_why);
+    }
     const char *before = "; not reachable: ";
     for (uint32_t i = 0; facts->down >> i != 0; i++) {
         if (facts->down >> i & 1) {
@@ -37,6 +41,7 @@ void notify_text(char out[static NOTIFY_TEXT_SIZE], const char *socket,
 static bool is_same(const struct notify_facts *a, const struct notify_facts *b)
 {
     return a->n_held == b->n_held && a->n_waiting == b->n_waiting && a->down == b->down &&
+        a->closed_why == b->closed_why &&
         a->is_draining == b->is_draining && a->is_drained == b->is_drained;
 }
 

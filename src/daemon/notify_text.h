@@ -16,6 +16,7 @@ struct notify_facts {
     size_t n_held, n_waiting;
     uint32_t down; /* a bit for each database that cannot be reached: the first is bit 0 */
     bool is_draining, is_drained;
+    const char *closed_why; /* core_closed_why() */
 };
 
 /* "serving /run/berth/berth.sock: 12 leases held, 3 waiting". `databases` has the names for the

@@ -355,6 +355,11 @@ static bool leases_may_be_missing(
 static void begin_grace(const struct recovery *recovery, bool closed, nanoseconds now)
 {
     nanoseconds grace = recovery->ledger->grace;
+    const struct state *state = recovery->state;
+    if (state->found == STATE_UNREADABLE) {
+        core_close(recovery->core, state->why_unreadable);
+        return;
+    }
     core_begin_grace(recovery->core, closed, now + grace);
     if (closed) {
         log_warning("the journal was lost or damaged: for %lld ms only earlier leases can be "
@@ -430,7 +435,7 @@ bool recovery_run(const struct recovery *recovery)
     fleet_restore_changes(recovery->fleet_journal);
     turn_carry_out(recovery->turn);
     numbers_reserve(recovery->numbers);
-    if (!recovery->numbers->are_kept) {
+    if (!recovery->numbers->are_kept && recovery->state->found != STATE_UNREADABLE) {
         log_warning("until berthd is started with a state directory that it can write, fencing "
                     "tokens depend on the clock, and runtime changes are refused");
     }

@@ -46,8 +46,10 @@ static void stop(struct serving *serving)
     server->turn.stopping = true;
     origins_stop(&server->origins);
     counting_freeze(&serving->counting);
-    log_info("stopping");
-    notify_stopping(&serving->notify);
+    if (!serving->begins_again) {
+        log_info("stopping");
+        notify_stopping(&serving->notify);
+    }
     fleet_stop(server->fleet);
     core_grant_no_more(server->core);
     while (!LIST_EMPTY(&server->conns)) {
@@ -65,6 +67,14 @@ static void on_signal(uv_signal_t *handle, int signal_number)
     } else {
         stop(serving);
     }
+}
+
+static void on_state_readable(struct state_wait *wait)
+{
+    struct serving *serving = container_of(wait, struct serving, state_wait);
+    log_info("%s can be read: berthd begins again", serving->server.state.path);
+    serving->begins_again = true;
+    stop(serving);
 }
 
 /* ---- life ---- */
@@ -315,8 +325,8 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     const char *path)
 {
     struct server *server = &serving->server;
+    *serving = (struct serving){.armed_for = NEVER};
     begin_server(serving);
-    serving->armed_for = NEVER;
     serving->deadline_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     reload_init(&serving->reload, server, &serving->notify);
     int error = serving->deadline_fd < 0 ? -errno : init_loop(&server->loop, serving->deadline_fd);
@@ -338,6 +348,7 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     uv_poll_start(&serving->deadline_poll, UV_READABLE, serve_on_deadline);
     pool_start(&server->loop);
     storing_init(&serving->storing, &server->loop, &server->turn, &server->state, &server->numbers);
+    state_wait_init(&serving->state_wait, &server->loop);
     settings_use(server, conf);
     group_signaller_init(&server->jobs.signaller, &server->loop);
     watches_init(&server->jobs.watches, &server->loop, seats_max_watches(&server->seats));
@@ -370,6 +381,7 @@ void serve_run(struct serving *serving, int ready_fd)
         .fleet = server->fleet,
     };
     notify_ready(&serving->notify, &subject);
+    state_wait_begin(&serving->state_wait, &server->state, on_state_readable);
     uv_run(&server->loop, UV_RUN_DEFAULT);
 }
 
@@ -409,10 +421,10 @@ static bool stop_core(struct serving *serving)
 }
 
 /* Ends the process with its threads, whatever these wait for. */
-static void end_at_once(const char *what)
+static void end_at_once(const struct serving *serving, const char *what)
 {
     log_info("not waiting for a %s that does not answer", what);
-    _exit(EXIT_SUCCESS);
+    _exit(serving->begins_again ? EX_UNAVAILABLE : EXIT_SUCCESS);
 }
 
 /* libuv is about to restore the default actions: a signal now would end us half-way. */
@@ -431,14 +443,14 @@ void serve_deinit(struct serving *serving)
     accepting_end(&serving->accepting);
     bool is_stored = stop_core(serving);
     listener_close(&server->listener);
-    if (!is_stored) {
-        end_at_once("disk");
+    if (!is_stored || serving->state_wait.is_looking) {
+        end_at_once(serving, "disk");
     }
     if (link_is_looking_up() || reload_is_reading(&serving->reload)) {
-        end_at_once("name service");
+        end_at_once(serving, "name service");
     }
     if (server->user_names && user_names_is_looking(server->user_names)) {
-        end_at_once("name service");
+        end_at_once(serving, "name service");
     }
     if (server->user_names) {
         user_names_deinit(server->user_names);

@@ -12,6 +12,7 @@
 #include "daemon/notify.h"
 #include "daemon/reload.h"
 #include "daemon/server.h"
+#include "daemon/state_wait.h"
 #include "daemon/user_names.h"
 #include "daemon/storing.h"
 
@@ -24,6 +25,7 @@ struct serving {
     struct notify notify; /* the service manager */
     struct reload reload;
     struct storing storing;
+    struct state_wait state_wait;
     struct fleet_journal fleet_journal;
     struct views views;
     struct fleet_follows fleet_follows;
@@ -36,15 +38,17 @@ struct serving {
     uv_signal_t signals[N_SERVING_SIGNALS];
     nanoseconds armed_for; /* what deadline_fd is set to */
     int deadline_fd; /* timerfd on CLOCK_BOOTTIME */
+    bool begins_again; /* the run has ended for another one in the same process */
 };
 
 /* Takes `conf` over; listens on the inherited socket or, if there is none, on `path`, whatever the
  * file says. False (logged) if it cannot serve. Call serve_deinit() in any case. */
 bool serve_init(struct serving *serving, struct conf *conf, const struct inherited *inherited,
     const char *path);
-/* Runs until a signal to stop. `ready_fd` (-1: none) gets one line when clients can connect. */
+/* Runs until a signal to stop, or until it is to begin again. `ready_fd` (-1: none) gets one line
+ * when clients can connect. */
 void serve_run(struct serving *serving, int ready_fd);
-/* Closes and frees everything; asserts that the loop is empty. */
+/* Closes and frees everything; asserts that the loop is empty. Blocks all signals. */
 void serve_deinit(struct serving *serving);
 
 #endif

@@ -14,16 +14,17 @@ void state_log_loaded(const struct state *state)
 {
     if (!state->path) {
         log_error("there is no directory for the state");
-    } else if (state->read_error != 0) {
-        log_error("%s: %s", state->path, strerror(state->read_error));
+    } else if (state->found == STATE_UNREADABLE) {
+        log_error("%s: nothing is granted until it can be read", state->why_unreadable);
     } else if (state->found == STATE_DAMAGED) {
-        log_error("%s: damaged: runtime changes are lost", state->path);
+        log_error("%s: damaged: runtime changes are lost; it is kept as %s.damaged", state->path,
+            state->path);
     }
 }
 
 void state_log_stored(const struct state *state, enum stored stored, int error)
 {
-    if (stored == STORED_NOT) {
+    if (stored == STORED_NOT && state->found != STATE_UNREADABLE) {
         log_provoked("%s: cannot be written: %s", path_of(state), strerror(error));
     } else if (stored == STORED_UNSYNCED) {
         log_provoked(

@@ -18,8 +18,7 @@ static void do_job(struct state_writer *writer)
     if (writer->job == STATE_JOB_WRITE) {
         writer->stored = state_image_store(&writer->image, state, &writer->error);
     } else {
-        writer->error =
-            state->next_path ? state_file_make_room(state->next_path, writer->bytes) : ENOENT;
+        writer->error = state_make_room(state, writer->bytes);
     }
     uv_mutex_lock(&writer->mutex);
     writer->is_done = true;

@@ -146,6 +146,11 @@ static void parse(struct state *state, char *text, bool whole)
 
 /* ---- reading ---- */
 
+static bool is_missing(int error)
+{
+    return error == ENOENT || error == ENOTDIR;
+}
+
 /* NULL if there is no file (errno), or it is not one of ours. NUL-terminated; the caller frees the
  * text. */
 static char *read_file(const char *path)
@@ -160,7 +165,12 @@ static char *read_file(const char *path)
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size < STATE_BYTES) {
         text = memory_new((size_t)status.st_size + 1);
         ssize_t n = read(fd, text, (size_t)status.st_size);
-        text[n > 0 ? n : 0] = '\0';
+        if (n < 0) {
+            free(text);
+            text = NULL;
+        } else {
+            text[n] = '\0';
+        }
     }
     int saved_errno = errno;
     close(fd);
@@ -179,6 +189,15 @@ static void read_boot_id(struct state *state)
     }
 }
 
+static char *why_unreadable(const char *path, int error)
+{
+    char *why;
+    if (asprintf(&why, "%s: %s", path, strerror(error)) < 0) {
+        abort();
+    }
+    return why;
+}
+
 static char *path_beside(const char *path, const char *suffix)
 {
     char *both;
@@ -186,6 +205,24 @@ static char *path_beside(const char *path, const char *suffix)
         abort();
     }
     return both;
+}
+
+/* For whoever can make something of it. */
+static void keep_damaged(const char *path)
+{
+    char *damaged = path_beside(path, ".damaged");
+    unlink(damaged);
+    int failed = link(path, damaged);
+    (void)failed; /* a file system without links: the start goes on */
+    free(damaged);
+}
+
+bool state_can_be_read(const struct state *state)
+{
+    char *text = read_file(state->path);
+    bool is_readable = text || is_missing(errno);
+    free(text);
+    return is_readable;
 }
 
 bool state_load(struct state *state, const char *socket_path)
@@ -206,11 +243,15 @@ bool state_load(struct state *state, const char *socket_path)
     if (text) {
         bool whole = is_whole(text);
         parse(state, text, whole);
-    } else if (errno != ENOENT) {
+    } else if (!is_missing(errno)) {
         state->read_error = errno;
-        state->found = STATE_DAMAGED;
+        state->found = STATE_UNREADABLE;
+        state->why_unreadable = why_unreadable(path, errno);
     }
     free(text);
+    if (state->found == STATE_DAMAGED) {
+        keep_damaged(path);
+    }
     return state->is_old_secret || getrandom(state->secret, SECRET_BYTES, 0) == SECRET_BYTES;
 }
 
@@ -221,6 +262,7 @@ void state_deinit(struct state *state)
     }
     free(state->path);
     free(state->next_path);
+    free(state->why_unreadable);
     free(state->changes);
     free(state->fleet_changes);
     *state = (struct state){0};
@@ -298,10 +340,22 @@ void state_image_deinit(struct state_image *image)
     text_deinit(&image->text);
 }
 
+/* An errno if nothing may be written, whatever the disk says. */
+static int cannot_be_written(const struct state *state)
+{
+    return !state->path ? ENOENT : state->read_error;
+}
+
+int state_make_room(const struct state *state, size_t bytes)
+{
+    int error = cannot_be_written(state);
+    return error == 0 ? state_file_make_room(state->next_path, bytes) : error;
+}
+
 enum stored state_image_store(struct state_image *image, const struct state *state, int *errorp)
 {
-    if (!state->path) {
-        *errorp = ENOENT;
+    *errorp = cannot_be_written(state);
+    if (*errorp != 0) {
         return STORED_NOT;
     }
     add_check(&image->text);

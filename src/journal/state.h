@@ -24,7 +24,8 @@ enum {
 enum state_found {
     STATE_MISSING,
     STATE_READ,
-    STATE_DAMAGED, /* or cannot be read: the mark may be a guess, the changes are lost */
+    STATE_DAMAGED, /* kept as PATH.damaged: the mark may be a guess, the changes are lost */
+    STATE_UNREADABLE, /* .read_error: not known, and never overwritten */
 };
 
 struct state {
@@ -35,13 +36,16 @@ struct state {
     uint64_t mark; /* on disk: all numbers given out are smaller; 0: none at all */
     uint64_t wanted_mark; /* to be stored; equal to `mark` if no more is wanted */
     enum state_found found;
-    int read_error; /* errno, if the file could not be read; else 0 */
+    int read_error; /* errno with STATE_UNREADABLE; else 0 */
+    char *why_unreadable; /* the same with the path, as text; owned */
     bool same_boot; /* the host has not been restarted since the file was written */
     char boot_id[BOOT_ID_BYTES]; /* the present boot's */
     uint8_t secret[SECRET_BYTES]; /* the key of proofs, proof.h */
     bool is_old_secret; /* read from the file: earlier proofs are still good */
 };
 
+/* Whether the file of a STATE_UNREADABLE is now gone, or can be read. May run in any thread. */
+bool state_can_be_read(const struct state *state);
 /* False: there are no random numbers for a secret; do not go on. Call state_deinit() in any
  * case. */
 bool state_load(struct state *state, const char *socket_path);
@@ -73,7 +77,9 @@ size_t state_max_bytes(const struct state *state);
 /* Call state_image_deinit() in any case. */
 void state_image_init(struct state_image *image, const struct state *state);
 void state_image_deinit(struct state_image *image);
-/* May run in any thread: it reads only the paths of the state. */
+/* state_file_make_room() for the next image. May run in any thread. */
+int state_make_room(const struct state *state, size_t bytes);
+/* May run in any thread: it reads only what state_load() has set. */
 enum stored state_image_store(struct state_image *image, const struct state *state, int *errorp);
 /* On the loop: if the image's mark is on disk, numbers below it may be used from now on. */
 void state_image_settle(

@@ -181,18 +181,12 @@ static void say_grace_of(const struct explained_fleet *fleet, char *out, size_t 
 /* What holds for all of this host, or of the database. */
 static void add_surroundings(struct story *story)
 {
-    char span[32], sentence[384];
+    char sentence[384];
     struct core *core = story->scene->core;
     if (core_is_draining(core)) {
         reasons_stop(&story->reasons, "drain", "this host is being drained");
     }
-    if (core_is_closed(core)) {
-        nanoseconds left = core_grace_until(core) - story->scene->now;
-        age_format(span, sizeof span, milliseconds(left) + 999);
-        snprintf(sentence, sizeof sentence,
-            "berthd has restarted, and grants only what was held before for another %s", span);
-        reasons_stop(&story->reasons, "grace", sentence);
-    }
+    reasons_stop_if_closed(&story->reasons, core, story->scene->now);
     if (story->fleet && story->fleet->grace_left > 0) {
         say_grace_of(story->fleet, sentence, sizeof sentence);
         reasons_stop(&story->reasons, "grace", sentence);

@@ -10,6 +10,7 @@ struct host_figures host_figures_of(struct core *core)
         .held = core_n_held(core),
         .waiting = core_n_waiting(core),
         .grace_until = core_grace_until(core),
+        .closed_why = core_closed_why(core),
     };
 }
 
@@ -32,5 +33,6 @@ void host_figures_write(
     if (figures->grace_until != NEVER) {
         text_add_number_key(out, "grace", milliseconds(figures->grace_until - now));
     }
+    text_add_key(out, "closed", figures->closed_why);
     text_add(out, "\n");
 }

@@ -9,6 +9,7 @@ struct host_figures {
     bool is_draining, grants_nothing;
     uint64_t held, waiting;
     nanoseconds grace_until; /* NEVER: there is no grace */
+    const char *closed_why; /* core_closed_why() */
 };
 
 struct host_figures host_figures_of(struct core *core);

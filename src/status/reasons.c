@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "base/words.h"
+#include "core/core.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,6 +53,19 @@ void reasons_stop(struct reasons *reasons, const char *stop, const char *sentenc
     reasons_remark(reasons, "%s", sentence);
     text_add(&reasons->stops, stop);
     text_add(&reasons->stops, "; ");
+}
+
+void reasons_stop_if_closed(struct reasons *reasons, const struct core *core, nanoseconds now)
+{
+    char span[32], sentence[128];
+    if (core_closed_why(core)) {
+        reasons_stop(reasons, "grace", core_closed_why(core));
+    } else if (core_is_closed(core)) {
+        age_format(span, sizeof span, milliseconds(core_grace_until(core) - now) + 999);
+        snprintf(sentence, sizeof sentence,
+            "berthd has restarted, and grants only what was held before for another %s", span);
+        reasons_stop(reasons, "grace", sentence);
+    }
 }
 
 static const char *plural(uint64_t n)

@@ -38,6 +38,9 @@ void reasons_remark(struct reasons *reasons, const char *format, ...)
 /* The same in all three: nothing is granted to anybody. `stop` is its word there. */
 void reasons_stop(struct reasons *reasons, const char *stop, const char *sentence);
 
+/* The same if this host's grace is closed. */
+void reasons_stop_if_closed(struct reasons *reasons, const struct core *core, nanoseconds now);
+
 /* "job-7, pid 812 on ada (make, uid 1000: nightly)": whose lease it is. */
 void party_write(struct text *out, const struct lease_line *lease);
 

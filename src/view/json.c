@@ -282,6 +282,7 @@ void json_print(const struct status *status, struct text *out)
     json_object_set_new(object, "version", json_integer(1));
     json_object_set_new(object, "draining", json_boolean(status->draining));
     json_object_set_new(object, "grace_ms", optional_value(&status->grace));
+    json_object_set_new(object, "closed", text_value(status->closed));
     json_object_set_new(object, "resources", resources);
     json_object_set_new(object, "templates", templates);
     json_object_set_new(object, "databases", databases_value(status));

@@ -40,6 +40,7 @@ static const struct field status_fields[] = {
     STATUS("held", FIELD_NUMBER, held),
     STATUS("waiting", FIELD_NUMBER, waiting),
     STATUS("grace", FIELD_OPTIONAL, grace),
+    STATUS("closed", FIELD_TEXT, closed),
     {0},
 };
 

@@ -117,6 +117,7 @@ struct status {
     struct optional granting; /* 0: this host grants nothing at present */
     uint64_t held, waiting; /* leases on this host */
     struct optional grace; /* milliseconds */
+    const char *closed; /* why this host grants nothing until that is mended; or NULL */
     struct status_resource *resources;
     size_t n_resources, size;
     size_t n_left_out; /* resources that status_choose() has taken out */

@@ -121,6 +121,7 @@ class Status:
         self.held, self.waiting, self.draining = (
             int(head[key]) for key in ("held", "waiting", "draining"))
         self.grace = int(head["grace"]) if "grace" in head else None  # milliseconds
+        self.closed = head.get("closed")  # encoded
         self.resources, self.templates, self.databases = {}, {}, {}
         current = None
         for line in lines[1:-1]:

@@ -563,7 +563,7 @@ Test(json, whole)
 {
     char *json = json_of(whole, N(whole));
     cr_expect_str_eq(json,
-        "{\"version\":1,\"draining\":false,\"grace_ms\":null,\"resources\":["
+        "{\"version\":1,\"draining\":false,\"grace_ms\":null,\"closed\":null,\"resources\":["
         "{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\",\"database\":null,"
         "\"database_state\":null,\"limit\":3,\"in_use\":3,"
         "\"free\":0,\"grantable\":0,\"cooling\":1,\"kept\":0,\"kept_for\":null,\"waiting\":2,\"paused\":true,"

@@ -88,22 +88,25 @@ Test(journal_log, what_clients_provoke_has_a_budget)
 
 Test(journal_log, a_state_that_was_not_read)
 {
+    static char denied[] = "s: Permission denied";
     static const struct {
         const char *path, *text;
         enum state_found found;
-        int error;
+        char *why_unreadable;
     } rows[] = {
-        {NULL, "error: there is no directory for the state", STATE_MISSING, 0},
-        {"s", "error: s: Permission denied", STATE_DAMAGED, EACCES},
-        {"s", "error: s: damaged: runtime changes are lost", STATE_DAMAGED, 0},
-        {"s", "", STATE_MISSING, 0},
-        {"s", "", STATE_READ, 0},
+        {NULL, "error: there is no directory for the state", STATE_MISSING, NULL},
+        {"s", "error: s: Permission denied: nothing is granted until it can be read",
+            STATE_UNREADABLE, denied},
+        {"s", "error: s: damaged: runtime changes are lost; it is kept as s.damaged",
+            STATE_DAMAGED, NULL},
+        {"s", "", STATE_MISSING, NULL},
+        {"s", "", STATE_READ, NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char path[] = "s";
         const struct state state = {.path = rows[i].path ? path : NULL,
             .found = rows[i].found,
-            .read_error = rows[i].error};
+            .why_unreadable = rows[i].why_unreadable};
         state_log_loaded(&state);
         expect_said(rows[i].text);
     }
