@@ -43,6 +43,13 @@ static void add_who(struct arguments *arguments, const struct session *session)
     }
 }
 
+/* 0: none. Its file's ttl was promised to nobody yet. */
+static nanoseconds promised_ttl(const struct session *session)
+{
+    bool is_promised = session->tenure.good_until > 0 || session->reached.sequence > 0;
+    return is_promised ? session->tenure.ttl : 0;
+}
+
 /* Each call has a new incarnation: an earlier one that reaches the database late, from a connection
  * that was given up, is behind, and does nothing. */
 static struct flight *begin(struct session *session, nanoseconds now)
@@ -57,7 +64,8 @@ static struct flight *begin(struct session *session, nanoseconds now)
     arguments_add(arguments, session->host);
     arguments_add_number(arguments, session->tenure.highest_token);
     arguments_add_number(arguments, session->tenure.highest_ticket);
-    arguments_add_number(arguments, (uint64_t)(session->tenure.ttl / NANOSECONDS_PER_MILLISECOND));
+    arguments_add_number(
+        arguments, (uint64_t)(promised_ttl(session) / NANOSECONDS_PER_MILLISECOND));
     add_who(arguments, session);
     entries_unlist(session);
     definitions_mark_unsent(session);

@@ -77,7 +77,9 @@ def test_a_larger_failover_lag_extends_a_running_grace(world):
     assert ok(a.renew()).grace == T + 1000
     world.tick(2000)
     ok(a.renew())
-    b = world.member(lag=21000)
+    b = world.member(hello=False, lag=21000)
+    b.stored_ttl = 0
+    ok(b.begin())
     assert ok(b.renew()).grace == T + 21000 - 2000
     c = world.member(lag=1000)
     assert ok(c.renew()).grace == T + 21000 - 2000
@@ -105,3 +107,46 @@ def test_only_the_daemon_of_the_first_waiter_is_called_when_a_grace_ends(world):
         one.hello({"a": definition()})
     assert a.acquire("1", "a").due == T + 11000
     assert b.acquire("1", "a").due == -1
+
+
+def test_a_ttl_that_was_promised_to_nobody_makes_no_grace_longer(world):
+    a, b = world.several(2, {"a": definition()})
+    world.becomes_another_server()
+    c = world.member(hello=False, ttl=3600_000)
+    c.stored_ttl = 0
+    assert ok(c.begin()).grace == T + 11000
+    assert c.stored_ttl == T
+    b.stored_ttl = 60000  # the ttl of newer data, which are lost
+    assert ok(b.begin()).grace == 60000 + 11000
+    assert b.stored_ttl == T
+    assert ok(a.begin()).grace == 60000 + 11000
+
+
+def test_a_grace_lasts_as_long_as_the_longest_promise(world):
+    """The ttl has fallen, but its daemon may not have heard that."""
+    a = world.member({"a": definition()}, ttl=60000)
+    world.end_grace(a)
+    ok(a.renew())
+    a.ttl = T
+    ok(a.begin())
+    assert a.stored_ttl == T
+    world.becomes_another_server()
+    b = world.member(hello=False)
+    b.stored_ttl = 0
+    assert ok(b.begin()).grace == 60000 + 11000
+    a.stored_ttl = 60000
+    assert ok(a.begin()).grace == 60000 + 11000
+
+
+def test_a_failover_lag_falls_again(world):
+    a, b = world.several(2, {"a": definition()})
+    b.lag = 3600_000
+    ok(b.begin())
+    world.becomes_another_server()
+    ok(a.begin())
+    assert ok(a.renew()).grace == T + 3600_000  # that of a host that may be cut off
+    world.pass_time(T + 3600_000, a, b)
+    b.lag = 11000
+    ok(b.begin())
+    world.becomes_another_server()
+    assert ok(a.begin()).grace == T + 11000

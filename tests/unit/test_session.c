@@ -24,7 +24,7 @@ Test(session, says_hello)
     NO_CALL();
     EXPECT(next_deadline(), "never");
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 30000");
+    CALL("hello begin 30000 11000 'this host' 0 0 0");
     NO_CALL(); /* one at a time */
     wait_for(1);
     answer("ok -1 0 '1' 30000 '0' 1");
@@ -43,7 +43,7 @@ Test(session, says_hello)
 Test(session, end_goes_on_where_it_was)
 {
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 30000");
+    CALL("hello begin 30000 11000 'this host' 0 0 0");
     answer("ok -1 0 '1' 30000 '0' 1");
     next_call();
     answer("ok -1 0 0 0");
@@ -79,6 +79,15 @@ Test(session, uses_the_ttl_of_the_database)
     connect_link();
     say_hello("20000 '0' 0");
     NOTICE("its ttl is 20000 ms, not the file's: other hosts use it");
+}
+
+Test(session, says_the_ttl_that_its_leases_were_promised)
+{
+    connect_link();
+    say_hello("20000 '0' 1");
+    restart();
+    connect_link();
+    CALL("hello begin 30000 11000 'this host' 0 0 20000");
 }
 
 Test(session, asks_for_nothing_before_it_is_up)

@@ -191,7 +191,7 @@ Test(session_time, a_hello_is_tried_again_and_refuses_meanwhile)
     EXPECT(next_deadline(), "1.250");
     NO_CALL();
     wait_for(1.25);
-    CALL("hello begin 30000 11000 'this host' 0 0 30000");
+    CALL("hello begin 30000 11000 'this host' 0 0 0");
 }
 
 /* All of them were sent before the first error. */

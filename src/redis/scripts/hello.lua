@@ -32,28 +32,26 @@ end
 
 -- The ttl belongs to the database as long as another session relies on it.
 local function agree_on_times()
-    local ttl, lag = tonumber(ARGV[6]), tonumber(ARGV[7])
+    local ttl, lag, promised = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[11])
     local others = call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '(+inf')
     local expiry = tonumber(call('ZSCORE', SESSIONS, ME) or 0)
     if expiry > db.clock then
         others = others - 1
     end
-    local longest = max(ttl, tonumber(ARGV[11]))
-    if db.grace and longest > db.ttl then -- somebody may have leases that are good for this long
-        db.grace = db.grace + longest - db.ttl
-        db.ttl = longest
-        call('HSET', DB, 'grace', text_of(db.grace), 'ttl', text_of(longest))
-    elseif not db.grace and others == 0 and ttl ~= db.ttl then
+    if db.grace then
+        if lag > db.lag then
+            db.grace = db.grace + lag - db.lag
+            db.lag = lag
+        end
+        -- Hosts that are cut off may have leases that are good for as long as the caller's were.
+        db.grace = max(db.grace, tonumber(call('HGET', DB, 'since') or db.clock) + promised + db.lag)
+        if db.epoch == 1 then -- no ttl was known yet
+            db.ttl = max(db.ttl, promised)
+        end
+        call('HSET', DB, 'grace', text_of(db.grace), 'ttl', text_of(db.ttl), 'lag', text_of(db.lag))
+    elseif others == 0 and ttl ~= db.ttl then
         db.ttl = ttl
         call('HSET', DB, 'ttl', text_of(ttl))
-    end
-    if lag > db.lag then
-        if db.grace then
-            db.grace = db.grace + lag - db.lag
-            call('HSET', DB, 'grace', text_of(db.grace))
-        end
-        db.lag = lag
-        call('HSET', DB, 'lag', text_of(lag))
     end
 end
 
@@ -110,7 +108,7 @@ local function begin()
     session.from, session.to = FROM_LAYOUT, TO_LAYOUT
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     session.version = ARGV[12] or '' -- an older berthd does not say it
-    session.origin = db.clock - db.at
+    session.origin, session.lag = db.clock - db.at, tonumber(ARGV[7])
     write_session(session)
     time().first_grace().note_session()
     live_on()

@@ -42,15 +42,30 @@ function make.time()
         return true
     end
 
+    -- Until no promise is left. The ttl may have fallen since the longest was given: `sessions` says until when
+    -- each lasts, and each session what its host's file says of the lag.
+    local function set_grace()
+        local promises = call('ZRANGE', SESSIONS, '0', '-1', 'WITHSCORES')
+        local last, lag = db.clock + db.ttl, nil
+        for i = 1, #promises - 2, 2 do -- the last one is KEEP
+            local session = session_of(promises[i])
+            last = max(last, tonumber(promises[i + 1]))
+            lag = max(lag or 0, session and session.lag or db.lag)
+        end
+        db.lag = lag or db.lag
+        db.grace = max(db.grace or 0, last + db.lag)
+        call('HSET', DB, 'grace', text_of(db.grace), 'since', text_of(db.clock), 'lag', text_of(db.lag))
+    end
+
     -- This server has not written these data, or the data are new: the daemons put back what they have, and
     -- nothing is granted until they have had the time.
     local function begin_grace()
         raise_number(wall * 1000)
         db.epoch = db.epoch + 1
-        db.grace = db.clock + db.ttl + db.lag
+        set_grace()
         db.sequence = max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN
-        call('HSET', DB, 'grace', text_of(db.grace), 'epoch', text_of(db.epoch),
-            'replid', db.now_replid, 'run', now_run(), 'before', call('HGET', DB, 'number'), 'sequence', text_of(db.sequence))
+        call('HSET', DB, 'epoch', text_of(db.epoch), 'replid', db.now_replid, 'run', now_run(),
+            'before', call('HGET', DB, 'number'), 'sequence', text_of(db.sequence))
         publish('all', 'hello ' .. n_sessions())
     end
 
@@ -230,8 +245,8 @@ function make.time()
         return make.made.first_grace
     end
 
-    return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace, purge_sessions = purge_sessions,
-        end_rests = end_rests, end_patience = end_patience, sweep = sweep, convert = convert, next_name = next_name,
+    return {goes_on = goes_on, begin_grace = begin_grace, set_grace = set_grace, end_grace = end_grace,
+        purge_sessions = purge_sessions, end_rests = end_rests, end_patience = end_patience, sweep = sweep, convert = convert, next_name = next_name,
         ensure_id = ensure_id, first_grace = first_grace}
 end
 

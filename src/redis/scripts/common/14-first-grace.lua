@@ -13,8 +13,7 @@ function make.first_grace()
     -- A whole one, from now on. Hosts that have put back what they have need not do it again.
     local function force_grace()
         if db.grace then
-            db.grace = max(db.grace, db.clock + db.ttl + db.lag)
-            call('HSET', DB, 'grace', text_of(db.grace))
+            time().set_grace()
         else
             time().begin_grace()
         end
