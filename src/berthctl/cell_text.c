@@ -78,8 +78,9 @@ void text_add_lease_state(struct text *text, const struct status_lease *lease)
         text_add_escaped(text, lease->stopping);
         text_add(text, ")");
     }
-    if (is_missed(lease)) {
-        text_add(text, lease->stopping ? ", away" : "away");
+    if (is_missed(lease) || lease->unread) {
+        text_add(text, lease->stopping ? ", " : "");
+        text_add(text, lease->unread ? "not started" : "away");
     }
 }
 

@@ -21,6 +21,7 @@ void client_events_send(struct server *server, const struct effect *effect)
         return;
     }
     struct conn *conn = container_of(effect->client, struct conn, client);
+    effect->lease->is_unread = effect->kind == EFFECT_GRANTED;
     if (effect->kind != EFFECT_GRANTED || effect->lease->terms.signal == 0) {
         answer_effect(conn_events(conn), effect);
         return;

@@ -111,6 +111,7 @@ static void explain(struct conn *conn, struct subject *subject, struct text *out
     struct explained_fleet fleet;
     nanoseconds now = clock_now();
     asker_init(&asker, conn->fd, conn->client.uid, &server->admins);
+    asker.viewer.is_unread = conn_grant_is_unread;
     asker_names_users(&asker, server->user_names, now);
     const struct reasons_scene scene = {.core = server->core, .viewer = &asker.viewer, .now = now};
     struct lease *lease = core_find_lease(server->core, subject->lease);

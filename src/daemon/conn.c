@@ -283,6 +283,7 @@ static bool send_piece(struct conn *conn)
 {
     struct asker asker;
     asker_init(&asker, conn->fd, conn->client.uid, &conn->server->admins);
+    asker.viewer.is_unread = conn_grant_is_unread;
     const struct answer_moment moment = {
         .viewer = &asker.viewer,
         .now = clock_now(),

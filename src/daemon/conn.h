@@ -97,6 +97,9 @@ void traffic_free(struct traffic *traffic);
  * sent, or a change made by the connection is being stored. */
 struct text *conn_answers(struct conn *conn);
 struct text *conn_events(struct conn *conn);
+/* conn_output.c: whether the client has not read the event that granted the lease. False where that
+ * is not known: without an event, and for one of several leases of a connection. */
+bool conn_grant_is_unread(const struct lease *lease);
 /* Queues it for the next conn_flush() round. */
 void conn_mark_dirty(struct conn *conn);
 /* Sends what can be sent, goes on with a long answer, takes lines that were waiting for that. */

@@ -9,7 +9,9 @@
 #include "status/long_answer.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #define STALL_LIMIT (10 * NANOSECONDS_PER_SECOND)
@@ -147,4 +149,17 @@ void conn_note_stall(struct conn *conn)
         traffic->stalled_since = clock_now();
         watch_stalls(conn->server);
     }
+}
+
+/* ---- what has been read ---- */
+
+bool conn_grant_is_unread(const struct lease *lease)
+{
+    int n = 0;
+    if (!lease->is_unread || lease_is_detached(lease) || LIST_NEXT(lease, link) ||
+        LIST_FIRST(&lease->client->leases) != lease) {
+        return false;
+    }
+    const struct conn *conn = container_of(lease->client, struct conn, client);
+    return conn->is_dirty || (ioctl(conn->fd, SIOCOUTQ, &n) == 0 && n > 0);
 }

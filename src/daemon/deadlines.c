@@ -10,6 +10,7 @@ static void send_deadline(struct lease *lease, void *context)
     (void)context;
     if (!lease_is_detached(lease)) {
         struct conn *conn = container_of(lease->client, struct conn, client);
+        lease->is_unread = conn_grant_is_unread(lease); /* else this line might be meant */
         answer_deadline(conn_events(conn), lease);
     }
 }

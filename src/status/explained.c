@@ -365,11 +365,7 @@ static void say_blocker(struct story *story, struct lease *lease)
         reasons_say(reasons, "it lacks %s", story->lacks);
         reasons_remark(reasons, "lacks %s", story->lacks);
     }
-    if (lease->is_away) {
-        reasons_say(reasons, "its client is stopped (away): others go before it until it goes on");
-    } else if (lease_is_detached(lease)) {
-        reasons_say(reasons, "its client is not connected: nothing is granted to it meanwhile");
-    }
+    host_reasons_client(reasons, story->scene, lease);
 }
 
 static void add_names(struct text *out, const struct lease *lease)
@@ -489,6 +485,7 @@ void explained_lease(struct text *out, const struct reasons_scene *scene,
     begin_answer(out, "held", lease, 0);
     text_add(out, "\n");
     add_held(&first, scene, lease);
+    host_reasons_client(&story.reasons, scene, lease);
     say_end(&story.reasons, scene, lease);
     end_answer(out, &first, &story.reasons);
 }

@@ -330,6 +330,8 @@ static void describe_holder(
         &line.units, fleet_field(row, HOLDER_UNITS), is_pool, UNITS_OF_HOLDER_BYTES);
     if (room.own && room.own->state == LEASE_HELD) {
         host_fill_life(&line, room.own, scene->now);
+        line.is_unread =
+            !scene->is_told && viewer_sees_not_started(scene->viewer, room.own, scene->now);
     }
     holder_line_write(out, &line);
     holder_line_deinit(&line);

@@ -211,6 +211,7 @@ void host_describe_holder(struct text *out, const struct claim *claim, const str
 {
     char id[LEASE_ID_SIZE];
     struct holder_line line = holder_line(id, claim, viewer, now);
+    line.is_unread = viewer_sees_not_started(viewer, claim->lease, now);
     holder_line_write(out, &line);
     holder_line_deinit(&line);
 }

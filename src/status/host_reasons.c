@@ -154,3 +154,16 @@ void host_reasons_add(struct reasons *reasons, const struct reasons_scene *scene
     }
     foresee(forecast, scene, resource, claim);
 }
+
+void host_reasons_client(
+    struct reasons *reasons, const struct reasons_scene *scene, const struct lease *lease)
+{
+    if (lease->is_away) {
+        reasons_say(reasons, "its client is stopped (away): others go before it until it goes on");
+    } else if (lease->state == LEASE_WAITING && lease_is_detached(lease)) {
+        reasons_say(reasons, "its client is not connected: nothing is granted to it meanwhile");
+    } else if (viewer_sees_not_started(scene->viewer, lease, scene->now)) {
+        reasons_say(reasons,
+            "its job has not started: its client, perhaps stopped, has not read the grant");
+    }
+}

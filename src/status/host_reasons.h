@@ -24,4 +24,9 @@ void host_reasons_add(struct reasons *reasons, const struct reasons_scene *scene
     const struct resource *resource, const struct host_scene *host, uint32_t wants,
     const struct claim *claim, struct forecast *forecast);
 
+/* Says if the client of a waiting lease is stopped or not connected, or that of a held one has not
+ * read the grant. */
+void host_reasons_client(
+    struct reasons *reasons, const struct reasons_scene *scene, const struct lease *lease);
+
 #endif

@@ -134,6 +134,7 @@ void holder_line_write(struct text *out, const struct holder_line *line)
         text_add_number_key(out, "left", line->left);
     }
     text_add_key(out, "stopping", line->stopping);
+    add_flag(out, "unread", line->is_unread);
     end_lease(out, &line->lease);
 }
 

@@ -79,6 +79,7 @@ struct holder_line {
     bool is_limited;
     uint64_t left; /* shown with .is_limited */
     const char *stopping; /* why */
+    bool is_unread; /* viewer_sees_not_started() */
 };
 
 void holder_line_write(struct text *out, const struct holder_line *line);

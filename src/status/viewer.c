@@ -20,6 +20,13 @@ bool viewer_sees(const struct viewer *viewer, const struct lease *lease)
     return true;
 }
 
+bool viewer_sees_not_started(
+    const struct viewer *viewer, const struct lease *lease, nanoseconds now)
+{
+    return lease->state == LEASE_HELD && now - lease->granted_at >= NANOSECONDS_PER_SECOND &&
+        lease->stopping == OUTCOME_OK && viewer->is_unread && viewer->is_unread(lease);
+}
+
 const char *viewer_user_of(const struct viewer *viewer, uint32_t uid)
 {
     return viewer->user_of ? viewer->user_of(viewer->context, uid) : NULL;

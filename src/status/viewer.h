@@ -16,6 +16,8 @@ struct viewer {
     bool (*may_see)(void *context, const struct rights *rights);
     /* The process that status shows for a lease of this host. */
     int32_t (*pid_of)(const struct lease *lease);
+    /* Whether a held lease's client has not read the grant. The function may be NULL: not known. */
+    bool (*is_unread)(const struct lease *lease);
     /* What the name service calls that user; NULL: not known. The function may be NULL. */
     const char *(*user_of)(void *context, uint32_t uid);
 };
@@ -24,6 +26,11 @@ struct viewer {
  * may see what each of its resources hides (rights_see()): what one resource hides, another does
  * not show. */
 bool viewer_sees(const struct viewer *viewer, const struct lease *lease);
+
+/* Whether the job of a held lease has not begun, since its client, perhaps stopped, has not read
+ * the grant for a second. Nothing tells when that ends: only for answers, not for who follows. */
+bool viewer_sees_not_started(
+    const struct viewer *viewer, const struct lease *lease, nanoseconds now);
 
 /* The name of a user, whom everybody may know, as their uid; NULL: not known. */
 const char *viewer_user_of(const struct viewer *viewer, uint32_t uid);

@@ -120,6 +120,7 @@ json_t *holder_value(const struct status_lease *lease, bool is_pool)
     json_object_set_new(object, "age_ms", number_value(lease->age));
     json_object_set_new(object, "bound", text_value(lease->bound));
     json_object_set_new(object, "away", json_boolean(lease->away));
+    json_object_set_new(object, "unread", json_boolean(lease->unread));
     json_object_set_new(object, "left_ms", optional_value(&lease->left));
     json_object_set_new(object, "stopping", text_value(lease->stopping));
     return object;

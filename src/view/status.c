@@ -85,6 +85,7 @@ static const struct field lease_fields[] = {
     LEASE("age", FIELD_NUMBER, age),
     LEASE("bound", FIELD_TEXT, bound),
     LEASE("away", FIELD_FLAG, away),
+    LEASE("unread", FIELD_FLAG, unread),
     LEASE("hidden", FIELD_FLAG, hidden),
     LEASE("left", FIELD_OPTIONAL, left),
     LEASE("stopping", FIELD_TEXT, stopping),

@@ -31,6 +31,7 @@ struct status_lease {
     uint64_t pid, uid;
     uint64_t age; /* milliseconds */
     bool away; /* no connection has it at present */
+    bool unread; /* of a holder: its client has not read the grant, the job has not started */
     bool hidden; /* its texts, from the user who asks */
     const char *host; /* in fleet scope */
     const char *holder;

@@ -1,6 +1,7 @@
 """A wrapper that waits is stopped (^Z): others go first, and it keeps its place."""
 
 import signal
+import subprocess
 
 import pytest
 
@@ -188,7 +189,72 @@ def test_a_nested_one(berthd):
     assert event(other)[:2] == ("granted", keeper)
 
 
+def not_started(now):
+    return any(holder.get("unread") == "1" for holder in now.resources["x"]["holders"])
+
+
+def must_say_not_started(host, berthctl, process):
+    """It waits behind a lease that has just ended. Only a grant that is not read is said so."""
+    asked_until(host, not_started, "x")
+    assert " not started" in berthctl("status", "x").stdout
+    said = berthctl("why", str(process.pid)).stdout
+    assert "its job has not started: its client, perhaps stopped, has not read the grant" in said
+    process.send_signal(signal.SIGCONT)
+    assert read_line(process.stdout) == "runs"
+    assert not not_started(status(host.client(), "x"))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_stopped_without_a_warning(berth, berthctl, berthd, again):
+    daemon = berthd(CONFIG)
+    client = daemon.client()
+    lease = held(client, "acquire x")
+    process = berth.start("run", "-v", "x", "--", "sh", "-c", "echo runs; read line",
+                          stdin=subprocess.PIPE, process_group=0)
+    assert read_line(process.stderr).startswith("berth: queued")
+    process.send_signal(signal.SIGSTOP)
+    assert stopped(process.pid)
+    assert client.request(f"release {lease}") == "ok"
+    must_say_not_started(daemon, berthctl, process)
+    if again:  # now its job runs
+        process.send_signal(signal.SIGSTOP)
+        assert stopped(process.pid)
+        asked_until(daemon, lambda now: int(now.resources["x"]["holders"][0]["age"]) > 1000, "x")
+        assert not not_started(status(client, "x"))
+        process.send_signal(signal.SIGCONT)
+    process.stdin.close()
+    process.stdin = None
+    assert process.wait(DEADLINE) == 1
+
+
 # ---- fleet scope
+
+@needs_redis
+def test_stopped_without_a_warning_in_a_fleet(redis_server, hosts):
+    """Renewals, which its client does not read either, are not taken for the grant."""
+    host, = up(redis_server, *hosts("[lock x]\nscope = fleet\n[lock y]\nscope = fleet\n", 1,
+                                    redis_section(redis_server.url)), name="x")
+    client = client_of(host)
+    lease = gets(client, "acquire x")
+    process = host.berth.start("run", "-v", "x", "--", "sh", "-c", "echo runs; read line",
+                               stdin=subprocess.PIPE, process_group=0)
+    assert read_line(process.stderr).startswith("berth: queued")
+    process.send_signal(signal.SIGSTOP)
+    assert stopped(process.pid)
+    assert client.request(f"release {lease}") == "ok"
+    must_say_not_started(host, host.berthctl, process)
+    renewals = host.client()
+    answer, _ = asks(renewals, "acquire y")
+    process.send_signal(signal.SIGSTOP)
+    assert stopped(process.pid)
+    for _ in range(2):
+        assert renewals.line().startswith(f"* deadline {answer} ")
+    assert not not_started(status(renewals, "x"))
+    process.send_signal(signal.SIGCONT)
+    process.stdin.close()
+    process.stdin = None
+    assert process.wait(DEADLINE) == 1
+
 
 @needs_redis
 @pytest.mark.parametrize("restarted", [False, True])

@@ -577,7 +577,7 @@ Test(json, whole)
         "\"holders\":[{\"lease\":\"3f9k\",\"units\":[\"gpu0\",\"gpu9\"],\"units_cut\":false,"
         "\"token\":\"9007199254740993\",\"pid\":4711,\"uid\":1000,\"user\":null,\"host\":null,"
         "\"program\":\"train\",\"reason\":\"weekly load\",\"holder\":\"job-12\","
-        "\"age_ms\":123456,\"bound\":\"process\",\"away\":false,\"left_ms\":null,"
+        "\"age_ms\":123456,\"bound\":\"process\",\"away\":false,\"unread\":false,\"left_ms\":null,"
         "\"stopping\":null}],"
         "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"pid\":4712,\"uid\":1000,"
         "\"user\":null,\"host\":null,\"program\":null,\"reason\":null,\"holder\":null,"
@@ -596,7 +596,7 @@ Test(json, whole)
         "\"holders\":[{\"lease\":\"3f9p\",\"units\":[0,1,2,3,5],\"units_cut\":true,"
         "\"token\":\"7\",\"pid\":1,\"uid\":0,\"user\":null,\"host\":null,\"program\":null,"
         "\"reason\":null,"
-        "\"holder\":null,\"age_ms\":0,\"bound\":null,\"away\":false,\"left_ms\":null,"
+        "\"holder\":null,\"age_ms\":0,\"bound\":null,\"away\":false,\"unread\":false,\"left_ms\":null,"
         "\"stopping\":null}],\"waiters\":[]},"
         "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
         "\"database_state\":null,\"limit\":0,\"in_use\":0,"
@@ -670,11 +670,11 @@ Test(json, how_leases_end)
     char *json = json_of(lives, N(lives));
     cr_expect(strstr(json, "\"grace_ms\":8999,"));
     static const char *const ends[] = {
-        "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":null}",
-        "\"bound\":\"connection\",\"away\":true,\"left_ms\":null,\"stopping\":null}",
-        "\"bound\":\"time\",\"away\":true,\"left_ms\":0,\"stopping\":null}",
-        "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":\"max-hold\"}",
-        "\"bound\":\"process\",\"away\":false,\"left_ms\":7200000,\"stopping\":\"\\u001B\"}",
+        "\"bound\":\"process\",\"away\":true,\"unread\":false,\"left_ms\":null,\"stopping\":null}",
+        "\"bound\":\"connection\",\"away\":true,\"unread\":false,\"left_ms\":null,\"stopping\":null}",
+        "\"bound\":\"time\",\"away\":true,\"unread\":false,\"left_ms\":0,\"stopping\":null}",
+        "\"bound\":\"process\",\"away\":true,\"unread\":false,\"left_ms\":null,\"stopping\":\"max-hold\"}",
+        "\"bound\":\"process\",\"away\":false,\"unread\":false,\"left_ms\":7200000,\"stopping\":\"\\u001B\"}",
         "\"age_ms\":1000,\"away\":true}",
     };
     const char *at = json;

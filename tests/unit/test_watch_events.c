@@ -202,7 +202,7 @@ Test(watch, one_object_for_each_event)
         "\"text\":\"1001 (load, b) was granted slots 0-1 of etl\",\"lease\":\"b\",\"units\":[0,1],"
         "\"units_cut\":false,\"token\":\"2\",\"pid\":12,\"uid\":1001,\"user\":null,\"host\":null,"
         "\"program\":\"load\",\"reason\":null,\"holder\":null,\"age_ms\":700,\"bound\":null,"
-        "\"away\":false,\"left_ms\":null,\"stopping\":null}\n");
+        "\"away\":false,\"unread\":false,\"left_ms\":null,\"stopping\":null}\n");
     take("ended a units=etl:0 uid=1000 how=released ended=1795397399000 held=5000 waited=0\nend\n");
     const char *begins =
         "{\"event\":\"ended\",\"time_ms\":1795397399000,\"resource\":\"etl\",\"database\":null,"
