@@ -18,7 +18,7 @@ USERS = [60001, 60002, 60003, 60004, 0, 60005]
 OWNER, OWN = USERS[1], USERS[5]
 ARGUMENTS = {
     "acquire": "a wait=0", "reclaim": "LEASE a:1", "bind": "LEASE pid=PID", "renew": "LEASE", "release": "LEASE",
-    "cancel": "LEASE", "revoke": "LEASE", "drop": "LEASE", "limit": "a 8", "add": "a 0", "remove": "a 0",
+    "cancel": "LEASE", "away": "LEASE", "back": "LEASE", "revoke": "LEASE", "drop": "LEASE", "limit": "a 8", "add": "a 0", "remove": "a 0",
     "reserve": "a 0", "pause": "a", "resume": "a", "reset": "a", "forget": "a",
 }
 

@@ -361,7 +361,7 @@ def test_grace_of_a_database(redis_server, hosts):
     a, = hosts(RESOURCES, 1, redis_section(redis_server.url))
     asked_until(a, lambda now: now.databases["default"]["state"] == "up", "etl")
     client = client_of(a)
-    assert 6 < value(answer(client), "database_grace_seconds", "default") <= 6 + 11
+    assert 6 < value(answer(client), "database_grace_seconds", "default") <= 6 + 13
     up(redis_server, a)
     asked_until(a, lambda now: "grace" not in now.databases["default"], "etl")
     assert value(answer(client), "database_grace_seconds", "default") == 0
