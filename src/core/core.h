@@ -286,6 +286,8 @@ bool core_is_draining(const struct core *core);
 bool core_is_drained(const struct core *core);
 /* Whether a closed grace is on; see core_begin_grace(). */
 bool core_is_closed(const struct core *core);
+/* Before the first lease: ids and tokens begin there after all. */
+void core_begin_numbers(struct core *core, uint64_t first);
 /* No lease id or token that large has been given out yet. */
 uint64_t core_next_number(const struct core *core);
 /* Calls `function`, which may end no lease, until it returns false. Returns whether it never

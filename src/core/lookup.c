@@ -67,6 +67,11 @@ bool core_is_closed(const struct core *core)
     return core->is_closed;
 }
 
+void core_begin_numbers(struct core *core, uint64_t first)
+{
+    core->last_id = core->last_token = first - 1;
+}
+
 uint64_t core_next_number(const struct core *core)
 {
     return 1 + (core->last_id > core->last_token ? core->last_id : core->last_token);

@@ -201,10 +201,55 @@ static void end_record(struct ledger *ledger, struct lease *lease)
     lease->record = RECORD_NONE;
 }
 
+/* ---- numbers ---- */
+
+enum { NUMBERS_PER_RECORD = 1024, NUMBERS_BYTES = 64 };
+
+void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark)
+{
+    ledger->numbers_record = record;
+    ledger->numbers_mark = mark;
+}
+
+/* Without a record, the next start begins at the mark of the state directory. */
+static void forget_numbers(struct ledger *ledger)
+{
+    if (ledger->numbers_record != RECORD_NONE) {
+        journal_erase(&ledger->journal, ledger->numbers_record);
+    }
+    ledger_take_numbers(ledger, RECORD_NONE, 0);
+}
+
+/* So far ahead that it is seldom written; before anybody hears of a number. */
+static void write_numbers(struct ledger *ledger)
+{
+    uint64_t next = core_next_number(ledger->core);
+    if (next <= ledger->numbers_mark) {
+        return;
+    }
+    uint32_t record = ledger->numbers_record;
+    if (record == RECORD_NONE) {
+        record = journal_reserve(&ledger->journal, NUMBERS_BYTES);
+    }
+    struct text *line = &ledger->line;
+    line->length = 0;
+    record_write_numbers(line, next + NUMBERS_PER_RECORD);
+    ledger_take_numbers(ledger, record, next + NUMBERS_PER_RECORD);
+    if (record != RECORD_NONE &&
+        !journal_write(&ledger->journal, record, line->bytes, line->length)) {
+        forget_numbers(ledger);
+    }
+}
+
+/* ---- after each operation ---- */
+
 void ledger_commit(struct ledger *ledger)
 {
     struct effects *effects = ledger->effects;
     bool is_written = !ledger->turn->stopping;
+    if (is_written && (effects->changed || effects->ended)) {
+        write_numbers(ledger);
+    }
     end_rests(ledger);
     for (struct lease *lease = effects->ended; lease && is_written; lease = lease->next_ended) {
         end_record(ledger, lease);

@@ -43,6 +43,8 @@ struct findings {
     struct found *list;
     size_t n, size;
     bool has_nonsense; /* a record with a good checksum that makes no sense */
+    uint32_t numbers_slot; /* RECORD_NONE: no record says */
+    uint64_t numbers_mark; /* what ids and tokens are smaller than */
     bool has_unreadable; /* a later version's record that must not be ignored */
 };
 
@@ -69,6 +71,8 @@ static void find_record(void *context, uint32_t slot, const char *bytes, size_t 
     }
     if (found.remembered || found.tenure) {
         add_found(findings, found);
+    } else if (record_read_numbers(bytes, length, &findings->numbers_mark)) {
+        findings->numbers_slot = slot;
     } else {
         findings->has_unreadable |=
             kind == RECORD_MUST_UNDERSTAND || fleet_is_tenure(bytes, length);
@@ -368,6 +372,28 @@ static void begin_grace(const struct recovery *recovery, bool closed, nanosecond
     }
 }
 
+/* Where the last run has ended, if its journal says so: a killed berthd has left most numbers up to
+ * the mark of the state directory unused. */
+static void begin_numbers(
+    const struct recovery *recovery, enum journal_found found, const struct findings *findings)
+{
+    bool is_whole = found == JOURNAL_INTACT || found == JOURNAL_INCOMPLETE;
+    uint64_t clock = (uint64_t)clock_wall_now() / 1000;
+    if (is_whole && findings->numbers_slot != RECORD_NONE) {
+        ledger_take_numbers(
+            recovery->ledger, findings->numbers_slot, findings->numbers_mark);
+        core_begin_numbers(recovery->core,
+            clock > findings->numbers_mark ? clock : findings->numbers_mark);
+    } else if (findings->numbers_slot != RECORD_NONE) {
+        journal_erase(&recovery->ledger->journal, findings->numbers_slot);
+    }
+    numbers_reserve(recovery->numbers);
+    if (!recovery->numbers->are_kept && recovery->state->found != STATE_UNREADABLE) {
+        log_warning("until berthd is started with a state directory that it can write, fencing "
+                    "tokens depend on the clock, and runtime changes are refused");
+    }
+}
+
 /* This boot and this socket; a journal of any other says nothing about us. */
 static void journal_owner(char out[17], const struct recovery *recovery)
 {
@@ -395,6 +421,7 @@ static bool restore_all(const struct recovery *recovery)
         findings_deinit(&findings);
         return false;
     }
+    begin_numbers(recovery, found, &findings);
     bool closed = leases_may_be_missing(recovery, found, &findings);
     if (findings.n > 0) {
         qsort(findings.list, findings.n, sizeof *findings.list, compare);
@@ -434,11 +461,6 @@ bool recovery_run(const struct recovery *recovery)
     free(changes);
     fleet_restore_changes(recovery->fleet_journal);
     turn_carry_out(recovery->turn);
-    numbers_reserve(recovery->numbers);
-    if (!recovery->numbers->are_kept && recovery->state->found != STATE_UNREADABLE) {
-        log_warning("until berthd is started with a state directory that it can write, fencing "
-                    "tokens depend on the clock, and runtime changes are refused");
-    }
     if (!restore_all(recovery)) {
         return false;
     }

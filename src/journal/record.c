@@ -331,6 +331,25 @@ enum record_kind record_kind(const char *text, size_t length)
     return !is_word ? RECORD_NONSENSE : must_understand ? RECORD_MUST_UNDERSTAND : RECORD_UNKNOWN;
 }
 
+static const char numbers_word[] = "numbers ";
+
+void record_write_numbers(struct text *out, uint64_t mark)
+{
+    text_add(out, numbers_word);
+    text_add_number(out, mark);
+}
+
+bool record_read_numbers(const char *text, size_t length, uint64_t *markp)
+{
+    char number[24] = "";
+    const size_t n = strlen(numbers_word);
+    if (length <= n || length - n >= sizeof number || memcmp(text, numbers_word, n) != 0) {
+        return false;
+    }
+    memcpy(number, text + n, length - n);
+    return number_parse(number, INT64_MAX, markp);
+}
+
 const char *record_database(const struct remembered *remembered)
 {
     return ((const struct record *)remembered)->database;

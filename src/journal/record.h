@@ -37,4 +37,8 @@ const char *record_database(const struct remembered *remembered);
 /* Accepts NULL; returns NULL. */
 struct remembered *record_free(struct remembered *remembered);
 
+/* The record of the ids and tokens given out: all are smaller. */
+void record_write_numbers(struct text *out, uint64_t mark);
+bool record_read_numbers(const char *text, size_t length, uint64_t *markp);
+
 #endif
