@@ -25,7 +25,7 @@ bool live_line_has_terminal(void)
 
 bool live_line_is_possible(void)
 {
-    return live_line_has_terminal() && tcgetpgrp(STDERR_FILENO) == getpgrp();
+    return live_line_has_terminal() && tcgetpgrp(STDERR_FILENO) == getpid();
 }
 
 bool stderr_would_block(void)

@@ -8,7 +8,8 @@
 /* stderr is a terminal that can erase. */
 bool live_line_has_terminal(void);
 
-/* And this process is in its foreground: otherwise we would write over what the user types. */
+/* And this process leads its foreground group: in the background we would write over what the user
+ * types, and below an xargs or a make forty of us over one line. */
 bool live_line_is_possible(void);
 
 /* stderr takes nothing now: its terminal is stopped (^S), or nobody reads its pipe. */

@@ -96,3 +96,15 @@ def test_a_command_that_is_not_there(shell, fake):
     assert re.fullmatch(f"({LIVE})*{GONE}berth: got r after \\d+s\nberth: nowhere/x: .*\n",
                         shown(shell, r"nowhere/x: .*\n"))
     assert shell.do("wait") == ["exited", 127]
+
+
+def test_in_a_group_that_another_leads(shell, fake):
+    """Below an xargs or a make, many would rewrite one line."""
+    shell.do("start", "/bin/sh", "-c", '"$0" run r -- true; echo done', shell.berth.path)
+    peer = fake.queue("waiting 1 position=2")
+    assert peer.line() == "why lease=1"
+    peer.send("ok is=waiting lease=1 position=2\nbrief r;%20place%202%20in%20the%20queue\nend\n")
+    assert re.fullmatch(TOLD, shown(shell, r"\n"))
+    peer.send("* granted 1 slot=r,1,0\n")
+    assert re.fullmatch("berth: got r after \\d+s\ndone\n", shown(shell, "done\n"))
+    assert shell.do("wait") == ["exited", 0]
