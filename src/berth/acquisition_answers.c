@@ -86,6 +86,9 @@ static enum acquisition_result is_denied(
     } else {
         append(reason, sizeof reason, "%s", why(answer));
     }
+    if (answer->code == CODE_UNKNOWN) {
+        append_count_meant(reason, sizeof reason, acquisition->options);
+    }
 
     if (answer->code == CODE_TIMEOUT) {
         return acquisition_time_out(acquisition); /* berthd's clock was first */

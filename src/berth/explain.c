@@ -37,6 +37,18 @@ static bool names_one(const char *text, const struct options *options)
     return false;
 }
 
+void append_count_meant(char *out, size_t size, const struct options *options)
+{
+    for (size_t i = 1; i < options->n_wanted; i++) {
+        const struct wanted *before = &options->wanted[i - 1], *wanted = &options->wanted[i];
+        size_t n = strspn(wanted->name, "0123456789");
+        if (n > 0 && wanted->name[n] == '\0' && before->name[before->name_length] == '\0' &&
+            strncmp(out, wanted->name, n) == 0 && out[n] == ':') {
+            append(out, size, "; did you mean %s:%s?", before->name, wanted->name);
+        }
+    }
+}
+
 void append_why_of_wanted(
     char *out, size_t size, struct answer *answer, const struct options *options)
 {

@@ -18,5 +18,7 @@ void append_wanted(char *out, size_t size, const struct options *options);
 /* For an event, which may not say what it is about: "gpus: why". `out` is "" before. */
 void append_why_of_wanted(
     char *out, size_t size, struct answer *answer, const struct options *options);
+/* To "2: no such resource (unknown)" after `berth run db 2`: "; did you mean db:2?". */
+void append_count_meant(char *out, size_t size, const struct options *options);
 
 #endif

@@ -6,6 +6,19 @@
 
 /* ---- NAME[:COUNT]... ---- */
 
+/* berthctl and the protocol write NAME=COUNT. */
+static void say_no_name(const char *word)
+{
+    uint64_t count;
+    const char *equals = strchr(word, '=');
+    if (equals && number_parse(equals + 1, UINT64_MAX, &count)) {
+        message("%s: not a resource's name; did you mean %.*s:%s?", word, (int)(equals - word),
+            word, equals + 1);
+    } else {
+        message("%s: not a resource's name", word);
+    }
+}
+
 static bool take_wanted(struct options *options, const char *word)
 {
     char name[NAME_BYTES + 1];
@@ -18,7 +31,7 @@ static bool take_wanted(struct options *options, const char *word)
         name[n] = '\0';
     }
     if (n >= sizeof name || !name_is_valid(name)) {
-        message("%s: not a resource's name", word);
+        say_no_name(word);
         return false;
     }
     if (colon && !number_parse(colon + 1, UINT64_MAX, &count)) {

@@ -21,13 +21,27 @@ static void join(char out[static SUGGESTION_SIZE], const char *start, size_t n, 
     out[fits ? n + n_rest : 0] = '\0';
 }
 
-static void candidate_of(struct candidate *candidate, const char *defined, const char *name)
+/* The part that the user has typed below a template is no likeness: with a long one, any template
+ * would be near, and the suggestion another user's lock. */
+static bool is_near_template(const char *defined, size_t n, const char *name, size_t n_name)
+{
+    char above[SUGGESTION_SIZE], typed[SUGGESTION_SIZE];
+    join(above, defined, n, "");
+    join(typed, name, n_name, "");
+    struct nearest nearest = NEAREST_INIT(typed);
+    return nearest_is_better(&nearest, above);
+}
+
+/* False: not one for that name. */
+static bool candidate_of(struct candidate *candidate, const char *defined, const char *name)
 {
     size_t n = strlen(defined);
     const char *slash = strrchr(name, '/');
     if (!template_name_is_valid(defined)) {
         join(candidate->name, defined, n, "");
         join(candidate->suggestion, defined, n, "");
+    } else if (slash && !is_near_template(defined, n - 2, name, (size_t)(slash - name))) {
+        return false;
     } else if (slash) {
         /* "maket/alice": suggests market/alice, of the template market/ and a star */
         join(candidate->name, defined, n - 1, slash + 1);
@@ -36,6 +50,7 @@ static void candidate_of(struct candidate *candidate, const char *defined, const
         join(candidate->name, defined, n - 2, "");
         join(candidate->suggestion, defined, n - 1, "NAME");
     }
+    return true;
 }
 
 bool suggest_name(char out[static SUGGESTION_SIZE], const char *name,
@@ -44,8 +59,8 @@ bool suggest_name(char out[static SUGGESTION_SIZE], const char *name,
     struct nearest nearest = NEAREST_INIT(name);
     struct candidate candidate;
     for (size_t i = 0; i < n && i < MAX_LOOKED_AT; i++) {
-        candidate_of(&candidate, definitions[i].name, name);
-        if (nearest_is_better(&nearest, candidate.name) && may(context, &definitions[i])) {
+        if (candidate_of(&candidate, definitions[i].name, name) &&
+            nearest_is_better(&nearest, candidate.name) && may(context, &definitions[i])) {
             nearest_try(&nearest, candidate.name);
             memcpy(out, candidate.suggestion, sizeof candidate.suggestion);
         }

@@ -35,6 +35,7 @@ def test_help_names_every_option(berth):
     (["run", "deploy", "./x", "--", "y"], "./x: not a resource's name"),
     (["run", "/a", "--", "true"], "/a: not a resource's name"),
     (["run", "a/../b", "--", "true"], "a/../b: not a resource's name"),
+    (["run", "db=2", "--", "true"], "db=2: not a resource's name; did you mean db:2?"),
     (["run", "", "--", "true"], ": not a resource's name"),
     (["run", "x" * 129, "--", "true"], "x" * 129 + ": not a resource's name"),
     (["run", "a:", "--", "true"], "a:: the text after the colon is not a number of units"),
@@ -97,6 +98,14 @@ def test_usage_errors(berth, args, message):
         return
     assert (done.returncode, done.stdout) == (64, "")
     assert done.stderr == f"berth: {message}\n"
+
+
+def test_a_count_beside_its_name(berth, fake):
+    process = berth.start("run", "db", "2", "--", "true")
+    peer, _ = fake.asked()
+    peer.send("error unknown 2:%20no%20such%20resource\n")
+    assert process.wait(DEADLINE) == 78
+    assert process.stderr.read() == b"berth: 2: no such resource (unknown); did you mean db:2?\n"
 
 
 def asked_for(berth, fake, *args, env=None):

@@ -50,6 +50,7 @@ Test(suggest, a_name_below_a_template)
     expect("a/dd/x", NULL, NULL);
     expect("a-b/long-enough", NULL, "a/b/long-enough");
     expect("b/x", NULL, NULL);
+    expect("db/nightly-reports-of-alice", NULL, NULL); /* not a/b/nightly-... */
 }
 
 /* It is as if that name did not exist: the next one is suggested. */
