@@ -6,10 +6,13 @@
 #include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,14 +49,57 @@ static void write_all(int fd, const void *in, size_t n)
     }
 }
 
+static int say_not_executed(char **argv, int error)
+{
+    bool is_a_line = error == ENOENT && !argv[1] && strpbrk(argv[0], " ;|&<>$");
+    message("%s: %s%s", argv[0], strerror(error),
+        is_a_line ? "; for a line of the shell: -- sh -c '...'" : "");
+    return error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
+}
+
+/* 0: exec may succeed, or fail in another way. */
+static int error_of_file(const char *path)
+{
+    struct stat status;
+    if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0) {
+        return stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? EACCES : 0;
+    }
+    return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? errno : 0;
+}
+
+/* Looks where execvp() does. */
+static int error_of_command(const char *name)
+{
+    const char *path = getenv("PATH");
+    int error = ENOENT;
+    if (strchr(name, '/') || !name[0]) {
+        return name[0] ? error_of_file(name) : ENOENT;
+    }
+    for (path = path ? path : "/bin:/usr/bin"; path; path = path[0] ? path + 1 : NULL) {
+        char file[PATH_MAX];
+        size_t n = strcspn(path, ":");
+        int length =
+            snprintf(file, sizeof file, "%.*s%s%s", (int)n, path, n > 0 ? "/" : "", name);
+        int now = length < (int)sizeof file ? error_of_file(file) : 0;
+        if (now == 0) {
+            return 0;
+        }
+        error = now == EACCES ? EACCES : error;
+        path += n;
+    }
+    return error;
+}
+
+int child_check_command(char **argv)
+{
+    int error = error_of_command(argv[0]);
+    return error != 0 ? say_not_executed(argv, error) : 0;
+}
+
 int child_execute(char **argv)
 {
     execvp(argv[0], argv);
-    int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
-    bool is_a_line = errno == ENOENT && !argv[1] && strpbrk(argv[0], " ;|&<>$");
-    message("%s: %s%s", argv[0], strerror(errno),
-        is_a_line ? "; for a line of the shell: -- sh -c '...'" : "");
-    return status;
+    return say_not_executed(argv, errno);
 }
 
 static _Noreturn void child_main(int go, char **argv, const struct signals *signals)

@@ -39,6 +39,10 @@ bool child_has_group(const struct child *child);
  * With `only_new`, only those of the tree that have been orphaned since the last time. */
 void child_stop(const struct child *child, int signal, bool only_new);
 
+/* Before a wait that would be in vain: 0, or the exit status after a message if the command does
+ * not exist, or cannot be executed, by now. */
+int child_check_command(char **argv);
+
 /* Executes argv in place of this process, whose environment is ready. If that fails, writes a
  * message and returns the exit status. */
 int child_execute(char **argv);

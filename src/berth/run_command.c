@@ -285,6 +285,10 @@ static void run_whole(struct run *run)
 int command_run(const struct options *options)
 {
     static struct run run; /* large */
+    int status = child_check_command(options->command);
+    if (status != 0) {
+        return status;
+    }
     if (options->no_fork) {
         return command_run_in_place(options);
     }

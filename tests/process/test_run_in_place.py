@@ -111,10 +111,17 @@ def test_signals_end_the_wait(berth, fake):
     ("./missing", 127, "./missing: No such file or directory"),
     ("/etc/passwd", 126, "/etc/passwd: Permission denied"),
 ])
-def test_what_cannot_be_executed(berth, fake, command, status, text):
+def test_what_cannot_be_executed(berth, command, status, text):
     process = berth.start("run", "-F", "r", "--", command)
-    peer = fake.grant()
     assert ended(process) == (status, "", f"berth: {text}\n")
+
+
+def test_what_cannot_be_executed_after_all(berth, fake, directory):
+    (directory / "script").write_text("#!/nowhere/sh\n")
+    (directory / "script").chmod(0o700)
+    process = berth.start("run", "-F", "r", "--", "./script")
+    peer = fake.grant()
+    assert ended(process) == (127, "", "berth: ./script: No such file or directory\n")
     assert peer.ended()
 
 

@@ -110,22 +110,46 @@ def test_the_job_s_own_75_is_not_replaced(berth, fake):
     assert status_of(process) == 75
 
 
-def test_not_found_and_not_executable(berth, fake, directory):
+def test_not_found_and_not_executable(berth, directory):
     (directory / "text").write_text("no program")
     for command, status in (("no-such-program", 127), ("./no-such-program", 127),
                             ("./text", 126), (".", 126)):
-        process = berth.start("run", "r", "--", command)
-        peer = fake.grant()
+        process = berth.start("run", "-S", "/nowhere", "r", "--", command)  # before any wait
         assert status_of(process) == status
         assert process.stderr.read().startswith(f"berth: {command}: ".encode())
-        assert peer.line() == f"release 1 exit={status}"
+
+
+def test_executable_where_execvp_looks(berth, fake, directory):
+    """Not in the first directory that has such a file; and an empty part is the working directory."""
+    for n, mode in ((1, 0o600), (2, 0o700)):
+        (directory / f"bin{n}").mkdir()
+        (directory / f"bin{n}" / "job").write_text("#!/bin/sh\nexit 9\n")
+        (directory / f"bin{n}" / "job").chmod(mode)
+    (directory / "here").write_text("#!/bin/sh\nexit 8\n")
+    (directory / "here").chmod(0o700)
+    for path, command, status in (("bin1:bin2", "job", 9), ("bin1:", "here", 8), (":bin1", "here", 8)):
+        process = berth.start("run", "r", "--", command, env={"PATH": path})
+        fake.grant()
+        assert status_of(process) == status
+    for path, command, status in (("bin1", "job", 126), ("bin1:bin2", "here", 127)):
+        assert status_of(berth.start("run", "r", "--", command, env={"PATH": path})) == status
+
+
+def test_not_executable_after_all(berth, fake, directory):
+    """What looks like a program may fail to be one, or go while berth waits."""
+    (directory / "script").write_text("#!/nowhere/sh\n")
+    (directory / "script").chmod(0o700)
+    process = berth.start("run", "r", "--", "./script")
+    peer = fake.grant()
+    assert status_of(process) == 127
+    assert process.stderr.read() == b"berth: ./script: No such file or directory\n"
+    assert peer.line() == "release 1 exit=127"
 
 
 @pytest.mark.parametrize("command, hint", [
     (["echo a; echo b"], True), (["ls | wc"], True), (["ls ~ "], True), (["echo a; echo b", "c"], False), (["nope"], False)])
-def test_a_line_for_the_shell(berth, fake, command, hint):
+def test_a_line_for_the_shell(berth, command, hint):
     process = berth.start("run", "r", "--", *command)
-    fake.grant()
     assert status_of(process) == 127
     shown = f"berth: {command[0]}: No such file or directory"
     assert process.stderr.read().decode() == shown + ("; for a line of the shell: -- sh -c '...'\n" if hint else "\n")

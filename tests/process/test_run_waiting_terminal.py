@@ -85,16 +85,18 @@ def test_in_the_background(shell, fake):
     assert shell.do("wait") == ["exited", 0]
 
 
-def test_a_command_that_is_not_there(shell, fake):
+def test_a_command_that_cannot_be_executed(shell, fake, directory):
     """The job's process says so, and the wrapper has erased the line before."""
-    shell.start("run", "r", "--", "nowhere/x")
+    (directory / "script").write_text("#!/nowhere/sh\n")
+    (directory / "script").chmod(0o700)
+    shell.start("run", "r", "--", "./script")
     peer = fake.queue("waiting 1 position=2")
     assert peer.line() == "why lease=1"
     peer.send("ok is=waiting lease=1 position=2\nbrief r;%20place%202%20in%20the%20queue\nend\n")
     shown(shell, LIVE)
     peer.send("* granted 1 slot=r,1,0\n")
-    assert re.fullmatch(f"({LIVE})*{GONE}berth: got r after \\d+s\nberth: nowhere/x: .*\n",
-                        shown(shell, r"nowhere/x: .*\n"))
+    assert re.fullmatch(f"({LIVE})*{GONE}berth: got r after \\d+s\nberth: ./script: .*\n",
+                        shown(shell, r"script: .*\n"))
     assert shell.do("wait") == ["exited", 127]
 
 
