@@ -184,6 +184,61 @@ static bool add_upgrade(
     return true;
 }
 
+/* Whether that host's file says it too. */
+static bool says_lag(const struct status_host *host, const struct status_database *database,
+    uint64_t failover_lag)
+{
+    return strcmp(host->database, database->name) == 0 && host->failover_lag.is_given &&
+        host->failover_lag.number == failover_lag;
+}
+
+/* What most of the files say. */
+static uint64_t usual_lag(const struct status *status, const struct status_database *database)
+{
+    uint64_t usual = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < status->n_hosts; i++) {
+        uint64_t failover_lag = status->hosts[i].failover_lag.number;
+        size_t n = 0;
+        for (size_t k = 0; k < status->n_hosts; k++) {
+            n += says_lag(&status->hosts[k], database, failover_lag);
+        }
+        usual = n > most ? failover_lag : usual;
+        most = n > most ? n : most;
+    }
+    return usual;
+}
+
+static void add_other(struct text *out, const struct status_host *host, const char *key,
+    const struct optional *said, uint64_t usual)
+{
+    if (said->is_given && said->number != usual) {
+        text_add(out, out->length > 0 ? ", " : "");
+        text_add_escaped(out, host->name);
+        text_add_format(out, " (%s = %llums)", key, (unsigned long long)said->number);
+    }
+}
+
+static bool add_other_times(
+    struct text *out, const struct status *status, const struct status_database *database)
+{
+    struct text others = TEXT_INIT;
+    uint64_t failover_lag = usual_lag(status, database);
+    for (size_t i = 0; i < status->n_hosts; i++) {
+        const struct status_host *host = &status->hosts[i];
+        if (strcmp(host->database, database->name) == 0) {
+            add_other(&others, host, "ttl", &host->ttl, database->ttl);
+            add_other(&others, host, "failover-lag", &host->failover_lag, failover_lag);
+        }
+    }
+    bool is_any = others.length > 0;
+    if (is_any) {
+        text_add_format(out, "the files of hosts differ: %s", others.bytes);
+    }
+    text_deinit(&others);
+    return is_any;
+}
+
 static bool add_too_many(
     struct text *out, const struct status *status, const struct status_database *database)
 {
@@ -210,6 +265,7 @@ static const struct {
     {"warning", add_warning},
     {"warning", add_too_busy},
     {"warning", add_too_many},
+    {"warning", add_other_times},
 };
 
 /* The hosts of one that is not up are not shown. */

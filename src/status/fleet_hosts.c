@@ -16,6 +16,8 @@ enum session_field {
     SESSION_VERSION, /* may be missing or empty */
     SESSION_FROM, /* may be missing, as those that follow */
     SESSION_TO,
+    SESSION_TTL,
+    SESSION_LAG,
     SESSION_SINCE
 };
 
@@ -77,6 +79,14 @@ static void take_layouts(const struct fleet_row *row, struct fleet_host *host)
     }
 }
 
+static void take_times(const struct fleet_row *row, struct fleet_host *host)
+{
+    if (row->n <= SESSION_LAG || !fleet_number(row, SESSION_TTL, INT64_MAX, &host->ttl) ||
+        !fleet_number(row, SESSION_LAG, INT64_MAX, &host->lag)) {
+        host->ttl = 0;
+    }
+}
+
 size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp)
 {
     size_t n = 0;
@@ -94,6 +104,7 @@ size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp
             host->since = says_since ? host->since : UINT64_MAX;
             fleet_number(row, SESSION_LEFT, INT64_MAX, &host->left);
             take_layouts(row, host);
+            take_times(row, host);
         }
     }
     qsort(hosts, n, sizeof *hosts, compare_sessions);
@@ -141,6 +152,10 @@ void fleet_hosts_write(
         if (host->to != 0) {
             text_add_number_key(out, "layout_from", host->from);
             text_add_number_key(out, "layout_to", host->to);
+        }
+        if (host->ttl != 0) {
+            text_add_number_key(out, "ttl", host->ttl);
+            text_add_number_key(out, "failover_lag", host->lag);
         }
         text_add(out, "\n");
     }

@@ -303,6 +303,8 @@ static json_t *host_value(const struct status_host *host)
     json_object_set_new(object, "version", text_value(host->version));
     json_object_set_new(object, "layout_from", optional_value(&host->layout_from));
     json_object_set_new(object, "layout_to", optional_value(&host->layout_to));
+    json_object_set_new(object, "ttl_ms", optional_value(&host->ttl));
+    json_object_set_new(object, "failover_lag_ms", optional_value(&host->failover_lag));
     json_object_set_new(object, "session", text_value(host->session));
     return object;
 }

@@ -102,6 +102,7 @@ void json_add_string(const char *string, struct text *out);
  *      "heard_ms": 812, "held": 3, "waiting": 0,
  *      "version": "0.1.0",         of its berthd; null: an older one, which does not say it
  *      "layout_from": 2, "layout_to": 3,   the layouts of the data that it reads and writes
+ *      "ttl_ms": 30000, "failover_lag_ms": 13000,   its file's; null: not said
  *      "session": "0123456789abcdef"}],
  *    "databases": [...]}           as above */
 void json_print_hosts(const struct status *status, struct text *out);

@@ -141,6 +141,8 @@ static const struct field host_fields[] = {
     HOST("version", FIELD_TEXT, version),
     HOST("layout_from", FIELD_OPTIONAL, layout_from),
     HOST("layout_to", FIELD_OPTIONAL, layout_to),
+    HOST("ttl", FIELD_OPTIONAL, ttl),
+    HOST("failover_lag", FIELD_OPTIONAL, failover_lag),
     {0},
 };
 

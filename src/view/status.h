@@ -109,6 +109,7 @@ struct status_host {
     struct optional since; /* milliseconds ago its session began; only in a first grace */
     uint64_t held, waiting;
     struct optional layout_from, layout_to; /* the layouts of data that its berthd knows */
+    struct optional ttl, failover_lag; /* its file's, milliseconds */
 };
 
 /* The answer to `status`; or to `hosts`, which has .hosts and .databases. */

@@ -442,6 +442,23 @@ def test_hosts(redis_server, hosts):
     assert "database default down: " in a.berthctl("hosts").stdout
 
 
+def test_whose_file_has_other_times(redis_server, hosts):
+    a, b, c = fleet(redis_server, hosts, 3, ttl="30s", failover_lag="13s")
+    shown = a.berthctl("hosts").stdout
+    assert "files of hosts differ" not in shown
+    sessions = {row["session"] for row in json.loads(a.berthctl("hosts", "--json").stdout)["hosts"]}
+    c.kill()
+    c.configure(redis_section(redis_server.url, "60s", failover_lag="20s") + RESOURCES)
+    c.start()
+    asked_until(c, lambda now: now.databases["default"]["state"] == "up")
+    rows = json.loads(a.berthctl("hosts", "--json").stdout)["hosts"]
+    assert {row["session"] for row in rows} == sessions
+    assert sorted((row["ttl_ms"], row["failover_lag_ms"]) for row in rows) == [(30000, 13000)] * 2 + [(60000, 20000)]
+    (name,) = {row["host"] for row in rows}  # all run on one machine
+    assert (f"  warning: the files of hosts differ: {name} (ttl = 60000ms), {name} (failover-lag = 20000ms)\n"
+            in a.berthctl("hosts").stdout)
+
+
 def test_how_busy_a_database_is(redis_server, hosts):
     """As soon as renewals have told how many calls there are; and in all, once it was asked twice."""
     a, b = fleet(redis_server, hosts)

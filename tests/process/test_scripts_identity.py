@@ -325,7 +325,7 @@ def test_how_long_hosts_have_been_there_is_shown_in_the_first_grace(world):
     world.pass_time(2000, a, b)
 
     def since():
-        return [row[8:] for row in a.snapshot() if row[0] == "session"]
+        return [row[10:] for row in a.snapshot() if row[0] == "session"]
     assert since() == [["5000"], ["2000"]]
     ok(found(a))
     assert since() == [[], []]

@@ -155,5 +155,5 @@ def test_what_a_newer_berthd_says_about_its_session(world):
     ok(b.renew())
     ok(a.renew())
     assert world.database.client.hget(world.database.key["session"], a.session).endswith("\t9.9\tmore")
-    assert [row[5:] for row in a.snapshot() if row[0] == "session" and row[1] == a.session] == [
+    assert [row[5:8] for row in a.snapshot() if row[0] == "session" and row[1] == a.session] == [
         ["9.9\tmore", "2", "2"]]

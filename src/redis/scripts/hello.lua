@@ -108,7 +108,7 @@ local function begin()
     session.from, session.to = FROM_LAYOUT, TO_LAYOUT
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     session.version = ARGV[12] or '' -- an older berthd does not say it
-    session.origin, session.lag = db.clock - db.at, tonumber(ARGV[7])
+    session.origin, session.ttl, session.lag = db.clock - db.at, tonumber(ARGV[6]), tonumber(ARGV[7])
     write_session(session)
     time().first_grace().note_session()
     live_on()

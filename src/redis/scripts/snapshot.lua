@@ -255,7 +255,8 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
                 local left = tonumber(call('ZSCORE', SESSIONS, name)) - db.clock
                 local began = is_first_grace and call('HGET', SESSION, 'f:' .. name)
                 add({'session', name, session.host, floor(left), text_of(session.incarnation),
-                    session.version, session.from, session.to, began and floor(db.clock - began) or nil})
+                    session.version, session.from, session.to, text_of(session.ttl or 0), text_of(session.lag or 0),
+                    began and floor(db.clock - began) or nil})
             end
         end
     end
