@@ -275,7 +275,9 @@ static enum outcome charge_for_change(
     struct charge *charge = &resource->instance_charge;
     struct charge next = {.account = NULL};
     bool is_paid = charge->account && charge->account->uid == change->payer;
-    if (change->is_charged && (change->kind == CHANGE_RESET || is_paid)) {
+    bool stays_charged =
+        change->kind == CHANGE_RESET || (resource_is_changed(resource) && !change->is_old);
+    if (change->is_charged && (is_paid || stays_charged)) {
         return OUTCOME_OK;
     } else if (change->is_charged && change->is_old && resource->is_instance) {
         charge_take_anyway(&next, &core->accounts, change->payer, ACCOUNT_INSTANCES);

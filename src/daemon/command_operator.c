@@ -178,6 +178,9 @@ static void run_change(struct call *call, struct change change)
         call_refuse_unknown_item(call, name, change.item);
     } else if (outcome == OUTCOME_KIND) {
         refuse_kind(call->out, name, change.kind);
+    } else if (outcome == OUTCOME_QUOTA) {
+        answer_error_saying(call->out, CODE_QUOTA,
+            "the change would keep one instance too many (max-instances, max-instances-per-user)");
     } else {
         call_refuse(call, outcome_code(outcome), name);
     }

@@ -340,6 +340,8 @@ void model_require_outcome(const struct trace *trace, enum outcome outcome, cons
 void model_require_waiting_or_granted(
     const struct model *model, uint64_t lease, const struct trace *trace);
 /* Finds a live resource, or makes one and charges the uid `payer`; -1 is an operator. */
+/* By operators, itself. */
+bool model_is_changed(const struct model_resource *resource);
 bool model_may_pay(const struct model *model, int uid);
 enum outcome model_get_resource(
     struct model *model, const char *name, int payer, struct model_resource **resourcep);

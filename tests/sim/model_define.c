@@ -108,7 +108,8 @@ static enum outcome charge(
 {
     int payer = change->is_charged ? (int)change->payer : -1;
     bool must_have_room = payer >= 0 && !change->is_old;
-    if (payer >= 0 && change->kind == CHANGE_RESET) {
+    bool stays = change->kind == CHANGE_RESET || (!change->is_old && model_is_changed(resource));
+    if (payer >= 0 && stays) {
         return OUTCOME_OK;
     }
     if (must_have_room && resource->charged_uid < 0) {

@@ -308,7 +308,7 @@ static bool items_are_the_files(const struct model_resource *resource)
     return in_service(resource) == resource->rules.n_items;
 }
 
-static bool is_changed(const struct model_resource *resource)
+bool model_is_changed(const struct model_resource *resource)
 {
     bool changed = resource->paused || resource->exempt || resource->runtime_limit >= 0 ||
         (rules_are_pool(&resource->rules) && !items_are_the_files(resource));
@@ -331,7 +331,7 @@ static bool is_idle(const struct model *model, const struct model_resource *reso
     for (uint32_t i = 0; i < MODEL_UNITS; i++) {
         rests |= resource->units[i].cooling;
     }
-    return resource->is_instance && !rests && !is_changed(resource);
+    return resource->is_instance && !rests && !model_is_changed(resource);
 }
 
 /* Who has left pays for nobody who stays. */
@@ -347,7 +347,7 @@ static void charge_claimant(const struct model *model, struct model_resource *re
             lowest = lowest < 0 || uid < lowest ? uid : lowest;
         }
     }
-    if (resource->template && !is_changed(resource) && !pays && lowest >= 0) {
+    if (resource->template && !model_is_changed(resource) && !pays && lowest >= 0) {
         resource->charged_uid = lowest;
     }
 }

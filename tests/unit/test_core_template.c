@@ -118,6 +118,8 @@ Test(template, the_admin_pays_while_a_change_lasts)
     EXPECT(acquire("bob", "B", "t/3"), "ok t/3=0");
     EXPECT(change_as("ann", "pause t/3"), "quota");
     EXPECT(change_as("ann", "reset t/3"), "ok");
+    EXPECT(change_as("cid", "pause t/4"), "ok");
+    EXPECT(change_as("ann", "resume t/4"), "ok"); /* though at the bound */
     EXPECT(change_as("ann", "reset t/1"), "ok"); /* bob pays for it again */
     EXPECT(change_as("ann", "pause t/2"), "ok");
     EXPECT(acquire("bob", "C", "t/4"), "quota t/4");
