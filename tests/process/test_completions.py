@@ -17,6 +17,7 @@ items = a b:1
 limit = 9
 [pool rooms]
 items = red blue
+[lock adhoc/*]
 [redis here]
 url = unix:///nowhere/h
 [redis there]
@@ -91,7 +92,7 @@ def test_what_berthd_has(shell, berthd):
     client = berthd(TEXT).client()
     gpu = held(client, "acquire gpus holder=build-7")
     deploy = held(client, "acquire deploy holder=x%22y")
-    names = {"deploy", "gpus", "etl", "rooms"}
+    names = {"deploy", "gpus", "etl", "rooms", "adhoc/"}
     for line, offered in {
         "berth run ": names,
         "berth run -n deploy g": {"gpus"},
@@ -102,6 +103,9 @@ def test_what_berthd_has(shell, berthd):
         "berth renew gpus --holder b": {"build-7"},
         "berthctl status deploy g": {"gpus"},
         "berthctl watch --json deploy g": {"gpus"},
+        "berth run ad": {"adhoc/"},
+        "berthctl why ": names | {gpu, deploy},
+        "berthctl why deploy g": {"gpus"},
         "berthctl limit ": names,
         "berthctl limit etl ": names,
         "berthctl pause etl r": {"rooms"},
