@@ -20,13 +20,18 @@
 #include <string.h>
 #include <unistd.h>
 
+/* For the first answer of berthd, in milliseconds. */
+enum { LONGEST_PATIENCE = 1000 };
+
 struct service {
     uv_loop_t loop;
     struct web web;
     struct http_settings http_settings;
-    const char *name; /* of the listener */
+    const struct web_listener *listener;
+    int ready_fd;
+    bool has_begun; /* to take requests, or failed to */
     uv_signal_t on_term, on_int;
-    uv_timer_t watchdog;
+    uv_timer_t watchdog, patience;
 };
 
 /* ---- what is told ---- */
@@ -35,7 +40,7 @@ static void say_status(const struct service *service, const char *more)
 {
     const struct follower *follower = &service->web.follower;
     char text[1024];
-    snprintf(text, sizeof text, "%sSTATUS=serving %.200s; %.600s", more, service->name,
+    snprintf(text, sizeof text, "%sSTATUS=serving %.200s; %.600s", more, service->listener->name,
         follower->is_connected ? "following berthd" : follower->why);
     manager_notify(text);
 }
@@ -47,11 +52,14 @@ static void on_fleet_change(struct web *web)
     polls_note(web->polls);
 }
 
+static void begin_serving(struct service *service);
+
 static void on_follower_change(void *context)
 {
     struct service *service = context;
     struct web *web = &service->web;
     static uint64_t events;
+    begin_serving(service);
     if (events != web->follower.events) {
         events = web->follower.events;
         say_status(service, "");
@@ -119,12 +127,14 @@ static void begin(struct service *service, const struct endpoint *endpoint)
     web->fleet_look = fleet_look_new(web, on_fleet_change);
     web->scrape = scrape_new(web);
     uv_timer_init(web->loop, &service->watchdog);
+    uv_timer_init(web->loop, &service->patience);
 }
 
-static void say_ready(struct service *service, int ready_fd)
+static void say_ready(struct service *service)
 {
+    int ready_fd = service->ready_fd;
     uint64_t watchdog = milliseconds(manager_watchdog());
-    log_info("serving %s", service->name);
+    log_info("serving %s", service->listener->name);
     if (manager_is_there()) {
         say_status(service, "READY=1\n");
     }
@@ -133,9 +143,32 @@ static void say_ready(struct service *service, int ready_fd)
         uv_timer_start(&service->watchdog, on_watchdog, pause, pause);
     }
     if (ready_fd >= 0) {
-        dprintf(ready_fd, "%s\n", service->name);
+        dprintf(ready_fd, "%s\n", service->listener->name);
         close(ready_fd);
     }
+}
+
+/* Once it is known whether berthd answers: whoever has activated our socket must not hear that it
+ * does not, because it was asked only now. */
+static void begin_serving(struct service *service)
+{
+    struct web *web = &service->web;
+    if (service->has_begun) {
+        return;
+    }
+    service->has_begun = true;
+    uv_timer_stop(&service->patience);
+    web->http = http_open(web->loop, service->listener->fd, &service->http_settings);
+    if (web->http) {
+        say_ready(service);
+    } else {
+        uv_stop(web->loop);
+    }
+}
+
+static void on_patience_ends(uv_timer_t *timer)
+{
+    begin_serving(container_of(timer, struct service, patience));
 }
 
 /* ---- the end ---- */
@@ -156,7 +189,9 @@ static void end(struct service *service)
         http_close(web->http);
     }
     fleet_look_free(web->fleet_look);
+    service->has_begun = true;
     uv_close((uv_handle_t *)&service->watchdog, NULL);
+    uv_close((uv_handle_t *)&service->patience, NULL);
     uv_close((uv_handle_t *)&service->on_term, NULL);
     uv_close((uv_handle_t *)&service->on_int, NULL);
     uv_run(web->loop, UV_RUN_DEFAULT);
@@ -172,20 +207,18 @@ bool web_serve(const struct web_conf *conf, const struct endpoint *endpoint,
 {
     static struct service service;
     struct web *web = &service.web;
-    service.name = listener->name;
+    service.listener = listener;
+    service.ready_fd = ready_fd;
     service.http_settings = (struct http_settings){
         .hosts = &conf->hosts, .origins = &conf->origins, .take = routes_take, .context = web};
     uv_loop_init(&service.loop);
     web->loop = &service.loop;
     web->conf = conf;
     begin(&service, endpoint);
-    web->http = http_open(web->loop, listener->fd, &service.http_settings);
-    bool is_serving = web->http;
-    if (is_serving) {
-        follower_start(&web->follower);
-        say_ready(&service, ready_fd);
-        uv_run(web->loop, UV_RUN_DEFAULT);
-    }
+    follower_start(&web->follower);
+    uv_timer_start(&service.patience, on_patience_ends, LONGEST_PATIENCE, 0);
+    uv_run(web->loop, UV_RUN_DEFAULT);
+    bool has_served = web->http || !service.has_begun;
     end(&service);
-    return is_serving;
+    return has_served;
 }

@@ -424,6 +424,16 @@ def test_a_path_that_is_no_socket(daemon, directory):
     assert status == 69 and "left alone" in log and path.read_text() == "precious"
 
 
+def test_the_request_that_activates_it(daemon, web_of):
+    """It is answered once berthd has answered."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    with socket.create_connection(listener.getsockname(), DEADLINE) as first:
+        first.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        web_of(listen=None, inherited=listener)
+        assert first.recv(4096).startswith(b"HTTP/1.1 200 ")
+    listener.close()
+
+
 @pytest.mark.parametrize("family", ["tcp", "unix"])
 def test_a_socket_that_is_handed_over(daemon, directory, web_of, family):
     if family == "tcp":
