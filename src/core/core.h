@@ -155,7 +155,7 @@ nanoseconds lease_gone_by(const struct lease *lease);
  * them, until they are reclaimed or the grace ends. With `closed`, leases may be missing: nothing
  * new is granted until the grace ends, and core_reclaim_unknown() works. */
 void core_begin_grace(struct core *core, bool closed, nanoseconds until);
-/* The same with no end, and why: a text that outlives the core. */
+/* The same with no end, whatever grace follows, and why: a text that outlives the core. */
 void core_close(struct core *core, const char *why);
 /* NULL if core_close() was not called. */
 const char *core_closed_why(const struct core *core);

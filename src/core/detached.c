@@ -98,8 +98,8 @@ bool core_set_away(struct core *core, struct lease *lease, const struct client *
 
 void core_begin_grace(struct core *core, bool closed, nanoseconds until)
 {
-    core->grace_until = until;
-    core->is_closed = closed;
+    core->grace_until = core->closed_why ? NEVER : until;
+    core->is_closed = closed || core->closed_why;
     news_host(&core->news);
 }
 

@@ -69,6 +69,7 @@ bool core_is_closed(const struct core *core)
 
 void core_begin_numbers(struct core *core, uint64_t first)
 {
+    core->first_id = first;
     core->last_id = core->last_token = first - 1;
 }
 

@@ -224,8 +224,9 @@ static void forget_numbers(struct ledger *ledger)
 static void write_numbers(struct ledger *ledger)
 {
     uint64_t next = core_next_number(ledger->core);
-    if (next <= ledger->numbers_mark) {
-        return;
+    bool follows_earlier_ones = ledger->numbers_mark != 0 || ledger->numbers->are_kept;
+    if (next <= ledger->numbers_mark || !follows_earlier_ones) {
+        return; /* these began at the clock: earlier ones may have been larger */
     }
     uint32_t record = ledger->numbers_record;
     if (record == RECORD_NONE) {

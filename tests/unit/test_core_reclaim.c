@@ -453,3 +453,44 @@ Test(reclaim, unknown_instances)
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(resources(), "");
 }
+
+/* ---- without a world ---- */
+
+/* What the daemon cannot know may forbid everything: no grace opens it. */
+Test(bare_core, closed_for_a_reason)
+{
+    struct effects effects = EFFECTS_INIT;
+    struct core *core = core_new(&(struct core_options){.first_id = 1, .first_token = 1});
+    core_close(core, "why");
+    core_begin_grace(core, true, 10);
+    core_tick(core, 20, &effects);
+    cr_expect(core_is_closed(core));
+    cr_expect_eq(core_grace_until(core), NEVER);
+    effects_clear(&effects);
+    effects_deinit(&effects);
+    core_free(core);
+}
+
+/* Numbers may begin lower after all: those above are then this run's. */
+Test(bare_core, an_id_that_is_yet_to_come)
+{
+    struct effects effects = EFFECTS_INIT;
+    struct core *core = core_new(&(struct core_options){.first_id = 1000, .first_token = 1000});
+    struct client client;
+    struct lease *lease;
+    const char *at_fault;
+    const struct ask ask = {.n_wants = 1, .wants = {{.name = "d", .count = 1}}, .wait = NEVER};
+    cr_assert_eq(core_client_init(core, &client, 7), OUTCOME_OK);
+    core_begin_numbers(core, 500);
+    core_begin_grace(core, true, 10);
+    cr_expect_eq(core_next_number(core), 500);
+    for (uint64_t id = 499; id < 502; id++) {
+        enum outcome outcome = core_reclaim_unknown(
+            core, &client, &ask, id, NULL, 0, &effects, &lease, &at_fault);
+        cr_expect_eq(outcome, id < 500 ? OUTCOME_UNKNOWN : OUTCOME_LOST);
+    }
+    core_client_deinit(core, &client, 0, &effects);
+    effects_clear(&effects);
+    effects_deinit(&effects);
+    core_free(core);
+}
