@@ -23,9 +23,9 @@ void ledger_enter(struct ledger *ledger, struct lease *lease)
     (void)ledger, (void)lease;
 }
 
-void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark)
+void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark, uint64_t of)
 {
-    (void)ledger, (void)record, (void)mark;
+    (void)ledger, (void)record, (void)mark, (void)of;
 }
 
 bool ledger_rest(

@@ -155,7 +155,7 @@ static enum outcome why_not_now(const struct core *core, const struct lease *lea
     const struct ask *ask, const char **at_faultp)
 {
     enum outcome why = core->draining ? OUTCOME_DRAINING
-        : core->is_closed             ? OUTCOME_GRACE
+        : core_is_closed(core)        ? OUTCOME_GRACE
                                       : OUTCOME_WOULD_WAIT;
     for (size_t i = lease->n_claims; i-- > 0;) {
         const struct resource *resource = lease->claims[i].resource;

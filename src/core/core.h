@@ -155,7 +155,8 @@ nanoseconds lease_gone_by(const struct lease *lease);
  * them, until they are reclaimed or the grace ends. With `closed`, leases may be missing: nothing
  * new is granted until the grace ends, and core_reclaim_unknown() works. */
 void core_begin_grace(struct core *core, bool closed, nanoseconds until);
-/* The same with no end, whatever grace follows, and why: a text that outlives the core. */
+/* From now on nothing new is granted, also when a grace has ended; and why, a text that outlives
+ * the core. */
 void core_close(struct core *core, const char *why);
 /* NULL if core_close() was not called. */
 const char *core_closed_why(const struct core *core);
@@ -284,8 +285,10 @@ nanoseconds core_next_deadline(const struct core *core);
 bool core_is_draining(const struct core *core);
 /* Whether it is draining, and no lease is held or, in a closed grace, may still come back. */
 bool core_is_drained(const struct core *core);
-/* Whether a closed grace is on; see core_begin_grace(). */
+/* Whether a closed grace is on, or core_close() was called. */
 bool core_is_closed(const struct core *core);
+/* Whether a closed grace is on; see core_begin_grace(). */
+bool core_may_miss_leases(const struct core *core);
 /* Before the first lease: ids and tokens begin there after all. */
 void core_begin_numbers(struct core *core, uint64_t first);
 /* No lease id or token that large has been given out yet. */

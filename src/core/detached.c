@@ -98,15 +98,15 @@ bool core_set_away(struct core *core, struct lease *lease, const struct client *
 
 void core_begin_grace(struct core *core, bool closed, nanoseconds until)
 {
-    core->grace_until = core->closed_why ? NEVER : until;
-    core->is_closed = closed || core->closed_why;
+    core->grace_until = until;
+    core->is_closed = closed;
     news_host(&core->news);
 }
 
 void core_close(struct core *core, const char *why)
 {
     core->closed_why = why;
-    core_begin_grace(core, true, NEVER);
+    news_host(&core->news);
 }
 
 const char *core_closed_why(const struct core *core)

@@ -137,7 +137,7 @@ void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effec
     for (uint8_t database = 1; database <= MAX_DATABASES; database++) {
         if (core->draining) {
             core_fleet_for_each_waiter(core, database, take_back, &look);
-        } else if (!core->is_closed) {
+        } else if (!core_is_closed(core)) {
             core_fleet_for_each_waiter(core, database, ask_again, &look);
         }
     }

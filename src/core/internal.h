@@ -108,7 +108,7 @@ void core_look_at_all(struct core *core);
 /* Whether granting is suspended. */
 static inline bool core_grants_nothing(const struct core *core)
 {
-    return core->draining || core->is_closed;
+    return core->draining || core_is_closed(core);
 }
 /* Ends every operation: grants what can be granted, forgets what is idle. */
 void core_settle(struct core *core, nanoseconds now, struct effects *effects);

@@ -59,10 +59,15 @@ struct by_whom core_paused_by(const struct core *core, const char *name)
 
 bool core_is_drained(const struct core *core)
 {
-    return core->draining && core->n_held == 0 && !core->is_closed;
+    return core->draining && core->n_held == 0 && !core_is_closed(core);
 }
 
 bool core_is_closed(const struct core *core)
+{
+    return core->is_closed || core->closed_why;
+}
+
+bool core_may_miss_leases(const struct core *core)
 {
     return core->is_closed;
 }

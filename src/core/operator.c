@@ -269,25 +269,39 @@ static void instances_changed(
 
 /* ---- changes ---- */
 
-static enum outcome charge_for_change(
-    struct core *core, struct resource *resource, const struct change *change)
+/* What is to take the place of the instance's charge: if the change is made. */
+static enum outcome charge_for_change(struct core *core, const struct resource *resource,
+    const struct change *change, struct charge *nextp)
 {
-    struct charge *charge = &resource->instance_charge;
-    struct charge next = {.account = NULL};
+    const struct charge *charge = &resource->instance_charge;
     bool is_paid = charge->account && charge->account->uid == change->payer;
     bool stays_charged =
         change->kind == CHANGE_RESET || (resource_is_changed(resource) && !change->is_old);
-    if (change->is_charged && (is_paid || stays_charged)) {
+    *nextp = (struct charge){.account = NULL};
+    if (!change->is_charged) {
         return OUTCOME_OK;
-    } else if (change->is_charged && change->is_old && resource->is_instance) {
-        charge_take_anyway(&next, &core->accounts, change->payer, ACCOUNT_INSTANCES);
-    } else if (change->is_charged && charge->account &&
-        !charge_take(&next, &core->accounts, change->payer, ACCOUNT_INSTANCES)) {
+    } else if (is_paid || stays_charged || !resource->is_instance) {
+        *nextp = *charge;
+    } else if (change->is_old) {
+        charge_take_anyway(nextp, &core->accounts, change->payer, ACCOUNT_INSTANCES);
+    } else if (charge->account &&
+        !charge_take(nextp, &core->accounts, change->payer, ACCOUNT_INSTANCES)) {
         return OUTCOME_QUOTA;
     }
-    charge_give_back(charge, &core->accounts);
-    *charge = next;
     return OUTCOME_OK;
+}
+
+/* Gives back the one that does not count, which may be the same. */
+static void settle_charge(
+    struct core *core, struct resource *resource, struct charge next, bool is_made)
+{
+    struct charge *charge = &resource->instance_charge;
+    bool is_same = next.account && next.account == charge->account;
+    struct charge other = is_made ? *charge : next;
+    if (!is_same) {
+        charge_give_back(&other, &core->accounts);
+        *charge = is_made ? next : *charge;
+    }
 }
 
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
@@ -309,9 +323,13 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
     }
     const uint32_t *payer = change->is_charged && !change->is_old ? &change->payer : NULL;
     outcome = registry_get(core, name, payer, &resource);
-    outcome = outcome == OUTCOME_OK ? charge_for_change(core, resource, change) : outcome;
+    struct charge next;
+    if (outcome == OUTCOME_OK) {
+        outcome = charge_for_change(core, resource, change, &next);
+    }
     if (outcome == OUTCOME_OK) {
         outcome = change_functions[change->kind](core, resource, change);
+        settle_charge(core, resource, next, outcome == OUTCOME_OK);
         operator_drop_moot(resource);
         registry_list_changed(core, resource);
         operator_changed(core, resource, now, effects);

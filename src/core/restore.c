@@ -179,7 +179,8 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
         lease->has_waited = true;
         tally_wait(lease);
     }
-    lease->is_asked = remembered->is_held ? remembered->stopping != OUTCOME_LOST : !core->draining;
+    lease->is_asked = remembered->is_held ? remembered->stopping != OUTCOME_LOST
+                                           : !core->draining && !core->closed_why;
     lease->is_asked &= lease->database != 0 && !lease->is_away;
     if (lease->binding == BOUND_PROCESS) {
         detached_watch(lease, effects);

@@ -213,7 +213,7 @@ static void log_grace(struct member *member)
 /* While the journal was lost, holders may still come to reclaim their leases. */
 static void hold_listing(struct member *member)
 {
-    session_hold_listing(member->session, core_is_closed(member->fleet->with.core));
+    session_hold_listing(member->session, core_may_miss_leases(member->fleet->with.core));
 }
 
 void fleet_end_turn(struct fleet *fleet)

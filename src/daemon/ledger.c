@@ -205,10 +205,11 @@ static void end_record(struct ledger *ledger, struct lease *lease)
 
 enum { NUMBERS_PER_RECORD = 1024, NUMBERS_BYTES = 64 };
 
-void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark)
+void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark, uint64_t of)
 {
     ledger->numbers_record = record;
     ledger->numbers_mark = mark;
+    ledger->numbers_of = of;
 }
 
 /* Without a record, the next start begins at the mark of the state directory. */
@@ -217,16 +218,15 @@ static void forget_numbers(struct ledger *ledger)
     if (ledger->numbers_record != RECORD_NONE) {
         journal_erase(&ledger->journal, ledger->numbers_record);
     }
-    ledger_take_numbers(ledger, RECORD_NONE, 0);
+    ledger_take_numbers(ledger, RECORD_NONE, 0, ledger->numbers_of);
 }
 
 /* So far ahead that it is seldom written; before anybody hears of a number. */
 static void write_numbers(struct ledger *ledger)
 {
     uint64_t next = core_next_number(ledger->core);
-    bool follows_earlier_ones = ledger->numbers_mark != 0 || ledger->numbers->are_kept;
-    if (next <= ledger->numbers_mark || !follows_earlier_ones) {
-        return; /* these began at the clock: earlier ones may have been larger */
+    if (next <= ledger->numbers_mark || ledger->numbers_of == 0) {
+        return;
     }
     uint32_t record = ledger->numbers_record;
     if (record == RECORD_NONE) {
@@ -234,8 +234,8 @@ static void write_numbers(struct ledger *ledger)
     }
     struct text *line = &ledger->line;
     line->length = 0;
-    record_write_numbers(line, next + NUMBERS_PER_RECORD);
-    ledger_take_numbers(ledger, record, next + NUMBERS_PER_RECORD);
+    record_write_numbers(line, next + NUMBERS_PER_RECORD, ledger->numbers_of);
+    ledger_take_numbers(ledger, record, next + NUMBERS_PER_RECORD, ledger->numbers_of);
     if (record != RECORD_NONE &&
         !journal_write(&ledger->journal, record, line->bytes, line->length)) {
         forget_numbers(ledger);

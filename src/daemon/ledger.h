@@ -25,6 +25,7 @@ struct ledger {
     struct history *history; /* gets what ends */
     uint32_t numbers_record; /* says .numbers_mark */
     uint64_t numbers_mark; /* all ids and tokens given out are smaller; 0: not written down */
+    uint64_t numbers_of; /* the state file that they follow; 0: none, and nothing is written */
     nanoseconds grace; /* for earlier holders, when there is a journal again */
     bool is_behind; /* some leases are not in the journal */
     bool owes_grace; /* leases may be missing, and there is no journal to bring them back to */
@@ -49,9 +50,10 @@ void ledger_enter(struct ledger *ledger, struct lease *lease);
  * is written down; 0: it has been. False if it cannot be. */
 bool ledger_rest(
     struct ledger *ledger, uint32_t record, nanoseconds ended_at, nanoseconds until);
-/* The journal has that record of numbers. The next start begins where this run ends, however it
- * ends: the mark in the state directory, which is far ahead, need not move. */
-void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark);
+/* The journal has that record of numbers, which follow the marks of that state file (its
+ * fingerprint). The next start begins where this run ends, however it ends: the mark in the state
+ * directory, which is far ahead, need not move. */
+void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark, uint64_t of);
 /* Closes the journal. */
 void ledger_deinit(struct ledger *ledger);
 

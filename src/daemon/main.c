@@ -237,36 +237,34 @@ static int check(const struct conf *conf, bool connects)
     return exit_status == EXIT_SUCCESS && connects ? connect_check(conf, stdout) : exit_status;
 }
 
-enum run_end { RUN_ENDED, RUN_FAILED, RUN_BEGINS_AGAIN };
-
-/* Takes `conf` over, and leaves the inherited socket to the next run. */
-static enum run_end run(
-    struct conf *conf, const struct options *options, const struct inherited *inherited)
+/* Takes the configuration over, and leaves the inherited socket to the next run. False: berthd
+ * cannot serve. If the run is to begin again, *confp is what it begins with; else NULL. */
+static bool run(
+    struct conf **confp, const struct options *options, const struct inherited *inherited)
 {
     static struct serving serving;
-    sigset_t mask;
+    static sigset_t mask; /* the first run's */
     struct inherited own = *inherited;
     own.fd = own.fd < 0 ? -1 : fcntl(inherited->fd, F_DUPFD_CLOEXEC, 0);
     if (own.fd < 0 && inherited->fd >= 0) {
         log_error("cannot start: %s", strerror(errno));
-        conf_free(conf);
-        return RUN_FAILED;
+        *confp = conf_free(*confp);
+        return false;
     }
-    sigprocmask(SIG_SETMASK, NULL, &mask);
-    char *socket = socket_path(options, conf);
-    bool is_serving = serve_init(&serving, conf, &own, socket);
+    if (!serving.begins_again) {
+        sigprocmask(SIG_SETMASK, NULL, &mask);
+    }
+    char *socket = socket_path(options, *confp);
+    bool is_serving = serve_init(&serving, *confp, &own, socket, &mask);
     if (is_serving) {
         serve_run(&serving, options->ready_fd);
     } else {
         manager_not_started(log_last_error());
     }
-    bool begins_again = serving.begins_again;
     serve_deinit(&serving);
     free(socket);
-    if (begins_again) {
-        sigprocmask(SIG_SETMASK, &mask, NULL);
-    }
-    return begins_again ? RUN_BEGINS_AGAIN : is_serving ? RUN_ENDED : RUN_FAILED;
+    *confp = serving.begins_again ? serving.server.conf : NULL;
+    return is_serving;
 }
 
 int main(int argc, char **argv)
@@ -292,11 +290,10 @@ int main(int argc, char **argv)
         return EX_CONFIG;
     }
     answer_clock_offset = clock_namespace_offset();
-    enum run_end end;
+    bool has_served;
     do {
-        end = run(conf, &options, &inherited);
+        has_served = run(&conf, &options, &inherited);
         options.ready_fd = -1;
-        conf = end == RUN_BEGINS_AGAIN ? load(&options) : NULL;
     } while (conf);
-    return end == RUN_ENDED ? EXIT_SUCCESS : end == RUN_FAILED ? EX_UNAVAILABLE : EX_CONFIG;
+    return has_served ? EXIT_SUCCESS : EX_UNAVAILABLE;
 }

@@ -44,7 +44,7 @@ struct findings {
     size_t n, size;
     bool has_nonsense; /* a record with a good checksum that makes no sense */
     uint32_t numbers_slot; /* RECORD_NONE: no record says */
-    uint64_t numbers_mark; /* what ids and tokens are smaller than */
+    struct record_numbers numbers; /* what that says */
     bool has_unreadable; /* a later version's record that must not be ignored */
 };
 
@@ -71,7 +71,7 @@ static void find_record(void *context, uint32_t slot, const char *bytes, size_t 
     }
     if (found.remembered || found.tenure) {
         add_found(findings, found);
-    } else if (record_read_numbers(bytes, length, &findings->numbers_mark)) {
+    } else if (record_read_numbers(bytes, length, &findings->numbers)) {
         findings->numbers_slot = slot;
     } else {
         findings->has_unreadable |=
@@ -359,10 +359,8 @@ static bool leases_may_be_missing(
 static void begin_grace(const struct recovery *recovery, bool closed, nanoseconds now)
 {
     nanoseconds grace = recovery->ledger->grace;
-    const struct state *state = recovery->state;
-    if (state->found == STATE_UNREADABLE) {
-        core_close(recovery->core, state->why_unreadable);
-        return;
+    if (recovery->state->found == STATE_UNREADABLE) {
+        core_close(recovery->core, recovery->state->why_unreadable);
     }
     core_begin_grace(recovery->core, closed, now + grace);
     if (closed) {
@@ -377,15 +375,20 @@ static void begin_grace(const struct recovery *recovery, bool closed, nanosecond
 static void begin_numbers(
     const struct recovery *recovery, enum journal_found found, const struct findings *findings)
 {
+    const struct state *state = recovery->state;
+    struct record_numbers numbers = findings->numbers;
     bool is_whole = found == JOURNAL_INTACT || found == JOURNAL_INCOMPLETE;
+    bool is_unknown = state->found == STATE_UNREADABLE;
+    uint64_t own = is_unknown ? 0 : state_fingerprint(state);
     uint64_t clock = (uint64_t)clock_wall_now() / 1000;
-    if (is_whole && findings->numbers_slot != RECORD_NONE) {
-        ledger_take_numbers(
-            recovery->ledger, findings->numbers_slot, findings->numbers_mark);
-        core_begin_numbers(recovery->core,
-            clock > findings->numbers_mark ? clock : findings->numbers_mark);
-    } else if (findings->numbers_slot != RECORD_NONE) {
-        journal_erase(&recovery->ledger->journal, findings->numbers_slot);
+    if (is_whole && findings->numbers_slot != RECORD_NONE && (is_unknown || numbers.of == own)) {
+        ledger_take_numbers(recovery->ledger, findings->numbers_slot, numbers.mark, numbers.of);
+        core_begin_numbers(recovery->core, clock > numbers.mark ? clock : numbers.mark);
+    } else {
+        if (findings->numbers_slot != RECORD_NONE) {
+            journal_erase(&recovery->ledger->journal, findings->numbers_slot);
+        }
+        ledger_take_numbers(recovery->ledger, RECORD_NONE, 0, own);
     }
     numbers_reserve(recovery->numbers);
     if (!recovery->numbers->are_kept && recovery->state->found != STATE_UNREADABLE) {

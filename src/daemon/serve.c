@@ -69,12 +69,23 @@ static void on_signal(uv_signal_t *handle, int signal_number)
     }
 }
 
-static void on_state_readable(struct state_wait *wait)
+/* Whether libuv's threads do what may take long: the end would not wait for them. */
+static bool is_looking_up(const struct serving *serving)
+{
+    return link_is_looking_up() || reload_is_reading(&serving->reload) ||
+        (serving->server.user_names && user_names_is_looking(serving->server.user_names));
+}
+
+static bool on_state_readable(struct state_wait *wait)
 {
     struct serving *serving = container_of(wait, struct serving, state_wait);
+    if (serving->server.turn.stopping || is_looking_up(serving)) {
+        return false;
+    }
     log_info("%s can be read: berthd begins again", serving->server.state.path);
     serving->begins_again = true;
     stop(serving);
+    return true;
 }
 
 /* ---- life ---- */
@@ -108,7 +119,7 @@ static bool start_listening(struct serving *serving)
     return true;
 }
 
-static void start_signals(struct serving *serving)
+static void start_signals(struct serving *serving, const sigset_t *mask)
 {
     static const int numbers[N_SERVING_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
     signal(SIGPIPE, SIG_IGN);
@@ -117,6 +128,7 @@ static void start_signals(struct serving *serving)
         serving->signals[i].data = serving;
         uv_signal_start(&serving->signals[i], on_signal, numbers[i]);
     }
+    sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
 static void begin_ledger(struct server *server)
@@ -322,7 +334,7 @@ static int init_loop(uv_loop_t *loop, int any_fd)
 }
 
 bool serve_init(struct serving *serving, struct conf *conf, const struct inherited *inherited,
-    const char *path)
+    const char *path, const sigset_t *mask)
 {
     struct server *server = &serving->server;
     *serving = (struct serving){.armed_for = NEVER};
@@ -352,7 +364,7 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     settings_use(server, conf);
     group_signaller_init(&server->jobs.signaller, &server->loop);
     watches_init(&server->jobs.watches, &server->loop, seats_max_watches(&server->seats));
-    start_signals(serving);
+    start_signals(serving, mask);
     notify_init(&serving->notify, &server->loop, &server->turn);
     if (!open_listener(server, inherited, path) || !start_core(serving) ||
         !start_listening(serving)) {
@@ -446,10 +458,7 @@ void serve_deinit(struct serving *serving)
     if (!is_stored || serving->state_wait.is_looking) {
         end_at_once(serving, "disk");
     }
-    if (link_is_looking_up() || reload_is_reading(&serving->reload)) {
-        end_at_once(serving, "name service");
-    }
-    if (server->user_names && user_names_is_looking(server->user_names)) {
+    if (is_looking_up(serving)) {
         end_at_once(serving, "name service");
     }
     if (server->user_names) {
@@ -468,5 +477,5 @@ void serve_deinit(struct serving *serving)
     counting_end(&serving->counting);
     history_end(&serving->history);
     origins_deinit(&server->origins);
-    server->conf = conf_free(server->conf);
+    server->conf = serving->begins_again ? server->conf : conf_free(server->conf);
 }

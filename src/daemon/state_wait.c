@@ -22,9 +22,7 @@ static void on_looked(uv_work_t *work, int status)
     wait->is_looking = false;
     if (status != 0 || uv_is_closing((uv_handle_t *)&wait->timer)) {
         return; /* berthd ends */
-    } else if (wait->is_readable) {
-        wait->readable(wait);
-    } else {
+    } else if (!wait->is_readable || !wait->readable(wait)) {
         uv_timer_start(&wait->timer, state_wait_look, LOOK_AGAIN_MS, 0);
     }
 }
@@ -44,7 +42,7 @@ void state_wait_init(struct state_wait *wait, uv_loop_t *loop)
 }
 
 void state_wait_begin(struct state_wait *wait, const struct state *state,
-    void (*readable)(struct state_wait *wait))
+    bool (*readable)(struct state_wait *wait))
 {
     wait->state = state;
     wait->readable = readable;

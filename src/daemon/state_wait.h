@@ -13,15 +13,16 @@ struct state_wait {
     uv_timer_t timer;
     uv_work_t work; /* in libuv's pool: the disk may take its time */
     const struct state *state;
-    void (*readable)(struct state_wait *wait);
+    bool (*readable)(struct state_wait *wait);
     bool is_looking;
     bool is_readable; /* the work's result */
 };
 
 /* Starts nothing yet. */
 void state_wait_init(struct state_wait *wait, uv_loop_t *loop);
-/* If the state could not be read: looks at it each second, until it calls readable(), once. */
+/* If the state could not be read: looks at it each second, and calls readable() if it can be, until
+ * that returns true. */
 void state_wait_begin(struct state_wait *wait, const struct state *state,
-    void (*readable)(struct state_wait *wait));
+    bool (*readable)(struct state_wait *wait));
 
 #endif

@@ -9,6 +9,8 @@
 #include "base/words.h"
 #include "journal/record_words.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,23 +333,24 @@ enum record_kind record_kind(const char *text, size_t length)
     return !is_word ? RECORD_NONSENSE : must_understand ? RECORD_MUST_UNDERSTAND : RECORD_UNKNOWN;
 }
 
-static const char numbers_word[] = "numbers ";
-
-void record_write_numbers(struct text *out, uint64_t mark)
+void record_write_numbers(struct text *out, uint64_t mark, uint64_t of)
 {
-    text_add(out, numbers_word);
-    text_add_number(out, mark);
+    text_add_format(out, "numbers %" PRIu64 " %016" PRIx64, mark, of);
 }
 
-bool record_read_numbers(const char *text, size_t length, uint64_t *markp)
+bool record_read_numbers(const char *text, size_t length, struct record_numbers *numbers)
 {
-    char number[24] = "";
-    const size_t n = strlen(numbers_word);
-    if (length <= n || length - n >= sizeof number || memcmp(text, numbers_word, n) != 0) {
-        return false;
+    char copy[64] = "";
+    struct record_numbers found;
+    int end = 0;
+    memcpy(copy, text, length < sizeof copy ? length : 0);
+    bool is_whole =
+        sscanf(copy, "numbers %" SCNu64 " %" SCNx64 "%n", &found.mark, &found.of, &end) == 2 &&
+        (size_t)end == length;
+    if (is_whole) {
+        *numbers = found;
     }
-    memcpy(number, text + n, length - n);
-    return number_parse(number, INT64_MAX, markp);
+    return is_whole;
 }
 
 const char *record_database(const struct remembered *remembered)

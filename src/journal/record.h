@@ -37,8 +37,13 @@ const char *record_database(const struct remembered *remembered);
 /* Accepts NULL; returns NULL. */
 struct remembered *record_free(struct remembered *remembered);
 
-/* The record of the ids and tokens given out: all are smaller. */
-void record_write_numbers(struct text *out, uint64_t mark);
-bool record_read_numbers(const char *text, size_t length, uint64_t *markp);
+/* The record of the ids and tokens given out: all are smaller than the mark. They follow those of
+ * the state file with that fingerprint. */
+struct record_numbers {
+    uint64_t mark, of;
+};
+void record_write_numbers(struct text *out, uint64_t mark, uint64_t of);
+/* False: it is another record. */
+bool record_read_numbers(const char *text, size_t length, struct record_numbers *numbers);
 
 #endif

@@ -270,6 +270,11 @@ void state_deinit(struct state *state)
 
 /* ---- numbers ---- */
 
+uint64_t state_fingerprint(const struct state *state)
+{
+    return hash_bytes((const char *)state->secret, SECRET_BYTES, 0) | 1;
+}
+
 bool state_has_numbers(const struct state *state, uint64_t next)
 {
     return next < state->mark;

@@ -44,6 +44,8 @@ struct state {
     bool is_old_secret; /* read from the file: earlier proofs are still good */
 };
 
+/* Of this file, whatever it says by now: it goes with the secret. Not 0. */
+uint64_t state_fingerprint(const struct state *state);
 /* Whether the file of a STATE_UNREADABLE is now gone, or can be read. May run in any thread. */
 bool state_can_be_read(const struct state *state);
 /* False: there are no random numbers for a secret; do not go on. Call state_deinit() in any

@@ -38,7 +38,8 @@ def found(content):
 
 
 def records(path):
-    return [text for _, _, text in found(path.read_bytes())]
+    """Of leases and databases."""
+    return [text for _, _, text in found(path.read_bytes()) if not text.startswith("numbers ")]
 
 
 def put(content, offset, slot, text):
@@ -47,10 +48,11 @@ def put(content, offset, slot, text):
 
 
 def rewrite(path, change):
-    """Replaces each record by change(record)."""
+    """Replaces each record of a lease or database by change(record)."""
     content = bytearray(path.read_bytes())
     for offset, slot, text in list(found(content)):
-        put(content, offset, slot, change(text))
+        if not text.startswith("numbers "):
+            put(content, offset, slot, change(text))
     path.write_bytes(content)
 
 

@@ -1,16 +1,20 @@
 """The file in the state directory cannot be read, or is damaged."""
 
 import contextlib
+import re
 import signal
 import time
 
 import pytest
 
-from daemon_help import held, refused, status
+from daemon_help import event, held, refused, status
+from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
+from fleet_ops_help import client_of, fleet, queues
 from lines import DEADLINE, look_again
 from lost_help import asked_until
 
-CONFIGURATION = """[semaphore s]
+CONFIGURATION = """grace = 2s
+[semaphore s]
 limit = 4
 [lock l]
 """
@@ -28,8 +32,9 @@ def unreadable(daemon):
     aside = path.with_name("aside")
     path.rename(aside)
     path.mkdir()
+    before = set(daemon.state.iterdir())
     yield path
-    assert set(daemon.state.iterdir()) == {path, aside}, "something was written"
+    assert set(daemon.state.iterdir()) == before, "something was written"
     path.rmdir()
     aside.rename(path)
 
@@ -76,7 +81,7 @@ def test_nothing_is_granted_until_it_can_be_read(berthd, berth, how):
 
 def test_a_job_proves_its_lease_once_the_secret_is_known(berthd, berth):
     """The journal is lost as well."""
-    daemon = berthd("grace = 5s\n" + CONFIGURATION)
+    daemon = berthd(CONFIGURATION)
     job = berth.start("run", "l", "--", "sleep", "1000")
     asked_until(daemon, lambda now: now.held == 1)
     daemon.kill()
@@ -117,3 +122,57 @@ def test_a_damaged_file_is_kept(berthd):
     daemon.start()
     assert status(daemon.client()).resources["s"]["limit"] == "4"
     assert path.with_name(path.name + ".damaged").read_bytes() == damaged
+
+
+@needs_redis
+def test_a_fleet_goes_on_meanwhile(redis_server, hosts):
+    """What ends is given back at once, though this host grants nothing."""
+    one, two = fleet(redis_server, hosts, text="[lock etl]\nscope = fleet\n")
+    job = one.berth.start("run", "etl", "--", "sleep", "1000")
+    asked_until(one, lambda now: now.held == 1)
+    client = client_of(two)
+    queues(client, "acquire etl")
+    one.kill()
+    with unreadable(one):
+        one.start()
+        asked_until(one, lambda now: not now.resources["etl"]["holders"][0].get("away"))
+        job.send_signal(signal.SIGTERM)
+        assert job.wait(DEADLINE) == -signal.SIGTERM
+        while event(client)[0] != "granted":
+            pass
+        assert status(one.client()).closed
+    begins_again(one)
+
+
+def test_it_begins_again_with_the_configuration_in_force(berthd):
+    daemon = berthd(CONFIGURATION)
+    daemon.stop()
+    with unreadable(daemon):
+        daemon.start()
+        daemon.configure("[lock l]\nlimit = banana\n")
+    assert begins_again(daemon).resources["s"]["limit"] == "4"
+    assert refused(daemon.client(), "reload") == "config"
+
+
+def test_numbers_that_began_at_the_clock_do_not_count(berthd):
+    """The state file has higher ones, and the journal is of a run that could not read it."""
+    daemon = berthd(CONFIGURATION)
+    daemon.stop()
+    path = state_file(daemon)
+    path.write_text(re.sub(r"^numbers \d+$", f"numbers {2**51}", path.read_text(), flags=re.M))
+    daemon.start()
+    assert int(held_token(daemon)) >= 2**51
+    daemon.kill()
+    daemon.journal.unlink()
+    with unreadable(daemon):
+        daemon.start()
+        client = daemon.client()
+        assert client.request("acquire s").startswith("waiting ")
+    begins_again(daemon)
+    asked_until(daemon, lambda now: now.grace is None)
+    assert int(held_token(daemon)) > 2**51
+
+
+def held_token(daemon):
+    """Of a new grant."""
+    return re.search(r" slot=s,(\d+),", daemon.client().request("acquire s")).group(1)

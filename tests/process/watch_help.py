@@ -3,7 +3,7 @@
 from daemon_help import keys
 
 # What changes as time passes.
-AGES = ("age", "left", "good", "grace", "calls")
+AGES = ("age", "left", "good", "grace", "calls", "unread")
 
 
 def settled(words):

@@ -129,12 +129,14 @@ void model_change(struct model *model, const char *name, const struct change *ch
     struct model_resource *resource;
     const struct rules *rules = file_find(&model->file, name);
     enum outcome outcome;
+    int before = -1;
     model->moment++;
     if (rules && rules_are_template(rules) && strcmp(rules->name, name) == 0) {
         outcome = model_change_template(model, rules, change->kind, number);
     } else if ((outcome = model_get_resource(model, name, payer, &resource)) == OUTCOME_OK &&
-        (outcome = charge(model, resource, change)) == OUTCOME_OK) {
+        (before = resource->charged_uid, outcome = charge(model, resource, change)) == OUTCOME_OK) {
         outcome = change_resource(model, resource, change, number);
+        resource->charged_uid = outcome == OUTCOME_OK ? resource->charged_uid : before;
         model_drop_what_is_moot(resource);
     }
     deny_the_impossible(model, now, trace);

@@ -463,8 +463,9 @@ Test(bare_core, closed_for_a_reason)
     struct core *core = core_new(&(struct core_options){.first_id = 1, .first_token = 1});
     core_close(core, "why");
     core_begin_grace(core, true, 10);
+    cr_expect(core_may_miss_leases(core));
     core_tick(core, 20, &effects);
-    cr_expect(core_is_closed(core));
+    cr_expect(core_is_closed(core) && !core_may_miss_leases(core));
     cr_expect_eq(core_grace_until(core), NEVER);
     effects_clear(&effects);
     effects_deinit(&effects);
