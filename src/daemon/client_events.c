@@ -5,9 +5,11 @@
 #include "base/words.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/history.h"
 #include "daemon/lease_log.h"
 #include "daemon/log_subject.h"
 #include "daemon/server.h"
+#include "daemon/user_names.h"
 #include "journal/proof.h"
 #include "status/answer_lines.h"
 #include "status/why.h"
@@ -50,6 +52,17 @@ static void why_of_max_hold(
         clock_now() - lease->granted_at);
 }
 
+/* By its uid while its name is not known: a job that must stop waits for no name service. */
+static void why_revoked(char *out, size_t size, struct server *server, uint32_t uid)
+{
+    const char *name = user_names_find(server->user_names, uid, clock_now());
+    if (name) {
+        snprintf(out, size, "revoked by %s", name);
+    } else {
+        snprintf(out, size, "revoked by uid %lu", (unsigned long)uid);
+    }
+}
+
 void client_events_over(struct server *server, const struct effect *effect)
 {
     bool is_of_fleet = effect->lease->database != 0 && !server->turn.stopping;
@@ -58,12 +71,16 @@ void client_events_over(struct server *server, const struct effect *effect)
         return;
     }
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
+    enum code code = outcome_code(effect->why);
+    uint32_t uid;
     if (effect->why == OUTCOME_MAX_HOLD) {
         why_of_max_hold(why, sizeof why, &server->databases, effect->lease);
+    } else if (code == CODE_REVOKED && history_taker(server->history, effect->lease->id, &uid)) {
+        why_revoked(why, sizeof why, server, uid);
     } else if (is_of_fleet) {
         why_of_fleet(why, sizeof why, server->fleet, effect);
     } else {
-        snprintf(why, sizeof why, "%s", code_table[outcome_code(effect->why)].meaning);
+        snprintf(why, sizeof why, "%s", code_table[code].meaning);
     }
     if (effect->reason) {
         size_t n = strlen(why);

@@ -163,6 +163,16 @@ void history_taken(
     }
 }
 
+bool history_taker(const struct history *history, uint64_t lease, uint32_t *uidp)
+{
+    const struct taker *taker = find_taker(history, lease);
+    if (!taker || !taker->by.is_known) {
+        return false;
+    }
+    *uidp = taker->by_login.is_known ? taker->by_login.uid : taker->by.uid;
+    return true;
+}
+
 /* ---- an earlier run ---- */
 
 /* The newest entry stays: nobody needs to know any more who has taken that lease away. */

@@ -67,6 +67,9 @@ bool history_has_end(struct history *history, uint64_t lease);
  * NULL. */
 void history_taken(
     struct history *history, uint64_t lease, const struct log_process *by, const char *reason);
+/* Who is taking the lease away, as logged in if that is known. False: not known,
+ * or nobody; or the lease has ended. */
+bool history_taker(const struct history *history, uint64_t lease, uint32_t *uidp);
 /* Appends, for the log, how the lease has ended: "exit 3", "SIGTERM", "released", "gone",
  * "max-hold, SIGTERM". Nothing if its end is not counted. */
 void history_say_end(

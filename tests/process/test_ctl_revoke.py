@@ -48,7 +48,7 @@ def test_all_that_are_held(daemon, berthctl, leases):
     assert revoked(done) == mine and done.stdout.isascii()
     told = {client.line() for _ in mine}
     assert {line.split()[2] for line in told} == mine
-    assert all(line.endswith("%20it:%20disk%20full") for line in told)
+    assert all("revoked%20by%20" in line and line.endswith(":%20disk%20full") for line in told)
     assert leases("etl") == {**dict.fromkeys(mine, True), waiting: False}  # until their jobs are gone
     assert leases("deploy") == {elsewhere: True}
     assert daemon.log.read_text().count(": disk full\n") == 2
