@@ -2,6 +2,7 @@
 #include "berthctl/programs.h"
 #include "berthctl/show.h"
 #include "berthctl/status_table.h"
+#include "client/exit_status.h"
 #include "view/json.h"
 #include "view/users.h"
 
@@ -62,6 +63,33 @@ static struct table_style style_of(const struct call *call, const struct status_
     };
 }
 
+/* What it says of a database that is up: an answer that did not come, or not whole. */
+static bool is_partial(const char *database_state)
+{
+    static const char *const words[] = {"silent", "busy", "too-large"};
+    for (size_t i = 0; database_state && i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(database_state, words[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool any_is_partial(const struct status *status)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (is_partial(status->resources[i].database_state)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < status->n_templates; i++) {
+        if (is_partial(status->templates[i].database_state)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int show_status(struct call *call, const struct status_choice *choice, bool is_json)
 {
     struct status status = STATUS_INIT;
@@ -70,6 +98,7 @@ int show_status(struct call *call, const struct status_choice *choice, bool is_j
     char *answer = call_answer(call);
     if (answer && show_read_status(call, answer, &status)) {
         struct table_style style = style_of(call, choice);
+        bool is_cut = any_is_partial(&status); /* whatever is shown of it */
         status_choose(&status, choice);
         if (is_json) {
             json_print(&status, &out);
@@ -78,6 +107,7 @@ int show_status(struct call *call, const struct status_choice *choice, bool is_j
             table_print(&status, &style, &out);
         }
         exit_status = show_print(&out);
+        exit_status = exit_status == EXIT_SUCCESS && is_cut ? STATUS_DOWN : exit_status;
     } else {
         exit_status = call->exit_status;
     }

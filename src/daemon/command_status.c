@@ -18,15 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One user's clients have this many unread answers with views at most: the next answer has none. */
+/* The unread answers of one user's clients have views of this weight at most: the next answer has
+ * none. */
 enum { MAX_KEPT_BY_USER = 8 };
 
 /* The greatest age of the view that tells a waiting client its place; but no older than the
  * request. */
 #define OLD_ENOUGH NANOSECONDS_PER_SECOND
 
-/* Why a database has said nothing: its state, or one of these. */
-static const char has_not_answered[] = "silent";
+/* Why a database has not been asked: its state, or this. */
 static const char user_has_enough[] = "busy";
 
 /* A request while databases are being asked. */
@@ -160,20 +160,28 @@ static void on_view(struct conn *conn, struct view *view)
         snapshot_set_view(request->snapshot, request->database, view, NULL);
     } else {
         const char *why = why_not_asked(conn->server->fleet, request->database);
+        snapshot_set_view(request->snapshot, request->database, NULL, why ? why : view->why);
         view_release(view);
-        snapshot_set_view(request->snapshot, request->database, NULL, why ? why : has_not_answered);
     }
     if (ask_next(conn->server, request)) {
         end_request(conn, request);
     }
 }
 
+static const char *why_late(const struct fleet *fleet, uint8_t database)
+{
+    struct session_view view;
+    fleet_look(fleet, database, &view);
+    return view.state != SESSION_UP ? database_state_word(view.state)
+        : view.is_telling           ? VIEW_TOO_LARGE
+                                    : VIEW_SILENT;
+}
+
 static void on_late(struct conn *conn)
 {
     struct status_request *request = parked_state(conn);
     for (uint8_t i = request->database; i <= conn->server->databases.n; i++) {
-        const char *why = why_not_asked(conn->server->fleet, i);
-        snapshot_set_view(request->snapshot, i, NULL, why ? why : has_not_answered);
+        snapshot_set_view(request->snapshot, i, NULL, why_late(conn->server->fleet, i));
     }
     end_request(conn, request);
 }
@@ -182,7 +190,7 @@ static void on_late(struct conn *conn)
 
 static bool user_keeps_enough(const struct conn *asker)
 {
-    return asker->member.fair_user->n_with_views >= MAX_KEPT_BY_USER;
+    return asker->member.fair_user->view_weight >= MAX_KEPT_BY_USER;
 }
 
 static uint32_t databases_of(

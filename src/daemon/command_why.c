@@ -94,7 +94,7 @@ static struct explained_fleet fleet_of(
         .session = fleet_session_id(server->fleet, database),
         .rows = has_rows ? view->rows : NULL,
         .state = has_rows                 ? NULL
-            : session.state == SESSION_UP ? "silent"
+            : session.state == SESSION_UP ? (view ? view->why : VIEW_SILENT)
                                           : database_state_word(session.state),
         .is_unreachable = session.is_unreachable,
         .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - now,

@@ -56,13 +56,13 @@ void conn_begin_long(struct conn *conn, struct long_answer *answer)
 {
     conn_pass(conn, CONN_LONG_BEGINS);
     conn_traffic(conn)->longer = answer;
-    conn->member.fair_user->n_with_views += long_answer_has_views(answer);
+    conn->member.fair_user->view_weight += long_answer_view_weight(answer);
 }
 
 static void end_long(struct conn *conn)
 {
     if (conn->state.answer == ANSWER_LONG) {
-        conn->member.fair_user->n_with_views -= long_answer_has_views(conn->traffic->longer);
+        conn->member.fair_user->view_weight -= long_answer_view_weight(conn->traffic->longer);
         conn->traffic->longer = long_answer_free(conn->traffic->longer);
         conn_pass(conn, CONN_LONG_ENDS);
     }

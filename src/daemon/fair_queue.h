@@ -48,7 +48,7 @@ struct fair_user {
     nanoseconds paid_until; /* for requests */
     nanoseconds came_until; /* the same for new members */
     uint64_t last_turn; /* the caller's: the last turn in which it did something */
-    uint32_t n_with_views; /* the caller's: how many members keep views of databases */
+    uint32_t view_weight; /* the caller's: what members keep of views of databases */
     struct fair_members queue; /* members that have put something off; in order */
     TAILQ_ENTRY(fair_user) ring_link; /* IN_RING */
     struct order_node rest; /* RESTING: in fair_queue.resting, by until when */

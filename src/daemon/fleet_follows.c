@@ -142,12 +142,16 @@ static void on_result(void *context, struct session_result *result)
     }
     bool is_answer = result->outcome == OUTCOME_OK;
     one->is_asked = false;
-    one->ask_at = now + SHORTEST_PAUSE;
-    if (is_answer && !listing_is_unchanged(&result->rows)) {
-        one->ask_at = now + pause_after(now - one->asked_at);
+    bool is_listing = is_answer && !listing_is_unchanged(&result->rows);
+    bool is_too_large = result->outcome == OUTCOME_NO_SPACE;
+    bool has_cost = is_listing || is_too_large;
+    one->ask_at = now + (has_cost ? pause_after(now - one->asked_at) : SHORTEST_PAUSE);
+    if (is_listing) {
         const char *session = fleet_session_id(follows->fleet, one->database);
         take_listing(one, listing_new(fleet_rows_new(&result->rows), session, now));
-    } else if (!one->listing) {
+    }
+    if (one->is_too_large != is_too_large || !one->listing) {
+        one->is_too_large = is_too_large;
         news_database(core_news(follows->core), one->database); /* the first snapshot goes on */
     }
     arm(follows);
@@ -232,6 +236,11 @@ void fleet_follows_look(struct fleet_follows *follows)
 const struct listing *fleet_follows_listing(const struct fleet_follows *follows, uint8_t database)
 {
     return follows->databases[database - 1].listing;
+}
+
+bool fleet_follows_is_too_large(const struct fleet_follows *follows, uint8_t database)
+{
+    return follows->databases[database - 1].is_too_large;
 }
 
 bool fleet_follows_are_ready(const struct fleet_follows *follows)

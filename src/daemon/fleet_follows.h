@@ -2,7 +2,8 @@
  * leases of other hosts.
  *
  * Each database is asked with a pause of one second, or of 100 times as long as its last listing
- * took, but of no more than ten seconds; it lists again only if something has changed. What is
+ * took, but of no more than ten seconds (also after one that was too large); it lists again
+ * only if something has changed. What is
  * different goes into the news. While a database is down, or in a grace, in which hosts still put
  * back what they have, its last listing stays. */
 #ifndef BERTH_DAEMON_FLEET_FOLLOWS_H
@@ -33,6 +34,7 @@ struct fleet_followed {
     SLIST_HEAD(, missing_lease) missing;
     bool is_asked; /* the answer has not come yet */
     bool is_late; /* nobody waits for that answer any more */
+    bool is_too_large; /* the last answer took too much memory */
     bool was_up;
     nanoseconds asked_at, ask_at; /* the last time, the next time */
 };
@@ -56,6 +58,8 @@ void fleet_follows_deinit(struct fleet_follows *follows);
 void fleet_follows_look(struct fleet_follows *follows);
 /* Good until the turn ends; NULL: nothing was listed yet. */
 const struct listing *fleet_follows_listing(const struct fleet_follows *follows, uint8_t database);
+/* What it was asked for takes too much memory: the listing, if any, is an older one. */
+bool fleet_follows_is_too_large(const struct fleet_follows *follows, uint8_t database);
 /* False: a database is about to list everything for the first time. */
 bool fleet_follows_are_ready(const struct fleet_follows *follows);
 

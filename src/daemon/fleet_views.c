@@ -109,7 +109,8 @@ static void on_result(void *context, struct session_result *result)
     batch->is_telling = true;
     view_release(batch->latest);
     bool is_answer = result->outcome == OUTCOME_OK;
-    batch->latest = view_new(is_answer ? fleet_rows_new(&result->rows) : NULL, clock_now());
+    batch->latest = view_new(is_answer ? fleet_rows_new(&result->rows) : NULL,
+        result->outcome == OUTCOME_NO_SPACE, clock_now());
     while ((asker = TAILQ_FIRST(&answered))) {
         TAILQ_REMOVE(&answered, asker, link);
         asker->batch = NULL;

@@ -9,6 +9,7 @@
 #include "journal/record.h"
 #include "status/database_line.h"
 #include "status/ended_line.h"
+#include "status/fleet_view.h"
 
 enum {
     MAX_LOOKED_AT = 512, /* entries of the history of one piece, whatever becomes of them */
@@ -31,9 +32,12 @@ static struct host_scene scene_of(void *context, uint8_t database)
     const struct server *server = context;
     struct session_view view;
     fleet_look(server->fleet, database, &view);
+    bool is_too_large = fleet_follows_is_too_large(server->fleet_follows, database);
     return (struct host_scene){
         .database = fleet_name_of(&server->databases, database),
-        .state = view.state == SESSION_UP ? NULL : database_state_word(view.state),
+        .state = view.state != SESSION_UP ? database_state_word(view.state)
+            : is_too_large                ? VIEW_TOO_LARGE
+                                          : NULL,
     };
 }
 
@@ -63,6 +67,7 @@ static struct told_database look_at(const struct server *server, uint8_t databas
         told.words = hash_word(info->lacks, told.words);
     }
     told.words = view.state == SESSION_UP ? told.words : hash_word(view.why, told.words);
+    told.words += fleet_follows_is_too_large(server->fleet_follows, database);
     return told;
 }
 

@@ -308,18 +308,18 @@ const char *snapshot_is_answered(struct session *session, struct flight *call,
         }
     }
     struct inquiry *request = take_request(session, call);
-    if (rows->length > MAX_SNAPSHOT_BYTES) {
-        request_end(session, request, OUTCOME_NO_SPACE, "too much to show: name resources");
-    } else if (*cursor == '\0') {
-        if (!is_about_mark(request)) {
-            has_looked(session, now);
-        }
-        request_end(session, request, OUTCOME_OK, "");
-    } else {
+    bool is_too_large = rows->length > MAX_SNAPSHOT_BYTES;
+    if (!is_too_large && *cursor != '\0') {
         free(request->cursor);
         request->cursor = memory_string(cursor);
         TAILQ_INSERT_HEAD(&session->requests.unsent, request, link);
+        return NULL;
     }
+    if (!is_about_mark(request)) {
+        has_looked(session, now); /* what is too large has cost most */
+    }
+    request_end(session, request, is_too_large ? OUTCOME_NO_SPACE : OUTCOME_OK,
+        is_too_large ? "too much to show: name resources" : "");
     return NULL;
 }
 

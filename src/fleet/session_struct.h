@@ -24,7 +24,8 @@ enum {
     DATABASE_ID_SIZE = 65, /* the scripts' own have 32 digits */
 };
 
-#define MAX_SNAPSHOT_BYTES ((size_t)8 << 20)
+/* Some 120 000 leases. */
+#define MAX_SNAPSHOT_BYTES ((size_t)32 << 20)
 /* A Redis that restarts, or a connection that broke, is no reason for a refusal. */
 #define DOWN_PATIENCE NANOSECONDS_PER_SECOND
 /* How often the state directory stores how far the database was: only needed if the journal is

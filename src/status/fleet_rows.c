@@ -133,6 +133,7 @@ struct fleet_rows *fleet_rows_new(struct text *text)
             rows_add(rows, row, &size);
         }
     }
+    rows->n_bytes = length + size * sizeof *rows->rows;
     find_resources(rows);
     return rows;
 }

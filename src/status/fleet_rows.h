@@ -21,6 +21,7 @@ struct fleet_resource {
 
 struct fleet_rows {
     char *text;
+    size_t n_bytes; /* all of it takes */
     struct fleet_row *rows;
     size_t n_rows;
     struct fleet_resource *resources; /* sorted by name; each once */

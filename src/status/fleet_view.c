@@ -4,10 +4,13 @@
 
 #include <stdlib.h>
 
-struct view *view_new(struct fleet_rows *rows, nanoseconds now)
+struct view *view_new(struct fleet_rows *rows, bool is_too_large, nanoseconds now)
 {
     struct view *view = memory_new(sizeof *view);
-    *view = (struct view){.n_users = 1, .made_at = now, .rows = rows};
+    *view = (struct view){.n_users = 1,
+        .made_at = now,
+        .rows = rows,
+        .why = is_too_large ? VIEW_TOO_LARGE : VIEW_SILENT};
     return view;
 }
 

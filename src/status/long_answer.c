@@ -11,9 +11,9 @@ bool long_answer_continue(struct long_answer *answer, const struct answer_moment
     return false;
 }
 
-bool long_answer_has_views(const struct long_answer *answer)
+uint32_t long_answer_view_weight(const struct long_answer *answer)
 {
-    return answer->kind->has_views && answer->kind->has_views(answer);
+    return answer->kind->view_weight ? answer->kind->view_weight(answer) : 0;
 }
 
 struct long_answer *long_answer_free(struct long_answer *answer)

@@ -25,8 +25,9 @@ struct long_answer_kind {
      * more. */
     bool (*more)(struct long_answer *answer, const struct answer_moment *moment, struct text *out,
         size_t enough);
-    /* Whether it keeps views of databases, of which a user may have few; NULL: it never does. */
-    bool (*has_views)(const struct long_answer *answer);
+    /* How much it keeps of views of databases, of which a user may have little: 1, and 1 more for
+     * each 8 MB, or 0; NULL: it never does. */
+    uint32_t (*view_weight)(const struct long_answer *answer);
     void (*free)(struct long_answer *answer);
     bool has_no_end; /* no "end" line: what it adds is a whole answer, or another one follows */
 };
@@ -40,7 +41,7 @@ struct long_answer {
  * events held back have been added as well. */
 bool long_answer_continue(struct long_answer *answer, const struct answer_moment *moment,
     struct text *out, size_t enough);
-bool long_answer_has_views(const struct long_answer *answer);
+uint32_t long_answer_view_weight(const struct long_answer *answer);
 struct long_answer *long_answer_free(struct long_answer *answer); /* returns NULL */
 
 #endif

@@ -118,15 +118,18 @@ void snapshot_set_view(
     snapshot->fleet[database] = (struct fleet_part){.view = view, .why = view ? NULL : why};
 }
 
-static bool has_views(const struct long_answer *answer)
+static uint32_t view_weight(const struct long_answer *answer)
 {
+    const size_t heavy = (size_t)8 << 20;
     const struct snapshot *snapshot = container_of(answer, const struct snapshot, answer);
+    size_t bytes = 0;
+    bool has_views = false;
     for (size_t i = 0; i <= MAX_DATABASES; i++) {
-        if (snapshot->fleet[i].view) {
-            return true;
-        }
+        const struct view *view = snapshot->fleet[i].view;
+        has_views |= view != NULL;
+        bytes += view ? view->rows->n_bytes : 0;
     }
-    return false;
+    return has_views + (uint32_t)(bytes / heavy);
 }
 
 /* ---- what databases say ---- */
@@ -370,4 +373,4 @@ static bool make_piece(struct long_answer *answer, const struct answer_moment *m
 }
 
 static const struct long_answer_kind snapshot_kind = {
-    .more = make_piece, .has_views = has_views, .free = free_snapshot};
+    .more = make_piece, .view_weight = view_weight, .free = free_snapshot};

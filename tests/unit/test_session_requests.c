@@ -280,7 +280,7 @@ Test(session_requests, a_snapshot_is_bounded)
     for (; strcmp(next_call(), "nothing") != 0; n++) {
         answer(page.bytes);
     }
-    cr_assert(n > 160 && n < 170, "%d", n);
+    cr_assert(n > 640 && n < 680, "%d", n);
     EXPECT(result(), "no-space 'too much to show: name resources' ");
     text_deinit(&page);
 }
