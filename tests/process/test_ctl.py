@@ -396,7 +396,7 @@ def test_holders_and_waiters(daemon, ok, status):
         "lease": lease, "units": [0, 1], "units_cut": False, "pid": own, "uid": os.geteuid(),
         "token": etl["holders"][0]["token"], "user": pwd.getpwuid(os.geteuid()).pw_name,
         "host": None, "program": "etl-load", "reason": "weekly load", "holder": "job 12",
-        "age_ms": etl["holders"][0]["age_ms"], "bound": "process", "away": False,
+        "age_ms": etl["holders"][0]["age_ms"], "bound": "process", "away": False, "unread": False,
         "left_ms": None, "stopping": None}]
     assert int(etl["holders"][0]["token"]) > 0
     assert [(row["lease"], row["position"], row["wants"], row["pid"], row["reason"],
