@@ -38,15 +38,15 @@ def tools():
 
 
 class Counted:
-    """A berthd under callgrind. A context."""
+    """A berthd under callgrind; `configuration` has a place for its {socket}. A context."""
 
-    def __init__(self, build, directory, history):
+    def __init__(self, build, directory, configuration):
         self.socket = os.path.join(directory, "berth.sock")
         self.parts = os.path.join(directory, "part")
         self.connections = []  # open to the end, so that nothing else happens while we count
-        configuration = os.path.join(directory, "berth.conf")
-        with open(configuration, "w", encoding="ascii") as file:
-            file.write(CONFIGURATION.format(socket=self.socket, history=history))
+        path = os.path.join(directory, "berth.conf")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(configuration.format(socket=self.socket))
         self.server = Server(
             [
                 "valgrind",
@@ -56,7 +56,7 @@ class Counted:
                 "--callgrind-out-file=" + self.parts,
                 os.path.join(build, "berthd"),
                 "-c",
-                configuration,
+                path,
                 "--ready-fd",
             ],
             GLIBC_TUNABLES=TUNABLES,
@@ -83,8 +83,12 @@ class Counted:
             return end.value
         raise Trouble("%s: a workload yields once" % workload.__name__)
 
+    def part(self, part):
+        """The path of what callgrind has counted before this ping (from 1)."""
+        return "%s.%d" % (self.parts, part)
+
     def count(self, part):
-        with open("%s.%d" % (self.parts, part), encoding="ascii") as lines:
+        with open(self.part(part), encoding="ascii") as lines:
             for line in lines:
                 if line.startswith("summary:"):
                     return int(line.split()[1])
@@ -99,7 +103,7 @@ class Counted:
 
 def count_some(build, directory, history, workloads):
     """Instructions by name of workload, with one berthd."""
-    with Counted(build, directory, history) as berthd:
+    with Counted(build, directory, CONFIGURATION + "[daemon]\nhistory = %s\n" % history) as berthd:
         times = [berthd.run(workload) for workload in workloads]
         if len(glob.glob(berthd.parts + ".*")) != 2 * len(workloads):
             raise Trouble("callgrind has not written a part for each ping")
