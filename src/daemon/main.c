@@ -271,7 +271,7 @@ int main(int argc, char **argv)
 {
     open_standard_descriptors();
     struct options options = parse_options(argc, argv);
-    if (log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO)) {
+    if (log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, !options.check_only)) {
         log_divert(manager_log);
     }
     struct conf *conf = load(&options);

@@ -18,7 +18,7 @@ enum { LINE_SIZE = 2048 };
 const char *log_program = "berthd";
 
 static enum log_level threshold = LOG_LEVEL_INFO;
-static bool with_level;
+static bool has_time, has_level;
 static log_taker *diverted;
 static char last_error[LINE_SIZE];
 static const struct log_subject nothing;
@@ -35,11 +35,12 @@ static bool stderr_is_the_journal(void)
         fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
 
-bool log_init(enum log_level max_verbose)
+bool log_init(enum log_level max_verbose, bool with_time)
 {
     threshold = max_verbose;
-    with_level = stderr_is_the_journal();
-    return with_level;
+    has_level = stderr_is_the_journal();
+    has_time = with_time;
+    return has_level;
 }
 
 void log_divert(log_taker *taker)
@@ -75,12 +76,29 @@ size_t log_escape(char *out, size_t size, const char *text)
     return end;
 }
 
+/* Local time as in RFC 3339, and a space: "2026-11-28T15:40:01.123+01:00 ". */
+static void format_time(char *out, size_t size)
+{
+    nanoseconds now = clock_wall_now();
+    time_t seconds = (time_t)(now / NANOSECONDS_PER_SECOND);
+    int rest = (int)(now % NANOSECONDS_PER_SECOND / NANOSECONDS_PER_MILLISECOND);
+    struct tm local = {0};
+    char second[32], offset[8];
+    localtime_r(&seconds, &local);
+    strftime(second, sizeof second, "%FT%T", &local);
+    strftime(offset, sizeof offset, "%z", &local);
+    snprintf(out, size, "%s.%03d%.3s:%s ", second, rest, offset, offset + 3);
+}
+
 /* One write per line, so that lines of several processes do not mix. */
 static void to_stderr(enum log_level level, const char *text)
 {
-    char line[LINE_SIZE + 32];
-    int n = with_level ? snprintf(line, sizeof line, "<%d>%s\n", (int)level, text)
-                       : snprintf(line, sizeof line, "%s: %s\n", log_program, text);
+    char when[64] = "", line[LINE_SIZE + 96];
+    if (has_time && !has_level) {
+        format_time(when, sizeof when);
+    }
+    int n = has_level ? snprintf(line, sizeof line, "<%d>%s\n", (int)level, text)
+                      : snprintf(line, sizeof line, "%s%s: %s\n", when, log_program, text);
     /* A reader that stops reading must not stop the daemon: lines are lost instead. */
     struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&log, 1, 0) != 1) {

@@ -45,8 +45,9 @@ struct log_subject {
 /* Whose messages they are: "berthd" unless it is set. */
 extern const char *log_program;
 
-/* Returns whether stderr is the journal; lines then have its level prefixes. */
-bool log_init(enum log_level max_verbose);
+/* Returns whether stderr is the journal; lines then have its level prefixes. Elsewhere they begin
+ * with the time, if with_time: not where a user who has typed a command reads them. */
+bool log_init(enum log_level max_verbose, bool with_time);
 
 /* Takes a finished message: printable ASCII, without newline. False sends it to stderr. */
 typedef bool log_taker(enum log_level level, const char *text, const struct log_subject *subject);

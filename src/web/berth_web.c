@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     open_standard_descriptors();
     log_program = "berth-web";
     struct web_options options = parse_options(argc, argv);
-    if (log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO)) {
+    if (log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, !options.check_only)) {
         log_divert(manager_log);
     }
     struct web_conf conf;

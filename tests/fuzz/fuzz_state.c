@@ -41,7 +41,7 @@ static void make_directory(void)
     snprintf(directory, sizeof directory, "%s/berth-fuzz-%ld", fast, (long)getpid());
     REQUIRE(mkdir(directory, 0700) == 0 && setenv("STATE_DIRECTORY", directory, 1) == 0);
     atexit(forget_directory);
-    log_init((enum log_level)0);
+    log_init((enum log_level)0, false);
 }
 
 static void write_file(const char *path, const char *text, size_t n, bool is_whole)

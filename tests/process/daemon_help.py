@@ -20,6 +20,13 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be som
 NOBODY = 65534
 
 
+def untimed(log):
+    """The lines of a log, without the time that each of them begins with."""
+    text, n = re.subn(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d ", "", log, flags=re.M)
+    assert n == log.count("\n"), log
+    return text
+
+
 def in_child(work):
     """Forks; work() runs in the child. Returns the child's pid."""
     pid = os.fork()

@@ -6,11 +6,12 @@ import signal
 import socket
 import stat
 import subprocess
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from conftest import BUILD, Berthd
-from daemon_help import NOBODY, SANITIZED, connect_as, held, is_quiet, needs_root, waits
+from daemon_help import NOBODY, SANITIZED, connect_as, held, is_quiet, needs_root, untimed, waits
 from lines import DEADLINE, Client
 
 
@@ -50,10 +51,18 @@ def test_a_bad_file(directory, check):
     path = configuration(directory, "colour = red\n[semaphore a]\n[lock b]\nlimit = 2\n")
     status, said = run("-c", path, *check)
     assert status == 78
-    lines = said.splitlines()
+    lines = (said if check else untimed(said)).splitlines()
     assert [line.startswith(f"berthd: {path}:") for line in lines] == [True] * 3
     assert "colour" in lines[0] and "[semaphore a]" in lines[1] and "[lock b]" in lines[2]
     assert os.listdir(directory) == ["berth.conf"]
+
+
+def test_the_log_has_the_time(directory):
+    began = datetime.now(timezone.utc) - timedelta(milliseconds=1)
+    _, said = run("-c", directory / "none", env={**os.environ, "TZ": "XYZ-5:30"})
+    assert untimed(said).startswith("berthd: ")
+    when = said.split()[0]
+    assert when.endswith("+05:30") and began <= datetime.fromisoformat(when) <= datetime.now(timezone.utc)
 
 
 def test_no_file(directory):
@@ -89,7 +98,7 @@ def test_a_second_one_is_refused(berthd, directory):
     inode = os.stat(daemon.socket).st_ino
     status, said = run("-c", daemon.config)
     assert status == 69
-    assert said == f"berthd: {daemon.socket}: another berthd serves it\n"
+    assert untimed(said) == f"berthd: {daemon.socket}: another berthd serves it\n"
     assert os.stat(daemon.socket).st_ino == inode
     assert is_quiet(client) and is_quiet(daemon.client())
 
@@ -119,7 +128,7 @@ def test_what_is_no_socket_is_never_unlinked(directory, kind):
     before = os.lstat(path)
     status, said = run("-c", configuration(directory))
     assert status == 69
-    assert said == f"berthd: {path}: exists but is not a socket; left alone\n"
+    assert untimed(said) == f"berthd: {path}: exists but is not a socket; left alone\n"
     assert os.lstat(path).st_ino == before.st_ino and os.lstat(path).st_mode == before.st_mode
     assert target.exists() == (kind == "symlink")
 
@@ -138,7 +147,7 @@ def test_another_programs_live_socket_is_never_unlinked(directory, backlog):
             break
     status, said = run("-c", configuration(directory))
     assert status == 69
-    assert said == f"berthd: {directory / 's'}: another process serves it; left alone\n"
+    assert untimed(said) == f"berthd: {directory / 's'}: another process serves it; left alone\n"
     for sock in waiting:
         sock.close()
     theirs.listen()

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from conftest import read_line
-from daemon_help import connect_as, held, needs_root, status, waits
+from daemon_help import connect_as, held, needs_root, status, untimed, waits
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets
 from hostile import MARK, NASTY, encoded, require_harmless, texts
@@ -235,7 +235,7 @@ def test_the_daemon_s_log(berthd):
     root.close()
     daemon.stop()
     log = require_harmless(daemon.log.read_bytes())
-    assert "drop " in log and all(line.startswith("berthd: ") for line in log.splitlines())
+    assert "drop " in log and all(line.startswith("berthd: ") for line in untimed(log).splitlines())
 
 
 # ---- what a server answers

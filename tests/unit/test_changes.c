@@ -55,7 +55,7 @@ static void reload(const char *const lines[])
 static void begin_run(const char *const lines[])
 {
     const struct core_options options = {.first_id = 1, .first_token = 1};
-    log_init((enum log_level)0);
+    log_init((enum log_level)0, false);
     end_run();
     core = core_new(&options);
     effects = (struct effects)EFFECTS_INIT;

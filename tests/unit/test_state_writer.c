@@ -84,7 +84,7 @@ static void begin(void)
 {
     static const struct state_writer_events events = {on_room, on_written};
     scratch_begin();
-    log_init((enum log_level)0);
+    log_init((enum log_level)0, false);
     setenv("STATE_DIRECTORY", scratch_path("state"), 1);
     state_load(&state, "/run/berth.sock");
     cr_assert_eq(uv_loop_init(&loop), 0);
