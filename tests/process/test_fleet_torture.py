@@ -1,5 +1,6 @@
 """A short form of tests/fleet-torture, and what it relies on."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -8,9 +9,11 @@ import pytest
 
 from conftest import end_all_in
 from daemon_help import SOURCE
-from fleet_help import Clock, needs_redis
+from fleet_help import Clock, Host, RedisServer, Way, needs_redis, redis_section
 from fleet_torture import Torture
 from lines import DEADLINE
+from lost_help import witness  # a fixture
+from scripts_help import past_the_first_grace
 
 SECONDS = float(os.environ.get("BERTH_TORTURE_SECONDS", 12))
 
@@ -52,6 +55,34 @@ def test_a_clock_has_its_rate(directory, rate):
     assert shown >= 219_000_000
     assert shown < real if rate < 0 else shown > real
     assert real >= 219_000_000 / (1 + rate)
+
+
+LOCK = "[lock s]\nscope = fleet\nkill-after = 500ms\n"
+
+
+@needs_redis
+@pytest.mark.parametrize("rate, seen", [(1 / 12, []), (0.4, ["taken"])], ids=["as promised", "beyond"])
+def test_a_slow_host_is_cut_off(directory, witness, rate, seen):
+    """All other clocks are fast. What only SIGKILL ends is gone before its place is given to others; at rates beyond
+    those of doc/timing.md it is not, so clocks that differ too much would be seen here."""
+    fast, slow = Clock(directory / "fast", rate), Clock(directory / "slow", -rate)
+    with contextlib.ExitStack() as stack:
+        server = RedisServer(directory, clock=fast)
+        stack.callback(server.kill)
+        past_the_first_grace(server, fast, 6, 1)
+        way = Way(directory / "way", server.socket)
+        stack.callback(way.close)
+        for number, (url, clock) in enumerate([(way.url, slow), (server.url, fast)]):
+            host = Host(directory, f"h{number}", redis_section(url, failover_lag="1s") + LOCK, clock=clock)
+            stack.callback(host.end)
+            host.berth.start("run", "-q", "--if-down", "wait", "s", "--", "sh", "-c", "trap '' TERM; exec \"$@\"", "-",
+                             *witness.job(number), stdout=subprocess.DEVNULL)
+            if number == 0:
+                witness.wait_for_starts(1)
+        way.cut_off()
+        witness.wait_until(lambda: len(witness.pids) + len(witness.wrong) == 2)
+        assert [line.split()[0] for line in witness.wrong] == seen
+        witness.let_all_go()
 
 
 def test_a_build_without_its_helpers(directory):
