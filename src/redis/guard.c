@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_MAJOR = 6, MIN_MINOR = 2 };
+enum { MIN_VERSION = 7 };
 
 static const char *fact(const struct guard_question *question, enum fact which)
 {
@@ -43,16 +43,13 @@ static void refuse_unknown(struct guard *guard, const struct guard_question *que
 static void refuse_old(struct guard *guard, const struct guard_question *question)
 {
     const char *version = fact(question, FACT_redis_version);
-    char *end;
     if (!version && is_blind(question)) {
         return;
     }
     version = version ? version : "";
-    unsigned long major = strtoul(version, &end, 10);
-    unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    if (major < MIN_MAJOR || (major == MIN_MAJOR && minor < MIN_MINOR)) {
-        say(guard->refusal, sizeof guard->refusal, "its version is %s; %d.%d or later is needed",
-            version[0] ? version : "unknown", MIN_MAJOR, MIN_MINOR);
+    if (strtoul(version, NULL, 10) < MIN_VERSION) {
+        say(guard->refusal, sizeof guard->refusal, "its version is %s; Redis %d or later is needed",
+            version[0] ? version : "unknown", MIN_VERSION);
     }
 }
 

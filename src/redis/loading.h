@@ -1,5 +1,5 @@
-/* loading.h - how a server comes by our scripts: as a library of functions where it has and allows
- * these (Redis 7), else as one script. It is asked first whether it has them. Pure. */
+/* loading.h - how a server comes by our scripts: as a library of functions where it allows these,
+ * else as one script. It is asked first whether it has them. Pure. */
 #ifndef BERTH_REDIS_LOADING_H
 #define BERTH_REDIS_LOADING_H
 
@@ -24,8 +24,8 @@ enum loading {
 /* The command of that step, of the first five; returns argc. */
 size_t loading_command(
     enum loading step, const struct script_set *set, const char *argv[LOADING_WORDS]);
-/* What comes after that reply to it. Errors are answers: a server that has no functions, or does
- * not allow them, or no more of them at its maxmemory, gets the script. */
+/* What comes after that reply to it. Errors are answers: a server that does not allow
+ * functions, or no more of them at its maxmemory, gets the script. */
 enum loading loading_next(
     enum loading step, const struct script_set *set, const struct resp *reply);
 /* Whether the reply to a call says that the server has forgotten them. */

@@ -369,14 +369,6 @@ static bool take_error_of_loading(
     return true;
 }
 
-/* A server that knows SSUBSCRIBE lets scripts publish to the nodes of the slot alone: without it,
- * nothing would be heard. */
-static bool is_required(const struct ready_kind *kind, const struct resp *reply)
-{
-    return ability_table[kind->ability].need == ABILITY_REQUIRED ||
-        (kind->ability == ABILITY_ssubscribe && strncmp(reply->text, "NOPERM ", 7) == 0);
-}
-
 /* True: the error is an answer, and the rest goes on. */
 static bool take_error(struct ready *ready, const struct ready_kind *kind, const struct resp *reply)
 {
@@ -384,7 +376,7 @@ static bool take_error(struct ready *ready, const struct ready_kind *kind, const
     if (is_denied) {
         ready->server.abilities.states[kind->ability] = ABILITY_LACKING;
     }
-    if (is_denied && !is_required(kind, reply)) {
+    if (is_denied && ability_table[kind->ability].need != ABILITY_REQUIRED) {
         return true;
     }
     ready->refused = is_denied || strncmp(reply->text, "WRONGPASS", 9) == 0;

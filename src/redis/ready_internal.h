@@ -30,8 +30,7 @@ void ready_add(
 extern const struct ready_kind ready_hello, ready_rights;
 /* With .cluster: which node has our keys? An error reply leads to ready_is_redirected(). */
 void ready_find_slot(struct ready *ready, struct text *out);
-/* Scripts publish to the nodes of the slot where Redis can do that; else to all nodes. The last
- * step of its stage. */
+/* The last step of its stage. */
 void ready_subscribe_to_slot(struct ready *ready, struct text *out);
 /* True: the node has told us to ask another one, or the same one later. */
 bool ready_is_redirected(struct ready *ready, const struct resp *reply);

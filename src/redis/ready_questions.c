@@ -71,18 +71,19 @@ static const struct {
     {"NOREPLICAS ", "it has too few replicas, and refuses all writes"},
 };
 
-/* Redis 6.2 says first where in the script that was. NULL: an error of another kind, or none. */
+/* NULL: an error of another kind, or none. */
 static const char *refusal_to_write(const char *error)
 {
     for (size_t i = 0; i < sizeof refusals_to_write / sizeof refusals_to_write[0]; i++) {
-        if (strstr(error, refusals_to_write[i].error)) {
+        const char *begin = refusals_to_write[i].error;
+        if (strncmp(error, begin, strlen(begin)) == 0) {
             return refusals_to_write[i].meaning;
         }
     }
     return NULL;
 }
 
-enum { RIGHTS_INFO, RIGHTS_ALL, RIGHTS_WRITING, N_RIGHTS }; /* what is lacking follows */
+enum { RIGHTS_INFO, RIGHTS_WRITING, N_RIGHTS }; /* what is lacking follows */
 
 static bool check_rights(struct ready *ready, size_t index, const struct resp *reply)
 {
@@ -97,9 +98,7 @@ static bool check_rights(struct ready *ready, size_t index, const struct resp *r
     }
     states[ABILITY_script_info] =
         reply->elements[RIGHTS_INFO].length > 0 ? ABILITY_LACKING : ABILITY_THERE;
-    states[ABILITY_script_commands] = lacking.length > 0 ? ABILITY_LACKING
-        : reply->elements[RIGHTS_ALL].length > 0         ? ABILITY_THERE
-                                                         : ABILITY_NOT_TRIED;
+    states[ABILITY_script_commands] = lacking.length > 0 ? ABILITY_LACKING : ABILITY_THERE;
     ready->unwritable = refusal_to_write(reply->elements[RIGHTS_WRITING].text);
     ready->refused = lacking.length > 0;
     if (ready->refused) {

@@ -4,9 +4,8 @@
 #define BERTH_REDIS_SCRIPT_NEEDS_H
 
 /* ARGV: any of the database's keys (among KEYS, it might not be allowed), and one of its channels.
- * Returns an array of strings: the error of INFO, or "" if scripts may use it; "all", or "" where
- * Redis (6.2) does not tell what is allowed; the error of a write, or ""; what the user lacks, as
- * ACL SETUSER takes it ("+hset"). */
+ * Returns an array of strings: the error of INFO, or "" if scripts may use it; the error of a
+ * write, or ""; what the user lacks, as ACL SETUSER takes it ("+hset"). */
 extern const char script_needs_text[];
 
 #endif

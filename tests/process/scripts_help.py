@@ -42,7 +42,6 @@ local redis = (function()
             end
             return redis.call(command, ...)
         end,
-        REDIS_VERSION_NUM = redis.REDIS_VERSION_NUM,
         pcall = function(...) return redis.pcall(...) end,
         error_reply = function(text) return redis.error_reply(text) end,
         register_function = function(row) return redis.register_function(row) end,

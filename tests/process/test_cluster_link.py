@@ -288,13 +288,6 @@ def test_places_that_a_node_does_not_know(nodes, probe):
     assert link.expect("ready").split()[2] == c.address
 
 
-def test_an_older_node_tells_all(nodes, probe):
-    a, _, _ = nodes
-    a.answer = lambda words: (b"-ERR unknown command 'SSUBSCRIBE', with args beginning with:\r\n"
-                              if words[0] == "SSUBSCRIBE" else Node.answer(a, words))
-    connect(probe, a)
-
-
 # ---- real ones
 
 

@@ -171,7 +171,7 @@ def test_libraries_of_versions_that_are_gone(redis_server, clock, probe):
     (("+@all",), [], ("fcall", "function|load")),
 ], ids="_".join)
 def test_a_server_that_allows_no_functions(redis_server, probe, rights, lacks, ways):
-    """As Redis 6.2, which has none: the same as a script."""
+    """The same as a script."""
     redis_server.do("ACL", "SETUSER", "host", "on", ">x", "~*", "&*", *rights)
     link = probe(f"unix={redis_server.socket}", "user=host", "password=x")
     link.expect("ready")
@@ -418,7 +418,7 @@ def test_half_of_what_makes_it_ready(fake_tcp, probe):
 @pytest.mark.parametrize("changes, why", [
     ({"role": "slave"}, "it is a replica, not the master"),
     ({"role": "active-replica"}, 'its role is "active-replica", not master'),
-    ({"redis_version": "6.0.16"}, "its version is 6.0.16; 6.2 or later is needed"),
+    ({"redis_version": "6.2.14"}, "its version is 6.2.14; Redis 7 or later is needed"),
     ({"redis_mode": "cluster"}, "it is a node of a Redis Cluster: set cluster = yes"),
 ])
 def test_a_server_that_must_not_be_used(fake, probe, changes, why):

@@ -164,7 +164,7 @@ def without_info(peer, *, n):
         if words[0] == "INFO":
             peer.send(NO_INFO)
         elif words[0] == "EVAL":
-            peer.send(array("ERR no INFO", "", ""))
+            peer.send(array("ERR no INFO", ""))
         elif words[0] == "CONFIG":
             peer.send(array(words[2], {"maxmemory-policy": "noeviction"}.get(words[2], "0")))
         elif words[0] == "FCALL":

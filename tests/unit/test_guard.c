@@ -76,11 +76,10 @@ Test(guard, something_else)
 
 Test(guard, versions)
 {
-    expect_refused("redis_version:6.0.16", "6.0.16");
-    expect_refused("redis_version:5.9.9", "5.9.9");
+    expect_refused("redis_version:6.2.14", "its version is 6.2.14; Redis 7 or later is needed");
     expect_refused("redis_version:", "unknown");
     expect_refused("redis_version:x", "x");
-    expect_good("redis_version:6.2.0");
+    expect_good("redis_version:7.0.0");
     expect_good("redis_version:10.0.1");
     judge("valkey_version:8.0.1", false);
     cr_assert_str_eq(guard.version, "Valkey 8.0.1");

@@ -1,4 +1,4 @@
--- script.lua - the end of the script, for a Redis that has no functions, or allows none: EVAL runs all of it in
+-- script.lua - the end of the script, for a Redis that allows no functions: EVAL runs all of it in
 -- each call, but for the files of other operations. The last argument names the operation; `about` tells a daemon
 -- that the script is there.
 if GIVEN[3] == 'about' then

@@ -147,9 +147,9 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
     end
 end
 
--- In a cluster, the nodes that have the slot hear it, not all. (Redis 6.2 tells all.)
+-- In a cluster, the nodes that have the slot hear it, not all.
 local function publish(channel, text)
-    if db.is_cluster and redis.REDIS_VERSION_NUM then
+    if db.is_cluster then
         call('SPUBLISH', PREFIX .. channel, text)
     else
         call('PUBLISH', PREFIX .. channel, text)
