@@ -52,7 +52,7 @@ static void why_of_max_hold(
         clock_now() - lease->granted_at);
 }
 
-/* By its uid while its name is not known: a job that must stop waits for no name service. */
+/* By the uid if the name has not come in time (command_lease.c), or an earlier berthd knew it. */
 static void why_revoked(char *out, size_t size, struct server *server, uint32_t uid)
 {
     const char *name = user_names_find(server->user_names, uid, clock_now());

@@ -1,18 +1,22 @@
 #include "daemon/command_call.h"
 
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "base/pattern.h"
 #include "base/words.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_names.h"
 #include "daemon/lease_log.h"
+#include "daemon/parked.h"
 #include "daemon/process.h"
 #include "daemon/request_log.h"
 #include "daemon/server.h"
+#include "daemon/user_names.h"
 #include "status/answer_lines.h"
 #include "status/suggest.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the user who asks ---- */
@@ -59,6 +63,52 @@ struct request_log *call_log(const struct call *call)
     const char *database =
         fleet_name_of(&call->server->databases, definition ? definition->database : 0);
     return request_log_new(request, call_operator(call), database);
+}
+
+/* ---- a request that is held back for a name ---- */
+
+struct awaiting_name {
+    struct names_waiter waiter;
+    char *line; /* as it was sent; owned until it is carried out again */
+};
+
+static void awaiting_free(struct conn *conn, void *state)
+{
+    struct awaiting_name *awaiting = state;
+    (void)conn;
+    user_names_leave(&awaiting->waiter);
+    free(awaiting->line);
+    free(awaiting);
+}
+
+static void awaiting_done(struct conn *conn)
+{
+    struct awaiting_name *awaiting = parked_state(conn);
+    conn_again(conn, awaiting->line);
+    awaiting->line = NULL;
+    parked_end(conn);
+}
+
+static void awaiting_late(struct conn *conn)
+{
+    user_names_are_late(conn->server->user_names);
+    awaiting_done(conn);
+}
+
+bool call_awaits_name(struct call *call, uint32_t uid)
+{
+    static const struct parked_ops ops = {
+        .late = awaiting_late, .free = awaiting_free, .outlives_peer = true};
+    struct user_names *names = call->server->user_names;
+    if (user_names_find(names, uid, call->now) || !user_names_are_coming(names)) {
+        return false;
+    }
+    struct awaiting_name *awaiting = memory_new(sizeof *awaiting);
+    awaiting->waiter = (struct names_waiter){.conn = call->conn, .done = awaiting_done};
+    awaiting->line = memory_string(call->line);
+    user_names_await(names, &awaiting->waiter);
+    parked_begin(call->conn, &ops, awaiting);
+    return true;
 }
 
 /* ---- answers ---- */

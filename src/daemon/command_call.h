@@ -32,6 +32,9 @@ struct log_process call_operator(const struct call *call);
 /* The same, as others may know it. */
 struct by_whom call_by_whom(const struct call *call);
 void call_init_asker(struct call *call, struct asker *asker);
+/* Whether the user's name is still being looked up: then the request is held back, and carried out
+ * again when that has ended, or after 4 s. The function has done nothing yet, and just returns. */
+bool call_awaits_name(struct call *call, uint32_t uid);
 /* What the log will say about the request; NULL: nothing. */
 struct request_log *call_log(const struct call *call);
 

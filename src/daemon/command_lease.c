@@ -432,6 +432,10 @@ static void revoke_lease(struct call *call, struct lease *lease)
     }
     /* A repeat replaces neither who began the stop nor why: an owner could hide an operator. */
     bool counts = core_would_stop(lease, is_by_user ? OUTCOME_WITHDRAWN : OUTCOME_REVOKED);
+    const struct log_process by = call_operator(call); /* the job is told the name */
+    if (counts && call_awaits_name(call, by.has_login ? by.login : by.uid)) {
+        return;
+    }
     (counts ? note_taken : log_taken)(call, lease, "revoked");
     size_t from = server->effects.n;
     (is_by_user ? core_withdraw : core_revoke)(server->core, lease, call->now, &server->effects);

@@ -183,3 +183,28 @@ def test_a_name_service_that_hangs(daemon, gate):
     assert not select.select([operator.socket], [], [], 0)[0]  # so `why` has not waited again
     gate.open()
     assert operator.line() == "ok"
+
+
+def test_a_revoke_says_the_name(daemon, gate):
+    """It waits for the name of its user, also when the user has gone meanwhile, and nobody else waits."""
+    operator, client = daemon.client(), daemon.client()
+    name = pwd.getpwuid(os.getuid()).pw_name
+    lease = held(client, "acquire a")
+    gate.shut()
+    operator.send(f"revoke {lease} reason=backup\n")
+    at_gate = gate.wait_for_somebody()
+    operator.close()
+    assert client.request("ping") == "ok"
+    gate.path.unlink()
+    os.close(at_gate)
+    assert client.line() == f"* revoked {lease} revoked revoked%20by%20{name}:%20backup"
+    assert daemon.log.read_text().count("revoke ") == 1
+
+
+def test_a_revoke_does_not_wait_for_ever(daemon, gate):
+    operator, client = daemon.client(), daemon.client()
+    lease = held(client, "acquire a")
+    gate.shut()
+    assert operator.request(f"revoke {lease}") == "ok"
+    assert client.line() == f"* revoked {lease} revoked revoked%20by%20uid%20{os.getuid()}"
+    gate.open()
