@@ -3,7 +3,7 @@
     tests/unit/PROGRAM SUITE/NAME       one test of a unit test program
     tests/process/FILE.py::NAME         one process test, perhaps with its [PARAMETERS]
     tests/systemd/FILE.py::NAME         one test of the booted service
-    PROGRAM [ARGUMENT...]               a program of the build or of tests/, or make TARGET; it must fail as a whole
+    PROGRAM [ARGUMENT...]               a program of the build or of tests/; it must fail as a whole
 """
 
 import re
@@ -37,7 +37,7 @@ class Guard:
                 return f"there is no {program}"
             if name not in unit_tests(top):
                 return f"no file of tests/unit has Test({name.replace('/', ', ')})"
-        elif self.words[0] not in ("make", "tests/alloc-failures", "tests/sim/fleet", "tests/sim/property"):
+        elif self.words[0] not in ("tests/alloc-failures", "tests/sim/fleet", "tests/sim/property"):
             return "it has no form that tests/broken/guards.py knows"
         return None
 
@@ -48,8 +48,6 @@ class Guard:
             return (*PROGRAMS, "tests/next-format/berthd")
         if self.pytest:
             return () if "/test_scripts" in self.text else PROGRAMS
-        if self.words[0] == "make":
-            return ()  # it makes what it needs by itself
         if self.words[0] == "tests/alloc-failures":
             return PROGRAMS
         return (self.words[0],)

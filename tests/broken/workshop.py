@@ -71,11 +71,11 @@ class Workshop:
 
     def carry_out(self, mutation):
         """Mends what is broken now, then carries the mutation out. None: only mends."""
-        paths = set(mutation.paths) if mutation else set()
-        for path in paths | self.broken:
-            text = self.originals.setdefault(path, (self.source / path).read_text())
-            (self.source / path).write_text(mutation.carried_out(path, text) if path in paths else text)
-        self.broken = paths
+        changed = mutation.changed if mutation else {}
+        for path in changed.keys() | self.broken:
+            original = self.originals.setdefault(path, (self.source / path).read_text())
+            (self.source / path).write_text(changed.get(path, original))
+        self.broken = set(changed)
 
     def make(self, targets):
         """Returns None, or why it does not build."""
