@@ -269,39 +269,23 @@ static void instances_changed(
 
 /* ---- changes ---- */
 
-/* What is to take the place of the instance's charge: if the change is made. */
-static enum outcome charge_for_change(struct core *core, const struct resource *resource,
+/* Takes the charge that replaces the instance's if the change is made. False: quota. */
+static bool take_next_charge(struct core *core, const struct resource *resource,
     const struct change *change, struct charge *nextp)
 {
-    const struct charge *charge = &resource->instance_charge;
-    bool is_paid = charge->account && charge->account->uid == change->payer;
-    bool stays_charged =
-        change->kind == CHANGE_RESET || (resource_is_changed(resource) && !change->is_old);
+    const struct account *payer = resource->instance_charge.account;
+    bool stays = !resource->is_instance || change->kind == CHANGE_RESET ||
+        (resource_is_changed(resource) && !change->is_old);
     *nextp = (struct charge){.account = NULL};
-    if (!change->is_charged) {
-        return OUTCOME_OK;
-    } else if (is_paid || stays_charged || !resource->is_instance) {
-        *nextp = *charge;
-    } else if (change->is_old) {
-        charge_take_anyway(nextp, &core->accounts, change->payer, ACCOUNT_INSTANCES);
-    } else if (charge->account &&
-        !charge_take(nextp, &core->accounts, change->payer, ACCOUNT_INSTANCES)) {
-        return OUTCOME_QUOTA;
+    if (!change->is_charged || (!payer && (stays || !change->is_old))) {
+        return true; /* nobody is to pay */
     }
-    return OUTCOME_OK;
-}
-
-/* Gives back the one that does not count, which may be the same. */
-static void settle_charge(
-    struct core *core, struct resource *resource, struct charge next, bool is_made)
-{
-    struct charge *charge = &resource->instance_charge;
-    bool is_same = next.account && next.account == charge->account;
-    struct charge other = is_made ? *charge : next;
-    if (!is_same) {
-        charge_give_back(&other, &core->accounts);
-        *charge = is_made ? next : *charge;
+    uint32_t uid = stays ? payer->uid : change->payer;
+    bool is_free = change->is_old || payer->uid == uid;
+    if (is_free) {
+        charge_take_anyway(nextp, &core->accounts, uid, ACCOUNT_INSTANCES);
     }
+    return is_free || charge_take(nextp, &core->accounts, uid, ACCOUNT_INSTANCES);
 }
 
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
@@ -324,12 +308,17 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
     const uint32_t *payer = change->is_charged && !change->is_old ? &change->payer : NULL;
     outcome = registry_get(core, name, payer, &resource);
     struct charge next;
-    if (outcome == OUTCOME_OK) {
-        outcome = charge_for_change(core, resource, change, &next);
+    if (outcome == OUTCOME_OK && !take_next_charge(core, resource, change, &next)) {
+        outcome = OUTCOME_QUOTA;
     }
     if (outcome == OUTCOME_OK) {
         outcome = change_functions[change->kind](core, resource, change);
-        settle_charge(core, resource, next, outcome == OUTCOME_OK);
+        if (outcome == OUTCOME_OK) {
+            struct charge before = resource->instance_charge;
+            resource->instance_charge = next;
+            next = before;
+        }
+        charge_give_back(&next, &core->accounts);
         operator_drop_moot(resource);
         registry_list_changed(core, resource);
         operator_changed(core, resource, now, effects);
