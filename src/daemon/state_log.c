@@ -17,8 +17,7 @@ void state_log_loaded(const struct state *state)
     } else if (state->found == STATE_UNREADABLE) {
         log_error("%s: nothing is granted until it can be read", state->why_unreadable);
     } else if (state->found == STATE_DAMAGED) {
-        log_error("%s: damaged: runtime changes are lost; it is kept as %s.damaged", state->path,
-            state->path);
+        log_error("%s: damaged: runtime changes are lost; it is %s", state->path, state->kept);
     }
 }
 

@@ -23,7 +23,10 @@
 #define MAX_CREDIBLE (UINT64_C(1) << 52)
 #define MAX_NUMBER (UINT64_C(1) << 62) /* a larger one is damage: tokens end at 2^63 */
 
-enum { STATE_BYTES = 64 * 1024 * 1024 }; /* a larger file is not ours */
+enum {
+    STATE_BYTES = 64 * 1024 * 1024, /* a larger file is not ours */
+    MAX_DAMAGED = 9, /* files that are kept */
+};
 
 static const char first_line[] = "berth-state 1\n";
 
@@ -207,14 +210,22 @@ static char *path_beside(const char *path, const char *suffix)
     return both;
 }
 
-/* For whoever can make something of it. */
-static void keep_damaged(const char *path)
+/* For whoever can make something of it, beside earlier ones. */
+static char *keep_damaged(const char *path)
 {
-    char *damaged = path_beside(path, ".damaged");
-    unlink(damaged);
-    int failed = link(path, damaged);
-    (void)failed; /* a file system without links: the start goes on */
-    free(damaged);
+    static const char kept_as[] = "kept as ";
+    struct text what = TEXT_INIT;
+    int number = 1, error;
+    do {
+        what.length = 0;
+        text_add_format(&what, "%s%s.damaged-%d", kept_as, path, number);
+        error = link(path, what.bytes + strlen(kept_as)) == 0 ? 0 : errno;
+    } while (error == EEXIST && number++ < MAX_DAMAGED);
+    if (error != 0) { /* such as a file system without links */
+        what.length = 0;
+        text_add_format(&what, "not kept: %s", strerror(error));
+    }
+    return text_take(&what);
 }
 
 bool state_can_be_read(const struct state *state)
@@ -250,7 +261,7 @@ bool state_load(struct state *state, const char *socket_path)
     }
     free(text);
     if (state->found == STATE_DAMAGED) {
-        keep_damaged(path);
+        state->kept = keep_damaged(path);
     }
     return state->is_old_secret || getrandom(state->secret, SECRET_BYTES, 0) == SECRET_BYTES;
 }
@@ -263,6 +274,7 @@ void state_deinit(struct state *state)
     free(state->path);
     free(state->next_path);
     free(state->why_unreadable);
+    free(state->kept);
     free(state->changes);
     free(state->fleet_changes);
     *state = (struct state){0};

@@ -24,7 +24,7 @@ enum {
 enum state_found {
     STATE_MISSING,
     STATE_READ,
-    STATE_DAMAGED, /* kept as PATH.damaged: the mark may be a guess, the changes are lost */
+    STATE_DAMAGED, /* the mark may be a guess, the changes are lost */
     STATE_UNREADABLE, /* .read_error: not known, and never overwritten */
 };
 
@@ -38,6 +38,7 @@ struct state {
     enum state_found found;
     int read_error; /* errno with STATE_UNREADABLE; else 0 */
     char *why_unreadable; /* the same with the path, as text; owned */
+    char *kept; /* of a damaged file: "kept as PATH.damaged-N", or "not kept: " and why; owned */
     bool same_boot; /* the host has not been restarted since the file was written */
     char boot_id[BOOT_ID_BYTES]; /* the present boot's */
     uint8_t secret[SECRET_BYTES]; /* the key of proofs, proof.h */

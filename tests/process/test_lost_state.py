@@ -113,15 +113,32 @@ def test_it_is_read_when_it_is_missing_after_all(berthd):
 
 
 def test_a_damaged_file_is_kept(berthd):
+    """And earlier ones as well."""
     daemon = berthd(CONFIGURATION)
-    assert daemon.client().request("limit s 7") == "ok"
+    path = state_file(daemon)
+    kept = []
+    for number in (1, 2):
+        assert daemon.client().request("limit s 7") == "ok"
+        daemon.stop()
+        kept.append(path.read_bytes().replace(b"limit s 7", b"limit s %d" % (7 + number)))
+        path.write_bytes(kept[-1])
+        daemon.start()
+        assert status(daemon.client()).resources["s"]["limit"] == "4"
+        assert f"kept as {path}.damaged-{number}\n" in daemon.log.read_text()
+        copies = [path.with_name(f"{path.name}.damaged-{i + 1}") for i in range(number)]
+        assert [copy.read_bytes() for copy in copies] == kept
+
+
+def test_a_damaged_file_that_cannot_be_kept(berthd):
+    daemon = berthd(CONFIGURATION)
     daemon.stop()
     path = state_file(daemon)
-    damaged = path.read_bytes().replace(b"limit s 7", b"limit s 8")
-    path.write_bytes(damaged)
+    path.write_bytes(path.read_bytes()[:-1])
+    for number in range(1, 10):
+        path.with_name(f"{path.name}.damaged-{number}").write_text("earlier")
     daemon.start()
-    assert status(daemon.client()).resources["s"]["limit"] == "4"
-    assert path.with_name(path.name + ".damaged").read_bytes() == damaged
+    assert "runtime changes are lost; it is not kept: File exists\n" in daemon.log.read_text()
+    assert path.with_name(f"{path.name}.damaged-9").read_text() == "earlier"
 
 
 @needs_redis

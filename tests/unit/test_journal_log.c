@@ -88,25 +88,26 @@ Test(journal_log, what_clients_provoke_has_a_budget)
 
 Test(journal_log, a_state_that_was_not_read)
 {
-    static char denied[] = "s: Permission denied";
+    static char denied[] = "s: Permission denied", kept[] = "kept as s.damaged-1";
     static const struct {
         const char *path, *text;
         enum state_found found;
-        char *why_unreadable;
+        char *why_unreadable, *kept;
     } rows[] = {
-        {NULL, "error: there is no directory for the state", STATE_MISSING, NULL},
+        {NULL, "error: there is no directory for the state", STATE_MISSING, NULL, NULL},
         {"s", "error: s: Permission denied: nothing is granted until it can be read",
-            STATE_UNREADABLE, denied},
-        {"s", "error: s: damaged: runtime changes are lost; it is kept as s.damaged",
-            STATE_DAMAGED, NULL},
-        {"s", "", STATE_MISSING, NULL},
-        {"s", "", STATE_READ, NULL},
+            STATE_UNREADABLE, denied, NULL},
+        {"s", "error: s: damaged: runtime changes are lost; it is kept as s.damaged-1",
+            STATE_DAMAGED, NULL, kept},
+        {"s", "", STATE_MISSING, NULL, NULL},
+        {"s", "", STATE_READ, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char path[] = "s";
         const struct state state = {.path = rows[i].path ? path : NULL,
             .found = rows[i].found,
-            .why_unreadable = rows[i].why_unreadable};
+            .why_unreadable = rows[i].why_unreadable,
+            .kept = rows[i].kept};
         state_log_loaded(&state);
         expect_said(rows[i].text);
     }
