@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,7 +242,6 @@ static bool run(
     struct conf **confp, const struct options *options, const struct inherited *inherited)
 {
     static struct serving serving;
-    static sigset_t mask; /* the first run's */
     struct inherited own = *inherited;
     own.fd = own.fd < 0 ? -1 : fcntl(inherited->fd, F_DUPFD_CLOEXEC, 0);
     if (own.fd < 0 && inherited->fd >= 0) {
@@ -251,11 +249,8 @@ static bool run(
         *confp = conf_free(*confp);
         return false;
     }
-    if (!serving.begins_again) {
-        sigprocmask(SIG_SETMASK, NULL, &mask);
-    }
     char *socket = socket_path(options, *confp);
-    bool is_serving = serve_init(&serving, *confp, &own, socket, &mask);
+    bool is_serving = serve_init(&serving, *confp, &own, socket);
     if (is_serving) {
         serve_run(&serving, options->ready_fd);
     } else {

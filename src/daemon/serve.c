@@ -119,7 +119,10 @@ static bool start_listening(struct serving *serving)
     return true;
 }
 
-static void start_signals(struct serving *serving, const sigset_t *mask)
+static sigset_t mask; /* of the runs; set once one has ended: */
+static bool are_blocked;
+
+static void start_signals(struct serving *serving)
 {
     static const int numbers[N_SERVING_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
     signal(SIGPIPE, SIG_IGN);
@@ -128,7 +131,9 @@ static void start_signals(struct serving *serving, const sigset_t *mask)
         serving->signals[i].data = serving;
         uv_signal_start(&serving->signals[i], on_signal, numbers[i]);
     }
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    if (are_blocked) {
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+    }
 }
 
 static void begin_ledger(struct server *server)
@@ -334,7 +339,7 @@ static int init_loop(uv_loop_t *loop, int any_fd)
 }
 
 bool serve_init(struct serving *serving, struct conf *conf, const struct inherited *inherited,
-    const char *path, const sigset_t *mask)
+    const char *path)
 {
     struct server *server = &serving->server;
     *serving = (struct serving){.armed_for = NEVER};
@@ -364,7 +369,7 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     settings_use(server, conf);
     group_signaller_init(&server->jobs.signaller, &server->loop);
     watches_init(&server->jobs.watches, &server->loop, seats_max_watches(&server->seats));
-    start_signals(serving, mask);
+    start_signals(serving);
     notify_init(&serving->notify, &server->loop, &server->turn);
     if (!open_listener(server, inherited, path) || !start_core(serving) ||
         !start_listening(serving)) {
@@ -445,7 +450,7 @@ static void stop_listening_to_signals(void)
     sigset_t all;
     sigfillset(&all);
     sigdelset(&all, SIGBUS); /* cut_guard.c's */
-    sigprocmask(SIG_BLOCK, &all, NULL);
+    are_blocked = sigprocmask(SIG_BLOCK, &all, &mask) == 0;
 }
 
 void serve_deinit(struct serving *serving)

@@ -16,8 +16,6 @@
 #include "daemon/user_names.h"
 #include "daemon/storing.h"
 
-#include <signal.h>
-
 enum { N_SERVING_SIGNALS = 3 };
 
 struct inherited;
@@ -44,15 +42,14 @@ struct serving {
 };
 
 /* Takes `conf` over; listens on the inherited socket or, if there is none, on `path`, whatever the
- * file says. Once signals are handled, `mask` is in force. False (logged) if it cannot serve. Call
- * serve_deinit() in any case. */
+ * file says. False (logged) if it cannot serve. Call serve_deinit() in any case. */
 bool serve_init(struct serving *serving, struct conf *conf, const struct inherited *inherited,
-    const char *path, const sigset_t *mask);
+    const char *path);
 /* Runs until a signal to stop, or until it is to begin again. `ready_fd` (-1: none) gets one line
  * when clients can connect. */
 void serve_run(struct serving *serving, int ready_fd);
 /* Closes and frees everything, but the configuration if the run begins again; asserts that the loop
- * is empty. Blocks all signals. */
+ * is empty. Signals wait for the next run. */
 void serve_deinit(struct serving *serving);
 
 #endif
