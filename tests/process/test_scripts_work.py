@@ -150,3 +150,19 @@ def test_a_failover_lag_falls_again(world):
     ok(b.begin())
     world.becomes_another_server()
     assert ok(a.begin()).grace == T + 11000
+
+
+def test_a_grace_of_thousands_of_hosts_begins_with_few_calls(world):
+    n, a, key = 2500, world.member(lag=1000), world.database.key
+    client = world.database.client
+    world.end_grace(a)
+    record, until = client.hget(key["session"], a.session), client.zscore(key["sessions"], a.session)
+    last = record.replace(" 1000\t", " 21000\t")
+    others = {f"{i:016x}": record for i in range(1000, n)} | {"f" * 16: last}
+    assert last != record
+    client.hset(key["session"], mapping=others)
+    client.zadd(key["sessions"], {name: until for name in others})
+    world.becomes_another_server()
+    client.config_resetstat()
+    assert ok(a.begin()).grace == T + 21000
+    assert sum(row["calls"] for row in client.info("commandstats").values()) < 60

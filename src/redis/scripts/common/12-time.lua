@@ -22,6 +22,7 @@ end
 
 function make.time()
     local MAX_SWEPT = 30 -- in one call, of what may have been left behind
+    local MAX_READ = 1000 -- records at once: Lua's stack has room for 8000
     -- A grace raises the sequence by more than the calls of a renewal period, so that no daemon is ahead of the
     -- one that has noticed.
     local SEQUENCE_MARGIN = 2 ^ 24
@@ -43,15 +44,16 @@ function make.time()
     end
 
     -- Until no promise is left. The ttl may have fallen since the longest was given: `sessions` says until when
-    -- each lasts, and each session what its host's file says of the lag.
+    -- each lasts, and each session what its host's file says of the lag, where write_session() has put it: all
+    -- sessions are read in one call, and there may be thousands.
     local function set_grace()
-        local promises = call('ZRANGE', SESSIONS, '0', '-1', 'WITHSCORES')
-        local last, lag = db.clock + db.ttl, nil
-        for i = 1, #promises - 2, 2 do -- the last one is KEEP
-            local session = session_of(promises[i])
-            last = max(last, tonumber(promises[i + 1]))
-            lag = max(lag or 0, session and session.lag or db.lag)
+        local names, lag = call('ZRANGE', SESSIONS, '0', '-1'), nil
+        for i = 1, #names - 1, MAX_READ do -- the last one is KEEP
+            for _, record in ipairs(call('HMGET', SESSION, unpack(names, i, min(i + MAX_READ, #names) - 1))) do
+                lag = max(lag or 0, tonumber(record and match(record, '^[^\t]*\t[^\t]*\t%d+ (%d+)') or db.lag))
+            end
         end
+        local last = max(db.clock + db.ttl, tonumber(call('ZRANGE', SESSIONS, '-2', '-2', 'WITHSCORES')[2] or 0))
         db.lag = lag or db.lag
         db.grace = max(db.grace or 0, last + db.lag)
         call('HSET', DB, 'grace', text_of(db.grace), 'since', text_of(db.clock), 'lag', text_of(db.lag))
