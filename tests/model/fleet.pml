@@ -9,7 +9,8 @@
  * ONE: host 0 in full; host 1 stands for all others: never expires, may do anything at any time; its job ends
  * at a loss. As to the callers' own clocks it is one daemon. NO_OWN: callers' own clocks are not asked, so the
  * session clock is faster: without steps that is the worse case. HELLOS hellos a host, STEPS clock steps, FAULTS
- * losses of data at most.
+ * losses of data at most. LIVE: from any moment on nothing more fails, but that a host may be gone; so many ticks
+ * later nobody waits.
  *
  * Left out: the wrapper and the daemon as two killers; hello in parts; the order of the queue; Sentinel; `found`;
  * changes of the ttl; more than one unit; the age of a call, but with SLOW.
