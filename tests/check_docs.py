@@ -1,4 +1,4 @@
-"""Every request, key, code, event and configuration key of the code's tables is in doc/protocol.md
+"""Every request, key, code, event, shown key and configuration key of the code's tables is in doc/protocol.md
 and conf/berth.conf, with the same rights, statuses and defaults, and the other way round; messages call
 keys by their names; each guarantee of doc/guarantees.md names tests that exist, and has mutations;
 doc/journal.md has the keys of a record; doc/fleet.md has the keys, scripts, rights and times that the
@@ -68,6 +68,20 @@ def check_events():
     documented = set(re.findall(r"^\| `\* (\w+)", protocol, re.M))
     coded = {word for word, in rows("event")}
     require(documented == coded, f"protocol.md: events {documented}, code has {coded}")
+
+
+def check_shown_keys():
+    """The keys of the lines of `status`, `watch` and `hosts`, each where its line is described."""
+    sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", protocol, re.M | re.S))
+    about = {word: text for word, text in re.findall(r"^\| `(\w+) \w+` \| (.*) \|$", sections["status"], re.M)}
+    about["ok"] = next(line for line in sections["status"].splitlines() if line.startswith("* `ok"))
+    everywhere = sections["status"].split("|\n\n")[1] + sections["watch"]
+    about["host"], about["database"] = sections["hosts"], about["database"] + sections["hosts"]
+    shown = list(rows("shown"))
+    require(shown, "no shown keys: did print_tables run?")
+    for line, key, _ in shown:
+        require(re.search(rf"[`\[| ]{key}[`=]", about[line] + (everywhere if line not in ("ok", "host") else "")),
+                f"protocol.md: status: no {key} of `{line}`")
 
 
 def sample_keys():
@@ -409,6 +423,7 @@ check_commands()
 check_metrics_files()
 check_codes()
 check_events()
+check_shown_keys()
 check_sample()
 check_messages()
 check_keys()

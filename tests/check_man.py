@@ -177,9 +177,10 @@ def check_status_of_berthctl():
     for state in found("states", re.findall(r'^        \{resource.*, "([a-z ]+)"\}', table, re.M)):
         require(f"*{state}*" in text, f"berthctl.1: STATUS: no state {state}")
     blocks = section("berthctl.1", "JSON").split("```")
-    coded = re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"|set_user\(object, "(\w+)", "(\w+)"', code["src/view/json.c"])
+    coded = re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"|record_value\([\w]+, "(\w+)"', code["src/view/json.c"])
+    from_table = {key for row in found("shown keys", rows("shown")) for key in row[2].split()}
     require_same("berthctl.1: JSON", set(re.findall(r'"(\w+)"', blocks[1])),
-                 {key for row in found("JSON", coded) for key in row if key} | shown.keys())
+                 {key for row in found("JSON", coded) for key in row if key} | from_table | shown.keys())
     states = set(re.findall(r'return "([a-z]+)";', code["src/view/json.c"])) | set(
         re.findall(r'\? "([a-z]+)" : "([a-z]+)"', code["src/view/json.c"])[0])
     require_same("berthctl.1: JSON: states of items", set(re.findall(r"\*([a-z]+)\*", blocks[2])), states)
@@ -201,7 +202,7 @@ def check_watch_of_berthctl():
     coded = re.findall(
         r'\.event = (?:[\w>.-]+ \? )?"([a-z-]+)"(?: : "([a-z-]+)")?|words = \{\s*"([a-z-]+)"|left = \{\s*"([a-z-]+)"'
         r'|given_back = \{\s*"([a-z-]+)"|line_about\(\w+, "([a-z-]+)"\)|is_reserved \? "(reserved)" : "(unreserved)"'
-        r'|events, (?:now|&limits), (?:now \? )?"([a-z-]+)"(?: : "([a-z-]+)")?', sources)
+        r'|events, (?:now|either), (?:now \? )?"([a-z-]+)"(?: : "([a-z-]+)")?', sources)
     require_same("berthctl.1: WATCH: events", set(re.findall(r"_([a-z-]+)_", text.split("_event_ is one of")[1])),
                  {word for row in found("events", coded) for word in row if word})
     require_same("berthctl.1: JSON of watch", set(re.findall(r'"(\w+)"', text.split("```")[1])),

@@ -1,10 +1,11 @@
-/* print_tables.c - the tables of requests, codes, events and configuration keys as text, for
+/* print_tables.c - the tables of requests, codes, events, shown and configuration keys as text, for
  * tests/check_docs.py and tests/check_man.py. */
 #include "base/metrics.h"
 #include "conf/conf.h"
 #include "conf/keys.h"
 #include "conf/value_types.h"
 #include "wire/protocol.h"
+#include "wire/status_keys.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,6 +47,19 @@ static void print_conf_key(const struct key_row *key)
     printf("\t%s\n", key->help);
 }
 
+/* Its names in JSON follow; units have a form of their own there. */
+static void print_shown_key(enum status_line line, const struct field *field)
+{
+    bool is_span = field->type == FIELD_SPAN || field->type == FIELD_OPTIONAL_SPAN;
+    printf("shown\t%s\t%s\t", status_line_words[line], field->key);
+    if (field->type == FIELD_USER) {
+        printf("%s_uid %s_user", field->key, field->key);
+    } else if (field->type != FIELD_UNITS && field->whom != FOR_FOLLOWERS) {
+        printf("%s%s", field->key, is_span ? "_ms" : "");
+    }
+    putchar('\n');
+}
+
 int main(void)
 {
     for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -64,6 +78,13 @@ int main(void)
     }
     for (size_t i = EVENT_NONE + 1; i < N_EVENTS; i++) {
         printf("event\t%s\n", event_words[i]);
+    }
+    for (enum status_line line = 0; line < N_STATUS_LINES; line++) {
+        for (const struct field *field = status_fields(line); field->key; field++) {
+            if (field->lines >> line & 1) {
+                print_shown_key(line, field);
+            }
+        }
     }
     for (size_t i = 0; i < N_METRICS; i++) {
         print_metric(&metric_table[i]);

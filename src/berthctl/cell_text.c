@@ -2,6 +2,7 @@
 
 #include "base/job_status.h"
 #include "view/printable.h"
+#include "view/who.h"
 
 #include <string.h>
 
@@ -37,7 +38,7 @@ void text_add_resource_state(
     }
 }
 
-void text_add_template_state(struct text *text, const struct status_template *template)
+void text_add_template_state(struct text *text, const struct status_resource *template)
 {
     text_add_format(text, "template, %llu instance%s", (unsigned long long)template->instances,
         template->instances == 1 ? "" : "s");

@@ -10,7 +10,7 @@
 void text_add_resource_state(
     struct text *text, const struct status *status, const struct status_resource *resource);
 /* "template, 3 instances, paused" */
-void text_add_template_state(struct text *text, const struct status_template *template);
+void text_add_template_state(struct text *text, const struct status_resource *template);
 
 /* "slot 0", "slots 0-3,5", "item gpu0", so that a slot's number does not look like a count. */
 void text_add_units(struct text *text, const struct words *units, bool is_pool);

@@ -104,7 +104,7 @@ static bool is_meant(struct call *call, const char *name)
     char *answer = call_answer(call);
     bool goes_on = answer && show_read_status(call, answer, &status);
     const struct status_database *database = goes_on ? find_database(&status, name) : NULL;
-    if (database && database->is_new && database->grace.is_given) {
+    if (database && database->new && database->grace.is_given) {
         explain(&status, database);
         goes_on = asks_for_sure(call);
     }

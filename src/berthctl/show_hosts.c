@@ -67,10 +67,10 @@ static bool add_server(
     if (!database->server) {
         return false;
     }
-    if (database->version) {
-        bool is_named = strncmp(database->version, "Valkey ", 7) == 0;
+    if (database->redis_version) {
+        bool is_named = strncmp(database->redis_version, "Valkey ", 7) == 0;
         text_add(out, is_named ? "" : "Redis ");
-        text_add_escaped(out, database->version);
+        text_add_escaped(out, database->redis_version);
         text_add(out, " at ");
     }
     return add_escaped(out, database->server);
@@ -80,14 +80,11 @@ static bool add_lacks(
     struct text *out, const struct status *status, const struct status_database *database)
 {
     (void)status;
-    if (!database->lacks) {
-        return false;
+    for (size_t i = 0; i < database->lacks.n; i++) {
+        text_add(out, i > 0 ? ", " : "");
+        text_add_escaped(out, database->lacks.list[i]);
     }
-    struct text words = TEXT_INIT;
-    text_add_list(&words, database->lacks);
-    bool is_shown = add_escaped(out, words.bytes);
-    text_deinit(&words);
-    return is_shown;
+    return database->lacks.n > 0;
 }
 
 static bool add_warning(
@@ -107,14 +104,15 @@ static bool add_busy(
     struct text *out, const struct status *status, const struct status_database *database)
 {
     (void)status;
-    if (!database->busy.is_given) {
+    if (!database->busy_us_per_s.is_given) {
         return false;
     }
-    add_percent(out, database->busy.number);
-    text_add_format(out, " with Berth, %.1f calls a second", (double)database->rate.number / 1000);
-    if (database->cpu.is_given) {
+    add_percent(out, database->busy_us_per_s.number);
+    text_add_format(out, " with Berth, %.1f calls a second",
+        (double)database->calls_per_1000_s.number / 1000);
+    if (database->cpu_us_per_s.is_given) {
         text_add(out, "; ");
-        add_percent(out, database->cpu.number);
+        add_percent(out, database->cpu_us_per_s.number);
         text_add(out, " in all");
     }
     return true;
@@ -124,11 +122,11 @@ static bool add_too_busy(
     struct text *out, const struct status *status, const struct status_database *database)
 {
     (void)status;
-    if (!database->busy.is_given || database->busy.number < TOO_BUSY) {
+    if (!database->busy_us_per_s.is_given || database->busy_us_per_s.number < TOO_BUSY) {
         return false;
     }
     text_add(out, "the database is ");
-    add_percent(out, database->busy.number);
+    add_percent(out, database->busy_us_per_s.number);
     text_add(out, " busy with Berth: see fleet.md, Large fleets");
     return true;
 }

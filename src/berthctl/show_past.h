@@ -3,7 +3,7 @@
 #define BERTH_BERTHCTL_SHOW_PAST_H
 
 #include "berthctl/ctl_call.h"
-#include "view/fields.h"
+#include "wire/fields.h"
 
 /* Besides the resources, which are the call's arguments. Times are milliseconds since 1970. */
 struct past_choice {

@@ -3,7 +3,7 @@
 #define BERTH_BERTHCTL_SHOWN_COLUMNS_H
 
 #include "berthctl/grid.h"
-#include "view/shown.h"
+#include "wire/shown.h"
 
 /* The columns and cells that stand behind the fixed ones: all but the program, which has a fixed
  * one. The first returns how many columns there are with these. */

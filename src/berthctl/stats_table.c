@@ -3,6 +3,7 @@
 #include "berthctl/grid.h"
 #include "berthctl/past_table.h"
 #include "view/when.h"
+#include "view/who.h"
 
 /* The columns of both tables. */
 #define WAITS                                                                                      \

@@ -161,7 +161,7 @@ static bool is_chosen(struct status_resource *resource, const struct status_choi
     return !choice->busy || is_busy(resource);
 }
 
-static bool has_instance(const struct status *status, const struct status_template *template)
+static bool has_instance(const struct status *status, const struct status_resource *template)
 {
     for (size_t i = 0; i < status->n_resources; i++) {
         const char *of = status->resources[i].template;
@@ -185,11 +185,11 @@ void status_choose(struct status *status, const struct status_choice *choice)
     status->n_left_out += status->n_resources - n;
     status->n_resources = n;
     for (size_t i = 0; i < status->n_templates; i++) {
-        struct status_template *template = &status->templates[i];
+        struct status_resource *template = &status->templates[i];
         if ((!choice->busy && !choice->by_user) || has_instance(status, template)) {
             status->templates[n_templates++] = *template;
         } else {
-            status_template_deinit(template);
+            status_resource_deinit(template);
         }
     }
     status->n_templates = n_templates;
@@ -218,7 +218,7 @@ static bool is_below_template(const struct status *status, const struct status_r
 }
 
 /* Adds the instances of the template to the rows; returns how many rows there are then. */
-static size_t add_instances(const struct status *status, const struct status_template *template,
+static size_t add_instances(const struct status *status, const struct status_resource *template,
     struct status_row *rows, size_t n)
 {
     size_t first = n;

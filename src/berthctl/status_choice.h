@@ -31,7 +31,7 @@ void status_choose(struct status *status, const struct status_choice *choice);
 /* A line of the table: a resource or a template; the other is NULL. */
 struct status_row {
     const struct status_resource *resource;
-    const struct status_template *template;
+    const struct status_resource *template;
 };
 
 /* All of them: below each template its instances, by their names; with `is_sorted`, the resources

@@ -55,7 +55,7 @@ static void add_resource(struct grid *grid, const struct status *status,
 }
 
 /* Nothing is granted of a template itself. */
-static void add_template(struct grid *grid, const struct status_template *template, bool with_scope)
+static void add_template(struct grid *grid, const struct status_resource *template, bool with_scope)
 {
     struct text state = TEXT_INIT;
     grid_add_string(grid, template->name);
@@ -157,7 +157,7 @@ void table_print_notes(struct text *out, const struct status_resource *resource)
 {
     if (resource->paused) {
         print_pause(
-            out, resource->reason, &resource->paused_by, &resource->paused_by_login);
+            out, resource->pause_reason, &resource->paused_by, &resource->paused_by_login);
     }
     print_reserved(out, resource);
     print_words(out, "draining items", &resource->draining);
@@ -166,19 +166,19 @@ void table_print_notes(struct text *out, const struct status_resource *resource)
         text_add_format(out, "%llu unit%s cooling down\n", (unsigned long long)resource->cooling,
             resource->cooling == 1 ? "" : "s");
     }
-    if (resource->keeper.is_given) {
+    if (resource->kept_for.is_given) {
         text_add_repeated(out, ' ', INDENT);
         text_add_format(out, "%llu kept for #%llu\n", (unsigned long long)resource->kept,
-            (unsigned long long)resource->keeper.number);
+            (unsigned long long)resource->kept_for.number);
     }
     print_words(out, "changed at runtime", &resource->changed);
 }
 
-void table_print_template_notes(struct text *out, const struct status_template *template)
+void table_print_template_notes(struct text *out, const struct status_resource *template)
 {
     if (template->paused) {
         print_pause(
-            out, template->reason, &template->paused_by, &template->paused_by_login);
+            out, template->pause_reason, &template->paused_by, &template->paused_by_login);
     }
     print_words(out, "changed at runtime", &template->changed);
 }
@@ -216,7 +216,7 @@ static void add_database(struct grid *grid, const struct status_database *databa
     add_optional_age(grid, &ttl);
     add_optional_age(grid, &database->good);
     add_optional_age(grid, &database->grace);
-    grid_add_string(grid, database->version);
+    grid_add_string(grid, database->redis_version);
     grid_add_string(grid, database->server);
 }
 
@@ -252,7 +252,7 @@ static void print_databases(
         grid_print_row(&grid, i, out);
         print_escaped_note(out, "why", database->why);
         print_escaped_note(out, "warning", database->warning);
-        if (database->is_new && database->grace.is_given) {
+        if (database->new && database->grace.is_given) {
             print_new(out, database);
         }
         if (database->differing > 0) {

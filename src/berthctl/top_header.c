@@ -108,7 +108,7 @@ static void add_database(const struct status_database *database, struct top_line
     text_add(&text, ": ");
     text_add_escaped(&text, database->state);
     if (database->grace.is_given) {
-        text_add(&text, database->is_new ? ", in its first grace for " : ", in its grace for ");
+        text_add(&text, database->new ? ", in its first grace for " : ", in its grace for ");
         text_add_age(&text, database->grace.number);
     }
     if (database->why) {

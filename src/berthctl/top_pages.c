@@ -185,7 +185,7 @@ static void add_resource(struct text *text, const struct top *top, size_t width)
     table_print_notes(text, resource);
 }
 
-static const struct status_template *find_template(const struct top *top)
+static const struct status_resource *find_template(const struct top *top)
 {
     for (size_t i = 0; top->status && i < top->status->n_templates; i++) {
         if (strcmp(top->status->templates[i].name, top->subject.name) == 0) {
@@ -195,7 +195,7 @@ static const struct status_template *find_template(const struct top *top)
     return NULL;
 }
 
-static void add_template(struct text *text, const struct status_template *template)
+static void add_template(struct text *text, const struct status_resource *template)
 {
     struct text cell = TEXT_INIT;
     add_text(text, "kind", template->kind);
@@ -238,7 +238,7 @@ void text_add_page_title(struct text *text, const struct top *top)
 void text_add_page(struct text *text, const struct top *top, size_t width)
 {
     struct text page = TEXT_INIT;
-    const struct status_template *template = NULL;
+    const struct status_resource *template = NULL;
     text_add(&page, "");
     if (top->page == TOP_HELP) {
         text_add_top_keys(&page);

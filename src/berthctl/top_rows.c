@@ -263,7 +263,7 @@ static void add_resource(
     }
 }
 
-static bool is_of(const struct status_resource *resource, const struct status_template *template)
+static bool is_of(const struct status_resource *resource, const struct status_resource *template)
 {
     return resource->template && strcmp(resource->template, template->name) == 0;
 }
@@ -277,7 +277,7 @@ static int compare_instances(const void *left, const void *right)
 /* Below each template its instances, by their names. A template is shown for its own sake only
  * where nothing is looked for. */
 static void add_template(struct top_rows *rows, const struct candidates *candidates,
-    const struct status_template *template, struct candidate *instances)
+    const struct status_resource *template, struct candidate *instances)
 {
     const struct top_choice *choice = candidates->choice;
     bool is_meant = !choice->busy && !choice->by_user &&

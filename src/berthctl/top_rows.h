@@ -44,7 +44,7 @@ enum top_row_kind { TOP_RESOURCE, TOP_TEMPLATE, TOP_HOLDER, TOP_WAITER };
 
 struct top_row {
     enum top_row_kind kind;
-    const struct status_template *template; /* of a template */
+    const struct status_resource *template; /* of a template */
     const struct status_resource *resource; /* of everything else */
     const struct status_lease *lease; /* of a holder or waiter */
     uint64_t place; /* of a waiter; 1 is the head */

@@ -97,7 +97,7 @@ static void add_resource(const struct top *top, const struct top_row *row, struc
 
 static void add_template(const struct top *top, const struct top_row *row, struct top_line *line)
 {
-    const struct status_template *template = row->template;
+    const struct status_resource *template = row->template;
     struct text number = TEXT_INIT, state = TEXT_INIT;
     add_margin(line, top, row, 2);
     add_name(line, top, TOP_PLAIN, template->name);

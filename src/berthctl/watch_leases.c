@@ -2,6 +2,7 @@
 #include "berthctl/cell_text.h"
 #include "berthctl/watch_line.h"
 #include "view/printable.h"
+#include "view/who.h"
 
 #include <string.h>
 

@@ -1,34 +1,15 @@
 /* watch_limits.c - what `berthctl watch` says of what operators change, and of databases. */
 #include "berthctl/watch_line.h"
 #include "view/printable.h"
+#include "view/who.h"
 
 #include <string.h>
 
-/* A resource or a template. */
-struct limits {
-    const char *name, *database, *reason;
-    uint64_t limit;
-    bool paused;
-    const struct shown_user *paused_by, *paused_by_login;
-};
-
-static struct limits limits_of_resource(const struct status_resource *resource)
-{
-    return (struct limits){resource->name, resource->database, resource->reason, resource->limit,
-        resource->paused, &resource->paused_by, &resource->paused_by_login};
-}
-
-static struct limits limits_of_template(const struct status_template *template)
-{
-    return (struct limits){template->name, template->database, template->reason, template->limit,
-        template->paused, &template->paused_by, &template->paused_by_login};
-}
-
-static struct watch_line line_about(const struct limits *limits, const char *word)
+static struct watch_line line_about(const struct status_resource *resource, const char *word)
 {
     struct watch_line line = {
-        .json = {.event = word, .resource = limits->name, .database = limits->database}};
-    text_add_escaped(&line.name, limits->name);
+        .json = {.event = word, .resource = resource->name, .database = resource->database}};
+    text_add_escaped(&line.name, resource->name);
     return line;
 }
 
@@ -37,8 +18,8 @@ static void print(struct watch_events *events, struct watch_line *line)
     watch_line_print(events, line, events->wall);
 }
 
-static void print_limit(
-    struct watch_events *events, const struct limits *before, const struct limits *now)
+static void print_limit(struct watch_events *events, const struct status_resource *before,
+    const struct status_resource *now)
 {
     struct watch_line line = line_about(now, "limit");
     unsigned long long was = before->limit, is = now->limit;
@@ -48,36 +29,36 @@ static void print_limit(
     print(events, &line);
 }
 
-static void print_pause(struct watch_events *events, const struct limits *now)
+static void print_pause(struct watch_events *events, const struct status_resource *now)
 {
     struct watch_line line = line_about(now, "paused");
     text_add(&line.what, "paused");
     text_add_format(&line.sentence, "%s is paused", line.name.bytes);
-    if (now->paused_by->uid.is_given) {
-        text_add_who(&line.who, now->paused_by, now->paused_by_login);
+    if (now->paused_by.uid.is_given) {
+        text_add_who(&line.who, &now->paused_by, &now->paused_by_login);
         text_add_format(&line.sentence, " by %s", line.who.bytes);
     }
-    if (now->reason) {
+    if (now->pause_reason) {
         text_add(&line.what, ": ");
-        text_add_escaped(&line.what, now->reason);
+        text_add_escaped(&line.what, now->pause_reason);
         text_add(&line.sentence, ": ");
-        text_add_escaped(&line.sentence, now->reason);
+        text_add_escaped(&line.sentence, now->pause_reason);
     }
     print(events, &line);
 }
 
 /* WHAT in the column, "NAME SAYS" as the sentence. */
-static void print_plain(struct watch_events *events, const struct limits *limits, const char *word,
-    const char *what, const char *says)
+static void print_plain(struct watch_events *events, const struct status_resource *resource,
+    const char *word, const char *what, const char *says)
 {
-    struct watch_line line = line_about(limits, word);
+    struct watch_line line = line_about(resource, word);
     text_add(&line.what, what);
     text_add_format(&line.sentence, "%s %s", line.name.bytes, says);
     print(events, &line);
 }
 
-static void print_differences(
-    struct watch_events *events, const struct limits *before, const struct limits *now)
+static void print_differences(struct watch_events *events, const struct status_resource *before,
+    const struct status_resource *now)
 {
     if (before->limit != now->limit) {
         print_limit(events, before, now);
@@ -95,8 +76,7 @@ static void print_differences(
 static void print_reserved(struct watch_events *events, const struct status_resource *resource,
     const char *item, bool is_reserved)
 {
-    const struct limits limits = limits_of_resource(resource);
-    struct watch_line line = line_about(&limits, is_reserved ? "reserved" : "unreserved");
+    struct watch_line line = line_about(resource, is_reserved ? "reserved" : "unreserved");
     const char *unit = status_is_pool(resource) ? "item" : "slot",
                *reason = is_reserved ? status_reserve_reason(resource, item) : NULL;
     text_add(&line.what, is_reserved ? "reserved " : "not reserved any more: ");
@@ -132,13 +112,12 @@ void watch_resource(
 {
     struct watch_events *events = context;
     const struct status_resource *either = now ? now : before;
-    const struct limits limits = limits_of_resource(either);
     if (!watch_is_named(&events->choice, either->name)) {
         return;
     }
     if (!before || !now) {
         if (!either->template) { /* instances come and go with their leases */
-            print_plain(events, &limits, now ? "new" : "removed", now ? "new" : "removed",
+            print_plain(events, either, now ? "new" : "removed", now ? "new" : "removed",
                 now ? "is new" : "is gone");
         }
         return;
@@ -146,30 +125,28 @@ void watch_resource(
     if (now->database_state || before->database_state) {
         return; /* these are figures of this host alone */
     }
-    const struct limits was = limits_of_resource(before);
     if (now->removed && !before->removed) {
-        print_plain(events, &limits, "removing", "removed, still held",
+        print_plain(events, now, "removing", "removed, still held",
             "is no longer in the file, and goes when nobody holds any of it");
     }
-    print_differences(events, &was, &limits);
+    print_differences(events, before, now);
     print_reserves(events, now, &now->reserved, &before->reserved, true);
     print_reserves(events, now, &before->reserved, &now->reserved, false);
 }
 
 void watch_template(
-    void *context, const struct status_template *before, const struct status_template *now)
+    void *context, const struct status_resource *before, const struct status_resource *now)
 {
     struct watch_events *events = context;
-    const struct limits limits = limits_of_template(now ? now : before);
-    if (!watch_is_named(&events->choice, limits.name)) {
+    const struct status_resource *either = now ? now : before;
+    if (!watch_is_named(&events->choice, either->name)) {
         return;
     }
     if (!before || !now) {
-        print_plain(events, &limits, now ? "new" : "removed", now ? "new" : "removed",
+        print_plain(events, either, now ? "new" : "removed", now ? "new" : "removed",
             now ? "is new" : "is gone");
     } else if (!now->database_state && !before->database_state) {
-        const struct limits was = limits_of_template(before);
-        print_differences(events, &was, &limits);
+        print_differences(events, before, now);
     }
 }
 

@@ -33,6 +33,6 @@ void watch_database(
 void watch_resource(
     void *context, const struct status_resource *before, const struct status_resource *now);
 void watch_template(
-    void *context, const struct status_template *before, const struct status_template *now);
+    void *context, const struct status_resource *before, const struct status_resource *now);
 
 #endif

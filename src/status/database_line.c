@@ -16,69 +16,70 @@ const char *database_state_word(enum session_state state)
     return state_words[state];
 }
 
-static void add_milliseconds(struct text *out, const char *key, nanoseconds span)
+/* Texts that a server says of itself: they may be anything. */
+struct bounded {
+    char server[161], version[33], warning[257], lacks[161], why[257];
+};
+
+/* NULL: there is none. */
+static const char *bounded(char *room, size_t size, const char *value)
 {
-    text_add_number_key(out, key, milliseconds(span));
+    size_t n = value ? strnlen(value, size - 1) : 0;
+    memcpy(room, value ? value : "", n);
+    room[n] = '\0';
+    return n > 0 ? room : NULL;
 }
 
-/* A server's description of itself may be anything. */
-static void add_bounded(struct text *out, const char *key, const char *value, size_t max)
+static void fill_load(struct status_database *line, const struct load_view *load)
 {
-    char copy[512];
-    size_t n = value ? strnlen(value, max) : 0;
-    if (n > 0) {
-        memcpy(copy, value, n);
-        copy[n] = '\0';
-        text_add_key(out, key, copy);
-    }
+    line->sessions = (struct optional){load->sessions > 0, load->sessions};
+    line->calls_per_1000_s = (struct optional){load->is_known, load->rate};
+    line->busy_us_per_s = (struct optional){load->is_known, load->busy};
+    line->cpu_us_per_s = (struct optional){load->has_cpu, load->cpu};
 }
 
-static void add_load(struct text *out, const struct load_view *load)
+static void fill_server(
+    struct status_database *line, struct bounded *room, const struct link_info *info)
 {
-    if (load->sessions > 0) {
-        text_add_number_key(out, "sessions", load->sessions);
-    }
-    if (load->is_known) {
-        text_add_number_key(out, "rate", load->rate);
-        text_add_number_key(out, "busy", load->busy);
-    }
-    if (load->has_cpu) {
-        text_add_number_key(out, "cpu", load->cpu);
-    }
+    line->server = bounded(room->server, sizeof room->server, info->address);
+    line->redis_version = bounded(room->version, sizeof room->version, info->version);
+    line->warning = bounded(room->warning, sizeof room->warning, info->warning);
+    line->lacks.joined = bounded(room->lacks, sizeof room->lacks, info->lacks);
+}
+
+static struct optional span_until(nanoseconds until, nanoseconds now)
+{
+    return (struct optional){true, milliseconds(until - now)};
 }
 
 void database_line_write(struct text *out, const struct database *database,
     const struct session_view *view, const struct link_info *info, const struct load_view *load,
     nanoseconds now)
 {
-    text_add(out, "database ");
-    text_add_encoded(out, database->name);
-    text_add_key(out, "state", state_words[view->state]);
-    add_milliseconds(out, "ttl", view->ttl);
+    struct bounded room;
+    struct status_database line = {
+        .state = state_words[view->state],
+        .ttl = milliseconds(view->ttl),
+        .incarnation = view->incarnation,
+        .differing = view->n_differing,
+        .calls = view->n_calls,
+        .layout = {view->state == SESSION_UP, view->layout},
+    };
     if (view->grace_until != NEVER) {
-        add_milliseconds(out, "grace", view->grace_until - now);
-        text_add(out, view->is_new ? " new=1" : "");
+        line.grace = span_until(view->grace_until, now);
+        line.new = view->is_new;
     }
     if (view->good_until != 0) {
-        add_milliseconds(out, "good", view->good_until - now);
-    }
-    text_add_number_key(out, "incarnation", view->incarnation);
-    text_add_number_key(out, "differing", view->n_differing);
-    text_add_number_key(out, "calls", view->n_calls);
-    if (view->state == SESSION_UP) {
-        text_add_number_key(out, "layout", view->layout);
+        line.good = span_until(view->good_until, now);
     }
     if (load) {
-        add_load(out, load);
+        fill_load(&line, load);
     }
     if (info) {
-        add_bounded(out, "server", info->address, 160);
-        add_bounded(out, "version", info->version, 32);
-        add_bounded(out, "warning", info->warning, 256);
-        add_bounded(out, "lacks", info->lacks, 160);
+        fill_server(&line, &room, info);
     }
     if (view->state != SESSION_UP) {
-        add_bounded(out, "why", view->why, 256);
+        line.why = bounded(room.why, sizeof room.why, view->why);
     }
-    text_add(out, "\n");
+    record_line_write(out, LINE_DATABASE, database->name, &line);
 }

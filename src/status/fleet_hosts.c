@@ -1,6 +1,7 @@
 #include "status/fleet_hosts.h"
 
 #include "base/memory.h"
+#include "status/status_lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,14 +118,34 @@ size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp
 }
 
 /* What other hosts have written is cut: a line has its bounds. */
-static void add_bounded(struct text *out, const char *value)
+enum { MAX_TEXT = 255 };
+
+static const char *bounded(char room[static MAX_TEXT + 1], const char *value)
 {
-    enum { MAX_HOST = 255 };
-    char copy[MAX_HOST + 1];
-    size_t n = strnlen(value, MAX_HOST);
-    memcpy(copy, value, n);
-    copy[n] = '\0';
-    text_add_encoded(out, n > 0 ? copy : "?");
+    size_t n = strnlen(value, MAX_TEXT);
+    memcpy(room, value, n);
+    room[n] = '\0';
+    return n > 0 ? room : "?";
+}
+
+static void write_host(
+    struct text *out, const struct fleet_host *host, const char *database, uint64_t ttl)
+{
+    char name[MAX_TEXT + 1], session[MAX_TEXT + 1], version[MAX_TEXT + 1];
+    const struct status_host line = {
+        .session = bounded(session, host->session),
+        .database = database,
+        .heard = ttl > host->left ? ttl - host->left : 0,
+        .since = {host->since != UINT64_MAX, host->since},
+        .held = host->held,
+        .waiting = host->waiting,
+        .version = host->version ? bounded(version, host->version) : NULL,
+        .layout_from = {host->to != 0, host->from},
+        .layout_to = {host->to != 0, host->to},
+        .ttl = {host->ttl != 0, host->ttl},
+        .failover_lag = {host->ttl != 0, host->lag},
+    };
+    record_line_write(out, LINE_HOST, bounded(name, host->name), &line);
 }
 
 void fleet_hosts_write(
@@ -133,31 +154,7 @@ void fleet_hosts_write(
     struct fleet_host *hosts;
     size_t n = fleet_hosts_new(rows, &hosts);
     for (size_t i = 0; i < n; i++) {
-        const struct fleet_host *host = &hosts[i];
-        text_add(out, "host ");
-        add_bounded(out, host->name);
-        text_add(out, " session=");
-        add_bounded(out, host->session);
-        text_add_key(out, "database", database);
-        text_add_number_key(out, "heard", ttl > host->left ? ttl - host->left : 0);
-        if (host->since != UINT64_MAX) {
-            text_add_number_key(out, "since", host->since);
-        }
-        text_add_number_key(out, "held", host->held);
-        text_add_number_key(out, "waiting", host->waiting);
-        if (host->version) {
-            text_add(out, " version=");
-            add_bounded(out, host->version);
-        }
-        if (host->to != 0) {
-            text_add_number_key(out, "layout_from", host->from);
-            text_add_number_key(out, "layout_to", host->to);
-        }
-        if (host->ttl != 0) {
-            text_add_number_key(out, "ttl", host->ttl);
-            text_add_number_key(out, "failover_lag", host->lag);
-        }
-        text_add(out, "\n");
+        write_host(out, &hosts[i], database, ttl);
     }
     free(hosts);
 }

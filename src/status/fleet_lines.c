@@ -92,28 +92,39 @@ static void add_reserved(void *context, const char *unit, const char *reason)
     }
 }
 
-static void fill_figures(struct resource_line *line, const struct fleet_row *row)
+static void fill_figures(struct status_resource *line, const struct fleet_row *row)
 {
     line->limit = number_of(row, RESOURCE_LIMIT, FLEET_NUMBER_MAX);
     line->in_use = number_of(row, RESOURCE_IN_USE, FLEET_NUMBER_MAX);
     line->free = number_of(row, RESOURCE_FREE, FLEET_NUMBER_MAX);
     line->waiting = number_of(row, RESOURCE_WAITING, FLEET_NUMBER_MAX);
     line->cooling = number_of(row, RESOURCE_COOLING, FLEET_NUMBER_MAX);
-    if (fleet_number(row, RESOURCE_KEEPER, FLEET_NUMBER_MAX, &line->keeper)) {
-        line->kept = number_of(row, RESOURCE_KEPT, FLEET_NUMBER_MAX);
-    }
+    line->kept_for.is_given =
+        fleet_number(row, RESOURCE_KEEPER, FLEET_NUMBER_MAX, &line->kept_for.number);
+    line->kept = line->kept_for.is_given ? number_of(row, RESOURCE_KEPT, FLEET_NUMBER_MAX) : 0;
+    line->kept_for.is_given = line->kept > 0;
+}
+
+/* What operators have changed. */
+static void fill_changes(struct status_resource *line, char reason_room[static REASON_BYTES + 1],
+    const struct fleet_row *row)
+{
+    const char *reason = fleet_field(row, RESOURCE_REASON);
+    const char *changed = fleet_field(row, RESOURCE_CHANGED);
+    bool is_changed = strcmp(changed, "limit") == 0 || strcmp(changed, "items") == 0;
+    line->changed.joined = is_changed ? changed : NULL;
+    resource_set_pause(line, strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0,
+        decoded(reason_room, reason, strlen(reason), REASON_BYTES),
+        by_whom_parse(fleet_field(row, RESOURCE_PAUSED_BY)));
 }
 
 static void fill_origin(
-    struct resource_line *line, const struct fleet_row *row, const struct fleet_scene *scene)
+    struct status_resource *line, const struct fleet_row *row, const struct fleet_scene *scene)
 {
     const char *definition = fleet_field(row, RESOURCE_DEFINITION);
-    const char *changed = fleet_field(row, RESOURCE_CHANGED);
-    bool is_changed = strcmp(changed, "limit") == 0 || strcmp(changed, "items") == 0;
     const struct resource *here = core_find_resource(scene->core, line->name);
-    line->is_removed = here && !here->is_defined;
+    line->removed = here && !here->is_defined;
     line->template = template_name_is_valid(definition) ? definition : NULL;
-    line->changed = is_changed ? changed : NULL;
 }
 
 static void fill_items(struct resource_line *line, const char *items)
@@ -122,26 +133,15 @@ static void fill_items(struct resource_line *line, const char *items)
     unit_list_add_all(&line->items, items, true, UNITS_OF_RESOURCE_BYTES);
 }
 
-struct resource_line fleet_resource_line(char reason_room[static REASON_BYTES + 1],
+struct status_resource fleet_resource_line(char reason_room[static REASON_BYTES + 1],
     const struct fleet_rows *rows, const struct fleet_resource *resource,
     const struct fleet_scene *scene)
 {
     const struct fleet_row *row = &rows->rows[resource->row];
-    const char *reason = fleet_field(row, RESOURCE_REASON);
-    struct resource_line line = {
-        .name = resource->name,
-        .kind = {
-            .word = fleet_field(row, RESOURCE_KIND),
-            .database = scene->database,
-            .database_state = scene->state,
-        },
-        .is_paused = strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0,
-        .pause = {
-            .reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES),
-            .by = by_whom_parse(fleet_field(row, RESOURCE_PAUSED_BY)),
-        },
-    };
+    struct status_resource line = {.name = resource->name};
+    resource_set_kind(&line, fleet_field(row, RESOURCE_KIND), scene->database, scene->state);
     fill_figures(&line, row);
+    fill_changes(&line, reason_room, row);
     fill_origin(&line, row, scene);
     return line;
 }
@@ -158,7 +158,8 @@ void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
     const struct fleet_resource *resource, const struct fleet_scene *scene)
 {
     char reason_room[REASON_BYTES + 1];
-    struct resource_line line = fleet_resource_line(reason_room, rows, resource, scene);
+    struct resource_line line = {
+        .shown = fleet_resource_line(reason_room, rows, resource, scene)};
     fleet_fill_units(&line, &rows->rows[resource->row]);
     resource_line_write(out, &line);
     resource_line_deinit(&line);
@@ -171,25 +172,16 @@ void fleet_describe_template(struct text *out, const struct fleet_rows *rows,
     const struct fleet_resource *changed = fleet_rows_find(rows, definition->name);
     const struct fleet_row *row = changed ? &rows->rows[changed->row] : NULL;
     char reason_room[REASON_BYTES + 1];
-    struct template_line line = {
+    struct status_resource line = {
         .name = definition->name,
-        .kind = {
-            .word = host_kind_word(definition->kind),
-            .database = scene->database,
-            .database_state = scene->state,
-        },
-        .limit = template_limit(template),
-        .n_instances = fleet_rows_n_instances(rows, definition->name),
+        .limit = row ? number_of(row, RESOURCE_LIMIT, FLEET_NUMBER_MAX) : template_limit(template),
+        .instances = fleet_rows_n_instances(rows, definition->name),
     };
+    resource_set_kind(&line, host_kind_word(definition->kind), scene->database, scene->state);
     if (row) {
-        const char *reason = fleet_field(row, RESOURCE_REASON);
-        line.limit = number_of(row, RESOURCE_LIMIT, FLEET_NUMBER_MAX);
-        line.is_paused = strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0;
-        line.pause.reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES);
-        line.pause.by = by_whom_parse(fleet_field(row, RESOURCE_PAUSED_BY));
-        line.is_limit_changed = strcmp(fleet_field(row, RESOURCE_CHANGED), "limit") == 0;
+        fill_changes(&line, reason_room, row);
     }
-    template_line_write(out, &line);
+    record_line_write(out, LINE_TEMPLATE, line.name, &line);
 }
 
 /* ---- leases ---- */
@@ -251,20 +243,22 @@ static bool is_seen(const struct fleet_row *row, const char *info, const struct 
             definition_of(row, scene->core));
 }
 
-static void fill_terms(struct fleet_lease_room *said, const struct fleet_row *row)
+static void fill_texts(
+    struct status_lease *line, struct fleet_lease_room *room, const struct fleet_row *row)
 {
     const char *holder = fleet_field(row, ROW_HOLDER), *info = fleet_field(row, ROW_INFO);
-    terms_init(&said->terms);
-    said->terms.holder =
-        decoded(said->rooms[ATTRIBUTE_holder], holder, strlen(holder), HOLDER_BYTES);
+    struct terms terms;
+    terms_init(&terms);
+    terms.holder = decoded(room->rooms[ATTRIBUTE_holder], holder, strlen(holder), HOLDER_BYTES);
     for (enum attribute i = 0; i < N_ATTRIBUTES; i++) {
         const struct attribute_row *attribute = &attribute_rows[i];
         size_t n;
         const char *value = attribute->is_shown ? info_find(info, attribute->word, &n) : NULL;
         if (value) {
-            terms_parse(&said->terms, i, decoded(said->rooms[i], value, n, attribute->bound));
+            terms_parse(&terms, i, decoded(room->rooms[i], value, n, attribute->bound));
         }
     }
+    lease_set_texts(line, &terms);
 }
 
 /* Hosts' clocks differ. An earlier berthd writes no `ms`. */
@@ -288,17 +282,15 @@ static nanoseconds age_of_remote(const struct fleet_row *row, const char *info,
     return age_by_wall_clocks(info, scene);
 }
 
-struct lease_line fleet_lease_line(struct fleet_lease_room *room, const struct fleet_row *row,
+struct status_lease fleet_lease_line(struct fleet_lease_room *room, const struct fleet_row *row,
     enum lease_field host, const struct fleet_scene *scene)
 {
     const char *key = fleet_field(row, ROW_KEY), *info = fleet_field(row, ROW_INFO);
     const struct lease *own = fleet_own_lease(row, scene);
-    struct lease_line line = {0};
-    uint64_t uid;
+    struct status_lease line = {.hidden = !is_seen(row, info, own, scene)};
     room->own = own;
-    line.has_uid = fleet_number(row, ROW_UID, UINT32_MAX, &uid);
-    line.uid = (uint32_t)uid;
-    line.user = line.has_uid ? viewer_user_of(scene->viewer, line.uid) : NULL;
+    fleet_number(row, ROW_UID, UINT32_MAX, &line.uid);
+    line.user = viewer_user_of(scene->viewer, (uint32_t)line.uid);
     line.host = bounded(room->host, fleet_field(row, host), HOST_BYTES);
     if (own) {
         nanoseconds since = own->state == LEASE_HELD ? own->granted_at : own->asked_at;
@@ -310,11 +302,8 @@ struct lease_line fleet_lease_line(struct fleet_lease_room *room, const struct f
         line.age = milliseconds(age_of_remote(row, info, host, scene));
         line.pid = info_number(info, "pid", INT32_MAX);
     }
-    line.resource = scene->is_told ? fleet_field(row, ROW_NAME) : NULL;
-    if (is_seen(row, info, own, scene)) {
-        fill_terms(room, row);
-        line.details = &room->terms;
-    }
+    line.resource = fleet_field(row, ROW_NAME);
+    fill_texts(&line, room, row);
     return line;
 }
 
@@ -322,50 +311,53 @@ static void describe_holder(
     struct text *out, const struct fleet_row *row, bool is_pool, const struct fleet_scene *scene)
 {
     struct fleet_lease_room room;
-    struct holder_line line = {
-        .lease = fleet_lease_line(&room, row, HOLDER_HOST, scene),
-        .token = number_of(row, HOLDER_TOKEN, INT64_MAX),
-    };
-    unit_list_add_all(
-        &line.units, fleet_field(row, HOLDER_UNITS), is_pool, UNITS_OF_HOLDER_BYTES);
+    struct unit_list units = {0};
+    struct status_lease line = fleet_lease_line(&room, row, HOLDER_HOST, scene);
+    text_add(&units.text, ""); /* shown even if there is none */
+    unit_list_add_all(&units, fleet_field(row, HOLDER_UNITS), is_pool, UNITS_OF_HOLDER_BYTES);
+    line.units.joined = units.text.bytes;
+    line.token = number_of(row, HOLDER_TOKEN, INT64_MAX);
     if (room.own && room.own->state == LEASE_HELD) {
-        host_fill_life(&line, room.own, scene->now);
-        line.is_unread =
-            !scene->is_told && viewer_sees_not_started(scene->viewer, room.own, scene->now);
+        host_fill_life(&line, room.own, scene->viewer, scene->now);
     }
-    holder_line_write(out, &line);
-    holder_line_deinit(&line);
+    lease_line_write(out, LINE_HOLDER, &line, scene->follows);
+    text_deinit(&units.text);
 }
 
 /* What the waiter lacks, unless it is its turn there; or that something is kept for it. */
-static void fill_blocker(struct waiter_line *line, const struct fleet_row *row)
+static void fill_blocker(struct status_lease *line, const struct fleet_row *row)
 {
     const char *blocked = fleet_field(row, WAITER_BLOCKED);
     const char *blocker = fleet_field(row, WAITER_BLOCKER);
-    bool is_blocked = strcmp(blocked, "quota") == 0 || strcmp(blocked, "other") == 0;
-    line->blocked = is_blocked ? blocked : NULL;
-    line->blocker = name_is_valid(blocker) ? blocker : NULL;
+    bool is_quota = strcmp(blocked, "quota") == 0;
+    line->blocked = is_quota || strcmp(blocked, "other") == 0 ? blocked : NULL;
+    line->blocker = line->blocked && name_is_valid(blocker) ? blocker : NULL;
     line->kept = number_of(row, WAITER_KEPT, FLEET_NUMBER_MAX);
 }
 
-struct waiter_line fleet_waiter_line(struct fleet_lease_room *room, const struct fleet_row *row,
+struct status_lease fleet_waiter_line(struct fleet_lease_room *room, const struct fleet_row *row,
     const struct fleet_scene *scene)
 {
-    int64_t priority = 0;
-    signed_number_parse(fleet_field(row, ROW_PRIORITY), MAX_PRIORITY, &priority);
-    struct waiter_line line = {
-        .lease = fleet_lease_line(room, row, WAITER_HOST, scene),
-        .position = scene->is_told ? 0 : number_of(row, WAITER_POSITION, FLEET_NUMBER_MAX),
-        .ticket = scene->is_told ? number_of(row, ROW_TICKET, INT64_MAX) : 0,
-        .wants = number_of(row, ROW_COUNT, FLEET_NUMBER_MAX),
-        .priority = (int)priority,
-    };
-    line.lease.is_away = room->own && lease_is_detached(room->own);
+    struct status_lease line = fleet_lease_line(room, row, WAITER_HOST, scene);
+    signed_number_parse(fleet_field(row, ROW_PRIORITY), MAX_PRIORITY, &line.priority);
+    line.position = number_of(row, WAITER_POSITION, FLEET_NUMBER_MAX);
+    line.ticket.number = number_of(row, ROW_TICKET, INT64_MAX);
+    line.ticket.is_given = line.ticket.number != 0;
+    line.wants = number_of(row, ROW_COUNT, FLEET_NUMBER_MAX);
+    line.away = room->own && lease_is_detached(room->own);
     fill_blocker(&line, row);
-    if (scene->is_told && strcmp(fleet_field(row, WAITER_BLOCKED), "quota") == 0) {
-        line.blocker = NULL;
-    }
     return line;
+}
+
+/* The resource as host_describe_waiter() does. */
+static void describe_waiter(
+    struct text *out, const struct fleet_row *row, const struct fleet_scene *scene)
+{
+    struct fleet_lease_room room;
+    struct status_lease line = fleet_waiter_line(&room, row, scene);
+    bool is_quota = line.blocked && strcmp(line.blocked, "quota") == 0;
+    line.blocker = scene->follows && is_quota ? NULL : line.blocker;
+    lease_line_write(out, LINE_WAITER, &line, scene->follows);
 }
 
 enum fleet_lease fleet_describe_lease(struct text *out, const struct fleet_rows *rows,
@@ -376,9 +368,7 @@ enum fleet_lease fleet_describe_lease(struct text *out, const struct fleet_rows 
     if (kind == FLEET_HOLDER) {
         describe_holder(out, &rows->rows[row], is_pool, scene);
     } else if (kind == FLEET_WAITER) {
-        struct fleet_lease_room room;
-        const struct waiter_line line = fleet_waiter_line(&room, &rows->rows[row], scene);
-        waiter_line_write(out, &line);
+        describe_waiter(out, &rows->rows[row], scene);
     }
     return kind;
 }

@@ -15,7 +15,7 @@ struct fleet_scene {
     const struct viewer *viewer; /* who asks; for leases alone */
     const char *database; /* the database's name */
     const char *state; /* why its rows may be old; NULL: they are not */
-    bool is_told; /* to one who follows: as host_tell_holder() and host_tell_waiter() do */
+    bool follows; /* to one who follows */
     const char *session; /* whose leases are this host's */
     nanoseconds now;
     nanoseconds wall_now; /* since 1970 */
@@ -29,7 +29,7 @@ void fleet_describe_template(struct text *out, const struct fleet_rows *rows,
     const struct template *template, const struct fleet_scene *scene);
 
 /* The line for it, without its units. `room` is for what the line points to. */
-struct resource_line fleet_resource_line(char room[static REASON_BYTES + 1],
+struct status_resource fleet_resource_line(char room[static REASON_BYTES + 1],
     const struct fleet_rows *rows, const struct fleet_resource *resource,
     const struct fleet_scene *scene);
 /* Adds them to its line. */
@@ -45,15 +45,14 @@ const struct lease *fleet_own_lease(const struct fleet_row *row, const struct fl
 /* What the line for a lease points to. */
 struct fleet_lease_room {
     const struct lease *own; /* NULL: another host's; only what that host has reported is known */
-    struct terms terms;
     char rooms[N_ATTRIBUTES][REASON_BYTES + 1];
     char host[REASON_BYTES + 1];
 };
 
 /* Whose lease it is: a part of either line. `host` is the field with the host. */
-struct lease_line fleet_lease_line(struct fleet_lease_room *room, const struct fleet_row *row,
+struct status_lease fleet_lease_line(struct fleet_lease_room *room, const struct fleet_row *row,
     enum lease_field host, const struct fleet_scene *scene);
-struct waiter_line fleet_waiter_line(struct fleet_lease_room *room, const struct fleet_row *row,
+struct status_lease fleet_waiter_line(struct fleet_lease_room *room, const struct fleet_row *row,
     const struct fleet_scene *scene);
 
 /* Appends the line for row `row` of that resource; or nothing, and returns FLEET_NEITHER. */

@@ -73,7 +73,7 @@ static uint64_t held_by(const struct listing *listing, uint32_t uid)
 }
 
 /* The larger of what the file and the operator allow; nothing is impossible while that is 0. */
-static uint64_t max_of(const struct listing *listing, const struct resource_line *line)
+static uint64_t max_of(const struct listing *listing, const struct status_resource *line)
 {
     const struct definition *definition =
         core_find_definition(listing->scene->core, listing->resource->name);
@@ -105,7 +105,7 @@ static void add_holders(struct reasons *reasons, const struct reasons_resource *
         struct fleet_lease_room room;
         uint64_t n_units;
         if (fleet_row_kind(row, listing->resource) == FLEET_HOLDER) {
-            const struct lease_line line =
+            const struct status_lease line =
                 fleet_lease_line(&room, row, HOLDER_HOST, listing->scene);
             fleet_number(row, ROW_COUNT, FLEET_NUMBER_MAX, &n_units);
             reasons_holder(reasons, described, &line, n_units);
@@ -137,7 +137,7 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
     struct reasons_ahead ahead = {
         .n = described->position > 0 ? described->position - 1 : 0};
     struct fleet_lease_room room;
-    struct waiter_line line;
+    struct status_lease line;
     if (first) {
         line = fleet_waiter_line(&room, first, listing->scene);
         ahead.first = &line;
@@ -148,7 +148,7 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
 /* ---- when it will start ---- */
 
 /* `end` is the first row that is not ahead. */
-static void foresee(struct forecast *forecast, const struct resource_line *line,
+static void foresee(struct forecast *forecast, const struct status_resource *line,
     const struct listing *listing, size_t end)
 {
     const struct fleet_row *rows = listing->rows->rows;
@@ -157,7 +157,7 @@ static void foresee(struct forecast *forecast, const struct resource_line *line,
          i < listing->waiters && !forecast->is_cut; i++) {
         struct fleet_lease_room room;
         uint64_t n_units;
-        const struct lease_line holder =
+        const struct status_lease holder =
             fleet_lease_line(&room, &rows[i], HOLDER_HOST, listing->scene);
         fleet_number(&rows[i], ROW_COUNT, FLEET_NUMBER_MAX, &n_units);
         forecast_add_holder(forecast, holder.age * 1000, n_units);
@@ -171,14 +171,14 @@ static void foresee(struct forecast *forecast, const struct resource_line *line,
             forecast->obstacle = FORECAST_PASSED_OVER;
         }
     }
-    forecast->obstacle = line->is_paused ? FORECAST_PAUSED
+    forecast->obstacle = line->paused ? FORECAST_PAUSED
         : line->limit == 0               ? FORECAST_CLOSED
                                          : forecast->obstacle;
 }
 
 /* ---- all ---- */
 
-static struct fleet_said find_out(const struct listing *listing, const struct resource_line *line,
+static struct fleet_said find_out(const struct listing *listing, const struct status_resource *line,
     uint32_t wants, const struct lease *lease, size_t row)
 {
     bool is_listed = lease && row < listing->resource->end;
@@ -195,7 +195,7 @@ static struct fleet_said find_out(const struct listing *listing, const struct re
         said.blocker = name_is_valid(blocker) ? blocker : NULL;
     } else if (!lease) {
         said.is_over_quota = is_over_quota(listing, wants);
-        said.is_free = !line->is_paused && line->limit > 0 && line->free >= wants &&
+        said.is_free = !line->paused && line->limit > 0 && line->free >= wants &&
             !said.is_over_quota && !next_to_go(listing, row);
     }
     return said;
@@ -207,8 +207,8 @@ struct fleet_said fleet_reasons_add(struct reasons *reasons, const struct fleet_
 {
     const struct listing listing = {rows, resource, scene, first_waiter(rows, resource)};
     char room[REASON_BYTES + 1];
-    struct resource_line line = fleet_resource_line(room, rows, resource, scene);
-    pause_name_users(&line.pause, scene->viewer);
+    struct status_resource line = fleet_resource_line(room, rows, resource, scene);
+    pause_name_users(&line, scene->viewer);
     const struct fleet_row *row = &rows->rows[resource->row];
     size_t own = row_of(&listing, lease);
     struct fleet_said said = find_out(&listing, &line, wants, lease, own);
@@ -222,7 +222,7 @@ struct fleet_said fleet_reasons_add(struct reasons *reasons, const struct fleet_
         .n_holders = listing.waiters - resource->row - 1,
     };
     struct fleet_lease_room first_room;
-    struct lease_line first;
+    struct status_lease first;
     if (described.n_holders > 0) {
         first = fleet_lease_line(
             &first_room, &rows->rows[resource->row + 1], HOLDER_HOST, scene);

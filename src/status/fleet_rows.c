@@ -250,7 +250,7 @@ bool fleet_has_unit(
 
 enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_resource *resource)
 {
-    uint64_t id;
+    uint64_t id, uid;
     enum fleet_lease kind = FLEET_NEITHER;
     if (row_is(row, "holder") && row->n >= N_HOLDER_FIELDS) {
         kind = FLEET_HOLDER;
@@ -258,7 +258,8 @@ enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_
         kind = FLEET_WAITER;
     }
     bool is_sound = strcmp(fleet_field(row, ROW_NAME), resource->name) == 0 &&
-        fleet_key_parse(fleet_field(row, ROW_KEY), &id);
+        fleet_key_parse(fleet_field(row, ROW_KEY), &id) &&
+        fleet_number(row, ROW_UID, UINT32_MAX, &uid);
     return is_sound ? kind : FLEET_NEITHER;
 }
 

@@ -16,7 +16,7 @@ static struct lease_scene scene_at(
         .core = follower->source->core,
         .viewer = moment->viewer,
         .now = moment->now,
-        .is_told = true,
+        .follows = true,
     };
 }
 

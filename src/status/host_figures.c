@@ -1,6 +1,6 @@
 #include "status/host_figures.h"
 
-#include "base/words.h"
+#include "wire/status_keys.h"
 
 struct host_figures host_figures_of(struct core *core)
 {
@@ -23,16 +23,16 @@ bool host_figures_are_equal(const struct host_figures *a, const struct host_figu
 void host_figures_write(
     struct text *out, const char *word, const struct host_figures *figures, nanoseconds now)
 {
+    const bool has_grace = figures->grace_until != NEVER;
+    const struct status line = {
+        .draining = figures->is_draining,
+        .held = figures->held,
+        .waiting = figures->waiting,
+        .granting.is_given = figures->grants_nothing,
+        .grace = {has_grace, has_grace ? milliseconds(figures->grace_until - now) : 0},
+        .closed = figures->closed_why,
+    };
     text_add(out, word);
-    text_add_number_key(out, "draining", figures->is_draining);
-    text_add_number_key(out, "held", figures->held);
-    text_add_number_key(out, "waiting", figures->waiting);
-    if (figures->grants_nothing) {
-        text_add_number_key(out, "granting", 0);
-    }
-    if (figures->grace_until != NEVER) {
-        text_add_number_key(out, "grace", milliseconds(figures->grace_until - now));
-    }
-    text_add_key(out, "closed", figures->closed_why);
+    fields_add(out, status_fields(LINE_FIGURES), LINE_FIGURES, 1 << FOR_ANYBODY, &line);
     text_add(out, "\n");
 }

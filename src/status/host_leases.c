@@ -23,8 +23,7 @@ static bool show_holders(struct host_leases *leases, const struct lease_scene *s
         if (out->length >= enough) {
             return false;
         }
-        (scene->is_told ? host_tell_holder : host_describe_holder)(
-            out, claim, scene->viewer, scene->now);
+        host_describe_holder(out, claim, scene->viewer, scene->follows, scene->now);
         leases->token = claim->token;
         leases->holder = claim->lease->id + 1;
     }
@@ -49,7 +48,7 @@ void host_describe_waiting(
     const struct lease *lease = core_find_lease(scene->core, id);
     const struct claim *claim = claim_on(lease, name);
     if (claim && lease->state == LEASE_WAITING) {
-        host_describe_waiter(out, claim, claim_position(claim), scene->viewer, scene->now);
+        host_describe_waiter(out, claim, claim_position(claim), scene->viewer, false, scene->now);
     }
 }
 
@@ -59,9 +58,9 @@ void host_tell_lease(
     const struct lease *lease = core_find_lease(scene->core, id);
     const struct claim *claim = claim_on(lease, name);
     if (claim && lease->state == LEASE_HELD) {
-        host_tell_holder(out, claim, scene->viewer, scene->now);
+        host_describe_holder(out, claim, scene->viewer, true, scene->now);
     } else if (claim) {
-        host_tell_waiter(out, claim, scene->viewer, scene->now);
+        host_describe_waiter(out, claim, 0, scene->viewer, true, scene->now);
     } else {
         char word[LEASE_ID_SIZE];
         lease_id_format(word, id);
@@ -92,16 +91,6 @@ static struct order_node *next_in(const struct order *order, uint32_t rank)
     return rank < order_size(order) ? order_at(order, rank) : NULL;
 }
 
-static void show_waiter(struct text *out, const struct lease_scene *scene,
-    const struct claim *claim, uint32_t position)
-{
-    if (scene->is_told) {
-        host_tell_waiter(out, claim, scene->viewer, scene->now);
-    } else {
-        host_describe_waiter(out, claim, position, scene->viewer, scene->now);
-    }
-}
-
 /* Host scope: all sets together, in the one order: a waiter aside keeps its place. */
 static bool show_waiters(struct host_leases *leases, const struct lease_scene *scene,
     const struct resource *resource, struct text *out, size_t enough)
@@ -126,7 +115,8 @@ static bool show_waiters(struct host_leases *leases, const struct lease_scene *s
         if (out->length >= enough) {
             return false;
         }
-        show_waiter(out, scene, container_of(*firstp, struct place, node)->claim, position);
+        host_describe_waiter(out, container_of(*firstp, struct place, node)->claim, position,
+            scene->viewer, scene->follows, scene->now);
         leases->major = (*firstp)->major;
         leases->minor = (*firstp)->minor;
         *firstp = order_next(*firstp);
@@ -141,7 +131,7 @@ static bool show_all_waiters(struct host_leases *leases, const struct lease_scen
         host_describe_waiting(out, scene, scene->only_waiter, resource->name);
         return true;
     }
-    return resource_is_fleet(resource) && !scene->is_told
+    return resource_is_fleet(resource) && !scene->follows
         ? show_own_waiters(leases, scene, waiters, resource, out, enough)
         : show_waiters(leases, scene, resource, out, enough);
 }

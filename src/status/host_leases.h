@@ -17,7 +17,7 @@ struct lease_scene {
     struct core *core;
     const struct viewer *viewer;
     nanoseconds now;
-    bool is_told; /* to one who follows: host_tell_holder(), host_tell_waiter() */
+    bool follows; /* to one who follows */
     uint64_t only_waiter; /* the lease that is shown, with few of the holders; 0: all are */
 };
 

@@ -19,14 +19,11 @@ const char *host_kind_word(enum kind kind)
     return words[kind];
 }
 
-static struct limit_kind kind_of(
-    const struct definition *definition, const struct host_scene *scene)
+static void set_kind(struct status_resource *line, const struct definition *definition,
+    const struct host_scene *scene)
 {
-    return (struct limit_kind){
-        .word = host_kind_word(definition->kind),
-        .database = scene ? scene->database : NULL,
-        .database_state = scene ? scene->state : NULL,
-    };
+    resource_set_kind(line, host_kind_word(definition->kind), scene ? scene->database : NULL,
+        scene ? scene->state : NULL);
 }
 
 /* While a database does not say what is free, it gives nothing out. */
@@ -37,13 +34,13 @@ static uint32_t free_units(const struct resource *resource, const struct host_sc
 }
 
 /* How many units are kept, and the first waiter for whom they are. */
-static void fill_kept(struct resource_line *line, const struct resource *resource)
+static void fill_kept(struct status_resource *line, const struct resource *resource)
 {
     const struct order_node *first = order_first(&resource->kept);
     if (first) {
         const struct place *place = container_of(first, struct place, node);
         line->kept = resource_kept(resource);
-        line->keeper = claim_position(place->claim);
+        line->kept_for = (struct optional){true, claim_position(place->claim)};
     }
 }
 
@@ -111,23 +108,23 @@ static void fill_units(struct resource_line *line, const struct resource *resour
     fill_reserve_reasons(&line->reserve_reasons, resource);
 }
 
-struct resource_line host_resource_line(
+struct status_resource host_resource_line(
     const struct resource *resource, const struct host_scene *scene)
 {
-    struct resource_line line = {
+    struct status_resource line = {
         .name = resource->name,
-        .kind = kind_of(resource->definition, scene),
         .limit = resource_limit(resource),
         .in_use = resource_in_use(resource),
         .free = free_units(resource, scene),
         .waiting = scene ? scene->n_waiting : resource_waiting(resource),
         .cooling = resource->n_in_state[UNIT_COOLING],
-        .is_paused = resource_is_paused(resource),
-        .pause = {.reason = resource_pause_reason(resource), .by = resource_paused_by(resource)},
-        .is_removed = !resource->is_defined,
+        .removed = !resource->is_defined,
         .template = resource->is_instance ? resource->definition->name : NULL,
-        .changed = changed_word(resource),
+        .changed.joined = changed_word(resource),
     };
+    set_kind(&line, resource->definition, scene);
+    resource_set_pause(&line, resource_is_paused(resource), resource_pause_reason(resource),
+        resource_paused_by(resource));
     fill_kept(&line, resource);
     return line;
 }
@@ -135,7 +132,7 @@ struct resource_line host_resource_line(
 void host_describe_resource(
     struct text *out, const struct resource *resource, const struct host_scene *scene)
 {
-    struct resource_line line = host_resource_line(resource, scene);
+    struct resource_line line = {.shown = host_resource_line(resource, scene)};
     fill_units(&line, resource);
     resource_line_write(out, &line);
     resource_line_deinit(&line);
@@ -144,39 +141,39 @@ void host_describe_resource(
 void host_describe_template(
     struct text *out, const struct template *template, const struct host_scene *scene)
 {
-    const struct template_line line = {
+    struct status_resource line = {
         .name = template->definition->name,
-        .kind = kind_of(template->definition, scene),
         .limit = template_limit(template),
-        .n_instances = template->n_instances,
-        .is_paused = template->paused,
-        .pause = {.reason = template->pause_reason, .by = template->paused_by},
-        .is_limit_changed = template->runtime_limit != UNBOUNDED,
+        .instances = template->n_instances,
+        .changed.joined = template->runtime_limit != UNBOUNDED ? "limit" : NULL,
     };
-    template_line_write(out, &line);
+    set_kind(&line, template->definition, scene);
+    resource_set_pause(&line, template->paused, template->pause_reason, template->paused_by);
+    record_line_write(out, LINE_TEMPLATE, line.name, &line);
 }
 
 /* ---- leases ---- */
 
-struct lease_line host_lease_line(char id[static LEASE_ID_SIZE], const struct lease *lease,
+struct status_lease host_lease_line(char id[static LEASE_ID_SIZE], const struct lease *lease,
     const struct viewer *viewer, nanoseconds now)
 {
     nanoseconds since = lease->state == LEASE_HELD ? lease->granted_at : lease->asked_at;
-
-    lease_id_format(id, lease->id);
-    return (struct lease_line){
+    struct status_lease line = {
         .id = id,
         .age = milliseconds(now - since),
         .pid = (uint64_t)viewer->pid_of(lease),
-        .has_uid = true,
         .uid = lease->uid,
         .user = viewer_user_of(viewer, lease->uid),
-        .is_away = lease_is_detached(lease),
-        .details = viewer_sees(viewer, lease) ? &lease->terms : NULL,
+        .away = lease_is_detached(lease),
+        .hidden = !viewer_sees(viewer, lease),
     };
+    lease_id_format(id, lease->id);
+    lease_set_texts(&line, &lease->terms);
+    return line;
 }
 
-void host_fill_life(struct holder_line *line, const struct lease *lease, nanoseconds now)
+void host_fill_life(struct status_lease *line, const struct lease *lease,
+    const struct viewer *viewer, nanoseconds now)
 {
     static const char *const binding_words[] = {
         [BOUND_CONNECTION] = "connection",
@@ -185,41 +182,35 @@ void host_fill_life(struct holder_line *line, const struct lease *lease, nanosec
     };
     nanoseconds until = lease_own_until(lease);
     line->bound = binding_words[lease->binding];
-    line->lease.is_away = lease_is_detached(lease);
-    line->is_limited = until != NEVER;
-    line->left = line->is_limited ? milliseconds(until - now) : 0;
+    line->away = lease_is_detached(lease);
+    if (until != NEVER) {
+        line->left = (struct optional){true, milliseconds(until - now)};
+    }
     if (lease->stopping != OUTCOME_OK) {
         line->stopping = code_table[outcome_code((enum outcome)lease->stopping)].word;
     }
-}
-
-/* The lease's id goes into `id`; holder_line_deinit(). */
-static struct holder_line holder_line(char id[static LEASE_ID_SIZE], const struct claim *claim,
-    const struct viewer *viewer, nanoseconds now)
-{
-    struct holder_line line = {
-        .lease = host_lease_line(id, claim->lease, viewer, now),
-        .token = claim->token,
-    };
-    units_write_claim(&line.units.text, claim, UNITS_OF_HOLDER_BYTES);
-    host_fill_life(&line, claim->lease, now);
-    return line;
+    line->unread = viewer_sees_not_started(viewer, lease, now);
 }
 
 void host_describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
-    nanoseconds now)
+    bool follows, nanoseconds now)
 {
     char id[LEASE_ID_SIZE];
-    struct holder_line line = holder_line(id, claim, viewer, now);
-    line.is_unread = viewer_sees_not_started(viewer, claim->lease, now);
-    holder_line_write(out, &line);
-    holder_line_deinit(&line);
+    struct status_lease line = host_lease_line(id, claim->lease, viewer, now);
+    struct text units = TEXT_INIT;
+    units_write_claim(&units, claim, UNITS_OF_HOLDER_BYTES);
+    line.units.joined = units.bytes;
+    line.token = claim->token;
+    line.resource = claim->resource->name;
+    host_fill_life(&line, claim->lease, viewer, now);
+    lease_line_write(out, LINE_HOLDER, &line, follows);
+    text_deinit(&units);
 }
 
 static const char blocked_by_quota[] = "quota";
 
 /* Why a waiter is passed over at present, if it is, and because of which resource. */
-static void fill_blocker(struct waiter_line *line, const struct claim *claim)
+static void fill_blocker(struct status_lease *line, const struct claim *claim)
 {
     const struct resource *resource;
     enum wait_kind kind = lease_waits_for(claim->lease, &resource);
@@ -236,48 +227,28 @@ static void fill_blocker(struct waiter_line *line, const struct claim *claim)
     line->kept = claim_place(claim)->standing == STANDS_KEEPING ? claim->count : 0;
 }
 
-struct waiter_line host_waiter_line(char id[static LEASE_ID_SIZE], const struct claim *claim,
+struct status_lease host_waiter_line(char id[static LEASE_ID_SIZE], const struct claim *claim,
     uint32_t position, const struct viewer *viewer, nanoseconds now)
 {
-    struct waiter_line line = {
-        .lease = host_lease_line(id, claim->lease, viewer, now),
-        .position = position,
-        .wants = claim->count,
-        .priority = claim->lease->terms.priority,
-    };
+    const struct lease *lease = claim->lease;
+    struct status_lease line = host_lease_line(id, lease, viewer, now);
+    line.resource = claim->resource->name;
+    line.position = position;
+    line.ticket.number = lease->database != 0 ? lease->ticket : lease->id;
+    line.ticket.is_given = line.ticket.number != 0;
+    line.wants = claim->count;
+    line.priority = lease->terms.priority;
     fill_blocker(&line, claim);
     return line;
 }
 
+/* To one who follows, without the resource whose quota is used up: that may change for a whole
+ * queue at once. */
 void host_describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
-    const struct viewer *viewer, nanoseconds now)
+    const struct viewer *viewer, bool follows, nanoseconds now)
 {
     char id[LEASE_ID_SIZE];
-    const struct waiter_line line = host_waiter_line(id, claim, position, viewer, now);
-    waiter_line_write(out, &line);
-}
-
-/* ---- the same for those who follow ---- */
-
-void host_tell_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
-    nanoseconds now)
-{
-    char id[LEASE_ID_SIZE];
-    struct holder_line line = holder_line(id, claim, viewer, now);
-    line.lease.resource = claim->resource->name;
-    holder_line_write(out, &line);
-    holder_line_deinit(&line);
-}
-
-/* Which of several quotas is used up may change for a whole queue at once. */
-void host_tell_waiter(struct text *out, const struct claim *claim, const struct viewer *viewer,
-    nanoseconds now)
-{
-    char id[LEASE_ID_SIZE];
-    const struct lease *lease = claim->lease;
-    struct waiter_line line = host_waiter_line(id, claim, 0, viewer, now);
-    line.lease.resource = claim->resource->name;
-    line.ticket = lease->database != 0 ? lease->ticket : lease->id;
-    line.blocker = line.blocked == blocked_by_quota ? NULL : line.blocker;
-    waiter_line_write(out, &line);
+    struct status_lease line = host_waiter_line(id, claim, position, viewer, now);
+    line.blocker = follows && line.blocked == blocked_by_quota ? NULL : line.blocker;
+    lease_line_write(out, LINE_WAITER, &line, follows);
 }

@@ -18,34 +18,28 @@ const char *host_kind_word(enum kind kind);
 /* `scene` is NULL in host scope. */
 void host_describe_resource(
     struct text *out, const struct resource *resource, const struct host_scene *scene);
-/* The line for host_describe_resource(), without units. */
-struct resource_line host_resource_line(
+/* The record for host_describe_resource(), without units. */
+struct status_resource host_resource_line(
     const struct resource *resource, const struct host_scene *scene);
 void host_describe_template(
     struct text *out, const struct template *template, const struct host_scene *scene);
-/* The viewer is the user who asks. */
+/* The viewer is the user who asks, or follows. The line of one who follows changes only when
+ * something becomes of the lease. */
 void host_describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
-    nanoseconds now);
+    bool follows, nanoseconds now);
 /* Position 0: not known. */
 void host_describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
-    const struct viewer *viewer, nanoseconds now);
+    const struct viewer *viewer, bool follows, nanoseconds now);
 
-/* The same for those who follow: with the name of the resource, and a waiter with its ticket in
- * place of its position, and without the resource whose quota is used up: so the lease's line
- * changes only when something becomes of the lease. */
-void host_tell_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
-    nanoseconds now);
-void host_tell_waiter(struct text *out, const struct claim *claim, const struct viewer *viewer,
-    nanoseconds now);
-
-/* A waiter's line that is not written yet; the lease's id goes into `id`. */
-struct waiter_line host_waiter_line(char id[static LEASE_ID_SIZE], const struct claim *claim,
+/* A waiter's record; the lease's id goes into `id`. */
+struct status_lease host_waiter_line(char id[static LEASE_ID_SIZE], const struct claim *claim,
     uint32_t position, const struct viewer *viewer, nanoseconds now);
 
-/* Whose lease it is: a part of either line. Its id goes into `id`. */
-struct lease_line host_lease_line(char id[static LEASE_ID_SIZE], const struct lease *lease,
+/* Whose lease it is: what a holder and a waiter have in common. Its id goes into `id`. */
+struct status_lease host_lease_line(char id[static LEASE_ID_SIZE], const struct lease *lease,
     const struct viewer *viewer, nanoseconds now);
 /* Fills in what only a held lease's own host knows: what it is bound to, ... */
-void host_fill_life(struct holder_line *line, const struct lease *lease, nanoseconds now);
+void host_fill_life(struct status_lease *line, const struct lease *lease,
+    const struct viewer *viewer, nanoseconds now);
 
 #endif

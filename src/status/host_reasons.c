@@ -9,12 +9,12 @@ enum { MAX_UNITS_LOOKED_AT = 10000 };
 
 /* The first holder and its id. */
 struct first_holder {
-    struct lease_line line;
+    struct status_lease line;
     char id[LEASE_ID_SIZE];
 };
 
 static struct reasons_resource describe(struct first_holder *first,
-    const struct resource_line *line, const struct reasons_scene *scene,
+    const struct status_resource *line, const struct reasons_scene *scene,
     const struct resource *resource, uint32_t wants)
 {
     const struct claim *holder = resource_first_holder(resource);
@@ -37,8 +37,8 @@ void host_reasons_brief(struct text *brief, const struct reasons_scene *scene,
     const struct resource *resource, uint32_t wants)
 {
     struct first_holder first;
-    struct resource_line line = host_resource_line(resource, NULL);
-    pause_name_users(&line.pause, scene->viewer);
+    struct status_resource line = host_resource_line(resource, NULL);
+    pause_name_users(&line, scene->viewer);
     const struct reasons_resource described = describe(&first, &line, scene, resource, wants);
     reasons_brief(brief, &described);
 }
@@ -50,7 +50,7 @@ static void add_holders(struct reasons *reasons, const struct reasons_resource *
     const struct claim *claim = resource_first_holder(resource);
     for (; claim && n < MAX_REASONS_HOLDERS; claim = claim_next_holder(claim), n++) {
         char id[LEASE_ID_SIZE];
-        const struct lease_line line =
+        const struct status_lease line =
             host_lease_line(id, claim->lease, scene->viewer, scene->now);
         reasons_holder(reasons, described, &line, claim->count);
     }
@@ -82,7 +82,7 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
         .n_aside = resource_is_blocked(resource) ? 0 : ahead.n_aside, /* else all wait */
     };
     char id[LEASE_ID_SIZE];
-    struct waiter_line first;
+    struct status_lease first;
     if (ahead.first) {
         first = host_waiter_line(id, ahead.first, 0, scene->viewer, scene->now);
         said.first = &first;
@@ -139,8 +139,8 @@ void host_reasons_add(struct reasons *reasons, const struct reasons_scene *scene
     const struct claim *claim, struct forecast *forecast)
 {
     struct first_holder first;
-    struct resource_line line = host_resource_line(resource, host);
-    pause_name_users(&line.pause, scene->viewer);
+    struct status_resource line = host_resource_line(resource, host);
+    pause_name_users(&line, scene->viewer);
     struct reasons_resource described = describe(&first, &line, scene, resource, wants);
     bool is_fleet = resource_is_fleet(resource);
     described.position = claim ? claim_position(claim)

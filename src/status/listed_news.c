@@ -43,7 +43,7 @@ static struct fleet_scene scene_of(const struct follow_source *source, uint8_t d
         .state = here.state,
         .session = listing->session,
         .listed_at = listing->made_at,
-        .is_told = true,
+        .follows = true,
     };
     if (moment) {
         scene.viewer = moment->viewer;
@@ -56,14 +56,14 @@ static struct fleet_scene scene_of(const struct follow_source *source, uint8_t d
 /* ---- resources and templates ---- */
 
 /* This host's part of the figures is the core's: it knows first. */
-static void bring_up_to_date(struct resource_line *line, const struct listed *listed)
+static void bring_up_to_date(struct status_resource *line, const struct listed *listed)
 {
     const struct listed_own *own =
         &listed->listing->own[listed->resource - listed->listing->rows->resources];
     uint64_t held = listed->here ? resource_in_use(listed->here) : 0;
     uint64_t waiting = listed->here ? resource_waiting(listed->here) : 0;
     uint64_t others = line->in_use > own->held ? line->in_use - own->held : 0;
-    bool goes_on = line->waiting > 0 || line->is_paused; /* what has come free is not free */
+    bool goes_on = line->waiting > 0 || line->paused; /* what has come free is not free */
     line->waiting = waiting + (line->waiting > own->waiting ? line->waiting - own->waiting : 0);
     line->in_use = others + held;
     if (held > own->held) {
@@ -82,9 +82,9 @@ bool listed_tell_resource(const struct follow_source *source, struct text *out, 
     }
     const struct fleet_scene scene = scene_of(source, listed.database, listed.listing, NULL);
     char reason_room[REASON_BYTES + 1];
-    struct resource_line line = fleet_resource_line(
-        reason_room, listed.listing->rows, listed.resource, &scene);
-    bring_up_to_date(&line, &listed);
+    struct resource_line line = {.shown = fleet_resource_line(
+        reason_room, listed.listing->rows, listed.resource, &scene)};
+    bring_up_to_date(&line.shown, &listed);
     fleet_fill_units(&line, &listed.listing->rows->rows[listed.resource->row]);
     resource_line_write(out, &line);
     resource_line_deinit(&line);

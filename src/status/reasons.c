@@ -87,42 +87,49 @@ static void add_age(struct text *out, uint64_t milliseconds)
 
 /* ---- who ---- */
 
-static void add_user(struct text *out, const char *name, uint32_t uid)
+static void add_user(struct text *out, const char *name, uint64_t uid)
 {
     if (name) {
         text_add(out, name);
     } else {
-        text_add_format(out, "uid %lu", (unsigned long)uid);
+        text_add_format(out, "uid %llu", number(uid));
     }
 }
 
-void pause_name_users(struct pause_said *pause, const struct viewer *viewer)
+static void name_user(struct shown_user *user, const struct viewer *viewer)
 {
-    pause->user = pause->by.is_known ? viewer_user_of(viewer, pause->by.uid) : NULL;
-    pause->login = pause->by.has_login ? viewer_user_of(viewer, pause->by.login) : NULL;
+    user->name = user->uid.is_given ? viewer_user_of(viewer, (uint32_t)user->uid.number) : NULL;
 }
 
-void pause_write(struct text *out, const struct pause_said *pause)
+void pause_name_users(struct status_resource *line, const struct viewer *viewer)
 {
+    name_user(&line->paused_by, viewer);
+    name_user(&line->paused_by_login, viewer);
+}
+
+void pause_write(struct text *out, const struct status_resource *line)
+{
+    const struct shown_user *by = &line->paused_by, *login = &line->paused_by_login;
     text_add(out, "paused");
-    if (pause->by.is_known) {
+    if (by->uid.is_given) {
         text_add(out, " by ");
-        add_user(out, pause->user, pause->by.uid);
+        add_user(out, by->name, by->uid.number);
     }
-    if (pause->by.has_login) {
+    if (login->uid.is_given) {
         text_add(out, " (");
-        add_user(out, pause->login, pause->by.login);
+        add_user(out, login->name, login->uid.number);
         text_add(out, ")");
     }
-    text_add(out, pause->reason ? ": " : "");
-    text_add(out, pause->reason ? pause->reason : "");
+    text_add(out, line->pause_reason ? ": " : "");
+    text_add(out, line->pause_reason ? line->pause_reason : "");
 }
 
-void party_write(struct text *out, const struct lease_line *lease)
+void party_write(struct text *out, const struct status_lease *lease)
 {
-    const struct terms *details = lease->details;
-    if (details && details->holder) {
-        text_add(out, details->holder);
+    const char *program = lease->hidden ? NULL : lease->shown[SHOWN_program];
+    const char *reason = lease->hidden ? NULL : lease->shown[SHOWN_reason];
+    if (!lease->hidden && lease->holder) {
+        text_add(out, lease->holder);
         text_add(out, ", ");
     }
     text_add_format(out, "pid %llu", number(lease->pid));
@@ -131,14 +138,14 @@ void party_write(struct text *out, const struct lease_line *lease)
         text_add(out, lease->host);
     }
     text_add(out, " (");
-    if (details && details->program) {
-        text_add(out, details->program);
+    if (program) {
+        text_add(out, program);
         text_add(out, ", ");
     }
     add_user(out, lease->user, lease->uid);
-    if (details && details->reason) {
+    if (reason) {
         text_add(out, ": ");
-        text_add(out, details->reason);
+        text_add(out, reason);
     }
     text_add(out, ")");
 }
@@ -176,7 +183,7 @@ static void add_holders(struct text *out, const struct reasons_resource *resourc
 
 static void add_use(struct text *out, const struct reasons_resource *resource)
 {
-    const struct resource_line *line = resource->line;
+    const struct status_resource *line = resource->line;
     unsigned n = 0;
     if (line->limit > 1 || resource->wants > 1) {
         separate(out, &n);
@@ -198,13 +205,13 @@ static void add_use(struct text *out, const struct reasons_resource *resource)
 }
 
 /* Why the resource grants nothing to anybody; "" if it does. */
-static void add_state(struct text *out, const struct resource_line *line)
+static void add_state(struct text *out, const struct status_resource *line)
 {
-    if (line->is_paused) {
-        pause_write(out, &line->pause);
+    if (line->paused) {
+        pause_write(out, line);
     } else if (line->limit == 0) {
         text_add(out, "closed (its limit is 0)");
-    } else if (line->kind.database_state) {
+    } else if (line->database_state) {
         text_add(out, "its database does not answer");
     } else {
         text_add(out, "");
@@ -213,7 +220,7 @@ static void add_state(struct text *out, const struct resource_line *line)
 
 void reasons_brief(struct text *brief, const struct reasons_resource *resource)
 {
-    const struct resource_line *line = resource->line;
+    const struct status_resource *line = resource->line;
     struct text state = TEXT_INIT;
     add_state(&state, line);
     text_add(brief, brief->length > 0 ? "; " : "");
@@ -224,13 +231,14 @@ void reasons_brief(struct text *brief, const struct reasons_resource *resource)
     } else {
         add_use(brief, resource);
     }
-    if (line->kept > 0 && line->keeper < resource->position) {
-        text_add_format(brief, " (%llu kept for #%llu)", number(line->kept), number(line->keeper));
+    if (line->kept > 0 && line->kept_for.number < resource->position) {
+        text_add_format(brief, " (%llu kept for #%llu)", number(line->kept),
+            number(line->kept_for.number));
     }
     text_deinit(&state);
 }
 
-static void add_stops(struct text *stops, const struct resource_line *line)
+static void add_stops(struct text *stops, const struct status_resource *line)
 {
     struct text state = TEXT_INIT;
     add_state(&state, line);
@@ -245,18 +253,18 @@ static void add_stops(struct text *stops, const struct resource_line *line)
 
 /* ---- a sentence for each thing ---- */
 
-static void say_state(struct reasons *reasons, const struct resource_line *line)
+static void say_state(struct reasons *reasons, const struct status_resource *line)
 {
-    if (line->is_paused) {
+    if (line->paused) {
         struct text pause = TEXT_INIT;
-        pause_write(&pause, &line->pause);
+        pause_write(&pause, line);
         reasons_say(reasons, "%s is %s", line->name, pause.bytes);
         text_deinit(&pause);
     }
     if (line->limit == 0) {
         reasons_say(reasons, "%s is closed: its limit is 0", line->name);
     }
-    if (line->kind.database_state) {
+    if (line->database_state) {
         reasons_say(reasons,
             "the database of %s does not answer: only what this host knows is shown", line->name);
     }
@@ -264,7 +272,7 @@ static void say_state(struct reasons *reasons, const struct resource_line *line)
 
 static void say_use(struct reasons *reasons, const struct reasons_resource *resource)
 {
-    const struct resource_line *line = resource->line;
+    const struct status_resource *line = resource->line;
     if (line->limit == 1 && line->in_use == 0) {
         reasons_say(reasons, "nobody holds %s", line->name);
     } else if (line->limit > 1 || line->in_use > line->limit) {
@@ -280,7 +288,7 @@ static void say_use(struct reasons *reasons, const struct reasons_resource *reso
 
 static void say_cooling(struct reasons *reasons, const struct reasons_resource *resource)
 {
-    const struct resource_line *line = resource->line;
+    const struct status_resource *line = resource->line;
     char until[64] = "", span[32];
     if (line->cooling == 0) {
         return;
@@ -296,22 +304,22 @@ static void say_cooling(struct reasons *reasons, const struct reasons_resource *
 
 void reasons_resource(struct reasons *reasons, const struct reasons_resource *resource)
 {
-    const struct resource_line *line = resource->line;
+    const struct status_resource *line = resource->line;
     reasons_brief(&reasons->brief, resource);
     add_stops(&reasons->stops, line);
     say_state(reasons, line);
     say_use(reasons, resource);
     say_cooling(reasons, resource);
-    if (line->kept > 0 && line->keeper < resource->position) {
+    if (line->kept > 0 && line->kept_for.number < resource->position) {
         reasons_say(reasons,
             "%llu unit%s of %s %s kept for the request at place %llu, which lacks something else",
             number(line->kept), plural(line->kept), line->name, line->kept == 1 ? "is" : "are",
-            number(line->keeper));
+            number(line->kept_for.number));
     }
 }
 
 void reasons_holder(struct reasons *reasons, const struct reasons_resource *resource,
-    const struct lease_line *holder, uint64_t n_units)
+    const struct status_lease *holder, uint64_t n_units)
 {
     struct text sentence = TEXT_INIT;
     party_write(&sentence, holder);
@@ -338,13 +346,13 @@ void reasons_other_holders(
 void reasons_reserved(struct reasons *reasons, const struct reasons_resource *resource,
     const char *unit, const char *reason)
 {
-    bool is_slot = strcmp(resource->line->kind.word, "pool") != 0;
+    bool is_slot = strcmp(resource->line->kind, "pool") != 0;
     reasons_say(reasons, "%s%s of %s is reserved%s%s", is_slot ? "slot " : "", unit,
         resource->line->name, reason ? ": " : "", reason ? reason : "");
 }
 
 /* Why the first one is not granted yet. */
-static void add_blocker(struct text *out, const struct waiter_line *first)
+static void add_blocker(struct text *out, const struct status_lease *first)
 {
     bool is_quota = first->blocked && strcmp(first->blocked, "quota") == 0;
     if (first->wants > 1) {
@@ -356,7 +364,7 @@ static void add_blocker(struct text *out, const struct waiter_line *first)
         text_add(out, "; it lacks ");
         text_add(out, first->blocker);
     }
-    text_add(out, first->lease.is_away ? "; its client is not connected" : "");
+    text_add(out, first->away ? "; its client is not connected" : "");
 }
 
 void reasons_ahead(struct reasons *reasons, const struct reasons_resource *resource,
@@ -375,9 +383,9 @@ void reasons_ahead(struct reasons *reasons, const struct reasons_resource *resou
     }
     if (ahead->first) {
         text_add(&sentence, ahead->n > 1 ? "; the next to go is " : ": ");
-        party_write(&sentence, &ahead->first->lease);
+        party_write(&sentence, ahead->first);
         text_add(&sentence, ", which has waited for ");
-        add_age(&sentence, ahead->first->lease.age);
+        add_age(&sentence, ahead->first->age);
         add_blocker(&sentence, ahead->first);
     }
     add_sentence(reasons, sentence.bytes);

@@ -42,22 +42,22 @@ void reasons_stop(struct reasons *reasons, const char *stop, const char *sentenc
 void reasons_stop_if_closed(struct reasons *reasons, const struct core *core, nanoseconds now);
 
 /* "job-7, pid 812 on ada (make, uid 1000: nightly)": whose lease it is. */
-void party_write(struct text *out, const struct lease_line *lease);
+void party_write(struct text *out, const struct status_lease *lease);
 
 /* "paused by root (ada): new disks": what precedes the colon depends on what is known. */
-void pause_write(struct text *out, const struct pause_said *pause);
+void pause_write(struct text *out, const struct status_resource *line);
 /* Looks the names up. */
-void pause_name_users(struct pause_said *pause, const struct viewer *viewer);
+void pause_name_users(struct status_resource *line, const struct viewer *viewer);
 
 /* One of the resources that a request is for. */
 struct reasons_resource {
-    const struct resource_line *line;
+    const struct status_resource *line;
     uint64_t wants;
     uint64_t position; /* of the request there; 0: not known */
     uint64_t reserved; /* units */
     uint64_t cools_for; /* the next one that cools down; milliseconds, 0: not known */
     uint64_t n_holders;
-    const struct lease_line *first; /* the holder for longest, as far as known; or NULL */
+    const struct status_lease *first; /* the holder for longest, as far as known; or NULL */
 };
 
 /* Adds the resource to `brief`. Every resource comes before the first remark. */
@@ -65,7 +65,7 @@ void reasons_brief(struct text *brief, const struct reasons_resource *resource);
 /* Adds it to all three; its holders and waiters follow. */
 void reasons_resource(struct reasons *reasons, const struct reasons_resource *resource);
 void reasons_holder(struct reasons *reasons, const struct reasons_resource *resource,
-    const struct lease_line *holder, uint64_t n_units);
+    const struct status_lease *holder, uint64_t n_units);
 /* Those who have not been named. */
 void reasons_other_holders(
     struct reasons *reasons, const struct reasons_resource *resource, uint64_t n);
@@ -76,7 +76,7 @@ void reasons_reserved(struct reasons *reasons, const struct reasons_resource *re
 struct reasons_ahead {
     uint64_t n; /* all of them */
     uint64_t n_aside; /* passed over at present; those of them that are known */
-    const struct waiter_line *first; /* of the others; or NULL */
+    const struct status_lease *first; /* of the others; or NULL */
 };
 
 void reasons_ahead(struct reasons *reasons, const struct reasons_resource *resource,

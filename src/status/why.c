@@ -59,12 +59,11 @@ static size_t why_impossible(char *out, size_t size, const struct refusal *refus
 static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
 {
     struct text text = TEXT_INIT;
-    struct pause_said pause = {
-        .reason = core_pause_reason(refusal->core, refusal->want->name),
-        .by = core_paused_by(refusal->core, refusal->want->name),
-    };
-    pause_name_users(&pause, refusal->viewer);
-    pause_write(&text, &pause);
+    struct status_resource paused = {0};
+    resource_set_pause(&paused, true, core_pause_reason(refusal->core, refusal->want->name),
+        core_paused_by(refusal->core, refusal->want->name));
+    pause_name_users(&paused, refusal->viewer);
+    pause_write(&text, &paused);
     size_t n = (size_t)snprintf(out, size, "%s", text.bytes);
     text_deinit(&text);
     return n;

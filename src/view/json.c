@@ -3,6 +3,79 @@
 #include "view/json_parts.h"
 #include "view/json_values.h"
 
+/* ---- keys ---- */
+
+static void set_suffixed(json_t *object, const char *key, const char *suffix, json_t *value)
+{
+    struct text name = TEXT_INIT;
+    text_add(&name, key);
+    text_add(&name, suffix);
+    json_object_set_new(object, name.bytes, value);
+    text_deinit(&name);
+}
+
+static void set_key(json_t *object, const struct field *field, const char *record)
+{
+    const void *member = record + field->offset;
+    const char *key = field->key;
+    switch (field->type) {
+    case FIELD_TEXT:
+        json_object_set_new(object, key, text_value(*(const char *const *)member));
+        break;
+    case FIELD_NUMBER:
+    case FIELD_COUNT:
+        json_object_set_new(object, key, number_value(*(const uint64_t *)member));
+        break;
+    case FIELD_TOKEN:
+        json_object_set_new(object, key, digits_value(*(const uint64_t *)member));
+        break;
+    case FIELD_OPTIONAL:
+        json_object_set_new(object, key, optional_value(member));
+        break;
+    case FIELD_SIGNED:
+        json_object_set_new(object, key, json_integer(*(const int64_t *)member));
+        break;
+    case FIELD_FLAG:
+    case FIELD_SWITCH:
+        json_object_set_new(object, key, json_boolean(*(const bool *)member));
+        break;
+    case FIELD_SPAN:
+        set_suffixed(object, key, "_ms", number_value(*(const uint64_t *)member));
+        break;
+    case FIELD_OPTIONAL_SPAN:
+        set_suffixed(object, key, "_ms", optional_value(member));
+        break;
+    case FIELD_USER:
+        set_suffixed(object, key, "_uid", optional_value(member)); /* its first member */
+        set_suffixed(object, key, "_user", text_value(((const struct shown_user *)member)->name));
+        break;
+    case FIELD_WORDS:
+        json_object_set_new(object, key, words_value(member));
+        break;
+    case FIELD_UNITS: /* they depend on the resource */
+        break;
+    }
+}
+
+static void set_keys(json_t *object, enum status_line line, const void *record)
+{
+    for (const struct field *field = status_fields(line); field->key; field++) {
+        if ((field->lines >> line & 1) && field->whom != FOR_FOLLOWERS) {
+            set_key(object, field, record);
+        }
+    }
+}
+
+/* `key` is what its name is called. */
+static json_t *record_value(
+    enum status_line line, const char *key, const char *name, const void *record)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, key, text_value(name));
+    set_keys(object, line, record);
+    return object;
+}
+
 /* ---- units ---- */
 
 static json_t *units_value(const struct words *units, bool is_pool)
@@ -99,47 +172,25 @@ static json_t *slot_items_value(const struct status_resource *resource)
 
 /* ---- leases ---- */
 
-static void set_who(json_t *object, const struct status_lease *lease)
+static json_t *lease_value(enum status_line line, const struct status_lease *lease)
 {
-    json_object_set_new(object, "pid", number_value(lease->pid));
-    json_object_set_new(object, "uid", number_value(lease->uid));
+    json_t *object = record_value(line, "lease", lease->id, lease);
     json_object_set_new(object, "user", text_value(lease->user));
-    json_object_set_new(object, "host", text_value(lease->host));
     shown_set(object, lease->shown);
-    json_object_set_new(object, "holder", text_value(lease->holder));
+    return object;
 }
 
 json_t *holder_value(const struct status_lease *lease, bool is_pool)
 {
-    json_t *object = json_object();
-    json_object_set_new(object, "lease", text_value(lease->id));
+    json_t *object = lease_value(LINE_HOLDER, lease);
     json_object_set_new(object, "units", units_value(&lease->units, is_pool));
     json_object_set_new(object, "units_cut", json_boolean(lease->units.is_cut));
-    json_object_set_new(object, "token", digits_value(lease->token));
-    set_who(object, lease);
-    json_object_set_new(object, "age_ms", number_value(lease->age));
-    json_object_set_new(object, "bound", text_value(lease->bound));
-    json_object_set_new(object, "away", json_boolean(lease->away));
-    json_object_set_new(object, "unread", json_boolean(lease->unread));
-    json_object_set_new(object, "left_ms", optional_value(&lease->left));
-    json_object_set_new(object, "stopping", text_value(lease->stopping));
     return object;
 }
 
 json_t *waiter_value(const struct status_lease *lease)
 {
-    json_t *object = json_object();
-    json_object_set_new(object, "lease", text_value(lease->id));
-    json_object_set_new(object, "position", number_value(lease->position));
-    json_object_set_new(object, "wants", number_value(lease->wants));
-    set_who(object, lease);
-    json_object_set_new(object, "priority", json_integer(lease->priority));
-    json_object_set_new(object, "blocked", text_value(lease->blocked));
-    json_object_set_new(object, "blocker", text_value(lease->blocker));
-    json_object_set_new(object, "kept", number_value(lease->kept));
-    json_object_set_new(object, "age_ms", number_value(lease->age));
-    json_object_set_new(object, "away", json_boolean(lease->away));
-    return object;
+    return lease_value(LINE_WAITER, lease);
 }
 
 /* ---- resources ---- */
@@ -168,104 +219,30 @@ static void set_leases(json_t *object, const struct status_resource *resource)
     json_object_set_new(object, "waiters", waiters);
 }
 
-static void set_pauser(
-    json_t *object, const struct shown_user *by, const struct shown_user *login)
-{
-    set_user(object, "paused_by_uid", "paused_by_user", by);
-    set_user(object, "paused_by_login_uid", "paused_by_login_user", login);
-}
-
 static json_t *resource_value(
     const struct status *status, const struct status_resource *resource)
 {
-    json_t *object = json_object();
-    json_object_set_new(object, "name", text_value(resource->name));
-    json_object_set_new(object, "kind", text_value(resource->kind));
-    json_object_set_new(object, "scope", text_value(resource->scope));
-    json_object_set_new(object, "database", text_value(resource->database));
-    json_object_set_new(object, "database_state", text_value(resource->database_state));
-    json_object_set_new(object, "limit", number_value(resource->limit));
-    json_object_set_new(object, "in_use", number_value(resource->in_use));
-    json_object_set_new(object, "free", number_value(resource->free));
+    json_t *object = record_value(LINE_RESOURCE, "name", resource->name, resource);
     json_object_set_new(object, "grantable", number_value(status_grantable(status, resource)));
-    json_object_set_new(object, "cooling", number_value(resource->cooling));
-    json_object_set_new(object, "kept", number_value(resource->kept));
-    json_object_set_new(object, "kept_for", optional_value(&resource->keeper));
-    json_object_set_new(object, "waiting", number_value(resource->waiting));
-    json_object_set_new(object, "paused", json_boolean(resource->paused));
-    json_object_set_new(object, "pause_reason", text_value(resource->reason));
-    set_pauser(object, &resource->paused_by, &resource->paused_by_login);
-    json_object_set_new(object, "changed", words_value(&resource->changed));
-    json_object_set_new(object, "template", text_value(resource->template));
-    json_object_set_new(object, "removed", json_boolean(resource->removed));
     set_items(object, resource);
     set_leases(object, resource);
     return object;
 }
 
-/* Of words with commas between. */
-static json_t *list_value(const char *words)
+static json_t *template_value(const struct status_resource *template)
 {
-    json_t *list = json_array();
-    for (const char *word = words; word && *word; word += *word == ',') {
-        size_t n = strcspn(word, ",");
-        json_array_append_new(list, json_stringn(word, n));
-        word += n;
-    }
-    return list;
-}
-
-static json_t *database_value(const struct status_database *database)
-{
-    json_t *object = json_object();
-    json_object_set_new(object, "name", text_value(database->name));
-    json_object_set_new(object, "state", text_value(database->state));
-    json_object_set_new(object, "why", text_value(database->why));
-    json_object_set_new(object, "server", text_value(database->server));
-    json_object_set_new(object, "redis_version", text_value(database->version));
-    json_object_set_new(object, "warning", text_value(database->warning));
-    json_object_set_new(object, "lacks", list_value(database->lacks));
-    json_object_set_new(object, "ttl_ms", number_value(database->ttl));
-    json_object_set_new(object, "grace_ms", optional_value(&database->grace));
-    json_object_set_new(object, "new", json_boolean(database->is_new));
-    json_object_set_new(object, "good_ms", optional_value(&database->good));
-    json_object_set_new(object, "incarnation", number_value(database->incarnation));
-    json_object_set_new(object, "differing", number_value(database->differing));
-    json_object_set_new(object, "calls", number_value(database->calls));
-    json_object_set_new(object, "sessions", optional_value(&database->sessions));
-    json_object_set_new(object, "calls_per_1000_s", optional_value(&database->rate));
-    json_object_set_new(object, "busy_us_per_s", optional_value(&database->busy));
-    json_object_set_new(object, "cpu_us_per_s", optional_value(&database->cpu));
-    json_object_set_new(object, "layout", optional_value(&database->layout));
-    return object;
+    return record_value(LINE_TEMPLATE, "name", template->name, template);
 }
 
 static json_t *databases_value(const struct status *status)
 {
     json_t *databases = json_array();
     for (size_t i = 0; i < status->n_databases; i++) {
-        json_array_append_new(databases, database_value(&status->databases[i]));
+        const struct status_database *database = &status->databases[i];
+        json_array_append_new(
+            databases, record_value(LINE_DATABASE, "name", database->name, database));
     }
     return databases;
-}
-
-/* ---- templates ---- */
-
-static json_t *template_value(const struct status_template *template)
-{
-    json_t *object = json_object();
-    json_object_set_new(object, "name", text_value(template->name));
-    json_object_set_new(object, "kind", text_value(template->kind));
-    json_object_set_new(object, "scope", text_value(template->scope));
-    json_object_set_new(object, "database", text_value(template->database));
-    json_object_set_new(object, "database_state", text_value(template->database_state));
-    json_object_set_new(object, "limit", number_value(template->limit));
-    json_object_set_new(object, "instances", number_value(template->instances));
-    json_object_set_new(object, "paused", json_boolean(template->paused));
-    json_object_set_new(object, "pause_reason", text_value(template->reason));
-    set_pauser(object, &template->paused_by, &template->paused_by_login);
-    json_object_set_new(object, "changed", words_value(&template->changed));
-    return object;
 }
 
 void json_print(const struct status *status, struct text *out)
@@ -281,9 +258,7 @@ void json_print(const struct status *status, struct text *out)
     }
     json_t *object = json_object();
     json_object_set_new(object, "version", json_integer(1));
-    json_object_set_new(object, "draining", json_boolean(status->draining));
-    json_object_set_new(object, "grace_ms", optional_value(&status->grace));
-    json_object_set_new(object, "closed", text_value(status->closed));
+    set_keys(object, LINE_FIGURES, status);
     json_object_set_new(object, "resources", resources);
     json_object_set_new(object, "templates", templates);
     json_object_set_new(object, "databases", databases_value(status));
@@ -292,28 +267,12 @@ void json_print(const struct status *status, struct text *out)
 
 /* ---- hosts ---- */
 
-static json_t *host_value(const struct status_host *host)
-{
-    json_t *object = json_object();
-    json_object_set_new(object, "host", text_value(host->name));
-    json_object_set_new(object, "database", text_value(host->database));
-    json_object_set_new(object, "heard_ms", number_value(host->heard));
-    json_object_set_new(object, "held", number_value(host->held));
-    json_object_set_new(object, "waiting", number_value(host->waiting));
-    json_object_set_new(object, "version", text_value(host->version));
-    json_object_set_new(object, "layout_from", optional_value(&host->layout_from));
-    json_object_set_new(object, "layout_to", optional_value(&host->layout_to));
-    json_object_set_new(object, "ttl_ms", optional_value(&host->ttl));
-    json_object_set_new(object, "failover_lag_ms", optional_value(&host->failover_lag));
-    json_object_set_new(object, "session", text_value(host->session));
-    return object;
-}
-
 static json_t *hosts_value(const struct status *status)
 {
     json_t *hosts = json_array();
     for (size_t i = 0; i < status->n_hosts; i++) {
-        json_array_append_new(hosts, host_value(&status->hosts[i]));
+        json_array_append_new(
+            hosts, record_value(LINE_HOST, "host", status->hosts[i].name, &status->hosts[i]));
     }
     return hosts;
 }
@@ -343,7 +302,7 @@ void json_add_resource(
     json_add(resource_value(status, resource), out);
 }
 
-void json_add_template(const struct status_template *template, struct text *out)
+void json_add_template(const struct status_resource *template, struct text *out)
 {
     json_begin();
     json_add(template_value(template), out);

@@ -5,9 +5,9 @@
 #define BERTH_VIEW_JSON_VALUES_H
 
 #include "base/text.h"
-#include "view/fields.h"
-#include "view/shown.h"
 #include "view/who.h"
+#include "wire/fields.h"
+#include "wire/shown.h"
 
 #include <jansson.h>
 #include <stdint.h>

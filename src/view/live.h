@@ -71,6 +71,7 @@ struct live_records {
     struct table by_name;
 };
 
+/* Or a template, which has no leases. */
 struct live_resource {
     struct live_record record;
     struct status_resource shown; /* without its leases */
@@ -81,12 +82,6 @@ struct live_resource {
     struct status_resource before; /* as it stood, if a later line has replaced that */
     struct status_leases shown_holders, shown_waiters; /* for live_status(); arrays alone */
     bool is_stale; /* these are not what .holders and .waiters are */
-};
-
-struct live_template {
-    struct live_record record;
-    struct status_template shown;
-    struct status_template before; /* private */
 };
 
 struct live_database {
@@ -116,7 +111,7 @@ struct live_watcher {
     void (*resource)(
         void *context, const struct status_resource *before, const struct status_resource *now);
     void (*template)(
-        void *context, const struct status_template *before, const struct status_template *now);
+        void *context, const struct status_resource *before, const struct status_resource *now);
     /* Leases that are gone come first. .stood says what it had: it holds, or waits for, nothing of
      * the resource any more. */
     void (*gone)(void *context, const struct live_lease *lease);

@@ -14,11 +14,6 @@ static bool resource_take(void *shown, const char *line)
     return status_resource_take(shown, line);
 }
 
-static bool template_take(void *shown, const char *line)
-{
-    return status_template_take(shown, line);
-}
-
 static bool database_take(void *shown, const char *line)
 {
     return status_database_take(shown, line);
@@ -29,14 +24,9 @@ static void resource_deinit(void *shown)
     status_resource_deinit(shown);
 }
 
-static void template_deinit(void *shown)
-{
-    status_template_deinit(shown);
-}
-
 static void database_deinit(void *shown)
 {
-    free(((struct status_database *)shown)->line);
+    status_database_deinit(shown);
 }
 
 /* What a line of the kind makes, and where its record has it. */
@@ -48,12 +38,15 @@ static const struct kind {
     bool (*take)(void *shown, const char *line); /* into zeroes */
     void (*deinit)(void *shown);
 } kinds[N_LIVE_KINDS] = {
-    [LIVE_RESOURCE] = {sizeof(struct live_resource), offsetof(struct live_resource, shown),
-        offsetof(struct live_resource, before), sizeof(struct status_resource),
-        offsetof(struct status_resource, name), resource_take, resource_deinit},
-    [LIVE_TEMPLATE] = {sizeof(struct live_template), offsetof(struct live_template, shown),
-        offsetof(struct live_template, before), sizeof(struct status_template),
-        offsetof(struct status_template, name), template_take, template_deinit},
+#define RESOURCES                                                                                  \
+    {                                                                                              \
+        sizeof(struct live_resource), offsetof(struct live_resource, shown),                       \
+            offsetof(struct live_resource, before), sizeof(struct status_resource),                \
+            offsetof(struct status_resource, name), resource_take, resource_deinit                 \
+    }
+    [LIVE_RESOURCE] = RESOURCES,
+    [LIVE_TEMPLATE] = RESOURCES,
+#undef RESOURCES
     [LIVE_DATABASE] = {sizeof(struct live_database), offsetof(struct live_database, shown),
         offsetof(struct live_database, before), sizeof(struct status_database),
         offsetof(struct status_database, name), database_take, database_deinit},
@@ -127,13 +120,9 @@ static void name_user(const struct live *live, struct shown_user *user)
 static void name_users(const struct live *live, enum live_kind kind, void *shown)
 {
     struct status_resource *resource = shown;
-    struct status_template *template = shown;
-    if (kind == LIVE_RESOURCE) {
+    if (kind != LIVE_DATABASE) {
         name_user(live, &resource->paused_by);
         name_user(live, &resource->paused_by_login);
-    } else if (kind == LIVE_TEMPLATE) {
-        name_user(live, &template->paused_by);
-        name_user(live, &template->paused_by_login);
     }
 }
 
@@ -155,7 +144,6 @@ bool live_record_take(
 {
     union {
         struct status_resource resource;
-        struct status_template template;
         struct status_database database;
     } shown;
     const struct kind *row = &kinds[kind];
@@ -220,7 +208,7 @@ static void record_free(struct live *live, enum live_kind kind, struct live_reco
     table_remove(&live->records[kind].by_name, &record->node);
     row->deinit(shown_of(row, record));
     row->deinit(before_of(row, record));
-    if (kind == LIVE_RESOURCE) {
+    if (kind != LIVE_DATABASE) {
         struct live_resource *resource = (struct live_resource *)record;
         free(resource->holders.list);
         free(resource->waiters.list);

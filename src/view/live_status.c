@@ -85,7 +85,7 @@ const struct status *live_status(struct live *live, nanoseconds now)
         resource_show((struct live_resource *)resources->list[i], now, &next.resources[i]);
     }
     for (size_t i = 0; i < templates->n; i++) {
-        next.templates[i] = ((struct live_template *)templates->list[i])->shown;
+        next.templates[i] = ((struct live_resource *)templates->list[i])->shown;
     }
     for (size_t i = 0; i < databases->n; i++) {
         database_show((struct live_database *)databases->list[i], now, &next.databases[i]);

@@ -57,28 +57,17 @@ static void tell_databases(const struct live *live, const struct live_watcher *w
     }
 }
 
-static void tell_resources(const struct live *live, const struct live_watcher *watcher)
+/* Or templates. */
+static void tell_resources(const struct live *live, enum live_kind kind, void *context,
+    void (*tell)(
+        void *context, const struct status_resource *before, const struct status_resource *now))
 {
-    const struct live_records *records = &live->records[LIVE_RESOURCE];
-    for (size_t i = 0; i < records->n && watcher->resource; i++) {
+    const struct live_records *records = &live->records[kind];
+    for (size_t i = 0; i < records->n && tell; i++) {
         const struct live_resource *resource = (const struct live_resource *)records->list[i];
         if (has_changed(&resource->record)) {
-            watcher->resource(watcher->context, resource_before(resource),
+            tell(context, resource_before(resource),
                 resource->record.is_there ? &resource->shown : NULL);
-        }
-    }
-}
-
-static void tell_templates(const struct live *live, const struct live_watcher *watcher)
-{
-    const struct live_records *records = &live->records[LIVE_TEMPLATE];
-    for (size_t i = 0; i < records->n && watcher->template; i++) {
-        const struct live_template *template = (const struct live_template *)records->list[i];
-        const struct status_template *before =
-            template->before.name ? &template->before : &template->shown;
-        if (has_changed(&template->record)) {
-            watcher->template(watcher->context, template->record.stood ? before : NULL,
-                template->record.is_there ? &template->shown : NULL);
         }
     }
 }
@@ -207,8 +196,8 @@ static void tell(const struct live *live, const struct live_watcher *watcher)
 {
     tell_host(live, watcher);
     tell_databases(live, watcher);
-    tell_resources(live, watcher);
-    tell_templates(live, watcher);
+    tell_resources(live, LIVE_RESOURCE, watcher->context, watcher->resource);
+    tell_resources(live, LIVE_TEMPLATE, watcher->context, watcher->template);
     tell_leases(live, watcher, true);
     tell_leases(live, watcher, false);
     tell_ended(live, watcher);

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAST(key, type, member)                                                                    \
+#define PAST(key_, type_, member)                                                                  \
     {                                                                                              \
-        key, type, offsetof(struct past, member)                                                   \
+        .key = key_, .type = type_, .offset = offsetof(struct past, member)                        \
     }
-#define LEASE(key, type, member)                                                                   \
+#define LEASE(key_, type_, member)                                                                 \
     {                                                                                              \
-        key, type, offsetof(struct past_lease, member)                                             \
+        .key = key_, .type = type_, .offset = offsetof(struct past_lease, member)                  \
     }
 
 static const struct field past_fields[] = {

@@ -5,8 +5,8 @@
 #ifndef BERTH_VIEW_PAST_H
 #define BERTH_VIEW_PAST_H
 
-#include "view/fields.h"
 #include "view/status.h"
+#include "wire/fields.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -197,7 +197,7 @@ static const struct status_resource *find_resource(const struct status *status, 
 }
 
 /* The template of an instance that nobody uses now: it is not listed. */
-static const struct status_template *find_template(const struct status *status, const char *name)
+static const struct status_resource *find_template(const struct status *status, const char *name)
 {
     const char *slash = strrchr(name, '/');
     size_t n = slash ? (size_t)(slash - name) + 1 : 0;
@@ -213,7 +213,7 @@ static const struct status_template *find_template(const struct status *status, 
 static struct definition find_definition(const struct status *status, const char *name)
 {
     const struct status_resource *resource = find_resource(status, name);
-    const struct status_template *template = resource ? NULL : find_template(status, name);
+    const struct status_resource *template = resource ? NULL : find_template(status, name);
     struct definition definition = {.is_known = resource || template};
     if (resource) {
         bool is_as_ever = !resource->database && !resource->removed && resource->changed.n == 0;

@@ -1,150 +1,12 @@
 #include "view/status.h"
 
+#include "base/memory.h"
 #include "base/words.h"
-#include "view/printable.h"
+
 #include "wire/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- keys ---- */
-
-#define RESOURCE(key, type, member)                                                                \
-    {                                                                                              \
-        key, type, offsetof(struct status_resource, member)                                        \
-    }
-#define LEASE(key, type, member)                                                                   \
-    {                                                                                              \
-        key, type, offsetof(struct status_lease, member)                                           \
-    }
-#define TEMPLATE(key, type, member)                                                                \
-    {                                                                                              \
-        key, type, offsetof(struct status_template, member)                                        \
-    }
-#define DATABASE(key, type, member)                                                                \
-    {                                                                                              \
-        key, type, offsetof(struct status_database, member)                                        \
-    }
-#define HOST(key, type, member)                                                                    \
-    {                                                                                              \
-        key, type, offsetof(struct status_host, member)                                            \
-    }
-#define STATUS(key, type, member)                                                                  \
-    {                                                                                              \
-        key, type, offsetof(struct status, member)                                                 \
-    }
-
-static const struct field status_fields[] = {
-    STATUS("draining", FIELD_FLAG, draining),
-    STATUS("granting", FIELD_OPTIONAL, granting),
-    STATUS("held", FIELD_NUMBER, held),
-    STATUS("waiting", FIELD_NUMBER, waiting),
-    STATUS("grace", FIELD_OPTIONAL, grace),
-    STATUS("closed", FIELD_TEXT, closed),
-    {0},
-};
-
-static const struct field resource_fields[] = {
-    RESOURCE("kind", FIELD_TEXT, kind),
-    RESOURCE("scope", FIELD_TEXT, scope),
-    RESOURCE("database", FIELD_TEXT, database),
-    RESOURCE("database_state", FIELD_TEXT, database_state),
-    RESOURCE("limit", FIELD_NUMBER, limit),
-    RESOURCE("in_use", FIELD_NUMBER, in_use),
-    RESOURCE("free", FIELD_NUMBER, free),
-    RESOURCE("waiting", FIELD_NUMBER, waiting),
-    RESOURCE("cooling", FIELD_NUMBER, cooling),
-    RESOURCE("kept", FIELD_NUMBER, kept),
-    RESOURCE("keeper", FIELD_OPTIONAL, keeper),
-    RESOURCE("paused", FIELD_FLAG, paused),
-    RESOURCE("reason", FIELD_TEXT, reason),
-    RESOURCE("paused_by", FIELD_OPTIONAL, paused_by.uid),
-    RESOURCE("paused_by_login", FIELD_OPTIONAL, paused_by_login.uid),
-    RESOURCE("changed", FIELD_WORDS, changed),
-    RESOURCE("template", FIELD_TEXT, template),
-    RESOURCE("removed", FIELD_FLAG, removed),
-    RESOURCE("items", FIELD_WORDS, items),
-    RESOURCE("reserved", FIELD_WORDS, reserved),
-    RESOURCE("draining", FIELD_WORDS, draining),
-    {0},
-};
-
-static const struct field lease_fields[] = {
-    LEASE("units", FIELD_WORDS, units),
-    LEASE("token", FIELD_NUMBER, token),
-    LEASE("position", FIELD_NUMBER, position),
-    LEASE("resource", FIELD_TEXT, resource),
-    LEASE("ticket", FIELD_OPTIONAL, ticket),
-    LEASE("wants", FIELD_NUMBER, wants),
-    LEASE("priority", FIELD_SIGNED, priority),
-    LEASE("blocked", FIELD_TEXT, blocked),
-    LEASE("blocker", FIELD_TEXT, blocker),
-    LEASE("kept", FIELD_NUMBER, kept),
-    LEASE("pid", FIELD_NUMBER, pid),
-    LEASE("uid", FIELD_NUMBER, uid),
-    LEASE("age", FIELD_NUMBER, age),
-    LEASE("bound", FIELD_TEXT, bound),
-    LEASE("away", FIELD_FLAG, away),
-    LEASE("unread", FIELD_FLAG, unread),
-    LEASE("hidden", FIELD_FLAG, hidden),
-    LEASE("left", FIELD_OPTIONAL, left),
-    LEASE("stopping", FIELD_TEXT, stopping),
-    LEASE("host", FIELD_TEXT, host),
-    LEASE("holder", FIELD_TEXT, holder),
-    {0},
-};
-
-static const struct field template_fields[] = {
-    TEMPLATE("kind", FIELD_TEXT, kind),
-    TEMPLATE("scope", FIELD_TEXT, scope),
-    TEMPLATE("database", FIELD_TEXT, database),
-    TEMPLATE("database_state", FIELD_TEXT, database_state),
-    TEMPLATE("limit", FIELD_NUMBER, limit),
-    TEMPLATE("instances", FIELD_NUMBER, instances),
-    TEMPLATE("paused", FIELD_FLAG, paused),
-    TEMPLATE("reason", FIELD_TEXT, reason),
-    TEMPLATE("paused_by", FIELD_OPTIONAL, paused_by.uid),
-    TEMPLATE("paused_by_login", FIELD_OPTIONAL, paused_by_login.uid),
-    TEMPLATE("changed", FIELD_WORDS, changed),
-    {0},
-};
-
-static const struct field database_fields[] = {
-    DATABASE("state", FIELD_TEXT, state),
-    DATABASE("why", FIELD_TEXT, why),
-    DATABASE("server", FIELD_TEXT, server),
-    DATABASE("version", FIELD_TEXT, version),
-    DATABASE("warning", FIELD_TEXT, warning),
-    DATABASE("lacks", FIELD_TEXT, lacks),
-    DATABASE("ttl", FIELD_NUMBER, ttl),
-    DATABASE("grace", FIELD_OPTIONAL, grace),
-    DATABASE("new", FIELD_FLAG, is_new),
-    DATABASE("good", FIELD_OPTIONAL, good),
-    DATABASE("incarnation", FIELD_NUMBER, incarnation),
-    DATABASE("differing", FIELD_NUMBER, differing),
-    DATABASE("calls", FIELD_NUMBER, calls),
-    DATABASE("sessions", FIELD_OPTIONAL, sessions),
-    DATABASE("rate", FIELD_OPTIONAL, rate),
-    DATABASE("busy", FIELD_OPTIONAL, busy),
-    DATABASE("cpu", FIELD_OPTIONAL, cpu),
-    DATABASE("layout", FIELD_OPTIONAL, layout),
-    {0},
-};
-
-static const struct field host_fields[] = {
-    HOST("session", FIELD_TEXT, session),
-    HOST("database", FIELD_TEXT, database),
-    HOST("heard", FIELD_NUMBER, heard),
-    HOST("since", FIELD_OPTIONAL, since),
-    HOST("held", FIELD_NUMBER, held),
-    HOST("waiting", FIELD_NUMBER, waiting),
-    HOST("version", FIELD_TEXT, version),
-    HOST("layout_from", FIELD_OPTIONAL, layout_from),
-    HOST("layout_to", FIELD_OPTIONAL, layout_to),
-    HOST("ttl", FIELD_OPTIONAL, ttl),
-    HOST("failover_lag", FIELD_OPTIONAL, failover_lag),
-    {0},
-};
 
 /* ---- lines ---- */
 
@@ -161,7 +23,7 @@ static bool resource_take_reserves(struct status_resource *resource, char *const
         if (!reason || !percent_decode(reason)) {
             return false;
         }
-        resource->reserves = memory_resized(
+        resource->reserves = memory_resize(
             resource->reserves, resource->n_reserves + 1, sizeof resource->reserves[0]);
         resource->reserves[resource->n_reserves++] =
             (struct status_reserve){.item = item, .reason = reason};
@@ -173,7 +35,7 @@ static bool resource_take_reserves(struct status_resource *resource, char *const
 static size_t line_split(const char *line, char **linep, char *words[MAX_WORDS])
 {
     size_t size = strlen(line) + 1;
-    *linep = memcpy(memory_resized(NULL, size, 1), line, size);
+    *linep = memcpy(memory_resize(NULL, size, 1), line, size);
     return words_split(*linep, words, MAX_WORDS);
 }
 
@@ -181,7 +43,7 @@ bool status_resource_take(struct status_resource *resource, const char *line)
 {
     char *words[MAX_WORDS];
     size_t n = line_split(line, &resource->line, words);
-    return line_take(resource_fields, words, n, &resource->name, resource) &&
+    return line_take(status_fields(LINE_RESOURCE), words, n, &resource->name, resource) &&
         resource_take_reserves(resource, words + 2, n - 2) && resource->kind;
 }
 
@@ -189,22 +51,15 @@ bool status_lease_take(struct status_lease *lease, const char *line)
 {
     char *words[MAX_WORDS];
     size_t n = line_split(line, &lease->line, words);
-    return line_take(lease_fields, words, n, &lease->id, lease) &&
+    return line_take(status_fields(LINE_HOLDER), words, n, &lease->id, lease) &&
         shown_take(lease->shown, words + 2, n - 2);
-}
-
-bool status_template_take(struct status_template *template, const char *line)
-{
-    char *words[MAX_WORDS];
-    size_t n = line_split(line, &template->line, words);
-    return line_take(template_fields, words, n, &template->name, template) && template->kind;
 }
 
 bool status_database_take(struct status_database *database, const char *line)
 {
     char *words[MAX_WORDS];
     size_t n = line_split(line, &database->line, words);
-    return line_take(database_fields, words, n, &database->name, database) &&
+    return line_take(status_fields(LINE_DATABASE), words, n, &database->name, database) &&
         percent_decode(words[1]) && database->state;
 }
 
@@ -212,13 +67,13 @@ static bool host_take(struct status_host *host, const char *line)
 {
     char *words[MAX_WORDS];
     size_t n = line_split(line, &host->line, words);
-    return line_take(host_fields, words, n, &host->name, host) && percent_decode(words[1]) &&
-        host->database && host->session;
+    return line_take(status_fields(LINE_HOST), words, n, &host->name, host) &&
+        percent_decode(words[1]) && host->database && host->session;
 }
 
 bool status_figures_take(struct status *status, char *const words[], size_t n)
 {
-    return fields_take(status_fields, words, n, status);
+    return fields_take(status_fields(LINE_FIGURES), words, n, status);
 }
 
 /* ---- the answer ---- */
@@ -258,7 +113,7 @@ static bool take_template(struct status *status, const char *line)
 {
     status->templates = array_grown(
         status->templates, status->n_templates, &status->templates_size, sizeof *status->templates);
-    return status_template_take(&status->templates[status->n_templates++], line);
+    return status_resource_take(&status->templates[status->n_templates++], line);
 }
 
 static bool take_database(struct status *status, const char *line)
@@ -275,16 +130,13 @@ static bool take_host(struct status *status, const char *line)
     return host_take(&status->hosts[status->n_hosts++], line);
 }
 
-static const struct {
-    const char *word;
-    bool (*take)(struct status *status, const char *line);
-} lines[] = {
-    {"holder", take_holder},
-    {"waiter", take_waiter},
-    {"resource", take_resource},
-    {"template", take_template},
-    {"database", take_database},
-    {"host", take_host},
+static bool (*const take_line[N_STATUS_LINES])(struct status *status, const char *line) = {
+    [LINE_HOLDER] = take_holder,
+    [LINE_WAITER] = take_waiter,
+    [LINE_RESOURCE] = take_resource,
+    [LINE_TEMPLATE] = take_template,
+    [LINE_DATABASE] = take_database,
+    [LINE_HOST] = take_host,
 };
 
 enum answer_result status_take(struct status *status, const char *line)
@@ -301,9 +153,10 @@ enum answer_result status_take(struct status *status, const char *line)
     if (strcmp(line, "end") == 0 || strncmp(line, "end ", strlen("end ")) == 0) {
         return ANSWER_END;
     }
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        if (strlen(lines[i].word) == length && strncmp(line, lines[i].word, length) == 0) {
-            return lines[i].take(status, line) ? ANSWER_MORE : ANSWER_MALFORMED;
+    for (enum status_line i = LINE_RESOURCE; i < N_STATUS_LINES; i++) {
+        const char *word = status_line_words[i];
+        if (strlen(word) == length && strncmp(line, word, length) == 0) {
+            return take_line[i](status, line) ? ANSWER_MORE : ANSWER_MALFORMED;
         }
     }
     return length > 0 ? ANSWER_MORE : ANSWER_MALFORMED;
@@ -335,10 +188,10 @@ void status_resource_deinit(struct status_resource *resource)
     free(resource->line);
 }
 
-void status_template_deinit(struct status_template *template)
+void status_database_deinit(struct status_database *database)
 {
-    free(template->changed.list);
-    free(template->line);
+    free(database->lacks.list);
+    free(database->line);
 }
 
 void status_deinit(struct status *status)
@@ -347,10 +200,10 @@ void status_deinit(struct status *status)
         status_resource_deinit(&status->resources[i]);
     }
     for (size_t i = 0; i < status->n_templates; i++) {
-        status_template_deinit(&status->templates[i]);
+        status_resource_deinit(&status->templates[i]);
     }
     for (size_t i = 0; i < status->n_databases; i++) {
-        free(status->databases[i].line);
+        status_database_deinit(&status->databases[i]);
     }
     for (size_t i = 0; i < status->n_hosts; i++) {
         free(status->hosts[i].line);

@@ -3,13 +3,7 @@
 #define BERTH_VIEW_WHO_H
 
 #include "base/text.h"
-#include "view/fields.h"
-
-/* A user, perhaps. */
-struct shown_user {
-    struct optional uid;
-    const char *name; /* of uid, or NULL; whoever sets it owns it */
-};
+#include "wire/fields.h"
 
 /* The name, else the uid. */
 void text_add_user(struct text *text, const struct shown_user *user);

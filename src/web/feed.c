@@ -88,7 +88,7 @@ static void on_resource(
 }
 
 static void on_template(
-    void *context, const struct status_template *before, const struct status_template *now)
+    void *context, const struct status_resource *before, const struct status_resource *now)
 {
     if (!now) {
         note_removed(context, before->name);

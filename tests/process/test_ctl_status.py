@@ -271,10 +271,10 @@ def test_narrow_terminals(daemon, berthctl, columns):
 
 @pytest.mark.parametrize("busy, notes", [
     ("", []),
-    (" rate=2000 busy=381", ["busy: 0.0 % with Berth, 2.0 calls a second"]),
-    (" rate=412000 busy=61234 cpu=300500", ["busy: 6.1 % with Berth, 412.0 calls a second; 30 % in all"]),
-    (" rate=9000000 busy=499999", ["busy: 50 % with Berth, 9000.0 calls a second"]),
-    (" rate=9000000 busy=500000 cpu=512000", [
+    (" calls_per_1000_s=2000 busy_us_per_s=381", ["busy: 0.0 % with Berth, 2.0 calls a second"]),
+    (" calls_per_1000_s=412000 busy_us_per_s=61234 cpu_us_per_s=300500", ["busy: 6.1 % with Berth, 412.0 calls a second; 30 % in all"]),
+    (" calls_per_1000_s=9000000 busy_us_per_s=499999", ["busy: 50 % with Berth, 9000.0 calls a second"]),
+    (" calls_per_1000_s=9000000 busy_us_per_s=500000 cpu_us_per_s=512000", [
         "busy: 50 % with Berth, 9000.0 calls a second; 51 % in all",
         "warning: the database is 50 % busy with Berth: see fleet.md, Large fleets"]),
     (" sessions=10000", []),

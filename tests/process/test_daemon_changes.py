@@ -68,7 +68,7 @@ CHANGES = [
     ("reserve s 1", "ok", {"reserved": "1", "free": "2"}),
     ("reserve p z", "unknown", {"free": "3"}),
     ("reserve nope a", "unknown", None),
-    ("pause s reason=not%20now", "ok", {"paused": "1", "reason": "not%20now", "free": "0"}),
+    ("pause s reason=not%20now", "ok", {"paused": "1", "pause_reason": "not%20now", "free": "0"}),
     ("pause s", "ok", {"paused": "1"}),
     ("pause nope", "unknown", None),
     ("resume s", "ok", {"free": "3"}),

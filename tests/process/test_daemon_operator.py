@@ -175,7 +175,7 @@ def test_pause(daemon, client):
     answer = other.request("acquire a wait=0")
     assert answer.startswith("error paused ") and "move" in answer
     does(client, "pause a reason=other")
-    assert shown(client, "a")["reason"] == "other"
+    assert shown(client, "a")["pause_reason"] == "other"
     other.close()
     client.send("resume a\n")
     assert client.line() == "ok"
@@ -200,9 +200,9 @@ def test_all_instances_of_a_template(daemon, client):
     held(holder, "acquire market/x:2")
     does(client, "pause market/* reason=move", "limit market/* 3")
     assert status(client, "market/*").templates["market/*"].items() >= {
-        "limit": "3", "paused": "1", "reason": "move", "changed": "limit"}.items()
+        "limit": "3", "paused": "1", "pause_reason": "move", "changed": "limit"}.items()
     assert shown(client, "market/x").items() >= {
-        "limit": "3", "paused": "1", "reason": "move", "changed": "limit", "free": "0"}.items()
+        "limit": "3", "paused": "1", "pause_reason": "move", "changed": "limit", "free": "0"}.items()
     assert shown(client, "market/new").items() >= {"limit": "3", "paused": "1", "free": "0"}.items()
     answer = other.request("acquire market/new wait=0")
     assert answer.startswith("error paused ") and "move" in answer
@@ -213,7 +213,7 @@ def test_all_instances_of_a_template(daemon, client):
     does(client, "resume market/*")
     granted(other, first)
     does(client, "reset market/*")
-    assert not {"paused", "reason", "changed"} & set(status(client).templates["market/*"])
+    assert not {"paused", "pause_reason", "changed"} & set(status(client).templates["market/*"])
     assert shown(client, "market/x")["limit"] == "2"
 
 

@@ -342,7 +342,7 @@ def test_runtime_changes_last_until_their_keys_change(berthd, reload):
     daemon.configure(text.format(4, 11, "x y"))
     reload(daemon, client)
     s, p = shown(client, "s"), shown(client, "p")
-    assert (s["limit"], s["changed"], s["paused"], s["reason"], s["reserved"]) == (
+    assert (s["limit"], s["changed"], s["paused"], s["pause_reason"], s["reserved"]) == (
         "2", "limit", "1", "why", "0")
     assert (p["items"], p["changed"], p["reserve"]) == ("y,z", "items", "y,mine")
     daemon.configure(text.format(5, 11, "x y w"))

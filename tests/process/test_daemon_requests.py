@@ -168,7 +168,7 @@ def test_status_of_what_the_operator_did(client):
         assert client.request(line) == "ok"
     assert ageless(client, "status")[1:-2] == [
         "resource a kind=lock scope=host limit=1 in_use=0 free=0 waiting=0 paused=1 "
-        f"reason=flood%20in%20the%20cellar paused_by={os.getuid()}",
+        f"pause_reason=flood%20in%20the%20cellar paused_by={os.getuid()}",
         "resource b kind=semaphore scope=host limit=1 in_use=2 free=0 waiting=0 changed=limit "
         "reserved=0 reserve=0,too",
         *[line for line in ageless(client, "status b") if line.startswith("holder")],
@@ -294,6 +294,6 @@ def test_no_line_of_status_is_too_long(berthd):
         assert resource[key].endswith(",...")
         shown = resource[key].split(",")[:-1]
         assert len(shown) >= 5 and set(shown) <= set(items)
-    assert {"kind", "limit", "paused", "reason", "changed", "reserve"} <= resource.keys()
+    assert {"kind", "limit", "paused", "pause_reason", "changed", "reserve"} <= resource.keys()
     assert keys(lines[2].split())["units"].endswith(",...")
     assert len(status(client).resources[name]["holders"]) == 4

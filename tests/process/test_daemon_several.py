@@ -37,7 +37,7 @@ def test_what_it_has_waited_for_is_kept_for_a_while(daemon, client):
     next_one = waits(behind, "acquire licence")
     assert client.request(f"release {first}") == "ok"
     resource = shown(client, "licence")
-    assert (resource["free"], resource["kept"], resource["keeper"]) == ("1", "1", "1")
+    assert (resource["free"], resource["kept"], resource["kept_for"]) == ("1", "1", "1")
     waiter = resource["waiters"][0]
     assert (waiter["blocker"], waiter["kept"]) == ("db", "1")
     assert client.request("acquire licence wait=0").startswith("error would-wait ")

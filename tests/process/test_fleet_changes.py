@@ -88,8 +88,8 @@ def test_all_instances_of_a_template(redis_server, pair):
     now = status(client_of(b))
     assert "market/*" not in now.resources
     assert now.templates["market/*"].items() >= {
-        "limit": "3", "instances": "1", "paused": "1", "reason": "move", "changed": "limit"}.items()
-    assert now.resources["market/x"].items() >= {"limit": "3", "paused": "1", "reason": "move"}.items()
+        "limit": "3", "instances": "1", "paused": "1", "pause_reason": "move", "changed": "limit"}.items()
+    assert now.resources["market/x"].items() >= {"limit": "3", "paused": "1", "pause_reason": "move"}.items()
     does(b, "resume market/free")
     assert becomes(a, "acquire market/free:3 wait=0") in GRANTED
     does(b, "reset market/free")

@@ -55,7 +55,7 @@ def test_limit(pair):
 def test_pause_and_resume(pair):
     a, b = pair
     does(client_of(a), "pause etl reason=new%20disks%25%7c%09")
-    assert shown(b, "etl")["reason"] == "new%20disks%25|%09"
+    assert shown(b, "etl")["pause_reason"] == "new%20disks%25|%09"
     assert shown(b, "etl")["paused_by"] == str(os.getuid())
     client = client_of(b)
     waiter = queues(client, "acquire etl")
@@ -465,12 +465,12 @@ def test_how_busy_a_database_is(redis_server, hosts):
 
     client, found = a.client(), {}
     end = time.monotonic() + DEADLINE
-    while "cpu" not in found:
+    while "cpu_us_per_s" not in found:
         assert time.monotonic() < end, found
         look_again()
         found = keys(client.lines("hosts")[1].split())
-    assert found["sessions"] == "2" and int(found["rate"]) > 0, found
-    assert 0 < int(found["busy"]) < 1_000_000 and int(found["cpu"]) < 1_000_000, found
+    assert found["sessions"] == "2" and int(found["calls_per_1000_s"]) > 0, found
+    assert 0 < int(found["busy_us_per_s"]) < 1_000_000 and int(found["cpu_us_per_s"]) < 1_000_000, found
     shown = a.berthctl("hosts").stdout
     assert re.search(r"^  busy: \d+(\.\d)? % with Berth, \d+\.\d calls a second; \d+(\.\d)? % in all$", shown, re.M), shown
     database, = json.loads(a.berthctl("hosts", "--json").stdout)["databases"]

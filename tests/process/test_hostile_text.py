@@ -320,9 +320,9 @@ def test_berthctl_shows_what_a_hostile_server_says(berthctl, fake, command, loca
         peer, _ = fake.asked()
         peer.send(
             f"ok draining=1 held=1 waiting=1\n"
-            f"database {text} state={text} why={text} server={text} version={text} warning={text}\n"
+            f"database {text} state={text} why={text} server={text} redis_version={text} warning={text}\n"
             f"resource {text} kind=pool scope={text} database={text} database_state={text} limit=1"
-            f" paused=1 reason={text} changed={text} template={text} items={text} reserved={text}"
+            f" paused=1 pause_reason={text} changed={text} template={text} items={text} reserved={text}"
             f" draining={text} reserve={text},{text}\n"
             f"holder {text} units={text} bound={text} stopping={text} host={text} holder={text}"
             f" reason={text} program={text}\n"

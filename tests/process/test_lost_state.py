@@ -71,7 +71,7 @@ def test_nothing_is_granted_until_it_can_be_read(berthd, berth, how):
         assert refused(client, "acquire s wait=0") == "grace"
         assert status(client).resources["s"]["limit"] == "4"
     now = begins_again(daemon)
-    assert now.resources["l"]["reason"] == "migration" and now.held >= 1
+    assert now.resources["l"]["pause_reason"] == "migration" and now.held >= 1
     assert waiter.wait(DEADLINE) == 0
     assert daemon.client().request("limit s 7") == "ok"
     assert job.poll() is None

@@ -76,7 +76,7 @@ Test(request, at_most_one_line)
 static const char *const whole[] = {
     "ok draining=0 held=3 waiting=2 new_key=1",
     "resource gpus kind=pool scope=host limit=3 in_use=3 free=0 waiting=2 cooling=1 paused=1"
-    " reason=driver%20upgrade paused_by=0 paused_by_login=1000 changed=limit,items items=gpu0,gpu1,gpu2 reserved=gpu1,gpu2"
+    " pause_reason=driver%20upgrade paused_by=0 paused_by_login=1000 changed=limit,items items=gpu0,gpu1,gpu2 reserved=gpu1,gpu2"
     " reserve=gpu1,broken%20fan,%20left draining=gpu9 new_key=x",
     "holder 3f9k units=gpu0,gpu9 token=9007199254740993 pid=4711 uid=1000 age=123456"
     " bound=process holder=job-12 reason=weekly%20load program=train",
@@ -105,7 +105,7 @@ Test(status, whole)
     cr_expect_str_eq(gpus->scope, "host");
     cr_expect_eq(gpus->cooling, 1);
     cr_expect(gpus->paused);
-    cr_expect_str_eq(gpus->reason, "driver upgrade");
+    cr_expect_str_eq(gpus->pause_reason, "driver upgrade");
     cr_expect_eq(gpus->changed.n, 2);
     cr_expect_eq(gpus->items.n, 3);
     cr_expect_not(gpus->items.is_cut);
@@ -159,7 +159,7 @@ Test(status, nonsense)
         "resource a kind=lock limit=-1",
         "resource a kind=lock limit=99999999999999999999",
         "resource a kind=lock paused=2",
-        "resource a kind=lock paused=1 reason=%0",
+        "resource a kind=lock paused=1 pause_reason=%0",
         "resource a kind=lock reserve=0",
         "resource a kind=lock reserve=0,%zz",
         "database",
@@ -334,7 +334,7 @@ static const char *const templates[] = {
     "ok draining=0 held=0 waiting=0",
     "database b state=down ttl=6000",
     "resource adhoc/report kind=lock scope=host limit=1 in_use=0 free=1 waiting=0 template=adhoc/*",
-    "template adhoc/* kind=lock scope=host limit=0 instances=1 paused=1 reason=a%1Bb paused_by=60001 changed=limit "
+    "template adhoc/* kind=lock scope=host limit=0 instances=1 paused=1 pause_reason=a%1Bb paused_by=60001 changed=limit "
     "novelty=1",
     "template far/* kind=pool scope=fleet database=b database_state=down limit=3 instances=20",
     "end",
@@ -369,7 +369,7 @@ Test(table, templates)
 static const char *const of_a_fleet[] = {
     "ok draining=0 held=1 waiting=0",
     "database default state=up ttl=30000 grace=41000 good=24950 incarnation=3 differing=2 calls=1042"
-    " server=10.0.0.7:6379 version=7.0.15 warning=no%20min-replicas%1b[2J new_key=1",
+    " server=10.0.0.7:6379 redis_version=7.0.15 warning=no%20min-replicas%1b[2J new_key=1",
     "database b state=down ttl=6000 incarnation=0 differing=0 calls=0 why=refused%0aroot",
     "resource etl kind=semaphore scope=fleet database=default limit=2 in_use=2 free=0 waiting=0",
     "holder 3f9k units=0 token=7 age=1000 pid=7 uid=0 host=db1 bound=process",
@@ -445,7 +445,7 @@ Test(table, how_leases_end)
 /* Who waits for the licence, and for whom two are kept meanwhile. */
 static const char *const keeping[] = {
     "ok draining=0 held=1 waiting=3",
-    "resource db kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=2 kept=2 keeper=1",
+    "resource db kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=2 kept=2 kept_for=1",
     "waiter 3f9m position=1 wants=2 age=61000 pid=1 uid=1000 blocked=other blocker=licence kept=2",
     "waiter 3f9n position=2 wants=1 age=61000 pid=2 uid=1000 blocked=quota blocker=db",
     "waiter 3f9p position=3 wants=1 age=61000 pid=3 uid=1000 blocked=quota blocker=gpus",
@@ -563,56 +563,58 @@ Test(json, whole)
 {
     char *json = json_of(whole, N(whole));
     cr_expect_str_eq(json,
-        "{\"version\":1,\"draining\":false,\"grace_ms\":null,\"closed\":null,\"resources\":["
-        "{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\",\"database\":null,"
-        "\"database_state\":null,\"limit\":3,\"in_use\":3,"
-        "\"free\":0,\"grantable\":0,\"cooling\":1,\"kept\":0,\"kept_for\":null,\"waiting\":2,\"paused\":true,"
+        "{\"version\":1,\"draining\":false,\"held\":3,\"waiting\":2,\"granting\":null,"
+        "\"grace_ms\":null,\"closed\":null,"
+        "\"resources\":[{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\","
+        "\"database\":null,\"database_state\":null,\"limit\":3,\"in_use\":3,\"free\":0,"
+        "\"waiting\":2,\"kept\":0,\"kept_for\":null,\"cooling\":1,\"paused\":true,"
         "\"pause_reason\":\"driver upgrade\",\"paused_by_uid\":0,\"paused_by_user\":null,"
-        "\"paused_by_login_uid\":1000,\"paused_by_login_user\":null,\"changed\":[\"limit\",\"items\"],"
-        "\"template\":null,\"removed\":false,"
+        "\"paused_by_login_uid\":1000,\"paused_by_login_user\":null,\"removed\":false,"
+        "\"template\":null,\"changed\":[\"limit\",\"items\"],\"grantable\":0,"
         "\"items\":[{\"name\":\"gpu0\",\"state\":\"held\",\"reason\":null},"
         "{\"name\":\"gpu1\",\"state\":\"reserved\",\"reason\":\"broken fan, left\"},"
         "{\"name\":\"gpu2\",\"state\":\"reserved\",\"reason\":null},"
         "{\"name\":\"gpu9\",\"state\":\"draining\",\"reason\":null}],\"items_cut\":false,"
-        "\"holders\":[{\"lease\":\"3f9k\",\"units\":[\"gpu0\",\"gpu9\"],\"units_cut\":false,"
-        "\"token\":\"9007199254740993\",\"pid\":4711,\"uid\":1000,\"user\":null,\"host\":null,"
-        "\"program\":\"train\",\"reason\":\"weekly load\",\"holder\":\"job-12\","
-        "\"age_ms\":123456,\"bound\":\"process\",\"away\":false,\"unread\":false,\"left_ms\":null,"
-        "\"stopping\":null}],"
-        "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"pid\":4712,\"uid\":1000,"
-        "\"user\":null,\"host\":null,\"program\":null,\"reason\":null,\"holder\":null,"
-        "\"priority\":-5,"
-        "\"blocked\":\"quota\",\"blocker\":null,\"kept\":0,\"age_ms\":61000,\"away\":false},"
-        "{\"lease\":\"3f9n\",\"position\":2,\"wants\":1,\"pid\":4713,\"uid\":1001,"
-        "\"user\":null,\"host\":null,\"program\":\"\\u001B[2J\",\"reason\":null,\"holder\":null,"
-        "\"priority\":0,\"blocked\":null,\"blocker\":null,\"kept\":0,\"age_ms\":1000,\"away\":false}]},"
-        "{\"name\":\"market/alice\",\"kind\":\"semaphore\",\"scope\":\"host\","
-        "\"database\":null,\"database_state\":null,\"limit\":5,"
-        "\"in_use\":7,\"free\":0,\"grantable\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,\"paused\":false,"
-        "\"pause_reason\":null,\"paused_by_uid\":null,\"paused_by_user\":null,"
-        "\"paused_by_login_uid\":null,\"paused_by_login_user\":null,\"changed\":[],\"template\":\"market/*\",\"removed\":true,"
+        "\"holders\":[{\"lease\":\"3f9k\",\"token\":\"9007199254740993\",\"age_ms\":123456,"
+        "\"bound\":\"process\",\"away\":false,\"left_ms\":null,\"stopping\":null,"
+        "\"unread\":false,\"pid\":4711,\"uid\":1000,\"host\":null,\"hidden\":false,"
+        "\"holder\":\"job-12\",\"user\":null,\"program\":\"train\",\"reason\":\"weekly load\","
+        "\"units\":[\"gpu0\",\"gpu9\"],\"units_cut\":false}],"
+        "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"age_ms\":61000,"
+        "\"priority\":-5,\"away\":false,\"blocked\":\"quota\",\"blocker\":null,\"kept\":0,"
+        "\"pid\":4712,\"uid\":1000,\"host\":null,\"hidden\":false,\"holder\":null,\"user\":null,"
+        "\"program\":null,\"reason\":null},"
+        "{\"lease\":\"3f9n\",\"position\":2,\"wants\":1,\"age_ms\":1000,\"priority\":0,"
+        "\"away\":false,\"blocked\":null,\"blocker\":null,\"kept\":0,\"pid\":4713,\"uid\":1001,"
+        "\"host\":null,\"hidden\":false,\"holder\":null,\"user\":null,\"program\":\"\\u001B[2J\","
+        "\"reason\":null}]},"
+        "{\"name\":\"market/alice\",\"kind\":\"semaphore\",\"scope\":\"host\",\"database\":null,"
+        "\"database_state\":null,\"limit\":5,\"in_use\":7,\"free\":0,\"waiting\":0,\"kept\":0,"
+        "\"kept_for\":null,\"cooling\":0,\"paused\":false,\"pause_reason\":null,"
+        "\"paused_by_uid\":null,\"paused_by_user\":null,\"paused_by_login_uid\":null,"
+        "\"paused_by_login_user\":null,\"removed\":true,\"template\":\"market/*\",\"changed\":[],"
+        "\"grantable\":0,"
         "\"items\":[{\"name\":3,\"state\":\"reserved\",\"reason\":\"spare\"}],"
         "\"items_cut\":false,"
-        "\"holders\":[{\"lease\":\"3f9p\",\"units\":[0,1,2,3,5],\"units_cut\":true,"
-        "\"token\":\"7\",\"pid\":1,\"uid\":0,\"user\":null,\"host\":null,\"program\":null,"
-        "\"reason\":null,"
-        "\"holder\":null,\"age_ms\":0,\"bound\":null,\"away\":false,\"unread\":false,\"left_ms\":null,"
-        "\"stopping\":null}],\"waiters\":[]},"
+        "\"holders\":[{\"lease\":\"3f9p\",\"token\":\"7\",\"age_ms\":0,\"bound\":null,"
+        "\"away\":false,\"left_ms\":null,\"stopping\":null,\"unread\":false,\"pid\":1,\"uid\":0,"
+        "\"host\":null,\"hidden\":false,\"holder\":null,\"user\":null,\"program\":null,"
+        "\"reason\":null,\"units\":[0,1,2,3,5],\"units_cut\":true}],\"waiters\":[]},"
         "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
-        "\"database_state\":null,\"limit\":0,\"in_use\":0,"
-        "\"free\":0,\"grantable\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,"
-        "\"paused\":false,\"pause_reason\":null,\"paused_by_uid\":null,\"paused_by_user\":null,"
-        "\"paused_by_login_uid\":null,\"paused_by_login_user\":null,"
-        "\"changed\":[],\"template\":null,\"removed\":false,\"items\":[],\"items_cut\":false,"
-        "\"holders\":[],\"waiters\":[]}],\"templates\":[],\"databases\":[]}\n");
+        "\"database_state\":null,\"limit\":0,\"in_use\":0,\"free\":0,\"waiting\":0,\"kept\":0,"
+        "\"kept_for\":null,\"cooling\":0,\"paused\":false,\"pause_reason\":null,"
+        "\"paused_by_uid\":null,\"paused_by_user\":null,\"paused_by_login_uid\":null,"
+        "\"paused_by_login_user\":null,\"removed\":false,\"template\":null,\"changed\":[],"
+        "\"grantable\":0,\"items\":[],\"items_cut\":false,\"holders\":[],\"waiters\":[]}],"
+        "\"templates\":[],\"databases\":[]}\n");
     free(json);
 }
 
 Test(json, what_is_kept)
 {
     char *json = json_of(keeping, N(keeping));
-    cr_expect(strstr(json, "\"free\":3,\"grantable\":1,"));
-    cr_expect(strstr(json, "\"kept\":2,\"kept_for\":1,"));
+    cr_expect(strstr(json, "\"free\":3,\"waiting\":2,\"kept\":2,\"kept_for\":1,"));
+    cr_expect(strstr(json, "\"grantable\":1,"));
     cr_expect(strstr(json, "\"blocked\":\"other\",\"blocker\":\"licence\",\"kept\":2,"));
     cr_expect(strstr(json, "\"blocked\":\"quota\",\"blocker\":\"db\",\"kept\":0,"));
     free(json);
@@ -629,16 +631,15 @@ Test(json, fleet)
         "\"host\":\"db\\u001B3\"",
         "\"database\":\"b\",\"database_state\":\"down\",",
         "\"scope\":\"host\",\"database\":null,",
-        "\"databases\":[{\"name\":\"default\",\"state\":\"up\",\"why\":null,"
+        "\"databases\":[{\"name\":\"default\",\"state\":\"up\",\"ttl_ms\":30000,"
+        "\"grace_ms\":41000,\"new\":false,\"good_ms\":24950,\"incarnation\":3,"
+        "\"differing\":2,\"calls\":1042,",
         "\"server\":\"10.0.0.7:6379\",\"redis_version\":\"7.0.15\","
-        "\"warning\":\"no min-replicas\\u001B[2J\",\"lacks\":[],\"ttl_ms\":30000,\"grace_ms\":41000,"
-        "\"new\":false,"
-        "\"good_ms\":24950,\"incarnation\":3,\"differing\":2,\"calls\":1042,",
-        "{\"name\":\"b\",\"state\":\"down\",\"why\":\"refused\\nroot\",\"server\":null,"
-        "\"redis_version\":null,\"warning\":null,\"lacks\":[],\"ttl_ms\":6000,\"grace_ms\":null,"
-        "\"new\":false,"
+        "\"warning\":\"no min-replicas\\u001B[2J\",\"lacks\":[],\"why\":null},",
+        "{\"name\":\"b\",\"state\":\"down\",\"ttl_ms\":6000,\"grace_ms\":null,\"new\":false,"
         "\"good_ms\":null,\"incarnation\":0,\"differing\":0,\"calls\":0,",
-        "}]}\n",
+        "\"server\":null,\"redis_version\":null,\"warning\":null,\"lacks\":[],"
+        "\"why\":\"refused\\nroot\"}]}\n",
     };
     const char *at = json;
     for (size_t i = 0; i < N(parts); i++) {
@@ -670,12 +671,12 @@ Test(json, how_leases_end)
     char *json = json_of(lives, N(lives));
     cr_expect(strstr(json, "\"grace_ms\":8999,"));
     static const char *const ends[] = {
-        "\"bound\":\"process\",\"away\":true,\"unread\":false,\"left_ms\":null,\"stopping\":null}",
-        "\"bound\":\"connection\",\"away\":true,\"unread\":false,\"left_ms\":null,\"stopping\":null}",
-        "\"bound\":\"time\",\"away\":true,\"unread\":false,\"left_ms\":0,\"stopping\":null}",
-        "\"bound\":\"process\",\"away\":true,\"unread\":false,\"left_ms\":null,\"stopping\":\"max-hold\"}",
-        "\"bound\":\"process\",\"away\":false,\"unread\":false,\"left_ms\":7200000,\"stopping\":\"\\u001B\"}",
-        "\"age_ms\":1000,\"away\":true}",
+        "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":null,",
+        "\"bound\":\"connection\",\"away\":true,\"left_ms\":null,\"stopping\":null,",
+        "\"bound\":\"time\",\"away\":true,\"left_ms\":0,\"stopping\":null,",
+        "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":\"max-hold\",",
+        "\"bound\":\"process\",\"away\":false,\"left_ms\":7200000,\"stopping\":\"\\u001B\",",
+        "\"age_ms\":1000,\"priority\":0,\"away\":true,",
     };
     const char *at = json;
     for (size_t i = 0; i < N(ends); i++) {

@@ -183,7 +183,7 @@ Test(fleet_rows, what_is_kept)
     add_kept();
     expect_lines(
         "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=1 free=3 "
-        "waiting=2 kept=2 keeper=1\n"
+        "waiting=2 kept=2 kept_for=1\n"
         "waiter " REMOTE
         "1 position=1 wants=2 age=5000 priority=0 blocked=other blocker=licence kept=2"
         " pid=78 uid=7 host=db1\n"
@@ -218,7 +218,7 @@ Test(fleet_rows, pool)
     ROW("holder", "g", REMOTE "1", "1", "0", "0", "", "", "1", "5", "a", "h");
     expect_lines("resource g kind=pool scope=fleet database=default limit=3 in_use=1 free=1 "
                  "waiting=0 cooling=1"
-                 " paused=1 reason=new%20fan paused_by=0 paused_by_login=1000 changed=items items=a,b,c:d reserved=b,c:d"
+                 " paused=1 pause_reason=new%20fan paused_by=0 paused_by_login=1000 changed=items items=a,b,c:d reserved=b,c:d"
                  " reserve=c:d,too%20hot,%20they%20say\n"
                  "holder " REMOTE "1 units=a token=5 age=0 pid=0 uid=0 host=h\n");
 }
@@ -282,7 +282,7 @@ Test(fleet_rows, as_the_core_would_say)
     const struct lease *lease = core_find_lease(core, 1);
     ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
     ROW("holder", "etl", HERE "1", "1", "0", "1000", "", "pid=5 at=1005", "1", "1", "0", "");
-    host_describe_holder(&here, &lease->claims[0], &viewer, scene().now);
+    host_describe_holder(&here, &lease->claims[0], &viewer, false, scene().now);
     struct fleet_rows *rows = rows_of();
     char *lines = lines_of(rows);
     cr_expect_str_eq(strchr(lines, '\n') + 1, here.bytes);

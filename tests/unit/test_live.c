@@ -51,7 +51,7 @@ static void hear_resource(
 }
 
 static void hear_template(
-    void *context, const struct status_template *before, const struct status_template *now)
+    void *context, const struct status_resource *before, const struct status_resource *now)
 {
     (void)context;
     text_add_format(&heard, "template %s %d>%d\n", before ? before->name : now->name,

@@ -140,8 +140,8 @@ Test(status_table, what_could_be_granted)
     expect_grantable("ok draining=1", plain, 0);
     expect_grantable("ok draining=0 granting=0 grace=900", plain, 0);
     expect_grantable("ok draining=0 grace=900", plain, 3);
-    expect_grantable("ok draining=0", "resource a kind=semaphore free=3 kept=2 keeper=1", 1);
-    expect_grantable("ok draining=0", "resource a kind=semaphore free=3 kept=9 keeper=1", 0);
+    expect_grantable("ok draining=0", "resource a kind=semaphore free=3 kept=2 kept_for=1", 1);
+    expect_grantable("ok draining=0", "resource a kind=semaphore free=3 kept=9 kept_for=1", 0);
     expect_grantable("ok draining=0", "resource a kind=semaphore free=3 database=d", 0);
     expect_grantable("ok draining=0", "resource a kind=semaphore free=3 database=e", 3);
 }
@@ -166,7 +166,7 @@ Test(status_table, colours)
         "ok draining=1 held=1 waiting=1",
         "database d state=down ttl=6000",
         "resource a kind=lock scope=fleet database=d database_state=down limit=1 in_use=1 waiting=1"
-        " paused=1 reason=%1b[35mpink",
+        " paused=1 pause_reason=%1b[35mpink",
         "waiter 1 position=1 wants=1 pid=1 uid=7 blocked=other blocker=b away=1",
         "end",
     };

@@ -350,7 +350,7 @@ Test(top_screen, what_is_hostile_is_harmless)
 {
     static const char *const hostile[] = {
         "ok draining=0 held=1 waiting=0",
-        "resource a kind=lock scope=host limit=1 in_use=1 free=0 waiting=0 paused=1 reason=%1B[2J",
+        "resource a kind=lock scope=host limit=1 in_use=1 free=0 waiting=0 paused=1 pause_reason=%1B[2J",
         "holder 1 units=0 token=1 pid=11 uid=7 age=0 bound=process program=%1B]0;x%07%0Ay reason=%C2%9B",
         "end",
     };

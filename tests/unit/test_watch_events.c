@@ -99,8 +99,8 @@ Test(watch, leases_come_and_go)
 Test(watch, operators_change_things)
 {
     begin(&(const struct watch_choice){0});
-    take("resource etl kind=semaphore scope=host limit=3 paused=1 reason=disk%20full paused_by=0"
-         " paused_by_login=1000\n"
+    take("resource etl kind=semaphore scope=host limit=3 paused=1"
+         " pause_reason=disk%20full paused_by=0 paused_by_login=1000\n"
          "resource gpus kind=pool scope=host limit=1 items=gpu0 reserved=gpu0"
          " reserve=gpu0,broken\n"
          "template market/* kind=semaphore scope=host limit=5 paused=1\n"
@@ -181,7 +181,7 @@ Test(watch, what_strangers_wrote_is_escaped)
 {
     begin(&(const struct watch_choice){0});
     take("holder b resource=etl units=1 token=2 age=0 pid=12 uid=1000 program=%1b[2Ja%0ab\n"
-         "resource gpus kind=pool scope=host limit=1 paused=1 reason=a%0ab%1b\nend\n");
+         "resource gpus kind=pool scope=host limit=1 paused=1 pause_reason=a%0ab%1b\nend\n");
     expect("01:30:00  gpus          paused: a\\x0ab\\x1b\n"
            "01:30:00  etl           granted slot 1              alice (\\x1b[2Ja\\x0ab, b)\n");
 }
@@ -199,10 +199,11 @@ Test(watch, one_object_for_each_event)
         "{\"event\":\"database-down\",\"time_ms\":1795397400000,\"resource\":null,"
         "\"database\":\"main\",\"text\":\"database main is down: gone\"}\n"
         "{\"event\":\"granted\",\"time_ms\":1795397400000,\"resource\":\"etl\",\"database\":null,"
-        "\"text\":\"1001 (load, b) was granted slots 0-1 of etl\",\"lease\":\"b\",\"units\":[0,1],"
-        "\"units_cut\":false,\"token\":\"2\",\"pid\":12,\"uid\":1001,\"user\":null,\"host\":null,"
-        "\"program\":\"load\",\"reason\":null,\"holder\":null,\"age_ms\":700,\"bound\":null,"
-        "\"away\":false,\"unread\":false,\"left_ms\":null,\"stopping\":null}\n");
+        "\"text\":\"1001 (load, b) was granted slots 0-1 of etl\",\"lease\":\"b\",\"token\":\"2\","
+        "\"age_ms\":700,\"bound\":null,\"away\":false,\"left_ms\":null,\"stopping\":null,"
+        "\"unread\":false,\"pid\":12,\"uid\":1001,\"host\":null,\"hidden\":false,\"holder\":null,"
+        "\"user\":null,\"program\":\"load\",\"reason\":null,\"units\":[0,1],"
+        "\"units_cut\":false}\n");
     take("ended a units=etl:0 uid=1000 how=released ended=1795397399000 held=5000 waited=0\nend\n");
     const char *begins =
         "{\"event\":\"ended\",\"time_ms\":1795397399000,\"resource\":\"etl\",\"database\":null,"

@@ -1,5 +1,5 @@
 /* shown.c - see shown.h. The attributes are those of base/attributes.def. */
-#include "view/shown.h"
+#include "wire/shown.h"
 
 #include "base/words.h"
 

@@ -1,0 +1,161 @@
+#include "wire/fields.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+
+#include <string.h>
+
+/* ---- reading ---- */
+
+void words_parse(struct words *words, char *value)
+{
+    for (char *word; (word = strsep(&value, ",")) != NULL;) {
+        if (strcmp(word, "...") == 0 && !value) {
+            words->is_cut = true;
+        } else if (word[0] != '\0') {
+            words->list = memory_resize(words->list, words->n + 1, sizeof words->list[0]);
+            words->list[words->n++] = word;
+        }
+    }
+}
+
+static bool flag_parse(const char *value, bool *flagp)
+{
+    *flagp = strcmp(value, "1") == 0;
+    return *flagp || strcmp(value, "0") == 0;
+}
+
+static bool optional_parse(const char *value, struct optional *optional)
+{
+    optional->is_given = true;
+    return number_parse(value, INT64_MAX, &optional->number);
+}
+
+static bool field_take(const struct field *field, char *value, char *record)
+{
+    void *member = record + field->offset;
+    switch (field->type) {
+    case FIELD_TEXT:
+        *(const char **)member = value;
+        return percent_decode(value);
+    case FIELD_NUMBER:
+    case FIELD_TOKEN:
+    case FIELD_COUNT:
+    case FIELD_SPAN:
+        return number_parse(value, INT64_MAX, member);
+    case FIELD_OPTIONAL:
+    case FIELD_OPTIONAL_SPAN:
+        return optional_parse(value, member);
+    case FIELD_USER:
+        return optional_parse(value, &((struct shown_user *)member)->uid);
+    case FIELD_SIGNED:
+        return signed_number_parse(value, INT64_MAX, member);
+    case FIELD_FLAG:
+    case FIELD_SWITCH:
+        return flag_parse(value, member);
+    case FIELD_WORDS:
+    case FIELD_UNITS:
+        words_parse(member, value);
+        return true;
+    }
+    return false;
+}
+
+bool fields_take(const struct field *fields, char *const words[], size_t n, void *record)
+{
+    for (const struct field *field = fields; field->key; field++) {
+        char *value = words_find(words, n, field->key);
+        if (value && !field_take(field, value, record)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool line_take(
+    const struct field *fields, char *const words[], size_t n, const char **namep, void *record)
+{
+    if (n < 2) {
+        return false;
+    }
+    *namep = words[1];
+    return fields_take(fields, words + 2, n - 2, record);
+}
+
+/* ---- writing ---- */
+
+static void add_optional(struct text *out, const char *key, const struct optional *optional)
+{
+    if (optional->is_given) {
+        text_add_number_key(out, key, optional->number);
+    }
+}
+
+static void add_words(struct text *out, const char *key, const struct words *words)
+{
+    if (words->joined) {
+        text_add_key_name(out, key);
+        text_add(out, words->joined);
+    }
+}
+
+static void field_add(struct text *out, const struct field *field, const char *record)
+{
+    const void *member = record + field->offset;
+    const uint64_t *number = member;
+    switch (field->type) {
+    case FIELD_TEXT:
+        text_add_key(out, field->key, *(const char *const *)member);
+        break;
+    case FIELD_COUNT:
+        if (*number == 0) {
+            break;
+        }
+        /* fall through */
+    case FIELD_NUMBER:
+    case FIELD_TOKEN:
+    case FIELD_SPAN:
+        text_add_number_key(out, field->key, *number);
+        break;
+    case FIELD_OPTIONAL:
+    case FIELD_OPTIONAL_SPAN:
+        add_optional(out, field->key, member);
+        break;
+    case FIELD_USER:
+        add_optional(out, field->key, &((const struct shown_user *)member)->uid);
+        break;
+    case FIELD_SIGNED:
+        text_add_format(out, " %s=%lld", field->key, (long long)*(const int64_t *)member);
+        break;
+    case FIELD_FLAG:
+        text_add_key(out, field->key, *(const bool *)member ? "1" : NULL);
+        break;
+    case FIELD_SWITCH:
+        text_add_number_key(out, field->key, *(const bool *)member);
+        break;
+    case FIELD_WORDS:
+    case FIELD_UNITS:
+        add_words(out, field->key, member);
+        break;
+    }
+}
+
+void fields_add(struct text *out, const struct field *fields, unsigned line, unsigned whom,
+    const void *record)
+{
+    for (const struct field *field = fields; field->key; field++) {
+        if ((field->lines >> line & 1) && (whom >> field->whom & 1)) {
+            field_add(out, field, record);
+        }
+    }
+}
+
+void *array_grown(void *list, size_t n, size_t *sizep, size_t element)
+{
+    if (n == *sizep) {
+        *sizep = n > 0 ? n * 2 : 8;
+        list = memory_resize(list, *sizep, element);
+    }
+    memset((char *)list + n * element, 0, element);
+    return list;
+}

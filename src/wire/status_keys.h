@@ -1,0 +1,99 @@
+/* status_keys.h - the lines of `status`, `watch` and `hosts` as records, and which keys they have:
+ * the rows of status_keys.def. Pure.
+ *
+ * berthd fills a record and writes its line; who asks parses the line into the same record. Strings
+ * belong to whoever fills it. What is NULL, false or not given is left out of the line. */
+#ifndef BERTH_WIRE_STATUS_KEYS_H
+#define BERTH_WIRE_STATUS_KEYS_H
+
+#include "wire/fields.h"
+#include "wire/shown.h"
+
+enum status_line {
+    LINE_FIGURES, /* `ok`, or `host` in `watch` */
+    LINE_RESOURCE,
+    LINE_TEMPLATE,
+    LINE_HOLDER,
+    LINE_WAITER,
+    LINE_DATABASE,
+    LINE_HOST, /* in the answer to `hosts` */
+    N_STATUS_LINES
+};
+
+/* The first word of the line. */
+extern const char *const status_line_words[N_STATUS_LINES];
+/* All keys of its record, not only those of this kind of line; an empty one follows. */
+const struct field *status_fields(enum status_line line);
+
+#define MEMBER(word, type, ...) FIELD_C_##type word;
+
+/* A holder or a waiter. */
+struct status_lease {
+    const char *id;
+#define LEASE_KEY MEMBER
+#include "wire/status_keys.def"
+    const char *shown[N_SHOWN]; /* as .holder: for whom viewer.h says */
+    const char *user; /* the name of .uid, or NULL; whoever sets it owns it. No line has it */
+    /* Of a reader: */
+    char *line; /* all strings point into it */
+    char process[16]; /* the name of the process, or "", if no program is given: programs.h */
+};
+
+struct status_leases {
+    struct status_lease *list;
+    size_t n, size;
+};
+
+struct status_reserve {
+    const char *item, *reason;
+};
+
+/* A resource; or a template: names one level below it are resources. */
+struct status_resource {
+    const char *name;
+#define RESOURCE_KEY MEMBER
+#include "wire/status_keys.def"
+    /* Of a reader: */
+    char *line; /* all strings point into it */
+    struct status_reserve *reserves; /* those with a reason */
+    size_t n_reserves;
+    struct status_leases holders, waiters;
+};
+
+/* A Redis that grants the resources of fleet scope. */
+struct status_database {
+    const char *name;
+#define DATABASE_KEY MEMBER
+#include "wire/status_keys.def"
+    char *line; /* of a reader: all strings point into it */
+};
+
+/* One that a database has heard from; a line of the answer to `hosts`. */
+struct status_host {
+    const char *name;
+#define HOST_KEY MEMBER
+#include "wire/status_keys.def"
+    char *line; /* of a reader: all strings point into it */
+};
+
+/* The answer to `status`; or to `hosts`, which has .hosts and .databases. berthd fills figures
+ * alone. */
+struct status {
+#define FIGURES_KEY MEMBER
+#include "wire/status_keys.def"
+    /* Of a reader: */
+    bool begun; /* the `ok` line has come */
+    struct status_resource *resources;
+    size_t n_resources, size;
+    size_t n_left_out; /* resources that status_choose() has taken out */
+    struct status_resource *templates;
+    size_t n_templates, templates_size;
+    struct status_database *databases;
+    size_t n_databases, databases_size;
+    struct status_host *hosts;
+    size_t n_hosts, hosts_size;
+};
+
+#undef MEMBER
+
+#endif
