@@ -370,26 +370,23 @@ static void begin_grace(const struct recovery *recovery, bool closed, nanosecond
     }
 }
 
-/* Where the last run has ended, if its journal says so: a killed berthd has left most numbers up to
- * the mark of the state directory unused. */
+/* Above all that earlier runs have given out: above what the journal says and, if both files are
+ * lost, at the wall clock's microseconds. A killed berthd has left most numbers up to the mark of
+ * the state directory unused: it does not count where the journal goes on from it. */
 static void begin_numbers(
     const struct recovery *recovery, enum journal_found found, const struct findings *findings)
 {
     const struct state *state = recovery->state;
-    struct record_numbers numbers = findings->numbers;
+    struct record_numbers said = findings->numbers;
     bool is_whole = found == JOURNAL_INTACT || found == JOURNAL_INCOMPLETE;
-    bool is_unknown = state->found == STATE_UNREADABLE;
-    uint64_t own = is_unknown ? 0 : state_fingerprint(state);
-    uint64_t clock = (uint64_t)clock_wall_now() / 1000;
-    if (is_whole && findings->numbers_slot != RECORD_NONE && (is_unknown || numbers.of == own)) {
-        ledger_take_numbers(recovery->ledger, findings->numbers_slot, numbers.mark, numbers.of);
-        core_begin_numbers(recovery->core, clock > numbers.mark ? clock : numbers.mark);
-    } else {
-        if (findings->numbers_slot != RECORD_NONE) {
-            journal_erase(&recovery->ledger->journal, findings->numbers_slot);
-        }
-        ledger_take_numbers(recovery->ledger, RECORD_NONE, 0, own);
-    }
+    uint64_t own = state->found == STATE_UNREADABLE ? said.of : state_fingerprint(state);
+    bool goes_on = is_whole && said.of == own;
+    uint64_t first = (uint64_t)clock_wall_now() / 1000;
+    first = first < said.mark ? said.mark : first;
+    first = first < state->mark && !goes_on ? state->mark : first;
+    ledger_take_numbers(
+        recovery->ledger, findings->numbers_slot, goes_on ? said.mark : 0, own);
+    core_begin_numbers(recovery->core, first);
     numbers_reserve(recovery->numbers);
     if (!recovery->numbers->are_kept && recovery->state->found != STATE_UNREADABLE) {
         log_warning("until berthd is started with a state directory that it can write, fencing "

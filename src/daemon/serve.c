@@ -90,21 +90,6 @@ static bool on_state_readable(struct state_wait *wait)
 
 /* ---- life ---- */
 
-/* Ids and tokens begin where no earlier run can have been: above the mark in the state directory
- * and, if that is lost, at the wall clock's microseconds. */
-static struct core_options first_numbers(const struct state *state)
-{
-    struct core_options options = {.first_id = (uint64_t)clock_wall_now() / 1000};
-    if (options.first_id < state->mark) {
-        options.first_id = state->mark;
-    }
-    options.first_token = options.first_id;
-    if (getrandom(&options.seed, sizeof options.seed, 0) != sizeof options.seed) {
-        options.seed = options.first_id;
-    }
-    return options;
-}
-
 /* An inherited socket listens already. Clients see as the server the process that has called
  * listen() last: the service manager, which they trust where our own user is not known, as in a
  * container. */
@@ -264,7 +249,10 @@ static bool start_core(struct serving *serving)
         ? canonical
         : server->listener.path;
     load_state(&server->state, socket);
-    const struct core_options options = first_numbers(&server->state);
+    struct core_options options = {.first_id = 1, .first_token = 1}; /* recovery.c knows better */
+    if (getrandom(&options.seed, sizeof options.seed, 0) != sizeof options.seed) {
+        options.seed = (uint64_t)clock_now();
+    }
     server->core = core_new(&options);
     begin_counting(serving);
     server->databases =

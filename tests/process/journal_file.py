@@ -56,6 +56,15 @@ def rewrite(path, change):
     path.write_bytes(content)
 
 
+def erase_numbers(path):
+    """How far ids and tokens have come is known only from the leases, then."""
+    content = bytearray(path.read_bytes())
+    for offset, _, text in list(found(content)):
+        if text.startswith("numbers "):
+            EXTENT.pack_into(content, offset, 0, 0, 0)
+    path.write_bytes(content)
+
+
 def set_header(path, version=1, must_understand=0):
     content = bytearray(path.read_bytes())
     _, *fields = HEADER.unpack_from(content)

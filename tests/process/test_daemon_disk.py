@@ -18,6 +18,7 @@ from daemon_help import code, held, is_quiet, refused, status, stopped, waits
 from fleet_help import clock, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import client_of, gets, up
 from gate import Gate, with_shim
+from journal_file import erase_numbers
 from lines import DEADLINE, look_again
 from lost_help import asked_until
 
@@ -565,6 +566,7 @@ def used_up(daemon, write, behind):
     asked_until(daemon, lambda now: now.grace is None)
     lease = held(daemon.client(), "acquire a ttl=1h")
     daemon.kill()
+    erase_numbers(daemon.journal)
     shutil.rmtree(daemon.state)
     write.gate.shut()
     behind.gate.shut()
@@ -611,6 +613,7 @@ def nearly_used_up(daemon, write, behind, left):
     asked_until(daemon, lambda now: now.grace is None)
     lease = held(daemon.client(), "acquire a ttl=1h")
     daemon.kill()
+    erase_numbers(daemon.journal)
     path, = daemon.state.glob("*.state")
     path.write_text(re.sub(r"^numbers \d+$", f"numbers {future + left}", path.read_text(), flags=re.M))
     write.gate.shut()

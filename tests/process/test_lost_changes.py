@@ -69,7 +69,7 @@ def test_changes_to_all_instances_survive(berthd):
         client = daemon.client()
         shown = status(client)
         assert shown.templates["m/*"].items() >= {
-            "limit": "1", "paused": "1", "reason": "broken%20disk", "changed": "limit"}.items()
+            "limit": "1", "paused": "1", "pause_reason": "broken%20disk", "changed": "limit"}.items()
         assert shown.resources["m/b"].items() >= {"limit": "2", "paused": "1"}.items()
         assert refused(client, "acquire m/new wait=0") == "paused"
         lease = held(client, "acquire m/a")
@@ -279,3 +279,20 @@ def test_the_clock_was_set_back(berthd):
         highest = now
         getattr(daemon, how)()
         daemon.journal.unlink()
+
+
+def test_the_state_is_lost_and_the_clock_was_set_back(berthd):
+    """The journal has higher numbers: they count, though another state file has made them."""
+    daemon = berthd(CONFIGURATION)
+    daemon.stop()
+    ahead(daemon, 10**15)
+    daemon.start()
+    highest = token(daemon.client())
+    for _ in range(2):
+        daemon.kill()
+        state(daemon)
+        daemon.start()
+        asked_until(daemon, lambda now: now.grace is None)
+        now = token(daemon.client())
+        assert now > highest
+        highest = now
