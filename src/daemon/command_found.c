@@ -44,21 +44,13 @@ static const struct refusal {
     {"over", false, "its first grace is over: there is nothing to end"},
     {"later", false,
         "this is not its first grace: hosts put back what they hold, and then it ends by itself"},
-    {"begun", false,
-        "an earlier berthd has begun it, which does not note what hosts knew; the grace ends by "
-        "itself"},
     {"known", true,
         " knew other data in this place: Redis has come back empty, or is another one, and hosts "
         "may hold leases; the grace ends by itself"},
-    {"moved", true,
-        " had this database at another url or prefix, and hosts may hold leases of it; the grace "
-        "ends by itself"},
     {"listed", true,
         " has put back a lease: this database is not new, and other hosts may hold leases as well; "
         "the grace ends by itself"},
     {"listing", true, " is still listing its leases: try again in a moment"},
-    {"earlier", true,
-        " runs an earlier berthd, which does not say what it knew; the grace ends by itself"},
 };
 
 /* NULL: a later berthd's. */

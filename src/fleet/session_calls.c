@@ -38,7 +38,7 @@ static const struct kind_row kind_table[N_CALL_KINDS] = {
 static void take_times(struct session *session, const struct answer *answer, nanoseconds now)
 {
     session->grace_until = answer->grace == 0 ? NEVER : now + answer->grace;
-    session->identity.is_new = session->identity.is_new && answer->grace != 0;
+    session->is_new = session->is_new && answer->grace != 0;
     session->renewal.due_at = answer->due == NEVER ? NEVER : now + answer->due;
     session->renewal.is_wanted |= answer->due == 0; /* the call has left work */
 }

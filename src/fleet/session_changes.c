@@ -222,7 +222,6 @@ void session_write_changes(struct session *session, struct text *out)
     const struct known_change *change;
     session->changes.is_unwritten = false;
     reached_write(session, out);
-    identity_write(session, out);
     if (session->changes.floor > 0) {
         text_add(out, floor_word);
         text_add(out, " ");
@@ -262,7 +261,7 @@ static void keep_line(struct session *session, const char *line)
 /* "NAME VERSION JSON", or "floor VERSION PLACE": a resource may also be called floor. */
 static void restore_line(struct session *session, char *line)
 {
-    if (reached_restore(session, line) || identity_restore(session, line)) {
+    if (reached_restore(session, line)) {
         return;
     }
     if (is_of_later_version(line)) {

@@ -202,19 +202,6 @@ bool place_is_ours(const struct session *session, const char *text);
 void reached_write(const struct session *session, struct text *out);
 bool reached_restore(struct session *session, char *line);
 
-/* ---- session_identity.c ---- */
-
-/* For `begin`: the id that is known for this place; or a word that this section of the file has had
- * another place; or NULL: neither. */
-const char *identity_argument(const struct session *session);
-/* The database's id. */
-void identity_hear(struct session *session, const char *id);
-/* The listing is over: that field says whether nobody so far has known these data. */
-void identity_is_told(struct session *session, const struct answer *answer, size_t field);
-/* A line for the state directory. False: another kind of line. */
-void identity_write(const struct session *session, struct text *out);
-bool identity_restore(struct session *session, char *line);
-
 /* ---- session_changes.c ---- */
 
 void changes_deinit(struct session *session);

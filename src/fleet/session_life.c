@@ -233,7 +233,7 @@ void session_look(const struct session *session, struct session_view *view)
         .ttl = session->tenure.ttl,
         .good_until = session->tenure.good_until,
         .grace_until = session->grace_until,
-        .is_new = session->identity.is_new && session->grace_until != NEVER,
+        .is_new = session->is_new && session->grace_until != NEVER,
         .is_telling = session->look.request && session->look.request->cursor[0] != '\0',
         .incarnation = session->tenure.incarnation,
         .n_calls = session->calls.n_sent,

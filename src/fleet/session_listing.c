@@ -29,11 +29,11 @@ static struct arguments *hello_arguments(
     return arguments;
 }
 
-/* The version, what is known of the data, and where they are: each may be missing. */
+/* The version, and where the data are: each may be missing. */
 static void add_who(struct arguments *arguments, const struct session *session)
 {
-    const char *const words[] = {session->version, identity_argument(session),
-        session->settings->is_cluster ? "cluster" : NULL};
+    const char *const words[] = {
+        session->version, session->settings->is_cluster ? "cluster" : NULL};
     size_t n = sizeof words / sizeof words[0];
     while (n > 0 && !words[n - 1]) {
         n--;
@@ -314,6 +314,7 @@ const char *end_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     const char *cursor;
+    uint64_t is_new;
     session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || !answer_text(answer, 0, &cursor)) {
         return "a wrong answer to end";
@@ -331,7 +332,7 @@ const char *end_is_answered(struct session *session, struct flight *call,
         return NULL;
     }
     session->state = SESSION_UP;
-    identity_is_told(session, answer, 1);
+    session->is_new = answer_number(answer, 1, 1, &is_new) && is_new;
     if (session->hello.n_up) {
         ++*session->hello.n_up;
     }

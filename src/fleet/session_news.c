@@ -100,15 +100,13 @@ nanoseconds news_deadline(const struct session *session)
 
 /* ---- what comes back ---- */
 
-/* "c NAME", "d NAME", "i ID"; other rows are a newer berthd's. */
+/* "c NAME", "d NAME"; other rows are a newer berthd's. */
 static void take_row(struct session *session, const char *what, uint64_t version, const char *json)
 {
     if (strncmp(what, "c ", 2) == 0) {
         change_hear(session, what + 2, version, json);
     } else if (strncmp(what, "d ", 2) == 0) {
         definition_is_news(session, what + 2);
-    } else if (strncmp(what, "i ", 2) == 0) {
-        identity_hear(session, what + 2);
     }
 }
 

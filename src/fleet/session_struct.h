@@ -21,7 +21,6 @@ enum {
     MAX_NOTICES = 16,
     MAX_HELLOS_AT_ONCE = 3, /* hellos begun and not ended; after these, less fast */
     MAX_UNKNOWN_AT_ONCE = 8, /* see ask_again() */
-    DATABASE_ID_SIZE = 65, /* the scripts' own have 32 digits */
 };
 
 /* Some 120 000 leases. */
@@ -187,13 +186,6 @@ struct session_reached {
     uint64_t event, written_event; /* the session's */
 };
 
-/* Which data these are. */
-struct session_identity {
-    char id[DATABASE_ID_SIZE]; /* the last one known; or "" */
-    uint64_t place; /* where that was: place_of() */
-    bool is_new; /* in their first grace, and nobody has known them: that can be ended by `found` */
-};
-
 struct session_renewal {
     nanoseconds renewed_at; /* t0 of the last good renewal, or of a hello that may become one */
     nanoseconds next_at;
@@ -316,11 +308,11 @@ struct session {
     uint8_t database;
     enum session_state state;
     nanoseconds grace_until; /* the database's; NEVER: none */
+    bool is_new; /* as this hello ended: see struct session_view */
     struct session_link link;
     struct session_notices notices;
     struct session_tenure tenure;
     struct session_reached reached;
-    struct session_identity identity;
     struct session_renewal renewal;
     struct session_events events;
     struct session_crowd crowd;

@@ -444,11 +444,10 @@ class Member:
 
     # ---- hello
 
-    def begin(self, token=0, ticket=0, before=None, version=None, knows=None, where=None):
-        """The next incarnation; once more if the database knows a later one. `knows`: an id, or
-        "moved"; `where`: "cluster"."""
+    def begin(self, token=0, ticket=0, before=None, version=None, where=None):
+        """The next incarnation; once more if the database knows a later one. `where`: "cluster"."""
         self.incarnation += 1
-        who = [version, knows, where]
+        who = [version, where]
         while who and not who[-1]:
             who.pop()
         reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket,
@@ -457,7 +456,7 @@ class Member:
             incarnation, ttl, newest, is_new, _ = reply.rest
             if int(incarnation) != self.incarnation:
                 self.incarnation = int(incarnation)
-                return self.begin(token, ticket, version=version, knows=knows, where=where)
+                return self.begin(token, ticket, version=version, where=where)
             self.stored_ttl, self.is_new = int(ttl), int(is_new) == 1
         return reply
 
@@ -500,9 +499,9 @@ class Member:
             if cursor == "":
                 return reply
 
-    def hello(self, definitions=None, leases=(), knows=None):
+    def hello(self, definitions=None, leases=()):
         """All phases; returns what became of `leases`, see lists()."""
-        ok(self.begin(knows=knows))
+        ok(self.begin())
         if definitions:
             self.define(definitions)
         listed = self.lists(*leases) if leases else {}

@@ -1,5 +1,5 @@
 """The first grace of a database: what it shows, and `berthctl found`, which ends it. The scripts'
-part is in test_scripts_identity.py."""
+part is in test_scripts_found.py."""
 
 import json
 import os
@@ -36,14 +36,8 @@ def database(host):
     return status(client_of(host), "etl").databases["default"]
 
 
-def the_id(server):
-    return server.do("HGET", "{berth}:db", "id")
-
-
-def state_of(host):
-    """What the state directory has of the database's id."""
-    text = "".join(path.read_text() for path in host.state.glob("*.state"))
-    return re.findall(r"^fleet default = \d+ (\w+)$", text, re.M)
+def is_in_grace(server):
+    return server.do("HEXISTS", "{berth}:db", "grace") == 1
 
 
 def until(is_so, what):
@@ -103,15 +97,15 @@ def test_an_operator_is_asked(redis_server, hosts):
     a, b = hosts(RESOURCE, 2, section(redis_server.url))
     is_up(a), is_up(b)
     nobody = found(a)
-    assert nobody.returncode == 64 and "--yes" in nobody.stderr and not the_id(redis_server)
+    assert nobody.returncode == 64 and "--yes" in nobody.stderr and is_in_grace(redis_server)
     for answer in ("\n", "n\n", "yesterday\n"):
         said, exit_status = on_terminal(a, "found", "default", answer=answer)
         assert exit_status == 75 and "nothing was done" in said, said
     hosts_shown = re.findall(r"^  (\S+) +(\d+)s +0 +0 +(\S+)\r$", said, re.M)
     assert len(hosts_shown) == 2, said
-    assert not the_id(redis_server)
+    assert is_in_grace(redis_server)
     said, exit_status = on_terminal(a, "found", "default", answer="y\n")
-    assert exit_status == 0 and the_id(redis_server)
+    assert exit_status == 0 and not is_in_grace(redis_server)
     later, exit_status = on_terminal(a, "found", "default", answer="y\n")
     assert exit_status == 75 and "its first grace is over" in later and "[y/N]" not in later
 
@@ -119,27 +113,22 @@ def test_an_operator_is_asked(redis_server, hosts):
 # ---- what outlives what
 
 
-def test_every_host_keeps_the_id(redis_server, hosts):
-    """A restart, with and without the journal; and it is put back into a database that has lost it, which
-    can then not be founded."""
-    a, b = hosts(RESOURCE, 2, section(redis_server.url))
-    is_up(a), is_up(b)
-    assert found(a, "--yes").returncode == 0
-    name = the_id(redis_server)
-    for host in (a, b):
-        until(lambda host=host: state_of(host) == [name], "it is not stored")
-        host.kill()
-    a.journal.unlink()
+@pytest.mark.parametrize("lost", ["data", "data and journal"])
+def test_a_host_that_had_other_data_here_refuses(redis_server, hosts, lost):
+    """It knows from its journal, or from its state directory."""
+    host, = hosts(RESOURCE, 1, section(redis_server.url))
+    is_up(host)
+    assert found(host, "--yes").returncode == 0
+    until(lambda: any("default @ " in path.read_text() for path in host.state.glob("*.state")), "it is not stored")
+    host.kill()
+    if lost != "data":
+        host.journal.unlink()
     redis_server.restart()
-    a.start()
-    is_up(a)
-    assert the_id(redis_server) == name
-    refusal = found(a, "--yes")
+    host.start()
+    is_up(host)
+    refusal = found(host, "--yes")
     assert refusal.returncode == 75 and "knew other data in this place" in refusal.stderr
-    assert "new" not in database(a)
-    b.start()
-    is_up(b)
-    assert state_of(a) == state_of(b) == [name]
+    assert "new" not in database(host)
 
 
 def test_an_emptied_database_is_founded_while_a_host_with_a_job_is_away(redis_server, hosts, ways):
@@ -152,7 +141,6 @@ def test_an_emptied_database_is_founded_while_a_host_with_a_job_is_away(redis_se
     assert found(away, "--yes").returncode == 0
     mine = client_of(away)
     etl, two = gets(mine, "acquire etl"), gets(mine, "acquire two")
-    until(lambda: state_of(away), "it is not stored")
     way.refuse()
     redis_server.do("FLUSHALL")
     here, = hosts(text, 1, section(redis_server.url))
@@ -167,18 +155,6 @@ def test_an_emptied_database_is_founded_while_a_host_with_a_job_is_away(redis_se
     queues(other, "acquire two")
     kept = status(mine, "two").resources["two"]["holders"]
     assert [one["lease"] for one in kept] == [two]
-
-
-def test_a_section_with_another_place_is_no_new_database(redis_server, hosts):
-    host, = hosts(RESOURCE, 1, section(redis_server.url))
-    is_up(host)
-    assert found(host, "--yes").returncode == 0
-    host.stop()
-    host.configure(section(redis_server.url + "?db=1") + RESOURCE)
-    host.start()
-    is_up(host)
-    refusal = found(host, "--yes")
-    assert refusal.returncode == 75 and "another url or prefix" in refusal.stderr
 
 
 # ---- refusals

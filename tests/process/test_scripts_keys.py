@@ -110,11 +110,3 @@ def test_where_scripts_may_not_use_info_the_caller_says_that_it_is_a_cluster(wor
     client.execute_command("ACL", "SETUSER", "default", "+info")
     ok(a.begin(where="cluster"))
     assert not is_in_cluster(world), "the server knows better"
-
-
-def test_what_is_missing_before_is_empty(world):
-    """No word about the id is not the word that there was another place."""
-    client, key = world.database.client, world.database.key["db"]
-    a = world.member(hello=False)
-    ok(a.begin(where="cluster"))
-    assert client.hget(key, "first") == "new"

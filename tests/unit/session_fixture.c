@@ -261,9 +261,9 @@ void redefine(uint32_t limit, uint32_t max_waiters, uint64_t generation)
     define_core();
 }
 
-void say_cluster(bool is_cluster)
+void say_cluster(void)
 {
-    settings.is_cluster = is_cluster;
+    settings.is_cluster = true;
 }
 
 const struct definition *definition(const char *name)

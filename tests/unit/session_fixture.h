@@ -100,8 +100,8 @@ const char *notice(void);
 const char *result(void);
 /* Changes the text of all definitions. */
 void redefine(uint32_t limit, uint32_t max_waiters, uint64_t generation);
-/* The file has cluster = yes, or no longer. */
-void say_cluster(bool is_cluster);
+/* The file has cluster = yes. */
+void say_cluster(void);
 const struct definition *definition(const char *name);
 
 /* As it is written down; a new session, with that and the same leases. */

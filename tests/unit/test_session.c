@@ -40,6 +40,14 @@ Test(session, says_hello)
     cr_assert_eq(session_state(), SESSION_UP);
 }
 
+/* Its server may not be able to say so. */
+Test(session, says_that_the_data_are_in_a_cluster)
+{
+    say_cluster();
+    connect_link();
+    CALL("hello begin 30000 11000 'this host' 0 0 0 '' cluster");
+}
+
 Test(session, end_goes_on_where_it_was)
 {
     connect_link();

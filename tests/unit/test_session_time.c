@@ -428,6 +428,8 @@ Test(session_time, due_times_do_not_matter_without_waiters)
     NO_CALL();
 }
 
+/* ---- graces ---- */
+
 Test(session_time, the_grace_of_the_database_is_shown)
 {
     struct session_view view;
@@ -442,4 +444,57 @@ Test(session_time, the_grace_of_the_database_is_shown)
     answer("ok -1 0 0");
     session_look(session, &view);
     cr_assert_eq(view.grace_until, NEVER);
+}
+
+static bool is_new(void)
+{
+    struct session_view view;
+    session_look(session, &view);
+    return view.is_new;
+}
+
+/* A hello in a grace; `is_first`: its end says that. */
+static void go_up_in_a_grace(bool is_first)
+{
+    connect_link();
+    next_call();
+    answer("ok -1 41000 '1' 30000 '0' 1");
+    CALL("hello news 0");
+    answer("ok -1 41000 0 0");
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    answer("ok -1 41000");
+    CALL("hello end ''");
+    answer(is_first ? "ok -1 41000 '' 1" : "ok -1 41000 ''");
+    cr_assert_eq(session_state(), SESSION_UP);
+}
+
+Test(session_time, data_are_new_in_their_first_grace)
+{
+    go_up_in_a_grace(true);
+    cr_expect(is_new());
+    wait_for(6);
+    CALL("renew 0");
+    answer("ok -1 35000 0");
+    cr_expect(is_new());
+    break_link("x");
+    cr_expect_not(is_new());
+}
+
+Test(session_time, data_are_not_new_in_a_later_grace)
+{
+    go_up_in_a_grace(true);
+    wait_for(6);
+    CALL("renew 0");
+    answer("ok -1 0 0");
+    cr_expect_not(is_new());
+    wait_for(6);
+    CALL("renew 0");
+    answer("ok -1 41000 0");
+    cr_expect_not(is_new());
+}
+
+Test(session_time, data_are_not_new_unless_it_is_said)
+{
+    go_up_in_a_grace(false);
+    cr_expect_not(is_new());
 }

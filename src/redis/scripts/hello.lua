@@ -66,7 +66,7 @@ local function is_in_cluster()
     if info then
         return string.find(info, 'cluster_enabled:1', 1, true) ~= nil
     end
-    return ARGV[14] == 'cluster' or db.is_cluster
+    return ARGV[13] == 'cluster' or db.is_cluster
 end
 
 local function begin()
@@ -89,13 +89,13 @@ local function begin()
     raise_number(max(tonumber(ARGV[9]), tonumber(ARGV[10])))
     local session = session_of(ME)
     local is_new = not session
-    time().first_grace().meet(ARGV[13] ~= '' and ARGV[13], is_new, ARGV[8])
     if session and session.incarnation >= INCARNATION then -- a late call, or the daemon did not know how far it was
         session.sequence = db.sequence
         write_session(session)
         -- Never the number that the call gave: the daemon would take it for begun.
         return answer('ok', text_of(session.incarnation + 1), db.ttl, '0', 0, n_sessions())
     elseif is_new then
+        time().first_grace().meet(ARGV[8])
         session = {name = ME, sid = text_of(call('HINCRBY', DB, 'sid', 1)), n_events = 0}
         sessions[ME] = session
     end
@@ -110,7 +110,6 @@ local function begin()
     session.version = ARGV[12] or '' -- an older berthd does not say it
     session.origin, session.ttl, session.lag = db.clock - db.at, tonumber(ARGV[6]), tonumber(ARGV[7])
     write_session(session)
-    time().first_grace().note_session()
     live_on()
     settle()
     return answer('ok', text_of(session.incarnation), db.ttl,
@@ -512,7 +511,7 @@ local function list()
     local function list_one(lease, said)
         local stored = load_lease(lease.key)
         if not stored and (said == 'held' or (said == 'waiting' and db.grace)) then
-            time().first_grace().doubt('listed', session_of(ME).host)
+            time().first_grace().miss_lease(session_of(ME).host)
         end
 
         -- The daemon knows nothing of the grant. A grant from before the last grace may be old data, with a token

@@ -59,6 +59,11 @@ function make.time()
         call('HSET', DB, 'grace', text_of(db.grace), 'since', text_of(db.clock), 'lag', text_of(db.lag))
     end
 
+    -- A grace has begun, or has ended early: every daemon renews soon, and its answer says so.
+    local function ask_to_renew()
+        publish('all', 'hello ' .. n_sessions())
+    end
+
     -- This server has not written these data, or the data are new: the daemons put back what they have, and
     -- nothing is granted until they have had the time.
     local function begin_grace()
@@ -68,7 +73,7 @@ function make.time()
         db.sequence = max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN
         call('HSET', DB, 'epoch', text_of(db.epoch), 'replid', db.now_replid, 'run', now_run(),
             'before', call('HGET', DB, 'number'), 'sequence', text_of(db.sequence))
-        publish('all', 'hello ' .. n_sessions())
+        ask_to_renew()
     end
 
     local function end_rests()
@@ -220,24 +225,9 @@ function make.time()
         end)
     end
 
-    -- The id stays as long as the data do, and no other data have it: so a daemon that knows another id for
-    -- its place, or finds none, has met other data there.
-    local function ensure_id(known)
-        local id = call('HGET', DB, 'id')
-        if not id then
-            id = known or format('%s%016x', ME, wall * 1000 + db.micros % 1000)
-            call('HSET', DB, 'id', id)
-        end
-        if not call('ZSCORE', NEWS, 'i ' .. id) then
-            news().note('i ' .. id)
-            news().tell()
-        end
-    end
-
     -- The queues move again: all that may move are dirty. A session that has not said hello in this grace has
     -- expired: the grace is longer than any promise to a session.
     local function end_grace()
-        ensure_id()
         call('HDEL', DB, 'grace', 'first')
         db.grace = nil
     end
@@ -247,9 +237,9 @@ function make.time()
         return make.made.first_grace
     end
 
-    return {goes_on = goes_on, begin_grace = begin_grace, set_grace = set_grace, end_grace = end_grace,
+    return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace,
         purge_sessions = purge_sessions, end_rests = end_rests, end_patience = end_patience, sweep = sweep, convert = convert, next_name = next_name,
-        ensure_id = ensure_id, first_grace = first_grace}
+        ask_to_renew = ask_to_renew, first_grace = first_grace}
 end
 
 local function time()
