@@ -185,6 +185,26 @@ def test_the_floor_comes_back(world):
     assert c.send_changes(("a", *old)) == (floor, [("a", floor, "{}")])
 
 
+@pytest.mark.parametrize("changed", ["t/1", "t/*"])
+def test_a_smaller_limit_ends_only_with_a_newer_file(world, changed):
+    """Where files differ, the data that are lost may come back with another host's limit."""
+    four, three = {"t/*": definition(limit=4)}, {"t/*": definition(limit=3)}
+    a, b = world.member(four), world.member(three)
+    world.end_grace(a, b)
+    ok(a.admin("limit", changed, "2"))
+    known = changes_in(b.follow()[2])[changed]
+    world.database.client.flushall()
+    ok(b.begin())
+    b.send_changes((changed, *known))
+    assert b.define(three)["t/*"][0] == "stored"
+    b.end()
+    world.end_grace(b)
+    assert b.acquire("1", ("t/1", 2, 3, None, "t/*")).word == "granted"
+    assert b.acquire("2", ("t/1", 1, 3, None, "t/*")).word == "waiting"
+    assert b.define(three, generation=1)["t/*"][0] == "stored"
+    assert set(b.granted()) == {"2"}
+
+
 def test_what_is_changed_is_above_the_floor(world):
     """Even if a script is broken off as it raises that number."""
     floor = 4 * 10**15

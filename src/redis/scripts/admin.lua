@@ -358,6 +358,7 @@ do -- this block keeps its helpers to itself
             return 'kind'
         end
         change.limit, change['limit-base'] = limit, resource.definition.limit
+        change['limit-generation'] = text_of(resource.definition.generation)
     end
 
     function operations.add()

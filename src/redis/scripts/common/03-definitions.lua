@@ -58,8 +58,9 @@ local function items_text(definition)
 end
 
 -- What is in force. A change to the limit or the items ends when the file's value is no longer what it was at
--- the time of the change. A change to an instance comes before one to its template, which names the instances
--- that its pause leaves out.
+-- the time of the change. A smaller limit ends only with a newer file: where files differ, a database that has
+-- lost its data may have another one's value. A change to an instance comes before one to its template, which
+-- names the instances that its pause leaves out.
 local function resource_of(name)
     local resource = resources[name]
     if not resource then
@@ -72,7 +73,8 @@ local function resource_of(name)
             local of_all = definition ~= name and resource_of(definition).change or {}
 
             local function limit_in(one)
-                return one.limit and one['limit-base'] == rules.limit
+                local is_newer = rules.generation > (tonumber(one['limit-generation']) or -1)
+                return one.limit and (one['limit-base'] == rules.limit or one.limit < rules.limit and not is_newer)
                     and (rules.kind ~= 'lock' or one.limit <= 1) -- the limit was set when it was a semaphore
                     and one.limit
             end
