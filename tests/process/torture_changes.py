@@ -76,8 +76,7 @@ class Changes:
 
     def file_of(self, n, generation=0):
         """Files need not agree: on each host the smaller limit holds, in the fleet the longer times."""
-        limits = [LIMITS["s"], LIMITS["s"], 3, 1]
-        return host_file(self.url_of(n), generation, *map(self.chance.choice, (limits, TTLS, LAGS)))
+        return host_file(self.url_of(n), generation, *map(self.chance.choice, ([4, 4, 3, 1], TTLS, LAGS)))
 
     def new_file(self, n, generation):
         if self.is_there[n]:

@@ -58,7 +58,9 @@ def has_old(generation):
 
 
 def host_file(url, generation, limit, ttl, lag):
-    """Each generation has another definition of "s", with no difference that a job would see; `limit` is that of "s"."""
-    resources = RESOURCES.replace("limit = 4\n", f"limit = {limit}\nmax-waiters = {1000 + generation}\n", 1)
+    """Each generation has another definition of "s", with no difference that a job would see: another limit would end
+    an operator's. `limit` is that of "quota"."""
+    resources = RESOURCES.replace("limit = 4\n", f"limit = 4\nmax-waiters = {1000 + generation}\n", 1)
+    resources = resources.replace("limit = 4\nmax-units", f"limit = {limit}\nmax-units")
     section = redis_section(url, f"{ttl:g}s", failover_lag=f"{lag:g}s", generation=generation)
     return BOUNDS + section + resources + (OLD if has_old(generation) else "")
