@@ -35,9 +35,9 @@ def has_process(job):
     """Whether it has a process, even one that has not executed yet: the wrapper's child has its
     words."""
     words = b"\0" + "\0".join(job.process.args[-2:]).encode() + b"\0"
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            if int(path.parts[2]) != job.process.pid and path.read_bytes().endswith(words):
+            if int(pid) != job.process.pid and pathlib.Path("/proc", pid, "cmdline").read_bytes().endswith(words):
                 return True
     return False
 
