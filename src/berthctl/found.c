@@ -29,12 +29,13 @@ static const struct status_database *find_database(const struct status *status, 
     return NULL;
 }
 
-static void add_host(struct grid *grid, const struct status_host *host)
+static void add_host(
+    struct grid *grid, const struct status *status, const struct status_host *host)
 {
     struct text age = TEXT_INIT;
     text_add(&age, host->since.is_given ? "" : "-");
     if (host->since.is_given) {
-        text_add_age(&age, host->since.number);
+        text_add_age(&age, status_since(status, &host->since));
     }
     grid_add_string(grid, host->name);
     grid_add(grid, &age);
@@ -49,7 +50,7 @@ static void add_hosts(struct text *out, const struct status *status, const char 
     grid_init(&grid, columns, HOST_COLUMNS, 2);
     for (size_t i = 0; i < status->n_hosts; i++) {
         if (strcmp(status->hosts[i].database, database) == 0) {
-            add_host(&grid, &status->hosts[i]);
+            add_host(&grid, status, &status->hosts[i]);
         }
     }
     grid_print_titles(&grid, out);
@@ -66,7 +67,7 @@ static void explain(const struct status *status, const struct status_database *d
     text_add(&out, "database ");
     text_add_escaped(&out, database->name);
     text_add(&out, " is new: for another ");
-    text_add_age(&out, database->grace.number);
+    text_add_age(&out, status_until(status, &database->grace_until));
     text_add(&out, " it grants nothing, as hosts may hold leases\nthat it does not know. These"
                    " hosts are connected, and have put back none:\n");
     add_hosts(&out, status, database->name);
@@ -104,7 +105,7 @@ static bool is_meant(struct call *call, const char *name)
     char *answer = call_answer(call);
     bool goes_on = answer && show_read_status(call, answer, &status);
     const struct status_database *database = goes_on ? find_database(&status, name) : NULL;
-    if (database && database->new && database->grace.is_given) {
+    if (database && database->new && database->grace_until.is_given) {
         explain(&status, database);
         goes_on = asks_for_sure(call);
     }

@@ -39,14 +39,15 @@ static void add_units(struct grid *grid, const struct words *units, bool is_pool
     grid_add(grid, &cell);
 }
 
-static void add_times(struct grid *grid, const struct status_lease *lease)
+static void add_times(
+    struct grid *grid, const struct status *status, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
-    text_add_age(&cell, lease->age);
+    text_add_age(&cell, status_since(status, &lease->since));
     grid_add(grid, &cell);
     text_add(&cell, "");
-    if (lease->left.is_given) {
-        text_add_age(&cell, lease->left.number);
+    if (lease->until.is_given) {
+        text_add_age(&cell, status_until(status, &lease->until));
     }
     grid_add(grid, &cell);
 }
@@ -79,11 +80,11 @@ static void add_program(struct grid *grid, const struct status_lease *lease)
 }
 
 /* What holders and waiters have in common. */
-static void add_who(
-    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
+static void add_who(struct grid *grid, const struct status *status,
+    const struct status_resource *resource, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
-    add_times(grid, lease);
+    add_times(grid, status, lease);
     grid_add_number(grid, lease->pid);
     grid_add_string(grid, lease->host);
     if (lease->user) {
@@ -104,23 +105,23 @@ static void add_who(
     shown_add_cells(grid, lease->shown);
 }
 
-static void add_holder(
-    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
+static void add_holder(struct grid *grid, const struct status *status,
+    const struct status_resource *resource, const struct status_lease *lease)
 {
     grid_add_string(grid, "held");
     add_units(grid, &lease->units, status_is_pool(resource));
-    add_who(grid, resource, lease);
+    add_who(grid, status, resource, lease);
 }
 
-static void add_waiter(
-    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
+static void add_waiter(struct grid *grid, const struct status *status,
+    const struct status_resource *resource, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
     text_add_format(&cell, "#%llu", (unsigned long long)lease->position);
     grid_add(grid, &cell);
     text_add_format(&cell, "wants %llu", (unsigned long long)lease->wants);
     grid_add(grid, &cell);
-    add_who(grid, resource, lease);
+    add_who(grid, status, resource, lease);
 }
 
 static size_t n_shown(const struct status_leases *leases, const struct table_style *style)
@@ -129,14 +130,14 @@ static size_t n_shown(const struct status_leases *leases, const struct table_sty
                                                                     : leases->n;
 }
 
-void lease_table_add(
-    struct grid *grid, const struct status_resource *resource, const struct table_style *style)
+void lease_table_add(struct grid *grid, const struct status *status,
+    const struct status_resource *resource, const struct table_style *style)
 {
     for (size_t i = 0; i < n_shown(&resource->holders, style); i++) {
-        add_holder(grid, resource, &resource->holders.list[i]);
+        add_holder(grid, status, resource, &resource->holders.list[i]);
     }
     for (size_t i = 0; i < n_shown(&resource->waiters, style); i++) {
-        add_waiter(grid, resource, &resource->waiters.list[i]);
+        add_waiter(grid, status, resource, &resource->waiters.list[i]);
     }
 }
 

@@ -9,8 +9,8 @@
 size_t lease_table_columns(struct column columns[MAX_COLUMNS]);
 
 /* Adds the rows of one resource, holders first. */
-void lease_table_add(
-    struct grid *grid, const struct status_resource *resource, const struct table_style *style);
+void lease_table_add(struct grid *grid, const struct status *status,
+    const struct status_resource *resource, const struct table_style *style);
 
 /* Prints as many rows as lease_table_add() has added for `leases`, from row `*rowp` on, which moves
  * behind them, and how many more there are. `what`: "held" or "waiting". */

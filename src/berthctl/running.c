@@ -39,21 +39,22 @@ struct found {
     size_t n;
 };
 
-static bool is_meant(const struct status_lease *lease, const struct running_choice *choice)
+static bool is_meant(const struct status *status, const struct status_lease *lease,
+    const struct running_choice *choice)
 {
     bool is_of_another_host = strchr(lease->id, '/'); /* SESSION/LEASE */
-    bool was_there =
-        !choice->before.is_given || choice->now < choice->before.number + lease->age;
+    bool was_there = !choice->before.is_given ||
+        choice->now < choice->before.number + status_since(status, &lease->since);
     return !is_of_another_host && was_there &&
         (!choice->uid.is_given || lease->uid == choice->uid.number);
 }
 
-static void find(struct found *found, const struct status_leases *leases,
-    const struct running_choice *choice)
+static void find(struct found *found, const struct status *status,
+    const struct status_leases *leases, const struct running_choice *choice)
 {
     found->list = memory_resized(found->list, found->n + leases->n + 1, sizeof found->list[0]);
     for (size_t i = 0; i < leases->n; i++) {
-        if (is_meant(&leases->list[i], choice)) {
+        if (is_meant(status, &leases->list[i], choice)) {
             found->list[found->n++] = &leases->list[i];
         }
     }
@@ -99,8 +100,8 @@ void running_add_some(
 {
     struct found found = {0};
     for (size_t i = 0; i < status->n_resources; i++) {
-        find(&found, &status->resources[i].holders, choice);
-        find(&found, &status->resources[i].waiters, choice);
+        find(&found, status, &status->resources[i].holders, choice);
+        find(&found, status, &status->resources[i].waiters, choice);
     }
     if (found.n > 0) {
         qsort(found.list, found.n, sizeof(const struct status_lease *), by_id);

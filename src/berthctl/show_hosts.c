@@ -33,10 +33,11 @@ static void add_layouts(struct text *out, const struct status_host *host)
     }
 }
 
-static void add_host(struct grid *grid, const struct status_host *host)
+static void add_host(
+    struct grid *grid, const struct status *status, const struct status_host *host)
 {
     struct text age = TEXT_INIT, layouts = TEXT_INIT;
-    text_add_age(&age, host->heard);
+    text_add_age(&age, status_since(status, &host->heard_at));
     grid_add_string(grid, host->name);
     grid_add_string(grid, host->database);
     grid_add(grid, &age);
@@ -291,7 +292,7 @@ static void print_table(const struct status *status, struct text *out)
     struct grid grid;
     grid_init(&grid, columns, HOST_COLUMNS, 0);
     for (size_t i = 0; i < status->n_hosts; i++) {
-        add_host(&grid, &status->hosts[i]);
+        add_host(&grid, status, &status->hosts[i]);
     }
     if (status->n_databases == 0) {
         text_add(out, "the file of this host has no [redis] section\n");

@@ -53,26 +53,27 @@ static int by_wait(const struct status *status, const struct status_resource *le
     return by_size(left->waiting, right->waiting);
 }
 
-static uint64_t oldest_of(const struct status_leases *leases)
+static uint64_t oldest_of(const struct status *status, const struct status_leases *leases)
 {
     uint64_t oldest = 0;
     for (size_t i = 0; i < leases->n; i++) {
-        oldest = leases->list[i].age > oldest ? leases->list[i].age : oldest;
+        uint64_t age = status_since(status, &leases->list[i].since);
+        oldest = age > oldest ? age : oldest;
     }
     return oldest;
 }
 
-static uint64_t oldest_in(const struct status_resource *resource)
+static uint64_t oldest_in(const struct status *status, const struct status_resource *resource)
 {
-    uint64_t held = oldest_of(&resource->holders), waited = oldest_of(&resource->waiters);
+    uint64_t held = oldest_of(status, &resource->holders);
+    uint64_t waited = oldest_of(status, &resource->waiters);
     return held > waited ? held : waited;
 }
 
 static int by_age(const struct status *status, const struct status_resource *left,
     const struct status_resource *right)
 {
-    (void)status;
-    return by_size(oldest_in(left), oldest_in(right));
+    return by_size(oldest_in(status, left), oldest_in(status, right));
 }
 
 const struct sort_row sort_rows[] = {

@@ -197,36 +197,40 @@ static const struct column database_columns[] = {
 
 enum { N_DATABASE_COLUMNS = sizeof database_columns / sizeof database_columns[0] };
 
-static void add_optional_age(struct grid *grid, const struct optional *span)
+static void add_time_until(
+    struct grid *grid, const struct status *status, const struct instant *instant)
 {
     struct text cell = TEXT_INIT;
     text_add(&cell, "");
-    if (span->is_given) {
-        text_add_age(&cell, span->number);
+    if (instant->is_given) {
+        text_add_age(&cell, status_until(status, instant));
     }
     grid_add(grid, &cell);
 }
 
-static void add_database(struct grid *grid, const struct status_database *database)
+static void add_database(
+    struct grid *grid, const struct status *status, const struct status_database *database)
 {
-    const struct optional ttl = {.is_given = true, .number = database->ttl};
+    struct text ttl = TEXT_INIT;
     grid_add_string(grid, database->name);
     grid_add_string(grid, database->state);
     grid_colour(grid, strcmp(database->state, "up") == 0 ? COLOUR_NONE : COLOUR_ALARM);
-    add_optional_age(grid, &ttl);
-    add_optional_age(grid, &database->good);
-    add_optional_age(grid, &database->grace);
+    text_add_age(&ttl, database->ttl);
+    grid_add(grid, &ttl);
+    add_time_until(grid, status, &database->good_until);
+    add_time_until(grid, status, &database->grace_until);
     grid_add_string(grid, database->redis_version);
     grid_add_string(grid, database->server);
 }
 
 /* The first grace: until when, why, and what an operator can do. */
-static void print_new(struct text *out, const struct status_database *database)
+static void print_new(
+    struct text *out, const struct status *status, const struct status_database *database)
 {
     int64_t now = clock_wall_now() / NANOSECONDS_PER_MILLISECOND;
     text_add_repeated(out, ' ', INDENT);
     text_add(out, "new: until ");
-    text_add_when(out, now + (int64_t)database->grace.number, now);
+    text_add_when(out, now + (int64_t)status_until(status, &database->grace_until), now);
     text_add(out, " it grants nothing, as hosts may hold leases that it does not know; if it never"
                   " held anything: berthctl found ");
     text_add_escaped(out, database->name);
@@ -240,7 +244,7 @@ static void print_databases(
     grid_init(&grid, database_columns, N_DATABASE_COLUMNS, 0);
     grid.is_coloured = style->is_coloured;
     for (size_t i = 0; i < status->n_databases; i++) {
-        add_database(&grid, &status->databases[i]);
+        add_database(&grid, status, &status->databases[i]);
     }
     if (style->width > 0) {
         grid_fit(&grid, style->width);
@@ -252,8 +256,8 @@ static void print_databases(
         grid_print_row(&grid, i, out);
         print_escaped_note(out, "why", database->why);
         print_escaped_note(out, "warning", database->warning);
-        if (database->new && database->grace.is_given) {
-            print_new(out, database);
+        if (database->new && database->grace_until.is_given) {
+            print_new(out, status, database);
         }
         if (database->differing > 0) {
             text_add_repeated(out, ' ', INDENT);
@@ -272,7 +276,7 @@ static void print_databases(
 static void print_notices(
     const struct status *status, const struct table_style *style, struct text *out)
 {
-    if (!status->draining && !status->grace.is_given && !status->closed) {
+    if (!status->draining && !status->grace_until.is_given && !status->closed) {
         return;
     }
     text_add(out, style->is_coloured ? colour_begin(COLOUR_NOTICE) : "");
@@ -285,9 +289,9 @@ static void print_notices(
         text_add_escaped(out, status->closed);
         text_add(out, "\n");
     }
-    if (status->grace.is_given) {
+    if (status->grace_until.is_given) {
         text_add(out, "grace: berthd has restarted, and waits ");
-        text_add_age(out, status->grace.number);
+        text_add_age(out, status_until(status, &status->grace_until));
         text_add(out, " more for its earlier clients\n");
     }
     text_add(out, style->is_coloured ? colour_end() : "");
@@ -341,7 +345,7 @@ static void print_summary(const struct status *status, struct text *out)
     }
     text_add_format(out, "; %zu held, %zu waiting%s%s\n", count_leases(status, true),
         count_leases(status, false), status->draining ? "; draining" : "",
-        status->grace.is_given ? "; grace" : "");
+        status->grace_until.is_given ? "; grace" : "");
 }
 
 static void print_resource(const struct status_resource *resource, const struct grid *leases,
@@ -397,7 +401,7 @@ static void fill_tables(struct tables *tables, const struct status *status,
             add_template(&tables->resources, rows[i].template, with_scope);
         } else {
             add_resource(&tables->resources, status, rows[i].resource, with_scope);
-            lease_table_add(&tables->leases, rows[i].resource, style);
+            lease_table_add(&tables->leases, status, rows[i].resource, style);
         }
     }
     if (style->width > 0) {

@@ -56,10 +56,10 @@ static void add_draining(const struct top *top, struct top_line *line)
     if (status->draining) {
         text_add(&text, "draining: this host grants nothing");
     }
-    if (status->grace.is_given) {
+    if (status->grace_until.is_given) {
         text_add(&text, text.length > 0 ? "; " : "");
         text_add(&text, "grace: berthd has restarted, and waits ");
-        text_add_age(&text, status->grace.number);
+        text_add_age(&text, status_until(status, &status->grace_until));
         text_add(&text, " for its clients");
     }
     if (text.length == 0) {
@@ -71,13 +71,13 @@ static void add_draining(const struct top *top, struct top_line *line)
 
 static bool grants_nothing(const struct status *status)
 {
-    return status->draining || status->grace.is_given ||
+    return status->draining || status->grace_until.is_given ||
         (status->granting.is_given && status->granting.number == 0);
 }
 
 static bool is_well(const struct status_database *database)
 {
-    return strcmp(database->state, "up") == 0 && !database->grace.is_given;
+    return strcmp(database->state, "up") == 0 && !database->grace_until.is_given;
 }
 
 static size_t count_ill(const struct status *status)
@@ -99,7 +99,8 @@ static const struct status_database *ill_database(const struct status *status, s
 }
 
 /* "database main: down: connection refused", "database main: up, in its grace for 12s" */
-static void add_database(const struct status_database *database, struct top_line *line)
+static void add_database(
+    const struct status *status, const struct status_database *database, struct top_line *line)
 {
     struct text text = TEXT_INIT;
     bool is_up = strcmp(database->state, "up") == 0;
@@ -107,9 +108,9 @@ static void add_database(const struct status_database *database, struct top_line
     text_add_escaped(&text, database->name);
     text_add(&text, ": ");
     text_add_escaped(&text, database->state);
-    if (database->grace.is_given) {
+    if (database->grace_until.is_given) {
         text_add(&text, database->new ? ", in its first grace for " : ", in its grace for ");
-        text_add_age(&text, database->grace.number);
+        text_add_age(&text, status_until(status, &database->grace_until));
     }
     if (database->why) {
         text_add(&text, ": ");
@@ -191,7 +192,8 @@ void top_header_line(const struct top *top, size_t number, struct top_line *line
     } else if (number == 1 && is_held_back) {
         add_draining(top, line);
     } else if (number - 1 - is_held_back < n_database_lines(top)) {
-        add_database(ill_database(top->status, number - 1 - is_held_back), line);
+        add_database(
+            top->status, ill_database(top->status, number - 1 - is_held_back), line);
     } else {
         add_choice(top, line);
     }

@@ -51,8 +51,8 @@ static uint64_t place_of(const struct status_resource *resource, const struct st
     return lease->position > 0 ? lease->position : (uint64_t)(lease - resource->waiters.list) + 1;
 }
 
-static void add_standing(struct text *text, const struct status_resource *resource,
-    const struct status_lease *lease, bool is_held)
+static void add_standing(struct text *text, const struct status *status,
+    const struct status_resource *resource, const struct status_lease *lease, bool is_held)
 {
     struct text cell = TEXT_INIT;
     if (is_held) {
@@ -64,10 +64,10 @@ static void add_standing(struct text *text, const struct status_resource *resour
             (unsigned long long)place_of(resource, lease), (unsigned long long)resource->waiting);
         add_cell(text, "wants", &cell);
     }
-    text_add_age(&cell, lease->age);
+    text_add_age(&cell, status_since(status, &lease->since));
     add_cell(text, is_held ? "held" : "waits", &cell);
-    if (lease->left.is_given) {
-        text_add_age(&cell, lease->left.number);
+    if (lease->until.is_given) {
+        text_add_age(&cell, status_until(status, &lease->until));
         add_cell(text, "left", &cell);
     }
     text_add_lease_state(&cell, lease);
@@ -143,7 +143,7 @@ static void add_lease(struct text *text, const struct top *top)
         text_add(text, "  It is over: berthctl history shows how it ended.\n");
         return;
     }
-    add_standing(text, resource, lease, is_held);
+    add_standing(text, top->status, resource, lease, is_held);
     add_owner(text, top, lease);
     add_also(text, top);
 }

@@ -219,7 +219,8 @@ void top_rows_deinit(struct top_rows *rows)
 static void add_row(struct top_rows *rows, const struct top_row *row)
 {
     rows->list = array_grown(rows->list, rows->n, &rows->size, sizeof *rows->list);
-    rows->list[rows->n++] = *row;
+    rows->list[rows->n] = *row;
+    rows->list[rows->n++].status = rows->status;
 }
 
 static void widen(size_t *widthp, size_t width)
@@ -333,6 +334,7 @@ void top_rows_make(struct top_rows *rows, const struct status *status,
         .list = memory_resized(NULL, status->n_resources + 1, sizeof *candidates.list),
     };
     *rows = (struct top_rows){.list = rows->list, .size = rows->size};
+    rows->status = status;
     rows->n_resources = status->n_resources;
     for (size_t i = 0; i < status->n_resources; i++) {
         rows->n_busy += is_busy(&status->resources[i]);

@@ -44,6 +44,7 @@ enum top_row_kind { TOP_RESOURCE, TOP_TEMPLATE, TOP_HOLDER, TOP_WAITER };
 
 struct top_row {
     enum top_row_kind kind;
+    const struct status *status; /* that all are of */
     const struct status_resource *template; /* of a template */
     const struct status_resource *resource; /* of everything else */
     const struct status_lease *lease; /* of a holder or waiter */
@@ -53,6 +54,7 @@ struct top_row {
 };
 
 struct top_rows {
+    const struct status *status;
     struct top_row *list; /* owned */
     size_t n, size;
     size_t n_resources, n_busy; /* of the whole picture */

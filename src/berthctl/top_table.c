@@ -138,7 +138,7 @@ static void units_cell(struct text *text, const struct top_row *row)
 
 static void age_cell(struct text *text, const struct top_row *row)
 {
-    text_add_age(text, row->lease->age);
+    text_add_age(text, status_since(row->status, &row->lease->since));
 }
 
 static void user_cell(struct text *text, const struct top_row *row)
@@ -259,9 +259,9 @@ static void add_notes(struct text *text, const struct top_row *row)
         text_add(text, text->length > 0 ? ", " : "");
         text_add_format(text, "priority %lld", (long long)lease->priority);
     }
-    if (lease->left.is_given) {
+    if (lease->until.is_given) {
         text_add(text, text->length > 0 ? ", " : "");
-        text_add_age(text, lease->left.number);
+        text_add_age(text, status_until(row->status, &lease->until));
         text_add(text, " left");
     }
 }

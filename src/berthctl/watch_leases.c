@@ -56,7 +56,6 @@ static void print_lease(struct watch_events *events, const struct live_lease *li
         return;
     }
     lease.position = place;
-    lease.age = milliseconds(events->now - live->since);
     if (events->choice.find_program && live->standing != LIVE_ABSENT) {
         events->choice.find_program(&lease);
     }

@@ -32,6 +32,7 @@ void watch_line_print(struct watch_events *events, struct watch_line *line, int6
 {
     if (events->choice.is_json) {
         line->json.time = time;
+        line->json.now = live_now(events->live, events->now);
         line->json.text = line->sentence.bytes;
         json_print_event(&line->json, &events->out);
     } else {

@@ -41,10 +41,10 @@ static void add_database(
     }
     fleet_look(server->fleet, request->database, &view);
     database_line_write(&request->answer, database, &view,
-        fleet_server_info(server->fleet, request->database), is_answered ? &load : NULL,
-        clock_now());
+        fleet_server_info(server->fleet, request->database), is_answered ? &load : NULL);
     if (is_answered) {
-        fleet_hosts_write(&request->answer, hosts->rows, database->name, milliseconds(view.ttl));
+        fleet_hosts_write(&request->answer, hosts->rows, database->name, milliseconds(view.ttl),
+            hosts->made_at);
     }
 }
 
@@ -70,7 +70,7 @@ static bool ask_next(struct server *server, struct hosts_request *request)
 
 static void add_answer(struct text *out, const struct hosts_request *request)
 {
-    text_add(out, "ok\n");
+    text_add_format(out, "ok now=%lld\n", (long long)instant_of(clock_now()).at);
     text_add_bytes(out, request->answer.bytes, request->answer.length);
     text_add(out, "end\n");
 }

@@ -42,15 +42,14 @@ struct status_request {
 
 /* ---- the answer ---- */
 
-static void add_databases(
-    struct text *out, const struct server *server, uint32_t wanted, nanoseconds now)
+static void add_databases(struct text *out, const struct server *server, uint32_t wanted)
 {
     for (uint8_t i = 1; i <= server->databases.n; i++) {
         struct session_view view;
         if (wanted & UINT32_C(1) << i) {
             fleet_look(server->fleet, i, &view);
             database_line_write(out, fleet_database(&server->databases, i), &view,
-                fleet_server_info(server->fleet, i), NULL, now);
+                fleet_server_info(server->fleet, i), NULL);
         }
     }
 }
@@ -60,10 +59,9 @@ static struct snapshot *begin_answer(struct conn *conn, struct status_request *r
 {
     struct snapshot *rest = request->snapshot;
     struct text *out = conn_answers(conn);
-    nanoseconds now = clock_now();
-    const struct host_figures figures = host_figures_of(conn->server->core);
-    host_figures_write(out, "ok", &figures, now);
-    add_databases(out, conn->server, request->wanted, now);
+    const struct status figures = host_figures_of(conn->server->core, clock_now());
+    host_figures_write(out, "ok", &figures);
+    add_databases(out, conn->server, request->wanted);
     request->snapshot = NULL;
     return rest;
 }

@@ -18,13 +18,13 @@ enum {
 
 /* ---- databases ---- */
 
-static void add_database(void *context, struct text *out, uint8_t database, nanoseconds now)
+static void add_database(void *context, struct text *out, uint8_t database)
 {
     const struct server *server = context;
     struct session_view view;
     fleet_look(server->fleet, database, &view);
     database_line_write(out, fleet_database(&server->databases, database), &view,
-        fleet_server_info(server->fleet, database), NULL, now);
+        fleet_server_info(server->fleet, database), NULL);
 }
 
 static struct host_scene scene_of(void *context, uint8_t database)

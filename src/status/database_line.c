@@ -47,14 +47,8 @@ static void fill_server(
     line->lacks.joined = bounded(room->lacks, sizeof room->lacks, info->lacks);
 }
 
-static struct optional span_until(nanoseconds until, nanoseconds now)
-{
-    return (struct optional){true, milliseconds(until - now)};
-}
-
 void database_line_write(struct text *out, const struct database *database,
-    const struct session_view *view, const struct link_info *info, const struct load_view *load,
-    nanoseconds now)
+    const struct session_view *view, const struct link_info *info, const struct load_view *load)
 {
     struct bounded room;
     struct status_database line = {
@@ -66,11 +60,11 @@ void database_line_write(struct text *out, const struct database *database,
         .layout = {view->state == SESSION_UP, view->layout},
     };
     if (view->grace_until != NEVER) {
-        line.grace = span_until(view->grace_until, now);
+        line.grace_until = instant_of(view->grace_until);
         line.new = view->is_new;
     }
     if (view->good_until != 0) {
-        line.good = span_until(view->good_until, now);
+        line.good_until = instant_of(view->good_until);
     }
     if (load) {
         fill_load(&line, load);

@@ -10,7 +10,6 @@
 const char *database_state_word(enum session_state state);
 /* `info` is NULL if the database was never connected; `load` if it was not asked. */
 void database_line_write(struct text *out, const struct database *database,
-    const struct session_view *view, const struct link_info *info, const struct load_view *load,
-    nanoseconds now);
+    const struct session_view *view, const struct link_info *info, const struct load_view *load);
 
 #endif

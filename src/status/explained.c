@@ -381,7 +381,7 @@ static void begin_sentence(
     struct text *sentence, const struct reasons_scene *scene, const struct lease *lease)
 {
     char id[LEASE_ID_SIZE];
-    const struct status_lease line = host_lease_line(id, lease, scene->viewer, scene->now);
+    const struct status_lease line = host_lease_line(id, lease, scene->viewer);
     text_add_format(sentence, "lease %s of ", id);
     party_write(sentence, &line);
 }

@@ -22,11 +22,14 @@ enum session_field {
     SESSION_SINCE
 };
 
+/* Milliseconds. */
+#define MAX_SPAN (NEVER / 4 / NANOSECONDS_PER_MILLISECOND)
+
 static bool is_session(const struct fleet_row *row)
 {
     uint64_t left;
     return strcmp(row->fields, "session") == 0 && row->n >= N_SESSION_FIELDS &&
-        fleet_number(row, SESSION_LEFT, INT64_MAX, &left);
+        fleet_number(row, SESSION_LEFT, MAX_SPAN, &left);
 }
 
 static int compare_sessions(const void *left, const void *right)
@@ -101,9 +104,9 @@ size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp
             const char *version = row->n > SESSION_VERSION ? fleet_field(row, SESSION_VERSION) : "";
             host->version = version[0] != '\0' ? version : NULL;
             bool says_since = row->n > SESSION_SINCE &&
-                fleet_number(row, SESSION_SINCE, INT64_MAX, &host->since);
+                fleet_number(row, SESSION_SINCE, MAX_SPAN, &host->since);
             host->since = says_since ? host->since : UINT64_MAX;
-            fleet_number(row, SESSION_LEFT, INT64_MAX, &host->left);
+            fleet_number(row, SESSION_LEFT, MAX_SPAN, &host->left);
             take_layouts(row, host);
             take_times(row, host);
         }
@@ -128,15 +131,19 @@ static const char *bounded(char room[static MAX_TEXT + 1], const char *value)
     return n > 0 ? room : "?";
 }
 
-static void write_host(
-    struct text *out, const struct fleet_host *host, const char *database, uint64_t ttl)
+static struct instant before(nanoseconds instant, uint64_t milliseconds)
+{
+    return instant_of(instant - (nanoseconds)milliseconds * NANOSECONDS_PER_MILLISECOND);
+}
+
+static void write_host(struct text *out, const struct fleet_host *host, const char *database,
+    uint64_t ttl, nanoseconds listed_at)
 {
     char name[MAX_TEXT + 1], session[MAX_TEXT + 1], version[MAX_TEXT + 1];
-    const struct status_host line = {
+    struct status_host line = {
         .session = bounded(session, host->session),
         .database = database,
-        .heard = ttl > host->left ? ttl - host->left : 0,
-        .since = {host->since != UINT64_MAX, host->since},
+        .heard_at = before(listed_at, ttl > host->left ? ttl - host->left : 0),
         .held = host->held,
         .waiting = host->waiting,
         .version = host->version ? bounded(version, host->version) : NULL,
@@ -145,16 +152,19 @@ static void write_host(
         .ttl = {host->ttl != 0, host->ttl},
         .failover_lag = {host->ttl != 0, host->lag},
     };
+    if (host->since != UINT64_MAX) {
+        line.since = before(listed_at, host->since);
+    }
     record_line_write(out, LINE_HOST, bounded(name, host->name), &line);
 }
 
-void fleet_hosts_write(
-    struct text *out, const struct fleet_rows *rows, const char *database, uint64_t ttl)
+void fleet_hosts_write(struct text *out, const struct fleet_rows *rows, const char *database,
+    uint64_t ttl, nanoseconds listed_at)
 {
     struct fleet_host *hosts;
     size_t n = fleet_hosts_new(rows, &hosts);
     for (size_t i = 0; i < n; i++) {
-        write_host(out, &hosts[i], database, ttl);
+        write_host(out, &hosts[i], database, ttl, listed_at);
     }
     free(hosts);
 }

@@ -16,8 +16,8 @@ struct fleet_host {
 
 /* Sets *hostsp to the hosts by name, which the caller frees; returns how many. */
 size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp);
-/* Appends their lines: `ttl` is the database's, in milliseconds. */
-void fleet_hosts_write(
-    struct text *out, const struct fleet_rows *rows, const char *database, uint64_t ttl);
+/* Appends their lines: `ttl` is the database's, in milliseconds; it said this at `listed_at`. */
+void fleet_hosts_write(struct text *out, const struct fleet_rows *rows, const char *database,
+    uint64_t ttl, nanoseconds listed_at);
 
 #endif

@@ -262,24 +262,24 @@ static void fill_texts(
 }
 
 /* Hosts' clocks differ. An earlier berthd writes no `ms`. */
-static nanoseconds age_by_wall_clocks(const char *info, const struct fleet_scene *scene)
+static nanoseconds since_by_wall_clocks(const char *info, const struct fleet_scene *scene)
 {
     uint64_t at = info_number(info, "at", INT32_MAX * UINT64_C(2));
     uint64_t ms = at * 1000 + info_number(info, "ms", 999);
-    return at > 0 ? scene->wall_now - (nanoseconds)ms * NANOSECONDS_PER_MILLISECOND : 0;
+    nanoseconds age = scene->wall_now - (nanoseconds)ms * NANOSECONDS_PER_MILLISECOND;
+    return scene->now - (at > 0 ? later(age, 0) : 0);
 }
 
-/* Of another host's lease. The database knows since when it is held, unless an older berthd has
+/* Another host's lease. The database knows since when it is held, unless an older berthd has
  * granted it: then a holder's age includes its wait. */
-static nanoseconds age_of_remote(const struct fleet_row *row, const char *info,
+static nanoseconds since_of_remote(const struct fleet_row *row, const char *info,
     enum lease_field host, const struct fleet_scene *scene)
 {
-    uint64_t max = NEVER / 2 / NANOSECONDS_PER_MILLISECOND, held_for;
+    uint64_t max = NEVER / 4 / NANOSECONDS_PER_MILLISECOND, held_for;
     if (host == HOLDER_HOST && fleet_number(row, HOLDER_HELD_FOR, max, &held_for)) {
-        return (nanoseconds)held_for * NANOSECONDS_PER_MILLISECOND + scene->now -
-            scene->listed_at;
+        return scene->listed_at - (nanoseconds)held_for * NANOSECONDS_PER_MILLISECOND;
     }
-    return age_by_wall_clocks(info, scene);
+    return since_by_wall_clocks(info, scene);
 }
 
 struct status_lease fleet_lease_line(struct fleet_lease_room *room, const struct fleet_row *row,
@@ -293,13 +293,12 @@ struct status_lease fleet_lease_line(struct fleet_lease_room *room, const struct
     line.user = viewer_user_of(scene->viewer, (uint32_t)line.uid);
     line.host = bounded(room->host, fleet_field(row, host), HOST_BYTES);
     if (own) {
-        nanoseconds since = own->state == LEASE_HELD ? own->granted_at : own->asked_at;
         line.id = key + SESSION_ID_SIZE;
-        line.age = milliseconds(scene->now - since);
+        line.since = instant_of(own->state == LEASE_HELD ? own->granted_at : own->asked_at);
         line.pid = (uint64_t)scene->viewer->pid_of(own);
     } else {
         line.id = key;
-        line.age = milliseconds(age_of_remote(row, info, host, scene));
+        line.since = instant_of(since_of_remote(row, info, host, scene));
         line.pid = info_number(info, "pid", INT32_MAX);
     }
     line.resource = fleet_field(row, ROW_NAME);

@@ -160,7 +160,8 @@ static void foresee(struct forecast *forecast, const struct status_resource *lin
         const struct status_lease holder =
             fleet_lease_line(&room, &rows[i], HOLDER_HOST, listing->scene);
         fleet_number(&rows[i], ROW_COUNT, FLEET_NUMBER_MAX, &n_units);
-        forecast_add_holder(forecast, holder.age * 1000, n_units);
+        int64_t held = instant_of(listing->scene->now).at - holder.since.at;
+        forecast_add_holder(forecast, held > 0 ? (uint64_t)held * 1000 : 0, n_units);
     }
     for (size_t i = listing->waiters; i < end && !forecast->is_cut; i++) {
         uint64_t n_units;
@@ -216,6 +217,7 @@ struct fleet_said fleet_reasons_add(struct reasons *reasons, const struct fleet_
     fleet_for_each_reserved(row, take_reserved, &reserved);
     struct reasons_resource described = {
         .line = &line,
+        .now = instant_of(scene->now),
         .wants = wants,
         .position = said.position,
         .reserved = reserved.n,

@@ -94,8 +94,8 @@ static void add_head(
 {
     if (!follower->has_begun) {
         follower->has_begun = true;
-        follower->told = host_figures_of(follower->source->core);
-        host_figures_write(out, "ok", &follower->told, moment->now);
+        follower->told = host_figures_of(follower->source->core, moment->now);
+        host_figures_write(out, "ok", &follower->told);
     }
 }
 
@@ -133,9 +133,9 @@ static bool add_databases(
     struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
 {
     const struct follow_source *source = follower->source;
-    (void)enough;
+    (void)moment, (void)enough;
     for (uint8_t i = 1; i <= source->n_databases; i++) {
-        source->add_database(source->context, out, i, moment->now);
+        source->add_database(source->context, out, i);
     }
     return false;
 }
@@ -235,7 +235,7 @@ static void tell(const struct follower *follower, const struct news_entry *entry
         host_tell_lease(out, &scene, entry->lease, entry->name->text);
         break;
     case NEWS_DATABASE:
-        source->add_database(source->context, out, (uint8_t)entry->database, moment->now);
+        source->add_database(source->context, out, (uint8_t)entry->database);
         break;
     case NEWS_LISTED:
         listed_tell_lease(source, moment, out, entry->name->text, entry->listed->text);
@@ -264,11 +264,11 @@ static bool add_changes(
 static bool add_host(
     struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
 {
-    const struct host_figures now = host_figures_of(follower->source->core);
+    const struct status now = host_figures_of(follower->source->core, moment->now);
     (void)enough;
     if (!host_figures_are_equal(&now, &follower->told)) {
         follower->told = now;
-        host_figures_write(out, "host", &now, moment->now);
+        host_figures_write(out, "host", &now);
     }
     return false;
 }

@@ -19,7 +19,7 @@ struct follow_source {
     void *context; /* of the functions */
     uint8_t n_databases;
     /* Adds a database's `database` line. */
-    void (*add_database)(void *context, struct text *out, uint8_t database, nanoseconds now);
+    void (*add_database)(void *context, struct text *out, uint8_t database);
     /* For the line of a resource in that database's hands: its name, and why only this host's
      * leases are shown. */
     struct host_scene (*scene_of)(void *context, uint8_t database);
@@ -40,7 +40,7 @@ struct follower {
     const struct follow_source *source;
     struct news *news;
     uint64_t cursor; /* in the news */
-    struct host_figures told; /* what it knows of this host */
+    struct status told; /* what it knows of this host */
     bool has_begun; /* it has had the first line */
     bool wants_ended; /* also the leases that are over */
     uint64_t ended; /* how far it has had these */

@@ -1,38 +1,34 @@
 #include "status/host_figures.h"
 
-#include "wire/status_keys.h"
-
-struct host_figures host_figures_of(struct core *core)
+struct status host_figures_of(struct core *core, nanoseconds now)
 {
-    return (struct host_figures){
-        .is_draining = core_is_draining(core),
-        .grants_nothing = core_is_draining(core) || core_is_closed(core),
+    bool grants_nothing = core_is_draining(core) || core_is_closed(core);
+    nanoseconds grace_until = core_grace_until(core);
+    struct status figures = {
+        .now = instant_of(now),
+        .draining = core_is_draining(core),
         .held = core_n_held(core),
         .waiting = core_n_waiting(core),
-        .grace_until = core_grace_until(core),
-        .closed_why = core_closed_why(core),
+        .granting.is_given = grants_nothing,
+        .closed = core_closed_why(core),
     };
+    if (grace_until != NEVER) {
+        figures.grace_until = instant_of(grace_until);
+    }
+    return figures;
 }
 
-bool host_figures_are_equal(const struct host_figures *a, const struct host_figures *b)
+bool host_figures_are_equal(const struct status *a, const struct status *b)
 {
-    return a->is_draining == b->is_draining && a->grants_nothing == b->grants_nothing &&
-        a->held == b->held && a->waiting == b->waiting && a->grace_until == b->grace_until;
+    return a->draining == b->draining && a->granting.is_given == b->granting.is_given &&
+        a->held == b->held && a->waiting == b->waiting &&
+        a->grace_until.is_given == b->grace_until.is_given &&
+        a->grace_until.at == b->grace_until.at;
 }
 
-void host_figures_write(
-    struct text *out, const char *word, const struct host_figures *figures, nanoseconds now)
+void host_figures_write(struct text *out, const char *word, const struct status *figures)
 {
-    const bool has_grace = figures->grace_until != NEVER;
-    const struct status line = {
-        .draining = figures->is_draining,
-        .held = figures->held,
-        .waiting = figures->waiting,
-        .granting.is_given = figures->grants_nothing,
-        .grace = {has_grace, has_grace ? milliseconds(figures->grace_until - now) : 0},
-        .closed = figures->closed_why,
-    };
     text_add(out, word);
-    fields_add(out, status_fields(LINE_FIGURES), LINE_FIGURES, 1 << FOR_ANYBODY, &line);
+    fields_add(out, status_fields(LINE_FIGURES), LINE_FIGURES, 1 << FOR_ANYBODY, figures);
     text_add(out, "\n");
 }

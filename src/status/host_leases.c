@@ -48,7 +48,7 @@ void host_describe_waiting(
     const struct lease *lease = core_find_lease(scene->core, id);
     const struct claim *claim = claim_on(lease, name);
     if (claim && lease->state == LEASE_WAITING) {
-        host_describe_waiter(out, claim, claim_position(claim), scene->viewer, false, scene->now);
+        host_describe_waiter(out, claim, claim_position(claim), scene->viewer, false);
     }
 }
 
@@ -60,7 +60,7 @@ void host_tell_lease(
     if (claim && lease->state == LEASE_HELD) {
         host_describe_holder(out, claim, scene->viewer, true, scene->now);
     } else if (claim) {
-        host_describe_waiter(out, claim, 0, scene->viewer, true, scene->now);
+        host_describe_waiter(out, claim, 0, scene->viewer, true);
     } else {
         char word[LEASE_ID_SIZE];
         lease_id_format(word, id);
@@ -116,7 +116,7 @@ static bool show_waiters(struct host_leases *leases, const struct lease_scene *s
             return false;
         }
         host_describe_waiter(out, container_of(*firstp, struct place, node)->claim, position,
-            scene->viewer, scene->follows, scene->now);
+            scene->viewer, scene->follows);
         leases->major = (*firstp)->major;
         leases->minor = (*firstp)->minor;
         *firstp = order_next(*firstp);

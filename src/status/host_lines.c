@@ -154,13 +154,12 @@ void host_describe_template(
 
 /* ---- leases ---- */
 
-struct status_lease host_lease_line(char id[static LEASE_ID_SIZE], const struct lease *lease,
-    const struct viewer *viewer, nanoseconds now)
+struct status_lease host_lease_line(
+    char id[static LEASE_ID_SIZE], const struct lease *lease, const struct viewer *viewer)
 {
-    nanoseconds since = lease->state == LEASE_HELD ? lease->granted_at : lease->asked_at;
     struct status_lease line = {
         .id = id,
-        .age = milliseconds(now - since),
+        .since = instant_of(lease->state == LEASE_HELD ? lease->granted_at : lease->asked_at),
         .pid = (uint64_t)viewer->pid_of(lease),
         .uid = lease->uid,
         .user = viewer_user_of(viewer, lease->uid),
@@ -184,7 +183,7 @@ void host_fill_life(struct status_lease *line, const struct lease *lease,
     line->bound = binding_words[lease->binding];
     line->away = lease_is_detached(lease);
     if (until != NEVER) {
-        line->left = (struct optional){true, milliseconds(until - now)};
+        line->until = instant_of(until);
     }
     if (lease->stopping != OUTCOME_OK) {
         line->stopping = code_table[outcome_code((enum outcome)lease->stopping)].word;
@@ -196,7 +195,7 @@ void host_describe_holder(struct text *out, const struct claim *claim, const str
     bool follows, nanoseconds now)
 {
     char id[LEASE_ID_SIZE];
-    struct status_lease line = host_lease_line(id, claim->lease, viewer, now);
+    struct status_lease line = host_lease_line(id, claim->lease, viewer);
     struct text units = TEXT_INIT;
     units_write_claim(&units, claim, UNITS_OF_HOLDER_BYTES);
     line.units.joined = units.bytes;
@@ -228,10 +227,10 @@ static void fill_blocker(struct status_lease *line, const struct claim *claim)
 }
 
 struct status_lease host_waiter_line(char id[static LEASE_ID_SIZE], const struct claim *claim,
-    uint32_t position, const struct viewer *viewer, nanoseconds now)
+    uint32_t position, const struct viewer *viewer)
 {
     const struct lease *lease = claim->lease;
-    struct status_lease line = host_lease_line(id, lease, viewer, now);
+    struct status_lease line = host_lease_line(id, lease, viewer);
     line.resource = claim->resource->name;
     line.position = position;
     line.ticket.number = lease->database != 0 ? lease->ticket : lease->id;
@@ -245,10 +244,10 @@ struct status_lease host_waiter_line(char id[static LEASE_ID_SIZE], const struct
 /* To one who follows, without the resource whose quota is used up: that may change for a whole
  * queue at once. */
 void host_describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
-    const struct viewer *viewer, bool follows, nanoseconds now)
+    const struct viewer *viewer, bool follows)
 {
     char id[LEASE_ID_SIZE];
-    struct status_lease line = host_waiter_line(id, claim, position, viewer, now);
+    struct status_lease line = host_waiter_line(id, claim, position, viewer);
     line.blocker = follows && line.blocked == blocked_by_quota ? NULL : line.blocker;
     lease_line_write(out, LINE_WAITER, &line, follows);
 }

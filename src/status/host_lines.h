@@ -29,15 +29,15 @@ void host_describe_holder(struct text *out, const struct claim *claim, const str
     bool follows, nanoseconds now);
 /* Position 0: not known. */
 void host_describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
-    const struct viewer *viewer, bool follows, nanoseconds now);
+    const struct viewer *viewer, bool follows);
 
 /* A waiter's record; the lease's id goes into `id`. */
 struct status_lease host_waiter_line(char id[static LEASE_ID_SIZE], const struct claim *claim,
-    uint32_t position, const struct viewer *viewer, nanoseconds now);
+    uint32_t position, const struct viewer *viewer);
 
 /* Whose lease it is: what a holder and a waiter have in common. Its id goes into `id`. */
-struct status_lease host_lease_line(char id[static LEASE_ID_SIZE], const struct lease *lease,
-    const struct viewer *viewer, nanoseconds now);
+struct status_lease host_lease_line(
+    char id[static LEASE_ID_SIZE], const struct lease *lease, const struct viewer *viewer);
 /* Fills in what only a held lease's own host knows: what it is bound to, ... */
 void host_fill_life(struct status_lease *line, const struct lease *lease,
     const struct viewer *viewer, nanoseconds now);

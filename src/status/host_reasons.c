@@ -21,13 +21,14 @@ static struct reasons_resource describe(struct first_holder *first,
     nanoseconds cooled = core_next_cooled(scene->core, resource);
     struct reasons_resource described = {
         .line = line,
+        .now = instant_of(scene->now),
         .wants = wants,
         .reserved = resource->n_in_state[UNIT_RESERVED],
         .cools_for = cooled == NEVER ? 0 : milliseconds(cooled - scene->now),
         .n_holders = order_size(&resource->holders),
     };
     if (holder) {
-        first->line = host_lease_line(first->id, holder->lease, scene->viewer, scene->now);
+        first->line = host_lease_line(first->id, holder->lease, scene->viewer);
         described.first = &first->line;
     }
     return described;
@@ -50,8 +51,7 @@ static void add_holders(struct reasons *reasons, const struct reasons_resource *
     const struct claim *claim = resource_first_holder(resource);
     for (; claim && n < MAX_REASONS_HOLDERS; claim = claim_next_holder(claim), n++) {
         char id[LEASE_ID_SIZE];
-        const struct status_lease line =
-            host_lease_line(id, claim->lease, scene->viewer, scene->now);
+        const struct status_lease line = host_lease_line(id, claim->lease, scene->viewer);
         reasons_holder(reasons, described, &line, claim->count);
     }
     reasons_other_holders(reasons, described, described->n_holders - n);
@@ -84,7 +84,7 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
     char id[LEASE_ID_SIZE];
     struct status_lease first;
     if (ahead.first) {
-        first = host_waiter_line(id, ahead.first, 0, scene->viewer, scene->now);
+        first = host_waiter_line(id, ahead.first, 0, scene->viewer);
         said.first = &first;
     }
     reasons_ahead(reasons, described, &said);

@@ -85,6 +85,13 @@ static void add_age(struct text *out, uint64_t milliseconds)
     text_add(out, age);
 }
 
+static void add_time_since(
+    struct text *out, const struct reasons_resource *resource, const struct status_lease *lease)
+{
+    int64_t span = resource->now.at - lease->since.at;
+    add_age(out, span > 0 ? (uint64_t)span : 0);
+}
+
 /* ---- who ---- */
 
 static void add_user(struct text *out, const char *name, uint64_t uid)
@@ -174,7 +181,7 @@ static void add_holders(struct text *out, const struct reasons_resource *resourc
     text_add(out, " by ");
     party_write(out, resource->first);
     text_add(out, " for ");
-    add_age(out, resource->first->age);
+    add_time_since(out, resource, resource->first);
     if (resource->n_holders > 1) {
         text_add_format(out, ", and %llu other%s", number(resource->n_holders - 1),
             plural(resource->n_holders - 1));
@@ -329,7 +336,7 @@ void reasons_holder(struct reasons *reasons, const struct reasons_resource *reso
     }
     text_add(&sentence, resource->line->name);
     text_add(&sentence, " for ");
-    add_age(&sentence, holder->age);
+    add_time_since(&sentence, resource, holder);
     add_sentence(reasons, sentence.bytes);
     text_deinit(&sentence);
 }
@@ -385,7 +392,7 @@ void reasons_ahead(struct reasons *reasons, const struct reasons_resource *resou
         text_add(&sentence, ahead->n > 1 ? "; the next to go is " : ": ");
         party_write(&sentence, ahead->first);
         text_add(&sentence, ", which has waited for ");
-        add_age(&sentence, ahead->first->age);
+        add_time_since(&sentence, resource, ahead->first);
         add_blocker(&sentence, ahead->first);
     }
     add_sentence(reasons, sentence.bytes);

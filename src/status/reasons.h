@@ -52,6 +52,7 @@ void pause_name_users(struct status_resource *line, const struct viewer *viewer)
 /* One of the resources that a request is for. */
 struct reasons_resource {
     const struct status_resource *line;
+    struct instant now;
     uint64_t wants;
     uint64_t position; /* of the request there; 0: not known */
     uint64_t reserved; /* units */

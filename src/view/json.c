@@ -32,6 +32,9 @@ static void set_key(json_t *object, const struct field *field, const char *recor
     case FIELD_OPTIONAL:
         json_object_set_new(object, key, optional_value(member));
         break;
+    case FIELD_INSTANT:
+        json_object_set_new(object, key, instant_value(member));
+        break;
     case FIELD_SIGNED:
         json_object_set_new(object, key, json_integer(*(const int64_t *)member));
         break;
@@ -282,6 +285,7 @@ void json_print_hosts(const struct status *status, struct text *out)
     json_begin();
     json_t *object = json_object();
     json_object_set_new(object, "version", json_integer(1));
+    json_object_set_new(object, "now", instant_value(&status->now));
     json_object_set_new(object, "hosts", hosts_value(status));
     json_object_set_new(object, "databases", databases_value(status));
     json_finish(object, out);

@@ -18,6 +18,7 @@ void json_print_event(const struct json_event *event, struct text *out)
     json_t *object = json_object(), *lease = lease_of(event);
     json_object_set_new(object, "event", text_value(event->event));
     json_object_set_new(object, "time_ms", json_integer(event->time));
+    json_object_set_new(object, "now", instant_value(&event->now));
     json_object_set_new(object, "resource", text_value(event->resource));
     json_object_set_new(object, "database", text_value(event->database));
     json_object_set_new(object, "text", text_value(event->text));

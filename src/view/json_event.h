@@ -11,6 +11,7 @@
 struct json_event {
     const char *event; /* a word */
     int64_t time; /* milliseconds since 1970 */
+    struct instant now; /* the same on berthd's clock, for those of the lease */
     const char *resource, *database; /* which it is about; or NULL */
     const char *text; /* a sentence */
     /* Whom it is about; at most one, else NULL. Its keys follow those above. */

@@ -37,6 +37,11 @@ json_t *optional_value(const struct optional *optional)
     return optional->is_given ? number_value(optional->number) : json_null();
 }
 
+json_t *instant_value(const struct instant *instant)
+{
+    return instant->is_given ? json_integer(instant->at) : json_null();
+}
+
 json_t *digits_value(uint64_t number)
 {
     return json_sprintf("%llu", (unsigned long long)number);

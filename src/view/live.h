@@ -33,12 +33,9 @@ enum live_standing {
 
 /* A lease on one resource; one that is on several has one of these for each. */
 struct live_lease {
-    /* As the last line has it: .position is not set; .age and .left are those of that time. */
-    struct status_lease shown;
+    struct status_lease shown; /* as the last line has it: .position is not set */
     struct live_resource *resource;
     enum live_standing standing, stood; /* .stood: when the copy was last whole */
-    nanoseconds since; /* when it was granted, or asked for */
-    nanoseconds left_until; /* of a holder whose time is limited; else NEVER */
     bool is_elsewhere; /* of another host of the fleet */
 
     /* private */
@@ -60,7 +57,6 @@ struct live_record {
     struct table_node node;
     uint64_t generation; /* of the last line */
     uint64_t print, print_before; /* hashes of lines */
-    nanoseconds came_at; /* the last line */
     bool is_there, stood; /* .stood: when the copy was last whole */
     bool is_touched; /* since then */
 };
@@ -102,7 +98,7 @@ struct live_watcher {
     void *context;
     /* The first snapshot is whole: there is no other call for it. */
     void (*begun)(void *context);
-    /* The figures of the host: .draining .granting .held .waiting .grace of both are set. */
+    /* The figures of the host: .draining .granting .held .waiting .grace_until of both are set. */
     void (*host)(void *context, const struct status *before, const struct status *now);
     /* before NULL: it is new; now NULL: it is gone. The lines differ, if only in a figure. Neither
      * has leases; live_resource_at() has them. */
@@ -139,7 +135,7 @@ struct live {
     struct live_lease **touched; /* since the copy was whole, in order */
     size_t n_touched, touched_size;
     struct status host, host_before; /* figures alone */
-    nanoseconds host_came_at; /* the line with .host */
+    int64_t ahead; /* berthd's clock, of ours: milliseconds */
     struct status shown; /* owns its arrays, and nothing in them */
     struct past ended; /* of this batch */
     uint64_t generation, came;
@@ -177,9 +173,12 @@ enum live_result live_take(struct live *live, const char *line, nanoseconds now)
  */
 void live_forget(struct live *live);
 
-/* The copy as the answer to `status` would be, with ages, places and what is left of limited times
- * as they are at `now`. Empty before the first whole batch. Good until the next live_take(); nobody
- * may change, move or free anything in it. In time proportional to the number of leases. */
+/* What berthd's clock says at `now`. */
+struct instant live_now(const struct live *live, nanoseconds now);
+
+/* The copy as the answer to `status` would be at `now`. Empty before the first whole batch. Good
+ * until the next live_take(); nobody may change, move or free anything in it. In time proportional
+ * to the number of leases. */
 const struct status *live_status(struct live *live, nanoseconds now);
 
 /* Resources in the order of live_status(); n: how many there are. */

@@ -7,8 +7,7 @@
 /* ---- live_leases.c ---- */
 
 /* Takes a `holder` or `waiter` line. False: malformed. */
-bool live_lease_take(
-    struct live *live, const char *line, enum live_standing standing, nanoseconds now);
+bool live_lease_take(struct live *live, const char *line, enum live_standing standing);
 /* The lease holds, or waits for, nothing of the resource any more. Unknown names are ignored. */
 void live_lease_gone(struct live *live, const char *id, const char *resource);
 /* The same for all leases of the resource that no line of `generation` has named. */
@@ -20,8 +19,7 @@ void live_lease_free(struct live *live, struct live_lease *lease);
 /* ---- live_records.c ---- */
 
 /* Takes a line of this kind. False: malformed. */
-bool live_record_take(
-    struct live *live, enum live_kind kind, const char *line, nanoseconds now);
+bool live_record_take(struct live *live, enum live_kind kind, const char *line);
 /* The record is gone, and so are the leases of a resource. An unknown name is ignored. */
 void live_record_gone(struct live *live, enum live_kind kind, const char *name);
 /* The same for all records and leases that no line of this generation has named. */

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines are compared without what changes by itself. */
+/* Lines are compared without what a renewal changes, or a clock of another host that wavers. */
 static uint64_t print_of(const char *line)
 {
     uint64_t print = 0;
     while (*line != '\0') {
         size_t n = strcspn(line, " ");
-        if (strncmp(line, "age=", strlen("age=")) != 0 &&
-            strncmp(line, "left=", strlen("left=")) != 0) {
+        if (strncmp(line, "since=", strlen("since=")) != 0 &&
+            strncmp(line, "until=", strlen("until=")) != 0) {
             print = hash_bytes(line, n, print);
         }
         line += n;
@@ -130,23 +130,6 @@ static struct live_lease *lease_new(
     return lease;
 }
 
-static nanoseconds span_of(uint64_t milliseconds)
-{
-    uint64_t most = (uint64_t)(NEVER / 2 / NANOSECONDS_PER_MILLISECOND);
-    return (nanoseconds)(milliseconds < most ? milliseconds : most) * NANOSECONDS_PER_MILLISECOND;
-}
-
-/* Instants that are told again differ by as long as the line was on its way. */
-static void set_times(struct live_lease *lease, bool is_new, nanoseconds now)
-{
-    const struct optional *left = &lease->shown.left;
-    nanoseconds since = now - span_of(lease->shown.age), apart = since - lease->since;
-    if (is_new || apart > NANOSECONDS_PER_SECOND || apart < -NANOSECONDS_PER_SECOND) {
-        lease->since = since;
-    }
-    lease->left_until = left->is_given ? now + span_of(left->number) : NEVER;
-}
-
 /* Puts what a line says in place of what an earlier one has said. */
 static void replace(struct live_lease *lease, const struct status_lease *shown)
 {
@@ -160,24 +143,21 @@ static void replace(struct live_lease *lease, const struct status_lease *shown)
 }
 
 static void stand(struct live *live, struct live_lease *lease, const struct status_lease *shown,
-    enum live_standing standing, nanoseconds now)
+    enum live_standing standing)
 {
-    bool is_new = lease->standing != standing;
     if (lease->standing != LIVE_ABSENT) {
         list_remove(lease);
     }
-    if (is_new) {
+    if (lease->standing != standing) {
         lease->came = ++live->came;
     }
     lease->standing = standing;
     lease->generation = live->generation;
     replace(lease, shown);
-    set_times(lease, is_new, now);
     list_insert(lease);
 }
 
-bool live_lease_take(
-    struct live *live, const char *line, enum live_standing standing, nanoseconds now)
+bool live_lease_take(struct live *live, const char *line, enum live_standing standing)
 {
     struct status_lease shown = {0};
     bool is_good = status_lease_take(&shown, line) && shown.resource && shown.id[0] != '\0';
@@ -193,7 +173,7 @@ bool live_lease_take(
     shown.user = live->user_name ? live->user_name(shown.uid) : NULL;
     touch(live, lease);
     lease->print = print_of(line);
-    stand(live, lease, &shown, standing, now);
+    stand(live, lease, &shown, standing);
     return true;
 }
 

@@ -14,6 +14,11 @@ void live_init(struct live *live)
     *live = (struct live){.generation = 1};
 }
 
+struct instant live_now(const struct live *live, nanoseconds now)
+{
+    return (struct instant){true, instant_of(now).at + live->ahead};
+}
+
 void live_watch(struct live *live, const struct live_watcher *watcher)
 {
     if (live->n_watchers == sizeof live->watchers / sizeof live->watchers[0]) {
@@ -84,7 +89,6 @@ static bool take_host(struct live *live, const struct words_of_line *line)
     host.begun = true;
     bool is_good = status_figures_take(&host, line->words + 1, line->n - 1);
     live->host = is_good ? host : live->host;
-    live->host_came_at = line->now;
     return is_good;
 }
 
@@ -98,27 +102,27 @@ static bool take_snapshot(struct live *live, const struct words_of_line *line)
 
 static bool take_resource(struct live *live, const struct words_of_line *line)
 {
-    return live_record_take(live, LIVE_RESOURCE, line->line, line->now);
+    return live_record_take(live, LIVE_RESOURCE, line->line);
 }
 
 static bool take_template(struct live *live, const struct words_of_line *line)
 {
-    return live_record_take(live, LIVE_TEMPLATE, line->line, line->now);
+    return live_record_take(live, LIVE_TEMPLATE, line->line);
 }
 
 static bool take_database(struct live *live, const struct words_of_line *line)
 {
-    return live_record_take(live, LIVE_DATABASE, line->line, line->now);
+    return live_record_take(live, LIVE_DATABASE, line->line);
 }
 
 static bool take_holder(struct live *live, const struct words_of_line *line)
 {
-    return live_lease_take(live, line->line, LIVE_HOLDS, line->now);
+    return live_lease_take(live, line->line, LIVE_HOLDS);
 }
 
 static bool take_waiter(struct live *live, const struct words_of_line *line)
 {
-    return live_lease_take(live, line->line, LIVE_WAITS, line->now);
+    return live_lease_take(live, line->line, LIVE_WAITS);
 }
 
 static bool take_gone(struct live *live, const struct words_of_line *line)
@@ -209,6 +213,7 @@ static enum live_result take(struct live *live, const struct words_of_line *line
     }
     if (!live->has_ok) {
         live->has_ok = strcmp(line->words[0], "ok") == 0 && take_host(live, line);
+        live->ahead = live->host.now.at - instant_of(line->now).at;
         return live->has_ok ? LIVE_MORE : LIVE_MALFORMED;
     }
     if (strcmp(line->words[0], "end") != 0) {

@@ -139,8 +139,7 @@ static void replace(const struct kind *kind, struct live_record *record, const v
     memcpy(last, shown, kind->shown_size);
 }
 
-bool live_record_take(
-    struct live *live, enum live_kind kind, const char *line, nanoseconds now)
+bool live_record_take(struct live *live, enum live_kind kind, const char *line)
 {
     union {
         struct status_resource resource;
@@ -160,7 +159,6 @@ bool live_record_take(
     record->is_there = true;
     record->generation = live->generation;
     record->print = hash_name(line);
-    record->came_at = now;
     replace(row, record, &shown);
     if (kind == LIVE_RESOURCE) {
         ((struct live_resource *)record)->changed = live->serial + 1;

@@ -15,42 +15,13 @@ static void leases_renew(struct status_leases *shown, const struct live_lease_li
     shown->n = list->n;
 }
 
-static void leases_grow_old(
-    struct status_leases *shown, const struct live_lease_list *list, nanoseconds now)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        shown->list[i].age = milliseconds(now - list->list[i]->since);
-        if (shown->list[i].left.is_given) {
-            shown->list[i].left.number = milliseconds(list->list[i]->left_until - now);
-        }
-    }
-}
-
-/* A span that ends by itself, as long as it still is. */
-static void count_down(struct optional *left, nanoseconds since)
-{
-    uint64_t passed = milliseconds(since);
-    left->number = left->number > passed ? left->number - passed : 0;
-}
-
-static void database_show(
-    const struct live_database *database, nanoseconds now, struct status_database *shown)
-{
-    *shown = database->shown;
-    count_down(&shown->grace, now - database->record.came_at);
-    count_down(&shown->good, now - database->record.came_at);
-}
-
-static void resource_show(
-    struct live_resource *resource, nanoseconds now, struct status_resource *shown)
+static void resource_show(struct live_resource *resource, struct status_resource *shown)
 {
     if (resource->is_stale) {
         leases_renew(&resource->shown_holders, &resource->holders);
         leases_renew(&resource->shown_waiters, &resource->waiters);
         resource->is_stale = false;
     }
-    leases_grow_old(&resource->shown_holders, &resource->holders, now);
-    leases_grow_old(&resource->shown_waiters, &resource->waiters, now);
     *shown = resource->shown;
     shown->holders = resource->shown_holders;
     shown->waiters = resource->shown_waiters;
@@ -72,7 +43,7 @@ const struct status *live_status(struct live *live, nanoseconds now)
                               *templates = &live->records[LIVE_TEMPLATE],
                               *databases = &live->records[LIVE_DATABASE];
     struct status next = live->host;
-    count_down(&next.grace, now - live->host_came_at);
+    next.now = live_now(live, now);
     next.size = shown->size;
     next.templates_size = shown->templates_size;
     next.databases_size = shown->databases_size;
@@ -82,13 +53,13 @@ const struct status *live_status(struct live *live, nanoseconds now)
     next.databases =
         array_of(shown->databases, &next.databases_size, databases->n, sizeof *shown->databases);
     for (size_t i = 0; i < resources->n; i++) {
-        resource_show((struct live_resource *)resources->list[i], now, &next.resources[i]);
+        resource_show((struct live_resource *)resources->list[i], &next.resources[i]);
     }
     for (size_t i = 0; i < templates->n; i++) {
         next.templates[i] = ((struct live_resource *)templates->list[i])->shown;
     }
     for (size_t i = 0; i < databases->n; i++) {
-        database_show((struct live_database *)databases->list[i], now, &next.databases[i]);
+        next.databases[i] = ((const struct live_database *)databases->list[i])->shown;
     }
     next.n_resources = resources->n;
     next.n_templates = templates->n;

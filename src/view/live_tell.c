@@ -17,7 +17,9 @@ static void tell_host(const struct live *live, const struct live_watcher *watche
 {
     const struct status *a = &live->host_before, *b = &live->host;
     bool is_same = a->draining == b->draining && a->held == b->held && a->waiting == b->waiting &&
-        optional_equals(&a->granting, &b->granting) && optional_equals(&a->grace, &b->grace);
+        optional_equals(&a->granting, &b->granting) &&
+        a->grace_until.is_given == b->grace_until.is_given &&
+        a->grace_until.at == b->grace_until.at;
     if (!is_same && watcher->host) {
         watcher->host(watcher->context, a, b);
     }

@@ -12,6 +12,7 @@ struct sample {
     const struct shown_user *user;
     const struct past_lease *lease; /* NULL: it is not over */
     const struct status_lease *waiter; /* that waits now; or NULL */
+    uint64_t waits; /* so long already */
     bool is_first; /* of the lease's: a user's lease on several resources counts once */
     struct words units;
     uint64_t held; /* in the span */
@@ -112,6 +113,7 @@ static struct sample *add_one_running(struct samples *samples,
 
 /* What is running now, and whose of it counts. */
 struct running {
+    const struct status *status;
     const char **ended; /* ids, sorted */
     size_t n_ended;
     uint64_t span;
@@ -128,18 +130,22 @@ static bool counts(const struct running *running, const struct status_lease *lea
 static void add_resource_running(
     struct samples *samples, const struct status_resource *resource, const struct running *running)
 {
+    const struct status *status = running->status;
     for (size_t i = 0; i < resource->holders.n; i++) {
         const struct status_lease *holder = &resource->holders.list[i];
         if (counts(running, holder)) {
             struct sample *sample = add_one_running(samples, resource, holder);
             sample->units = holder->units;
-            sample->held = holder->age < running->span ? holder->age : running->span;
+            uint64_t held = status_since(status, &holder->since);
+            sample->held = held < running->span ? held : running->span;
         }
     }
     for (size_t i = 0; i < resource->waiters.n; i++) {
-        if (counts(running, &resource->waiters.list[i])) {
-            add_one_running(samples, resource, &resource->waiters.list[i])->waiter =
-                &resource->waiters.list[i];
+        const struct status_lease *waiter = &resource->waiters.list[i];
+        if (counts(running, waiter)) {
+            struct sample *sample = add_one_running(samples, resource, waiter);
+            sample->waiter = waiter;
+            sample->waits = status_since(status, &waiter->since);
         }
     }
 }
@@ -169,7 +175,8 @@ static void mark_first_waits(struct samples *samples)
 static void add_running(
     struct samples *samples, const struct status *status, const struct past *past, uint64_t span)
 {
-    const struct running running = {.ended = ended_ids(past), .n_ended = past->n, .span = span};
+    const struct running running = {
+        .status = status, .ended = ended_ids(past), .n_ended = past->n, .span = span};
     samples->running = memory_resized(NULL, n_running(status) + 1, sizeof samples->running[0]);
     for (size_t i = 0; i < status->n_resources; i++) {
         add_resource_running(samples, &status->resources[i], &running);
@@ -311,7 +318,7 @@ static struct figures figures_of(const struct sample samples[], size_t n, bool i
         }
         if (sample->waiter && (sample->is_first || !is_of_users)) {
             figures.n_waiting++;
-            durations_add(&waits, sample->waiter->age);
+            durations_add(&waits, sample->waits);
         }
         figures.unit_time.is_given &= sample->unit_time.is_given;
         figures.unit_time.number += sample->unit_time.number;

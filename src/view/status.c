@@ -217,6 +217,18 @@ void status_deinit(struct status *status)
 
 /* ---- queries ---- */
 
+uint64_t status_since(const struct status *status, const struct instant *instant)
+{
+    int64_t span = status->now.at - instant->at;
+    return span > 0 ? (uint64_t)span : 0;
+}
+
+uint64_t status_until(const struct status *status, const struct instant *instant)
+{
+    int64_t span = instant->at - status->now.at;
+    return span > 0 ? (uint64_t)span : 0;
+}
+
 const struct status_database *status_database_of(
     const struct status *status, const struct status_resource *resource)
 {
@@ -231,7 +243,7 @@ const struct status_database *status_database_of(
 bool status_is_in_grace(const struct status *status, const struct status_resource *resource)
 {
     const struct status_database *database = status_database_of(status, resource);
-    return database && database->grace.is_given;
+    return database && database->grace_until.is_given;
 }
 
 uint64_t status_grantable(const struct status *status, const struct status_resource *resource)

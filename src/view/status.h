@@ -13,7 +13,7 @@
 
 #define STATUS_INIT                                                                                \
     {                                                                                              \
-        0                                                                                          \
+        .begun = false                                                                             \
     }
 
 void status_deinit(struct status *status);
@@ -37,6 +37,11 @@ bool status_lease_take(struct status_lease *lease, const char *line);
 bool status_database_take(struct status_database *database, const char *line);
 /* Takes the keys of the `ok` line, in place. */
 bool status_figures_take(struct status *status, char *const words[], size_t n);
+
+/* Milliseconds from an instant of the answer until it was given, or the other way round; 0 where
+ * that is negative. */
+uint64_t status_since(const struct status *status, const struct instant *instant);
+uint64_t status_until(const struct status *status, const struct instant *instant);
 
 /* Of fleet scope: its database. NULL: the answer has none. */
 const struct status_database *status_database_of(

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "view/json.h"
-#include "web/piece.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +35,14 @@ bool feed_serial_parse(const char *text, struct feed_serial *serial)
 
 /* ---- pieces ---- */
 
+/* What was made of a resource, and is kept; or when a template has changed. */
+struct piece {
+    struct table_node node;
+    char *name; /* owned */
+    uint64_t made; /* the serial of what it shows; 0: there is nothing yet */
+    struct text text;
+};
+
 static struct piece *find(const struct feed *feed, const char *name)
 {
     struct table_node *node = table_find(&feed->pieces, hash_name(name));
@@ -52,7 +59,8 @@ static struct piece *find_or_new(struct feed *feed, const char *name)
 {
     struct piece *piece = find(feed, name);
     if (!piece) {
-        piece = piece_new(name);
+        piece = memory_new(sizeof *piece);
+        piece->name = memory_string(name);
         table_insert(&feed->pieces, &piece->node, hash_name(name));
     }
     return piece;
@@ -61,7 +69,9 @@ static struct piece *find_or_new(struct feed *feed, const char *name)
 static void remove_piece(struct feed *feed, struct piece *piece)
 {
     table_remove(&feed->pieces, &piece->node);
-    piece_free(piece);
+    text_deinit(&piece->text);
+    free(piece->name);
+    free(piece);
 }
 
 /* ---- what changes ---- */
@@ -111,7 +121,7 @@ static void on_database(
 {
     struct feed *feed = context;
     feed->has_all_changed |=
-        !before || !now || before->grace.is_given != now->grace.is_given;
+        !before || !now || before->grace_until.is_given != now->grace_until.is_given;
 }
 
 void feed_note(struct feed *feed)
@@ -186,6 +196,16 @@ static void add_string(struct text *out, const char *key, const char *string)
     json_add_string(string, out);
 }
 
+static void add_instant(struct text *out, const char *key, const struct instant *instant)
+{
+    add_key(out, key);
+    if (instant->is_given) {
+        text_add_format(out, "%lld", (long long)instant->at);
+    } else {
+        text_add(out, "null");
+    }
+}
+
 static void add_flag(struct text *out, const char *key, bool flag)
 {
     add_key(out, key);
@@ -197,8 +217,8 @@ static void separate(struct text *out)
     text_add(out, out->bytes[out->length - 1] == '[' ? "" : ",");
 }
 
-static void add_resources(struct feed *feed, const struct status *status, uint64_t after,
-    nanoseconds now, struct text *out)
+static void add_resources(
+    struct feed *feed, const struct status *status, uint64_t after, struct text *out)
 {
     add_key(out, "resources");
     text_add(out, "[");
@@ -211,12 +231,12 @@ static void add_resources(struct feed *feed, const struct status *status, uint64
         const struct status_resource *resource = &status->resources[i];
         struct piece *piece = find_or_new(feed, resource->name);
         if (piece->made == 0 || piece->made < changed) {
-            piece_begin(piece);
+            piece->text.length = 0;
             json_add_resource(status, resource, &piece->text);
-            piece_end(piece, feed->live->serial, now);
+            piece->made = feed->live->serial;
         }
         separate(out);
-        piece_add(piece, now, out);
+        text_add_bytes(out, piece->text.bytes, piece->text.length);
     }
     text_add(out, "]");
 }
@@ -272,16 +292,12 @@ static void add_around(const struct feed *feed, const struct feed_around *around
     add_string(out, "serial", word);
     add_key(out, "now_ms");
     text_add_number(out, around->wall);
+    add_instant(out, "now", &status->now);
     add_flag(out, "connected", around->is_connected);
     add_string(out, "why", around->is_connected ? NULL : around->why);
     add_string(out, "host", around->host);
     add_flag(out, "draining", status->draining);
-    add_key(out, "grace_ms");
-    if (status->grace.is_given) {
-        text_add_number(out, status->grace.number);
-    } else {
-        text_add(out, "null");
-    }
+    add_instant(out, "grace_until", &status->grace_until);
     add_key(out, "databases");
     json_add_databases(status, out);
     add_key(out, "hosts");
@@ -300,7 +316,7 @@ void feed_print(struct feed *feed, const struct feed_around *around,
     text_add(out, "{");
     add_around(feed, around, status, out);
     add_flag(out, "full", is_full);
-    add_resources(feed, status, from, now, out);
+    add_resources(feed, status, from, out);
     add_templates(feed, status, from, out);
     if (!is_full) {
         add_removed(feed, status, from, out);

@@ -2,7 +2,7 @@
  * as arguments.
  *
  * The text of each resource is made when it is first asked for after the resource has changed, and
- * is kept; only its ages go on. So an answer costs what has changed, and a copy of bytes.
+ * is kept. So an answer costs what has changed, and a copy of bytes.
  *
  * Doc: doc/man/berth-web.8.scd. */
 #ifndef BERTH_WEB_FEED_H

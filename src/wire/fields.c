@@ -31,6 +31,12 @@ static bool optional_parse(const char *value, struct optional *optional)
     return number_parse(value, INT64_MAX, &optional->number);
 }
 
+static bool instant_parse(const char *value, struct instant *instant)
+{
+    instant->is_given = true;
+    return signed_number_parse(value, INT64_MAX / 4, &instant->at); /* two have a difference */
+}
+
 static bool field_take(const struct field *field, char *value, char *record)
 {
     void *member = record + field->offset;
@@ -46,6 +52,8 @@ static bool field_take(const struct field *field, char *value, char *record)
     case FIELD_OPTIONAL:
     case FIELD_OPTIONAL_SPAN:
         return optional_parse(value, member);
+    case FIELD_INSTANT:
+        return instant_parse(value, member);
     case FIELD_USER:
         return optional_parse(value, &((struct shown_user *)member)->uid);
     case FIELD_SIGNED:
@@ -91,6 +99,18 @@ static void add_optional(struct text *out, const char *key, const struct optiona
     }
 }
 
+static void add_signed(struct text *out, const char *key, int64_t number)
+{
+    text_add_format(out, " %s=%lld", key, (long long)number);
+}
+
+static void add_instant(struct text *out, const char *key, const struct instant *instant)
+{
+    if (instant->is_given) {
+        add_signed(out, key, instant->at);
+    }
+}
+
 static void add_words(struct text *out, const char *key, const struct words *words)
 {
     if (words->joined) {
@@ -121,11 +141,14 @@ static void field_add(struct text *out, const struct field *field, const char *r
     case FIELD_OPTIONAL_SPAN:
         add_optional(out, field->key, member);
         break;
+    case FIELD_INSTANT:
+        add_instant(out, field->key, member);
+        break;
     case FIELD_USER:
         add_optional(out, field->key, &((const struct shown_user *)member)->uid);
         break;
     case FIELD_SIGNED:
-        text_add_format(out, " %s=%lld", field->key, (long long)*(const int64_t *)member);
+        add_signed(out, field->key, *(const int64_t *)member);
         break;
     case FIELD_FLAG:
         text_add_key(out, field->key, *(const bool *)member ? "1" : NULL);

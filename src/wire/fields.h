@@ -5,6 +5,7 @@
 #define BERTH_WIRE_FIELDS_H
 
 #include "base/text.h"
+#include "base/time.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,18 @@ struct optional {
     uint64_t number;
 };
 
+/* Perhaps. Milliseconds on the clock of the berthd that says so, for differences alone; one before
+ * its host was booted is negative. */
+struct instant {
+    bool is_given;
+    int64_t at;
+};
+
+static inline struct instant instant_of(nanoseconds at)
+{
+    return (struct instant){true, at / NANOSECONDS_PER_MILLISECOND};
+}
+
 /* A user, perhaps. */
 struct shown_user {
     struct optional uid;
@@ -40,6 +53,7 @@ enum field_type {
     FIELD_SWITCH, /* 0 or 1 */
     FIELD_SPAN, /* milliseconds */
     FIELD_OPTIONAL_SPAN,
+    FIELD_INSTANT, /* left out unless it is given */
     FIELD_USER,
     FIELD_WORDS, /* not decoded */
     FIELD_UNITS, /* the same: of a resource */
@@ -56,6 +70,7 @@ enum field_type {
 #define FIELD_C_SWITCH bool
 #define FIELD_C_SPAN uint64_t
 #define FIELD_C_OPTIONAL_SPAN struct optional
+#define FIELD_C_INSTANT struct instant
 #define FIELD_C_USER struct shown_user
 #define FIELD_C_WORDS struct words
 #define FIELD_C_UNITS struct words

@@ -127,7 +127,8 @@ class Status:
         head = keys(lines[0].split())
         self.held, self.waiting, self.draining = (
             int(head[key]) for key in ("held", "waiting", "draining"))
-        self.grace = int(head["grace"]) if "grace" in head else None  # milliseconds
+        self.now = int(head["now"])  # milliseconds on berthd's clock
+        self.grace = int(head["grace_until"]) - self.now if "grace_until" in head else None  # milliseconds
         self.closed = head.get("closed")  # encoded
         self.resources, self.templates, self.databases = {}, {}, {}
         current = None
@@ -141,6 +142,10 @@ class Status:
                 getattr(self, kind + "s")[name] = keys(words)
             else:
                 current[kind + "s"].append({"lease": name, **keys(words)})
+
+    def age(self, lease):
+        """Milliseconds since it was granted, or asked for."""
+        return self.now - int(lease["since"])
 
     def holders(self, name):
         return [holder["lease"] for holder in self.resources[name]["holders"]]

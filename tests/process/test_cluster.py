@@ -43,6 +43,12 @@ class Fleet:
         with contextlib.closing(Client(self.hosts[host].socket)) as client:
             return Status(client.lines("status")).databases["default"]
 
+    def good_for(self, host):
+        """Milliseconds."""
+        with contextlib.closing(Client(self.hosts[host].socket)) as client:
+            now = Status(client.lines("status"))
+        return int(now.databases["default"]["good_until"]) - now.now
+
     def until(self, is_so):
         end = time.monotonic() + DEADLINE
         while not is_so():
@@ -211,8 +217,8 @@ def test_a_move_that_is_stuck_half_way(shared, fleets):
     said = f"its slot {fleet.slot} has been moving since 20"
     fleet.until(lambda: all(said in fleet.database(n).get("why", "").replace("%20", " ") for n in range(2)))
     assert said in fleet.hosts[0].berthctl("hosts").stdout
-    good = int(fleet.database(0)["good"])
-    fleet.until(lambda: int(fleet.database(0)["good"]) < good - 5000)  # two renewals are missing
+    good = fleet.good_for(0)
+    fleet.until(lambda: fleet.good_for(0) < good - 5000)  # two renewals are missing
     assert fleet.witness.running == {0}
     shared.move_keys(fleet.slot, first, second)
     fleet.until(lambda: fleet.server_is(second))

@@ -21,9 +21,9 @@ ended 3f9k units=gpus:gpu0 uid=0 how=released ended={NOW - 7200000} held=60000 w
 ended 3f9m units=etl=2 uid=4711 how=denied code=queue-full ended={NOW - 1000} waited=1000
 end
 """
-STATUS = """ok draining=0 held=1 waiting=0
+STATUS = """ok now=7200000 draining=0 held=1 waiting=0
 resource gpus kind=pool scope=host limit=2 in_use=1 free=1 waiting=0
-holder 4a units=gpu1 token=1 pid=1 uid=0 age=7200000
+holder 4a units=gpu1 token=1 pid=1 uid=0 since=0
 end
 """
 

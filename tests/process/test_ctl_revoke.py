@@ -127,8 +127,8 @@ def test_other_hosts_have_other_processes(berthctl, fake):
     """--pid is about this host; --all and --holder are about the fleet."""
     status = ("ok draining=0 held=1 waiting=0\n"
               "resource f kind=semaphore scope=fleet database=default limit=9 in_use=2 free=7 waiting=0\n"
-              "holder here units=0 token=1 pid=7 uid=0 age=1 host=h holder=x\n"
-              "holder abc/there units=1 token=1 pid=7 uid=0 age=1 host=g holder=x\n"
+              "holder here units=0 token=1 pid=7 uid=0 since=1 host=h holder=x\n"
+              "holder abc/there units=1 token=1 pid=7 uid=0 since=1 host=g holder=x\n"
               "end\n")
     for option, expected in ((["--pid", "7"], ["here"]), (["--holder", "x"], ["here", "abc/there"]),
                              (["--all"], ["here", "abc/there"])):

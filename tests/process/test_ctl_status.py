@@ -223,7 +223,7 @@ def test_what_a_database_s_grace_leaves(redis_server, hosts):  # noqa: F811
 
     def shown():
         whole = json.loads(a.berthctl("status", "etl", "--json").stdout)
-        return whole["databases"][0]["grace_ms"] is not None, whole["resources"][0]["grantable"]
+        return whole["databases"][0]["grace_until"] is not None, whole["resources"][0]["grantable"]
 
     assert shown() == (True, 0)
     redis_server.do("HDEL", "{berth}:db", "grace")

@@ -6,7 +6,7 @@ import pytest
 from lines import DEADLINE
 
 UP = "database main state=up ttl=30000 incarnation=1 differing=0 calls=1"
-HOST = "host {} session=0123456789abcde{} database=main heard=100 held=0 waiting=0 version=1.{}"
+HOST = "host {} session=0123456789abcde{} database=main heard_at=-100 held=0 waiting=0 version=1.{}"
 
 
 def answered(berthctl, fake, lines, *words):

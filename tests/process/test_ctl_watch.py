@@ -94,9 +94,8 @@ def test_objects(berthd, events, berthctl):
     event, now = read(), json.loads(berthctl("status", "--json", "gpus").stdout)
     shown = now["resources"][0]["holders"][0]
     assert event["event"] == "granted" and event["resource"] == "gpus" and event["lease"] == lease
-    assert {key: event[key] for key in shown if key != "age_ms"} == {
-        key: value for key, value in shown.items() if key != "age_ms"}
-    assert event.keys() - shown.keys() == {"event", "time_ms", "resource", "database", "text"}
+    assert {key: event[key] for key in shown} == shown
+    assert event.keys() - shown.keys() == {"event", "time_ms", "now", "resource", "database", "text"}
     assert event["text"].endswith("was granted item gpu0 of gpus") and not event["text"].startswith(" ")
     assert event["program"] == '"x\ny'
 
@@ -190,7 +189,7 @@ def test_a_full_berthd_is_asked_again(fake, watch):
         peer.close()
     peer, _ = fake.asked()
     send(peer, *FIRST)
-    send(peer, "waiter a resource=etl wants=1 age=0 priority=0 ticket=1 pid=1 uid=4294967294", "end")
+    send(peer, "waiter a resource=etl wants=1 since=0 priority=0 ticket=1 pid=1 uid=4294967294", "end")
     assert read() == "etl           waits for 1 unit, place 1   4294967294 (a)"
     read.process.kill()
     assert read.process.stderr.read().splitlines() == [
@@ -202,8 +201,8 @@ def test_a_database_that_was_away_is_told_once(fake, watch):
     read = watch()
     peer, _ = fake.asked()
     web = "resource web kind=semaphore scope=fleet database=main limit=4"
-    theirs = ["holder 01/x resource=web units=0 token=1 age=0 pid=1 uid=0 host=b",
-              "holder 01/y resource=web units=1 token=2 age=0 pid=2 uid=0 host=b"]
+    theirs = ["holder 01/x resource=web units=0 token=1 since=0 pid=1 uid=0 host=b",
+              "holder 01/y resource=web units=1 token=2 since=0 pid=2 uid=0 host=b"]
     send(peer, *FIRST[:2], "database main state=up", web, *theirs, "end")
     read()
     send(peer, "database main state=down why=connection%20refused", f"{web} database_state=down", "end",

@@ -123,7 +123,7 @@ def test_an_ordinary_user_changes_nothing(berthd, line):
     anna = connect_as(daemon, ANNA)
 
     def everything():
-        return [re.sub(r"age=\d+", "", text) for text in root.lines("status")]
+        return [re.sub(r"now=\d+", "", text) for text in root.lines("status")]
 
     root.request("pause other")
     before = everything()

@@ -149,7 +149,7 @@ def test_an_emptied_database_is_founded_while_a_host_with_a_job_is_away(redis_se
     other = client_of(here)
     gets(other, "acquire etl")
     way.heal()
-    asked_until(away, lambda now: now.databases["default"].get("grace"), "etl")
+    asked_until(away, lambda now: now.databases["default"].get("grace_until"), "etl")
     lost = mine.line()
     assert lost.startswith(f"* expired {etl} lost "), lost
     queues(other, "acquire two")

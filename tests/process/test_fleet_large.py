@@ -31,7 +31,7 @@ def fill(server, n, info):
 def host_beside(server, hosts, n, info):
     fill(server, n, info)
     host, = hosts(FILE, 1, redis_section(server.url, "600s"))
-    asked_until(host, lambda now: now.databases["default"]["state"] == "up" and "grace" not in now.databases["default"])
+    asked_until(host, lambda now: now.databases["default"]["state"] == "up" and "grace_until" not in now.databases["default"])
     return host
 
 

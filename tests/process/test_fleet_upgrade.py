@@ -128,5 +128,5 @@ def test_a_database_that_loses_its_data_keeps_its_layout(redis_server, hosts):
     assert a.berthctl("finish-upgrade").returncode == 0
     until(lambda: database(b).get("layout") == "3")
     Database(redis_server).client.flushall()
-    until(lambda: database(a).get("layout") == database(b).get("layout") == "3" and "grace" in database(a))
+    until(lambda: database(a).get("layout") == database(b).get("layout") == "3" and "grace_until" in database(a))
     assert Database(redis_server).data()["db"]["layout"] == "3"

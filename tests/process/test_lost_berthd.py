@@ -51,8 +51,8 @@ def test_restarts_under_a_crowd(berth, berthd, witness, chance, directory, how):
     assert served[limit:2 * limit] == queue
 
 
-# What a restart may change, because time goes on and no client is back yet.
-OF_THE_MOMENT = {"age", "left", "away"}
+# What a restart may change, because no client is back yet.
+OF_THE_MOMENT = {"away"}
 
 
 def comparable(now):

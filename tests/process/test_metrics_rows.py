@@ -363,7 +363,7 @@ def test_grace_of_a_database(redis_server, hosts):
     client = client_of(a)
     assert 6 < value(answer(client), "database_grace_seconds", "default") <= 6 + 13
     up(redis_server, a)
-    asked_until(a, lambda now: "grace" not in now.databases["default"], "etl")
+    asked_until(a, lambda now: "grace_until" not in now.databases["default"], "etl")
     assert value(answer(client), "database_grace_seconds", "default") == 0
 
 

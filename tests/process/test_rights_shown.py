@@ -75,7 +75,7 @@ def test_which_users_see_which_details(berthd):
     shown = status(other, "shut").resources["shut"]
     assert len(shown["holders"]) == 2 and len(shown["waiters"]) == 1
     for one in shown["holders"] + shown["waiters"]:
-        assert one["uid"] == str(ANNA) and one["pid"] and one["age"]
+        assert one["uid"] == str(ANNA) and one["pid"] and one["since"]
         assert not {"holder", "program", "reason"} & one.keys()
 
 

@@ -219,7 +219,7 @@ def test_stopped_without_a_warning(berth, berthctl, berthd, again):
     if again:  # now its job runs
         process.send_signal(signal.SIGSTOP)
         assert stopped(process.pid)
-        asked_until(daemon, lambda now: int(now.resources["x"]["holders"][0]["age"]) > 1000, "x")
+        asked_until(daemon, lambda now: now.age(now.resources["x"]["holders"][0]) > 1000, "x")
         assert not not_started(status(client, "x"))
         process.send_signal(signal.SIGCONT)
     process.stdin.close()

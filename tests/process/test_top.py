@@ -123,7 +123,7 @@ def test_hostile_text_is_harmless(fake, on_screen):
     assert peer.line() == "watch"
     peer.send("ok draining=0 held=1 waiting=0\nsnapshot\n"
               "resource a kind=lock scope=host limit=1 in_use=1 free=0 waiting=0\n"
-              "holder 1 resource=a units=0 token=1 pid=1 uid=4242 age=0 program=%1B]0;title%07%1B[2J%0Ax holder=%E6%97%A5%E6%9C%AC%E2%80%AE\nend\n")
+              "holder 1 resource=a units=0 token=1 pid=1 uid=4242 since=0 program=%1B]0;title%07%1B[2J%0Ax holder=%E6%97%A5%E6%9C%AC%E2%80%AE\nend\n")
     lines = screen.see(re.compile(r"slot 0 +\d+s 4242 +1 \\x1b\]0;title\\x07\\x1b\[2J\\x0ax, "))
     assert lines[2].startswith("> - a") and lines[-1].startswith("? help")
     assert screen.tmux("display", "-p", "#{pane_title}").strip() != "title"
@@ -225,7 +225,7 @@ def test_a_refusal_is_shown(fake, on_screen):
     screen = on_screen()
     fake.accept().send("ok draining=0 held=1 waiting=0\nsnapshot\n"
                        "resource a kind=lock scope=host limit=1 in_use=1 free=0 waiting=0\n"
-                       "holder 1 resource=a units=0 token=1 pid=1 uid=1 age=0\nend\n")
+                       "holder 1 resource=a units=0 token=1 pid=1 uid=1 since=0\nend\n")
     screen.see("held")
     screen.press("Down", "x", "y", "Enter")
     peer, words = fake.asked()

@@ -183,7 +183,7 @@ def test_a_redis_that_comes_back_empty(redis_server, hosts):
     leases = dict(copy.leases)
     stop_process(b.process)
     redis_server.restart()
-    said = until(copy, lambda now: any("grace=" in line for line in now.said))
+    said = until(copy, lambda now: any("grace_until=" in line for line in now.said))
     for _ in range(2):  # renewals: in that time it would ask again what has changed
         said += copy.take().said
         said += until(copy, lambda now: any(line.startswith("database") for line in now.said))

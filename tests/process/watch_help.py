@@ -2,8 +2,8 @@
 
 from daemon_help import keys
 
-# What changes as time passes.
-AGES = ("age", "left", "good", "grace", "calls", "unread")
+# What changes as time passes; the `since` of another host's lease wavers.
+AGES = ("now", "since", "good_until", "calls", "unread")
 
 
 def settled(words):

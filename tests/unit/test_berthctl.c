@@ -78,14 +78,14 @@ static const char *const whole[] = {
     "resource gpus kind=pool scope=host limit=3 in_use=3 free=0 waiting=2 cooling=1 paused=1"
     " pause_reason=driver%20upgrade paused_by=0 paused_by_login=1000 changed=limit,items items=gpu0,gpu1,gpu2 reserved=gpu1,gpu2"
     " reserve=gpu1,broken%20fan,%20left draining=gpu9 new_key=x",
-    "holder 3f9k units=gpu0,gpu9 token=9007199254740993 pid=4711 uid=1000 age=123456"
+    "holder 3f9k units=gpu0,gpu9 token=9007199254740993 pid=4711 uid=1000 since=-123456"
     " bound=process holder=job-12 reason=weekly%20load program=train",
     "new_line of=a later=daemon",
-    "waiter 3f9m position=1 wants=2 pid=4712 uid=1000 age=61000 priority=-5 blocked=quota",
-    "waiter 3f9n position=2 wants=1 pid=4713 uid=1001 age=1000 priority=0 program=%1b[2J",
+    "waiter 3f9m position=1 wants=2 pid=4712 uid=1000 since=-61000 priority=-5 blocked=quota",
+    "waiter 3f9n position=2 wants=1 pid=4713 uid=1001 since=-1000 priority=0 program=%1b[2J",
     "resource market/alice kind=semaphore scope=host limit=5 in_use=7 free=0 waiting=0"
     " template=market/* removed=1 reserved=3 reserve=3,spare",
-    "holder 3f9p units=0-3,5,... token=7 pid=1 uid=0 age=0",
+    "holder 3f9p units=0-3,5,... token=7 pid=1 uid=0 since=0",
     "resource deploy kind=lock scope=host limit=0 in_use=0 free=0 waiting=0",
     "end",
 };
@@ -120,13 +120,13 @@ Test(status, whole)
     cr_expect_eq(holder->units.n, 2);
     cr_expect_eq(holder->token, UINT64_C(9007199254740993));
     cr_expect_eq(holder->pid, 4711);
-    cr_expect_eq(holder->age, 123456);
+    cr_expect_eq(holder->since.at, -123456);
     cr_expect_str_eq(holder->holder, "job-12");
     cr_expect_str_eq(holder->shown[SHOWN_reason], "weekly load");
     cr_expect_str_eq(holder->shown[SHOWN_program], "train");
     cr_expect_str_eq(holder->bound, "process");
     cr_expect_null(holder->stopping);
-    cr_expect_not(holder->left.is_given);
+    cr_expect_not(holder->until.is_given);
     cr_expect_not(holder->away);
 
     const struct status_lease *waiter = &gpus->waiters.list[0];
@@ -135,7 +135,7 @@ Test(status, whole)
     cr_expect_eq(waiter->priority, -5);
     cr_expect_str_eq(waiter->blocked, "quota");
     cr_expect_not(waiter->away);
-    cr_expect_not(status.grace.is_given);
+    cr_expect_not(status.grace_until.is_given);
     cr_expect_null(waiter->shown[SHOWN_program]);
 
     const struct status_resource *market = &status.resources[1];
@@ -152,7 +152,7 @@ Test(status, nonsense)
     static const char *const lines[] = {
         "",
         "fine",
-        "ok draining=0 grace=soon",
+        "ok draining=0 grace_until=soon",
         "holder 3f9k units=0", /* of no resource */
         "resource",
         "resource a scope=host", /* without a kind */
@@ -368,12 +368,12 @@ Test(table, templates)
 /* Several hosts, one of which is this. */
 static const char *const of_a_fleet[] = {
     "ok draining=0 held=1 waiting=0",
-    "database default state=up ttl=30000 grace=41000 good=24950 incarnation=3 differing=2 calls=1042"
+    "database default state=up ttl=30000 grace_until=41000 good_until=24950 incarnation=3 differing=2 calls=1042"
     " server=10.0.0.7:6379 redis_version=7.0.15 warning=no%20min-replicas%1b[2J new_key=1",
     "database b state=down ttl=6000 incarnation=0 differing=0 calls=0 why=refused%0aroot",
     "resource etl kind=semaphore scope=fleet database=default limit=2 in_use=2 free=0 waiting=0",
-    "holder 3f9k units=0 token=7 age=1000 pid=7 uid=0 host=db1 bound=process",
-    "holder 0123456789abcdef/3f9k units=1 token=8 age=1000 pid=7 uid=0 host=db%1b3",
+    "holder 3f9k units=0 token=7 since=-1000 pid=7 uid=0 host=db1 bound=process",
+    "holder 0123456789abcdef/3f9k units=1 token=8 since=-1000 pid=7 uid=0 host=db%1b3",
     "resource far kind=lock scope=fleet database=b database_state=down limit=1 in_use=0 free=0"
     " waiting=0",
     "resource here kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
@@ -416,14 +416,14 @@ Test(table, one_definition_differs)
 
 /* How leases end: bound to what, how soon, being stopped, without a client. */
 static const char *const lives[] = {
-    "ok draining=0 held=4 waiting=1 grace=8999",
+    "ok draining=0 held=4 waiting=1 grace_until=8999",
     "resource a kind=semaphore scope=host limit=4 in_use=4 free=0 waiting=1",
-    "holder 3a units=0 token=1 pid=11 uid=1 age=9000 bound=process away=1",
-    "holder 3b units=1 token=2 pid=12 uid=1 age=9000 bound=connection away=1",
-    "holder 3c units=2 token=3 pid=13 uid=1 age=9000 bound=time away=1 left=0",
-    "holder 3d units=3 token=4 pid=14 uid=1 age=9000 bound=process away=1 stopping=max-hold",
-    "holder 3e units=4 token=5 pid=15 uid=1 age=9000 bound=process stopping=%1b left=7200000",
-    "waiter 3f position=1 wants=1 pid=16 uid=1 age=1000 priority=0 away=1",
+    "holder 3a units=0 token=1 pid=11 uid=1 since=-9000 bound=process away=1",
+    "holder 3b units=1 token=2 pid=12 uid=1 since=-9000 bound=connection away=1",
+    "holder 3c units=2 token=3 pid=13 uid=1 since=-9000 bound=time away=1 until=0",
+    "holder 3d units=3 token=4 pid=14 uid=1 since=-9000 bound=process away=1 stopping=max-hold",
+    "holder 3e units=4 token=5 pid=15 uid=1 since=-9000 bound=process stopping=%1b until=7200000",
+    "waiter 3f position=1 wants=1 pid=16 uid=1 since=-1000 priority=0 away=1",
     "end",
 };
 
@@ -446,9 +446,9 @@ Test(table, how_leases_end)
 static const char *const keeping[] = {
     "ok draining=0 held=1 waiting=3",
     "resource db kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=2 kept=2 kept_for=1",
-    "waiter 3f9m position=1 wants=2 age=61000 pid=1 uid=1000 blocked=other blocker=licence kept=2",
-    "waiter 3f9n position=2 wants=1 age=61000 pid=2 uid=1000 blocked=quota blocker=db",
-    "waiter 3f9p position=3 wants=1 age=61000 pid=3 uid=1000 blocked=quota blocker=gpus",
+    "waiter 3f9m position=1 wants=2 since=-61000 pid=1 uid=1000 blocked=other blocker=licence kept=2",
+    "waiter 3f9n position=2 wants=1 since=-61000 pid=2 uid=1000 blocked=quota blocker=db",
+    "waiter 3f9p position=3 wants=1 since=-61000 pid=3 uid=1000 blocked=quota blocker=gpus",
     "end",
 };
 
@@ -495,7 +495,7 @@ Test(table, blocked_by_its_own_resource)
 static const char *const reasons[] = {
     "ok draining=0 held=1 waiting=0",
     "resource nightly-etl kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=0",
-    "holder 3f9kx7w units=0 token=7 pid=1234567 uid=1000 age=7980000 holder=warehouse-loader"
+    "holder 3f9kx7w units=0 token=7 pid=1234567 uid=1000 since=-7980000 holder=warehouse-loader"
     " program=etl-load reason=weekly%20load%20of%20the%20warehouse,%20ask%20Anna",
     "end",
 };
@@ -564,7 +564,7 @@ Test(json, whole)
     char *json = json_of(whole, N(whole));
     cr_expect_str_eq(json,
         "{\"version\":1,\"draining\":false,\"held\":3,\"waiting\":2,\"granting\":null,"
-        "\"grace_ms\":null,\"closed\":null,"
+        "\"grace_until\":null,\"closed\":null,\"now\":null,"
         "\"resources\":[{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\","
         "\"database\":null,\"database_state\":null,\"limit\":3,\"in_use\":3,\"free\":0,"
         "\"waiting\":2,\"kept\":0,\"kept_for\":null,\"cooling\":1,\"paused\":true,"
@@ -575,16 +575,16 @@ Test(json, whole)
         "{\"name\":\"gpu1\",\"state\":\"reserved\",\"reason\":\"broken fan, left\"},"
         "{\"name\":\"gpu2\",\"state\":\"reserved\",\"reason\":null},"
         "{\"name\":\"gpu9\",\"state\":\"draining\",\"reason\":null}],\"items_cut\":false,"
-        "\"holders\":[{\"lease\":\"3f9k\",\"token\":\"9007199254740993\",\"age_ms\":123456,"
-        "\"bound\":\"process\",\"away\":false,\"left_ms\":null,\"stopping\":null,"
+        "\"holders\":[{\"lease\":\"3f9k\",\"token\":\"9007199254740993\",\"since\":-123456,"
+        "\"bound\":\"process\",\"away\":false,\"until\":null,\"stopping\":null,"
         "\"unread\":false,\"pid\":4711,\"uid\":1000,\"host\":null,\"hidden\":false,"
         "\"holder\":\"job-12\",\"user\":null,\"program\":\"train\",\"reason\":\"weekly load\","
         "\"units\":[\"gpu0\",\"gpu9\"],\"units_cut\":false}],"
-        "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"age_ms\":61000,"
+        "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"since\":-61000,"
         "\"priority\":-5,\"away\":false,\"blocked\":\"quota\",\"blocker\":null,\"kept\":0,"
         "\"pid\":4712,\"uid\":1000,\"host\":null,\"hidden\":false,\"holder\":null,\"user\":null,"
         "\"program\":null,\"reason\":null},"
-        "{\"lease\":\"3f9n\",\"position\":2,\"wants\":1,\"age_ms\":1000,\"priority\":0,"
+        "{\"lease\":\"3f9n\",\"position\":2,\"wants\":1,\"since\":-1000,\"priority\":0,"
         "\"away\":false,\"blocked\":null,\"blocker\":null,\"kept\":0,\"pid\":4713,\"uid\":1001,"
         "\"host\":null,\"hidden\":false,\"holder\":null,\"user\":null,\"program\":\"\\u001B[2J\","
         "\"reason\":null}]},"
@@ -596,8 +596,8 @@ Test(json, whole)
         "\"grantable\":0,"
         "\"items\":[{\"name\":3,\"state\":\"reserved\",\"reason\":\"spare\"}],"
         "\"items_cut\":false,"
-        "\"holders\":[{\"lease\":\"3f9p\",\"token\":\"7\",\"age_ms\":0,\"bound\":null,"
-        "\"away\":false,\"left_ms\":null,\"stopping\":null,\"unread\":false,\"pid\":1,\"uid\":0,"
+        "\"holders\":[{\"lease\":\"3f9p\",\"token\":\"7\",\"since\":0,\"bound\":null,"
+        "\"away\":false,\"until\":null,\"stopping\":null,\"unread\":false,\"pid\":1,\"uid\":0,"
         "\"host\":null,\"hidden\":false,\"holder\":null,\"user\":null,\"program\":null,"
         "\"reason\":null,\"units\":[0,1,2,3,5],\"units_cut\":true}],\"waiters\":[]},"
         "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
@@ -632,12 +632,12 @@ Test(json, fleet)
         "\"database\":\"b\",\"database_state\":\"down\",",
         "\"scope\":\"host\",\"database\":null,",
         "\"databases\":[{\"name\":\"default\",\"state\":\"up\",\"ttl_ms\":30000,"
-        "\"grace_ms\":41000,\"new\":false,\"good_ms\":24950,\"incarnation\":3,"
+        "\"grace_until\":41000,\"new\":false,\"good_until\":24950,\"incarnation\":3,"
         "\"differing\":2,\"calls\":1042,",
         "\"server\":\"10.0.0.7:6379\",\"redis_version\":\"7.0.15\","
         "\"warning\":\"no min-replicas\\u001B[2J\",\"lacks\":[],\"why\":null},",
-        "{\"name\":\"b\",\"state\":\"down\",\"ttl_ms\":6000,\"grace_ms\":null,\"new\":false,"
-        "\"good_ms\":null,\"incarnation\":0,\"differing\":0,\"calls\":0,",
+        "{\"name\":\"b\",\"state\":\"down\",\"ttl_ms\":6000,\"grace_until\":null,\"new\":false,"
+        "\"good_until\":null,\"incarnation\":0,\"differing\":0,\"calls\":0,",
         "\"server\":null,\"redis_version\":null,\"warning\":null,\"lacks\":[],"
         "\"why\":\"refused\\nroot\"}]}\n",
     };
@@ -669,14 +669,14 @@ Test(json, templates)
 Test(json, how_leases_end)
 {
     char *json = json_of(lives, N(lives));
-    cr_expect(strstr(json, "\"grace_ms\":8999,"));
+    cr_expect(strstr(json, "\"grace_until\":8999,"));
     static const char *const ends[] = {
-        "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":null,",
-        "\"bound\":\"connection\",\"away\":true,\"left_ms\":null,\"stopping\":null,",
-        "\"bound\":\"time\",\"away\":true,\"left_ms\":0,\"stopping\":null,",
-        "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":\"max-hold\",",
-        "\"bound\":\"process\",\"away\":false,\"left_ms\":7200000,\"stopping\":\"\\u001B\",",
-        "\"age_ms\":1000,\"priority\":0,\"away\":true,",
+        "\"bound\":\"process\",\"away\":true,\"until\":null,\"stopping\":null,",
+        "\"bound\":\"connection\",\"away\":true,\"until\":null,\"stopping\":null,",
+        "\"bound\":\"time\",\"away\":true,\"until\":0,\"stopping\":null,",
+        "\"bound\":\"process\",\"away\":true,\"until\":null,\"stopping\":\"max-hold\",",
+        "\"bound\":\"process\",\"away\":false,\"until\":7200000,\"stopping\":\"\\u001B\",",
+        "\"since\":-1000,\"priority\":0,\"away\":true,",
     };
     const char *at = json;
     for (size_t i = 0; i < N(ends); i++) {

@@ -1,10 +1,9 @@
-/* test_feed.c - what /status.json says of a copy (web/feed.h), its pieces (web/piece.h), and which
+/* test_feed.c - what /status.json says of a copy (web/feed.h), and which
  * names a request may give (web/asker_names.h). */
 #include "web/feed.h"
 
 #include "base/memory.h"
 #include "web/asker_names.h"
-#include "web/piece.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -111,7 +110,7 @@ Test(feed, only_what_has_changed)
     answer(NULL);
     struct feed_serial before = serial();
     cr_assert_not(feed_is_behind(&feed, &around, &before));
-    BATCH("holder 1 resource=b units=0 uid=0 pid=1 token=1 age=0", RESOURCE("b", "1"));
+    BATCH("holder 1 resource=b units=0 uid=0 pid=1 token=1 since=0", RESOURCE("b", "1"));
     cr_assert(feed_is_behind(&feed, &around, &before));
     const char *json = answer(&before);
     cr_assert(has(json, "\"full\":false,\"resources\":[{\"name\":\"b\","), "%s", json);
@@ -123,7 +122,7 @@ Test(feed, only_what_has_changed)
 
 Test(feed, a_lease_that_is_gone)
 {
-    BATCH("holder 1 resource=b units=0 uid=0 pid=1 token=1 age=0");
+    BATCH("holder 1 resource=b units=0 uid=0 pid=1 token=1 since=0");
     cr_assert(has(answer(NULL), "\"lease\":\"1\""));
     struct feed_serial before = serial();
     BATCH("gone 1 resource=b");
@@ -198,37 +197,14 @@ Test(feed, of_another_process)
     cr_assert(has(answer(&later), "\"full\":true"));
 }
 
-Test(feed, ages_go_on)
+Test(feed, only_now_goes_on)
 {
-    BATCH("holder 1 resource=b units=0 uid=0 pid=1 token=1 age=500 left=9000 program=age_ms%22:7");
-    cr_assert(has(answer(NULL), "\"age_ms\":500") && has(answer(NULL), "\"left_ms\":9000"));
+    BATCH("holder 1 resource=b units=0 uid=0 pid=1 token=1 since=-500 until=9000");
+    cr_assert(has(answer(NULL), "\"since\":-500") && has(answer(NULL), "\"until\":9000"));
+    cr_assert(has(answer(NULL), "\"now\":0,"));
     now += 2 * SECOND;
-    const char *json = answer(NULL);
-    cr_assert(has(json, "\"age_ms\":2500") && has(json, "\"left_ms\":7000"), "%s", json);
-    cr_assert(has(json, "\"program\":\"age_ms\\\":7\""));
-    now += 20 * SECOND;
-    cr_assert(has(answer(NULL), "\"age_ms\":22500") && has(answer(NULL), "\"left_ms\":0"));
-}
-
-/* ---- pieces ---- */
-
-Test(piece, numbers)
-{
-    struct piece *piece = piece_new("p");
-    struct text text = TEXT_INIT;
-    text_add(&piece->text, "{\"age_ms\":1,\"left_ms\":null,\"x_ms\":5,\"left_ms\":99999}");
-    piece_end(piece, 1, 0);
-    piece_add(piece, 9 * SECOND, &text);
-    cr_assert_str_eq(
-        text.bytes, "{\"age_ms\":9001,\"left_ms\":null,\"x_ms\":5,\"left_ms\":90999}");
-    piece_begin(piece);
-    text_add(&piece->text, "{}");
-    piece_end(piece, 2, 0);
-    text.length = 0;
-    piece_add(piece, 0, &text);
-    cr_assert_str_eq(text.bytes, "{}");
-    text_deinit(&text);
-    piece_free(piece);
+    cr_assert(has(answer(NULL), "\"now\":2000,"));
+    cr_assert(has(answer(NULL), "\"since\":-500") && has(answer(NULL), "\"until\":9000"));
 }
 
 /* ---- names ---- */

@@ -172,10 +172,10 @@ Test(fleet_rows, lines)
     expect_lines(
         "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=3 free=1 "
         "waiting=1\n"
-        "holder " REMOTE "3f9k units=0-1 token=90 age=10000 pid=77 uid=7 host=db1"
+        "holder " REMOTE "3f9k units=0-1 token=90 since=-3000 pid=77 uid=7 host=db1"
         " holder=job%2012 program=load reason=a%20b\n"
-        "holder 1 units=3 token=91 age=2000 bound=connection pid=5 uid=1000 host=db2\n"
-        "waiter " REMOTE "3f9m position=1 wants=2 age=4750 priority=-5 pid=78 uid=7 host=db1\n");
+        "holder 1 units=3 token=91 since=5000 bound=connection pid=5 uid=1000 host=db2\n"
+        "waiter " REMOTE "3f9m position=1 wants=2 since=2250 priority=-5 pid=78 uid=7 host=db1\n");
 }
 
 Test(fleet_rows, what_is_kept)
@@ -185,11 +185,11 @@ Test(fleet_rows, what_is_kept)
         "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=1 free=3 "
         "waiting=2 kept=2 kept_for=1\n"
         "waiter " REMOTE
-        "1 position=1 wants=2 age=5000 priority=0 blocked=other blocker=licence kept=2"
+        "1 position=1 wants=2 since=2000 priority=0 blocked=other blocker=licence kept=2"
         " pid=78 uid=7 host=db1\n"
-        "waiter " REMOTE "2 position=2 wants=2 age=5000 priority=0 blocked=quota blocker=etl"
+        "waiter " REMOTE "2 position=2 wants=2 since=2000 priority=0 blocked=quota blocker=etl"
         " pid=79 uid=7 host=db1\n"
-        "waiter " REMOTE "3 position=3 wants=2 age=5000 priority=0"
+        "waiter " REMOTE "3 position=3 wants=2 since=2000 priority=0"
         " pid=80 uid=7 host=db1\n");
 }
 
@@ -206,9 +206,9 @@ Test(fleet_rows, a_holders_age_is_no_wait)
     expect_lines(
         "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=3 free=1 "
         "waiting=1\n"
-        "holder " REMOTE "3f9k units=0 token=90 age=5250 pid=77 uid=7 host=db1\n"
-        "holder " REMOTE "3f9m units=1 token=91 age=10000 pid=78 uid=7 host=db1\n"
-        "holder 1 units=3 token=92 age=2000 bound=connection pid=5 uid=1000 host=db2\n");
+        "holder " REMOTE "3f9k units=0 token=90 since=1750 pid=77 uid=7 host=db1\n"
+        "holder " REMOTE "3f9m units=1 token=91 since=-3000 pid=78 uid=7 host=db1\n"
+        "holder 1 units=3 token=92 since=5000 bound=connection pid=5 uid=1000 host=db2\n");
 }
 
 Test(fleet_rows, pool)
@@ -220,7 +220,7 @@ Test(fleet_rows, pool)
                  "waiting=0 cooling=1"
                  " paused=1 pause_reason=new%20fan paused_by=0 paused_by_login=1000 changed=items items=a,b,c:d reserved=b,c:d"
                  " reserve=c:d,too%20hot,%20they%20say\n"
-                 "holder " REMOTE "1 units=a token=5 age=0 pid=0 uid=0 host=h\n");
+                 "holder " REMOTE "1 units=a token=5 since=7000 pid=0 uid=0 host=h\n");
 }
 
 Test(fleet_rows, template)

@@ -176,9 +176,9 @@ static void expect_leases(const char *name, const char *expected)
 
 #define ETL "resource etl kind=semaphore scope=host limit=2 in_use=2 free=0 waiting=2\n"
 #define GPUS "resource gpus kind=pool scope=host limit=1 in_use=0 free=1 waiting=0 items=gpu0\n"
-#define HOLDER "holder a resource=etl units=0-1 token=7 age=5000 bound=process pid=11 uid=1000\n"
-#define FIRST "waiter b resource=etl wants=1 age=900 priority=0 ticket=8 pid=12 uid=1000\n"
-#define SECOND_ "waiter c resource=etl wants=1 age=800 priority=0 ticket=9 pid=13 uid=1000\n"
+#define HOLDER "holder a resource=etl units=0-1 token=7 since=-5000 bound=process pid=11 uid=1000\n"
+#define FIRST "waiter b resource=etl wants=1 since=-900 priority=0 ticket=8 pid=12 uid=1000\n"
+#define SECOND_ "waiter c resource=etl wants=1 since=-800 priority=0 ticket=9 pid=13 uid=1000\n"
 #define OK "ok draining=0 held=1 waiting=2\n"
 #define SNAPSHOT "snapshot\n" ETL HOLDER FIRST SECOND_ GPUS "end\n"
 
@@ -198,8 +198,8 @@ Test(live, a_snapshot_is_a_copy)
     const struct status *status = live_status(&live, 103 * SECOND);
     cr_expect_eq(status->held, 1);
     cr_expect_eq(status->n_resources, 2);
-    cr_expect_eq(status->resources[0].holders.list[0].age, 8000);
-    cr_expect_eq(status->resources[0].waiters.list[1].age, 3800);
+    cr_expect_eq(status_since(status, &status->resources[0].holders.list[0].since), 8000);
+    cr_expect_eq(status_since(status, &status->resources[0].waiters.list[1].since), 3800);
     cr_expect_eq(status_grantable(status, &status->resources[1]), 1);
     cr_expect_str_eq(status->resources[1].items.list[0], "gpu0");
 }
@@ -208,17 +208,17 @@ Test(live, the_queue_is_in_order_of_priority_and_ticket)
 {
     begin();
     take(0,
-        "waiter d resource=etl wants=1 age=0 priority=0 ticket=3 pid=1 uid=0\n"
-        "waiter e resource=etl wants=1 age=0 priority=-5 ticket=1 pid=1 uid=0\n"
-        "waiter f resource=etl wants=1 age=0 priority=5 ticket=20 pid=1 uid=0\n"
-        "waiter g resource=etl wants=1 age=0 priority=0 ticket=9 pid=1 uid=0\n"
+        "waiter d resource=etl wants=1 since=0 priority=0 ticket=3 pid=1 uid=0\n"
+        "waiter e resource=etl wants=1 since=0 priority=-5 ticket=1 pid=1 uid=0\n"
+        "waiter f resource=etl wants=1 since=0 priority=5 ticket=20 pid=1 uid=0\n"
+        "waiter g resource=etl wants=1 since=0 priority=0 ticket=9 pid=1 uid=0\n"
         "end\n");
     expect_leases("etl", "a | 1:f 2:d 3:b 4:c 5:g 6:e");
-    take(0, "waiter h resource=etl wants=1 age=0 priority=0 pid=1 uid=0\nend\n");
+    take(0, "waiter h resource=etl wants=1 since=0 priority=0 pid=1 uid=0\nend\n");
     expect_leases("etl", "a | 1:f 2:d 3:b 4:c 5:g 6:h 7:e");
     take(0, "gone h resource=etl\nend\n");
     take(0,
-        "gone b resource=etl\nwaiter e resource=etl wants=1 age=0 priority=9 ticket=1 pid=1\n"
+        "gone b resource=etl\nwaiter e resource=etl wants=1 since=0 priority=9 ticket=1 pid=1\n"
         "end\n");
     expect_leases("etl", "a | 1:e 2:f 3:d 4:c 5:g");
 }
@@ -229,8 +229,8 @@ Test(live, a_batch_says_what_has_changed)
     take(110 * SECOND,
         "host draining=1 held=1 waiting=1\n"
         "gone a resource=etl\n"
-        "holder b resource=etl units=0 token=9 age=0 bound=process pid=12 uid=1000\n"
-        "waiter d resource=gpus wants=1 age=0 priority=0 ticket=10 pid=14 uid=1000\n"
+        "holder b resource=etl units=0 token=9 since=0 bound=process pid=12 uid=1000\n"
+        "waiter d resource=gpus wants=1 since=0 priority=0 ticket=10 pid=14 uid=1000\n"
         "resource etl kind=semaphore scope=host limit=3 in_use=1 free=1 waiting=1\n"
         "ended a units=etl:0-1 uid=1000 how=released ended=1795397400000 held=5000 waited=0\n"
         "template market/* kind=semaphore scope=host limit=5 instances=0\n"
@@ -271,46 +271,43 @@ Test(live, what_ends_by_itself_is_counted_down)
 {
     begin();
     take(100 * SECOND,
-        "host draining=0 held=0 waiting=0 grace=8000\n"
-        "database main state=up grace=5000 good=20000\nend\n");
+        "host draining=0 held=0 waiting=0 grace_until=8000\n"
+        "database main state=up grace_until=5000 good_until=20000\nend\n");
     const struct status *status = live_status(&live, 103 * SECOND);
-    cr_expect_eq(status->grace.number, 5000);
-    cr_expect_eq(status->databases[0].grace.number, 2000);
-    cr_expect_eq(status->databases[0].good.number, 17000);
+    cr_expect_eq(status_until(status, &status->grace_until), 5000);
+    cr_expect_eq(status_until(status, &status->databases[0].grace_until), 2000);
+    cr_expect_eq(status_until(status, &status->databases[0].good_until), 17000);
     status = live_status(&live, 110 * SECOND);
-    cr_expect(status->databases[0].grace.is_given && status->databases[0].grace.number == 0);
+    cr_expect_eq(status_until(status, &status->databases[0].grace_until), 0);
 }
 
 Test(live, a_change_of_times_alone_is_none)
 {
     begin();
     take(105 * SECOND,
-        "holder a resource=etl units=0-1 token=7 age=10000 bound=process left=3000 pid=11 "
+        "holder a resource=etl units=0-1 token=7 since=-5001 bound=process until=8000 pid=11 "
         "uid=1000\n"
         "end\n");
     expect_heard("");
-    cr_expect_eq(live_status(&live, 106 * SECOND)->resources[0].holders.list[0].left.number, 2000);
-    cr_expect_eq(live_status(&live, 206 * SECOND)->resources[0].holders.list[0].left.number, 0);
+    const struct status *status = live_status(&live, 106 * SECOND);
+    cr_expect_eq(status_until(status, &status->resources[0].holders.list[0].until), 2000);
     take(105 * SECOND,
-        "holder a resource=etl units=0-1 token=7 age=10000 bound=process stopping=revoked pid=11"
+        "holder a resource=etl units=0-1 token=7 since=-10000 bound=process stopping=revoked pid=11"
         " uid=1000\nend\n");
     expect_heard("changed a >revoked\n");
 }
 
-Test(live, since_stays_as_it_is)
+/* berthd's clock need not be ours. */
+Test(live, instants_are_on_the_clock_of_berthd)
 {
-    begin();
-    nanoseconds since = live_lease_find(&live, "etl", "a")->since;
-    cr_expect_eq(since, 95 * SECOND);
-    take(105 * SECOND + SECOND / 2,
-        "holder a resource=etl units=0-1 token=7 age=10000 bound=process pid=11 uid=1000\nend\n");
-    cr_expect_eq(live_lease_find(&live, "etl", "a")->since, since);
-    take(110 * SECOND,
-        "holder b resource=etl units=0 token=9 age=1000 bound=process pid=12 uid=1000\nend\n");
-    cr_expect_eq(live_lease_find(&live, "etl", "b")->since, 109 * SECOND);
+    take(100 * SECOND, "ok now=7000 draining=0 held=0 waiting=0\n" SNAPSHOT);
+    cr_expect_eq(live_now(&live, 101 * SECOND).at, 8000);
+    take(103 * SECOND, "host now=10001 draining=0 held=1 waiting=0\nend\n");
+    cr_expect_eq(live_status(&live, 104 * SECOND)->now.at, 11000); /* it took a while to come */
+    live_forget(&live);
+    take(110 * SECOND, "ok now=17000 draining=0 held=0 waiting=0\n" SNAPSHOT);
+    cr_expect_eq(live_now(&live, 110 * SECOND).at, 17000);
 }
-
-/* ---- fresh snapshots ---- */
 
 Test(live, a_fresh_snapshot_tells_differences_alone)
 {
@@ -320,8 +317,8 @@ Test(live, a_fresh_snapshot_tells_differences_alone)
     expect_leases("etl", "a | 1:b 2:c");
     take(0,
         "snapshot\n" ETL
-        "holder b resource=etl units=0 token=9 age=0 bound=process pid=12 uid=1000\n" SECOND_
-        "waiter d resource=etl wants=1 age=0 priority=0 ticket=10 pid=14 uid=1000\n"
+        "holder b resource=etl units=0 token=9 since=0 bound=process pid=12 uid=1000\n" SECOND_
+        "waiter d resource=etl wants=1 since=0 priority=0 ticket=10 pid=14 uid=1000\n"
         "end\n");
     expect_heard("resource gpus 1>-1\n"
                  "gone etl a, holds before, pid 11\n"
@@ -334,7 +331,7 @@ Test(live, a_fresh_snapshot_tells_differences_alone)
 Test(live, a_new_connection_tells_differences_alone)
 {
     begin();
-    take(0, "gone a resource=etl\nholder b resource=etl units=0 age=0 pid=12\n");
+    take(0, "gone a resource=etl\nholder b resource=etl units=0 since=0 pid=12\n");
     live_forget(&live); /* in the middle of a batch */
     take(0, OK SNAPSHOT);
     expect_heard("");
@@ -353,7 +350,7 @@ Test(live, a_snapshot_within_a_batch_takes_the_place_of_all_before)
 {
     begin();
     take(0,
-        "holder d resource=gpus units=gpu0 token=1 age=0 pid=14 uid=0\n"
+        "holder d resource=gpus units=gpu0 token=1 since=0 pid=14 uid=0\n"
         "gone a resource=etl\n" SNAPSHOT);
     expect_heard("");
     expect_leases("gpus", "|");
@@ -366,8 +363,8 @@ Test(live, a_snapshot_within_a_batch_takes_the_place_of_all_before)
 #define DOWN "database main state=down why=gone ttl=30000\n"
 #define WEB                                                                                        \
     "resource web kind=semaphore scope=fleet database=main limit=4 in_use=2 free=2 waiting=0"
-#define THEIRS "holder 0123/x resource=web units=0 token=1 age=0 pid=1 uid=0 host=other\n"
-#define OURS "holder y resource=web units=1 token=2 age=0 pid=2 uid=0 host=this\n"
+#define THEIRS "holder 0123/x resource=web units=0 token=1 since=0 pid=1 uid=0 host=other\n"
+#define OURS "holder y resource=web units=1 token=2 since=0 pid=2 uid=0 host=this\n"
 
 static void begin_fleet(void)
 {
@@ -379,13 +376,13 @@ Test(live, leases_of_other_hosts_are_told_while_the_database_is_up)
 {
     begin_fleet();
     take(0,
-        "holder 0123/z resource=web units=2 token=3 age=0 pid=1 uid=0 host=other\n"
+        "holder 0123/z resource=web units=2 token=3 since=0 pid=1 uid=0 host=other\n"
         "gone 0123/x resource=web\nend\n");
     expect_heard("gone web 0123/x, holds before, pid 1\n"
                  "granted web 0123/z, absent before, pid 1\n");
     take(0,
         "resource new kind=semaphore scope=fleet database=main limit=1\n"
-        "holder 0123/w resource=new units=0 token=4 age=0 pid=5 uid=0 host=other\nend\n");
+        "holder 0123/w resource=new units=0 token=4 since=0 pid=5 uid=0 host=other\nend\n");
     expect_heard("resource new -1>1\ngranted new 0123/w, absent before, pid 5\n");
 }
 
@@ -400,7 +397,7 @@ Test(live, a_database_that_goes_and_comes_back_is_told_once)
     expect_heard("database main down>up\n");
     take(0,
         WEB "\n" THEIRS
-            "holder 0123/z resource=web units=2 token=3 age=0 pid=1 uid=0 host=other\nend\n");
+            "holder 0123/z resource=web units=2 token=3 since=0 pid=1 uid=0 host=other\nend\n");
     expect_heard("resource web 4>4\n");
     expect_leases("web", "0123/x 0123/z |");
     take(0, "gone 0123/z resource=web\nend\n");
@@ -441,7 +438,7 @@ Test(live, the_first_listing_after_a_database_is_up_is_quiet)
     expect_heard("gone web y, holds before, pid 2\n");
     take(8 * SECOND,
         "snapshot\n" UP WEB
-        "\nholder 0123/z resource=web units=2 token=3 age=0 pid=1 uid=0\nend\n");
+        "\nholder 0123/z resource=web units=2 token=3 since=0 pid=1 uid=0\nend\n");
     expect_heard("");
     expect_leases("web", "0123/z |");
     take(9 * SECOND, "gone 0123/z resource=web\nend\n");
@@ -467,8 +464,8 @@ Test(live, what_is_unknown_is_ignored)
 {
     begin();
     take(0,
-        "holder z resource=nothing units=0 age=0 pid=1 uid=0\n"
-        "waiter z resource=nothing wants=1 age=0 priority=0 ticket=1 pid=1 uid=0\n"
+        "holder z resource=nothing units=0 since=0 pid=1 uid=0\n"
+        "waiter z resource=nothing wants=1 since=0 priority=0 ticket=1 pid=1 uid=0\n"
         "gone z resource=etl\ngone a resource=nothing\nremoved nothing\n"
         "new_line of=a later=daemon\nend new=1\n");
     expect_heard("");
@@ -494,11 +491,11 @@ Test(live, malformed_lines_are_refused)
         "",
         "holder",
         "holder a",
-        "holder a units=0 age=0 pid=1 uid=0",
+        "holder a units=0 since=0 pid=1 uid=0",
         "waiter a resource=etl priority=99999999999999999999 ticket=1",
         "waiter a resource=etl priority=0 ticket=18446744073709551616",
         "waiter a resource=etl priority=0 ticket=-1",
-        "holder a resource=etl age=9223372036854775808",
+        "holder a resource=etl since=-9223372036854775808",
         "holder a resource=etl holder=%zz",
         "holder a resource=etl away=2",
         "gone",
@@ -528,8 +525,8 @@ Test(live, the_largest_numbers_do_no_harm)
     begin();
     take(a_century,
         "holder a resource=etl units=0 token=9223372036854775807"
-        " age=9223372036854775807 left=9223372036854775807 pid=1 uid=0\n"
-        "waiter b resource=etl wants=9223372036854775807 age=9223372036854775807"
+        " since=-2305843009213693951 until=2305843009213693951 pid=1 uid=0\n"
+        "waiter b resource=etl wants=9223372036854775807 since=-2305843009213693951"
         " priority=-9223372036854775807 ticket=9223372036854775807 pid=1 uid=0\nend\n");
     live_status(&live, a_century);
     live_status(&live, 0);
@@ -558,7 +555,7 @@ Test(live, ten_thousand_waiters_come_and_go)
     begin();
     for (int i = 0; i < MANY; i++) {
         snprintf(line, sizeof line,
-            "waiter w%d resource=gpus wants=1 age=0 priority=0 ticket=%d pid=1 uid=0", i,
+            "waiter w%d resource=gpus wants=1 since=0 priority=0 ticket=%d pid=1 uid=0", i,
             MANY * 2 - i);
         cr_assert_eq(live_take(&live, line, 0), LIVE_MORE);
     }

@@ -87,10 +87,10 @@ static void random_line(char line[static 200])
     const char lease = (char)('a' + below(N_LEASES));
     unsigned resource = below(N_RESOURCES), kind = below(100);
     if (kind < 35) {
-        snprintf(line, 200, "holder %c resource=r%u units=%u token=1 age=%u pid=%u uid=0", lease,
+        snprintf(line, 200, "holder %c resource=r%u units=%u token=1 since=%u pid=%u uid=0", lease,
             resource, below(3), below(9000), below(2));
     } else if (kind < 65) {
-        snprintf(line, 200, "waiter %c resource=r%u wants=1 age=%u priority=%d ticket=%u uid=0",
+        snprintf(line, 200, "waiter %c resource=r%u wants=1 since=%u priority=%d ticket=%u uid=0",
             lease, resource, below(9000), (int)below(3) - 1, below(5));
     } else if (kind < 80) {
         snprintf(line, 200, "gone %c resource=r%u", lease, resource);
@@ -99,7 +99,7 @@ static void random_line(char line[static 200])
     } else if (kind < 97) {
         snprintf(line, 200, "removed r%u", resource);
     } else {
-        snprintf(line, 200, "%s", kind < 99 ? "snapshot" : "holder a resource=r0 age=x");
+        snprintf(line, 200, "%s", kind < 99 ? "snapshot" : "holder a resource=r0 since=x");
     }
 }
 

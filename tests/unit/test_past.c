@@ -404,13 +404,13 @@ static const char *const hour[] = {
 static const char *const now[] = {
     "ok draining=0 held=3 waiting=0",
     "resource etl kind=semaphore scope=host limit=4 in_use=2 free=2 waiting=0",
-    "holder 3 units=0 token=1 pid=1 uid=1000 age=200000",
-    "holder 9 units=3 token=1 pid=1 uid=1001 age=9999999",
+    "holder 3 units=0 token=1 pid=1 uid=1000 since=-200000",
+    "holder 9 units=3 token=1 pid=1 uid=1001 since=-9999999",
     "resource gpus kind=pool scope=host limit=2 in_use=1 free=1 waiting=0",
-    "holder 8 units=gpu1 token=1 pid=1 uid=0 age=60000",
+    "holder 8 units=gpu1 token=1 pid=1 uid=0 since=-60000",
     "resource fleet kind=pool scope=fleet database=d limit=2 in_use=1 free=1 waiting=0",
-    "holder 0123456789abcdef/8 units=gpu1 token=1 pid=1 uid=0 age=60000 host=b",
-    "holder 7 units=gpu0 token=1 pid=1 uid=0 age=60000 host=a",
+    "holder 0123456789abcdef/8 units=gpu1 token=1 pid=1 uid=0 since=-60000 host=b",
+    "holder 7 units=gpu0 token=1 pid=1 uid=0 since=-60000 host=a",
     "template market/* kind=semaphore scope=host limit=10 instances=0",
     "end",
 };
@@ -507,8 +507,8 @@ Test(stats, use_is_unknown)
         struct answers answers = {.past = PAST_INIT};
         char line[128];
         snprintf(line, sizeof line, "resource etl kind=semaphore in_use=0 %s", limits[i]);
-        const char *const lines[] = {"ok", line, "holder 10 units=0 uid=0 age=3600000",
-            "holder 11 units=1 uid=0 age=3600000", "end"};
+        const char *const lines[] = {"ok", line, "holder 10 units=0 uid=0 since=-3600000",
+            "holder 11 units=1 uid=0 since=-3600000", "end"};
         take(&answers.past, hour, N(hour));
         take_status(&answers.status, lines, N(lines));
         answers.stats = stats_of(&answers.past, &answers.status, &EVERYTHING);
@@ -566,12 +566,12 @@ Test(stats, waits_that_go_on)
 {
     static const char *const jam[] = {"ok draining=0 held=1 waiting=3",
         "resource etl kind=semaphore scope=host limit=4 in_use=4 free=0 waiting=3",
-        "waiter 20 pos=1 wants=1 pid=1 uid=7 age=57000",
-        "waiter 21 pos=2 wants=1 pid=1 uid=7 age=50000",
-        "waiter 4 pos=3 wants=1 pid=1 uid=1000 age=60000", /* has ended since */
+        "waiter 20 pos=1 wants=1 pid=1 uid=7 since=-57000",
+        "waiter 21 pos=2 wants=1 pid=1 uid=7 since=-50000",
+        "waiter 4 pos=3 wants=1 pid=1 uid=1000 since=-60000", /* has ended since */
         "resource gpus kind=pool scope=host limit=2 in_use=2 free=0 waiting=1",
-        "waiter 20 pos=1 wants=1 pid=1 uid=7 age=57000",
-        "waiter 0123456789abcdef/8 pos=2 wants=1 pid=1 uid=8 age=60000 host=b", "end"};
+        "waiter 20 pos=1 wants=1 pid=1 uid=7 since=-57000",
+        "waiter 0123456789abcdef/8 pos=2 wants=1 pid=1 uid=8 since=-60000 host=b", "end"};
     struct answers answers = {.past = PAST_INIT};
     take(&answers.past, hour, N(hour));
     take_status(&answers.status, jam, N(jam));

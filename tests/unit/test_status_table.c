@@ -13,18 +13,18 @@
 static const char *const answer[] = {
     "ok draining=0 held=4 waiting=2",
     "resource etl kind=semaphore scope=host limit=4 in_use=3 free=1 waiting=0",
-    "holder 1 units=0-2 token=1 pid=11 uid=7 age=5000 bound=process",
+    "holder 1 units=0-2 token=1 pid=11 uid=7 since=-5000 bound=process",
     "resource deploy kind=lock scope=host limit=1 in_use=1 free=0 waiting=1",
-    "holder 1 units=0 token=2 pid=11 uid=7 age=5000 bound=process",
-    "waiter 2 position=1 wants=1 pid=12 uid=8 age=9000",
+    "holder 1 units=0 token=2 pid=11 uid=7 since=-5000 bound=process",
+    "waiter 2 position=1 wants=1 pid=12 uid=8 since=-9000",
     "resource idle kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
     "resource t/x10 kind=lock scope=host limit=1 in_use=1 free=0 waiting=0 template=t/*",
-    "holder 3 units=0 token=3 pid=13 uid=8 age=1000 bound=process",
+    "holder 3 units=0 token=3 pid=13 uid=8 since=-1000 bound=process",
     "resource gone/a kind=lock scope=host limit=1 in_use=1 free=0 waiting=0 template=gone/* removed=1",
-    "holder 4 units=0 token=4 pid=14 uid=8 age=1000 bound=process",
+    "holder 4 units=0 token=4 pid=14 uid=8 since=-1000 bound=process",
     "resource t/x9 kind=lock scope=host limit=1 in_use=1 free=0 waiting=1 template=t/*",
-    "holder 5 units=0 token=5 pid=15 uid=9 age=1000 bound=process",
-    "waiter 6 position=1 wants=1 pid=16 uid=8 age=1000",
+    "holder 5 units=0 token=5 pid=15 uid=9 since=-1000 bound=process",
+    "waiter 6 position=1 wants=1 pid=16 uid=8 since=-1000",
     "resource u/y kind=lock scope=host limit=1 in_use=0 free=1 waiting=0 template=u/*",
     "template t/* kind=lock scope=host limit=1 instances=2",
     "template u/* kind=lock scope=host limit=1 instances=1",
@@ -124,7 +124,7 @@ Test(status_table, json_has_the_same)
 
 static void expect_grantable(const char *ok, const char *resource, uint64_t expected)
 {
-    const char *const lines[] = {ok, "database d state=up ttl=6000 grace=5000",
+    const char *const lines[] = {ok, "database d state=up ttl=6000 grace_until=5000",
         "database e state=up ttl=6000", resource, "end"};
     struct status status = STATUS_INIT;
     take_status(&status, lines, N(lines));
@@ -138,8 +138,8 @@ Test(status_table, what_could_be_granted)
     expect_grantable("ok draining=0", plain, 3);
     expect_grantable("ok draining=1 granting=0", plain, 0);
     expect_grantable("ok draining=1", plain, 0);
-    expect_grantable("ok draining=0 granting=0 grace=900", plain, 0);
-    expect_grantable("ok draining=0 grace=900", plain, 3);
+    expect_grantable("ok draining=0 granting=0 grace_until=900", plain, 0);
+    expect_grantable("ok draining=0 grace_until=900", plain, 3);
     expect_grantable("ok draining=0", "resource a kind=semaphore free=3 kept=2 kept_for=1", 1);
     expect_grantable("ok draining=0", "resource a kind=semaphore free=3 kept=9 kept_for=1", 0);
     expect_grantable("ok draining=0", "resource a kind=semaphore free=3 database=d", 0);

@@ -13,16 +13,16 @@
 static const char *const answer[] = {
     "ok draining=0 held=4 waiting=2",
     "resource etl kind=semaphore scope=host limit=4 in_use=3 free=1 waiting=0",
-    "holder 1 units=0-2 token=1 pid=11 uid=7 age=5000 bound=process program=make",
+    "holder 1 units=0-2 token=1 pid=11 uid=7 since=-5000 bound=process program=make",
     "resource gpus kind=pool scope=host limit=3 in_use=1 free=1 waiting=2 items=g0,g1,g2 reserved=g2",
-    "holder 2 units=g1 token=2 pid=12 uid=8 age=65000 bound=process holder=nightly",
-    "waiter 3 wants=2 pid=13 uid=9 age=9000 blocked=other blocker=etl",
-    "waiter 4 wants=1 pid=14 uid=7 age=8000",
+    "holder 2 units=g1 token=2 pid=12 uid=8 since=-65000 bound=process holder=nightly",
+    "waiter 3 wants=2 pid=13 uid=9 since=-9000 blocked=other blocker=etl",
+    "waiter 4 wants=1 pid=14 uid=7 since=-8000",
     "resource idle kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
     "resource t/x10 kind=lock scope=host limit=1 in_use=1 free=0 waiting=0 template=t/*",
-    "holder 5 units=0 token=3 pid=15 uid=8 age=1000 bound=process stopping=revoked",
+    "holder 5 units=0 token=3 pid=15 uid=8 since=-1000 bound=process stopping=revoked",
     "resource t/x9 kind=lock scope=host limit=1 in_use=1 free=0 waiting=0 template=t/*",
-    "holder 6 units=0 token=3 pid=16 uid=9 age=99000 bound=process",
+    "holder 6 units=0 token=3 pid=16 uid=9 since=-99000 bound=process",
     "template t/* kind=lock scope=host limit=1 instances=2",
     "end",
 };
@@ -138,7 +138,7 @@ Test(top_rows, a_resource_that_gets_its_first_lease_opens)
     static const char *const after[] = {
         "ok draining=0 held=1 waiting=0",
         "resource a kind=lock scope=host limit=1 in_use=1 free=0 waiting=0",
-        "holder 1 units=0 token=1 pid=11 uid=7 age=5000 bound=process",
+        "holder 1 units=0 token=1 pid=11 uid=7 since=-5000 bound=process",
         "end",
     };
     struct status later = STATUS_INIT;
@@ -351,7 +351,7 @@ Test(top_screen, what_is_hostile_is_harmless)
     static const char *const hostile[] = {
         "ok draining=0 held=1 waiting=0",
         "resource a kind=lock scope=host limit=1 in_use=1 free=0 waiting=0 paused=1 pause_reason=%1B[2J",
-        "holder 1 units=0 token=1 pid=11 uid=7 age=0 bound=process program=%1B]0;x%07%0Ay reason=%C2%9B",
+        "holder 1 units=0 token=1 pid=11 uid=7 since=0 bound=process program=%1B]0;x%07%0Ay reason=%C2%9B",
         "end",
     };
     begin_with(hostile, N(hostile), 80, 6);
@@ -376,7 +376,7 @@ Test(top_screen, wide_characters_keep_to_their_columns)
     static const char *const wide[] = {
         "ok draining=0 held=1 waiting=0",
         "resource a kind=lock scope=host limit=1 in_use=1 free=0 waiting=0",
-        "holder 1 units=0 token=1 pid=11 uid=7 age=0 bound=process program=%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5",
+        "holder 1 units=0 token=1 pid=11 uid=7 since=0 bound=process program=%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5%E6%97%A5",
         "end",
     };
     use_utf8();
@@ -400,10 +400,10 @@ Test(top_screen, wide_characters_keep_to_their_columns)
 Test(top_screen, what_keeps_the_host_from_granting_stands_above)
 {
     static const char *const held_back[] = {
-        "ok draining=1 granting=0 held=0 waiting=0 grace=5000",
+        "ok draining=1 granting=0 held=0 waiting=0 grace_until=5000",
         "database one state=down why=gone%1B ttl=1000",
         "database two state=up ttl=1000",
-        "database three state=up ttl=1000 grace=2000",
+        "database three state=up ttl=1000 grace_until=2000",
         "resource a kind=lock scope=fleet database=one database_state=down limit=1 in_use=0 free=0 waiting=0",
         "end",
     };
@@ -425,8 +425,8 @@ Test(top_screen, of_a_fleet)
         "ok draining=0 held=1 waiting=1",
         "database main state=up ttl=1000",
         "resource etl kind=semaphore scope=fleet database=main limit=20 in_use=3 free=16 waiting=1 cooling=1",
-        "holder 1 units=0-2 token=1 pid=11 uid=7 age=5000 bound=process host=north program=make left=9000",
-        "waiter far/2 wants=18 position=1 pid=22 uid=8 age=65000 host=south priority=5 hidden=1",
+        "holder 1 units=0-2 token=1 pid=11 uid=7 since=-5000 bound=process host=north program=make until=9000",
+        "waiter far/2 wants=18 position=1 pid=22 uid=8 since=-65000 host=south priority=5 hidden=1",
         "resource lost kind=lock scope=fleet database=main limit=9 in_use=0 free=0 waiting=0 database_state=silent",
         "end",
     };
@@ -510,7 +510,7 @@ Test(top_keys, the_lease_that_was_asked_about_is_revoked)
     static const char *const later[] = {
         "ok draining=0 held=1 waiting=0",
         "resource etl kind=semaphore scope=host limit=4 in_use=3 free=1 waiting=0",
-        "holder 9 units=0-2 token=1 pid=11 uid=7 age=5000 bound=process",
+        "holder 9 units=0-2 token=1 pid=11 uid=7 since=-5000 bound=process",
         "end",
     };
     struct status other = STATUS_INIT;
@@ -593,13 +593,13 @@ Test(top_units, boxes)
         "resource a kind=semaphore limit=1000 in_use=999 free=1 waiting=0";
     static const char *const pool =
         "resource a kind=pool limit=3 in_use=1 free=2 waiting=0 items=a,b,c reserved=c";
-    expect_boxes(few, "holder 1 units=1,3 token=1 pid=1 uid=1 age=1", 20, "[~#.#.x]");
+    expect_boxes(few, "holder 1 units=1,3 token=1 pid=1 uid=1 since=-1", 20, "[~#.#.x]");
     expect_boxes(few, none, 20, "[##~..x]");
     expect_boxes(few, none, 7, "[#....]");
     expect_boxes(many, none, 12, "[#########.]");
     expect_boxes(many, none, 4, "");
-    expect_boxes(pool, "holder 1 units=b token=1 pid=1 uid=1 age=1", 20, "a [b] (c)");
-    expect_boxes(pool, "holder 1 units=b token=1 pid=1 uid=1 age=1", 8, "[.#x]");
+    expect_boxes(pool, "holder 1 units=b token=1 pid=1 uid=1 since=-1", 20, "a [b] (c)");
+    expect_boxes(pool, "holder 1 units=b token=1 pid=1 uid=1 since=-1", 8, "[.#x]");
     expect_boxes("resource a kind=semaphore limit=2 in_use=3 free=0 waiting=0", none, 20, "[##]");
     expect_boxes("resource a kind=semaphore limit=0 in_use=0 free=0 waiting=0", none, 20, "[]");
     expect_boxes("resource a kind=semaphore limit=9000 in_use=1 free=8999 waiting=0", none, 12,

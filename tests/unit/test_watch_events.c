@@ -51,7 +51,7 @@ static void take(const char *lines)
     "resource gpus kind=pool scope=host limit=1 items=gpu0\n"                                      \
     "resource web kind=semaphore scope=fleet database=main limit=4\n"                              \
     "template market/* kind=semaphore scope=host limit=5\n"                                        \
-    "holder a resource=etl units=0 token=1 age=5000 pid=11 uid=1000 program=train\nend\n"
+    "holder a resource=etl units=0 token=1 since=-5000 pid=11 uid=1000 program=train\nend\n"
 
 static void begin(const struct watch_choice *choice)
 {
@@ -80,19 +80,20 @@ Test(watch, the_first_line_says_that_it_begins)
 Test(watch, leases_come_and_go)
 {
     begin(&(const struct watch_choice){0});
-    take("waiter b resource=etl wants=2 age=0 priority=0 ticket=8 pid=12 uid=1001 program=load\n"
-         "waiter c resource=gpus wants=1 age=0 priority=0 ticket=9 pid=13 uid=0\nend\n");
+    take("waiter b resource=etl wants=2 since=0 priority=0 ticket=8 pid=12 uid=1001 program=load\n"
+         "waiter c resource=gpus wants=1 since=0 priority=0 ticket=9 pid=13 uid=0\nend\n");
     expect("01:30:00  etl           waits for 2 units, place 1  1001 (load, b)\n"
            "01:30:00  gpus          waits for 1 unit, place 1   root (c)\n");
     take("gone a resource=etl\n"
-         "holder b resource=etl units=0-1 token=2 age=0 pid=12 uid=1001 program=load\n"
+         "holder b resource=etl units=0-1 token=2 since=0 pid=12 uid=1001 program=load\n"
          "gone c resource=gpus\nend\n");
     expect("01:30:00  etl           given back slot 0           alice (train, a)\n"
            "01:30:00  gpus          left the queue              root (c)\n"
            "01:30:00  etl           granted slots 0-1           1001 (load, b)\n");
-    take("holder b resource=etl units=0-1 token=2 age=9 stopping=revoked pid=12 uid=1001\nend\n");
+     take("holder b resource=etl units=0-1 token=2 since=-9 stopping=revoked pid=12"
+         " uid=1001\nend\n");
     expect("01:30:00  etl           stopping (revoked)          1001 (b)\n");
-    take("holder 01/x resource=web units=3 token=2 age=9 pid=12 uid=1000 host=web1\nend\n");
+    take("holder 01/x resource=web units=3 token=2 since=-9 pid=12 uid=1000 host=web1\nend\n");
     expect("01:30:00  web           granted slot 3              alice on web1 (01/x)\n");
 }
 
@@ -165,7 +166,7 @@ Test(watch, names_choose)
     begin(&(const struct watch_choice){.names = names, .n_names = 2, .with_ended = true});
     cr_expect_null(watch_events_unknown(&events));
     take("gone a resource=etl\nresource etl kind=semaphore scope=host limit=9\n"
-         "waiter c resource=gpus wants=1 age=0 priority=0 ticket=9 pid=13 uid=0\n"
+         "waiter c resource=gpus wants=1 since=0 priority=0 ticket=9 pid=13 uid=0\n"
          "template market/* kind=semaphore scope=host limit=6\n"
          "database main state=down\n"
          "ended a units=etl:0 uid=1000 how=released ended=1795397399000 held=5000 waited=0\nend\n");
@@ -180,7 +181,7 @@ Test(watch, names_choose)
 Test(watch, what_strangers_wrote_is_escaped)
 {
     begin(&(const struct watch_choice){0});
-    take("holder b resource=etl units=1 token=2 age=0 pid=12 uid=1000 program=%1b[2Ja%0ab\n"
+    take("holder b resource=etl units=1 token=2 since=0 pid=12 uid=1000 program=%1b[2Ja%0ab\n"
          "resource gpus kind=pool scope=host limit=1 paused=1 pause_reason=a%0ab%1b\nend\n");
     expect("01:30:00  gpus          paused: a\\x0ab\\x1b\n"
            "01:30:00  etl           granted slot 1              alice (\\x1b[2Ja\\x0ab, b)\n");
@@ -190,23 +191,23 @@ Test(watch, one_object_for_each_event)
 {
     begin(&(const struct watch_choice){.is_json = true, .with_ended = true});
     take("gone a resource=etl\n"
-         "holder b resource=etl units=0-1 token=2 age=700 pid=12 uid=1001 program=load\n"
+         "holder b resource=etl units=0-1 token=2 since=-700 pid=12 uid=1001 program=load\n"
          "database main state=down why=gone\n"
          "host draining=1 held=1 waiting=0\nend\n");
     expect(
-        "{\"event\":\"draining\",\"time_ms\":1795397400000,\"resource\":null,\"database\":null,"
+        "{\"event\":\"draining\",\"time_ms\":1795397400000,\"now\":0,\"resource\":null,\"database\":null,"
         "\"text\":\"this host is being drained, and grants nothing\"}\n"
-        "{\"event\":\"database-down\",\"time_ms\":1795397400000,\"resource\":null,"
+        "{\"event\":\"database-down\",\"time_ms\":1795397400000,\"now\":0,\"resource\":null,"
         "\"database\":\"main\",\"text\":\"database main is down: gone\"}\n"
-        "{\"event\":\"granted\",\"time_ms\":1795397400000,\"resource\":\"etl\",\"database\":null,"
+        "{\"event\":\"granted\",\"time_ms\":1795397400000,\"now\":0,\"resource\":\"etl\",\"database\":null,"
         "\"text\":\"1001 (load, b) was granted slots 0-1 of etl\",\"lease\":\"b\",\"token\":\"2\","
-        "\"age_ms\":700,\"bound\":null,\"away\":false,\"left_ms\":null,\"stopping\":null,"
+        "\"since\":-700,\"bound\":null,\"away\":false,\"until\":null,\"stopping\":null,"
         "\"unread\":false,\"pid\":12,\"uid\":1001,\"host\":null,\"hidden\":false,\"holder\":null,"
         "\"user\":null,\"program\":\"load\",\"reason\":null,\"units\":[0,1],"
         "\"units_cut\":false}\n");
     take("ended a units=etl:0 uid=1000 how=released ended=1795397399000 held=5000 waited=0\nend\n");
     const char *begins =
-        "{\"event\":\"ended\",\"time_ms\":1795397399000,\"resource\":\"etl\",\"database\":null,"
+        "{\"event\":\"ended\",\"time_ms\":1795397399000,\"now\":0,\"resource\":\"etl\",\"database\":null,"
         "\"text\":\"alice (a) no longer holds anything of etl: released\",\"lease\":\"a\",";
     cr_expect(strncmp(events.out.bytes, begins, strlen(begins)) == 0, "%s", events.out.bytes);
 }
@@ -219,6 +220,6 @@ static void find_program(struct status_lease *lease)
 Test(watch, a_process_stands_for_a_program)
 {
     begin(&(const struct watch_choice){.find_program = find_program});
-    take("holder b resource=etl units=1 token=2 age=0 pid=12 uid=1000\nend\n");
+    take("holder b resource=etl units=1 token=2 since=0 pid=12 uid=1000\nend\n");
     expect("01:30:00  etl           granted slot 1              alice ([sleep], b)\n");
 }

@@ -54,12 +54,12 @@ def assembled():
 def lease(number, now, user, program, **more):
     return {"lease": f"1k0x{number:07x}", "pid": 1000 + number, "uid": 1000 + len(user),
             "user": user, "host": None, "program": program, "reason": None, "holder": None,
-            "age_ms": now, "away": False, **more}
+            "since": -now, "until": None, "away": False, **more}
 
 
 def holder(number, age, user, program, units, **more):
     return {**lease(number, age, user, program), "units": units, "units_cut": False,
-            "token": str(1795433429838527 + number), "bound": "process", "left_ms": None,
+            "token": str(1795433429838527 + number), "bound": "process",
             "stopping": None, **more}
 
 
@@ -107,7 +107,7 @@ def office(chance):
                     host=("ares", "boreas", "chronos")[i % 3]) for i in range(12)]
     load_queue = [waiter(60 + i, (9 - i) * 23_000, USERS[(i + 2) % 5], "load.sh", i + 1,
                          host=("boreas", "ares")[i % 2]) for i in range(9)]
-    licences = [holder(80, 25 * MINUTE, "ci", "synth", [0, 1], left_ms=35 * MINUTE),
+    licences = [holder(80, 25 * MINUTE, "ci", "synth", [0, 1], until=35 * MINUTE),
                 holder(81, 4 * MINUTE, "dave", "synth", [2], holder="nightly-4711")]
     slots, workers = [], 0
     while len(slots) < 900:
@@ -173,7 +173,7 @@ def history(chance, resources, now, span=8 * HOUR):
     """Jobs one after the other in each unit, up to what holds it now."""
     leases = []
     for shown in resources:
-        units = {unit: held["age_ms"] for held in shown["holders"] for unit in held["units"]}
+        units = {unit: -held["since"] for held in shown["holders"] for unit in held["units"]}
         names = [item["name"] for item in shown["items"]] or range(min(shown["limit"], 40))
         for unit in list(names)[:40]:
             end = now - units.get(unit, chance.randrange(20 * MINUTE)) - chance.randrange(90_000)
@@ -229,27 +229,28 @@ class World:
             self.more.update(more)
             self.changed.notify_all()
 
-    def aged(self, shown, at):
-        later, copy = self.now() - at, json.loads(json.dumps(shown))
+    def dated(self, shown, at):
+        copy = json.loads(json.dumps(shown))
         for one in copy["holders"] + copy["waiters"]:
-            one["age_ms"] += later
+            one["since"] += at - self.began
+            one["until"] = one["until"] and one["until"] + at - self.began
         return copy
 
     # ---- answers ----
 
     def status(self):
-        fleet = self.is_office
+        fleet, now = self.is_office, self.now() - self.began
         return {
             "version": 1, "serial": f"fixture.{self.serial}", "connected": True, "why": None,
-            "host": "ares" if fleet else "fixture", "now_ms": self.now(), "draining": False,
-            "grace_ms": None,
-            "resources": [self.aged(shown, at) for shown, at in self.resources.values()],
+            "host": "ares" if fleet else "fixture", "now_ms": self.now(), "now": now, "draining": False,
+            "grace_until": None,
+            "resources": [self.dated(shown, at) for shown, at in self.resources.values()],
             "templates": [template("adhoc/*", "lock", 1, 1 if fleet else 0)],
             "databases": [{"name": "main", "state": "up", "why": None,
                            "server": "redis.example:6379", "redis_version": "7.0.15",
-                           "warning": None, "ttl_ms": 30000, "grace_ms": None, "good_ms": 24000,
+                           "warning": None, "ttl_ms": 30000, "grace_until": None, "good_until": now + 24000, "lacks": [],
                            "incarnation": 1, "differing": 0, "calls": 911}] if fleet else [],
-            "hosts": [{"host": host, "database": "main", "heard_ms": heard, "held": 4,
+            "hosts": [{"host": host, "database": "main", "heard_at": now - heard, "held": 4,
                        "waiting": waiting, "version": "1.2", "session": host + "-1"}
                       for host, heard, waiting in (("ares", 300, 5), ("boreas", 1900, 4),
                                                    ("chronos", 21000, 0))] if fleet else [],
@@ -264,7 +265,7 @@ class World:
             if known:
                 names = {name for serial, name in self.changes if serial > int(after[8:])}
                 answer.update(
-                    full=False, templates=[], resources=[self.aged(*self.resources[name])
+                    full=False, templates=[], resources=[self.dated(*self.resources[name])
                                                          for name in names & set(self.resources)],
                     removed=sorted(names - set(self.resources)))
             else:

@@ -110,12 +110,13 @@ def test_nothing_yet_tells_how_to_begin(chromium, empty):
 def test_why_a_database_grants_nothing(chromium, office):
     chromium.open_live(office.address)
     [database] = office.world.status()["databases"]
-    office.world.update(databases=[{**database, "grace_ms": 24_000}])
+    grace_until = office.world.status()["now"] + 24_900
+    office.world.update(databases=[{**database, "grace_until": grace_until}])
     chromium.wait_for("return document.getElementById('notices').innerText.includes("
-                      "'is new or has lost its data: for 24 s it grants nothing')")
-    office.world.update(databases=[{**database, "grace_ms": 24_000, "new": True}])
+                      "'is new or has lost its data: for 2')")
+    office.world.update(databases=[{**database, "grace_until": grace_until, "new": True}])
     chromium.wait_for("return document.getElementById('notices').innerText.includes("
-                      "'is new: for 24 s it grants nothing')")
+                      "'is new: for 2')")
     assert "berthctl found " in chromium.text()
     chromium.must_be_clean()
 

@@ -49,23 +49,23 @@
     if (model.draining) {
       notices.push('This host is being drained: it grants nothing.');
     }
-    if (model.grace) {
-      notices.push('berthd has restarted: for ' + berth.duration(model.grace) +
+    if (model.grace !== null) {
+      notices.push('berthd has restarted: for ' + berth.duration(model.left(model.grace)) +
         ' it grants nothing, so that earlier jobs can take their places back.');
     }
     for (const database of model.databases) {
       if (database.state !== 'up') {
         notices.push('Database ' + database.name + ' is ' + database.state +
           (database.why ? ': ' + database.why : '') + '.');
-      } else if (database.grace_ms && database.new) {
+      } else if (database.grace_until !== null && database.new) {
         notices.push('Database ' + database.name + ' is new: for ' +
-          berth.duration(database.grace_ms) + ' it grants nothing, as hosts may hold leases of ' +
-          'which it has no record. If it never held anything, an operator can end that: ' +
-          'berthctl found ' + database.name);
-      } else if (database.grace_ms) {
+          berth.duration(model.left(database.grace_until)) + ' it grants nothing, as hosts may ' +
+          'hold leases of which it has no record. If it never held anything, an operator can end ' +
+          'that: berthctl found ' + database.name);
+      } else if (database.grace_until !== null) {
         notices.push('Database ' + database.name + ' is new or has lost its data: for ' +
-          berth.duration(database.grace_ms) + ' it grants nothing, and waiters of other hosts ' +
-          'may be missing here.');
+          berth.duration(model.left(database.grace_until)) + ' it grants nothing, and waiters of ' +
+          'other hosts may be missing here.');
       }
     }
     berth.reuse(id('notices'), notices, () => berth.el('p.notice'), berth.setText);

@@ -26,16 +26,17 @@
   }
 
   function hostRow(host) {
-    const isSilent = host.heard_ms > SILENT_MS;
+    const ago = berth.model.ago(host.heard_at), isSilent = ago > SILENT_MS;
     const heard = berth.el(isSilent ? 'span.late' : 'span',
-      berth.duration(host.heard_ms) + ' ago' + (isSilent ? ' (silent)' : ''));
+      berth.duration(ago) + ' ago' + (isSilent ? ' (silent)' : ''));
     return [host.host, host.database, heard, host.held, host.waiting, host.version];
   }
 
+  const leftOf = (instant) => instant === null ? '' : berth.duration(berth.model.left(instant));
+
   function databaseRow(database) {
     return [database.name, stateBadge(database.state), database.server, database.redis_version,
-      database.good_ms === null ? '' : berth.duration(database.good_ms),
-      database.grace_ms ? berth.duration(database.grace_ms) : '',
+      leftOf(database.good_until), leftOf(database.grace_until),
       [database.why, database.warning,
         database.lacks.length ? 'lacks ' + database.lacks.join(', ') : null, database.differing
         ? berth.plural(database.differing, 'definition differs', 'definitions differ') : null]

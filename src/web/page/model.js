@@ -5,9 +5,10 @@
   const model = {
     loaded: false, connected: false, why: null, host: '', serial: null,
     draining: false, grace: null, updated: 0, offset: 0,
+    boot: 0, // when berthd's clock began, on that of model.now()
     resources: [], templates: [], databases: [], hosts: [], peers: [],
   };
-  const STEADY_MS = 1500;
+  const STEP_MS = 100;
   const byName = new Map();
   let version = 0; // of the list's membership or content: filters ask again when it has changed
 
@@ -16,29 +17,37 @@
   model.version = () => version;
   model.resource = (name) => byName.get(name);
 
-  /* Ages came rounded, over a network: what is known already does not waver by a second. */
-  function steady(leases, before, now) {
-    const known = new Map((before || []).map((lease) => [lease.lease, lease.since]));
-    for (const lease of leases) {
-      const since = now - lease.age_ms, old = known.get(lease.lease);
-      lease.since = Math.abs(since - old) < STEADY_MS ? old : since;
-    }
-  }
+  /* Of an instant on berthd's clock. */
+  model.ago = (instant) => Math.max(0, model.now() - model.boot - instant);
+  model.left = (instant) => Math.max(0, instant + model.boot - model.now());
 
-  function dated(resource, now) {
-    const old = byName.get(resource.name);
-    steady(resource.holders, old && old.holders, now);
-    steady(resource.waiters, old && old.waiters, now);
-    for (const lease of resource.holders) {
-      lease.until = lease.left_ms === null || lease.left_ms === undefined
-        ? null : now + lease.left_ms;
+  function dated(resource) {
+    for (const lease of resource.holders.concat(resource.waiters)) {
+      lease.since += model.boot;
+      lease.until = lease.until === null || lease.until === undefined
+        ? null : lease.until + model.boot;
     }
     resource.words = null; // what a search looks into: made when one asks
     return resource;
   }
 
-  function replaceAll(answer, now) {
-    model.resources = answer.resources.map((resource) => dated(resource, now));
+  /* The clock of the host may step; a network's wavering is none. */
+  function setBoot(boot) {
+    const step = boot - model.boot;
+    if (Math.abs(step) < STEP_MS) {
+      return;
+    }
+    model.boot = boot;
+    for (const resource of model.resources) {
+      for (const lease of resource.holders.concat(resource.waiters)) {
+        lease.since += step;
+        lease.until = lease.until === null ? null : lease.until + step;
+      }
+    }
+  }
+
+  function replaceAll(answer) {
+    model.resources = answer.resources.map(dated);
     model.templates = answer.templates || [];
     byName.clear();
     for (const resource of model.resources) {
@@ -47,14 +56,14 @@
   }
 
   /* New names go to the end. `removed` names what is in neither list any more. */
-  function replaceSome(answer, now) {
+  function replaceSome(answer) {
     const templates = new Map(model.templates.map((template) => [template.name, template]));
     for (const name of answer.removed || []) {
       byName.delete(name);
       templates.delete(name);
     }
     for (const resource of answer.resources || []) {
-      byName.set(resource.name, dated(resource, now));
+      byName.set(resource.name, dated(resource));
     }
     for (const template of answer.templates || []) {
       templates.set(template.name, template);
@@ -69,10 +78,11 @@
     const isFull = !model.loaded || answer.full !== false;
     model.offset = now - Date.now();
     model.updated = now;
+    setBoot(now - answer.now);
     if (isFull) {
-      replaceAll(answer, now);
+      replaceAll(answer);
     } else {
-      replaceSome(answer, now);
+      replaceSome(answer);
     }
     for (const key of ['connected', 'draining', 'databases', 'hosts', 'host', 'peers']) {
       if (answer[key] !== undefined && answer[key] !== null) {
@@ -80,7 +90,7 @@
       }
     }
     model.why = answer.why || null;
-    model.grace = answer.grace_ms || null;
+    model.grace = answer.grace_until;
     model.serial = answer.serial;
     model.loaded = true;
     version++;
