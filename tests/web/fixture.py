@@ -20,6 +20,8 @@ import time
 import urllib.parse
 
 PAGE = pathlib.Path(__file__).parents[2] / "src" / "web" / "page"
+DECEPTIVE = "".join(f"\\u{{{first}}}-\\u{{{last}}}" for first, last in re.findall(
+    r"^X\(0x(\w+), 0x(\w+)\)$", (PAGE.parents[1] / "client" / "deceptive.def").read_text(), re.M))
 MINUTE, HOUR = 60_000, 3_600_000
 PEERS = []  # whom the page may ask as well; a test sets it
 BROKEN = {}  # file: (text, what stands in its place); test_broken.py sets it
@@ -30,7 +32,7 @@ def assembled():
     hashes = {"script": [], "style": []}
 
     def part(kind, name):
-        text = "\n" + (PAGE / name).read_text()
+        text = "\n" + (PAGE / name).read_text().replace("@deceptive@", DECEPTIVE)
         if name in BROKEN:
             old, new = BROKEN[name]
             assert text.count(old) == 1, f"{name} has not once: {old}"
@@ -219,8 +221,10 @@ class World:
     def update(self, *resources, removed=(), ended=(), **more):
         with self.changed:
             self.serial += 1
-            for shown in resources:
-                self.resources[shown["name"]] = (shown, self.now())
+            for shown in resources:  # leases that stay were there before
+                old, at = self.resources.get(shown["name"], (None, None))
+                is_kept = old and shown["holders"] is old["holders"]
+                self.resources[shown["name"]] = (shown, at if is_kept else self.now())
             for name in removed:
                 del self.resources[name]
             self.changes += [(self.serial, shown["name"]) for shown in resources]
