@@ -43,11 +43,14 @@ struct member {
     bool was_down; /* and this was logged */
     struct database_log log;
     nanoseconds sent_until; /* the deadline that clients have */
+    nanoseconds due_at; /* when its session has something to do by itself */
+    bool is_touched; /* something has happened to it in this turn */
     LIST_HEAD(, fleet_request) requests;
 };
 
 struct fleet {
     struct fleet_options with;
+    bool may_miss_leases; /* as the sessions know it of the core */
     size_t n; /* 0: stopped */
     struct member members[];
 };
@@ -66,11 +69,21 @@ static const struct member *member_of(const struct fleet *fleet, uint8_t databas
     return &fleet->members[database - 1];
 }
 
+/* For whatever changes a session, or what it looks at: only then is it looked at as the turn ends.
+ * A turn that concerns this host alone costs nothing here. */
+static struct member *touch(struct fleet *fleet, uint8_t database)
+{
+    struct member *member = &fleet->members[database - 1];
+    member->is_touched = true;
+    return member;
+}
+
 /* ---- what the link brings ---- */
 
 static void end_turn(struct member *member)
 {
     struct turn *turn = member->fleet->with.turn;
+    member->is_touched = true;
     turn_carry_out(turn);
     turn_end(turn);
 }
@@ -210,30 +223,37 @@ static void log_grace(struct member *member)
     database_log_grace(&member->log, &view);
 }
 
-/* While the journal was lost, holders may still come to reclaim their leases. */
-static void hold_listing(struct member *member)
+static void end_turn_of(struct member *member)
 {
-    session_hold_listing(member->session, core_may_miss_leases(member->fleet->with.core));
+    member->is_touched = false;
+    session_hold_listing(member->session, member->fleet->may_miss_leases);
+    hand_out_results(member);
+    if (member->link && session_needs_name(member->session)) {
+        take_new_name(member);
+    }
+    const char *why = session_wants_reset(member->session);
+    if (why && member->is_ready) {
+        link_reset(member->link, why);
+    }
+    log_notices(member);
+    log_grace(member);
+    send_deadlines(member);
+    send_calls(member);
+    fleet_write_down(member->fleet->with.journal, member->database);
+    member->is_touched |= !fleet_is_written_down(member->fleet->with.journal, member->database);
+    member->due_at = session_next_deadline(member->session);
 }
 
 void fleet_end_turn(struct fleet *fleet)
 {
+    /* While the journal was lost, holders may still come to reclaim their leases. */
+    bool may_miss_leases = core_may_miss_leases(fleet->with.core);
+    bool all = may_miss_leases != fleet->may_miss_leases;
+    fleet->may_miss_leases = may_miss_leases;
     for (size_t i = 0; i < fleet->n; i++) {
-        struct member *member = &fleet->members[i];
-        hold_listing(member);
-        hand_out_results(member);
-        if (member->link && session_needs_name(member->session)) {
-            take_new_name(member);
+        if (all || fleet->members[i].is_touched) {
+            end_turn_of(&fleet->members[i]);
         }
-        const char *why = session_wants_reset(member->session);
-        if (why && member->is_ready) {
-            link_reset(member->link, why);
-        }
-        log_notices(member);
-        log_grace(member);
-        send_deadlines(member);
-        send_calls(member);
-        fleet_write_down(fleet->with.journal, member->database);
     }
 }
 
@@ -241,7 +261,7 @@ nanoseconds fleet_next_deadline(const struct fleet *fleet)
 {
     nanoseconds next = NEVER;
     for (size_t i = 0; i < fleet->n; i++) {
-        nanoseconds at = session_next_deadline(fleet->members[i].session);
+        nanoseconds at = fleet->members[i].due_at;
         next = at < next ? at : next;
     }
     return next;
@@ -250,7 +270,10 @@ nanoseconds fleet_next_deadline(const struct fleet *fleet)
 void fleet_tick(struct fleet *fleet, nanoseconds now)
 {
     for (size_t i = 0; i < fleet->n; i++) {
-        session_tick(fleet->members[i].session, now, fleet->with.effects);
+        if (now >= fleet->members[i].due_at) {
+            struct member *member = touch(fleet, fleet->members[i].database);
+            session_tick(member->session, now, fleet->with.effects);
+        }
     }
 }
 
@@ -262,7 +285,7 @@ void fleet_carry_out(struct fleet *fleet, const struct effect *effect)
     if (lease->database > fleet->n) {
         return; /* berthd is stopping */
     }
-    struct session *session = member_of(fleet, lease->database)->session;
+    struct session *session = touch(fleet, lease->database)->session;
     if (effect->kind == EFFECT_GIVE_BACK) {
         session_give_back(session, lease, clock_now());
     } else if (lease->state == LEASE_WAITING) {
@@ -272,7 +295,7 @@ void fleet_carry_out(struct fleet *fleet, const struct effect *effect)
 
 void fleet_restore(struct fleet *fleet, struct lease *lease)
 {
-    session_restore(member_of(fleet, lease->database)->session, lease);
+    session_restore(touch(fleet, lease->database)->session, lease);
 }
 
 enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *definition)
@@ -283,7 +306,7 @@ enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *d
 void fleet_define(struct fleet *fleet, const struct definition definitions[], size_t n)
 {
     for (size_t i = 0; i < fleet->n; i++) {
-        session_define(fleet->members[i].session, definitions, n, clock_now());
+        session_define(touch(fleet, (uint8_t)(i + 1))->session, definitions, n, clock_now());
     }
 }
 
@@ -310,19 +333,20 @@ static struct fleet_request *request_new(struct member *member, void *context, f
 void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t argc,
     const char *const argv[], fleet_done *done)
 {
-    struct member *member = &fleet->members[database - 1];
+    struct member *member = touch(fleet, database);
     session_admin(member->session, request_new(member, context, done), argc, argv, clock_now());
 }
 
 void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
     const char *const names[], fleet_done *done)
 {
-    struct member *member = &fleet->members[database - 1];
+    struct member *member = touch(fleet, database);
     session_snapshot(member->session, request_new(member, context, done), n, names, clock_now());
 }
 
 static void forget_request(struct member *member, struct fleet_request *request)
 {
+    member->is_touched = true;
     session_forget(member->session, request);
     LIST_REMOVE(request, entry);
     free(request);
@@ -409,7 +433,7 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
     session_host_read(host);
     session_name_make(id, with->boot_id, with->socket_path, settings->name);
     *member = (struct member){
-        .fleet = fleet, .database = database, .log = {.name = settings->name}};
+        .fleet = fleet, .database = database, .is_touched = true, .log = {.name = settings->name}};
     LIST_INIT(&member->requests);
     const struct session_options options = {
         .core = with->core,

@@ -49,7 +49,8 @@ enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *d
 void fleet_carry_out(struct fleet *fleet, const struct effect *effect);
 /* Recovery or a reclaim has made the lease again: it is listed at the next hello. */
 void fleet_restore(struct fleet *fleet, struct lease *lease);
-/* At the end of each turn, before anything is sent: hands out calls and results. */
+/* At the end of each turn, before anything is sent: hands out the calls and results of sessions to
+ * which something has happened. */
 void fleet_end_turn(struct fleet *fleet);
 nanoseconds fleet_next_deadline(const struct fleet *fleet);
 void fleet_tick(struct fleet *fleet, nanoseconds now);
