@@ -6,7 +6,7 @@ void core_count_refused(struct core *core, const struct ask *ask, enum outcome w
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct definition *definition = core_find_definition(core, ask->wants[i].name);
         if (definition) {
-            counts_deny(&tallies_find(core, definition->name)->slot->counts, why);
+            counts_deny(&tallies_find(core, definition->name)->counts, why);
         }
     }
 }
@@ -20,9 +20,9 @@ void core_count_gone(
         struct tally *tally = tallies_find(core, definition ? definition->name : name);
         if (remembered->is_held) {
             nanoseconds held_for = at > remembered->granted_at ? at - remembered->granted_at : 0;
-            counts_end(&tally->slot->counts, why, (uint64_t)held_for / 1000);
+            counts_end(&tally->counts, why, (uint64_t)held_for / 1000);
         } else {
-            counts_deny(&tally->slot->counts, why);
+            counts_deny(&tally->counts, why);
         }
     }
 }

@@ -154,7 +154,7 @@ static void resource_apply(struct core *core, struct resource *resource,
     if (next && is_same_sort(resource->definition, next)) {
         resource_attach(core, resource, next);
         resource_redefine(core, resource, next);
-        tally_move(core, resource, tallies_find(core, next->name), now);
+        tally_move(resource, tallies_find(core, next->name), now);
     } else {
         /* The definition is gone, or of another sort and nobody uses the resource: it drains, then
          * goes. The definition is about to be freed; `remains` is a copy. */

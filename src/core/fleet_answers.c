@@ -219,7 +219,7 @@ bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
     lease->wants_now = false;
     lease->is_undelivered = lease_is_detached(lease);
     queue_hold(core, lease, now);
-    tally_grant(core, lease, now);
+    tally_grant(lease, now);
     term_start(core, lease);
     effects_change(effects, lease);
     effects_append(effects, EFFECT_GRANTED, lease, lease_real_client(lease), OUTCOME_OK);

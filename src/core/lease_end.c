@@ -59,7 +59,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
 {
     nanoseconds rests_until = 0;
     news_lease(&core->news, lease);
-    why = tally_end(core, lease, why, now);
+    why = tally_end(lease, why, now);
     if (lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD)) {
         lease->is_asked = false;
         effects_append(effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);

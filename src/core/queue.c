@@ -211,7 +211,7 @@ static void grant(
         claim_take_units(claim, &core->random);
     }
     hold(core, lease, now);
-    tally_grant(core, lease, now);
+    tally_grant(lease, now);
     term_start(core, lease);
     effects_change(effects, lease);
 }

@@ -61,7 +61,7 @@ struct resource *registry_add(
     struct core *core, const char *name, const struct definition *definition)
 {
     struct resource *resource = resource_new(name, definition);
-    tally_move(core, resource, tallies_find(core, definition->name), 0);
+    tally_move(resource, tallies_find(core, definition->name), 0);
     table_insert(&core->resources, &resource->by_name, hash_name(name));
     TAILQ_INSERT_TAIL(&core->resource_list, resource, link);
     news_resource(&core->news, name);
@@ -138,7 +138,7 @@ static void registry_forget(struct core *core, struct resource *resource)
         TAILQ_REMOVE(&core->changed, resource, changed_link);
     }
     charge_give_back(&resource->instance_charge, &core->accounts);
-    tally_move(core, resource, NULL, 0);
+    tally_move(resource, NULL, 0);
     table_remove(&core->resources, &resource->by_name);
     TAILQ_REMOVE(&core->resource_list, resource, link);
     usage_forget_idle(resource);

@@ -119,7 +119,7 @@ static bool restore_held(struct core *core, const struct remembered *remembered,
         return false;
     }
     queue_hold(core, lease, remembered->granted_at);
-    tally_hold(core, lease, now);
+    tally_hold(lease, now);
     if (remembered->until != NEVER && remembered->stopping == OUTCOME_OK) {
         term_resume(core, lease, remembered->until, remembered->hold_until);
     }
@@ -303,7 +303,7 @@ static enum outcome reclaim_held(struct core *core, struct lease *lease,
     }
     lease->is_asked = lease->database != 0;
     queue_hold(core, lease, now);
-    tally_hold(core, lease, now);
+    tally_hold(lease, now);
     term_start(core, lease);
     return OUTCOME_OK;
 }

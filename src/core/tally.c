@@ -4,52 +4,19 @@
 
 /* ---- units ---- */
 
-/* In this order even if the process is killed in between. */
-static void store(uint64_t *to, uint64_t value)
-{
-    *(volatile uint64_t *)to = value;
-}
-
-static inline const struct counts_span *current_span(const struct counts_slot *slot)
-{
-    return &slot->spans[slot->current & 1];
-}
-
 /* Until `now`, in microseconds. */
-static inline uint64_t unit_seconds(const struct counts_span *span, uint64_t now)
+static inline uint64_t unit_seconds(const struct tally *tally, uint64_t now)
 {
-    return span->unit_seconds + (now > span->until ? span->held * (now - span->until) : 0);
-}
-
-/* From now on, so many units are held. The last store makes that true. */
-static inline void begin_span(struct counts_slot *slot, uint32_t held, uint64_t now)
-{
-    const struct counts_span *before = current_span(slot);
-    struct counts_span *next = &slot->spans[~slot->current & 1];
-    store(&next->unit_seconds, unit_seconds(before, now));
-    store(&next->until, now > before->until ? now : before->until);
-    store(&next->held, held);
-    store(&slot->current, slot->current + 1);
+    uint64_t held_for = now > tally->until ? now - tally->until : 0;
+    return tally->unit_seconds + tally->n_held * held_for;
 }
 
 /* `now` in microseconds. */
-static inline void change_held(
-    const struct core *core, struct tally *tally, uint32_t change, uint64_t now)
+static inline void change_held(struct tally *tally, uint32_t change, uint64_t now)
 {
+    tally->unit_seconds = unit_seconds(tally, now);
+    tally->until = now > tally->until ? now : tally->until;
     tally->n_held += change; /* modulo 2^32 */
-    if (!core->tallies.is_recovering) {
-        begin_span(tally->slot, tally->n_held, now);
-    }
-}
-
-void core_counts_begin(struct core *core, nanoseconds now)
-{
-    struct tallies *tallies = &core->tallies;
-    tallies->is_recovering = false;
-    for (size_t i = 0; i < tallies->n; i++) {
-        struct tally *tally = tallies->list[i];
-        begin_span(tally->slot, tally->n_held, microseconds(now));
-    }
 }
 
 /* ---- who waits, who holds ---- */
@@ -95,18 +62,18 @@ static inline void wait_is_over(struct lease *lease)
 }
 
 /* `now` in microseconds. */
-static inline void hold(struct core *core, struct claim *claim, uint64_t now)
+static inline void hold(struct claim *claim, uint64_t now)
 {
     struct tally *tally = claim->resource->tally;
     list_by_age(&tally->held, claim, true);
-    change_held(core, tally, claim->count, now);
+    change_held(tally, claim->count, now);
 }
 
-void tally_hold(struct core *core, struct lease *lease, nanoseconds now)
+void tally_hold(struct lease *lease, nanoseconds now)
 {
     wait_is_over(lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
-        hold(core, &lease->claims[i], microseconds(now));
+        hold(&lease->claims[i], microseconds(now));
     }
     lease->is_listed = true;
 }
@@ -124,16 +91,16 @@ void counts_deny(struct counts *counts, enum outcome why)
     counts->denied[reason_counted(why)]++;
 }
 
-void tally_grant(struct core *core, struct lease *lease, nanoseconds now)
+void tally_grant(struct lease *lease, nanoseconds now)
 {
     enum granted_how how = lease->has_waited ? GRANTED_AFTER_WAITING : GRANTED_AT_ONCE;
     uint64_t waited = microseconds(now - lease->asked_at), until = microseconds(now);
     wait_is_over(lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
-        struct counts *counts = &lease->claims[i].resource->tally->slot->counts;
+        struct counts *counts = &lease->claims[i].resource->tally->counts;
         counts->granted[how]++;
         metric_observe(&counts->wait, waited);
-        hold(core, &lease->claims[i], until);
+        hold(&lease->claims[i], until);
     }
     lease->is_listed = true;
 }
@@ -141,7 +108,7 @@ void tally_grant(struct core *core, struct lease *lease, nanoseconds now)
 void tally_reclaim(const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        lease->claims[i].resource->tally->slot->counts.reclaimed[0]++;
+        lease->claims[i].resource->tally->counts.reclaimed[0]++;
     }
 }
 
@@ -151,34 +118,33 @@ void counts_end(struct counts *counts, enum outcome why, uint64_t held_for)
     metric_observe(&counts->hold, held_for);
 }
 
-static void end_held(struct core *core, struct lease *lease, enum outcome why, nanoseconds now)
+static void end_held(struct lease *lease, enum outcome why, nanoseconds now)
 {
     uint64_t held_for = microseconds(now - lease->granted_at), until = microseconds(now);
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
         struct tally *tally = claim->resource->tally;
         TAILQ_REMOVE(&tally->held, claim, tally_link);
-        change_held(core, tally, -claim->count, until);
+        change_held(tally, -claim->count, until);
         if (why != OUTCOME_OK) {
-            counts_end(&tally->slot->counts, why, held_for);
+            counts_end(&tally->counts, why, held_for);
             tally->recent[tally->n_recent++ % RECENT_HOLDS] = held_for;
         }
     }
     lease->is_listed = false;
 }
 
-enum outcome tally_end(
-    struct core *core, struct lease *lease, enum outcome why, nanoseconds now)
+enum outcome tally_end(struct lease *lease, enum outcome why, nanoseconds now)
 {
     bool is_stopped = lease->stopping != OUTCOME_OK && why == OUTCOME_RELEASED;
     if (lease->state == LEASE_HELD) {
         why = is_stopped ? (enum outcome)lease->stopping : why;
-        end_held(core, lease, why, now);
+        end_held(lease, why, now);
         return reason_counted(why);
     }
     wait_is_over(lease);
     for (size_t i = 0; why != OUTCOME_OK && i < lease->n_claims; i++) {
-        counts_deny(&lease->claims[i].resource->tally->slot->counts, why);
+        counts_deny(&lease->claims[i].resource->tally->counts, why);
     }
     return reason_counted(why);
 }
@@ -200,26 +166,26 @@ static void move_claims(struct claim_list *from, struct claim_list *to,
     }
 }
 
-static void move_all(struct core *core, struct tally *from, struct tally *to,
-    const struct resource *resource, nanoseconds now)
+static void move_all(
+    struct tally *from, struct tally *to, const struct resource *resource, nanoseconds now)
 {
     uint32_t n_waiting = 0, n_holders = 0, wanted = 0, held = 0;
     move_claims(&from->waiting, &to->waiting, resource, false, &n_waiting, &wanted);
     move_claims(&from->held, &to->held, resource, true, &n_holders, &held);
     from->n_waiting -= n_waiting;
     to->n_waiting += n_waiting;
-    change_held(core, from, -held, microseconds(now));
-    change_held(core, to, held, microseconds(now));
+    change_held(from, -held, microseconds(now));
+    change_held(to, held, microseconds(now));
 }
 
-void tally_move(struct core *core, struct resource *resource, struct tally *tally, nanoseconds now)
+void tally_move(struct resource *resource, struct tally *tally, nanoseconds now)
 {
     struct tally *before = resource->tally;
     if (before == tally) {
         return;
     }
     if (before && tally) {
-        move_all(core, before, tally, resource, now);
+        move_all(before, tally, resource, now);
     }
     if (before) {
         before->n_resources--;
@@ -247,15 +213,14 @@ bool core_counts_at(
     const struct core *core, size_t number, nanoseconds now, struct counts_view *view)
 {
     const struct tally *tally = core->tallies.list[number];
-    const struct counts_slot *slot = tally->slot;
     if (!tally->definition) {
         return false;
     }
     *view = (struct counts_view){
         .name = tally->name,
         .definition = tally->definition,
-        .counts = &slot->counts,
-        .unit_seconds = unit_seconds(current_span(slot), microseconds(now)),
+        .counts = &tally->counts,
+        .unit_seconds = unit_seconds(tally, microseconds(now)),
         .held = tally->n_held,
         .waiting = tally->n_waiting,
         .oldest_wait = oldest(&tally->waiting, false),

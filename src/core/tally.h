@@ -17,8 +17,10 @@ enum { RECENT_HOLDS = 32 };
 
 struct tally {
     struct table_node by_name;
-    char *name; /* of its slot, whose memory may become zero; NULL: unused; owned */
-    struct counts_slot *slot;
+    char *name; /* the definition's; owned */
+    struct counts counts;
+    uint64_t unit_seconds; /* for which units were held, until .until; both in microseconds */
+    uint64_t until;
     const struct definition *definition; /* the file's; NULL: none at present */
     struct claim_list waiting; /* by when they asked */
     struct claim_list held; /* by when they were granted */
@@ -31,14 +33,9 @@ struct tally {
 
 struct tallies {
     struct table by_name;
-    struct tally **list; /* by number of the slot */
+    struct tally **list; /* a definition keeps its number */
     size_t n, size;
-    struct counts_memory memory;
-    struct counts_slot **own; /* chunks that the core made itself */
-    size_t n_own;
-    struct counts_slot unnamed_slot; /* for `unnamed` */
     struct tally unnamed; /* for resources that no definition was ever known for */
-    bool is_recovering; /* the slots' held units are the earlier run's */
 };
 
 void tallies_init(struct tallies *tallies);
@@ -50,23 +47,21 @@ void tallies_define(struct core *core, const struct definition *definitions, siz
  * else one that is never shown. */
 struct tally *tallies_find(struct core *core, const char *name);
 /* The resource counts there from now on. NULL: nowhere, as it goes. */
-void tally_move(
-    struct core *core, struct resource *resource, struct tally *tally, nanoseconds now);
+void tally_move(struct resource *resource, struct tally *tally, nanoseconds now);
 
 /* The lease begins to wait; it ends with tally_grant(), tally_hold() or tally_end(). Repeated calls
  * are one. */
 void tally_wait(struct lease *lease);
 void tally_reclaim(const struct lease *lease);
 /* The lease has been granted, and has its units. */
-void tally_grant(struct core *core, struct lease *lease, nanoseconds now);
+void tally_grant(struct lease *lease, nanoseconds now);
 /* It has its units, and its grant was counted before or is not counted. */
-void tally_hold(struct core *core, struct lease *lease, nanoseconds now);
+void tally_hold(struct lease *lease, nanoseconds now);
 /* A request was refused, or a wait has ended; a held lease has ended. */
 void counts_deny(struct counts *counts, enum outcome why);
 void counts_end(struct counts *counts, enum outcome why, uint64_t held_for); /* microseconds */
 /* The lease ends, whatever its state. OUTCOME_OK: that is not counted. Returns as what it is
  * counted. */
-enum outcome tally_end(
-    struct core *core, struct lease *lease, enum outcome why, nanoseconds now);
+enum outcome tally_end(struct lease *lease, enum outcome why, nanoseconds now);
 
 #endif

@@ -45,7 +45,6 @@ static void stop(struct serving *serving)
     }
     server->turn.stopping = true;
     origins_stop(&server->origins);
-    counting_freeze(&serving->counting);
     if (!serving->begins_again) {
         log_info("stopping");
         notify_stopping(&serving->notify);
@@ -209,10 +208,8 @@ static bool recover(struct serving *serving, const char *socket_path)
 static void begin_counting(struct serving *serving)
 {
     struct server *server = &serving->server;
-    counting_begin(
-        &serving->counting, server->core, server->listener.path, server->state.boot_id);
-    server->counting = &serving->counting;
-    server->counts = counting_daemon(&serving->counting);
+    server->counts = &serving->counts;
+    server->database_counts = serving->database_counts;
     server->scheduler.turns = &server->counts->turn;
 }
 
@@ -231,11 +228,8 @@ static void count_databases(struct serving *serving)
 {
     struct server *server = &serving->server;
     for (uint8_t i = 1; i <= server->databases.n; i++) {
-        const char *name = fleet_name_of(&server->databases, i);
-        struct database_counts *counts = counting_database(&serving->counting, name);
-        server->database_counts[i - 1] = counts;
-        fleet_count(server->fleet, i, counts ? counts->sessions : NULL,
-            counts ? &counts->renewals : NULL);
+        struct database_counts *counts = &server->database_counts[i - 1];
+        fleet_count(server->fleet, i, counts->sessions, &counts->renewals);
     }
 }
 
@@ -271,9 +265,6 @@ static bool start_core(struct serving *serving)
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server->fleet, server->conf->definitions, server->conf->n_definitions);
     bool may_start = recover(serving, socket);
-    if (may_start) {
-        core_counts_begin(server->core, clock_now());
-    }
     serve_set_timer(serving); /* what is due need not wait for a connection */
     return may_start;
 }
@@ -467,7 +458,6 @@ void serve_deinit(struct serving *serving)
     scheduler_deinit(&server->scheduler);
     traffic_free(server->spare);
     close(serving->deadline_fd);
-    counting_end(&serving->counting);
     history_end(&serving->history);
     origins_deinit(&server->origins);
     server->conf = serving->begins_again ? server->conf : conf_free(server->conf);

@@ -31,7 +31,8 @@ struct serving {
     struct fleet_follows fleet_follows;
     struct user_names user_names;
     struct accepting accepting;
-    struct counting counting;
+    struct daemon_counts counts;
+    struct database_counts database_counts[MAX_DATABASES];
     struct history history;
     struct history_log history_log;
     uv_poll_t deadline_poll; /* of deadline_fd */

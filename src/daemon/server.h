@@ -25,7 +25,6 @@
 #include <uv.h>
 
 struct conn;
-struct counting;
 struct daemon_counts;
 struct database_counts;
 struct fleet;
@@ -60,9 +59,8 @@ struct server {
     struct ledger ledger; /* writes leases down */
     struct state state;
     struct numbers numbers; /* for leases */
-    struct counting *counting; /* .counts and .database_counts are in its memory */
-    struct daemon_counts *counts; /* from the first turn to the last */
-    struct database_counts *database_counts[MAX_DATABASES]; /* database 1 first; or NULL */
+    struct daemon_counts *counts;
+    struct database_counts *database_counts; /* database 1 first */
     struct history *history; /* of leases */
     struct origins origins; /* of their jobs */
     struct storing *storing; /* of the state, on disk */

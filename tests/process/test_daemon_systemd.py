@@ -300,7 +300,7 @@ def test_runtime_files_are_named_after_it(manager, directory):
     (directory / "run").mkdir()
     service.environ["RUNTIME_DIRECTORY"] = str(directory / "run")
     service.start()
-    assert sorted(os.listdir(directory / "run")) == ["s.counters", "s.history", "s.journal", "s.lock"]
+    assert sorted(os.listdir(directory / "run")) == ["s.history", "s.journal", "s.lock"]
 
 
 def test_one_by_hand_and_one_activated(manager, directory):

@@ -1,4 +1,4 @@
-"""What a host does, drawn at random, beside a model that counts it: over SIGKILLs and restarts every
+"""What a host does, drawn at random, beside a model that counts it: after SIGKILLs and restarts too every
 figure of berthctl metrics that is no time is the model's, and times are between the model's bounds."""
 
 import collections
@@ -94,9 +94,14 @@ class Model:
             self.serves(since)
 
     def restarts(self, end):
+        """It counts from zero, and what is held is held from then on."""
         end()
+        stopped = time.monotonic()
         self.daemon.start()
         self.client = self.daemon.client()
+        for counted in (self.counts, self.least, self.most):
+            counted.clear()
+        self.held = {lease: (name, units, stopped, time.monotonic()) for lease, (name, units, *_) in self.held.items()}
         for lease, (name, units, *_) in [*self.held.items(), *self.waiting.items()]:
             assert self.client.request(f"reclaim {lease} {name}:{units} pid={self.pid}").split()[0] in ("ok", "waiting")
             self.counts["reclaimed_total", definition_of(name)] += 1

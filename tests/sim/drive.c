@@ -332,9 +332,7 @@ struct simulation *simulation_new(uint64_t seed)
     simulation->core = core_new(&options);
     simulation->model = model_new();
     simulation->last_pid = 1; /* the record of a lease that is bound to process 1 is not read */
-    counts_begin(simulation);
     histories_begin(simulation);
-    core_counts_begin(simulation->core, 0);
     return simulation;
 }
 
@@ -383,7 +381,6 @@ struct simulation *simulation_end(struct simulation *simulation, nanoseconds now
         record_clear(&simulation->records[i]);
     }
     simulation->core = core_free(simulation->core);
-    counts_free(simulation);
     histories_free(simulation);
     effects_deinit(&simulation->effects);
     simulation->model = model_free(simulation->model);

@@ -1,64 +1,8 @@
-/* drive_counts.c - what the core counts, in memory that outlives it, against the model's. */
+/* drive_counts.c - what the core counts, against the model's. */
 #include "drive_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- as in a file ---- */
-
-static struct {
-    struct simulation *simulation;
-    size_t n_given; /* chunks, to this core */
-    struct counts_slot *saved; /* while it is killed */
-} file;
-
-static struct counts_slot *more(void *context, size_t *np)
-{
-    struct simulation *simulation = context;
-    size_t i = file.n_given++;
-    if (i == simulation->n_counts) {
-        REQUIRE(i < N_COUNTS_CHUNKS, "too many counters for the simulation");
-        simulation->counts[i] = calloc(COUNTS_CHUNK, sizeof(struct counts_slot));
-        simulation->n_counts++;
-    }
-    *np = COUNTS_CHUNK;
-    return simulation->counts[i];
-}
-
-void counts_begin(struct simulation *simulation)
-{
-    const struct counts_memory memory = {
-        .n_earlier = simulation->n_counts, .more = more, .context = simulation};
-    file.n_given = 0;
-    core_counts_keep(simulation->core, &memory);
-}
-
-void counts_freeze(struct simulation *simulation)
-{
-    size_t size = COUNTS_CHUNK * sizeof(struct counts_slot);
-    file.saved = malloc(simulation->n_counts * size + 1);
-    for (size_t i = 0; i < simulation->n_counts; i++) {
-        memcpy(&file.saved[i * COUNTS_CHUNK], simulation->counts[i], size);
-    }
-}
-
-void counts_thaw(struct simulation *simulation)
-{
-    size_t size = COUNTS_CHUNK * sizeof(struct counts_slot);
-    for (size_t i = 0; i < simulation->n_counts; i++) {
-        memcpy(simulation->counts[i], &file.saved[i * COUNTS_CHUNK], size);
-    }
-    free(file.saved);
-}
-
-void counts_free(struct simulation *simulation)
-{
-    for (size_t i = 0; i < simulation->n_counts; i++) {
-        free(simulation->counts[i]);
-    }
-}
-
-/* ---- against the model ---- */
 
 static void same(const char *name, const char *what, size_t i, uint64_t is, uint64_t expected)
 {

@@ -22,7 +22,7 @@ struct record {
     nanoseconds rests_until; /* 0: the lease lives */
 };
 
-enum { N_RECORDS = 8 * MODEL_LEASES, COUNTS_CHUNK = 4, N_COUNTS_CHUNKS = MODEL_RESOURCES };
+enum { N_RECORDS = 8 * MODEL_LEASES };
 
 /* Said of a lease in requests. */
 struct told {
@@ -46,8 +46,6 @@ struct simulation {
     nanoseconds now;
     struct record records[N_RECORDS]; /* a journal; lease.record is one more */
     struct trace trace;
-    struct counts_slot *counts[N_COUNTS_CHUNKS]; /* as in a file: for this core and later ones */
-    size_t n_counts; /* chunks */
     char at_fault[MODEL_NAME];
     struct {
         char name[MODEL_NAME];
@@ -101,12 +99,7 @@ void do_reclaim_unknown(struct simulation *simulation, const struct operation *o
 void serve_all(struct simulation *simulation, struct random *random);
 
 /* drive_counts.c */
-void counts_begin(struct simulation *simulation);
-/* The core is killed: what it does from now on is counted nowhere. */
-void counts_freeze(struct simulation *simulation);
-void counts_thaw(struct simulation *simulation);
 void counts_compare(struct simulation *simulation);
-void counts_free(struct simulation *simulation);
 
 /* drive_history.c */
 void histories_begin(struct simulation *simulation);

@@ -229,11 +229,8 @@ void do_restart(struct simulation *simulation, const struct operation *operation
     uint64_t first = operation->restart.numbers_are_lost ? 1 : next + operation->restart.seed % 9;
     struct core_options options = {
         .first_id = first, .first_token = first, .seed = operation->restart.seed};
-    counts_freeze(simulation);
     end_core(simulation, operation->now);
-    counts_thaw(simulation);
     simulation->core = core_new(&options);
-    counts_begin(simulation);
     histories_restart(simulation);
     histories_compare_all(simulation);
     model_restart(simulation->model, first);
@@ -244,7 +241,6 @@ void do_restart(struct simulation *simulation, const struct operation *operation
     model_begin_grace(simulation->model, operation->restart.closed, until);
     restore_all(simulation, records, operation);
     histories_ready(simulation);
-    core_counts_begin(simulation->core, operation->now);
 }
 
 /* ---- coming back ---- */

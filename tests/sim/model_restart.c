@@ -34,6 +34,8 @@ void model_restart(struct model *model, uint64_t first)
     model->n_leases = model->n_waiters = model->n_resources = model->n_templates = 0;
     model->draining = model->drain_reported = model->closed = false;
     model->file.n = 0;
+    memset(model->counts, 0, sizeof model->counts);
+    model->n_counts = 0;
     model->first_id = first;
     if (first <= model->last_id) { /* the state is lost: only what is remembered counts */
         model->last_id = first - 1;

@@ -7,18 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define SECOND NANOSECONDS_PER_SECOND
 #define N(array) (sizeof(array) / sizeof(array)[0])
-
-enum { CHUNK = 4, SLOTS = 4 * CHUNK };
-
-static struct counts_slot *slots; /* shared with children, as in a file */
-static size_t n_chunks, n_given;
 
 static struct core *core;
 static struct client client;
@@ -31,15 +22,6 @@ static struct definition definitions[] = {
 
 /* ---- a core ---- */
 
-static struct counts_slot *more(void *context, size_t *np)
-{
-    (void)context;
-    cr_assert_lt(n_given, SLOTS / CHUNK);
-    *np = CHUNK;
-    n_chunks = n_given + 1 > n_chunks ? n_given + 1 : n_chunks;
-    return &slots[n_given++ * CHUNK];
-}
-
 static void define(size_t n, nanoseconds now)
 {
     static const struct user_bounds bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
@@ -48,28 +30,21 @@ static void define(size_t n, nanoseconds now)
     effects_clear(&effects);
 }
 
-static void begin_core(size_t n_definitions, nanoseconds now)
+static void begin_core(nanoseconds now)
 {
-    const struct counts_memory memory = {.n_earlier = n_chunks, .more = more};
     core = core_new(&(const struct core_options){.first_id = 100, .first_token = 100});
-    n_given = 0;
-    core_counts_keep(core, &memory);
-    define(n_definitions, now);
+    define(N(definitions), now);
 }
 
 static void begin(void)
 {
-    slots = mmap(NULL, SLOTS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-        -1, 0);
-    cr_assert_neq(slots, MAP_FAILED);
     for (size_t i = 0; i < N(definitions); i++) {
         definitions[i].max_waiters = definitions[i].max_units_per_user =
             definitions[i].max_instances = UNBOUNDED;
         definitions[i].max_hold = NEVER;
         definitions[i].kill_after = SECOND;
     }
-    begin_core(N(definitions), 0);
-    core_counts_begin(core, 0);
+    begin_core(0);
     core_client_init(core, &client, 1000);
 }
 
@@ -206,39 +181,23 @@ static struct lease *restore(const char *name, nanoseconds now)
     return lease;
 }
 
-/* It has done nothing more to the file. */
-static void kill_core(void)
-{
-    struct counts_slot copy[SLOTS];
-    memcpy(copy, slots, sizeof copy);
-    end_core(500 * SECOND);
-    memcpy(slots, copy, sizeof copy);
-}
-
-Test(tally, counters_go_on_after_a_restart)
+Test(tally, a_restart_counts_from_zero)
 {
     acquire("deploy", NEVER, 0);
-    kill_core();
-    begin_core(N(definitions), 10 * SECOND);
-    restore("deploy", 10 * SECOND);
-    core_counts_begin(core, 11 * SECOND);
+    end_core(9 * SECOND);
+    begin_core(10 * SECOND);
+    struct lease *lease = restore("deploy", 10 * SECOND);
     core_client_init(core, &client, 1000);
     struct counts_view view = view_of("deploy", 20 * SECOND);
-    cr_expect_eq(view.counts->granted[GRANTED_AT_ONCE], 1);
+    cr_expect_eq(view.counts->granted[GRANTED_AT_ONCE], 0);
     cr_expect_eq(view.held, 1);
-    cr_expect_eq(view.unit_seconds, 20000000, "the time without a berthd counts");
-}
-
-Test(tally, what_has_ended_unseen_is_held_until_the_restart)
-{
-    acquire("deploy", NEVER, 0);
-    kill_core();
-    begin_core(N(definitions), 10 * SECOND);
-    core_counts_begin(core, 10 * SECOND);
-    core_client_init(core, &client, 1000);
-    struct counts_view view = view_of("deploy", 20 * SECOND);
+    cr_expect_eq(view.unit_seconds, 10000000, "since the restart");
+    core_drop(core, lease, 20 * SECOND, &effects);
+    effects_clear(&effects);
+    view = view_of("deploy", 30 * SECOND);
+    cr_expect_eq(view.counts->ended[OUTCOME_DROPPED], 1);
     cr_expect_eq(view.held, 0);
-    cr_expect_eq(view.unit_seconds, 10000000, "no counter goes back");
+    cr_expect_eq(view.unit_seconds, 10000000);
 }
 
 Test(tally, a_definition_that_comes_back_goes_on)
@@ -252,79 +211,6 @@ Test(tally, a_definition_that_comes_back_goes_on)
     define(2, SECOND);
     struct counts_view view = view_of("market/*", SECOND);
     cr_expect_eq(view.counts->granted[GRANTED_AT_ONCE], 1);
-}
-
-/* A process was killed while it gave the slot away. */
-Test(tally, an_unused_slot_begins_at_zero)
-{
-    kill_core();
-    slots[0].name[0] = '\0';
-    slots[0].counts.granted[GRANTED_AT_ONCE] = 7;
-    slots[0].spans[0].unit_seconds = slots[0].spans[1].unit_seconds = 7;
-    begin_core(N(definitions), SECOND);
-    core_counts_begin(core, SECOND);
-    core_client_init(core, &client, 1000);
-    struct counts_view view = view_of("deploy", SECOND);
-    cr_expect_eq(view.counts->granted[GRANTED_AT_ONCE], 0);
-    cr_expect_eq(view.unit_seconds, 0);
-}
-
-/* ---- killed anywhere ---- */
-
-/* In microseconds, as the next run would show it. */
-static uint64_t unit_seconds_in(const struct counts_slot *slot, nanoseconds now)
-{
-    const struct counts_span *span = &slot->spans[slot->current & 1];
-    uint64_t until = microseconds(now);
-    return span->unit_seconds + (until > span->until ? span->held * (until - span->until) : 0);
-}
-
-/* In a child that its parent traces. */
-static pid_t start_release(struct lease *lease, nanoseconds now)
-{
-    pid_t child = fork();
-    cr_assert_geq(child, 0);
-    if (child == 0) {
-        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0) {
-            _exit(EXIT_FAILURE);
-        }
-        raise(SIGSTOP);
-        release(lease, now);
-        _exit(EXIT_SUCCESS);
-    }
-    return child;
-}
-
-/* Until the child ends; returns how many times a figure changed. */
-static size_t step_through(pid_t child, const struct counts_slot *slot, nanoseconds now)
-{
-    int status;
-    size_t n_changes = 0;
-    uint64_t later = unit_seconds_in(slot, 2 * now);
-    while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
-        uint64_t is = unit_seconds_in(slot, 2 * now);
-        cr_assert_eq(unit_seconds_in(slot, now), 3000000, "until the release");
-        cr_assert(is == 6000000 || is == 3000000, "%ju after it", (uintmax_t)is);
-        n_changes += is != later;
-        later = is;
-        cr_assert_eq(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
-    }
-    cr_assert(WIFEXITED(status));
-    if (WEXITSTATUS(status) != EXIT_SUCCESS) {
-        cr_skip("nothing can be traced here");
-    }
-    return n_changes;
-}
-
-/* After each instruction. */
-Test(tally, no_time_counts_twice_wherever_it_is_killed)
-{
-    struct lease *lease = acquire("deploy", NEVER, 0);
-    size_t i = 0;
-    while (strcmp(slots[i].name, "deploy") != 0) {
-        i++;
-    }
-    cr_expect_eq(step_through(start_release(lease, 3 * SECOND), &slots[i], 3 * SECOND), 1);
 }
 
 /* ---- bounds ---- */
