@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct by_whom {
-    bool is_known; /* an older berthd does not say it */
+    bool is_known;
     bool has_login;
     uint32_t uid;
     uint32_t login; /* with .has_login: never .uid */

@@ -23,14 +23,11 @@ static const struct column columns[HOST_COLUMNS] = {
 
 static void add_layouts(struct text *out, const struct status_host *host)
 {
-    if (!host->layout_to.is_given) {
+    if (host->layout_from < host->layout_to) {
+        text_add_number(out, host->layout_from);
         text_add(out, "-");
-    } else if (host->layout_from.number == host->layout_to.number) {
-        text_add_number(out, host->layout_to.number);
-    } else {
-        text_add_format(out, "%llu-%llu", (unsigned long long)host->layout_from.number,
-            (unsigned long long)host->layout_to.number);
     }
+    text_add_number(out, host->layout_to);
 }
 
 static void add_host(
@@ -134,7 +131,7 @@ static bool add_too_busy(
 
 static bool is_of(const struct status_host *host, const struct status_database *database)
 {
-    return host->layout_to.is_given && strcmp(host->database, database->name) == 0;
+    return strcmp(host->database, database->name) == 0;
 }
 
 /* Whether a host knows a newer layout than the data have. */
@@ -143,7 +140,7 @@ static bool may_go_on(const struct status *status, const struct status_database 
     bool knows = false;
     for (size_t i = 0; database->layout.is_given && i < status->n_hosts; i++) {
         const struct status_host *host = &status->hosts[i];
-        knows |= is_of(host, database) && host->layout_to.number > database->layout.number;
+        knows |= is_of(host, database) && host->layout_to > database->layout.number;
     }
     return knows;
 }
@@ -155,7 +152,7 @@ static size_t add_hindering(
     size_t n = 0;
     for (size_t i = 0; i < status->n_hosts; i++) {
         const struct status_host *host = &status->hosts[i];
-        if (is_of(host, database) && host->layout_to.number <= database->layout.number) {
+        if (is_of(host, database) && host->layout_to <= database->layout.number) {
             text_add(out, n++ > 0 ? ", " : "");
             text_add_escaped(out, host->name);
         }

@@ -318,8 +318,6 @@ static const char *const fleet_event_words[N_FLEET_EVENTS] = {
     [FLEET_REVOKE] = "revoke",
     [FLEET_DROP] = "drop",
     [FLEET_RELEASE] = "release",
-    [FLEET_REASON] = "reason",
-    [FLEET_BY] = "by",
 };
 
 /* Copies the next word of *textp to `word`, which has room for `size` bytes. */
@@ -335,7 +333,7 @@ static bool take_word(const char **textp, char *word, size_t size)
     return true;
 }
 
-/* "ID"; of a grant "ID TICKET CLAIMS", of a reason "ID TEXT", of whom it is by "ID UID[ LOGIN]" */
+/* "ID TICKET CLAIMS" of a grant, "ID" of a loss, else "ID UID[ LOGIN]|REASON" */
 static bool read_event_arguments(const char *text, struct fleet_event *event)
 {
     char word[24];
@@ -344,7 +342,7 @@ static bool read_event_arguments(const char *text, struct fleet_event *event)
     }
     event->text = text;
     if (event->kind != FLEET_GRANTED) {
-        return event->kind == FLEET_REASON || event->kind == FLEET_BY || *text == '\0';
+        return event->kind != FLEET_LOST || *text == '\0';
     }
     if (!take_word(&event->text, word, sizeof word)) {
         return false;

@@ -54,40 +54,34 @@ bool renewal_next_call(struct session *session, nanoseconds now, struct session_
 
 /* ---- events ---- */
 
-static void take_reason(struct session_events *events, const struct fleet_event *event)
-{
-    free(events->reason);
-    events->reason = memory_string(event->text);
-    events->reason_for = event->id;
-    if (!percent_decode(events->reason) || strlen(events->reason) > REASON_BYTES) {
-        free(events->reason);
-        events->reason = NULL;
-    }
-}
-
-/* What is known of an event that takes that lease away. */
+/* What is known of an event that takes that lease away. `said` is its text, which this changes. */
 static struct session_taking taking_of(
-    const struct session_events *events, const struct lease *lease, enum event_kind kind)
+    char *said, const struct lease *lease, enum event_kind kind)
 {
-    struct session_taking taking = {
+    char *reason = said + strcspn(said, "|");
+    if (*reason == '|') {
+        *reason++ = '\0';
+    }
+    bool has_reason =
+        reason[0] != '\0' && percent_decode(reason) && strlen(reason) <= REASON_BYTES;
+    return (struct session_taking){
         .verb = kind == FLEET_REVOKE ? SESSION_REVOKE
             : kind == FLEET_DROP     ? SESSION_DROP
                                      : SESSION_RELEASE,
         .is_repeat = kind == FLEET_REVOKE && !core_would_stop(lease, OUTCOME_REVOKED),
-        .reason = events->reason_for == lease->id ? events->reason : NULL,
+        .by = by_whom_parse(said),
+        .reason = has_reason ? reason : NULL,
     };
-    if (events->by_for == lease->id) {
-        taking.by = events->by;
-    }
-    return taking;
 }
 
 /* A repeated revoke replaces neither who began the stop nor why. */
-static void take_away(struct session *session, struct lease *lease, enum event_kind kind,
-    nanoseconds now, struct effects *effects)
+static void take_away(struct session *session, struct lease *lease,
+    const struct fleet_event *event, nanoseconds now, struct effects *effects)
 {
     struct session_events *events = &session->events;
-    struct session_taking taking = taking_of(events, lease, kind);
+    enum event_kind kind = event->kind;
+    char *said = memory_string(event->text);
+    struct session_taking taking = taking_of(said, lease, kind);
     bool is_by_owner = taking.by.is_known && taking.by.uid == lease->uid;
     size_t from = effects->n;
     if (events->taken && (kind != FLEET_RELEASE || (taking.by.is_known && !is_by_owner))) {
@@ -99,9 +93,7 @@ static void take_away(struct session *session, struct lease *lease, enum event_k
         (kind == FLEET_DROP ? core_drop : core_revoke)(session->core, lease, now, effects);
         core_give_reason(lease, from, taking.is_repeat ? NULL : taking.reason, effects);
     }
-    events->by_for = events->reason_for = 0;
-    free(events->reason);
-    events->reason = NULL;
+    free(said);
 }
 
 static void take_of_lease(struct session *session, const struct fleet_event *event, nanoseconds now,
@@ -109,19 +101,14 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
 {
     struct entry *entry = entry_find(session, event->id);
     struct lease *lease = entry ? entry->lease : NULL;
-    if (event->kind == FLEET_REASON) {
-        take_reason(&session->events, event);
-    } else if (event->kind == FLEET_BY) {
-        session->events.by = by_whom_parse(event->text);
-        session->events.by_for = event->id;
-    } else if (event->kind == FLEET_GRANTED && entry) {
+    if (event->kind == FLEET_GRANTED && entry) {
         entry_granted(session, entry, event->ticket, event->text, now, effects);
     } else if (event->kind == FLEET_GRANTED) {
         entry_disown(session, event->id);
     } else if (event->kind == FLEET_LOST && entry) {
         entry_lost(session, entry, now, effects);
     } else if (lease && event->kind != FLEET_GRANTED && event->kind != FLEET_LOST) {
-        take_away(session, lease, event->kind, now, effects);
+        take_away(session, lease, event, now, effects);
     }
 }
 

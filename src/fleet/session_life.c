@@ -61,7 +61,6 @@ struct session *session_free(struct session *session)
         }
         free(session->notices.taken);
         free(session->hello.cursor);
-        free(session->events.reason);
         free(session->tenure.kept);
         free(session->host);
         free(session->version);

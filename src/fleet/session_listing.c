@@ -188,7 +188,8 @@ const char *begin_is_answered(struct session *session, struct flight *call,
         !answer_number(answer, 1, LONGEST_TTL / NANOSECONDS_PER_MILLISECOND, &ttl) ||
         ttl < SHORTEST_TTL / NANOSECONDS_PER_MILLISECOND ||
         !answer_number(answer, 2, MAX_DATABASE_NUMBER, &newest) ||
-        !answer_number(answer, 3, 1, &is_new)) {
+        !answer_number(answer, 3, 1, &is_new) ||
+        !answer_number(answer, 4, MAX_DATABASE_NUMBER, &n_sessions)) {
         return "a wrong answer to begin";
     }
     if (incarnation != session->tenure.incarnation) { /* the database has seen a later one of us */
@@ -198,9 +199,7 @@ const char *begin_is_answered(struct session *session, struct flight *call,
     }
     changes_arrive(session, answer->grace > 0);
     take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
-    if (answer_number(answer, 4, MAX_DATABASE_NUMBER, &n_sessions)) { /* earlier scripts lack it */
-        crowd_is(session, n_sessions, answer->grace > 0);
-    }
+    crowd_is(session, n_sessions, answer->grace > 0);
     crowd_counts_again(session);
     session->renewal.renewed_at = call->sent_at;
     session->renewal.next_at = call->sent_at + timing_renewal(session->tenure.ttl);

@@ -205,9 +205,6 @@ struct session_events {
     uint64_t newest_at_begin; /* events up to this one came before the hello */
     uint64_t unsafe_tag;
     uint64_t renewed_tag; /* of the last renewal that brought all events */
-    uint64_t reason_for, by_for; /* the leases that the next two are about */
-    char *reason; /* of the event that comes next; or NULL */
-    struct by_whom by; /* whose event comes next */
     session_taken *taken; /* or NULL */
     void *taken_context;
 };

@@ -127,8 +127,7 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
                 out, attribute_rows[i].word, terms_text(&lease->terms, &attribute_rows[i]));
         }
     }
-    text_add_number_key(out, "at", at > 0 ? (uint64_t)at / 1000 : 0);
-    text_add_number_key(out, "ms", at > 0 ? (uint64_t)at % 1000 : 0);
+    text_add_number_key(out, "at", at > 0 ? (uint64_t)at : 0);
     if (n_hiding(lease) > 0) {
         text_add_number_key(out, "hide", n_hiding(lease));
     }

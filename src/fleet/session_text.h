@@ -56,8 +56,7 @@ void call_add_id(struct arguments *arguments, uint64_t id);
 
 /* The canonical JSON of a definition. */
 void definition_write(struct text *out, const struct definition *definition);
-/* "pid=1 program=x reason=y at=SECONDS ms=MILLISECONDS": since 1970, the second part below 1000.
- * An earlier berthd reads `at` alone. */
+/* "pid=1 program=x reason=y at=MILLISECONDS": since 1970. */
 void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset);
 
 /* ---- answers ---- */
@@ -127,8 +126,6 @@ enum event_kind {
     FLEET_REVOKE,
     FLEET_DROP,
     FLEET_RELEASE,
-    FLEET_REASON, /* of the next revoke or drop of that lease */
-    FLEET_BY, /* who wants the next revoke, drop or release of that lease */
     N_FLEET_EVENTS,
     FLEET_UNKNOWN, /* a newer berthd's: taken and ignored */
 };
@@ -137,7 +134,9 @@ struct fleet_event {
     enum event_kind kind;
     uint64_t id; /* the lease's */
     uint64_t ticket; /* GRANTED */
-    const char *text; /* GRANTED: the claims; REASON: an operator's words, encoded; BY: who */
+    /* GRANTED: the claims. REVOKE, DROP, RELEASE: "BY|REASON", who wants that, and an operator's
+     * words, encoded; either may be "". */
+    const char *text;
 };
 
 const char *fleet_event_read(const char *text, struct fleet_event *event);

@@ -12,24 +12,33 @@ enum session_field {
     SESSION_ID,
     SESSION_HOST,
     SESSION_LEFT,
-    N_SESSION_FIELDS,
-    SESSION_INCARNATION = N_SESSION_FIELDS,
-    SESSION_VERSION, /* may be missing or empty */
-    SESSION_FROM, /* may be missing, as those that follow */
+    SESSION_INCARNATION,
+    SESSION_VERSION,
+    SESSION_FROM,
     SESSION_TO,
     SESSION_TTL,
     SESSION_LAG,
-    SESSION_SINCE
+    N_SESSION_FIELDS,
+    SESSION_SINCE = N_SESSION_FIELDS /* in the first grace */
 };
 
 /* Milliseconds. */
 #define MAX_SPAN (NEVER / 4 / NANOSECONDS_PER_MILLISECOND)
 
-static bool is_session(const struct fleet_row *row)
+static bool take_session(const struct fleet_row *row, struct fleet_host *host)
 {
-    uint64_t left;
+    host->session = fleet_field(row, SESSION_ID);
+    host->name = fleet_field(row, SESSION_HOST);
+    host->version = fleet_field(row, SESSION_VERSION);
+    if (row->n == N_SESSION_FIELDS || !fleet_number(row, SESSION_SINCE, MAX_SPAN, &host->since)) {
+        host->since = UINT64_MAX;
+    }
     return strcmp(row->fields, "session") == 0 && row->n >= N_SESSION_FIELDS &&
-        fleet_number(row, SESSION_LEFT, MAX_SPAN, &left);
+        fleet_number(row, SESSION_LEFT, MAX_SPAN, &host->left) &&
+        fleet_number(row, SESSION_FROM, UINT32_MAX, &host->from) &&
+        fleet_number(row, SESSION_TO, UINT32_MAX, &host->to) &&
+        fleet_number(row, SESSION_TTL, INT64_MAX, &host->ttl) &&
+        fleet_number(row, SESSION_LAG, INT64_MAX, &host->lag);
 }
 
 static int compare_sessions(const void *left, const void *right)
@@ -75,41 +84,12 @@ static void count_leases(const struct fleet_rows *rows, const struct fleet_resou
     }
 }
 
-static void take_layouts(const struct fleet_row *row, struct fleet_host *host)
-{
-    if (row->n <= SESSION_TO || !fleet_number(row, SESSION_FROM, UINT32_MAX, &host->from) ||
-        !fleet_number(row, SESSION_TO, UINT32_MAX, &host->to)) {
-        host->from = host->to = 0;
-    }
-}
-
-static void take_times(const struct fleet_row *row, struct fleet_host *host)
-{
-    if (row->n <= SESSION_LAG || !fleet_number(row, SESSION_TTL, INT64_MAX, &host->ttl) ||
-        !fleet_number(row, SESSION_LAG, INT64_MAX, &host->lag)) {
-        host->ttl = 0;
-    }
-}
-
 size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp)
 {
     size_t n = 0;
     struct fleet_host *hosts = memory_new((rows->n_rows + 1) * sizeof *hosts);
     for (size_t i = 0; i < rows->n_rows; i++) {
-        const struct fleet_row *row = &rows->rows[i];
-        if (is_session(row)) {
-            struct fleet_host *host = &hosts[n++];
-            host->session = fleet_field(row, SESSION_ID);
-            host->name = fleet_field(row, SESSION_HOST);
-            const char *version = row->n > SESSION_VERSION ? fleet_field(row, SESSION_VERSION) : "";
-            host->version = version[0] != '\0' ? version : NULL;
-            bool says_since = row->n > SESSION_SINCE &&
-                fleet_number(row, SESSION_SINCE, MAX_SPAN, &host->since);
-            host->since = says_since ? host->since : UINT64_MAX;
-            fleet_number(row, SESSION_LEFT, MAX_SPAN, &host->left);
-            take_layouts(row, host);
-            take_times(row, host);
-        }
+        n += take_session(&rows->rows[i], &hosts[n]);
     }
     qsort(hosts, n, sizeof *hosts, compare_sessions);
     for (size_t i = 0; i < rows->n_resources; i++) {
@@ -146,11 +126,11 @@ static void write_host(struct text *out, const struct fleet_host *host, const ch
         .heard_at = before(listed_at, ttl > host->left ? ttl - host->left : 0),
         .held = host->held,
         .waiting = host->waiting,
-        .version = host->version ? bounded(version, host->version) : NULL,
-        .layout_from = {host->to != 0, host->from},
-        .layout_to = {host->to != 0, host->to},
-        .ttl = {host->ttl != 0, host->ttl},
-        .failover_lag = {host->ttl != 0, host->lag},
+        .version = bounded(version, host->version),
+        .layout_from = host->from,
+        .layout_to = host->to,
+        .ttl = {true, host->ttl},
+        .failover_lag = {true, host->lag},
     };
     if (host->since != UINT64_MAX) {
         line.since = before(listed_at, host->since);

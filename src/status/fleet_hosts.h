@@ -5,10 +5,9 @@
 #include "status/fleet_rows.h"
 
 struct fleet_host {
-    const char *session, *name; /* in the rows */
-    const char *version; /* of its berthd, in the rows; NULL: an older one, which does not say it */
-    uint64_t from, to; /* the layouts that it knows; 0: not said */
-    uint64_t ttl, lag; /* its file's, milliseconds; without a ttl: not said */
+    const char *session, *name, *version; /* in the rows; the version of its berthd */
+    uint64_t from, to; /* the layouts that it knows */
+    uint64_t ttl, lag; /* its file's, milliseconds */
     uint64_t since; /* milliseconds, of a session that began in the first grace; else UINT64_MAX */
     uint64_t left; /* milliseconds until its session ends, unless it is heard from */
     uint64_t held, waiting; /* leases; one on several resources counts for each of them */

@@ -261,22 +261,21 @@ static void fill_texts(
     lease_set_texts(line, &terms);
 }
 
-/* Hosts' clocks differ. An earlier berthd writes no `ms`. */
+/* Hosts' clocks differ. */
 static nanoseconds since_by_wall_clocks(const char *info, const struct fleet_scene *scene)
 {
-    uint64_t at = info_number(info, "at", INT32_MAX * UINT64_C(2));
-    uint64_t ms = at * 1000 + info_number(info, "ms", 999);
+    uint64_t ms = info_number(info, "at", INT32_MAX * UINT64_C(2000));
     nanoseconds age = scene->wall_now - (nanoseconds)ms * NANOSECONDS_PER_MILLISECOND;
-    return scene->now - (at > 0 ? later(age, 0) : 0);
+    return scene->now - (ms > 0 ? later(age, 0) : 0);
 }
 
-/* Another host's lease. The database knows since when it is held, unless an older berthd has
- * granted it: then a holder's age includes its wait. */
+/* Another host's lease. The database knows since when it is held. */
 static nanoseconds since_of_remote(const struct fleet_row *row, const char *info,
     enum lease_field host, const struct fleet_scene *scene)
 {
     uint64_t max = NEVER / 4 / NANOSECONDS_PER_MILLISECOND, held_for;
-    if (host == HOLDER_HOST && fleet_number(row, HOLDER_HELD_FOR, max, &held_for)) {
+    if (host == HOLDER_HOST) {
+        fleet_number(row, HOLDER_HELD_FOR, max, &held_for);
         return scene->listed_at - (nanoseconds)held_for * NANOSECONDS_PER_MILLISECOND;
     }
     return since_by_wall_clocks(info, scene);

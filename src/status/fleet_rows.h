@@ -57,10 +57,10 @@ enum resource_field {
     RESOURCE_CHANGED,
     RESOURCE_ITEMS,
     RESOURCE_RESERVED,
-    N_RESOURCE_FIELDS,
-    RESOURCE_KEPT = N_RESOURCE_FIELDS, /* these may be missing */
+    RESOURCE_KEPT,
     RESOURCE_KEEPER,
-    RESOURCE_PAUSED_BY
+    RESOURCE_PAUSED_BY,
+    N_RESOURCE_FIELDS
 };
 
 /* The fields of holders and waiters. */
@@ -77,14 +77,14 @@ enum lease_field {
     HOLDER_TOKEN,
     HOLDER_UNITS,
     HOLDER_HOST,
+    HOLDER_HELD_FOR, /* milliseconds */
     N_HOLDER_FIELDS,
-    HOLDER_HELD_FOR = N_HOLDER_FIELDS, /* milliseconds; may be missing */
     WAITER_POSITION = HOLDER_TOKEN,
     WAITER_HOST,
-    N_WAITER_FIELDS,
-    WAITER_KEPT = N_WAITER_FIELDS, /* these may be missing */
+    WAITER_KEPT,
     WAITER_BLOCKED,
-    WAITER_BLOCKER
+    WAITER_BLOCKER,
+    N_WAITER_FIELDS
 };
 
 enum { FLEET_NUMBER_MAX = INT32_MAX };

@@ -46,11 +46,11 @@ def test_a_page_has_what_is_newer(world):
     assert [what for _, what, *_ in rows] == ["d a", "d t/*"]
     assert floor == 0 and newest == rows[-1][0]
     ok(a.admin("limit", "a", "0"))
-    ok(a.admin("pause", "t/x", "", "why"))
+    ok(a.admin("pause", "t/x", "", "why", "0 7"))
     b.define({"a": definition(limit=2)}, generation=1)
     later, _, rows = b.follow(newest)
     assert [what for _, what, *_ in rows] == ["c a", "c t/x", "d a"]
-    assert json.loads(rows[1][3]) == {"paused": True, "reason": "why"}
+    assert json.loads(rows[1][3]) == {"paused": "0 7", "reason": "why"}
     assert rows[0][2] < rows[1][2] < later
     assert b.follow(later) == (later, 0, [])
 

@@ -374,33 +374,6 @@ def test_after_a_loss_each_chooses_its_place_again(world):
     assert list(a.granted()) == ["several"]
 
 
-AS_BEFORE = """
-local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))
-record[10], record[11] = nil, nil
-redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(record))
-for _, claim in ipairs(record[9]) do
-    redis.call('ZADD', KEYS[2], 0, string.format('%s %05d %016.0f %s', claim[1], 50000, record[4], ARGV[1]))
-end
-redis.call('ZREM', KEYS[3], unpack(redis.call('ZRANGE', KEYS[3], 0, -2)))
-"""
-
-
-def test_a_waiter_in_every_queue_leaves_all_but_one(world):
-    """An older berthd has put it there."""
-    a, b = two(world)
-    a.acquire("held", "licence")
-    a.acquire("several", ("db", 2), "licence")
-    key = world.database.key
-    world.database.client.eval(AS_BEFORE, 3, key["leases"], key["queue"], key["elsewhere"], a.key("several"))
-    assert word(b, "1", "db", priority=-1) == "waiting"
-    assert list(b.granted()) == ["1"] and stands(world, "several") == ["licence"]
-    ok(a.release("held"))
-    assert list(a.granted()) == ["several"]
-    ok(a.release("several"))
-    ok(b.release("1"))
-    world.must_be_empty()
-
-
 # ---- what is shown
 
 def rows(world, member, kind, name):

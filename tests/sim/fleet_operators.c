@@ -49,7 +49,7 @@ static void check(struct fleet *fleet, const struct act *act)
     if (act->limit != UNBOUNDED) {
         snprintf(limit, sizeof limit, "\"limit\":%u", act->limit);
     }
-    bool is_paused = says(member, "\"paused\":true"), is_limited = says(member, limit);
+    bool is_paused = says(member, "\"paused\":"), is_limited = says(member, limit);
     if (act->is_known && !act->is_asked &&
         (is_paused != act->is_paused || is_limited != (act->limit != UNBOUNDED))) {
         fail(fleet, "what operators did to %s is not in force: %.*s",

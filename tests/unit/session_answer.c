@@ -267,7 +267,7 @@ void say_hello(const char *rest)
 void go_up(void)
 {
     connect_link();
-    say_hello("30000 '0' 1");
+    say_hello("30000 '0' 1 1");
 }
 
 void go_up_and_send_two_calls(void)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define N(array) (sizeof(array) / sizeof(array)[0])
+#define NONE "0", "0", "" /* the last fields of a resource */
 #define REMOTE "0123456789abcdef/"
 #define HERE "fedcba9876543210/"
 
@@ -35,25 +36,25 @@ static struct fleet_rows *rows_of(void)
 
 static void add_etl(void)
 {
-    ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
+    ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "", NONE);
     ROW("holder", "etl", REMOTE "3f9k", "11", "0", "7", "job%2012",
-        "pid=77 program=load reason=a%20b at=1000", "2", "90", "0,1", "db1");
-    ROW("holder", "etl", HERE "1", "12", "0", "1000", "", "pid=5 at=1000", "1", "91", "3", "db2");
-    ROW("waiter", "etl", REMOTE "3f9m", "13", "-5", "7", "", "pid=78 at=1005 ms=250", "2", "1",
-        "db1");
+        "pid=77 program=load reason=a%20b at=1000000", "2", "90", "0,1", "db1", "9000");
+    ROW("holder", "etl", HERE "1", "12", "0", "1000", "", "pid=5 at=1000000", "1", "91", "3", "db2",
+        "0");
+    ROW("waiter", "etl", REMOTE "3f9m", "13", "-5", "7", "", "pid=78 at=1005250", "2", "1",
+        "db1", "0", "", "");
 }
 
-/* Something is kept for a waiter that waits for another resource. An earlier berthd has asked: it
- * says no `ms`. */
+/* Something is kept for a waiter that waits for another resource. */
 static void add_kept(void)
 {
     ROW("resource", "etl", "semaphore", "4", "1", "3", "2", "0", "0", "", "etl", "", "", "", "2",
-        "1");
-    ROW("waiter", "etl", REMOTE "1", "13", "0", "7", "", "pid=78 at=1005", "2", "1", "db1", "2",
+        "1", "");
+    ROW("waiter", "etl", REMOTE "1", "13", "0", "7", "", "pid=78 at=1005000", "2", "1", "db1", "2",
         "other", "licence");
-    ROW("waiter", "etl", REMOTE "2", "14", "0", "7", "", "pid=79 at=1005", "2", "2", "db1", "0",
+    ROW("waiter", "etl", REMOTE "2", "14", "0", "7", "", "pid=79 at=1005000", "2", "2", "db1", "0",
         "quota", "etl");
-    ROW("waiter", "etl", REMOTE "3", "15", "0", "7", "", "pid=80 at=1005", "2", "3", "db1", "x",
+    ROW("waiter", "etl", REMOTE "3", "15", "0", "7", "", "pid=80 at=1005000", "2", "3", "db1", "x",
         "whatever", "a b");
 }
 
@@ -193,21 +194,21 @@ Test(fleet_rows, what_is_kept)
         " pid=80 uid=7 host=db1\n");
 }
 
-/* The database said so a second ago. What makes no sense counts as an older berthd's grant. */
+/* The database said so a second ago. What makes no sense counts as 0. */
 Test(fleet_rows, a_holders_age_is_no_wait)
 {
-    ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
-    ROW("holder", "etl", REMOTE "3f9k", "11", "0", "7", "", "pid=77 at=1000", "1", "90", "0", "db1",
-        "4250");
-    ROW("holder", "etl", REMOTE "3f9m", "12", "0", "7", "", "pid=78 at=1000", "1", "91", "1", "db1",
-        "-1");
-    ROW("holder", "etl", HERE "1", "13", "0", "1000", "", "pid=5 at=1000", "1", "92", "3", "db2",
+    ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "", NONE);
+    ROW("holder", "etl", REMOTE "3f9k", "11", "0", "7", "", "pid=77 at=1000000", "1", "90", "0",
+        "db1", "4250");
+    ROW("holder", "etl", REMOTE "3f9m", "12", "0", "7", "", "pid=78 at=1000000", "1", "91", "1",
+        "db1", "-1");
+    ROW("holder", "etl", HERE "1", "13", "0", "1000", "", "pid=5 at=1000000", "1", "92", "3", "db2",
         "4250");
     expect_lines(
         "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=3 free=1 "
         "waiting=1\n"
         "holder " REMOTE "3f9k units=0 token=90 since=1750 pid=77 uid=7 host=db1\n"
-        "holder " REMOTE "3f9m units=1 token=91 since=-3000 pid=78 uid=7 host=db1\n"
+        "holder " REMOTE "3f9m units=1 token=91 since=6000 pid=78 uid=7 host=db1\n"
         "holder 1 units=3 token=92 since=5000 bound=connection pid=5 uid=1000 host=db2\n");
 }
 
@@ -215,28 +216,28 @@ Test(fleet_rows, pool)
 {
     ROW("resource", "g", "pool", "3", "1", "1", "0", "1", "1", "new%20fan", "g", "items", "a,b,c:d",
         "b, c:d,too%20hot,%20they%20say", "0", "0", "0 1000");
-    ROW("holder", "g", REMOTE "1", "1", "0", "0", "", "", "1", "5", "a", "h");
+    ROW("holder", "g", REMOTE "1", "1", "0", "0", "", "", "1", "5", "a", "h", "0");
     expect_lines("resource g kind=pool scope=fleet database=default limit=3 in_use=1 free=1 "
                  "waiting=0 cooling=1"
                  " paused=1 pause_reason=new%20fan paused_by=0 paused_by_login=1000 changed=items items=a,b,c:d reserved=b,c:d"
                  " reserve=c:d,too%20hot,%20they%20say\n"
-                 "holder " REMOTE "1 units=a token=5 since=7000 pid=0 uid=0 host=h\n");
+                 "holder " REMOTE "1 units=a token=5 since=6000 pid=0 uid=0 host=h\n");
 }
 
 Test(fleet_rows, template)
 {
     ROW("resource", "market/a", "lock", "1", "0", "1", "0", "0", "0", "", "market/*", "limit", "",
-        "0,");
+        "0,", NONE);
     expect_lines("resource market/a kind=lock scope=fleet database=default limit=1 in_use=0 free=1"
                  " waiting=0 template=market/* changed=limit reserved=0\n");
 }
 
 Test(fleet_rows, found_by_name)
 {
-    ROW("resource", "b", "lock", "1", "0", "1", "0", "0", "0", "", "b", "", "", "");
+    ROW("resource", "b", "lock", "1", "0", "1", "0", "0", "0", "", "b", "", "", "", NONE);
     add_etl();
-    ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "");
-    ROW("session", "0123456789abcdef", "db1", "20000", "3");
+    ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "", NONE);
+    ROW("session", "0123456789abcdef", "db1", "20000", "3", "0.1.0", "2", "2", "30000", "13000");
     struct fleet_rows *rows = rows_of();
     cr_assert_eq(rows->n_resources, 3);
     cr_expect_str_eq(fleet_rows_find(rows, "a")->name, "a");
@@ -264,8 +265,9 @@ Test(fleet_rows, runs_of_slots)
     };
     for (size_t i = 0; i < N(all); i++) {
         char expected[64];
-        ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
-        ROW("holder", "etl", REMOTE "1", "1", "0", "0", "", "", "1", "5", all[i].units, "h");
+        ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "",
+            NONE);
+        ROW("holder", "etl", REMOTE "1", "1", "0", "0", "", "", "1", "5", all[i].units, "h", "0");
         struct fleet_rows *rows = rows_of();
         char *lines = lines_of(rows);
         snprintf(expected, sizeof expected, " units=%s token=", all[i].shown);
@@ -280,8 +282,9 @@ Test(fleet_rows, as_the_core_would_say)
 {
     struct text here = TEXT_INIT;
     const struct lease *lease = core_find_lease(core, 1);
-    ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
-    ROW("holder", "etl", HERE "1", "1", "0", "1000", "", "pid=5 at=1005", "1", "1", "0", "");
+    ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "", NONE);
+    ROW("holder", "etl", HERE "1", "1", "0", "1000", "", "pid=5 at=1005000", "1", "1", "0", "",
+        "0");
     host_describe_holder(&here, &lease->claims[0], &viewer, false, scene().now);
     struct fleet_rows *rows = rows_of();
     char *lines = lines_of(rows);
@@ -326,15 +329,15 @@ Test(fleet_rows, keys)
 
 Test(fleet_rows, of_no_resource)
 {
-    ROW("holder", "etl", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
+    ROW("holder", "etl", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0", "h", "0");
     expect_lines("");
 }
 
 Test(fleet_rows, of_another_resource)
 {
-    ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "");
-    ROW("holder", "b", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
-    ROW("holder", "a", "nonsense/1", "1", "0", "0", "", "", "1", "5", "0", "h");
+    ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "", NONE);
+    ROW("holder", "b", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0", "h", "0");
+    ROW("holder", "a", "nonsense/1", "1", "0", "0", "", "", "1", "5", "0", "h", "0");
     ROW("holder", "a", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0"); /* too short */
     ROW("end");
     expect_lines(
@@ -355,12 +358,13 @@ Test(fleet_rows, unsound_resources)
         {"resource", "a", "lock", "1", "0", "1", "0", "0", "2", "", "a", "", "", ""},
     };
     for (size_t i = 0; i < N(values); i++) {
-        ROW("resource", "first", "lock", "1", "0", "1", "0", "0", "0", "", "first", "", "", "");
+        ROW("resource", "first", "lock", "1", "0", "1", "0", "0", "0", "", "first", "", "", "",
+            NONE);
         for (size_t j = 0; j < 14; j++) {
             text_add_bytes(&text, values[i][j], strlen(values[i][j]) + 1);
         }
         text_add(&text, "\n");
-        ROW("holder", "first", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
+        ROW("holder", "first", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0", "h", "0");
         expect_lines("resource first kind=lock scope=fleet database=default limit=1 in_use=0 free=1"
                      " waiting=0\n");
     }
@@ -368,8 +372,8 @@ Test(fleet_rows, unsound_resources)
 
 Test(fleet_rows, said_twice)
 {
-    ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "");
-    ROW("resource", "a", "lock", "1", "1", "0", "0", "0", "0", "", "a", "", "", "");
+    ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "", NONE);
+    ROW("resource", "a", "lock", "1", "1", "0", "0", "0", "0", "", "a", "", "", "", NONE);
     expect_lines(
         "resource a kind=lock scope=fleet database=default limit=1 in_use=0 free=1 waiting=0\n");
 }
@@ -392,21 +396,23 @@ Test(fleet_rows, hostile_fields)
         "9223372036854775808", "18446744073709551616", "../..", "*", "reason=%0aend",
         "program=\xe2\x80\xae"};
     static const char *const resource[] = {
-        "resource", "etl", "pool", "4", "3", "1", "1", "0", "1", "r", "etl", "", "a,b", "a,b c,d"};
-    static const char *const leases[][13] = {
+        "resource", "etl", "pool", "4", "3", "1", "1", "0", "1", "r", "etl", "", "a,b", "a,b c,d",
+        "1", "1", "0"};
+    static const char *const leases[][14] = {
         {"holder", "etl", REMOTE "3f9k", "11", "0", "7", "job", "pid=77 program=load at=1", "2",
-            "90", "0,1", "db1", "500"},
-        {"waiter", "etl", HERE "1", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1", "", ""},
+            "90", "0,1", "db1", "500", ""},
+        {"waiter", "etl", HERE "1", "13", "-5", "7", "", "pid=78 at=1005000", "2", "1", "db1",
+            "0", "", ""},
     };
-    for (size_t field = 1; field < 14; field++) {
+    for (size_t field = 1; field < N(resource); field++) {
         for (size_t i = 0; i < N(nasty); i++) {
-            for (size_t j = 0; j < 14; j++) {
+            for (size_t j = 0; j < N(resource); j++) {
                 const char *value = j == field ? nasty[i] : resource[j];
                 text_add_bytes(&text, value, strlen(value) + 1);
             }
             text_add(&text, "\n");
             for (size_t lease = 0; lease < N(leases); lease++) {
-                for (size_t j = 0; j < 13; j++) {
+                for (size_t j = 0; j < N(leases[lease]); j++) {
                     const char *value = j == field ? nasty[i] : leases[lease][j];
                     text_add_bytes(&text, value, strlen(value) + 1);
                 }
@@ -456,11 +462,11 @@ Test(fleet_rows, longest_lines)
     text_deinit(&list);
     text_deinit(&pairs);
     ROW("resource", name, "pool", "2147483647", "2147483647", "2147483647", "2147483647",
-        "2147483647", "1", reason, template, "limit", items, reserved);
+        "2147483647", "1", reason, template, "limit", items, reserved, NONE);
     ROW("holder", name, REMOTE "7zzzzzzzzzzzz", "11", "0", "4294967295", holder, info, "2",
-        "9223372036854775807", items, reason);
+        "9223372036854775807", items, reason, "0");
     ROW("waiter", name, REMOTE "7zzzzzzzzzzzz", "11", "-1000", "4294967295", holder, info,
-        "2147483647", "2147483647", reason);
+        "2147483647", "2147483647", reason, "0", "", "");
     struct fleet_rows *rows = rows_of();
     char *lines = lines_of(rows);
     expect_sound(lines);
@@ -494,7 +500,8 @@ Test(fleet_rows, cut_off)
 
 static void add_named(const char *name, const char *defined_as)
 {
-    ROW("resource", name, "semaphore", "4", "3", "1", "1", "0", "0", "", defined_as, "", "", "");
+    ROW("resource", name, "semaphore", "4", "3", "1", "1", "0", "0", "", defined_as, "", "", "",
+        NONE);
 }
 
 /* Of names below it some have a definition of their own, or belong to another template. */

@@ -27,7 +27,7 @@ Test(session, says_hello)
     CALL("hello begin 30000 11000 'this host' 0 0 0");
     NO_CALL(); /* one at a time */
     wait_for(1);
-    answer("ok -1 0 '1' 30000 '0' 1");
+    answer("ok -1 0 '1' 30000 '0' 1 1");
     CALL("hello news 0");
     answer("ok -1 0 0 0");
     CALL(definitions_sent);
@@ -52,7 +52,7 @@ Test(session, end_goes_on_where_it_was)
 {
     connect_link();
     CALL("hello begin 30000 11000 'this host' 0 0 0");
-    answer("ok -1 0 '1' 30000 '0' 1");
+    answer("ok -1 0 '1' 30000 '0' 1 1");
     next_call();
     answer("ok -1 0 0 0");
     next_call();
@@ -70,29 +70,29 @@ Test(session, begins_again_if_the_database_knows_a_later_incarnation)
     connect_link();
     next_call();
     cr_assert_eq(incarnation(), 1);
-    answer("ok -1 0 '7' 30000 '0' 0");
+    answer("ok -1 0 '7' 30000 '0' 0 1");
     CALL("hello begin 30000 11000 'this host' 0 0 30000");
     cr_assert_eq(incarnation(), 8);
-    answer("ok -1 0 '8' 30000 '0' 0");
+    answer("ok -1 0 '8' 30000 '0' 0 1");
     CALL("hello news 0");
 }
 
 Test(session, uses_the_ttl_of_the_database)
 {
     connect_link();
-    say_hello("20000 '0' 1");
+    say_hello("20000 '0' 1 1");
     NOTICE("its ttl is 20000 ms, not the file's: other hosts use it");
     EXPECT(good_for(), "16.550"); /* 0.84 * 20 s - 250 ms */
     restart(); /* the session remembers the ttl, but each berthd logs it */
     connect_link();
-    say_hello("20000 '0' 0");
+    say_hello("20000 '0' 0 1");
     NOTICE("its ttl is 20000 ms, not the file's: other hosts use it");
 }
 
 Test(session, says_the_ttl_that_its_leases_were_promised)
 {
     connect_link();
-    say_hello("20000 '0' 1");
+    say_hello("20000 '0' 1 1");
     restart();
     connect_link();
     CALL("hello begin 30000 11000 'this host' 0 0 20000");
@@ -104,7 +104,7 @@ Test(session, asks_for_nothing_before_it_is_up)
     connect_link();
     next_call();
     ask("B", "s");
-    answer("ok -1 0 '1' 30000 '0' 1");
+    answer("ok -1 0 '1' 30000 '0' 1 1");
     next_call();
     answer("ok -1 0 0 0");
     next_call();
@@ -117,9 +117,10 @@ Test(session, asks_for_nothing_before_it_is_up)
 
 Test(session, malformed_answers_to_hello_reset_the_link)
 {
-    static const char *const wrong[] = {"ok -1 0", "ok -1 0 '0' 30000 '0' 1",
-        "ok -1 0 '1' 999 '0' 1", "ok -1 0 '1' 86400001 '0' 1", "ok -1 0 '1' 30000 x 1",
-        "ok -1 0 '1' 30000 '0' 2", "ok", "ok -1", "what -1 0", "7", "[ ok ]"};
+    static const char *const wrong[] = {"ok -1 0", "ok -1 0 '0' 30000 '0' 1 1",
+        "ok -1 0 '1' 999 '0' 1 1", "ok -1 0 '1' 86400001 '0' 1 1", "ok -1 0 '1' 30000 x 1 1",
+        "ok -1 0 '1' 30000 '0' 2 1", "ok -1 0 '1' 30000 '0' 1", "ok", "ok -1",
+        "what -1 0", "7", "[ ok ]"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         connect_link();
         next_call();
@@ -456,7 +457,7 @@ Test(session, malformed_answers_to_acquire_reset_the_link)
         "ok x 0 waiting '5' 1", "ok -1 -1 waiting '5' 1"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         connect_link();
-        say_hello("30000 '0' 1");
+        say_hello("30000 '0' 1 1");
         ask("A", "s");
         next_call();
         answer(wrong[i]);

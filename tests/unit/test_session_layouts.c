@@ -32,7 +32,7 @@ Test(session_layouts, the_data_are_newer)
     cr_assert_eq(last_layout, 2);
     answer("layout '3'");
     cr_assert_eq(session_state(), SESSION_LISTING);
-    say_hello("30000 '0' 1");
+    say_hello("30000 '0' 1 1");
     cr_assert_eq(last_layout, 3);
     cr_assert_eq(session_state(), SESSION_UP);
     cr_assert_eq(layout_seen(), 3);
@@ -49,7 +49,7 @@ Test(session_layouts, an_upgrade_is_finished_while_it_has_leases)
     HAPPENS("");
     NOTICE("its data have layout 3 now");
     cr_assert_eq(session_state(), SESSION_LISTING);
-    say_hello("30000 '0' 0");
+    say_hello("30000 '0' 0 1");
     cr_assert_eq(session_state(), SESSION_UP);
     cr_assert_eq(last_layout, 3);
     EXPECT(good_for(), "24.950");
@@ -64,7 +64,7 @@ Test(session_layouts, a_request_is_under_way)
     answer("layout '3'");
     HAPPENS("");
     CALL("hello begin 30000 11000 'this host' 0 0 30000");
-    answer("ok -1 0 '2' 30000 '0' 0");
+    answer("ok -1 0 '2' 30000 '0' 0 1");
     CALL("hello news 0");
     answer("ok -1 0 0 0");
     while (strncmp(next_call(), "hello define", 12) != 0) {
@@ -85,7 +85,7 @@ Test(session_layouts, many_calls_were_under_way)
     answer("layout '3'");
     NO_CALL(); /* begin is not sent before the others are over */
     answer("layout '3'");
-    say_hello("30000 '0' 0");
+    say_hello("30000 '0' 0 1");
     cr_assert_eq(last_layout, 3);
     cr_assert_eq(session_state(), SESSION_UP);
 }
@@ -96,12 +96,12 @@ Test(session_layouts, older_data_come_back)
     wait_for(5);
     CALL("renew 0");
     answer("layout '3'");
-    say_hello("30000 '0' 0");
+    say_hello("30000 '0' 0 1");
     wait_for(5);
     CALL("renew 0");
     cr_assert_eq(last_layout, 3);
     answer("layout '2'");
-    say_hello("30000 '0' 0");
+    say_hello("30000 '0' 0 1");
     cr_assert_eq(last_layout, 2);
     cr_assert_eq(layout_seen(), 2);
 }
@@ -112,7 +112,7 @@ Test(session_layouts, lost_data_begin_as_they_were)
     connect_link();
     next_call();
     answer("layout '3'");
-    say_hello("30000 '0' 1");
+    say_hello("30000 '0' 1 1");
     break_link("gone");
     connect_link();
     CALL("hello begin 30000 11000 'this host' 0 0 30000");

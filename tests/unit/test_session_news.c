@@ -53,7 +53,7 @@ static void fetch_all(const char *answered)
 {
     connect_link();
     next_call();
-    answer("ok -1 0 '1' 30000 '0' 1");
+    answer("ok -1 0 '1' 30000 '0' 1 1");
     CALL("hello news 0");
     answer(answered);
 }
@@ -354,7 +354,7 @@ static void knew_another_one(void)
 static void begin_after_a_move(const char *grace)
 {
     char answered[64];
-    snprintf(answered, sizeof answered, "ok -1 %s '%ju' 30000 '0' 1", grace,
+    snprintf(answered, sizeof answered, "ok -1 %s '%ju' 30000 '0' 1 1", grace,
         (uintmax_t)incarnation() + 1);
     connect_link();
     next_call();

@@ -174,7 +174,7 @@ Test(session_requests, down)
     EXPECT(result(), "down 'no way' ");
     connect_link();
     ADMIN("pause", "s");
-    say_hello("30000 '0' 1");
+    say_hello("30000 '0' 1 1");
     CALL("admin pause s");
     ADMIN("resume", "s");
     break_link("gone");
@@ -209,7 +209,7 @@ Test(session_requests, repeated_after_a_hello)
     next_call();
     answer("hello grace");
     answer("hello grace");
-    say_hello("30000 '0' 1");
+    say_hello("30000 '0' 1 1");
     CALL("admin pause s");
     CALL("admin pause l");
 }
@@ -259,7 +259,7 @@ Test(session_requests, a_page_is_asked_for_again_after_a_hello)
     answer("ok -1 0 'l' [ resource a ]");
     CALL("snapshot l");
     answer("hello expired");
-    say_hello("30000 '0' 1");
+    say_hello("30000 '0' 1 1");
     CALL("snapshot l");
     answer("ok -1 0 '' [ resource s ]");
     EXPECT(result(), "ok '' resource|a|/resource|s|/");
@@ -291,7 +291,7 @@ Test(session_requests, rows_that_are_none)
         "ok -1 0", "ok -1 0 '' row", "ok -1 0 '' [ [ a ] ]", "refused -1 0 a b"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         connect_link();
-        say_hello("30000 '0' 1");
+        say_hello("30000 '0' 1 1");
         session_snapshot(session, &asker, 0, NULL, now);
         next_call();
         answer(wrong[i]);

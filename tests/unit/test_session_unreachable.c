@@ -22,7 +22,7 @@ static void come_back(void)
 {
     break_link("gone");
     connect_link();
-    begin_hello("30000 '0' 0");
+    begin_hello("30000 '0' 0 1");
 }
 
 static void end_hello(void)
@@ -41,7 +41,7 @@ static void come_back_for(int n)
     break_link("gone");
     connect_link();
     next_call();
-    snprintf(begun, sizeof begun, "ok -1 0 '%ju' 30000 '0' 0", (uintmax_t)incarnation());
+    snprintf(begun, sizeof begun, "ok -1 0 '%ju' 30000 '0' 0 1", (uintmax_t)incarnation());
     for (int i = 0; i < n; i++) {
         answer(answers[i]);
         cr_assert_str_neq(next_call(), "nothing");
@@ -113,7 +113,7 @@ Test(session_unreachable, queued_leases_are_listed)
     break_link("gone");
     connect_link();
     CALL("hello begin 30000 11000 'this host' 17 6 30000");
-    answer("ok -1 0 '2' 30000 '0' 0");
+    answer("ok -1 0 '2' 30000 '0' 0 1");
     next_call();
     answer("ok -1 0 0 0");
     next_call();
@@ -194,7 +194,7 @@ Test(session_unreachable, a_request_from_before_a_restart_keeps_its_place)
     next_call();
     restart();
     connect_link();
-    begin_hello("30000 '0' 0");
+    begin_hello("30000 '0' 0 1");
     CALL("hello lease $A asked 0 0 7 7 '' i 's 1 0 -' 's 3 0' 0");
     answer("ok -1 0 $A waiting '6' '1'");
     cr_assert_eq(lease("A")->ticket, 6);
@@ -209,7 +209,7 @@ Test(session_unreachable, a_lease_given_back_before_a_restart_is_not_listed)
     CALL("release $A");
     restart();
     connect_link();
-    begin_hello("30000 '0' 1");
+    begin_hello("30000 '0' 1 1");
     end_hello();
     NO_CALL();
     drain(false);
@@ -241,7 +241,7 @@ Test(session_unreachable, granted_while_unreachable)
     wait_in_line("B", "warn", "6");
     break_link("gone");
     connect_link();
-    begin_hello("30000 '3' 0");
+    begin_hello("30000 '3' 0 1");
     next_call();
     answer("ok -1 0 $A held '5' 's 1 17 2' $B held '6' 'warn 1 18 0'");
     HAPPENS(""); /* only once the leases are good until some time */
@@ -283,7 +283,7 @@ Test(session_unreachable, leases_that_have_ended_are_not_listed)
     break_link("gone");
     end("C");
     connect_link();
-    begin_hello("30000 '0' 0");
+    begin_hello("30000 '0' 0 1");
     CALL("hello end ''"); /* which drops them */
     answer("ok -1 0 ''");
     NO_CALL();
@@ -314,7 +314,7 @@ Test(session_unreachable, breaks_again_at_each_step)
     }
     break_link("gone");
     connect_link();
-    say_hello("30000 '0' 0");
+    say_hello("30000 '0' 0 1");
     cr_assert_eq(session_state(), SESSION_UP);
     end("A");
     CALL("release $A");
@@ -342,12 +342,12 @@ Test(session_unreachable, one_more_while_the_listing_ends)
     session = session_free(session);
     world_session();
     connect_link();
-    begin_hello("30000 '0' 0");
+    begin_hello("30000 '0' 0 1");
     CALL("hello end ''");
     session_restore(session, lease("A"));
     answer("ok -1 0 ''");
     cr_assert_eq(session_state(), SESSION_LISTING);
-    begin_hello("30000 '0' 0");
+    begin_hello("30000 '0' 0 1");
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 0");
     answer("ok -1 0 $A held '5' 's 1 17 2'");
     CALL("hello end ''");
@@ -361,7 +361,7 @@ Test(session_unreachable, one_more_once_it_is_up)
     world_session();
     go_up();
     session_restore(session, lease("A"));
-    begin_hello("30000 '0' 0");
+    begin_hello("30000 '0' 0 1");
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 0");
 }
 
@@ -394,7 +394,7 @@ Test(session_unreachable, hello_is_sent_once_all_answers_are_in)
     NO_CALL();
     answer("hello grace");
     CALL("hello begin 30000 11000 'this host' 9 5 30000");
-    answer("ok 41000 41000 '2' 30000 '0' 1");
+    answer("ok 41000 41000 '2' 30000 '0' 1 1");
     next_call();
     answer("ok -1 0 0 0");
     next_call();
@@ -415,7 +415,7 @@ Test(session_unreachable, a_release_that_was_not_done_needs_no_repeating)
     end("A");
     next_call();
     answer("hello expired");
-    begin_hello("30000 '0' 1");
+    begin_hello("30000 '0' 1 1");
     end_hello();
     NO_CALL();
 }
@@ -446,7 +446,7 @@ static void begin_to_list_a_waiter(void)
 /* The database has the limits of the file before. */
 static void all_is_listed_again(void)
 {
-    begin_hello("30000 '0' 0");
+    begin_hello("30000 '0' 0 1");
     CALL(with_limit_5);
     answer("ok -1 0 $A waiting '5' '1'");
     end_hello();
@@ -479,7 +479,7 @@ Test(session_unreachable, a_reload_before_anything_is_listed)
     connect_link();
     next_call();
     redefine(5, 1000, 2);
-    answer("ok -1 0 '2' 30000 '0' 0");
+    answer("ok -1 0 '2' 30000 '0' 0 1");
     CALL("hello news 0");
     answer("ok -1 0 0 0");
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
@@ -517,7 +517,7 @@ Test(session_unreachable, renews_while_the_listing_is_held)
 {
     session_hold_listing(session, true);
     connect_link();
-    begin_hello("30000 '0' 1");
+    begin_hello("30000 '0' 1 1");
     NO_CALL();
     EXPECT(good_for(), "-1000.000");
     EXPECT(next_deadline(), "5.000");
@@ -619,7 +619,7 @@ Test(session_unreachable, a_restart)
     /* The largest numbers seen, or larger; the next incarnation. */
     CALL("hello begin 30000 11000 'this host' 5000 6 30000");
     cr_assert_eq(incarnation(), 2);
-    answer("ok -1 0 '2' 30000 '7' 0");
+    answer("ok -1 0 '2' 30000 '7' 0 1");
     CALL("hello news 0");
     answer("ok -1 0 0 0");
     CALL("hello change 0 0 s 4 {\"paused\":true}");

@@ -15,13 +15,7 @@ local function tell_owner(key, word)
     if not lease then
         return refused('unknown')
     end
-    if BY ~= '' then -- an event of its own: an older berthd ignores it
-        emit(lease.session, format('by %s %s', lease.id, BY))
-    end
-    if REASON ~= '' then -- the same
-        emit(lease.session, format('reason %s %s', lease.id, REASON))
-    end
-    emit(lease.session, word .. ' ' .. lease.id)
+    emit(lease.session, format('%s %s %s|%s', word, lease.id, BY, REASON))
     settle()
     return answer('ok')
 end
@@ -407,7 +401,7 @@ do -- this block keeps its helpers to itself
     end
 
     function operations.pause()
-        change.paused, change.reason = BY ~= '' and BY or true, REASON -- older: true
+        change.paused, change.reason = BY, REASON
         set_exempt(false)
     end
 

@@ -107,7 +107,7 @@ local function begin()
     session.incarnation, session.sequence = INCARNATION, db.sequence
     session.from, session.to = FROM_LAYOUT, TO_LAYOUT
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
-    session.version = ARGV[12] or '' -- an older berthd does not say it
+    session.version = ARGV[12] or ''
     session.origin, session.ttl, session.lag = db.clock - db.at, tonumber(ARGV[6]), tonumber(ARGV[7])
     write_session(session)
     live_on()
@@ -489,12 +489,6 @@ local function list()
         return true
     end
 
-    -- The session clock stands while no daemon reaches the database, and a daemon that has lost its journal knows
-    -- less: of two instants at which one grant is said to have been, the earlier one is right.
-    local function earlier(first, second)
-        return first and second and min(first, second) or first or second
-    end
-
     -- For a waiter: its daemon's file may have changed.
     local function take_limits(stored, lease)
         for i, claim in ipairs(stored.claims) do
@@ -530,7 +524,9 @@ local function list()
             or said ~= 'held' and (stored.state == 'W' or is_grant_of_now())) then
             stored.incarnation = INCARNATION
             if stored.state == 'H' then
-                stored.since = earlier(stored.since, lease.since)
+                -- The session clock stands while no daemon reaches the database, and a daemon that has lost its
+                -- journal knows less: of two instants at which one grant is said to have been, the earlier is right.
+                stored.since = min(stored.since, lease.since or stored.since)
             end
             if stored.state == 'W' and #lease.claims == #stored.claims then
                 take_limits(stored, lease)

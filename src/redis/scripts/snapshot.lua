@@ -93,7 +93,7 @@ local function describe_resource(name)
         resource.definition_name, changed_word(resource),
         resource.is_pool and table.concat(items_of(resource), ',') or '', reserved_text(resource),
         n_kept, first_kept and n_in_line_before(name, first_kept) + 1 or 0,
-        type(resource.pauser) == 'string' and resource.pauser or ''})
+        resource.pauser})
     return true
 end
 
@@ -105,7 +105,7 @@ local function describe_holder(name, member)
     if claim and first_word(resource_of(name), claim.units[1] or '') == word then
         describe_lease('holder', name, lease, claim.count, text_of(claim.token),
             table.concat(claim.units, ','), host_of(lease),
-            lease.since and text_of(max(db.clock - lease.since, 0)))
+            text_of(max(db.clock - (lease.since or db.clock), 0)))
     end
 end
 
@@ -255,7 +255,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
                 local left = tonumber(call('ZSCORE', SESSIONS, name)) - db.clock
                 local began = is_first_grace and call('HGET', SESSION, 'f:' .. name)
                 add({'session', name, session.host, floor(left), text_of(session.incarnation),
-                    session.version, session.from, session.to, text_of(session.ttl or 0), text_of(session.lag or 0),
+                    session.version, session.from, session.to, text_of(session.ttl), text_of(session.lag),
                     began and floor(db.clock - began) or nil})
             end
         end

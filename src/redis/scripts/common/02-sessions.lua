@@ -12,7 +12,7 @@ local function session_of(name)
         local session = false
         if found[1] then
             local sid, incarnation, epoch, listing, sequence, from, to, host, origin, ttl, lag, version =
-                match(found[1], '^(%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) ([^\t]*)\t?(-?%d*)\t?(%d*) ?(%d*)\t?(.*)$')
+                match(found[1], '^(%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) ([^\t]*)\t(-?%d+)\t(%d+) (%d+)\t(.*)$')
             session = {name = name, sid = sid, incarnation = tonumber(incarnation),
                 epoch = tonumber(epoch), listing = listing, sequence = tonumber(sequence),
                 from = tonumber(from), to = tonumber(to), host = host, version = version,
@@ -32,7 +32,7 @@ end
 local function write_session(session)
     call('HSET', SESSION, session.name, format('%s %d %d %s %d %d %d %s\t%d\t%d %d\t%s', session.sid,
         session.incarnation, session.epoch, session.listing, session.sequence, session.from,
-        session.to, session.host, session.origin or 0, session.ttl or 0, session.lag or 0, session.version))
+        session.to, session.host, session.origin, session.ttl, session.lag, session.version))
 end
 
 -- An event is kept until acknowledged. It is also published, so that it arrives at once.

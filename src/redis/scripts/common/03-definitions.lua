@@ -2,7 +2,7 @@
 
 local definitions -- of this call, by name
 local resources -- the same
--- What a definition without that key means (conf/keys.def): an older or newer berthd may have left it out.
+-- What a definition without that key means (conf/keys.def): a berthd of another version may have left it out.
 local DEFAULTS = {limit = 0, select = 'lru', cooldown = 0, keep = 10000, ['max-waiters'] = 1000,
     ['max-units-per-user'] = 0, shared = false, items = {}}
 
@@ -84,7 +84,7 @@ local function resource_of(name)
             resource.is_pool = rules.kind == 'pool'
             resource.limit = limit_in(change) or limit_in(of_all)
             resource.paused = change.paused or with_all
-            resource.pauser = change.paused or with_all and of_all.paused -- or true: not known
+            resource.pauser = change.paused or with_all and of_all.paused or ''
             resource.reason = change.paused and change.reason or with_all and of_all.reason
             resource.items_changed = change['items-base'] and change['items-base'] == items_text(rules)
             resource.reserved = change.reserved or {}

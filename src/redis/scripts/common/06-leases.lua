@@ -31,8 +31,7 @@ function batch.look_up(keys)
 end
 
 -- A record is packed: parsing text would cost as much as all the commands of a call. `since` is when a holder
--- got its units, on the session clock; nil: it waits, or an older berthd has written it. What a newer one has put
--- behind these twelve is carried.
+-- got its units, on the session clock; nil: it waits. What a newer berthd has put behind these twelve is carried.
 local function load_lease(key)
     local record = batch.records[key]
     if record == nil then

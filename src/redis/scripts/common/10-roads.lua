@@ -488,7 +488,7 @@ function make.roads()
     end
 
     return {kept_before = kept_before, all_kept = all_kept, last_kept = last_kept,
-        free_kept = free_kept, new_road = new_road, station_of = station_of,
+        free_kept = free_kept, station_of = station_of,
         claim_on = claim_on, keeps = keeps, lost_place = lost_place, first_without = first_without,
         choose_station = choose_station, note_elsewhere = note_elsewhere,
         leave_other_queues = leave_other_queues, stand = stand, mark_all_dirty = mark_all_dirty,

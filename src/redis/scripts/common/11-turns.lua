@@ -258,10 +258,7 @@ function make.turns()
         end
         if #lease.claims > 1 then
             local _, number = roads().claim_on(lease, name)
-            if not lease.road then -- an older berthd has put it into every queue
-                lease.road = roads().new_road(lease)
-                lease.road.station = number
-            elseif lease.road.station ~= number then
+            if lease.road.station ~= number then
                 roads().leave_other_queues(lease)
                 return nil
             end

@@ -49,7 +49,7 @@ end
 -- set back, the caller's alone counts. (doc/timing.md)
 local function advance_clock()
     local session = session_of(ME)
-    local own = session and session.origin and session.origin + db.at - db.clock or 0
+    local own = session and session.origin + db.at - db.clock or 0
     local slack = floor(0.007 * db.ttl) + 250
     local span = wall < db.last and own or min(wall - db.last, own + slack)
     db.clock = db.clock + max(min(span, floor(0.16 * db.ttl) + 250), 0)
@@ -179,6 +179,6 @@ local function enter(may_recall)
     -- Its clock allows no more than has come to pass. A call that is late does not raise that; a clock that is farther
     -- behind has stood still, or is slow.
     local origin = db.clock - db.at
-    session.origin = min(origin, max(session.origin or origin, origin - floor(db.ttl / 6)))
+    session.origin = min(origin, max(session.origin, origin - floor(db.ttl / 6)))
     write_session(session)
 end
