@@ -2,6 +2,7 @@
 #include "fleet_internal.h"
 
 #include "base/words.h"
+#include "tests/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -392,9 +393,10 @@ nanoseconds server_next(const struct fleet *fleet)
 static void read_check(struct server *server)
 {
     char bytes[4096];
-    FILE *file = fopen(CHECK_LUA, "r");
+    snprintf(bytes, sizeof bytes, "%s/tests/sim/fleet_check.lua", source_dir);
+    FILE *file = fopen(bytes, "r");
     if (!file) {
-        perror(CHECK_LUA);
+        perror(bytes);
         exit(1);
     }
     for (size_t n; (n = fread(bytes, 1, sizeof bytes, file)) > 0;) {

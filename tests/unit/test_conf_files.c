@@ -1,8 +1,10 @@
 /* Which files are read, in which order; and the sample that is shipped. */
 #include "conf/keys.h"
 #include "conf_help.h"
+#include "tests/source.h"
 
 #include <criterion/criterion.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -186,10 +188,17 @@ Test(conf_files, an_unfinished_section_ends_with_its_file)
 
 /* ---- the sample ---- */
 
+static const char *sample(void)
+{
+    static char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/conf/berth.conf", source_dir);
+    return path;
+}
+
 static char *read_sample(void)
 {
-    FILE *file = fopen(SAMPLE, "r");
-    cr_assert(file, "%s: %m", SAMPLE);
+    FILE *file = fopen(sample(), "r");
+    cr_assert(file, "%s: %m", sample());
     char *text = NULL;
     size_t size = 0;
     cr_assert(getdelim(&text, &size, '\0', file) > 0);
@@ -199,7 +208,7 @@ static char *read_sample(void)
 
 Test(conf_files, the_sample_is_good)
 {
-    expect_included(SAMPLE, "nightly-etl deploy gpus market/*");
+    expect_included(sample(), "nightly-etl deploy gpus market/*");
 }
 
 /* Every key with its help above it; what is commented out has the default. */

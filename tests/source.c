@@ -1,0 +1,3 @@
+#include "tests/source.h"
+
+const char source_dir[] = SOURCE_DIR;
