@@ -43,6 +43,9 @@ const char *end_lease(const char *who, const char *lease);
 
 /* ---- core_lost.c: what leases are bound to, stopping, another run ---- */
 
+/* "lock d kill-after=3 KEYS", held by ann's lease A ("d ASK"), with bob's B waiting. The margin is
+ * 1 s: a client that is there gets 3.5 s, a process alone 3 s. */
+void one_holder(const char *keys, const char *ask);
 /* The connection's reading end: its leases are treated as if it had gone. */
 const char *half_close(const char *who);
 /* The process that it is bound to has gone. */

@@ -5,6 +5,7 @@
 #include "core_world.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,16 @@ static struct lease *living(const char *lease)
     struct lease *found = lease_of(lease);
     cr_assert_not_null(found, "%s is over", lease);
     return found;
+}
+
+void one_holder(const char *keys, const char *ask)
+{
+    char line[128], text[128];
+    snprintf(line, sizeof line, "lock d kill-after=3 %s", keys);
+    snprintf(text, sizeof text, "d %s", ask);
+    EXPECT(define(line), "ok");
+    EXPECT(acquire("ann", "A", text), "ok d=0");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
 }
 
 /* ---- bound to something ---- */

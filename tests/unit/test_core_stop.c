@@ -2,22 +2,57 @@
  * are free (doc/protocol.md, "Stopping"). */
 #include "core_fixture.h"
 
-#include <stdio.h>
-
 WORLD_SUITE(stop);
 
-/* With kill-after=3 the margin is 1 s: a client that is there gets 3.5 s, a process alone 3 s. */
-static void one_holder(const char *keys, const char *ask)
-{
-    char line[128], text[128];
-    snprintf(line, sizeof line, "lock d kill-after=3 %s", keys);
-    snprintf(text, sizeof text, "d %s", ask);
-    EXPECT(define(line), "ok");
-    EXPECT(acquire("ann", "A", text), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
-}
+/* ---- on-lost ---- */
 
-/* ---- on-lost = kill ---- */
+#define LOST "ok; A lost revoked; B granted d=0"
+#define LOST_UNHEARD "ok; A lost revoked unheard; B granted d=0"
+
+/* Without what a process does that outlives its signal: below. */
+static const struct {
+    const char *keys;
+    const char *bound_by;
+    bool is_alone; /* its client has gone */
+    const char *at_once;
+    double patience; /* s; 0: none */
+    const char *then;
+} revocations[] = {
+    {"", "", false, "ok; A stop revoked", 3.5, LOST},
+    {"", "ttl=50", false, LOST, 0, NULL},
+    {"", "ttl=50", true, LOST_UNHEARD, 0, NULL},
+    {"on-lost=term", "pid=7", false, "ok; A watch; A stop revoked", 3.5, LOST},
+    {"on-lost=term", "pid=7", true, "ok; A signal 15", 3, LOST_UNHEARD},
+    {"on-lost=term", "", false, "ok; A stop revoked", 3.5, LOST},
+    {"on-lost=term", "ttl=50", false, LOST, 0, NULL},
+    {"on-lost=term", "ttl=50", true, LOST_UNHEARD, 0, NULL},
+    {"on-lost=warn", "pid=7", false, LOST, 0, NULL},
+    {"on-lost=warn", "pid=7", true, LOST_UNHEARD, 0, NULL},
+    {"on-lost=warn", "", false, LOST, 0, NULL},
+    {"on-lost=warn", "ttl=50", false, LOST, 0, NULL},
+    {"on-lost=warn", "ttl=50", true, LOST_UNHEARD, 0, NULL},
+};
+
+Test(stop, revoked)
+{
+    for (size_t i = 0; i < sizeof revocations / sizeof *revocations; i++) {
+        cr_log_info("%s %s, alone: %d", revocations[i].keys, revocations[i].bound_by,
+            revocations[i].is_alone);
+        one_holder(revocations[i].keys, revocations[i].bound_by);
+        if (revocations[i].is_alone) {
+            bool is_watched = lease_of("A")->binding == BOUND_PROCESS;
+            EXPECT(client_gone("ann"), is_watched ? "ok; A watch" : "ok");
+        }
+        EXPECT(revoke("A"), revocations[i].at_once);
+        if (revocations[i].patience > 0) {
+            EXPECT(tick(revocations[i].patience - 0.001), "ok");
+            EXPECT(tick(revocations[i].patience), revocations[i].then);
+        }
+        EXPECT(deadline(), "never");
+        world_end();
+        world_begin();
+    }
+}
 
 Test(stop, kill_process_client)
 {
@@ -128,15 +163,6 @@ Test(stop, killed_once_after_a_long_pause)
     EXPECT(deadline(), "61");
 }
 
-Test(stop, kill_connection_client)
-{
-    one_holder("", "");
-    EXPECT(revoke("A"), "ok; A stop revoked");
-    EXPECT(deadline(), "3.5");
-    EXPECT(tick(3.499), "ok");
-    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
-}
-
 /* Of an earlier berthd, and not back yet. */
 Test(stop, kill_connection_absent)
 {
@@ -145,39 +171,6 @@ Test(stop, kill_connection_absent)
     EXPECT(restore("A", "ann d:1:0:5 id=3 kill-after=3"), "ok");
     EXPECT(acquire("bob", "B", "d"), "waiting");
     EXPECT(revoke("A"), "ok");
-    EXPECT(tick(2.999), "ok");
-    EXPECT(tick(3), "ok; A lost revoked unheard; B granted d=0");
-}
-
-Test(stop, kill_time_client)
-{
-    one_holder("", "ttl=50");
-    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
-}
-
-Test(stop, kill_time_alone)
-{
-    one_holder("", "ttl=50");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
-    EXPECT(deadline(), "never");
-}
-
-/* ---- on-lost = term ---- */
-
-Test(stop, term_process_client)
-{
-    one_holder("on-lost=term", "pid=7");
-    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
-    EXPECT(tick(3.499), "ok");
-    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
-}
-
-Test(stop, term_process_alone)
-{
-    one_holder("on-lost=term", "pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(revoke("A"), "ok; A signal 15");
     EXPECT(tick(2.999), "ok");
     EXPECT(tick(3), "ok; A lost revoked unheard; B granted d=0");
 }
@@ -192,13 +185,6 @@ Test(stop, term_process_that_obeys)
     EXPECT(deadline(), "never");
 }
 
-Test(stop, term_connection_client)
-{
-    one_holder("on-lost=term", "");
-    EXPECT(revoke("A"), "ok; A stop revoked");
-    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
-}
-
 Test(stop, term_connection_absent)
 {
     EXPECT(define("lock d"), "ok");
@@ -208,40 +194,6 @@ Test(stop, term_connection_absent)
     EXPECT(tick(3), "ok; A lost revoked unheard");
 }
 
-Test(stop, term_time_client)
-{
-    one_holder("on-lost=term", "ttl=50");
-    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
-}
-
-Test(stop, term_time_alone)
-{
-    one_holder("on-lost=term", "ttl=50");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
-}
-
-/* ---- on-lost = warn ---- */
-
-Test(stop, warn_process_client)
-{
-    one_holder("on-lost=warn", "pid=7");
-    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
-}
-
-Test(stop, warn_process_alone)
-{
-    one_holder("on-lost=warn", "pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
-}
-
-Test(stop, warn_connection_client)
-{
-    one_holder("on-lost=warn", "");
-    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
-}
-
 Test(stop, warn_connection_absent)
 {
     EXPECT(define("lock d"), "ok");
@@ -249,19 +201,6 @@ Test(stop, warn_connection_absent)
     EXPECT(restore("A", "ann d:1:0:5 id=3 on-lost=warn"), "ok");
     EXPECT(revoke("A"), "ok; A lost revoked unheard");
     EXPECT(grace_until(), "never");
-}
-
-Test(stop, warn_time_client)
-{
-    one_holder("on-lost=warn", "ttl=50");
-    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
-}
-
-Test(stop, warn_time_alone)
-{
-    one_holder("on-lost=warn", "ttl=50");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
 }
 
 /* ---- while it is being stopped ---- */

@@ -2,20 +2,7 @@
  * stopping their jobs may take. */
 #include "core_fixture.h"
 
-#include <stdio.h>
-
 WORLD_SUITE(term);
-
-/* With kill-after=3 the margin is 1 s: a client that is there gets 3.5 s, a process alone 3 s. */
-static void one_holder(const char *keys, const char *ask)
-{
-    char line[128], text[128];
-    snprintf(line, sizeof line, "lock d kill-after=3 %s", keys);
-    snprintf(text, sizeof text, "d %s", ask);
-    EXPECT(define(line), "ok");
-    EXPECT(acquire("ann", "A", text), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
-}
 
 /* ---- max-hold ---- */
 
