@@ -136,13 +136,13 @@ void changes_mark_unsent(struct session *session)
 
 void changes_arrive(struct session *session, bool is_grace)
 {
-    if (session->changes.foreign_place == 0) {
+    if (!*session->changes.foreign_place) {
         return;
     }
     while (!is_grace && !TAILQ_EMPTY(&session->changes.all)) {
         change_free(session, TAILQ_FIRST(&session->changes.all));
     }
-    session->changes.foreign_place = 0;
+    *session->changes.foreign_place = '\0';
     session->changes.is_unwritten = true;
 }
 
@@ -259,9 +259,9 @@ static void keep_line(struct session *session, const char *line)
 }
 
 /* "NAME VERSION JSON", or "floor VERSION PLACE": a resource may also be called floor. */
-static void restore_line(struct session *session, char *line)
+static void restore_line(struct session *session, char *line, bool *is_older)
 {
-    if (reached_restore(session, line)) {
+    if (reached_restore(session, line, is_older)) {
         return;
     }
     if (is_of_later_version(line)) {
@@ -278,7 +278,7 @@ static void restore_line(struct session *session, char *line)
     if (!number_parse(version + 1, MAX_CREDIBLE_NUMBER, &number)) {
         return;
     }
-    if (strcmp(line, floor_word) == 0 && place_is_ours(session, rest + 1)) {
+    if (strcmp(line, floor_word) == 0 && place_is_ours(session, rest + 1, is_older)) {
         session->changes.floor = number;
     } else {
         keep(session, line, number, rest + 1, true);
@@ -287,6 +287,7 @@ static void restore_line(struct session *session, char *line)
 
 void session_restore_changes(struct session *session, const char *text, size_t length)
 {
+    bool is_older = false;
     char *copy = memory_new(length + 1), *next;
     memcpy(copy, length > 0 ? text : "", length);
     for (char *line = copy; line; line = next) {
@@ -294,8 +295,8 @@ void session_restore_changes(struct session *session, const char *text, size_t l
         if (next) {
             *next++ = '\0';
         }
-        restore_line(session, line);
+        restore_line(session, line, &is_older);
     }
     free(copy);
-    session->changes.is_unwritten = false;
+    session->changes.is_unwritten = is_older;
 }

@@ -193,14 +193,15 @@ call_is_answered news_are_answered, change_is_answered;
 
 /* ---- session_record.c ---- */
 
-/* Which database a record is about: its address and its keys, as one number. */
-uint64_t place_of(const struct database *settings);
+/* Which database a record is about: its address and its keys. */
 void place_write(const struct session *session, struct text *out);
-bool place_is_ours(const struct session *session, const char *text);
+/* Sets `*is_older` if it is ours with other hosts: write it again, since the hosts that both have
+ * may be replaced next. */
+bool place_is_ours(const struct session *session, const char *text, bool *is_older);
 /* A line that says how far the database was, for the state directory. False: another kind of
  * line. */
 void reached_write(const struct session *session, struct text *out);
-bool reached_restore(struct session *session, char *line);
+bool reached_restore(struct session *session, char *line, bool *is_older);
 
 /* ---- session_changes.c ---- */
 

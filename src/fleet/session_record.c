@@ -4,35 +4,53 @@
 
 #include "base/words.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- which database ----
  *
  * How far a database has got is compared only with the same database: its address and its keys. Its
- * user and password may change. */
+ * user and password may change, and some of its hosts: a Sentinel or a node is replaced. So each
+ * host gives one hash, and places with one in common are the same. */
 
-uint64_t place_of(const struct database *settings)
+enum { HASH_DIGITS = 8 };
+
+static void place_of(const struct database *settings, char place[PLACE_BYTES])
 {
     const struct redis_url *url = &settings->url;
-    uint64_t hash = hash_string(settings->prefix, ((uint64_t)url->db << 8) + url->scheme);
-    for (size_t i = 0; i < url->n_hosts; i++) {
-        hash = hash_string(url->hosts[i].host, hash ^ url->hosts[i].port);
-    }
-    hash = hash_string(url->path ? url->path : "", hash);
-    return hash_string(url->master ? url->master : "", hash);
+    uint64_t keys = hash_string(settings->prefix, ((uint64_t)url->db << 8) + url->scheme);
+    keys = hash_string(url->path ? url->path : "", keys);
+    keys = hash_string(url->master ? url->master : "", keys);
+    size_t i = 0;
+    do { /* a Unix socket has no host */
+        uint64_t hash = i < url->n_hosts
+            ? hash_string(url->hosts[i].host, keys ^ url->hosts[i].port)
+            : keys;
+        snprintf(place + i * HASH_DIGITS, HASH_DIGITS + 1, "%08jx", (uintmax_t)(hash >> 32));
+    } while (++i < url->n_hosts);
 }
 
-bool place_is_ours(const struct session *session, const char *text)
+bool place_is_ours(const struct session *session, const char *text, bool *is_older)
 {
-    uint64_t place;
-    return text && number_parse(text, UINT64_MAX, &place) &&
-        place == place_of(session->settings);
+    char ours[PLACE_BYTES];
+    place_of(session->settings, ours);
+    for (const char *one = ours; *one; one += HASH_DIGITS) {
+        for (const char *theirs = text; strlen(theirs) >= HASH_DIGITS; theirs += HASH_DIGITS) {
+            if (memcmp(one, theirs, HASH_DIGITS) == 0) {
+                *is_older |= strcmp(ours, text) != 0;
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 void place_write(const struct session *session, struct text *out)
 {
-    text_add_number(out, place_of(session->settings));
+    char ours[PLACE_BYTES];
+    place_of(session->settings, ours);
+    text_add(out, ours);
 }
 
 static void take_sequence(struct session *session, const char *text)
@@ -62,7 +80,8 @@ void session_write(struct session *session, struct text *out)
     text_add_number_key(out, "ticket", session->tenure.highest_ticket);
     text_add_number_key(out, "sequence", session->reached.sequence);
     text_add_number_key(out, "event", session->reached.event);
-    text_add_number_key(out, "place", place_of(session->settings));
+    text_add(out, " place=");
+    place_write(session, out);
     text_add_key(out, "session", session->id);
     text_add(out, session->tenure.kept ? session->tenure.kept : "");
 }
@@ -109,7 +128,8 @@ static void take_reached(struct session *session, char *const words[], size_t n_
 {
     uint64_t number;
     const char *event = words_find(words, n_words, "event");
-    if (place_is_ours(session, words_find(words, n_words, "place"))) {
+    const char *place = words_find(words, n_words, "place");
+    if (place && place_is_ours(session, place, &session->tenure.is_changed)) {
         take_sequence(session, words_find(words, n_words, "sequence"));
         if (event && number_parse(event, MAX_DATABASE_NUMBER, &number)) {
             session->reached.event = session->reached.written_event = number;
@@ -168,8 +188,8 @@ static const char reached_word[] = "@ ";
 
 void reached_write(const struct session *session, struct text *out)
 {
-    if (session->changes.foreign_place != 0) { /* no call has been answered here yet */
-        text_add_format(out, "%s%ju 0\n", reached_word, (uintmax_t)session->changes.foreign_place);
+    if (*session->changes.foreign_place) { /* no call has been answered here yet */
+        text_add_format(out, "%s%s 0\n", reached_word, session->changes.foreign_place);
     } else if (session->reached.sequence > 0) {
         text_add(out, reached_word);
         place_write(session, out);
@@ -177,7 +197,7 @@ void reached_write(const struct session *session, struct text *out)
     }
 }
 
-bool reached_restore(struct session *session, char *line)
+bool reached_restore(struct session *session, char *line, bool *is_older)
 {
     if (strncmp(line, reached_word, sizeof reached_word - 1) != 0) {
         return false;
@@ -187,10 +207,10 @@ bool reached_restore(struct session *session, char *line)
         return true;
     }
     *sequence++ = '\0';
-    if (place_is_ours(session, place)) {
+    if (place_is_ours(session, place, is_older)) {
         take_sequence(session, sequence);
-    } else {
-        number_parse(place, UINT64_MAX, &session->changes.foreign_place);
+    } else if (strlen(place) < PLACE_BYTES) {
+        memcpy(session->changes.foreign_place, place, strlen(place) + 1);
     }
     return true;
 }

@@ -254,12 +254,14 @@ struct session_definitions {
     bool is_in_flight; /* a `define` outside a hello is */
 };
 
+enum { PLACE_BYTES = MAX_HOSTS * 8 + 1 };
+
 /* Operators' changes. */
 struct session_changes {
     struct known_change_list all, unsent;
     struct table by_name;
     uint64_t floor; /* what is not newer, and not in .all, was undone */
-    uint64_t foreign_place; /* the database that all changes come from; 0: this one */
+    char foreign_place[PLACE_BYTES]; /* the database that all changes come from; "": this one */
     struct text kept; /* lines that a later version has written, to be written again */
     bool is_unwritten; /* the changes, or how far the database was, have to be stored */
     nanoseconds store_at;

@@ -266,6 +266,14 @@ void say_cluster(void)
     settings.is_cluster = true;
 }
 
+void say_sentinels(char *one, char *other)
+{
+    settings.url = (struct redis_url){.scheme = REDIS_SENTINEL,
+        .hosts = {{one, 26379}, {other, 26379}},
+        .n_hosts = 2,
+        .master = "mymaster"};
+}
+
 const struct definition *definition(const char *name)
 {
     return core_find_definition(core, name);
@@ -305,6 +313,13 @@ void restart_other_host(void)
 {
     write_down();
     settings.url.path = "/run/other.sock";
+    come_back(true);
+}
+
+void restart_with_sentinels(char *one, char *other)
+{
+    write_down();
+    say_sentinels(one, other);
     come_back(true);
 }
 

@@ -102,12 +102,14 @@ const char *result(void);
 void redefine(uint32_t limit, uint32_t max_waiters, uint64_t generation);
 /* The file has cluster = yes. */
 void say_cluster(void);
+void say_sentinels(char *one, char *other);
 const struct definition *definition(const char *name);
 
 /* As it is written down; a new session, with that and the same leases. */
 void restart(void);
-/* The same: with another url in the file; the state directory alone; the journal alone. */
+/* The same: with another url in the file; with these Sentinels there; the state directory alone; the journal alone. */
 void restart_other_host(void);
+void restart_with_sentinels(char *one, char *other);
 void restart_without_journal(void);
 void restart_without_state(void);
 

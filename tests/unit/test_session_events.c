@@ -281,3 +281,22 @@ Test(session_events, another_database_has_got_nowhere_yet)
     next_call();
     EXPECT(last_reached, "0-0");
 }
+
+Test(session_events, one_of_its_sentinels_is_enough_to_know_a_database)
+{
+    say_sentinels("a", "b");
+    go_up();
+    hold("A", "s", "4711 0");
+    restart();
+    cr_assert_not(session_is_changed(session) || session_changes_changed(session));
+    restart_with_sentinels("c", "b");
+    cr_assert(session_is_changed(session)); /* the next file may have c alone */
+    cr_assert(session_changes_changed(session));
+    connect_link();
+    next_call();
+    EXPECT(last_reached, reached(0));
+    restart_with_sentinels("a", "d");
+    connect_link();
+    next_call();
+    EXPECT(last_reached, "0-0");
+}

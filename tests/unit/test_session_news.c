@@ -4,16 +4,16 @@
 
 SESSION_SUITE(session_news);
 
-/* The number of this database's place, as it is written down. */
+/* This database's place, as it is written down. */
 static const char *here(void)
 {
-    static char number[24];
+    static char place[136];
     struct text line = TEXT_INIT;
     session_write(session, &line);
-    snprintf(number, sizeof number, "%s", strstr(line.bytes, "place=") + strlen("place="));
-    *strchr(number, ' ') = '\0';
+    snprintf(place, sizeof place, "%s", strstr(line.bytes, "place=") + strlen("place="));
+    *strchr(place, ' ') = '\0';
     text_deinit(&line);
-    return number;
+    return place;
 }
 
 /* `text` with each `from` as `to`; good until the next call. */
@@ -337,8 +337,8 @@ Test(session_news, after_missed_news_all_definitions_are_sent)
 
 /* ---- another database of the same name ---- */
 
-/* It has followed a database that has undone changes up to number 10, and knows these. */
-static void knew_another_one(void)
+/* A database has undone changes up to number 10, and has these. */
+static void follow_undoing(void)
 {
     go_up();
     message("news 20 0");
@@ -348,6 +348,11 @@ static void knew_another_one(void)
     CALL("hello news 0"); /* it has forgotten something meanwhile */
     answer("ok -1 0 20 10 18 'c l' 4 '{\"limit\":0}' 20 'c p' 12 '{\"paused\":true}'");
     EXPECT(kept(), "floor 10 HERE\nl 4 {\"limit\":0}\np 12 {\"paused\":true}\n");
+}
+
+static void knew_another_one(void)
+{
+    follow_undoing();
     restart_other_host();
 }
 
@@ -392,6 +397,16 @@ Test(session_news, anothers_changes_stay_so_while_it_is_not_reached)
     fetch_all_after_a_move("ok -1 0 3 0 3 'c l' 3 '{\"limit\":1}'");
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
     EXPECT(kept(), "l 3 {\"limit\":1}\n");
+}
+
+Test(session_news, the_floor_stays_as_a_sentinel_is_replaced)
+{
+    say_sentinels("a", "b");
+    follow_undoing();
+    restart_with_sentinels("b", "c");
+    EXPECT(kept(), "floor 10 HERE\nl 4 {\"limit\":0}\np 12 {\"paused\":true}\n");
+    fetch_all_after_a_move("ok -1 0 3 0 3 'c s' 3 '{\"limit\":1}'");
+    CALL("hello change 10 3 l 4 {\"limit\":0} p 12 {\"paused\":true} s 10 {}");
 }
 
 /* It may have moved. */
