@@ -457,7 +457,7 @@ static void go_up_in_a_grace(bool is_first)
 {
     connect_link();
     next_call();
-    answer("ok -1 41000 '1' 30000 '0' 1");
+    answer("ok -1 41000 '1' 30000 '0' 1 1");
     CALL("hello news 0");
     answer("ok -1 41000 0 0");
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
