@@ -208,17 +208,13 @@ static void send_deadlines(struct member *member)
     }
 }
 
-static void log_notices(struct member *member)
+static void log_news(struct member *member)
 {
+    struct session_view view;
     const char *notice;
     while ((notice = session_take_notice(member->session))) {
         database_log_notice(&member->log, notice);
     }
-}
-
-static void log_grace(struct member *member)
-{
-    struct session_view view;
     session_look(member->session, &view);
     database_log_grace(&member->log, &view);
 }
@@ -235,8 +231,7 @@ static void end_turn_of(struct member *member)
     if (why && member->is_ready) {
         link_reset(member->link, why);
     }
-    log_notices(member);
-    log_grace(member);
+    log_news(member);
     send_deadlines(member);
     send_calls(member);
     fleet_write_down(member->fleet->with.journal, member->database);
@@ -419,12 +414,6 @@ const char *fleet_session_id(const struct fleet *fleet, uint8_t database)
 
 /* ---- life ---- */
 
-/* From the boot clock to the time of day. */
-static nanoseconds wall_offset(void)
-{
-    return clock_wall_now() - clock_now();
-}
-
 static void member_init(struct member *member, struct fleet *fleet, uint8_t database)
 {
     const struct fleet_options *with = &fleet->with;
@@ -445,7 +434,7 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
         .host = host,
         .version = PACKAGE_VERSION,
         .seed = random_number(),
-        .wall_offset = wall_offset(),
+        .wall_offset = clock_wall_now() - clock_now(),
     };
     member->session = session_new(&options);
     session_on_taken(member->session, on_taken, member);

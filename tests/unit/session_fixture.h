@@ -107,7 +107,8 @@ const struct definition *definition(const char *name);
 
 /* As it is written down; a new session, with that and the same leases. */
 void restart(void);
-/* The same: with another url in the file; with these Sentinels there; the state directory alone; the journal alone. */
+/* The same: with another url in the file; with these Sentinels there; the state directory alone;
+ * the journal alone. */
 void restart_other_host(void);
 void restart_with_sentinels(char *one, char *other);
 void restart_without_journal(void);
