@@ -1,6 +1,7 @@
 /* names_shim.c - LD_PRELOAD: a name service that gives no answer for as long as a test likes. While
- * there is a FIFO at $BERTH_NAMES_GATE, looking up a user first opens the FIFO and reads it to its
- * end. The host two.example.org has the addresses 127.0.0.2 and 127.0.0.1, in that order. */
+ * there is a FIFO at $BERTH_NAMES_GATE, looking up a user or a host first opens the FIFO and reads
+ * it to its end. The host two.example.org has the addresses 127.0.0.2 and 127.0.0.1, in that
+ * order. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -43,6 +44,7 @@ int getaddrinfo(
 {
     int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
     *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    wait_at_gate();
     if (!host || strcmp(host, "two.example.org") != 0) {
         return real(host, service, hints, found);
     }

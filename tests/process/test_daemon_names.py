@@ -1,6 +1,7 @@
 """A name service that gives no answer holds up only the reload that asks it."""
 
 import os
+import pathlib
 import pwd
 import re
 import select
@@ -15,6 +16,9 @@ from conftest import Berthd
 from daemon_help import code, held, is_quiet, refused, status
 from gate import Gate, with_shim
 from lines import DEADLINE, look_again
+from lost_help import sleeper
+from test_lost_found import ignores_term
+from test_run_tree import is_alive, wait_for
 
 LOCKED = "[lock a]\nallow-users = root\n"
 
@@ -208,3 +212,32 @@ def test_a_revoke_does_not_wait_for_ever(daemon, gate):
     assert operator.request(f"revoke {lease}") == "ok"
     assert client.line() == f"* revoked {lease} revoked revoked%20by%20uid%20{os.getuid()}"
     gate.open()
+
+
+def test_signals_do_not_wait(directory, gate, sanitizer_reports):
+    """However many look-ups of hosts, of a user and of a reload give no answer."""
+    databases = "".join(f"[redis {name}]\nurl = redis://localhost:1\nprefix = {name}\n"
+                        f"[lock of-{name}]\nscope = fleet\nredis = {name}\n" for name in "xyz")
+    text = "[lock a]\n[lock b]\nmax-hold = 200ms\nkill-after = 100ms\n" + databases
+    daemon = Berthd(directory, text, before=with_shim("names_shim.so", BERTH_NAMES_GATE=gate.path))
+    operator, client, other = daemon.client(), daemon.client(), daemon.client()
+    lease = held(client, "acquire a")
+    gate.shut()
+    asked(daemon, operator, LOCKED + text.partition("\n")[2])
+    at_gate = gate.wait_for_somebody()
+    assert other.request(f"revoke {lease}") == "ok"  # which the log gives a name
+    wait_for(lambda: n_at_gate(daemon, gate) >= 4)
+    with sleeper(ignores_term) as pid, sleeper() as wrapper:
+        held(other, f"acquire b pid={pid} wrapper={wrapper}")
+        wait_for(lambda: not is_alive(pid))
+    gate.path.unlink()
+    os.close(at_gate)
+    for each in daemon.clients:
+        each.close()
+    daemon.stop()
+
+
+def n_at_gate(daemon, gate):
+    """How many of berthd's threads read there."""
+    return sum(os.path.realpath(fd) == str(gate.path.resolve())
+               for fd in pathlib.Path(f"/proc/{daemon.process.pid}/fd").iterdir())
