@@ -158,6 +158,12 @@ def status(client, *names):
     return Status(client.lines(" ".join(["status", *names])))
 
 
+def status_lines(client):
+    """The lines of status but for the time that it is: they can be compared with later ones."""
+    head, *lines = client.lines("status")
+    return [re.sub(r" now=\d+", "", head), *lines]
+
+
 def lease_of(answer):
     """The id in the answer to `acquire`, which must be ok or waiting."""
     word, lease, *_ = answer.split()

@@ -14,7 +14,7 @@ import time
 import pytest
 
 from conftest import Berthd
-from daemon_help import code, held, is_quiet, refused, status, stopped, waits
+from daemon_help import code, held, is_quiet, refused, status, status_lines, stopped, waits
 from fleet_help import clock, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import client_of, gets, up
 from gate import Gate, with_shim
@@ -283,18 +283,18 @@ def test_a_drain_that_is_over_before_it_is_stored(daemon, disk):
 @pytest.mark.parametrize("request_line", ["pause a", "limit s 7", "reserve s 1", "drain", "drain wait=1"])
 @pytest.mark.parametrize("where", [WRITE, RENAME])
 def test_an_unstored_change_is_reported_as_in_force(daemon, disk, request_line, where):
-    before = daemon.client().lines("status")
+    before = status_lines(daemon.client())
     with disk.shut(where) as gate:
         operator = asks(daemon, request_line)
         gate.fails(errno.EIO)
     answer = operator.line()
     assert code(answer) == "no-space" and "in%20force,%20but%20it%20could%20not%20be%20stored" in answer
     assert is_quiet(operator)
-    assert daemon.client().lines("status") != before
+    assert status_lines(daemon.client()) != before
     assert logged(daemon, request_line.split(" wait")[0]) == [": in force, but not stored"]
     assert "cannot be written: Input/output error" in said(daemon)
     restart(daemon)
-    assert daemon.client().lines("status") == before
+    assert status_lines(daemon.client()) == before
     assert daemon.client().request(request_line).startswith("ok")
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from daemon_help import (
-    NOBODY, connect_as, event, held, is_quiet, lease_of, refused, status, waits)
+    NOBODY, connect_as, event, held, is_quiet, lease_of, refused, status, status_lines, waits)
 from lines import DEADLINE
 
 CONFIG = """
@@ -155,9 +155,9 @@ def test_refused(client, line, expected):
 def test_refused_now(client, before, line, expected):
     for request_line in before:
         assert not client.request(request_line).startswith("error")
-    then = client.lines("status")[0]
+    then = status_lines(client)[0]
     assert refused(client, line) == expected
-    assert client.lines("status")[0] == then
+    assert status_lines(client)[0] == then
 
 
 def test_refusals_name_their_subject(client):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from daemon_help import event, held, is_quiet, refused, status, waits
+from daemon_help import event, held, is_quiet, refused, status, status_lines, waits
 
 CONFIG = """
 [lock a]
@@ -56,10 +56,10 @@ def granted(client, lease):
     ("reserve b -1", "unknown"),
 ], ids=str)
 def test_refused(client, line, expected):
-    before = client.lines("status")
+    before = status_lines(client)
     assert refused(client, line) == expected
     assert is_quiet(client)
-    assert client.lines("status") == before
+    assert status_lines(client) == before
 
 
 # ---- limit
@@ -225,11 +225,11 @@ def test_a_refused_change_makes_no_instance(client):
 
 
 def test_reset_undoes_everything(client):
-    before = client.lines("status")
+    before = status_lines(client)
     does(client, "limit b 9", "pause b", "reserve b 1", "remove gpus g0", "add gpus x", "limit a 0",
          "reserve gpus g1", "pause market/x", "limit market/x 9")
     does(client, "reset a", "reset b", "reset gpus", "reset market/x")
-    assert client.lines("status") == before
+    assert status_lines(client) == before
 
 
 # ---- drain

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from daemon_help import (
-    code, connect_as, event, held, is_quiet, may_use, needs_root, refused, status, waits)
+    code, connect_as, event, held, is_quiet, may_use, needs_root, refused, status, status_lines, waits)
 
 pytestmark = needs_root
 
@@ -122,14 +122,11 @@ def test_an_ordinary_user_changes_nothing(berthd, line):
     held(root, "acquire other")
     anna = connect_as(daemon, ANNA)
 
-    def everything():
-        return [re.sub(r"now=\d+", "", text) for text in root.lines("status")]
-
     root.request("pause other")
-    before = everything()
+    before = status_lines(root)
     daemon.configure(CONFIG.replace("limit = 3", "limit = 4"))
     assert refused(anna, line) == "forbidden"
-    assert everything() == before
+    assert status_lines(root) == before
     assert is_quiet(anna) and is_quiet(root)
 
 

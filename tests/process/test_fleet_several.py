@@ -55,7 +55,7 @@ def keeper(pair):
 def test_what_it_has_waited_for_is_kept_for_a_while(pair):
     one, two, _ = keeper(pair)
     resource = shown(one, "licence")
-    assert (resource["free"], resource["kept"], resource["keeper"]) == ("1", "1", "1")
+    assert (resource["free"], resource["kept"], resource["kept_for"]) == ("1", "1", "1")
     waiter = resource["waiters"][0]
     assert (waiter["blocked"], waiter["blocker"], waiter["kept"]) == ("other", "db", "1")
     behind = client_of(pair[0])
@@ -86,7 +86,7 @@ def test_a_place_is_kept_over_a_restart(pair):
     before = shown(one, "licence")
     pair[1].stop()
     pair[1].start()
-    assert shown(one, "licence")["keeper"] == before["keeper"] == "1"
+    assert shown(one, "licence")["kept_for"] == before["kept_for"] == "1"
 
 
 def test_a_refusal_names_the_resource(pair):
