@@ -101,7 +101,11 @@ static void add_optional(struct text *out, const char *key, const struct optiona
 
 static void add_signed(struct text *out, const char *key, int64_t number)
 {
-    text_add_format(out, " %s=%lld", key, (long long)number);
+    text_add_key_name(out, key);
+    if (number < 0) {
+        text_add(out, "-");
+    }
+    text_add_number(out, number < 0 ? -(uint64_t)number : (uint64_t)number);
 }
 
 static void add_instant(struct text *out, const char *key, const struct instant *instant)
