@@ -103,7 +103,7 @@ class Counted:
 
 def count_some(build, directory, history, workloads):
     """Instructions by name of workload, with one berthd."""
-    with Counted(build, directory, CONFIGURATION + "[daemon]\nhistory = %s\n" % history) as berthd:
+    with Counted(build, directory, CONFIGURATION.replace("{history}", history)) as berthd:
         times = [berthd.run(workload) for workload in workloads]
         if len(glob.glob(berthd.parts + ".*")) != 2 * len(workloads):
             raise Trouble("callgrind has not written a part for each ping")

@@ -18,6 +18,7 @@ max-clients-per-user = 1000000
 max-waiters-per-user = 1000000
 max-leases-per-user = 1000000
 max-requests-per-second-per-user = unbounded
+history = {history}
 [semaphore slots]
 limit = 1000
 [semaphore shown]
