@@ -1,5 +1,5 @@
 """What a fleet costs its Redis: simulated daemons, each with its own connections, and what a
-session, a lease and a waiter need there. For information, and for the tables of doc/fleet.md."""
+session, a lease and a waiter need there. For information, and for the tables of doc/servers.md."""
 
 import functools
 import os

@@ -1,8 +1,8 @@
 """Every request, key, code, event, shown key and configuration key of the code's tables is in doc/protocol.md
 and conf/berth.conf, with the same rights, statuses and defaults, and the other way round; messages call
 keys by their names; each guarantee of doc/guarantees.md names tests that exist, and has mutations;
-doc/journal.md has the keys of a record; doc/fleet.md has the keys, scripts, rights and times that the
-code has. `berthd --check` accepts what is marked as checked. The README is short, links lead somewhere,
+doc/journal.md has the keys of a record; doc/redis.md has the keys and scripts, doc/fleet.md and
+doc/servers.md the rights, tables and times that the code has. `berthd --check` accepts what is marked as checked. The README is short, links lead somewhere,
 nothing cites a document that is not in the repository, and some phrases that no native would write are
 nowhere.
 
@@ -21,7 +21,8 @@ protocol = (srcdir / "doc/protocol.md").read_text()
 sample = (srcdir / "conf/berth.conf").read_text()
 readme = (srcdir / "README.md").read_text()
 guarantees = (srcdir / "doc/guarantees.md").read_text()
-fleet = (srcdir / "doc/fleet.md").read_text()
+redis = (srcdir / "doc/redis.md").read_text()
+fleet = "".join((srcdir / f"doc/{name}.md").read_text() for name in ("fleet", "servers"))
 scripts = {path.stem: path.read_text() for path in (srcdir / "src/redis/scripts").glob("*.lua")}
 scripts["common"] = "".join(path.read_text() for path in sorted((srcdir / "src/redis/scripts/common").glob("*.lua")))
 failures = []
@@ -245,8 +246,8 @@ def table_after(mark):
 def check_keys():
     source = (srcdir / "src/redis/key_names.c").read_text()
     coded = re.findall(r'"(\w+)"', source.split("script_key_words")[1].split("};")[0])
-    documented = [row[0].strip("`") for row in table_after("## Keys")]
-    require(coded and documented == coded, f"fleet.md: keys {documented}, code has {coded}")
+    documented = re.findall(r"^\* `(\w+)` \((?:hash|set|sorted set)\):", redis, re.M)
+    require(coded and documented == coded, f"redis.md: keys {documented}, code has {coded}")
 
 
 def check_journal():
@@ -268,16 +269,16 @@ def check_journal():
 
 
 def check_scripts():
-    calls = re.search(r"^## Calls\n(.*?)^## ", fleet, re.M | re.S).group(1)
+    calls = re.search(r"^## Calls\n(.*?)^## ", redis, re.M | re.S).group(1)
     documented = set(re.findall(r"^### (\S+)$", calls, re.M))
     coded = scripts.keys() - {"common", "library", "script"}
-    require(documented == coded, f"fleet.md: calls {sorted(documented)}, code has {sorted(coded)}")
+    require(documented == coded, f"redis.md: calls {sorted(documented)}, code has {sorted(coded)}")
     phases = set(re.findall(r"^\* `(\w+)", calls.split("### hello\n")[1].split("\n### ")[0], re.M))
     table = re.search(r"^local phases = \{(.*?)\}$", scripts["hello"], re.M).group(1)
     coded = {"begin", *re.findall(r"(\w+)(?:'\])? = ", table)}
-    require(phases == coded, f"fleet.md: phases of hello {sorted(phases)}, code has {sorted(coded)}")
+    require(phases == coded, f"redis.md: phases of hello {sorted(phases)}, code has {sorted(coded)}")
     layout = re.search(r"^layout=(\d+)", (srcdir / "src/redis/scripts/assemble").read_text(), re.M).group(1)
-    require(f"The layout is version {layout};" in fleet, "fleet.md: another layout")
+    require(f"The layout is version {layout};" in redis, "redis.md: another layout")
 
 
 def check_rights():
@@ -299,7 +300,7 @@ def check_rights():
              for word in words - {"AUTH", "LOAD", "SETNAME", "SLOTS"}}
     swept = (srcdir / "src/redis/old_libraries.c").read_text()
     words |= {f"function|{word.lower()}" for word in re.findall(r'"FUNCTION", argv\[1\] = "(\w+)"', swept)}
-    require(documented == words, f"fleet.md: rights: only there {sorted(documented - words)}, "
+    require(documented == words, f"fleet.md, servers.md: rights: only there {sorted(documented - words)}, "
             f"only in the code {sorted(words - documented)}")
 
 
@@ -310,11 +311,11 @@ def check_managed():
     needs = {"REQUIRED": "yes", "OPTIONAL": "no"}
     coded = [[f"`{word}`", command, needs.get(need, "`{}`".format(fault[6:].replace("_", "-"))), without]
              for word, command, need, fault, without in rows]
-    require(coded and table_after("<!-- abilities -->") == coded, "fleet.md: not the table of abilities.def")
+    require(coded and table_after("<!-- abilities -->") == coded, "servers.md: not the table of abilities.def")
     rows = re.findall(r'^FAULT\(\w+, "([^"]+)", (\w+),\s*"([^"]*)"\)',
                       (srcdir / "src/base/faults.def").read_text(), re.M)
     coded = [[f"`{word}`", done.lower(), meaning] for word, done, meaning in rows]
-    require(coded and table_after("<!-- faults -->") == coded, "fleet.md: not the table of faults.def")
+    require(coded and table_after("<!-- faults -->") == coded, "servers.md: not the table of faults.def")
 
 
 def check_times():

@@ -256,7 +256,7 @@ def check_berth_web():
 def check_options_in_other_documents():
     """Options named anywhere belong to some program."""
     known = {program: {word for _, word in options_of_page(page)} for program, page in PROGRAMS.items()}
-    documents = {name: (srcdir / name).read_text() for name in ("README.md", "doc/recipes.md", "doc/fleet.md")}
+    documents = {name: (srcdir / name).read_text() for name in ("README.md", "doc/recipes.md", "doc/fleet.md", "doc/servers.md")}
     for page, text in {**source, **documents}.items():
         for word in re.findall(r"\*(--[a-z-]+)\*", text):
             require(any(word in words for words in known.values()) or word == "--",

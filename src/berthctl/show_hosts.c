@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { HOST_COLUMNS = 8 };
-/* doc/fleet.md, Large fleets: of each second, microseconds; of the ttl, milliseconds for a host. */
+/* doc/servers.md, Large fleets: of each second, microseconds; of the ttl, milliseconds for a host. */
 enum { TOO_BUSY = 500000, NEEDED_TO_RETURN = 3 };
 
 static const struct column columns[HOST_COLUMNS] = {
@@ -125,7 +125,7 @@ static bool add_too_busy(
     }
     text_add(out, "the database is ");
     add_percent(out, database->busy_us_per_s.number);
-    text_add(out, " busy with Berth: see fleet.md, Large fleets");
+    text_add(out, " busy with Berth: see servers.md, Large fleets");
     return true;
 }
 
@@ -246,7 +246,7 @@ static bool add_too_many(
     text_add_number(out, database->sessions.number);
     text_add(out,
         " hosts may come back too late for their jobs after a restart of Redis: "
-        "see fleet.md, Large fleets");
+        "see servers.md, Large fleets");
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* timing.h - the times of doc/fleet.md, each in one place: until when a grant of a database is
+/* timing.h - the times of doc/timing.md, each in one place: until when a grant of a database is
  * good, and how long before that a job must be told. T is the database's ttl. */
 #ifndef BERTH_CORE_TIMING_H
 #define BERTH_CORE_TIMING_H
@@ -16,7 +16,7 @@ static inline nanoseconds timing_renewal(nanoseconds ttl)
 }
 
 /* From sending a renewal until the leases are lost: a part of T, as both clocks may be slewed by a
- * twelfth, less a margin (doc/fleet.md, Times). */
+ * twelfth, less a margin (doc/timing.md). */
 static inline nanoseconds timing_good_for(nanoseconds ttl)
 {
     return ttl / 100 * 84 - NANOSECONDS_PER_SECOND / 4;

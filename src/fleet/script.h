@@ -1,4 +1,4 @@
-/* script.h - the scripts by name, and what they and their callers agree on. doc/fleet.md has their
+/* script.h - the scripts by name, and what they and their callers agree on. doc/redis.md has their
  * arguments and answers. */
 #ifndef BERTH_FLEET_SCRIPT_H
 #define BERTH_FLEET_SCRIPT_H

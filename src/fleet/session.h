@@ -1,6 +1,6 @@
 /* session.h - this daemon's liveness in one database, and what the two owe each other: which calls
  * to send, and what their answers mean for the core's leases. Pure: time is passed in,
- * session_next_call() hands out calls, leases change through core/fleet.h. doc/fleet.md has the
+ * session_next_call() hands out calls, leases change through core/fleet.h. doc/redis.md has the
  * calls.
  *
  * Each function that may change a lease takes the caller's effects. */

@@ -1,5 +1,5 @@
 /* session_text.h - turns leases and definitions into the scripts' arguments, and replies into typed
- * values. Pure text, both ways; session.h has the meaning, doc/fleet.md the arguments and answers.
+ * values. Pure text, both ways; session.h has the meaning, doc/redis.md the arguments and answers.
  *
  * A reply is peer input: whatever is wrong with it has a name here, and no assert. */
 #ifndef BERTH_FLEET_SESSION_TEXT_H
@@ -45,7 +45,7 @@ void arguments_add_numbers(struct arguments *arguments, size_t n, const uint64_t
 void arguments_finish(struct arguments *arguments);
 
 /* ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT ANCESTRAL}*N;
- * ANCESTRAL is UNITS[:ID,ID...], see doc/fleet.md. Adding `wall_offset` turns an instant into
+ * ANCESTRAL is UNITS[:ID,ID...], see doc/redis.md. Adding `wall_offset` turns an instant into
  * wall-clock time. */
 void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset);

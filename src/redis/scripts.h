@@ -1,5 +1,5 @@
 /* scripts.h - what Redis runs for us, embedded at build time: one library of functions, and the
- * same as one script. doc/fleet.md has their arguments and answers. */
+ * same as one script. doc/redis.md has their arguments and answers. */
 #ifndef BERTH_REDIS_SCRIPTS_H
 #define BERTH_REDIS_SCRIPTS_H
 

@@ -1,4 +1,4 @@
-/* fleet_rows.h - parses the rows of the script `snapshot` (doc/fleet.md), which say what a database
+/* fleet_rows.h - parses the rows of the script `snapshot` (doc/redis.md), which say what a database
  * knows about its resources. Pure. Other hosts have written them: anything may be in them, and what
  * makes no sense is skipped. */
 #ifndef BERTH_STATUS_FLEET_ROWS_H

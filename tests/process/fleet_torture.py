@@ -58,7 +58,7 @@ class Running:
 class Torture(Changes):
     def __init__(self, directory, chance, hosts=3, say=lambda text: None):
         self.directory, self.chance, self.say = directory, chance, say
-        # Clocks are slewed, or that of Redis is set: doc/fleet.md, "Not promised", says why not both.
+        # Clocks are slewed, or that of Redis is set: doc/timing.md, "Not promised", says why not both.
         self.has_rates = chance.randrange(2) == 0
         self.clock = self.make_clock("clock")
         self.ways, self.hosts = [], []

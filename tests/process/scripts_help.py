@@ -1,4 +1,4 @@
-"""For the tests of the Lua scripts themselves: the calls as a daemon makes them (doc/fleet.md has
+"""For the tests of the Lua scripts themselves: the calls as a daemon makes them (doc/redis.md has
 their arguments and answers), and what must always be true of the data."""
 
 import atexit

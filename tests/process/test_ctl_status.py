@@ -276,10 +276,10 @@ def test_narrow_terminals(daemon, berthctl, columns):
     (" calls_per_1000_s=9000000 busy_us_per_s=499999", ["busy: 50 % with Berth, 9000.0 calls a second"]),
     (" calls_per_1000_s=9000000 busy_us_per_s=500000 cpu_us_per_s=512000", [
         "busy: 50 % with Berth, 9000.0 calls a second; 51 % in all",
-        "warning: the database is 50 % busy with Berth: see fleet.md, Large fleets"]),
+        "warning: the database is 50 % busy with Berth: see servers.md, Large fleets"]),
     (" sessions=10000", []),
     (" sessions=10001", ["warning: 10001 hosts may come back too late for their jobs after a restart of Redis: "
-                         "see fleet.md, Large fleets"]),
+                         "see servers.md, Large fleets"]),
 ])
 def test_hosts_says_when_a_database_is_too_small(berthctl, fake, busy, notes):
     line = f"database main state=up ttl=30000 incarnation=1 differing=0 calls=9{busy}"

@@ -1,5 +1,5 @@
 """A listing says as of which mark it is; a caller that has that mark hears whether anything has
-changed since (doc/fleet.md, snapshot)."""
+changed since (doc/redis.md, snapshot)."""
 
 import random
 

@@ -49,7 +49,7 @@ struct lease *some_lease(void)
     return found;
 }
 
-/* As doc/fleet.md says: kill-after and a third of that, at least a second. */
+/* As doc/timing.md says: kill-after and a third of that, at least a second. */
 static nanoseconds budget_of(const struct lease *lease)
 {
     nanoseconds third = lease->terms.kill_after / 3;

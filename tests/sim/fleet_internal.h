@@ -29,7 +29,7 @@ enum {
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
 #define COOLDOWN (2 * SECOND) /* of the resource with a cooldown */
 
-/* Every span that the argument of doc/fleet.md measures may take a twelfth more or less: NTP slews
+/* Every span that the argument of doc/timing.md measures may take a twelfth more or less: NTP slews
  * a clock by no more. */
 enum { SLEW_UNIT = 1200, MAX_SLEW = SLEW_UNIT / 12 };
 

@@ -1,6 +1,6 @@
 -- The parts in common/ are the beginning of the library: the database's record and clock, leases, units,
 -- queues, events. A file for each operation follows: see assemble.
--- doc/fleet.md has the keys, the calls and the reasons.
+-- doc/redis.md has the keys, the calls and the reasons.
 --
 -- Redis does not roll back: every prefix of what a script writes must be safe. Hence: what frees something is
 -- written before what takes it; a name is in DIRTY before its queue may have to move; a lease's record goes
