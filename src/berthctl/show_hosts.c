@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { HOST_COLUMNS = 8 };
-/* doc/servers.md, Large fleets: of each second, microseconds; of the ttl, milliseconds for a host. */
+/* doc/servers.md, Large fleets: us of each second; ms of the ttl for a host. */
 enum { TOO_BUSY = 500000, NEEDED_TO_RETURN = 3 };
 
 static const struct column columns[HOST_COLUMNS] = {
