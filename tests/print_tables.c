@@ -81,9 +81,7 @@ int main(void)
     }
     for (enum status_line line = 0; line < N_STATUS_LINES; line++) {
         for (const struct field *field = status_fields(line); field->key; field++) {
-            if (field->lines >> line & 1) {
-                print_shown_key(line, field);
-            }
+            print_shown_key(line, field);
         }
     }
     for (size_t i = 0; i < N_METRICS; i++) {

@@ -29,6 +29,6 @@ bool host_figures_are_equal(const struct status *a, const struct status *b)
 void host_figures_write(struct text *out, const char *word, const struct status *figures)
 {
     text_add(out, word);
-    fields_add(out, status_fields(LINE_FIGURES), LINE_FIGURES, 1 << FOR_ANYBODY, figures);
+    fields_add(out, status_fields(LINE_FIGURES), 1 << FOR_ANYBODY, figures);
     text_add(out, "\n");
 }

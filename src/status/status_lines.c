@@ -28,7 +28,7 @@ static void begin(
     text_add(out, status_line_words[line]);
     text_add(out, " ");
     text_add_encoded(out, name);
-    fields_add(out, status_fields(line), line, whom, record);
+    fields_add(out, status_fields(line), whom, record);
 }
 
 void record_line_write(

@@ -63,7 +63,7 @@ static void set_key(json_t *object, const struct field *field, const char *recor
 static void set_keys(json_t *object, enum status_line line, const void *record)
 {
     for (const struct field *field = status_fields(line); field->key; field++) {
-        if ((field->lines >> line & 1) && field->whom != FOR_FOLLOWERS) {
+        if (field->whom != FOR_FOLLOWERS) {
             set_key(object, field, record);
         }
     }

@@ -43,7 +43,7 @@ bool status_resource_take(struct status_resource *resource, const char *line)
 {
     char *words[MAX_WORDS];
     size_t n = line_split(line, &resource->line, words);
-    return line_take(status_fields(LINE_RESOURCE), words, n, &resource->name, resource) &&
+    return line_take(status_fields(status_line_of(line)), words, n, &resource->name, resource) &&
         resource_take_reserves(resource, words + 2, n - 2) && resource->kind;
 }
 
@@ -51,7 +51,7 @@ bool status_lease_take(struct status_lease *lease, const char *line)
 {
     char *words[MAX_WORDS];
     size_t n = line_split(line, &lease->line, words);
-    return line_take(status_fields(LINE_HOLDER), words, n, &lease->id, lease) &&
+    return line_take(status_fields(status_line_of(line)), words, n, &lease->id, lease) &&
         shown_take(lease->shown, words + 2, n - 2);
 }
 
@@ -141,7 +141,7 @@ static bool (*const take_line[N_STATUS_LINES])(struct status *status, const char
 
 enum answer_result status_take(struct status *status, const char *line)
 {
-    size_t length = strcspn(line, " ");
+    enum status_line kind = status_line_of(line);
     if (!status->begun) {
         char *copy, *words[MAX_WORDS];
         size_t n = line_split(line, &copy, words);
@@ -153,13 +153,10 @@ enum answer_result status_take(struct status *status, const char *line)
     if (strcmp(line, "end") == 0 || strncmp(line, "end ", strlen("end ")) == 0) {
         return ANSWER_END;
     }
-    for (enum status_line i = LINE_RESOURCE; i < N_STATUS_LINES; i++) {
-        const char *word = status_line_words[i];
-        if (strlen(word) == length && strncmp(line, word, length) == 0) {
-            return take_line[i](status, line) ? ANSWER_MORE : ANSWER_MALFORMED;
-        }
+    if (kind != N_STATUS_LINES && take_line[kind]) {
+        return take_line[kind](status, line) ? ANSWER_MORE : ANSWER_MALFORMED;
     }
-    return length > 0 ? ANSWER_MORE : ANSWER_MALFORMED;
+    return line[0] != '\0' && line[0] != ' ' ? ANSWER_MORE : ANSWER_MALFORMED;
 }
 
 void status_lease_deinit(struct status_lease *lease)

@@ -92,44 +92,40 @@ bool line_take(
 
 /* ---- writing ---- */
 
-static void add_optional(struct text *out, const char *key, const struct optional *optional)
+/* " key=", and room for `n` bytes behind it. */
+static char *put_key(struct text *out, const struct field *field, size_t n)
 {
-    if (optional->is_given) {
-        text_add_number_key(out, key, optional->number);
-    }
+    char *to = text_room(out, MAX_FIELD_HEAD + n);
+    memcpy(to, field->head, MAX_FIELD_HEAD); /* a fixed length costs no call */
+    return to + field->head_length;
 }
 
-static void add_signed(struct text *out, const char *key, int64_t number)
+static void add_number(struct text *out, const struct field *field, uint64_t number)
 {
-    text_add_key_name(out, key);
-    if (number < 0) {
-        text_add(out, "-");
-    }
-    text_add_number(out, number < 0 ? -(uint64_t)number : (uint64_t)number);
+    text_end(out, put_number(put_key(out, field, MAX_DIGITS), number));
 }
 
-static void add_instant(struct text *out, const char *key, const struct instant *instant)
+static void add_signed(struct text *out, const struct field *field, int64_t number)
 {
-    if (instant->is_given) {
-        add_signed(out, key, instant->at);
-    }
-}
-
-static void add_words(struct text *out, const char *key, const struct words *words)
-{
-    if (words->joined) {
-        text_add_key_name(out, key);
-        text_add(out, words->joined);
-    }
+    char *to = put_key(out, field, 1 + MAX_DIGITS);
+    to = number < 0 ? put_byte(to, '-') : to;
+    text_end(out, put_number(to, number < 0 ? -(uint64_t)number : (uint64_t)number));
 }
 
 static void field_add(struct text *out, const struct field *field, const char *record)
 {
     const void *member = record + field->offset;
     const uint64_t *number = member;
+    const struct optional *optional = member;
+    const struct instant *instant = member;
+    const char *string;
     switch (field->type) {
     case FIELD_TEXT:
-        text_add_key(out, field->key, *(const char *const *)member);
+        string = *(const char *const *)member;
+        if (string) {
+            text_end(out, put_key(out, field, 0));
+            text_add_encoded(out, string);
+        }
         break;
     case FIELD_COUNT:
         if (*number == 0) {
@@ -139,39 +135,49 @@ static void field_add(struct text *out, const struct field *field, const char *r
     case FIELD_NUMBER:
     case FIELD_TOKEN:
     case FIELD_SPAN:
-        text_add_number_key(out, field->key, *number);
-        break;
-    case FIELD_OPTIONAL:
-    case FIELD_OPTIONAL_SPAN:
-        add_optional(out, field->key, member);
-        break;
-    case FIELD_INSTANT:
-        add_instant(out, field->key, member);
+        add_number(out, field, *number);
         break;
     case FIELD_USER:
-        add_optional(out, field->key, &((const struct shown_user *)member)->uid);
+        optional = &((const struct shown_user *)member)->uid;
+        /* fall through */
+    case FIELD_OPTIONAL:
+    case FIELD_OPTIONAL_SPAN:
+        if (optional->is_given) {
+            add_number(out, field, optional->number);
+        }
+        break;
+    case FIELD_INSTANT:
+        if (instant->is_given) {
+            add_signed(out, field, instant->at);
+        }
         break;
     case FIELD_SIGNED:
-        add_signed(out, field->key, *(const int64_t *)member);
+        add_signed(out, field, *(const int64_t *)member);
         break;
     case FIELD_FLAG:
-        text_add_key(out, field->key, *(const bool *)member ? "1" : NULL);
+        if (*(const bool *)member) {
+            add_number(out, field, 1);
+        }
         break;
     case FIELD_SWITCH:
-        text_add_number_key(out, field->key, *(const bool *)member);
+        add_number(out, field, *(const bool *)member);
         break;
     case FIELD_WORDS:
     case FIELD_UNITS:
-        add_words(out, field->key, member);
+        string = ((const struct words *)member)->joined;
+        if (string) {
+            text_end(out, put_key(out, field, 0));
+            text_add(out, string);
+        }
         break;
     }
 }
 
-void fields_add(struct text *out, const struct field *fields, unsigned line, unsigned whom,
-    const void *record)
+void fields_add(
+    struct text *out, const struct field *fields, unsigned whom, const void *record)
 {
     for (const struct field *field = fields; field->key; field++) {
-        if ((field->lines >> line & 1) && (whom >> field->whom & 1)) {
+        if (whom >> field->whom & 1) {
             field_add(out, field, record);
         }
     }

@@ -78,12 +78,15 @@ enum field_type {
 /* Who gets to see a key. */
 enum field_whom { FOR_ANYBODY, FOR_TRUSTED, FOR_ASKERS, FOR_FOLLOWERS };
 
+enum { MAX_FIELD_HEAD = 24 };
+
 /* Where the value of a key is. */
 struct field {
     const char *key;
+    char head[MAX_FIELD_HEAD]; /* for who writes: " key=", copied as a whole */
+    uint8_t head_length;
     enum field_type type;
     size_t offset;
-    uint8_t lines; /* which kinds have it, as bits; for who writes */
     enum field_whom whom;
 };
 
@@ -96,9 +99,9 @@ bool fields_take(const struct field *fields, char *const words[], size_t n, void
 bool line_take(
     const struct field *fields, char *const words[], size_t n, const char **namep, void *record);
 
-/* Adds " key=value" for each field of a line of that kind that is for these: bits 1 << FOR_... */
-void fields_add(struct text *out, const struct field *fields, unsigned line, unsigned whom,
-    const void *record);
+/* Adds " key=value" for each field that is for these: bits 1 << FOR_... */
+void fields_add(
+    struct text *out, const struct field *fields, unsigned whom, const void *record);
 
 /* Splits `value` in place. */
 void words_parse(struct words *words, char *value);

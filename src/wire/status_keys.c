@@ -1,5 +1,7 @@
 #include "wire/status_keys.h"
 
+#include <string.h>
+
 const char *const status_line_words[N_STATUS_LINES] = {
     [LINE_FIGURES] = "ok",
     [LINE_RESOURCE] = "resource",
@@ -10,19 +12,15 @@ const char *const status_line_words[N_STATUS_LINES] = {
     [LINE_HOST] = "host",
 };
 
-/* The bits of column `lines`. */
-enum {
-    FIGURES = 1 << LINE_FIGURES,
-    RESOURCE = 1 << LINE_RESOURCE,
-    TEMPLATE = 1 << LINE_TEMPLATE,
-    HOLDER = 1 << LINE_HOLDER,
-    WAITER = 1 << LINE_WAITER,
-    DATABASE = 1 << LINE_DATABASE,
-    HOST = 1 << LINE_HOST,
-};
-
+/* A line goes through the fields of its own kind alone. Column `lines` picks them: IN_... is empty
+ * for those of the other kind. */
 #define ROW(record, word, type, lines, whom)                                                       \
-    {#word, FIELD_##type, offsetof(struct record, word), lines, FOR_##whom},
+    IN_##lines({#word, " " #word "=", sizeof " " #word "=" - 1, FIELD_##type,                      \
+        offsetof(struct record, word), FOR_##whom}, )
+#define IN_BOTH(...) __VA_ARGS__
+#define IN_FIGURES(...) __VA_ARGS__
+#define IN_DATABASE(...) __VA_ARGS__
+#define IN_HOST(...) __VA_ARGS__
 
 static const struct field figures_fields[] = {
 #define FIGURES_KEY(...) ROW(status, __VA_ARGS__)
@@ -30,13 +28,37 @@ static const struct field figures_fields[] = {
     {0},
 };
 
+#define IN_RESOURCE(...) __VA_ARGS__
+#define IN_TEMPLATE(...)
 static const struct field resource_fields[] = {
 #define RESOURCE_KEY(...) ROW(status_resource, __VA_ARGS__)
 #include "wire/status_keys.def"
     {0},
 };
+#undef IN_RESOURCE
+#undef IN_TEMPLATE
 
-static const struct field lease_fields[] = {
+#define IN_RESOURCE(...)
+#define IN_TEMPLATE(...) __VA_ARGS__
+static const struct field template_fields[] = {
+#define RESOURCE_KEY(...) ROW(status_resource, __VA_ARGS__)
+#include "wire/status_keys.def"
+    {0},
+};
+
+#define IN_HOLDER(...) __VA_ARGS__
+#define IN_WAITER(...)
+static const struct field holder_fields[] = {
+#define LEASE_KEY(...) ROW(status_lease, __VA_ARGS__)
+#include "wire/status_keys.def"
+    {0},
+};
+#undef IN_HOLDER
+#undef IN_WAITER
+
+#define IN_HOLDER(...)
+#define IN_WAITER(...) __VA_ARGS__
+static const struct field waiter_fields[] = {
 #define LEASE_KEY(...) ROW(status_lease, __VA_ARGS__)
 #include "wire/status_keys.def"
     {0},
@@ -56,14 +78,28 @@ static const struct field host_fields[] = {
 
 const struct field *status_fields(enum status_line line)
 {
-    static const struct field *const fields[N_STATUS_LINES] = {
+    static const struct field none[] = {{0}};
+    static const struct field *const fields[N_STATUS_LINES + 1] = {
         [LINE_FIGURES] = figures_fields,
         [LINE_RESOURCE] = resource_fields,
-        [LINE_TEMPLATE] = resource_fields,
-        [LINE_HOLDER] = lease_fields,
-        [LINE_WAITER] = lease_fields,
+        [LINE_TEMPLATE] = template_fields,
+        [LINE_HOLDER] = holder_fields,
+        [LINE_WAITER] = waiter_fields,
         [LINE_DATABASE] = database_fields,
         [LINE_HOST] = host_fields,
+        [N_STATUS_LINES] = none,
     };
     return fields[line];
+}
+
+enum status_line status_line_of(const char *line)
+{
+    size_t length = strcspn(line, " ");
+    enum status_line kind = 0;
+    while (kind < N_STATUS_LINES &&
+        (strlen(status_line_words[kind]) != length ||
+            strncmp(line, status_line_words[kind], length) != 0)) {
+        kind++;
+    }
+    return kind;
 }

@@ -22,8 +22,10 @@ enum status_line {
 
 /* The first word of the line. */
 extern const char *const status_line_words[N_STATUS_LINES];
-/* All keys of its record, not only those of this kind of line; an empty one follows. */
+/* Its keys; an empty one follows. N_STATUS_LINES has none. */
 const struct field *status_fields(enum status_line line);
+/* Which kind it is by its first word; N_STATUS_LINES: none of them. */
+enum status_line status_line_of(const char *line);
 
 #define MEMBER(word, type, ...) FIELD_C_##type word;
 
