@@ -74,9 +74,10 @@ def check_events():
 def check_shown_keys():
     """The keys of the lines of `status`, `watch` and `hosts`, each where its line is described."""
     sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", protocol, re.M | re.S))
-    about = {word: text for word, text in re.findall(r"^\| `(\w+) \w+` \| (.*) \|$", sections["status"], re.M)}
-    about["ok"] = next(line for line in sections["status"].splitlines() if line.startswith("* `ok"))
-    everywhere = sections["status"].split("|\n\n")[1] + sections["watch"]
+    status = re.sub(r"\n  (?=\S)", " ", sections["status"])
+    about = {word: text for word, text in re.findall(r"^\* `(\w+) [A-Z]+`: (.*)$", status, re.M)}
+    about["ok"] = next(line for line in status.splitlines() if line.startswith("* `ok"))
+    everywhere = status.split("The keys of these lines:")[1].split("\n\n", 2)[2] + sections["watch"]
     about["host"], about["database"] = sections["hosts"], about["database"] + sections["hosts"]
     shown = list(rows("shown"))
     require(shown, "no shown keys: did print_tables run?")
@@ -374,7 +375,7 @@ def metric_labels():
 
 def label_values():
     codes = {word for word, _, _ in rows("code")}
-    states = re.search(r"^\| `database NAME` \| `state`: (.*?); `ttl`", protocol, re.M)[1]
+    states = re.search(r"^\* `database NAME`: `state`: (.*?); `ttl`", protocol, re.M | re.S)[1]
     return {"reason": codes, "code": codes, "verb": {word for word, _, _ in rows("command")},
             "state": set(re.findall(r"`(\w+)`", states))}
 
