@@ -51,6 +51,12 @@ def found(what, values):
     return values
 
 
+def output(*command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    require(done.returncode == 0, f"{' '.join(command)}: {done.stderr}")
+    return done.stdout
+
+
 # ---- the pages, as written ----
 
 def plain(text):
@@ -65,7 +71,14 @@ def escaped(text):
     return re.sub(r"[\\*_]", r"\\\g<0>", text)
 
 
-source = {page: (srcdir / f"doc/man/{page}.scd").read_text() for page in PAGES}
+def with_tables(path):
+    """A page, with the tables that it takes from the source."""
+    text = path.read_text()
+    return output("awk", "-v", f"srcdir={srcdir}", "-f", str(srcdir / "doc/man/markdown.awk"), str(path)) \
+        if "\n@src/" in text else text
+
+
+source = {page: with_tables(srcdir / f"doc/man/{page}.scd") for page in PAGES}
 code = {path.relative_to(srcdir).as_posix(): path.read_text()
         for path in (srcdir / "src").rglob("*") if path.suffix in (".c", ".h", ".def")}
 
@@ -82,12 +95,6 @@ def entries(text):
 
 
 # ---- what the programs say ----
-
-def output(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    require(done.returncode == 0, f"{' '.join(command)}: {done.stderr}")
-    return done.stdout
-
 
 def help_of(program, *words):
     return output(str(builddir / program), *words, "--help")

@@ -1,5 +1,6 @@
 # awk -v srcdir=DIR -f markdown.awk PAGE: replaces a line such as @doc/protocol.md@ of a page by that document, turned
-# from Markdown into scdoc. Knows the Markdown of doc/protocol.md and doc/recipes.md and no other: headings,
+# from Markdown into scdoc, and @src/base/metrics.def@ or @src/berthctl/top_keys.c@ by the entries of that table.
+# Knows the Markdown of doc/protocol.md and doc/recipes.md and no other: headings,
 # paragraphs, lists of one level, tables, fenced blocks, `code`, **strong**, *emphasis* and [links](to).
 # A <!-- mark: name --> is for the tests and left out; with any other <!-- comment -->, so is the paragraph below it.
 
@@ -161,7 +162,53 @@ function convert(line)
     }
 }
 
+# ---- tables of the source ----
+
+# A row of metrics.def: its name and its type and labels, then its help.
+function metric(part,    word, scope, type, label)
+{
+    split(part[1], word, /[_(]/)
+    scope = tolower(word[1])
+    type = word[2] == "TIME" ? "counter" : word[2] == "SPAN" ? "gauge" : tolower(word[2])
+    label = tolower(part[3])
+    gsub(/[^a-z]/, "", label)
+    return "*" escaped(part[2]) "* (" type \
+        (scope ~ /resource|fleet/ ? ", resource" : "") \
+        (scope ~ /database|fleet|shared/ ? ", database" : "") (label != "none" ? ", " label : "") ")"
+}
+
+# A row of top_keys.c: the keys, then what they do.
+function keys(label)
+{
+    gsub(/ /, "*, *", label)
+    return "*" label "*"
+}
+
+# Rows end with their last string.
+function take_table(path,    line, row, part, help)
+{
+    while ((getline line <path) > 0) {
+        if (line ~ /^[A-Z]+_[A-Z]+\([a-z]/ || line ~ /^ +\{TOP_DO_/) {
+            row = line
+        } else if (row != "") {
+            row = row line
+        }
+        if (row ~ /"\)$|"\},$/) {
+            split(row, part, "\"")
+            help = part[4]
+            print row ~ /TOP_DO/ ? keys(part[2]) : metric(part)
+            print "\t" escaped(toupper(substr(help, 1, 1)) substr(help, 2)) (help ~ /\.$/ ? "" : ".") "\n"
+            row = ""
+        }
+    }
+}
+
 # ---- the page ----
+
+/^@src\/[a-z_\/]+\.(def|c)@$/ {
+    take_table(srcdir "/" substr($0, 2, length($0) - 2))
+    next
+}
 
 /^@doc\/[a-z]+\.md@$/ {
     path = srcdir "/" substr($0, 2, length($0) - 2)
