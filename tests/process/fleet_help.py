@@ -489,7 +489,7 @@ class Host(Berthd):
     """One berthd with its `berth` and `berthctl`, in its own directory. Several of them are several
     hosts, though they share a kernel."""
 
-    def __init__(self, directory, name, text, args=(), before=(), build=None, clock=None):
+    def __init__(self, directory, name, text, args=(), before=(), clock=None):
         self.name = name
         self.directory = pathlib.Path(directory) / name
         self.directory.mkdir()
@@ -499,15 +499,7 @@ class Host(Berthd):
             words = with_shim("clock_shim.so", BERTH_CLOCK_FILE=clock.path)
             before = [*words, *before]
             self.berth.environ.update(word.split("=", 1) for word in words[1:])
-        if build:
-            self.use(build)
         super().__init__(self.directory, text, args, before)
-
-    def use(self, build):
-        """From the next start on: the programs of another version (rolling.py)."""
-        self.program = build.berthd
-        self.berth.path = str(build.programs / "berth")
-        self.berthctl.path = str(build.programs / "berthctl")
 
     def restart(self, how="kill"):
         getattr(self, how)()

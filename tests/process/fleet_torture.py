@@ -100,9 +100,9 @@ class Torture(Changes):
         self.database = Database(self.redis)
         past_the_first_grace(self.redis, self.clock, TTL, LAG)
 
-    def make_host(self, name, text, build=None):
+    def make_host(self, name, text):
         clock = self.make_clock(f"{name}.clock") if self.has_rates else None
-        return Host(self.directory, name, text, build=build, clock=clock)
+        return Host(self.directory, name, text, clock=clock)
 
     def make_clock(self, name):
         rate = self.chance.choice([-1, -0.5, 0, 1]) / 12 if self.has_rates else 0

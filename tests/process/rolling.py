@@ -15,26 +15,15 @@ JOBS = 12  # at any time
 BETWEEN = 1.0  # seconds of work from one step to the next
 
 
-class Build:
-    """The programs of a version."""
-
-    def __init__(self, name, berthd, programs):
-        self.name, self.berthd, self.programs = name, berthd, programs
-
-
-THIS = Build("this version", BUILD / "berthd", BUILD)
-NEXT = Build("the next one", BUILD / "tests/next-format/berthd", BUILD)  # knows layout 3 as well
+THIS = BUILD / "berthd"
+NEXT = BUILD / "tests/next-format/berthd"  # knows layout 3 as well
 
 
 class Rolling(Torture):
-    def __init__(self, directory, chance, build, say=lambda text: None):
-        self.first = build
-        super().__init__(directory, chance, say=say)
+    def __init__(self, directory, chance):
+        super().__init__(directory, chance, say=print)
         for witness in self.witnesses.values():
             witness.heard = set()
-
-    def make_host(self, name, text):
-        return super().make_host(name, text, self.first)
 
     # ---- work
 
@@ -46,21 +35,21 @@ class Rolling(Torture):
                 self.start_job()
             self.wait(min(end, time.monotonic() + 0.05))
 
-    def roll(self, host, build, how="stop"):
-        """The host gets that version while its jobs run. Waits until it is up."""
+    def roll(self, host, program, how="stop"):
+        """The host gets that berthd while its jobs run. Waits until it is up."""
         self.fault({"operator_acts": 4, "generation_raised": 1})
-        self.say(f"{self.hosts[host].name}: {how}, then {build.name}")
+        self.say(f"{self.hosts[host].name}: {how}, then {program}")
         self.is_up[host] = False
         getattr(self.hosts[host], how)()
-        self.hosts[host].use(build)
+        self.hosts[host].program = program
         self.hosts[host].start()
         self.is_up[host] = True
         self.wait_for(lambda: self.database_of(host)["state"] == "up")
         self.work()
 
-    def roll_all(self, build, how="stop"):
+    def roll_all(self, program, how="stop"):
         for host in self.chance.sample(range(len(self.hosts)), len(self.hosts)):
-            self.roll(host, build, how)
+            self.roll(host, program, how)
 
     def wait_for(self, is_so):
         end = time.monotonic() + DEADLINE

@@ -1,5 +1,5 @@
 """Three hosts at work go to a made-up next version, whose data have another layout (tests/next-format),
-and back; then the upgrade is finished. tests/upgrade does the same with the version before this."""
+and back; then the upgrade is finished."""
 
 import time
 
@@ -15,7 +15,7 @@ pytestmark = needs_redis
 
 @pytest.fixture
 def rolling(directory, chance, sanitizer_reports):
-    made = Rolling(directory, chance, THIS, say=print)
+    made = Rolling(directory, chance)
     yield made
     made.close()
 
@@ -63,13 +63,13 @@ return kinds
 """
 
 
-def up(redis_server, hosts, n=2, build=NEXT):
+def up(redis_server, hosts, n=2, program=NEXT):
     past_the_first_grace(redis_server, redis_server.clock, 6, 1)
     section = redis_section(redis_server.url, "6s", failover_lag="1s")
     made = hosts("[semaphore s]\nlimit = 200\nscope = fleet\n", n, section)
     for host in made:
         host.stop()
-        host.use(build)
+        host.program = program
         host.start()
     return made
 
@@ -91,12 +91,12 @@ def test_a_host_with_the_version_before_is_down_afterwards(redis_server, hosts):
     until(lambda: database(a)["state"] == database(b)["state"] == "up")
     assert a.berthctl("finish-upgrade", "default").returncode == 0
     b.stop()
-    b.use(THIS)
+    b.program = THIS
     b.start()
     until(lambda: database(b).get("why", "").startswith("its"))
     assert database(b)["why"] == "its%20data%20has%20layout%203,%20this%20berthd%20knows%202%20to%202"
     b.stop()
-    b.use(NEXT)
+    b.program = NEXT
     b.start()
     until(lambda: database(b)["state"] == "up")
 
