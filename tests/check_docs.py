@@ -146,7 +146,7 @@ def check_readme():
 
 
 def check_guarantees():
-    """Each row names tests that exist; each guarantee has rows and mutations."""
+    """Each item names tests that exist; each guarantee has items and mutations."""
     sections = re.findall(r"^## (\d+)\. [^\n]*\n(.*?)(?=^## )", guarantees, re.M | re.S)
     numbers = [str(i) for i in range(1, N_GUARANTEES + 1)]
     require([number for number, _ in sections] == numbers, "guarantees.md: not numbered from 1 to 10")
@@ -157,11 +157,11 @@ def check_guarantees():
              for number in re.findall(r"\b(\d+)\. ", line)}
     require(cited == set(numbers), f"tests/broken: guarantees {sorted(cited)}, guarantees.md has {numbers}")
     for number, text in sections:
-        rows = re.findall(r"^\| (.*) \|$", text, re.M)[2:]
-        require(rows, f"guarantees.md: {number}: no table of what happens")
-        for row in rows:
-            named = re.findall(r"`(test_\w+\.py::test_\w+)`", row.rsplit(" | ", 1)[1])
-            require(named, f"guarantees.md: no test is named for: {row}")
+        items = re.findall(r"^\* (.*\n(?:  .*\n)*)", text, re.M)
+        require(items, f"guarantees.md: {number}: no list of what happens")
+        for item in items:
+            named = re.findall(r"`(test_\w+\.py::test_\w+)`", item)
+            require(named, f"guarantees.md: no test is named for: {item}")
             for name in named:
                 require(name in tests, f"guarantees.md: there is no {name}")
 
