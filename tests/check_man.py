@@ -299,7 +299,7 @@ def check_keys():
         kinds = " ".join(re.findall(r"\[(\w+)\]", title))
         for term, description in entries(text):
             require((kinds, plain(term)) not in page, f"berth.conf.5: {term} is there twice")
-            page[kinds, plain(term)] = plain(description)
+            page[kinds, plain(term)] = " ".join(plain(description).split())
     coded = {}
     for word, kinds, initial, when, kind, maximum, described, text in rows("conf"):
         coded[kinds.strip(), word] = text, (
@@ -309,8 +309,8 @@ def check_keys():
     require_same("berth.conf.5: keys", set(page), set(coded))
     for key in page.keys() & coded.keys():
         text, value = coded[key]
-        require(page[key].startswith(f"\t{text}"), f"berth.conf.5: {key}: does not begin with: {text}")
-        require(page[key].rstrip().endswith(f"\n\n\t{value}"), f"berth.conf.5: {key}: does not end with: {value}")
+        require(page[key].startswith(text), f"berth.conf.5: {key}: does not begin with: {text}")
+        require(page[key].endswith(f" {value}"), f"berth.conf.5: {key}: does not end with: {value}")
 
 
 def check_examples():
