@@ -13,14 +13,6 @@ static uint64_t rotate(uint64_t word, unsigned by)
     return word << by | word >> (64 - by);
 }
 
-/* Of at most 8 bytes. */
-static uint64_t little_endian(const uint8_t *bytes, uint32_t n)
-{
-    uint64_t word = 0;
-    memcpy(&word, bytes, n);
-    return le64toh(word);
-}
-
 static inline void two_rounds(uint64_t v[static 4])
 {
 #pragma GCC unroll 2
@@ -38,68 +30,92 @@ static inline void two_rounds(uint64_t v[static 4])
     }
 }
 
-static inline void absorb(uint64_t v[static 4], uint64_t word)
+/* Of at most 8 bytes. */
+static uint64_t little_endian(const void *bytes, size_t n)
 {
-    v[3] ^= word;
-    two_rounds(v);
-    v[0] ^= word;
+    uint64_t word = 0;
+    memcpy(&word, bytes, n);
+    return le64toh(word);
 }
 
-uint64_t siphash(const uint8_t key[static SECRET_BYTES], const uint8_t *bytes, uint32_t n)
+struct siphash siphash_begin(const uint8_t key[static SECRET_BYTES])
 {
     uint64_t k0 = little_endian(key, 8), k1 = little_endian(key + 8, 8);
-    uint64_t v[4] = {
-        k0 ^ UINT64_C(0x736f6d6570736575),
-        k1 ^ UINT64_C(0x646f72616e646f6d),
-        k0 ^ UINT64_C(0x6c7967656e657261),
-        k1 ^ UINT64_C(0x7465646279746573),
-    };
-    uint32_t whole = n / 8 * 8;
-    for (uint32_t at = 0; at < whole; at += 8) {
-        absorb(v, little_endian(bytes + at, 8));
-    }
-    absorb(v, little_endian(bytes + whole, n - whole) | (uint64_t)n << 56);
+    return (struct siphash){.v = {
+                                k0 ^ UINT64_C(0x736f6d6570736575),
+                                k1 ^ UINT64_C(0x646f72616e646f6d),
+                                k0 ^ UINT64_C(0x6c7967656e657261),
+                                k1 ^ UINT64_C(0x7465646279746573),
+                            }};
+}
+
+void siphash_add(struct siphash *hash, uint64_t word)
+{
+    hash->v[3] ^= word;
+    two_rounds(hash->v);
+    hash->v[0] ^= word;
+    hash->n_bytes += sizeof word;
+}
+
+uint64_t siphash_end(struct siphash *hash)
+{
+    uint64_t *v = hash->v;
+    siphash_add(hash, hash->n_bytes << 56);
     v[2] ^= 0xff;
     two_rounds(v);
     two_rounds(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* ---- what is proved, as an unambiguous text ----
+/* ---- what is proved, as numbers ----
  *
- *     ID UID held|waiting PID,STARTED NAME:COUNT[:TOKEN:UNIT,...]... */
+ *     ID, UID with IS_HELD, PID, STARTED, then of each claim NAME, COUNT and, if it is held, TOKEN
+ *     and COUNT units, each a slot's number or ITEM_FOLLOWS and an item
+ *
+ * A name or an item is its length and then its bytes, so no two subjects are the same numbers. */
 
-static void add_subject(struct text *out, uint64_t id, uint32_t uid, bool is_held,
-    const struct process *process)
+#define IS_HELD (UINT64_C(1) << 32)
+#define ITEM_FOLLOWS (UINT64_C(1) << 32)
+
+static void add_string(struct siphash *hash, const char *string)
 {
-    char *to = text_room(out, 4 * MAX_DIGITS + sizeof " waiting ,");
-    to = put_number(to, id);
-    to = put_number(put_byte(to, ' '), uid);
-    to = put_string(to, is_held ? " held " : " waiting ");
-    to = put_number(to, (uint64_t)process->pid);
-    text_end(out, put_number(put_byte(to, ','), process->started));
+    size_t length = strlen(string), whole = length / 8 * 8;
+    siphash_add(hash, length);
+    for (size_t at = 0; at < whole; at += 8) {
+        siphash_add(hash, little_endian(string + at, 8));
+    }
+    siphash_add(hash, little_endian(string + whole, length - whole));
+}
+
+static struct siphash begin_subject(const uint8_t secret[static SECRET_BYTES], uint64_t id,
+    uint32_t uid, bool is_held, const struct process *process)
+{
+    struct siphash hash = siphash_begin(secret);
+    siphash_add(&hash, id);
+    siphash_add(&hash, uid | (is_held ? IS_HELD : 0));
+    siphash_add(&hash, (uint64_t)process->pid);
+    siphash_add(&hash, process->started);
+    return hash;
 }
 
 static void add_claim(
-    struct text *out, bool is_held, const char *name, uint32_t count, uint64_t token)
+    struct siphash *hash, bool is_held, const char *name, uint32_t count, uint64_t token)
 {
-    size_t length = strlen(name);
-    char *to = text_room(out, length + 2 * MAX_DIGITS + sizeof " :::");
-    to = put_bytes(put_byte(to, ' '), name, length);
-    to = put_number(put_byte(to, ':'), count);
+    add_string(hash, name);
+    siphash_add(hash, count);
     if (is_held) {
-        to = put_number(put_byte(to, ':'), token);
-        to = put_byte(to, ':');
+        siphash_add(hash, token);
     }
-    text_end(out, to);
 }
 
-static void add_unit(struct text *out, const char *item, uint32_t slot)
+static void add_unit(struct siphash *hash, const char *item, uint32_t slot)
 {
-    size_t length = item ? strlen(item) : 0;
-    char *to = text_room(out, length + MAX_DIGITS + 1);
-    to = item ? put_bytes(to, item, length) : put_number(to, slot);
-    text_end(out, put_byte(to, ','));
+    if (item) {
+        siphash_add(hash, ITEM_FOLLOWS);
+        add_string(hash, item);
+    } else {
+        siphash_add(hash, slot);
+    }
 }
 
 /* The process that keeps the lease. */
@@ -110,42 +126,36 @@ static struct process keeper(
     return binding != BOUND_PROCESS ? nobody : wrapper->pid != 0 ? *wrapper : *process;
 }
 
-static void describe_lease(struct text *out, const struct lease *lease)
+static uint64_t hash_lease(
+    const uint8_t secret[static SECRET_BYTES], const struct lease *lease)
 {
     bool is_held = lease->state == LEASE_HELD;
     struct process process =
         keeper((enum binding)lease->binding, &lease->process, &lease->wrapper);
-    add_subject(out, lease->id, lease->uid, is_held, &process);
+    struct siphash hash = begin_subject(secret, lease->id, lease->uid, is_held, &process);
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        add_claim(out, is_held, claim->resource->name, claim->count, claim->token);
+        add_claim(&hash, is_held, claim->resource->name, claim->count, claim->token);
         for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
-            add_unit(out, unit->item, unit->index);
+            add_unit(&hash, unit->item, unit->index);
         }
     }
+    return siphash_end(&hash);
 }
 
-static void describe_remembered(struct text *out, const struct remembered *said)
+static uint64_t hash_remembered(
+    const uint8_t secret[static SECRET_BYTES], const struct remembered *said)
 {
     struct process process = keeper(said->binding, &said->process, &said->wrapper);
-    add_subject(out, said->id, said->uid, said->is_held, &process);
+    struct siphash hash = begin_subject(secret, said->id, said->uid, said->is_held, &process);
     for (size_t i = 0; i < said->n_claims; i++) {
         const struct remembered_claim *claim = &said->claims[i];
-        add_claim(out, said->is_held, claim->name, claim->count, claim->token);
+        add_claim(&hash, said->is_held, claim->name, claim->count, claim->token);
         for (uint32_t k = 0; said->is_held && k < claim->count; k++) {
-            add_unit(out, claim->units[k].item, claim->units[k].slot);
+            add_unit(&hash, claim->units[k].item, claim->units[k].slot);
         }
     }
-}
-
-/* In place of the subject, which `text` has from `start` on. */
-static void hash_subject(
-    struct text *text, size_t start, const uint8_t secret[static SECRET_BYTES])
-{
-    const uint8_t *subject = (const uint8_t *)text->bytes + start;
-    uint64_t hash = siphash(secret, subject, (uint32_t)(text->length - start));
-    text->length = start;
-    text_end(text, put_hex(text_room(text, HEX_DIGITS), hash));
+    return siphash_end(&hash);
 }
 
 /* ---- proofs ---- */
@@ -159,9 +169,7 @@ static void add_proved_token(struct text *out, uint64_t token)
 void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease)
 {
-    size_t start = out->length;
-    describe_lease(out, lease);
-    hash_subject(out, start, secret);
+    text_end(out, put_hex(text_room(out, HEX_DIGITS), hash_lease(secret, lease)));
     for (size_t i = 0; lease->state == LEASE_HELD && i < lease->n_claims; i++) {
         add_proved_token(out, lease->claims[i].token);
     }
@@ -201,13 +209,10 @@ static bool read_tokens(const char *text, struct remembered *said)
 bool proof_read(
     const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said)
 {
-    struct text text = TEXT_INIT;
     if (strlen(proof) < HEX_DIGITS || !read_tokens(proof + HEX_DIGITS, said)) {
         return false;
     }
-    describe_remembered(&text, said);
-    hash_subject(&text, 0, secret);
-    bool is_same = memcmp(text.bytes, proof, HEX_DIGITS) == 0;
-    text_deinit(&text);
-    return is_same;
+    char expected[HEX_DIGITS];
+    put_hex(expected, hash_remembered(secret, said));
+    return memcmp(expected, proof, HEX_DIGITS) == 0;
 }

@@ -25,7 +25,12 @@ size_t proof_max_bytes(size_t n_claims);
 bool proof_read(
     const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said);
 
-/* SipHash-2-4 (Aumasson and Bernstein 2012) of `n` bytes. */
-uint64_t siphash(const uint8_t key[static SECRET_BYTES], const uint8_t *bytes, uint32_t n);
+/* SipHash-2-4 (Aumasson and Bernstein 2012) of numbers, each as 8 bytes, the lowest first. */
+struct siphash {
+    uint64_t v[4], n_bytes;
+};
+struct siphash siphash_begin(const uint8_t key[static SECRET_BYTES]);
+void siphash_add(struct siphash *hash, uint64_t word);
+uint64_t siphash_end(struct siphash *hash);
 
 #endif
