@@ -51,7 +51,7 @@ static void print_conf_key(const struct key_row *key)
 static void print_shown_key(enum status_line line, const struct field *field)
 {
     bool is_span = field->type == FIELD_SPAN || field->type == FIELD_OPTIONAL_SPAN;
-    printf("shown\t%s\t%s\t", status_line_words[line], field->key);
+    printf("shown\t%s\t%s\t", status_line_words[line].word, field->key);
     if (field->type == FIELD_USER) {
         printf("%s_uid %s_user", field->key, field->key);
     } else if (field->type != FIELD_UNITS && field->whom != FOR_FOLLOWERS) {

@@ -14,6 +14,7 @@
 #include "status/database_line.h"
 #include "status/host_figures.h"
 #include "status/snapshot.h"
+#include "status/status_walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,22 +81,13 @@ static void request_free(struct conn *conn, void *state)
     free(request);
 }
 
-/* 0: host scope, or no longer known. */
-static uint8_t database_of(struct core *core, const char *name)
-{
-    const struct resource *resource = core_find_resource(core, name);
-    const struct definition *definition =
-        resource ? resource->definition : core_find_definition(core, name);
-    return definition ? definition->database : 0;
-}
-
 /* Those of its resources that the request names; SIZE_MAX: none. */
 static size_t names_of_database(struct core *core, const struct status_request *request,
     const char *names[MAX_ARGUMENTS])
 {
     size_t n = 0;
     for (size_t i = 0; i < request->n_names; i++) {
-        if (database_of(core, request->names[i]) == request->database) {
+        if (database_of_name(core, request->names[i]) == request->database) {
             names[n++] = request->names[i];
         }
     }
@@ -199,7 +191,7 @@ static uint32_t databases_of(
         wanted |= UINT32_C(1) << i;
     }
     for (size_t i = 0; i < n_names; i++) {
-        uint8_t database = database_of(core, names[i]);
+        uint8_t database = database_of_name(core, names[i]);
         wanted |= database != 0 ? UINT32_C(1) << database : 0;
     }
     return wanted;
@@ -289,8 +281,7 @@ void command_status(struct call *call)
     } else if (call_check_asked_names(call)) {
         const struct snapshot_source source = source_of(call->server);
         begin(call,
-            n == 0 ? snapshot_new(&source)
-                   : snapshot_new_of(&source, request->arguments, n),
+            snapshot_new_of(&source, request->arguments, n),
             has_pattern(request) ? 0 : n, request->arguments, 0);
     }
 }

@@ -83,24 +83,24 @@ static bool find_definitions(struct core *core, struct ask *ask)
     return true;
 }
 
-static struct explained_fleet fleet_of(
-    const struct server *server, uint8_t database, const struct view *view, nanoseconds now)
+/* What the database of the subject has said, and grants. */
+static void set_database(const struct server *server, const struct subject *subject,
+    struct scene *scene, struct explained_database *grants)
 {
     struct session_view session;
-    fleet_look(server->fleet, database, &session);
-    bool has_rows = view && view->rows;
-    return (struct explained_fleet){
-        .database = fleet_name_of(&server->databases, database),
-        .session = fleet_session_id(server->fleet, database),
-        .rows = has_rows ? view->rows : NULL,
-        .state = has_rows                 ? NULL
-            : session.state == SESSION_UP ? (view ? view->why : VIEW_SILENT)
-                                          : database_state_word(session.state),
+    const struct view *view = subject->view;
+    fleet_look(server->fleet, subject->database, &session);
+    scene->database = fleet_name_of(&server->databases, subject->database);
+    scene->session = fleet_session_id(server->fleet, subject->database);
+    scene->rows = view ? view->rows : NULL;
+    scene->listed_at = scene->rows ? view->made_at : scene->now;
+    scene->state = scene->rows            ? NULL
+        : session.state == SESSION_UP ? (view ? view->why : VIEW_SILENT)
+                                      : database_state_word(session.state);
+    *grants = (struct explained_database){
         .is_unreachable = session.is_unreachable,
-        .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - now,
+        .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - scene->now,
         .is_new = session.is_new,
-        .wall_now = clock_wall_now(),
-        .listed_at = has_rows ? view->made_at : now,
     };
 }
 
@@ -108,25 +108,27 @@ static void explain(struct conn *conn, struct subject *subject, struct text *out
 {
     struct server *server = conn->server;
     struct asker asker;
-    struct explained_fleet fleet;
     nanoseconds now = clock_now();
     asker_init(&asker, conn->fd, conn->client.uid, &server->admins);
     asker.viewer.is_unread = conn_grant_is_unread;
     asker_names_users(&asker, server->user_names, now);
-    const struct reasons_scene scene = {.core = server->core, .viewer = &asker.viewer, .now = now};
+    struct explained_database database = {0};
+    struct scene scene = {.core = server->core,
+        .viewer = &asker.viewer,
+        .now = now,
+        .wall_now = clock_wall_now()};
     struct lease *lease = core_find_lease(server->core, subject->lease);
-    bool is_fleet = subject->database != 0;
-    if (is_fleet) {
-        fleet = fleet_of(server, subject->database, subject->view, now);
+    if (subject->database != 0) {
+        set_database(server, subject, &scene, &database);
     }
     if (subject->ask.n_wants == 0 && lease) {
-        explained_lease(out, &scene, is_fleet ? &fleet : NULL, lease);
+        explained_lease(out, &scene, &database, lease);
     } else if (subject->ask.n_wants > 0 && find_definitions(server->core, &subject->ask)) {
         const struct explained_bar bar = {
             .forbidden = forbidden_name(&asker, &subject->ask),
             .is_too_much = is_too_much(server->core, &subject->ask),
         };
-        explained_ask(out, &scene, is_fleet ? &fleet : NULL, &subject->ask, &bar);
+        explained_ask(out, &scene, &database, &subject->ask, &bar);
     } else {
         answer_error(out, CODE_UNKNOWN, NULL);
     }

@@ -27,18 +27,22 @@ static void add_database(void *context, struct text *out, uint8_t database)
         fleet_server_info(server->fleet, database), NULL);
 }
 
-static struct host_scene scene_of(void *context, uint8_t database)
+static void set_database(void *context, uint8_t database, struct scene *scene)
 {
     const struct server *server = context;
     struct session_view view;
     fleet_look(server->fleet, database, &view);
     bool is_too_large = fleet_follows_is_too_large(server->fleet_follows, database);
-    return (struct host_scene){
-        .database = fleet_name_of(&server->databases, database),
-        .state = view.state != SESSION_UP ? database_state_word(view.state)
-            : is_too_large                ? VIEW_TOO_LARGE
-                                          : NULL,
-    };
+    scene->database = fleet_name_of(&server->databases, database);
+    scene->state = view.state != SESSION_UP ? database_state_word(view.state)
+        : is_too_large                      ? VIEW_TOO_LARGE
+                                            : NULL;
+    scene->listing = fleet_follows_listing(server->fleet_follows, database);
+    if (scene->listing) {
+        scene->session = scene->listing->session;
+        scene->rows = scene->listing->rows;
+        scene->listed_at = scene->listing->made_at;
+    }
 }
 
 static uint64_t hash_word(const char *word, uint64_t seed)
@@ -117,12 +121,6 @@ void follow_source_look(struct server *server)
     fleet_follows_look(server->fleet_follows);
 }
 
-static const struct listing *listing_of(void *context, uint8_t database)
-{
-    const struct server *server = context;
-    return fleet_follows_listing(server->fleet_follows, database);
-}
-
 static bool is_ready(void *context)
 {
     const struct server *server = context;
@@ -173,12 +171,12 @@ static bool add_ended(void *context, uint64_t *positionp, uint64_t end, bool *mi
 struct follow_source follow_source_of(struct server *server)
 {
     return (struct follow_source){
-        .core = server->core,
-        .context = server,
-        .n_databases = (uint8_t)server->databases.n,
+        .walked = {.core = server->core,
+            .follows = true,
+            .n_databases = (uint8_t)server->databases.n,
+            .context = server,
+            .set_database = set_database},
         .add_database = add_database,
-        .scene_of = scene_of,
-        .listing_of = listing_of,
         .is_ready = is_ready,
         .ended_end = ended_end,
         .add_ended = add_ended,

@@ -59,8 +59,8 @@ static void on_timer(uv_timer_t *timer)
     if (!followers->next) {
         followers->next = TAILQ_FIRST(&followers->list);
         followers->busy = 0;
-        followers->news_end = news_end(core_news(source->core));
-        followers->ended_end = source->ended_end(source->context);
+        followers->news_end = news_end(core_news(source->walked.core));
+        followers->ended_end = source->ended_end(source->walked.context);
     }
     followers->is_passing = true;
     bool is_over = pass(followers, began);
@@ -86,8 +86,8 @@ void followers_look(struct followed *followed)
 void followers_end_turn(struct followers *followers)
 {
     const struct follow_source *source = &followers->source;
-    if (followers->news_end != news_end(core_news(source->core)) ||
-        followers->ended_end != source->ended_end(source->context)) {
+    if (followers->news_end != news_end(core_news(source->walked.core)) ||
+        followers->ended_end != source->ended_end(source->walked.context)) {
         arm(followers);
     }
 }

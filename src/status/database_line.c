@@ -1,6 +1,6 @@
 #include "status/database_line.h"
 
-#include "status/status_lines.h"
+#include "wire/status_keys.h"
 
 #include <string.h>
 
@@ -75,5 +75,5 @@ void database_line_write(struct text *out, const struct database *database,
     if (view->state != SESSION_UP) {
         line.why = bounded(room.why, sizeof room.why, view->why);
     }
-    record_line_write(out, LINE_DATABASE, database->name, &line);
+    status_line_write(out, LINE_DATABASE, database->name, &line);
 }

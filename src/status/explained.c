@@ -5,8 +5,8 @@
 #include "core/foresee.h"
 #include "core/units.h"
 #include "status/answer_lines.h"
-#include "status/fleet_reasons.h"
 #include "status/fleet_why.h"
+#include "status/resource_reasons.h"
 #include "status/why.h"
 
 #include <stdio.h>
@@ -56,8 +56,8 @@ static void end_answer(struct text *out, struct text *first, struct reasons *rea
 /* An explanation in the making. */
 struct story {
     struct reasons reasons;
-    const struct reasons_scene *scene;
-    const struct explained_fleet *fleet; /* NULL: host scope */
+    const struct scene *scene;
+    const struct explained_database *database;
     uint64_t position; /* the largest; 0: not known */
     bool is_free; /* a new request would be granted at once */
     const char *impossible; /* the resource that has fewer units than are wanted; or NULL */
@@ -70,13 +70,18 @@ struct story {
     const char *lacks; /* the resource that a waiting lease lacks, if it wants several; or NULL */
 };
 
-static void note_fleet(struct story *story, const struct fleet_said *said, const char *name)
+static void note_listed(
+    struct story *story, const struct listed_request *said, const char *name, uint32_t wants)
 {
-    bool is_over = said->is_over_quota || (said->blocked && strcmp(said->blocked, "quota") == 0);
     story->position = said->position > story->position ? said->position : story->position;
     story->is_free &= said->is_free;
-    story->over_quota = is_over && !story->over_quota ? name : story->over_quota;
-    story->lacks = said->blocker && !is_over ? said->blocker : story->lacks;
+    story->over_quota = said->is_over_quota && !story->over_quota ? name : story->over_quota;
+    story->lacks = said->blocker && !said->is_over_quota ? said->blocker : story->lacks;
+    if (wants > said->max && !story->impossible) {
+        story->impossible = name;
+        story->max = said->max;
+        story->wanted = wants;
+    }
 }
 
 /* The latest of all resources counts; an obstacle says more than that nothing is known. */
@@ -91,62 +96,17 @@ static void note_forecast(struct story *story, struct forecast *forecast, uint32
     }
 }
 
-/* False: the database has said nothing about it. */
-static bool add_as_fleet_says(struct story *story, const char *name, uint32_t wants,
-    const struct claim *claim, struct forecast *forecast)
-{
-    const struct explained_fleet *fleet = story->fleet;
-    const struct fleet_resource *resource =
-        fleet && fleet->rows ? fleet_rows_find(fleet->rows, name) : NULL;
-    if (!resource) {
-        return false;
-    }
-    const struct fleet_scene scene = {
-        .core = story->scene->core,
-        .viewer = story->scene->viewer,
-        .database = fleet->database,
-        .session = fleet->session,
-        .now = story->scene->now,
-        .wall_now = fleet->wall_now,
-        .listed_at = fleet->listed_at,
-    };
-    const struct fleet_said said = fleet_reasons_add(
-        &story->reasons, fleet->rows, resource, &scene, wants,
-        claim ? claim->lease : NULL, forecast);
-    if (wants > said.max && !story->impossible) {
-        story->impossible = name;
-        story->max = said.max;
-        story->wanted = wants;
-    }
-    note_fleet(story, &said, name);
-    return true;
-}
-
-/* An instance that nobody uses is not made. */
 static void add_resource(struct story *story, const char *name,
     const struct definition *definition, uint32_t wants, const struct claim *claim)
 {
-    const struct explained_fleet *fleet = story->fleet;
     struct forecast forecast;
     forecast_init(&forecast, story->scene->core, name, definition);
-    if (add_as_fleet_says(story, name, wants, claim, &forecast)) {
-        note_forecast(story, &forecast, wants);
-        return;
+    const struct listed_request said = resource_reasons(
+        &story->reasons, story->scene, name, definition, wants, claim, &forecast);
+    if (said.is_listed) {
+        note_listed(story, &said, name, wants);
     }
-    const struct host_scene host = {
-        .database = fleet ? fleet->database : NULL, .state = fleet ? fleet->state : NULL};
-    const struct resource *resource = core_find_resource(story->scene->core, name);
-    struct resource *idle = resource ? NULL : resource_new(name, definition);
-    if (idle) {
-        idle->is_instance = true;
-        idle->template = core_find_template(story->scene->core, definition->name);
-    }
-    host_reasons_add(&story->reasons, story->scene, resource ? resource : idle,
-        fleet ? &host : NULL, wants, claim, &forecast);
     note_forecast(story, &forecast, wants);
-    if (idle) {
-        resource_free(idle);
-    }
 }
 
 /* The last sentence. Nobody knows when a drain, a grace or a quota lets the request go. */
@@ -154,8 +114,7 @@ static void add_forecast(struct story *story, struct text *out)
 {
     struct core *core = story->scene->core;
     bool is_open = core_is_draining(core) || core_is_closed(core) || story->over_quota ||
-        story->is_quota_said ||
-        (story->fleet && (story->fleet->state || story->fleet->grace_left > 0));
+        story->is_quota_said || story->scene->state || story->database->grace_left > 0;
     if (is_open || story->start == UINT64_MAX) {
         reasons_say(&story->reasons, "%s",
             is_open ? "when it will start is unknown" : story->forecast);
@@ -165,14 +124,15 @@ static void add_forecast(struct story *story, struct text *out)
     }
 }
 
-static void say_grace_of(const struct explained_fleet *fleet, char *out, size_t size)
+static void say_grace_of(const struct story *story, char *out, size_t size)
 {
     char what[352];
-    if (fleet->is_new) {
-        fleet_why_new(what, sizeof what, fleet->database, fleet->grace_left);
+    nanoseconds left = story->database->grace_left;
+    if (story->database->is_new) {
+        fleet_why_new(what, sizeof what, story->scene->database, left);
     } else {
         char span[32];
-        age_format(span, sizeof span, milliseconds(fleet->grace_left) + 999);
+        age_format(span, sizeof span, milliseconds(left) + 999);
         snprintf(what, sizeof what, "is new or has lost its data, and grants nothing for %s", span);
     }
     snprintf(out, size, "its database %s", what);
@@ -187,8 +147,8 @@ static void add_surroundings(struct story *story)
         reasons_stop(&story->reasons, "drain", "this host is being drained");
     }
     reasons_stop_if_closed(&story->reasons, core, story->scene->now);
-    if (story->fleet && story->fleet->grace_left > 0) {
-        say_grace_of(story->fleet, sentence, sizeof sentence);
+    if (story->database->grace_left > 0) {
+        say_grace_of(story, sentence, sizeof sentence);
         reasons_stop(&story->reasons, "grace", sentence);
     }
 }
@@ -222,11 +182,11 @@ static uint64_t place_of_new(struct core *core, const struct ask *ask)
 
 static void add_own_quota(struct story *story, const struct want *want)
 {
-    const struct reasons_scene *scene = story->scene;
+    const struct scene *scene = story->scene;
     const struct resource *resource = core_find_resource(scene->core, want->name);
     uint32_t max = want->definition->max_units_per_user;
     uint32_t held = resource ? resource_held_by(resource, scene->viewer->uid) : 0;
-    if (!story->fleet && max != UNBOUNDED && (uint64_t)held + want->count > max) {
+    if (!scene->database && max != UNBOUNDED && (uint64_t)held + want->count > max) {
         reasons_say(&story->reasons, "you hold %u unit%s of %s, and one user may have %u", held,
             held == 1 ? "" : "s", want->name, max);
         reasons_remark(&story->reasons, "you hold as many units as one user may");
@@ -294,22 +254,22 @@ static struct verdict find_verdict(
     }
     if (verdict.outcome == OUTCOME_PENDING && story->impossible) {
         verdict.outcome = OUTCOME_IMPOSSIBLE;
-    } else if (verdict.outcome == OUTCOME_PENDING && story->fleet &&
-        story->fleet->is_unreachable) {
+    } else if (verdict.outcome == OUTCOME_PENDING && story->database->is_unreachable) {
         verdict = (struct verdict){OUTCOME_DOWN, ask->wants[0].name};
     } else if (verdict.outcome == OUTCOME_PENDING) {
-        bool grants = story->fleet && !story->fleet->state && story->fleet->grace_left <= 0 &&
+        bool grants = !story->scene->state && story->database->grace_left <= 0 &&
             !core_is_draining(core) && !core_is_closed(core);
         verdict.outcome = grants && story->is_free ? OUTCOME_OK : OUTCOME_WAITING;
     }
     return verdict;
 }
 
-void explained_ask(struct text *out, const struct reasons_scene *scene,
-    const struct explained_fleet *fleet, const struct ask *ask, const struct explained_bar *bar)
+void explained_ask(struct text *out, const struct scene *scene,
+    const struct explained_database *database, const struct ask *ask,
+    const struct explained_bar *bar)
 {
     struct story story = {
-        .reasons = REASONS_INIT, .scene = scene, .fleet = fleet, .is_free = true};
+        .reasons = REASONS_INIT, .scene = scene, .database = database, .is_free = true};
     struct text first = TEXT_INIT;
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
@@ -323,7 +283,7 @@ void explained_ask(struct text *out, const struct reasons_scene *scene,
             story.over_quota);
         reasons_remark(&story.reasons, "you hold as many units as one user may");
     }
-    if (!fleet) {
+    if (!scene->database) {
         story.position = place_of_new(scene->core, ask);
     }
     add_surroundings(&story);
@@ -333,6 +293,21 @@ void explained_ask(struct text *out, const struct reasons_scene *scene,
 }
 
 /* ---- a lease that waits ---- */
+
+/* That the client of a waiting lease is stopped or not connected, or that of a held one has not
+ * read the grant. */
+static void say_client(
+    struct reasons *reasons, const struct scene *scene, const struct lease *lease)
+{
+    if (lease->is_away) {
+        reasons_say(reasons, "its client is stopped (away): others go before it until it goes on");
+    } else if (lease->state == LEASE_WAITING && lease_is_detached(lease)) {
+        reasons_say(reasons, "its client is not connected: nothing is granted to it meanwhile");
+    } else if (viewer_sees_not_started(scene->viewer, lease, scene->now)) {
+        reasons_say(reasons,
+            "its job has not started: its client, perhaps stopped, has not read the grant");
+    }
+}
 
 static void note_host_blocker(struct story *story, struct lease *lease)
 {
@@ -365,7 +340,7 @@ static void say_blocker(struct story *story, struct lease *lease)
         reasons_say(reasons, "it lacks %s", story->lacks);
         reasons_remark(reasons, "lacks %s", story->lacks);
     }
-    host_reasons_client(reasons, story->scene, lease);
+    say_client(reasons, story->scene, lease);
 }
 
 static void add_names(struct text *out, const struct lease *lease)
@@ -378,12 +353,12 @@ static void add_names(struct text *out, const struct lease *lease)
 
 /* "lease 34 of pid 812 (make, uid 1000) has waited for": the names follow. */
 static void begin_sentence(
-    struct text *sentence, const struct reasons_scene *scene, const struct lease *lease)
+    struct text *sentence, const struct scene *scene, const struct lease *lease)
 {
-    char id[LEASE_ID_SIZE];
-    const struct status_lease line = host_lease_line(id, lease, scene->viewer);
-    text_add_format(sentence, "lease %s of ", id);
-    party_write(sentence, &line);
+    struct lease_row row;
+    lease_row_identify(&row, lease, scene);
+    text_add_format(sentence, "lease %s of ", row.id);
+    party_write(sentence, &row.line);
 }
 
 static void add_span(struct text *out, nanoseconds span)
@@ -436,7 +411,7 @@ static void explain_waiting(struct text *out, struct story *story, struct lease 
 /* ---- a lease that is held ---- */
 
 static void add_held(
-    struct text *out, const struct reasons_scene *scene, const struct lease *lease)
+    struct text *out, const struct scene *scene, const struct lease *lease)
 {
     begin_sentence(out, scene, lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -454,7 +429,7 @@ static void add_held(
 
 /* What ends it. */
 static void say_end(
-    struct reasons *reasons, const struct reasons_scene *scene, const struct lease *lease)
+    struct reasons *reasons, const struct scene *scene, const struct lease *lease)
 {
     static const char *const ends[] = {
         [BOUND_CONNECTION] = "it ends when its client gives it back or disconnects",
@@ -473,10 +448,10 @@ static void say_end(
         until == NEVER ? "" : span, until == NEVER ? "" : " at the latest");
 }
 
-void explained_lease(struct text *out, const struct reasons_scene *scene,
-    const struct explained_fleet *fleet, struct lease *lease)
+void explained_lease(struct text *out, const struct scene *scene,
+    const struct explained_database *database, struct lease *lease)
 {
-    struct story story = {.reasons = REASONS_INIT, .scene = scene, .fleet = fleet};
+    struct story story = {.reasons = REASONS_INIT, .scene = scene, .database = database};
     struct text first = TEXT_INIT;
     if (lease->state == LEASE_WAITING) {
         explain_waiting(out, &story, lease);
@@ -485,7 +460,7 @@ void explained_lease(struct text *out, const struct reasons_scene *scene,
     begin_answer(out, "held", lease, 0);
     text_add(out, "\n");
     add_held(&first, scene, lease);
-    host_reasons_client(&story.reasons, scene, lease);
+    say_client(&story.reasons, scene, lease);
     say_end(&story.reasons, scene, lease);
     end_answer(out, &first, &story.reasons);
 }

@@ -1,7 +1,7 @@
 #include "status/fleet_hosts.h"
 
 #include "base/memory.h"
-#include "status/status_lines.h"
+#include "wire/status_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +135,7 @@ static void write_host(struct text *out, const struct fleet_host *host, const ch
     if (host->since != UINT64_MAX) {
         line.since = before(listed_at, host->since);
     }
-    record_line_write(out, LINE_HOST, bounded(name, host->name), &line);
+    status_line_write(out, LINE_HOST, bounded(name, host->name), &line);
 }
 
 void fleet_hosts_write(struct text *out, const struct fleet_rows *rows, const char *database,

@@ -149,18 +149,8 @@ struct fleet_rows *fleet_rows_free(struct fleet_rows *rows)
     return NULL;
 }
 
-static int name_compare(const void *name, const void *resource)
-{
-    return strcmp(name, ((const struct fleet_resource *)resource)->name);
-}
-
-const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, const char *name)
-{
-    return bsearch(
-        name, rows->resources, rows->n_resources, sizeof rows->resources[0], name_compare);
-}
-
-size_t fleet_rows_place(const struct fleet_rows *rows, const char *name)
+/* The index of the first that is not before `name`. */
+static size_t place_of(const struct fleet_rows *rows, const char *name)
 {
     size_t low = 0, high = rows->n_resources;
     while (low < high) {
@@ -172,6 +162,24 @@ size_t fleet_rows_place(const struct fleet_rows *rows, const char *name)
     return low;
 }
 
+static bool is_at(const struct fleet_rows *rows, size_t place, const char *name)
+{
+    return place < rows->n_resources && strcmp(rows->resources[place].name, name) == 0;
+}
+
+const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, const char *name)
+{
+    size_t place = place_of(rows, name);
+    return is_at(rows, place, name) ? &rows->resources[place] : NULL;
+}
+
+const struct fleet_resource *fleet_rows_behind(const struct fleet_rows *rows, const char *name)
+{
+    size_t place = place_of(rows, name);
+    place += is_at(rows, place, name);
+    return place < rows->n_resources ? &rows->resources[place] : NULL;
+}
+
 uint32_t fleet_rows_n_instances(const struct fleet_rows *rows, const char *template)
 {
     char prefix[NAME_BYTES + 1];
@@ -179,7 +187,7 @@ uint32_t fleet_rows_n_instances(const struct fleet_rows *rows, const char *templ
     memcpy(prefix, template, n);
     prefix[n] = '\0';
     uint32_t n_instances = 0;
-    for (size_t i = fleet_rows_place(rows, prefix);
+    for (size_t i = place_of(rows, prefix);
          i < rows->n_resources && strncmp(rows->resources[i].name, prefix, n) == 0; i++) {
         const struct fleet_row *row = &rows->rows[rows->resources[i].row];
         n_instances += strcmp(fleet_field(row, RESOURCE_DEFINITION), template) == 0 &&
@@ -196,15 +204,27 @@ bool fleet_key_parse(const char *key, uint64_t *idp)
 
 /* ---- words ---- */
 
-/* Decodes a value that the writer encoded; false if malformed. */
-bool fleet_decode(char *out, size_t size, const char *value, size_t n)
+const char *fleet_bounded(char room[static REASON_BYTES + 1], const char *value, size_t max)
 {
-    if (n >= size) {
-        return false;
+    size_t n = strnlen(value, max);
+    if (n == 0 || n > REASON_BYTES) {
+        return NULL;
     }
-    memcpy(out, value, n);
-    out[n] = '\0';
-    return percent_decode(out);
+    memcpy(room, value, n);
+    room[n] = '\0';
+    return room;
+}
+
+const char *fleet_text(
+    char room[static REASON_BYTES + 1], const char *value, size_t n, size_t max)
+{
+    char copy[3 * REASON_BYTES + 1];
+    if (n >= sizeof copy) {
+        return NULL;
+    }
+    memcpy(copy, value, n);
+    copy[n] = '\0';
+    return percent_decode(copy) ? fleet_bounded(room, copy, max) : NULL;
 }
 
 /* Cuts the next word off a list; NULL at the end. `size` is of `word`; a word that does not fit is
@@ -261,6 +281,18 @@ enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_
         fleet_key_parse(fleet_field(row, ROW_KEY), &id) &&
         fleet_number(row, ROW_UID, UINT32_MAX, &uid);
     return is_sound ? kind : FLEET_NEITHER;
+}
+
+size_t fleet_first_waiter(const struct fleet_rows *rows, const struct fleet_resource *resource)
+{
+    size_t low = resource->row + 1, high = resource->end;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_before = row_is(&rows->rows[middle], "holder");
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return low;
 }
 
 /* ---- holders of a unit ---- */

@@ -5,6 +5,7 @@
 #define BERTH_STATUS_FLEET_ROWS_H
 
 #include "base/text.h"
+#include "base/words.h"
 #include "core/core.h"
 
 struct fleet_row {
@@ -34,8 +35,8 @@ struct fleet_rows *fleet_rows_free(struct fleet_rows *rows); /* accepts NULL; re
 /* NULL: the database has no row for it. */
 const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, const char *name);
 
-/* The index of the first that is not before `name`. */
-size_t fleet_rows_place(const struct fleet_rows *rows, const char *name);
+/* The first one behind that name; NULL: there is none. */
+const struct fleet_resource *fleet_rows_behind(const struct fleet_rows *rows, const char *name);
 
 /* How many of its resources are instances of that template. */
 uint32_t fleet_rows_n_instances(const struct fleet_rows *rows, const char *template);
@@ -92,8 +93,11 @@ enum { FLEET_NUMBER_MAX = INT32_MAX };
 const char *fleet_field(const struct fleet_row *row, size_t i);
 /* False, and 0, unless the field is a number up to `max`. */
 bool fleet_number(const struct fleet_row *row, size_t i, uint64_t max, uint64_t *numberp);
-/* Percent-decodes; false if malformed, or too long. */
-bool fleet_decode(char *out, size_t size, const char *value, size_t n);
+/* Copies at most `max` bytes into the room. NULL: the value is empty. */
+const char *fleet_bounded(char room[static REASON_BYTES + 1], const char *value, size_t max);
+/* The same for `n` bytes that the writer encoded. NULL: they are malformed, or encode nothing. */
+const char *fleet_text(
+    char room[static REASON_BYTES + 1], const char *value, size_t n, size_t max);
 /* Copies the first word of a list; `size` is of `word`, and a word that does not fit becomes empty.
  * Returns where the rest begins; NULL: the list was empty. */
 const char *fleet_take_word(const char *list, char separator, char *word, size_t size);
@@ -102,6 +106,9 @@ enum fleet_lease { FLEET_NEITHER, FLEET_HOLDER, FLEET_WAITER };
 /* Which kind of lease a well-formed row of that resource describes. */
 enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_resource *resource);
 bool fleet_is_pool(const struct fleet_row *row);
+/* The row of the first waiter, where the holders end. Behind the last resource's waiters may be
+ * rows of another kind. */
+size_t fleet_first_waiter(const struct fleet_rows *rows, const struct fleet_resource *resource);
 
 /* ---- holders of a unit ---- */
 

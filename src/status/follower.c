@@ -5,20 +5,9 @@
 
 #include <assert.h>
 
-enum { MAX_LOOKED_AT = 256 }; /* entries of the news, or resources, of one piece */
+enum { MAX_LOOKED_AT = 256 }; /* entries of the news, of one piece */
 
 /* ---- a resource, a template, a lease ---- */
-
-static struct lease_scene scene_at(
-    const struct follower *follower, const struct answer_moment *moment)
-{
-    return (struct lease_scene){
-        .core = follower->source->core,
-        .viewer = moment->viewer,
-        .now = moment->now,
-        .follows = true,
-    };
-}
 
 static void add_removed(struct text *out, const char *name)
 {
@@ -27,52 +16,73 @@ static void add_removed(struct text *out, const char *name)
     text_add(out, "\n");
 }
 
-static void describe_resource(
-    const struct follow_source *source, struct text *out, const struct resource *resource)
+static void tell_resource(const struct follow_source *source, const struct answer_moment *moment,
+    struct text *out, const char *name)
 {
-    uint8_t database = resource->definition->database;
-    if (database == 0) {
-        host_describe_resource(out, resource, NULL);
-        return;
-    }
-    if (listed_tell_resource(source, out, resource->name)) {
-        return;
-    }
-    struct host_scene scene = source->scene_of(source->context, database);
-    scene.n_waiting = resource_waiting(resource);
-    host_describe_resource(out, resource, &scene);
-}
-
-static void describe_template(
-    const struct follow_source *source, struct text *out, const struct template *template)
-{
-    uint8_t database = template->definition->database;
-    if (database == 0) {
-        host_describe_template(out, template, NULL);
-    } else if (!listed_tell_template(source, out, template)) {
-        const struct host_scene scene = source->scene_of(source->context, database);
-        host_describe_template(out, template, &scene);
-    }
-}
-
-static void tell_resource(const struct follow_source *source, struct text *out, const char *name)
-{
-    const struct resource *resource = core_find_resource(source->core, name);
-    if (resource) {
-        describe_resource(source, out, resource);
-    } else if (!listed_tell_resource(source, out, name)) {
-        add_removed(out, name);
-    }
-}
-
-static void tell_template(const struct follow_source *source, struct text *out, const char *name)
-{
-    const struct template *template = core_find_template(source->core, name);
-    if (template) {
-        describe_template(source, out, template);
+    struct resource_row row;
+    const struct scene scene =
+        scene_of(&source->walked, moment, database_of_name(source->walked.core, name));
+    if (resource_row_find(&row, &scene, name)) {
+        resource_row_write(out, &row);
     } else {
         add_removed(out, name);
     }
+}
+
+static void tell_template(const struct follow_source *source, const struct answer_moment *moment,
+    struct text *out, const char *name)
+{
+    const struct template *template = core_find_template(source->walked.core, name);
+    if (template) {
+        const struct scene scene =
+            scene_of(&source->walked, moment, template->definition->database);
+        template_write(out, template, &scene);
+    } else {
+        add_removed(out, name);
+    }
+}
+
+static void tell_row(struct text *out, bool is_there, struct lease_row *row,
+    const struct scene *scene, const char *id, const char *name)
+{
+    if (is_there) {
+        lease_row_write(out, row, scene);
+    } else {
+        text_add(out, "gone ");
+        text_add(out, id);
+        text_add_key(out, "resource", name);
+        text_add(out, "\n");
+    }
+    text_deinit(&row->unit_words);
+}
+
+/* A lease of this host. */
+static void tell_lease(const struct follow_source *source, const struct answer_moment *moment,
+    struct text *out, const struct news_entry *entry)
+{
+    char id[LEASE_ID_SIZE];
+    struct lease_row row = {.unit_words = TEXT_INIT};
+    const struct scene scene = scene_of(&source->walked, moment, 0);
+    const struct claim *claim =
+        lease_claim_on(core_find_lease(scene.core, entry->lease), entry->name->text);
+    if (claim) {
+        lease_row_fill(&row, claim, &scene);
+    }
+    lease_id_format(id, entry->lease);
+    tell_row(out, claim, &row, &scene, id, entry->name->text);
+}
+
+/* A lease of another host: SESSION/LEASE. */
+static void tell_listed(const struct follow_source *source, const struct answer_moment *moment,
+    struct text *out, const char *name, const char *key)
+{
+    struct lease_row row = {.unit_words = TEXT_INIT};
+    const struct scene scene =
+        scene_of(&source->walked, moment, database_of_name(source->walked.core, name));
+    const struct fleet_resource *resource = scene.rows ? fleet_rows_find(scene.rows, name) : NULL;
+    const struct fleet_row *fields = resource ? listing_find(scene.listing, resource, key) : NULL;
+    bool is_there = fields && lease_row_fill_listed(&row, fields, resource, &scene);
+    tell_row(out, is_there, &row, &scene, key, name);
 }
 
 /* ---- the parts of a batch; each returns whether it has more, and is called again then ---- */
@@ -81,20 +91,20 @@ typedef bool part_function(
     struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough);
 
 /* Passes by the snapshot if the follower needs none. */
-static part_function begin, add_databases, add_resources, add_foreign, add_templates;
-static part_function begin_changes, add_changes, add_host, begin_ended, add_ended, end;
+static part_function begin, add_databases, add_all, begin_changes, add_changes, add_host;
+static part_function begin_ended, add_ended, end;
 
-static part_function *const parts[] = {begin, add_databases, add_resources, add_foreign,
-    add_templates, begin_changes, add_changes, add_host, begin_ended, add_ended, end};
+static part_function *const parts[] = {begin, add_databases, add_all, begin_changes, add_changes,
+    add_host, begin_ended, add_ended, end};
 
-enum { N_PARTS = sizeof parts / sizeof parts[0], PART_BEGIN = 0, PART_CHANGES = 5 };
+enum { N_PARTS = sizeof parts / sizeof parts[0], PART_BEGIN = 0, PART_CHANGES = 3 };
 
 static void add_head(
     struct follower *follower, const struct answer_moment *moment, struct text *out)
 {
     if (!follower->has_begun) {
         follower->has_begun = true;
-        follower->told = host_figures_of(follower->source->core, moment->now);
+        follower->told = host_figures_of(follower->source->walked.core, moment->now);
         host_figures_write(out, "ok", &follower->told);
     }
 }
@@ -103,7 +113,7 @@ static void end_walk(struct follower *follower)
 {
     if (follower->is_walking) {
         follower->is_walking = false;
-        core_cursor_deinit(follower->source->core, &follower->resources);
+        status_walk_end(&follower->walk);
     }
 }
 
@@ -118,13 +128,8 @@ static bool begin(
     add_head(follower, moment, out);
     text_add(out, "snapshot\n");
     follower->cursor = news_cursor(follower->news);
-    follower->next_database = 1;
-    follower->next_template = 0;
-    follower->leases.name[0] = '\0';
-    follower->listed.name[0] = '\0';
-    follower->foreign[0] = '\0';
     end_walk(follower);
-    core_cursor_init(follower->source->core, &follower->resources);
+    status_walk_begin(&follower->walk, &follower->source->walked, NULL, 0, 0);
     follower->is_walking = true;
     return false;
 }
@@ -134,80 +139,20 @@ static bool add_databases(
 {
     const struct follow_source *source = follower->source;
     (void)moment, (void)enough;
-    for (uint8_t i = 1; i <= source->n_databases; i++) {
-        source->add_database(source->context, out, i);
+    for (uint8_t i = 1; i <= source->walked.n_databases; i++) {
+        source->add_database(source->walked.context, out, i);
     }
     return false;
 }
 
-static bool add_resources(
+static bool add_all(
     struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
 {
-    const struct lease_scene scene = scene_at(follower, moment);
-    for (int i = 0; i < MAX_LOOKED_AT && out->length < enough; i++) {
-        if (follower->leases.name[0] != '\0') {
-            host_leases_continue(&follower->leases, &scene, NULL, out, enough);
-            continue;
-        }
-        if (follower->listed.name[0] != '\0') {
-            listed_walk_continue(&follower->listed, follower->source, moment, out, enough);
-            continue;
-        }
-        const struct resource *resource = core_cursor_next(scene.core, &follower->resources);
-        if (!resource) {
-            end_walk(follower);
-            return false;
-        }
-        describe_resource(follower->source, out, resource);
-        host_leases_begin(&follower->leases, resource);
-        if (resource_is_fleet(resource)) {
-            listed_walk_begin(&follower->listed, resource->name);
-        }
+    if (status_walk_continue(&follower->walk, moment, out, enough)) {
+        return true;
     }
-    return true;
-}
-
-/* Instances that only other hosts use. */
-static bool add_foreign(
-    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
-{
-    const struct follow_source *source = follower->source;
-    unsigned n_left = MAX_LOOKED_AT;
-    while (follower->next_database <= source->n_databases && out->length < enough && n_left > 0) {
-        if (follower->listed.name[0] != '\0') {
-            listed_walk_continue(&follower->listed, source, moment, out, enough);
-            continue;
-        }
-        const char *name = listed_next_foreign(
-            source, follower->next_database, follower->foreign, &n_left);
-        if (name) {
-            listed_tell_resource(source, out, name);
-            listed_walk_begin(&follower->listed, name);
-        } else if (n_left > 0) {
-            follower->next_database++;
-            follower->foreign[0] = '\0';
-        }
-    }
-    return follower->next_database <= source->n_databases;
-}
-
-static bool add_templates(
-    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
-{
-    struct core *core = follower->source->core;
-    size_t end = follower->next_template + MAX_LOOKED_AT;
-    for (; follower->next_template < moment->n_definitions && out->length < enough;
-         follower->next_template++) {
-        if (follower->next_template == end) {
-            return true;
-        }
-        const struct template *template =
-            core_find_template(core, moment->definitions[follower->next_template].name);
-        if (template) {
-            describe_template(follower->source, out, template);
-        }
-    }
-    return follower->next_template < moment->n_definitions;
+    end_walk(follower);
+    return false;
 }
 
 /* What changes from now on waits for the next batch, or else a batch might have no end. */
@@ -223,22 +168,21 @@ static void tell(const struct follower *follower, const struct news_entry *entry
     const struct answer_moment *moment, struct text *out)
 {
     const struct follow_source *source = follower->source;
-    const struct lease_scene scene = scene_at(follower, moment);
     switch (entry->kind) {
     case NEWS_RESOURCE:
-        tell_resource(source, out, entry->name->text);
+        tell_resource(source, moment, out, entry->name->text);
         break;
     case NEWS_TEMPLATE:
-        tell_template(source, out, entry->name->text);
+        tell_template(source, moment, out, entry->name->text);
         break;
     case NEWS_LEASE:
-        host_tell_lease(out, &scene, entry->lease, entry->name->text);
+        tell_lease(source, moment, out, entry);
         break;
     case NEWS_DATABASE:
-        source->add_database(source->context, out, (uint8_t)entry->database);
+        source->add_database(source->walked.context, out, (uint8_t)entry->database);
         break;
     case NEWS_LISTED:
-        listed_tell_lease(source, moment, out, entry->name->text, entry->listed->text);
+        tell_listed(source, moment, out, entry->name->text, entry->listed->text);
         break;
     case NEWS_HOST: /* add_host() finds it */
         break;
@@ -264,7 +208,7 @@ static bool add_changes(
 static bool add_host(
     struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
 {
-    const struct status now = host_figures_of(follower->source->core, moment->now);
+    const struct status now = host_figures_of(follower->source->walked.core, moment->now);
     (void)enough;
     if (!host_figures_are_equal(&now, &follower->told)) {
         follower->told = now;
@@ -278,7 +222,8 @@ static bool begin_ended(
 {
     const struct follow_source *source = follower->source;
     (void)moment, (void)out, (void)enough;
-    follower->until = follower->wants_ended ? source->ended_end(source->context) : follower->ended;
+    follower->until =
+        follower->wants_ended ? source->ended_end(source->walked.context) : follower->ended;
     return false;
 }
 
@@ -287,8 +232,8 @@ static bool add_ended(
 {
     const struct follow_source *source = follower->source;
     return follower->ended < follower->until &&
-        source->add_ended(source->context, &follower->ended, follower->until, &follower->has_missed,
-            moment, out, enough);
+        source->add_ended(source->walked.context, &follower->ended, follower->until,
+            &follower->has_missed, moment, out, enough);
 }
 
 static bool end(
@@ -344,9 +289,9 @@ void follower_init(struct follower *follower, const struct follow_source *source
     *follower = (struct follower){
         .answer = {.kind = &batch_kind},
         .source = source,
-        .news = core_news(source->core),
+        .news = core_news(source->walked.core),
         .wants_ended = wants_ended,
-        .ended = source->ended_end(source->context),
+        .ended = source->ended_end(source->walked.context),
         .is_empty = true,
     };
     news_follow(follower->news);
@@ -361,9 +306,9 @@ void follower_deinit(struct follower *follower)
 bool follower_has_news(const struct follower *follower)
 {
     const struct follow_source *source = follower->source;
-    if (!follower->has_begun && !source->is_ready(source->context)) {
+    if (!follower->has_begun && !source->is_ready(source->walked.context)) {
         return false;
     }
     return follower->cursor < news_end(follower->news) ||
-        (follower->wants_ended && follower->ended < source->ended_end(source->context));
+        (follower->wants_ended && follower->ended < source->ended_end(source->walked.context));
 }

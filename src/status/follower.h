@@ -7,24 +7,13 @@
 
 #include "core/core.h"
 #include "status/host_figures.h"
-#include "status/host_leases.h"
-#include "status/host_lines.h"
-#include "status/listed_news.h"
-#include "status/listing.h"
-#include "status/long_answer.h"
+#include "status/status_walk.h"
 
 /* What followers are told about; the same for all, and good for as long as any follows. */
 struct follow_source {
-    struct core *core;
-    void *context; /* of the functions */
-    uint8_t n_databases;
+    struct walk_source walked; /* its context is that of all functions */
     /* Adds a database's `database` line. */
     void (*add_database)(void *context, struct text *out, uint8_t database);
-    /* For the line of a resource in that database's hands: its name, and why only this host's
-     * leases are shown. */
-    struct host_scene (*scene_of)(void *context, uint8_t database);
-    /* What that database has last listed: good until this turn ends. NULL: nothing yet. */
-    const struct listing *(*listing_of)(void *context, uint8_t database);
     /* False: what the first snapshot needs is about to come. */
     bool (*is_ready)(void *context);
     /* Where the history ends now. */
@@ -50,13 +39,8 @@ struct follower {
     bool is_empty; /* nothing was said in it yet */
     bool has_missed; /* some `ended` lines */
     uint64_t until; /* in the news, or in the history: where the part ends */
-    struct core_cursor resources; /* of the snapshot; while .is_walking */
+    struct status_walk walk; /* of the snapshot; while .is_walking */
     bool is_walking;
-    struct host_leases leases; /* of the resource being shown */
-    struct listed_walk listed; /* of the same resource, those of other hosts; they come next */
-    uint8_t next_database; /* whose resources are shown that the core does not have */
-    char foreign[NAME_BYTES + 1]; /* the last one of them; "": none yet */
-    size_t next_template;
 };
 
 void follower_init(struct follower *follower, const struct follow_source *source, bool wants_ended);

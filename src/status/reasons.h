@@ -7,8 +7,9 @@
 #define BERTH_STATUS_REASONS_H
 
 #include "base/text.h"
-#include "status/status_lines.h"
+#include "core/core.h"
 #include "status/viewer.h"
+#include "wire/status_keys.h"
 
 enum {
     MAX_REASONS_HOLDERS = 8, /* named in `lines`, for each resource */

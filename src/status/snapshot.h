@@ -25,9 +25,8 @@ struct snapshot_source {
     struct snapshot_database databases[MAX_DATABASES]; /* database 1 first */
 };
 
-/* Of all resources; nothing is made yet. */
-struct snapshot *snapshot_new(const struct snapshot_source *source);
-/* Of these, at most MAX_ARGUMENTS, which are copied: known names, and patterns. */
+/* Of these, at most MAX_ARGUMENTS, which are copied: known names, and patterns; of all if n is 0.
+ * Nothing is made yet. */
 struct snapshot *snapshot_new_of(
     const struct snapshot_source *source, const char *const names[], size_t n);
 /* Of the lease's resources, as it sees them: no other waiters, and few of the holders. */

@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "base/words.h"
 #include "status/answer_lines.h"
-#include "status/host_reasons.h"
+#include "status/resource_reasons.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,11 +24,11 @@ struct refusal {
 /* As in the line of a waiting berth, which begins with the name. */
 static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
 {
-    const struct reasons_scene scene = {
+    const struct scene scene = {
         .core = refusal->core, .viewer = refusal->viewer, .now = refusal->now};
     struct text brief = TEXT_INIT;
     uint32_t waiting = resource_waiting(refusal->resource);
-    host_reasons_brief(&brief, &scene, refusal->resource, refusal->want->count);
+    resource_brief(&brief, &scene, refusal->want->name, refusal->want->count);
     if (waiting > 0) {
         text_add_format(&brief, "; %u waiting", waiting);
     }

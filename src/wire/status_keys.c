@@ -2,14 +2,15 @@
 
 #include <string.h>
 
-const char *const status_line_words[N_STATUS_LINES] = {
-    [LINE_FIGURES] = "ok",
-    [LINE_RESOURCE] = "resource",
-    [LINE_TEMPLATE] = "template",
-    [LINE_HOLDER] = "holder",
-    [LINE_WAITER] = "waiter",
-    [LINE_DATABASE] = "database",
-    [LINE_HOST] = "host",
+#define WORD(word) {word, sizeof word - 1}
+const struct status_line_word status_line_words[N_STATUS_LINES] = {
+    [LINE_FIGURES] = WORD("ok"),
+    [LINE_RESOURCE] = WORD("resource"),
+    [LINE_TEMPLATE] = WORD("template"),
+    [LINE_HOLDER] = WORD("holder"),
+    [LINE_WAITER] = WORD("waiter"),
+    [LINE_DATABASE] = WORD("database"),
+    [LINE_HOST] = WORD("host"),
 };
 
 /* A line goes through the fields of its own kind alone. Column `lines` picks them: IN_... is empty
@@ -97,9 +98,25 @@ enum status_line status_line_of(const char *line)
     size_t length = strcspn(line, " ");
     enum status_line kind = 0;
     while (kind < N_STATUS_LINES &&
-        (strlen(status_line_words[kind]) != length ||
-            strncmp(line, status_line_words[kind], length) != 0)) {
+        (status_line_words[kind].length != length ||
+            memcmp(line, status_line_words[kind].word, length) != 0)) {
         kind++;
     }
     return kind;
+}
+
+void status_line_begin(
+    struct text *out, enum status_line line, const char *name, unsigned whom, const void *record)
+{
+    text_add_bytes(out, status_line_words[line].word, status_line_words[line].length);
+    text_add(out, " ");
+    text_add_encoded(out, name);
+    fields_add(out, status_fields(line), whom, record);
+}
+
+void status_line_write(
+    struct text *out, enum status_line line, const char *name, const void *record)
+{
+    status_line_begin(out, line, name, 1 << FOR_ANYBODY, record);
+    text_add(out, "\n");
 }

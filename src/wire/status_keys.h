@@ -21,11 +21,22 @@ enum status_line {
 };
 
 /* The first word of the line. */
-extern const char *const status_line_words[N_STATUS_LINES];
+struct status_line_word {
+    const char *word;
+    size_t length;
+};
+extern const struct status_line_word status_line_words[N_STATUS_LINES];
 /* Its keys; an empty one follows. N_STATUS_LINES has none. */
 const struct field *status_fields(enum status_line line);
 /* Which kind it is by its first word; N_STATUS_LINES: none of them. */
 enum status_line status_line_of(const char *line);
+
+/* Adds the line's word, name and keys. `whom` are bits 1 << FOR_... */
+void status_line_begin(
+    struct text *out, enum status_line line, const char *name, unsigned whom, const void *record);
+/* Adds the whole line, of a kind that is the same for everybody. */
+void status_line_write(
+    struct text *out, enum status_line line, const char *name, const void *record);
 
 #define MEMBER(word, type, ...) FIELD_C_##type word;
 

@@ -2,9 +2,7 @@
  * whatever else other hosts may have written harms neither the line nor its reader. */
 #include "base/words.h"
 #include "daemon/keeper.h"
-#include "status/fleet_lines.h"
-#include "status/fleet_rows.h"
-#include "status/host_lines.h"
+#include "status/lease_walk.h"
 #include "wire/protocol.h"
 
 #include <criterion/criterion.h>
@@ -108,15 +106,16 @@ static bool may_see(void *context, const struct rights *rights)
 static const struct viewer viewer = {
     .uid = 77, .may_see = may_see, .pid_of = keeper_pid};
 
-static struct fleet_scene scene(void)
+static struct scene scene(const struct fleet_rows *rows)
 {
-    return (struct fleet_scene){
+    return (struct scene){
         .core = core,
         .viewer = &viewer,
         .database = "default",
         .session = "fedcba9876543210",
         .now = 7 * NANOSECONDS_PER_SECOND,
         .wall_now = 1010 * NANOSECONDS_PER_SECOND,
+        .rows = rows,
         .listed_at = 6 * NANOSECONDS_PER_SECOND,
     };
 }
@@ -124,15 +123,16 @@ static struct fleet_scene scene(void)
 /* All lines of all resources; freed by the caller. */
 static char *lines_of(const struct fleet_rows *rows)
 {
-    const struct fleet_scene there = scene();
+    const struct scene there = scene(rows);
     struct text out = TEXT_INIT;
     text_add(&out, "");
     for (size_t i = 0; i < rows->n_resources; i++) {
-        const struct fleet_resource *resource = &rows->resources[i];
-        fleet_describe_resource(&out, rows, resource, &there);
-        for (size_t row = resource->row + 1; row < resource->end; row++) {
-            fleet_describe_lease(&out, rows, resource, row, &there);
-        }
+        struct resource_row row;
+        struct lease_walk walk;
+        cr_assert(resource_row_find(&row, &there, rows->resources[i].name));
+        resource_row_write(&out, &row);
+        lease_walk_begin(&walk, rows->resources[i].name, 0);
+        lease_walk_write(&walk, &there, &out, SIZE_MAX);
     }
     return text_take(&out);
 }
@@ -281,11 +281,13 @@ Test(fleet_rows, runs_of_slots)
 Test(fleet_rows, as_the_core_would_say)
 {
     struct text here = TEXT_INIT;
-    const struct lease *lease = core_find_lease(core, 1);
+    struct lease_walk walk;
+    const struct scene unlisted = scene(NULL);
     ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "", NONE);
     ROW("holder", "etl", HERE "1", "1", "0", "1000", "", "pid=5 at=1005000", "1", "1", "0", "",
         "0");
-    host_describe_holder(&here, &lease->claims[0], &viewer, false, scene().now);
+    lease_walk_begin(&walk, "etl", 0);
+    lease_walk_write(&walk, &unlisted, &here, SIZE_MAX);
     struct fleet_rows *rows = rows_of();
     char *lines = lines_of(rows);
     cr_expect_str_eq(strchr(lines, '\n') + 1, here.bytes);

@@ -61,7 +61,11 @@ static struct follow_source source;
 static struct follower *follow(struct follower *follower, bool wants_ended)
 {
     source = (struct follow_source){
-        .core = the_core(), .is_ready = is_ready, .ended_end = ended_end, .add_ended = add_ended};
+        .walked = {.core = the_core(), .follows = true},
+        .is_ready = is_ready,
+        .ended_end = ended_end,
+        .add_ended = add_ended,
+    };
     follower_init(follower, &source, wants_ended);
     return follower;
 }

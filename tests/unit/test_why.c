@@ -74,25 +74,28 @@ static void parse_wants(struct ask *ask, char *copy)
     }
 }
 
+static const struct explained_database host_scope;
+
 /* What that user is told about a request for these names or, in capitals, about a lease. */
 static const char *told(const char *who, const char *what, const char *word)
 {
     const struct viewer viewer = {
         .uid = uid_of(who), .may_see = may_see, .pid_of = pid_of, .user_of = user_of};
-    const struct reasons_scene scene = {
+    const struct scene scene = {
         .core = the_core(),
         .viewer = &viewer,
         .now = (nanoseconds)((BEGINNING + now) * NANOSECONDS_PER_SECOND),
     };
     struct text answer = TEXT_INIT;
     if (what[0] >= 'A' && what[0] <= 'Z') {
-        explained_lease(&answer, &scene, NULL, lease_of(what));
+        explained_lease(&answer, &scene, &host_scope, lease_of(what));
     } else {
         char copy[256];
         struct ask ask = {.wait = NEVER};
         strcpy(copy, what);
         parse_wants(&ask, copy);
-        explained_ask(&answer, &scene, NULL, &ask, &(const struct explained_bar){NULL, false});
+        const struct explained_bar none = {NULL, false};
+        explained_ask(&answer, &scene, &host_scope, &ask, &none);
     }
     const char *texts = texts_of(answer.bytes, word);
     text_deinit(&answer);

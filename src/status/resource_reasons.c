@@ -1,0 +1,310 @@
+#include "status/resource_reasons.h"
+
+#include "core/foresee.h"
+
+#include <string.h>
+
+enum { MAX_WAITERS_LOOKED_AT = 1000 }; /* for the first that is not passed over */
+
+/* What is explained. */
+struct subject {
+    const struct scene *scene;
+    struct resource_row row;
+    struct reasons_resource described; /* .row */
+    uint64_t wants;
+    const struct claim *claim; /* that waits; NULL: a new request */
+    const struct fleet_row *own; /* .claim's in the listing; or NULL */
+    struct lease_walk walk; /* over holders, then waiters */
+    struct lease_row lease; /* where the walk is */
+    bool is_at_holder;
+};
+
+/* ---- what there is ---- */
+
+static uint64_t count_holders(const struct subject *subject)
+{
+    const struct fleet_resource *listed = subject->row.listed;
+    return listed ? fleet_first_waiter(subject->scene->rows, listed) - listed->row - 1
+                  : order_size(&subject->row.here->holders);
+}
+
+static void count_one(void *context, const char *unit, const char *reason)
+{
+    (void)unit, (void)reason;
+    ++*(uint64_t *)context;
+}
+
+/* A reserved unit may still be held; of a listing that is not known. */
+static uint64_t count_reserved(const struct resource_row *row)
+{
+    uint64_t n = 0;
+    if (!row->listed) {
+        return row->here->n_in_state[UNIT_RESERVED];
+    }
+    resource_row_for_each_reserved(row, count_one, &n);
+    return n;
+}
+
+/* The list may be a little older than the lease. */
+static const struct fleet_row *find_own(const struct subject *subject)
+{
+    const struct fleet_resource *listed = subject->row.listed;
+    const struct fleet_rows *rows = subject->scene->rows;
+    if (!listed || !subject->claim) {
+        return NULL;
+    }
+    for (size_t i = fleet_first_waiter(rows, listed); i < listed->end; i++) {
+        const struct fleet_row *fields = &rows->rows[i];
+        if (fleet_row_kind(fields, listed) == FLEET_WAITER &&
+            lease_row_own(fields, subject->scene) == subject->claim->lease) {
+            return fields;
+        }
+    }
+    return NULL;
+}
+
+/* 0: not known. */
+static uint64_t position_of(const struct subject *subject)
+{
+    uint64_t position;
+    if (subject->own) {
+        fleet_number(subject->own, WAITER_POSITION, FLEET_NUMBER_MAX, &position);
+        return position;
+    }
+    bool is_known = subject->row.listed || !subject->scene->database;
+    return subject->claim ? claim_position(subject->claim)
+        : is_known        ? subject->row.line.waiting + 1
+                          : 0;
+}
+
+static nanoseconds next_cooled(const struct subject *subject)
+{
+    return subject->row.listed ? NEVER
+                               : core_next_cooled(subject->scene->core, subject->row.here);
+}
+
+static void begin(struct subject *subject, const struct scene *scene, const char *name,
+    const struct definition *definition, uint32_t wants, const struct claim *claim)
+{
+    struct resource_row *row = &subject->row;
+    subject->scene = scene;
+    subject->wants = wants;
+    subject->claim = claim;
+    subject->lease.unit_words = (struct text)TEXT_INIT;
+    resource_row_find_or_idle(row, scene, name, definition);
+    pause_name_users(&row->line, scene->viewer);
+    lease_walk_begin(&subject->walk, name, 0);
+    lease_walk_resume(&subject->walk, scene);
+    subject->is_at_holder = lease_walk_next(&subject->walk, scene, &subject->lease) &&
+        !subject->lease.is_waiter;
+    subject->own = find_own(subject);
+    nanoseconds cooled = next_cooled(subject);
+    subject->described = (struct reasons_resource){
+        .line = &row->line,
+        .now = instant_of(scene->now),
+        .wants = wants,
+        .position = position_of(subject),
+        .reserved = count_reserved(row),
+        .cools_for = cooled == NEVER ? 0 : milliseconds(cooled - scene->now),
+        .n_holders = count_holders(subject),
+        .first = subject->is_at_holder ? &subject->lease.line : NULL,
+    };
+}
+
+static void end(struct subject *subject)
+{
+    text_deinit(&subject->lease.unit_words);
+    resource_row_deinit(&subject->row);
+}
+
+/* ---- holders, reserved units, waiters ---- */
+
+static void add_holders(
+    struct reasons *reasons, struct subject *subject, struct forecast *forecast)
+{
+    const struct lease_row *lease = &subject->lease;
+    uint64_t n = 0, n_holders = subject->described.n_holders;
+    while (subject->is_at_holder && (n < MAX_REASONS_HOLDERS || !forecast->is_cut)) {
+        int64_t held = subject->described.now.at - lease->line.since.at;
+        if (n < MAX_REASONS_HOLDERS) {
+            reasons_holder(reasons, &subject->described, &lease->line, lease->units);
+            n++;
+        }
+        if (!forecast->is_cut) {
+            forecast_add_holder(forecast, held > 0 ? (uint64_t)held * 1000 : 0, lease->units);
+        }
+        subject->is_at_holder =
+            lease_walk_next(&subject->walk, subject->scene, &subject->lease) &&
+            !subject->lease.is_waiter;
+    }
+    reasons_other_holders(reasons, &subject->described, n_holders - n);
+}
+
+struct reserved {
+    struct reasons *reasons;
+    const struct reasons_resource *described;
+    unsigned n_left;
+};
+
+static void add_reserved(void *context, const char *unit, const char *reason)
+{
+    struct reserved *reserved = context;
+    if (reserved->n_left > 0) {
+        reasons_reserved(reserved->reasons, reserved->described, unit, reason);
+        reserved->n_left--;
+    }
+}
+
+static struct reasons_ahead count_ahead(const struct subject *subject)
+{
+    const struct resource *here = subject->row.here;
+    if (subject->row.listed) {
+        uint64_t position = subject->described.position;
+        return (struct reasons_ahead){.n = position > 0 ? position - 1 : 0};
+    }
+    const struct ahead ahead = resource_ahead(here, subject->claim);
+    return (struct reasons_ahead){
+        .n = (uint64_t)ahead.n_active + ahead.n_aside,
+        .n_aside = resource_is_blocked(here) ? 0 : ahead.n_aside, /* else all wait */
+    };
+}
+
+/* A new request stands behind all others of its priority. */
+static bool is_ahead(const struct subject *subject)
+{
+    const struct lease_row *lease = &subject->lease;
+    return subject->claim ? lease->own != subject->claim->lease
+                          : subject->row.listed || lease->line.priority >= 0;
+}
+
+/* What is kept is not free; of a lease on several resources the others are not known. */
+static void play(struct forecast *forecast, const struct lease_row *lease)
+{
+    if (lease->is_aside) {
+        forecast->obstacle = FORECAST_PASSED_OVER;
+    } else if (lease->line.kept == 0) {
+        forecast_add_ahead(forecast, (uint32_t)lease->units);
+        forecast->is_cut |= lease->own && lease->own->n_claims > 1;
+    }
+}
+
+/* False: somebody ahead is not passed over. */
+static bool add_ahead(struct reasons *reasons, struct subject *subject, struct forecast *forecast)
+{
+    struct reasons_ahead ahead = count_ahead(subject);
+    struct lease_row *lease = &subject->lease;
+    lease_walk_skip_holders(&subject->walk, subject->scene);
+    for (unsigned i = 0; i < MAX_WAITERS_LOOKED_AT; i++) {
+        bool is_over = !lease_walk_next(&subject->walk, subject->scene, lease) ||
+            !is_ahead(subject) ||
+            (ahead.first && (forecast->is_cut || forecast->obstacle != FORECAST_NO_OBSTACLE));
+        if (is_over) {
+            break;
+        }
+        if (!ahead.first && !lease->is_aside) {
+            ahead.first = &lease->line;
+            reasons_ahead(reasons, &subject->described, &ahead);
+        }
+        play(forecast, lease);
+    }
+    if (!ahead.first) {
+        reasons_ahead(reasons, &subject->described, &ahead);
+    }
+    return !ahead.first;
+}
+
+/* ---- what the listing says of the request ---- */
+
+static uint64_t held_by(const struct subject *subject, uint32_t uid)
+{
+    uint64_t sum = 0;
+    const struct fleet_rows *rows = subject->scene->rows;
+    size_t end = fleet_first_waiter(rows, subject->row.listed);
+    for (size_t i = subject->row.listed->row + 1; i < end; i++) {
+        uint64_t n, holder;
+        if (fleet_number(&rows->rows[i], ROW_UID, UINT32_MAX, &holder) && holder == uid) {
+            fleet_number(&rows->rows[i], ROW_COUNT, FLEET_NUMBER_MAX, &n);
+            sum += n;
+        }
+    }
+    return sum;
+}
+
+/* The larger of what the file and the operator allow; nothing is impossible while that is 0. */
+static uint64_t max_of(const struct definition *definition, const struct status_resource *line)
+{
+    uint64_t in_file = !definition       ? 0
+        : definition_is_pool(definition) ? definition->n_items
+                                         : definition->limit;
+    uint64_t max = in_file > line->limit ? in_file : line->limit;
+    return max > 0 ? max : UNBOUNDED;
+}
+
+static struct listed_request find_out(const struct subject *subject, bool nobody_is_ahead)
+{
+    const struct scene *scene = subject->scene;
+    const struct status_resource *line = &subject->row.line;
+    const struct definition *definition = core_find_definition(scene->core, line->name);
+    uint32_t quota = definition ? definition->max_units_per_user : UNBOUNDED;
+    struct listed_request said = {
+        .is_listed = true,
+        .position = subject->described.position,
+        .max = max_of(definition, line),
+    };
+    if (subject->own) {
+        const char *blocker = fleet_field(subject->own, WAITER_BLOCKER);
+        said.is_over_quota = strcmp(fleet_field(subject->own, WAITER_BLOCKED), "quota") == 0;
+        said.blocker = name_is_valid(blocker) ? blocker : NULL;
+    } else if (!subject->claim) {
+        said.is_over_quota = quota != UNBOUNDED &&
+            held_by(subject, scene->viewer->uid) + subject->wants > quota;
+        said.is_free = !line->paused && line->limit > 0 && line->free >= subject->wants &&
+            !said.is_over_quota && nobody_is_ahead;
+    }
+    return said;
+}
+
+/* ---- all ---- */
+
+void resource_brief(
+    struct text *brief, const struct scene *scene, const char *name, uint32_t wants)
+{
+    struct subject subject;
+    begin(&subject, scene, name, NULL, wants, NULL);
+    subject.described.position = 0;
+    reasons_brief(brief, &subject.described);
+    end(&subject);
+}
+
+struct listed_request resource_reasons(struct reasons *reasons, const struct scene *scene,
+    const char *name, const struct definition *definition, uint32_t wants,
+    const struct claim *claim, struct forecast *forecast)
+{
+    struct subject subject;
+    struct listed_request said = {.is_listed = false};
+    begin(&subject, scene, name, definition, wants, claim);
+    const struct status_resource *line = &subject.row.line;
+    bool nobody_is_ahead = false;
+    nanoseconds cooled = next_cooled(&subject);
+    struct reserved reserved = {reasons, &subject.described, MAX_REASONS_RESERVED};
+    reasons_resource(reasons, &subject.described);
+    forecast->free = line->free > line->kept ? line->free - line->kept : 0;
+    add_holders(reasons, &subject, forecast);
+    if (cooled != NEVER) {
+        forecast_add_end(forecast, microseconds(cooled - scene->now), 1);
+    }
+    resource_row_for_each_reserved(&subject.row, add_reserved, &reserved);
+    if (subject.row.listed || !scene->database) {
+        nobody_is_ahead = add_ahead(reasons, &subject, forecast);
+    } else {
+        forecast->is_cut = true; /* only the database knows */
+    }
+    forecast->obstacle = line->paused ? FORECAST_PAUSED
+        : line->limit == 0            ? FORECAST_CLOSED
+                                      : forecast->obstacle;
+    if (subject.row.listed) {
+        said = find_out(&subject, nobody_is_ahead);
+    }
+    end(&subject);
+    return said;
+}

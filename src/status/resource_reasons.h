@@ -1,0 +1,29 @@
+/* resource_reasons.h - what reasons.h says about one resource, and when a request for it will
+ * probably start: from its row, its holders and its waiters, whoever knows them. Pure. */
+#ifndef BERTH_STATUS_RESOURCE_REASONS_H
+#define BERTH_STATUS_RESOURCE_REASONS_H
+
+#include "status/forecast.h"
+#include "status/lease_walk.h"
+#include "status/reasons.h"
+
+/* What a database's listing says of the request itself. */
+struct listed_request {
+    bool is_listed; /* else nothing of the following */
+    uint64_t position; /* its place in line; a new one's is behind all others */
+    bool is_free; /* a new request would be granted at once */
+    uint64_t max; /* units that one request can ever have */
+    bool is_over_quota; /* its user may not have so many more */
+    const char *blocker; /* what a waiting lease lacks, as in its line; or NULL */
+};
+
+/* The resource in one line, for a request for that many units: as the core knows it. */
+void resource_brief(
+    struct text *brief, const struct scene *scene, const char *name, uint32_t wants);
+/* All about it. `claim` waits for it; NULL: a new request, for a resource or for an instance that
+ * `definition` allows. The forecast, which has its holds already, gets who holds and is ahead. */
+struct listed_request resource_reasons(struct reasons *reasons, const struct scene *scene,
+    const char *name, const struct definition *definition, uint32_t wants,
+    const struct claim *claim, struct forecast *forecast);
+
+#endif

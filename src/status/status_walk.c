@@ -1,0 +1,156 @@
+#include "status/status_walk.h"
+
+#include <string.h>
+
+enum { MAX_LOOKED_AT = 64 }; /* that add no line, in one piece */
+
+uint8_t database_of_name(struct core *core, const char *name)
+{
+    const struct resource *resource = core_find_resource(core, name);
+    const struct definition *definition =
+        resource ? resource->definition : core_find_definition(core, name);
+    return definition ? definition->database : 0;
+}
+
+struct scene scene_of(
+    const struct walk_source *source, const struct answer_moment *moment, uint8_t database)
+{
+    struct scene scene = {
+        .core = source->core,
+        .viewer = moment->viewer,
+        .now = moment->now,
+        .wall_now = moment->wall_now,
+        .follows = source->follows,
+    };
+    if (database != 0) {
+        source->set_database(source->context, database, &scene);
+    }
+    return scene;
+}
+
+/* ---- life ---- */
+
+void status_walk_begin(struct status_walk *walk, const struct walk_source *source,
+    const char *const names[], size_t n, uint64_t only)
+{
+    *walk = (struct status_walk){.source = source, .only = only, .next_database = 1};
+    asked_names_init(&walk->asked, names, n);
+    walk->of_all = asked_names_search(&walk->asked);
+    if (walk->of_all) {
+        core_cursor_init(source->core, &walk->cursor);
+    }
+}
+
+void status_walk_end(struct status_walk *walk)
+{
+    if (walk->of_all) {
+        core_cursor_deinit(walk->source->core, &walk->cursor);
+    }
+    asked_names_deinit(&walk->asked);
+    walk->of_all = false;
+}
+
+/* ---- from resource to resource ---- */
+
+/* `definition` allows an instance that nobody uses; NULL: only what there is. */
+static void begin(struct status_walk *walk, const struct scene *scene, struct text *out,
+    const char *name, const struct definition *definition)
+{
+    struct resource_row row;
+    resource_row_find_or_idle(&row, scene, name, definition);
+    resource_row_write(out, &row);
+    resource_row_deinit(&row);
+    lease_walk_begin(&walk->leases, name, walk->only);
+}
+
+static void begin_named(struct status_walk *walk, const struct answer_moment *moment,
+    struct text *out, const char *name)
+{
+    struct core *core = walk->source->core;
+    const struct definition *definition = core_find_definition(core, name);
+    walk->database = database_of_name(core, name);
+    if (definition || core_find_resource(core, name)) {
+        const struct scene scene = scene_of(walk->source, moment, walk->database);
+        begin(walk, &scene, out, name, definition);
+    }
+}
+
+/* Looks at the next instance that only other hosts use: of those that this host's file allows, if
+ * it is asked for. False: there is no next one. */
+static bool begin_foreign(
+    struct status_walk *walk, const struct answer_moment *moment, struct text *out)
+{
+    struct core *core = walk->source->core;
+    for (; walk->next_database <= walk->source->n_databases; walk->next_database++) {
+        const struct scene scene = scene_of(walk->source, moment, walk->next_database);
+        const struct fleet_resource *next =
+            scene.rows ? fleet_rows_behind(scene.rows, walk->after) : NULL;
+        if (!next) {
+            walk->after[0] = '\0';
+            continue;
+        }
+        strcpy(walk->after, next->name);
+        if (database_of_name(core, next->name) == walk->next_database &&
+            asked_names_match(&walk->asked, next->name) &&
+            !core_find_resource(core, next->name) && !core_find_template(core, next->name)) {
+            walk->database = walk->next_database;
+            begin(walk, &scene, out, next->name, NULL);
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Looks at the next one of the file. False: there is no next one. */
+static bool show_template(
+    struct status_walk *walk, const struct answer_moment *moment, struct text *out)
+{
+    if (walk->next_template >= moment->n_definitions) {
+        return false;
+    }
+    const char *name = moment->definitions[walk->next_template++].name;
+    const struct template *template = core_find_template(walk->source->core, name);
+    if (template && asked_names_match(&walk->asked, name)) {
+        const struct scene scene =
+            scene_of(walk->source, moment, template->definition->database);
+        template_write(out, template, &scene);
+    }
+    return true;
+}
+
+/* Looks at the next one; it is perhaps none that is asked for. False: there is no next one. */
+static bool begin_next(
+    struct status_walk *walk, const struct answer_moment *moment, struct text *out)
+{
+    if (walk->next_name < walk->asked.n_names) {
+        begin_named(walk, moment, out, walk->asked.names[walk->next_name++]);
+        return true;
+    }
+    if (!walk->of_all) {
+        return false;
+    }
+    const struct resource *resource = core_cursor_next(walk->source->core, &walk->cursor);
+    if (!resource) {
+        return begin_foreign(walk, moment, out) || show_template(walk, moment, out);
+    }
+    if (asked_names_match(&walk->asked, resource->name)) {
+        begin_named(walk, moment, out, resource->name);
+    }
+    return true;
+}
+
+bool status_walk_continue(struct status_walk *walk, const struct answer_moment *moment,
+    struct text *out, size_t enough)
+{
+    for (unsigned n_left_out = 0; out->length < enough && n_left_out < MAX_LOOKED_AT;) {
+        size_t length = out->length;
+        if (walk->leases.name[0] != '\0') {
+            const struct scene scene = scene_of(walk->source, moment, walk->database);
+            lease_walk_write(&walk->leases, &scene, out, enough);
+        } else if (!begin_next(walk, moment, out)) {
+            return false;
+        }
+        n_left_out += out->length == length;
+    }
+    return true;
+}
