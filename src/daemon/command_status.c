@@ -2,7 +2,6 @@
  * they have said and what this host knows. */
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/pattern.h"
 #include "base/words.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
@@ -13,7 +12,6 @@
 #include "status/answer_lines.h"
 #include "status/database_line.h"
 #include "status/host_figures.h"
-#include "status/snapshot.h"
 #include "status/status_walk.h"
 
 #include <stdlib.h>
@@ -30,211 +28,248 @@ enum { MAX_KEPT_BY_USER = 8 };
 /* Why a database has not been asked: its state, or this. */
 static const char user_has_enough[] = "busy";
 
-/* A request while databases are being asked. */
-struct status_request {
-    struct view_asker asker;
-    struct snapshot *snapshot; /* the future answer */
-    nanoseconds age; /* how old the views may be */
-    char *names[MAX_ARGUMENTS]; /* owned */
-    size_t n_names; /* 0: all */
-    uint32_t wanted; /* bits 1 << database */
-    uint8_t database; /* the one being asked */
+/* What a database has said; or else what this host knows. */
+struct database_part {
+    struct view *view; /* or NULL */
+    const char *why; /* why there is none; NULL: not asked */
 };
 
-/* ---- the answer ---- */
+/* The answer, made and sent piece by piece, so that neither a long list nor a slow reader costs
+ * memory apart from the views of databases, which are shared. A piece shows one moment; what a
+ * database says is of one moment. */
+struct status_answer {
+    struct long_answer answer; /* what follows the lines of databases */
+    struct view_asker asker; /* while databases are being asked */
+    struct server *server;
+    struct walk_source source;
+    struct status_walk walk;
+    struct database_part parts[MAX_DATABASES + 1];
+    nanoseconds age; /* how old the views may be */
+    uint32_t wanted; /* bits 1 << database */
+    uint8_t database; /* the one being asked */
+    bool has_begun; /* all have been asked */
+};
 
-static void add_databases(struct text *out, const struct server *server, uint32_t wanted)
+/* ---- life ---- */
+
+static void set_database(void *context, uint8_t database, struct scene *scene)
 {
+    const struct status_answer *status = context;
+    const struct database_part *part = &status->parts[database];
+    scene->database = fleet_name_of(&status->server->databases, database);
+    scene->session = fleet_session_id(status->server->fleet, database);
+    scene->state = part->why;
+    scene->rows = part->view ? part->view->rows : NULL;
+    scene->listed_at = part->view ? part->view->made_at : scene->now;
+}
+
+static struct status_answer *status_of(struct long_answer *answer)
+{
+    return container_of(answer, struct status_answer, answer);
+}
+
+static bool make_piece(struct long_answer *answer, const struct answer_moment *moment,
+    struct text *out, size_t enough)
+{
+    return status_walk_continue(&status_of(answer)->walk, moment, out, enough);
+}
+
+static uint32_t view_weight(const struct long_answer *answer)
+{
+    const size_t heavy = (size_t)8 << 20;
+    const struct status_answer *status = container_of(answer, const struct status_answer, answer);
+    size_t bytes = 0;
+    bool has_views = false;
+    for (size_t i = 0; i <= MAX_DATABASES; i++) {
+        const struct view *view = status->parts[i].view;
+        has_views |= view != NULL;
+        bytes += view ? view->rows->n_bytes : 0;
+    }
+    return has_views + (uint32_t)(bytes / heavy);
+}
+
+static void free_answer(struct long_answer *answer)
+{
+    struct status_answer *status = status_of(answer);
+    status_walk_end(&status->walk);
+    for (size_t i = 0; i <= MAX_DATABASES; i++) {
+        view_release(status->parts[i].view);
+    }
+    free(status);
+}
+
+static const struct long_answer_kind status_kind = {
+    .more = make_piece, .view_weight = view_weight, .free = free_answer};
+
+/* It is parked no longer: the connection closes, or continues the answer. */
+static void leave_parked(struct conn *conn, void *state)
+{
+    struct status_answer *status = state;
+    (void)conn;
+    views_leave(&status->asker);
+    if (!status->has_begun) {
+        long_answer_free(&status->answer);
+    }
+}
+
+/* All databases have been asked. */
+static void begin_answer(struct conn *conn, struct status_answer *status)
+{
+    struct server *server = conn->server;
+    struct text *out = conn_answers(conn);
+    const struct status figures = host_figures_of(server->core, clock_now());
+    host_figures_write(out, "ok", &figures);
     for (uint8_t i = 1; i <= server->databases.n; i++) {
         struct session_view view;
-        if (wanted & UINT32_C(1) << i) {
+        if (status->wanted & UINT32_C(1) << i) {
             fleet_look(server->fleet, i, &view);
             database_line_write(out, fleet_database(&server->databases, i), &view,
                 fleet_server_info(server->fleet, i), NULL);
         }
     }
-}
-
-/* Begins the answer; conn_begin_long() takes the rest. */
-static struct snapshot *begin_answer(struct conn *conn, struct status_request *request)
-{
-    struct snapshot *rest = request->snapshot;
-    struct text *out = conn_answers(conn);
-    const struct status figures = host_figures_of(conn->server->core, clock_now());
-    host_figures_write(out, "ok", &figures);
-    add_databases(out, conn->server, request->wanted);
-    request->snapshot = NULL;
-    return rest;
+    status->has_begun = true;
 }
 
 /* ---- asking the databases ---- */
 
-static void request_free(struct conn *conn, void *state)
+static void set_view(
+    struct status_answer *status, uint8_t database, struct view *view, const char *why)
 {
-    struct status_request *request = state;
-    (void)conn;
-    views_leave(&request->asker);
-    snapshot_free(request->snapshot);
-    for (size_t i = 0; i < request->n_names; i++) {
-        free(request->names[i]);
-    }
-    free(request);
+    status->parts[database] = (struct database_part){view, view ? NULL : why};
 }
 
-/* Those of its resources that the request names; SIZE_MAX: none. */
-static size_t names_of_database(struct core *core, const struct status_request *request,
-    const char *names[MAX_ARGUMENTS])
+/* Those of its resources that are asked for; SIZE_MAX: none. Which ones match a pattern is for the
+ * database to say. */
+static size_t names_of_database(
+    const struct status_answer *status, const char *names[MAX_ARGUMENTS])
 {
+    const struct asked_names *asked = &status->walk.asked;
     size_t n = 0;
-    for (size_t i = 0; i < request->n_names; i++) {
-        if (database_of_name(core, request->names[i]) == request->database) {
-            names[n++] = request->names[i];
+    if (asked_names_search(asked)) {
+        return 0;
+    }
+    for (size_t i = 0; i < asked->n_names; i++) {
+        if (database_of_name(status->server->core, asked->names[i]) == status->database) {
+            names[n++] = asked->names[i];
         }
     }
-    return n > 0 || request->n_names == 0 ? n : SIZE_MAX;
+    return n > 0 ? n : SIZE_MAX;
 }
 
 /* NULL: it can be asked. */
-static const char *why_not_asked(const struct fleet *fleet, uint8_t database)
+static const char *why_not_asked(const struct status_answer *status, uint8_t database)
 {
     struct session_view view;
-    fleet_look(fleet, database, &view);
+    fleet_look(status->server->fleet, database, &view);
     return view.state == SESSION_UP ? NULL : database_state_word(view.state);
 }
 
 /* False: its answer is awaited. */
-static bool ask_database(struct server *server, struct status_request *request)
+static bool ask_database(struct status_answer *status)
 {
     const char *names[MAX_ARGUMENTS];
-    size_t n = names_of_database(server->core, request, names);
-    const char *why = why_not_asked(server->fleet, request->database);
+    size_t n = names_of_database(status, names);
+    const char *why = why_not_asked(status, status->database);
     if (n == SIZE_MAX) {
         return true;
     }
-    if (why) {
-        snapshot_set_view(request->snapshot, request->database, NULL, why);
-        return true;
+    struct view *view = why ? NULL
+                            : views_ask(status->server->views, &status->asker, status->database,
+                                  n, names, status->age);
+    if (why || view) {
+        set_view(status, status->database, view, why);
     }
-    struct view *view =
-        views_ask(server->views, &request->asker, request->database, n, names, request->age);
-    if (view) {
-        snapshot_set_view(request->snapshot, request->database, view, NULL);
-    }
-    return view;
+    return why || view;
 }
 
 /* True when all wanted databases have been asked. */
-static bool ask_next(struct server *server, struct status_request *request)
+static bool ask_next(struct status_answer *status)
 {
-    while (request->database < server->databases.n) {
-        request->database++;
-        if (request->wanted & UINT32_C(1) << request->database && !ask_database(server, request)) {
+    while (status->database < status->server->databases.n) {
+        status->database++;
+        if (status->wanted & UINT32_C(1) << status->database && !ask_database(status)) {
             return false;
         }
     }
     return true;
 }
 
-/* All have been asked. conn_flush() makes and sends the rest. */
-static void end_request(struct conn *conn, struct status_request *request)
+/* The request was parked. conn_flush() makes and sends the rest. */
+static void end_request(struct conn *conn, struct status_answer *status)
 {
-    struct snapshot *rest = begin_answer(conn, request);
+    begin_answer(conn, status);
     parked_end(conn);
-    conn_begin_long(conn, snapshot_answer(rest));
+    conn_begin_long(conn, &status->answer);
 }
 
 static void on_view(struct conn *conn, struct view *view)
 {
-    struct status_request *request = parked_state(conn);
-    if (view->rows) {
-        snapshot_set_view(request->snapshot, request->database, view, NULL);
-    } else {
-        const char *why = why_not_asked(conn->server->fleet, request->database);
-        snapshot_set_view(request->snapshot, request->database, NULL, why ? why : view->why);
+    struct status_answer *status = parked_state(conn);
+    const char *why = view->rows ? NULL : why_not_asked(status, status->database);
+    set_view(status, status->database, view->rows ? view : NULL, why ? why : view->why);
+    if (!view->rows) {
         view_release(view);
     }
-    if (ask_next(conn->server, request)) {
-        end_request(conn, request);
+    if (ask_next(status)) {
+        end_request(conn, status);
     }
-}
-
-static const char *why_late(const struct fleet *fleet, uint8_t database)
-{
-    struct session_view view;
-    fleet_look(fleet, database, &view);
-    return view.state != SESSION_UP ? database_state_word(view.state)
-        : view.is_telling           ? VIEW_TOO_LARGE
-                                    : VIEW_SILENT;
 }
 
 static void on_late(struct conn *conn)
 {
-    struct status_request *request = parked_state(conn);
-    for (uint8_t i = request->database; i <= conn->server->databases.n; i++) {
-        snapshot_set_view(request->snapshot, i, NULL, why_late(conn->server->fleet, i));
+    struct status_answer *status = parked_state(conn);
+    for (uint8_t i = status->database; i <= conn->server->databases.n; i++) {
+        struct session_view view;
+        fleet_look(conn->server->fleet, i, &view);
+        const char *why = why_not_asked(status, i);
+        set_view(status, i, NULL, why ? why : view.is_telling ? VIEW_TOO_LARGE : VIEW_SILENT);
     }
-    end_request(conn, request);
+    end_request(conn, status);
 }
 
 /* ---- the request ---- */
 
-static bool user_keeps_enough(const struct conn *asker)
+static uint32_t wanted_databases(const struct status_answer *status)
 {
-    return asker->member.fair_user->view_weight >= MAX_KEPT_BY_USER;
+    const struct asked_names *asked = &status->walk.asked;
+    uint32_t wanted = asked_names_search(asked) ? UINT32_MAX : 0;
+    for (size_t i = 0; i < asked->n_names; i++) {
+        wanted |= UINT32_C(1) << database_of_name(status->server->core, asked->names[i]);
+    }
+    return wanted & ~UINT32_C(1); /* there is no database 0 */
 }
 
-static uint32_t databases_of(
-    struct core *core, size_t n_databases, const char *const names[], size_t n_names)
+static void begin(
+    struct call *call, size_t n, const char *const names[], uint64_t only, nanoseconds age)
 {
-    uint32_t wanted = 0;
-    for (uint8_t i = 1; n_names == 0 && i <= n_databases; i++) {
-        wanted |= UINT32_C(1) << i;
-    }
-    for (size_t i = 0; i < n_names; i++) {
-        uint8_t database = database_of_name(core, names[i]);
-        wanted |= database != 0 ? UINT32_C(1) << database : 0;
-    }
-    return wanted;
-}
-
-/* Takes `snapshot` over. */
-static void begin(struct call *call, struct snapshot *snapshot, size_t n, const char *const names[],
-    nanoseconds age)
-{
-    static const struct parked_ops ops = {.late = on_late, .free = request_free};
+    static const struct parked_ops ops = {.late = on_late, .free = leave_parked};
     struct conn *conn = call->conn;
     struct server *server = call->server;
-    struct status_request *request = memory_new(sizeof *request);
-    request->asker = (struct view_asker){.conn = conn, .done = on_view};
-    request->snapshot = snapshot;
-    request->age = age;
-    request->wanted = databases_of(server->core, server->databases.n, names, n);
-    for (size_t i = 0; i < n; i++) {
-        request->names[request->n_names++] = memory_string(names[i]);
-    }
-    if (request->wanted != 0 && user_keeps_enough(conn)) {
+    struct status_answer *status = memory_new(sizeof *status);
+    status->answer.kind = &status_kind;
+    status->asker = (struct view_asker){.conn = conn, .done = on_view};
+    status->server = server;
+    status->source = (struct walk_source){
+        .core = server->core,
+        .n_databases = (uint8_t)server->databases.n,
+        .context = status,
+        .set_database = set_database,
+    };
+    status->age = age;
+    status_walk_begin(&status->walk, &status->source, names, n, only);
+    status->wanted = wanted_databases(status);
+    if (conn->member.fair_user->view_weight >= MAX_KEPT_BY_USER) {
         for (uint8_t i = 1; i <= server->databases.n; i++) {
-            snapshot_set_view(snapshot, i, NULL, user_has_enough);
+            set_view(status, i, NULL, user_has_enough);
         }
-        request->database = (uint8_t)server->databases.n;
+        status->database = (uint8_t)server->databases.n;
     }
-    if (ask_next(server, request)) {
-        struct snapshot *rest = begin_answer(conn, request);
-        request_free(conn, request);
-        conn_begin_long(conn, snapshot_answer(rest));
+    if (ask_next(status)) {
+        begin_answer(conn, status);
+        conn_begin_long(conn, &status->answer);
     } else {
-        parked_begin(conn, &ops, request);
+        parked_begin(conn, &ops, status);
     }
-}
-
-static struct snapshot_source source_of(const struct server *server)
-{
-    struct snapshot_source source = {.core = server->core};
-    for (uint8_t i = 1; i <= server->databases.n; i++) {
-        source.databases[i - 1] = (struct snapshot_database){
-            fleet_name_of(&server->databases, i), fleet_session_id(server->fleet, i)};
-    }
-    return source;
 }
 
 static void status_of_lease(struct call *call, const char *text)
@@ -254,34 +289,19 @@ static void status_of_lease(struct call *call, const char *text)
         names[i] = lease->claims[i].resource->name;
     }
     nanoseconds waits_for = call->now - lease->asked_at;
-    const struct snapshot_source source = source_of(call->server);
-    begin(call, snapshot_new_of_lease(&source, lease), lease->n_claims, names,
+    begin(call, lease->n_claims, names, lease->id,
         waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH);
-}
-
-/* Which resources there are is for the databases to say. */
-static bool has_pattern(const struct request *request)
-{
-    size_t i = 0;
-    while (i < request->n_arguments && !pattern_is_valid(request->arguments[i])) {
-        i++;
-    }
-    return i < request->n_arguments;
 }
 
 void command_status(struct call *call)
 {
     const struct request *request = call->request;
     const char *lease = request->keys[KEY_INDEX_lease];
-    size_t n = request->n_arguments;
-    if (lease && n > 0) {
+    if (lease && request->n_arguments > 0) {
         call_refuse(call, CODE_MALFORMED, "names and a lease");
     } else if (lease) {
         status_of_lease(call, lease);
     } else if (call_check_asked_names(call)) {
-        const struct snapshot_source source = source_of(call->server);
-        begin(call,
-            snapshot_new_of(&source, request->arguments, n),
-            has_pattern(request) ? 0 : n, request->arguments, 0);
+        begin(call, request->n_arguments, request->arguments, 0, 0);
     }
 }
