@@ -6,8 +6,8 @@ import time
 import pytest
 
 from daemon_help import event, status
-from fleet_help import clock, hosts, needs_redis, redis_server  # fixtures among them
-from fleet_ops_help import asks, client_of, fleet, gets, queues, up
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # fixtures among them
+from fleet_ops_help import RESOURCES, asks, client_of, fleet, gets, gets_in_time, queues, up
 from lines import DEADLINE, look_again
 
 pytestmark = needs_redis
@@ -71,6 +71,23 @@ def test_a_pause_reaches_connected_hosts(redis_server, pair):
     a.kill()
     forgets_all(redis_server, b)
     assert becomes(b, "acquire etl") == "waiting"
+
+
+def test_what_the_file_has_ended_does_not_come_back(redis_server, hosts):
+    """Not with a later generation that has the old limit and the old items again."""
+    host, = fleet(redis_server, hosts, 1, generation=1)
+    does(host, "limit etl 0")
+    does(host, "remove gpus g0")
+    does(host, "pause door")
+    assert denied(host, "acquire etl") == "closed"
+    assert asks(client_of(host), "acquire gpus")[1].endswith(",g1")
+    others = RESOURCES.replace("limit = 2", "limit = 3").replace("g0 g1 g2", "g0 g1")
+    for generation, resources in (2, others), (3, RESOURCES):
+        host.configure(redis_section(redis_server.url, generation=generation) + resources)
+        does(host, "reload")
+        gets_in_time(client_of(host), "acquire etl")
+    assert asks(client_of(host), "acquire gpus")[1].endswith(",g0")
+    assert becomes(host, "acquire door") == "waiting"
 
 
 def test_all_instances_of_a_template(redis_server, pair):

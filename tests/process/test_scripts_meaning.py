@@ -86,12 +86,6 @@ def test_it_is_carried_through_an_older_ones_generation(world):
     assert stored(world)[1]["burst"] == 9
 
 
-def test_without_anything_unknown_the_text_is_stored_as_it_came(world):
-    """Daemons before this one compare texts."""
-    a, b = world.several(2, {"a": definition(limit=1)})
-    assert b.define({"a": TEXT}, 1)["a"] == ("stored", TEXT)
-
-
 # ---- what else is carried
 
 

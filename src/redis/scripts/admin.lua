@@ -336,6 +336,7 @@ do -- this block keeps its helpers to itself
         if not resource.items_changed then
             change.added, change.removed = nil, nil
             change['items-base'] = items_text(resource.definition)
+            change['items-generation'] = text_of(resource.definition.generation)
         end
         change.added, change.removed = change.added or {}, change.removed or {}
     end
@@ -426,7 +427,7 @@ local function to_json(change)
         end
     end
     if not change.added and not change.removed then
-        change['items-base'] = nil
+        change['items-base'], change['items-generation'] = nil, nil
     end
     change.version = nil
     return next(change) == nil and '{}' or cjson.encode(change)

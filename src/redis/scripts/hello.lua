@@ -149,10 +149,16 @@ local function means_the_same(stored, said, but)
     return true
 end
 
--- The caller's JSON, and what a newer berthd has said besides: that is carried.
-local function with_unknown(json, said, stored)
+-- The caller's JSON, and what is carried: what a newer berthd has said besides, and since which generation the
+-- limit and the items are others than before. What that has ended does not come back with the old value.
+local function with_carried(json, said, stored, generation)
     local keys, parts = {}, {string.sub(json, 1, -2)}
     local all = stored and cjson.decode(stored.json) or {}
+    for _, key in ipairs({'limit', 'items'}) do
+        if stored and not are_same(stored[key], said[key]) then
+            all[key .. '-since'] = text_of(generation)
+        end
+    end
     for key in pairs(all) do
         if rawget(said, key) == nil and DEFAULTS[key] == nil then
             keys[#keys + 1] = key
@@ -200,7 +206,7 @@ local function define_one(name, generation, json)
     if governing and (governing.kind == 'pool') ~= is_pool and is_in_use(name) then
         return 'differs', governing -- its units have other names
     elseif not stored or generation > stored.generation then
-        return store_definition(name, generation, with_unknown(json, said, stored))
+        return store_definition(name, generation, with_carried(json, said, stored, generation))
     elseif stored.json == json or means_the_same(stored, said) then
         return 'same'
     elseif (stored.kind == 'pool') ~= is_pool then
