@@ -229,6 +229,56 @@ const char *end_lease(const char *who, const char *lease)
     return answer(OUTCOME_OK, NULL);
 }
 
+/* ---- what a test begins with ---- */
+
+/* "ok s=0,1": the lowest slots that are free, as nothing has been given back. */
+static void say_lowest_slots(struct text *text, const char *ask)
+{
+    struct parsed_ask parsed;
+    parsed_ask_read(&parsed, ask);
+    say(text, "ok");
+    for (size_t i = 0; i < parsed.ask.n_wants; i++) {
+        const struct want *want = &parsed.ask.wants[i];
+        const struct resource *resource = core_find_resource(world.core, want->name);
+        uint32_t slot = resource ? resource_in_use(resource) : 0;
+        say(text, " %s=%u", want->name, slot);
+        for (uint32_t n = 1; n < want->count; n++) {
+            say(text, ",%u", slot + n);
+        }
+    }
+}
+
+/* "ann has A: s:2" or "bob waits B: s" */
+static void given_lease(const char *line)
+{
+    char who[WORD_BYTES], verb[WORD_BYTES], lease[WORD_BYTES];
+    const char *ask = line;
+    cr_assert(next_word(&ask, who) && next_word(&ask, verb) && next_word(&ask, lease));
+    lease[strcspn(lease, ":")] = '\0';
+    struct text expected = text_new();
+    if (strcmp(verb, "has") == 0) {
+        say_lowest_slots(&expected, ask);
+    } else {
+        say(&expected, "waiting");
+    }
+    cr_assert_str_eq(acquire(who, lease, ask), expected.bytes, "%s", line);
+}
+
+void given_all(const char *const given_lines[])
+{
+    const char *definitions[MAX_DEFINITIONS + 1] = {NULL};
+    size_t n = 0;
+    while (given_lines[n] && !strchr(given_lines[n], ':')) {
+        cr_assert_lt(n, (size_t)MAX_DEFINITIONS);
+        definitions[n] = given_lines[n];
+        n++;
+    }
+    EXPECT(define_all(definitions), "ok");
+    for (; given_lines[n]; n++) {
+        given_lease(given_lines[n]);
+    }
+}
+
 /* ---- operator and time ---- */
 
 /* "ann", or "ann/bob": bob had logged in. */

@@ -41,6 +41,11 @@ uint32_t uid_of(const char *who);
 const char *acquire(const char *who, const char *lease, const char *text);
 const char *end_lease(const char *who, const char *lease);
 
+/* What a test begins with, where nothing has been granted before: definitions, then "ann has A: s:2
+ * pid=7", which gets the lowest slots, and "bob waits B: s wait=5". */
+#define given(...) given_all((const char *const[]){__VA_ARGS__, NULL})
+void given_all(const char *const lines[]);
+
 /* ---- core_lost.c: what leases are bound to, stopping, another run ---- */
 
 /* "lock d kill-after=3 KEYS", held by ann's lease A ("d ASK"), with bob's B waiting. The margin is

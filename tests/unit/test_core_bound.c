@@ -7,17 +7,13 @@ WORLD_SUITE(bound);
 
 Test(bound, to_the_connection)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d");
     EXPECT(client_gone("ann"), "ok; B granted d=0");
 }
 
 Test(bound, to_a_process_that_outlives_the_connection)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
+    given("lock d", "ann has A: d pid=7", "bob waits B: d");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(lease_state("A"), "granted d=0");
     EXPECT(state("d"), "1/1 free=0 waiting=1+0");
@@ -30,8 +26,7 @@ Test(bound, to_a_process_that_outlives_the_connection)
 /* While the client is there, its process is the client's matter. */
 Test(bound, to_a_process_whose_client_lives)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "ann has A: d pid=7");
     cr_expect_not(lease_is_detached(lease_of("A")));
     EXPECT(acquire("bob", "B", "d"), "waiting");
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
@@ -39,9 +34,7 @@ Test(bound, to_a_process_whose_client_lives)
 
 Test(bound, to_time)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d ttl=5"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
+    given("lock d", "ann has A: d ttl=5", "bob waits B: d");
     EXPECT(tick(2), "ok");
     EXPECT(client_gone("ann"), "ok");
     EXPECT(lease_state("A"), "granted d=0");
@@ -54,15 +47,9 @@ Test(bound, to_time)
  * is gone. */
 Test(bound, one_client_with_all_kinds)
 {
-    EXPECT(define("semaphore s limit=4", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "P", "s pid=7"), "ok s=1");
-    EXPECT(acquire("ann", "T", "s ttl=9"), "ok s=2");
-    EXPECT(acquire("ann", "Q", "s pid=8"), "ok s=3");
-    EXPECT(acquire("ann", "W", "s pid=9"), "waiting");
-    EXPECT(acquire("ann", "V", "s ttl=9 wait=3"), "waiting");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
+    given("semaphore s limit=4", "lock d", "ann has A: s", "ann has P: s pid=7",
+        "ann has T: s ttl=9", "ann has Q: s pid=8", "ann waits W: s pid=9",
+        "ann waits V: s ttl=9 wait=3", "bob waits B: s:2", "cy waits C: s");
     EXPECT(client_gone("ann"), "ok; Q watch; P watch");
     EXPECT(lines("s"), "P T Q | B C |");
     EXPECT(process_gone("P"), "ok; B granted s=0,1");
@@ -72,11 +59,7 @@ Test(bound, one_client_with_all_kinds)
 
 Test(bound, waiting_with_a_process_ends_with_the_connection)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d pid=7"), "waiting");
-    EXPECT(acquire("cy", "C", "d ttl=7"), "waiting");
-    EXPECT(acquire("di", "D", "d"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d pid=7", "cy waits C: d ttl=7", "di waits D: d");
     EXPECT(client_gone("bob"), "ok");
     EXPECT(client_gone("cy"), "ok");
     EXPECT(client_gone("ann"), "ok; D granted d=0");
@@ -85,9 +68,7 @@ Test(bound, waiting_with_a_process_ends_with_the_connection)
 /* The ttl begins with the grant, not with the request. */
 Test(bound, the_ttl_begins_with_the_grant)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d ttl=5"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d ttl=5");
     EXPECT(deadline(), "never");
     EXPECT(tick(7), "ok");
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
@@ -101,9 +82,7 @@ Test(bound, the_ttl_begins_with_the_grant)
 /* Watched because it is being stopped: the only way in which a process that has a client is. */
 Test(bound, process_then_connection)
 {
-    EXPECT(define("lock d", "lock e"), "ok");
-    EXPECT(acquire("ann", "A", "d e pid=7"), "ok d=0 e=0");
-    EXPECT(acquire("bob", "B", "e"), "waiting");
+    given("lock d", "lock e", "ann has A: d e pid=7", "bob waits B: e");
     EXPECT(revoke("A"), "ok; A watch; A stop revoked");
     EXPECT(process_gone("A"), "ok");
     EXPECT(lease_state("A"), "granted d=0 e=0");
@@ -112,8 +91,7 @@ Test(bound, process_then_connection)
 
 Test(bound, connection_then_process_with_another_client_of_the_user)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "ann has A: d pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(connect_client("ann"), "ok");
     EXPECT(process_gone("A"), "ok");
@@ -122,17 +100,14 @@ Test(bound, connection_then_process_with_another_client_of_the_user)
 
 Test(bound, released_by_another_connection_while_detached)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
+    given("lock d", "ann has A: d pid=7", "bob waits B: d");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(end_lease("ann2", "A"), "ok; A lost released unheard; B granted d=0");
 }
 
 Test(bound, released_with_its_process_alive)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "ann has A: d pid=7");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(client_gone("ann"), "ok");
     EXPECT(state("d"), "0/1 free=1 waiting=0+0");
@@ -155,13 +130,8 @@ Test(bound, all_units_at_once)
 /* The client still gets its answers, but its leases are treated as if it had gone. */
 Test(bound, half_close)
 {
-    EXPECT(define("semaphore s limit=4"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "P", "s pid=7"), "ok s=1");
-    EXPECT(acquire("ann", "T", "s ttl=9"), "ok s=2");
-    EXPECT(acquire("bob", "B", "s"), "ok s=3");
-    EXPECT(acquire("ann", "W", "s"), "waiting");
-    EXPECT(acquire("bob", "C", "s"), "waiting");
+    given("semaphore s limit=4", "ann has A: s", "ann has P: s pid=7", "ann has T: s ttl=9",
+        "bob has B: s", "ann waits W: s", "bob waits C: s");
     EXPECT(half_close("ann"), "ok; P watch; C granted s=0");
     EXPECT(half_close("ann"), "ok");
     EXPECT(client_gone("ann"), "ok");
@@ -173,8 +143,7 @@ Test(bound, half_close)
 
 Test(bound, watched_while_detached)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "ann has A: d pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(reclaim("ann", "A"), "ok d=0; A unwatch");
     cr_expect_not(lease_is_detached(lease_of("A")));
@@ -187,8 +156,7 @@ Test(bound, watched_while_detached)
 
 Test(bound, watched_while_it_is_being_stopped)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "ann has A: d pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(revoke("A"), "ok; A signal 15");
     EXPECT(reclaim("ann", "A"), "ok d=0; A stop revoked");
@@ -198,9 +166,7 @@ Test(bound, watched_while_it_is_being_stopped)
 
 Test(bound, another_clients_lease_cannot_be_had)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
+    given("lock d", "ann has A: d pid=7", "bob waits B: d");
     EXPECT(reclaim("ann2", "A"), "held");
     EXPECT(reclaim("bob2", "B"), "held");
     EXPECT(reclaim("ann", "A"), "held");
@@ -211,8 +177,7 @@ Test(bound, another_clients_lease_cannot_be_had)
 
 Test(bound, to_time_and_back)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d ttl=5"), "ok d=0");
+    given("lock d", "ann has A: d ttl=5");
     EXPECT(client_gone("ann"), "ok");
     EXPECT(tick(3), "ok");
     EXPECT(reclaim("ann", "A"), "ok d=0");
@@ -224,8 +189,7 @@ Test(bound, to_time_and_back)
 
 Test(bound, the_quota_of_a_detached_lease)
 {
-    EXPECT(define("semaphore s limit=5 max-units-per-user=2", "user leases=3"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 pid=7"), "ok s=0,1");
+    given("semaphore s limit=5 max-units-per-user=2", "user leases=3", "ann has A: s:2 pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(acquire("ann", "B", "s wait=0"), "quota s");
     EXPECT(acquire("ann", "C", "s"), "waiting");
@@ -238,8 +202,7 @@ Test(bound, the_quota_of_a_detached_lease)
 
 Test(bound, a_connection_that_is_gone_is_not_counted)
 {
-    EXPECT(define("lock d", "user clients=1"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "user clients=1", "ann has A: d pid=7");
     EXPECT(connect_client("ann2"), "quota");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(connect_client("ann2"), "ok");
@@ -248,8 +211,7 @@ Test(bound, a_connection_that_is_gone_is_not_counted)
 
 Test(bound, the_identity_of_a_detached_lease)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s holder=x pid=7"), "ok s=0");
+    given("semaphore s limit=2", "ann has A: s holder=x pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(acquire("ann", "B", "s holder=x"), "held s");
     EXPECT(acquire("bob", "C", "s holder=x"), "ok s=1");
@@ -260,16 +222,14 @@ Test(bound, the_identity_of_a_detached_lease)
 /* The parent's wrapper is gone, its job is not: the job's child still waits for it. */
 Test(bound, a_detached_ancestor)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "P", "d pid=7"), "ok d=0");
+    given("lock d", "ann has P: d pid=7");
     EXPECT(client_gone("ann"), "ok; P watch");
     EXPECT(acquire("ann", "A", "d parent=P"), "ancestor d");
 }
 
 Test(bound, drained_when_the_last_process_is_gone)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "ann has A: d pid=7");
     EXPECT(drain(true), "ok");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(process_gone("A"), "ok; drained");
@@ -277,8 +237,7 @@ Test(bound, drained_when_the_last_process_is_gone)
 
 Test(bound, a_resource_is_removed_while_its_holder_is_detached)
 {
-    EXPECT(define("lock d", "lock e"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "lock e", "ann has A: d pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(define("lock e"), "ok");
     EXPECT(resources(), "e d");
@@ -288,8 +247,7 @@ Test(bound, a_resource_is_removed_while_its_holder_is_detached)
 
 Test(bound, an_instance_lives_as_long_as_its_process)
 {
-    EXPECT(define("semaphore t/* limit=1", "user instances=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/x pid=7"), "ok t/x=0");
+    given("semaphore t/* limit=1", "user instances=1", "ann has A: t/x pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(acquire("ann", "B", "t/y"), "quota t/y");
     EXPECT(process_gone("A"), "ok");
@@ -301,8 +259,7 @@ Test(bound, an_instance_lives_as_long_as_its_process)
 
 Test(bound, bound_to_a_process_later)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d", "ann has A: d");
     EXPECT(bind_to("ann", "A", 8), "ok");
     cr_expect_eq(lease_of("A")->pid, 8);
     EXPECT(client_gone("ann"), "ok; A watch");
@@ -312,9 +269,7 @@ Test(bound, bound_to_a_process_later)
 
 Test(bound, a_waiter_bound_to_another_process)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d pid=7"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d pid=7");
     EXPECT(bind_to("bob", "B", 8), "ok");
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
     EXPECT(client_gone("bob"), "ok; B watch");
@@ -324,8 +279,7 @@ Test(bound, a_waiter_bound_to_another_process)
 /* Away: the new process is watched at once, and the old one's death does not matter. */
 Test(bound, bound_while_detached)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "ann has A: d pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(bind_to("ann2", "A", 8), "ok; A watch");
     EXPECT(client_gone("ann2"), "ok");
@@ -336,8 +290,7 @@ Test(bound, bound_while_detached)
 /* The process died while the client was there; the lease has another one now. */
 Test(bound, bound_after_its_process_is_gone)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "ann has A: d pid=7");
     EXPECT(revoke("A"), "ok; A watch; A stop revoked");
     EXPECT(process_gone("A"), "ok");
     EXPECT(bind_to("ann", "A", 8), "ok; A watch");
@@ -347,8 +300,7 @@ Test(bound, bound_after_its_process_is_gone)
 
 Test(bound, bound_to_the_connection_again)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d", "ann has A: d pid=7");
     EXPECT(bind_to_connection("ann2", "A"), "kind");
     EXPECT(bind_to_connection("ann", "A"), "ok");
     EXPECT(client_gone("ann"), "ok");
@@ -357,8 +309,7 @@ Test(bound, bound_to_the_connection_again)
 
 Test(bound, a_lease_bound_to_time_stays_bound_to_time)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d ttl=5"), "ok d=0");
+    given("lock d", "ann has A: d ttl=5");
     EXPECT(bind_to("ann", "A", 8), "kind");
     EXPECT(bind_to_connection("ann", "A"), "kind");
     EXPECT(client_gone("ann"), "ok");

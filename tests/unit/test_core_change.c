@@ -8,22 +8,15 @@ WORLD_SUITE(change);
 
 Test(change, a_raised_limit_lets_waiters_go)
 {
-    EXPECT(define("semaphore s limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s"), "waiting");
-    EXPECT(acquire("bob", "C", "s"), "waiting");
-    EXPECT(acquire("bob", "D", "s"), "waiting");
+    given("semaphore s limit=1", "ann has A: s", "bob waits B: s", "bob waits C: s",
+        "bob waits D: s");
     EXPECT(change("limit s 3"), "ok; B granted s=1; C granted s=2");
     EXPECT(state("s"), "3/3 free=0 waiting=1+0");
 }
 
 Test(change, a_lowered_limit_revokes_nothing)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s"), "ok s=1");
-    EXPECT(acquire("ann", "C", "s"), "ok s=2");
-    EXPECT(acquire("bob", "D", "s"), "waiting");
+    given("semaphore s limit=3", "ann has A: s", "ann has B: s", "ann has C: s", "bob waits D: s");
     EXPECT(change("limit s 1"), "ok");
     EXPECT(state("s"), "3/1 free=0 waiting=1+0");
     EXPECT(end_lease("ann", "A"), "ok");
@@ -36,8 +29,7 @@ Test(change, a_lowered_limit_revokes_nothing)
 /* Slots at and above a lowered limit are not handed out, even when lower ones are held. */
 Test(change, slots_stay_below_the_limit)
 {
-    EXPECT(define("semaphore s limit=4"), "ok");
-    EXPECT(acquire("ann", "A", "s:4"), "ok s=0,1,2,3");
+    given("semaphore s limit=4", "ann has A: s:4");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "B", "s"), "ok s=0");
     EXPECT(change("limit s 2"), "ok");
@@ -49,8 +41,7 @@ Test(change, slots_stay_below_the_limit)
 
 Test(change, limit_of_zero_closes)
 {
-    EXPECT(define("semaphore s limit=2", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    given("semaphore s limit=2", "lock d", "ann has A: s");
     EXPECT(change("limit s 0"), "ok");
     EXPECT(change("limit d 0"), "ok");
     EXPECT(acquire("bob", "B", "s wait=0"), "closed s");
@@ -90,8 +81,7 @@ Test(change, what_is_impossible)
 
 Test(change, reset_goes_back_to_the_files_limit)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    given("semaphore s limit=2", "ann has A: s");
     EXPECT(change("limit s 1"), "ok");
     EXPECT(acquire("ann", "B", "s"), "waiting");
     EXPECT(change("reset s"), "ok; B granted s=1");
@@ -258,8 +248,7 @@ Test(change, a_held_unit_is_reserved_when_given_back)
 /* A reservation that ends while the unit is held leaves no trace. */
 Test(change, a_reservation_ended_while_held)
 {
-    EXPECT(define("semaphore s limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    given("semaphore s limit=1", "ann has A: s");
     EXPECT(change("reserve s 0"), "ok");
     EXPECT(change("add s 0"), "ok");
     EXPECT(end_lease("ann", "A"), "ok");
@@ -326,8 +315,7 @@ Test(change, reservations_and_limits)
 
 Test(change, paused)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    given("semaphore s limit=2", "ann has A: s");
     EXPECT(change("pause s"), "ok");
     EXPECT(acquire("bob", "B", "s wait=0"), "paused s");
     EXPECT(acquire("bob", "B", "s"), "waiting");
@@ -378,8 +366,7 @@ Test(change, reasons)
 /* Why not now: paused before closed before draining before would-wait. */
 Test(change, which_refusal_comes_first)
 {
-    EXPECT(define("lock a", "lock b", "lock c"), "ok");
-    EXPECT(acquire("ann", "A", "a"), "ok a=0");
+    given("lock a", "lock b", "lock c", "ann has A: a");
     EXPECT(acquire("bob", "B", "c a wait=0"), "would-wait a");
     EXPECT(drain(true), "ok");
     EXPECT(acquire("bob", "B", "c a wait=0"), "draining");

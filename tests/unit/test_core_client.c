@@ -7,11 +7,8 @@ WORLD_SUITE(client);
 
 Test(client, gives_back_what_it_held)
 {
-    EXPECT(define("semaphore s limit=2", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "s d"), "ok s=0 d=0");
-    EXPECT(acquire("ann", "B", "s"), "ok s=1");
-    EXPECT(acquire("bob", "C", "d"), "waiting");
-    EXPECT(acquire("cy", "D", "s:2"), "waiting");
+    given("semaphore s limit=2", "lock d", "ann has A: s d", "ann has B: s", "bob waits C: d",
+        "cy waits D: s:2");
     EXPECT(client_gone("ann"), "ok; C granted d=0; D granted s=0,1");
     EXPECT(lease_state("A"), "gone");
     EXPECT(lease_state("B"), "gone");
@@ -20,10 +17,7 @@ Test(client, gives_back_what_it_held)
 /* Exactly the next one gets it. */
 Test(client, exactly_the_next_waiter_gets_it)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
-    EXPECT(acquire("cy", "C", "d"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d", "cy waits C: d");
     EXPECT(client_gone("ann"), "ok; B granted d=0");
     EXPECT(client_gone("bob"), "ok; C granted d=0");
     EXPECT(client_gone("cy"), "ok");
@@ -33,23 +27,16 @@ Test(client, exactly_the_next_waiter_gets_it)
 /* Its own waiters leave first: nothing is granted to a client that is gone. */
 Test(client, its_waiters_get_nothing)
 {
-    EXPECT(define("lock d", "lock e"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("ann", "B", "d"), "waiting");
-    EXPECT(acquire("ann", "C", "d e wait=5"), "waiting");
-    EXPECT(acquire("bob", "D", "d"), "waiting");
-    EXPECT(acquire("bob", "E", "e"), "ok e=0");
+    given("lock d", "lock e", "ann has A: d", "ann waits B: d", "ann waits C: d e wait=5",
+        "bob waits D: d", "bob has E: e");
     EXPECT(client_gone("ann"), "ok; D granted d=0");
     EXPECT(deadline(), "never");
 }
 
 Test(client, a_waiter_that_goes_unblocks)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:3"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
-    EXPECT(acquire("di", "D", "s"), "waiting");
+    given("semaphore s limit=3", "ann has A: s", "bob waits B: s:3", "cy waits C: s",
+        "di waits D: s");
     EXPECT(client_gone("bob"), "ok; C granted s=1; D granted s=2");
 }
 
@@ -64,9 +51,7 @@ Test(client, with_nothing)
 /* Two connections of one user: one going takes nothing from the other. */
 Test(client, the_other_connection_stays)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann2", "B", "s"), "ok s=1");
+    given("semaphore s limit=2", "ann has A: s", "ann2 has B: s");
     EXPECT(client_gone("ann"), "ok");
     EXPECT(lease_state("B"), "granted s=1");
     EXPECT(state("s"), "1/2 free=1 waiting=0+0");
@@ -76,27 +61,20 @@ Test(client, the_other_connection_stays)
 
 Test(client, released_by_another)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d");
     EXPECT(end_lease("ann2", "A"), "ok; A lost released; B granted d=0");
     EXPECT(lease_state("A"), "gone");
 }
 
 Test(client, cancelled_by_another)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
+    given("semaphore s limit=2", "ann has A: s", "bob waits B: s:2", "cy waits C: s");
     EXPECT(end_lease("root", "B"), "ok; B denied cancelled; C granted s=1");
 }
 
 Test(client, releasing_sends_no_event)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("ann", "B", "d"), "waiting");
+    given("lock d", "ann has A: d", "ann waits B: d");
     EXPECT(end_lease("ann", "B"), "ok");
     EXPECT(end_lease("ann", "A"), "ok");
 }
@@ -121,9 +99,7 @@ Test(client, ids_are_new)
 
 Test(client, waiting_for_ones_own_parent)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "P", "s:2"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s"), "ok s=2");
+    given("semaphore s limit=3", "ann has P: s:2", "bob has B: s");
     EXPECT(acquire("ann", "C", "s:2 parent=P"), "ancestor s");
     EXPECT(acquire("ann", "C", "s:2 parent=P wait=0"), "ancestor s");
     EXPECT(acquire("ann", "C", "s parent=P"), "waiting");
@@ -135,9 +111,7 @@ Test(client, waiting_for_ones_own_parent)
 /* Through a parent that holds none of it. */
 Test(client, waiting_for_the_parents_parent)
 {
-    EXPECT(define("lock d", "lock e", "lock f"), "ok");
-    EXPECT(acquire("ann", "P", "d"), "ok d=0");
-    EXPECT(acquire("ann", "Q", "e parent=P"), "ok e=0");
+    given("lock d", "lock e", "lock f", "ann has P: d", "ann has Q: e parent=P");
     EXPECT(acquire("ann", "R", "f d parent=Q"), "ancestor d");
     EXPECT(acquire("ann", "R", "f parent=Q"), "ok f=0");
     EXPECT(acquire("ann", "S", "e parent=R"), "ancestor e");
@@ -145,8 +119,7 @@ Test(client, waiting_for_the_parents_parent)
 
 Test(client, a_parent_that_is_over_is_none)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "P", "d"), "ok d=0");
+    given("lock d", "ann has P: d");
     EXPECT(end_lease("ann", "P"), "ok");
     EXPECT(acquire("ann", "A", "d"), "ok d=0");
     EXPECT(acquire("ann", "B", "d parent=P"), "waiting");
@@ -155,17 +128,14 @@ Test(client, a_parent_that_is_over_is_none)
 
 Test(client, the_parent_does_not_block_what_fits)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "P", "s"), "ok s=0");
-    EXPECT(acquire("ann", "A", "s parent=P"), "ok s=1");
-    EXPECT(acquire("ann", "B", "s parent=P"), "waiting");
+    given(
+        "semaphore s limit=2", "ann has P: s", "ann has A: s parent=P", "ann waits B: s parent=P");
 }
 
 /* A child of the same user runs into that user's quota... */
 Test(client, ancestors_and_the_quota)
 {
-    EXPECT(define("semaphore s limit=5 max-units-per-user=2"), "ok");
-    EXPECT(acquire("ann", "P", "s:2"), "ok s=0,1");
+    given("semaphore s limit=5 max-units-per-user=2", "ann has P: s:2");
     EXPECT(acquire("ann", "A", "s parent=P"), "ancestor s");
 }
 
@@ -173,10 +143,8 @@ Test(client, ancestors_and_the_quota)
  * run). */
 Test(client, ancestors_of_another_user_and_the_quota)
 {
-    EXPECT(define("semaphore s limit=3 max-units-per-user=2"), "ok");
-    EXPECT(acquire("ann", "P", "s:2"), "ok s=0,1");
-    EXPECT(acquire("cy", "C", "s"), "ok s=2");
-    EXPECT(acquire("bob", "B", "s parent=P"), "waiting");
+    given("semaphore s limit=3 max-units-per-user=2", "ann has P: s:2", "cy has C: s",
+        "bob waits B: s parent=P");
     EXPECT(end_lease("cy", "C"), "ok; B granted s=2");
     EXPECT(acquire("bob", "D", "s:2 parent=P"), "ancestor s");
 }

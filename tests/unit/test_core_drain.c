@@ -5,8 +5,7 @@ WORLD_SUITE(drain);
 
 Test(drain, grants_nothing_more)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    given("semaphore s limit=2", "ann has A: s");
     EXPECT(drain(true), "ok");
     cr_expect(core_is_draining(the_core()));
     EXPECT(acquire("bob", "B", "s wait=0"), "draining");
@@ -21,9 +20,7 @@ Test(drain, grants_nothing_more)
 
 Test(drain, said_once)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s"), "ok s=1");
+    given("semaphore s limit=2", "ann has A: s", "bob has B: s");
     EXPECT(drain(true), "ok");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(client_gone("bob"), "ok; drained");
@@ -44,8 +41,7 @@ Test(drain, nothing_is_held)
 /* In a closed grace a lease that nobody remembers may come back; its job has never stopped. */
 Test(drain, not_before_all_are_back)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    given("semaphore s limit=2", "ann has A: s pid=7");
     lose_record("A");
     crash(false);
     EXPECT(define("semaphore s limit=2"), "ok");
@@ -68,9 +64,7 @@ Test(drain, nobody_has_come_back)
 /* Waiters do not keep the host from being drained. */
 Test(drain, waiters_do_not_count)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d");
     EXPECT(drain(true), "ok");
     EXPECT(end_lease("root", "A"), "ok; A lost released; drained");
     EXPECT(lines("d"), "| B |");
@@ -79,8 +73,7 @@ Test(drain, waiters_do_not_count)
 
 Test(drain, undrained_before_the_end)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d", "ann has A: d");
     EXPECT(drain(true), "ok");
     EXPECT(drain(false), "ok");
     EXPECT(end_lease("ann", "A"), "ok");
@@ -123,10 +116,7 @@ Test(drain, counters)
 
 Test(drain, a_cursor_survives_what_goes)
 {
-    EXPECT(define("lock a", "semaphore t/* limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/1"), "ok t/1=0");
-    EXPECT(acquire("ann", "B", "t/2"), "ok t/2=0");
-    EXPECT(acquire("ann", "C", "t/3"), "ok t/3=0");
+    given("lock a", "semaphore t/* limit=1", "ann has A: t/1", "ann has B: t/2", "ann has C: t/3");
     struct core_cursor one, other;
     core_cursor_init(the_core(), &one);
     core_cursor_init(the_core(), &other);

@@ -8,11 +8,8 @@ WORLD_SUITE(first_fit);
 
 Test(first_fit, a_request_that_fits_may_pass)
 {
-    EXPECT(define("semaphore s limit=3 order=first-fit"), "ok");
-    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s:3"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "ok s=2");
-    EXPECT(acquire("di", "D", "s:2"), "waiting");
+    given("semaphore s limit=3 order=first-fit", "ann has A: s:2", "bob waits B: s:3",
+        "cy has C: s", "di waits D: s:2");
     EXPECT(end_lease("ann", "A"), "ok; D granted s=0,1");
     EXPECT(end_lease("cy", "C"), "ok");
     EXPECT(end_lease("di", "D"), "ok; B granted s=0,1,2");
@@ -20,21 +17,16 @@ Test(first_fit, a_request_that_fits_may_pass)
 
 Test(first_fit, the_first_that_fits)
 {
-    EXPECT(define("semaphore s limit=4 order=first-fit"), "ok");
-    EXPECT(acquire("ann", "A", "s:4"), "ok s=0,1,2,3");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("bob", "C", "s"), "waiting");
-    EXPECT(acquire("bob", "D", "s:2"), "waiting");
-    EXPECT(acquire("bob", "E", "s"), "waiting");
+    given("semaphore s limit=4 order=first-fit", "ann has A: s:4", "bob waits B: s:2",
+        "bob waits C: s", "bob waits D: s:2", "bob waits E: s");
     EXPECT(end_lease("ann", "A"), "ok; B granted s=0,1; C granted s=2; E granted s=3");
 }
 
 /* Passed max-overtakes times, and not once more. */
 Test(first_fit, overtaking_is_bounded)
 {
-    EXPECT(define("semaphore s limit=2 order=first-fit max-overtakes=3"), "ok");
-    EXPECT(acquire("ann", "H", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    given(
+        "semaphore s limit=2 order=first-fit max-overtakes=3", "ann has H: s", "bob waits B: s:2");
     for (int i = 0; i < 3; i++) {
         EXPECT(acquire("cy", "C", "s"), "ok s=1");
         EXPECT(end_lease("cy", "C"), "ok");
@@ -49,13 +41,8 @@ Test(first_fit, overtaking_is_bounded)
 /* From the queue as well as at the door. */
 Test(first_fit, overtaking_is_bounded_in_the_queue)
 {
-    EXPECT(define("semaphore s limit=2 order=first-fit max-overtakes=2"), "ok");
-    EXPECT(acquire("ann", "H", "s"), "ok s=0");
-    EXPECT(acquire("ann", "I", "s"), "ok s=1");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
-    EXPECT(acquire("cy", "D", "s"), "waiting");
-    EXPECT(acquire("cy", "E", "s"), "waiting");
+    given("semaphore s limit=2 order=first-fit max-overtakes=2", "ann has H: s", "ann has I: s",
+        "bob waits B: s:2", "cy waits C: s", "cy waits D: s", "cy waits E: s");
     EXPECT(end_lease("ann", "I"), "ok; C granted s=1");
     EXPECT(end_lease("cy", "C"), "ok; D granted s=1");
     EXPECT(end_lease("cy", "D"), "ok");
@@ -64,21 +51,16 @@ Test(first_fit, overtaking_is_bounded_in_the_queue)
 
 Test(first_fit, zero_overtakes_is_fifo)
 {
-    EXPECT(define("semaphore s limit=2 order=first-fit max-overtakes=0"), "ok");
-    EXPECT(acquire("ann", "H", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
+    given("semaphore s limit=2 order=first-fit max-overtakes=0", "ann has H: s", "bob waits B: s:2",
+        "cy waits C: s");
     EXPECT(end_lease("bob", "B"), "ok; C granted s=1");
 }
 
 /* D passes B and C: the bound counts for each of them. */
 Test(first_fit, each_overtaken_waiter_counts)
 {
-    EXPECT(define("semaphore s limit=3 order=first-fit max-overtakes=1"), "ok");
-    EXPECT(acquire("ann", "H", "s:2"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s:3"), "waiting");
-    EXPECT(acquire("bob", "C", "s:2"), "waiting");
-    EXPECT(acquire("cy", "D", "s"), "ok s=2");
+    given("semaphore s limit=3 order=first-fit max-overtakes=1", "ann has H: s:2",
+        "bob waits B: s:3", "bob waits C: s:2", "cy has D: s");
     EXPECT(end_lease("bob", "B"), "ok");
     EXPECT(end_lease("cy", "D"), "ok");
     EXPECT(acquire("cy", "E", "s"), "waiting");
@@ -88,9 +70,8 @@ Test(first_fit, each_overtaken_waiter_counts)
 /* Going ahead by priority passes nobody: it is the order. */
 Test(first_fit, priority_is_no_overtaking)
 {
-    EXPECT(define("semaphore s limit=2 order=first-fit max-overtakes=1"), "ok");
-    EXPECT(acquire("ann", "H", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    given(
+        "semaphore s limit=2 order=first-fit max-overtakes=1", "ann has H: s", "bob waits B: s:2");
     for (int i = 0; i < 5; i++) {
         EXPECT(acquire("cy", "C", "s priority=1"), "ok s=1");
         EXPECT(end_lease("cy", "C"), "ok");
@@ -103,8 +84,7 @@ Test(first_fit, priority_is_no_overtaking)
 /* Nobody beyond the first FIRST_FIT_WINDOW goes, however well it fits. */
 Test(first_fit, the_look_ahead_is_bounded)
 {
-    EXPECT(define("semaphore s limit=2 order=first-fit max-overtakes=1000"), "ok");
-    EXPECT(acquire("ann", "H", "s"), "ok s=0");
+    given("semaphore s limit=2 order=first-fit max-overtakes=1000", "ann has H: s");
     for (int i = 0; i < FIRST_FIT_WINDOW - 1; i++) {
         char name[8];
         snprintf(name, sizeof name, "B%d", i);
@@ -121,12 +101,8 @@ Test(first_fit, the_look_ahead_is_bounded)
 /* One resource first-fit, the other fifo: in the fifo one only the head goes. */
 Test(first_fit, beside_a_fifo_queue)
 {
-    EXPECT(define("semaphore s limit=2 order=first-fit", "semaphore f limit=2"), "ok");
-    EXPECT(acquire("ann", "H", "s f"), "ok s=0 f=0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("bob", "F", "f:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s f"), "waiting");
-    EXPECT(acquire("di", "D", "s"), "ok s=1");
+    given("semaphore s limit=2 order=first-fit", "semaphore f limit=2", "ann has H: s f",
+        "bob waits B: s:2", "bob waits F: f:2", "cy waits C: s f", "di has D: s");
     EXPECT(end_lease("di", "D"), "ok");
     EXPECT(end_lease("bob", "F"), "ok; C granted s=1 f=1");
 }

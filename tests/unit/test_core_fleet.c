@@ -333,8 +333,7 @@ Test(fleet, granted_again)
 /* The core's own tokens are no business of the database's, nor the other way round. */
 Test(fleet, tokens)
 {
-    EXPECT(define("lock d", "lock f database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d", "lock f database=1", "ann has A: d");
     uint64_t token = token_of("A", "d");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "F", "f"), "pending; F ask");

@@ -10,8 +10,7 @@ static struct lease *find(const char *resource, uint32_t uid, const char *holder
 
 Test(identity, holds_a_resource_once)
 {
-    EXPECT(define("semaphore s limit=3", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "s holder=x"), "ok s=0");
+    given("semaphore s limit=3", "lock d", "ann has A: s holder=x");
     EXPECT(acquire("ann", "B", "s holder=x"), "held s");
     EXPECT(acquire("ann2", "B", "s holder=x wait=0"), "held s");
     EXPECT(acquire("ann", "B", "d s holder=x"), "held s");
@@ -25,9 +24,7 @@ Test(identity, holds_a_resource_once)
 
 Test(identity, waiting_counts_too)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("ann", "B", "d holder=x"), "waiting");
+    given("lock d", "ann has A: d", "ann waits B: d holder=x");
     EXPECT(acquire("ann", "C", "d holder=x"), "held d");
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
     EXPECT(acquire("ann", "C", "d holder=x"), "held d");
@@ -45,9 +42,7 @@ Test(identity, set_aside_counts_too)
 
 Test(identity, belongs_to_its_uid)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s holder=x"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s holder=x"), "ok s=1");
+    given("semaphore s limit=3", "ann has A: s holder=x", "bob has B: s holder=x");
     struct lease *ann = lease_of("A"), *bob = lease_of("B");
     cr_expect_eq(find("s", ann->uid, "x"), ann);
     cr_expect_eq(find("s", bob->uid, "x"), bob);
@@ -58,8 +53,7 @@ Test(identity, belongs_to_its_uid)
 
 Test(identity, shared_by_all)
 {
-    EXPECT(define("semaphore s limit=3 identity=shared"), "ok");
-    EXPECT(acquire("ann", "A", "s holder=x"), "ok s=0");
+    given("semaphore s limit=3 identity=shared", "ann has A: s holder=x");
     EXPECT(acquire("bob", "B", "s holder=x"), "held s");
     cr_expect_eq(find("s", 1, "x"), lease_of("A"));
     EXPECT(client_gone("ann"), "ok");
@@ -69,8 +63,7 @@ Test(identity, shared_by_all)
 
 Test(identity, of_each_resource_of_a_lease)
 {
-    EXPECT(define("lock a", "lock b"), "ok");
-    EXPECT(acquire("ann", "A", "a b holder=x"), "ok a=0 b=0");
+    given("lock a", "lock b", "ann has A: a b holder=x");
     EXPECT(acquire("ann", "B", "a holder=x"), "held a");
     EXPECT(acquire("ann", "B", "b holder=x"), "held b");
     EXPECT(end_lease("ann", "A"), "ok");
@@ -79,8 +72,7 @@ Test(identity, of_each_resource_of_a_lease)
 
 Test(identity, a_refused_request_leaves_none_behind)
 {
-    EXPECT(define("lock d max-waiters=0"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d max-waiters=0", "ann has A: d");
     EXPECT(acquire("ann", "B", "d holder=x wait=0"), "would-wait d");
     EXPECT(acquire("ann", "B", "d holder=x"), "queue-full d");
     EXPECT(end_lease("ann", "A"), "ok");
@@ -90,10 +82,8 @@ Test(identity, a_refused_request_leaves_none_behind)
 /* The key changes under those who have identities. */
 Test(identity, reload_to_shared_and_back)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s holder=x"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s holder=y"), "ok s=1");
-    EXPECT(acquire("bob", "C", "s holder=z"), "waiting");
+    given("semaphore s limit=2", "ann has A: s holder=x", "bob has B: s holder=y",
+        "bob waits C: s holder=z");
     EXPECT(define("semaphore s limit=2 identity=shared"), "ok");
     EXPECT(acquire("cy", "D", "s holder=x"), "held s");
     EXPECT(acquire("cy", "D", "s holder=z"), "held s");
@@ -106,9 +96,7 @@ Test(identity, reload_to_shared_and_back)
 /* Two users have it as it becomes shared: both keep it, and the name is free when both are gone. */
 Test(identity, reload_to_shared_while_two_have_it)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s holder=x"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s holder=x"), "ok s=1");
+    given("semaphore s limit=3", "ann has A: s holder=x", "bob has B: s holder=x");
     EXPECT(define("semaphore s limit=3 identity=shared"), "ok");
     EXPECT(acquire("cy", "C", "s holder=x"), "held s");
     EXPECT(end_lease("ann", "A"), "ok");

@@ -8,11 +8,8 @@ WORLD_SUITE(once);
 
 Test(once, found_as_long_as_the_lease_lives)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7 once=w"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s pid=8 once=w"), "ok s=1");
-    EXPECT(acquire("ann", "C", "s once=v"), "ok s=2");
-    EXPECT(acquire("ann", "D", "s once=u"), "waiting");
+    given("semaphore s limit=3", "ann has A: s pid=7 once=w", "bob has B: s pid=8 once=w",
+        "ann has C: s once=v", "ann waits D: s once=u");
     EXPECT(find_once("ann", "w"), "A");
     EXPECT(find_once("bob", "w"), "B");
     EXPECT(find_once("ann", "v"), "C");
@@ -48,9 +45,7 @@ Test(once, found_in_two_records)
 /* The first one may end whenever it likes. */
 Test(once, the_later_connection_has_it)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s once=w"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s pid=7 once=v"), "ok s=1");
+    given("semaphore s limit=2", "ann has A: s once=w", "ann has B: s pid=7 once=v");
     EXPECT(repeat("ann2", "A"), "ok s=0");
     EXPECT(repeat("ann2", "B"), "ok s=1");
     EXPECT(client_gone("ann"), "ok");
@@ -62,9 +57,7 @@ Test(once, the_later_connection_has_it)
 /* Repeated on its own connection: nothing has changed. */
 Test(once, the_same_connection_keeps_it)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d once=w"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d once=w"), "waiting");
+    given("lock d", "ann has A: d once=w", "bob waits B: d once=w");
     EXPECT(repeat("ann", "A"), "ok d=0");
     EXPECT(repeat("bob", "B"), "waiting");
     EXPECT(client_gone("ann"), "ok; B granted d=0");
@@ -95,10 +88,7 @@ Test(once, an_earlier_connection_gets_it_when_the_later_is_gone)
 
 Test(once, a_waiter_keeps_its_place)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d once=w wait=9"), "waiting");
-    EXPECT(acquire("cy", "C", "d"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d once=w wait=9", "cy waits C: d");
     EXPECT(repeat("bob2", "B"), "waiting");
     EXPECT(lines("d"), "A | B C |");
     EXPECT(half_close("bob"), "ok");
@@ -111,8 +101,7 @@ Test(once, a_waiter_keeps_its_place)
 /* Only the client that has the lease gets the event of its end, and once. */
 Test(once, being_stopped)
 {
-    EXPECT(define("lock d kill-after=3"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7 once=w"), "ok d=0");
+    given("lock d kill-after=3", "ann has A: d pid=7 once=w");
     EXPECT(revoke("A"), "ok; A watch; A stop revoked");
     EXPECT(repeat("ann", "A"), "ok d=0");
     EXPECT(repeat("ann2", "A"), "ok d=0; A stop revoked");
@@ -125,10 +114,8 @@ Test(once, being_stopped)
 
 Test(once, after_a_restart)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s once=w"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s pid=7 once=v"), "ok s=1");
-    EXPECT(acquire("ann", "C", "s once=u"), "waiting");
+    given("semaphore s limit=2", "ann has A: s once=w", "ann has B: s pid=7 once=v",
+        "ann waits C: s once=u");
     EXPECT(restart("semaphore s limit=2"), "A B C; B watch");
     EXPECT(find_once("ann", "w"), "A");
     EXPECT(find_once("ann", "v"), "B");

@@ -7,11 +7,7 @@ WORLD_SUITE(queue);
 
 Test(queue, first_come_first_served)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
-    EXPECT(acquire("cy", "C", "d"), "waiting");
-    EXPECT(acquire("ann", "D", "d"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d", "cy waits C: d", "ann waits D: d");
     EXPECT(lines("d"), "A | B C D |");
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
     EXPECT(end_lease("bob", "B"), "ok; C granted d=0");
@@ -21,9 +17,7 @@ Test(queue, first_come_first_served)
 
 Test(queue, one_freed_unit_wakes_one_waiter)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s:2"), "ok s=1,2");
+    given("semaphore s limit=3", "ann has A: s", "ann has B: s:2");
     for (int i = 0; i < 10; i++) {
         char name[8];
         snprintf(name, sizeof name, "W%d", i);
@@ -37,11 +31,8 @@ Test(queue, one_freed_unit_wakes_one_waiter)
 /* Nobody passes: not even a request that fits while the head does not. */
 Test(queue, the_head_keeps_those_behind_it_waiting)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s"), "ok s=1");
-    EXPECT(acquire("bob", "C", "s:3"), "waiting");
-    EXPECT(acquire("cy", "D", "s"), "waiting");
+    given(
+        "semaphore s limit=3", "ann has A: s", "ann has B: s", "bob waits C: s:3", "cy waits D: s");
     EXPECT(acquire("cy", "E", "s wait=0"), "would-wait");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(state("s"), "1/3 free=2 waiting=2+0");
@@ -51,22 +42,15 @@ Test(queue, the_head_keeps_those_behind_it_waiting)
 
 Test(queue, leaving_the_head_lets_the_next_go)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
-    EXPECT(acquire("cy", "D", "s"), "waiting");
+    given("semaphore s limit=3", "ann has A: s:2", "bob waits B: s:2", "cy waits C: s",
+        "cy waits D: s");
     EXPECT(end_lease("bob", "B"), "ok; C granted s=2");
     EXPECT(lines("s"), "A C | D |");
 }
 
 Test(queue, leaving_the_middle_changes_nothing_for_others)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
-    EXPECT(acquire("cy", "C", "d"), "waiting");
-    EXPECT(acquire("di", "D", "d"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d", "cy waits C: d", "di waits D: d");
     EXPECT(end_lease("cy", "C"), "ok");
     EXPECT(lines("d"), "A | B D |");
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
@@ -75,14 +59,9 @@ Test(queue, leaving_the_middle_changes_nothing_for_others)
 
 Test(queue, bigger_priority_first_then_ticket)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
-    EXPECT(acquire("bob", "C", "d priority=5"), "waiting");
-    EXPECT(acquire("bob", "D", "d priority=-1000"), "waiting");
-    EXPECT(acquire("bob", "E", "d priority=1000"), "waiting");
-    EXPECT(acquire("bob", "F", "d priority=5"), "waiting");
-    EXPECT(acquire("bob", "G", "d"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d", "bob waits C: d priority=5",
+        "bob waits D: d priority=-1000", "bob waits E: d priority=1000",
+        "bob waits F: d priority=5", "bob waits G: d");
     EXPECT(lines("d"), "A | E C F B G D |");
     EXPECT(end_lease("ann", "A"), "ok; E granted d=0");
     EXPECT(end_lease("bob", "E"), "ok; C granted d=0");
@@ -90,9 +69,7 @@ Test(queue, bigger_priority_first_then_ticket)
 
 Test(queue, priority_takes_nothing_from_a_holder)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d priority=-5"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d priority=1000"), "waiting");
+    given("lock d", "ann has A: d priority=-5", "bob waits B: d priority=1000");
     EXPECT(lease_state("A"), "granted d=0");
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
 }
@@ -100,20 +77,15 @@ Test(queue, priority_takes_nothing_from_a_holder)
 /* A small request of the highest priority goes past a head that does not fit. */
 Test(queue, priority_may_pass_the_head)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s priority=1"), "ok s=1");
+    given("semaphore s limit=2", "ann has A: s", "bob waits B: s:2", "cy has C: s priority=1");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(end_lease("cy", "C"), "ok; B granted s=0,1");
 }
 
 Test(queue, full_queue_refuses_the_newest)
 {
-    EXPECT(define("lock d max-waiters=2", "lock none max-waiters=0"), "ok");
-    EXPECT(acquire("ann", "A", "d none"), "ok d=0 none=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
-    EXPECT(acquire("bob", "C", "d"), "waiting");
+    given("lock d max-waiters=2", "lock none max-waiters=0", "ann has A: d none", "bob waits B: d",
+        "bob waits C: d");
     EXPECT(acquire("bob", "D", "d"), "queue-full d");
     EXPECT(acquire("bob", "D", "d priority=9"), "queue-full d");
     EXPECT(acquire("bob", "D", "d wait=0"), "would-wait d");
@@ -126,10 +98,8 @@ Test(queue, full_queue_refuses_the_newest)
 /* A queue that is full does not refuse what can be granted at once. */
 Test(queue, full_queue_and_free_units)
 {
-    EXPECT(define("semaphore s limit=2 max-waiters=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s priority=1"), "ok s=1");
+    given("semaphore s limit=2 max-waiters=1", "ann has A: s", "bob waits B: s:2",
+        "cy has C: s priority=1");
 }
 
 static uint32_t position(const char *lease)
@@ -140,13 +110,8 @@ static uint32_t position(const char *lease)
 /* A waiter that is set aside keeps its place. */
 Test(queue, positions)
 {
-    EXPECT(define("semaphore s limit=2 max-units-per-user=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s"), "ok s=1");
-    EXPECT(acquire("ann", "C", "s"), "waiting");
-    EXPECT(acquire("cy", "D", "s"), "waiting");
-    EXPECT(acquire("di", "E", "s priority=1"), "waiting");
-    EXPECT(acquire("bob", "F", "s"), "waiting");
+    given("semaphore s limit=2 max-units-per-user=1", "ann has A: s", "bob has B: s",
+        "ann waits C: s", "cy waits D: s", "di waits E: s priority=1", "bob waits F: s");
     EXPECT(lines("s"), "A B | E D | C F");
     cr_expect_eq(position("E"), 1);
     cr_expect_eq(position("C"), 2);
@@ -159,8 +124,7 @@ Test(queue, positions)
 
 Test(queue, many_waiters_in_order)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "H", "d"), "ok d=0");
+    given("lock d", "ann has H: d");
     for (int i = 0; i < 400; i++) {
         char name[8], text[32];
         snprintf(name, sizeof name, "%d", i);

@@ -20,8 +20,7 @@ Test(quota, units_per_user)
 /* At the quota is one thing, a full resource another. */
 Test(quota, would_wait_below_the_quota)
 {
-    EXPECT(define("semaphore s limit=2 max-units-per-user=2"), "ok");
-    EXPECT(acquire("bob", "A", "s:2"), "ok s=0,1");
+    given("semaphore s limit=2 max-units-per-user=2", "bob has A: s:2");
     EXPECT(acquire("ann", "B", "s wait=0"), "would-wait s");
     EXPECT(acquire("ann", "B", "s"), "waiting");
     EXPECT(acquire("ann", "C", "s wait=0"), "would-wait s");
@@ -30,22 +29,15 @@ Test(quota, would_wait_below_the_quota)
 
 Test(quota, the_refusal_names_the_resource)
 {
-    EXPECT(define("lock a", "semaphore s limit=3 max-units-per-user=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "a"), "ok a=0");
+    given("lock a", "semaphore s limit=3 max-units-per-user=1", "ann has A: s", "bob has B: a");
     EXPECT(acquire("ann", "C", "a s wait=0"), "quota s");
 }
 
 /* The first in the line is at the quota: those behind go past. */
 Test(quota, set_aside_delays_nobody)
 {
-    EXPECT(define("semaphore s limit=3 max-units-per-user=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s"), "ok s=1");
-    EXPECT(acquire("cy", "C", "s"), "ok s=2");
-    EXPECT(acquire("ann", "D", "s"), "waiting");
-    EXPECT(acquire("di", "E", "s"), "waiting");
-    EXPECT(acquire("bob", "F", "s"), "waiting");
+    given("semaphore s limit=3 max-units-per-user=1", "ann has A: s", "bob has B: s", "cy has C: s",
+        "ann waits D: s", "di waits E: s", "bob waits F: s");
     EXPECT(lines("s"), "A B C | E | D F");
     EXPECT(end_lease("cy", "C"), "ok; E granted s=2");
     EXPECT(end_lease("bob", "B"), "ok; F granted s=1");
@@ -55,12 +47,8 @@ Test(quota, set_aside_delays_nobody)
 /* The place counts again once the quota allows it. */
 Test(quota, the_old_place_comes_back)
 {
-    EXPECT(define("semaphore s limit=2 max-units-per-user=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s"), "ok s=1");
-    EXPECT(acquire("ann", "C", "s"), "waiting");
-    EXPECT(acquire("cy", "D", "s"), "waiting");
-    EXPECT(acquire("di", "E", "s"), "waiting");
+    given("semaphore s limit=2 max-units-per-user=1", "ann has A: s", "bob has B: s",
+        "ann waits C: s", "cy waits D: s", "di waits E: s");
     EXPECT(lines("s"), "A B | D E | C");
     EXPECT(end_lease("ann", "A"), "ok; C granted s=0");
 }
@@ -68,10 +56,8 @@ Test(quota, the_old_place_comes_back)
 /* Several units at once never take a user above. */
 Test(quota, counts)
 {
-    EXPECT(define("semaphore s limit=9 max-units-per-user=3"), "ok");
-    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
-    EXPECT(acquire("ann", "B", "s:2"), "waiting");
-    EXPECT(acquire("ann", "C", "s"), "ok s=2");
+    given("semaphore s limit=9 max-units-per-user=3", "ann has A: s:2", "ann waits B: s:2",
+        "ann has C: s");
     EXPECT(end_lease("ann", "C"), "ok");
     EXPECT(end_lease("ann", "A"), "ok; B granted s=0,1");
 }
@@ -79,12 +65,8 @@ Test(quota, counts)
 /* Requests of one user wait in order among themselves. */
 Test(quota, one_users_requests_stay_in_order)
 {
-    EXPECT(define("semaphore s limit=4 max-units-per-user=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s"), "ok s=1");
-    EXPECT(acquire("ann", "C", "s"), "waiting");
-    EXPECT(acquire("ann", "D", "s priority=1"), "waiting");
-    EXPECT(acquire("ann", "E", "s"), "waiting");
+    given("semaphore s limit=4 max-units-per-user=2", "ann has A: s", "ann has B: s",
+        "ann waits C: s", "ann waits D: s priority=1", "ann waits E: s");
     EXPECT(end_lease("ann", "A"), "ok; D granted s=0");
     EXPECT(end_lease("ann", "B"), "ok; C granted s=1");
     EXPECT(end_lease("ann", "D"), "ok; E granted s=0");
@@ -93,11 +75,8 @@ Test(quota, one_users_requests_stay_in_order)
 /* At the quota of one resource: does not block the other one that the request wants. */
 Test(quota, set_aside_in_all_queues)
 {
-    EXPECT(define("semaphore s limit=3 max-units-per-user=1", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "B", "d s"), "waiting");
-    EXPECT(acquire("bob", "C", "d s"), "ok d=0 s=1");
-    EXPECT(acquire("bob", "D", "d"), "waiting");
+    given("semaphore s limit=3 max-units-per-user=1", "lock d", "ann has A: s", "ann waits B: d s",
+        "bob has C: d s", "bob waits D: d");
     EXPECT(lines("d"), "C | D | B");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(lines("d"), "C | B D |");
@@ -106,10 +85,8 @@ Test(quota, set_aside_in_all_queues)
 
 Test(quota, reload_raises_and_lowers_it)
 {
-    EXPECT(define("semaphore s limit=9 max-units-per-user=3"), "ok");
-    EXPECT(acquire("ann", "A", "s:3"), "ok s=0,1,2");
-    EXPECT(acquire("ann", "B", "s"), "waiting");
-    EXPECT(acquire("ann", "C", "s:3"), "waiting");
+    given("semaphore s limit=9 max-units-per-user=3", "ann has A: s:3", "ann waits B: s",
+        "ann waits C: s:3");
     EXPECT(define("semaphore s limit=9 max-units-per-user=4"), "ok; B granted s=3");
     EXPECT(define("semaphore s limit=9 max-units-per-user=2"), "ok; C denied impossible");
     EXPECT(lease_state("A"), "granted s=0,1,2");
@@ -136,10 +113,8 @@ Test(quota, clients)
 
 Test(quota, leases_held_and_waiting)
 {
-    EXPECT(define("semaphore s limit=2", "user leases=3"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann2", "B", "s"), "ok s=1");
-    EXPECT(acquire("ann", "C", "s"), "waiting");
+    given(
+        "semaphore s limit=2", "user leases=3", "ann has A: s", "ann2 has B: s", "ann waits C: s");
     EXPECT(acquire("ann2", "D", "s"), "quota");
     EXPECT(acquire("bob", "D", "s"), "waiting");
     EXPECT(end_lease("ann", "C"), "ok");
@@ -151,9 +126,7 @@ Test(quota, leases_held_and_waiting)
 
 Test(quota, waiters)
 {
-    EXPECT(define("lock d", "lock e", "user waiters=1"), "ok");
-    EXPECT(acquire("ann", "A", "d e"), "ok d=0 e=0");
-    EXPECT(acquire("ann", "B", "d"), "waiting");
+    given("lock d", "lock e", "user waiters=1", "ann has A: d e", "ann waits B: d");
     EXPECT(acquire("ann2", "C", "e"), "quota");
     EXPECT(acquire("ann2", "C", "e wait=0"), "would-wait e");
     EXPECT(acquire("bob", "C", "e"), "waiting");
@@ -169,9 +142,7 @@ Test(quota, waiters)
 /* A refusal charges nothing. */
 Test(quota, refusals_charge_nothing)
 {
-    EXPECT(define("lock d max-waiters=1", "user waiters=2 leases=3"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("ann", "B", "d"), "waiting");
+    given("lock d max-waiters=1", "user waiters=2 leases=3", "ann has A: d", "ann waits B: d");
     for (int i = 0; i < 5; i++) {
         EXPECT(acquire("ann", "C", "d wait=0"), "would-wait d");
         EXPECT(acquire("ann", "C", "d"), "queue-full d");
@@ -184,9 +155,7 @@ Test(quota, refusals_charge_nothing)
 
 Test(quota, a_lower_bound_takes_nothing_away)
 {
-    EXPECT(define("semaphore s limit=3", "user leases=3"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s"), "ok s=1");
+    given("semaphore s limit=3", "user leases=3", "ann has A: s", "ann has B: s");
     EXPECT(define("semaphore s limit=3", "user leases=1"), "ok");
     EXPECT(acquire("ann", "C", "s"), "quota");
     EXPECT(end_lease("ann", "A"), "ok");

@@ -66,10 +66,8 @@ Test(reclaim, from_what_clients_say)
 
 Test(reclaim, what_clients_may_not_say)
 {
-    EXPECT(define("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b", "lock z"), "ok");
-    EXPECT(acquire("ann", "A", "s holder=x"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s"), "ok s=1");
-    EXPECT(acquire("cy", "C", "s"), "ok s=2");
+    given("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b", "lock z",
+        "ann has A: s holder=x", "bob has B: s", "cy has C: s");
     EXPECT(acquire("ann", "D", "g"), "ok g=a");
     lose_record("A"), lose_record("B"), lose_record("C"), lose_record("D");
     crash(false);
@@ -96,10 +94,7 @@ Test(reclaim, what_clients_may_not_say)
 /* Never over the limit: neither by lies nor together with what is on record. */
 Test(reclaim, unknown_ones_and_the_limit)
 {
-    EXPECT(define("semaphore s limit=4"), "ok");
-    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s:2"), "ok s=2,3");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
+    given("semaphore s limit=4", "ann has A: s:2", "bob has B: s:2", "cy waits C: s");
     lose_record("B"), lose_record("C");
     crash(false);
     EXPECT(define("semaphore s limit=3"), "ok");
@@ -156,10 +151,8 @@ Test(reclaim, given_to_two_and_the_later_comes_first)
  * that are not in the wrong. */
 Test(reclaim, a_proof_and_the_limit)
 {
-    EXPECT(define("semaphore s limit=4 max-units-per-user=2"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 pid=7"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s:2 pid=8"), "ok s=2,3");
-    EXPECT(acquire("cy", "C", "s pid=9"), "waiting");
+    given("semaphore s limit=4 max-units-per-user=2", "ann has A: s:2 pid=7",
+        "bob has B: s:2 pid=8", "cy waits C: s pid=9");
     lose_record("B"), lose_record("C");
     crash(false);
     EXPECT(define("semaphore s limit=1 max-units-per-user=2"), "ok");
@@ -183,10 +176,8 @@ Test(reclaim, a_proof_and_the_limit)
  * request for one, stops a job that was given its units. */
 Test(reclaim, a_proof_and_identities)
 {
-    EXPECT(define("semaphore s limit=3 identity=shared"), "ok");
-    EXPECT(acquire("ann", "A", "s holder=a pid=7"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s holder=b pid=8"), "ok s=1");
-    EXPECT(acquire("cy", "C", "s holder=c pid=9"), "ok s=2");
+    given("semaphore s limit=3 identity=shared", "ann has A: s holder=a pid=7",
+        "bob has B: s holder=b pid=8", "cy has C: s holder=c pid=9");
     lose_record("A"), lose_record("B"), lose_record("C");
     crash(false);
     EXPECT(define("semaphore s limit=3 identity=shared"), "ok");
@@ -201,10 +192,8 @@ Test(reclaim, a_proof_and_identities)
 
 Test(reclaim, a_proof_and_the_quota_of_one_it_ousts)
 {
-    EXPECT(define("semaphore s limit=4 max-units-per-user=2"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 pid=7"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s pid=8"), "ok s=2");
-    EXPECT(acquire("bob", "C", "s pid=9"), "ok s=3");
+    given("semaphore s limit=4 max-units-per-user=2", "ann has A: s:2 pid=7", "bob has B: s pid=8",
+        "bob has C: s pid=9");
     lose_record("A"), lose_record("B"), lose_record("C");
     crash(false);
     EXPECT(define("semaphore s limit=4 max-units-per-user=2"), "ok");
@@ -219,9 +208,7 @@ Test(reclaim, a_proof_and_the_quota_of_one_it_ousts)
 
 Test(reclaim, a_proof_and_the_users_bound_met_by_one_it_ousts)
 {
-    EXPECT(define("semaphore s limit=4"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s pid=8"), "ok s=1");
+    given("semaphore s limit=4", "ann has A: s pid=7", "ann has B: s pid=8");
     lose_record("A"), lose_record("B");
     crash(false);
     EXPECT(define("semaphore s limit=4", "user leases=1"), "ok");
@@ -237,10 +224,8 @@ Test(reclaim, a_proof_and_the_users_bound_met_by_one_it_ousts)
 /* All that the ousted one has, below the present limit or above. */
 Test(reclaim, a_proof_and_a_lowered_limit_taken_by_one_it_ousts)
 {
-    EXPECT(define("semaphore s limit=4"), "ok");
-    EXPECT(acquire("ann", "A", "s:4 pid=7"), "ok s=0,1,2,3");
-    EXPECT(acquire("bob", "B", "s pid=8"), "waiting");
-    EXPECT(acquire("cy", "C", "s pid=9"), "waiting");
+    given("semaphore s limit=4", "ann has A: s:4 pid=7", "bob waits B: s pid=8",
+        "cy waits C: s pid=9");
     lose_record("B"), lose_record("C");
     crash(false);
     EXPECT(define("semaphore s limit=2 cooldown=5"), "ok");
@@ -292,9 +277,8 @@ Test(reclaim, a_proof_of_an_item_that_is_out_of_service)
 /* It had an instance of its own: the bounds on instances do not stop it either. */
 Test(reclaim, a_proof_and_instances)
 {
-    EXPECT(define("semaphore t/* limit=1 max-instances=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/x pid=7"), "ok t/x=0");
-    EXPECT(acquire("bob", "B", "t/x pid=8"), "waiting");
+    given(
+        "semaphore t/* limit=1 max-instances=1", "ann has A: t/x pid=7", "bob waits B: t/x pid=8");
     lose_record("A"), lose_record("B");
     crash(false);
     EXPECT(define("semaphore t/* limit=1 max-instances=1"), "ok");
@@ -311,10 +295,8 @@ Test(reclaim, a_proof_and_instances)
  * before, and the holder with an older token keeps it. */
 Test(reclaim, refused_without_a_trace)
 {
-    EXPECT(define("semaphore s limit=3 cooldown=5"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2 pid=8"), "ok s=1,2");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
+    given("semaphore s limit=3 cooldown=5", "ann has A: s pid=7", "bob has B: s:2 pid=8",
+        "cy waits C: s");
     lose_record("A"), lose_record("B"), lose_record("C");
     crash(false);
     EXPECT(define("semaphore s limit=3 cooldown=5"), "ok");
@@ -350,13 +332,8 @@ Test(reclaim, unknown_ones_and_removed_items)
 
 Test(reclaim, unknown_ones_and_the_users_bounds)
 {
-    EXPECT(define("semaphore s limit=5 max-units-per-user=2", "lock d", "lock e"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s"), "ok s=1");
-    EXPECT(acquire("bob", "C", "s"), "ok s=2");
-    EXPECT(acquire("ann", "D", "d"), "ok d=0");
-    EXPECT(acquire("ann", "E", "d"), "waiting");
-    EXPECT(acquire("ann", "F", "e"), "ok e=0");
+    given("semaphore s limit=5 max-units-per-user=2", "lock d", "lock e", "ann has A: s",
+        "ann has B: s", "bob has C: s", "ann has D: d", "ann waits E: d", "ann has F: e");
     lose_record("B"), lose_record("C"), lose_record("D"), lose_record("E"), lose_record("F");
     crash(false);
     EXPECT(define("semaphore s limit=5 max-units-per-user=2", "lock d", "lock e",
@@ -375,9 +352,7 @@ Test(reclaim, unknown_ones_and_the_users_bounds)
 /* Its job runs: a pause takes nothing away. But a closed resource has no units to give. */
 Test(reclaim, unknown_ones_and_the_pause)
 {
-    EXPECT(define("lock d", "lock e"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("ann", "B", "e"), "ok e=0");
+    given("lock d", "lock e", "ann has A: d", "ann has B: e");
     lose_record("A"), lose_record("B");
     crash(false);
     EXPECT(define("lock d", "lock e"), "ok");
@@ -391,8 +366,7 @@ Test(reclaim, unknown_ones_and_the_pause)
 /* Only ids of earlier runs: nobody makes one up for later. */
 Test(reclaim, ids_that_were_never_given_out)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    given("semaphore s limit=3", "ann has A: s");
     lose_record("A");
     crash(false);
     EXPECT(define("semaphore s limit=3"), "ok");
@@ -405,8 +379,7 @@ Test(reclaim, ids_that_were_never_given_out)
 
 Test(reclaim, no_unknown_ones_when_it_is_not_closed)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d", "ann has A: d");
     lose_record("A");
     crash(false);
     EXPECT(define("lock d"), "ok");
@@ -419,9 +392,7 @@ Test(reclaim, no_unknown_ones_when_it_is_not_closed)
 /* Their time restarts. */
 Test(reclaim, unknown_ones_bound_to_time)
 {
-    EXPECT(define("semaphore s limit=2 max-hold=20"), "ok");
-    EXPECT(acquire("ann", "A", "s ttl=9"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s pid=7"), "ok s=1");
+    given("semaphore s limit=2 max-hold=20", "ann has A: s ttl=9", "ann has B: s pid=7");
     EXPECT(tick(5), "ok");
     lose_record("A"), lose_record("B");
     crash(false);
@@ -439,9 +410,7 @@ Test(reclaim, unknown_ones_bound_to_time)
 
 Test(reclaim, unknown_instances)
 {
-    EXPECT(define("semaphore t/* limit=2 max-instances=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
-    EXPECT(acquire("ann", "B", "t/x"), "ok t/x=1");
+    given("semaphore t/* limit=2 max-instances=1", "ann has A: t/x", "ann has B: t/x");
     lose_record("A"), lose_record("B");
     crash(false);
     EXPECT(define("semaphore t/* limit=2 max-instances=1"), "ok");

@@ -9,11 +9,8 @@ WORLD_SUITE(record);
 /* Takes nothing away from a holder; nothing new is granted until it fits. */
 Test(record, over_a_lowered_limit)
 {
-    EXPECT(define("semaphore s limit=4"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 pid=7"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s:2 pid=8"), "ok s=2,3");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
-    EXPECT(acquire("di", "D", "s:3"), "waiting");
+    given("semaphore s limit=4", "ann has A: s:2 pid=7", "bob has B: s:2 pid=8", "cy waits C: s",
+        "di waits D: s:3");
     EXPECT(restart("semaphore s limit=2"), "A B C D=impossible; A watch; B watch");
     EXPECT(state("s"), "4/2 free=0 waiting=1+0");
     EXPECT(reclaim("cy", "C"), "waiting");
@@ -24,9 +21,7 @@ Test(record, over_a_lowered_limit)
 
 Test(record, over_a_closed_resource)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    given("semaphore s limit=2", "ann has A: s", "bob waits B: s:2");
     EXPECT(restart("semaphore s limit=0"), "A B");
     EXPECT(reclaim("ann", "A"), "ok s=0");
     EXPECT(reclaim("bob", "B"), "waiting");
@@ -36,11 +31,8 @@ Test(record, over_a_closed_resource)
 
 Test(record, over_a_lowered_quota)
 {
-    EXPECT(define("semaphore s limit=5", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
-    EXPECT(acquire("ann", "B", "s"), "ok s=2");
-    EXPECT(acquire("ann", "C", "d"), "ok d=0");
-    EXPECT(acquire("ann", "D", "d"), "waiting");
+    given("semaphore s limit=5", "lock d", "ann has A: s:2", "ann has B: s", "ann has C: d",
+        "ann waits D: d");
     EXPECT(restart("semaphore s limit=5 max-units-per-user=1", "lock d",
                "user leases=1 waiters=0 clients=1"),
         "A B C D");
@@ -54,9 +46,7 @@ Test(record, over_a_lowered_quota)
 /* A waiter that wants more than its user may ever have. */
 Test(record, beyond_a_lowered_quota)
 {
-    EXPECT(define("semaphore s limit=5"), "ok");
-    EXPECT(acquire("ann", "A", "s:5 pid=7"), "ok s=0,1,2,3,4");
-    EXPECT(acquire("bob", "B", "s:3"), "waiting");
+    given("semaphore s limit=5", "ann has A: s:5 pid=7", "bob waits B: s:3");
     EXPECT(restart("semaphore s limit=5 max-units-per-user=2"), "A B=impossible; A watch");
 }
 
@@ -128,8 +118,7 @@ Test(record, items_changed_at_runtime)
 
 Test(record, units_reserved_at_runtime)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    given("semaphore s limit=2", "ann has A: s pid=7");
     EXPECT(change("reserve s 0"), "ok");
     crash(false);
     EXPECT(define("semaphore s limit=2"), "ok");
@@ -143,10 +132,8 @@ Test(record, units_reserved_at_runtime)
 
 Test(record, instances)
 {
-    EXPECT(define("semaphore t/* limit=1 max-instances=2", "user instances=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
-    EXPECT(acquire("ann", "B", "t/x"), "waiting");
-    EXPECT(acquire("bob", "C", "t/y pid=7"), "ok t/y=0");
+    given("semaphore t/* limit=1 max-instances=2", "user instances=1", "ann has A: t/x",
+        "ann waits B: t/x", "bob has C: t/y pid=7");
     EXPECT(restart("semaphore t/* limit=1 max-instances=1"), "A C B; C watch");
     EXPECT(resources(), "t/x t/y");
     EXPECT(acquire("cy", "D", "t/z"), "quota t/z");
@@ -158,8 +145,7 @@ Test(record, instances)
 
 Test(record, another_kind_of_resource)
 {
-    EXPECT(define("semaphore s limit=2", "pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    given("semaphore s limit=2", "pool g items=a,b select=first", "ann has A: s pid=7");
     EXPECT(acquire("bob", "B", "g pid=8"), "ok g=a");
     EXPECT(acquire("cy", "C", "s g pid=9"), "ok s=1 g=b");
     EXPECT(acquire("di", "D", "s"), "waiting");
@@ -236,10 +222,8 @@ Test(record, an_untrue_record_with_the_larger_token)
 /* A reload has made one identity of two: both go on, and so they do after a restart. */
 Test(record, identities_that_have_become_one)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s holder=x pid=7"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2 holder=x pid=8"), "ok s=1,2");
-    EXPECT(acquire("cy", "C", "s holder=x"), "waiting");
+    given("semaphore s limit=3", "ann has A: s holder=x pid=7", "bob has B: s:2 holder=x pid=8",
+        "cy waits C: s holder=x");
     EXPECT(define("semaphore s limit=3 identity=shared"), "ok");
     EXPECT(restart("semaphore s limit=3 identity=shared"), "A B C; A watch; B watch");
     EXPECT(lines("s"), "A B | C |");
@@ -308,8 +292,7 @@ Test(record, units_go_on_resting)
 
 Test(record, rested_while_there_was_no_core)
 {
-    EXPECT(define("lock d cooldown=2"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d cooldown=2", "ann has A: d");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(2), "ok");
     EXPECT(restart("lock d cooldown=2"), "A=rested");
@@ -319,8 +302,7 @@ Test(record, rested_while_there_was_no_core)
 /* By the file as it is now. */
 Test(record, another_cooldown)
 {
-    EXPECT(define("lock d cooldown=5", "lock e cooldown=5", "lock f cooldown=5"), "ok");
-    EXPECT(acquire("ann", "A", "d e f"), "ok d=0 e=0 f=0");
+    given("lock d cooldown=5", "lock e cooldown=5", "lock f cooldown=5", "ann has A: d e f");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(1), "ok");
     EXPECT(restart("lock d cooldown=2", "lock e"), "A=rests");
@@ -396,8 +378,7 @@ Test(record, ids_and_tokens_go_on)
 /* Including those of leases that ended while there was no core. */
 Test(record, numbers_of_what_rests)
 {
-    EXPECT(define("lock d cooldown=5"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d cooldown=5", "ann has A: d");
     uint64_t id = lease_of("A")->id, token = token_of("A", "d");
     EXPECT(end_lease("ann", "A"), "ok");
     crash(true);

@@ -17,8 +17,7 @@ Test(reload, the_same_again_changes_nothing)
 
 Test(reload, in_file_order)
 {
-    EXPECT(define("lock b", "lock a", "semaphore t/* limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/z"), "ok t/z=0");
+    given("lock b", "lock a", "semaphore t/* limit=1", "ann has A: t/z");
     EXPECT(resources(), "b a t/z");
     EXPECT(define("lock a", "lock c", "lock b", "semaphore t/* limit=1"), "ok");
     EXPECT(resources(), "a c b t/z");
@@ -26,10 +25,7 @@ Test(reload, in_file_order)
 
 Test(reload, limits_go_up_and_down)
 {
-    EXPECT(define("semaphore s limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
+    given("semaphore s limit=1", "ann has A: s", "bob waits B: s", "cy waits C: s");
     EXPECT(define("semaphore s limit=2"), "ok; B granted s=1");
     EXPECT(define("semaphore s limit=1"), "ok");
     EXPECT(state("s"), "2/1 free=0 waiting=1+0");
@@ -39,11 +35,8 @@ Test(reload, limits_go_up_and_down)
 
 Test(reload, waiters_that_became_impossible)
 {
-    EXPECT(define("semaphore s limit=3", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("cy", "C", "s:2"), "ok s=1,2");
-    EXPECT(acquire("bob", "B", "d s:3"), "waiting");
-    EXPECT(acquire("di", "D", "s"), "waiting");
+    given("semaphore s limit=3", "lock d", "ann has A: s", "cy has C: s:2", "bob waits B: d s:3",
+        "di waits D: s");
     EXPECT(define("semaphore s limit=2", "lock d"), "ok; B denied impossible");
     EXPECT(acquire("cy", "E", "d"), "ok d=0");
     EXPECT(state("s"), "3/2 free=0 waiting=1+0");
@@ -52,10 +45,7 @@ Test(reload, waiters_that_became_impossible)
 /* Gone from the file: waiters are denied, holders keep what they have, then it is gone. */
 Test(reload, a_resource_that_goes)
 {
-    EXPECT(define("lock a", "lock b"), "ok");
-    EXPECT(acquire("ann", "A", "a b"), "ok a=0 b=0");
-    EXPECT(acquire("cy", "B", "b"), "waiting");
-    EXPECT(acquire("di", "C", "a"), "waiting");
+    given("lock a", "lock b", "ann has A: a b", "cy waits B: b", "di waits C: a");
     EXPECT(define("lock a"), "ok; B denied unknown");
     EXPECT(resources(), "a b");
     EXPECT(acquire("cy", "D", "b"), "unknown b");
@@ -71,11 +61,8 @@ Test(reload, a_resource_that_goes)
  * more. */
 Test(reload, one_of_several_resources_goes)
 {
-    EXPECT(define("lock a", "lock b", "lock c"), "ok");
-    EXPECT(acquire("ann", "A", "b"), "ok b=0");
-    EXPECT(acquire("di", "D", "a"), "ok a=0");
-    EXPECT(acquire("bob", "B", "a b"), "waiting");
-    EXPECT(acquire("cy", "C", "a"), "waiting");
+    given("lock a", "lock b", "lock c", "ann has A: b", "di has D: a", "bob waits B: a b",
+        "cy waits C: a");
     EXPECT(end_lease("di", "D"), "ok");
     EXPECT(define("lock c", "lock a"), "ok; B denied unknown; C granted a=0");
     EXPECT(end_lease("ann", "A"), "ok");
@@ -84,8 +71,7 @@ Test(reload, one_of_several_resources_goes)
 
 Test(reload, an_idle_resource_goes_at_once)
 {
-    EXPECT(define("lock a", "lock b cooldown=5", "pool g items=x,y"), "ok");
-    EXPECT(acquire("ann", "A", "b"), "ok b=0");
+    given("lock a", "lock b cooldown=5", "pool g items=x,y", "ann has A: b");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(deadline(), "5");
     EXPECT(define("lock a"), "ok");
@@ -111,10 +97,8 @@ Test(reload, a_resource_that_comes_back_while_held)
 /* All or nothing: a resource in use cannot change between semaphore and pool. */
 Test(reload, a_kind_in_use_cannot_change)
 {
-    EXPECT(define("semaphore s limit=2", "lock d", "lock old"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "B", "old"), "ok old=0");
-    EXPECT(acquire("bob", "C", "old"), "waiting");
+    given("semaphore s limit=2", "lock d", "lock old", "ann has A: s", "ann has B: old",
+        "bob waits C: old");
     EXPECT(define("pool s items=a,b", "semaphore d limit=5", "user leases=1"), "kind s");
     EXPECT(resources(), "s d old");
     EXPECT(state("d"), "0/1 free=1 waiting=0+0");
@@ -130,9 +114,7 @@ Test(reload, a_kind_in_use_cannot_change)
 /* A draining resource is in use too; so is one with only waiters. */
 Test(reload, the_kind_of_a_draining_or_awaited_resource)
 {
-    EXPECT(define("semaphore s limit=1", "semaphore z limit=0"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "B", "z"), "waiting");
+    given("semaphore s limit=1", "semaphore z limit=0", "ann has A: s", "ann waits B: z");
     EXPECT(define("semaphore z limit=0"), "ok");
     EXPECT(define("pool s items=a", "semaphore z limit=0"), "kind s");
     EXPECT(define("pool z items=a"), "kind z");
@@ -144,8 +126,7 @@ Test(reload, the_kind_of_a_draining_or_awaited_resource)
 /* Nobody uses it: it may change its kind, though it is still cooling or paused. */
 Test(reload, a_kind_out_of_use_may_change)
 {
-    EXPECT(define("semaphore s limit=2 cooldown=60"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    given("semaphore s limit=2 cooldown=60", "ann has A: s");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(define("pool s items=a"), "ok");
     EXPECT(deadline(), "never");
@@ -158,9 +139,7 @@ Test(reload, a_kind_out_of_use_may_change)
 
 Test(reload, lock_and_semaphore_are_the_same_units)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s"), "ok s=1");
+    given("semaphore s limit=3", "ann has A: s", "ann has B: s");
     EXPECT(change("limit s 4"), "ok");
     EXPECT(define("lock s"), "ok");
     EXPECT(state("s"), "2/1 free=0 waiting=0+0");
@@ -285,8 +264,7 @@ Test(reload, select_and_items_change_together)
 
 Test(reload, cooldown_changes)
 {
-    EXPECT(define("lock d cooldown=5"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d cooldown=5", "ann has A: d");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "B", "d"), "waiting");
@@ -297,10 +275,7 @@ Test(reload, cooldown_changes)
 
 Test(reload, fifo_and_first_fit_change)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
+    given("semaphore s limit=2", "ann has A: s", "bob waits B: s:2", "cy waits C: s");
     EXPECT(define("semaphore s limit=2 order=first-fit"), "ok; C granted s=1");
     EXPECT(define("semaphore s limit=2"), "ok");
     EXPECT(end_lease("cy", "C"), "ok");

@@ -25,9 +25,7 @@ Test(restore, bound_to_processes_and_time)
 
 Test(restore, the_client_comes_back)
 {
-    EXPECT(define("lock d", "lock e"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "e pid=7"), "ok e=0");
+    given("lock d", "lock e", "ann has A: d", "bob has B: e pid=7");
     EXPECT(restart("lock d", "lock e"), "A B; B watch");
     cr_expect(lease_is_detached(lease_of("A")));
     EXPECT(grace_until(), "10");
@@ -44,8 +42,7 @@ Test(restore, the_client_comes_back)
 
 Test(restore, all_members_of_a_record)
 {
-    EXPECT(define("lock d max-priority=9"), "ok");
-    EXPECT(acquire("ann", "P", "d"), "ok d=0");
+    given("lock d max-priority=9", "ann has P: d");
     EXPECT(acquire("ann", "A",
                "d pid=7 signal=2 kill-after=3 holder=x reason=r program=p once=w priority=4 "
                "wait=60"),
@@ -72,10 +69,7 @@ Test(restore, all_members_of_a_record)
 
 Test(restore, a_wait_that_ends_while_its_client_is_absent)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d wait=5"), "waiting");
-    EXPECT(acquire("cy", "C", "d"), "waiting");
+    given("lock d", "ann has A: d pid=7", "bob waits B: d wait=5", "cy waits C: d");
     EXPECT(restart("lock d"), "A B C; A watch");
     EXPECT(tick(5), "ok; B denied timeout unheard");
     EXPECT(lines("d"), "A | C |");
@@ -84,9 +78,7 @@ Test(restore, a_wait_that_ends_while_its_client_is_absent)
 /* The instants were written down, not the spans. */
 Test(restore, time_goes_on_while_there_is_no_core)
 {
-    EXPECT(define("semaphore s limit=3 max-hold=9"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
-    EXPECT(acquire("ann", "T", "s ttl=4"), "ok s=1");
+    given("semaphore s limit=3 max-hold=9", "ann has A: s pid=7", "ann has T: s ttl=4");
     EXPECT(tick(2), "ok");
     EXPECT(renew("T", 3), "ok");
     EXPECT(restart("semaphore s limit=3 max-hold=9"), "A T; A watch");
@@ -102,10 +94,8 @@ Test(restore, time_goes_on_while_there_is_no_core)
 /* A lease keeps the max-hold with which it was granted, also none. */
 Test(restore, a_limit_in_time_that_is_new)
 {
-    EXPECT(define("lock d", "lock e", "lock f max-hold=90"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
-    EXPECT(acquire("ann", "T", "e ttl=50"), "ok e=0");
-    EXPECT(acquire("ann", "U", "f ttl=50"), "ok f=0");
+    given("lock d", "lock e", "lock f max-hold=90", "ann has A: d pid=7", "ann has T: e ttl=50",
+        "ann has U: f ttl=50");
     EXPECT(tick(3), "ok");
     EXPECT(restart("lock d max-hold=5", "lock e max-hold=5", "lock f"), "A T U; A watch");
     EXPECT(restart("lock d max-hold=5", "lock e max-hold=5", "lock f"), "A T U; A watch");
@@ -119,8 +109,7 @@ Test(restore, a_limit_in_time_that_is_new)
 /* ... while it is stopped by its own user, too: then all signals reach the whole job. */
 Test(restore, a_limit_in_time_during_a_stop)
 {
-    EXPECT(define("lock d max-hold=9 kill-after=3"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d max-hold=9 kill-after=3", "ann has A: d pid=7");
     EXPECT(tick(5), "ok");
     EXPECT(withdraw("A"), "ok; A watch; A stop withdrawn");
     EXPECT(restart("lock d"), "A; A watch");
@@ -133,9 +122,8 @@ Test(restore, a_limit_in_time_during_a_stop)
 /* A wrapper keeps the lease when its main process has ended, and the other way round. */
 Test(restore, bound_to_a_process_and_its_wrapper)
 {
-    EXPECT(define("semaphore s limit=2 kill-after=3"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7 wrapper=8"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s pid=9 wrapper=10"), "ok s=1");
+    given("semaphore s limit=2 kill-after=3", "ann has A: s pid=7 wrapper=8",
+        "bob has B: s pid=9 wrapper=10");
     EXPECT(restart("semaphore s limit=2 kill-after=3"), "A B; A watch; B watch");
     EXPECT(process_gone("A"), "ok; A watch");
     cr_expect_eq(lease_keeper(lease_of("A"))->pid, 8);
@@ -155,12 +143,8 @@ Test(restore, bound_to_a_process_and_its_wrapper)
 
 Test(restore, waiters_keep_their_order)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s pid=8"), "ok s=1");
-    EXPECT(acquire("bob", "C", "s"), "waiting");
-    EXPECT(acquire("cy", "D", "s:2 priority=3"), "waiting");
-    EXPECT(acquire("di", "E", "s"), "waiting");
+    given("semaphore s limit=2", "ann has A: s pid=7", "ann has B: s pid=8", "bob waits C: s",
+        "cy waits D: s:2 priority=3", "di waits E: s");
     EXPECT(restart("semaphore s limit=2"), "A B C D E; A watch; B watch");
     EXPECT(lines("s"), "A B | D C E |");
     EXPECT(acquire("ed", "F", "s priority=3"), "waiting");
@@ -191,10 +175,7 @@ Test(restore, waiters_found_in_any_order)
 /* An absent head keeps its place, and those behind it wait. */
 Test(restore, an_absent_head_blocks)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 pid=7"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
+    given("semaphore s limit=2", "ann has A: s:2 pid=7", "bob waits B: s", "cy waits C: s");
     EXPECT(restart("semaphore s limit=2"), "A B C; A watch");
     EXPECT(reclaim("cy", "C"), "waiting");
     EXPECT(acquire("di", "D", "s"), "waiting");
@@ -303,12 +284,8 @@ Test(restore, paused_while_absent)
 
 Test(restore, the_grace_is_over)
 {
-    EXPECT(define("semaphore s limit=4"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "P", "s pid=7"), "ok s=1");
-    EXPECT(acquire("ann", "T", "s ttl=60"), "ok s=2");
-    EXPECT(acquire("bob", "B", "s"), "ok s=3");
-    EXPECT(acquire("cy", "C", "s:2"), "waiting");
+    given("semaphore s limit=4", "ann has A: s", "ann has P: s pid=7", "ann has T: s ttl=60",
+        "bob has B: s", "cy waits C: s:2");
     EXPECT(restart("semaphore s limit=4"), "A P T B C; P watch");
     EXPECT(acquire("di", "D", "s"), "waiting");
     EXPECT(acquire("di", "E", "s"), "waiting");
@@ -345,9 +322,7 @@ Test(restore, nobody_to_wait_for)
 /* A second death within the grace: a new grace begins. */
 Test(restore, dies_again_within_the_grace)
 {
-    EXPECT(define("semaphore s limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s"), "waiting");
+    given("semaphore s limit=1", "ann has A: s", "bob waits B: s");
     EXPECT(restart("semaphore s limit=1"), "A B");
     EXPECT(tick(6), "ok");
     EXPECT(reclaim("bob", "B"), "waiting");
@@ -390,9 +365,8 @@ Test(restore, draining_in_the_grace)
 /* The record was written before the jobs were told: that is not done twice. */
 Test(restore, stopped_before)
 {
-    EXPECT(define("lock d kill-after=3", "lock e kill-after=3 max-hold=5"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
-    EXPECT(acquire("bob", "B", "e pid=8"), "ok e=0");
+    given("lock d kill-after=3", "lock e kill-after=3 max-hold=5", "ann has A: d pid=7",
+        "bob has B: e pid=8");
     EXPECT(tick(5), "ok; B watch; B stop max-hold");
     EXPECT(revoke("A"), "ok; A watch; A stop revoked");
     EXPECT(tick(6), "ok");
@@ -407,8 +381,7 @@ Test(restore, stopped_before)
 
 Test(restore, stopped_before_and_bound_to_the_connection)
 {
-    EXPECT(define("lock d kill-after=3"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d kill-after=3", "ann has A: d");
     EXPECT(revoke("A"), "ok; A stop revoked");
     EXPECT(restart("lock d"), "A");
     EXPECT(tick(1), "ok");
@@ -421,8 +394,7 @@ Test(restore, stopped_before_and_over)
 {
     EXPECT(define("semaphore s limit=2"), "ok");
     EXPECT(restore("A", "ann id=10 s:1:0:5 ttl=9 stopping=revoked"), "ok");
-    EXPECT(restore("B", "ann id=11 s:1:1:6 pid=7 on-lost=warn stopping=max-hold"),
-        "ok; B watch");
+    EXPECT(restore("B", "ann id=11 s:1:1:6 pid=7 on-lost=warn stopping=max-hold"), "ok; B watch");
     EXPECT(tick(10), "ok; A lost revoked unheard; B lost max-hold unheard");
     EXPECT(state("s"), "0/2 free=2 waiting=0+0");
 }

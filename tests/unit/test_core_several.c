@@ -8,9 +8,7 @@ WORLD_SUITE(several);
 
 Test(several, all_or_nothing)
 {
-    EXPECT(define("lock a", "lock b", "semaphore s limit=4"), "ok");
-    EXPECT(acquire("ann", "A", "a"), "ok a=0");
-    EXPECT(acquire("bob", "B", "b s:2 a"), "waiting");
+    given("lock a", "lock b", "semaphore s limit=4", "ann has A: a", "bob waits B: b s:2 a");
     EXPECT(state("a"), "1/1 free=0 waiting=1+0");
     EXPECT(state("b"), "0/1 free=1 waiting=0+1");
     EXPECT(state("s"), "0/4 free=4 waiting=0+1");
@@ -21,8 +19,7 @@ Test(several, all_or_nothing)
 
 Test(several, refused_without_a_trace)
 {
-    EXPECT(define("lock a", "lock b"), "ok");
-    EXPECT(acquire("ann", "A", "b"), "ok b=0");
+    given("lock a", "lock b", "ann has A: b");
     EXPECT(acquire("bob", "B", "a b wait=0"), "would-wait b");
     EXPECT(state("a"), "0/1 free=1 waiting=0+0");
     EXPECT(acquire("cy", "C", "a"), "ok a=0");
@@ -31,11 +28,8 @@ Test(several, refused_without_a_trace)
 /* B waits for a alone: what it wants besides goes to others. */
 Test(several, delays_no_other_queue)
 {
-    EXPECT(define("lock a", "lock b", "lock c"), "ok");
-    EXPECT(acquire("ann", "A", "a"), "ok a=0");
-    EXPECT(acquire("bob", "B", "a b"), "waiting");
-    EXPECT(acquire("cy", "C", "b c"), "ok b=0 c=0");
-    EXPECT(acquire("di", "D", "a"), "waiting");
+    given("lock a", "lock b", "lock c", "ann has A: a", "bob waits B: a b", "cy has C: b c",
+        "di waits D: a");
     EXPECT(lines("a"), "A | B D |");
     EXPECT(lines("b"), "C | | B");
     EXPECT(end_lease("cy", "C"), "ok");
@@ -46,11 +40,8 @@ Test(several, delays_no_other_queue)
 
 Test(several, leaving_lets_the_queue_move)
 {
-    EXPECT(define("lock a", "lock b"), "ok");
-    EXPECT(acquire("ann", "A", "a b"), "ok a=0 b=0");
-    EXPECT(acquire("bob", "B", "a b"), "waiting");
-    EXPECT(acquire("cy", "C", "b"), "waiting");
-    EXPECT(acquire("di", "D", "a"), "waiting");
+    given(
+        "lock a", "lock b", "ann has A: a b", "bob waits B: a b", "cy waits C: b", "di waits D: a");
     EXPECT(end_lease("bob", "B"), "ok");
     EXPECT(end_lease("ann", "A"), "ok; C granted b=0; D granted a=0");
 }
@@ -58,10 +49,7 @@ Test(several, leaving_lets_the_queue_move)
 /* Asked for in opposite orders: no deadlock, the older one first. */
 Test(several, no_deadlock)
 {
-    EXPECT(define("lock a", "lock b"), "ok");
-    EXPECT(acquire("ann", "A", "a b"), "ok a=0 b=0");
-    EXPECT(acquire("bob", "B", "b a"), "waiting");
-    EXPECT(acquire("cy", "C", "a b"), "waiting");
+    given("lock a", "lock b", "ann has A: a b", "bob waits B: b a", "cy waits C: a b");
     EXPECT(end_lease("ann", "A"), "ok; B granted b=0 a=0");
     EXPECT(end_lease("bob", "B"), "ok; C granted a=0 b=0");
 }
@@ -69,12 +57,8 @@ Test(several, no_deadlock)
 /* Priority holds in every queue: C is behind E for b, though it could have a. */
 Test(several, priority_in_every_queue)
 {
-    EXPECT(define("lock a", "lock b"), "ok");
-    EXPECT(acquire("ann", "A", "a"), "ok a=0");
-    EXPECT(acquire("bob", "B", "b"), "ok b=0");
-    EXPECT(acquire("cy", "C", "a b"), "waiting");
-    EXPECT(acquire("di", "D", "a priority=1"), "waiting");
-    EXPECT(acquire("ed", "E", "b priority=1"), "waiting");
+    given("lock a", "lock b", "ann has A: a", "bob has B: b", "cy waits C: a b",
+        "di waits D: a priority=1", "ed waits E: b priority=1");
     EXPECT(end_lease("bob", "B"), "ok; E granted b=0");
     EXPECT(end_lease("ann", "A"), "ok; D granted a=0");
     EXPECT(end_lease("di", "D"), "ok");
@@ -84,11 +68,8 @@ Test(several, priority_in_every_queue)
 /* There is enough of s for C, but E is before C there. */
 Test(several, overtakes_in_no_queue)
 {
-    EXPECT(define("lock d", "semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("ann", "B", "s"), "ok s=0");
-    EXPECT(acquire("ed", "E", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "d s"), "waiting");
+    given("lock d", "semaphore s limit=2", "ann has A: d", "ann has B: s", "ed waits E: s:2",
+        "cy waits C: d s");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(lines("s"), "B | E C |");
     EXPECT(end_lease("ann", "B"), "ok; E granted s=0,1");
@@ -100,12 +81,8 @@ Test(several, overtakes_in_no_queue)
 /* The part of the limit decides, then the name; not the order asked in. */
 Test(several, begins_with_the_largest_part)
 {
-    EXPECT(define("semaphore a limit=4", "semaphore b limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "a:4"), "ok a=0,1,2,3");
-    EXPECT(acquire("ann", "B", "b:2"), "ok b=0,1");
-    EXPECT(acquire("bob", "M", "b:1 a:3"), "waiting");
-    EXPECT(acquire("bob", "N", "a:1 b:1"), "waiting");
-    EXPECT(acquire("bob", "O", "b:1 a:2"), "waiting");
+    given("semaphore a limit=4", "semaphore b limit=2", "ann has A: a:4", "ann has B: b:2",
+        "bob waits M: b:1 a:3", "bob waits N: a:1 b:1", "bob waits O: b:1 a:2");
     EXPECT(lines("a"), "A | M O | N");
     EXPECT(lines("b"), "B | N | M O");
 }
@@ -113,10 +90,7 @@ Test(several, begins_with_the_largest_part)
 /* H has s and A has d. B waits for both, gets d first, and keeps it. */
 static void begin_with_d_kept(void)
 {
-    EXPECT(define("semaphore s limit=2", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("hal", "H", "s:2"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s:2 d"), "waiting");
+    given("semaphore s limit=2", "lock d", "ann has A: d", "hal has H: s:2", "bob waits B: s:2 d");
     EXPECT(lines("d"), "A | B |");
     EXPECT(lines("s"), "H | | B");
     EXPECT(end_lease("ann", "A"), "ok");
@@ -154,10 +128,7 @@ Test(several, longer_the_next_time)
 
 Test(several, not_longer_than_any_of_its_resources_says)
 {
-    EXPECT(define("lock a keep=60", "lock b keep=3"), "ok");
-    EXPECT(acquire("ann", "A", "a"), "ok a=0");
-    EXPECT(acquire("ann", "B", "b"), "ok b=0");
-    EXPECT(acquire("bob", "M", "a b"), "waiting");
+    given("lock a keep=60", "lock b keep=3", "ann has A: a", "ann has B: b", "bob waits M: a b");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(deadline(), "3");
     EXPECT(tick(3), "ok");
@@ -204,11 +175,8 @@ Test(several, the_older_take_what_is_kept)
 /* K keeps a, L keeps b, and each wants the other's: the older has both. */
 Test(several, two_keepers)
 {
-    EXPECT(define("semaphore a limit=2", "semaphore b limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "a:2"), "ok a=0,1");
-    EXPECT(acquire("ann", "B", "b:2"), "ok b=0,1");
-    EXPECT(acquire("kim", "K", "a:2 b:1"), "waiting");
-    EXPECT(acquire("leo", "L", "a:1 b:2"), "waiting");
+    given("semaphore a limit=2", "semaphore b limit=2", "ann has A: a:2", "ann has B: b:2",
+        "kim waits K: a:2 b:1", "leo waits L: a:1 b:2");
     EXPECT(end_lease("ann", "B"), "ok");
     EXPECT(lines("b"), "| | K | L");
     EXPECT(end_lease("ann", "A"), "ok; K granted a=0,1 b=0");
@@ -220,11 +188,8 @@ Test(several, two_keepers)
  * waits for that. */
 Test(several, one_that_can_never_go)
 {
-    EXPECT(define("lock deploy", "semaphore me limit=5"), "ok");
-    EXPECT(acquire("eve", "E", "me:5"), "ok me=0,1,2,3,4");
-    EXPECT(acquire("ann", "A", "deploy"), "ok deploy=0");
-    EXPECT(acquire("eve", "M", "deploy me"), "waiting");
-    EXPECT(acquire("bob", "B", "deploy"), "waiting");
+    given("lock deploy", "semaphore me limit=5", "eve has E: me:5", "ann has A: deploy",
+        "eve waits M: deploy me", "bob waits B: deploy");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(10), "ok; B granted deploy=0");
     EXPECT(end_lease("bob", "B"), "ok");
@@ -237,10 +202,8 @@ Test(several, one_that_can_never_go)
 /* H has lic; db is kept for K, which waits for both. */
 static void keep_db_for_kim(void)
 {
-    EXPECT(define("lock db", "lock lic", "lock aux"), "ok");
-    EXPECT(acquire("ann", "A", "db"), "ok db=0");
-    EXPECT(acquire("hal", "H", "lic"), "ok lic=0");
-    EXPECT(acquire("kim", "K", "db lic"), "waiting");
+    given("lock db", "lock lic", "lock aux", "ann has A: db", "hal has H: lic",
+        "kim waits K: db lic");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(1), "ok");
 }
@@ -270,10 +233,8 @@ Test(several, a_nested_request_may_want_other_things_too)
  * three times. Then H4 has db, and K keeps lic since 3 s. */
 static void force_thrice(void)
 {
-    EXPECT(define("lock db", "lock lic"), "ok");
-    EXPECT(acquire("hal", "H0", "db"), "ok db=0");
-    EXPECT(acquire("hal", "H1", "lic parent=H0"), "ok lic=0");
-    EXPECT(acquire("kim", "K", "db lic"), "waiting");
+    given("lock db", "lock lic", "hal has H0: db", "hal has H1: lic parent=H0",
+        "kim waits K: db lic");
     EXPECT(end_lease("hal", "H0"), "ok");
     EXPECT(tick(1), "ok");
     EXPECT(acquire("hal", "H2", "db parent=H1"), "ok db=0");
@@ -314,12 +275,8 @@ Test(several, makes_way_again_after_its_patience_has_ended)
  * K's part of the quota is left. */
 static void begin_with_own_keeper(void)
 {
-    EXPECT(define("semaphore e limit=2 max-units-per-user=1", "semaphore lic limit=3", "lock z"),
-        "ok");
-    EXPECT(acquire("hal", "H", "lic:3"), "ok lic=0,1,2");
-    EXPECT(acquire("ann", "A", "e"), "ok e=0");
-    EXPECT(acquire("bob", "B", "e"), "ok e=1");
-    EXPECT(acquire("hal", "K", "e lic"), "waiting");
+    given("semaphore e limit=2 max-units-per-user=1", "semaphore lic limit=3", "lock z",
+        "hal has H: lic:3", "ann has A: e", "bob has B: e", "hal waits K: e lic");
     EXPECT(tick(1), "ok");
 }
 
@@ -353,12 +310,8 @@ Test(several, makes_way_for_a_nested_waiter_in_the_quota)
 /* X is what sets N aside. Later it is what is kept for K alone, who waits for P, above N. */
 static void begin_with_nested_aside(void)
 {
-    EXPECT(define("semaphore e limit=4 max-units-per-user=2", "semaphore lic limit=10"), "ok");
-    EXPECT(acquire("hal", "P", "lic:10"), "ok lic=0,1,2,3,4,5,6,7,8,9");
-    EXPECT(acquire("hal", "X", "e"), "ok e=0");
-    EXPECT(acquire("bob", "Y", "e:2"), "ok e=1,2");
-    EXPECT(acquire("zoe", "Z", "e"), "ok e=3");
-    EXPECT(acquire("hal", "K", "e lic"), "waiting");
+    given("semaphore e limit=4 max-units-per-user=2", "semaphore lic limit=10", "hal has P: lic:10",
+        "hal has X: e", "bob has Y: e:2", "zoe has Z: e", "hal waits K: e lic");
     EXPECT(tick(1), "ok");
     EXPECT(acquire("hal", "N", "e:2 parent=P"), "waiting");
     EXPECT(lines("e"), "X Y Z | K | N");
@@ -393,11 +346,8 @@ Test(several, makes_way_for_a_nested_request_that_is_aside_when_units_come)
 /* Nobody lets go in vain: N lacks c as well. */
 Test(several, nobody_makes_way_for_a_request_that_is_refused)
 {
-    EXPECT(define("lock db", "lock lic", "lock c"), "ok");
-    EXPECT(acquire("ann", "A", "db"), "ok db=0");
-    EXPECT(acquire("ann", "C", "c"), "ok c=0");
-    EXPECT(acquire("hal", "H", "lic"), "ok lic=0");
-    EXPECT(acquire("kim", "K", "db lic"), "waiting");
+    given("lock db", "lock lic", "lock c", "ann has A: db", "ann has C: c", "hal has H: lic",
+        "kim waits K: db lic");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(1), "ok");
     EXPECT(acquire("hal", "N", "db c parent=H wait=0"), "would-wait c");
@@ -417,10 +367,8 @@ Test(several, naming_another_users_lease_gains_nothing)
  * grant itself, not a place in line. */
 Test(several, a_nested_request_that_sets_itself_free)
 {
-    EXPECT(define("semaphore db limit=2", "lock lic", "lock parent"), "ok");
-    EXPECT(acquire("ann", "A", "db:2"), "ok db=0,1");
-    EXPECT(acquire("ann", "L", "lic"), "ok lic=0");
-    EXPECT(acquire("kim", "K", "db:2 lic parent"), "waiting");
+    given("semaphore db limit=2", "lock lic", "lock parent", "ann has A: db:2", "ann has L: lic",
+        "kim waits K: db:2 lic parent");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("hal", "H", "parent"), "ok parent=0");
     EXPECT(end_lease("ann", "L"), "ok");
@@ -433,10 +381,8 @@ Test(several, a_nested_request_that_sets_itself_free)
 /* What is kept for one request of a user counts against that user's next ones. */
 Test(several, what_is_kept_counts_in_the_quota)
 {
-    EXPECT(define("semaphore e limit=2 max-units-per-user=2", "semaphore z limit=4"), "ok");
-    EXPECT(acquire("hal", "H", "e:2"), "ok e=0,1");
-    EXPECT(acquire("zoe", "Z", "z:4"), "ok z=0,1,2,3");
-    EXPECT(acquire("bob", "M", "e:1 z"), "waiting");
+    given("semaphore e limit=2 max-units-per-user=2", "semaphore z limit=4", "hal has H: e:2",
+        "zoe has Z: z:4", "bob waits M: e:1 z");
     EXPECT(end_lease("hal", "H"), "ok");
     EXPECT(state("e"), "0/2 free=2 waiting=0+0 kept=1");
     EXPECT(acquire("bob", "N", "e:2"), "waiting");
@@ -449,11 +395,8 @@ Test(several, what_is_kept_counts_in_the_quota)
 /* The quota is met at y: that sets A aside, but not B, who does not want y. */
 Test(several, another_resources_quota_sets_only_that_request_aside)
 {
-    EXPECT(define("semaphore x limit=2 max-units-per-user=2",
-               "semaphore y limit=2 max-units-per-user=1"),
-        "ok");
-    EXPECT(acquire("bob", "Y", "y"), "ok y=0");
-    EXPECT(acquire("bob", "A", "x y"), "waiting");
+    given("semaphore x limit=2 max-units-per-user=2", "semaphore y limit=2 max-units-per-user=1",
+        "bob has Y: y", "bob waits A: x y");
     EXPECT(lines("x"), "| | A");
     EXPECT(acquire("bob", "B", "x"), "ok x=0");
     EXPECT(end_lease("bob", "Y"), "ok; A granted x=1 y=0");
@@ -462,10 +405,7 @@ Test(several, another_resources_quota_sets_only_that_request_aside)
 /* More than a limit that was lowered: it delays nobody, and has its place when that is undone. */
 Test(several, more_than_the_limit_in_force_is_set_aside)
 {
-    EXPECT(define("semaphore s limit=3", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("hal", "H", "s:3"), "ok s=0,1,2");
-    EXPECT(acquire("bob", "B", "s:3 d"), "waiting");
+    given("semaphore s limit=3", "lock d", "ann has A: d", "hal has H: s:3", "bob waits B: s:3 d");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(state("d"), "0/1 free=1 waiting=0+0 kept=1");
     EXPECT(change("limit s 2"), "ok");
@@ -496,10 +436,7 @@ Test(several, kept_over_a_restart)
 /* One release that frees two resources serves waiters of both. */
 Test(several, one_release_wakes_in_both_queues)
 {
-    EXPECT(define("lock a", "lock b"), "ok");
-    EXPECT(acquire("ann", "A", "a b"), "ok a=0 b=0");
-    EXPECT(acquire("bob", "B", "b"), "waiting");
-    EXPECT(acquire("cy", "C", "a"), "waiting");
+    given("lock a", "lock b", "ann has A: a b", "bob waits B: b", "cy waits C: a");
     EXPECT(end_lease("ann", "A"), "ok; B granted b=0; C granted a=0");
 }
 
@@ -523,10 +460,7 @@ Test(several, a_paused_other_resource_sets_aside)
 
 Test(several, a_closed_other_resource_sets_aside)
 {
-    EXPECT(define("lock a", "semaphore z limit=2"), "ok");
-    EXPECT(acquire("ann", "H", "a"), "ok a=0");
-    EXPECT(acquire("bob", "B", "a z"), "waiting");
-    EXPECT(acquire("cy", "C", "a"), "waiting");
+    given("lock a", "semaphore z limit=2", "ann has H: a", "bob waits B: a z", "cy waits C: a");
     EXPECT(change("limit z 0"), "ok");
     EXPECT(lines("a"), "H | C | B");
     EXPECT(end_lease("ann", "H"), "ok; C granted a=0");
@@ -538,11 +472,7 @@ Test(several, a_closed_other_resource_sets_aside)
 /* Nothing is kept for who is set aside. */
 Test(several, pausing_frees_those_behind)
 {
-    EXPECT(define("lock a", "lock p"), "ok");
-    EXPECT(acquire("ann", "G", "a"), "ok a=0");
-    EXPECT(acquire("ann", "H", "p"), "ok p=0");
-    EXPECT(acquire("bob", "B", "a p"), "waiting");
-    EXPECT(acquire("cy", "C", "a"), "waiting");
+    given("lock a", "lock p", "ann has G: a", "ann has H: p", "bob waits B: a p", "cy waits C: a");
     EXPECT(end_lease("ann", "G"), "ok");
     EXPECT(change("pause p"), "ok; C granted a=0");
     EXPECT(deadline(), "never");

@@ -336,11 +336,8 @@ Test(stop, renewed_while_stopping)
 
 Test(stop, revoke_and_drop_of_waiters)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s:2 pid=7 on-lost=kill"), "waiting");
-    EXPECT(acquire("di", "D", "s"), "waiting");
+    given("semaphore s limit=2", "ann has A: s", "bob waits B: s:2",
+        "cy waits C: s:2 pid=7 on-lost=kill", "di waits D: s");
     EXPECT(revoke("B"), "ok; B denied cancelled");
     EXPECT(drop("C"), "ok; C denied cancelled; D granted s=1");
 }
@@ -349,11 +346,8 @@ Test(stop, revoke_and_drop_of_waiters)
 
 Test(stop, drop_of_holders)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
-    EXPECT(acquire("ann", "T", "s ttl=9"), "ok s=1");
-    EXPECT(acquire("cy", "C", "s"), "ok s=2");
-    EXPECT(acquire("bob", "B", "s:3"), "waiting");
+    given("semaphore s limit=3", "ann has A: s pid=7", "ann has T: s ttl=9", "cy has C: s",
+        "bob waits B: s:3");
     EXPECT(drop("C"), "ok; C lost dropped");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(drop("T"), "ok; T lost dropped unheard");

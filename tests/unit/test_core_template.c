@@ -18,9 +18,7 @@ Test(template, each_name_is_a_resource_of_its_own)
 
 Test(template, forgotten_when_idle)
 {
-    EXPECT(define("semaphore t/* limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
-    EXPECT(acquire("bob", "B", "t/x"), "waiting");
+    given("semaphore t/* limit=1", "ann has A: t/x", "bob waits B: t/x");
     EXPECT(end_lease("ann", "A"), "ok; B granted t/x=0");
     EXPECT(state("t/x"), "1/1 free=0 waiting=0+0");
     EXPECT(end_lease("bob", "B"), "ok");
@@ -55,8 +53,7 @@ Test(template, one_level_only)
 
 Test(template, an_exact_name_beats_the_template)
 {
-    EXPECT(define("semaphore t/* limit=1", "semaphore t/big limit=5"), "ok");
-    EXPECT(acquire("ann", "A", "t/big:5"), "ok t/big=0,1,2,3,4");
+    given("semaphore t/* limit=1", "semaphore t/big limit=5", "ann has A: t/big:5");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(resources(), "t/big");
     const struct definition *big = core_find_definition(the_core(), "t/big");
@@ -69,9 +66,8 @@ Test(template, an_exact_name_beats_the_template)
 
 Test(template, instances_are_bounded)
 {
-    EXPECT(define("semaphore t/* limit=1 max-instances=2", "semaphore u/* limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/1"), "ok t/1=0");
-    EXPECT(acquire("bob", "B", "t/2"), "ok t/2=0");
+    given("semaphore t/* limit=1 max-instances=2", "semaphore u/* limit=1", "ann has A: t/1",
+        "bob has B: t/2");
     EXPECT(acquire("cy", "C", "t/3"), "quota t/3");
     EXPECT(acquire("cy", "C", "t/1"), "waiting");
     EXPECT(acquire("cy", "D", "u/3"), "ok u/3=0");
@@ -82,9 +78,7 @@ Test(template, instances_are_bounded)
 
 Test(template, instances_are_bounded_per_uid)
 {
-    EXPECT(define("semaphore t/* limit=2", "user instances=2"), "ok");
-    EXPECT(acquire("ann", "A", "t/1"), "ok t/1=0");
-    EXPECT(acquire("ann2", "B", "t/2"), "ok t/2=0");
+    given("semaphore t/* limit=2", "user instances=2", "ann has A: t/1", "ann2 has B: t/2");
     EXPECT(acquire("ann", "C", "t/3"), "quota t/3");
     EXPECT(acquire("bob", "D", "t/3"), "ok t/3=0");
     EXPECT(acquire("ann", "E", "t/3"), "ok t/3=1");
@@ -95,10 +89,8 @@ Test(template, instances_are_bounded_per_uid)
 /* An instance belongs to the user who made it until it is forgotten. */
 Test(template, the_maker_pays_while_it_has_a_claim)
 {
-    EXPECT(define("semaphore t/* limit=2", "user instances=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/1"), "ok t/1=0");
-    EXPECT(acquire("bob", "B", "t/1"), "ok t/1=1");
-    EXPECT(acquire("bob", "C", "t/2"), "ok t/2=0");
+    given("semaphore t/* limit=2", "user instances=1", "ann has A: t/1", "bob has B: t/1",
+        "bob has C: t/2");
     EXPECT(acquire("ann", "D", "t/3"), "quota t/3");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "D", "t/3"), "ok t/3=0");
@@ -110,8 +102,7 @@ Test(template, the_maker_pays_while_it_has_a_claim)
 
 Test(template, the_admin_pays_while_a_change_lasts)
 {
-    EXPECT(define("semaphore t/* limit=2", "user instances=1"), "ok");
-    EXPECT(acquire("bob", "A", "t/1"), "ok t/1=0");
+    given("semaphore t/* limit=2", "user instances=1", "bob has A: t/1");
     EXPECT(change_as("ann", "pause t/1"), "ok");
     EXPECT(change_as("ann", "limit t/1 5"), "ok");
     EXPECT(change_as("ann", "pause t/2"), "quota");
@@ -154,8 +145,7 @@ Test(template, runtime_changes_keep_an_instance)
 
 Test(template, a_reservation_of_a_held_unit_keeps_it)
 {
-    EXPECT(define("semaphore t/* limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
+    given("semaphore t/* limit=2", "ann has A: t/x");
     EXPECT(change("reserve t/x 0"), "ok");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(state("t/x"), "0/2 free=1 waiting=0+0");
@@ -181,8 +171,7 @@ Test(template, of_a_pool)
 
 Test(template, a_cooling_unit_keeps_an_instance)
 {
-    EXPECT(define("semaphore t/* limit=1 cooldown=5"), "ok");
-    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
+    given("semaphore t/* limit=1 cooldown=5", "ann has A: t/x");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(state("t/x"), "0/1 free=0 waiting=0+0");
     EXPECT(acquire("ann", "B", "t/x wait=0"), "would-wait t/x");
@@ -197,9 +186,7 @@ Test(template, a_cooling_unit_keeps_an_instance)
 
 Test(template, instances_take_over_a_reloaded_template)
 {
-    EXPECT(define("semaphore t/* limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
-    EXPECT(acquire("ann", "B", "t/x"), "waiting");
+    given("semaphore t/* limit=1", "ann has A: t/x", "ann waits B: t/x");
     EXPECT(define("semaphore t/* limit=3"), "ok; B granted t/x=1");
     EXPECT(state("t/x"), "2/3 free=1 waiting=0+0");
     EXPECT(define("semaphore t/* limit=1"), "ok");
@@ -208,9 +195,7 @@ Test(template, instances_take_over_a_reloaded_template)
 
 Test(template, a_template_that_goes)
 {
-    EXPECT(define("semaphore t/* limit=1", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
-    EXPECT(acquire("ann", "B", "t/x"), "waiting");
+    given("semaphore t/* limit=1", "lock d", "ann has A: t/x", "ann waits B: t/x");
     EXPECT(change("pause t/idle"), "ok");
     EXPECT(define("lock d"), "ok; B denied unknown");
     EXPECT(resources(), "d t/x");
@@ -223,9 +208,7 @@ Test(template, a_template_that_goes)
 /* Instances that are alive count against the new bound; nothing is taken away. */
 Test(template, a_lower_bound_on_instances)
 {
-    EXPECT(define("semaphore t/* limit=1 max-instances=3"), "ok");
-    EXPECT(acquire("ann", "A", "t/1"), "ok t/1=0");
-    EXPECT(acquire("ann", "B", "t/2"), "ok t/2=0");
+    given("semaphore t/* limit=1 max-instances=3", "ann has A: t/1", "ann has B: t/2");
     EXPECT(define("semaphore t/* limit=1 max-instances=1"), "ok");
     EXPECT(acquire("ann", "C", "t/3"), "quota t/3");
     EXPECT(end_lease("ann", "A"), "ok");
@@ -237,8 +220,7 @@ Test(template, a_lower_bound_on_instances)
 /* An instance gets a section of its own, and loses it again. */
 Test(template, from_instance_to_exact_and_back)
 {
-    EXPECT(define("semaphore t/* limit=1 max-instances=1", "user instances=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
+    given("semaphore t/* limit=1 max-instances=1", "user instances=1", "ann has A: t/x");
     EXPECT(define("semaphore t/* limit=1 max-instances=1", "semaphore t/x limit=2",
                "user instances=1"),
         "ok");
@@ -264,8 +246,7 @@ Test(template, from_idle_exact_to_instance)
 
 Test(template, a_template_changes_its_kind)
 {
-    EXPECT(define("semaphore t/* limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
+    given("semaphore t/* limit=1", "ann has A: t/x");
     EXPECT(define("pool t/* items=a,b select=first"), "kind t/x");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(change("pause t/x"), "ok");
@@ -277,8 +258,7 @@ Test(template, a_template_changes_its_kind)
 /* Nobody's bounds hold an operator up, and nobody pays for what an operator keeps alive. */
 Test(template, what_an_operator_changes_is_charged_to_nobody)
 {
-    EXPECT(define("semaphore t/* limit=2 max-instances=1", "user instances=1"), "ok");
-    EXPECT(acquire("ann", "A", "t/1"), "ok t/1=0");
+    given("semaphore t/* limit=2 max-instances=1", "user instances=1", "ann has A: t/1");
     EXPECT(change("pause t/2"), "ok");
     EXPECT(change("pause t/3"), "ok");
     EXPECT(resources(), "t/1 t/2 t/3");

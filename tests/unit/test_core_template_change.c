@@ -13,11 +13,8 @@ static const struct resource *instance(const char *name)
 
 Test(template_change, a_limit_is_each_instances)
 {
-    EXPECT(define("semaphore m/* limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "m/a:2"), "ok m/a=0,1");
-    EXPECT(acquire("bob", "B", "m/a"), "waiting");
-    EXPECT(acquire("bob", "C", "m/b:2"), "ok m/b=0,1");
-    EXPECT(acquire("bob", "D", "m/b"), "waiting");
+    given("semaphore m/* limit=2", "ann has A: m/a:2", "bob waits B: m/a", "bob has C: m/b:2",
+        "bob waits D: m/b");
     EXPECT(change("limit m/* 3"), "ok; B granted m/a=2; D granted m/b=2");
     EXPECT(acquire("ann", "E", "m/new:3"), "ok m/new=0,1,2");
     EXPECT(change("limit m/* 1"), "ok");
@@ -77,9 +74,7 @@ Test(template_change, an_own_limit_that_is_the_files_ends_with_the_templates)
 
 Test(template_change, a_pause_holds_up_all_instances)
 {
-    EXPECT(define("semaphore m/* limit=1", "lock other"), "ok");
-    EXPECT(acquire("ann", "A", "m/a"), "ok m/a=0");
-    EXPECT(acquire("bob", "B", "m/a"), "waiting");
+    given("semaphore m/* limit=1", "lock other", "ann has A: m/a", "bob waits B: m/a");
     EXPECT(change("pause m/* upgrade"), "ok");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "C", "m/new wait=0"), "paused m/new");

@@ -44,9 +44,8 @@ Test(term, max_hold_with_warn)
 /* The shortest of its resources'. */
 Test(term, max_hold_of_several)
 {
-    EXPECT(define("lock a max-hold=9", "lock b", "lock c max-hold=4"), "ok");
-    EXPECT(acquire("ann", "A", "a b c"), "ok a=0 b=0 c=0");
-    EXPECT(acquire("ann", "B", "a b c"), "waiting");
+    given("lock a max-hold=9", "lock b", "lock c max-hold=4", "ann has A: a b c",
+        "ann waits B: a b c");
     EXPECT(deadline(), "4");
     EXPECT(end_lease("ann", "A"), "ok; B granted a=0 b=0 c=0");
     EXPECT(deadline(), "4");
@@ -115,18 +114,14 @@ Test(term, renewed_while_away)
 
 Test(term, renewed_while_waiting)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d ttl=5"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d ttl=5"), "waiting");
+    given("lock d", "ann has A: d ttl=5", "bob waits B: d ttl=5");
     EXPECT(renew("B", 0), "lost");
     EXPECT(renew("B", 3), "lost");
 }
 
 Test(term, only_looked_at)
 {
-    EXPECT(define("semaphore s limit=2 max-hold=5"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
-    EXPECT(acquire("ann", "B", "s"), "ok s=1");
+    given("semaphore s limit=2 max-hold=5", "ann has A: s pid=7", "ann has B: s");
     EXPECT(tick(1), "ok");
     EXPECT(renew("A", 0), "ok");
     EXPECT(renew("B", 0), "ok");
@@ -176,11 +171,8 @@ Test(term, a_ttl_beyond_the_end_of_time)
 /* Those that end at the same instant end by age, and their units go to the next in line. */
 Test(term, ties_go_by_age)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s ttl=5"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s ttl=5"), "ok s=1");
-    EXPECT(acquire("cy", "C", "s ttl=3"), "ok s=2");
-    EXPECT(acquire("di", "D", "s:3 wait=5"), "waiting");
+    given("semaphore s limit=3", "ann has A: s ttl=5", "bob has B: s ttl=5", "cy has C: s ttl=3",
+        "di waits D: s:3 wait=5");
     EXPECT(renew("C", 5), "ok");
     EXPECT(tick(5), "ok; A stop expired; B stop expired; C stop expired; D granted s=0,1,2");
 }
@@ -188,9 +180,7 @@ Test(term, ties_go_by_age)
 /* A unit that rests after its ttl ran out. */
 Test(term, cooldown_after_the_ttl)
 {
-    EXPECT(define("lock d cooldown=2"), "ok");
-    EXPECT(acquire("ann", "A", "d ttl=5"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
+    given("lock d cooldown=2", "ann has A: d ttl=5", "bob waits B: d");
     EXPECT(tick(5), "ok; A stop expired");
     EXPECT(tick(7), "ok; B granted d=0");
 }
@@ -199,9 +189,8 @@ Test(term, cooldown_after_the_ttl)
 
 Test(term, the_resources_rules)
 {
-    EXPECT(define("lock d", "lock e kill-after=2 on-lost=term", "lock f kill-after=5 on-lost=warn"),
-        "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d", "lock e kill-after=2 on-lost=term", "lock f kill-after=5 on-lost=warn",
+        "ann has A: d");
     EXPECT(stop_rules("A"), "kill 10");
     EXPECT(acquire("ann", "B", "e f"), "ok e=0 f=0");
     EXPECT(stop_rules("B"), "term 2");
@@ -213,8 +202,7 @@ Test(term, the_resources_rules)
 
 Test(term, stricter_than_the_resource)
 {
-    EXPECT(define("semaphore s limit=9 kill-after=5 on-lost=term"), "ok");
-    EXPECT(acquire("ann", "A", "s kill-after=2"), "ok s=0");
+    given("semaphore s limit=9 kill-after=5 on-lost=term", "ann has A: s kill-after=2");
     EXPECT(stop_rules("A"), "term 2");
     EXPECT(acquire("ann", "B", "s on-lost=kill"), "ok s=1");
     EXPECT(stop_rules("B"), "kill 5");
@@ -237,8 +225,7 @@ Test(term, laxer_than_the_resource)
 /* No patience at all: the signal and SIGKILL at the next tick. */
 Test(term, no_patience)
 {
-    EXPECT(define("lock d kill-after=0"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    given("lock d kill-after=0", "ann has A: d pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(revoke("A"), "ok; A signal 15");
     EXPECT(deadline(), "0");
@@ -249,8 +236,7 @@ Test(term, no_patience)
 /* The margin is a third of kill-after, and at least a second. */
 Test(term, margins)
 {
-    EXPECT(define("semaphore s limit=9 kill-after=12 max-hold=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    given("semaphore s limit=9 kill-after=12 max-hold=1", "ann has A: s");
     EXPECT(good_until("A"), "1 gone by 17");
     EXPECT(acquire("ann", "B", "s kill-after=3"), "ok s=1");
     EXPECT(good_until("B"), "1 gone by 5");

@@ -23,9 +23,7 @@ Test(time, a_wait_ends)
 
 Test(time, granted_in_time)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d wait=5"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d wait=5");
     EXPECT(tick(4), "ok");
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
     EXPECT(deadline(), "never");
@@ -36,8 +34,7 @@ Test(time, granted_in_time)
 /* The wait begins with the request, not with the tick before it. */
 Test(time, waits_count_from_the_request)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    given("lock d", "ann has A: d");
     EXPECT(tick(7), "ok");
     EXPECT(acquire("bob", "B", "d wait=5"), "waiting");
     EXPECT(deadline(), "12");
@@ -49,29 +46,22 @@ Test(time, waits_count_from_the_request)
 /* A head that gives up lets those behind it go, in the same tick. */
 Test(time, a_timeout_unblocks_those_behind)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2 wait=5"), "waiting");
-    EXPECT(acquire("cy", "C", "s wait=5"), "waiting");
+    given("semaphore s limit=2", "ann has A: s", "bob waits B: s:2 wait=5", "cy waits C: s wait=5");
     EXPECT(tick(5), "ok; B denied timeout; C granted s=1");
 }
 
 /* A late tick decides as prompt ones would have. */
 Test(time, a_late_tick)
 {
-    EXPECT(define("lock d cooldown=2", "semaphore s limit=2"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d wait=3"), "waiting");
-    EXPECT(acquire("cy", "C", "d wait=1"), "waiting");
+    given("lock d cooldown=2", "semaphore s limit=2", "ann has A: d", "bob waits B: d wait=3",
+        "cy waits C: d wait=1");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(60), "ok; C denied timeout; B granted d=0");
 }
 
 Test(time, a_late_tick_after_the_wait)
 {
-    EXPECT(define("lock d cooldown=4"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d wait=3"), "waiting");
+    given("lock d cooldown=4", "ann has A: d", "bob waits B: d wait=3");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(60), "ok; B denied timeout");
 }
@@ -79,20 +69,15 @@ Test(time, a_late_tick_after_the_wait)
 /* Free at the very instant at which the wait ends: granted. */
 Test(time, free_and_over_at_once)
 {
-    EXPECT(define("lock d cooldown=3"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d wait=3"), "waiting");
+    given("lock d cooldown=3", "ann has A: d", "bob waits B: d wait=3");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(3), "ok; B granted d=0");
 }
 
 Test(time, ties_go_by_age)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d wait=5"), "waiting");
-    EXPECT(acquire("cy", "C", "d wait=5 priority=9"), "waiting");
-    EXPECT(acquire("di", "D", "d wait=5"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d wait=5", "cy waits C: d wait=5 priority=9",
+        "di waits D: d wait=5");
     EXPECT(tick(5), "ok; B denied timeout; C denied timeout; D denied timeout");
 }
 
@@ -109,9 +94,7 @@ Test(time, set_aside_waits_end_too)
 
 Test(time, a_wait_beyond_the_end_of_time)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d wait=9223372036"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d wait=9223372036");
     EXPECT(deadline(), "never");
 }
 
@@ -119,8 +102,7 @@ Test(time, a_wait_beyond_the_end_of_time)
 
 Test(time, a_freed_unit_rests)
 {
-    EXPECT(define("semaphore s limit=2 cooldown=10"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    given("semaphore s limit=2 cooldown=10", "ann has A: s");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(state("s"), "0/2 free=1 waiting=0+0");
     EXPECT(deadline(), "10");
@@ -137,9 +119,7 @@ Test(time, a_freed_unit_rests)
 
 Test(time, a_client_that_goes_leaves_units_cooling)
 {
-    EXPECT(define("lock d cooldown=1"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
+    given("lock d cooldown=1", "ann has A: d", "bob waits B: d");
     EXPECT(client_gone("ann"), "ok");
     EXPECT(tick(1), "ok; B granted d=0");
 }
@@ -147,8 +127,7 @@ Test(time, a_client_that_goes_leaves_units_cooling)
 /* In the limit, a unit that cools counts. */
 Test(time, cooling_counts_against_the_limit)
 {
-    EXPECT(define("semaphore s limit=2 cooldown=10"), "ok");
-    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
+    given("semaphore s limit=2 cooldown=10", "ann has A: s:2");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(change("limit s 3"), "ok");
     EXPECT(acquire("ann", "B", "s"), "ok s=2");
@@ -173,8 +152,7 @@ Test(time, a_removed_item_does_not_rest)
 
 Test(time, a_reserved_unit_cools_and_stays_reserved)
 {
-    EXPECT(define("semaphore s limit=1 cooldown=10"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    given("semaphore s limit=1 cooldown=10", "ann has A: s");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(change("reserve s 0"), "ok");
     EXPECT(acquire("ann", "B", "s"), "waiting");
@@ -190,10 +168,8 @@ Test(time, a_reserved_unit_cools_and_stays_reserved)
 /* Units that rest until the same instant are free together: the head that wants both gets them. */
 Test(time, free_together)
 {
-    EXPECT(define("semaphore s limit=2 cooldown=3 order=first-fit max-overtakes=9"), "ok");
-    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
+    given("semaphore s limit=2 cooldown=3 order=first-fit max-overtakes=9", "ann has A: s:2",
+        "bob waits B: s:2", "cy waits C: s");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(3), "ok; B granted s=0,1");
 }
