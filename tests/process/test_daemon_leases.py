@@ -7,7 +7,6 @@ import pytest
 
 from daemon_help import (
     NOBODY, connect_as, event, held, is_quiet, lease_of, refused, status, status_lines, waits)
-from lines import DEADLINE
 
 CONFIG = """
 [lock a]
@@ -65,28 +64,10 @@ def test_granted(client, request_line, kind, which):
     assert 0 < token < 1 << 63
 
 
-def test_the_lowest_free_slots(client):
-    leases = [held(client, "acquire b") for _ in range(6)]
-    for i in (1, 3, 4):
-        assert client.request(f"release {leases[i]}") == "ok"
-    assert units(client.request("acquire b:5"))["b"][2] == ["1", "3-4", "6-7"]
-
-
 def test_several_in_the_order_asked(client):
     answer = client.request("acquire gpus:2 a market/x b:2")
     assert list(units(answer)) == ["gpus", "a", "market/x", "b"]
     assert status(client).held == 1
-
-
-def test_tokens_and_leases_only_grow(client):
-    """Per resource, and also from one run of the daemon to the next."""
-    tokens, leases = [], []
-    for _ in range(100):
-        answer = client.request("acquire a")
-        tokens.append(units(answer)["a"][1])
-        leases.append(lease_of(answer))
-        assert client.request(f"release {leases[-1]}") == "ok"
-    assert tokens == sorted(set(tokens)) and len(set(leases)) == 100
 
 
 def test_tokens_and_leases_grow_over_a_restart(daemon):
@@ -167,39 +148,6 @@ def test_refusals_name_their_subject(client):
     assert "make" in answer and "big%20build" in answer
 
 
-def test_wait_0_does_not_wait_for_what_is_free(client):
-    held(client, "acquire a wait=0")
-    held(client, "acquire b:8 wait=0 priority=5")
-
-
-def test_an_identity_per_resource(client):
-    first = held(client, "acquire a holder=me")
-    held(client, "acquire b holder=me")
-    held(client, "acquire b holder=you")
-    assert client.request(f"release {first}") == "ok"
-    held(client, "acquire a holder=me")
-
-
-def test_nothing_waits_for_its_own_ancestors(client):
-    """It could only be granted after that one has ended."""
-    parent = held(client, "acquire b:7")
-    child = held(client, f"acquire a parent={parent}")
-    assert refused(client, f"acquire b:2 parent={child}") == "ancestor"
-    assert refused(client, f"acquire a parent={child} wait=1h") == "ancestor"
-    held(client, f"acquire b parent={child}")
-    waits(client, f"acquire b parent={child}")  # the last one's is no ancestor
-    waits(client, "acquire a parent=zzz")  # nobody's
-
-
-def test_waiting_positions(client):
-    held(client, "acquire a")
-    for position in range(1, 4):
-        waits(client, "acquire a", position)
-    held(client, "acquire deploy")
-    waits(client, "acquire deploy a", 4)  # the largest
-    waits(client, "acquire deploy", 2)
-
-
 # ---- release
 
 
@@ -210,30 +158,6 @@ def test_release_of_a_lease(client):
     assert client.request(f"release {lease}") == "ok"
     assert client.request("release 1") == "ok"
     assert is_quiet(client)
-
-
-def test_release_of_a_waiting_lease(client):
-    first = held(client, "acquire a")
-    second = waits(client, "acquire a")
-    assert client.request(f"release {second}") == "ok"
-    assert status(client).waiting == 0
-    assert client.request(f"release {first}") == "ok"
-    assert is_quiet(client)
-
-
-@pytest.mark.parametrize("verb", ["release", "cancel"])
-def test_ended_from_another_connection(daemon, client, verb):
-    """The lease's own client is told, once."""
-    owner = daemon.client()
-    lease = held(owner, "acquire a")
-    waiting = waits(owner, "acquire a b")
-    assert client.request(f"{verb} {waiting}") == "ok"
-    assert event(owner) == ("denied", waiting, "cancelled")
-    assert client.request(f"{verb} {lease}") == "ok"
-    assert event(owner) == ("lost", lease, "released")
-    assert client.request(f"{verb} {lease}") == "ok"
-    assert is_quiet(owner)
-    held(client, "acquire a")
 
 
 def test_release_by_identity(client):
@@ -346,17 +270,6 @@ def test_waits_end_in_the_order_of_their_deadlines(daemon, client):
         assert event(waiters[i][0]) == ("denied", leases[i], "timeout")
         assert leases[i] not in status(client).waiters("a")
     assert status(client).waiters("a") == [long]
-
-
-def test_a_freed_unit_rests(berthd):
-    """Then the next waiter gets it, without another request."""
-    client = berthd("[lock a]\ncooldown = 1s\n").client()
-    lease = held(client, "acquire a")
-    waiting = waits(client, "acquire a")
-    assert client.request(f"release {lease}") == "ok"
-    assert status(client).resources["a"]["cooling"] == "1"
-    assert refused(client, "acquire a wait=0") == "would-wait"
-    assert event(client)[:2] == ("granted", waiting)
 
 
 def test_a_long_cooldown_keeps_nobody_from_stopping(berthd):

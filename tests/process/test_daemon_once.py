@@ -36,23 +36,6 @@ def test_of_a_holder_whose_connection_lives(daemon, binding):
     assert repeated(second, request) != lease_of(answer)
 
 
-def test_its_place_is_the_later_connection_s(daemon):
-    holder, behind = daemon.client(), daemon.client()
-    lease = held(holder, "acquire d")
-    first, second, third = daemon.client(), daemon.client(), daemon.client()
-    waiter = waits(first, "acquire d once=w", position=1)
-    waits(behind, "acquire d", position=2)
-    assert waits(second, "acquire d once=w", position=1) == waiter
-    assert waits(second, "acquire d once=w", position=1) == waiter
-    assert waits(third, "acquire d once=w wait=1h", position=1) == waiter
-    second.close()
-    assert holder.request(f"release {lease}") == "ok"
-    assert event(third)[:2] == ("granted", waiter)
-    assert is_quiet(first) and is_quiet(third) and is_quiet(behind)
-    third.close()
-    assert event(behind)[0] == "granted"
-
-
 def test_of_a_connection_that_is_half_closed(daemon):
     """Its waiting leases are over; those that a process keeps are not."""
     blocker, first = daemon.client(), daemon.client()

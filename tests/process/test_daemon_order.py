@@ -312,23 +312,6 @@ def test_no_deadlock(berthd):
 # ---- refused at once, and in time
 
 
-def test_deadlines(berthd):
-    """In the order of the deadlines; a waiter that was in time is granted, and not denied later."""
-    daemon = berthd("[lock l]\n")
-    holder = daemon.client()
-    lease = held(holder, "acquire l")
-    clients = [daemon.client() for _ in range(4)]
-    late = [waits(client, f"acquire l wait={wait}")
-            for client, wait in zip(clients, ("300ms", "0.1s", "20ms"))]
-    kept = waits(clients[3], "acquire l wait=1h")
-    heard = [event(clients[i]) for i in (2, 1, 0)]
-    assert heard == [("denied", late[i], "timeout") for i in (2, 1, 0)]
-    assert status(holder, "l").waiters("l") == [kept]
-    assert holder.request(f"release {lease}") == "ok"
-    assert event(clients[3])[:2] == ("granted", kept)
-    assert all(is_quiet(client) for client in [holder, *clients])
-
-
 def test_a_deadline_lets_the_next_one_go(berthd):
     daemon = berthd("[semaphore s]\nlimit = 2\n")
     holder, client = daemon.client(), daemon.client()
@@ -337,47 +320,6 @@ def test_a_deadline_lets_the_next_one_go(berthd):
     late, waiting = lease_of(client.line()), lease_of(client.line())
     assert event(client) == ("denied", late, "timeout")
     assert event(client)[:2] == ("granted", waiting)
-
-
-def test_what_not_to_wait_for(berthd):
-    """Codes of wait=0, and of requests refused however long they would wait."""
-    daemon = berthd("[lock l]\n[lock shut]\nlimit = 0\n[semaphore s]\nlimit = 4\n"
-                    "max-units-per-user = 2\n[lock narrow]\nmax-waiters = 0\n")
-    client, other = daemon.client(), daemon.client()
-    parent = held(client, "acquire l narrow s:2 holder=me")
-    assert refused(other, "acquire l wait=0") == "would-wait"
-    assert refused(other, "acquire shut wait=0") == "closed"
-    assert refused(other, "acquire s wait=0") == "quota"
-    assert refused(other, "acquire narrow") == "queue-full"
-    assert refused(other, "acquire l holder=me") == "held"
-    assert refused(other, f"acquire l parent={parent}") == "ancestor"
-    assert refused(other, f"acquire s parent={parent}") == "ancestor"
-    client.request("pause l")
-    assert refused(other, "acquire l wait=0") == "paused"
-    client.request("resume l")
-    client.request("drain")
-    assert refused(other, "acquire l wait=0") == "draining"
-    client.request("undrain")
-    assert refused(other, "acquire l shut wait=0") == "closed"
-    assert status(client).waiting == 0
-    waits(other, "acquire shut")
-    assert client.request("limit shut 1") == "ok"
-    assert event(other)[0] == "granted"
-
-
-def test_nobody_goes_while_it_is_paused_closed_or_drained(berthd):
-    daemon = berthd("[lock l]\n")
-    root, other = daemon.client(), daemon.client()
-    for close, reopen in (("pause l", "resume l"), ("limit l 0", "limit l 1"),
-                          ("limit l 0", "reset l"), ("drain", "undrain")):
-        lease = held(root, "acquire l")
-        waiting = waits(other, "acquire l")
-        assert root.request(close).startswith("ok")
-        assert root.request(f"release {lease}") == "ok"
-        assert is_quiet(other)
-        assert root.request(reopen) == "ok"
-        assert event(other)[:2] == ("granted", waiting)
-        assert other.request(f"release {waiting}") == "ok"
 
 
 # ---- cooldown
@@ -420,26 +362,3 @@ def test_many_deaths_in_one_turn(berthd):
     assert is_quiet(living[4]) and is_quiet(living[5])
     shown = status(living[0], "s")
     assert shown.holders("s") == leases[:4] and shown.waiters("s") == leases[4:]
-
-
-# ---- templates
-
-
-def test_instances_appear_and_vanish(berthd):
-    daemon = berthd("[semaphore market/*]\nlimit = 2\n[lock market/special]\n")
-    one, two = daemon.client(), daemon.client()
-    alice = held(one, "acquire market/alice:2")
-    bob = held(two, "acquire market/bob")
-    waiting = waits(two, "acquire market/alice")
-    held(one, "acquire market/special")
-    shown = status(one).resources
-    assert set(shown) == {"market/special", "market/alice", "market/bob"}
-    assert shown["market/alice"]["template"] == "market/*"
-    assert shown["market/alice"]["in_use"] == "2"
-    assert "template" not in shown["market/special"]
-    assert two.request(f"release {bob}") == "ok"
-    assert set(status(one).resources) == {"market/special", "market/alice"}
-    assert one.request(f"release {alice}") == "ok"
-    assert event(two)[:2] == ("granted", waiting)
-    end(two)
-    assert list(status(one).resources) == ["market/special"]

@@ -61,18 +61,6 @@ def test_connections_of_all(berthd):
     assert is_quiet(daemon.client())
 
 
-def test_a_request_sent_to_a_full_house(berthd):
-    """The line is there even if the client has sent something first."""
-    daemon = berthd("max-clients = 1\n[lock a]\n")
-    client = daemon.client()
-    assert is_quiet(client)
-    for _ in range(100):
-        late = Client(daemon.socket)
-        assert busy(late, "acquire a")
-        late.close()
-    assert status(client).held == 0
-
-
 def house(berthd, full, user):
     """A berthd with no place for `user`, who is an admin, if only for operators' requests."""
     rest = f"admin-users = {user}\n[lock a]\n[semaphore s]\nlimit = 3\n"
@@ -226,21 +214,6 @@ def test_units_of_one_user(berthd):
     assert is_quiet(other)
     client.close()
     assert status(other).waiters("s") == [second]
-
-
-@needs_root
-def test_the_queue_is_full(berthd):
-    """The newest request is refused, whoever made it."""
-    daemon = berthd("[lock a]\nmax-waiters = 3\n")
-    client, other = connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY)
-    lease = held(client, "acquire a")
-    for _ in range(3):
-        waits(client, "acquire a")
-    assert refused(other, "acquire a") == "queue-full"
-    assert refused(other, "acquire a wait=0") == "would-wait"
-    assert client.request(f"release {lease}") == "ok"
-    assert event(client)[0] == "granted"
-    waits(other, "acquire a", 3)
 
 
 @pytest.mark.parametrize("line", [

@@ -3,12 +3,10 @@
 import os
 import pathlib
 import re
-import socket
 
 import pytest
 
-from daemon_help import (
-    code, connect_as, event, held, is_quiet, may_use, needs_root, refused, status, status_lines, waits)
+from daemon_help import connect_as, event, held, is_quiet, may_use, needs_root, refused, status, status_lines, waits
 
 pytestmark = needs_root
 
@@ -231,91 +229,3 @@ def test_shared_identities_are_one(berthd):
     assert root.request("release s holder=x") == "ok"
     assert event(anna) == ("lost", lease, "released")
     held(bert, "acquire s holder=x")
-
-
-# ---- bounds: they stop one user, and nobody else
-
-
-def test_connections_of_one_user(berthd):
-    daemon = berthd("max-clients-per-user = 3\n[lock l]\n")
-    annas = [connect_as(daemon, ANNA) for _ in range(3)]
-    assert all(is_quiet(client) for client in annas)
-    for _ in range(2):
-        extra = connect_as(daemon, ANNA)
-        assert code(extra.line()) == "busy"
-        assert extra.line() == ""
-    berts = [connect_as(daemon, BERT) for _ in range(3)]
-    assert all(is_quiet(client) for client in berts + annas)
-    annas[0].socket.shutdown(socket.SHUT_WR)
-    assert annas[0].ended()
-    assert is_quiet(connect_as(daemon, ANNA))
-
-
-def test_waiters_of_one_user(berthd):
-    daemon = berthd("max-waiters-per-user = 2\n[lock l]\n[lock k]\n[lock free]\n")
-    root, anna, bert = daemon.client(), connect_as(daemon, ANNA), connect_as(daemon, BERT)
-    first = held(root, "acquire l k")
-    mine = waits(anna, "acquire l", 1)
-    also = waits(connect_as(daemon, ANNA), "acquire k", 1)
-    assert refused(anna, "acquire l") == "quota"
-    assert refused(connect_as(daemon, ANNA), "acquire l k") == "quota"
-    held(anna, "acquire free")
-    waits(bert, "acquire l", 2)
-    waits(bert, "acquire k", 2)
-    assert root.request(f"cancel {also}") == "ok"
-    waits(anna, "acquire k", 2)
-    assert refused(anna, "acquire k") == "quota"
-    root.request(f"release {first}")
-    assert event(anna)[:2] == ("granted", mine)
-
-
-def test_leases_of_one_user(berthd):
-    daemon = berthd("max-leases-per-user = 3\n[semaphore s]\nlimit = 4\n")
-    anna, again, bert = (connect_as(daemon, uid) for uid in (ANNA, ANNA, BERT))
-    held(anna, "acquire s")
-    lease = held(anna, "acquire s")
-    held(again, "acquire s")
-    assert refused(anna, "acquire s") == "quota"
-    assert refused(again, "acquire s") == "quota"
-    held(bert, "acquire s")
-    waiting = waits(bert, "acquire s", 1)
-    waits(bert, "acquire s", 2)
-    assert refused(bert, "acquire s") == "quota", "waiting ones count as well"
-    anna.request(f"release {lease}")
-    assert event(bert)[:2] == ("granted", waiting)
-    waits(again, "acquire s", 2)
-
-
-def test_instances_of_one_user(berthd):
-    daemon = berthd("max-instances-per-user = 2\n[lock t/*]\nmax-instances = 4\n[lock l]\n")
-    anna, bert, cleo = (connect_as(daemon, uid) for uid in (ANNA, BERT, CLEO))
-    lease = held(anna, "acquire t/a")
-    held(anna, "acquire t/b")
-    assert refused(anna, "acquire t/c") == "quota"
-    assert refused(connect_as(daemon, ANNA), "acquire t/c wait=0") == "quota"
-    waits(anna, "acquire t/a")
-    held(anna, "acquire l")
-    held(bert, "acquire t/c")
-    held(bert, "acquire t/d")
-    assert refused(cleo, "acquire t/e") == "quota", "of the template: max-instances"
-    assert "t/e" not in status(cleo).resources
-    anna.request(f"release {lease}")
-    assert event(anna)[0] == "granted"
-
-
-def test_units_of_one_user(berthd):
-    daemon = berthd("[semaphore s]\nlimit = 5\nmax-units-per-user = 2\n")
-    anna, again, bert = (connect_as(daemon, uid) for uid in (ANNA, ANNA, BERT))
-    lease = held(anna, "acquire s:2")
-    assert refused(again, "acquire s wait=0") == "quota"
-    assert refused(again, "acquire s:3") == "impossible"
-    waiting = waits(again, "acquire s")
-    first = held(bert, "acquire s")
-    held(bert, "acquire s")
-    waits(bert, "acquire s")
-    assert status(bert, "s").resources["s"]["free"] == "1"
-    anna.request(f"release {lease}")
-    assert event(again)[:2] == ("granted", waiting)
-    assert is_quiet(bert)
-    bert.request(f"release {first}")
-    assert event(bert)[0] == "granted"

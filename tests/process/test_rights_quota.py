@@ -1,5 +1,5 @@
 """Each bound of one user, as `berth` reports it, in both scopes; and that reclaimed leases count
-like acquired ones. test_daemon_quota.py and test_daemon_rights.py have what the bounds do to
+like acquired ones. test_daemon_quota.py has what the bounds do to
 others."""
 
 import contextlib
