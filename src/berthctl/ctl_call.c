@@ -228,9 +228,6 @@ static void call_refused(struct call *call, const char *word, char *why)
         who_may[call->right]) {
         text_add_format(&said, "; only %s may", who_may[call->right]);
     }
-    if (code == CODE_UNKNOWN_COMMAND) {
-        text_add(&said, "; this berthd is older than berthctl");
-    }
     text_deinit(&call->refusal);
     if (call->is_silent) {
         call->refusal = said;

@@ -210,14 +210,7 @@ def test_a_fleet_resource_without_a_history(berthctl, fake):
             assert "fleet" not in served(berthctl, fake, "history", "far", answer=history)[2]
 
 
-# ---- another berthd
-
-def test_an_older_berthd(berthctl, fake):
-    answer = "error unknown-command history\n"
-    for command, done in (("history", served(berthctl, fake, "history", answer=answer)),
-                          ("stats", both(berthctl, fake, history=answer))):
-        assert done[1:] == (64, "", f"berthctl: {command}: history (unknown-command); this berthd is older than berthctl\n")
-
+# ---- what no berthd sends
 
 @pytest.mark.parametrize("answer", [
     "ok now=x\nend\n", "ok\nended\nend\n", "ok\nended 1 units=a uid=0 how=x\nend\n",
