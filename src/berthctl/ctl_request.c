@@ -38,7 +38,6 @@ bool request_print(const struct ctl_request *request, struct text *out)
     text_add_key(out, "lease", request->lease);
     text_add_key(out, "since", request->since);
     text_add_key(out, "user", request->user);
-    text_add(out, request->ended ? " ended=1" : "");
     text_add(out, request->wait ? " wait=1\n" : "\n");
     return out->length <= LINE_BYTES;
 }

@@ -12,7 +12,7 @@ struct ctl_request {
     char *const *arguments; /* no empty strings: the protocol cannot express them */
     size_t n_arguments;
     const char *reason, *database, *from, *lease, *since, *user; /* or NULL */
-    bool wait, ended;
+    bool wait;
 };
 
 /* Includes the LF. The daemon gets the arguments unchanged, and judges them. False if the line

@@ -2,8 +2,6 @@
 #include "berthctl/run.h"
 
 #include "berthctl/found.h"
-#include "berthctl/programs.h"
-#include "berthctl/show_watch.h"
 #include "client/exit_status.h"
 
 #include <string.h>
@@ -117,27 +115,6 @@ int run_found(struct call *call, const struct line *line)
 int run_wait(struct call *call, const struct line *line)
 {
     return chosen_wait_idle(call, deadline_of(line));
-}
-
-static void find_program(struct status_lease *lease)
-{
-    struct status_resource resource = {.holders = {.list = lease, .n = 1}};
-    programs_fill_in(&(struct status){.resources = &resource, .n_resources = 1});
-}
-
-/* The names are not sent: what is not theirs is left out here. */
-int run_watch(struct call *call, const struct line *line)
-{
-    const struct watch_choice choice = {
-        .names = call->request.arguments,
-        .n_names = call->request.n_arguments,
-        .with_ended = line->options & OPTION_ENDED,
-        .is_json = line->options & OPTION_JSON,
-        .find_program = find_program,
-    };
-    call->request.n_arguments = 0;
-    call->request.ended = choice.with_ended;
-    return show_watch(call, &choice);
 }
 
 static int run_past(struct call *call, const struct line *line,

@@ -1,6 +1,7 @@
 #include "berthctl/show.h"
 
 #include "base/words.h"
+#include "client/exit_status.h"
 #include "config.h"
 #include "view/status.h"
 
@@ -17,6 +18,16 @@ int show_print(struct text *text)
     }
     complain("cannot write the answer: %m");
     return EXIT_FAILURE;
+}
+
+int show_loss(const char *command, const struct live_link *link)
+{
+    bool is_refused = link->loss == LIVE_REFUSED;
+    struct text why = TEXT_INIT;
+    text_add_escaped(&why, link->why.bytes);
+    complain("%s%s%s", is_refused ? command : "", is_refused ? ": " : "", why.bytes);
+    text_deinit(&why);
+    return is_refused && link->code != CODE_NONE ? code_table[link->code].exit_status : STATUS_DOWN;
 }
 
 int show_nothing(struct call *call, char *answer)
@@ -80,7 +91,7 @@ int show_added(struct call *call, char *answer)
             return show_print(&out);
         }
     }
-    return EXIT_SUCCESS; /* an older berthd */
+    return call_nonsense(call);
 }
 
 /* It may have been the newest before. */

@@ -4,6 +4,7 @@
 
 #include "berthctl/ctl_call.h"
 #include "berthctl/status_choice.h"
+#include "view/live_link.h"
 
 /* `answer` is the line that begins with "ok"; call_line() has the others. Returns the exit
  * status. */
@@ -16,6 +17,8 @@ show_function show_why;
 
 /* Writes the text to stdout, and frees it. Returns the exit status. */
 int show_print(struct text *text);
+/* Why the command has no picture to go on with. Returns the exit status. */
+int show_loss(const char *command, const struct live_link *link);
 /* Columns of the terminal; 0: stdout is none. */
 size_t show_width(void);
 /* Sends the call's request for status, and shows what is chosen of the answer. Returns the exit

@@ -5,9 +5,10 @@
 #include "berthctl/run.h"
 #include "berthctl/top_ask.h"
 #include "berthctl/top_draw.h"
-#include "berthctl/top_feed.h"
 #include "berthctl/top_processes.h"
 #include "client/exit_status.h"
+#include "view/live_link.h"
+#include "view/users.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,7 +24,7 @@ enum { SPARE_TIME = 9, HOST_BYTES = 256 };
 
 struct session {
     struct top top;
-    struct top_feed feed;
+    struct live_link link;
     struct top_ask ask;
     struct top_processes *processes;
     char host[HOST_BYTES];
@@ -40,14 +41,16 @@ struct session {
 static void update(struct session *session, nanoseconds now)
 {
     struct top *top = &session->top;
-    struct top_feed *feed = &session->feed;
-    top->status = top_feed_picture(feed, now);
-    if (top->is_stale && feed->lost_at == NEVER) {
+    struct live_link *link = &session->link;
+    link->has_changed = false;
+    top->status =
+        link->live.serial > 0 ? live_status(&link->live, earlier(now, link->lost_at)) : NULL;
+    if (top->is_stale && link->loss == LIVE_KEPT) {
         text_deinit(&top->message); /* which may have said so */
     }
-    top->is_stale = feed->lost_at != NEVER;
+    top->is_stale = link->loss != LIVE_KEPT;
     text_deinit(&top->trouble);
-    text_add(&top->trouble, feed->trouble.length > 0 ? feed->trouble.bytes : "");
+    text_add_escaped(&top->trouble, link->why.bytes);
     if (!top->is_stale) {
         time_t seconds = clock_wall_now() / NANOSECONDS_PER_SECOND;
         struct tm local;
@@ -135,7 +138,7 @@ static bool catch_signals(struct session *session)
 static void take_keys(struct session *session, nanoseconds now)
 {
     uint32_t key;
-    if (session->feed.has_changed) {
+    if (session->link.has_changed) {
         update(session, now);
     }
     while (!session->top.quits && (key = draw_key()) != 0) {
@@ -147,37 +150,37 @@ static void take_keys(struct session *session, nanoseconds now)
 
 static nanoseconds next_due(const struct session *session)
 {
-    nanoseconds screen = session->is_dirty || session->feed.has_changed
+    nanoseconds screen = session->is_dirty || session->link.has_changed
         ? session->drawn_at + session->spare
         : session->tick_at;
-    nanoseconds peers = earlier(top_feed_due(&session->feed), top_ask_due(&session->ask));
+    nanoseconds peers = earlier(live_link_due(&session->link), top_ask_due(&session->ask));
     return earlier(screen, peers);
 }
 
 static void act_on_time(struct session *session)
 {
     nanoseconds now = clock_now();
-    if (top_feed_due(&session->feed) <= now) {
-        top_feed_retry(&session->feed, now);
+    if (live_link_due(&session->link) <= now) {
+        live_link_act(&session->link, now);
     }
     if (top_ask_due(&session->ask) <= now) {
         top_ask_give_up(&session->ask, &session->top);
         session->is_dirty = true;
     }
-    bool has_news = session->is_dirty || session->feed.has_changed;
+    bool has_news = session->is_dirty || session->link.has_changed;
     if (session->tick_at <= now || (has_news && session->drawn_at + session->spare <= now)) {
         draw(session, now);
     }
 }
 
-enum { KEYS, SIGNALS, FEED, ASK, N_SOURCES };
+enum { KEYS, SIGNALS, LINK, ASK, N_SOURCES };
 
 static void wait_for_something(struct session *session)
 {
     struct pollfd sources[N_SOURCES] = {
         [KEYS] = {.fd = STDIN_FILENO, .events = POLLIN},
         [SIGNALS] = {.fd = session->signal_fd, .events = POLLIN},
-        [FEED] = {.fd = session->feed.connection.fd, .events = POLLIN}, /* or -1 */
+        [LINK] = {.fd = session->link.connection.fd, .events = POLLIN}, /* or -1 */
         [ASK] = {.fd = session->ask.connection.fd, .events = POLLIN},
     };
     nanoseconds left = later(next_due(session) - clock_now(), 0);
@@ -189,8 +192,8 @@ static void wait_for_something(struct session *session)
     if (sources[SIGNALS].revents) {
         take_signal(session);
     }
-    if (sources[FEED].revents) {
-        top_feed_read(&session->feed, clock_now());
+    if (sources[LINK].revents) {
+        live_link_read(&session->link, clock_now());
     }
     if (sources[ASK].revents) {
         top_ask_read(&session->ask, &session->top);
@@ -204,10 +207,16 @@ static void wait_for_something(struct session *session)
     }
 }
 
+/* For good. */
+static bool is_refused(const struct live_link *link)
+{
+    return link->loss == LIVE_REFUSED && link->code != CODE_BUSY;
+}
+
 static void loop(struct session *session)
 {
     resize(session);
-    while (!session->top.quits && session->ended_by == 0 && session->feed.refused == CODE_NONE) {
+    while (!session->top.quits && session->ended_by == 0 && !is_refused(&session->link)) {
         act_on_time(session);
         wait_for_something(session);
     }
@@ -221,32 +230,10 @@ static int refuse(const char *why)
     return STATUS_USAGE;
 }
 
-static int complain_of_connection(const struct endpoint *endpoint, int error)
-{
-    char why[512];
-    struct text escaped = TEXT_INIT;
-    connection_explain(endpoint, error, why, sizeof why);
-    text_add_escaped(&escaped, why);
-    complain("%s", escaped.bytes);
-    text_deinit(&escaped);
-    return STATUS_DOWN;
-}
-
-/* After the terminal is as it was. */
-static int exit_status_of(const struct session *session)
-{
-    if (session->feed.refused != CODE_NONE) {
-        const struct code_row *row = &code_table[session->feed.refused];
-        complain("top: %s (%s)", session->feed.trouble.bytes, row->word);
-        return row->exit_status;
-    }
-    return EXIT_SUCCESS;
-}
-
 static void end(struct session *session)
 {
     top_ask_end(&session->ask);
-    top_feed_end(&session->feed);
+    live_link_deinit(&session->link);
     top_deinit(&session->top);
     top_processes_free(session->processes);
     close(session->signal_fd);
@@ -267,7 +254,7 @@ static int show(struct session *session)
         signal(SIGTSTP, SIG_DFL); /* ncurses has a handler of its own */
         loop(session);
         draw_end();
-        exit_status = exit_status_of(session);
+        exit_status = is_refused(&session->link) ? show_loss("top", &session->link) : EXIT_SUCCESS;
     }
     end(session);
     return exit_status;
@@ -282,10 +269,13 @@ int run_top(struct call *call, const struct line *line)
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         return refuse("it needs a terminal (see berthctl status, and berthctl watch)");
     }
-    int error = top_feed_begin(&session.feed, &call->endpoint, clock_now());
-    if (error != 0) {
-        top_feed_end(&session.feed);
-        return complain_of_connection(&call->endpoint, error);
+    live_link_init(&session.link, &call->endpoint, "watch\n");
+    live_name_users(&session.link.live, user_name);
+    live_link_act(&session.link, clock_now());
+    if (session.link.loss != LIVE_KEPT) {
+        int exit_status = show_loss("top", &session.link);
+        live_link_deinit(&session.link);
+        return exit_status;
     }
     session.top = (struct top)TOP_INIT;
     session.processes = top_processes_new();

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "view/json.h"
 #include "web/polls.h"
+#include "web/talk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,13 +85,13 @@ void fleet_look_note(struct fleet_look *look)
     char why[512];
     bool is_old = look->asked_at == 0 ||
         now - look->asked_at >= PAUSE_MS * NANOSECONDS_PER_MILLISECOND;
-    if (look->talk || !is_old || !web->follower.is_connected ||
-        live_status(&web->follower.live, now)->n_databases == 0) {
+    if (look->talk || !is_old || !web->follower.link.is_kept ||
+        live_status(&web->follower.link.live, now)->n_databases == 0) {
         return;
     }
     look->asked_at = now;
     look->talk = talk_begin(
-        web->loop, &web->follower.endpoint, "hosts\n", LIMIT_MS, &talker, why, sizeof why);
+        web->loop, &web->follower.link.endpoint, "hosts\n", LIMIT_MS, &talker, why, sizeof why);
 }
 
 static void on_tick(uv_timer_t *timer)

@@ -3,32 +3,26 @@
 #ifndef BERTH_WEB_FOLLOW_BERTHD_H
 #define BERTH_WEB_FOLLOW_BERTHD_H
 
-#include "base/backoff.h"
-#include "client/endpoint.h"
-#include "view/live.h"
-#include "web/talk.h"
+#include "view/live_link.h"
 
 #include <stdbool.h>
 #include <uv.h>
 
 struct follower {
-    uv_loop_t *loop;
-    struct endpoint endpoint;
-    struct live live;
-    bool is_connected; /* the copy is whole, and is kept up to date */
-    uint64_t connections; /* that were made */
-    uint64_t events; /* of .is_connected or .why: how often they have changed */
-    char why[512]; /* why it is not connected */
+    struct live_link link;
+    uint64_t events; /* of .link.is_kept or .link.why: how often they have changed */
 
     /* private */
+    uv_loop_t *loop;
     void (*changed)(void *context);
     void *context;
-    struct talk *talk;
-    struct backoff backoff;
+    bool was_kept; /* when .changed was called last */
+    char *said; /* .link.why then; owned */
+    uv_poll_t *poll; /* of the connection; NULL: there is none */
     uv_timer_t timer;
 };
 
-/* `changed` is called when the copy or .is_connected has changed, after the watchers of the copy.
+/* `changed` is called when the copy, .link.is_kept or .why has changed, after the watchers of it.
  * Watchers may be added before follower_start(). */
 void follower_init(struct follower *follower, uv_loop_t *loop, const struct endpoint *endpoint,
     void (*changed)(void *context), void *context);

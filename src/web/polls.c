@@ -59,7 +59,7 @@ static void make(struct polls *polls, struct made *made, const struct feed_aroun
     *made = (struct made){
         .bytes = http_bytes_of(web->http, &text),
         .after = after ? *after : (struct feed_serial){0},
-        .serial = {web->feed.instance, web->follower.live.serial, around->events},
+        .serial = {web->feed.instance, web->follower.link.live.serial, around->events},
         .at = now,
     };
     nanoseconds pause = COST * (clock_now() - began);
@@ -83,7 +83,7 @@ static void answer(struct polls *polls, struct http_request *request,
     const struct feed_around around = web_around(polls->web);
     struct made *made = after ? &polls->changes : &polls->full;
     const struct feed_serial serial = {
-        polls->web->feed.instance, polls->web->follower.live.serial, around.events};
+        polls->web->feed.instance, polls->web->follower.link.live.serial, around.events};
     if (!is_fresh(made, &serial, now) || (after && !is_same(&made->after, after))) {
         make(polls, made, &around, after, now);
     }

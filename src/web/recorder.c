@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "log/log.h"
 #include "view/users.h"
+#include "web/talk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -109,7 +110,7 @@ static void fill(struct recorder *recorder)
     }
     past_deinit(&recorder->past);
     recorder->past = (struct past)PAST_INIT;
-    recorder->talk = talk_begin(web->loop, &web->follower.endpoint, request, LIMIT_MS, &talker,
+    recorder->talk = talk_begin(web->loop, &web->follower.link.endpoint, request, LIMIT_MS, &talker,
         why, sizeof why);
 }
 
@@ -141,11 +142,11 @@ static void cover(struct recorder *recorder)
 void recorder_note(struct recorder *recorder)
 {
     const struct follower *follower = &recorder->web->follower;
-    if (!follower->is_connected) {
+    if (!follower->link.is_kept) {
         cover(recorder);
         stop_filling(recorder);
-    } else if (recorder->connection != follower->connections) {
-        recorder->connection = follower->connections;
+    } else if (recorder->connection != follower->link.connections) {
+        recorder->connection = follower->link.connections;
         stop_filling(recorder);
         fill(recorder);
     }
@@ -155,7 +156,7 @@ static void on_tick(uv_timer_t *timer)
 {
     struct recorder *recorder = container_of(timer, struct recorder, timer);
     cover(recorder);
-    if (recorder->web->follower.is_connected && !recorder->is_filled && !recorder->talk) {
+    if (recorder->web->follower.link.is_kept && !recorder->is_filled && !recorder->talk) {
         fill(recorder);
     }
 }
@@ -166,7 +167,7 @@ struct recorder *recorder_new(struct web *web)
     *recorder = (struct recorder){.web = web, .past = PAST_INIT};
     recorder->watcher = (struct live_watcher){
         .context = recorder, .ended = on_ended, .missed = on_missed};
-    live_watch(&web->follower.live, &recorder->watcher);
+    live_watch(&web->follower.link.live, &recorder->watcher);
     uv_timer_init(web->loop, &recorder->timer);
     uv_timer_start(&recorder->timer, on_tick, TICK_MS, TICK_MS);
     return recorder;

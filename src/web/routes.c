@@ -22,7 +22,8 @@ static void give_page(struct web *web, struct http_request *request)
 
 static void give_health(struct web *web, struct http_request *request)
 {
-    const char *why = web->follower.is_connected ? store_health(web->store) : web->follower.why;
+    const struct live_link *link = &web->follower.link;
+    const char *why = link->is_kept ? store_health(web->store) : link->why.bytes;
     http_say(request, why ? HTTP_UNAVAILABLE : HTTP_OK, why ? why : "ok");
 }
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "view/prometheus.h"
+#include "web/talk.h"
 #include "web/web_figures.h"
 #include "wire/protocol.h"
 
@@ -137,7 +138,7 @@ static void ask(struct scrape *scrape)
     text_add(&request, "\n");
     scrape->has_begun = false;
     scrape->next = 0;
-    scrape->talk = talk_begin(web->loop, &web->follower.endpoint, request.bytes, LIMIT_MS,
+    scrape->talk = talk_begin(web->loop, &web->follower.link.endpoint, request.bytes, LIMIT_MS,
         &talker, why, sizeof why);
     text_deinit(&request);
     if (!scrape->talk) {

@@ -6,8 +6,8 @@
 struct feed_around web_around(const struct web *web)
 {
     return (struct feed_around){
-        .is_connected = web->follower.is_connected,
-        .why = web->follower.why,
+        .is_connected = web->follower.link.is_kept,
+        .why = web->follower.link.why.bytes,
         .host = web->host,
         .hosts = fleet_look_json(web->fleet_look),
         .peers = web->peers,

@@ -28,9 +28,9 @@ void web_figures_print(const struct web *web, struct text *out)
     struct store_figures store;
     http_look(web->http, &http);
     store_look(web->store, &store);
-    add(out, "connected", "gauge", "1 while it follows berthd.", web->follower.is_connected);
+    add(out, "connected", "gauge", "1 while it follows berthd.", web->follower.link.is_kept);
     add(out, "follows_total", "counter", "Connections over which it has followed berthd.",
-        web->follower.connections);
+        web->follower.link.connections);
     add(out, "http_connections", "gauge", "Connections of HTTP.", http.connections);
     add(out, "polls", "gauge", "Requests that wait for a change.", polls_waiting(web->polls));
     add(out, "unread_bytes", "gauge", "Of answers that have not been read yet.", http.bytes_out);

@@ -41,7 +41,7 @@ static void say_status(const struct service *service, const char *more)
     const struct follower *follower = &service->web.follower;
     char text[1024];
     snprintf(text, sizeof text, "%sSTATUS=serving %.200s; %.600s", more, service->listener->name,
-        follower->is_connected ? "following berthd" : follower->why);
+        follower->link.is_kept ? "following berthd" : follower->link.why.bytes);
     manager_notify(text);
 }
 
@@ -120,8 +120,8 @@ static void begin(struct service *service, const struct endpoint *endpoint)
     set_names(web);
     web->store = store_open(web->loop, web->conf->database, web->conf->retention);
     follower_init(&web->follower, web->loop, endpoint, on_follower_change, service);
-    live_name_users(&web->follower.live, user_name);
-    feed_init(&web->feed, &web->follower.live, random_bits());
+    live_name_users(&web->follower.link.live, user_name);
+    feed_init(&web->feed, &web->follower.link.live, random_bits());
     web->recorder = recorder_new(web);
     web->polls = polls_new(web);
     web->fleet_look = fleet_look_new(web, on_fleet_change);

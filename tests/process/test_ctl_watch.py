@@ -159,20 +159,20 @@ def test_what_it_asks(fake, watch):
     assert fake.asked()[1] == ["watch", "ended=1"]
 
 
-def test_an_older_berthd(fake, watch):
+def test_a_refusal(fake, watch):
     read = watch()
     peer, _ = fake.asked()
-    peer.send("error unknown-command watch\n")
-    _, err = read.process.communicate(timeout=DEADLINE)
-    assert read.process.returncode == 64 and err.endswith("; this berthd is older than berthctl\n")
+    peer.send("error too-much no%1Broom\n")
+    assert read.process.communicate(timeout=DEADLINE) == ("", "berthctl: watch: no\\x1broom (too-much)\n")
+    assert read.process.returncode == 78
 
 
-@pytest.mark.parametrize("line", ["end", "holder a", "resource etl kind=lock limit=x", "\377", "x" * 5000])
+@pytest.mark.parametrize("line", ["holder a", "resource etl kind=lock limit=x", "\377", "x" * 5000])
 def test_nonsense(fake, watch, line):
     read = watch()
     peer, _ = fake.asked()
     send(peer, *FIRST[:2])
-    peer.send((line + "\n").encode("latin-1") if line != "end" else "end\nholder a\n")
+    peer.send((line + "\nend\n").encode("latin-1"))
     _, err = read.process.communicate(timeout=DEADLINE)
     assert read.process.returncode == 69 and err.endswith(" does not speak this protocol\n")
 

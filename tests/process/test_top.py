@@ -274,10 +274,10 @@ def test_half_a_batch_is_not_shown(fake, on_screen):
     screen.see(re.compile("^>   b "), none=["  a "])
 
 
-def test_a_berthd_without_watch(fake, on_screen):
+def test_a_refusal(fake, on_screen):
     screen = on_screen(command="berthctl top; echo =$?=")
-    fake.accept().send("error unknown-command no%20such%20request\n")
-    screen.see("top: no such request; this berthd is older than berthctl", "=64=")
+    fake.accept().send("error too-much no%20room\n")
+    screen.see("top: no room (too-much)", "=78=")
     assert not screen.is_alternate()
 
 

@@ -256,21 +256,22 @@ def test_without_berthd(directory, web_of):
     assert web.ask("/").status == 200
 
 
-def test_a_berthd_without_watch(fake, web_of):
+def test_a_berthd_that_refuses(fake, web_of):
     web = web_of()
-    peer, words = fake.asked()
-    assert words == ["watch", "ended=1"]
-    peer.send("error unknown-command watch\n")
-    web.until(lambda: "does not know `watch`" in web.ask("/healthz").text, True)
+    for _ in range(2):
+        peer, words = fake.asked()
+        assert words == ["watch", "ended=1"]
+        peer.send("error busy too%20many\n")
+        web.until(lambda: "too many (busy)" in web.ask("/healthz").text, True)
     fake.accept()
-    assert web.log.read_text().count("does not know") == 1
+    assert web.log.read_text().count("berthd refuses to be followed: too many (busy)") == 1
 
 
 def test_a_berthd_that_sends_nonsense(fake, web_of):
     web = web_of()
     peer, _ = fake.asked()
     peer.send(b"ok draining=7\nholder\n\x00\xff\n" + b"x" * 5000 + b"\n")
-    web.until(lambda: "does not speak the protocol" in web.ask("/healthz").text, True)
+    web.until(lambda: "does not speak this protocol" in web.ask("/healthz").text, True)
     fake.accept()
 
 

@@ -1,0 +1,184 @@
+#include "view/live_link.h"
+
+#include "client/answer.h"
+#include "client/random.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FIRST_PAUSE (50 * NANOSECONDS_PER_MILLISECOND)
+#define LONGEST_PAUSE (2 * NANOSECONDS_PER_SECOND)
+#define LOOK_AGAIN (20 * NANOSECONDS_PER_MILLISECOND) /* while berthd's queue is full */
+enum { PATIENCE_SECONDS = 5 };
+
+void live_link_init(
+    struct live_link *link, const struct endpoint *endpoint, const char *request)
+{
+    *link = (struct live_link){.endpoint = *endpoint,
+        .connection = CONNECTION_INIT,
+        .request = request,
+        .lost_at = NEVER};
+    live_init(&link->live);
+    text_add(&link->why, "");
+}
+
+void live_link_close(struct live_link *link)
+{
+    connection_close(&link->connection);
+    text_deinit(&link->batch);
+    live_forget(&link->live);
+    link->is_kept = false;
+    link->due = NEVER;
+}
+
+void live_link_deinit(struct live_link *link)
+{
+    live_link_close(link);
+    text_deinit(&link->why);
+    live_deinit(&link->live);
+}
+
+/* Tries again after a pause. .why has been said. */
+static void lose(struct live_link *link, enum live_loss loss, nanoseconds now)
+{
+    live_link_close(link);
+    link->loss = loss;
+    link->lost_at = earlier(link->lost_at, now);
+    link->deadline = 0;
+    link->due = now + backoff_next(&link->backoff, FIRST_PAUSE, LONGEST_PAUSE, random_bits());
+    link->has_changed = true;
+}
+
+static void say(struct live_link *link, const char *why)
+{
+    text_deinit(&link->why);
+    text_add(&link->why, why);
+}
+
+static void lose_nonsense(struct live_link *link, nanoseconds now)
+{
+    text_deinit(&link->why);
+    text_add_format(
+        &link->why, "the server at %s does not speak this protocol", link->endpoint.path);
+    lose(link, LIVE_NONSENSE, now);
+}
+
+/* ---- lines ---- */
+
+/* `error CODE TEXT` in place of the first batch. */
+static void take_error(struct live_link *link, char *line, nanoseconds now)
+{
+    static struct answer answer;
+    answer_parse(&answer, line);
+    if (answer.code_word[0] == '\0' || (answer.text && !percent_decode(answer.text))) {
+        lose_nonsense(link, now);
+        return;
+    }
+    link->code = answer.code;
+    say(link,
+        answer.text                    ? answer.text
+            : answer.code != CODE_NONE ? code_table[answer.code].meaning
+                                       : "refused");
+    text_add_format(&link->why, " (%s)", answer.code_word);
+    lose(link, LIVE_REFUSED, now);
+}
+
+/* False: they make no sense. */
+static bool take_batch(struct live_link *link, nanoseconds now)
+{
+    char *rest = link->batch.bytes, *line;
+    enum live_result result = LIVE_MORE;
+    while (result == LIVE_MORE && (line = strsep(&rest, "\n"))) {
+        result = live_take(&link->live, line, now);
+    }
+    text_deinit(&link->batch);
+    if (result != LIVE_END) {
+        return false;
+    }
+    if (!link->is_kept) {
+        link->is_kept = true;
+        link->connections++;
+        link->loss = LIVE_KEPT;
+        link->lost_at = NEVER;
+        say(link, "");
+        backoff_reset(&link->backoff);
+    }
+    link->has_changed = true;
+    return true;
+}
+
+/* False: the connection is lost. */
+static bool take_line(struct live_link *link, char *line, nanoseconds now)
+{
+    size_t n = strcspn(line, " ");
+    bool is_first = !link->is_kept && link->batch.length == 0;
+    if (is_first && n == 5 && strncmp(line, "error", n) == 0) {
+        take_error(link, line, now);
+        return false;
+    }
+    link->due = NEVER;
+    text_add(&link->batch, line);
+    text_add(&link->batch, "\n");
+    if (n == 3 && strncmp(line, "end", n) == 0 && !take_batch(link, now)) {
+        lose_nonsense(link, now);
+        return false;
+    }
+    return true;
+}
+
+void live_link_read(struct live_link *link, nanoseconds now)
+{
+    char *line;
+    enum connection_line got;
+    bool goes_on = connection_read(&link->connection);
+    while ((got = connection_next(&link->connection, &line)) == CONNECTION_LINE) {
+        if (!take_line(link, line, now)) {
+            return;
+        }
+    }
+    if (got == CONNECTION_GARBAGE) {
+        lose_nonsense(link, now);
+    } else if (!goes_on) {
+        say(link, "berthd has closed the connection");
+        lose(link, LIVE_AWAY, now);
+    }
+}
+
+/* ---- connecting ---- */
+
+nanoseconds live_link_due(const struct live_link *link)
+{
+    return link->due;
+}
+
+static void explain(struct live_link *link, int error)
+{
+    char why[512];
+    connection_explain(&link->endpoint, error, why, sizeof why);
+    say(link, why);
+}
+
+void live_link_act(struct live_link *link, nanoseconds now)
+{
+    if (link->connection.fd >= 0) {
+        text_deinit(&link->why);
+        text_add_format(
+            &link->why, "berthd has not answered for %d seconds", PATIENCE_SECONDS);
+        lose(link, LIVE_AWAY, now);
+        return;
+    }
+    if (link->deadline == 0) {
+        link->deadline = now + PATIENCE_SECONDS * NANOSECONDS_PER_SECOND;
+    }
+    int error = connection_open(&link->connection, &link->endpoint);
+    if (error == 0) {
+        /* A failure to write is the end of the connection, which is read next. */
+        connection_send(&link->connection, link->request, strlen(link->request));
+        link->due = link->deadline;
+    } else if (error == EAGAIN && now < link->deadline) {
+        link->due = now + LOOK_AGAIN;
+    } else {
+        explain(link, error);
+        lose(link, LIVE_AWAY, now);
+    }
+}
