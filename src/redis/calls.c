@@ -11,29 +11,29 @@ void calls_init(struct calls *calls)
 
 void calls_clear(struct calls *calls)
 {
-    struct call *call;
+    struct link_call *call;
     while ((call = calls_take(calls))) {
         call_free(call);
     }
 }
 
-void calls_add(struct calls *calls, const struct call *call)
+void calls_add(struct calls *calls, const struct link_call *call)
 {
-    struct call *copy = memory_new(sizeof *copy);
+    struct link_call *copy = memory_new(sizeof *copy);
     *copy = *call;
     STAILQ_INSERT_TAIL(&calls->list, copy, link);
 }
 
-struct call *calls_take(struct calls *calls)
+struct link_call *calls_take(struct calls *calls)
 {
-    struct call *call = STAILQ_FIRST(&calls->list);
+    struct link_call *call = STAILQ_FIRST(&calls->list);
     if (call) {
         STAILQ_REMOVE_HEAD(&calls->list, link);
     }
     return call;
 }
 
-struct call *call_free(struct call *call)
+struct link_call *call_free(struct link_call *call)
 {
     free(call->bytes);
     free(call);

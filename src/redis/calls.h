@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-enum call_kind {
+enum link_call_kind {
     CALL_SCRIPT, /* the only one that is not the link's own */
     CALL_LOAD, /* FUNCTION LOAD or SCRIPT LOAD */
     CALL_ASKING, /* before each other call, where the keys are ahead of their slot */
@@ -16,9 +16,9 @@ enum call_kind {
     CALL_OLD_LIBRARIES, /* a step of old_libraries.h */
 };
 
-struct call {
-    STAILQ_ENTRY(call) link;
-    enum call_kind kind;
+struct link_call {
+    STAILQ_ENTRY(link_call) link;
+    enum link_call_kind kind;
     const struct script_set *set; /* what is called, or loaded */
     unsigned n_loads; /* how often it was sent again behind a CALL_LOAD */
     uint64_t tag;
@@ -27,16 +27,16 @@ struct call {
 };
 
 struct calls {
-    STAILQ_HEAD(, call) list;
+    STAILQ_HEAD(, link_call) list;
 };
 
 void calls_init(struct calls *calls);
 /* Forgets all calls. */
 void calls_clear(struct calls *calls);
 /* Takes over call.bytes. */
-void calls_add(struct calls *calls, const struct call *call);
+void calls_add(struct calls *calls, const struct link_call *call);
 /* The oldest call; NULL: there is none. The caller frees it. */
-struct call *calls_take(struct calls *calls);
-struct call *call_free(struct call *call); /* returns NULL */
+struct link_call *calls_take(struct calls *calls);
+struct link_call *call_free(struct link_call *call); /* returns NULL */
 
 #endif

@@ -32,17 +32,17 @@ static void link_make_room(struct link *link, size_t n)
 }
 
 /* Sends call->bytes. */
-static void link_send(struct link *link, const struct call *call)
+static void link_send(struct link *link, const struct link_call *call)
 {
     stream_send(link->commands, call->bytes, call->n);
     calls_add(&link->calls, call);
 }
 
 static void send_words(struct link *link, size_t argc, const char *const argv[],
-    enum call_kind kind, const struct script_set *set)
+    enum link_call_kind kind, const struct script_set *set)
 {
     size_t lengths[LOADING_WORDS];
-    struct call call = {.kind = kind, .set = set};
+    struct link_call call = {.kind = kind, .set = set};
     for (size_t i = 0; i < argc; i++) {
         lengths[i] = strlen(argv[i]);
     }
@@ -51,7 +51,7 @@ static void send_words(struct link *link, size_t argc, const char *const argv[],
 }
 
 /* A node that has our keys ahead of their slot would else send us away. */
-static void send_for_keys(struct link *link, const struct call *call)
+static void send_for_keys(struct link *link, const struct link_call *call)
 {
     static const char *const asking[] = {"ASKING"};
     if (link->route.is_asking) {
@@ -69,7 +69,7 @@ void link_call(struct link *link, enum script script, unsigned layout, size_t ar
     const char *const argv[], const size_t lengths[], uint64_t tag)
 {
     const struct script_set *set = script_set_of(layout);
-    struct call call = {.set = set, .tag = tag};
+    struct link_call call = {.set = set, .tag = tag};
     size_t n = 0;
     if (link->state != LINK_UP) {
         return; /* on_down is due, which covers this call */
@@ -110,9 +110,9 @@ static void link_load(struct link *link, const struct script_set *set)
 }
 
 /* Sends the call again, behind what it lacks. */
-static void link_call_again(struct link *link, struct call *old)
+static void link_call_again(struct link *link, struct link_call *old)
 {
-    struct call call = *old;
+    struct link_call call = *old;
     old->bytes = NULL;
     call.n_loads++;
     link_load(link, call.set);
@@ -122,10 +122,10 @@ static void link_call_again(struct link *link, struct call *old)
 /* ---- the node has not all of our keys, and has carried nothing out ---- */
 
 /* The keys are at two nodes, until all have moved. */
-static void postpone(
-    struct link *link, struct call *call, const struct redirection *redirection, const char *error)
+static void postpone(struct link *link, struct link_call *call,
+    const struct redirection *redirection, const char *error)
 {
-    struct call copy = *call;
+    struct link_call copy = *call;
     uint64_t now = uv_now(link->loop);
     link->postponed_since = link->n_postponed == 0 ? now : link->postponed_since;
     if ((now - link->postponed_since) * 1000000 >= (uint64_t)link->timeout / 4 * 3) {
@@ -142,7 +142,7 @@ static void postpone(
 void link_send_postponed(struct link *link)
 {
     struct calls calls;
-    struct call *call;
+    struct link_call *call;
     calls_init(&calls);
     STAILQ_CONCAT(&calls.list, &link->postponed.list);
     link->n_postponed += link->n_postponed < MAX_DOUBLED;
@@ -152,7 +152,7 @@ void link_send_postponed(struct link *link)
     }
 }
 
-static bool takes_redirection(struct link *link, struct call *call, const struct resp *reply)
+static bool takes_redirection(struct link *link, struct link_call *call, const struct resp *reply)
 {
     struct redirection redirection;
     const struct route *route = &link->route;
@@ -200,7 +200,7 @@ void link_sweep_libraries(struct link *link)
 }
 
 static void take_old_libraries_reply(
-    struct link *link, struct call *call, const struct resp *reply)
+    struct link *link, struct link_call *call, const struct resp *reply)
 {
     const char *argv[OLD_LIBRARIES_WORDS];
     (void)call;
@@ -209,7 +209,7 @@ static void take_old_libraries_reply(
 
 /* ---- replies ---- */
 
-static void take_load_reply(struct link *link, struct call *call, const struct resp *reply)
+static void take_load_reply(struct link *link, struct link_call *call, const struct resp *reply)
 {
     char why[SAY_BYTES];
     enum loading next = loading_next(link_load_step(link), call->set, reply);
@@ -231,7 +231,7 @@ static bool has_lost_rights(const struct link *link, const struct resp *reply)
             strstr(reply->text, "ACL failure in script")); /* Redis 7.0; 7.2 and Valkey */
 }
 
-static void take_script_reply(struct link *link, struct call *call, const struct resp *reply)
+static void take_script_reply(struct link *link, struct link_call *call, const struct resp *reply)
 {
     if (takes_redirection(link, call, reply)) {
         ; /* it is sent again, or its outcome is unknown to the session */
@@ -250,12 +250,12 @@ static void take_script_reply(struct link *link, struct call *call, const struct
 }
 
 /* The reply to the call behind it says more. */
-static void take_asking_reply(struct link *link, struct call *call, const struct resp *reply)
+static void take_asking_reply(struct link *link, struct link_call *call, const struct resp *reply)
 {
     (void)link, (void)call, (void)reply;
 }
 
-static void take_slot_reply(struct link *link, struct call *call, const struct resp *reply)
+static void take_slot_reply(struct link *link, struct link_call *call, const struct resp *reply)
 {
     (void)call;
     if (reply->type == RESP_INTEGER) {
@@ -265,14 +265,14 @@ static void take_slot_reply(struct link *link, struct call *call, const struct r
 
 void link_take_reply(struct link *link, const struct resp *reply)
 {
-    static void (*const takers[])(struct link *, struct call *, const struct resp *) = {
+    static void (*const takers[])(struct link *, struct link_call *, const struct resp *) = {
         [CALL_SCRIPT] = take_script_reply,
         [CALL_LOAD] = take_load_reply,
         [CALL_ASKING] = take_asking_reply,
         [CALL_SLOT_QUESTION] = take_slot_reply,
         [CALL_OLD_LIBRARIES] = take_old_libraries_reply,
     };
-    struct call *call = calls_take(&link->calls);
+    struct link_call *call = calls_take(&link->calls);
     if (!call) {
         link_fail(link, "an unexpected reply", false);
         return;

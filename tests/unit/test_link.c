@@ -132,11 +132,11 @@ Test(sentinel, order)
 Test(calls, in_order)
 {
     struct calls calls;
-    struct call *call;
+    struct link_call *call;
     calls_init(&calls);
     cr_assert_null(calls_take(&calls));
     for (uint64_t tag = 1; tag <= 3; tag++) {
-        calls_add(&calls, &(struct call){.tag = tag, .bytes = malloc(1)});
+        calls_add(&calls, &(struct link_call){.tag = tag, .bytes = malloc(1)});
     }
     call = calls_take(&calls);
     cr_assert_eq(call->tag, 1);
