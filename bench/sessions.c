@@ -127,7 +127,7 @@ static void carry_out_one(struct member *member, const struct effect *effect)
         }
         break;
     case EFFECT_GIVE_BACK:
-        session_give_back(member->session, effect->lease, clock_now());
+        session_give_back(member->session, effect->lease);
         break;
     case EFFECT_GRANTED:
         member->crowd->n_all_held += ++member->n_held == member->crowd->leases;
@@ -325,7 +325,7 @@ static void member_init(struct member *member, struct crowd *crowd, unsigned num
         member->core, &crowd->definition, 1, &bounds, clock_now(), &member->effects, &refused);
     core_client_init(member->core, &member->client, 1000);
     member->session = session_new(&options);
-    session_define(member->session, &crowd->definition, 1, clock_now());
+    session_define(member->session, &crowd->definition, 1);
     uv_timer_init(&crowd->loop, &member->timer);
     uv_timer_init(&crowd->loop, &member->errand);
     crowd->n_in[member->state]++;

@@ -282,7 +282,7 @@ void fleet_carry_out(struct fleet *fleet, const struct effect *effect)
     }
     struct session *session = touch(fleet, lease->database)->session;
     if (effect->kind == EFFECT_GIVE_BACK) {
-        session_give_back(session, lease, clock_now());
+        session_give_back(session, lease);
     } else if (lease->state == LEASE_WAITING) {
         session_ask(session, lease, clock_now(), fleet->with.effects);
     }
@@ -301,7 +301,7 @@ enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *d
 void fleet_define(struct fleet *fleet, const struct definition definitions[], size_t n)
 {
     for (size_t i = 0; i < fleet->n; i++) {
-        session_define(touch(fleet, (uint8_t)(i + 1))->session, definitions, n, clock_now());
+        session_define(touch(fleet, (uint8_t)(i + 1))->session, definitions, n);
     }
 }
 
@@ -329,14 +329,14 @@ void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t ar
     const char *const argv[], fleet_done *done)
 {
     struct member *member = touch(fleet, database);
-    session_admin(member->session, request_new(member, context, done), argc, argv, clock_now());
+    session_admin(member->session, request_new(member, context, done), argc, argv);
 }
 
 void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
     const char *const names[], fleet_done *done)
 {
     struct member *member = touch(fleet, database);
-    session_snapshot(member->session, request_new(member, context, done), n, names, clock_now());
+    session_snapshot(member->session, request_new(member, context, done), n, names);
 }
 
 static void forget_request(struct member *member, struct fleet_request *request)

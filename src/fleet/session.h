@@ -28,8 +28,7 @@ struct session_options {
     const struct script_bounds *bounds; /* must outlive the session */
     struct layouts layouts; /* that the caller has scripts for */
     uint64_t seed; /* for jitter */
-    nanoseconds
-        wall_offset; /* from CLOCK_BOOTTIME to the wall clock: for operators' eyes */
+    nanoseconds wall_offset; /* from CLOCK_BOOTTIME to the wall clock: for operators' eyes */
 };
 
 struct session *session_new(const struct session_options *options);
@@ -38,8 +37,7 @@ struct session *session_free(struct session *session);
 
 /* Start and reload: skips definitions of other databases and of none. They must outlive the next
  * call. */
-void session_define(
-    struct session *session, const struct definition *definitions, size_t n, nanoseconds now);
+void session_define(struct session *session, const struct definition *definitions, size_t n);
 /* Why an acquire by that definition is refused at present: OUTCOME_DIFFERS; or OUTCOME_OK. */
 enum outcome session_may_use(const struct session *session, const struct definition *definition);
 
@@ -86,7 +84,7 @@ void session_ask(
     struct session *session, struct lease *lease, nanoseconds now, struct effects *effects);
 /* The lease has ended (it is freed after this), or still waits but must not be granted at present
  * (a drain). */
-void session_give_back(struct session *session, struct lease *lease, nanoseconds now);
+void session_give_back(struct session *session, struct lease *lease);
 /* A lease of an earlier run, or a reclaimed one: to be listed. */
 void session_restore(struct session *session, struct lease *lease);
 /* While it is true the listing does not end, as more leases may have to be listed. */
@@ -102,11 +100,9 @@ struct session_result {
     struct text
         rows; /* of a snapshot: each row's fields end in NUL, each row in LF; the taker frees it */
 };
-void session_admin(
-    struct session *session, void *context, size_t argc, const char *const argv[], nanoseconds now);
+void session_admin(struct session *session, void *context, size_t argc, const char *const argv[]);
 /* `n` = 0: everything. */
-void session_snapshot(
-    struct session *session, void *context, size_t n, const char *const names[], nanoseconds now);
+void session_snapshot(struct session *session, void *context, size_t n, const char *const names[]);
 /* The asker is gone: nobody waits for the result. */
 void session_forget(struct session *session, const void *context);
 /* False: there is no result. */
@@ -143,8 +139,7 @@ void session_on_taken(struct session *session, session_taken *taken, void *conte
 
 /* Where it is counted how often the session comes up, and the times of its renewals; NULL: nowhere.
  * Must outlive the session. */
-void session_count(
-    struct session *session, uint64_t *sessions, struct metric_histogram *renewals);
+void session_count(struct session *session, uint64_t *sessions, struct metric_histogram *renewals);
 
 /* ---- looking ---- */
 

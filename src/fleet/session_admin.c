@@ -68,17 +68,13 @@ static void request_add(
     }
 }
 
-void session_admin(
-    struct session *session, void *context, size_t argc, const char *const argv[], nanoseconds now)
+void session_admin(struct session *session, void *context, size_t argc, const char *const argv[])
 {
-    (void)now;
     request_add(session, request_new(session, context, CALL_ADMIN), argc, argv);
 }
 
-void session_snapshot(
-    struct session *session, void *context, size_t n, const char *const names[], nanoseconds now)
+void session_snapshot(struct session *session, void *context, size_t n, const char *const names[])
 {
-    (void)now;
     request_add(session, request_new(session, context, CALL_SNAPSHOT), n, names);
 }
 
@@ -146,50 +142,49 @@ static bool is_about_mark(const struct inquiry *request)
     return request->n_words > 0 && strcmp(request->words[0], "?") == 0;
 }
 
-static bool may_be_sent(
-    const struct session *session, const struct inquiry *request, nanoseconds now)
+static bool may_be_sent(const struct session *session, const struct inquiry *request)
 {
     return request->kind != CALL_SNAPSHOT || session->look.request == request ||
         (!session->look.request &&
-            (is_about_mark(request) || now >= session->look.not_before));
+            (is_about_mark(request) || session->now >= session->look.not_before));
 }
 
-static struct inquiry *next_request(const struct session *session, nanoseconds now)
+static struct inquiry *next_request(const struct session *session)
 {
     struct inquiry *request = TAILQ_FIRST(&session->requests.unsent);
-    while (request && !may_be_sent(session, request, now)) {
+    while (request && !may_be_sent(session, request)) {
         request = TAILQ_NEXT(request, link);
     }
     return request;
 }
 
-static void has_looked(struct session *session, nanoseconds now)
+static void has_looked(struct session *session)
 {
-    nanoseconds pause = LOOK_PAUSE * (now - session->look.since);
-    session->look.not_before = now + (pause < LONGEST_LOOK_PAUSE ? pause : LONGEST_LOOK_PAUSE);
+    nanoseconds pause = LOOK_PAUSE * (session->now - session->look.since);
+    session->look.not_before =
+        session->now + (pause < LONGEST_LOOK_PAUSE ? pause : LONGEST_LOOK_PAUSE);
 }
 
 nanoseconds requests_deadline(const struct session *session)
 {
-    bool waits_for_time = session->state == SESSION_UP &&
-        crowd_room(session) > 0 && !session->look.request &&
-        !TAILQ_EMPTY(&session->requests.unsent);
+    bool waits_for_time = session->state == SESSION_UP && crowd_room(session) > 0 &&
+        !session->look.request && !TAILQ_EMPTY(&session->requests.unsent);
     return waits_for_time ? session->look.not_before : NEVER;
 }
 
-bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out)
+bool requests_next_call(struct session *session, struct session_call *out)
 {
-    struct inquiry *request = next_request(session, now);
+    struct inquiry *request = next_request(session);
     if (!request || crowd_room(session) == 0) {
         return false;
     }
-    struct arguments *arguments = flight_arguments(session, now);
+    struct arguments *arguments = flight_arguments(session);
     struct flight *call = flight_new(request->kind, 0);
     if (request->kind == CALL_SNAPSHOT) {
         arguments_add(arguments, request->cursor);
         if (!session->look.request) {
             session->look.request = request;
-            session->look.since = now;
+            session->look.since = session->now;
         }
     }
     for (size_t i = 0; i < request->n_words; i++) {
@@ -198,7 +193,7 @@ bool requests_next_call(struct session *session, nanoseconds now, struct session
     TAILQ_REMOVE(&session->requests.unsent, request, link);
     TAILQ_INSERT_TAIL(&session->requests.asked, request, link);
     call->request = request;
-    flight_send(session, call, now, out);
+    flight_send(session, call, out);
     return true;
 }
 
@@ -245,8 +240,8 @@ static bool is_asked_again(struct session *session, struct flight *call, const c
 {
     enum { PLACE_OF_NAME = 1 };
     struct inquiry *request = call->request;
-    bool is_about_name = request->n_words > PLACE_OF_NAME &&
-        strcmp(request->words[PLACE_OF_NAME], unknown) == 0;
+    bool is_about_name =
+        request->n_words > PLACE_OF_NAME && strcmp(request->words[PLACE_OF_NAME], unknown) == 0;
     if (request->is_repeated || !is_about_name ||
         !definition_is_missing(session, unknown, call->tag)) {
         return false;
@@ -256,11 +251,10 @@ static bool is_asked_again(struct session *session, struct flight *call, const c
     return true;
 }
 
-const char *admin_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *admin_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     const char *code, *detail, *cursor, *was;
-    (void)now, (void)effects;
     if (answer->kind == ANSWER_OK && answer_text(answer, 0, &cursor) && *cursor != '\0') {
         return goes_on(session, call, cursor);
     }
@@ -293,12 +287,11 @@ static bool add_row(struct text *rows, const struct resp *row)
     return row->type == RESP_ARRAY;
 }
 
-const char *snapshot_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *snapshot_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     const char *cursor;
     struct text *rows = &call->request->result.rows;
-    (void)effects;
     if (answer->kind != ANSWER_OK || !answer_text(answer, 0, &cursor)) {
         return "a wrong answer";
     }
@@ -316,17 +309,15 @@ const char *snapshot_is_answered(struct session *session, struct flight *call,
         return NULL;
     }
     if (!is_about_mark(request)) {
-        has_looked(session, now); /* what is too large has cost most */
+        has_looked(session); /* what is too large has cost most */
     }
     request_end(session, request, is_too_large ? OUTCOME_NO_SPACE : OUTCOME_OK,
         is_too_large ? "too much to show: name resources" : "");
     return NULL;
 }
 
-void request_has_failed(struct session *session, struct flight *call, const struct answer *answer,
-    nanoseconds now, struct effects *effects)
+void request_has_failed(struct session *session, struct flight *call, const struct answer *answer)
 {
-    (void)now, (void)effects;
     request_end(session, take_request(session, call), OUTCOME_DOWN, answer->text);
 }
 

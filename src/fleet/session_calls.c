@@ -8,15 +8,9 @@
 #include <string.h>
 
 struct kind_row {
-    /* The answer's word comes with times. Returns NULL, or what is wrong with the answer. */
-    const char *(*answered)(struct session *session, struct flight *call,
-        const struct answer *answer, nanoseconds now, struct effects *effects);
-    /* The server returned an error, but the link goes on: whether the call took effect is
-     * unknown. */
-    void (*failed)(struct session *session, struct flight *call, const struct answer *answer,
-        nanoseconds now, struct effects *effects);
-    /* The call had no effect; everything is listed again before it is repeated. */
-    void (*undone)(struct session *session, struct flight *call);
+    call_is_answered *answered;
+    call_has_failed *failed;
+    call_is_undone *undone;
 };
 
 static const struct kind_row kind_table[N_CALL_KINDS] = {
@@ -35,25 +29,25 @@ static const struct kind_row kind_table[N_CALL_KINDS] = {
 
 /* ---- answers ---- */
 
-static void take_times(struct session *session, const struct answer *answer, nanoseconds now)
+static void take_times(struct session *session, const struct answer *answer)
 {
-    session->grace_until = answer->grace == 0 ? NEVER : now + answer->grace;
+    session->grace_until = answer->grace == 0 ? NEVER : session->now + answer->grace;
     session->is_new = session->is_new && answer->grace != 0;
-    session->renewal.due_at = answer->due == NEVER ? NEVER : now + answer->due;
+    session->renewal.due_at = answer->due == NEVER ? NEVER : session->now + answer->due;
     session->renewal.is_wanted |= answer->due == 0; /* the call has left work */
 }
 
-static const char *is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+static const char *is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
-    take_times(session, answer, now);
+    take_times(session, answer);
     session->reached.sequence =
         answer->sequence > session->reached.sequence ? answer->sequence : session->reached.sequence;
-    return kind_table[call->kind].answered(session, call, answer, now, effects);
+    return kind_table[call->kind].answered(session, call, answer);
 }
 
-static const char *is_error(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+static const char *is_error(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     if (error_classify(answer->text) == ERROR_RESET) {
         return answer->text;
@@ -61,34 +55,34 @@ static const char *is_error(struct session *session, struct flight *call,
     session_say(session, "%s: %s", script_words[flight_script(call)], answer->text);
     snprintf(session->notices.trouble, sizeof session->notices.trouble, "%.*s",
         (int)sizeof session->notices.trouble - 1, answer->text);
-    kind_table[call->kind].failed(session, call, answer, now, effects);
+    kind_table[call->kind].failed(session, call, answer);
     return NULL;
 }
 
-static const char *is_unknown(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+static const char *is_unknown(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
-    (void)answer, (void)now, (void)effects;
+    (void)answer;
     kind_table[call->kind].undone(session, call);
     listing_begin(session);
     return NULL;
 }
 
-static const char *is_stale(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+static const char *is_stale(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     (void)answer;
     kind_table[call->kind].undone(session, call);
     snprintf(session->link.why, sizeof session->link.why,
         "another berthd uses this one's identity: the same host, socket and runtime directory");
-    session_set_unusable(session, SESSION_REPLACED, now, effects);
+    session_set_unusable(session, SESSION_REPLACED);
     return NULL;
 }
 
 /* Nothing was touched. An operator has finished an upgrade, or this is the first call, or older
  * data have come back. */
-static const char *is_other_layout(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+static const char *is_other_layout(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     uint64_t layout;
     kind_table[call->kind].undone(session, call);
@@ -104,12 +98,11 @@ static const char *is_other_layout(struct session *session, struct flight *call,
     snprintf(session->link.why, sizeof session->link.why,
         "its data has layout %.40s, this berthd knows %u to %u", answer->text,
         session->layouts.from, session->layouts.to);
-    session_set_unusable(session, SESSION_DOWN, now, effects);
+    session_set_unusable(session, SESSION_DOWN);
     return NULL;
 }
 
-static const char *(*const answer_table[])(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects) = {
+static call_is_answered *const answer_table[] = {
     [ANSWER_OK] = is_answered,
     [ANSWER_REFUSED] = is_answered,
     [ANSWER_HELLO] = is_unknown,
@@ -121,16 +114,17 @@ static const char *(*const answer_table[])(struct session *session, struct fligh
 void session_reply(struct session *session, uint64_t tag, const struct resp *reply, nanoseconds now,
     struct effects *effects)
 {
+    session_at(session, now, effects);
     struct flight *call = flight_take(session, tag);
     struct answer answer;
     if (!call) {
         return;
     }
-    session->calls.heard_at = now;
-    crowd_answers(session, call, now);
+    session->calls.heard_at = session->now;
+    crowd_answers(session, call);
     const char *wrong = answer_read(reply, &answer);
     if (!wrong) {
-        wrong = answer_table[answer.kind](session, call, &answer, now, effects);
+        wrong = answer_table[answer.kind](session, call, &answer);
     }
     if (wrong) {
         session_reset(session, "%s: %s", script_words[flight_script(call)], wrong);

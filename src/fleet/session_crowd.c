@@ -28,10 +28,10 @@ void crowd_is(struct session *session, uint64_t n, bool is_grace)
 }
 
 /* Calls have numbers, so a session knows how many there were between two of its own. */
-void crowd_counts(struct session *session, uint64_t number, nanoseconds now)
+void crowd_counts(struct session *session, uint64_t number)
 {
     struct session_crowd *crowd = &session->crowd;
-    nanoseconds since = now - crowd->counted_at;
+    nanoseconds since = session->now - crowd->counted_at;
     if (crowd->counted == 0 || number < crowd->counted) {
         crowd->rate = 0;
     } else if (since < timing_renewal(session->tenure.ttl) / 2) {
@@ -41,7 +41,7 @@ void crowd_counts(struct session *session, uint64_t number, nanoseconds now)
             (double)NANOSECONDS_PER_SECOND / (double)since);
     }
     crowd->counted = number;
-    crowd->counted_at = now;
+    crowd->counted_at = session->now;
 }
 
 void crowd_counts_again(struct session *session)
@@ -64,13 +64,13 @@ void crowd_begins(struct session *session)
 }
 
 /* A server answers late if it has much to do for anybody. */
-void crowd_answers(struct session *session, const struct flight *call, nanoseconds now)
+void crowd_answers(struct session *session, const struct flight *call)
 {
     struct session_crowd *crowd = &session->crowd;
-    bool is_late = now - call->sent_at >= longest_queue(session);
+    bool is_late = session->now - call->sent_at >= longest_queue(session);
     if (is_late && call->sent_at >= crowd->halved_at) {
         crowd->bulk = (crowd->bulk + 1) / 2;
-        crowd->halved_at = now; /* what was sent before then is no reason to do it again */
+        crowd->halved_at = session->now; /* what was sent before then is no reason to do it again */
     } else if (!is_late && flight_is_request(call)) {
         crowd->bulk += crowd->bulk < MAX_ASKED;
     } else if (!is_late && crowd->bulk > FIRST_BULK) {

@@ -132,12 +132,10 @@ static bool has_listed_some(const struct session *session)
 }
 
 /* Grants to a waiter depend partly on this daemon's file: with a new file, all are listed again. */
-void session_define(
-    struct session *session, const struct definition *definitions, size_t n, nanoseconds now)
+void session_define(struct session *session, const struct definition *definitions, size_t n)
 {
     struct known_definition *known, *next;
     bool any = false;
-    (void)now;
     TAILQ_FOREACH (known, &session->definitions.all, link) {
         known->is_defined = false;
     }
@@ -154,8 +152,7 @@ void session_define(
     }
     TAILQ_FOREACH (known, &session->definitions.all, link) {
         if (known->verdict == VERDICT_DIFFERS) {
-            set_unsent(
-                session, known, true); /* by now it may be out of use, or be the newer one */
+            set_unsent(session, known, true); /* by now it may be out of use, or be the newer one */
         }
     }
     if (any && has_listed_some(session) &&
@@ -175,13 +172,13 @@ enum outcome session_may_use(const struct session *session, const struct definit
 
 /* ---- the database ---- */
 
-bool definitions_next_call(struct session *session, nanoseconds now, struct session_call *out)
+bool definitions_next_call(struct session *session, struct session_call *out)
 {
     struct known_definition *known = TAILQ_FIRST(&session->definitions.unsent);
     if (!known || (session->definitions.is_in_flight && !known->is_missing)) {
         return false;
     }
-    struct arguments *arguments = flight_arguments(session, now);
+    struct arguments *arguments = flight_arguments(session);
     arguments_add(arguments, "define");
     for (int i = 0; i < MAX_DEFINED && (known = TAILQ_FIRST(&session->definitions.unsent)); i++) {
         arguments_add(arguments, known->name);
@@ -191,7 +188,7 @@ bool definitions_next_call(struct session *session, nanoseconds now, struct sess
         known->sent_by = session->calls.last_tag + 1; /* of this call */
     }
     session->definitions.is_in_flight = true;
-    flight_send(session, flight_new(CALL_DEFINE, 0), now, out);
+    flight_send(session, flight_new(CALL_DEFINE, 0), out);
     return true;
 }
 
@@ -238,10 +235,10 @@ static bool take_verdict(
     return false;
 }
 
-const char *define_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *define_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
-    (void)call, (void)now, (void)effects;
+    (void)call;
     session->definitions.is_in_flight = false;
     session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || answer->n % 3 != 0) {

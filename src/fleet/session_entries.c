@@ -160,12 +160,11 @@ bool entry_is_known(struct session *session, struct entry *entry)
     return true;
 }
 
-void entry_refuse(struct session *session, struct entry *entry, enum outcome why, nanoseconds now,
-    struct effects *effects)
+void entry_refuse(struct session *session, struct entry *entry, enum outcome why)
 {
     struct lease *lease = entry->lease;
     entry_detach(entry);
-    core_fleet_refused(session->core, lease, why, now, effects);
+    core_fleet_refused(session->core, lease, why, session->now, session->effects);
 }
 
 /* The hello that follows does the rest. */
@@ -215,19 +214,19 @@ void entries_unlist(struct session *session)
     }
 }
 
-void entries_refuse(struct session *session, bool waiters, nanoseconds now, struct effects *effects)
+void entries_refuse(struct session *session, bool waiters)
 {
     struct entry *entry, *next;
     entries_unlist(session);
     for (entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNLISTED]); entry; entry = next) {
         next = TAILQ_NEXT(entry, link);
         if (!lease_has_place(entry->lease) || (waiters && entry->lease->state == LEASE_WAITING)) {
-            entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+            entry_refuse(session, entry, OUTCOME_DOWN);
             entry_free(session, entry);
         }
     }
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNSENT]))) {
-        entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+        entry_refuse(session, entry, OUTCOME_DOWN);
         entry_free(session, entry);
     }
 }

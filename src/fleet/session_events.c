@@ -34,36 +34,34 @@ nanoseconds renewal_deadline(const struct session *session)
     return at > renewal->not_before ? at : renewal->not_before;
 }
 
-bool renewal_next_call(struct session *session, nanoseconds now, struct session_call *out)
+bool renewal_next_call(struct session *session, struct session_call *out)
 {
     struct session_renewal *renewal = &session->renewal;
-    if (now < renewal_deadline(session)) {
+    if (session->now < renewal_deadline(session)) {
         return false;
     }
     struct session_events *events = &session->events;
-    struct arguments *arguments = flight_arguments(session, now);
+    struct arguments *arguments = flight_arguments(session);
     arguments_add_number(arguments, events->last);
     arguments_add_number(arguments, session->news.followed);
     renewal->is_in_flight = true;
     renewal->is_wanted = false;
     renewal->due_at = renewal->hello_at = NEVER;
     events->acknowledged = events->last;
-    flight_send(session, flight_new(CALL_RENEW, 0), now, out);
+    flight_send(session, flight_new(CALL_RENEW, 0), out);
     return true;
 }
 
 /* ---- events ---- */
 
 /* What is known of an event that takes that lease away. `said` is its text, which this changes. */
-static struct session_taking taking_of(
-    char *said, const struct lease *lease, enum event_kind kind)
+static struct session_taking taking_of(char *said, const struct lease *lease, enum event_kind kind)
 {
     char *reason = said + strcspn(said, "|");
     if (*reason == '|') {
         *reason++ = '\0';
     }
-    bool has_reason =
-        reason[0] != '\0' && percent_decode(reason) && strlen(reason) <= REASON_BYTES;
+    bool has_reason = reason[0] != '\0' && percent_decode(reason) && strlen(reason) <= REASON_BYTES;
     return (struct session_taking){
         .verb = kind == FLEET_REVOKE ? SESSION_REVOKE
             : kind == FLEET_DROP     ? SESSION_DROP
@@ -75,45 +73,43 @@ static struct session_taking taking_of(
 }
 
 /* A repeated revoke replaces neither who began the stop nor why. */
-static void take_away(struct session *session, struct lease *lease,
-    const struct fleet_event *event, nanoseconds now, struct effects *effects)
+static void take_away(struct session *session, struct lease *lease, const struct fleet_event *event)
 {
     struct session_events *events = &session->events;
     enum event_kind kind = event->kind;
     char *said = memory_string(event->text);
     struct session_taking taking = taking_of(said, lease, kind);
     bool is_by_owner = taking.by.is_known && taking.by.uid == lease->uid;
-    size_t from = effects->n;
+    size_t from = session->effects->n;
     if (events->taken && (kind != FLEET_RELEASE || (taking.by.is_known && !is_by_owner))) {
         events->taken(events->taken_context, lease, &taking);
     }
     if (kind == FLEET_RELEASE) {
-        core_end(session->core, lease, NULL, now, effects);
+        core_end(session->core, lease, NULL, session->now, session->effects);
     } else {
-        (kind == FLEET_DROP ? core_drop : core_revoke)(session->core, lease, now, effects);
-        core_give_reason(lease, from, taking.is_repeat ? NULL : taking.reason, effects);
+        (kind == FLEET_DROP ? core_drop : core_revoke)(
+            session->core, lease, session->now, session->effects);
+        core_give_reason(lease, from, taking.is_repeat ? NULL : taking.reason, session->effects);
     }
     free(said);
 }
 
-static void take_of_lease(struct session *session, const struct fleet_event *event, nanoseconds now,
-    struct effects *effects)
+static void take_of_lease(struct session *session, const struct fleet_event *event)
 {
     struct entry *entry = entry_find(session, event->id);
     struct lease *lease = entry ? entry->lease : NULL;
     if (event->kind == FLEET_GRANTED && entry) {
-        entry_granted(session, entry, event->ticket, event->text, now, effects);
+        entry_granted(session, entry, event->ticket, event->text);
     } else if (event->kind == FLEET_GRANTED) {
         entry_disown(session, event->id);
     } else if (event->kind == FLEET_LOST && entry) {
-        entry_lost(session, entry, now, effects);
+        entry_lost(session, entry);
     } else if (lease && event->kind != FLEET_GRANTED && event->kind != FLEET_LOST) {
-        take_away(session, lease, event, now, effects);
+        take_away(session, lease, event);
     }
 }
 
-static void take_event(struct session *session, uint64_t number, const char *text, nanoseconds now,
-    struct effects *effects)
+static void take_event(struct session *session, uint64_t number, const char *text)
 {
     struct fleet_event event;
     const char *wrong = fleet_event_read(text, &event);
@@ -125,18 +121,17 @@ static void take_event(struct session *session, uint64_t number, const char *tex
         (is_older_than_listing && (event.kind == FLEET_GRANTED || event.kind == FLEET_LOST))) {
         return;
     } else {
-        take_of_lease(session, &event, now, effects);
+        take_of_lease(session, &event);
     }
 }
 
-static void take_in_order(struct session *session, uint64_t number, const char *text,
-    nanoseconds now, struct effects *effects)
+static void take_in_order(struct session *session, uint64_t number, const char *text)
 {
     struct session_events *events = &session->events;
     if (number > events->last) {
         events->last = number;
         session_saw_event(session, number);
-        take_event(session, number, text, now, effects);
+        take_event(session, number, text);
     }
     session->renewal.is_wanted |= events->last - events->acknowledged >= MANY_EVENTS;
 }
@@ -152,19 +147,20 @@ static bool read_hello(const char *text, uint64_t *np)
 void session_message(struct session *session, const char *text, size_t length, nanoseconds now,
     struct effects *effects)
 {
+    session_at(session, now, effects);
     uint64_t number;
     const char *event;
     char *copy = memory_new(length + 1);
     memcpy(copy, length > 0 ? text : "", length);
     if (read_hello(copy, &number)) {
         crowd_is(session, number, true);
-        session->renewal.hello_at = now + crowd_part(session, number);
-    } else if (news_message(session, copy, now)) {
+        session->renewal.hello_at = session->now + crowd_part(session, number);
+    } else if (news_message(session, copy)) {
         ; /* fetched later */
     } else if (message_read(copy, &number, &event) != NULL) {
         session_say(session, "a malformed message: %.200s", copy);
     } else if (session->state == SESSION_UP && number == session->events.last + 1) {
-        take_in_order(session, number, event, now, effects);
+        take_in_order(session, number, event);
     } else if (session->state != SESSION_UP || number > session->events.last) {
         session->renewal.is_wanted = true; /* an event is missing, or this one is early */
     }
@@ -173,8 +169,7 @@ void session_message(struct session *session, const char *text, size_t length, n
 
 /* ---- renewals ---- */
 
-static const char *take_events(
-    struct session *session, const struct answer *answer, nanoseconds now, struct effects *effects)
+static const char *take_events(struct session *session, const struct answer *answer)
 {
     for (size_t i = 1; i < answer->n; i += 2) {
         uint64_t number;
@@ -183,7 +178,7 @@ static const char *take_events(
             !answer_text(answer, i + 1, &text)) {
             return "an event without a number";
         }
-        take_in_order(session, number, text, now, effects);
+        take_in_order(session, number, text);
     }
     return NULL;
 }
@@ -205,8 +200,8 @@ static bool is_listed(const struct session *session)
         TAILQ_EMPTY(&session->leases.entries[ENTRY_LISTING]);
 }
 
-const char *renewal_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *renewal_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     struct session_renewal *renewal = &session->renewal;
     uint64_t more;
@@ -216,9 +211,9 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
         answer->n % 2 != 1) {
         return "a wrong answer";
     }
-    crowd_counts(session, answer->sequence, now);
+    crowd_counts(session, answer->sequence);
     if (renewal->times) {
-        metric_observe(renewal->times, microseconds(now - call->sent_at));
+        metric_observe(renewal->times, microseconds(session->now - call->sent_at));
     }
     renewal->renewed_at = call->sent_at;
     if (call->sent_at >= renewal->next_at) { /* else sessions called together would stay together */
@@ -226,14 +221,14 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
     }
     if (session->state != SESSION_UP) {
         if (is_listed(session)) {
-            session_set_good(session, now, effects);
+            session_set_good(session);
         }
         return NULL; /* the listing comes first; its end restarts the time, and events come again */
     }
-    session_set_good(session, now, effects);
-    wrong = take_events(session, answer, now, effects);
+    session_set_good(session);
+    wrong = take_events(session, answer);
     if (more & MORE_NEWS) {
-        news_are_newer(session, now);
+        news_are_newer(session);
     }
     if (more & MORE_EVENTS) {
         renewal->is_wanted = true;
@@ -250,19 +245,18 @@ void session_on_taken(struct session *session, session_taken *taken, void *conte
     session->events.taken_context = context;
 }
 
-void session_count(
-    struct session *session, uint64_t *sessions, struct metric_histogram *renewals)
+void session_count(struct session *session, uint64_t *sessions, struct metric_histogram *renewals)
 {
     session->hello.n_up = sessions;
     session->renewal.times = renewals;
 }
 
-void renewal_has_failed(struct session *session, struct flight *call, const struct answer *answer,
-    nanoseconds now, struct effects *effects)
+void renewal_has_failed(struct session *session, struct flight *call, const struct answer *answer)
 {
-    (void)call, (void)answer, (void)effects;
+    (void)call, (void)answer;
     session->renewal.is_in_flight = false;
-    session->renewal.next_at = session->renewal.not_before = now + session->tenure.ttl / 24;
+    session->renewal.next_at = session->renewal.not_before =
+        session->now + session->tenure.ttl / 24;
 }
 
 void renewal_is_undone(struct session *session, struct flight *call)

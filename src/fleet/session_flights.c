@@ -3,6 +3,15 @@
 
 #include <stdlib.h>
 
+const char *const script_words[N_SCRIPTS] = {
+    [SCRIPT_HELLO] = "hello",
+    [SCRIPT_ACQUIRE] = "acquire",
+    [SCRIPT_RELEASE] = "release",
+    [SCRIPT_RENEW] = "renew",
+    [SCRIPT_SNAPSHOT] = "snapshot",
+    [SCRIPT_ADMIN] = "admin",
+};
+
 static const enum script scripts[N_CALL_KINDS] = {
     [CALL_BEGIN] = SCRIPT_HELLO,
     [CALL_NEWS] = SCRIPT_HELLO,
@@ -44,12 +53,12 @@ bool flight_takes(struct flight *call, struct entry *entry, size_t max)
     return true;
 }
 
-struct arguments *flight_arguments(struct session *session, nanoseconds now)
+struct arguments *flight_arguments(struct session *session)
 {
     struct arguments *arguments = &session->calls.arguments;
     const uint64_t layouts[] = {session->layouts.from, session->layouts.to};
     const uint64_t reached[] = {session->reached.sequence, session->reached.event,
-        (uint64_t)(now / NANOSECONDS_PER_MILLISECOND)};
+        (uint64_t)(session->now / NANOSECONDS_PER_MILLISECOND)};
     arguments_clear(arguments);
     arguments_add_numbers(arguments, 2, layouts);
     arguments_add_numbers(arguments, 3, reached);
@@ -58,12 +67,11 @@ struct arguments *flight_arguments(struct session *session, nanoseconds now)
     return arguments;
 }
 
-void flight_send(
-    struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
+void flight_send(struct session *session, struct flight *call, struct session_call *out)
 {
     struct arguments *arguments = &session->calls.arguments;
     call->tag = ++session->calls.last_tag;
-    call->sent_at = now;
+    call->sent_at = session->now;
     TAILQ_INSERT_TAIL(&session->calls.in_flight, call, link);
     table_insert(&session->calls.by_tag, &call->by_tag, hash_number(call->tag));
     session->calls.n_in_flight++;

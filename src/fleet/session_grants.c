@@ -6,9 +6,9 @@
 /* ---- grants and refusals ---- */
 
 /* The job would have to be stopped before it begins. */
-static bool is_late(const struct session *session, const struct lease *lease, nanoseconds now)
+static bool is_late(const struct session *session, const struct lease *lease)
 {
-    return now >= session->tenure.good_until - lease_stop_budget(lease);
+    return session->now >= session->tenure.good_until - lease_stop_budget(lease);
 }
 
 /* Even right after a renewal it would be no better. */
@@ -18,34 +18,33 @@ bool session_is_hopeless(const struct session *session, const struct lease *leas
         timing_good_for(session->tenure.ttl) - timing_renewal(session->tenure.ttl);
 }
 
-static void give_late_grant_back(
-    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects)
+static void give_late_grant_back(struct session *session, struct entry *entry)
 {
     if (entry->lease->wants_now || session_is_hopeless(session, entry->lease)) {
-        entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+        entry_refuse(session, entry, OUTCOME_DOWN);
     }
     entry_end(session, entry);
 }
 
-static void take_grant(struct session *session, struct entry *entry, uint64_t ticket,
-    const char *text, nanoseconds now, struct effects *effects)
+static void take_grant(
+    struct session *session, struct entry *entry, uint64_t ticket, const char *text)
 {
     struct lease *lease = entry->lease;
     const char *wrong = claims_read(&session->calls.claims, text, lease);
     if (!wrong &&
-        !core_fleet_granted(
-            session->core, lease, ticket, session->calls.claims.list, now, effects)) {
+        !core_fleet_granted(session->core, lease, ticket, session->calls.claims.list, session->now,
+            session->effects)) {
         wrong = "an impossible grant";
     }
     if (wrong) {
         session_say(session, "%s: %.200s", wrong, text);
-        entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+        entry_refuse(session, entry, OUTCOME_DOWN);
         entry_end(session, entry);
     }
 }
 
-void entry_granted(struct session *session, struct entry *entry, uint64_t ticket,
-    const char *claims, nanoseconds now, struct effects *effects)
+void entry_granted(
+    struct session *session, struct entry *entry, uint64_t ticket, const char *claims)
 {
     bool is_asked_for = entry->state == ENTRY_KNOWN || entry->state == ENTRY_ASKED;
     session_saw(session, claims_highest_token(claims), ticket);
@@ -54,20 +53,19 @@ void entry_granted(struct session *session, struct entry *entry, uint64_t ticket
     }
     if (!entry->lease) {
         entry_end(session, entry);
-    } else if (entry->lease->state == LEASE_WAITING && is_late(session, entry->lease, now)) {
-        give_late_grant_back(session, entry, now, effects);
+    } else if (entry->lease->state == LEASE_WAITING && is_late(session, entry->lease)) {
+        give_late_grant_back(session, entry);
     } else if (entry->lease->state == LEASE_WAITING) {
-        take_grant(session, entry, ticket, claims, now, effects);
+        take_grant(session, entry, ticket, claims);
     }
 }
 
-void entry_lost(
-    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects)
+void entry_lost(struct session *session, struct entry *entry)
 {
     struct lease *lease = entry->lease;
     if (lease && lease->state == LEASE_HELD) {
         entry_detach(entry);
-        core_fleet_lost(session->core, lease, now, effects);
+        core_fleet_lost(session->core, lease, session->now, session->effects);
     }
     if (entry_is_in_flight(entry)) {
         entry->must_release = true; /* whether before or after is unknown */
@@ -80,16 +78,15 @@ void entry_lost(
 }
 
 /* A grace grants nothing, and may have taken back what was granted before it. */
-void entry_refuse_to_wait(
-    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects)
+void entry_refuse_to_wait(struct session *session, struct entry *entry)
 {
-    bool is_grace = session->grace_until != NEVER && now < session->grace_until;
-    entry_refuse(session, entry, is_grace ? OUTCOME_GRACE : OUTCOME_WOULD_WAIT, now, effects);
+    bool is_grace = session->grace_until != NEVER && session->now < session->grace_until;
+    entry_refuse(session, entry, is_grace ? OUTCOME_GRACE : OUTCOME_WOULD_WAIT);
     entry_end(session, entry);
 }
 
 static const char *is_waiting(struct session *session, const struct flight *call,
-    struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects)
+    struct entry *entry, const struct answer *answer)
 {
     uint64_t ticket, position;
     (void)call;
@@ -102,15 +99,15 @@ static const char *is_waiting(struct session *session, const struct flight *call
         return NULL; /* HELD: the message about the grant was faster */
     }
     if (entry->lease->wants_now) {
-        entry_refuse_to_wait(session, entry, now, effects);
+        entry_refuse_to_wait(session, entry);
         return NULL;
     }
-    core_fleet_waits(session->core, entry->lease, ticket, (uint32_t)position, effects);
+    core_fleet_waits(session->core, entry->lease, ticket, (uint32_t)position, session->effects);
     return NULL;
 }
 
 static const char *is_granted(struct session *session, const struct flight *call,
-    struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects)
+    struct entry *entry, const struct answer *answer)
 {
     uint64_t ticket;
     const char *claims;
@@ -120,7 +117,7 @@ static const char *is_granted(struct session *session, const struct flight *call
         return "no ticket or no claims";
     }
     if (entry_is_known(session, entry)) {
-        entry_granted(session, entry, ticket, claims, now, effects);
+        entry_granted(session, entry, ticket, claims);
     } else {
         session_saw(session, claims_highest_token(claims), ticket);
     }
@@ -141,23 +138,23 @@ static void ask_again(struct session *session, struct entry *entry)
 }
 
 /* `resource` as the database says. */
-static void refuse_for(struct session *session, struct entry *entry, enum outcome why,
-    const char *resource, nanoseconds now, struct effects *effects)
+static void refuse_for(
+    struct session *session, struct entry *entry, enum outcome why, const char *resource)
 {
     const struct lease *lease = entry->lease;
-    const size_t from = effects->n;
+    const size_t from = session->effects->n;
     bool is_known = false;
     for (size_t i = 0; i < lease->n_claims; i++) {
         is_known |= strcmp(lease->claims[i].resource->name, resource) == 0;
     }
-    entry_refuse(session, entry, why, now, effects);
+    entry_refuse(session, entry, why);
     if (is_known) {
-        effects_name_resource(effects, from, lease, resource);
+        effects_name_resource(session->effects, from, lease, resource);
     }
 }
 
 static const char *is_refused(struct session *session, const struct flight *call,
-    struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects)
+    struct entry *entry, const struct answer *answer)
 {
     const char *code, *detail;
     if (!answer_text(answer, 0, &code) || !answer_text(answer, 1, &detail)) {
@@ -171,25 +168,24 @@ static const char *is_refused(struct session *session, const struct flight *call
         return NULL;
     }
     if (may_wait) {
-        refuse_for(session, entry, refusal_outcome(code), detail, now, effects);
+        refuse_for(session, entry, refusal_outcome(code), detail);
     }
     entry_move(session, entry, ENTRY_KNOWN);
-    entry_lost(session, entry, now, effects);
+    entry_lost(session, entry);
     return NULL;
 }
 
 enum { N_ROW = 3 }; /* a word, and two fields of its own */
 
 static const char *(*const acquired_table[N_ACQUIRED])(struct session *session,
-    const struct flight *call, struct entry *entry, const struct answer *answer, nanoseconds now,
-    struct effects *effects) = {
+    const struct flight *call, struct entry *entry, const struct answer *answer) = {
     [ACQUIRED_GRANTED] = is_granted,
     [ACQUIRED_WAITING] = is_waiting,
     [ACQUIRED_REFUSED] = is_refused,
 };
 
-const char *acquire_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *acquire_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     if (answer->kind != ANSWER_OK || answer->n != call->n * N_ROW) {
         return "not an answer for each";
@@ -199,7 +195,7 @@ const char *acquire_is_answered(struct session *session, struct flight *call,
         struct answer row = {.fields = answer->fields + i * N_ROW + 1, .n = N_ROW - 1};
         const char *wrong = "an unknown answer";
         if (acquired_read(answer, i * N_ROW, &word)) {
-            wrong = acquired_table[word](session, call, call->entries[i], &row, now, effects);
+            wrong = acquired_table[word](session, call, call->entries[i], &row);
         }
         if (wrong) {
             return wrong;
@@ -208,8 +204,7 @@ const char *acquire_is_answered(struct session *session, struct flight *call,
     return NULL;
 }
 
-static void has_failed(
-    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects)
+static void has_failed(struct session *session, struct entry *entry)
 {
     if (!entry_is_known(session, entry) || entry->lease->state == LEASE_HELD) {
         return;
@@ -217,17 +212,16 @@ static void has_failed(
     if (entry->lease->ticket != 0) {
         entry_wait_for_renewal(session, entry);
     } else {
-        entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+        entry_refuse(session, entry, OUTCOME_DOWN);
         entry_end(session, entry);
     }
 }
 
-void acquire_has_failed(struct session *session, struct flight *call, const struct answer *answer,
-    nanoseconds now, struct effects *effects)
+void acquire_has_failed(struct session *session, struct flight *call, const struct answer *answer)
 {
     (void)answer;
     for (size_t i = 0; i < call->n; i++) {
-        has_failed(session, call->entries[i], now, effects);
+        has_failed(session, call->entries[i]);
     }
 }
 

@@ -6,6 +6,8 @@
 
 /* ---- session_state.c ---- */
 
+/* Each function of session.h that is told the time begins with this. */
+void session_at(struct session *session, nanoseconds now, struct effects *effects);
 /* Says it to operators. */
 __attribute__((format(printf, 2, 3))) void session_say(
     struct session *session, const char *format, ...);
@@ -15,7 +17,7 @@ __attribute__((format(printf, 2, 3))) void session_reset(
 /* A random span below `span`. */
 nanoseconds session_random(struct session *session, nanoseconds span);
 /* Good from session->renewed_at on. */
-void session_set_good(struct session *session, nanoseconds now, struct effects *effects);
+void session_set_good(struct session *session);
 /* Notes numbers that the database has given out. */
 void session_saw(struct session *session, uint64_t token, uint64_t ticket);
 void session_saw_event(struct session *session, uint64_t number);
@@ -27,8 +29,7 @@ void listing_begin(struct session *session);
 /* ---- session_life.c ---- */
 
 /* The link is there, but must not be used at present: nothing more is sent. */
-void session_set_unusable(
-    struct session *session, enum session_state state, nanoseconds now, struct effects *effects);
+void session_set_unusable(struct session *session, enum session_state state);
 
 /* ---- session_flights.c ---- */
 
@@ -36,10 +37,9 @@ struct flight *flight_new(enum call_kind kind, size_t n_entries);
 /* Adds an entry, unless there would be more than `max`, or too much work for one call. */
 bool flight_takes(struct flight *call, struct entry *entry, size_t max);
 /* Clears session->arguments down to what every call begins with; the caller adds the rest. */
-struct arguments *flight_arguments(struct session *session, nanoseconds now);
+struct arguments *flight_arguments(struct session *session);
 /* With session->arguments. */
-void flight_send(
-    struct session *session, struct flight *call, nanoseconds now, struct session_call *out);
+void flight_send(struct session *session, struct flight *call, struct session_call *out);
 /* Their answers are not awaited any more. */
 void flights_forget(struct session *session);
 /* That of an answer, which is not waited for any more; the caller frees it. NULL: it was forgotten.
@@ -51,16 +51,19 @@ bool flight_is_request(const struct flight *call);
 
 /* ---- session_calls.c ---- */
 
-/* The outcome of a call: see kind_table. The call is in no list any more, and freed afterwards. */
-typedef const char *call_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects);
-typedef void call_has_failed(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects);
+/* The outcome of a call, which is in no list any more and is freed afterwards. The first returns
+ * NULL, or what is wrong with the answer. */
+typedef const char *call_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer);
+/* The server returned an error, but the link goes on: whether the call took effect is unknown. */
+typedef void call_has_failed(
+    struct session *session, struct flight *call, const struct answer *answer);
+/* The call had no effect; everything is listed again before it is repeated. */
 typedef void call_is_undone(struct session *session, struct flight *call);
 
 /* ---- session_listing.c: hello ---- */
 
-bool listing_next_call(struct session *session, nanoseconds now, struct session_call *out);
+bool listing_next_call(struct session *session, struct session_call *out);
 nanoseconds listing_deadline(const struct session *session);
 call_is_answered begin_is_answered, list_is_answered, end_is_answered;
 call_has_failed hello_has_failed;
@@ -68,7 +71,7 @@ call_is_undone hello_is_undone;
 
 /* ---- session_definitions.c ---- */
 
-bool definitions_next_call(struct session *session, nanoseconds now, struct session_call *out);
+bool definitions_next_call(struct session *session, struct session_call *out);
 /* All definitions must be sent (again). */
 void definitions_mark_unsent(struct session *session);
 void definitions_deinit(struct session *session);
@@ -102,11 +105,9 @@ void entry_end(struct session *session, struct entry *entry);
 void entry_disown(struct session *session, uint64_t id);
 void entry_wait_for_renewal(struct session *session, struct entry *entry);
 /* Denies and detaches its lease. */
-void entry_refuse(struct session *session, struct entry *entry, enum outcome why, nanoseconds now,
-    struct effects *effects);
+void entry_refuse(struct session *session, struct entry *entry, enum outcome why);
 /* Refuses a request that does not want to wait, but waits in the database; gives it back. */
-void entry_refuse_to_wait(
-    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects);
+void entry_refuse_to_wait(struct session *session, struct entry *entry);
 /* The call in flight that named the entry is over: the database now has it. Gives it back if
  * necessary, else returns true. */
 bool entry_is_known(struct session *session, struct entry *entry);
@@ -117,12 +118,11 @@ void entry_is_undone(struct session *session, struct entry *entry);
 void entries_unlist(struct session *session);
 /* The same. Leases without a place in line are refused, as the database cannot be asked; with
  * `waiters`, all that wait are. */
-void entries_refuse(
-    struct session *session, bool waiters, nanoseconds now, struct effects *effects);
+void entries_refuse(struct session *session, bool waiters);
 
 /* ---- session_leases.c ---- */
 
-bool leases_next_call(struct session *session, nanoseconds now, struct session_call *out);
+bool leases_next_call(struct session *session, struct session_call *out);
 /* A hello is over; call `tag` was its last. */
 void entries_are_listed(struct session *session, uint64_t tag);
 /* Those that waited for the renewal sent as call `tag`. */
@@ -136,18 +136,17 @@ call_is_undone release_is_undone;
 /* Even right after a renewal there would be too little time to stop its job. */
 bool session_is_hopeless(const struct session *session, const struct lease *lease);
 /* The database says that the lease is granted. */
-void entry_granted(struct session *session, struct entry *entry, uint64_t ticket,
-    const char *claims, nanoseconds now, struct effects *effects);
+void entry_granted(
+    struct session *session, struct entry *entry, uint64_t ticket, const char *claims);
 /* The database says that the lease is not there any more. */
-void entry_lost(
-    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects);
+void entry_lost(struct session *session, struct entry *entry);
 call_is_answered acquire_is_answered;
 call_has_failed acquire_has_failed;
 call_is_undone acquire_is_undone;
 
 /* ---- session_events.c: renewals, and what they bring ---- */
 
-bool renewal_next_call(struct session *session, nanoseconds now, struct session_call *out);
+bool renewal_next_call(struct session *session, struct session_call *out);
 nanoseconds renewal_deadline(const struct session *session);
 call_is_answered renewal_is_answered;
 call_has_failed renewal_has_failed;
@@ -158,12 +157,12 @@ call_is_undone renewal_is_undone;
 /* The database has so many sessions; in a grace it may have forgotten some. */
 void crowd_is(struct session *session, uint64_t n, bool is_grace);
 /* A renewal or the end of a hello has been answered: call `number` of all. */
-void crowd_counts(struct session *session, uint64_t number, nanoseconds now);
+void crowd_counts(struct session *session, uint64_t number);
 /* The numbers go on elsewhere. */
 void crowd_counts_again(struct session *session);
 void crowd_begins(struct session *session);
 /* How long that took says how much may be asked at once. */
-void crowd_answers(struct session *session, const struct flight *call, nanoseconds now);
+void crowd_answers(struct session *session, const struct flight *call);
 /* How many requests the next call may carry: 0 while enough calls are in flight. */
 size_t crowd_room(const struct session *session);
 /* A random span, over which all of `n` daemons spread what they are asked to do at once. */
@@ -171,7 +170,7 @@ nanoseconds crowd_part(struct session *session, uint64_t n);
 
 /* ---- session_admin.c ---- */
 
-bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out);
+bool requests_next_call(struct session *session, struct session_call *out);
 nanoseconds requests_deadline(const struct session *session);
 void requests_fail(struct session *session, const char *why);
 void requests_deinit(struct session *session);
@@ -184,10 +183,10 @@ call_is_undone request_is_undone;
 /* Everything must be fetched, and what is kept must be sent. */
 void news_begin(struct session *session);
 /* A renewal has said that there is newer news. */
-void news_are_newer(struct session *session, nanoseconds now);
+void news_are_newer(struct session *session);
 /* False: the message is not about news. */
-bool news_message(struct session *session, const char *text, nanoseconds now);
-bool news_next_call(struct session *session, nanoseconds now, struct session_call *out);
+bool news_message(struct session *session, const char *text);
+bool news_next_call(struct session *session, struct session_call *out);
 nanoseconds news_deadline(const struct session *session);
 call_is_answered news_are_answered, change_is_answered;
 

@@ -9,11 +9,11 @@ static bool is_safe(const struct session *session)
 }
 
 /* The database's ttl may be shorter than the file's, which kill-after was checked against. */
-static void shorten_stop(struct session *session, struct lease *lease, struct effects *effects)
+static void shorten_stop(struct session *session, struct lease *lease)
 {
     if (lease->state == LEASE_WAITING && session_is_hopeless(session, lease)) {
         lease->terms.kill_after = session->tenure.ttl / 4;
-        effects_change(effects, lease);
+        effects_change(session->effects, lease);
         session_say(session, "kill-after is cut to %lld ms, because its ttl is %lld ms",
             (long long)(lease->terms.kill_after / 1000000),
             (long long)(session->tenure.ttl / 1000000));
@@ -23,11 +23,12 @@ static void shorten_stop(struct session *session, struct lease *lease, struct ef
 void session_ask(
     struct session *session, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    shorten_stop(session, lease, effects);
+    session_at(session, now, effects);
+    shorten_stop(session, lease);
     struct entry *entry = entry_find(session, lease->id);
     bool is_unreachable = session_is_unreachable(session);
     if (is_unreachable && (session->state == SESSION_REPLACED || !lease_has_place(lease))) {
-        core_fleet_refused(session->core, lease, OUTCOME_DOWN, now, effects);
+        core_fleet_refused(session->core, lease, OUTCOME_DOWN, session->now, session->effects);
     } else if (entry) {
         entry_attach(entry, lease); /* the call in flight must be over first */
     } else {
@@ -40,10 +41,9 @@ void session_ask(
     }
 }
 
-void session_give_back(struct session *session, struct lease *lease, nanoseconds now)
+void session_give_back(struct session *session, struct lease *lease)
 {
     struct entry *entry = lease->entry;
-    (void)now;
     if (!entry) {
         return;
     }
@@ -77,10 +77,9 @@ void session_restore(struct session *session, struct lease *lease)
 
 /* ---- what is sent ---- */
 
-static struct flight *release_some(
-    struct session *session, size_t room, nanoseconds now)
+static struct flight *release_some(struct session *session, size_t room)
 {
-    struct arguments *arguments = flight_arguments(session, now);
+    struct arguments *arguments = flight_arguments(session);
     struct flight *call = flight_new(CALL_RELEASE, room);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_ENDING])) &&
@@ -92,10 +91,9 @@ static struct flight *release_some(
 }
 
 /* The fixed cost of a call is several times that of a lease. */
-static struct flight *acquire_some(
-    struct session *session, size_t room, nanoseconds now)
+static struct flight *acquire_some(struct session *session, size_t room)
 {
-    struct arguments *arguments = flight_arguments(session, now);
+    struct arguments *arguments = flight_arguments(session);
     struct flight *call = flight_new(CALL_ACQUIRE, room);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNSENT])) &&
@@ -107,18 +105,18 @@ static struct flight *acquire_some(
     return call;
 }
 
-bool leases_next_call(struct session *session, nanoseconds now, struct session_call *out)
+bool leases_next_call(struct session *session, struct session_call *out)
 {
     size_t room = crowd_room(session);
     if (room == 0) {
         return false;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_ENDING])) {
-        flight_send(session, release_some(session, room, now), now, out);
+        flight_send(session, release_some(session, room), out);
         return true;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNSENT])) {
-        flight_send(session, acquire_some(session, room, now), now, out);
+        flight_send(session, acquire_some(session, room), out);
         return true;
     }
     return false;
@@ -126,10 +124,9 @@ bool leases_next_call(struct session *session, nanoseconds now, struct session_c
 
 /* ---- releases ---- */
 
-const char *release_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *release_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
-    (void)now, (void)effects;
     if (answer->kind != ANSWER_OK) {
         return "an answer of another script";
     }
@@ -148,10 +145,9 @@ const char *release_is_answered(struct session *session, struct flight *call,
     return NULL;
 }
 
-void release_has_failed(struct session *session, struct flight *call, const struct answer *answer,
-    nanoseconds now, struct effects *effects)
+void release_has_failed(struct session *session, struct flight *call, const struct answer *answer)
 {
-    (void)answer, (void)now, (void)effects;
+    (void)answer;
     for (size_t i = 0; i < call->n; i++) {
         entry_wait_for_renewal(session, call->entries[i]);
     }

@@ -101,18 +101,21 @@ static void forget_calls(struct session *session)
 
 void session_connected(struct session *session, nanoseconds now)
 {
+    session_at(session, now, NULL);
     session->link.is_connected = true;
     session->link.is_resetting = session->link.wants_reset = false;
     session->hello.n_begun = 0;
-    session->hello.not_before = session->renewal.not_before = now;
+    session->hello.not_before = session->renewal.not_before = session->now;
     listing_begin(session);
 }
 
 void session_disconnected(struct session *session, const char *why, nanoseconds now)
 {
+    session_at(session, now, NULL);
     session->link.is_connected = session->link.is_resetting = session->link.wants_reset = false;
     if (session->link.give_up_at == NEVER) {
-        session->link.give_up_at = session->link.is_given_up ? now : now + DOWN_PATIENCE;
+        session->link.give_up_at =
+            session->link.is_given_up ? session->now : session->now + DOWN_PATIENCE;
     }
     if (session->state != SESSION_REPLACED) {
         session->state = SESSION_DOWN;
@@ -124,22 +127,21 @@ void session_disconnected(struct session *session, const char *why, nanoseconds 
     requests_fail(session, session->link.why);
 }
 
-static void give_up(struct session *session, nanoseconds now, struct effects *effects)
+static void give_up(struct session *session)
 {
     session->link.give_up_at = NEVER;
     session->link.is_given_up = true;
-    entries_refuse(session, false, now, effects);
+    entries_refuse(session, false);
 }
 
-void session_set_unusable(
-    struct session *session, enum session_state state, nanoseconds now, struct effects *effects)
+void session_set_unusable(struct session *session, enum session_state state)
 {
     session->state = state;
     session->link.is_given_up = true;
     session->renewal.due_at = session->grace_until = NEVER;
-    session->hello.not_before = now + session->tenure.ttl;
+    session->hello.not_before = session->now + session->tenure.ttl;
     forget_calls(session);
-    entries_refuse(session, state == SESSION_REPLACED, now, effects);
+    entries_refuse(session, state == SESSION_REPLACED);
     requests_fail(session, session->link.why);
     session_say(session, "%s", session->link.why);
 }
@@ -169,27 +171,29 @@ static bool is_unusable(const struct session *session)
 
 bool session_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
+    session_at(session, now, NULL);
     if (!session->link.is_connected || session->link.is_resetting) {
         return false;
     }
-    if (is_unusable(session) && now >= session->hello.not_before) {
+    if (is_unusable(session) && session->now >= session->hello.not_before) {
         listing_begin(session);
     }
     if (session->state == SESSION_LISTING) {
-        return renewal_next_call(session, now, out) || listing_next_call(session, now, out);
+        return renewal_next_call(session, out) || listing_next_call(session, out);
     }
     return session->state == SESSION_UP &&
-        (renewal_next_call(session, now, out) || definitions_next_call(session, now, out) ||
-            news_next_call(session, now, out) || requests_next_call(session, now, out) ||
-            leases_next_call(session, now, out));
+        (renewal_next_call(session, out) || definitions_next_call(session, out) ||
+            news_next_call(session, out) || requests_next_call(session, out) ||
+            leases_next_call(session, out));
 }
 
 void session_tick(struct session *session, nanoseconds now, struct effects *effects)
 {
-    if (session->state == SESSION_DOWN && now >= session->link.give_up_at) {
-        give_up(session, now, effects);
+    session_at(session, now, effects);
+    if (session->state == SESSION_DOWN && session->now >= session->link.give_up_at) {
+        give_up(session);
     }
-    if (now >= answer_deadline(session)) {
+    if (session->now >= answer_deadline(session)) {
         session_reset(session, "no answer to %s for %lld ms",
             script_words[flight_script(TAILQ_FIRST(&session->calls.in_flight))],
             (long long)(longest_silence(session) / NANOSECONDS_PER_MILLISECOND));

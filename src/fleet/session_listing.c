@@ -21,10 +21,9 @@ nanoseconds listing_deadline(const struct session *session)
 
 /* ---- what is sent ---- */
 
-static struct arguments *hello_arguments(
-    struct session *session, const char *phase, nanoseconds now)
+static struct arguments *hello_arguments(struct session *session, const char *phase)
 {
-    struct arguments *arguments = flight_arguments(session, now);
+    struct arguments *arguments = flight_arguments(session);
     arguments_add(arguments, phase);
     return arguments;
 }
@@ -52,11 +51,11 @@ static nanoseconds promised_ttl(const struct session *session)
 
 /* Each call has a new incarnation: an earlier one that reaches the database late, from a connection
  * that was given up, is behind, and does nothing. */
-static struct flight *begin(struct session *session, nanoseconds now)
+static struct flight *begin(struct session *session)
 {
     session->tenure.incarnation++;
     session->tenure.is_changed = true;
-    struct arguments *arguments = hello_arguments(session, "begin", now);
+    struct arguments *arguments = hello_arguments(session, "begin");
     const struct database *settings = session->settings;
     arguments_add_number(arguments, (uint64_t)(settings->ttl / NANOSECONDS_PER_MILLISECOND));
     arguments_add_number(
@@ -75,68 +74,66 @@ static struct flight *begin(struct session *session, nanoseconds now)
     return flight_new(CALL_BEGIN, 0);
 }
 
-static struct flight *list_some(struct session *session, nanoseconds now)
+static struct flight *list_some(struct session *session)
 {
-    struct arguments *arguments = hello_arguments(session, "lease", now);
+    struct arguments *arguments = hello_arguments(session, "lease");
     struct flight *call = flight_new(CALL_LIST, CHUNK);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNLISTED])) &&
         flight_takes(call, entry, CHUNK)) {
-        call_add_listed(
-            arguments, session->core, entry->lease, session->wall_offset, now);
+        call_add_listed(arguments, session->core, entry->lease, session->wall_offset, session->now);
         entry_move(session, entry, ENTRY_LISTING);
     }
     return call;
 }
 
-static struct flight *end(struct session *session, nanoseconds now)
+static struct flight *end(struct session *session)
 {
-    struct arguments *arguments = hello_arguments(session, "end", now);
+    struct arguments *arguments = hello_arguments(session, "end");
     arguments_add(arguments, session->hello.cursor);
     return flight_new(CALL_END, 0);
 }
 
-static bool say(
-    struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
+static bool say(struct session *session, struct flight *call, struct session_call *out)
 {
     session->hello.is_in_flight = true;
-    flight_send(session, call, now, out);
+    flight_send(session, call, out);
     return true;
 }
 
-static bool begin_next_call(struct session *session, nanoseconds now, struct session_call *out)
+static bool begin_next_call(struct session *session, struct session_call *out)
 {
-    if (session->calls.n_in_flight > 0 || now < session->hello.not_before) {
+    if (session->calls.n_in_flight > 0 || session->now < session->hello.not_before) {
         return false; /* calls in flight are older: first their answers */
     }
     if (++session->hello.n_begun >= MAX_HELLOS_AT_ONCE) {
-        session->hello.not_before = now + session->tenure.ttl / 24;
+        session->hello.not_before = session->now + session->tenure.ttl / 24;
     }
-    return say(session, begin(session, now), now, out);
+    return say(session, begin(session), out);
 }
 
-bool listing_next_call(struct session *session, nanoseconds now, struct session_call *out)
+bool listing_next_call(struct session *session, struct session_call *out)
 {
     if (session->hello.is_in_flight) {
         return false;
     }
     if (session->hello.step == STEP_BEGIN) {
-        return begin_next_call(session, now, out);
+        return begin_next_call(session, out);
     }
-    if ((session->hello.step == STEP_NEWS && news_next_call(session, now, out)) ||
-        definitions_next_call(session, now, out)) {
+    if ((session->hello.step == STEP_NEWS && news_next_call(session, out)) ||
+        definitions_next_call(session, out)) {
         session->hello.is_in_flight = true;
         return true;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNLISTED])) {
         session->hello.step = STEP_LIST;
-        return say(session, list_some(session, now), now, out);
+        return say(session, list_some(session), out);
     }
     if (session->hello.is_held) {
         return false;
     }
     session->hello.step = STEP_END;
-    return say(session, end(session, now), now, out);
+    return say(session, end(session), out);
 }
 
 /* ---- what comes back ---- */
@@ -153,16 +150,15 @@ void hello_is_undone(struct session *session, struct flight *call)
     }
 }
 
-void hello_has_failed(struct session *session, struct flight *call, const struct answer *answer,
-    nanoseconds now, struct effects *effects)
+void hello_has_failed(struct session *session, struct flight *call, const struct answer *answer)
 {
     /* One that was sent before the hello is no reason: others of that time name entries, and are
      * still in flight. */
     bool is_of_hello = session->hello.is_in_flight;
     hello_is_undone(session, call);
-    session->hello.not_before = now + session->tenure.ttl / 24;
+    session->hello.not_before = session->now + session->tenure.ttl / 24;
     if (is_of_hello) {
-        entries_refuse(session, false, now, effects); /* nobody knows how long that lasts */
+        entries_refuse(session, false); /* nobody knows how long that lasts */
         requests_fail(session, answer->text);
     }
     listing_begin(session);
@@ -177,11 +173,10 @@ static void take_ttl(struct session *session, nanoseconds ttl)
     session->tenure.ttl = session->tenure.database_ttl = ttl;
 }
 
-const char *begin_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *begin_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     uint64_t incarnation, ttl, newest, is_new, n_sessions;
-    (void)now, (void)effects;
     session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &incarnation) ||
         incarnation == 0 ||
@@ -215,23 +210,23 @@ const char *begin_is_answered(struct session *session, struct flight *call,
 
 /* The lease is there, waiting, as far as the database knows. Whoever has not been told that it
  * waits is told now. Others know their place better: those before them may not be listed yet. */
-static void is_listed_waiting(struct session *session, struct entry *entry, uint64_t ticket,
-    uint32_t position, nanoseconds now, struct effects *effects)
+static void is_listed_waiting(
+    struct session *session, struct entry *entry, uint64_t ticket, uint32_t position)
 {
     struct lease *lease = entry->lease;
     position = lease->position != 0 ? lease->position : position;
     if (lease->state == LEASE_HELD) {
-        entry_lost(session, entry, now, effects);
+        entry_lost(session, entry);
     } else if (lease->wants_now) {
-        entry_refuse_to_wait(session, entry, now, effects);
+        entry_refuse_to_wait(session, entry);
     } else {
-        core_fleet_waits(session->core, lease, ticket, position, effects);
+        core_fleet_waits(session->core, lease, ticket, position, session->effects);
     }
 }
 
 /* Only the database knows the tokens of a lease that was reclaimed without a record. */
-static void learn_tokens(struct session *session, struct lease *lease, uint64_t ticket,
-    const char *claims, nanoseconds now, struct effects *effects)
+static void learn_tokens(
+    struct session *session, struct lease *lease, uint64_t ticket, const char *claims)
 {
     bool knows_all = true;
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -239,12 +234,13 @@ static void learn_tokens(struct session *session, struct lease *lease, uint64_t 
     }
     session_saw(session, claims_highest_token(claims), ticket);
     if (!knows_all && !claims_read(&session->calls.claims, claims, lease)) {
-        core_fleet_granted(session->core, lease, ticket, session->calls.claims.list, now, effects);
+        core_fleet_granted(session->core, lease, ticket, session->calls.claims.list, session->now,
+            session->effects);
     }
 }
 
-static const char *is_listed(struct session *session, struct entry *entry,
-    const struct answer *answer, size_t i, nanoseconds now, struct effects *effects)
+static const char *is_listed(
+    struct session *session, struct entry *entry, const struct answer *answer, size_t i)
 {
     const char *id, *word, *claims;
     uint64_t number, ticket, position;
@@ -259,19 +255,19 @@ static const char *is_listed(struct session *session, struct entry *entry,
         return NULL;
     }
     if (strcmp(word, "lost") == 0) {
-        entry_lost(session, entry, now, effects);
+        entry_lost(session, entry);
     } else if (strcmp(word, "waiting") == 0) {
         if (!answer_number(answer, i + 3, UINT32_MAX, &position)) {
             return "no position";
         }
-        is_listed_waiting(session, entry, ticket, (uint32_t)position, now, effects);
+        is_listed_waiting(session, entry, ticket, (uint32_t)position);
     } else if (strcmp(word, "held") != 0) {
         return "an unknown word for a lease";
     } else if (entry->lease->state == LEASE_HELD) {
-        learn_tokens(session, entry->lease, ticket, claims, now, effects);
+        learn_tokens(session, entry->lease, ticket, claims);
     } else {
         if (!entry->lease->wants_now) { /* the data may be lost before the grant is taken */
-            core_fleet_waits(session->core, entry->lease, ticket, 0, effects);
+            core_fleet_waits(session->core, entry->lease, ticket, 0, session->effects);
         }
         entry->ticket = ticket;
         entry->claims = memory_string(claims);
@@ -280,15 +276,15 @@ static const char *is_listed(struct session *session, struct entry *entry,
     return NULL;
 }
 
-const char *list_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *list_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || answer->n != 4 * call->n) {
         return "a wrong answer to lease";
     }
     for (size_t i = 0; i < call->n; i++) {
-        const char *wrong = is_listed(session, call->entries[i], answer, 4 * i, now, effects);
+        const char *wrong = is_listed(session, call->entries[i], answer, 4 * i);
         if (wrong) {
             return wrong;
         }
@@ -297,20 +293,20 @@ const char *list_is_answered(struct session *session, struct flight *call,
 }
 
 /* Only from now on are the leases good for long enough. */
-static void take_gifts(struct session *session, nanoseconds now, struct effects *effects)
+static void take_gifts(struct session *session)
 {
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_GIFT]))) {
         char *claims = entry->claims;
         entry->claims = NULL;
         entry_move(session, entry, ENTRY_KNOWN);
-        entry_granted(session, entry, entry->ticket, claims, now, effects);
+        entry_granted(session, entry, entry->ticket, claims);
         free(claims);
     }
 }
 
-const char *end_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *end_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     const char *cursor;
     uint64_t is_new;
@@ -342,9 +338,9 @@ const char *end_is_answered(struct session *session, struct flight *call,
     session->renewal.next_at =
         session->renewal.renewed_at + session_random(session, timing_renewal(session->tenure.ttl));
     session->renewal.is_wanted |= session->events.newest_at_begin > session->events.last;
-    crowd_counts(session, answer->sequence, now);
-    session_set_good(session, now, effects);
+    crowd_counts(session, answer->sequence);
+    session_set_good(session);
     entries_are_listed(session, call->tag);
-    take_gifts(session, now, effects);
+    take_gifts(session);
     return NULL;
 }

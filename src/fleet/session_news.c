@@ -22,13 +22,13 @@ static void follow_by(struct session *session, nanoseconds at)
     session->news.follow_at = at < session->news.follow_at ? at : session->news.follow_at;
 }
 
-void news_are_newer(struct session *session, nanoseconds now)
+void news_are_newer(struct session *session)
 {
-    follow_by(session, now);
+    follow_by(session, session->now);
 }
 
 /* "news NUMBER SPREAD": others fetch it as well, each at a random time within so many ms. */
-bool news_message(struct session *session, const char *text, nanoseconds now)
+bool news_message(struct session *session, const char *text)
 {
     static const char word[] = "news ";
     char number_text[24];
@@ -46,49 +46,47 @@ bool news_message(struct session *session, const char *text, nanoseconds now)
     }
     if (number > session->news.followed) {
         nanoseconds span = (nanoseconds)spread * NANOSECONDS_PER_MILLISECOND;
-        follow_by(session, now + session_random(session, span));
+        follow_by(session, session->now + session_random(session, span));
     }
     return true;
 }
 
 /* ---- what is sent ---- */
 
-static struct arguments *change_arguments(struct session *session, nanoseconds now)
+static struct arguments *change_arguments(struct session *session)
 {
-    struct arguments *arguments = flight_arguments(session, now);
+    struct arguments *arguments = flight_arguments(session);
     arguments_add(arguments, "change");
     arguments_add_number(arguments, session->changes.floor);
     arguments_add_number(arguments, session->news.followed);
     return arguments;
 }
 
-static bool send(
-    struct session *session, enum call_kind kind, nanoseconds now, struct session_call *out)
+static bool send(struct session *session, enum call_kind kind, struct session_call *out)
 {
     session->news.is_in_flight = true;
-    flight_send(session, flight_new(kind, 0), now, out);
+    flight_send(session, flight_new(kind, 0), out);
     return true;
 }
 
-bool news_next_call(struct session *session, nanoseconds now, struct session_call *out)
+bool news_next_call(struct session *session, struct session_call *out)
 {
     if (session->news.is_in_flight) {
         return false;
     }
-    if (now >= session->news.follow_at) {
-        struct arguments *arguments = flight_arguments(session, now);
+    if (session->now >= session->news.follow_at) {
+        struct arguments *arguments = flight_arguments(session);
         arguments_add(arguments, "news");
         arguments_add_number(arguments, session->news.followed);
-        return send(session, CALL_NEWS, now, out);
+        return send(session, CALL_NEWS, out);
     }
     if (!TAILQ_EMPTY(&session->changes.unsent)) {
-        changes_send_some(session, change_arguments(session, now));
-        return send(session, CALL_CHANGE, now, out);
+        changes_send_some(session, change_arguments(session));
+        return send(session, CALL_CHANGE, out);
     }
-    if (session->changes.floor >
-        session->news.floor_there) { /* sent last: it completes the rest */
-        change_arguments(session, now);
-        return send(session, CALL_CHANGE, now, out);
+    if (session->changes.floor > session->news.floor_there) { /* sent last: it completes the rest */
+        change_arguments(session);
+        return send(session, CALL_CHANGE, out);
     }
     return false;
 }
@@ -139,11 +137,11 @@ static bool has_missed_some(const struct session *session, uint64_t followed)
     return !session->news.is_of_all && session->news.floor_there > followed;
 }
 
-const char *news_are_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *news_are_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
     uint64_t newest, followed = session->news.followed;
-    (void)call, (void)now, (void)effects;
+    (void)call;
     session->news.is_in_flight = session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &newest) ||
         !answer_number(answer, 1, MAX_CREDIBLE_NUMBER, &session->news.floor_there) ||
@@ -167,10 +165,10 @@ const char *news_are_answered(struct session *session, struct flight *call,
     return NULL;
 }
 
-const char *change_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+const char *change_is_answered(
+    struct session *session, struct flight *call, const struct answer *answer)
 {
-    (void)call, (void)effects;
+    (void)call;
     session->news.is_in_flight = session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || answer->n % 3 != 1 ||
         !answer_number(answer, 0, MAX_CREDIBLE_NUMBER, &session->news.floor_there)) {
@@ -187,7 +185,7 @@ const char *change_is_answered(struct session *session, struct flight *call,
         change_hear(session, name, version, json);
     }
     if (session->changes.floor != session->news.floor_there) {
-        follow_by(session, now); /* others have sent something meanwhile */
+        follow_by(session, session->now); /* others have sent something meanwhile */
     }
     return NULL;
 }

@@ -24,9 +24,8 @@ static void place_of(const struct database *settings, char place[PLACE_BYTES])
     keys = hash_string(url->master ? url->master : "", keys);
     size_t i = 0;
     do { /* a Unix socket has no host */
-        uint64_t hash = i < url->n_hosts
-            ? hash_string(url->hosts[i].host, keys ^ url->hosts[i].port)
-            : keys;
+        uint64_t hash =
+            i < url->n_hosts ? hash_string(url->hosts[i].host, keys ^ url->hosts[i].port) : keys;
         snprintf(place + i * HASH_DIGITS, HASH_DIGITS + 1, "%08jx", (uintmax_t)(hash >> 32));
     } while (++i < url->n_hosts);
 }
@@ -140,6 +139,7 @@ static void take_reached(struct session *session, char *const words[], size_t n_
 bool session_restore_tenure(struct session *session, const char *text, size_t length,
     nanoseconds now, struct effects *effects)
 {
+    session_at(session, now, effects);
     enum { UNTIL, TTL, INCARNATION, TOKEN, TICKET, N_KEYS, MAX_KEYS = 32 };
     static const struct {
         const char *key;
@@ -172,11 +172,11 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     session->tenure.incarnation = values[INCARNATION];
     session_saw(session, values[TOKEN], values[TICKET]);
     session->tenure.good_until = (nanoseconds)values[UNTIL];
-    if (session->tenure.good_until > now + timing_good_for(session->tenure.ttl)) {
+    if (session->tenure.good_until > session->now + timing_good_for(session->tenure.ttl)) {
         session->tenure.good_until = 0; /* of another boot's clock */
     }
-    core_fleet_good_until(
-        session->core, session->database, session->tenure.good_until, now, effects);
+    core_fleet_good_until(session->core, session->database, session->tenure.good_until,
+        session->now, session->effects);
     return true;
 }
 

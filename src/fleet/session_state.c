@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+void session_at(struct session *session, nanoseconds now, struct effects *effects)
+{
+    session->now = now;
+    session->effects = effects;
+}
+
 /* ---- what is said ---- */
 
 void session_say(struct session *session, const char *format, ...)
@@ -87,17 +93,17 @@ void session_saw_event(struct session *session, uint64_t number)
     session->reached.event = number > session->reached.event ? number : session->reached.event;
 }
 
-void session_set_good(struct session *session, nanoseconds now, struct effects *effects)
+void session_set_good(struct session *session)
 {
     session->notices.trouble[0] = '\0';
     session->tenure.good_until = session->renewal.renewed_at + timing_good_for(session->tenure.ttl);
     session->tenure.is_changed = true;
-    if (now >= session->changes.store_at) {
+    if (session->now >= session->changes.store_at) {
         session->changes.is_unwritten = true;
-        session->changes.store_at = now + STORE_EVERY;
+        session->changes.store_at = session->now + STORE_EVERY;
     }
-    core_fleet_good_until(
-        session->core, session->database, session->tenure.good_until, now, effects);
+    core_fleet_good_until(session->core, session->database, session->tenure.good_until,
+        session->now, session->effects);
 }
 
 /* ---- where it stands ---- */

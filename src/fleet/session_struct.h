@@ -292,6 +292,9 @@ struct session_look {
 };
 
 struct session {
+    /* Of the function of session.h that was called last. */
+    nanoseconds now;
+    struct effects *effects; /* NULL: it must not change leases */
     struct core *core;
     const struct database *settings;
     const struct script_bounds *bounds;

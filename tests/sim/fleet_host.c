@@ -39,7 +39,7 @@ static void carry_out_one(struct fleet *fleet, struct host *host, const struct e
         }
         break;
     case EFFECT_GIVE_BACK:
-        session_give_back(host->session, effect->lease, host_now(fleet, host));
+        session_give_back(host->session, effect->lease);
         break;
     case EFFECT_GRANTED:
         job_is_granted(fleet, host, effect->lease);
@@ -253,7 +253,7 @@ static void start_session(struct fleet *fleet, struct host *host)
         .host = host->name,
         .seed = random_next(&fleet->random)};
     host->session = session_new(&options);
-    session_define(host->session, fleet->definitions, N_DEFINITIONS, host_now(fleet, host));
+    session_define(host->session, fleet->definitions, N_DEFINITIONS);
     if (host->tenure.length > 0 &&
         !session_restore_tenure(host->session, host->tenure.bytes, host->tenure.length,
             host_now(fleet, host), &host->effects)) {

@@ -47,7 +47,7 @@ static void define_core(void)
         core_define(core, definitions, N_DEFINITIONS, &bounds, now, &world_effects, &refused),
         OUTCOME_OK);
     carry_out();
-    session_define(session, definitions, N_DEFINITIONS, now);
+    session_define(session, definitions, N_DEFINITIONS);
 }
 
 static struct session *make_session(void)
@@ -90,7 +90,7 @@ void world_begin(void)
 void world_session(void)
 {
     session = make_session();
-    session_define(session, definitions, N_DEFINITIONS, now);
+    session_define(session, definitions, N_DEFINITIONS);
 }
 
 void world_end(void)

@@ -148,7 +148,7 @@ void carry_out(void)
         if (effect.kind == EFFECT_ASK && effect.lease->state == LEASE_WAITING) {
             session_ask(session, effect.lease, now, &world_effects);
         } else if (effect.kind == EFFECT_GIVE_BACK) {
-            session_give_back(session, effect.lease, now);
+            session_give_back(session, effect.lease);
         }
         say_effect(&effect);
     }

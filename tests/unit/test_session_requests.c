@@ -12,7 +12,7 @@ static void admin(const char *const words[])
     while (words[n]) {
         n++;
     }
-    session_admin(session, &asker, n, words, now);
+    session_admin(session, &asker, n, words);
 }
 
 Test(session_requests, a_change)
@@ -242,7 +242,7 @@ Test(session_requests, a_snapshot_has_pages)
 {
     static const char *const names[] = {"s", "l"};
     go_up();
-    session_snapshot(session, &asker, 2, names, now);
+    session_snapshot(session, &asker, 2, names);
     CALL("snapshot '' s l");
     answer("ok -1 0 'l' [ resource l lock ] [ holder l '0123/7' ]");
     EXPECT(result(), "none");
@@ -254,7 +254,7 @@ Test(session_requests, a_snapshot_has_pages)
 Test(session_requests, a_page_is_asked_for_again_after_a_hello)
 {
     go_up();
-    session_snapshot(session, &asker, 0, NULL, now);
+    session_snapshot(session, &asker, 0, NULL);
     CALL("snapshot ''");
     answer("ok -1 0 'l' [ resource a ]");
     CALL("snapshot l");
@@ -275,7 +275,7 @@ Test(session_requests, a_snapshot_is_bounded)
         text_add(&page, "' ]");
     }
     go_up();
-    session_snapshot(session, &asker, 0, NULL, now);
+    session_snapshot(session, &asker, 0, NULL);
     int n = 0;
     for (; strcmp(next_call(), "nothing") != 0; n++) {
         answer(page.bytes);
@@ -292,7 +292,7 @@ Test(session_requests, rows_that_are_none)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         connect_link();
         say_hello("30000 '0' 1 1");
-        session_snapshot(session, &asker, 0, NULL, now);
+        session_snapshot(session, &asker, 0, NULL);
         next_call();
         answer(wrong[i]);
         cr_assert_str_neq(reset_wanted(), "", "%s", wrong[i]);
