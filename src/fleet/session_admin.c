@@ -255,15 +255,15 @@ const char *admin_is_answered(
     struct session *session, struct flight *call, const struct answer *answer)
 {
     const char *code, *detail, *cursor, *was;
-    if (answer->kind == ANSWER_OK && answer_text(answer, 0, &cursor) && *cursor != '\0') {
+    if (answer->kind == REPLY_OK && answer_text(answer, 0, &cursor) && *cursor != '\0') {
         return goes_on(session, call, cursor);
     }
-    if (answer->kind == ANSWER_OK) {
+    if (answer->kind == REPLY_OK) {
         bool says_was = answer_text(answer, 1, &was);
         request_end(session, take_request(session, call), OUTCOME_OK, says_was ? was : "");
         return NULL;
     }
-    if (answer->kind != ANSWER_REFUSED || !answer_text(answer, 0, &code) ||
+    if (answer->kind != REPLY_REFUSED || !answer_text(answer, 0, &code) ||
         !answer_text(answer, 1, &detail)) {
         return "a wrong answer";
     }
@@ -292,7 +292,7 @@ const char *snapshot_is_answered(
 {
     const char *cursor;
     struct text *rows = &call->request->result.rows;
-    if (answer->kind != ANSWER_OK || !answer_text(answer, 0, &cursor)) {
+    if (answer->kind != REPLY_OK || !answer_text(answer, 0, &cursor)) {
         return "a wrong answer";
     }
     for (size_t i = 1; i < answer->n; i++) {

@@ -45,14 +45,14 @@ bool answer_number(const struct answer *answer, size_t i, uint64_t max, uint64_t
 
 static const struct {
     const char *word;
-    enum answer_kind kind;
+    enum reply_status kind;
     bool has_head; /* due, grace and sequence follow; otherwise one text */
 } answer_words[] = {
-    {"ok", ANSWER_OK, true},
-    {"refused", ANSWER_REFUSED, true},
-    {"hello", ANSWER_HELLO, false},
-    {"stale", ANSWER_STALE, false},
-    {"layout", ANSWER_LAYOUT, false},
+    {"ok", REPLY_OK, true},
+    {"refused", REPLY_REFUSED, true},
+    {"hello", REPLY_HELLO, false},
+    {"stale", REPLY_STALE, false},
+    {"layout", REPLY_LAYOUT, false},
 };
 
 enum { N_ANSWER_WORDS = sizeof answer_words / sizeof answer_words[0] };
@@ -86,7 +86,7 @@ const char *answer_read(const struct resp *reply, struct answer *answer)
     const char *word;
     *answer = (struct answer){.due = NEVER, .text = ""};
     if (reply->type == RESP_ERROR) {
-        answer->kind = ANSWER_ERROR;
+        answer->kind = REPLY_ERROR;
         answer->text = reply->text;
         return NULL;
     }

@@ -103,12 +103,12 @@ static const char *is_other_layout(
 }
 
 static call_is_answered *const answer_table[] = {
-    [ANSWER_OK] = is_answered,
-    [ANSWER_REFUSED] = is_answered,
-    [ANSWER_HELLO] = is_unknown,
-    [ANSWER_STALE] = is_stale,
-    [ANSWER_LAYOUT] = is_other_layout,
-    [ANSWER_ERROR] = is_error,
+    [REPLY_OK] = is_answered,
+    [REPLY_REFUSED] = is_answered,
+    [REPLY_HELLO] = is_unknown,
+    [REPLY_STALE] = is_stale,
+    [REPLY_LAYOUT] = is_other_layout,
+    [REPLY_ERROR] = is_error,
 };
 
 void session_reply(struct session *session, uint64_t tag, const struct resp *reply, nanoseconds now,

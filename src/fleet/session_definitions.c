@@ -241,7 +241,7 @@ const char *define_is_answered(
     (void)call;
     session->definitions.is_in_flight = false;
     session->hello.is_in_flight = false;
-    if (answer->kind != ANSWER_OK || answer->n % 3 != 0) {
+    if (answer->kind != REPLY_OK || answer->n % 3 != 0) {
         return "a wrong answer to define";
     }
     for (size_t i = 0; i < answer->n; i += 3) {

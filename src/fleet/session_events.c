@@ -207,7 +207,7 @@ const char *renewal_is_answered(
     uint64_t more;
     const char *wrong = NULL;
     renewal->is_in_flight = false;
-    if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MORE_EVENTS | MORE_NEWS, &more) ||
+    if (answer->kind != REPLY_OK || !answer_number(answer, 0, MORE_EVENTS | MORE_NEWS, &more) ||
         answer->n % 2 != 1) {
         return "a wrong answer";
     }

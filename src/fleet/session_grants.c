@@ -187,7 +187,7 @@ static const char *(*const acquired_table[N_ACQUIRED])(struct session *session,
 const char *acquire_is_answered(
     struct session *session, struct flight *call, const struct answer *answer)
 {
-    if (answer->kind != ANSWER_OK || answer->n != call->n * N_ROW) {
+    if (answer->kind != REPLY_OK || answer->n != call->n * N_ROW) {
         return "not an answer for each";
     }
     for (size_t i = 0; i < call->n; i++) {

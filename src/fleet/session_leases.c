@@ -127,7 +127,7 @@ bool leases_next_call(struct session *session, struct session_call *out)
 const char *release_is_answered(
     struct session *session, struct flight *call, const struct answer *answer)
 {
-    if (answer->kind != ANSWER_OK) {
+    if (answer->kind != REPLY_OK) {
         return "an answer of another script";
     }
     for (size_t i = 0; i < call->n; i++) {

@@ -178,7 +178,7 @@ const char *begin_is_answered(
 {
     uint64_t incarnation, ttl, newest, is_new, n_sessions;
     session->hello.is_in_flight = false;
-    if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &incarnation) ||
+    if (answer->kind != REPLY_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &incarnation) ||
         incarnation == 0 ||
         !answer_number(answer, 1, LONGEST_TTL / NANOSECONDS_PER_MILLISECOND, &ttl) ||
         ttl < SHORTEST_TTL / NANOSECONDS_PER_MILLISECOND ||
@@ -280,7 +280,7 @@ const char *list_is_answered(
     struct session *session, struct flight *call, const struct answer *answer)
 {
     session->hello.is_in_flight = false;
-    if (answer->kind != ANSWER_OK || answer->n != 4 * call->n) {
+    if (answer->kind != REPLY_OK || answer->n != 4 * call->n) {
         return "a wrong answer to lease";
     }
     for (size_t i = 0; i < call->n; i++) {
@@ -311,7 +311,7 @@ const char *end_is_answered(
     const char *cursor;
     uint64_t is_new;
     session->hello.is_in_flight = false;
-    if (answer->kind != ANSWER_OK || !answer_text(answer, 0, &cursor)) {
+    if (answer->kind != REPLY_OK || !answer_text(answer, 0, &cursor)) {
         return "a wrong answer to end";
     }
     if (session->hello.step != STEP_END) {

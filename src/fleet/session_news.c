@@ -143,7 +143,7 @@ const char *news_are_answered(
     uint64_t newest, followed = session->news.followed;
     (void)call;
     session->news.is_in_flight = session->hello.is_in_flight = false;
-    if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &newest) ||
+    if (answer->kind != REPLY_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &newest) ||
         !answer_number(answer, 1, MAX_CREDIBLE_NUMBER, &session->news.floor_there) ||
         answer->n % NEWS_ROW != 2) {
         return "a wrong answer to news";
@@ -170,7 +170,7 @@ const char *change_is_answered(
 {
     (void)call;
     session->news.is_in_flight = session->hello.is_in_flight = false;
-    if (answer->kind != ANSWER_OK || answer->n % 3 != 1 ||
+    if (answer->kind != REPLY_OK || answer->n % 3 != 1 ||
         !answer_number(answer, 0, MAX_CREDIBLE_NUMBER, &session->news.floor_there)) {
         return "a wrong answer to change";
     }

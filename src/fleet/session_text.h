@@ -61,17 +61,17 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
 
 /* ---- answers ---- */
 
-enum answer_kind {
-    ANSWER_OK,
-    ANSWER_REFUSED, /* for a client or an operator */
-    ANSWER_HELLO, /* the session must list its leases (again) */
-    ANSWER_STALE, /* a newer incarnation exists */
-    ANSWER_LAYOUT, /* the data have another layout */
-    ANSWER_ERROR, /* the server's, not the script's */
+enum reply_status {
+    REPLY_OK,
+    REPLY_REFUSED, /* for a client or an operator */
+    REPLY_HELLO, /* the session must list its leases (again) */
+    REPLY_STALE, /* a newer incarnation exists */
+    REPLY_LAYOUT, /* the data have another layout */
+    REPLY_ERROR, /* the server's, not the script's */
 };
 
 struct answer {
-    enum answer_kind kind;
+    enum reply_status kind;
     nanoseconds due; /* until something is due in the database; NEVER: nothing */
     nanoseconds grace; /* what is left of the database's; 0: none */
     uint64_t sequence; /* the call's number among all calls of the database */

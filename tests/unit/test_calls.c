@@ -128,7 +128,7 @@ Test(calls, answers)
     const char *text;
     uint64_t number;
     cr_assert_null(wrong_with(&reply, &answer));
-    cr_assert_eq(answer.kind, ANSWER_OK);
+    cr_assert_eq(answer.kind, REPLY_OK);
     cr_assert_eq(answer.due, NEVER);
     cr_assert_eq(answer.grace, 0);
     cr_assert_eq(answer.sequence, 5);
@@ -144,21 +144,21 @@ Test(calls, answers)
 
     reply = (struct resp)LIST(soon);
     cr_assert_null(wrong_with(&reply, &answer));
-    cr_assert_eq(answer.kind, ANSWER_REFUSED);
+    cr_assert_eq(answer.kind, REPLY_REFUSED);
     cr_assert_eq(answer.due, NANOSECONDS_PER_SECOND / 4);
     cr_assert_eq(answer.grace, 41 * NANOSECONDS_PER_SECOND);
 
     reply = (struct resp)LIST(hello);
     cr_assert_null(wrong_with(&reply, &answer));
-    cr_assert_eq(answer.kind, ANSWER_HELLO);
+    cr_assert_eq(answer.kind, REPLY_HELLO);
     cr_assert_str_eq(answer.text, "grace");
     reply = (struct resp)LIST(stale);
     cr_assert_null(wrong_with(&reply, &answer));
-    cr_assert_eq(answer.kind, ANSWER_STALE);
+    cr_assert_eq(answer.kind, REPLY_STALE);
 
     struct resp error = {.type = RESP_ERROR, .text = "BUSY x", .length = 6};
     cr_assert_null(wrong_with(&error, &answer));
-    cr_assert_eq(answer.kind, ANSWER_ERROR);
+    cr_assert_eq(answer.kind, REPLY_ERROR);
     cr_assert_str_eq(answer.text, "BUSY x");
 }
 
