@@ -196,10 +196,10 @@ bool call_check_asked_names(struct call *call)
     const struct request *request = call->request;
     for (size_t i = 0; i < request->n_arguments; i++) {
         const char *name = request->arguments[i];
-        if (pattern_is_valid(name)) {
-            continue;
-        }
         if (strchr(name, '*')) {
+            if (pattern_is_valid(name)) {
+                continue;
+            }
             answer_error_saying(call->out, CODE_BAD_VALUE, "not a name with at most 3 stars");
             return false;
         }

@@ -10,7 +10,7 @@ void asked_names_init(struct asked_names *asked, const char *const words[], size
 {
     *asked = (struct asked_names){0};
     for (size_t i = 0; i < n; i++) {
-        if (pattern_is_valid(words[i])) {
+        if (strchr(words[i], '*')) {
             asked->patterns[asked->n_patterns++] = memory_string(words[i]);
         } else {
             asked->names[asked->n_names++] = memory_string(words[i]);

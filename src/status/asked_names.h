@@ -15,7 +15,7 @@ struct asked_names {
     size_t n_patterns;
 };
 
-/* Copies the words: at most MAX_ARGUMENTS names and patterns. */
+/* Copies the words: at most MAX_ARGUMENTS valid names, and patterns, which have stars. */
 void asked_names_init(struct asked_names *asked, const char *const words[], size_t n);
 void asked_names_deinit(struct asked_names *asked);
 /* Whether that one is asked for. */

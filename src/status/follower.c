@@ -85,21 +85,16 @@ static void tell_listed(const struct follow_source *source, const struct answer_
     tell_row(out, is_there, &row, &scene, key, name);
 }
 
-/* ---- the parts of a batch; each returns whether it has more, and is called again then ---- */
+/* ---- the parts of a batch ---- */
 
-typedef bool part_function(
-    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough);
+static void add_databases(const struct follow_source *source, struct text *out)
+{
+    for (uint8_t i = 1; i <= source->walked.n_databases; i++) {
+        source->add_database(source->walked.context, out, i);
+    }
+}
 
-/* Passes by the snapshot if the follower needs none. */
-static part_function begin, add_databases, add_all, begin_changes, add_changes, add_host;
-static part_function begin_ended, add_ended, end;
-
-static part_function *const parts[] = {begin, add_databases, add_all, begin_changes, add_changes,
-    add_host, begin_ended, add_ended, end};
-
-enum { N_PARTS = sizeof parts / sizeof parts[0], PART_BEGIN = 0, PART_CHANGES = 3 };
-
-static void add_head(
+static void begin_snapshot(
     struct follower *follower, const struct answer_moment *moment, struct text *out)
 {
     if (!follower->has_begun) {
@@ -107,61 +102,19 @@ static void add_head(
         follower->told = host_figures_of(follower->source->walked.core, moment->now);
         host_figures_write(out, "ok", &follower->told);
     }
-}
-
-static void end_walk(struct follower *follower)
-{
-    if (follower->is_walking) {
-        follower->is_walking = false;
-        status_walk_end(&follower->walk);
-    }
-}
-
-static bool begin(
-    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
-{
-    (void)enough;
-    if (news_has(follower->news, follower->cursor)) {
-        follower->part = PART_CHANGES - 1;
-        return false;
-    }
-    add_head(follower, moment, out);
     text_add(out, "snapshot\n");
-    follower->cursor = news_cursor(follower->news);
-    end_walk(follower);
+    add_databases(follower->source, out);
+    status_walk_end(&follower->walk);
     status_walk_begin(&follower->walk, &follower->source->walked, NULL, 0, 0);
-    follower->is_walking = true;
-    return false;
-}
-
-static bool add_databases(
-    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
-{
-    const struct follow_source *source = follower->source;
-    (void)moment, (void)enough;
-    for (uint8_t i = 1; i <= source->walked.n_databases; i++) {
-        source->add_database(source->walked.context, out, i);
-    }
-    return false;
-}
-
-static bool add_all(
-    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
-{
-    if (status_walk_continue(&follower->walk, moment, out, enough)) {
-        return true;
-    }
-    end_walk(follower);
-    return false;
+    follower->cursor = news_cursor(follower->news);
+    follower->part = PART_SNAPSHOT;
 }
 
 /* What changes from now on waits for the next batch, or else a batch might have no end. */
-static bool begin_changes(
-    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
+static void begin_changes(struct follower *follower)
 {
-    (void)moment, (void)out, (void)enough;
+    follower->part = PART_CHANGES;
     follower->until = news_end(follower->news);
-    return false;
 }
 
 static void tell(const struct follower *follower, const struct news_entry *entry,
@@ -189,13 +142,10 @@ static void tell(const struct follower *follower, const struct news_entry *entry
     }
 }
 
+/* False: that was all. */
 static bool add_changes(
     struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
 {
-    if (!news_has(follower->news, follower->cursor)) {
-        follower->part = PART_BEGIN;
-        return true;
-    }
     for (int i = 0; follower->cursor < follower->until; i++) {
         if (i == MAX_LOOKED_AT || out->length >= enough) {
             return true;
@@ -205,46 +155,55 @@ static bool add_changes(
     return false;
 }
 
-static bool add_host(
-    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
+static void add_host(
+    struct follower *follower, const struct answer_moment *moment, struct text *out)
 {
     const struct status now = host_figures_of(follower->source->walked.core, moment->now);
-    (void)enough;
     if (!host_figures_are_equal(&now, &follower->told)) {
         follower->told = now;
         host_figures_write(out, "host", &now);
     }
-    return false;
 }
 
-static bool begin_ended(
-    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
+static void begin_ended(struct follower *follower)
 {
     const struct follow_source *source = follower->source;
-    (void)moment, (void)out, (void)enough;
+    follower->part = PART_ENDED;
     follower->until =
         follower->wants_ended ? source->ended_end(source->walked.context) : follower->ended;
-    return false;
 }
 
-static bool add_ended(
+/* False: that was the last part. Passes by the snapshot if the follower needs none. */
+static bool add_parts(
     struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
 {
     const struct follow_source *source = follower->source;
+    if (follower->part == PART_BEGIN && news_has(follower->news, follower->cursor)) {
+        begin_changes(follower);
+    } else if (follower->part == PART_BEGIN) {
+        begin_snapshot(follower, moment, out);
+    }
+    if (follower->part == PART_SNAPSHOT) {
+        if (status_walk_continue(&follower->walk, moment, out, enough)) {
+            return true;
+        }
+        status_walk_end(&follower->walk);
+        begin_changes(follower);
+    }
+    if (follower->part == PART_CHANGES) {
+        if (!news_has(follower->news, follower->cursor)) {
+            follower->part = PART_BEGIN;
+            return true;
+        }
+        if (add_changes(follower, moment, out, enough)) {
+            return true;
+        }
+        add_host(follower, moment, out);
+        begin_ended(follower);
+    }
     return follower->ended < follower->until &&
         source->add_ended(source->walked.context, &follower->ended, follower->until,
             &follower->has_missed, moment, out, enough);
-}
-
-static bool end(
-    struct follower *follower, const struct answer_moment *moment, struct text *out, size_t enough)
-{
-    (void)moment, (void)enough;
-    if (!follower->is_empty || follower->has_missed) {
-        text_add(out, follower->has_missed ? "end missed=1\n" : "end\n");
-    }
-    follower->has_missed = false;
-    return false;
 }
 
 /* ---- batches ---- */
@@ -259,22 +218,20 @@ static bool make_piece(
 {
     struct follower *follower = follower_of(answer);
     size_t before = out->length;
-    while (follower->part < N_PARTS) {
-        bool has_more = parts[follower->part](follower, moment, out, enough);
-        follower->is_empty &= out->length == before;
-        if (has_more) {
-            return true;
-        }
-        follower->part++;
+    bool has_more = add_parts(follower, moment, out, enough);
+    follower->is_empty &= out->length == before;
+    if (!has_more && (!follower->is_empty || follower->has_missed)) {
+        text_add(out, follower->has_missed ? "end missed=1\n" : "end\n");
+        follower->has_missed = false;
     }
-    return false;
+    return has_more;
 }
 
 /* The batch is over, perhaps since the connection is closed. */
 static void end_batch(struct long_answer *answer)
 {
     struct follower *follower = follower_of(answer);
-    end_walk(follower);
+    status_walk_end(&follower->walk);
     follower->part = PART_BEGIN;
     follower->is_empty = true;
 }
@@ -299,7 +256,7 @@ void follower_init(struct follower *follower, const struct follow_source *source
 
 void follower_deinit(struct follower *follower)
 {
-    assert(!follower->is_walking);
+    assert(!follower->walk.of_all);
     news_unfollow(follower->news);
 }
 

@@ -35,12 +35,11 @@ struct follower {
     uint64_t ended; /* how far it has had these */
 
     /* The batch that is being made. */
-    uint8_t part; /* of the batch: an index in follower.c's table */
+    enum { PART_BEGIN, PART_SNAPSHOT, PART_CHANGES, PART_ENDED } part; /* of the batch */
     bool is_empty; /* nothing was said in it yet */
     bool has_missed; /* some `ended` lines */
     uint64_t until; /* in the news, or in the history: where the part ends */
-    struct status_walk walk; /* of the snapshot; while .is_walking */
-    bool is_walking;
+    struct status_walk walk; /* of the snapshot; .of_all while there is one */
 };
 
 void follower_init(struct follower *follower, const struct follow_source *source, bool wants_ended);

@@ -67,9 +67,11 @@ static void begin_named(struct status_walk *walk, const struct answer_moment *mo
     struct text *out, const char *name)
 {
     struct core *core = walk->source->core;
-    const struct definition *definition = core_find_definition(core, name);
-    walk->database = database_of_name(core, name);
-    if (definition || core_find_resource(core, name)) {
+    const struct resource *here = core_find_resource(core, name);
+    const struct definition *definition =
+        here ? here->definition : core_find_definition(core, name);
+    if (definition) {
+        walk->database = definition->database;
         const struct scene scene = scene_of(walk->source, moment, walk->database);
         begin(walk, &scene, out, name, definition);
     }

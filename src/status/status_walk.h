@@ -38,7 +38,7 @@ struct status_walk {
  * that the source points to must outlive the walk. */
 void status_walk_begin(struct status_walk *walk, const struct walk_source *source,
     const char *const names[], size_t n, uint64_t only);
-/* At any time. */
+/* At any time; {0} has ended. */
 void status_walk_end(struct status_walk *walk);
 /* Adds lines until `out` has `enough`, or much has been looked at. False: that was all. */
 bool status_walk_continue(struct status_walk *walk, const struct answer_moment *moment,
