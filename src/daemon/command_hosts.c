@@ -3,13 +3,12 @@
 #include "base/memory.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
-#include "daemon/fleet_load.h"
+#include "daemon/fleet_metrics.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/fleet_views.h"
 #include "daemon/parked.h"
 #include "daemon/server.h"
 #include "status/database_line.h"
-#include "status/fleet_hosts.h"
 
 #include <stdlib.h>
 
@@ -43,7 +42,7 @@ static void add_database(
     database_line_write(&request->answer, database, &view,
         fleet_server_info(server->fleet, request->database), is_answered ? &load : NULL);
     if (is_answered) {
-        fleet_hosts_write(&request->answer, hosts->rows, database->name, milliseconds(view.ttl),
+        host_lines_write(&request->answer, hosts->rows, database->name, milliseconds(view.ttl),
             hosts->made_at);
     }
 }

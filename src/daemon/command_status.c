@@ -11,7 +11,6 @@
 #include "daemon/server.h"
 #include "status/answer_lines.h"
 #include "status/database_line.h"
-#include "status/host_figures.h"
 #include "status/status_walk.h"
 
 #include <stdlib.h>

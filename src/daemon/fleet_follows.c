@@ -6,7 +6,6 @@
 #include "core/news.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/turn.h"
-#include "status/fleet_changes.h"
 
 #include <stdlib.h>
 

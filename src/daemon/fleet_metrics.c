@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "daemon/conn.h"
-#include "daemon/fleet_load.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/fleet_views.h"
 #include "daemon/parked.h"
@@ -15,6 +14,19 @@
 
 /* However many scrape; and all answers of one scrape have the same sums. */
 #define OLD_ENOUGH NANOSECONDS_PER_SECOND
+
+struct load_view fleet_load_take(struct server *server, uint8_t database, const struct view *view)
+{
+    struct database_load *load = &server->loads[database - 1];
+    struct session_view session;
+    struct load_sample sample;
+    fleet_look(server->fleet, database, &session);
+    if (!load_read(view->rows, view->made_at, &sample)) {
+        return (struct load_view){0}; /* it does not say, or no longer */
+    }
+    load_note(load, &sample);
+    return load_view(load, session.call_rate);
+}
 
 struct figures_request {
     struct view_asker asker;

@@ -27,6 +27,23 @@ struct view_batch {
     struct view *latest; /* or NULL */
 };
 
+/* ---- views ---- */
+
+static struct view *view_keep(struct view *view)
+{
+    view->n_users++;
+    return view;
+}
+
+struct view *view_release(struct view *view)
+{
+    if (view && --view->n_users == 0) {
+        fleet_rows_free(view->rows);
+        free(view);
+    }
+    return NULL;
+}
+
 /* ---- batches ---- */
 
 static void batch_free(struct view_batch *batch)
@@ -109,8 +126,13 @@ static void on_result(void *context, struct session_result *result)
     batch->is_telling = true;
     view_release(batch->latest);
     bool is_answer = result->outcome == OUTCOME_OK;
-    batch->latest = view_new(is_answer ? fleet_rows_new(&result->rows) : NULL,
-        result->outcome == OUTCOME_NO_SPACE, clock_now());
+    batch->latest = memory_new(sizeof *batch->latest);
+    *batch->latest = (struct view){
+        .n_users = 1,
+        .made_at = clock_now(),
+        .rows = is_answer ? fleet_rows_new(&result->rows) : NULL,
+        .why = result->outcome == OUTCOME_NO_SPACE ? VIEW_TOO_LARGE : VIEW_SILENT,
+    };
     while ((asker = TAILQ_FIRST(&answered))) {
         TAILQ_REMOVE(&answered, asker, link);
         asker->batch = NULL;

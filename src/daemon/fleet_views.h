@@ -5,7 +5,7 @@
 #define BERTH_DAEMON_FLEET_VIEWS_H
 
 #include "core/types.h"
-#include "status/fleet_view.h"
+#include "status/fleet_rows.h"
 
 #include <sys/queue.h>
 
@@ -13,6 +13,22 @@ struct conn;
 struct fleet;
 struct turn;
 struct view_batch;
+
+/* Why a database that is up has not said what was asked: no answer in time, or one that takes too
+ * much memory or time. */
+#define VIEW_SILENT "silent"
+#define VIEW_TOO_LARGE "too-large"
+
+/* What a database has said, shared by all who asked; give it back with view_release(). */
+struct view {
+    unsigned n_users;
+    nanoseconds made_at;
+    struct fleet_rows *rows; /* NULL: the database has not said it, for this reason: */
+    const char *why; /* a word for `database_state`; static */
+};
+
+/* Accepts NULL; returns NULL. */
+struct view *view_release(struct view *view);
 
 /* A connection that waits for a view; its owner has the memory. */
 struct view_asker {

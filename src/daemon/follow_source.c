@@ -4,12 +4,12 @@
 #include "core/news.h"
 #include "daemon/fleet_follows.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/fleet_views.h"
 #include "daemon/history.h"
 #include "daemon/server.h"
 #include "journal/record.h"
 #include "status/database_line.h"
 #include "status/ended_line.h"
-#include "status/fleet_view.h"
 
 enum {
     MAX_LOOKED_AT = 512, /* entries of the history of one piece, whatever becomes of them */

@@ -2,6 +2,8 @@
 
 #include "wire/status_keys.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const state_words[] = {
@@ -76,4 +78,131 @@ void database_line_write(struct text *out, const struct database *database,
         line.why = bounded(room.why, sizeof room.why, view->why);
     }
     status_line_write(out, LINE_DATABASE, database->name, &line);
+}
+
+/* ---- its hosts ---- */
+
+/* A row `session`. */
+enum session_field {
+    SESSION_WORD,
+    SESSION_ID,
+    SESSION_HOST,
+    SESSION_LEFT, /* milliseconds until it ends, unless it is heard from */
+    SESSION_INCARNATION,
+    SESSION_VERSION,
+    SESSION_FROM,
+    SESSION_TO,
+    SESSION_TTL,
+    SESSION_LAG,
+    N_SESSION_FIELDS,
+    SESSION_SINCE = N_SESSION_FIELDS /* in the first grace */
+};
+
+/* Milliseconds. */
+#define MAX_SPAN (NEVER / 4 / NANOSECONDS_PER_MILLISECOND)
+
+static struct instant before(nanoseconds instant, uint64_t milliseconds)
+{
+    return instant_of(instant - (nanoseconds)milliseconds * NANOSECONDS_PER_MILLISECOND);
+}
+
+/* False: the row is none. */
+static bool take_host(struct status_host *host, const struct fleet_row *row, const char *database,
+    uint64_t ttl, nanoseconds listed_at)
+{
+    uint64_t left, since;
+    if (strcmp(row->fields, "session") != 0 || row->n < N_SESSION_FIELDS) {
+        return false;
+    }
+    *host = (struct status_host){
+        .name = fleet_field(row, SESSION_HOST),
+        .session = fleet_field(row, SESSION_ID),
+        .database = database,
+        .version = fleet_field(row, SESSION_VERSION),
+        .ttl.is_given = true,
+        .failover_lag.is_given = true,
+    };
+    bool is_host = fleet_number(row, SESSION_LEFT, MAX_SPAN, &left) &&
+        fleet_number(row, SESSION_FROM, UINT32_MAX, &host->layout_from) &&
+        fleet_number(row, SESSION_TO, UINT32_MAX, &host->layout_to) &&
+        fleet_number(row, SESSION_TTL, INT64_MAX, &host->ttl.number) &&
+        fleet_number(row, SESSION_LAG, INT64_MAX, &host->failover_lag.number);
+    if (is_host) {
+        host->heard_at = before(listed_at, ttl > left ? ttl - left : 0);
+    }
+    if (is_host && fleet_number(row, SESSION_SINCE, MAX_SPAN, &since)) {
+        host->since = before(listed_at, since);
+    }
+    return is_host;
+}
+
+static int compare_sessions(const void *left, const void *right)
+{
+    const struct status_host *a = left, *b = right;
+    return strcmp(a->session, b->session);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct status_host *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : compare_sessions(left, right);
+}
+
+/* A lease on several resources counts for each of them. */
+static void count_lease(struct status_host *hosts, size_t n, const struct fleet_row *row,
+    const struct fleet_resource *resource)
+{
+    char session[SESSION_ID_SIZE];
+    enum fleet_lease kind = fleet_row_kind(row, resource);
+    if (kind == FLEET_NEITHER) {
+        return;
+    }
+    snprintf(session, sizeof session, "%s", fleet_field(row, ROW_KEY));
+    const struct status_host wanted = {.session = session};
+    struct status_host *host = bsearch(&wanted, hosts, n, sizeof *hosts, compare_sessions);
+    if (host) {
+        host->held += kind == FLEET_HOLDER;
+        host->waiting += kind == FLEET_WAITER;
+    }
+}
+
+/* What other hosts have written is cut: a line has its bounds. */
+static void write_host(struct text *out, struct status_host *host)
+{
+    char name[256], session[256], version[256];
+    const char *shown = bounded(name, sizeof name, host->name);
+    host->session = bounded(session, sizeof session, host->session);
+    host->version = bounded(version, sizeof version, host->version);
+    host->session = host->session ? host->session : "?";
+    host->version = host->version ? host->version : "?";
+    status_line_write(out, LINE_HOST, shown ? shown : "?", host);
+}
+
+void host_lines_write(struct text *out, const struct fleet_rows *rows, const char *database,
+    uint64_t ttl, nanoseconds listed_at)
+{
+    size_t n = 0, size = 0;
+    struct status_host *hosts = NULL, host;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        if (take_host(&host, &rows->rows[i], database, ttl, listed_at)) {
+            hosts = array_grown(hosts, n, &size, sizeof *hosts);
+            hosts[n++] = host;
+        }
+    }
+    if (n == 0) {
+        return;
+    }
+    qsort(hosts, n, sizeof *hosts, compare_sessions);
+    for (size_t i = 0; i < rows->n_resources; i++) {
+        const struct fleet_resource *resource = &rows->resources[i];
+        for (size_t row = resource->row + 1; row < resource->end; row++) {
+            count_lease(hosts, n, &rows->rows[row], resource);
+        }
+    }
+    qsort(hosts, n, sizeof *hosts, compare_names);
+    for (size_t i = 0; i < n; i++) {
+        write_host(out, &hosts[i]);
+    }
+    free(hosts);
 }

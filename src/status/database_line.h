@@ -1,4 +1,5 @@
-/* database_line.h - a database's line in the answer to `status`. Pure. */
+/* database_line.h - the lines of databases in the answers to `status` and `hosts`, and of the hosts
+ * that they have heard from. Pure. */
 #ifndef BERTH_STATUS_DATABASE_LINE_H
 #define BERTH_STATUS_DATABASE_LINE_H
 
@@ -11,5 +12,10 @@ const char *database_state_word(enum session_state state);
 /* `info` is NULL if the database was never connected; `load` if it was not asked. */
 void database_line_write(struct text *out, const struct database *database,
     const struct session_view *view, const struct link_info *info, const struct load_view *load);
+
+/* The hosts, by name, from the rows that the script `snapshot` gives. `ttl` is the database's, in
+ * milliseconds; it said this at `listed_at`. */
+void host_lines_write(struct text *out, const struct fleet_rows *rows, const char *database,
+    uint64_t ttl, nanoseconds listed_at);
 
 #endif

@@ -6,7 +6,6 @@
 #define BERTH_STATUS_FOLLOWER_H
 
 #include "core/core.h"
-#include "status/host_figures.h"
 #include "status/status_walk.h"
 
 /* What followers are told about; the same for all, and good for as long as any follows. */

@@ -7,6 +7,13 @@
 #include "status/lease_walk.h"
 #include "status/long_answer.h"
 
+/* The figures of this host, for the first line. */
+struct status host_figures_of(struct core *core, nanoseconds now);
+/* But for the time. */
+bool host_figures_are_equal(const struct status *a, const struct status *b);
+/* The line begins with that word. */
+void host_figures_write(struct text *out, const char *word, const struct status *figures);
+
 /* What is walked. */
 struct walk_source {
     struct core *core;

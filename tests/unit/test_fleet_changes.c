@@ -1,6 +1,6 @@
 /* test_fleet_changes.c - what is different between two listings of a database. */
 #include "base/words.h"
-#include "status/fleet_changes.h"
+#include "status/listing.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
