@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
-#include "daemon/fleet_metrics.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/fleet_views.h"
 #include "daemon/parked.h"
@@ -36,7 +35,7 @@ static void add_database(
     bool is_answered = hosts && hosts->rows;
     struct load_view load = {0};
     if (is_answered) {
-        load = fleet_load_take(server, request->database, hosts);
+        load = views_load(server->views, request->database, hosts);
     }
     fleet_look(server->fleet, request->database, &view);
     database_line_write(&request->answer, database, &view,

@@ -1,17 +1,20 @@
 /* command_metrics.c - `metrics`: the figures, some definitions at a time, so that neither the
  * answer nor the time that it takes grows with their number. */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
 #include "daemon/counting.h"
-#include "daemon/fleet_metrics.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/fleet_views.h"
+#include "daemon/parked.h"
 #include "daemon/server.h"
 #include "status/answer_lines.h"
 #include "status/database_line.h"
 #include "status/metric_rows.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { DEFINITIONS = 16 }; /* of one answer */
@@ -100,6 +103,87 @@ static void add_database(
     metrics_histogram(out, METRIC_DATABASE_renewals, &labels, &counts->renewals);
 }
 
+/* ---- what all hosts have in common ---- */
+
+/* The age of sums, however many scrape; and all answers of one scrape have the same sums. */
+#define OLD_ENOUGH NANOSECONDS_PER_SECOND
+
+struct figures_request {
+    struct view_asker asker;
+    size_t from;
+    uint8_t database;
+};
+
+static void request_free(struct conn *conn, void *state)
+{
+    struct figures_request *request = state;
+    (void)conn;
+    views_leave(&request->asker);
+    free(request);
+}
+
+/* The view is NULL, or has no rows, if the database has not answered. */
+static void answer_view(struct text *out, struct server *server,
+    const struct figures_request *request, const struct view *view)
+{
+    uint8_t database = request->database;
+    const struct metrics_sums sums = {
+        view ? view->rows : NULL, database, fleet_name_of(&server->databases, database)};
+    struct text figures = TEXT_INIT;
+    if (!sums.rows) {
+        char why[1024];
+        fleet_why(why, sizeof why, server->fleet, database, NULL,
+            fleet_is_up(server->fleet, database) ? OUTCOME_DEADLINE : OUTCOME_DOWN);
+        answer_error_saying(out, CODE_DOWN, why);
+        return;
+    }
+    if (request->from == 0) {
+        struct load_view load = views_load(server->views, database, view);
+        metrics_hosts(&figures, sums.rows, sums.database);
+        metrics_load(&figures, &load, sums.database);
+    }
+    size_t next = metrics_resources(
+        &figures, server->core, &sums, request->from, DEFINITIONS, clock_now());
+    metrics_answer(out, &figures, next);
+    text_deinit(&figures);
+}
+
+static void on_view(struct conn *conn, struct view *view)
+{
+    answer_view(conn_answers(conn), conn->server, parked_state(conn), view);
+    view_release(view);
+    parked_end(conn);
+}
+
+static void on_late(struct conn *conn)
+{
+    answer_view(conn_answers(conn), conn->server, parked_state(conn), NULL);
+    parked_end(conn);
+}
+
+/* Answers, or parks the connection until the database has answered. */
+static void answer_sums(struct call *call, uint8_t database, size_t from)
+{
+    static const struct parked_ops ops = {.late = on_late, .free = request_free};
+    static const char *const names[] = {FLEET_SUMS};
+    struct figures_request *request = memory_new(sizeof *request);
+    struct view *view = NULL;
+    *request = (struct figures_request){.asker = {.conn = call->conn, .done = on_view},
+        .from = from,
+        .database = database};
+    if (fleet_is_up(call->server->fleet, database)) {
+        view = views_ask(
+            call->server->views, &request->asker, database, 1, names, OLD_ENOUGH);
+        if (!view) {
+            parked_begin(call->conn, &ops, request);
+            return;
+        }
+    }
+    answer_view(call->out, call->server, request, view);
+    view_release(view);
+    request_free(call->conn, request);
+}
+
 /* ---- the answer ---- */
 
 static void answer_own(struct call *call, size_t from)
@@ -112,7 +196,8 @@ static void answer_own(struct call *call, size_t from)
             add_database(&rows, server, i, call->now);
         }
     }
-    size_t next = metrics_resources(&rows, server->core, from, DEFINITIONS, call->now);
+    size_t next = metrics_resources(
+        &rows, server->core, NULL, from, DEFINITIONS, call->now);
     metrics_answer(call->out, &rows, next);
     text_deinit(&rows);
 }
@@ -128,7 +213,7 @@ void command_metrics(struct call *call)
     } else if (name && database == 0) {
         call_refuse(call, CODE_UNKNOWN, "database");
     } else if (name) {
-        fleet_metrics(call, database, from, DEFINITIONS);
+        answer_sums(call, database, from);
     } else {
         answer_own(call, from);
     }

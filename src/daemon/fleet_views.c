@@ -178,6 +178,18 @@ struct view *views_ask(struct views *views, struct view_asker *asker, uint8_t da
     return NULL;
 }
 
+struct load_view views_load(struct views *views, uint8_t database, const struct view *view)
+{
+    struct session_view session;
+    struct load_sample sample;
+    fleet_look(views->fleet, database, &session);
+    if (!load_read(view->rows, view->made_at, &sample)) {
+        return (struct load_view){0}; /* it does not say, or no longer */
+    }
+    load_note(&views->loads[database - 1], &sample);
+    return load_view(&views->loads[database - 1], session.call_rate);
+}
+
 static bool is_in(const struct view_askers *askers, const struct view_asker *wanted)
 {
     const struct view_asker *asker;

@@ -5,7 +5,7 @@
 #define BERTH_DAEMON_FLEET_VIEWS_H
 
 #include "core/types.h"
-#include "status/fleet_rows.h"
+#include "status/database_load.h"
 
 #include <sys/queue.h>
 
@@ -42,6 +42,7 @@ TAILQ_HEAD(view_askers, view_asker);
 LIST_HEAD(view_batches, view_batch);
 
 struct views {
+    struct database_load loads[MAX_DATABASES]; /* as last asked; database 1 first */
     struct view_batches batches;
     struct fleet *fleet;
     const struct turn *turn;
@@ -54,6 +55,9 @@ void views_init(struct views *views, struct fleet *fleet, const struct turn *tur
  * before. */
 struct view *views_ask(struct views *views, struct view_asker *asker, uint8_t database, size_t n,
     const char *const names[], nanoseconds age);
+/* How busy the database is. Keeps what the view of all hosts or sums says, for the next one. Its
+ * rows must be there. */
+struct load_view views_load(struct views *views, uint8_t database, const struct view *view);
 /* Does nothing if it does not wait. */
 void views_leave(struct view_asker *asker);
 /* Nobody waits any more. */

@@ -66,7 +66,6 @@ struct server {
     struct storing *storing; /* of the state, on disk */
     struct fleet_names databases; /* of fleet scope */
     struct fleet *fleet; /* and the sessions there */
-    struct database_load loads[MAX_DATABASES]; /* of theirs, as last asked; database 1 first */
     struct fleet_follows *fleet_follows;
     struct fleet_journal *fleet_journal;
     struct views *views;

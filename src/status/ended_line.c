@@ -4,7 +4,6 @@
 #include "status/unit_list.h"
 #include "wire/protocol.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- words ---- */
@@ -24,16 +23,12 @@ static void add_user(struct text *out, const char *key, const struct ended_user 
 static void add_slots(struct unit_list *list, const struct remembered_claim *claim)
 {
     for (uint32_t i = 0, end; i < claim->count; i = end) {
-        char word[32];
         const struct remembered_unit *unit = &claim->units[i];
         for (end = i + 1; end < claim->count && claim->units[end].slot == unit->slot + end - i;) {
             end++;
         }
-        int n = snprintf(word, sizeof word, "%u", unit->slot);
-        if (end > i + 1) {
-            snprintf(word + n, sizeof word - (size_t)n, "-%u", claim->units[end - 1].slot);
-        }
-        unit_list_add(list, word, UNITS_OF_HOLDER_BYTES);
+        unit_list_add_slots(
+            list, unit->slot, claim->units[end - 1].slot, UNITS_OF_HOLDER_BYTES);
     }
 }
 

@@ -203,7 +203,6 @@ struct verdict {
 static void say_verdict(struct text *out, struct text *first, struct story *story,
     const struct ask *ask, const struct verdict *verdict)
 {
-    char why[1024];
     text_add(first, "a request for ");
     add_wanted(first, ask);
     if (verdict->outcome == OUTCOME_OK) {
@@ -223,21 +222,22 @@ static void say_verdict(struct text *out, struct text *first, struct story *stor
         text_add(out, "\n");
         return;
     }
-    if (verdict->outcome == OUTCOME_FORBIDDEN) {
-        snprintf(why, sizeof why, "you may not use %s", verdict->at_fault);
-    } else if (verdict->outcome == OUTCOME_IMPOSSIBLE && !verdict->at_fault) {
-        snprintf(why, sizeof why, "%s", ANSWER_TOO_MUCH);
-    } else if (story->impossible) {
-        snprintf(why, sizeof why, "%s: %u wanted, of at most %llu", story->impossible,
-            story->wanted, (unsigned long long)story->max);
-    } else {
-        why_refused(why, sizeof why, story->scene->core, ask, story->scene->viewer,
-            verdict->outcome, verdict->at_fault, story->scene->now);
-    }
     text_add_format(out, "ok is=refused code=%s\n",
         code_table[outcome_code(verdict->outcome)].word);
     text_add(first, " would be refused: ");
-    text_add(first, why);
+    if (verdict->outcome == OUTCOME_FORBIDDEN) {
+        text_add_format(first, "you may not use %s", verdict->at_fault);
+    } else if (verdict->outcome == OUTCOME_IMPOSSIBLE && !verdict->at_fault) {
+        text_add(first, ANSWER_TOO_MUCH);
+    } else if (story->impossible) {
+        text_add_format(first, "%s: %u wanted, of at most %llu", story->impossible, story->wanted,
+            (unsigned long long)story->max);
+    } else {
+        char why[1024];
+        why_refused(why, sizeof why, story->scene->core, ask, story->scene->viewer,
+            verdict->outcome, verdict->at_fault, story->scene->now);
+        text_add(first, why);
+    }
 }
 
 /* A database decides what the core leaves open. */

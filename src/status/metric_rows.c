@@ -3,6 +3,7 @@
 #include "status/answer_lines.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* ---- one row ---- */
 
@@ -166,20 +167,99 @@ static void add_gauges(
     metrics_time(out, METRIC_RESOURCE_oldest_hold, &labels, microseconds(now - view->oldest_hold));
 }
 
-size_t metrics_resources(
-    struct text *out, struct core *core, size_t from, size_t n, nanoseconds now)
+/* ---- of the fleet ---- */
+
+/* A row `sum`, of some resources of one definition: there may be several. */
+enum sum_field {
+    SUM_WORD,
+    SUM_DEFINITION,
+    SUM_LIMIT,
+    SUM_HELD,
+    SUM_FREE,
+    SUM_WAITING,
+    N_SUM_FIELDS
+};
+
+/* A row `sessions`. */
+enum sessions_field { SESSIONS_WORD, SESSIONS_NUMBER, N_SESSIONS_FIELDS };
+
+#define MAX_SUM (UINT64_C(1) << 53) /* exact in Lua */
+
+void metrics_hosts(struct text *out, const struct fleet_rows *rows, const char *database)
+{
+    const struct metrics_labels labels = {.database = database};
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const struct fleet_row *row = &rows->rows[i];
+        uint64_t n;
+        if (strcmp(row->fields, "sessions") == 0 && row->n >= N_SESSIONS_FIELDS &&
+            fleet_number(row, SESSIONS_NUMBER, MAX_SUM, &n)) {
+            metrics_value(out, METRIC_SHARED_hosts, &labels, n);
+            return;
+        }
+    }
+}
+
+void metrics_load(struct text *out, const struct load_view *load, const char *database)
+{
+    const struct metrics_labels labels = {.database = database};
+    if (load->is_known) {
+        metrics_time(out, METRIC_SHARED_busy, &labels, load->busy); /* of a second: a share */
+    }
+}
+
+static uint64_t sum_up(const struct fleet_rows *rows, const char *name, enum sum_field field)
+{
+    uint64_t sum = 0, part;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const struct fleet_row *row = &rows->rows[i];
+        if (strcmp(row->fields, "sum") == 0 && row->n >= N_SUM_FIELDS &&
+            strcmp(fleet_field(row, SUM_DEFINITION), name) == 0 &&
+            fleet_number(row, field, MAX_SUM, &part)) {
+            sum += part;
+        }
+    }
+    return sum;
+}
+
+static void add_sums(struct text *out, const struct fleet_rows *rows, const char *name,
+    const char *database)
+{
+    static const struct {
+        enum metric metric;
+        enum sum_field field;
+    } figures[] = {
+        {METRIC_FLEET_limit, SUM_LIMIT},
+        {METRIC_FLEET_held, SUM_HELD},
+        {METRIC_FLEET_free, SUM_FREE},
+        {METRIC_FLEET_waiting, SUM_WAITING},
+    };
+    const struct metrics_labels labels = {.resource = name, .database = database};
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        metrics_value(out, figures[i].metric, &labels, sum_up(rows, name, figures[i].field));
+    }
+}
+
+/* ---- definitions, some at a time ---- */
+
+size_t metrics_resources(struct text *out, struct core *core, const struct metrics_sums *sums,
+    size_t from, size_t n, nanoseconds now)
 {
     size_t size = core_counts_size(core);
     for (size_t i = from; i < size; i++) {
         struct counts_view view;
-        if (!core_counts_at(core, i, now, &view)) {
+        if (!core_counts_at(core, i, now, &view) ||
+            (sums && view.definition->database != sums->number)) {
             continue;
         }
         if (n-- == 0) {
             return i;
         }
-        add_counters(out, &view);
-        add_gauges(out, core, &view, now);
+        if (sums) {
+            add_sums(out, sums->rows, view.name, sums->database);
+        } else {
+            add_counters(out, &view);
+            add_gauges(out, core, &view, now);
+        }
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/metrics.h"
 #include "base/text.h"
 #include "core/core.h"
+#include "status/database_load.h"
 
 /* NULL: no such label. */
 struct metrics_labels {
@@ -27,9 +28,27 @@ void metrics_histogram(struct text *out, enum metric metric, const struct metric
 /* Adds "ok [next=NEXT]", the rows and "end"; `next` is 0 if there are no more. */
 void metrics_answer(struct text *out, const struct text *rows, size_t next);
 
-/* Adds the figures of up to `n` definitions, from that number on. Returns the next number, or 0
- * behind the last one. */
-size_t metrics_resources(
-    struct text *out, struct core *core, size_t from, size_t n, nanoseconds now);
+/* ---- that all hosts of the fleet have in common ---- */
+
+/* Asked for instead of names: no resource is called so. */
+#define FLEET_SUMS "*"
+
+/* Appends how many hosts the database hears. */
+void metrics_hosts(struct text *out, const struct fleet_rows *rows, const char *database);
+/* Appends how busy it is, if that is known. */
+void metrics_load(struct text *out, const struct load_view *load, const char *database);
+/* Sums of the fleet. */
+struct metrics_sums {
+    const struct fleet_rows *rows;
+    uint8_t number; /* of the database that has said .rows */
+    const char *database; /* its name */
+};
+
+/* ---- definitions ---- */
+
+/* Adds the figures of up to `n` definitions, number `from` and those behind it: this host's, or
+ * these sums of the definitions of that database. Returns the next number; 0: there are no more. */
+size_t metrics_resources(struct text *out, struct core *core, const struct metrics_sums *sums,
+    size_t from, size_t n, nanoseconds now);
 
 #endif

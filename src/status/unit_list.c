@@ -19,6 +19,16 @@ bool unit_list_add(struct unit_list *list, const char *unit, size_t max)
     return !list->is_cut;
 }
 
+void unit_list_add_slots(struct unit_list *list, uint64_t first, uint64_t last, size_t max)
+{
+    char word[48];
+    int n = snprintf(word, sizeof word, "%llu", (unsigned long long)first);
+    if (last > first) {
+        snprintf(word + n, sizeof word - (size_t)n, "-%llu", (unsigned long long)last);
+    }
+    unit_list_add(list, word, max);
+}
+
 /* ---- from text ---- */
 
 /* Adjacent slots; empty if first > last. */
@@ -30,13 +40,8 @@ static const struct run no_run = {1, 0};
 
 static void add_run(struct unit_list *list, const struct run *run, size_t max)
 {
-    char word[48];
-    int n = snprintf(word, sizeof word, "%llu", (unsigned long long)run->first);
-    if (run->last > run->first) {
-        snprintf(word + n, sizeof word - (size_t)n, "-%llu", (unsigned long long)run->last);
-    }
     if (run->first <= run->last) {
-        unit_list_add(list, word, max);
+        unit_list_add_slots(list, run->first, run->last, max);
     }
 }
 

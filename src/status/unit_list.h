@@ -21,6 +21,8 @@ struct unit_list {
 
 /* Does nothing once the list is cut. Returns whether it is not. */
 bool unit_list_add(struct unit_list *list, const char *unit, size_t max);
+/* Adds adjacent slots: "3", or "0-3". */
+void unit_list_add_slots(struct unit_list *list, uint64_t first, uint64_t last, size_t max);
 /* Adds the units of such a list of untrusted text: its items (for a pool), or its slots, with runs
  * of slots as first-last. Skips what is neither. */
 void unit_list_add_all(struct unit_list *list, const char *units, bool is_pool, size_t max);

@@ -22,25 +22,21 @@ struct refusal {
 };
 
 /* As in the line of a waiting berth, which begins with the name. */
-static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
+static void why_in_use(struct text *out, const struct refusal *refusal)
 {
     const struct scene scene = {
         .core = refusal->core, .viewer = refusal->viewer, .now = refusal->now};
     struct text brief = TEXT_INIT;
     uint32_t waiting = resource_waiting(refusal->resource);
     resource_brief(&brief, &scene, refusal->want->name, refusal->want->count);
+    text_add(out, brief.bytes + strlen(refusal->want->name) + strlen(": "));
     if (waiting > 0) {
-        text_add_format(&brief, "; %u waiting", waiting);
+        text_add_format(out, "; %u waiting", waiting);
     }
-    size_t skip = strlen(refusal->want->name) + strlen(": ");
-    size_t n = brief.length > skip ? utf8_cut(brief.bytes + skip, size - 1) : 0;
-    memcpy(out, n > 0 ? brief.bytes + skip : "", n);
-    out[n] = '\0';
     text_deinit(&brief);
-    return n;
 }
 
-static size_t why_impossible(char *out, size_t size, const struct refusal *refusal)
+static void why_impossible(struct text *out, const struct refusal *refusal)
 {
     const struct definition *definition = refusal->definition;
     uint32_t in_file =
@@ -48,52 +44,49 @@ static size_t why_impossible(char *out, size_t size, const struct refusal *refus
     uint32_t max = refusal->resource ? resource_max(refusal->resource) : in_file;
     uint32_t per_user = definition->max_units_per_user;
     if (refusal->want->count == 0) {
-        return (size_t)snprintf(out, size, "a count is at least 1");
+        text_add(out, "a count is at least 1");
+    } else if (per_user < max) {
+        text_add_format(out, "%u wanted, and one user may have at most %u", refusal->want->count,
+            per_user);
+    } else {
+        text_add_format(out, "%u wanted, of at most %u", refusal->want->count, max);
     }
-    return per_user < max
-        ? (size_t)snprintf(out, size, "%u wanted, and one user may have at most %u",
-              refusal->want->count, per_user)
-        : (size_t)snprintf(out, size, "%u wanted, of at most %u", refusal->want->count, max);
 }
 
-static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
+static void why_paused(struct text *out, const struct refusal *refusal)
 {
-    struct text text = TEXT_INIT;
     struct status_resource paused = {0};
     resource_set_pause(&paused, true, core_pause_reason(refusal->core, refusal->want->name),
         core_paused_by(refusal->core, refusal->want->name));
     pause_name_users(&paused, refusal->viewer);
-    pause_write(&text, &paused);
-    size_t n = (size_t)snprintf(out, size, "%s", text.bytes);
-    text_deinit(&text);
-    return n;
+    pause_write(out, &paused);
 }
 
-static size_t why_held(char *out, size_t size, const struct refusal *refusal)
+static void why_held(struct text *out, const struct refusal *refusal)
 {
     const struct lease *lease = refusal->same_identity;
     const char *identity = refusal->ask->terms.holder;
-    if (!lease) {
-        return (size_t)snprintf(out, size, "the identity %s already has it", identity);
+    if (lease) {
+        text_add_format(out, "the identity %s already %s it, as pid %d", identity,
+            lease->state == LEASE_HELD ? "has" : "waits for", refusal->viewer->pid_of(lease));
+    } else {
+        text_add_format(out, "the identity %s already has it", identity);
     }
-    return (size_t)snprintf(out, size, "the identity %s already %s it, as pid %d", identity,
-        lease->state == LEASE_HELD ? "has" : "waits for", refusal->viewer->pid_of(lease));
 }
 
-static size_t why_forbidden(char *out, size_t size, const struct refusal *refusal)
+static void why_forbidden(struct text *out, const struct refusal *refusal)
 {
     const struct ask *ask = refusal->ask;
     const struct definition *definition = refusal->definition;
     if (ask->terms.priority > definition->max_priority) {
-        return (size_t)snprintf(
-            out, size, "the highest priority is %d", (int)definition->max_priority);
-    }
-    if (ask->has_kill_after && ask->terms.kill_after > definition->kill_after) {
+        text_add_format(out, "the highest priority is %d", (int)definition->max_priority);
+    } else if (ask->has_kill_after && ask->terms.kill_after > definition->kill_after) {
         char longest[32];
         duration_format(longest, sizeof longest, definition->kill_after);
-        return (size_t)snprintf(out, size, "kill-after is at most %s", longest);
+        text_add_format(out, "kill-after is at most %s", longest);
+    } else {
+        text_add(out, "on-lost may only be stricter than the resource's");
     }
-    return (size_t)snprintf(out, size, "on-lost may only be stricter than the resource's");
 }
 
 static const char *scope_of(const struct definition *definition)
@@ -101,27 +94,29 @@ static const char *scope_of(const struct definition *definition)
     return definition->database == 0 ? "of this host alone" : "of the fleet";
 }
 
-static size_t why_mixed(char *out, size_t size, const struct refusal *refusal)
+static void why_mixed(struct text *out, const struct refusal *refusal)
 {
     const char *first = refusal->ask->wants[0].name;
     const struct definition *a = refusal->first, *b = refusal->definition;
-    return a->database != 0 && b->database != 0
-        ? (size_t)snprintf(
-              out, size, "it is kept in another database than %s: ask for each by itself", first)
-        : (size_t)snprintf(out, size, "it is %s, and %s is %s: ask for each by itself", scope_of(b),
-              first, scope_of(a));
+    if (a->database != 0 && b->database != 0) {
+        text_add_format(
+            out, "it is kept in another database than %s: ask for each by itself", first);
+    } else {
+        text_add_format(out, "it is %s, and %s is %s: ask for each by itself", scope_of(b), first,
+            scope_of(a));
+    }
 }
 
 /* "one user may have 2 units of this resource (max-units-per-user)": `rest` follows `thing`. */
-static size_t say_bound(char *out, size_t size, uint32_t bound, const char *thing, const char *rest,
-    const char *key)
+static void say_bound(
+    struct text *out, uint32_t bound, const char *thing, const char *rest, const char *key)
 {
-    return (size_t)snprintf(out, size, "one user may have %u %s%s%s (%s)", bound, thing,
-        bound == 1 ? "" : "s", rest, key);
+    text_add_format(
+        out, "one user may have %u %s%s%s (%s)", bound, thing, bound == 1 ? "" : "s", rest, key);
 }
 
 /* The core says that a quota is exceeded, and nothing has changed since: which one, can be seen. */
-static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
+static void why_quota(struct text *out, const struct refusal *refusal)
 {
     const struct core *core = refusal->core;
     const struct definition *definition = refusal->definition;
@@ -133,25 +128,24 @@ static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
     bool would_wait = refusal->ask->wait != 0 || !definition ||
         definition->database != 0; /* until the database answers */
     if (leases != UNBOUNDED) {
-        return say_bound(out, size, leases, "lease", ", held and waiting", "max-leases-per-user");
+        say_bound(out, leases, "lease", ", held and waiting", "max-leases-per-user");
     } else if (is_instance && instances != UNBOUNDED) {
-        return say_bound(
-            out, size, instances, "instance", " of templates", "max-instances-per-user");
+        say_bound(out, instances, "instance", " of templates", "max-instances-per-user");
     } else if (is_instance && (waiters == UNBOUNDED || !would_wait)) {
         bool is_one = definition->max_instances == 1;
-        return (size_t)snprintf(out, size,
-            "there %s %u instance%s of %s, as many as it may have (%s)", is_one ? "is" : "are",
-            definition->max_instances, is_one ? "" : "s", definition->name, "max-instances");
+        text_add_format(out, "there %s %u instance%s of %s, as many as it may have (%s)",
+            is_one ? "is" : "are", definition->max_instances, is_one ? "" : "s", definition->name,
+            "max-instances");
     } else if (!would_wait) {
-        return say_bound(out, size, definition->max_units_per_user, "unit", " of this resource",
+        say_bound(out, definition->max_units_per_user, "unit", " of this resource",
             "max-units-per-user");
+    } else {
+        say_bound(out, waiters, "waiting request", "", "max-waiters-per-user");
     }
-    return say_bound(out, size, waiters, "waiting request", "", "max-waiters-per-user");
 }
 
 /* The outcomes that can be explained better than by their code. */
-static size_t (*const explanations[N_OUTCOMES])(
-    char *out, size_t size, const struct refusal *refusal) = {
+static void (*const explanations[N_OUTCOMES])(struct text *out, const struct refusal *refusal) = {
     [OUTCOME_WOULD_WAIT] = why_in_use,
     [OUTCOME_IMPOSSIBLE] = why_impossible,
     [OUTCOME_PAUSED] = why_paused,
@@ -160,12 +154,6 @@ static size_t (*const explanations[N_OUTCOMES])(
     [OUTCOME_MIXED] = why_mixed,
     [OUTCOME_QUOTA] = why_quota,
 };
-
-/* The others also occur for an instance that is not alive. */
-static bool needs_resource(enum outcome outcome)
-{
-    return outcome == OUTCOME_WOULD_WAIT;
-}
 
 static const struct want *find_want(const struct ask *ask, const char *name)
 {
@@ -195,13 +183,21 @@ void why_refused(char *out, size_t size, struct core *core, const struct ask *as
         .viewer = viewer,
         .now = now,
     };
-    size_t n = at_fault ? (size_t)snprintf(out, size, "%s: ", at_fault) : 0;
-    bool is_known = refusal.want && refusal.definition && (resource || !needs_resource(outcome));
+    /* The others also occur for an instance that is not alive. */
+    bool is_known = refusal.want && refusal.definition &&
+        (resource || outcome != OUTCOME_WOULD_WAIT);
+    struct text why = TEXT_INIT;
+    text_add(&why, at_fault ? at_fault : "");
+    text_add(&why, at_fault ? ": " : "");
     if (is_known && explanations[outcome]) {
-        explanations[outcome](out + n, size - n, &refusal);
+        explanations[outcome](&why, &refusal);
     } else {
-        snprintf(out + n, size - n, "%s", code_table[outcome_code(outcome)].meaning);
+        text_add(&why, code_table[outcome_code(outcome)].meaning);
     }
+    size_t n = utf8_cut(why.bytes, size - 1);
+    memcpy(out, why.bytes, n);
+    out[n] = '\0';
+    text_deinit(&why);
 }
 
 void why_held_for(char *out, size_t size, nanoseconds held_for)

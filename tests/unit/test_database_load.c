@@ -1,7 +1,7 @@
 /* test_database_load.c - how busy a database is, from what its server has counted; and what servers
  * and strangers may say instead. */
 #include "status/database_load.h"
-#include "status/fleet_figures.h"
+#include "status/metric_rows.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -142,10 +142,10 @@ Test(database_load, is_a_figure_where_it_is_known)
     struct text out = TEXT_INIT;
     say_first();
     struct load_view view = load_view(&load, 0);
-    fleet_figures_load(&out, &view, "main");
+    metrics_load(&out, &view, "main");
     cr_assert_eq(out.length, 0);
     view = seen();
-    fleet_figures_load(&out, &view, "main");
+    metrics_load(&out, &view, "main");
     cr_assert_str_eq(out.bytes, "figure berth_fleet_busy_ratio database=main value=0.020000\n");
     text_deinit(&out);
 }

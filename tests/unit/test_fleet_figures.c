@@ -2,7 +2,7 @@
  * rows may say. */
 #include "core/core.h"
 #include "core/definition.h"
-#include "status/fleet_figures.h"
+#include "status/metric_rows.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -55,8 +55,9 @@ static void add_row(const char *const fields[])
 static size_t write_figures(size_t from, size_t n)
 {
     struct fleet_rows *rows = fleet_rows_new(&text);
-    fleet_figures_hosts(&out, rows, "main");
-    size_t next = fleet_figures_resources(&out, rows, core, 1, "main", from, n);
+    metrics_hosts(&out, rows, "main");
+    const struct metrics_sums sums = {rows, 1, "main"};
+    size_t next = metrics_resources(&out, core, &sums, from, n, 0);
     fleet_rows_free(rows);
     return next;
 }
