@@ -6,6 +6,7 @@
 #include "core/news.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/turn.h"
+#include "status/resource_row.h"
 
 #include <stdlib.h>
 
@@ -22,11 +23,7 @@ enum { PAUSE_BY_LISTING = 100 }; /* how many times as long as a listing the paus
 /* Whether this host shows it: the file has it, in this database. */
 static bool is_shown(const struct fleet_followed *one, const char *name)
 {
-    struct core *core = one->follows->core;
-    const struct resource *here = core_find_resource(core, name);
-    const struct definition *definition =
-        here ? here->definition : core_find_definition(core, name);
-    return definition && definition->database == one->database;
+    return database_of_name(one->follows->core, name) == one->database;
 }
 
 static void tell_template(const struct fleet_followed *one, const char *name)

@@ -18,19 +18,13 @@ const char *database_state_word(enum session_state state)
     return state_words[state];
 }
 
-/* Texts that a server says of itself: they may be anything. */
-struct bounded {
-    char server[161], version[33], warning[257], lacks[161], why[257];
-};
+/* What servers and other hosts say is cut: a line has its bounds. */
+enum { ADDRESS_BYTES = 160, VERSION_BYTES = 32, MAX_TEXT = REASON_BYTES };
 
-/* NULL: there is none. */
-static const char *bounded(char *room, size_t size, const char *value)
-{
-    size_t n = value ? strnlen(value, size - 1) : 0;
-    memcpy(room, value ? value : "", n);
-    room[n] = '\0';
-    return n > 0 ? room : NULL;
-}
+struct rooms {
+    char server[MAX_TEXT + 1], version[MAX_TEXT + 1], warning[MAX_TEXT + 1];
+    char lacks[MAX_TEXT + 1], why[MAX_TEXT + 1];
+};
 
 static void fill_load(struct status_database *line, const struct load_view *load)
 {
@@ -41,18 +35,18 @@ static void fill_load(struct status_database *line, const struct load_view *load
 }
 
 static void fill_server(
-    struct status_database *line, struct bounded *room, const struct link_info *info)
+    struct status_database *line, struct rooms *room, const struct link_info *info)
 {
-    line->server = bounded(room->server, sizeof room->server, info->address);
-    line->redis_version = bounded(room->version, sizeof room->version, info->version);
-    line->warning = bounded(room->warning, sizeof room->warning, info->warning);
-    line->lacks.joined = bounded(room->lacks, sizeof room->lacks, info->lacks);
+    line->server = fleet_bounded(room->server, info->address, ADDRESS_BYTES);
+    line->redis_version = fleet_bounded(room->version, info->version, VERSION_BYTES);
+    line->warning = fleet_bounded(room->warning, info->warning, MAX_TEXT);
+    line->lacks.joined = fleet_bounded(room->lacks, info->lacks, ADDRESS_BYTES);
 }
 
 void database_line_write(struct text *out, const struct database *database,
     const struct session_view *view, const struct link_info *info, const struct load_view *load)
 {
-    struct bounded room;
+    struct rooms room;
     struct status_database line = {
         .state = state_words[view->state],
         .ttl = milliseconds(view->ttl),
@@ -75,7 +69,7 @@ void database_line_write(struct text *out, const struct database *database,
         fill_server(&line, &room, info);
     }
     if (view->state != SESSION_UP) {
-        line.why = bounded(room.why, sizeof room.why, view->why);
+        line.why = fleet_bounded(room.why, view->why, MAX_TEXT);
     }
     status_line_write(out, LINE_DATABASE, database->name, &line);
 }
@@ -167,16 +161,18 @@ static void count_lease(struct status_host *hosts, size_t n, const struct fleet_
     }
 }
 
-/* What other hosts have written is cut: a line has its bounds. */
+static const char *bounded(char room[static MAX_TEXT + 1], const char *value)
+{
+    const char *text = fleet_bounded(room, value, MAX_TEXT);
+    return text ? text : "?";
+}
+
 static void write_host(struct text *out, struct status_host *host)
 {
-    char name[256], session[256], version[256];
-    const char *shown = bounded(name, sizeof name, host->name);
-    host->session = bounded(session, sizeof session, host->session);
-    host->version = bounded(version, sizeof version, host->version);
-    host->session = host->session ? host->session : "?";
-    host->version = host->version ? host->version : "?";
-    status_line_write(out, LINE_HOST, shown ? shown : "?", host);
+    char name[MAX_TEXT + 1], session[MAX_TEXT + 1], version[MAX_TEXT + 1];
+    host->session = bounded(session, host->session);
+    host->version = bounded(version, host->version);
+    status_line_write(out, LINE_HOST, bounded(name, host->name), host);
 }
 
 void host_lines_write(struct text *out, const struct fleet_rows *rows, const char *database,

@@ -60,29 +60,14 @@ struct story {
     const struct explained_database *database;
     uint64_t position; /* the largest; 0: not known */
     bool is_free; /* a new request would be granted at once */
-    const char *impossible; /* the resource that has fewer units than are wanted; or NULL */
-    uint64_t max; /* of .impossible */
-    uint32_t wanted; /* of .impossible */
-    const char *over_quota; /* the resource of which its user has as much as one may; or NULL */
-    bool is_quota_said; /* a sentence says that its user has as much as one may */
+    struct request_row requests[MAX_RESOURCES_PER_LEASE];
+    size_t n_requests;
+    const struct request_row *impossible; /* its resource has fewer units; or NULL */
+    bool is_over_quota; /* its user has as much as one may */
     uint64_t start; /* when it will start, microseconds from now; UINT64_MAX: not known */
     char forecast[NAME_BYTES + 128]; /* that, in words */
     const char *lacks; /* the resource that a waiting lease lacks, if it wants several; or NULL */
 };
-
-static void note_listed(
-    struct story *story, const struct listed_request *said, const char *name, uint32_t wants)
-{
-    story->position = said->position > story->position ? said->position : story->position;
-    story->is_free &= said->is_free;
-    story->over_quota = said->is_over_quota && !story->over_quota ? name : story->over_quota;
-    story->lacks = said->blocker && !said->is_over_quota ? said->blocker : story->lacks;
-    if (wants > said->max && !story->impossible) {
-        story->impossible = name;
-        story->max = said->max;
-        story->wanted = wants;
-    }
-}
 
 /* The latest of all resources counts; an obstacle says more than that nothing is known. */
 static void note_forecast(struct story *story, struct forecast *forecast, uint32_t wants)
@@ -101,20 +86,41 @@ static void add_resource(struct story *story, const char *name,
 {
     struct forecast forecast;
     forecast_init(&forecast, story->scene->core, name, definition);
-    const struct listed_request said = resource_reasons(
+    const struct request_row request = resource_reasons(
         &story->reasons, story->scene, name, definition, wants, claim, &forecast);
-    if (said.is_listed) {
-        note_listed(story, &said, name, wants);
+    story->requests[story->n_requests++] = request;
+    story->position = request.position > story->position ? request.position : story->position;
+    story->is_free &= !request.is_taken;
+    story->lacks = request.blocker && !request.is_over_quota ? request.blocker : story->lacks;
+    if (wants > request.max && !story->impossible) {
+        story->impossible = &story->requests[story->n_requests - 1];
     }
     note_forecast(story, &forecast, wants);
+}
+
+/* `who` is "you hold", or the like. */
+static void say_quotas(struct story *story, const char *who)
+{
+    for (size_t i = 0; i < story->n_requests; i++) {
+        const struct request_row *request = &story->requests[i];
+        if (request->is_over_quota) {
+            reasons_say(&story->reasons, "%s %llu unit%s of %s, and one user may have %u", who,
+                (unsigned long long)request->held, request->held == 1 ? "" : "s", request->name,
+                request->quota);
+            story->is_over_quota = true;
+        }
+    }
+    if (story->is_over_quota) {
+        reasons_remark(&story->reasons, "you hold as many units as one user may");
+    }
 }
 
 /* The last sentence. Nobody knows when a drain, a grace or a quota lets the request go. */
 static void add_forecast(struct story *story, struct text *out)
 {
     struct core *core = story->scene->core;
-    bool is_open = core_is_draining(core) || core_is_closed(core) || story->over_quota ||
-        story->is_quota_said || story->scene->state || story->database->grace_left > 0;
+    bool is_open = core_is_draining(core) || core_is_closed(core) || story->is_over_quota ||
+        story->scene->state || story->database->grace_left > 0;
     if (is_open || story->start == UINT64_MAX) {
         reasons_say(&story->reasons, "%s",
             is_open ? "when it will start is unknown" : story->forecast);
@@ -166,34 +172,6 @@ static void add_wanted(struct text *out, const struct ask *ask)
     }
 }
 
-static uint64_t place_of_new(struct core *core, const struct ask *ask)
-{
-    uint64_t place = 1;
-    for (size_t i = 0; i < ask->n_wants; i++) {
-        const struct resource *resource = core_find_resource(core, ask->wants[i].name);
-        if (resource) {
-            const struct ahead ahead = resource_ahead(resource, NULL);
-            uint64_t there = (uint64_t)ahead.n_active + ahead.n_aside + 1;
-            place = there > place ? there : place;
-        }
-    }
-    return place;
-}
-
-static void add_own_quota(struct story *story, const struct want *want)
-{
-    const struct scene *scene = story->scene;
-    const struct resource *resource = core_find_resource(scene->core, want->name);
-    uint32_t max = want->definition->max_units_per_user;
-    uint32_t held = resource ? resource_held_by(resource, scene->viewer->uid) : 0;
-    if (!scene->database && max != UNBOUNDED && (uint64_t)held + want->count > max) {
-        reasons_say(&story->reasons, "you hold %u unit%s of %s, and one user may have %u", held,
-            held == 1 ? "" : "s", want->name, max);
-        reasons_remark(&story->reasons, "you hold as many units as one user may");
-        story->is_quota_said = true;
-    }
-}
-
 /* What becomes of the request. */
 struct verdict {
     enum outcome outcome;
@@ -230,8 +208,9 @@ static void say_verdict(struct text *out, struct text *first, struct story *stor
     } else if (verdict->outcome == OUTCOME_IMPOSSIBLE && !verdict->at_fault) {
         text_add(first, ANSWER_TOO_MUCH);
     } else if (story->impossible) {
-        text_add_format(first, "%s: %u wanted, of at most %llu", story->impossible, story->wanted,
-            (unsigned long long)story->max);
+        text_add_format(first, "%s: %llu wanted, of at most %llu", story->impossible->name,
+            (unsigned long long)story->impossible->wants,
+            (unsigned long long)story->impossible->max);
     } else {
         char why[1024];
         why_refused(why, sizeof why, story->scene->core, ask, story->scene->viewer,
@@ -275,17 +254,7 @@ void explained_ask(struct text *out, const struct scene *scene,
         const struct want *want = &ask->wants[i];
         add_resource(&story, want->name, want->definition, want->count, NULL);
     }
-    for (size_t i = 0; i < ask->n_wants; i++) {
-        add_own_quota(&story, &ask->wants[i]);
-    }
-    if (story.over_quota) {
-        reasons_say(&story.reasons, "you hold as many units of %s as one user may",
-            story.over_quota);
-        reasons_remark(&story.reasons, "you hold as many units as one user may");
-    }
-    if (!scene->database) {
-        story.position = place_of_new(scene->core, ask);
-    }
+    say_quotas(&story, "you hold");
     add_surroundings(&story);
     const struct verdict verdict = find_verdict(&story, ask, bar);
     say_verdict(out, &first, &story, ask, &verdict);
@@ -309,34 +278,15 @@ static void say_client(
     }
 }
 
-static void note_host_blocker(struct story *story, struct lease *lease)
-{
-    const struct resource *resource;
-    enum wait_kind kind = lease_waits_for(lease, &resource);
-    if (kind == WAIT_QUOTA && resource) {
-        reasons_say(&story->reasons, "its user holds %u units of %s, and one user may have %u",
-            resource_held_by(resource, lease->uid), resource->name,
-            resource->definition->max_units_per_user);
-    }
-    if (kind == WAIT_QUOTA) {
-        reasons_remark(&story->reasons, "you hold as many units as one user may");
-        story->is_quota_said = true;
-    } else if (resource && lease->n_claims > 1) {
-        story->lacks = resource->name;
-    }
-}
-
 static void say_blocker(struct story *story, struct lease *lease)
 {
     struct reasons *reasons = &story->reasons;
-    if (lease->database == 0) {
-        note_host_blocker(story, lease);
-    }
-    if (story->over_quota) {
-        reasons_say(reasons, "its user holds as many units of %s as one user may",
-            story->over_quota);
+    const struct resource *resource;
+    say_quotas(story, "its user holds");
+    if (!story->is_over_quota && lease_waits_for(lease, &resource) == WAIT_QUOTA) {
         reasons_remark(reasons, "you hold as many units as one user may");
-    } else if (story->lacks && lease->n_claims > 1) {
+        story->is_over_quota = true; /* behind an earlier request of the same user */
+    } else if (!story->is_over_quota && story->lacks && lease->n_claims > 1) {
         reasons_say(reasons, "it lacks %s", story->lacks);
         reasons_remark(reasons, "lacks %s", story->lacks);
     }

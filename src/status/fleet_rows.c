@@ -206,7 +206,7 @@ bool fleet_key_parse(const char *key, uint64_t *idp)
 
 const char *fleet_bounded(char room[static REASON_BYTES + 1], const char *value, size_t max)
 {
-    size_t n = strnlen(value, max);
+    size_t n = value ? strnlen(value, max) : 0;
     if (n == 0 || n > REASON_BYTES) {
         return NULL;
     }

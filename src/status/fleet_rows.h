@@ -93,7 +93,7 @@ enum { FLEET_NUMBER_MAX = INT32_MAX };
 const char *fleet_field(const struct fleet_row *row, size_t i);
 /* False, and 0, unless the field is a number up to `max`. */
 bool fleet_number(const struct fleet_row *row, size_t i, uint64_t max, uint64_t *numberp);
-/* Copies at most `max` bytes into the room. NULL: the value is empty. */
+/* Copies at most `max` bytes into the room. NULL: the value is empty, or NULL. */
 const char *fleet_bounded(char room[static REASON_BYTES + 1], const char *value, size_t max);
 /* The same for `n` bytes that the writer encoded. NULL: they are malformed, or encode nothing. */
 const char *fleet_text(

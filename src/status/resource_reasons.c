@@ -66,15 +66,19 @@ static const struct fleet_row *find_own(const struct subject *subject)
 /* 0: not known. */
 static uint64_t position_of(const struct subject *subject)
 {
-    uint64_t position;
+    const struct resource *here = subject->row.here;
+    uint64_t position = 0;
     if (subject->own) {
         fleet_number(subject->own, WAITER_POSITION, FLEET_NUMBER_MAX, &position);
-        return position;
+    } else if (subject->claim) {
+        position = claim_position(subject->claim);
+    } else if (subject->row.listed) {
+        position = subject->row.line.waiting + 1;
+    } else if (!subject->scene->database) {
+        const struct ahead ahead = resource_ahead(here, NULL);
+        position = (uint64_t)ahead.n_active + ahead.n_aside + 1;
     }
-    bool is_known = subject->row.listed || !subject->scene->database;
-    return subject->claim ? claim_position(subject->claim)
-        : is_known        ? subject->row.line.waiting + 1
-                          : 0;
+    return position;
 }
 
 static nanoseconds next_cooled(const struct subject *subject)
@@ -155,17 +159,15 @@ static void add_reserved(void *context, const char *unit, const char *reason)
     }
 }
 
+/* Of those passed over a listing says nothing; where nothing is granted, all wait. */
 static struct reasons_ahead count_ahead(const struct subject *subject)
 {
     const struct resource *here = subject->row.here;
-    if (subject->row.listed) {
-        uint64_t position = subject->described.position;
-        return (struct reasons_ahead){.n = position > 0 ? position - 1 : 0};
-    }
-    const struct ahead ahead = resource_ahead(here, subject->claim);
+    uint64_t position = subject->described.position;
+    bool is_counted = !subject->row.listed && !resource_is_blocked(here);
     return (struct reasons_ahead){
-        .n = (uint64_t)ahead.n_active + ahead.n_aside,
-        .n_aside = resource_is_blocked(here) ? 0 : ahead.n_aside, /* else all wait */
+        .n = position > 0 ? position - 1 : 0,
+        .n_aside = is_counted ? resource_ahead(here, subject->claim).n_aside : 0,
     };
 }
 
@@ -213,14 +215,17 @@ static bool add_ahead(struct reasons *reasons, struct subject *subject, struct f
     return !ahead.first;
 }
 
-/* ---- what the listing says of the request ---- */
+/* ---- the request itself ---- */
 
 static uint64_t held_by(const struct subject *subject, uint32_t uid)
 {
-    uint64_t sum = 0;
+    const struct fleet_resource *listed = subject->row.listed;
     const struct fleet_rows *rows = subject->scene->rows;
-    size_t end = fleet_first_waiter(rows, subject->row.listed);
-    for (size_t i = subject->row.listed->row + 1; i < end; i++) {
+    if (!listed) {
+        return resource_held_by(subject->row.here, uid);
+    }
+    uint64_t sum = 0, end = fleet_first_waiter(rows, listed);
+    for (size_t i = listed->row + 1; i < end; i++) {
         uint64_t n, holder;
         if (fleet_number(&rows->rows[i], ROW_UID, UINT32_MAX, &holder) && holder == uid) {
             fleet_number(&rows->rows[i], ROW_COUNT, FLEET_NUMBER_MAX, &n);
@@ -233,35 +238,50 @@ static uint64_t held_by(const struct subject *subject, uint32_t uid)
 /* The larger of what the file and the operator allow; nothing is impossible while that is 0. */
 static uint64_t max_of(const struct definition *definition, const struct status_resource *line)
 {
-    uint64_t in_file = !definition       ? 0
-        : definition_is_pool(definition) ? definition->n_items
-                                         : definition->limit;
+    uint64_t in_file =
+        definition_is_pool(definition) ? definition->n_items : definition->limit;
     uint64_t max = in_file > line->limit ? in_file : line->limit;
-    return max > 0 ? max : UNBOUNDED;
+    return max > 0 ? max : UINT64_MAX;
 }
 
-static struct listed_request find_out(const struct subject *subject, bool nobody_is_ahead)
+/* Of a waiting lease; in fleet scope only the database knows. */
+static void find_blocker(struct request_row *request, const struct subject *subject)
 {
-    const struct scene *scene = subject->scene;
-    const struct status_resource *line = &subject->row.line;
-    const struct definition *definition = core_find_definition(scene->core, line->name);
-    uint32_t quota = definition ? definition->max_units_per_user : UNBOUNDED;
-    struct listed_request said = {
-        .is_listed = true,
-        .position = subject->described.position,
-        .max = max_of(definition, line),
-    };
+    const struct resource *resource;
     if (subject->own) {
         const char *blocker = fleet_field(subject->own, WAITER_BLOCKER);
-        said.is_over_quota = strcmp(fleet_field(subject->own, WAITER_BLOCKED), "quota") == 0;
-        said.blocker = name_is_valid(blocker) ? blocker : NULL;
-    } else if (!subject->claim) {
-        said.is_over_quota = quota != UNBOUNDED &&
-            held_by(subject, scene->viewer->uid) + subject->wants > quota;
-        said.is_free = !line->paused && line->limit > 0 && line->free >= subject->wants &&
-            !said.is_over_quota && nobody_is_ahead;
+        request->is_over_quota = strcmp(fleet_field(subject->own, WAITER_BLOCKED), "quota") == 0;
+        request->blocker = name_is_valid(blocker) ? blocker : NULL;
+    } else if (!subject->scene->database) {
+        bool is_quota = lease_waits_for(subject->claim->lease, &resource) == WAIT_QUOTA;
+        request->is_over_quota = is_quota && resource == subject->row.here;
+        request->blocker = resource ? resource->name : NULL;
     }
-    return said;
+}
+
+static struct request_row find_out(
+    const struct subject *subject, const struct definition *definition, bool nobody_is_ahead)
+{
+    const struct status_resource *line = &subject->row.line;
+    const struct claim *claim = subject->claim;
+    bool is_known = subject->row.listed || !subject->scene->database;
+    struct request_row request = {
+        .wants = subject->wants,
+        .position = subject->described.position,
+        .max = subject->row.listed ? max_of(definition, line) : UINT64_MAX,
+        .held = held_by(subject, claim ? claim->lease->uid : subject->scene->viewer->uid),
+        .quota = definition->max_units_per_user,
+    };
+    if (claim) {
+        find_blocker(&request, subject);
+    } else if (is_known) {
+        request.is_over_quota =
+            request.quota != UNBOUNDED && request.held + request.wants > request.quota;
+        request.is_taken = subject->row.listed &&
+            (line->paused || line->limit == 0 || line->free < request.wants ||
+                request.is_over_quota || !nobody_is_ahead);
+    }
+    return request;
 }
 
 /* ---- all ---- */
@@ -276,12 +296,11 @@ void resource_brief(
     end(&subject);
 }
 
-struct listed_request resource_reasons(struct reasons *reasons, const struct scene *scene,
+struct request_row resource_reasons(struct reasons *reasons, const struct scene *scene,
     const char *name, const struct definition *definition, uint32_t wants,
     const struct claim *claim, struct forecast *forecast)
 {
     struct subject subject;
-    struct listed_request said = {.is_listed = false};
     begin(&subject, scene, name, definition, wants, claim);
     const struct status_resource *line = &subject.row.line;
     bool nobody_is_ahead = false;
@@ -302,9 +321,8 @@ struct listed_request resource_reasons(struct reasons *reasons, const struct sce
     forecast->obstacle = line->paused ? FORECAST_PAUSED
         : line->limit == 0            ? FORECAST_CLOSED
                                       : forecast->obstacle;
-    if (subject.row.listed) {
-        said = find_out(&subject, nobody_is_ahead);
-    }
+    struct request_row request = find_out(&subject, definition, nobody_is_ahead);
+    request.name = name;
     end(&subject);
-    return said;
+    return request;
 }

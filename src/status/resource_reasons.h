@@ -7,13 +7,16 @@
 #include "status/lease_walk.h"
 #include "status/reasons.h"
 
-/* What a database's listing says of the request itself. */
-struct listed_request {
-    bool is_listed; /* else nothing of the following */
-    uint64_t position; /* its place in line; a new one's is behind all others */
-    bool is_free; /* a new request would be granted at once */
-    uint64_t max; /* units that one request can ever have */
-    bool is_over_quota; /* its user may not have so many more */
+/* What is found out about the request itself. */
+struct request_row {
+    const char *name; /* of the resource */
+    uint64_t wants;
+    uint64_t position; /* its place in line, a new one's behind all others; 0: not known */
+    uint64_t max; /* units that one request can ever have, as a listing says; else UINT64_MAX */
+    bool is_taken; /* a listing says that a new request would not be granted at once */
+    bool is_over_quota; /* its user has .held, and may not have so many more */
+    uint64_t held;
+    uint32_t quota;
     const char *blocker; /* what a waiting lease lacks, as in its line; or NULL */
 };
 
@@ -22,7 +25,7 @@ void resource_brief(
     struct text *brief, const struct scene *scene, const char *name, uint32_t wants);
 /* All about it. `claim` waits for it; NULL: a new request, for a resource or for an instance that
  * `definition` allows. The forecast, which has its holds already, gets who holds and is ahead. */
-struct listed_request resource_reasons(struct reasons *reasons, const struct scene *scene,
+struct request_row resource_reasons(struct reasons *reasons, const struct scene *scene,
     const char *name, const struct definition *definition, uint32_t wants,
     const struct claim *claim, struct forecast *forecast);
 

@@ -6,6 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+uint8_t database_of_name(struct core *core, const char *name)
+{
+    const struct resource *resource = core_find_resource(core, name);
+    const struct definition *definition =
+        resource ? resource->definition : core_find_definition(core, name);
+    return definition ? definition->database : 0;
+}
+
 void resource_set_pause(
     struct status_resource *line, bool is_paused, const char *reason, struct by_whom by)
 {

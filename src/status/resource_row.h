@@ -47,6 +47,8 @@ void resource_row_write(struct text *out, const struct resource_row *row);
 /* Adds the line of a template. */
 void template_write(struct text *out, const struct template *template, const struct scene *scene);
 
+/* The database that the core or the file names; 0: host scope, or nothing is called so. */
+uint8_t database_of_name(struct core *core, const char *name);
 /* Sets that it is paused, and by whom. */
 void resource_set_pause(
     struct status_resource *line, bool is_paused, const char *reason, struct by_whom by);

@@ -4,14 +4,6 @@
 
 enum { MAX_LOOKED_AT = 64 }; /* that add no line, in one piece */
 
-uint8_t database_of_name(struct core *core, const char *name)
-{
-    const struct resource *resource = core_find_resource(core, name);
-    const struct definition *definition =
-        resource ? resource->definition : core_find_definition(core, name);
-    return definition ? definition->database : 0;
-}
-
 struct scene scene_of(
     const struct walk_source *source, const struct answer_moment *moment, uint8_t database)
 {

@@ -51,8 +51,6 @@ void status_walk_end(struct status_walk *walk);
 bool status_walk_continue(struct status_walk *walk, const struct answer_moment *moment,
     struct text *out, size_t enough);
 
-/* The database that the core or the file names; 0: host scope, or nothing is called so. */
-uint8_t database_of_name(struct core *core, const char *name);
 struct scene scene_of(
     const struct walk_source *source, const struct answer_moment *moment, uint8_t database);
 
