@@ -260,7 +260,7 @@ static bool restore(const struct recovery *recovery, const struct found *found, 
     } else if (remembered->is_opaque && !remembered->is_held) {
         stays = true;
         lease_log_not_taken_over(remembered, "a later version of berthd has queued it");
-    } else {
+    } else if (!core_find_lease(recovery->core, remembered->id)) { /* not its other record */
         lease = (record_database(remembered) ? restore_of_fleet : restore_lease)(
             recovery, found, now, &is_conflict);
     }

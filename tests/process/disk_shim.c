@@ -1,9 +1,9 @@
 /* disk_shim.c - LD_PRELOAD: a disk that answers when and what a test likes to a program that writes
- * the file in the state directory.
+ * the file in the state directory ("fsync", "fsync-directory", "rename", "posix_fallocate") or the
+ * journal ("mmap", "pwrite").
  *
- * While $BERTH_DISK has a FIFO named after an operation ("fsync", "fsync-directory", "rename" or
- * "posix_fallocate"), that operation first opens the FIFO and reads it to its end. If it reads a
- * number, it fails with that errno. */
+ * While $BERTH_DISK has a FIFO, or a file, named after one of these operations, the operation first
+ * opens that and reads it to its end. If it reads a number, it fails with that errno. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -37,20 +38,24 @@ static int wait_at_gate(const char *operation)
     return atoi(text);
 }
 
-static int is_state(const char *path)
+static int ends_in(const char *path, const char *suffix)
 {
-    size_t length = strlen(path);
-    static const char suffix[] = ".state.new";
-    return length >= sizeof suffix - 1 && strcmp(path + length - (sizeof suffix - 1), suffix) == 0;
+    size_t length = strlen(path), n = strlen(suffix);
+    return length >= n && strcmp(path + length - n, suffix) == 0;
 }
 
-static int is_state_fd(int fd)
+static int is_state(const char *path)
+{
+    return ends_in(path, ".state.new");
+}
+
+static int is_file(int fd, const char *suffix)
 {
     char link[64], path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, path, sizeof path - 1);
     path[n > 0 ? n : 0] = '\0';
-    return is_state(path);
+    return ends_in(path, suffix);
 }
 
 int fsync(int fd)
@@ -83,7 +88,7 @@ int posix_fallocate(int fd, off_t offset, off_t n)
 {
     int (*real)(int, off_t, off_t);
     *(void **)&real = dlsym(RTLD_NEXT, "posix_fallocate");
-    int error = is_state_fd(fd) ? wait_at_gate("posix_fallocate") : 0;
+    int error = is_file(fd, ".state.new") ? wait_at_gate("posix_fallocate") : 0;
     return error != 0 ? error : real(fd, offset, n);
 }
 
@@ -91,6 +96,30 @@ int posix_fallocate64(int fd, off64_t offset, off64_t n)
 {
     int (*real)(int, off64_t, off64_t);
     *(void **)&real = dlsym(RTLD_NEXT, "posix_fallocate64");
-    int error = is_state_fd(fd) ? wait_at_gate("posix_fallocate") : 0;
+    int error = is_file(fd, ".state.new") ? wait_at_gate("posix_fallocate") : 0;
     return error != 0 ? error : real(fd, offset, n);
+}
+
+void *mmap(void *address, size_t n, int protection, int flags, int fd, off_t offset)
+{
+    void *(*real)(void *, size_t, int, int, int, off_t);
+    *(void **)&real = dlsym(RTLD_NEXT, "mmap");
+    int error = fd >= 0 && is_file(fd, ".journal") ? wait_at_gate("mmap") : 0;
+    if (error != 0) {
+        errno = error;
+        return MAP_FAILED;
+    }
+    return real(address, n, protection, flags, fd, offset);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset)
+{
+    ssize_t (*real)(int, const void *, size_t, off_t);
+    *(void **)&real = dlsym(RTLD_NEXT, "pwrite");
+    int error = is_file(fd, ".journal") ? wait_at_gate("pwrite") : 0;
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return real(fd, bytes, n, offset);
 }

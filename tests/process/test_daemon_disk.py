@@ -18,7 +18,8 @@ from daemon_help import code, held, is_quiet, refused, status, status_lines, sto
 from fleet_help import clock, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import client_of, gets, up
 from gate import Gate, with_shim
-from journal_file import erase_numbers
+from history_help import history
+from journal_file import erase_numbers, records
 from lines import DEADLINE, look_again
 from lost_help import asked_until
 
@@ -698,3 +699,36 @@ def test_the_fleet_does_not_wait(directory, disk, redis_server, sanitizer_report
     wait_until(lambda: "operators' changes of the fleet could not be stored" in said(daemon))
     client.close()
     daemon.stop()
+
+
+# ---- the journal
+
+
+def pool(length):
+    return "[pool p]\nitems = " + " ".join(f"i{k}-".ljust(length, "x") for k in range(40)) + "\n"
+
+
+def test_killed_while_a_record_moves(daemon, disk):
+    """The names have become longer than there was room for: both records are there, and one lease."""
+    (disk.path / "mmap").write_text(str(errno.ENODEV))  # records are written by calls
+    daemon.configure(pool(4))
+    restart(daemon)
+    held(daemon.client(), "acquire p")
+    lease = waits(daemon.client(), f"acquire p:40 pid={os.getpid()}")
+    daemon.configure(pool(60))
+
+    def copies():
+        return sum(f" id={lease} " in record for record in records(daemon.journal))
+
+    with disk.shut("pwrite") as gate:
+        daemon.client().send("reload\n")
+        gate.wait()
+        while copies() < 2:
+            assert copies() == 1
+            gate.let_one_go()
+            gate.wait()
+        daemon.kill()
+    daemon.start()
+    now = status(daemon.client())
+    assert now.holders("p").count(lease) == 1 and now.waiting == 0 and copies() == 1
+    assert history(daemon.client()) == [] and lease not in said(daemon)
