@@ -41,13 +41,13 @@ static int hand_over(struct acquire_loop *acquire_loop, const struct options *op
     const struct grant *grant = &acquire_loop->acquisition.grant;
 
     if (options->pid != 0 && grant->is_bound_to_connection) {
-        message("berthd cannot see process %ld, so the lease would end with berth: use --ttl",
+        message("berthd cannot see process %ld, so the lease would end when berth exits: use --ttl",
             (long)options->pid);
         return give_back(acquire_loop, STATUS_DOWN);
     }
     endpoint_absolute(&acquire_loop->endpoint, socket_path);
     if (!environment_fill(&environment, grant, options, socket_path) && !options->json) {
-        message("the lease does not fit into an environment");
+        message("the lease's variables are too large for an environment");
         return give_back(acquire_loop, STATUS_DOWN);
     }
     if (!print(options, &environment, grant, socket_path)) {

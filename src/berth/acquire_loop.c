@@ -13,7 +13,7 @@ bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *
 {
     acquire_loop->connection.fd = -1;
     if (!endpoint_choose(&acquire_loop->endpoint, options->socket)) {
-        message("the socket's path is empty or too long");
+        message("the socket path is empty or too long");
         acquire_loop->status = STATUS_USAGE;
         return false;
     }

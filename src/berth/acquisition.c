@@ -229,7 +229,7 @@ enum acquisition_result acquisition_ask(struct acquisition *acquisition, nanosec
 {
     struct request_line line;
     if (!request_fill(acquisition, &line, now)) {
-        message("too many or too long names for one request");
+        message("the resource names do not fit into one request");
         return acquisition_refuse(acquisition, STATUS_USAGE);
     }
     acquisition->state = ACQUISITION_ASKED;

@@ -35,7 +35,7 @@ static int print_help(void)
         "  berth release LEASE | NAME [--holder ID | --item ITEM]\n"
         "  berth help [COMMAND]\n"
         "\n"
-        "Runs a job under a lease of berthd, or takes a lease for another process. Each command\n"
+        "Runs a job under a lease from berthd, or takes a lease for another process. Every command\n"
         "has a --help.\n"
         "berthctl status shows what is held and waited for. More: man berth\n");
     return 0;

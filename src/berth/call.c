@@ -42,7 +42,7 @@ int call(
     nanoseconds deadline = clock_now() + options->down_after;
     struct endpoint endpoint;
     if (!endpoint_choose(&endpoint, options->socket)) {
-        message("the socket's path is empty or too long");
+        message("the socket path is empty or too long");
         return STATUS_USAGE;
     }
     int error = connection_open(&connection, &endpoint);

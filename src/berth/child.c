@@ -53,7 +53,7 @@ static int say_not_executed(char **argv, int error)
 {
     bool is_a_line = error == ENOENT && !argv[1] && strpbrk(argv[0], " ;|&<>$");
     message("%s: %s%s", argv[0], strerror(error),
-        is_a_line ? "; for a line of the shell: -- sh -c '...'" : "");
+        is_a_line ? "; to run a shell command line: -- sh -c '...'" : "");
     return error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
 }
 

@@ -35,7 +35,7 @@ static bool take_wanted(struct options *options, const char *word)
         return false;
     }
     if (colon && !number_parse(colon + 1, UINT64_MAX, &count)) {
-        message("%s: the text after the colon is not a number of units", word);
+        message("%s: COUNT must be a number of units", word);
         return false;
     }
     if (options->n_wanted == OPTIONS_MAX_RESOURCES) {
@@ -71,7 +71,7 @@ static bool run_take_words(struct options *options, char **words, int n, int das
         return false;
     }
     if (options->no_fork && options->tree) {
-        message("--no-fork and --tree exclude each other");
+        message("--no-fork cannot be combined with --tree");
         return false;
     }
     options->command = words + dashes;
@@ -85,7 +85,7 @@ static bool acquire_take_words(struct options *options, char **words, int n, int
         return false;
     }
     if (options->pid != 0 && options->ttl != NEVER) {
-        message("--pid and --ttl exclude each other");
+        message("--pid cannot be combined with --ttl");
         return false;
     }
     if (options->pid == 0 && options->ttl == NEVER) {
@@ -103,7 +103,7 @@ static bool take_lease(struct options *options, char **words, int n, const char 
 {
     uint64_t id;
     if (n != 1) {
-        message(n == 0 ? "no LEASE or NAME" : "more than one LEASE or NAME");
+        message(n == 0 ? "LEASE or NAME is required" : "more than one LEASE or NAME");
         return false;
     }
     bool by_name = options->holder || options->item;
@@ -138,7 +138,8 @@ static bool renew_take_words(struct options *options, char **words, int n, int d
 const struct grammar grammar_run = {
     .in = IN_RUN,
     .usage = "berth run [OPTION]... NAME[:COUNT]... -- COMMAND [ARG]...",
-    .summary = "Runs COMMAND once it has its units of every NAME, and gives them back at its end.",
+    .summary = "Waits for units of every NAME, runs COMMAND while it holds them, and gives them\n"
+               "back when COMMAND ends.",
     .needs_dashes = true,
     .take_words = run_take_words,
     .more_help =
@@ -174,9 +175,9 @@ const struct grammar grammar_acquire = {
 const struct grammar grammar_release = {
     .in = IN_RELEASE,
     .usage = "berth release LEASE | NAME [--holder ID | --item ITEM]",
-    .summary = "Gives a lease back before its job has ended. If it is free already, that is fine.\n"
-               "The NAME of a lock needs no more; of anything else, say whose lease, or of which "
-               "unit.",
+    .summary = "Gives a lease back before its job has ended. It is not an error if the lease is\n"
+               "already free. For a lock, NAME is enough; for anything else, say whose lease it\n"
+               "is, or which unit.",
     .take_words = release_take_words,
     .more_help = "",
 };
@@ -185,7 +186,7 @@ const struct grammar grammar_renew = {
     .in = IN_RENEW,
     .usage = "berth renew LEASE | NAME --holder ID [--ttl DURATION]",
     .summary =
-        "Restarts the time of a lease; for one without a time, checks whether it is held.",
+        "Restarts the ttl of a lease; if it has none, checks whether the lease is held.",
     .take_words = renew_take_words,
     .more_help =
         "The exit status is 0, or 1 if the lease is lost, 64 usage, 69 berthd not reachable,\n"

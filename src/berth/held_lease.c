@@ -80,7 +80,7 @@ static void send_line(struct held_lease *held_lease, const struct request_line *
 
 /* ---- having it back ---- */
 
-static const char not_known[] = "berthd no longer knows it";
+static const char not_known[] = "berthd has no record of it";
 
 static void say(const struct held_lease *held_lease, const char *what)
 {
@@ -120,13 +120,13 @@ static void is_reclaimed(struct held_lease *held_lease, const struct answer *ans
     if (strcmp(answer->lease, held_lease->grant->lease) != 0 ||
         !grant_parse(&again, answer, held_lease->options) ||
         !grant_has_units_of(&again, held_lease->grant)) {
-        lease_is_lost(held_lease, "berthd has given other units");
+        lease_is_lost(held_lease, "berthd returned different units");
         return;
     }
     held_lease->state = HELD_LEASE_CONNECTED;
     wish_take_proof(&held_lease->wish, answer);
     backoff_reset(&held_lease->backoff);
-    say(held_lease, "berthd is back; the lease is kept");
+    say(held_lease, "reconnected to berthd; the lease is kept");
 }
 
 static void is_not_reclaimed(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
@@ -273,7 +273,7 @@ static void read_lines(struct held_lease *held_lease, bool readable, nanoseconds
     take_lines(held_lease, now);
     if (!is_open && is_connected(held_lease)) {
         if (held_lease->state == HELD_LEASE_CONNECTED) {
-            say(held_lease, "lost berthd; trying again while the job runs on");
+            say(held_lease, "lost the connection to berthd; reconnecting while the job runs on");
         }
         try_again_later(held_lease, now);
     }
@@ -296,8 +296,9 @@ void held_lease_step(struct held_lease *held_lease, bool readable, nanoseconds n
         reclaim(held_lease, now);
     }
     if (stopping_is_due(&held_lease->stopping, now - hear_first(held_lease))) {
-        stop_job(held_lease, held_lease->is_fleet ? "the lease could not be kept alive (deadline)"
-                                            : "the time of its lease is over (deadline)");
+        stop_job(held_lease,
+            held_lease->is_fleet ? "the lease could not be renewed in time (deadline)"
+                                 : "its lease has run out (deadline)");
     }
 }
 

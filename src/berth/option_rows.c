@@ -102,7 +102,7 @@ static const char *set_if_down(struct options *options, const char *argument)
 static const char *set_if_down_without_job(struct options *options, const char *argument)
 {
     const char *wrong = set_if_down(options, argument);
-    return options->if_down == IF_DOWN_RUN ? "there is nothing to run" : wrong;
+    return options->if_down == IF_DOWN_RUN ? "acquire has no command to run" : wrong;
 }
 
 static const char *set_down_after(struct options *options, const char *argument)
@@ -131,11 +131,11 @@ static const char *set_export(struct options *options, const char *argument)
     static const char bytes[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     options->export = argument;
     if (strncmp(argument, "BERTH_", 6) == 0) {
-        return "berth itself sets this name";
+        return "berth sets this variable itself";
     }
     bool valid = strspn(argument, bytes) == strlen(argument) && argument[0] != '\0' &&
         strchr("0123456789", argument[0]) == NULL;
-    return valid ? NULL : "not the name of a variable";
+    return valid ? NULL : "not a valid variable name";
 }
 
 static const char *set_socket(struct options *options, const char *argument)
@@ -182,25 +182,26 @@ const struct option_row option_rows[] = {
         "the lease lasts as long as this process; in a script: $$"},
     {LETTER_TTL, IN_ACQUIRE, "ttl", "DURATION", set_ttl,
         "the lease lasts this long, unless renewed"},
-    {LETTER_TTL, IN_RENEW, "ttl", "DURATION", set_ttl, "how long from now (as before)"},
+    {LETTER_TTL, IN_RENEW, "ttl", "DURATION", set_ttl,
+        "new ttl, counted from now (default: the previous ttl)"},
     {'n', IN_BOTH, "nonblock", NULL, set_nonblock, "don't wait"},
     {'w', IN_BOTH, "timeout", "DURATION", set_timeout,
         "wait at most this long; 0 is -n (default: for ever)"},
     {'E', IN_BOTH, "conflict-exit-code", "N", set_conflict_status,
         "status for \"not acquired\" (75)"},
-    {'p', IN_BOTH, "priority", "N", set_priority, "bigger first (0)"},
+    {'p', IN_BOTH, "priority", "N", set_priority, "higher values go first (0)"},
     {LETTER_HOLDER, IN_BOTH, "holder", "ID", set_holder,
-        "identity; one identity holds a resource once"},
+        "identity; it can hold each resource only once"},
     {LETTER_HOLDER, IN_RELEASE | IN_RENEW, "holder", "ID", set_holder,
         "the lease that this identity holds on NAME"},
     {LETTER_ITEM, IN_RELEASE, "item", "ITEM", set_item,
         "the lease that holds this item, or slot, of NAME"},
-    {LETTER_REASON, IN_BOTH, "reason", "TEXT", set_reason, "shown in status"},
+    {LETTER_REASON, IN_BOTH, "reason", "TEXT", set_reason, "text for berthctl status to show"},
     {'s', IN_BOTH, "signal", "SIG", set_signal, "the signal that asks the job to stop (TERM)"},
     {'k', IN_BOTH, "kill-after", "DURATION", set_kill_after,
-        "how long after that to kill it; at most the resource's"},
+        "delay from that signal to SIGKILL; no longer than the resource's"},
     {LETTER_ON_LOST, IN_BOTH, "on-lost", "kill|term|warn", set_on_lost,
-        "what to do when the lease is lost; at least the resource's"},
+        "what to do when the lease is lost; no laxer than the resource's"},
     {LETTER_IF_DOWN, IN_RUN, "if-down", "fail|wait|run", set_if_down,
         "if berthd, or its database, does not answer (fail)"},
     {LETTER_IF_DOWN, IN_ACQUIRE, "if-down", "fail|wait", set_if_down_without_job,
@@ -210,12 +211,13 @@ const struct option_row option_rows[] = {
     {LETTER_EXPORT, IN_RUN, "export", "VAR", set_export,
         "put the items (of the only pool) or slots into VAR"},
     {'F', IN_RUN, "no-fork", NULL, set_no_fork,
-        "become COMMAND; berthd alone watches and stops it"},
-    {LETTER_TREE, IN_RUN, "tree", NULL, set_tree, "last until all descendants of COMMAND are gone"},
+        "replace berth with COMMAND; only berthd watches and stops it"},
+    {LETTER_TREE, IN_RUN, "tree", NULL, set_tree,
+        "keep the lease until all descendants of COMMAND are gone"},
     {LETTER_JSON, IN_ACQUIRE, "json", NULL, set_json, "print JSON, not variables"},
     {'S', IN_ALL, "socket", "PATH|user", set_socket,
         "berthd's socket; \"user\": your own berthd's"},
-    {'q', IN_BOTH, "quiet", NULL, set_quiet, "print nothing about waiting and being busy"},
+    {'q', IN_BOTH, "quiet", NULL, set_quiet, "do not report waiting, or that units are busy"},
     {'v', IN_BOTH, "verbose", NULL, set_verbose, "print what was granted"},
     {'v', IN_RENEW, "verbose", NULL, set_verbose, "print how long is left"},
     {'h', IN_ALL, "help", NULL, set_help, "this text"},

@@ -10,7 +10,7 @@ int command_release(const struct options *options)
     struct request_line line;
     const struct answer *answer;
     if (!request_release(&line, options)) {
-        message("too long for one request");
+        message("the arguments do not fit into one request");
         return STATUS_USAGE;
     }
     return call(options, &line, &answer);

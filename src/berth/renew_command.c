@@ -22,7 +22,7 @@ int command_renew(const struct options *options)
     struct request_line line;
     const struct answer *answer;
     if (!request_renew(&line, options)) {
-        message("too long for one request");
+        message("the arguments do not fit into one request");
         return STATUS_USAGE;
     }
     int status = call(options, &line, &answer);

@@ -211,7 +211,7 @@ static void run_leased(struct run *run)
         say_granted(grant);
     }
     if (run->options->verbose && grant->is_bound_to_connection) {
-        message("berthd cannot see this process: if this berth is killed, the lease ends");
+        message("berthd cannot see this process: the lease ends if berth is killed");
     }
     held_lease_init(&run->held_lease, &run->acquire_loop.acquisition);
     run_job(run, &environment);

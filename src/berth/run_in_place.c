@@ -19,7 +19,7 @@ static int execute_leased(struct acquire_loop *acquire_loop, const struct option
     char socket_path[PATH_MAX];
     const struct grant *grant = &acquire_loop->acquisition.grant;
     if (grant->is_bound_to_connection) {
-        message("berthd cannot see this process, so the lease would end at once: leave out -F");
+        message("berthd cannot see this process, so the lease would end at once: do not use -F");
         return STATUS_DOWN;
     }
     endpoint_absolute(&acquire_loop->endpoint, socket_path);

@@ -40,7 +40,7 @@ static const struct command {
         show_nothing, .requests = WHOLE, .run = run_status},
     {COMMAND_watch, "[OPTION]...", OPTION_BUSY | OPTION_USER | OPTION_SORT, show_nothing,
         .requests = WHOLE, .run = run_top, .word = "top",
-        .help = "show what is held and waited for, live"},
+        .help = "show resources, holders and waiters, live"},
     {COMMAND_watch, "[NAME...] [OPTION]...", OPTION_ENDED | OPTION_JSON, show_nothing,
         .requests = WHOLE, .run = run_watch, .more = MAX_NAMES},
     {COMMAND_why, "NAME[=N]... | LEASE | PID", 0, show_why, .requests = WHOLE, .run = run_why,
@@ -50,7 +50,7 @@ static const struct command {
         .requests = WHOLE, .run = run_history},
     {COMMAND_history, "[NAME...] [OPTION]...", OPTION_SINCE | OPTION_USER | OPTION_JSON,
         show_nothing, .requests = WHOLE, .run = run_stats, .word = "stats",
-        .help = "show how long leases waited and were held, and whose"},
+        .help = "show how long leases waited and were held"},
     {COMMAND_metrics, "", 0, show_metrics, .requests = WHOLE},
     {COMMAND_hosts, "[--json]", OPTION_JSON, show_nothing, .requests = WHOLE, .run = run_hosts},
     {COMMAND_revoke, "LEASE... [OPTION]...",
@@ -119,15 +119,15 @@ static int print_help(void)
     line_print_options(0, "ShV");
     printf(
         "\n"
-        "In a NAME of status or watch, * stands for any part without a slash: 'market/*' is\n"
+        "In a NAME of status or watch, * matches any text without a slash: 'market/*' is\n"
         "a template and its instances in use.\n"
-        "A LEASE is a word that status shows in that column; the job has it in $BERTH_LEASE.\n"
+        "A LEASE is an id from the LEASE column of status; a job has its own in $BERTH_LEASE.\n"
         "For revoke and drop, a lease of another host of the fleet is SESSION/LEASE. BOUND\n"
         "is what a lease is bound to, if not to a process.\n"
         "\n"
-        "Exit status: 0 done; 1 the lease is over; 64 wrong usage; 69 berthd cannot be reached,\n"
+        "Exit status: 0 done; 1 the lease has ended; 64 wrong usage; 69 berthd cannot be reached,\n"
         "or does not answer within 5 seconds; 75 in use, waited as long as --timeout says, or\n"
-        "somebody has ended the drain; 77 not permitted; 78 no such resource or item, or not\n"
+        "someone has ended the drain; 77 not permitted; 78 no such resource or item, or not\n"
         "possible.\n"
         "\n"
         "More: man berthctl\n");

@@ -64,11 +64,10 @@ static void say_what_is_awaited(const struct status *status)
         struct text name = TEXT_INIT;
         text_add_escaped(&name, resource->name);
         if (resource->database_state) {
-            complain("waiting until the database of %s answers", name.bytes);
+            complain("waiting for the database of %s to answer", name.bytes);
         } else if (is_busy(resource)) {
-            complain("waiting until %llu unit%s of %s %s been given back",
-                (unsigned long long)resource->in_use, resource->in_use == 1 ? "" : "s", name.bytes,
-                resource->in_use == 1 ? "has" : "have");
+            complain("waiting for %llu unit%s of %s to be given back",
+                (unsigned long long)resource->in_use, resource->in_use == 1 ? "" : "s", name.bytes);
         }
         text_deinit(&name);
     }

@@ -87,7 +87,7 @@ bool call_again(struct call *call, nanoseconds until)
     nanoseconds now, limit = clock_now() + AWAY_SECONDS * NANOSECONDS_PER_SECOND;
     int error;
     call->has_closed = false;
-    complain("berthd has closed the connection: waiting until it is back");
+    complain("berthd closed the connection: waiting for it to come back");
     do {
         pause_milliseconds(LOOK_MILLISECONDS);
         now = clock_now();
@@ -267,7 +267,7 @@ static bool call_send(struct call *call)
         /* A full daemon says so and closes: a failure to write adds nothing to that. */
         connection_send(&call->connection, line.bytes, line.length);
     } else {
-        complain("%s: too much for one request", call->command);
+        complain("%s: does not fit into one request", call->command);
         call->exit_status = STATUS_USAGE;
     }
     text_deinit(&line);

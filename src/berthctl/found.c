@@ -68,11 +68,12 @@ static void explain(const struct status *status, const struct status_database *d
     text_add_escaped(&out, database->name);
     text_add(&out, " is new: for another ");
     text_add_age(&out, status_until(status, &database->grace_until));
-    text_add(&out, " it grants nothing, as hosts may hold leases\nthat it does not know. These"
-                   " hosts are connected, and have put back none:\n");
+    text_add(&out, " it grants nothing, because hosts may hold leases\nthat it has no record of.\n"
+                   "These hosts are connected, and have listed none:\n");
     add_hosts(&out, status, database->name);
-    text_add(&out, "If Redis has lost its data, or is another one than before, a host that is cut\n"
-                   "off now may run jobs in places that would be given to others: then wait.\n");
+    text_add(&out, "If Redis has lost its data, or has been replaced by another one, a host\n"
+                   "that is cut off now may run jobs whose units would be granted to others:\n"
+                   "then wait.\n");
     fwrite(out.bytes, 1, out.length, stderr);
     text_deinit(&out);
 }
@@ -82,8 +83,8 @@ static bool asks_for_sure(struct call *call)
 {
     char answer[16] = "";
     if (!isatty(STDIN_FILENO)) {
-        complain("found: nothing was done: this asks a question, and stdin is not a terminal; --yes"
-                 " says that the database never held anything");
+        complain("found: nothing was done: cannot ask for confirmation, as stdin is not a terminal;"
+                 " --yes says that the database never held anything");
         call->exit_status = STATUS_USAGE;
         return false;
     }

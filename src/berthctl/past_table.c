@@ -127,13 +127,13 @@ void past_add_note(
     uint64_t since = knows_all ? style->since.number : past->since.number;
     if (!past->since.is_given) {
         text_add(
-            out, "berthd remembers nothing: nothing has ended yet, or its file has history = 0\n");
+            out, "no history: nothing has ended yet, or berthd's file has history = 0\n");
     } else if (n_shown == 0) {
         text_add_format(out, "nothing %shas ended since ", style->is_of_some ? "of that " : "");
         text_add_when(out, (int64_t)since, (int64_t)past->now);
-        text_add(out, knows_all ? "\n" : "; berthd remembers nothing earlier\n");
+        text_add(out, knows_all ? "\n" : "; berthd's history does not go back further\n");
     } else if (style->since.is_given && !knows_all) {
-        text_add(out, "berthd remembers nothing that ended before ");
+        text_add(out, "berthd's history does not go back beyond ");
         text_add_when(out, (int64_t)since, (int64_t)past->now);
         text_add(out, "\n");
     }

@@ -123,7 +123,7 @@ void running_add_fleet(const struct status *status, struct text *out)
     for (size_t i = 0; i < status->n_resources; i++) {
         if (status->resources[i].database) {
             text_add_escaped(out, status->resources[i].name);
-            text_add(out, " is of fleet scope: each host remembers its own jobs alone\n");
+            text_add(out, " has fleet scope: each host keeps the history of its own jobs only\n");
             return;
         }
     }

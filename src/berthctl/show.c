@@ -110,7 +110,7 @@ int show_upgraded(struct call *call, char *answer)
     text_add(&out, "database ");
     text_add_escaped(&out, database);
     text_add_format(&out, " has layout %llu%s\n", (unsigned long long)layout,
-        is_old ? " already: there is nothing to finish" : "");
+        is_old ? " already: there is nothing to upgrade" : "");
     return show_print(&out);
 }
 
@@ -121,7 +121,7 @@ static bool wait_drained(struct call *call)
     call->deadline = NEVER;
     while ((line = call_line(call)) && strcmp(line, "* drained") != 0) {
         if (strcmp(line, "* undrained") == 0) {
-            complain("somebody has ended the drain");
+            complain("someone has ended the drain");
             call->exit_status = code_table[CODE_CANCELLED].exit_status;
             return false;
         }
@@ -140,8 +140,8 @@ int show_drain(struct call *call, char *answer)
     struct text out = TEXT_INIT;
     if (call->request.wait) {
         if (held > 0) {
-            complain("draining, waiting until %llu held %s been given back",
-                (unsigned long long)held, held == 1 ? "lease has" : "leases have");
+            complain("draining: waiting for %llu held lease%s to be given back",
+                (unsigned long long)held, held == 1 ? "" : "s");
         }
         if (!wait_drained(call)) { /* with none held: at once, unless leases may still come back */
             return call->exit_status;

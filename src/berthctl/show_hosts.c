@@ -111,7 +111,7 @@ static bool add_busy(
     if (database->cpu_us_per_s.is_given) {
         text_add(out, "; ");
         add_percent(out, database->cpu_us_per_s.number);
-        text_add(out, " in all");
+        text_add(out, " in total");
     }
     return true;
 }
@@ -171,9 +171,10 @@ static bool add_upgrade(
     size_t n = add_hindering(&hindering, status, database);
     text_add_format(out, "%llu; ", layout);
     if (n > 0) {
-        text_add_format(out, "%s cannot read %llu", hindering.bytes, layout + 1);
+        text_add_format(out, "%s cannot read layout %llu", hindering.bytes, layout + 1);
     } else {
-        text_add_format(out, "all hosts can read %llu: berthctl finish-upgrade ", layout + 1);
+        text_add_format(
+            out, "all hosts can read layout %llu: berthctl finish-upgrade ", layout + 1);
         text_add_escaped(out, database->name);
     }
     text_deinit(&hindering);
@@ -292,7 +293,7 @@ static void print_table(const struct status *status, struct text *out)
         add_host(&grid, status, &status->hosts[i]);
     }
     if (status->n_databases == 0) {
-        text_add(out, "the file of this host has no [redis] section\n");
+        text_add(out, "this host's configuration has no [redis] section\n");
     }
     if (status->n_hosts > 0) {
         grid_print_titles(&grid, out);

@@ -77,7 +77,7 @@ static void take_loss(struct watch *watch)
     if (!watch->has_begun || !is_away(link)) {
         end(watch, show_loss("watch", link));
     } else if (!watch->is_waiting) {
-        complain("berthd has closed the connection: waiting until it is back");
+        complain("berthd closed the connection: waiting for it to come back");
         watch->is_waiting = true;
     }
 }

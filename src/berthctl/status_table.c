@@ -231,8 +231,8 @@ static void print_new(
     text_add_repeated(out, ' ', INDENT);
     text_add(out, "new: until ");
     text_add_when(out, now + (int64_t)status_until(status, &database->grace_until), now);
-    text_add(out, " it grants nothing, as hosts may hold leases that it does not know; if it never"
-                  " held anything: berthctl found ");
+    text_add(out, " it grants nothing, because hosts may hold leases it has no record of;"
+                  " if it never held anything: berthctl found ");
     text_add_escaped(out, database->name);
     text_add(out, "\n");
 }
@@ -290,9 +290,9 @@ static void print_notices(
         text_add(out, "\n");
     }
     if (status->grace_until.is_given) {
-        text_add(out, "grace: berthd has restarted, and waits ");
+        text_add(out, "grace: berthd has restarted and waits ");
         text_add_age(out, status_until(status, &status->grace_until));
-        text_add(out, " more for its earlier clients\n");
+        text_add(out, " more for its earlier clients to reconnect\n");
     }
     text_add(out, style->is_coloured ? colour_end() : "");
 }
@@ -377,8 +377,8 @@ static bool has_fleet_scope(const struct status *status)
 static void print_nothing(
     const struct status *status, const struct table_style *style, struct text *out)
 {
-    text_add(out, status->n_left_out > 0 ? "nothing of that is held or waited for\n"
-            : style->is_of_some          ? "no resource and no template has such a name\n"
+    text_add(out, status->n_left_out > 0 ? "no matching resource is held or waited for\n"
+            : style->is_of_some          ? "no resource or template matches that name\n"
                                          : "no resources are defined yet\n");
 }
 

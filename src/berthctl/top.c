@@ -267,7 +267,7 @@ int run_top(struct call *call, const struct line *line)
         return refuse(draw_missing);
     }
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-        return refuse("it needs a terminal (see berthctl status, and berthctl watch)");
+        return refuse("it needs a terminal; without one, use berthctl status or berthctl watch");
     }
     live_link_init(&session.link, &call->endpoint, "watch\n");
     live_name_users(&session.link.live, user_name);

@@ -132,11 +132,11 @@ static void act_help(struct top *top)
 static bool may_ask(struct top *top)
 {
     if (top->is_stale || !top->status) {
-        top_say(top, TOP_ALARM, "berthd is gone: nobody can be asked");
+        top_say(top, TOP_ALARM, "not connected to berthd: cannot ask it");
         return false;
     }
     if (top->question.asking == TOP_ASKS_REVOKE) {
-        top_say(top, TOP_NOTICE, "berthd has not answered to the revoke yet");
+        top_say(top, TOP_NOTICE, "berthd has not answered the revoke yet");
         return false;
     }
     return true;
@@ -158,7 +158,7 @@ static void act_why(struct top *top)
     if (has_subject && may_ask(top)) {
         show_page(top, TOP_REASONS);
         text_deinit(&top->reasons);
-        text_add(&top->reasons, "berthd is being asked ...\n");
+        text_add(&top->reasons, "asking berthd ...\n");
         ask(top, TOP_ASKS_WHY, &top->subject);
     }
 }

@@ -62,7 +62,7 @@ void top_ask_send(struct top_ask *ask, struct top *top, nanoseconds now)
     } else if (print_question(&top->question, &line)) {
         connection_send(&ask->connection, line.bytes, line.length); /* or it is seen to end */
     } else {
-        answer(ask, top, false, "too much for one request");
+        answer(ask, top, false, "does not fit into one request");
     }
     text_deinit(&line);
 }

@@ -66,7 +66,7 @@ const char *draw_begin(void)
 {
     const char *type = getenv("TERM");
     if (!is_known(type)) {
-        return "$TERM names no terminal on which it could draw";
+        return "cannot draw on the terminal that $TERM names";
     }
     if (tcgetattr(STDIN_FILENO, &before) != 0 || !(terminal = newterm(type, stdout, stdin))) {
         return "the terminal cannot be set up";

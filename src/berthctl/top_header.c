@@ -38,7 +38,7 @@ static void add_trouble(const struct top *top, struct top_line *line)
 {
     top_line_add(line, TOP_ALARM, "berthd is gone");
     if (top->clock[0] != '\0' && top->status) {
-        top_line_add(line, TOP_ALARM, ", this was at ");
+        top_line_add(line, TOP_ALARM, "; last update at ");
         top_line_add(line, TOP_ALARM, top->clock);
     }
     if (top->trouble.length > 0) {

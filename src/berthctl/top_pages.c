@@ -107,7 +107,7 @@ static void add_owner(struct text *text, const struct top *top, const struct sta
         }
     }
     if (lease->hidden) {
-        text_add(text, "  Its resource shows the rest to its owner alone.\n");
+        text_add(text, "  The rest is shown only to its owner.\n");
     }
 }
 
@@ -140,7 +140,7 @@ static void add_lease(struct text *text, const struct top *top)
     bool is_held;
     const struct status_lease *lease = top_find(top, &top->subject, &resource, &is_held);
     if (!lease) {
-        text_add(text, "  It is over: berthctl history shows how it ended.\n");
+        text_add(text, "  It has ended: berthctl history shows how.\n");
         return;
     }
     add_standing(text, top->status, resource, lease, is_held);

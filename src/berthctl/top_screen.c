@@ -105,7 +105,7 @@ static void add_rows(struct top_screen *screen, const struct top *top, size_t fi
     if (top->rows.n == 0 && n > 0 && top->status) {
         top_line_add(&screen->lines[first], TOP_PLAIN,
             top->status->n_resources + top->status->n_templates > 0
-                ? "  nothing of that: Esc shows everything"
+                ? "  nothing matches: Esc shows everything"
                 : "  no resources are defined yet");
     }
 }

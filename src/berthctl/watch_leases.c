@@ -119,7 +119,7 @@ void watch_changed(void *context, const struct live_lease *lease, const struct s
     text_add(&what, ")");
     text_add(&does, "is being stopped (");
     text_add_escaped(&does, why);
-    text_add(&does, "), and still holds");
+    text_add(&does, "), but still holds");
     const struct lease_words words = {"stopping", what.bytes, does.bytes, false};
     print_lease(context, lease, true, &words);
     text_deinit(&what);

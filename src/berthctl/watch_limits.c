@@ -25,7 +25,7 @@ static void print_limit(struct watch_events *events, const struct status_resourc
     unsigned long long was = before->limit, is = now->limit;
     text_add_format(&line.what, "limit %llu, was %llu", is, was);
     text_add_format(
-        &line.sentence, "the limit of %s is %llu, and was %llu", line.name.bytes, is, was);
+        &line.sentence, "the limit of %s is now %llu; it was %llu", line.name.bytes, is, was);
     print(events, &line);
 }
 
@@ -67,7 +67,7 @@ static void print_differences(struct watch_events *events, const struct status_r
         print_pause(events, now);
     }
     if (before->paused && !now->paused) {
-        print_plain(events, now, "resumed", "resumed", "is not paused any more");
+        print_plain(events, now, "resumed", "resumed", "has been resumed");
     }
 }
 
@@ -79,12 +79,12 @@ static void print_reserved(struct watch_events *events, const struct status_reso
     struct watch_line line = line_about(resource, is_reserved ? "reserved" : "unreserved");
     const char *unit = status_is_pool(resource) ? "item" : "slot",
                *reason = is_reserved ? status_reserve_reason(resource, item) : NULL;
-    text_add(&line.what, is_reserved ? "reserved " : "not reserved any more: ");
+    text_add(&line.what, is_reserved ? "reserved " : "no longer reserved: ");
     text_add_escaped(&line.what, item);
     text_add_format(&line.sentence, "%s ", unit);
     text_add_escaped(&line.sentence, item);
     text_add_format(&line.sentence, " of %s is %s", line.name.bytes,
-        is_reserved ? "reserved" : "not reserved any more");
+        is_reserved ? "reserved" : "no longer reserved");
     if (reason) {
         text_add(&line.what, ": ");
         text_add_escaped(&line.what, reason);
@@ -127,7 +127,7 @@ void watch_resource(
     }
     if (now->removed && !before->removed) {
         print_plain(events, now, "removing", "removed, still held",
-            "is no longer in the file, and goes when nobody holds any of it");
+            "is no longer in the file and disappears once nobody holds it");
     }
     print_differences(events, before, now);
     print_reserves(events, now, &now->reserved, &before->reserved, true);
@@ -163,8 +163,8 @@ void watch_begun(void *context)
     }
     text_add(&line.name, "-");
     text_add_format(&line.what, "watching %zu resource%s", n, n == 1 ? "" : "s");
-    text_add_format(
-        &line.sentence, "every change of %zu resource%s is told from now on", n, n == 1 ? "" : "s");
+    text_add_format(&line.sentence, "reporting every change to %zu resource%s from now on", n,
+        n == 1 ? "" : "s");
     print(events, &line);
 }
 
@@ -176,10 +176,10 @@ void watch_host(void *context, const struct status *before, const struct status 
         return;
     }
     text_add(&line.name, "-");
-    text_add(&line.what, now->draining ? "draining" : "not draining any more");
+    text_add(&line.what, now->draining ? "draining" : "no longer draining");
     text_add(&line.sentence,
         now->draining ? "this host is being drained, and grants nothing"
-                      : "this host is not being drained any more");
+                      : "this host is no longer being drained");
     print(events, &line);
 }
 

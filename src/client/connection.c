@@ -70,14 +70,14 @@ static const char *how_to_start(const struct endpoint *endpoint, int error)
     if (endpoint_of_user(&own) && strcmp(endpoint->path, own.path) == 0) {
         return "start it: systemctl --user start berthd";
     }
-    return error == ECONNREFUSED ? "its berthd has ended; start it: berthd -c FILE" : NULL;
+    return error == ECONNREFUSED ? "no berthd is listening there; start it: berthd -c FILE" : NULL;
 }
 
 void connection_explain(const struct endpoint *endpoint, int error, char *out, size_t size)
 {
     struct endpoint own;
     if (error == EPERM) {
-        snprintf(out, size, "%s belongs to a server that is neither root's, berth's nor yours",
+        snprintf(out, size, "the server at %s runs neither as root, nor as berth, nor as you",
             endpoint->path);
     } else if (error == ENOENT && endpoint->is_default && endpoint_of_user(&own) &&
         access(own.path, F_OK) == 0) {

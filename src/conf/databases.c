@@ -112,7 +112,7 @@ static void check_cluster(struct loading *loading, const struct database *databa
             "with cluster = yes it is redis://HOST:PORT,HOST:PORT: some nodes of the cluster");
     } else if (database->is_cluster && url->db != 0) {
         section_complain(loading, line, word,
-            "a Redis Cluster has database 0 alone; give each database of Berth a prefix of its "
+            "a Redis Cluster has only database 0; give each database of Berth a prefix of its "
             "own");
     }
 }
@@ -316,11 +316,11 @@ static void check_times(struct loading *loading, const struct fleet_use *use,
     }
     FILE *out =
         complaint_begin(&loading->complaints, place, use->section, key_table[KEY_kill_after].word);
-    print_duration("to stop a job may take ", stop, out);
+    print_duration("stopping a job may take ", stop, out);
     print_duration(
         " (this and a third of it, at least 1s), and two renewals ", two_renewals(ttl), out);
     print_duration(": together not less than the ", timing_good_for(ttl), out);
-    print_duration(" that a lease is good for with ttl = ", ttl, out);
+    print_duration(" for which a lease is valid with ttl = ", ttl, out);
     fprintf(out, " of %s", whose);
     print_database(database->name, out);
     print_duration("; it may be at most ", longest_kill_after(ttl), out);

@@ -50,7 +50,7 @@ static void file_read(struct loading *loading, const char *path)
     }
     lines_read(loading, stream);
     if (ferror(stream)) {
-        file_complain(loading, "cannot be read to its end");
+        file_complain(loading, "cannot be read completely");
     }
     fclose(stream);
 }

@@ -105,7 +105,7 @@ const struct key_row *key_nearest(enum section_kind kind, const char *word)
 void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *out)
 {
     if (is_known_in_other_sections(word)) {
-        fputs("is not for this kind of section; it belongs in ", out);
+        fputs("is not allowed in this kind of section; it belongs in ", out);
         print_sections(out, word);
     } else if (nearest) {
         fprintf(out, "unknown key; did you mean %s?", nearest->word);

@@ -24,7 +24,7 @@ bool parse_item(const struct value *value, const char *word)
     struct definition *definition = value->object;
     if (has_commas_between_items(word)) {
         complain(value->complaints, value->place, value->section, value->key->word,
-            "\"%s\": items have blanks between them, not commas", word);
+            "\"%s\": separate items with blanks, not commas", word);
         return true;
     }
     if (!item_is_valid(word)) {

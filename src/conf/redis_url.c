@@ -112,7 +112,7 @@ static const char *take_bracketed_host(char *text, struct redis_host *host)
 {
     char *end = strchr(text, ']');
     if (!end) {
-        return "an IPv6 address has no ] after it";
+        return "a ] is missing after an IPv6 address";
     }
     *end = '\0';
     if (!take_ipv6(text + 1, host)) {
@@ -136,7 +136,7 @@ static const char *take_named_host(char *text, struct redis_host *host)
     }
     size_t n = strlen(text);
     if (n == 0) {
-        return "a host has no name";
+        return "a host name is empty";
     }
     if (n > HOST_BYTES || strspn(text, NAME_CHARACTERS) != n) {
         return "a host is not a name or an address";

@@ -118,7 +118,7 @@ static void open_daemon(struct loading *loading, const char *name)
     struct section *section = &loading->section;
     section->object = loading->conf;
     if (name) {
-        section_complain(loading, section->place.line, NULL, "[daemon] has no name");
+        section_complain(loading, section->place.line, NULL, "[daemon] takes no name");
     }
     if (loading->file != 0) {
         section_complain(loading, section->place.line, NULL,
@@ -185,7 +185,8 @@ static void open_words(struct loading *loading, char *words)
     const char *word = strtok_r(words, " \t", &rest);
     const char *name = strtok_r(NULL, " \t", &rest);
     if (!word) {
-        section_complain(loading, section->place.line, NULL, "the section has no kind and name");
+        section_complain(loading, section->place.line, NULL,
+            "the section header is empty: it needs a kind and a name");
     } else if (!find_kind(word, &section->kind)) {
         complain_of_kind(loading, section->place.line, word, !name);
     } else {

@@ -108,12 +108,24 @@ static bool parse_duration(const struct value *value, const char *word)
 
 static void describe_duration(const struct key_row *key, FILE *out)
 {
+    static const char *const examples[] = {"250ms", "30s", "5m", "2h"};
     char min[32], max[32];
+    const char *right[sizeof examples / sizeof examples[0]];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        nanoseconds example;
+        if (duration_parse(examples[i], &example) && example >= (nanoseconds)key->min &&
+            example <= (nanoseconds)key->max) {
+            right[n++] = examples[i];
+        }
+    }
     duration_format(min, sizeof min, (nanoseconds)key->min);
     duration_format(max, sizeof max, (nanoseconds)key->max);
-    fprintf(out,
-        "a duration from %s to %s, such as 250ms, 30s, 5m or 2h (a plain number is seconds)", min,
-        max);
+    fprintf(out, "a duration from %s to %s, such as ", min, max);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", right[i]);
+    }
+    fprintf(out, " (a plain number is seconds)");
 }
 
 /* A duration that may be endless. */
@@ -314,7 +326,7 @@ static void describe_secret(const struct key_row *key, FILE *out)
 
 static void describe_account(const struct key_row *key, FILE *out)
 {
-    fprintf(out, "the name of a user of Redis, of at most %llu bytes",
+    fprintf(out, "a Redis user name of at most %llu bytes",
         (unsigned long long)key->max);
 }
 

@@ -27,8 +27,8 @@ static void refuse_count(const struct value *value, size_t max)
         fprintf(out, "has more than %zu words", max);
     } else {
         fputs(value->place.line == value->first_line
-                ? "has more than one word; it takes "
-                : "is not a list, so it ends on its first line; it takes ",
+                ? "has more than one word; expected "
+                : "is not a list, so it cannot continue on another line; expected ",
             out);
         value->key->type->describe(value->key, out);
     }
@@ -67,7 +67,7 @@ void value_end(const struct value *value)
     size_t min = value->key->type->is_list ? value->key->min : 1;
     if (value->n_words < min) {
         FILE *out = value_complaint(value);
-        fputs("has no value; it takes ", out);
+        fputs("has no value; expected ", out);
         value->key->type->describe(value->key, out);
         complaint_end(value->complaints);
     }

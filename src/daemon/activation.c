@@ -55,7 +55,7 @@ static const char *look_at(struct inherited *inherited)
         return "not a Unix socket";
     }
     if (option_of(fd, SO_TYPE) != SOCK_STREAM) {
-        return "a Unix socket, but not of streams";
+        return "a Unix socket, but not a stream socket";
     }
     if (option_of(fd, SO_ACCEPTCONN) != 1) {
         return "a Unix socket that does not listen: Accept=yes?";

@@ -321,7 +321,7 @@ static void apply_line(
         return;
     }
     if (!parse_line(&line, text) || !parse_change(&line, &change)) {
-        log_warning("skipping a runtime change that makes no sense");
+        log_warning("ignoring a malformed runtime change");
         return;
     }
     const char *word = line.words[0], *name = line.words[1];
@@ -329,9 +329,9 @@ static void apply_line(
     snprintf(subject.resources, sizeof subject.resources, "%s", name);
     if (is_overruled(&line, change.kind, core_find_definition(core, name))) {
         log_message_on(LOG_LEVEL_INFO, &subject,
-            "%s: the file has changed: this ends the runtime change by `%s`", name, word);
+            "%s: the file has changed, which undoes the runtime change made by `%s`", name, word);
     } else if (core_change(core, name, &change, now, effects) != OUTCOME_OK) {
-        log_message_on(LOG_LEVEL_WARNING, &subject, "%s: `%s` cannot be made again", name, word);
+        log_message_on(LOG_LEVEL_WARNING, &subject, "%s: `%s` cannot be reapplied", name, word);
     }
 }
 

@@ -115,8 +115,8 @@ bool command_run(struct conn *conn, char *line, size_t length)
     };
     if (!seat_is_for(conn->is_operators, request.command)) {
         conn->server->counts->refusals[CODE_BUSY]++;
-        answer_error_saying(
-            call.out, CODE_BUSY, "too many connections: the rest are for operators' requests");
+        answer_error_saying(call.out, CODE_BUSY,
+            "too many connections: the remaining ones are reserved for operators' requests");
         conn_end_input(conn);
         return true;
     }

@@ -219,7 +219,7 @@ static void take_back(struct call *call, struct lease *lease, take_operation *op
     enum outcome outcome =
         operation(server->core, &call->conn->client, lease, call->now, &server->effects);
     if (outcome == OUTCOME_HELD) {
-        answer_error_saying(call->out, CODE_HELD, "it belongs to a connection that still lives");
+        answer_error_saying(call->out, CODE_HELD, "it belongs to a connection that is still open");
         return;
     }
     ledger_commit(&call->server->ledger);
@@ -330,7 +330,8 @@ static bool was_given(struct call *call, const struct ask *ask, struct remembere
         !state->is_old_secret || (proof && proof_read(proof, state->secret, said));
     bool is_fleet = ask->wants[0].definition->database != 0;
     if (!is_good) {
-        answer_error_saying(call->out, CODE_LOST, "berthd does not know it and has no proof of it");
+        answer_error_saying(
+            call->out, CODE_LOST, "berthd has no record of it, and no valid proof was given");
     }
     for (size_t i = 0; is_fleet && i < said->n_claims; i++) {
         said->claims[i].token = 0;

@@ -41,14 +41,14 @@ static const struct refusal {
     bool has_host; /* the sentence begins with the host's name */
     const char *sentence;
 } refusals[] = {
-    {"over", false, "its first grace is over: there is nothing to end"},
+    {"over", false, "its first grace has already ended"},
     {"later", false,
-        "this is not its first grace: hosts put back what they hold, and then it ends by itself"},
+        "this is not its first grace: it ends by itself when the hosts have listed their leases"},
     {"known", true,
-        " knew other data in this place: Redis has come back empty, or is another one, and hosts "
-        "may hold leases; the grace ends by itself"},
+        " has seen other data here: Redis has come back empty or has been replaced by another one, "
+        "and hosts may hold leases; the grace ends by itself"},
     {"listed", true,
-        " has put back a lease: this database is not new, and other hosts may hold leases as well; "
+        " has listed a lease: this database is not new, and other hosts may hold leases as well; "
         "the grace ends by itself"},
     {"listing", true, " is still listing its leases: try again in a moment"},
 };

@@ -189,7 +189,7 @@ static void release_by_word(struct call *call)
         release_by_item(call, core_find_resource(core, word), "0");
     } else {
         char why[NAME_BYTES + 64];
-        snprintf(why, sizeof why, "%s: say whose lease, or of which unit: holder or item", word);
+        snprintf(why, sizeof why, "%s: specify which lease with holder or item", word);
         answer_error_saying(call->out, CODE_BAD_VALUE, why);
     }
 }
@@ -300,8 +300,9 @@ static bool is_written_down(struct call *call, const struct lease *lease)
 static void refuse_kind(struct call *call, const struct lease *lease, const char *why)
 {
     answer_error_saying(call->out, CODE_KIND,
-        lease->is_opaque ? "a later version of berthd has granted it, and this one can only end it"
-                         : why);
+        lease->is_opaque
+            ? "it was granted by a newer version of berthd; this version can only end it"
+            : why);
 }
 
 /* ---- renew ---- */

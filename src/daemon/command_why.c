@@ -259,8 +259,8 @@ static void refuse_name(struct call *call, const char *name)
         return;
     }
     snprintf(why, sizeof why,
-        "%s: no such resource, and no lease that is held or waits; for one that is over: berthctl "
-        "history --lease %s",
+        "%s: no such resource, and no held or waiting lease; for one that has ended: berthctl history "
+        "--lease %s",
         name, name);
     answer_error_saying(call->out, CODE_UNKNOWN, why);
     lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, name);

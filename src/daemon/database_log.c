@@ -59,6 +59,6 @@ void database_log_grace(struct database_log *said, const struct session_view *vi
             said->name, left, view->is_new ? "; if it never held anything: berthctl found " : "",
             view->is_new ? said->name : "");
     } else {
-        log_message_on(LOG_LEVEL_INFO, &subject, "database %s: its grace is over", said->name);
+        log_message_on(LOG_LEVEL_INFO, &subject, "database %s: its grace has ended", said->name);
     }
 }

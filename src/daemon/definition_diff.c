@@ -70,6 +70,7 @@ void definition_diff_log(const struct definition_diff *diff)
     }
     if (said < diff->n) {
         const struct log_subject subject = {.event = "reload"};
-        log_message_on(LOG_LEVEL_INFO, &subject, "reload: %zu more are changed", diff->n - said);
+        log_message_on(
+            LOG_LEVEL_INFO, &subject, "reload: %zu more resources have changed", diff->n - said);
     }
 }

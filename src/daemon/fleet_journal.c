@@ -82,7 +82,7 @@ void fleet_restore_tenure(struct fleet_journal *fleet_journal, uint32_t record, 
     }
     if (!session_restore_tenure(session_of(fleet_journal, database), line,
             length - (size_t)(line - text), now, effects)) {
-        log_error("[redis %s]: its record in the journal makes no sense",
+        log_error("[redis %s]: its journal record is malformed",
             fleet_name_of(fleet_journal->databases, database));
     }
     record_of(fleet_journal, database)->record = record;

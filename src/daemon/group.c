@@ -180,7 +180,7 @@ static void on_sent(uv_work_t *work, int status)
     for (size_t i = 0; i < sent->n; i++) {
         const struct group_signal *signal = &sent->signals[i];
         if (!signal->is_sent) {
-            log_provoked("process %d: could signal neither it nor its group for uid %u",
+            log_provoked("process %d: cannot signal it or its group on behalf of uid %u",
                 (int)signal->leader.pid, signal->uid);
         }
     }

@@ -60,8 +60,8 @@ static void say_if_cut(struct history *history)
 {
     if (history->ring.was_cut && !history->has_said_cut) {
         history->has_said_cut = true;
-        log_warning("somebody has truncated the history's file: what was in it is lost, and the "
-                    "next berthd begins a new history");
+        log_warning("the history file was truncated: its contents are lost, and the next berthd "
+                    "will start a new history");
     }
 }
 
@@ -364,7 +364,7 @@ void history_begin(
     }
     history_ring_open(&history->ring, path, boot_id, HISTORY_LAYOUT, size);
     if (history->ring.error != 0) {
-        log_warning("the history's file cannot be had (%s): the next berthd begins a new history",
+        log_warning("cannot use the history file (%s): the next berthd will start a new history",
             strerror(history->ring.error));
     }
     read_earlier(history);

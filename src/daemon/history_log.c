@@ -111,7 +111,7 @@ static void write_line(const struct ended_lease *ended)
     age_format(held, sizeof held, ended_held(ended));
     age_format(waited, sizeof waited, ended_waited(ended));
     log_message_on(LOG_LEVEL_INFO, &subject,
-        "%s %s (%s) of uid %u, pid %d is over (%s): %s%s%swaited for %s",
+        "%s %s (%s) of uid %u, pid %d has ended (%s): %s%s%swaited for %s",
         lease->is_held ? "lease" : "request", subject.lease,
         log_subject_what(what, sizeof what, &subject), lease->uid, (int)lease->pid,
         how.bytes, lease->is_held ? "held for " : "", lease->is_held ? held : "",
@@ -137,7 +137,7 @@ static void say_how_many_are_missing(struct history_log *log)
 {
     uint64_t n_missing = log->history->n_ended - log->n_written;
     if (n_missing > 0) {
-        log_warning("lines missing here: %llu, of leases and requests that are over; `history` in "
+        log_warning("%llu ended leases and requests were not logged; `history` in "
                     "[daemon] is too small to keep so many until they are logged",
             (unsigned long long)n_missing);
     }

@@ -6,7 +6,7 @@
 
 static void log_replaced(const char *path, const char *why)
 {
-    log_error("%s: %s: a new one takes its place", path, why);
+    log_error("%s: %s: replaced by a new one", path, why);
 }
 
 /* What journal_open() has found. */
@@ -50,13 +50,13 @@ void journal_log(const struct journal_report *report)
         log_provoked("%s: cannot grow: %s", path, error);
         break;
     case TROUBLE_TOO_LONG:
-        log_provoked("%s: a record of %zu bytes is too long for its place", path, report->n);
+        log_provoked("%s: a record of %zu bytes does not fit into its slot", path, report->n);
         break;
     case TROUBLE_NOT_WRITTEN:
         log_provoked("%s: %s", path, error);
         break;
     case TROUBLE_NOT_ERASED:
-        log_provoked("%s: cannot erase a record that is over: %s", path, error);
+        log_provoked("%s: cannot erase an obsolete record: %s", path, error);
         break;
     case TROUBLE_NOT_COMPLETE:
         log_error("%s: %s", path, error);

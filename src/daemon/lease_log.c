@@ -55,7 +55,7 @@ void lease_log_ended(
         return;
     }
     struct text text = TEXT_INIT;
-    text_add(&text, "is over");
+    text_add(&text, "has ended");
     if (lease->ended_why != OUTCOME_OK) {
         text_add(&text, " (");
         history_say_end(history, lease, &text);
@@ -102,7 +102,7 @@ static void log_max_hold(const struct fleet_names *databases, const struct lease
     const struct log_subject subject = subject_of("max-hold", databases, lease);
     why_held_for(span, sizeof span, clock_now() - lease->granted_at);
     log_provoked_on(LOG_LEVEL_INFO, &subject,
-        "lease %s (%s, process %d) was held for %s, as long as max-hold allows", subject.lease,
+        "lease %s (%s, process %d) reached max-hold: it was held for %s", subject.lease,
         log_subject_what(what, sizeof what, &subject), (int)lease->pid, span);
 }
 
@@ -117,7 +117,8 @@ void lease_log_over(const struct fleet_names *databases, const struct effect *ef
         char text[96];
         const char *event = effect->kind == EFFECT_DENIED ? "refused" : word_of(effect->why);
         snprintf(text, sizeof text, "%s: %s",
-            effect->kind == EFFECT_DENIED ? "gets nothing" : "is taken away", word_of(effect->why));
+            effect->kind == EFFECT_DENIED ? "was not granted" : "was taken away",
+            word_of(effect->why));
         say(databases, lease, event, text);
     }
 }
@@ -129,7 +130,7 @@ void lease_log_signal(
     const struct log_subject subject =
         subject_of(signal == SIGKILL ? "killed" : "stopped", databases, lease);
     log_provoked_on(LOG_LEVEL_INFO, &subject,
-        "lease %s (%s) must be given up (%s): %s to process %d", subject.lease,
+        "lease %s (%s) is being taken back (%s): sent \"%s\" to process %d", subject.lease,
         log_subject_what(what, sizeof what, &subject), word_of((enum outcome)lease->stopping),
         strsignal(signal), (int)lease->process.pid);
     if (error != 0) {
@@ -166,7 +167,7 @@ void lease_log_taken_afar(const struct fleet_names *databases, const struct leas
     char asker[LOG_ASKER_SIZE], who[LOG_ASKER_SIZE + 32];
     struct log_subject subject = subject_of(event, databases, lease);
     subject.asker = log_process_of(by);
-    snprintf(who, sizeof who, "%s at another host",
+    snprintf(who, sizeof who, "%s on another host",
         by->is_known ? log_subject_asker(asker, &subject.asker) : "an operator");
     log_taken(&subject, lease, command, who, reason);
 }

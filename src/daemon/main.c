@@ -31,7 +31,7 @@ struct options {
 static const char usage[] =
     "usage: berthd [-c FILE] [--check [--connect]] [--ready-fd N] [-v]\n"
     "\n"
-    "Holds leases on the semaphores, locks and pools of its configuration for local jobs.\n"
+    "Grants local jobs leases on the semaphores, locks and pools that its configuration defines.\n"
     "\n"
     "  -c, --config FILE   the configuration; else " SYSCONFDIR "/berth/berth.conf, or for an\n"
     "                      ordinary user $XDG_CONFIG_HOME/berth/berth.conf\n"

@@ -23,7 +23,7 @@ uint8_t named_database(struct call *call, uint8_t usual)
     size_t n = call->server->databases.n;
     if (n == 0) {
         answer_error_saying(
-            call->out, CODE_UNKNOWN, "the file of this host has no [redis] section");
+            call->out, CODE_UNKNOWN, "this host's configuration has no [redis] section");
     } else if (word && database == 0) {
         answer_which(call, CODE_UNKNOWN, "the file of this host has no such database; it has");
     } else if (!word && usual != 0) {

@@ -170,8 +170,8 @@ static void say_kind_conflict(const struct recovery *recovery, const struct reme
     struct log_subject subject = {.event = "refused"};
     log_subject_remembered(&subject, remembered);
     log_message_on(LOG_LEVEL_ERROR, &subject,
-        "%s: %s is in use (by process %d), and cannot become another kind of resource "
-              "meanwhile: start with the old file, or when it is free",
+        "%s: %s is in use (by process %d), so its kind cannot change: start with the old file, or "
+        "wait until it is free",
         recovery->conf_path, remembered->claims[0].name, (int)remembered->pid);
 }
 
@@ -317,7 +317,7 @@ static void limit_leases(const struct recovery *recovery, nanoseconds now)
             const char *name = fleet_name_of(recovery->databases, database);
             const struct log_subject subject = {.database = name};
             log_message_on(LOG_LEVEL_WARNING, &subject,
-                "the journal does not say how long the leases of [redis %s] are good: they end",
+                "the journal does not say until when the leases of [redis %s] are valid: they end",
                 name);
             core_fleet_good_until(recovery->core, database, now, now, recovery->effects);
             turn_carry_out(recovery->turn);
@@ -389,7 +389,7 @@ static void begin_numbers(
     core_begin_numbers(recovery->core, first);
     numbers_reserve(recovery->numbers);
     if (!recovery->numbers->are_kept && recovery->state->found != STATE_UNREADABLE) {
-        log_warning("until berthd is started with a state directory that it can write, fencing "
+        log_warning("no writable state directory: until berthd is restarted with one, fencing "
                     "tokens depend on the clock, and runtime changes are refused");
     }
 }

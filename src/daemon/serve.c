@@ -176,7 +176,7 @@ static void load_state(struct state *state, const char *socket_path)
     bool has_secret = state_load(state, socket_path);
     state_log_loaded(state);
     if (!has_secret) {
-        log_error("no random numbers");
+        log_error("cannot get random numbers");
         abort();
     }
 }
@@ -419,7 +419,7 @@ static bool stop_core(struct serving *serving)
 /* Ends the process with its threads, whatever these wait for. */
 static void end_at_once(const struct serving *serving, const char *what)
 {
-    log_info("not waiting for a %s that does not answer", what);
+    log_info("exiting without waiting for the %s, which does not respond", what);
     _exit(serving->begins_again ? EX_UNAVAILABLE : EXIT_SUCCESS);
 }
 

@@ -133,7 +133,8 @@ static bool lacks_databases(const struct core *core, const struct conf *now,
         if (!has_database(loaded, name) && core_fleet_has_holders(core, (uint8_t)(i + 1))) {
             char section[NAME_BYTES + sizeof "redis "];
             snprintf(section, sizeof section, "redis %s", name);
-            add_conflict(errors, loaded, section, "has leases and cannot go before they are over");
+            add_conflict(
+                errors, loaded, section, "has leases and cannot be removed until they end");
             lacks = true;
         }
     }
@@ -181,7 +182,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     }
     if (conf && !settings_define(server, conf, &refused)) {
         add_conflict(found, conf, refused,
-            "is in use and cannot become another kind of resource meanwhile");
+            "is in use, so its kind cannot change now");
         conf = conf_free(conf);
     }
     for (size_t i = 0; i < found->n; i++) {

@@ -13,7 +13,7 @@ static const char *path_of(const struct state *state)
 void state_log_loaded(const struct state *state)
 {
     if (!state->path) {
-        log_error("there is no directory for the state");
+        log_error("no state directory");
     } else if (state->found == STATE_UNREADABLE) {
         log_error("%s: nothing is granted until it can be read", state->why_unreadable);
     } else if (state->found == STATE_DAMAGED) {

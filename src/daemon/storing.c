@@ -168,7 +168,7 @@ static void made_let_go(struct conn *conn, void *state)
 static void made_late(struct conn *conn)
 {
     answer_error_saying(conn_answers(conn), CODE_NO_SPACE,
-        "in force, but not stored yet: the disk does not answer; the log says how that ends");
+        "in force, but not stored yet: the disk does not respond; see the log for the outcome");
     parked_end(conn);
 }
 

@@ -175,7 +175,7 @@ struct watch *watch_new(struct watches *watches, const struct process *process,
     };
     int error = look(watch);
     if (error != 0) {
-        log_provoked("process %d: no pidfd (%s); it is looked at from time to time",
+        log_provoked("process %d: no pidfd (%s); polling it instead",
             (int)process->pid, strerror(error));
     }
     set_timer(watches);

@@ -148,11 +148,11 @@ const char *cluster_map_read(
     }
     map->n = 0;
     if (!is_good) {
-        return "not the answer of a node of a Redis Cluster";
+        return "unexpected reply: is this a Redis Cluster node?";
     }
     const struct resp *range = find_range(reply, slot);
     if (!range) {
-        return "it knows no owner of the slot";
+        return "it does not know which node owns the slot";
     }
     if (!read_node(&owner, &range->elements[N_RANGE], asked_host)) {
         return "it does not say where the owner of the slot is";

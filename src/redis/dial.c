@@ -105,7 +105,7 @@ static void on_connect_timer(void *context)
 static void on_early_reply(void *context, const struct resp *reply)
 {
     (void)reply;
-    on_broken(context, "cannot connect: the server speaks first");
+    on_broken(context, "cannot connect: the server sent data before any request");
 }
 
 static const struct stream_events connecting = {

@@ -216,7 +216,7 @@ static void take_load_reply(struct link *link, struct link_call *call, const str
     link->loading = NULL;
     if (next != LOADING_HAS_LIBRARY && next != LOADING_ASKS_AGAIN && next != LOADING_HAS_SCRIPT) {
         say(why, sizeof why, "%s LOAD: %s", link->has_library ? "FUNCTION" : "SCRIPT",
-            reply->type == RESP_ERROR ? reply->text : "another answer than expected");
+            reply->type == RESP_ERROR ? reply->text : "unexpected reply");
         link_fail(link, why, false);
     }
 }

@@ -71,6 +71,6 @@ void link_take_message(struct link *link, const struct resp *reply)
     } else if (reply->type == RESP_ERROR) {
         link_fail(link, reply->text, false);
     } else {
-        link_fail(link, "a message that was not subscribed to", false);
+        link_fail(link, "a message from a channel that was not subscribed to", false);
     }
 }

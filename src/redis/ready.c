@@ -16,7 +16,7 @@ bool ready_fail(struct ready *ready, const char *what)
 static bool check_status(struct ready *ready, size_t index, const struct resp *reply)
 {
     (void)index;
-    return reply->type == RESP_STATUS || ready_fail(ready, "not the answer of a Redis");
+    return reply->type == RESP_STATUS || ready_fail(ready, RESP_UNEXPECTED);
 }
 
 /* ---- AUTH, SELECT, CLIENT SETNAME ---- */
@@ -87,7 +87,7 @@ static bool check_info(struct ready *ready, size_t index, const struct resp *rep
 {
     (void)index;
     if (reply->type != RESP_STRING) {
-        return ready_fail(ready, "not the answer of a Redis");
+        return ready_fail(ready, RESP_UNEXPECTED);
     }
     facts_read_info(&ready->server.facts, reply->text);
     return judge(ready);
@@ -116,7 +116,7 @@ static bool check_loading(struct ready *ready, size_t index, const struct resp *
 {
     ready->loading = loading_next((enum loading)index, ready->wish.set, reply);
     ready->has_library = ready->loading == LOADING_HAS_LIBRARY;
-    return ready->loading != LOADING_FAILED || ready_fail(ready, "not the answer of a Redis");
+    return ready->loading != LOADING_FAILED || ready_fail(ready, RESP_UNEXPECTED);
 }
 
 /* ---- SUBSCRIBE ---- */
@@ -141,7 +141,7 @@ static bool check_subscribe(struct ready *ready, size_t index, const struct resp
     bool good = reply->type == RESP_ARRAY && reply->n == 3 &&
         text_is(&reply->elements[0], "subscribe") &&
         text_is(&reply->elements[1], ready->wish.keys->channels[index]);
-    return good || ready_fail(ready, "not the answer of a Redis");
+    return good || ready_fail(ready, RESP_UNEXPECTED);
 }
 
 /* ---- the commands ---- */

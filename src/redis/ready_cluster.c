@@ -47,13 +47,13 @@ static size_t make_exists(
 static bool check_asking(struct ready *ready, size_t index, const struct resp *reply)
 {
     (void)index;
-    return reply->type == RESP_STATUS || ready_fail(ready, "not the answer of a Redis");
+    return reply->type == RESP_STATUS || ready_fail(ready, RESP_UNEXPECTED);
 }
 
 static bool check_number(struct ready *ready, size_t index, const struct resp *reply)
 {
     (void)index;
-    return reply->type == RESP_INTEGER || ready_fail(ready, "not the answer of a Redis");
+    return reply->type == RESP_INTEGER || ready_fail(ready, RESP_UNEXPECTED);
 }
 
 static const struct ready_kind kind_ssubscribe;
@@ -81,7 +81,7 @@ static bool check_ssubscribe(struct ready *ready, size_t index, const struct res
     if (good && index + 1 < N_CHANNELS) {
         ready_expect(ready, &kind_ssubscribe, index + 1);
     }
-    return good || ready_fail(ready, "not the answer of a Redis");
+    return good || ready_fail(ready, RESP_UNEXPECTED);
 }
 
 static const struct ready_kind kind_slots = {ABILITY_cluster_slots, make_slots, check_slots, false};

@@ -19,7 +19,7 @@ static bool check_hello(struct ready *ready, size_t index, const struct resp *re
 {
     (void)index;
     return facts_read_hello(&ready->server.facts, reply) ||
-        ready_fail(ready, "not the answer of a Redis");
+        ready_fail(ready, RESP_UNEXPECTED);
 }
 
 static const struct {
@@ -46,7 +46,7 @@ static bool check_config(struct ready *ready, size_t index, const struct resp *r
 {
     (void)index;
     return facts_read_config(&ready->server.facts, reply) ||
-        ready_fail(ready, "not the answer of a Redis");
+        ready_fail(ready, RESP_UNEXPECTED);
 }
 
 /* ---- what scripts may do: script_needs.h ---- */
@@ -91,7 +91,7 @@ static bool check_rights(struct ready *ready, size_t index, const struct resp *r
     uint8_t *states = ready->server.abilities.states;
     (void)index;
     if (reply->type != RESP_ARRAY || reply->n < N_RIGHTS) {
-        return ready_fail(ready, "not the answer of a Redis");
+        return ready_fail(ready, RESP_UNEXPECTED);
     }
     for (size_t i = N_RIGHTS; i < reply->n; i++) {
         text_add_format(&lacking, " %s", reply->elements[i].text);

@@ -5,6 +5,9 @@
 
 #include "fleet/resp_value.h"
 
+/* What is said of a server that does not reply as a Redis does. */
+#define RESP_UNEXPECTED "unexpected reply: is this a Redis server?"
+
 struct resp_reader;
 
 struct resp_reader *resp_reader_new(void);

@@ -31,7 +31,7 @@ enum same_result same_server_reply(struct same_server *same, const struct resp *
 {
     if (reply->type != RESP_INTEGER || same->is_answered) {
         say(same->why, sizeof same->why, "PUBLISH: %s",
-            reply->type == RESP_ERROR ? reply->text : "not the answer of a Redis");
+            reply->type == RESP_ERROR ? reply->text : RESP_UNEXPECTED);
         return SAME_FAILED;
     }
     same->is_answered = true;

@@ -152,7 +152,7 @@ static void on_reply(void *context, const struct resp *reply)
     } else {
         on_failed(sentinel,
             reply->type == RESP_NIL ? "it does not know this master"
-                                    : "not the answer of a Sentinel");
+                                    : "unexpected reply: is this a Sentinel?");
     }
 }
 

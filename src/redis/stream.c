@@ -95,14 +95,14 @@ static void stream_break(struct stream *stream, const char *why)
 const char *stream_why_refused(int error)
 {
     bool is_refused = error == UV_EAFNOSUPPORT || error == UV_EPERM;
-    return is_refused ? " (berthd's unit allows no TCP: its drop-in tcp.conf does, see berthd(8))"
+    return is_refused ? " (berthd's unit forbids TCP: install the drop-in tcp.conf, see berthd(8))"
                       : "";
 }
 
 const char *stream_why_late(const struct stream *stream)
 {
     return stream->tls && stream->is_open && !stream->is_connected
-        ? " in the TLS handshake (a server without TLS on that port says nothing)"
+        ? " in the TLS handshake (does the server speak TLS on that port?)"
         : "";
 }
 
@@ -116,7 +116,7 @@ static const char *stream_hint(const struct stream *stream, int error)
     }
     return stream->tls || stream->has_heard || !stream->is_tcp
         ? ""
-        : " without a word (a server that wants TLS does so: rediss://)";
+        : " before sending anything (if it expects TLS, use rediss://)";
 }
 
 static void stream_break_with(struct stream *stream, int error)

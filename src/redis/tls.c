@@ -112,7 +112,7 @@ struct tls *tls_new(struct tls_context *context, const char *host)
     tls->context = tls_context_ref(context);
     tls->name = name_of(context->server_name ? context->server_name : host);
     if (!tls_init(tls)) {
-        say(tls->why, sizeof tls->why, "no TLS with a host called \"%s\"", tls->name);
+        say(tls->why, sizeof tls->why, "cannot use TLS with the host name \"%s\"", tls->name);
     }
     return tls;
 }

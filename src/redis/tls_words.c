@@ -138,7 +138,7 @@ int tls_on_verify(int is_good, X509_STORE_CTX *store)
 /* ---- handshakes ---- */
 
 #define VERSION "the server and tls-min-version have no version of TLS in common"
-#define OUR_CERTIFICATE "the server refuses the certificate of cert-file"
+#define OUR_CERTIFICATE "the server rejects our certificate (cert-file)"
 
 /* What the operator can change; the library's own words for the rest. */
 static const struct {
@@ -150,7 +150,7 @@ static const struct {
     {SSL_R_UNSUPPORTED_PROTOCOL, VERSION},
     {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, VERSION},
     {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED,
-        "the server wants a certificate of ours: cert-file and key-file"},
+        "the server requires a client certificate: set cert-file and key-file"},
     {SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE,
         "the server refuses the handshake: it may want a certificate of ours (cert-file and "
         "key-file), or other ciphers"},
@@ -173,7 +173,7 @@ static const char *words_of(unsigned long error)
         }
     }
     const char *words = ERR_reason_error_string(error);
-    return words ? words : "it does not work";
+    return words ? words : "unknown TLS error";
 }
 
 void tls_say_failure(struct tls *tls)

@@ -271,7 +271,8 @@ static void say_client(
     if (lease->is_away) {
         reasons_say(reasons, "its client is stopped (away): others go before it until it goes on");
     } else if (lease->state == LEASE_WAITING && lease_is_detached(lease)) {
-        reasons_say(reasons, "its client is not connected: nothing is granted to it meanwhile");
+        reasons_say(
+            reasons, "its client is not connected: nothing is granted to it until it reconnects");
     } else if (viewer_sees_not_started(scene->viewer, lease, scene->now)) {
         reasons_say(reasons,
             "its job has not started: its client, perhaps stopped, has not read the grant");
@@ -287,7 +288,7 @@ static void say_blocker(struct story *story, struct lease *lease)
         reasons_remark(reasons, "you hold as many units as one user may");
         story->is_over_quota = true; /* behind an earlier request of the same user */
     } else if (!story->is_over_quota && story->lacks && lease->n_claims > 1) {
-        reasons_say(reasons, "it lacks %s", story->lacks);
+        reasons_say(reasons, "it still needs %s", story->lacks);
         reasons_remark(reasons, "lacks %s", story->lacks);
     }
     say_client(reasons, story->scene, lease);

@@ -54,8 +54,8 @@ static const struct {
     [OUTCOME_DOWN] = {"cannot be reached", true, false},
     [OUTCOME_DEADLINE] = {"could not be reached in time", true, false},
     [OUTCOME_GRACE] =
-        {"is new or has lost its data: only earlier leases can be reclaimed yet", false, true},
-    [OUTCOME_LOST] = {"has given it up", false, false},
+        {"is new or has lost its data: for now, only earlier leases can be reclaimed", false, true},
+    [OUTCOME_LOST] = {"no longer has it", false, false},
     [OUTCOME_DIFFERS] = {"has another definition: make the files equal, or raise `generation`"
                          " of its section in the newer one",
         false, false},

@@ -63,7 +63,8 @@ void reasons_stop_if_closed(struct reasons *reasons, const struct core *core, na
     } else if (core_is_closed(core)) {
         age_format(span, sizeof span, milliseconds(core_grace_until(core) - now) + 999);
         snprintf(sentence, sizeof sentence,
-            "berthd has restarted, and grants only what was held before for another %s", span);
+            "berthd has restarted: for another %s it restores earlier leases and grants nothing new",
+            span);
         reasons_stop(reasons, "grace", sentence);
     }
 }
@@ -319,7 +320,7 @@ void reasons_resource(struct reasons *reasons, const struct reasons_resource *re
     say_cooling(reasons, resource);
     if (line->kept > 0 && line->kept_for.number < resource->position) {
         reasons_say(reasons,
-            "%llu unit%s of %s %s kept for the request at place %llu, which lacks something else",
+            "%llu unit%s of %s %s kept for the request at place %llu, which still needs another resource",
             number(line->kept), plural(line->kept), line->name, line->kept == 1 ? "is" : "are",
             number(line->kept_for.number));
     }

@@ -44,12 +44,12 @@ static void why_impossible(struct text *out, const struct refusal *refusal)
     uint32_t max = refusal->resource ? resource_max(refusal->resource) : in_file;
     uint32_t per_user = definition->max_units_per_user;
     if (refusal->want->count == 0) {
-        text_add(out, "a count is at least 1");
+        text_add(out, "a count must be at least 1");
     } else if (per_user < max) {
         text_add_format(out, "%u wanted, and one user may have at most %u", refusal->want->count,
             per_user);
     } else {
-        text_add_format(out, "%u wanted, of at most %u", refusal->want->count, max);
+        text_add_format(out, "%u wanted, but at most %u can be granted", refusal->want->count, max);
     }
 }
 
@@ -91,7 +91,7 @@ static void why_forbidden(struct text *out, const struct refusal *refusal)
 
 static const char *scope_of(const struct definition *definition)
 {
-    return definition->database == 0 ? "of this host alone" : "of the fleet";
+    return definition->database == 0 ? "host" : "fleet";
 }
 
 static void why_mixed(struct text *out, const struct refusal *refusal)
@@ -100,10 +100,10 @@ static void why_mixed(struct text *out, const struct refusal *refusal)
     const struct definition *a = refusal->first, *b = refusal->definition;
     if (a->database != 0 && b->database != 0) {
         text_add_format(
-            out, "it is kept in another database than %s: ask for each by itself", first);
+            out, "it is in a different database from %s: request them separately", first);
     } else {
-        text_add_format(out, "it is %s, and %s is %s: ask for each by itself", scope_of(b), first,
-            scope_of(a));
+        text_add_format(out, "it has %s scope, and %s has %s scope: request them separately",
+            scope_of(b), first, scope_of(a));
     }
 }
 
@@ -133,7 +133,7 @@ static void why_quota(struct text *out, const struct refusal *refusal)
         say_bound(out, instances, "instance", " of templates", "max-instances-per-user");
     } else if (is_instance && (waiters == UNBOUNDED || !would_wait)) {
         bool is_one = definition->max_instances == 1;
-        text_add_format(out, "there %s %u instance%s of %s, as many as it may have (%s)",
+        text_add_format(out, "there %s already %u instance%s of %s, the most allowed (%s)",
             is_one ? "is" : "are", definition->max_instances, is_one ? "" : "s", definition->name,
             "max-instances");
     } else if (!would_wait) {

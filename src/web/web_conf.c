@@ -122,7 +122,7 @@ static void complain_of_value(
     if (key->type == KEY_LISTEN) {
         complain(reader, "%s = %s: %s", key->name, value, web_listener_explain(value));
     } else {
-        complain(reader, "%s = %s: it takes %s", key->name, value, key->wanted);
+        complain(reader, "%s = %s: expected %s", key->name, value, key->wanted);
     }
 }
 

@@ -215,7 +215,7 @@ const char *web_listener_explain(const char *listen_at)
         return NULL;
     }
     if (!parse_address(listen_at, &address, &size)) {
-        return "it takes ADDRESS:PORT, such as " WEB_LISTEN_DEFAULT ", or an absolute path";
+        return "expected ADDRESS:PORT, such as " WEB_LISTEN_DEFAULT ", or an absolute path";
     }
     return is_loopback(&address)
         ? NULL

@@ -40,7 +40,7 @@ def test_help(berth):
 @pytest.mark.parametrize("args, message", [
     (["r"], "how long should the lease last? Use --pid $$ (as long as the calling script), "
             "or --ttl DURATION"),
-    (["--pid", "2", "--ttl", "1", "r"], "--pid and --ttl exclude each other"),
+    (["--pid", "2", "--ttl", "1", "r"], "--pid cannot be combined with --ttl"),
     (["--pid", "1", "r"], "--pid=1: process 1 never ends, so the lease would not either"),
     (["--pid", "0", "r"], "--pid=0: not a process id"),
     (["--pid", "x", "r"], "--pid=x: not a process id"),
@@ -53,7 +53,7 @@ def test_help(berth):
     (["--ttl", "1", "--export", "X", "r"], "no such option: --export"),
     (["--ttl", "1", "--tree", "r"], "no such option: --tree"),
     (["--ttl", "1", "-F", "r"], "no such option: -F"),
-    (["--ttl", "1", "--if-down", "run", "r"], "--if-down=run: there is nothing to run"),
+    (["--ttl", "1", "--if-down", "run", "r"], "--if-down=run: acquire has no command to run"),
 ])
 def test_usage_errors(berth, args, message):
     done = berth("acquire", *args)

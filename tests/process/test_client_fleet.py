@@ -13,7 +13,7 @@ from fake_berthd import FakeBerthd, boottime
 from lines import DEADLINE
 
 DOWN = "its database cannot be reached (down)"
-KEEP_ALIVE = "berth: stopping the job: the lease could not be kept alive (deadline)\n"
+KEEP_ALIVE = "berth: stopping the job: the lease could not be renewed in time (deadline)\n"
 # Only SIGKILL ends it; prints when it is ready.
 STUBBORN = ["sh", "-c", "trap '' TERM INT HUP; echo ready; while :; do sleep 1000; done"]
 QUICK = "kill_after=300ms on_lost=kill"
@@ -327,7 +327,7 @@ def test_the_whole_group_is_dead(berth, fake):
 
 
 @pytest.mark.parametrize("event, why", [
-    ("deadline", "it could not be kept alive in its database (deadline)"),
+    ("deadline", "it could not be renewed in its database in time (deadline)"),
     ("lost gone", "gone (lost)")])
 def test_an_event_before_the_deadline(berth, fake, event, why):
     process, peer = start(berth, fake)
@@ -341,7 +341,7 @@ def test_warn(berth, fake):
     peer, _ = fake.pending("* granted 1 slot=r,5,0 kill_after=300ms on_lost=warn")
     assert read_line(process.stdout) == "ready"
     peer.send(deadline(0.1)[0] + "\n")
-    assert read_line(process.stderr) == "berth: the lease could not be kept alive (deadline); the job runs on"
+    assert read_line(process.stderr) == "berth: the lease could not be renewed in time (deadline); the job runs on"
     process.stdin.close()
     process.stdin = None
     assert error_of(process, 6) == ""

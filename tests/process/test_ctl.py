@@ -89,7 +89,7 @@ def test_requests(berthctl, fake, args, line):
     (["pause", ""], "an argument is empty"),
     (["pause", "gpus", "--reason", ""], "the reason is empty"),
     (["status"] + ["a"] * 17, "usage: berthctl status"),
-    (["status", "a" * 5000], "status: too much for one request"),
+    (["status", "a" * 5000], "status: does not fit into one request"),
     (["-S", "x" * 200, "ping"], "not a path for a socket"),
 ])
 def test_wrong_usage(berthctl, fake, args, hint):
@@ -122,9 +122,9 @@ def test_socket_by_option_goes_first(berthctl, fake):
 
 @pytest.mark.parametrize("answer, status, text", [
     ("error unknown gpus:%20no\n", 78, "pause: gpus: no (unknown)"),
-    ("error kind\n", 78, "pause: not for this kind of resource (kind)"),
+    ("error kind\n", 78, "pause: not applicable to this kind of resource (kind)"),
     ("error too-much\n", 78,
-     "pause: more operators' changes than each host of the fleet keeps (too-much)"),
+     "pause: too many operators' changes for each host of the fleet to keep (too-much)"),
     ("error bad-value x\n", 64, "pause: x (bad-value)"),
     ("error busy full\n", 69, "pause: full (busy)"),
     ("error novelty\n", 69, "pause: refused (novelty)"),
@@ -282,7 +282,7 @@ def test_drain_waits_without_a_deadline(berthctl, fake):
     assert peer.line() == "drain wait=1"
     peer.send("ok held=2\n* lost 1 released x\n")
     assert read_line(process.stderr) == (
-        "berthctl: draining, waiting until 2 held leases have been given back")
+        "berthctl: draining: waiting for 2 held leases to be given back")
     with pytest.raises(Exception, match="timed out"):
         process.wait(PATIENCE + 0.5)
     peer.send("* drained\n")
@@ -370,7 +370,7 @@ def test_status_of_an_idle_host(daemon, ok, status):
     ]
     assert ok("status", "market/*").splitlines()[1:] == [
         "market/*  semaphore      5     -     -     -  template, 0 instances"]
-    assert ok("status", "none*").splitlines()[1:] == ["no resource and no template has such a name"]
+    assert ok("status", "none*").splitlines()[1:] == ["no resource or template matches that name"]
     answer = status()
     assert answer["templates"] == [{"name": "market/*", "kind": "semaphore", "scope": "host", "database": None,
                                     "database_state": None, "limit": 5, "instances": 0,
@@ -497,7 +497,7 @@ def test_drain(daemon, berthctl, ok, status):
     assert ok("status").splitlines()[0] == (
         "draining: this host grants nothing; 1 lease held")
     process = berthctl.start("drain", "--wait", text=True)
-    assert read_line(process.stderr).startswith("berthctl: draining, waiting until 1 held lease ")
+    assert read_line(process.stderr).startswith("berthctl: draining: waiting for 1 held lease ")
     assert client.request("release " + lease) == "ok"
     out, _ = process.communicate(timeout=DEADLINE)
     assert (process.returncode, out) == (0, "drained\n")

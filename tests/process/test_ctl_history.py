@@ -187,9 +187,9 @@ def test_stats_as_json(berthctl, fake):
 
 
 @pytest.mark.parametrize("answer, note", [
-    (f"ok now={NOW}\nend\n", "berthd remembers nothing: nothing has ended yet, or its file has history = 0"),
+    (f"ok now={NOW}\nend\n", "no history: nothing has ended yet, or berthd's file has history = 0"),
     (f"ok now={NOW} since={NOW - 60000}\nend\n",
-     "nothing of that has ended since 01:29:00; berthd remembers nothing earlier"),
+     "nothing of that has ended since 01:29:00; berthd's history does not go back further"),
 ])
 def test_nothing(berthctl, fake, answer, note):
     for command in "history", "stats":
@@ -205,7 +205,7 @@ def test_a_fleet_resource_without_a_history(berthctl, fake):
         if n:
             lines, code, out, _ = both(berthctl, fake, "far", command="history", history=history, status=status)
             assert (lines, code) == (["history far", "status far"], 0)
-            assert out.splitlines()[1:] == ["far is of fleet scope: each host remembers its own jobs alone"]
+            assert out.splitlines()[1:] == ["far has fleet scope: each host keeps the history of its own jobs only"]
         else:
             assert "fleet" not in served(berthctl, fake, "history", "far", answer=history)[2]
 
@@ -332,7 +332,7 @@ def test_what_is_not_over(berthd, berthctl):
     assert "still" not in berthctl("history", "--lease", first).stdout
     assert "still" not in berthctl("history", "--user", "4711").stdout
     done = berthctl("why", first)
-    assert done.returncode == 78 and f"for one that is over: berthctl history --lease {first} " in done.stderr
+    assert done.returncode == 78 and f"for one that has ended: berthctl history --lease {first} " in done.stderr
 
 
 def test_no_history(berthd, berth, berthctl):
@@ -341,7 +341,7 @@ def test_no_history(berthd, berth, berthctl):
     for command in "history", "stats":
         done = berthctl(command)
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == "berthd remembers nothing: nothing has ended yet, or its file has history = 0\n"
+        assert done.stdout == "no history: nothing has ended yet, or berthd's file has history = 0\n"
 
 
 SECRETS = ("theirprogram", "theirreason", "theiridentity", "theirtext")

@@ -102,7 +102,7 @@ def test_waiters_leave_the_queue(daemon, berth, berthctl, status, verb):
 
 @pytest.mark.parametrize("verb, told", [
     ("revoke", r"stopping the job: revoked by WHO: disk full\x0a (revoked)"),
-    ("drop", r"lost the lease: an operator has dropped it: disk full\x0a (dropped); the job runs on"),
+    ("drop", r"lost the lease: dropped by an operator: disk full\x0a (dropped); the job runs on"),
 ], ids=["revoke", "drop"])
 def test_the_reason_reaches_the_job(berthd, berth, berthctl, status, verb, told):
     """And who waits; and the log, with the user who has logged in."""
@@ -187,7 +187,7 @@ def test_a_lease_that_is_over(daemon, berthctl, verb):
     assert client.request(f"release {lease}") == "ok"
     done = berthctl(verb, lease)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"berthctl: {verb}: the lease is over (lost)\n"
+    assert done.stderr == f"berthctl: {verb}: the lease has ended (lost)\n"
 
 
 @pytest.mark.parametrize("verb", ["revoke", "drop"])
@@ -293,6 +293,6 @@ def test_a_grace(daemon, berthctl, status):
     deploy = status("deploy")
     assert [row["away"] for row in deploy["holders"] + deploy["waiters"]] == [True, True]
     first, *rest = berthctl("status").stdout.splitlines()
-    assert re.fullmatch(r"grace: berthd has restarted, and waits \d+s more for its earlier clients", first)
+    assert re.fullmatch(r"grace: berthd has restarted and waits \d+s more for its earlier clients to reconnect", first)
     assert rest[0].startswith("NAME ")
     assert [row["STATE"] for row in cells(berthctl, "deploy")] == ["away", "away"]

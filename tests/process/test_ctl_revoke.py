@@ -102,9 +102,9 @@ def test_did_you_mean(daemon, berthctl):
     assert client.request(f"release {over}") == "ok"
     last = held(client, "acquire etl")
     doubled = last + last[-1]  # nearer to it than to any other: two leases may differ in one letter
-    for word, said in ((doubled, f"the lease is over (lost); did you mean {last}?"),
+    for word, said in ((doubled, f"the lease has ended (lost); did you mean {last}?"),
                        (last + "~", f"not a lease (bad-value); did you mean {last}?"),
-                       (over, "the lease is over (lost)"), ("x" * 9 + "~", "not a lease (bad-value)")):
+                       (over, "the lease has ended (lost)"), ("x" * 9 + "~", "not a lease (bad-value)")):
         done = berthctl("revoke", word)
         assert done.returncode in (1, 64) and done.stderr == f"berthctl: revoke: {said}\n", word
     nobody = "etl: no such lease, or you may not see whose it is"
@@ -119,7 +119,7 @@ def test_several_leases(daemon, berthctl, leases):
     ids = [held(client, "acquire etl") for _ in range(3)]
     assert client.request(f"release {ids[1]}") == "ok"
     done = berthctl("drop", *ids)
-    assert (done.returncode, done.stderr) == (1, f"berthctl: drop {ids[1]}: the lease is over (lost)\n")
+    assert (done.returncode, done.stderr) == (1, f"berthctl: drop {ids[1]}: the lease has ended (lost)\n")
     assert leases("etl") == {}
 
 
@@ -149,8 +149,8 @@ def test_wait(daemon, berthctl):
     client = daemon.client()
     lease, template = held(client, "acquire etl:2"), held(client, "acquire market/x")
     process = berthctl.start("wait", "etl", "market/*", "deploy", text=True)
-    assert read_line(process.stderr) == "berthctl: waiting until 2 units of etl have been given back"
-    assert read_line(process.stderr) == "berthctl: waiting until 1 unit of market/x has been given back"
+    assert read_line(process.stderr) == "berthctl: waiting for 2 units of etl to be given back"
+    assert read_line(process.stderr) == "berthctl: waiting for 1 unit of market/x to be given back"
     assert client.request(f"release {lease}") == "ok"
     assert process.poll() is None
     assert client.request(f"release {template}") == "ok"
@@ -162,7 +162,7 @@ def test_wait_no_longer_than_asked(daemon, berthctl):
     held(daemon.client(), "acquire deploy")
     done = berthctl("wait", "deploy", "--timeout", "100ms")
     assert done.returncode == 75
-    assert done.stderr.splitlines()[-1] == "berthctl: waited as long as asked (timeout)"
+    assert done.stderr.splitlines()[-1] == "berthctl: timed out waiting (timeout)"
     assert berthctl("wait", "etl").returncode == 0
     assert berthctl("wait", "nix").returncode == 78
 
@@ -174,12 +174,12 @@ def test_waiting_outlives_berthd(daemon, berth, berthctl):
     assert read_line(job.stdout) == "begun"
     (lease,) = [row["lease"] for row in status(daemon.client()).resources["etl"]["holders"]]
     waits_for_etl = berthctl.start("wait", "etl", text=True)
-    assert read_line(waits_for_etl.stderr) == "berthctl: waiting until 1 unit of etl has been given back"
+    assert read_line(waits_for_etl.stderr) == "berthctl: waiting for 1 unit of etl to be given back"
     revokes = berthctl.start("revoke", lease, "--wait", text=True)
     asked_until(daemon, lambda now: now.resources["etl"]["holders"][0].get("stopping") == "revoked")
     daemon.kill()
     for process in waits_for_etl, revokes:
-        assert read_line(process.stderr) == "berthctl: berthd has closed the connection: waiting until it is back"
+        assert read_line(process.stderr) == "berthctl: berthd closed the connection: waiting for it to come back"
     daemon.start()
     job.stdin.close()
     assert (waits_for_etl.wait(DEADLINE), revokes.wait(DEADLINE), job.wait(DEADLINE)) == (0, 0, 124)
@@ -189,12 +189,12 @@ def test_waiting_outlives_berthd(daemon, berth, berthctl):
 def test_wait_no_longer_than_asked_for_berthd(daemon, berthctl):
     held(daemon.client(), "acquire etl ttl=60")
     waiting = berthctl.start("wait", "etl", "--timeout", "1", text=True)
-    assert read_line(waiting.stderr) == "berthctl: waiting until 1 unit of etl has been given back"
+    assert read_line(waiting.stderr) == "berthctl: waiting for 1 unit of etl to be given back"
     daemon.kill()
     assert waiting.wait(DEADLINE) == 75
     assert waiting.stderr.read().splitlines() == [
-        "berthctl: berthd has closed the connection: waiting until it is back",
-        "berthctl: waited as long as asked (timeout)"]
+        "berthctl: berthd closed the connection: waiting for it to come back",
+        "berthctl: timed out waiting (timeout)"]
     assert berthctl("wait", "etl").returncode == 69
 
 

@@ -68,7 +68,7 @@ def test_instances_stand_below_their_templates(daemon, names):
 
 
 def test_nothing_is_busy(daemon, names, ok):
-    assert ok("status", "--busy").splitlines()[1:] == ["nothing of that is held or waited for"]
+    assert ok("status", "--busy").splitlines()[1:] == ["no matching resource is held or waited for"]
     held(daemon.client(), "acquire deploy")
     assert names("--busy") == (["deploy"], "1 of 3 resources; 1 held, 0 waiting")
 
@@ -84,7 +84,7 @@ def test_the_leases_of_a_user(daemon, berthctl, names):
     shown = json.loads(berthctl("status", "--json", "--user", str(ANNA)).stdout)["resources"]
     assert [(row["name"], [lease["uid"] for lease in row["holders"] + row["waiters"]]) for row in shown] == [
         ("etl", [ANNA]), ("customer/r", [ANNA])]
-    assert names("--user", "4294967294")[0] == ["nothing"]
+    assert names("--user", "4294967294")[0] == ["no"]
 
 
 @pytest.mark.parametrize("args, hint", [
@@ -272,10 +272,10 @@ def test_narrow_terminals(daemon, berthctl, columns):
 @pytest.mark.parametrize("busy, notes", [
     ("", []),
     (" calls_per_1000_s=2000 busy_us_per_s=381", ["busy: 0.0 % with Berth, 2.0 calls a second"]),
-    (" calls_per_1000_s=412000 busy_us_per_s=61234 cpu_us_per_s=300500", ["busy: 6.1 % with Berth, 412.0 calls a second; 30 % in all"]),
+    (" calls_per_1000_s=412000 busy_us_per_s=61234 cpu_us_per_s=300500", ["busy: 6.1 % with Berth, 412.0 calls a second; 30 % in total"]),
     (" calls_per_1000_s=9000000 busy_us_per_s=499999", ["busy: 50 % with Berth, 9000.0 calls a second"]),
     (" calls_per_1000_s=9000000 busy_us_per_s=500000 cpu_us_per_s=512000", [
-        "busy: 50 % with Berth, 9000.0 calls a second; 51 % in all",
+        "busy: 50 % with Berth, 9000.0 calls a second; 51 % in total",
         "warning: the database is 50 % busy with Berth: see servers.md, Large fleets"]),
     (" sessions=10000", []),
     (" sessions=10001", ["warning: 10001 hosts may come back too late for their jobs after a restart of Redis: "

@@ -33,8 +33,8 @@ def hosts(berthctl, fake, layout, *knows):
     (2, ["2", "2"], ["2", "2"], []),
     (3, ["23", "23"], ["2-3", "2-3"], []),
     (2, ["23", "23"], ["2-3", "2-3"], [
-        "  layout: 2; all hosts can read 3: berthctl finish-upgrade main"]),
-    (2, ["23", "2", "2"], ["2-3", "2", "2"], ["  layout: 2; b, c cannot read 3"]),
+        "  layout: 2; all hosts can read layout 3: berthctl finish-upgrade main"]),
+    (2, ["23", "2", "2"], ["2-3", "2", "2"], ["  layout: 2; b, c cannot read layout 3"]),
 ])
 def test_hosts_say_what_an_upgrade_waits_for(berthctl, fake, layout, knows, shown, says):
     assert hosts(berthctl, fake, layout, *knows) == (shown, says)
@@ -42,7 +42,7 @@ def test_hosts_say_what_an_upgrade_waits_for(berthctl, fake, layout, knows, show
 
 @pytest.mark.parametrize("words, request_", [((), "upgrade"), (("main",), "upgrade database=main")])
 @pytest.mark.parametrize("was, said", [
-    ("", ""), (" was=2", ""), (" was=3", " already: there is nothing to finish")])
+    ("", ""), (" was=2", ""), (" was=3", " already: there is nothing to upgrade")])
 def test_finish_upgrade(berthctl, fake, words, request_, was, said):
     assert answered(berthctl, fake, [f"ok database=main layout=3{was}"], "finish-upgrade", *words) == (
         request_, 0, f"database main has layout 3{said}\n", "")

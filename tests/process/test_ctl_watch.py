@@ -109,7 +109,7 @@ def test_a_restart_is_quiet(berthd, watch, berth):
     assert read().startswith("etl           granted slot 0")
     daemon.stop()
     assert read_line(read.process.stderr) == (
-        "berthctl: berthd has closed the connection: waiting until it is back")
+        "berthctl: berthd closed the connection: waiting for it to come back")
     daemon.start()
     assert read_line(read.process.stderr) == "berthctl: berthd is back"
     job.communicate(b"\n", timeout=DEADLINE)
@@ -193,7 +193,7 @@ def test_a_full_berthd_is_asked_again(fake, watch):
     assert read() == "etl           waits for 1 unit, place 1   4294967294 (a)"
     read.process.kill()
     assert read.process.stderr.read().splitlines() == [
-        "berthctl: berthd has closed the connection: waiting until it is back",
+        "berthctl: berthd closed the connection: waiting for it to come back",
         "berthctl: berthd is back"]
 
 

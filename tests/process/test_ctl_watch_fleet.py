@@ -66,7 +66,7 @@ def test_a_restart_with_leases_of_other_hosts_is_quiet(redis_server, hosts):
     lease = gets(client, "acquire etl")
     read = watching(a)
     a.restart()
-    assert read_line(read.process.stderr).endswith("waiting until it is back")
+    assert read_line(read.process.stderr).endswith("waiting for it to come back")
     assert read_line(read.process.stderr).endswith("berthd is back")
     asked_until(a, lambda now: all(one["state"] == "up" for one in now.databases.values()), "etl")
     take_until(Copy(client_of(a)), lambda leases: has(leases, lease))

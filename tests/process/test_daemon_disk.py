@@ -494,7 +494,7 @@ def test_the_end_does_not_wait_for_ever(daemon, disk):
         gate.wait()
         daemon.stop()
     assert logged(daemon, "pause a") == [": in force, and perhaps stored"]
-    assert "not waiting for a disk that does not answer" in said(daemon)
+    assert "exiting without waiting for the disk, which does not respond" in said(daemon)
     daemon.start()
     assert daemon.client().request("pause b") == "ok"
 
@@ -505,7 +505,7 @@ def test_the_end_of_an_idle_berthd_does_not_wait_for_ever(daemon, disk):
         daemon.signal(signal.SIGTERM)
         gate.wait()
         daemon.stop()
-    assert "not waiting for a disk that does not answer" in said(daemon)
+    assert "exiting without waiting for the disk, which does not respond" in said(daemon)
     daemon.start()
     assert daemon.client().request("pause b") == "ok"
 

@@ -177,10 +177,10 @@ def test_an_identity_that_nobody_has(daemon, client):
     """The nearest of the user's own is named."""
     held(client, "acquire b holder=nightly")
     answer = client.request("release b holder=nightyl")
-    assert answer == "error not-holder b:%20held,%20but%20not%20by%20this%20identity;%20did%20you%20mean%20nightly?"
+    assert answer == "error not-holder b:%20not%20held%20under%20this%20identity;%20did%20you%20mean%20nightly?"
     assert "mean" not in client.request("release b holder=other")
     answer = client.request("renew b holder=nightyl")
-    assert answer == "error lost b:%20the%20lease%20is%20over;%20did%20you%20mean%20nightly?"
+    assert answer == "error lost b:%20the%20lease%20has%20ended;%20did%20you%20mean%20nightly?"
     assert "mean" not in client.request("renew b holder=other")
     if os.getuid() == 0:
         assert refused(connect_as(daemon, NOBODY), "release b holder=nightyl") == "not-holder"

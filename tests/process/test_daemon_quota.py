@@ -246,8 +246,8 @@ def test_refusals_and_ends_cost_nothing(berthd, line):
     ("max-leases-per-user = 1", ["l"], "s", "s: one user may have 1 lease, held and waiting (max-leases-per-user)"),
     ("max-waiters-per-user = 0", ["l"], "l", "l: one user may have 0 waiting requests (max-waiters-per-user)"),
     ("max-instances-per-user = 1", ["t/a"], "t/b", "t/b: one user may have 1 instance of templates (max-instances-per-user)"),
-    ("", ["one/a"], "one/b", "one/b: there is 1 instance of one/*, as many as it may have (max-instances)"),
-    ("", ["t/a", "t/b"], "t/c", "t/c: there are 2 instances of t/*, as many as it may have (max-instances)"),
+    ("", ["one/a"], "one/b", "one/b: there is already 1 instance of one/*, the most allowed (max-instances)"),
+    ("", ["t/a", "t/b"], "t/c", "t/c: there are already 2 instances of t/*, the most allowed (max-instances)"),
     ("", ["single"], "single wait=0", "single: one user may have 1 unit of this resource (max-units-per-user)"),
     ("", ["few:2"], "few wait=0", "few: one user may have 2 units of this resource (max-units-per-user)"),
 ])

@@ -355,7 +355,7 @@ def other_socket(directory, kind):
 
 
 @pytest.mark.parametrize("kind, why", [
-    ("tcp", "not a Unix socket"), ("datagram", "not of streams"), ("abstract", "an abstract"),
+    ("tcp", "not a Unix socket"), ("datagram", "not a stream socket"), ("abstract", "an abstract"),
     ("connection", "does not listen"), ("relative", "a relative path"),
     ("file", "not a socket")])
 def test_other_sockets_are_refused(manager, directory, kind, why):

@@ -78,7 +78,7 @@ def test_what_is_said_before_an_operator_knows_better(redis_server, hosts):
     host, = hosts(RESOURCE, 1, section(redis_server.url))
     is_up(host)
     shown = host.berthctl("status").stdout
-    assert re.search(r"^  new: until \S+ it grants nothing, as .*: berthctl found default$", shown, re.M), shown
+    assert re.search(r"^  new: until \S+ it grants nothing, because .*: berthctl found default$", shown, re.M), shown
     assert database(host)["new"] == "1"
     assert json.loads(host.berthctl("status", "--json").stdout)["databases"][0]["new"] is True
     why = host.berthctl("why", "etl").stdout
@@ -107,7 +107,7 @@ def test_an_operator_is_asked(redis_server, hosts):
     said, exit_status = on_terminal(a, "found", "default", answer="y\n")
     assert exit_status == 0 and not is_in_grace(redis_server)
     later, exit_status = on_terminal(a, "found", "default", answer="y\n")
-    assert exit_status == 75 and "its first grace is over" in later and "[y/N]" not in later
+    assert exit_status == 75 and "its first grace has already ended" in later and "[y/N]" not in later
 
 
 # ---- what outlives what
@@ -127,7 +127,7 @@ def test_a_host_that_had_other_data_here_refuses(redis_server, hosts, lost):
     host.start()
     is_up(host)
     refusal = found(host, "--yes")
-    assert refusal.returncode == 75 and "knew other data in this place" in refusal.stderr
+    assert refusal.returncode == 75 and "has seen other data here" in refusal.stderr
     assert "new" not in database(host)
 
 

@@ -264,7 +264,7 @@ def test_the_history_and_the_log_have_who_and_why_from_another_host(pair, verb, 
     client.request(f"release {lease}")
     last(client).has(how=how, why="disk full", by=str(os.geteuid()))
     said = (rf" by pid {os.getpid()} of uid {os.geteuid()}\): asked by uid {os.geteuid()}(?: \(login uid \d+\))? "
-            r"at another host: disk full")
+            r"on another host: disk full")
     assert re.search(rf"{verb} {lease} \(door, held{said}$", a.log.read_text(), re.M)
 
 
@@ -297,7 +297,7 @@ def test_the_first_revoke_counts(pair):
         does(client_of(b), f"revoke {key} reason={reason}")
     assert client.line().endswith(":%20first")
     end = time.monotonic() + DEADLINE
-    while not re.search(r"revoke .* at another host: second$", a.log.read_text(), re.M):
+    while not re.search(r"revoke .* on another host: second$", a.log.read_text(), re.M):
         assert time.monotonic() < end
         look_again()
     client.request(f"release {lease}")
@@ -472,7 +472,7 @@ def test_how_busy_a_database_is(redis_server, hosts):
     assert found["sessions"] == "2" and int(found["calls_per_1000_s"]) > 0, found
     assert 0 < int(found["busy_us_per_s"]) < 1_000_000 and int(found["cpu_us_per_s"]) < 1_000_000, found
     shown = a.berthctl("hosts").stdout
-    assert re.search(r"^  busy: \d+(\.\d)? % with Berth, \d+\.\d calls a second; \d+(\.\d)? % in all$", shown, re.M), shown
+    assert re.search(r"^  busy: \d+(\.\d)? % with Berth, \d+\.\d calls a second; \d+(\.\d)? % in total$", shown, re.M), shown
     database, = json.loads(a.berthctl("hosts", "--json").stdout)["databases"]
     assert database["sessions"] == 2 and database["calls_per_1000_s"] > 0, database
     assert 0 < database["busy_us_per_s"] < 1_000_000 > database["cpu_us_per_s"], database

@@ -209,10 +209,10 @@ def test_mixed(redis_server, hosts):
     for ask, about, why in (
             ("a here", "here", "it is of this host alone, and a is of the fleet"),
             ("here a", "a", "it is of the fleet, and here is of this host alone"),
-            ("a b", "b", "it is kept in another database than a")):
+            ("a b", "b", "it is in a different database from a")):
         answer = client.request(f"acquire {ask}")
         assert answer.startswith("error mixed "), answer
-        assert text_of(answer) == f"{about}: {why}: ask for each by itself"
+        assert text_of(answer) == f"{about}: {why}: request them separately"
 
 
 def test_grace_of_a_new_database(redis_server, hosts):
@@ -468,7 +468,7 @@ def test_what_a_damaged_journal_does_not_say(redis_server, host):
         now = time.monotonic()
         assert job.wait(DEADLINE) in (-signal.SIGTERM, -signal.SIGKILL)
         assert time.monotonic() - now < 3  # they would be good for 5
-        assert "does not say how long the leases of [redis default] are good" in host.log.read_text()
+        assert "does not say until when the leases of [redis default] are valid" in host.log.read_text()
 
 
 def tenure(host):

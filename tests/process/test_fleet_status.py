@@ -234,7 +234,7 @@ def test_a_unit_without_tcp(directory, server):
     try:
         now = asked_until(daemon, lambda now: "why" in now.databases["default"])
         assert now.databases["default"]["why"].endswith(
-            "%20(berthd's%20unit%20allows%20no%20TCP:%20its%20drop-in%20tcp.conf%20does,%20see%20berthd(8))")
+            "%20(berthd's%20unit%20forbids%20TCP:%20install%20the%20drop-in%20tcp.conf,%20see%20berthd(8))")
     finally:
         daemon.stop()
 

@@ -36,16 +36,16 @@ def test_forward_and_back_under_load(rolling):
     rolling.roll(1, NEXT, "kill")
     status, said = finish_upgrade(rolling, 1)
     assert status == 75 and "cannot read layout 3: upgrade berthd there first" in said
-    assert "cannot read 3" in rolling.hosts[0].berthctl("hosts").stdout
+    assert "cannot read layout 3" in rolling.hosts[0].berthctl("hosts").stdout
     rolling.roll(0, THIS)
     rolling.roll_all(NEXT)
     assert rolling.layout() == 2 and layouts(rolling) == {"2"}
-    assert "all hosts can read 3: berthctl finish-upgrade default" in rolling.hosts[2].berthctl("hosts").stdout
+    assert "all hosts can read layout 3: berthctl finish-upgrade default" in rolling.hosts[2].berthctl("hosts").stdout
     assert finish_upgrade(rolling, 2) == (0, "database default has layout 3\n")
     rolling.wait_for(lambda: layouts(rolling) == {"3"})
     assert "convert" not in rolling.database.data()["db"]
     rolling.work()
-    assert finish_upgrade(rolling, 0) == (0, "database default has layout 3 already: there is nothing to finish\n")
+    assert finish_upgrade(rolling, 0) == (0, "database default has layout 3 already: there is nothing to upgrade\n")
     rolling.roll(1, NEXT, "kill")
     rolling.finish()
     assert rolling.verdict() == []

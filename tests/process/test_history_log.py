@@ -20,7 +20,7 @@ limit = 99
 def lines(daemon, n):
     """The first n, once they are there; and no others."""
     end = time.monotonic() + DEADLINE
-    while len(found := re.findall(r"(?:lease|request) \w+ .* is over .*", daemon.log.read_text())) < n:
+    while len(found := re.findall(r"(?:lease|request) \w+ .* has ended .*", daemon.log.read_text())) < n:
         assert time.monotonic() < end, found
         look_again()
     assert len(found) == n, found
@@ -36,9 +36,9 @@ def test_each_end_is_a_line(berthd):
     assert client.request(f"release {lease}") == "ok"
     wait, hold = lines(daemon, 2)
     uid, pid = os.geteuid(), os.getpid()
-    assert re.fullmatch(rf"request {waiting} \(deploy\) of uid {uid}, pid {pid} is over \(timeout\): "
+    assert re.fullmatch(rf"request {waiting} \(deploy\) of uid {uid}, pid {pid} has ended \(timeout\): "
                         r"waited for \w+", wait)
-    assert re.fullmatch(rf"lease {lease} \(deploy\) of uid {uid}, pid {pid} is over \(released\): "
+    assert re.fullmatch(rf"lease {lease} \(deploy\) of uid {uid}, pid {pid} has ended \(released\): "
                         r"held for \w+, waited for \w+", hold)
 
 
@@ -51,7 +51,7 @@ def test_how_the_job_ended(berthd, said, shown):
     client = daemon.client()
     lease = held(client, "acquire deploy")
     assert client.request(f"release {lease} {said}".rstrip()) == "ok"
-    assert f" is over ({shown}): held for " in lines(daemon, 1)[0]
+    assert f" has ended ({shown}): held for " in lines(daemon, 1)[0]
 
 
 @pytest.mark.parametrize("said, shown", ENDS)
@@ -64,8 +64,8 @@ def test_how_the_job_ended_with_v(berthd, said, shown):
     assert event(client)[:2] == ("denied", waiting)
     assert client.request(f"release {lease} {said}".rstrip()) == "ok"
     text = daemon.log.read_text()
-    assert re.search(rf"lease {waiting} .* is over \(timeout\)\n", text)
-    assert re.search(rf"lease {lease} .* is over \({shown}\): held for \w+\n", text)
+    assert re.search(rf"lease {waiting} .* has ended \(timeout\)\n", text)
+    assert re.search(rf"lease {lease} .* has ended \({shown}\): held for \w+\n", text)
 
 
 def test_nobody_told_how_the_job_ended(berthd):
@@ -73,7 +73,7 @@ def test_nobody_told_how_the_job_ended(berthd):
     client = daemon.client()
     held(client, "acquire deploy")
     client.close()
-    assert " is over (gone): held for " in lines(daemon, 1)[0]
+    assert " has ended (gone): held for " in lines(daemon, 1)[0]
 
 
 def test_many_at_once(berthd):
@@ -95,7 +95,7 @@ def test_more_than_the_history_keeps(berthd):
         for _ in range(100):
             assert client.line().startswith("ok ")
     client.close()
-    pattern = r"lines missing here: (\d+), of leases and requests that are over"
+    pattern = r"(\d+) ended leases and requests were not logged;"
     end = time.monotonic() + DEADLINE
     while not (said := re.findall(pattern, daemon.log.read_text())):
         assert time.monotonic() < end, daemon.log.read_text()[-2000:]
@@ -122,7 +122,7 @@ def test_not_without_it(berthd, value):
     daemon = berthd(CONFIGURATION.replace("log = leases\n", value))
     client = daemon.client()
     client.request("release " + held(client, "acquire deploy"))
-    assert client.request("ping") == "ok" and " is over " not in daemon.log.read_text()
+    assert client.request("ping") == "ok" and " has ended " not in daemon.log.read_text()
 
 
 def test_a_reload_begins_and_ends_it(berthd):

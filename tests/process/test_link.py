@@ -762,7 +762,7 @@ def test_a_sentinel_that_says_nonsense(probe, sentinels):
         peer = sentinels[0].accept()
         peer.command()
         peer.send(nonsense)
-        assert "not the answer of a Sentinel" in link.expect("down", 0)
+        assert "unexpected reply: is this a Sentinel?" in link.expect("down", 0)
 
 
 # ---- the end

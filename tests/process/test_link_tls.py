@@ -161,10 +161,10 @@ def test_a_server_that_wants_a_certificate(server, probe, directory, version):
     link = probe(*where(redis, f"cert-file={own.crt}", f"key-file={own.key}"))
     link.expect("ready")
     link = probe(*where(redis))
-    assert "a certificate of ours" in link.expect("down", 0)
+    assert "a client certificate" in link.expect("down", 0)
     stranger = Authority(directory / "certificates", "stranger").issue("s", names="DNS:host")
     link = probe(*where(redis, f"cert-file={stranger.crt}", f"key-file={stranger.key}"))
-    assert link.expect("down", 0).endswith("TLS: the server refuses the certificate of cert-file: it does not trust its issuer")
+    assert link.expect("down", 0).endswith("TLS: the server rejects our certificate (cert-file): it does not trust its issuer")
 
 
 def test_files_that_cannot_be_used(server, probe, directory):
@@ -230,7 +230,7 @@ def test_tls_to_a_plain_server(directory, probe, authority):
     redis.authority = authority
     try:
         line = probe(*where(redis, "timeout=300")).expect("down", 0)
-        assert "timed out in the TLS handshake (a server without TLS" in line or "is not TLS; is that port one for redis://?" in line
+        assert "timed out in the TLS handshake (does the server speak TLS" in line or "is not TLS; is that port one for redis://?" in line
     finally:
         redis.kill()
 
@@ -250,7 +250,7 @@ def test_a_plain_server_that_answers(fake_tcp, probe):
 def test_plain_to_a_tls_server(server, probe):
     redis = server()
     link = probe(f"host=127.0.0.1:{redis.port}")
-    assert link.expect("down", 0).endswith(" without a word (a server that wants TLS does so: rediss://)")
+    assert link.expect("down", 0).endswith(" before sending anything (if it expects TLS, use rediss://)")
 
 
 def test_silence_in_the_handshake(fake_tcp, probe):

@@ -127,7 +127,7 @@ def test_changes_outlast_a_file_that_is_refused(berthd):
     changed = what_was_changed(daemon)
     daemon.kill()
     daemon.configure("[pool s]\nitems = a b\n")
-    with pytest.raises(pytest.fail.Exception, match="another kind of resource"):
+    with pytest.raises(pytest.fail.Exception, match="its kind cannot change"):
         daemon.start()
     daemon.configure(CONFIGURATION)
     daemon.start()

@@ -148,7 +148,7 @@ def test_two_losses_in_a_row(berthd, job, chance):
 
 @pytest.mark.parametrize("damage, said", [
     (delete, "the journal was lost or damaged"),
-    (fill, "journal: not a journal, or damaged: a new one takes its place"),
+    (fill, "journal: not a journal, or damaged: replaced by a new one"),
     (delete_and_damage_state, "state: damaged: runtime changes are lost"),
 ], ids=["gone", "damaged", "all damaged"])
 def test_nothing_is_granted_in_the_grace(berthd, chance, damage, said):

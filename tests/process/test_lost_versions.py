@@ -103,7 +103,7 @@ def test_a_later_version_s_lease_is_not_renewed(berthd):
     client = changed(daemon, add("!color=red"))
     for request in (f"renew {lease}", f"renew {lease} ttl=1h", f"bind {lease} pid={os.getpid()}"):
         answer = client.request(request)
-        assert answer.startswith("error kind a%20later%20version%20of%20berthd%20"), answer
+        assert answer.startswith("error kind it%20was%20granted%20by%20a%20newer%20version%20of%20berthd"), answer
     assert status(client).holders("a") == [lease]
     asked_until(daemon, all_free)
 

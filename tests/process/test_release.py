@@ -101,7 +101,7 @@ def test_a_lock_by_its_name(berth, berthd):
     held(holder, "acquire s nightly")
     done = berth("release", "nightly")
     assert (done.returncode, done.stderr) == (
-        64, "berth: nightly: say whose lease, or of which unit: holder or item (bad-value)\n")
+        64, "berth: nightly: specify which lease with holder or item (bad-value)\n")
     assert berth("release", "s").returncode == 64
     assert is_quiet(holder)
 

@@ -36,7 +36,7 @@ def test_how_long_is_left(berth, fake, answer, said):
     ("error lost it%20is%20over", 1, "it is over (lost)"),
     ("error forbidden", 77, "not permitted (forbidden)"),
     ("error unknown", 78, "no such resource or item (unknown)"),
-    ("error kind", 78, "not for this kind of resource (kind)"),
+    ("error kind", 78, "not applicable to this kind of resource (kind)"),
     ("error no-space x", 69, "x (no-space)"),
 ])
 def test_answers(berth, fake, answer, status, text):
@@ -48,7 +48,7 @@ def test_answers(berth, fake, answer, status, text):
 
 
 @pytest.mark.parametrize("args, message", [
-    ([], "no LEASE or NAME"),
+    ([], "LEASE or NAME is required"),
     (["1", "2"], "more than one LEASE or NAME"),
     (["deploy"], "deploy: not a lease; for a NAME use --holder ID"),
     (["/", "--holder", "me"], "/: not a resource's name"),

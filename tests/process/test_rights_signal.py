@@ -189,7 +189,7 @@ def acquired_and_withdrawn(daemon, job):
     with stopped(daemon):
         becomes_root(job)
     end = time.monotonic() + DEADLINE
-    while f"process {job.pid}: could signal neither it" not in daemon.log.read_text():
+    while f"process {job.pid}: cannot signal it" not in daemon.log.read_text():
         assert time.monotonic() < end
         look_again()
     assert job.poll() is None

@@ -34,7 +34,7 @@ def test_a_stale_socket(berth, directory):
     done = berth("run", "r", "--", "true")
     assert (done.returncode, done.stderr) == (
         69, f"berth: cannot connect to {directory}/s: Connection refused"
-        " (its berthd has ended; start it: berthd -c FILE)\n")
+        " (no berthd is listening there; start it: berthd -c FILE)\n")
 
 
 def test_it_is_no_case_for_the_conflict_status(berth):
@@ -135,7 +135,7 @@ def test_another_users_server_is_refused(berth, directory, options, status):
     done = berth("run", *options, "r", "--", "true")
     assert done.returncode == status
     assert done.stderr.startswith(
-        f"berth: {directory}/s belongs to a server that is neither root's, berth's nor yours")
+        f"berth: the server at {directory}/s runs neither as root, nor as berth, nor as you")
     listener.close()
 
 

@@ -69,12 +69,12 @@ def test_while_nobody_listens(berth, fake, directory):
     process, _, _, _ = running(berth, fake, "-v", "r")
     assert read_line(process.stderr).startswith("berth: granted r slot 0")
     fake.gone()
-    assert read_line(process.stderr) == "berth: lost berthd; trying again while the job runs on"
+    assert read_line(process.stderr) == "berth: lost the connection to berthd; reconnecting while the job runs on"
     again = FakeBerthd(directory / "s")
     peer, words = again.asked()
     assert words[0] == "reclaim"
     peer.send("ok 1 slot=r,5,0\n")
-    assert read_line(process.stderr) == "berth: berthd is back; the lease is kept"
+    assert read_line(process.stderr) == "berth: reconnected to berthd; the lease is kept"
     assert end(process) == ""
     again.close()
 
@@ -121,10 +121,10 @@ def test_what_may_pass_is_tried_again(berth, fake, answer):
     ("error lost it%20is%20over", "it is over (lost)"),
     ("error forbidden no", "no (forbidden)"),
     ("error unknown gone", "gone (unknown)"),
-    ("waiting 1 position=1", "berthd no longer knows it"),
-    ("ok 1 slot=r,5,1", "berthd has given other units"),
-    ("ok 2 slot=r,5,0", "berthd has given other units"),
-    ("ok 1", "berthd has given other units"),
+    ("waiting 1 position=1", "berthd has no record of it"),
+    ("ok 1 slot=r,5,1", "berthd returned different units"),
+    ("ok 2 slot=r,5,0", "berthd returned different units"),
+    ("ok 1", "berthd returned different units"),
 ])
 def test_refused(berth, fake, answer, why):
     process, peer, _, _ = running(berth, fake)
@@ -141,7 +141,7 @@ def test_refused_but_only_warned(berth, fake):
     peer, _ = fake.asked()
     peer.send("error lost\n")
     assert read_line(process.stderr) == (
-        "berth: lost the lease: the lease is over (lost); the job runs on")
+        "berth: lost the lease: the lease has ended (lost); the job runs on")
     assert peer.ended()
     assert end(process) == ""
 

@@ -152,12 +152,12 @@ def test_a_line_for_the_shell(berth, command, hint):
     process = berth.start("run", "r", "--", *command)
     assert status_of(process) == 127
     shown = f"berth: {command[0]}: No such file or directory"
-    assert process.stderr.read().decode() == shown + ("; for a line of the shell: -- sh -c '...'\n" if hint else "\n")
+    assert process.stderr.read().decode() == shown + ("; to run a shell command line: -- sh -c '...'\n" if hint else "\n")
 
 
 def test_timed_out_as_berthd_says(berth, fake):
     process = berth.start("run", "-w", "1h", "r", "--", "true")
-    fake.queue().send("* denied 1 timeout waited%20as%20long%20as%20asked\n")
+    fake.queue().send("* denied 1 timeout timed%20out%20waiting\n")
     assert status_of(process) == 75
     assert process.stderr.read() == b"berth: timed out waiting for r (timeout)\n"
 

@@ -39,9 +39,9 @@ def group_is_left(group):
 # ---- why ----
 
 @pytest.mark.parametrize("event, why", [
-    ("* revoked 1 revoked", "an operator has revoked it (revoked)"),
+    ("* revoked 1 revoked", "revoked by an operator (revoked)"),
     ("* revoked 1 revoked by%20root%1b", "by root\\x1b (revoked)"),
-    ("* expired 1 max-hold", "held for as long as the resource allows (max-hold)"),
+    ("* expired 1 max-hold", "held for max-hold, the longest that the resource allows (max-hold)"),
     ("* expired 1 expired", "its ttl ran out (expired)"),
     ("* lost 1 expired", "lost the lease: its ttl ran out (expired)"),
     ("* lost 1 novelty", "lost the lease: (novelty)"),
@@ -99,7 +99,7 @@ def test_the_deadline_of_a_silent_berthd(berth, fake):
     begun = time.monotonic()
     peer.send(f"* deadline 1 {boottime(20)} stop={boottime(0.3)}\n")
     assert error_of(process, 124) == (
-        "berth: stopping the job: the time of its lease is over (deadline)\n")
+        "berth: stopping the job: its lease has run out (deadline)\n")
     assert 0.2 < time.monotonic() - begun < 5
     assert peer.line() == "release 1 exit=7"
 
@@ -222,7 +222,7 @@ def test_warn_only_warns(berth, fake):
     process, peer = start(berth, fake, REPORT, terms="kill_after=100ms on_lost=warn")
     peer.send(f"* deadline 1 {boottime(0.2)} stop={boottime(0.1)}\n")
     assert read_line(process.stderr) == (
-        "berth: the time of its lease is over (deadline); the job runs on")
+        "berth: its lease has run out (deadline); the job runs on")
     process.send_signal(signal.SIGTERM)
     assert error_of(process, 7) == ""
     assert process.stdout.read() == b"SIGTERM\n"

@@ -75,7 +75,7 @@ def test_held_for_too_long(berth, berthd, job):
     error = error_of(process, 124)
     assert re.fullmatch(r"berth: stopping the job: short: held for \d+m?s, as long as max-hold allows \(max-hold\)\n",
                         error), error
-    assert re.search(r"lease \w+ \(short, process \d+\) was held for \d+m?s, as long as max-hold allows$",
+    assert re.search(r"lease \w+ \(short, process \d+\) reached max-hold: it was held for \d+m?s$",
                      daemon.log.read_text(), re.M)
     assert is_free(berth, "short")
 

@@ -161,7 +161,7 @@ def test_find(daemon, top):
     screen.press("u")
     screen.type("nobody")
     screen.press("Enter")
-    screen.see("only: of user", "nothing of that", none=["etl"])
+    screen.see("only: of user", "nothing matches", none=["etl"])
     screen.press("Escape")
     screen.see("deploy")
     screen.press("U")
@@ -248,10 +248,10 @@ def test_a_restart_of_berthd(daemon, top, berth):
     screen = top()
     screen.see(re.compile(r"held   slot 0 .* cat$"))
     daemon.kill()
-    lines = screen.see("berthd is gone, this was at ")
+    lines = screen.see("berthd is gone; last update at ")
     assert lines[0].startswith("berthd is gone") and any("held   slot 0" in line for line in lines)
     screen.press("Down", "w")
-    screen.see("berthd is gone: nobody can be asked")
+    screen.see("not connected to berthd: cannot ask it")
     daemon.start()
     lines = screen.see("1 held, 0 waiting", none=["is gone"])
     assert any("held   slot 0" in line for line in lines)
@@ -324,7 +324,7 @@ def test_stop_and_continue(daemon, top):
 def test_without_a_terminal(daemon, berthctl):
     done = berthctl("top")
     assert (done.returncode, done.stdout) == (64, "")
-    assert done.stderr == "berthctl: top: it needs a terminal (see berthctl status, and berthctl watch)\n"
+    assert done.stderr == "berthctl: top: it needs a terminal; without one, use berthctl status or berthctl watch\n"
 
 
 @pytest.mark.parametrize("type", ["dumb", "no-such-terminal", ""])
@@ -335,7 +335,7 @@ def test_a_terminal_that_cannot(daemon, berthctl, type):
     assert process.wait(DEADLINE) == 64
     assert termios.tcgetattr(its) == settings
     os.close(its)
-    assert process.stderr.read() == b"berthctl: top: $TERM names no terminal on which it could draw\n"
+    assert process.stderr.read() == b"berthctl: top: cannot draw on the terminal that $TERM names\n"
     os.close(ours)
 
 

@@ -468,16 +468,16 @@ def test_a_service_manager(daemon, directory, web_of):
 @pytest.mark.parametrize("text, words", [
     ("listen = 0.0.0.0:8181\n", "is not one of loopback"),
     ("listen = 10.0.0.7:8181\n", "is not one of loopback"),
-    ("listen = here\n", "it takes ADDRESS:PORT, such as 127.0.0.1:8181, or an absolute path"),
-    ("listen = 127.0.0.1:99999\n", "it takes ADDRESS:PORT, such as"),
-    ("socket = s\n", "it takes an absolute path"),
-    ("retention = soon\n", "it takes a duration"),
-    ("retention = 5s\n", "it takes a duration"),
-    ("database = history.db\n", "it takes an absolute path or none"),
-    ("hosts = http://web.example\n", "it takes names without scheme and port"),
-    ("peers = web2.example\n", "it takes URLs"),
-    ("peers = https://web2.example/;script-src\n", "it takes URLs"),
-    ("origins = https://web2.example/berth\n", "it takes origins"),
+    ("listen = here\n", "expected ADDRESS:PORT, such as 127.0.0.1:8181, or an absolute path"),
+    ("listen = 127.0.0.1:99999\n", "expected ADDRESS:PORT, such as"),
+    ("socket = s\n", "expected an absolute path"),
+    ("retention = soon\n", "expected a duration"),
+    ("retention = 5s\n", "expected a duration"),
+    ("database = history.db\n", "expected an absolute path or none"),
+    ("hosts = http://web.example\n", "expected names without scheme and port"),
+    ("peers = web2.example\n", "expected URLs"),
+    ("peers = https://web2.example/;script-src\n", "expected URLs"),
+    ("origins = https://web2.example/berth\n", "expected origins"),
     ("colour = red\n", "colour: unknown key"),
     ("host = web.example\n", "host: unknown key; did you mean hosts?"),
     ("nonsense\n", "a line is KEY = VALUE"),
@@ -504,7 +504,7 @@ def test_check(directory):
 def test_where_to_listen_is_checked(directory):
     status, log = Web(directory, listen="8181").fails()
     assert status == 64
-    assert log == ("berth-web: --listen 8181: it takes ADDRESS:PORT, such as 127.0.0.1:8181, "
+    assert log == ("berth-web: --listen 8181: expected ADDRESS:PORT, such as 127.0.0.1:8181, "
                    "or an absolute path\n")
 
 

@@ -326,7 +326,7 @@ Test(table, draining_host)
     expect_table(lines, N(lines), &(struct table_style){.is_of_some = true},
         "draining: this host grants nothing; 2 leases held\n"
         "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
-        "no resource and no template has such a name\n");
+        "no resource or template matches that name\n");
 }
 
 /* Of a fresh installation, and of a fleet. */
@@ -430,7 +430,7 @@ static const char *const lives[] = {
 Test(table, how_leases_end)
 {
     expect_table(lives, N(lives), &(struct table_style){0},
-        "grace: berthd has restarted, and waits 8s more for its earlier clients\n"
+        "grace: berthd has restarted and waits 8s more for its earlier clients to reconnect\n"
         "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "a     semaphore      4     4     0     1\n"
         "  PLACE  UNITS    AGE   LEFT  PID  USER   BOUND       STATE                LEASE\n"

@@ -119,8 +119,8 @@ Test(cluster, no_more_nodes_are_remembered_than_there_is_room_for, .init = begin
     cr_expect_eq(map.nodes[1].port, 1);
 }
 
-#define NOT_A_NODE "not the answer of a node of a Redis Cluster"
-#define NO_OWNER "it knows no owner of the slot"
+#define NOT_A_NODE "unexpected reply: is this a Redis Cluster node?"
+#define NO_OWNER "it does not know which node owns the slot"
 #define NO_PLACE "it does not say where the owner of the slot is"
 
 static const struct {

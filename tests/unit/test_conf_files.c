@@ -27,7 +27,7 @@ Test(conf_files, an_unreadable_file_is_an_error)
     expect_errors_in("absent/x", "absent/x: No such file or directory");
     expect_errors_in("secret/x", "secret/x: Not a directory");
     expect_errors_in("loop", "loop: Too many levels of symbolic links");
-    expect_errors_in("/proc/self/mem", "/proc/self/mem: cannot be read to its end");
+    expect_errors_in("/proc/self/mem", "/proc/self/mem: cannot be read completely");
     expect_errors_in("", ": No such file or directory");
     uid_t uid = geteuid();
     if (uid == 0) {

@@ -154,7 +154,7 @@ Test(conf_fleet, a_quarter_of_the_ttl_is_left_for_killing)
 #define NAME_RULE                                                                                  \
     "not a valid name: 1 to 128 bytes of A-Z a-z 0-9 . _ @ + -, beginning with a letter or digit"
 #define URL_FORM                                                                                   \
-    "it takes a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER; with TLS "         \
+    "expected a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER; with TLS "         \
     "rediss:// or sentinels://"
 #define SENTINELS "[redis]\nurl = sentinels://h\n"
 #define NO_TLS "is only for a url of rediss:// or sentinels://"
@@ -210,10 +210,10 @@ static const struct {
     {REDIS "server-name = h\n", "t.conf:3: [redis] server-name: " NO_TLS},
     {REDIS "tls-min-version = 1.2\n", "t.conf:3: [redis] tls-min-version: " NO_TLS},
     {REDIS "limit = 1\n",
-        "t.conf:3: [redis] limit: is not for this kind of section; it belongs in [semaphore] or "
+        "t.conf:3: [redis] limit: is not allowed in this kind of section; it belongs in [semaphore] or "
         "[lock]"},
     {"[lock a]\nttl = 5s\n",
-        "t.conf:2: [lock a] ttl: is not for this kind of section; it belongs in [redis]"},
+        "t.conf:2: [lock a] ttl: is not allowed in this kind of section; it belongs in [redis]"},
     /* two */
     {REDIS "[redis b]\nurl = redis://h\n",
         "t.conf:4: [redis b] url: is the same as that of [redis], and so is the prefix: they would "
@@ -228,7 +228,7 @@ static const struct {
     {"[redis]\ncluster = yes\nurl = redis://u:p@a,\n b:7000,\n c\n", ""},
     {"[redis]\nurl = redis://a/0\ncluster = yes\n", ""},
     {"[redis]\nurl = redis://a/1\ncluster = yes\n",
-        "t.conf:2: [redis] url: a Redis Cluster has database 0 alone; give each database of Berth "
+        "t.conf:2: [redis] url: a Redis Cluster has only database 0; give each database of Berth "
         "a prefix of its own"},
     {"[redis]\nurl = unix:///s\ncluster = yes\n", "t.conf:2: [redis] url: " NODES},
     {"[redis]\nurl = sentinel://a\ncluster = yes\n", "t.conf:2: [redis] url: " NODES},
@@ -254,8 +254,8 @@ static const struct {
     {REDIS "password-file = /x/\n", "t.conf:3: [redis] password-file: " SECRET_FORM},
     /* ranges */
     {REDIS "ttl = 5.999s\n",
-        "t.conf:3: [redis] ttl: \"5.999s\" is not a duration from 6s to 1h, such as 250ms, 30s, 5m "
-        "or 2h (a plain number is seconds)"},
+        "t.conf:3: [redis] ttl: \"5.999s\" is not a duration from 6s to 1h, such as 30s or 5m (a "
+        "plain number is seconds)"},
     {REDIS "ttl = 1h\nfailover-lag = 1h\ngeneration = 0\n", ""},
     {SENTINEL "ttl = 30s\nfailover-lag = 28.2s\n", ""},
     {SENTINEL "ttl = 30s\nfailover-lag = 28.3s\n", "t.conf:3: [redis] ttl: " LAG},
@@ -263,7 +263,7 @@ static const struct {
     {SENTINEL "ttl = 13s\n", "t.conf:3: [redis] ttl: " LAG},
     {REDIS "failover-lag = 61m\n",
         "t.conf:3: [redis] failover-lag: \"61m\" is not a duration from 0s to 1h, such as 250ms, "
-        "30s, 5m or 2h (a plain number is seconds)"},
+        "30s or 5m (a plain number is seconds)"},
     {REDIS "generation = 9007199254740992\n",
         "t.conf:3: [redis] generation: \"9007199254740992\" is not a number from 0 to "
         "9007199254740991"},
@@ -340,7 +340,7 @@ Test(conf_fleet, what_is_left_of_a_url_in_a_message)
 {
     expect_errors("[lock a]\nlimit = x://host z\n",
         "t.conf:2: [lock a] limit: \"x://...\" is not a number from 0 to 1\n"
-        "t.conf:2: [lock a] limit: has more than one word; it takes a number from 0 to 1");
+        "t.conf:2: [lock a] limit: has more than one word; expected a number from 0 to 1");
     expect_errors("[lock a]\nlimit = x://a@b://c@d\n",
         "t.conf:2: [lock a] limit: \"x://...d\" is not a number from 0 to 1");
     expect_errors(
@@ -348,7 +348,7 @@ Test(conf_fleet, what_is_left_of_a_url_in_a_message)
     expect_errors("[lock a]\nlimit = ://x\n",
         "t.conf:2: [lock a] limit: \"://.\" is not a number from 0 to 1");
     expect_errors("[pool a]\nitems = x://a,b@c\n",
-        "t.conf:2: [pool a] items: \"x://...c\": items have blanks between them, not commas");
+        "t.conf:2: [pool a] items: \"x://...c\": separate items with blanks, not commas");
 }
 
 /* ---- resources ---- */
@@ -383,9 +383,9 @@ static const struct {
         "t.conf:3: [lock a] redis: there is no section [redis x]\n"
         "t.conf:5: [redis] url: must begin with redis://, unix:// or sentinel://, or for TLS with "
         "rediss:// or sentinels://\n"
-        "t.conf:7: [lock b] kill-after: to stop a job may take 16s (this and a third of it, at "
-        "least 1s), and two renewals 10s: together not less than the 24950ms that a lease is good "
-        "for with ttl = 30s of [redis]; it may be at most 11200ms, or the ttl must be at least "
+        "t.conf:7: [lock b] kill-after: stopping a job may take 16s (this and a third of it, at "
+        "least 1s), and two renewals 10s: together not less than the 24950ms for which a lease is "
+        "valid with ttl = 30s of [redis]; it may be at most 11200ms, or the ttl must be at least "
         "33s\n"
         "t.conf:9: [lock b] order: not in fleet scope yet: first-fit is for scope = host; a "
         "fleet's order is fifo\n"
@@ -478,8 +478,8 @@ Test(conf_fleet, the_advice_in_an_error_is_valid)
 Test(conf_fleet, a_number_that_is_refused_is_not_compared)
 {
     expect_errors("[redis]\nurl = redis://h\nttl = 2h\n[lock a]\nscope = fleet\nkill-after = 1m\n",
-        "t.conf:3: [redis] ttl: \"2h\" is not a duration from 6s to 1h, such as 250ms, 30s, 5m or "
-        "2h (a plain number is seconds)");
+        "t.conf:3: [redis] ttl: \"2h\" is not a duration from 6s to 1h, such as 30s or 5m (a plain "
+        "number is seconds)");
     expect_errors(REDIS "[lock a]\nscope = fleet\nkill-after = 2d\n",
         "t.conf:5: [lock a] kill-after: \"2d\" is not a duration from 0s to 1d, such as 250ms, "
         "30s, 5m or 2h (a plain number is seconds)");
@@ -558,14 +558,14 @@ Test(conf_fleet, times_fit_what_runs_and_what_is_written)
     struct conf *running = load_good(REDIS);
     expect_reload_errors(running,
         "[redis]\nurl = redis://h\nttl = 60s\n[lock l]\nscope = fleet\nkill-after = 15s\n",
-        "t.conf:6: [lock l] kill-after: to stop a job may take 20s (this and a third of it, at "
-        "least 1s), and two renewals 10s: together not less than the 24950ms that a lease is good "
-        "for with ttl = 30s of the running [redis]; it may be at most 11200ms, or the ttl must be "
+        "t.conf:6: [lock l] kill-after: stopping a job may take 20s (this and a third of it, at "
+        "least 1s), and two renewals 10s: together not less than the 24950ms for which a lease is "
+        "valid with ttl = 30s of the running [redis]; it may be at most 11200ms, or the ttl must be "
         "at least 40s");
     expect_reload_errors(running,
         "[redis]\nurl = redis://h\nttl = 6s\n[lock l]\nscope = fleet\nkill-after = 10s\n",
-        "t.conf:6: [lock l] kill-after: to stop a job may take 13333ms (this and a third of it, at "
-        "least 1s), and two renewals 2s: together not less than the 4790ms that a lease is good "
-        "for with ttl = 6s of [redis]; it may be at most 1700ms, or the ttl must be at least 27s");
+        "t.conf:6: [lock l] kill-after: stopping a job may take 13333ms (this and a third of it, at "
+        "least 1s), and two renewals 2s: together not less than the 4790ms for which a lease is "
+        "valid with ttl = 6s of [redis]; it may be at most 1700ms, or the ttl must be at least 27s");
     conf_free(running);
 }

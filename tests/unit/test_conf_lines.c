@@ -32,11 +32,11 @@ static const struct {
     {"[lock a] ; fine\n", ""},
     {"[ lock\t a ]\n", ""},
     {"[lock a]\n[lock b\nlimit = 7\n", "t.conf:2: no \"]\" follows the section's name"},
-    {"\n[]\n", "t.conf:2: the section has no kind and name"},
-    {"[  ]\nx = 1\n", "t.conf:1: [  ]: the section has no kind and name"},
+    {"\n[]\n", "t.conf:2: the section header is empty: it needs a kind and a name"},
+    {"[  ]\nx = 1\n", "t.conf:1: [  ]: the section header is empty: it needs a kind and a name"},
     {"[lock]\n", "t.conf:1: [lock]: has no name; a section is called [lock NAME]"},
     {"[lock a b]\n", "t.conf:1: [lock a b]: has more than one name"},
-    {"[daemon x]\n", "t.conf:1: [daemon x]: [daemon] has no name"},
+    {"[daemon x]\n", "t.conf:1: [daemon x]: [daemon] takes no name"},
     {"[semaphor x]\nlimit = none\n",
         "t.conf:1: [semaphor x]: unknown kind of section (did you mean semaphore?); " KINDS},
     {"[Lock x]\n", "t.conf:1: [Lock x]: unknown kind of section (did you mean lock?); " KINDS},
@@ -46,7 +46,7 @@ static const struct {
     {"[adhoc/*]\n", "t.conf:1: [adhoc/*]: unknown kind of section; " KINDS
                     "; a lock would be [lock adhoc/*]"},
     {"[pool a]\nitems = 0,1,2\n",
-        "t.conf:2: [pool a] items: \"0,1,2\": items have blanks between them, not commas"},
+        "t.conf:2: [pool a] items: \"0,1,2\": separate items with blanks, not commas"},
     {" [lock a]\nlimit = 1\n", "t.conf:1: [lock a]: a section begins at the start of its line"},
     {"[lock a]\n[lock a]\n", "t.conf:2: [lock a]: this name appears twice, first in line 1"},
     {"[lock a]\n\n[pool a]\nitems = x\n",
@@ -68,12 +68,12 @@ static const struct {
         "t.conf:2: [lock a]: \"limit 1\" has no \"=\"; a line is KEY = VALUE"},
     {"[lock a]\nlimit", "t.conf:2: [lock a]: \"limit\" has no \"=\"; a line is KEY = VALUE"},
     {"[lock a]\nlimit =\n",
-        "t.conf:2: [lock a] limit: has no value; it takes a number from 0 to 1"},
-    {"[lock a]\nlimit =", "t.conf:2: [lock a] limit: has no value; it takes a number from 0 to 1"},
+        "t.conf:2: [lock a] limit: has no value; expected a number from 0 to 1"},
+    {"[lock a]\nlimit =", "t.conf:2: [lock a] limit: has no value; expected a number from 0 to 1"},
     {"[lock a]\nlimit = ; 1\n",
-        "t.conf:2: [lock a] limit: has no value; it takes a number from 0 to 1"},
+        "t.conf:2: [lock a] limit: has no value; expected a number from 0 to 1"},
     {"[lock a]\nlimit = 1 0\n",
-        "t.conf:2: [lock a] limit: has more than one word; it takes a number from 0 to 1"},
+        "t.conf:2: [lock a] limit: has more than one word; expected a number from 0 to 1"},
     {"[lock a]\nlimit = 1\n\n\nlimit = 1\n",
         "t.conf:5: [lock a] limit: appears twice, first in line 2"},
     {"[lock a]\nlimti = 1\n", "t.conf:2: [lock a] limti: unknown key; did you mean limit?"},
@@ -81,12 +81,12 @@ static const struct {
         "t.conf:2: [lock a] Max_Waiters: unknown key; did you mean max-waiters?"},
     {"[lock a]\ncolour = 1\n", "t.conf:2: [lock a] colour: unknown key"},
     {"[lock a]\nitems = 1\n",
-        "t.conf:2: [lock a] items: is not for this kind of section; it belongs in [pool]"},
+        "t.conf:2: [lock a] items: is not allowed in this kind of section; it belongs in [pool]"},
     {"[semaphore a]\nlimit = 1\nmax-clients = 1\n",
-        "t.conf:3: [semaphore a] max-clients: is not for this kind of section; it belongs in "
+        "t.conf:3: [semaphore a] max-clients: is not allowed in this kind of section; it belongs in "
         "[daemon]"},
     {"[daemon]\nlimit = 1\n",
-        "t.conf:2: [daemon] limit: is not for this kind of section; it belongs in [semaphore] or "
+        "t.conf:2: [daemon] limit: is not allowed in this kind of section; it belongs in [semaphore] or "
         "[lock]"},
     {"[semaphore a]\n",
         "t.conf:1: [semaphore a] limit: is missing (how many units may be held at "
@@ -100,7 +100,7 @@ static const struct {
     {"[lock a]\nlimit=0\n", ""},
     {"[lock a]\nlimit: 0\n", ""},
     {"[daemon]\ninclude =\n",
-        "t.conf:2: [daemon] include: has no value; it takes a path of at most 140 bytes"},
+        "t.conf:2: [daemon] include: has no value; expected a path of at most 140 bytes"},
     {"[lock a]\nk" EUROS EUROS EUROS EUROS EUROS EUROS " = 1\n", /* cut at a whole character */
         "t.conf:2: [lock a] k" EUROS EUROS EUROS EUROS EUROS "\xe2\x82\xac...: unknown key"},
     /* indented lines */
@@ -113,8 +113,8 @@ static const struct {
     {"[pool a]\nitems = one\n  y=two\n",
         "t.conf:3: [pool a]: " INDENTED_KEY "\nt.conf:3: [pool a] y: unknown key"},
     {"[lock a]\nlimit = 1\n  0\n",
-        "t.conf:3: [lock a] limit: is not a list, so it ends on its first line; "
-        "it takes a number from 0 to 1"},
+        "t.conf:3: [lock a] limit: is not a list, so it cannot continue on another line; "
+        "expected a number from 0 to 1"},
     {"[lock a]\n[lock b]\n  1\n", "t.conf:3: [lock b]: " NOTHING_ABOVE},
     {"[lock a]\nlimit = 1\n[lock b]\n  1\n", "t.conf:4: [lock b]: " NOTHING_ABOVE},
     {"[pool a]\nitems = x\n  $\n y\n  %\n",
@@ -230,7 +230,7 @@ static void expect_errors_freeing(char *text, const char *expected)
 Test(conf_lines, the_tail_of_a_long_line_is_not_a_line)
 {
     expect_errors_freeing(repeat("[semaphore a]\nlimit = 4", ' ', 188, "max-waiters=99\n"),
-        "t.conf:2: [semaphore a] limit: has more than one word; it takes a number from 0 to "
+        "t.conf:2: [semaphore a] limit: has more than one word; expected a number from 0 to "
         "1000000");
     expect_errors_freeing(repeat("[semaphore a]\nlimit = 4", ' ', 192, ";\n"), "");
     expect_errors_freeing(repeat("[semaphore a]\nlimit = ", ' ', 500, "4\n"), "");

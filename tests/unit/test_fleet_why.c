@@ -34,14 +34,14 @@ Test(fleet_why, where_it_is)
     const struct redis_url one = {.scheme = REDIS_SENTINEL, .n_hosts = 1, .master = (char[]){"m"}};
     const struct redis_url two = {.scheme = REDIS_SENTINEL, .n_hosts = 2, .master = (char[]){"m"}};
     EXPECT(
-        said(&local, "", NULL, OUTCOME_LOST), "the database `big` (unix:/run/r) has given it up");
+        said(&local, "", NULL, OUTCOME_LOST), "the database `big` (unix:/run/r) no longer has it");
     EXPECT(said(&local, "/run/r: refused", NULL, OUTCOME_DOWN),
         "the database `big` (unix:/run/r) cannot be reached: refused");
-    EXPECT(said(&far, "", NULL, OUTCOME_LOST), "the database `big` (ada:6379) has given it up");
+    EXPECT(said(&far, "", NULL, OUTCOME_LOST), "the database `big` (ada:6379) no longer has it");
     EXPECT(said(&one, "", NULL, OUTCOME_LOST),
-        "the database `big` (m by sentinel ada:6379) has given it up");
+        "the database `big` (m by sentinel ada:6379) no longer has it");
     EXPECT(said(&two, "", NULL, OUTCOME_LOST),
-        "the database `big` (m by sentinel ada:6379, ...) has given it up");
+        "the database `big` (m by sentinel ada:6379, ...) no longer has it");
 }
 
 Test(fleet_why, what_is_wrong)
@@ -90,11 +90,11 @@ static const char *mixed(const char *first, const char *second)
 Test(fleet_why, mixed)
 {
     EXPECT(define("lock a database=1", "lock b database=2", "lock h"), "ok");
-    EXPECT(mixed("a", "b"), "b: it is kept in another database than a: ask for each by itself");
+    EXPECT(mixed("a", "b"), "b: it is in a different database from a: request them separately");
     EXPECT(mixed("a", "h"),
-        "h: it is of this host alone, and a is of the fleet: ask for each by itself");
+        "h: it has host scope, and a has fleet scope: request them separately");
     EXPECT(mixed("h", "a"),
-        "a: it is of the fleet, and h is of this host alone: ask for each by itself");
+        "a: it has fleet scope, and h has host scope: request them separately");
 }
 
 /* ---- lines ---- */
@@ -121,10 +121,12 @@ Test(fleet_why, events)
         "* granted 34 slot=s,5,1 kill_after=1000ms on_lost=kill\n"
         "* deadline 34 1060000000000 stop=1058000000000\n");
     EXPECT(line_of(EFFECT_STOP, "A", OUTCOME_DEADLINE),
-        "* expired 34 deadline it%20could%20not%20be%20kept%20alive%20in%20its%20database\n");
-    EXPECT(line_of(EFFECT_STOP, "A", OUTCOME_LOST), "* expired 34 lost the%20lease%20is%20over\n");
+        "* expired 34 deadline it%20could%20not%20be%20renewed%20in%20its%20database%20in"
+        "%20time\n");
+    EXPECT(
+        line_of(EFFECT_STOP, "A", OUTCOME_LOST), "* expired 34 lost the%20lease%20has%20ended\n");
     EXPECT(line_of(EFFECT_STOP, "A", OUTCOME_REVOKED),
-        "* revoked 34 revoked an%20operator%20has%20revoked%20it\n");
+        "* revoked 34 revoked revoked%20by%20an%20operator\n");
 }
 
 /* A lease bound to time is told as well: its job is not stopped. */

@@ -85,7 +85,7 @@ Test(held_lease, a_hung_berthd)
     step(held_lease, D - K + LAG);
     cr_expect(is_stopping(held_lease));
     cr_expect_str_eq(stage_said(stage),
-        "berth: stopping the job: the lease could not be kept alive (deadline)\n");
+        "berth: stopping the job: the lease could not be renewed in time (deadline)\n");
 }
 
 Test(held_lease, a_dead_berthd)
@@ -231,7 +231,7 @@ Test(held_lease, warn)
     step(held_lease, D + S);
     cr_expect_not(is_stopping(held_lease));
     cr_expect_str_eq(stage_said(stage),
-        "berth: the lease could not be kept alive (deadline); the job runs on\n");
+        "berth: the lease could not be renewed in time (deadline); the job runs on\n");
 }
 
 Test(held_lease, term)
@@ -250,7 +250,7 @@ Test(held_lease, term)
 Test(held_lease, expired)
 {
     static const char *const rows[][2] = {
-        {"deadline", "it could not be kept alive in its database (deadline)"},
+        {"deadline", "it could not be renewed in its database in time (deadline)"},
         {"lost so%20it%20says", "so it says (lost)"},
     };
     for (size_t i = 0; i < 2; i++) {

@@ -45,11 +45,11 @@ Test(journal_log, each_trouble)
         size_t n;
         const char *text;
     } rows[] = {
-        {TROUBLE_UNREADABLE, EISDIR, 0, "error: j: Is a directory: a new one takes its place"},
+        {TROUBLE_UNREADABLE, EISDIR, 0, "error: j: Is a directory: replaced by a new one"},
         {TROUBLE_NOT_OURS_ALONE, EIO, 0,
-            "error: j: not a file that only berthd can write: a new one takes its place"},
+            "error: j: not a file that only berthd can write: replaced by a new one"},
         {TROUBLE_NO_JOURNAL, EIO, 0,
-            "error: j: not a journal, or damaged: a new one takes its place"},
+            "error: j: not a journal, or damaged: replaced by a new one"},
         {TROUBLE_DAMAGE, EIO, 17, "error: j: damaged; 17 records can be read"},
         {TROUBLE_CUT, EIO, 0, "error: j: somebody has truncated it"},
         {TROUBLE_NO_FILE, ENOSPC, 0,
@@ -58,10 +58,10 @@ Test(journal_log, each_trouble)
             "warning: still cannot create j: No space left on device"},
         {TROUBLE_NO_GROWTH, EFBIG, 0, "warning: j: cannot grow: File too large"},
         {TROUBLE_TOO_LONG, EMSGSIZE, 5000,
-            "warning: j: a record of 5000 bytes is too long for its place"},
+            "warning: j: a record of 5000 bytes does not fit into its slot"},
         {TROUBLE_NOT_WRITTEN, EIO, 0, "warning: j: Input/output error"},
         {TROUBLE_NOT_ERASED, EIO, 0,
-            "warning: j: cannot erase a record that is over: Input/output error"},
+            "warning: j: cannot erase an obsolete record: Input/output error"},
         {TROUBLE_NOT_COMPLETE, EIO, 0, "error: j: Input/output error"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -94,7 +94,7 @@ Test(journal_log, a_state_that_was_not_read)
         enum state_found found;
         char *why_unreadable, *kept;
     } rows[] = {
-        {NULL, "error: there is no directory for the state", STATE_MISSING, NULL, NULL},
+        {NULL, "error: no state directory", STATE_MISSING, NULL, NULL},
         {"s", "error: s: Permission denied: nothing is granted until it can be read",
             STATE_UNREADABLE, denied, NULL},
         {"s", "error: s: damaged: runtime changes are lost; it is kept as s.damaged-1",

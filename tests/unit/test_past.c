@@ -293,13 +293,13 @@ Test(past_table, what_is_not_there)
     struct past_style early = {.since = {true, UINT64_C(1795390000000) - 1}};
     struct past_style same = {.since = {true, UINT64_C(1795390000000)}};
     cr_assert_eq(past_take(&past, "ok now=1795397400000"), ANSWER_MORE);
-    static const char nothing[] = "berthd remembers nothing: nothing has ended yet, or its file has"
+    static const char nothing[] = "no history: nothing has ended yet, or berthd's file has"
                                   " history = 0\n";
     expect_note(&past, style, nothing);
     expect_note(&past, early, nothing);
     past.since = (struct optional){true, UINT64_C(1795390000000)};
     static const char earlier[] =
-        "nothing %shas ended since 2026-11-22 23:26:40; berthd remembers nothing earlier\n";
+        "nothing %shas ended since 2026-11-22 23:26:40; berthd's history does not go back further\n";
     char said[128];
     snprintf(said, sizeof said, earlier, "");
     expect_note(&past, style, said);
@@ -314,7 +314,7 @@ Test(past_table, what_is_not_there)
     expect_note(&past, style, "");
     expect_note(&past, late, "");
     expect_note(&past, same, "");
-    expect_note(&past, early, "berthd remembers nothing that ended before 2026-11-22 23:26:40\n");
+    expect_note(&past, early, "berthd's history does not go back beyond 2026-11-22 23:26:40\n");
     past_deinit(&past);
 }
 

@@ -175,14 +175,14 @@ Test(ready, errors)
     ready_commands(&ready, &wish, &out);
     expect_failure(RESP_ERROR, "LOADING data", "INFO: LOADING data");
     ready_commands(&ready, &wish, &out);
-    expect_failure(RESP_STATUS, "OK", "not the answer");
+    expect_failure(RESP_STATUS, "OK", "unexpected reply");
     ready_commands(&ready, &wish, &out);
     cr_assert_eq(reply(RESP_STRING, good_info), READY_MORE);
     cr_assert_eq(reply(RESP_ERROR, "NOPERM no"), READY_MORE);
     expect_failure(RESP_ERROR, "NOPERM no", "NOPERM no");
     wish.db = 1;
     ready_commands(&ready, &wish, &out);
-    expect_failure(RESP_INTEGER, "", "not the answer");
+    expect_failure(RESP_INTEGER, "", "unexpected reply");
 }
 
 Test(ready, refused)
@@ -281,7 +281,7 @@ Test(ready, nodes_that_say_little)
     cr_assert_eq(reply(RESP_ERROR, "NOPERM no"), READY_MORE);
     cr_assert_eq(ready.map.n, 0);
     cr_assert_eq(reply(RESP_STATUS, "OK"), READY_MORE);
-    expect_failure(RESP_STATUS, "OK", "not the answer");
+    expect_failure(RESP_STATUS, "OK", "unexpected reply");
 }
 
 static void begin_to_listen_at_node(void)

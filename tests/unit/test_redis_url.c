@@ -94,7 +94,7 @@ Test(redis_url, what_it_says)
 #define PORT "a port is a number from 1 to 65535"
 #define DB "the database is a number, from 0"
 #define HOST "a host is not a name or an address"
-#define NO_HOST "a host has no name"
+#define NO_HOST "a host name is empty"
 #define BRACKETS "the text in brackets is not an IPv6 address"
 #define AT "write an @ in the user or password as %40"
 #define SLASHES                                                                                    \
@@ -150,7 +150,7 @@ static const struct {
     {"redis://u%7f:x@h", CONTROL},
     {"redis://h\n", "it has a control character"},
     {"redis://::1", "it has too many colons; write an IPv6 address in brackets: [::1]:6379"},
-    {"redis://[::1", "an IPv6 address has no ] after it"},
+    {"redis://[::1", "a ] is missing after an IPv6 address"},
     {"redis://[::1]7", "only :PORT may follow an IPv6 address"},
     {"redis://[::1]:", PORT},
     {"redis://[]", BRACKETS},

@@ -76,7 +76,7 @@ Test(status_table, of_a_user)
         "NAME etl deploy 2 of 7 resources; 1 held, 0 waiting\n");
     expect_names(&(struct status_choice){.by_user = true, .uid = 9},
         "NAME t/* t/x9 1 of 7 resources, 1 template; 1 held, 0 waiting\n");
-    expect_names(&(struct status_choice){.by_user = true, .uid = 1}, "NAME nothing ");
+    expect_names(&(struct status_choice){.by_user = true, .uid = 1}, "NAME no ");
 }
 
 Test(status_table, sorted)

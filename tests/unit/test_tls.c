@@ -239,9 +239,9 @@ Test(tls, names)
     expect_name("example.org", NULL, "not for example.org");
     expect_name("pa.example.com", NULL, "not for pa.example.com");
     expect_name("server", NULL, "not for server"); /* that is its subject */
-    expect_name("", NULL, "no TLS with a host called \"\"");
-    expect_name(".", NULL, "no TLS with a host called");
-    expect_name(".example.org", NULL, "no TLS with a host called \".example.org\"");
+    expect_name("", NULL, "cannot use TLS with the host name \"\"");
+    expect_name(".", NULL, "cannot use TLS with the host name");
+    expect_name(".example.org", NULL, "cannot use TLS with the host name \".example.org\"");
 }
 
 /* ---- as it should not be ---- */

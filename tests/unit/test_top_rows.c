@@ -461,7 +461,7 @@ Test(top_screen, a_picture_that_is_old_says_so)
     top_screen_make(&screen, &top);
     cr_expect(screen.is_grey);
     cr_expect_str_eq(
-        screen.lines[0].text.bytes, "berthd is gone, this was at 12:03:55; trying again");
+        screen.lines[0].text.bytes, "berthd is gone; last update at 12:03:55; trying again");
     top_screen_deinit(&screen);
     type("jx"); /* and nobody can be asked */
     cr_expect_eq(top.prompt, TOP_NO_PROMPT);

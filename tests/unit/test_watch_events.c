@@ -118,9 +118,9 @@ Test(watch, operators_change_things)
          "resource gpus kind=pool scope=host limit=1 items=gpu0\n"
          "resource new kind=lock scope=host limit=1 removed=1\n"
          "host draining=0 held=1 waiting=0\nend\nremoved new\nremoved market/alice\nend\n");
-    expect("01:30:00  -             not draining any more\n"
+    expect("01:30:00  -             no longer draining\n"
            "01:30:00  etl           resumed\n"
-           "01:30:00  gpus          not reserved any more: gpu0\n"
+           "01:30:00  gpus          no longer reserved: gpu0\n"
            "01:30:00  new           removed, still held\n"
            "01:30:00  new           removed\n");
 }

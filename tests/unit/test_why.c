@@ -158,7 +158,7 @@ static const struct row {
         "when it will start is unknown: too few leases have ended since berthd started",
         "s: 4 of 4 held by pid 9 (bob) for 1m05s, and 1 other"},
     {"impossible", {"semaphore s limit=4"}, {NULL}, "ann", "s:5",
-        "a request for s:5 would be refused: s: 5 wanted, of at most 4\n"
+        "a request for s:5 would be refused: s: 5 wanted, but at most 4 can be granted\n"
         "0 of 4 units of s are held\n"
         "5 units of s are wanted, and its limit is 4 at present",
         "s: 0 of 4 held, 5 wanted"},
@@ -186,7 +186,7 @@ static const struct row {
         {"ann A d", "cid H s:2", "bob B s:2 d", "-A"}, "ann", "d",
         "a request for d would wait, at place 2 in the queue\n"
         "nobody holds d\n"
-        "1 unit of d is kept for the request at place 1, which lacks something else\n"
+        "1 unit of d is kept for the request at place 1, which still needs another resource\n"
         "1 request for d is ahead: pid 9 (bob), which has waited for 0s; it lacks s\n"
         "when it will start is unknown: too few leases have ended since berthd started",
         "d: not held (1 kept for #1)"},
@@ -207,7 +207,7 @@ static const struct row {
         "lease 35 of pid 9 (ann) has waited for d, e for 0s: place 1 in the queue\n"
         "nobody holds d\n"
         "pid 9 (bob) has held e for 0s\n"
-        "it lacks e\n"
+        "it still needs e\n"
         "when it will start is unknown: too few leases have ended since berthd started",
         "d: not held; e: held by pid 9 (bob) for 0s; place 1 in the queue; lacks e"},
     {"holds", {"pool g items=a,b"}, {"bob A g:2 pid=7", "tick 61"}, "ann", "A",
@@ -307,7 +307,7 @@ static const struct row {
         "d: not held; this host is being drained"},
     {"two scopes", {"lock d", "lock e database=1"}, {NULL}, "ann", "d e",
         "a request for d e would be refused:"
-        " e: it is of the fleet, and d is of this host alone: ask for each by itself\n"
+        " e: it has fleet scope, and d has host scope: request them separately\n"
         "nobody holds d\n"
         "nobody holds e",
         "d: not held; e: not held"},

@@ -24,7 +24,7 @@ def test_units_holders_and_queue(chromium, office):
     assert any(label.startswith("gpu0, alice, train.py, since") for label in labels), labels
     assert "gpu6, free" in labels and "gpu7, reserved: fan broken" in labels
     text = chromium.text()
-    for words in ("quota of its user is used up", "waits for gpus as well", "5 more wait",
+    for words in ("its user has reached the quota", "waits for gpus as well", "5 more wait",
                   "1 being stopped", "paused by root", "disk is being replaced", "12 / 12 held"):
         assert words in text, words
     chromium.must_be_clean()

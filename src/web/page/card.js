@@ -14,7 +14,7 @@
       add('paused' + (by ? ' by ' + by : ''), 'warn', resource.pause_reason);
     }
     if (resource.removed) {
-      add('removed', 'warn', 'no longer defined: it only drains');
+      add('removed', 'warn', 'no longer defined; goes when its leases end');
     }
     if (resource.database_state && resource.database_state !== 'up') {
       add('database ' + resource.database_state, 'bad', resource.database);
@@ -24,7 +24,7 @@
       add(stopping.length + ' being stopped', 'bad', stopping[0].stopping);
     }
     if (resource.cooling > 0) {
-      add(resource.cooling + ' cooling', 'calm', 'units that rest before they are granted again');
+      add(resource.cooling + ' cooling', 'calm', 'units in cooldown: not granted until it ends');
     }
     if (resource.kept > 0) {
       add(resource.kept + ' kept for ' + (resource.kept_for ? 'place ' + resource.kept_for
@@ -49,7 +49,7 @@
   /* Why a waiter waits for more than its turn, or null. */
   berth.blockOf = function (waiter) {
     if (waiter.blocked === 'quota') {
-      return 'quota of its user is used up';
+      return 'its user has reached the quota';
     }
     if (waiter.blocked === 'other') {
       return 'waits for ' + (waiter.blocker || 'another resource') + ' as well';

@@ -55,7 +55,7 @@
     const lease = holder || resource.waiters.find((waiter) => waiter.lease === open.lease);
     if (!lease) {
       return [resource.name, berth.el('p', 'Lease ' + open.lease +
-        ' is over. The timeline shows how it ended.')];
+        ' has ended. The timeline shows how.')];
     }
     const rows = leaseRows(resource, lease, Boolean(holder));
     rows.push(['also in', elsewhere(resource.name, lease.lease)]);
@@ -167,7 +167,7 @@
       ['ended', at(lease.ended_at_ms)], ['waited', took(lease.waited_ms)],
       ['held', took(lease.held_ms)], ['how', berth.howText(lease).slice(2)],
       ['control group', lease.cgroup], ['arguments', lease.args],
-      ['end not seen', lease.unseen ? 'yes: berthd did not run' : null],
+      ['end not seen', lease.unseen ? 'yes: berthd was not running' : null],
     ])];
   }
 
@@ -177,7 +177,7 @@
     }
     const resource = berth.model.resource(open.name);
     if (!resource) {
-      return [open.name, berth.el('p', 'It is not there any more.')];
+      return [open.name, berth.el('p', 'It no longer exists.')];
     }
     const show = { lease: showLease, unit: showUnit, resource: showResource };
     return show[open.act](resource);

@@ -63,7 +63,7 @@
     const model = berth.model, parts = [];
     if (model.hosts.length > 0 || model.databases.length > 0) {
       parts.push(table('Hosts of the fleet', ['host', 'database', 'last heard', 'held', 'waiting',
-        'berthd'], model.hosts.map(hostRow), 'No host has been heard yet.'));
+        'berthd'], model.hosts.map(hostRow), 'No host has been heard from yet.'));
       parts.push(table('Databases', ['name', 'state', 'server', 'Redis', 'leases good for',
         'grace', 'remarks'], model.databases.map(databaseRow), 'None.'));
     } else {
@@ -71,7 +71,7 @@
         'scope = fleet. berth-recipes(7) tells how hosts share a limit.'));
     }
     if (model.peers.length > 0) {
-      parts.push(table('Pages whose history the timeline shows as well', ['address', 'state'],
+      parts.push(table('Peers whose history the timeline includes', ['address', 'state'],
         model.peers.map((peer) => peerRow(typeof peer === 'string' ? peer : peer.url || '')), ''));
     }
     parts.push(table('Templates', ['name', 'kind', 'scope', 'limit of each', 'in use', 'state'],

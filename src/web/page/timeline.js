@@ -230,7 +230,7 @@
     if (rows.length === 0) {
       context.fillStyle = colours.soft;
       context.fillText(berth.past.loading ? 'loading …' : berth.past.error
-        ? 'What was held in this period is not known.' : 'Nothing was held in this period.',
+        ? 'The history of this period is not available.' : 'Nothing was held in this period.',
         left, AXIS + 40);
     }
   }
@@ -245,7 +245,7 @@
       berth.moment(span.from, now), isOpen ? 'now' : berth.moment(span.until, now),
       berth.duration(span.until - span.from),
       lease.waited_ms ? berth.duration(lease.waited_ms) : '',
-      isOpen ? 'held still' : berth.howText(lease).slice(2)].map((text) => berth.el('td', text)));
+      isOpen ? still held : berth.howText(lease).slice(2)].map((text) => berth.el('td', text)));
   }
 
   function showTable() {
@@ -276,11 +276,11 @@
   function note() {
     const past = berth.past, parts = [];
     if (past.error) {
-      parts.push('What is over cannot be shown: ' + past.error + '.');
+      parts.push('The history cannot be shown: ' + past.error + '.');
     }
     if (past.silent.length > 0) {
       parts.push('No answer from ' + past.silent.join(', ') +
-        ': leases there that are over are missing.');
+        ': leases that ended there are missing.');
     }
     if (past.truncated.length > 0) {
       parts.push('There are more leases than fit: zoom in to see older ones (' +
@@ -288,7 +288,7 @@
     }
     const shared = groups.filter((group) => group.left > 0).map((group) => group.title);
     if (shared.length > 0) {
-      parts.push('More leases than lanes, so some have none: ' +
+      parts.push('More leases than lanes, so some are not drawn: ' +
         shared.slice(0, 3).join(', ') + '.');
     }
     berth.setText(id('timeline-note'), parts.join(' '));
