@@ -58,7 +58,7 @@ static void add_draining(const struct top *top, struct top_line *line)
     }
     if (status->grace_until.is_given) {
         text_add(&text, text.length > 0 ? "; " : "");
-        text_add(&text, "grace: berthd has restarted, and waits ");
+        text_add(&text, "grace: berthd has restarted and waits ");
         text_add_age(&text, status_until(status, &status->grace_until));
         text_add(&text, " for its clients");
     }

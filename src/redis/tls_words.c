@@ -152,7 +152,7 @@ static const struct {
     {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED,
         "the server requires a client certificate: set cert-file and key-file"},
     {SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE,
-        "the server refuses the handshake: it may want a certificate of ours (cert-file and "
+        "the server refuses the handshake: it may require a client certificate (cert-file and "
         "key-file), or other ciphers"},
     {SSL_R_TLSV1_ALERT_UNKNOWN_CA, OUR_CERTIFICATE ": it does not trust its issuer"},
     {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, OUR_CERTIFICATE ": it is bad"},

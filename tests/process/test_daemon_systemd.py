@@ -437,7 +437,7 @@ def test_clients_do_not_trust_another_users_socket(manager, berth, directory):
     service.hand_over(socket.socket(fileno=fd))
     service.socket.chmod(0o666)
     done = berth("run", "-n", "a", "--", "true", user=12345, group=12345, extra_groups=[])
-    assert done.returncode == 69 and "neither root's, berth's nor yours" in done.stderr
+    assert done.returncode == 69 and "neither as root, nor as berth" in done.stderr
     early = berth.start("run", "a", "--", "true", user=65534, group=65534, extra_groups=[])
     service.start()
     assert early.wait(DEADLINE) == 0, early.stderr.read()

@@ -298,7 +298,7 @@ Test(tls, garbage)
         {"-ERR unknown command\r\n", "TLS: what the server sends is not TLS; is that port"},
         {"HTTP/1.1 400 Bad Request\r\n", "TLS: what the server sends is not TLS; is that port"},
         {"\x15\x03\x01\x00\x02\x02\x46", "have no version of TLS in common"},
-        {"\x15\x03\x03\x00\x02\x02\x28", "it may want a certificate of ours"},
+        {"\x15\x03\x03\x00\x02\x02\x28", "it may require a client certificate"},
         {"\x16\x03\x03\x00\x04\x63\x00\x00\x00", "TLS: unexpected message"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -409,7 +409,7 @@ Test(top_screen, what_keeps_the_host_from_granting_stands_above)
     };
     begin_with(held_back, N(held_back), 100, 8);
     expect_screen("here: 0 of 1 resources busy, 0 held, 0 waiting\n"
-                  "draining: this host grants nothing; grace: berthd has restarted, and waits 5s for its clients\n"
+                  "draining: this host grants nothing; grace: berthd has restarted and waits 5s for its clients\n"
                   "database one: down: gone\\x1b\n"
                   "database three: up, in its grace for 2s\n"
                   "    NAME     USED WAIT  UNITS\n"

@@ -125,7 +125,7 @@ def test_why_there_is_no_history(chromium, office):
     office.world.no_history = "its file names no `database`\n"
     chromium.open_live(office.address + "#timeline")
     chromium.wait_for("return document.getElementById('timeline-note').textContent.startsWith("
-                      "'What is over cannot be shown: its file names no `database`.')")
+                      "'The history cannot be shown: its file names no `database`.')")
 
 
 def test_why_it_is_not_connected(chromium, office):
