@@ -57,8 +57,9 @@ def check_commands():
 
 
 def check_codes():
-    documented = {word: (int(status), meaning) for word, meaning, status in
-                  re.findall(r"^\| `([a-z-]+)` \| (.*) \| (\d+) \|$", protocol, re.M)}
+    groups = re.findall(r"^Exit status (\d+):\n\n((?:\* .*\n(?:  .*\n)*)+)", protocol, re.M)
+    documented = {word: (int(status), " ".join(meaning.split())) for status, items in groups
+                  for word, meaning in re.findall(r"^\* `([a-z-]+)`: (.*\n(?:  .*\n)*)", items, re.M)}
     coded = {word: (int(status), meaning) for word, status, meaning in rows("code")}
     for word in documented.keys() | coded.keys():
         require(documented.get(word) == coded.get(word),
@@ -255,7 +256,7 @@ def check_journal():
     """The keys of a lease's record: those of the envelope in its table, all others in one list."""
     journal = (srcdir / "doc/journal.md").read_text().partition("### The envelope of a lease")[2]
     envelope, _, further = journal.partition("### Further keys")
-    listed = re.search(r"Today's are (.*)\.", further)
+    listed = re.search(r"Today's are (.*?)\.\s", further, re.S)
     documented = {"envelope": {word for cell in re.findall(r"^\| (`.*?) \|", envelope, re.M)
                                for word in re.findall(r"`(\w+)`", cell)} - {"held"},
                   "further": set(re.findall(r"`(\w+)`", listed.group(1) if listed else ""))}

@@ -303,9 +303,9 @@ def check_keys():
     coded = {}
     for word, kinds, initial, when, kind, maximum, described, text in rows("conf"):
         coded[kinds.strip(), word] = text, (
-            f"Value: {range_of(described, kind, maximum)}; " +
+            f"{range_of(described, kind, maximum)}; " +
             ("required" if initial == "(required)" else f"default: {initial or 'none'}") +
-            f"; changed at {'reload' if when == 'reload' else 'the next start'}.")
+            f"; at {'reload' if when == 'reload' else 'the next start'}.")
     require_same("berth.conf.5: keys", set(page), set(coded))
     for key in page.keys() & coded.keys():
         text, value = coded[key]
@@ -561,7 +561,7 @@ def check_protocol():
         for key in keys.split():
             require(f"{key}=" in words, f"berth-protocol.7: no {key}=")
     for word, status, meaning in rows("code"):
-        require(f" {word} {meaning} {status} " in f"{words} ", f"berth-protocol.7: code {word}")
+        require(f" {word}: {meaning} " in f"{words} ", f"berth-protocol.7: code {word}")
     for word, in rows("event"):
         require(re.search(rf"^ +\* {word}\b", text, re.M), f"berth-protocol.7: no event {word}")
 
