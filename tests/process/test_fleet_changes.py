@@ -74,7 +74,7 @@ def test_a_pause_reaches_connected_hosts(redis_server, pair):
 
 
 def test_what_the_file_has_ended_does_not_come_back(redis_server, hosts):
-    """Not with a later generation that has the old limit and the old items again."""
+    """Not with a later generation that has the old limit and items again, nor after the loss of Redis."""
     host, = fleet(redis_server, hosts, 1, generation=1)
     does(host, "limit etl 0")
     does(host, "remove gpus g0")
@@ -86,8 +86,10 @@ def test_what_the_file_has_ended_does_not_come_back(redis_server, hosts):
         host.configure(redis_section(redis_server.url, generation=generation) + resources)
         does(host, "reload")
         gets_in_time(client_of(host), "acquire etl")
+    forgets_all(redis_server, host)
+    assert status(client_of(host), "etl").resources["etl"]["limit"] == "2"
     assert asks(client_of(host), "acquire gpus")[1].endswith(",g0")
-    assert becomes(host, "acquire door") == "waiting"
+    assert denied(host, "acquire door") == "paused"
 
 
 def test_all_instances_of_a_template(redis_server, pair):

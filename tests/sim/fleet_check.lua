@@ -175,8 +175,7 @@ for name, head in pairs(names) do
         claim = one[1] == name and one or claim
     end
     local function limit_in(one)
-        return one['limit-base'] == rules.limit
-            and tonumber(one['limit-generation']) >= tonumber(rules['limit-since'] or 0) and one.limit
+        return one['limit-base'] == rules.limit and one.limit
     end
     local limit = rules.kind == 'pool' and #rules.items or limit_in(change) or limit_in(of_all)
         or math.min(rules.limit, claim[5])

@@ -149,16 +149,10 @@ local function means_the_same(stored, said, but)
     return true
 end
 
--- The caller's JSON, and what is carried: what a newer berthd has said besides, and since which generation the
--- limit and the items are others than before. What that has ended does not come back with the old value.
-local function with_carried(json, said, stored, generation)
+-- The caller's JSON, and what a newer berthd has said besides: that is carried.
+local function with_unknown(json, said, stored)
     local keys, parts = {}, {string.sub(json, 1, -2)}
     local all = stored and cjson.decode(stored.json) or {}
-    for _, key in ipairs({'limit', 'items'}) do
-        if stored and not are_same(stored[key], said[key]) then
-            all[key .. '-since'] = text_of(generation)
-        end
-    end
     for key in pairs(all) do
         if rawget(said, key) == nil and DEFAULTS[key] == nil then
             keys[#keys + 1] = key
@@ -187,6 +181,34 @@ local function is_in_use(definition)
     return n > 0
 end
 
+-- What the file's new value has ended does not come back with the old one, nor from a daemon's copy after the
+-- loss of the data. Changes to a template's instances rest on its values. First: a define that is broken off is
+-- repeated.
+local function end_changes(definition, stored, said, generation)
+    local names, prefix = {definition}, string.sub(definition, 1, -2)
+    for _, name in ipairs(is_template(definition) and call('HKEYS', CHANGES) or {}) do
+        local is_instance = name ~= definition and string.sub(name, 1, #prefix) == prefix
+        names[#names + 1] = is_instance and definition_name(name) == definition and name or nil
+    end
+    local keys_of = {limit = {'limit'}, items = {'added', 'removed'}}
+    for _, name in ipairs(names) do
+        local change, has_ended = load_change(name), false
+        for key, changed in pairs(keys_of) do
+            if change[key .. '-base'] and not are_same(stored[key], said[key])
+                and generation > (tonumber(change[key .. '-generation']) or -1) then
+                change[key .. '-base'], change[key .. '-generation'], has_ended = nil, nil, true
+                for _, word in ipairs(changed) do
+                    change[word] = nil
+                end
+            end
+        end
+        if has_ended then
+            change.version = nil
+            news().store_change(name, next_number(), next(change) == nil and '{}' or cjson.encode(change))
+        end
+    end
+end
+
 local function store_definition(name, generation, json)
     mark_changed(name)
     if resource_of(name).is_pool then
@@ -206,7 +228,10 @@ local function define_one(name, generation, json)
     if governing and (governing.kind == 'pool') ~= is_pool and is_in_use(name) then
         return 'differs', governing -- its units have other names
     elseif not stored or generation > stored.generation then
-        return store_definition(name, generation, with_carried(json, said, stored, generation))
+        if stored then
+            end_changes(name, stored, said, generation)
+        end
+        return store_definition(name, generation, with_unknown(json, said, stored))
     elseif stored.json == json or means_the_same(stored, said) then
         return 'same'
     elseif (stored.kind == 'pool') ~= is_pool then

@@ -57,12 +57,6 @@ local function items_text(definition)
     return table.concat(definition.items or {}, ',')
 end
 
--- Whether the file's limit or items are still what they were at the time of a change to them.
-local function is_unchanged_since(change, key, rules, value)
-    return change[key .. '-base'] == value
-        and (tonumber(change[key .. '-generation']) or 0) >= (tonumber(rules[key .. '-since']) or 0)
-end
-
 -- What is in force. A change to the limit or the items ends when the file's value is no longer what it was at
 -- the time of the change. A smaller limit ends only with a newer file: where files differ, a database that has
 -- lost its data may have another one's value. A change to an instance comes before one to its template, which
@@ -80,8 +74,7 @@ local function resource_of(name)
 
             local function limit_in(one)
                 local is_newer = rules.generation > (tonumber(one['limit-generation']) or -1)
-                return one.limit
-                    and (is_unchanged_since(one, 'limit', rules, rules.limit) or one.limit < rules.limit and not is_newer)
+                return one.limit and (one['limit-base'] == rules.limit or one.limit < rules.limit and not is_newer)
                     and (rules.kind ~= 'lock' or one.limit <= 1) -- the limit was set when it was a semaphore
                     and one.limit
             end
@@ -93,7 +86,7 @@ local function resource_of(name)
             resource.paused = change.paused or with_all
             resource.pauser = change.paused or with_all and of_all.paused or ''
             resource.reason = change.paused and change.reason or with_all and of_all.reason
-            resource.items_changed = is_unchanged_since(change, 'items', rules, items_text(rules))
+            resource.items_changed = change['items-base'] and change['items-base'] == items_text(rules)
             resource.reserved = change.reserved or {}
             resource.has_reserved = next(resource.reserved) ~= nil
         end
