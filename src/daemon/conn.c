@@ -84,7 +84,7 @@ void conn_close(struct conn *conn)
     conn->followed = followers_leave(conn->followed);
     idle_wait_end(&server->idle_waits, &conn->idle_waiter);
     core_client_deinit(server->core, &conn->client, clock_now(), &server->effects);
-    server_carry_out(server);
+    apply_effects(&server->turn);
     scheduler_end_work(&server->scheduler, conn->member.fair_user, 0);
     fair_user_leave(&server->scheduler.fair_queue, &conn->member, clock_now());
     close_socket(conn);
@@ -165,7 +165,7 @@ static void conn_end_leases(struct conn *conn)
 {
     struct server *server = conn->server;
     core_client_end_leases(server->core, &conn->client, clock_now(), &server->effects);
-    server_carry_out(conn->server);
+    apply_effects(&conn->server->turn);
 }
 
 /* Perhaps a half-close: what was sent before is still carried out and answered, but leases end with

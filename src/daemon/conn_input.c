@@ -144,7 +144,7 @@ static bool conn_carry_out_one(struct conn *conn)
     if (!conn_carry_out_again(conn) && !conn_carry_out_next(conn)) {
         return false;
     }
-    server_carry_out(conn->server);
+    apply_effects(&conn->server->turn);
     return true;
 }
 

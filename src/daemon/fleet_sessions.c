@@ -84,7 +84,7 @@ static void end_turn(struct member *member)
 {
     struct turn *turn = member->fleet->with.turn;
     member->is_touched = true;
-    turn_carry_out(turn);
+    apply_effects(turn);
     turn_end(turn);
 }
 
@@ -274,7 +274,7 @@ void fleet_tick(struct fleet *fleet, nanoseconds now)
 
 /* ---- leases ---- */
 
-void fleet_carry_out(struct fleet *fleet, const struct effect *effect)
+void fleet_apply_effect(struct fleet *fleet, const struct effect *effect)
 {
     struct lease *lease = effect->lease;
     if (lease->database > fleet->n) {

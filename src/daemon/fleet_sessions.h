@@ -46,7 +46,7 @@ void fleet_use_tls(struct fleet *fleet, uint8_t database, struct tls_context *tl
 enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *definition);
 
 /* EFFECT_ASK, EFFECT_GIVE_BACK. */
-void fleet_carry_out(struct fleet *fleet, const struct effect *effect);
+void fleet_apply_effect(struct fleet *fleet, const struct effect *effect);
 /* Recovery or a reclaim has made the lease again: it is listed at the next hello. */
 void fleet_restore(struct fleet *fleet, struct lease *lease);
 /* At the end of each turn, before anything is sent: hands out the calls and results of sessions to

@@ -20,7 +20,7 @@ static void on_gone(struct watches *watches, void *context)
     struct lease *lease = context;
     job_forget(lease);
     core_process_gone(jobs->core, lease, clock_now(), jobs->effects);
-    turn_carry_out(jobs->turn);
+    apply_effects(jobs->turn);
     turn_end(jobs->turn);
 }
 

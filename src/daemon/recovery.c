@@ -276,7 +276,7 @@ static bool restore(const struct recovery *recovery, const struct found *found, 
     } else if (found->slot != RECORD_NONE && !stays) {
         ledger_give_back(recovery->ledger, found->slot);
     }
-    turn_carry_out(recovery->turn);
+    apply_effects(recovery->turn);
     return true;
 }
 
@@ -292,7 +292,7 @@ static void restore_tenures(
                 strlen(found->tenure), now, recovery->effects);
         }
     }
-    turn_carry_out(recovery->turn);
+    apply_effects(recovery->turn);
 }
 
 /* Tenures of databases that are not in the file any more; nobody holds anything there. */
@@ -320,7 +320,7 @@ static void limit_leases(const struct recovery *recovery, nanoseconds now)
                 "the journal does not say until when the leases of [redis %s] are valid: they end",
                 name);
             core_fleet_good_until(recovery->core, database, now, now, recovery->effects);
-            turn_carry_out(recovery->turn);
+            apply_effects(recovery->turn);
         }
     }
 }
@@ -460,7 +460,7 @@ bool recovery_run(const struct recovery *recovery)
     changes_apply(recovery->core, changes, clock_now(), recovery->effects);
     free(changes);
     fleet_restore_changes(recovery->fleet_journal);
-    turn_carry_out(recovery->turn);
+    apply_effects(recovery->turn);
     if (!restore_all(recovery)) {
         return false;
     }

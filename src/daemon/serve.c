@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "daemon/activation.h"
+#include "daemon/apply_effects.h"
 #include "daemon/client_events.h"
 #include "daemon/command.h"
 #include "daemon/conn.h"
@@ -281,7 +282,7 @@ static void begin_server(struct serving *serving)
 {
     struct server *server = &serving->server;
     *server = (struct server){
-        .turn = {.carry_out = serve_carry_out, .end = serve_end_turn},
+        .turn = {.apply_effects = apply_effects_of_server, .end = serve_end_turn},
         .seats = {
             .fair_queue = &server->scheduler.fair_queue,
             .admins = &server->admins,
@@ -398,7 +399,7 @@ static bool stop_core(struct serving *serving)
     }
     server->turn.stopping = true;
     core_abandon(server->core, clock_now(), &server->effects);
-    server_carry_out(server);
+    apply_effects(&server->turn);
     table_deinit(&server->idle_waits.by_name);
     views_deinit(&serving->views);
     fleet_follows_deinit(&serving->fleet_follows);

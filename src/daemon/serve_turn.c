@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "daemon/carry_out.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/follow_source.h"
@@ -13,11 +12,6 @@
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
-
-void serve_carry_out(struct turn *turn)
-{
-    effects_carry_out(container_of(turn, struct server, turn));
-}
 
 void serve_set_timer(struct serving *serving)
 {
@@ -86,6 +80,6 @@ void serve_on_deadline(uv_poll_t *poll, int status, int events)
     serving->armed_for = NEVER - 1; /* whatever it was, it is over: set it again */
     core_tick(server->core, clock_now(), &server->effects);
     fleet_tick(server->fleet, clock_now());
-    server_carry_out(server);
+    apply_effects(&server->turn);
     server_end_turn(server);
 }

@@ -5,8 +5,7 @@
 
 #include "daemon/serve.h"
 
-/* The functions of the server's struct turn, which is embedded in a struct serving. */
-void serve_carry_out(struct turn *turn);
+/* Ends the turn of the server in a struct serving. */
 void serve_end_turn(struct turn *turn);
 
 /* Sets .deadline_fd for what is due next in the core or in a session. Aborts (logged) if the

@@ -54,7 +54,7 @@ struct server {
     struct conf *conf;
     struct daemon_admins admins;
     struct core *core; /* all leases, of both scopes */
-    struct effects effects; /* what the core wants done: server_carry_out() */
+    struct effects effects; /* what the core wants done: apply_effects() */
     struct jobs jobs; /* that leases are bound to */
     struct ledger ledger; /* writes leases down */
     struct state state;
@@ -75,11 +75,6 @@ struct server {
     struct followers followers; /* connections that have sent "watch" */
     nanoseconds started_at;
 };
-
-static inline void server_carry_out(struct server *server)
-{
-    turn_carry_out(&server->turn);
-}
 
 static inline void server_end_turn(struct server *server)
 {

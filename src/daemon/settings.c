@@ -102,7 +102,7 @@ bool settings_define(struct server *server, const struct conf *conf, const char 
     enum outcome outcome = core_define(server->core, conf->definitions, conf->n_definitions,
         &conf->user_bounds, clock_now(), &server->effects, refusedp);
     core_set_judge(server->core, NULL, NULL);
-    server_carry_out(server);
+    apply_effects(&server->turn);
     return outcome == OUTCOME_OK;
 }
 

@@ -5,15 +5,15 @@
 #include <stdbool.h>
 
 struct turn {
-    void (*carry_out)(struct turn *turn);
+    void (*apply_effects)(struct turn *turn);
     void (*end)(struct turn *turn);
     bool stopping; /* berthd ends: nothing new begins, nothing is written down, leases live on */
 };
 
 /* After each operation of the core: turns its effects into lines, and clears them. */
-static inline void turn_carry_out(struct turn *turn)
+static inline void apply_effects(struct turn *turn)
 {
-    turn->carry_out(turn);
+    turn->apply_effects(turn);
 }
 
 /* At the end of each callback: sends, and sets the timer. */

@@ -1,6 +1,7 @@
-#include "daemon/carry_out.h"
+#include "daemon/apply_effects.h"
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "daemon/client_events.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/idle_wait.h"
@@ -55,10 +56,10 @@ static void signal_job(struct server *server, const struct effect *effect)
 
 static void ask_database(struct server *server, const struct effect *effect)
 {
-    fleet_carry_out(server->fleet, effect);
+    fleet_apply_effect(server->fleet, effect);
 }
 
-void effects_carry_out(struct server *server)
+void apply_effects_of_server(struct turn *turn)
 {
     static void (*const functions[])(struct server *server, const struct effect *effect) = {
         [EFFECT_GRANTED] = send_granted,
@@ -73,6 +74,7 @@ void effects_carry_out(struct server *server)
         [EFFECT_GIVE_BACK] = ask_database,
         [EFFECT_DRAINED] = send_drained,
     };
+    struct server *server = container_of(turn, struct server, turn);
     struct effects *effects = &server->effects;
     size_t i = 0;
     ledger_commit(&server->ledger);
