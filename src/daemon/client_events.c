@@ -17,6 +17,17 @@
 #include <stdio.h>
 #include <string.h>
 
+static void send_granted(struct text *out, const struct server *server, const struct effect *effect)
+{
+    struct text proof = TEXT_INIT;
+    if (effect->lease->terms.signal != 0) {
+        proof_write(&proof, server->state.secret, effect->lease);
+    }
+    answer_effect_saying(out, effect, proof.bytes);
+    answer_deadline(out, effect->lease, server->clock_offset);
+    text_deinit(&proof);
+}
+
 void client_events_send(struct server *server, const struct effect *effect)
 {
     if (!effect->client) {
@@ -24,14 +35,11 @@ void client_events_send(struct server *server, const struct effect *effect)
     }
     struct conn *conn = container_of(effect->client, struct conn, client);
     effect->lease->is_unread = effect->kind == EFFECT_GRANTED;
-    if (effect->kind != EFFECT_GRANTED || effect->lease->terms.signal == 0) {
+    if (effect->kind == EFFECT_GRANTED) {
+        send_granted(conn_events(conn), server, effect);
+    } else {
         answer_effect(conn_events(conn), effect);
-        return;
     }
-    struct text proof = TEXT_INIT;
-    proof_write(&proof, server->state.secret, effect->lease);
-    answer_effect_saying(conn_events(conn), effect, proof.bytes);
-    text_deinit(&proof);
 }
 
 static void why_of_fleet(

@@ -87,7 +87,7 @@ static void answer_acquired(struct call *call, struct lease *lease, enum outcome
     add_proof(call, lease);
     text_add(call->out, "\n");
     if (is_held) {
-        answer_deadline(call->out, lease);
+        answer_deadline(call->out, lease, call->server->clock_offset);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "core/fleet.h"
 #include "daemon/conn.h"
+#include "daemon/server.h"
 #include "status/answer_lines.h"
 
 static void send_deadline(struct lease *lease, void *context)
@@ -11,7 +12,7 @@ static void send_deadline(struct lease *lease, void *context)
     if (!lease_is_detached(lease)) {
         struct conn *conn = container_of(lease->client, struct conn, client);
         lease->is_unread = conn_grant_is_unread(lease); /* else this line might be meant */
-        answer_deadline(conn_events(conn), lease);
+        answer_deadline(conn_events(conn), lease, conn->server->clock_offset);
     }
 }
 

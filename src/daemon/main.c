@@ -284,7 +284,6 @@ int main(int argc, char **argv)
         conf_free(conf);
         return EX_CONFIG;
     }
-    answer_clock_offset = clock_namespace_offset();
     bool has_served;
     do {
         has_served = run(&conf, &options, &inherited);

@@ -291,6 +291,7 @@ static void begin_server(struct serving *serving)
         .listener = LISTENER_INIT,
         .ledger = {.journal = JOURNAL_INIT, .line = TEXT_INIT},
         .started_at = clock_now(),
+        .clock_offset = clock_namespace_offset(),
         .run_line = command_run,
         .storing = &serving->storing,
         .fleet_journal = &serving->fleet_journal,

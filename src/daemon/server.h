@@ -74,6 +74,7 @@ struct server {
     struct idle_waits idle_waits;
     struct followers followers; /* connections that have sent "watch" */
     nanoseconds started_at;
+    nanoseconds clock_offset; /* clock_namespace_offset() */
 };
 
 static inline void server_end_turn(struct server *server)

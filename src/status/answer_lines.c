@@ -60,9 +60,7 @@ void answer_stop_rules(struct text *text, const struct lease *lease)
     text_add_key(text, "on_lost", on_lost_words[lease->terms.on_lost]);
 }
 
-nanoseconds answer_clock_offset;
-
-void answer_deadline(struct text *text, const struct lease *lease)
+void answer_deadline(struct text *text, const struct lease *lease, nanoseconds clock_offset)
 {
     bool is_only_notified = lease->binding == BOUND_TIME;
     nanoseconds gone_by = is_only_notified ? lease_until(lease) : lease_gone_by(lease);
@@ -74,8 +72,8 @@ void answer_deadline(struct text *text, const struct lease *lease)
     text_add(text, " ");
     answer_lease_id(text, lease);
     text_add(text, " ");
-    text_add_number(text, (uint64_t)(gone_by - answer_clock_offset));
-    text_add_number_key(text, "stop", (uint64_t)(lease_until(lease) - answer_clock_offset));
+    text_add_number(text, (uint64_t)(gone_by - clock_offset));
+    text_add_number_key(text, "stop", (uint64_t)(lease_until(lease) - clock_offset));
     text_add(text, "\n");
 }
 
@@ -85,7 +83,6 @@ static void effect_granted(struct text *text, const struct effect *effect, const
     answer_stop_rules(text, effect->lease);
     text_add_key(text, "proof", proof);
     text_add(text, "\n");
-    answer_deadline(text, effect->lease);
 }
 
 static void effect_place(struct text *text, const struct effect *effect, const char *what)

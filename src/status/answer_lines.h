@@ -16,11 +16,9 @@ void answer_error_saying(struct text *text, enum code code, const char *what);
 void answer_lease_id(struct text *text, const struct lease *lease);
 /* Appends what the client must know to stop its job; nothing for a lease without a job. */
 void answer_stop_rules(struct text *text, const struct lease *lease);
-/* What answer_deadline() subtracts: clock_namespace_offset(), set at the start. */
-extern nanoseconds answer_clock_offset;
 /* Appends the event that says until when a held lease is good; nothing if its time is not
- * limited. */
-void answer_deadline(struct text *text, const struct lease *lease);
+ * limited. `clock_offset`: clock_namespace_offset(), which it subtracts. */
+void answer_deadline(struct text *text, const struct lease *lease, nanoseconds clock_offset);
 /* How long a line that grants this ask can get, besides its units (units_max_bytes()) and what its
  * proof says. */
 size_t answer_longest_grant(const struct ask *ask);
