@@ -82,6 +82,18 @@ static bool outlives_conn(const struct conn *conn, const struct request *request
                      : command_table[request->command].right != RIGHT_ANYONE;
 }
 
+/* An answer that begins with "error CODE". */
+static void count_refused(struct daemon_counts *counts, const char *answer)
+{
+    char word[32];
+    const char *code = answer + strcspn(answer, " ");
+    size_t length = code[0] != '\0' ? strcspn(++code, " \n") : 0;
+    length = length < sizeof word ? length : sizeof word - 1;
+    memcpy(word, code, length);
+    word[length] = '\0';
+    counts->refusals[code_find(word)]++;
+}
+
 bool command_run(struct conn *conn, char *line, size_t length)
 {
     static char as_sent[LINE_BYTES];
@@ -130,7 +142,7 @@ bool command_run(struct conn *conn, char *line, size_t length)
         log_if_it_changes_something(&call, refused);
     }
     if (refused) {
-        counting_refused(conn->server->counts, call.out->bytes + answer_from);
+        count_refused(conn->server->counts, call.out->bytes + answer_from);
     }
     return true;
 }

@@ -25,7 +25,4 @@ struct database_counts {
 #include "base/metrics.def"
 };
 
-/* An answer that begins with "error CODE". */
-void counting_refused(struct daemon_counts *counts, const char *answer);
-
 #endif
