@@ -104,9 +104,7 @@ bool resource_is_changed(const struct resource *resource)
 
 uint32_t resource_max(const struct resource *resource)
 {
-    const struct definition *definition = resource->definition;
-    uint32_t in_file =
-        definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
+    uint32_t in_file = definition_limit(resource->definition);
     uint32_t now = resource_limit(resource);
     if (resource_is_fleet(resource) || (in_file == 0 && now == 0)) {
         return UNBOUNDED;

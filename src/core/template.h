@@ -21,10 +21,8 @@ TAILQ_HEAD(template_list, template);
 /* The limit of each instance that has none of its own; of a pool, its items. */
 static inline uint32_t template_limit(const struct template *template)
 {
-    const struct definition *definition = template->definition;
     return template->runtime_limit != UNBOUNDED ? template->runtime_limit
-        : definition_is_pool(definition)        ? (uint32_t)definition->n_items
-                                                : definition->limit;
+                                                : definition_limit(template->definition);
 }
 
 static inline bool template_is_changed(const struct template *template)

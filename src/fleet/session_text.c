@@ -179,12 +179,6 @@ static void claims_write(struct text *out, const struct lease *lease)
     }
 }
 
-static uint32_t own_limit(const struct claim *claim)
-{
-    const struct definition *definition = claim->resource->definition;
-    return definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
-}
-
 static bool identity_is_shared(const struct lease *lease)
 {
     bool is_shared = false;
@@ -242,7 +236,7 @@ void call_add_acquire(struct arguments *arguments, struct core *core, const stru
         arguments_add(arguments, claim->resource->name);
         arguments_add(arguments, claim->resource->definition->name);
         arguments_add_number(arguments, claim->count);
-        arguments_add_number(arguments, own_limit(claim));
+        arguments_add_number(arguments, definition_limit(claim->resource->definition));
         ancestral_write(&arguments->bytes, core, lease, i);
         arguments_end_one(arguments);
     }
@@ -253,7 +247,7 @@ static void limits_write(struct text *out, struct core *core, const struct lease
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         text_add_format(out, "%s%s %u ", i > 0 ? "|" : "", claim->resource->definition->name,
-            own_limit(claim));
+            definition_limit(claim->resource->definition));
         ancestral_write(out, core, lease, i);
     }
 }

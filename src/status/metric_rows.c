@@ -138,13 +138,12 @@ static void add_limit(struct text *out, struct core *core, const struct counts_v
     const struct metrics_labels labels = {.resource = view->name};
     const struct definition *definition = view->definition;
     struct resource *resource = core_find_resource(core, view->name);
-    uint64_t in_file = definition_is_pool(definition) ? definition->n_items : definition->limit;
     const struct template *template = core_find_template(core, view->name);
     if (definition->database == 0) {
         metrics_value(out, METRIC_RESOURCE_limit, &labels,
             resource       ? resource_limit(resource)
                 : template ? template_limit(template)
-                           : in_file);
+                           : definition_limit(definition));
     }
     if (definition->database == 0 && resource) {
         bool is_blocked = resource_is_blocked(resource);

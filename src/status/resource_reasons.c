@@ -238,8 +238,7 @@ static uint64_t held_by(const struct subject *subject, uint32_t uid)
 /* The larger of what the file and the operator allow; nothing is impossible while that is 0. */
 static uint64_t max_of(const struct definition *definition, const struct status_resource *line)
 {
-    uint64_t in_file =
-        definition_is_pool(definition) ? definition->n_items : definition->limit;
+    uint64_t in_file = definition_limit(definition);
     uint64_t max = in_file > line->limit ? in_file : line->limit;
     return max > 0 ? max : UINT64_MAX;
 }

@@ -39,9 +39,8 @@ static void why_in_use(struct text *out, const struct refusal *refusal)
 static void why_impossible(struct text *out, const struct refusal *refusal)
 {
     const struct definition *definition = refusal->definition;
-    uint32_t in_file =
-        definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
-    uint32_t max = refusal->resource ? resource_max(refusal->resource) : in_file;
+    uint32_t max = refusal->resource ? resource_max(refusal->resource)
+                                     : definition_limit(definition);
     uint32_t per_user = definition->max_units_per_user;
     if (refusal->want->count == 0) {
         text_add(out, "a count must be at least 1");
