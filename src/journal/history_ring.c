@@ -2,16 +2,13 @@
 
 #include "base/memory.h"
 #include "journal/cut_guard.h"
+#include "journal/own_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* At the beginning of the file. Positions grow for ever: a place in the ring is a position modulo
@@ -217,11 +214,10 @@ static bool head_is_ours(const struct history_head *head, const struct history_h
 static bool file_is_ours(
     int fd, const struct history_head *head, const struct history_head *wanted)
 {
-    struct stat status;
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-        (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && head_is_ours(head, wanted) &&
+    off_t size;
+    return own_file_is_ours(fd, &size) && head_is_ours(head, wanted) &&
         head->size >= HISTORY_MIN_BYTES && head->size % HISTORY_HEAD_BYTES == 0 &&
-        (uint64_t)status.st_size == HISTORY_HEAD_BYTES + head->size;
+        (uint64_t)size == HISTORY_HEAD_BYTES + head->size;
 }
 
 /* ---- the file ---- */
@@ -257,7 +253,7 @@ static bool open_old(
     struct history_ring *ring, const char *path, const struct history_head *wanted)
 {
     struct history_head head;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = own_file_open(path);
     bool is_ours = fd >= 0 && pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
         file_is_ours(fd, &head, wanted) && map(ring, fd, (size_t)head.size);
     if (fd >= 0) {
@@ -268,15 +264,6 @@ static bool open_old(
         return false;
     }
     return is_ours;
-}
-
-static int allocate(int fd, size_t size)
-{
-    int error;
-    do {
-        error = posix_fallocate(fd, 0, (off_t)size);
-    } while (error == EINTR);
-    return error;
 }
 
 static void copy_entries(struct history_ring *ring, const struct history_ring *old)
@@ -297,28 +284,23 @@ static void copy_entries(struct history_ring *ring, const struct history_ring *o
 static int make_file(struct history_ring *ring, const char *path,
     const struct history_head *wanted, const struct history_ring *old, size_t size)
 {
-    char new_path[PATH_MAX];
-    int n = snprintf(new_path, sizeof new_path, "%s.new", path);
-    if (path[0] == '\0' || (size_t)n >= sizeof new_path) {
-        return ENAMETOOLONG;
-    }
-    unlink(new_path);
-    int fd = open(new_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = own_file_make(path);
     if (fd < 0) {
         return errno;
     }
-    int error = allocate(fd, HISTORY_HEAD_BYTES + size);
+    int error = own_file_reserve(fd, 0, (off_t)(HISTORY_HEAD_BYTES + size));
     if (error == 0 && !map(ring, fd, size)) {
         error = errno;
     }
     close(fd);
-    if (error == 0) {
-        begin(ring, wanted);
-        copy_entries(ring, old);
-        error = rename(new_path, path) < 0 ? errno : 0;
-    }
     if (error != 0) {
-        unlink(new_path);
+        own_file_discard(path);
+        return error;
+    }
+    begin(ring, wanted);
+    copy_entries(ring, old);
+    if (!own_file_install(path)) {
+        error = errno;
         history_ring_close(ring);
     }
     return error;

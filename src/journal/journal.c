@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "journal/journal_file.h"
+#include "journal/own_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -134,7 +135,7 @@ static bool make(struct journal *journal)
 
 static bool install(struct journal *journal)
 {
-    if (journal->fd < 0 || !file_install(journal->path)) {
+    if (journal->fd < 0 || !own_file_install(journal->path)) {
         let_go(journal);
         return false;
     }

@@ -1,11 +1,9 @@
 #include "journal/journal_file.h"
 
 #include "base/memory.h"
+#include "journal/own_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -103,18 +101,6 @@ static bool end_is_clean(const struct old_file *old)
     return is_clean;
 }
 
-/* Whether only berthd's user can have written the file. */
-static bool is_ours(int fd, off_t *sizep)
-{
-    struct stat status;
-    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-        status.st_nlink != 1 || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        return false;
-    }
-    *sizep = status.st_size;
-    return true;
-}
-
 static enum journal_found distrust(
     struct old_file *old, const char *path, enum journal_trouble trouble)
 {
@@ -150,11 +136,11 @@ static enum journal_found look(struct old_file *old, const char *path, const cha
 
 enum journal_found file_open(struct old_file *old, const char *path, const char *boot_id)
 {
-    *old = (struct old_file){.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+    *old = (struct old_file){.fd = own_file_open(path)};
     if (old->fd < 0) {
         return errno == ENOENT ? JOURNAL_MISSING : distrust(old, path, TROUBLE_UNREADABLE);
     }
-    if (!is_ours(old->fd, &old->size)) {
+    if (!own_file_is_ours(old->fd, &old->size)) {
         return distrust(old, path, TROUBLE_NOT_OURS_ALONE);
     }
     return look(old, path, boot_id);
@@ -164,57 +150,21 @@ enum journal_found file_open(struct old_file *old, const char *path, const char 
 
 static bool take_space(int fd, off_t offset, off_t n)
 {
-    int error;
-    do {
-        error = posix_fallocate(fd, offset, n);
-    } while (error == EINTR);
-    errno = error;
-    return error == 0;
-}
-
-static bool new_path(const char *path, char out[static PATH_MAX])
-{
-    int n = snprintf(out, PATH_MAX, "%s.new", path);
-    if (n >= PATH_MAX) {
-        errno = ENAMETOOLONG;
-    }
-    return n < PATH_MAX;
+    errno = own_file_reserve(fd, offset, n);
+    return errno == 0;
 }
 
 int file_make(const char *path, struct journal_header *header)
 {
-    char name[PATH_MAX];
-    if (!new_path(path, name)) {
-        return -1;
-    }
-    unlink(name); /* left by a daemon that was killed */
-    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        return -1;
-    }
-    if (!take_space(fd, 0, JOURNAL_PAGE) || !file_write_header(fd, header)) {
+    int fd = own_file_make(path);
+    if (fd >= 0 && (!take_space(fd, 0, JOURNAL_PAGE) || !file_write_header(fd, header))) {
+        own_file_discard(path);
         int error = errno;
-        unlink(name);
         close(fd);
         errno = error;
         return -1;
     }
     return fd;
-}
-
-bool file_install(const char *path)
-{
-    char name[PATH_MAX];
-    if (!new_path(path, name)) {
-        return false;
-    }
-    if (rename(name, path) < 0) {
-        int error = errno;
-        unlink(name);
-        errno = error;
-        return false;
-    }
-    return true;
 }
 
 /* ---- writing ---- */

@@ -23,8 +23,6 @@ void file_scan(const struct old_file *old, file_extent *extent, void *context);
 
 /* Makes a file beside `path`, with that header (of no chunks); -1 with errno. */
 int file_make(const char *path, struct journal_header *header);
-/* Renames the new file to `path`, replacing any file there. On failure (errno) removes it. */
-bool file_install(const char *path);
 
 /* Whether the file is at least as long as its header says. */
 bool file_is_whole(int fd, const struct journal_header *header);

@@ -1,6 +1,7 @@
 #include "journal/state_file.h"
 
 #include "base/memory.h"
+#include "journal/own_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,10 +105,7 @@ int state_file_make_room(const char *next_path, size_t bytes)
     if (fd < 0) {
         return errno;
     }
-    int error;
-    do {
-        error = posix_fallocate(fd, 0, (off_t)bytes);
-    } while (error == EINTR);
+    int error = own_file_reserve(fd, 0, (off_t)bytes);
     close(fd);
     if (error != 0) {
         unlink(next_path);
