@@ -1,6 +1,7 @@
 #include "daemon/process.h"
 
 #include "base/memory.h"
+#include "base/put.h"
 #include "base/words.h"
 #include "daemon/process_text.h"
 
@@ -8,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -25,12 +25,20 @@ static void close_quietly(int fd)
     errno = saved;
 }
 
+enum { PATH_BYTES = 40 };
+
+/* "/proc/PID" and `file`. */
+static const char *path_of(char path[static PATH_BYTES], pid_t pid, const char *file)
+{
+    *put_string(put_number(put_string(path, "/proc/"), (uint64_t)pid), file) = '\0';
+    return path;
+}
+
 /* Everything opened below it belongs to one process; when that is gone, nothing can be. */
 static int open_folder(pid_t pid)
 {
-    char path[32];
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char path[PATH_BYTES];
+    return open(path_of(path, pid, ""), O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* Reads as many bytes as there are, at most `size`; -1 with errno. */
@@ -114,9 +122,8 @@ static bool read_status(int folder, struct process_status *status)
 
 static bool read_stat_of(pid_t pid, struct process_stat *stat)
 {
-    char path[32];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    return read_stat(AT_FDCWD, path, stat);
+    char path[PATH_BYTES];
+    return read_stat(AT_FDCWD, path_of(path, pid, "/stat"), stat);
 }
 
 bool process_look(pid_t pid, struct process_stat *stat, struct process_status *status)
@@ -160,9 +167,8 @@ static bool read_login(int folder, const char *path, uint32_t *uidp)
 
 bool process_login(pid_t pid, uint32_t *uidp)
 {
-    char path[40];
-    snprintf(path, sizeof path, "/proc/%d/loginuid", (int)pid);
-    return pid > 0 && read_login(AT_FDCWD, path, uidp);
+    char path[PATH_BYTES];
+    return pid > 0 && read_login(AT_FDCWD, path_of(path, pid, "/loginuid"), uidp);
 }
 
 /* ---- where it comes from ---- */

@@ -72,22 +72,21 @@ bool process_stat_is_alive(const struct process_stat *stat)
 
 /* ---- status ---- */
 
-/* What follows "\nWORD:\t"; NULL if there is no such line. The name in the first line has its line
- * ends escaped, so that it cannot pretend to be other lines. */
-static const char *find_line(const char *text, const char *word)
+/* What follows the next `head`, which moves *atp on to there: questions come in the order of the
+ * lines. NULL if there is none. The name in the first line has its line ends escaped, so that it
+ * cannot pretend to be other lines. */
+static const char *find_line(const char **atp, const char *head)
 {
-    size_t n = strlen(word);
-    for (const char *line = strchr(text, '\n'); line; line = strchr(line + 1, '\n')) {
-        if (strncmp(line + 1, word, n) == 0 && line[1 + n] == ':' && line[2 + n] == '\t') {
-            return line + n + 3;
-        }
+    const char *line = strstr(*atp, head);
+    if (line) {
+        *atp = line += strlen(head);
     }
-    return NULL;
+    return line;
 }
 
-static bool read_id(const char *text, const char *word, int32_t *out)
+static bool read_id(const char **atp, const char *head, int32_t *out)
 {
-    const char *line = find_line(text, word);
+    const char *line = find_line(atp, head);
     uint64_t id;
     if (!line || !take_number(line, INT32_MAX, &id)) {
         return false;
@@ -97,10 +96,10 @@ static bool read_id(const char *text, const char *word, int32_t *out)
 }
 
 /* Real, effective, saved, of the file system. */
-static bool read_uids(const char *text, struct process_status *out)
+static bool read_uids(const char **atp, struct process_status *out)
 {
     uint64_t uids[3];
-    const char *next = find_line(text, "Uid");
+    const char *next = find_line(atp, "\nUid:\t");
     for (size_t i = 0; next && i < 3; i++) {
         next += strspn(next, "\t");
         next = take_number(next, UINT32_MAX, &uids[i]);
@@ -125,9 +124,12 @@ static uint32_t count_numbers(const char *line)
 
 bool process_status_parse(const char *text, struct process_status *out)
 {
-    out->n_namespaces = count_numbers(find_line(text, "NSpid"));
-    return read_id(text, "Pid", &out->pid) && read_id(text, "Tgid", &out->leader) &&
-        read_uids(text, out);
+    if (!read_id(&text, "\nTgid:\t", &out->leader) || !read_id(&text, "\nPid:\t", &out->pid) ||
+        !read_uids(&text, out)) {
+        return false;
+    }
+    out->n_namespaces = count_numbers(find_line(&text, "\nNSpid:\t"));
+    return true;
 }
 
 /* ---- cgroup ---- */
