@@ -168,25 +168,51 @@ for _, name in ipairs(names_in('changes')) do
         return name .. ' has exceptions from no pause'
     end
 end
-for name, head in pairs(names) do
-    local rules, claim = definition_of(name), nil
-    local change, of_all = change_of(name), change_of((string.gsub(name, '/.*', '/*')))
-    for _, one in ipairs(load(head.lease)[9]) do
-        claim = one[1] == name and one or claim
-    end
+-- What governs a claim: the definition, the limit, and whether it is paused.
+local function rules_for(name, asked_limit)
+    local rules, change, of_all = definition_of(name), change_of(name), change_of((string.gsub(name, '/.*', '/*')))
     local function limit_in(one)
         return one['limit-base'] == rules.limit and one.limit
     end
     local limit = rules.kind == 'pool' and #rules.items or limit_in(change) or limit_in(of_all)
-        or math.min(rules.limit, claim[5])
-    local is_paused = change.paused or of_all.paused and not (of_all.exempt and of_all.exempt[name])
-    local free = limit - call('ZLEXCOUNT', key('held'), '[' .. name .. ' ', '(' .. name .. '!')
+        or math.min(rules.limit, asked_limit)
+    return rules, limit, change.paused or of_all.paused and not (of_all.exempt and of_all.exempt[name])
+end
+local function claim_on(lease, name)
+    for _, claim in ipairs(load(lease)[9]) do
+        if claim[1] == name then
+            return claim
+        end
+    end
+end
+local function n_in(set, what)
+    return call('ZLEXCOUNT', key(set), '[' .. what .. ' ', '(' .. what .. '!')
+end
+
+for name, head in pairs(names) do
+    local claim = claim_on(head.lease, name)
+    local _, limit, is_paused = rules_for(name, claim[5])
+    local free = limit - n_in('held', name)
     for power = 0, 20 do
         local word = string.format('%s %02d:', name, power)
         free = free - 2 ^ power * call('ZLEXCOUNT', key('kept'), '[' .. word, '(' .. word .. head.order)
     end
     if not is_paused and free >= claim[2] then
         return head.lease .. ' could go on at ' .. name
+    end
+end
+
+-- Nobody stands aside without a reason. What is kept for others counts for a quota as well.
+local is_settled = record[1] and not record[2] and call('SCARD', key('dirty')) == 1
+for _, member in ipairs(is_settled and sorted('aside') or {}) do
+    local name, uid, lease = string.match(member, '^(%S+) [bu](%d*)%S* %S+ %S+ (%S+)$')
+    local claim = claim_on(lease, name)
+    local rules, limit, is_paused = rules_for(name, claim[5])
+    local is_blocked = is_paused or claim[2] > limit
+    local is_over = uid ~= '' and (call('ZCARD', key('keeping')) > 1
+        or claim[2] > rules['max-units-per-user'] - n_in('users', name .. ' ' .. uid))
+    if not is_blocked and not is_over then
+        return lease .. ' stands aside at ' .. name .. ' for nothing'
     end
 end
 
