@@ -18,6 +18,10 @@ struct fleet_row {
 struct fleet_resource {
     const char *name;
     size_t row, end; /* its own row; the end of its last */
+
+    /* In a listing for those who follow: */
+    uint64_t own_held, own_waiting; /* units and leases of this host, as they were then */
+    bool is_torn; /* something changed between two of its pages: a lease may have been missed */
 };
 
 struct fleet_rows {

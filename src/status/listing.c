@@ -45,16 +45,17 @@ bool listing_is_own(const struct listing *listing, const struct fleet_row *row)
     return strncmp(fleet_field(row, ROW_KEY), listing->session, SESSION_ID_SIZE - 1) == 0;
 }
 
-static void count_own(struct listed_own *own, const struct fleet_row *row, enum fleet_lease kind)
+static void count_own(
+    struct fleet_resource *resource, const struct fleet_row *row, enum fleet_lease kind)
 {
     uint64_t count;
     fleet_number(row, ROW_COUNT, FLEET_NUMBER_MAX, &count);
-    own->held += kind == FLEET_HOLDER ? count : 0;
-    own->waiting += kind == FLEET_WAITER;
+    resource->own_held += kind == FLEET_HOLDER ? count : 0;
+    resource->own_waiting += kind == FLEET_WAITER;
 }
 
 /* A lease that moved between two pages may be there twice: the later row is right. */
-static void add_leases(struct listing *listing, const struct fleet_resource *resource)
+static void add_leases(struct listing *listing, struct fleet_resource *resource)
 {
     for (size_t i = resource->row + 1; i < resource->end; i++) {
         const struct fleet_row *row = &listing->rows->rows[i];
@@ -63,7 +64,7 @@ static void add_leases(struct listing *listing, const struct fleet_resource *res
             continue;
         }
         if (listing_is_own(listing, row)) {
-            count_own(&listing->own[resource - listing->rows->resources], row, kind);
+            count_own(resource, row, kind);
         }
         *slot_of(listing, resource, fleet_field(row, ROW_KEY)) = (uint32_t)i + 1;
     }
@@ -120,15 +121,13 @@ struct listing *listing_new(struct fleet_rows *rows, const char *session, nanose
         listing->n_slots *= 2;
     }
     listing->slots = memory_new(listing->n_slots * sizeof listing->slots[0]);
-    listing->is_torn = memory_new((rows->n_resources + 1) * sizeof listing->is_torn[0]);
-    listing->own = memory_new((rows->n_resources + 1) * sizeof listing->own[0]);
     if (rows->n_rows > 0 && is_mark(&rows->rows[0])) {
         listing->mark = fleet_field(&rows->rows[0], 1);
     }
     for (size_t i = 0; i < rows->n_resources; i++) {
-        const struct fleet_resource *resource = &rows->resources[i];
+        struct fleet_resource *resource = &rows->resources[i];
         add_leases(listing, resource);
-        listing->is_torn[i] = has_other_mark(listing, resource, mark_at(listing, resource->row));
+        resource->is_torn = has_other_mark(listing, resource, mark_at(listing, resource->row));
     }
     return listing;
 }
@@ -137,8 +136,6 @@ struct listing *listing_free(struct listing *listing)
 {
     if (listing) {
         fleet_rows_free(listing->rows);
-        free(listing->own);
-        free(listing->is_torn);
         free(listing->slots);
         free(listing);
     }
@@ -190,18 +187,12 @@ static const struct fleet_row *row_of(
 
 /* What this host has of it counts as the core has it: so what others have may be different although
  * the sums are the same. */
-static bool has_same_own(const struct compared *one)
-{
-    const struct listed_own *was = &one->before->own[one->was - one->before->rows->resources];
-    const struct listed_own *is = &one->now->own[one->is - one->now->rows->resources];
-    return was->held == is->held && was->waiting == is->waiting;
-}
-
 static void compare_resource(const struct compared *one)
 {
     const struct fleet_row *was = one->was ? row_of(one->before, one->was) : NULL;
     const struct fleet_row *is = one->is ? row_of(one->now, one->is) : NULL;
-    if (!was || !is || !are_equal(was, is, SIZE_MAX) || !has_same_own(one)) {
+    if (!was || !is || !are_equal(was, is, SIZE_MAX) || one->was->own_held != one->is->own_held ||
+        one->was->own_waiting != one->is->own_waiting) {
         const struct fleet_row *either = is ? is : was;
         one->heard->resource(one->heard->context, fleet_field(either, RESOURCE_NAME),
             fleet_field(either, RESOURCE_DEFINITION));
@@ -226,7 +217,7 @@ static void compare_present(const struct compared *one)
 
 static void look_for_gone(const struct compared *one)
 {
-    bool is_torn = one->is && one->now->is_torn[one->is - one->now->rows->resources];
+    bool is_torn = one->is && one->is->is_torn;
     for (size_t i = one->was->row + 1; i < one->was->end; i++) {
         const struct fleet_row *row = &one->before->rows->rows[i];
         const char *key = fleet_field(row, ROW_KEY);

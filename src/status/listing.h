@@ -6,20 +6,12 @@
 #include "base/time.h"
 #include "status/fleet_rows.h"
 
-/* How much of a resource this host has, as it was listed: since then it may be more or less. */
-struct listed_own {
-    uint64_t held, waiting; /* units; leases */
-};
-
 struct listing {
     struct fleet_rows *rows;
     const char *session; /* whose leases are this host's: told from the core, not from here */
     uint64_t number; /* the owner's: each listing has another one */
     const char *mark; /* of the first page; "" if it had none */
     nanoseconds made_at;
-    bool *is_torn; /* of each of .rows->resources: something changed between two of its pages, so a
-                      lease that is not there may have been missed */
-    struct listed_own *own; /* of each of .rows->resources */
     uint32_t *slots; /* an open hash of the rows of leases: 1 + index; 0: free */
     size_t n_slots; /* a power of 2, larger than the number of rows */
 };

@@ -107,21 +107,21 @@ static void fill_changes(struct status_resource *line, char reason_room[static R
 }
 
 /* To who follows, this host's part of the figures is the core's: it knows first. */
-static void bring_up_to_date(struct resource_row *row, const struct listing *listing)
+static void bring_up_to_date(struct resource_row *row)
 {
     struct status_resource *line = &row->line;
-    const struct listed_own *own = &listing->own[row->listed - listing->rows->resources];
+    const struct fleet_resource *listed = row->listed;
     uint64_t held = row->here ? resource_in_use(row->here) : 0;
     uint64_t waiting = row->here ? resource_waiting(row->here) : 0;
-    uint64_t others = line->in_use > own->held ? line->in_use - own->held : 0;
+    uint64_t was_held = listed->own_held, was_waiting = listed->own_waiting;
     bool goes_on = line->waiting > 0 || line->paused; /* what has come free is not free */
-    line->waiting = waiting + (line->waiting > own->waiting ? line->waiting - own->waiting : 0);
-    line->in_use = others + held;
-    if (held > own->held) {
-        uint64_t more = held - own->held;
+    line->waiting = waiting + (line->waiting > was_waiting ? line->waiting - was_waiting : 0);
+    line->in_use = held + (line->in_use > was_held ? line->in_use - was_held : 0);
+    if (held > was_held) {
+        uint64_t more = held - was_held;
         line->free = line->free > more ? line->free - more : 0;
     } else if (!goes_on) {
-        line->free += own->held - held;
+        line->free += was_held - held;
     }
 }
 
@@ -142,8 +142,8 @@ static void fill_listed(struct resource_row *row, const struct scene *scene)
     fill_changes(line, row->pause_reason, fields);
     line->removed = row->here && !row->here->is_defined;
     line->template = template_name_is_valid(definition) ? definition : NULL;
-    if (scene->listing) {
-        bring_up_to_date(row, scene->listing);
+    if (scene->follows) {
+        bring_up_to_date(row);
     }
 }
 
