@@ -71,7 +71,7 @@ static struct told_database look_at(const struct server *server, uint8_t databas
         told.words = hash_word(info->lacks, told.words);
     }
     told.words = view.state == SESSION_UP ? told.words : hash_word(view.why, told.words);
-    told.words += fleet_follows_is_too_large(server->fleet_follows, database);
+    told.is_too_large = fleet_follows_is_too_large(server->fleet_follows, database);
     return told;
 }
 
@@ -79,10 +79,11 @@ static bool are_equal(const struct told_database *a, const struct told_database 
 {
     return a->state == b->state && a->grace_until == b->grace_until &&
         a->good_until == b->good_until && a->incarnation == b->incarnation &&
-        a->n_differing == b->n_differing && a->is_new == b->is_new && a->words == b->words;
+        a->n_differing == b->n_differing && a->is_new == b->is_new &&
+        a->is_too_large == b->is_too_large && a->words == b->words;
 }
 
-/* Their lines say in which state the database is. */
+/* Their lines say in which state the database is, or that what it lists is too large. */
 static void tell_resources_of(struct server *server, uint8_t database)
 {
     struct core_cursor cursor;
@@ -113,7 +114,7 @@ void follow_source_look(struct server *server)
             continue;
         }
         news_database(core_news(server->core), i);
-        if (now.state != told->state) {
+        if (now.state != told->state || now.is_too_large != told->is_too_large) {
             tell_resources_of(server, i);
         }
         *told = now;

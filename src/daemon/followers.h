@@ -41,7 +41,7 @@ struct told_database {
     enum session_state state;
     nanoseconds grace_until, good_until;
     uint64_t incarnation, n_differing, words; /* a hash */
-    bool is_new;
+    bool is_new, is_too_large;
 };
 
 struct followers {

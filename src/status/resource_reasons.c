@@ -268,9 +268,12 @@ static struct request_row find_out(
         .wants = subject->wants,
         .position = subject->described.position,
         .max = subject->row.listed ? max_of(definition, line) : UINT64_MAX,
-        .held = held_by(subject, claim ? claim->lease->uid : subject->scene->viewer->uid),
         .quota = definition->max_units_per_user,
     };
+    if (request.quota != UNBOUNDED) {
+        request.held =
+            held_by(subject, claim ? claim->lease->uid : subject->scene->viewer->uid);
+    }
     if (claim) {
         find_blocker(&request, subject);
     } else if (is_known) {
