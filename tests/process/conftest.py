@@ -14,7 +14,6 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -195,6 +194,12 @@ def read_line(stream, timeout=DEADLINE):
     return line.decode().rstrip("\n")
 
 
+def error_of(process, status):
+    """What it has written to stderr, once it has ended with that status."""
+    assert process.wait(DEADLINE) == status
+    return process.stderr.read().decode()
+
+
 @pytest.fixture
 def seed():
     """Seeds all that is drawn at random. Always the same, unless $BERTH_SEED sets another one."""
@@ -267,6 +272,11 @@ def berthd(directory, sanitizer_reports):
 def daemon(request, berthd):
     """A berthd with the CONFIG of the test's file."""
     return berthd(request.module.CONFIG)
+
+
+@pytest.fixture
+def client(daemon):
+    return daemon.client()
 
 
 @pytest.fixture

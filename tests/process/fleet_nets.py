@@ -2,7 +2,6 @@
 Redis is. Cables can be cut, one way or both. Needs the right to make namespaces."""
 
 import contextlib
-import os
 import shutil
 import subprocess
 

@@ -1,5 +1,7 @@
 """For the tests of what operators see and do in fleet scope."""
 
+import pytest
+
 from daemon_help import connect_as, event
 from fleet_help import redis_section
 from lost_help import asked_until
@@ -32,6 +34,11 @@ def up(server, *hosts, name="etl"):
 
 def fleet(server, hosts, n=2, text=RESOURCES, **options):
     return up(server, *hosts(text, n, redis_section(server.url, **options)))
+
+
+@pytest.fixture
+def pair(redis_server, hosts):
+    return fleet(redis_server, hosts)
 
 
 def without_deadlines(client):

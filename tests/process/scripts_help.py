@@ -12,6 +12,8 @@ import subprocess
 import tempfile
 import time
 
+import pytest
+
 from daemon_help import SOURCE
 from fleet_help import redis
 
@@ -707,3 +709,8 @@ class World:
             one.renew()
         leftovers = self.database.leftovers()
         assert leftovers.keys() <= set(but), leftovers
+
+
+@pytest.fixture
+def world(redis_server, clock):
+    return World(redis_server, clock)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import read_line
+from conftest import error_of, read_line
 from fake_berthd import FakeBerthd, boottime
 from lines import DEADLINE
 
@@ -17,11 +17,6 @@ KEEP_ALIVE = "berth: stopping the job: the lease could not be renewed in time (d
 # Only SIGKILL ends it; prints when it is ready.
 STUBBORN = ["sh", "-c", "trap '' TERM INT HUP; echo ready; while :; do sleep 1000; done"]
 QUICK = "kill_after=300ms on_lost=kill"
-
-
-def error_of(process, status):
-    assert process.wait(DEADLINE) == status
-    return process.stderr.read().decode()
 
 
 def runs_for(process, seconds):

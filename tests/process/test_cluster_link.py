@@ -2,19 +2,16 @@
 round for ever, and that calls wait while the keys are at two nodes."""
 
 import contextlib
-import json
 
 import pytest
 
-from cluster_help import N_KEYS, cluster  # noqa: F401
+from cluster_help import N_KEYS
 from fake_redis import FakeRedis, answer, array, bulk
-from fleet_help import RedisServer, free_port, needs_redis
-from lines import DEADLINE
-from test_link import Probe, arguments, probe  # noqa: F401
+from fleet_help import RedisServer, needs_redis
+from test_link import arguments, probe  # noqa: F401
 
 SLOT = 10131  # of {berth}
 AT_TWO_NODES = b"-TRYAGAIN Multiple keys request during rehashing of slot\r\n"
-PREFIX = "berth"
 
 
 def slots(*nodes, slot=SLOT):

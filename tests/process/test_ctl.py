@@ -540,25 +540,6 @@ def test_items_have_neighbours(daemon, berthctl):
     assert "did you mean" not in berthctl("remove", "gpus", "somethingelse").stderr
 
 
-@pytest.mark.parametrize("args, exit_status, code", [
-    (["status", "nothing"], 78, "unknown"),
-    (["status", "etl", "nothing"], 78, "unknown"),
-    (["pause", "nothing"], 78, "unknown"),
-    (["remove", "gpus", "gpu7"], 78, "unknown"),
-    (["limit", "gpus", "1"], 78, "kind"),
-    (["limit", "deploy", "2"], 78, "kind"),
-    (["remove", "etl", "1"], 78, "kind"),
-    (["add", "etl", "1"], 78, "kind"),
-    (["limit", "etl", "many"], 64, "bad-value"),
-])
-def test_refused_by_the_daemon(daemon, berthctl, args, exit_status, code):
-    done = berthctl(*args)
-    assert (done.returncode, done.stdout) == (exit_status, "")
-    assert done.stderr.startswith(f"berthctl: {args[0]}: ")
-    assert done.stderr.endswith(f"({code})\n")
-    assert done.stderr.count("\n") == 1
-
-
 # ---- rights ----
 
 FOR_ALL = [["status"], ["status", "etl", "--json"], ["ping"], ["version"]]
@@ -586,29 +567,6 @@ def test_nobody_may_only_look(daemon, berthctl, ok, status):
     for args in OF_DAEMON:
         refused(berthctl, args, "[daemon]")
     assert {**status(), "now": before["now"]} == before
-
-
-@needs_root
-def test_admins_of_a_resource(berthd, berthctl, ok):
-    berthd("[semaphore etl]\nlimit = 2\nadmin-users = nobody\n"
-           "[pool gpus]\nitems = a b\nadmin-groups = nogroup\n[lock deploy]\n")
-    for args in OF_RESOURCE:
-        ok(*args, **as_nobody)
-    refused(berthctl, ["pause", "deploy"], "the resource or of [daemon]")
-    refused(berthctl, ["drain"], "[daemon]")
-
-
-@needs_root
-def test_admins_of_the_daemon(berthd, ok):
-    berthd("admin-users = nobody\n" + CONFIG)
-    for args in OF_RESOURCE + OF_DAEMON:
-        ok(*args, **as_nobody)
-
-
-def test_a_missing_argument_prints_the_usage(daemon, berthctl):
-    done = berthctl("limit", "etl")
-    assert (done.returncode, done.stderr) == (
-        64, "berthctl: usage: berthctl limit NAME... N (see berthctl --help)\n")
 
 
 def test_a_closed_stdout_is_not_the_connection(daemon, berthctl):

@@ -27,11 +27,6 @@ ANNA = 60001  # no account exists for it
 
 
 @pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIG)
-
-
-@pytest.fixture
 def ok(berthctl):
     def run(*args):
         done = berthctl(*args)

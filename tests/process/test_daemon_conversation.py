@@ -5,8 +5,7 @@ import socket
 
 import pytest
 
-from daemon_help import Status, connect_as, event, held, is_quiet, lease_of, status, stopped, waits
-from lines import Client
+from daemon_help import Status, event, held, is_quiet, lease_of, status, stopped, waits
 from lost_help import asked_until
 
 LOCKS = 3000

@@ -33,11 +33,6 @@ max-instances = 3
 """
 
 
-@pytest.fixture
-def client(daemon):
-    return daemon.client()
-
-
 def units(answer):
     """{name: (slot or item, token, [units])} of a grant."""
     result = {}

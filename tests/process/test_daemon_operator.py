@@ -18,11 +18,6 @@ limit = 2
 """
 
 
-@pytest.fixture
-def client(daemon):
-    return daemon.client()
-
-
 def does(client, *lines):
     for line in lines:
         assert re.fullmatch(r"ok( was=\w+)?", client.request(line)), line

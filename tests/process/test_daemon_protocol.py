@@ -21,11 +21,6 @@ select = first
 """
 
 
-@pytest.fixture
-def client(daemon):
-    return daemon.client()
-
-
 def half_close(client):
     client.socket.shutdown(socket.SHUT_WR)
 

@@ -20,11 +20,6 @@ limit = 1200
 """
 
 
-@pytest.fixture
-def client(daemon):
-    return daemon.client()
-
-
 def slots(answer):
     """The words of the one grant in a line."""
     assert len(answer) < LINE

@@ -1,17 +1,11 @@
 """Requests for several resources: what is kept for them, and how status shows it."""
 
-import pytest
 
 from conftest import read_line
 from daemon_help import event, held, status, waits
 from lines import DEADLINE
 
 CONFIG = "[semaphore db]\nlimit = 4\nkeep = 1h\n[lock licence]\nkeep = 2s\n[lock shut]\nlimit = 0\n"
-
-
-@pytest.fixture
-def client(daemon):
-    return daemon.client()
 
 
 def shown(client, name):

@@ -10,7 +10,7 @@ import pytest
 from conftest import BUILD
 from daemon_help import (
     become, held, in_child, is_quiet, lease_of, must_end_well, needs_root, status, stopped, waits)
-from lines import DEADLINE, Client
+from lines import DEADLINE
 from manager_help import Manager
 
 

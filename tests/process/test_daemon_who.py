@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be som
 
 USER, OTHER, ADMIN, GROUP, ADMIN_GROUP = 4711, 4712, 4713, 4800, 4801
 
-CONFIGURATION = f"""
+CONFIG = f"""
 admin-users = {ADMIN}
 admin-groups = {ADMIN_GROUP}
 [lock open]
@@ -44,11 +44,6 @@ admin-users = {USER}
 limit = 9
 identity = shared
 """
-
-
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIGURATION)
 
 
 # ---- use

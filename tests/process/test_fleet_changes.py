@@ -3,21 +3,14 @@ not come back."""
 
 import time
 
-import pytest
-
 from daemon_help import event, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # fixtures among them
-from fleet_ops_help import RESOURCES, asks, client_of, fleet, gets, gets_in_time, queues, up
+from fleet_ops_help import RESOURCES, asks, client_of, fleet, gets, gets_in_time, pair, queues, up  # noqa: F401
 from lines import DEADLINE, look_again
 
 pytestmark = needs_redis
 
 MONTH = 31 * 86400
-
-
-@pytest.fixture
-def pair(redis_server, hosts):
-    return fleet(redis_server, hosts)
 
 
 def does(host, line):

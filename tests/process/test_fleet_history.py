@@ -6,7 +6,7 @@ import json
 import pytest
 
 from daemon_help import event, status
-from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, gets_in_time, queues
 from history_help import history, is_over, last
 from lost_help import asked_until
@@ -34,10 +34,6 @@ def pair(redis_server, hosts):
 
 def ended(host, name=""):
     return history(client_of(host), f"history {name}".rstrip())
-
-
-def shown(host, name):
-    return status(client_of(host), name).resources[name]
 
 
 def stats(host, name):

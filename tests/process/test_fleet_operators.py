@@ -10,17 +10,12 @@ import pytest
 
 from daemon_help import code, event, is_quiet, keys, needs_root, refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
-from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
+from fleet_ops_help import RESOURCES, client_of, fleet, gets, pair, queues, up  # noqa: F401
 from history_help import is_over, last
 from lines import DEADLINE, look_again
 from lost_help import asked_until
 
 pytestmark = needs_redis
-
-
-@pytest.fixture
-def pair(redis_server, hosts):
-    return fleet(redis_server, hosts)
 
 
 def shown(host, name):

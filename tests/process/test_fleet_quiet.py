@@ -4,9 +4,8 @@ one."""
 import collections
 import time
 
-import pytest
 
-from fleet_help import Monitor, clock, hosts, needs_redis, redis_section, redis_server, ways  # fixtures
+from fleet_help import Monitor, clock, hosts, needs_redis, redis_server, ways  # fixtures
 from lost_help import witness  # a fixture
 from scripts_help import assembled
 from test_fleet_restart import Fleet

@@ -13,15 +13,10 @@ from conftest import Berthd, read_line
 from daemon_help import Status, is_quiet, status
 from fleet_help import (  # noqa: F401
     DEADLINE, Monitor, clock, hosts, needs_redis, redis_section, redis_server, ways)
-from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
+from fleet_ops_help import RESOURCES, client_of, fleet, gets, pair, queues, up  # noqa: F401
 from lost_help import asked_until
 
 pytestmark = needs_redis
-
-
-@pytest.fixture
-def pair(redis_server, hosts):
-    return fleet(redis_server, hosts)
 
 
 def shown(host, *names):

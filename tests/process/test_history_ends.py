@@ -10,7 +10,7 @@ from history_help import history, is_over, last
 from lines import DEADLINE, look_again
 from lost_help import sleeper
 
-CONFIGURATION = """grace = 50ms
+CONFIG = """grace = 50ms
 [lock deploy]
 [semaphore s]
 limit = 4
@@ -26,12 +26,7 @@ items = a b c
 limit = 2
 """
 
-PATIENT = CONFIGURATION.replace("kill-after = 50ms", "kill-after = 60s")
-
-
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIGURATION)
+PATIENT = CONFIG.replace("kill-after = 50ms", "kill-after = 60s")
 
 
 def test_a_released_lease(daemon):
@@ -268,7 +263,7 @@ def test_a_wait_that_a_reload_ends(daemon):
     client, operator = daemon.client(), daemon.client()
     held(client, "acquire s:4")
     waits(client, "acquire s:3")
-    daemon.configure(CONFIGURATION.replace("limit = 4", "limit = 2"))
+    daemon.configure(CONFIG.replace("limit = 4", "limit = 2"))
     assert operator.request("reload") == "ok"
     last(operator).has(how="denied", code="impossible", units="s=3")
 

@@ -15,16 +15,11 @@ from lost_help import held_over_a_kill, needs_mounts, over_a_boot, sleeper
 from test_history_log import lines
 from test_history_origin import long_enough
 
-CONFIGURATION = """grace = 50ms
+CONFIG = """grace = 50ms
 [lock deploy]
 [semaphore s]
 limit = 4
 """
-
-
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIGURATION)
 
 
 def test_entries_survive_sigkill(daemon):
@@ -100,7 +95,7 @@ def test_a_wait_whose_resource_is_gone(daemon):
     held(client, "acquire s:4")
     lease = waits(client, "acquire s:2")
     daemon.kill()
-    daemon.configure(CONFIGURATION.replace("[semaphore s]\nlimit = 4\n", ""))
+    daemon.configure(CONFIG.replace("[semaphore s]\nlimit = 4\n", ""))
     daemon.start()
     entries = {entry.lease: entry for entry in history(daemon.client(), f"history lease={lease}")}
     entries[lease].has(how="denied", code="unknown", units="s=2")
@@ -127,10 +122,10 @@ def test_a_revoke_is_remembered_over_a_start_that_is_refused(daemon):
         lease = held(client, f"acquire deploy pid={pid}")
         client.request("revoke " + lease + " reason=too%20long")
         daemon.kill()
-        daemon.configure(CONFIGURATION.replace("[lock deploy]", "[pool deploy]\nitems = a b"))
+        daemon.configure(CONFIG.replace("[lock deploy]", "[pool deploy]\nitems = a b"))
         with pytest.raises(pytest.fail.Exception, match="its kind cannot change"):
             daemon.start()
-        daemon.configure(CONFIGURATION)
+        daemon.configure(CONFIG)
         daemon.start()
         client = daemon.client()
         assert client.request(f"release {lease}") == "ok"
@@ -139,7 +134,7 @@ def test_a_revoke_is_remembered_over_a_start_that_is_refused(daemon):
 
 def test_a_lost_lease_that_comes_back_is_not_being_revoked(berthd, directory):
     """With the journal, berthd has lost that it was; so the history forgets it as well."""
-    daemon = berthd(CONFIGURATION.replace("grace = 50ms", "grace = 1h"))
+    daemon = berthd(CONFIG.replace("grace = 50ms", "grace = 1h"))
     client = daemon.client()
     with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
         lease, proof = held_with_proof(client, f"acquire deploy pid={pid}")
@@ -195,7 +190,7 @@ def test_killed_before_the_record_was_erased_of_a_revoked_lease(daemon, director
 
 def test_killed_before_the_record_was_erased_and_the_job_ends(berthd, directory):
     """The entry is replaced by one that knows less, and is shorter: the log goes on behind that."""
-    daemon = berthd("log = leases\n" + CONFIGURATION.replace("[lock deploy]", "[lock deploy]\nshow-arguments = yes"))
+    daemon = berthd("log = leases\n" + CONFIG.replace("[lock deploy]", "[lock deploy]\nshow-arguments = yes"))
     client = daemon.client()
     with sleeper() as pid:
         lease = held(client, f"acquire deploy pid={pid}")
@@ -223,13 +218,13 @@ def test_a_boot_begins_a_new_one(directory):
 
     def after(client):
         assert history(client) == []
-    over_a_boot(directory, CONFIGURATION, before, after)
+    over_a_boot(directory, CONFIG, before, after)
 
 
 def test_without_its_file(berthd, directory):
     """berthd says so once, and keeps the history in memory."""
     (directory / "s.history").mkdir()
-    daemon = berthd(CONFIGURATION)
+    daemon = berthd(CONFIG)
     client = daemon.client()
     client.request("release " + held(client, "acquire deploy"))
     assert len(history(client)) == 1
@@ -268,7 +263,7 @@ def test_its_file_is_cut_while_berthd_runs(daemon, directory, n):
 
 
 def test_the_newest_stay_when_the_ring_is_full(berthd, directory):
-    daemon = berthd("history = 64K\n" + CONFIGURATION)
+    daemon = berthd("history = 64K\n" + CONFIG)
     client = daemon.client()
     for i in range(1000):
         client.request("release " + held(client, f"acquire deploy reason={i}"))
@@ -276,17 +271,17 @@ def test_the_newest_stay_when_the_ring_is_full(berthd, directory):
     assert reasons == list(range(reasons[0], 1000)) and 100 < len(reasons) < 500
     assert (directory / "s.history").stat().st_size == 4096 + 65536
     daemon.stop()
-    daemon.configure("history = 128K\n" + CONFIGURATION)
+    daemon.configure("history = 128K\n" + CONFIG)
     daemon.start()
     assert [int(entry["reason"]) for entry in history(daemon.client())] == reasons
 
 
 def test_none_is_kept(berthd, directory):
-    daemon = berthd(CONFIGURATION)
+    daemon = berthd(CONFIG)
     client = daemon.client()
     client.request("release " + held(client, "acquire deploy"))
     daemon.stop()
-    daemon.configure("history = 0\n" + CONFIGURATION)
+    daemon.configure("history = 0\n" + CONFIG)
     daemon.start()
     client, operator = daemon.client(), daemon.client()
     with sleeper() as pid:

@@ -12,7 +12,7 @@ from lost_help import held_over_a_kill, living_as, sleeper
 from test_ctl_leases import logged_in_as
 from test_rights_shown import ANNA, BERT
 
-CONFIGURATION = """grace = 50ms
+CONFIG = """grace = 50ms
 [semaphore s]
 limit = 9
 [semaphore open]
@@ -22,11 +22,6 @@ show-arguments = yes
 limit = 9
 show-arguments = yes
 """
-
-
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIGURATION)
 
 
 def long_enough(client):
@@ -114,7 +109,7 @@ def test_a_reload_that_takes_the_consent_back(daemon):
     client, operator = daemon.client(), daemon.client()
     lease = held(client, "acquire open")
     long_enough(operator)
-    daemon.configure(CONFIGURATION.replace("show-arguments = yes", ""))
+    daemon.configure(CONFIG.replace("show-arguments = yes", ""))
     assert operator.request("reload") == "ok"
     client.request(f"release {lease}")
     last(client).has(args=None)
@@ -150,7 +145,7 @@ def test_who_had_logged_in(daemon):
 
 @needs_root
 def test_arguments_are_hidden_with_the_program(berthd):
-    daemon = berthd(CONFIGURATION.replace("show-arguments", "show-commands = owner\nshow-arguments"))
+    daemon = berthd(CONFIG.replace("show-arguments", "show-commands = owner\nshow-arguments"))
     with living_as(daemon, ANNA) as anna:
         lease = held(anna, "acquire open")
         long_enough(daemon.client())
@@ -161,7 +156,7 @@ def test_arguments_are_hidden_with_the_program(berthd):
 
 
 def test_nothing_is_looked_up_without_a_history(berthd):
-    daemon = berthd("history = 0\n" + CONFIGURATION)
+    daemon = berthd("history = 0\n" + CONFIG)
     client = daemon.client()
     lease = held(client, "acquire open")
     long_enough(daemon.client())

@@ -13,16 +13,12 @@ from conftest import read_line
 from daemon_help import connect_as, held, needs_root, status, untimed, waits
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets
-from hostile import MARK, NASTY, encoded, require_harmless, texts
+from hostile import MARK, encoded, require_harmless, texts
 
 PROGRAM, HOLDER, REASON = texts(64), texts(128), texts(256)
 ALL = list(REASON)
 VIEWER = 60006  # no account exists for it: a uid needs no name to have rights
 LOCALES = ["C", "C.UTF-8"]
-
-
-def number(name):
-    return ALL.index(name)
 
 
 def words_of(name):

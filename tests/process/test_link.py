@@ -12,7 +12,7 @@ import time
 import pytest
 
 from conftest import BUILD, read_line
-from fake_redis import FakeRedis, answer, array, bulk, info
+from fake_redis import FakeRedis, answer, array, info
 from fleet_help import (  # fixtures among them
     Monitored, RedisServer, clock, documented_rights, needs_redis, redis, redis_server)  # noqa: F401
 from gate import with_shim

@@ -1,16 +1,13 @@
 """The journal is gone, cut, overwritten or of another version: living wrappers bring everything
 back, and until they have had the time, nothing new is granted."""
 
-import contextlib
 import os
-import socket
 
 import pytest
 
 from conftest import Berthd
 from daemon_help import held, held_with_proof, refused, status
-from lost_help import (  # fixtures among them
-    WAITS, Crowd, all_back, all_free, asked_until, job, restart, sleeper, witness)
+from lost_help import WAITS, Crowd, all_back, all_free, asked_until, job, restart, sleeper  # fixtures among them
 from witness import Witness
 
 DAEMONS, ROUNDS = 12, 3

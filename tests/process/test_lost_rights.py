@@ -6,8 +6,7 @@ import os
 
 import pytest
 
-from daemon_help import (
-    NOBODY, become, connect_as, held, held_with_proof, in_child, needs_root, refused, status, waits)
+from daemon_help import NOBODY, become, connect_as, held, held_with_proof, needs_root, refused, status, waits
 from lost_help import living_as, restart, sleeper
 
 pytestmark = needs_root

@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from daemon_help import connect_as, held, needs_root, NOBODY, refused, waits
+from daemon_help import connect_as, held, needs_root, NOBODY, refused
 from lines import DEADLINE
 from lost_help import sleeper
 
-CONFIGURATION = """grace = 50ms
+CONFIG = """grace = 50ms
 [lock deploy]
 [semaphore market/*]
 limit = 2
@@ -54,37 +54,7 @@ def count(rows, name, *labels):
     return int(rows[f"berth_{name}", labels]["le"].rsplit(":", 1)[1])
 
 
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIGURATION)
-
-
 # ---- what is counted
-
-def test_a_day_of_a_lock(daemon):
-    client, other = daemon.client(), daemon.client()
-    lease = held(client, "acquire deploy")
-    waiting = waits(other, "acquire deploy")
-    assert refused(client, "acquire deploy wait=0") == "would-wait"
-    asked = answer(client)
-    assert value(asked, "held", "deploy") == 1 and value(asked, "waiting", "deploy") == 1
-    assert value(asked, "free", "deploy") == 0 and value(asked, "limit", "deploy") == 1
-    client.request(f"release {lease}")
-    assert other.line().startswith(f"* granted {waiting} ")
-    other.request(f"drop {waiting}")
-    now = answer(client)
-    assert value(now, "granted_total", "deploy", "at-once") == 1
-    assert value(now, "granted_total", "deploy", "waited") == 1
-    assert value(now, "denied_total", "deploy", "would-wait") == 1
-    assert value(now, "ended_total", "deploy", "released") == 1
-    assert value(now, "ended_total", "deploy", "dropped") == 1
-    assert count(now, "wait_seconds", "deploy") == count(now, "hold_seconds", "deploy") == 2
-    assert value(now, "held", "deploy") == value(now, "waiting", "deploy") == 0
-    assert value(now, "free", "deploy") == 1
-    assert value(now, "unit_seconds_total", "deploy") > value(asked, "unit_seconds_total", "deploy")
-    assert value(now, "requests_total", "acquire") == 3
-    assert value(now, "requests_refused_total", "would-wait") == 1
-    assert value(now, "connections") == 2 and value(now, "connections_total") == 2
 
 
 @needs_root

@@ -6,10 +6,9 @@ import os
 import re
 import urllib.parse
 
-import pytest
 
 from conftest import read_line
-from daemon_help import connect_as, event, held, needs_root, status, waits
+from daemon_help import connect_as, held, needs_root, status, waits
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import read_line
+from conftest import error_of, read_line
 from daemon_help import held, waits
 from fake_berthd import FakeBerthd
 from lines import DEADLINE
@@ -49,11 +49,6 @@ def wait_in_queue(berth, *args):
     process = berth.start("run", "-v", *args, "--", *HELD, stdin=subprocess.PIPE)
     assert read_line(process.stderr).startswith("berth: queued, place ")
     return process
-
-
-def error_of(process, status):
-    assert process.wait(DEADLINE) == status
-    return process.stderr.read().decode()
 
 
 def test_granted_and_released(berth, berthd):

@@ -8,14 +8,9 @@ import time
 
 import pytest
 
-from conftest import Program, read_line
+from conftest import error_of, Program, read_line
 from fake_berthd import FakeBerthd
 from lines import DEADLINE
-
-
-def error_of(process, status):
-    assert process.wait(DEADLINE) == status
-    return process.stderr.read().decode()
 
 
 # ---- nobody there ----

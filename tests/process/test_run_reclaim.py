@@ -5,16 +5,11 @@ import time
 
 import pytest
 
-from conftest import read_line
+from conftest import error_of, read_line
 from fake_berthd import FakeBerthd
 from lines import DEADLINE
 
 JOB = ["sh", "-c", "echo ready $$; read line; exit 6"]
-
-
-def error_of(process, status):
-    assert process.wait(DEADLINE) == status
-    return process.stderr.read().decode()
 
 
 def running(berth, fake, *args, answer="ok 1 slot=r,5,0"):

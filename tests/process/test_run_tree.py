@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import read_line
+from conftest import error_of, read_line
 from lines import DEADLINE, look_again
 
 # Descendants that no process above waits for: {} runs in its own session, and so in its own group.
@@ -21,11 +21,6 @@ def start(berth, fake, script, *args, terms=""):
     peer.send(f"ok 1 slot=r,5,0 {terms}".strip() + "\n")
     assert read_line(process.stdout) == "ready"
     return process, peer, words
-
-
-def error_of(process, status):
-    assert process.wait(DEADLINE) == status
-    return process.stderr.read().decode()
 
 
 def wait_for(condition):

@@ -4,16 +4,11 @@ so."""
 import pytest
 
 from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import Claim, World, breaks_off, definition, list_row, ok, redis
+from scripts_help import Claim, World, breaks_off, definition, list_row, ok, redis, world
 
 pytestmark = needs_redis
 
 T = 30000
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 def granted(reply, *units):

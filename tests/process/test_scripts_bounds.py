@@ -4,16 +4,11 @@ next calls do the rest."""
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import World, definition, ok
+from scripts_help import World, definition, ok, world
 
 pytestmark = needs_redis
 
 FEW, MANY = 320, 400  # more than one call looks at
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 def settles(world, one):

@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import Claim, Database, World, breaks_off, definition, list_row, ok, redis
+from scripts_help import Claim, World, breaks_off, definition, list_row, ok, redis
 
 pytestmark = needs_redis
 

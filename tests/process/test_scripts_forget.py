@@ -4,7 +4,7 @@ uses it; by the scripts alone, on a real Redis."""
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import World, breaks_off, definition, ok, redis
+from scripts_help import World, breaks_off, definition, ok, redis, world
 
 pytestmark = needs_redis
 
@@ -20,11 +20,6 @@ DEFINITIONS = {
 
 def of_t(number):
     return f"t/{number}", 1, None, None, "t/*"
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 @pytest.fixture

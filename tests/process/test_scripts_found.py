@@ -4,7 +4,7 @@ were there before."""
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them  # noqa: F401
-from scripts_help import Claim, World, breaks_off, definition, list_row, ok
+from scripts_help import Claim, breaks_off, definition, list_row, ok, world
 
 pytestmark = needs_redis
 
@@ -12,11 +12,6 @@ T, LAG = 30000, 11000
 GRACE = T + LAG
 HELD = [Claim("a", 1, 7, ("0",))]
 WAITS = [Claim("a", 1, 0, ())]
-
-
-@pytest.fixture
-def world(redis_server, clock):  # noqa: F811
-    return World(redis_server, clock)
 
 
 def field(world, name):

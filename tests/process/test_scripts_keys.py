@@ -4,14 +4,9 @@ by a slot of a cluster that moved."""
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import WORDS, Claim, World, breaks_off, definition, list_row, ok
+from scripts_help import WORDS, Claim, breaks_off, definition, list_row, ok, world
 
 pytestmark = needs_redis
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 def is_in_cluster(world):

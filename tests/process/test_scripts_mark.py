@@ -3,19 +3,12 @@ changed since (doc/redis.md, snapshot)."""
 
 import random
 
-import pytest
-
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import World, definition, ok
+from scripts_help import definition, ok, world
 
 pytestmark = needs_redis
 
 AGES = {"holder": {12}, "waiter": {9}, "session": {3}}  # the fields that differ from listing to listing
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 def listing(one, mark="-"):

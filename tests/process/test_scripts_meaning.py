@@ -6,16 +6,11 @@ import json
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import World, definition, ok
+from scripts_help import definition, ok, world
 
 pytestmark = needs_redis
 
 TEXT = definition(limit=4, items=())
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 def changed(text, **keys):

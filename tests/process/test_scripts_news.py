@@ -7,17 +7,12 @@ import json
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import World, breaks_off, definition, ok, redis
+from scripts_help import breaks_off, definition, ok, redis, world
 
 pytestmark = needs_redis
 
 DAY = 86400 * 1000
 PAUSED = '{"paused":true}'
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 def changes_in(rows):

@@ -9,16 +9,11 @@ import pytest
 
 from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
 from lines import DEADLINE, look_again
-from scripts_help import Claim, World, definition, list_row, ok
+from scripts_help import World, definition, ok, world
 
 pytestmark = needs_redis
 
 T = 30000
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 def number(world, field):

@@ -3,17 +3,12 @@
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import Claim, World, definition, list_row, ok, units_text
+from scripts_help import Claim, definition, list_row, ok, units_text, world
 
 pytestmark = needs_redis
 
 LIMIT = 100000
 MAX_RANGES = 224
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 @pytest.fixture

@@ -4,17 +4,12 @@
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import Claim, World, definition, list_row, ok
+from scripts_help import Claim, definition, list_row, ok, world
 
 pytestmark = needs_redis
 
 T = 30000
 KEEP = 4000
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 def two(world, **more):

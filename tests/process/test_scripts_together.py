@@ -2,8 +2,7 @@
 together."""
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them  # noqa: F401
-from scripts_help import World, claim_words, definition, ok, parse_claims
-from test_scripts import world  # a fixture  # noqa: F401
+from scripts_help import World, claim_words, definition, ok, parse_claims, world
 
 pytestmark = needs_redis
 

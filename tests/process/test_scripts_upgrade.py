@@ -7,14 +7,9 @@ import pytest
 
 from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
 from lines import DEADLINE, look_again
-from scripts_help import World, breaks_off, definition, next_scripts, ok, redis
+from scripts_help import World, breaks_off, definition, next_scripts, ok, redis, world
 
 pytestmark = needs_redis
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 def upgraded(world, *members):

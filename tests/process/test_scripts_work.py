@@ -4,16 +4,11 @@ again at once. Which daemon calls at all, when something is due."""
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import World, claim_words, definition, ok
+from scripts_help import claim_words, definition, ok, world
 
 pytestmark = needs_redis
 
 T = 30000
-
-
-@pytest.fixture
-def world(redis_server, clock):
-    return World(redis_server, clock)
 
 
 def acquire_all(member, names):

@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from conftest import read_line
+from conftest import error_of, read_line
 from fake_berthd import boottime
-from lines import DEADLINE
 
 REPORT = [sys.executable, os.path.join(os.path.dirname(__file__), "report_signals.py")]
 # Ignores what it can; prints when it is ready.
@@ -21,11 +20,6 @@ def start(berth, fake, command, *args, terms=""):
     peer = fake.grant(f"ok 1 slot=r,5,0 {terms}".strip())
     assert read_line(process.stdout) == "ready"
     return process, peer
-
-
-def error_of(process, status):
-    assert process.wait(DEADLINE) == status
-    return process.stderr.read().decode()
 
 
 def group_is_left(group):

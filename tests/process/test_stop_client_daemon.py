@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import read_line
+from conftest import error_of, read_line
 from daemon_help import status
 from lines import DEADLINE
 from lost_help import asked_until, main_is_gone
@@ -47,11 +47,6 @@ def holder_of(daemon, name):
 
 def is_free(berth, name):
     return berth("run", "-n", name, "--", "true").returncode == 0
-
-
-def error_of(process, status):
-    assert process.wait(DEADLINE) == status
-    return process.stderr.read().decode()
 
 
 @pytest.mark.parametrize("job", [REPORT, STUBBORN])

@@ -4,10 +4,8 @@ import random
 import signal
 import time
 
-import pytest
-
 from fleet_help import DEADLINE, Monitor, clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
-from fleet_ops_help import client_of, fleet, gets, queues, up
+from fleet_ops_help import client_of, fleet, gets, pair, queues, up  # noqa: F401
 from lost_help import asked_until, stop_process
 from watch_help import Copy, told_by_status
 
@@ -15,11 +13,6 @@ pytestmark = needs_redis
 
 # What only a listing says of a lease of the asking host's, or only its status does.
 OF_LISTING = ("host", "blocked", "blocker", "kept")
-
-
-@pytest.fixture
-def pair(redis_server, hosts):
-    return fleet(redis_server, hosts)
 
 
 def until(copy, is_so):

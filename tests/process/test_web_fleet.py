@@ -3,15 +3,10 @@
 import pytest
 
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
-from fleet_ops_help import client_of, fleet, gets
+from fleet_ops_help import client_of, gets, pair  # noqa: F401
 from web_help import Web, needs_web, resource_of
 
 pytestmark = [needs_redis, needs_web]
-
-
-@pytest.fixture
-def pair(redis_server, hosts):
-    return fleet(redis_server, hosts)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from lines import DEADLINE, look_again
 
 pytestmark = pytest.mark.skipif(not (BUILD / "berth-web").exists(), reason="built without berth-web")
 
-CONFIGURATION = """[lock deploy]
+CONFIG = """[lock deploy]
 [semaphore s]
 limit = 4
 """
@@ -92,11 +92,6 @@ def wait_for(is_so, explain=lambda: "in time not"):
         assert time.monotonic() < end, explain()
         look_again()
     return value
-
-
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIGURATION)
 
 
 @pytest.fixture

@@ -31,11 +31,6 @@ limit = 1
 UNKNOWN = "when it will start is unknown: too few leases have ended since berthd started"
 
 
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIG)
-
-
 def told(client, words):
     """The keys of the first line; the sentences."""
     first, *rest = client.lines(f"why {words}")
