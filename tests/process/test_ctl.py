@@ -49,9 +49,10 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be some
     (["reload"], "reload"),
 ])
 def test_requests(berthctl, fake, args, line):
-    request, status, out, err = served(berthctl, fake, *args, answer="* drained\nok new=1\n")
+    request, status, out, err = served(berthctl, fake, *args, answer="* drained\nok new=1 was=reserved\n")
     assert (request, status, err) == (line, 0, "")
-    assert out == ("ok\n" if args == ["ping"] else "")
+    says = {"ping": "ok\n", "add": f"gpus: {args[-1]} is no longer reserved\n"}
+    assert out == says.get(args[0], "")
 
 
 @pytest.mark.parametrize("args, hint", [
