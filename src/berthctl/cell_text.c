@@ -51,6 +51,12 @@ void text_add_template_state(struct text *text, const struct status_resource *te
     }
 }
 
+enum look resource_state_look(const struct status_resource *resource, bool is_template)
+{
+    bool is_special = !is_template || resource->paused || resource->changed.n > 0;
+    return resource->database_state ? LOOK_ALARM : is_special ? LOOK_NOTICE : LOOK_PLAIN;
+}
+
 void text_add_units(struct text *text, const struct words *units, bool is_pool)
 {
     bool is_one = units->n == 1 && !units->is_cut && (is_pool || !strchr(units->list[0], '-'));
@@ -101,6 +107,11 @@ void text_add_blocked(
     }
 }
 
+void text_add_lease_user(struct text *text, const struct status_lease *lease)
+{
+    text_add_user(text, &(struct shown_user){{true, lease->uid}, lease->user});
+}
+
 void text_add_program(struct text *text, const struct status_lease *lease)
 {
     bool is_said = lease->shown[SHOWN_program];
@@ -108,6 +119,15 @@ void text_add_program(struct text *text, const struct status_lease *lease)
     text_add(text, is_found ? "[" : "");
     text_add_escaped(text, is_said ? lease->shown[SHOWN_program] : lease->process);
     text_add(text, is_found ? "]" : "");
+}
+
+void text_add_claims(struct text *text, const struct past_lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        text_add(text, i > 0 ? ", " : "");
+        text_add_escaped(text, lease->claims[i].name);
+    }
+    text_add(text, lease->has_more_claims ? ", ..." : "");
 }
 
 /* "exit 3" or "SIGTERM". False: that is not known. */
@@ -151,4 +171,17 @@ void text_add_how(struct text *text, const struct past_lease *lease)
         text_add(text, ")");
     }
     text_add(text, lease->unseen.is_given && !is_gone ? " (ended while berthd was down)" : "");
+}
+
+size_t add_shown_columns(struct column columns[MAX_COLUMNS], size_t n, size_t offset)
+{
+    for (enum shown i = 0; i < N_SHOWN; i++) {
+        if (shown_rows[i].title && i != SHOWN_program) {
+            columns[n++] = (struct column){.title = shown_rows[i].title,
+                .offset = offset + i * sizeof(const char *),
+                .is_optional = true,
+                .min_width = 12};
+        }
+    }
+    return n;
 }

@@ -1,7 +1,6 @@
-#include "berthctl/found.h"
-
+/* found.c - `berthctl found`: shows who is connected, and asks the operator before it is done. */
 #include "berthctl/grid.h"
-#include "berthctl/show.h"
+#include "berthctl/run.h"
 #include "client/exit_status.h"
 
 #include <stdio.h>
@@ -9,14 +8,23 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HOST_COLUMNS = 5 };
+static void age_cell(struct text *text, const void *row, const void *context)
+{
+    const struct status_host *host = row;
+    if (host->since.is_given) {
+        text_add_age(text, status_since(context, &host->since));
+    } else {
+        text_add(text, "-");
+    }
+}
 
-static const struct column columns[HOST_COLUMNS] = {
-    {.title = "HOST"},
-    {.title = "HERE FOR", .is_right = true},
-    {.title = "HELD", .is_right = true},
-    {.title = "WAIT", .is_right = true},
-    {.title = "VERSION"},
+/* A row is a struct status_host, its context the struct status. */
+static const struct column columns[] = {
+    {"HOST", COLUMN_STRING(struct status_host, name)},
+    {"HERE FOR", .cell = age_cell, .is_right = true},
+    {"HELD", COLUMN_NUMBER(struct status_host, held)},
+    {"WAIT", COLUMN_NUMBER(struct status_host, waiting)},
+    {"VERSION", COLUMN_STRING(struct status_host, version)},
 };
 
 static const struct status_database *find_database(const struct status *status, const char *name)
@@ -29,34 +37,16 @@ static const struct status_database *find_database(const struct status *status, 
     return NULL;
 }
 
-static void add_host(
-    struct grid *grid, const struct status *status, const struct status_host *host)
-{
-    struct text age = TEXT_INIT;
-    text_add(&age, host->since.is_given ? "" : "-");
-    if (host->since.is_given) {
-        text_add_age(&age, status_since(status, &host->since));
-    }
-    grid_add_string(grid, host->name);
-    grid_add(grid, &age);
-    grid_add_number(grid, host->held);
-    grid_add_number(grid, host->waiting);
-    grid_add_string(grid, host->version ? host->version : "-");
-}
-
 static void add_hosts(struct text *out, const struct status *status, const char *database)
 {
     struct grid grid;
-    grid_init(&grid, columns, HOST_COLUMNS, 2);
+    grid_init(&grid, columns, sizeof columns / sizeof columns[0], 2);
     for (size_t i = 0; i < status->n_hosts; i++) {
         if (strcmp(status->hosts[i].database, database) == 0) {
-            add_host(&grid, status, &status->hosts[i]);
+            grid_add_row(&grid, &status->hosts[i], status);
         }
     }
-    grid_print_titles(&grid, out);
-    for (size_t i = 0; i < grid_n_rows(&grid); i++) {
-        grid_print_row(&grid, i, out);
-    }
+    grid_print(&grid, out);
     grid_deinit(&grid);
 }
 
@@ -114,10 +104,10 @@ static bool is_meant(struct call *call, const char *name)
     return goes_on;
 }
 
-int found(struct call *call, bool is_sure)
+int run_found(struct call *call, const struct line *line)
 {
     const char *name = call->request.arguments[0];
-    if (!is_sure && !is_meant(call, name)) {
+    if (!(line->options & OPTION_YES) && !is_meant(call, name)) {
         return call->exit_status;
     }
     call->request = (struct ctl_request){

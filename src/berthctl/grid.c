@@ -1,5 +1,7 @@
 #include "berthctl/grid.h"
 
+#include "wire/fields.h"
+
 #include <stdlib.h>
 
 enum { GAP = 2 }; /* between columns */
@@ -22,39 +24,40 @@ void grid_deinit(struct grid *grid)
     *grid = (struct grid){0};
 }
 
-void grid_add(struct grid *grid, struct text *cell)
+static void add_cell(struct grid *grid, size_t column, struct text *cell, enum look look)
 {
-    if (grid->n_cells == grid->size) {
-        grid->size = grid->size ? grid->size * 2 : 64;
-        grid->cells = memory_resized(grid->cells, grid->size, sizeof grid->cells[0]);
-    }
-    char *string = text_take(cell);
-    size_t column = grid->n_cells % grid->n_columns;
-    size_t width = text_width(string);
+    grid->cells = array_grown(grid->cells, grid->n_cells, &grid->size, sizeof grid->cells[0]);
+    size_t width = text_width(cell->bytes);
     if (width > grid->widths[column]) {
         grid->widths[column] = width;
     }
     grid->used[column] |= width > 0;
-    grid->cells[grid->n_cells++] = (struct grid_cell){.text = string};
+    grid->cells[grid->n_cells++] = (struct grid_cell){.text = text_take(cell), .look = look};
 }
 
-void grid_colour(struct grid *grid, enum colour colour)
+void column_add_cell(
+    const struct column *column, struct text *text, const void *row, const void *context)
 {
-    grid->cells[grid->n_cells - 1].colour = colour;
+    const void *member = (const char *)row + column->offset;
+    text_add(text, "");
+    if (column->cell) {
+        column->cell(text, row, context);
+    } else if (column->is_number) {
+        text_add_number(text, *(const uint64_t *)member);
+    } else {
+        const char *string = *(const char *const *)member;
+        text_add_escaped(text, string ? string : "");
+    }
 }
 
-void grid_add_string(struct grid *grid, const char *string)
+void grid_add_row(struct grid *grid, const void *row, const void *context)
 {
-    struct text cell = TEXT_INIT;
-    text_add_escaped(&cell, string ? string : "");
-    grid_add(grid, &cell);
-}
-
-void grid_add_number(struct grid *grid, uint64_t number)
-{
-    struct text cell = TEXT_INIT;
-    text_add_format(&cell, "%llu", (unsigned long long)number);
-    grid_add(grid, &cell);
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        const struct column *column = &grid->columns[i];
+        struct text cell = TEXT_INIT;
+        column_add_cell(column, &cell, row, context);
+        add_cell(grid, i, &cell, column->look ? column->look(row, context) : LOOK_PLAIN);
+    }
 }
 
 static size_t grid_width(const struct grid *grid)
@@ -92,23 +95,6 @@ size_t grid_n_rows(const struct grid *grid)
 
 /* ---- printing ---- */
 
-const char *colour_begin(enum colour colour)
-{
-    static const char *const codes[] = {
-        [COLOUR_NONE] = "",
-        [COLOUR_TITLE] = "\x1b[1m",
-        [COLOUR_SUBTITLE] = "\x1b[2m",
-        [COLOUR_NOTICE] = "\x1b[33m",
-        [COLOUR_ALARM] = "\x1b[31m",
-    };
-    return codes[colour];
-}
-
-const char *colour_end(void)
-{
-    return "\x1b[0m";
-}
-
 /* A line being printed: blanks come only before text. */
 struct grid_line {
     size_t at; /* columns printed */
@@ -116,16 +102,16 @@ struct grid_line {
 };
 
 static void print_coloured(const struct grid *grid, size_t column, const char *cell,
-    enum colour colour, size_t width, struct text *out)
+    enum look look, size_t width, struct text *out)
 {
-    bool is_coloured = grid->is_coloured && colour != COLOUR_NONE;
-    text_add(out, is_coloured ? colour_begin(colour) : "");
+    bool is_coloured = grid->is_coloured && look != LOOK_PLAIN;
+    text_add(out, is_coloured ? look_begin(look) : "");
     if (grid->columns[column].is_cut_inside) {
         text_add_cut_inside(out, cell, width);
     } else {
         text_add_cut(out, cell, width);
     }
-    text_add(out, is_coloured ? colour_end() : "");
+    text_add(out, is_coloured ? look_end() : "");
 }
 
 /* There is no room for a cell: shows that something is missing, unless the line is full. */
@@ -139,7 +125,7 @@ static void mark_end(const struct grid *grid, struct grid_line *line, struct tex
 }
 
 static void print_cell(const struct grid *grid, size_t column, const char *cell,
-    enum colour colour, struct grid_line *line, struct text *out)
+    enum look look, struct grid_line *line, struct text *out)
 {
     if (!grid->used[column]) {
         return;
@@ -163,7 +149,7 @@ static void print_cell(const struct grid *grid, size_t column, const char *cell,
     width = width < most ? width : most;
     width = width < room ? width : room;
     text_add_repeated(out, ' ', line->owed);
-    print_coloured(grid, column, cell, colour, width, out);
+    print_coloured(grid, column, cell, look, width, out);
     line->at = start + width;
     line->owed = padding + GAP;
 }
@@ -172,8 +158,8 @@ void grid_print_titles(const struct grid *grid, struct text *out)
 {
     struct grid_line line = {.owed = grid->indent};
     for (size_t i = 0; i < grid->n_columns; i++) {
-        enum colour colour = grid->indent > 0 ? COLOUR_SUBTITLE : COLOUR_TITLE;
-        print_cell(grid, i, grid->columns[i].title, colour, &line, out);
+        enum look look = grid->indent > 0 ? LOOK_QUIET : LOOK_STRONG;
+        print_cell(grid, i, grid->columns[i].title, look, &line, out);
     }
     text_add(out, "\n");
 }
@@ -183,7 +169,15 @@ void grid_print_row(const struct grid *grid, size_t row, struct text *out)
     struct grid_line line = {.owed = grid->indent};
     for (size_t i = 0; i < grid->n_columns; i++) {
         const struct grid_cell *cell = &grid->cells[row * grid->n_columns + i];
-        print_cell(grid, i, cell->text, cell->colour, &line, out);
+        print_cell(grid, i, cell->text, cell->look, &line, out);
     }
     text_add(out, "\n");
+}
+
+void grid_print(const struct grid *grid, struct text *out)
+{
+    grid_print_titles(grid, out);
+    for (size_t i = 0; i < grid_n_rows(grid); i++) {
+        grid_print_row(grid, i, out);
+    }
 }

@@ -4,6 +4,7 @@
 #ifndef BERTH_BERTHCTL_GRID_H
 #define BERTH_BERTHCTL_GRID_H
 
+#include "berthctl/look.h"
 #include "view/printable.h"
 
 #include <stdbool.h>
@@ -12,25 +13,32 @@
 
 enum { MAX_COLUMNS = 32 };
 
-enum colour {
-    COLOUR_NONE,
-    COLOUR_TITLE,
-    COLOUR_SUBTITLE, /* of a table inside another one */
-    COLOUR_NOTICE, /* what an operator should look at */
-    COLOUR_ALARM,
-};
-
+/* What stands in it is a member of the row, unless .cell adds that: a string, which is escaped
+ * (NULL: nothing), or a number. */
 struct column {
     const char *title;
+    size_t offset; /* of the member: a const char *, or a uint64_t */
+    bool is_number;
+    /* Adds escaped text, or nothing; or NULL. `context` is that of grid_add_row(). */
+    void (*cell)(struct text *text, const void *row, const void *context);
+    enum look (*look)(const void *row, const void *context); /* NULL: plain */
     bool is_right; /* aligned */
     bool is_optional; /* omitted if all its cells are empty */
     bool is_cut_inside; /* rather than at the end */
     size_t min_width; /* columns of the terminal to leave when it is cut; 0: never cut */
 };
 
+/* Of struct column. */
+#define COLUMN_STRING(type, member) .offset = offsetof(type, member)
+#define COLUMN_NUMBER(type, member)                                                                \
+    .offset = offsetof(type, member), .is_number = true, .is_right = true
+
+void column_add_cell(
+    const struct column *column, struct text *text, const void *row, const void *context);
+
 struct grid_cell {
     char *text; /* owned, escaped */
-    enum colour colour;
+    enum look look;
 };
 
 struct grid {
@@ -48,13 +56,8 @@ struct grid {
 void grid_init(struct grid *grid, const struct column *columns, size_t n_columns, size_t indent);
 void grid_deinit(struct grid *grid);
 
-/* Adds the next cell, from left to right; takes the contents of `cell`. */
-void grid_add(struct grid *grid, struct text *cell);
-/* Escapes the string; NULL is an empty cell. */
-void grid_add_string(struct grid *grid, const char *string);
-void grid_add_number(struct grid *grid, uint64_t number);
-/* The cell added last has this colour, if the grid is coloured. */
-void grid_colour(struct grid *grid, enum colour colour);
+/* Adds a cell of each column. */
+void grid_add_row(struct grid *grid, const void *row, const void *context);
 
 /* After all cells: cuts the widest of the columns that may be cut, until lines are at most `max`
  * columns long or nothing more can be cut. Then what is too long is cut at its end. */
@@ -62,9 +65,7 @@ void grid_fit(struct grid *grid, size_t max);
 
 size_t grid_n_rows(const struct grid *grid);
 void grid_print_titles(const struct grid *grid, struct text *out);
-/* The codes that begin a colour, and that end any. */
-const char *colour_begin(enum colour colour);
-const char *colour_end(void);
 void grid_print_row(const struct grid *grid, size_t row, struct text *out);
+void grid_print(const struct grid *grid, struct text *out); /* all of it */
 
 #endif

@@ -1,127 +1,131 @@
 #include "berthctl/lease_table.h"
 
 #include "berthctl/cell_text.h"
-#include "berthctl/shown_columns.h"
 
 #include <string.h>
 
-static const struct column fixed_lease_columns[] = {
-    {.title = "PLACE"},
-    {.title = "UNITS", .min_width = 8},
-    {.title = "AGE", .is_right = true},
-    {.title = "LEFT", .is_right = true, .is_optional = true},
-    {.title = "PID", .is_right = true},
-    {.title = "HOST", .is_optional = true, .min_width = 8},
-    {.title = "USER", .min_width = 8},
-    {.title = "PROGRAM", .is_optional = true, .min_width = 8},
-    {.title = "PRIO", .is_right = true, .is_optional = true},
-    {.title = "BLOCKED", .is_optional = true, .min_width = 8},
-    {.title = "BOUND", .is_optional = true},
-    {.title = "STATE", .is_optional = true, .min_width = 8},
-    {.title = "LEASE"},
-    {.title = "HOLDER", .is_optional = true, .min_width = 8},
+/* ---- cells ---- */
+
+static void place_cell(struct text *text, const void *row, const void *context)
+{
+    const struct lease_context *at = context;
+    const struct status_lease *lease = row;
+    if (at->is_held) {
+        text_add(text, lease->stopping ? "stops" : "held");
+    } else {
+        text_add_format(text, "#%llu", (unsigned long long)at->place);
+    }
+}
+
+static enum look place_look(const void *row, const void *context)
+{
+    (void)context;
+    return ((const struct status_lease *)row)->stopping ? LOOK_NOTICE : LOOK_PLAIN;
+}
+
+static enum look notice_look(const void *row, const void *context)
+{
+    (void)row, (void)context;
+    return LOOK_NOTICE;
+}
+
+static void units_cell(struct text *text, const void *row, const void *context)
+{
+    const struct lease_context *at = context;
+    const struct status_lease *lease = row;
+    if (at->is_held) {
+        text_add_units(text, &lease->units, status_is_pool(at->resource));
+    } else {
+        text_add_format(text, "wants %llu", (unsigned long long)lease->wants);
+    }
+}
+
+static void age_cell(struct text *text, const void *row, const void *context)
+{
+    const struct lease_context *at = context;
+    text_add_age(text, status_since(at->status, &((const struct status_lease *)row)->since));
+}
+
+static void left_cell(struct text *text, const void *row, const void *context)
+{
+    const struct lease_context *at = context;
+    const struct status_lease *lease = row;
+    if (lease->until.is_given) {
+        text_add_age(text, status_until(at->status, &lease->until));
+    }
+}
+
+static void user_cell(struct text *text, const void *row, const void *context)
+{
+    (void)context;
+    text_add_lease_user(text, row);
+}
+
+static void program_cell(struct text *text, const void *row, const void *context)
+{
+    (void)context;
+    text_add_program(text, row);
+}
+
+static void priority_cell(struct text *text, const void *row, const void *context)
+{
+    const struct status_lease *lease = row;
+    (void)context;
+    if (lease->priority != 0) {
+        text_add_format(text, "%lld", (long long)lease->priority);
+    }
+}
+
+static void blocked_cell(struct text *text, const void *row, const void *context)
+{
+    text_add_blocked(text, ((const struct lease_context *)context)->resource, row);
+}
+
+/* Nothing for a lease that lasts as long as a process. */
+static void bound_cell(struct text *text, const void *row, const void *context)
+{
+    const struct status_lease *lease = row;
+    (void)context;
+    if (lease->bound && strcmp(lease->bound, "process") != 0) {
+        text_add_escaped(text, lease->bound);
+    }
+}
+
+static void state_cell(struct text *text, const void *row, const void *context)
+{
+    (void)context;
+    text_add_lease_state(text, row);
+}
+
+#define STRING(member) COLUMN_STRING(struct status_lease, member)
+
+const struct column lease_columns[N_LEASE_COLUMNS] = {
+    [LEASE_PLACE] = {"PLACE", .cell = place_cell, .look = place_look},
+    [LEASE_UNITS] = {"UNITS", .cell = units_cell, .min_width = 8},
+    [LEASE_AGE] = {"AGE", .cell = age_cell, .is_right = true},
+    [LEASE_LEFT] = {"LEFT", .cell = left_cell, .is_right = true, .is_optional = true},
+    [LEASE_PID] = {"PID", COLUMN_NUMBER(struct status_lease, pid)},
+    [LEASE_HOST] = {"HOST", STRING(host), .is_optional = true, .min_width = 8},
+    [LEASE_USER] = {"USER", .cell = user_cell, .min_width = 8},
+    [LEASE_PROGRAM] = {"PROGRAM", .cell = program_cell, .is_optional = true, .min_width = 8},
+    [LEASE_PRIORITY] = {"PRIO", .cell = priority_cell, .is_right = true, .is_optional = true},
+    [LEASE_BLOCKED] = {"BLOCKED", .cell = blocked_cell, .look = notice_look, .is_optional = true,
+        .min_width = 8},
+    [LEASE_BOUND] = {"BOUND", .cell = bound_cell, .is_optional = true},
+    [LEASE_STATE] = {"STATE", .cell = state_cell, .look = notice_look, .is_optional = true,
+        .min_width = 8},
+    [LEASE_ID] = {"LEASE", STRING(id)},
+    [LEASE_HOLDER] = {"HOLDER", STRING(holder), .is_optional = true, .min_width = 8},
 };
 
-enum { N_FIXED_LEASE_COLUMNS = sizeof fixed_lease_columns / sizeof fixed_lease_columns[0] };
+_Static_assert(N_LEASE_COLUMNS + N_SHOWN <= MAX_COLUMNS, "each attribute may have a column");
 
-_Static_assert(N_FIXED_LEASE_COLUMNS + N_SHOWN <= MAX_COLUMNS, "each attribute may have a column");
+/* ---- rows ---- */
 
 size_t lease_table_columns(struct column columns[MAX_COLUMNS])
 {
-    memcpy(columns, fixed_lease_columns, sizeof fixed_lease_columns);
-    return shown_add_columns(columns, N_FIXED_LEASE_COLUMNS);
-}
-
-static void add_units(struct grid *grid, const struct words *units, bool is_pool)
-{
-    struct text cell = TEXT_INIT;
-    text_add_units(&cell, units, is_pool);
-    grid_add(grid, &cell);
-}
-
-static void add_times(
-    struct grid *grid, const struct status *status, const struct status_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    text_add_age(&cell, status_since(status, &lease->since));
-    grid_add(grid, &cell);
-    text_add(&cell, "");
-    if (lease->until.is_given) {
-        text_add_age(&cell, status_until(status, &lease->until));
-    }
-    grid_add(grid, &cell);
-}
-
-/* Adds nothing for a lease that lasts as long as a process, or has its client. */
-static void add_life(struct grid *grid, const struct status_lease *lease)
-{
-    bool is_usual = lease->bound && strcmp(lease->bound, "process") == 0;
-    struct text state = TEXT_INIT;
-    grid_add_string(grid, is_usual ? NULL : lease->bound);
-    text_add_lease_state(&state, lease);
-    grid_add(grid, &state);
-    grid_colour(grid, COLOUR_NOTICE);
-}
-
-static void add_blocked(
-    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    text_add_blocked(&cell, resource, lease);
-    grid_add(grid, &cell);
-    grid_colour(grid, COLOUR_NOTICE);
-}
-
-static void add_program(struct grid *grid, const struct status_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    text_add_program(&cell, lease);
-    grid_add(grid, &cell);
-}
-
-/* What holders and waiters have in common. */
-static void add_who(struct grid *grid, const struct status *status,
-    const struct status_resource *resource, const struct status_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    add_times(grid, status, lease);
-    grid_add_number(grid, lease->pid);
-    grid_add_string(grid, lease->host);
-    if (lease->user) {
-        grid_add_string(grid, lease->user);
-    } else {
-        grid_add_number(grid, lease->uid);
-    }
-    add_program(grid, lease);
-    text_add(&cell, "");
-    if (lease->priority != 0) {
-        text_add_format(&cell, "%lld", (long long)lease->priority);
-    }
-    grid_add(grid, &cell);
-    add_blocked(grid, resource, lease);
-    add_life(grid, lease);
-    grid_add_string(grid, lease->id);
-    grid_add_string(grid, lease->holder);
-    shown_add_cells(grid, lease->shown);
-}
-
-static void add_holder(struct grid *grid, const struct status *status,
-    const struct status_resource *resource, const struct status_lease *lease)
-{
-    grid_add_string(grid, "held");
-    add_units(grid, &lease->units, status_is_pool(resource));
-    add_who(grid, status, resource, lease);
-}
-
-static void add_waiter(struct grid *grid, const struct status *status,
-    const struct status_resource *resource, const struct status_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    text_add_format(&cell, "#%llu", (unsigned long long)lease->position);
-    grid_add(grid, &cell);
-    text_add_format(&cell, "wants %llu", (unsigned long long)lease->wants);
-    grid_add(grid, &cell);
-    add_who(grid, status, resource, lease);
+    memcpy(columns, lease_columns, sizeof lease_columns);
+    return add_shown_columns(columns, N_LEASE_COLUMNS, offsetof(struct status_lease, shown));
 }
 
 static size_t n_shown(const struct status_leases *leases, const struct table_style *style)
@@ -130,15 +134,22 @@ static size_t n_shown(const struct status_leases *leases, const struct table_sty
                                                                     : leases->n;
 }
 
+static void add_leases(struct grid *grid, struct lease_context at,
+    const struct status_leases *leases, const struct table_style *style)
+{
+    for (size_t i = 0; i < n_shown(leases, style); i++) {
+        at.place = leases->list[i].position;
+        grid_add_row(grid, &leases->list[i], &at);
+    }
+}
+
 void lease_table_add(struct grid *grid, const struct status *status,
     const struct status_resource *resource, const struct table_style *style)
 {
-    for (size_t i = 0; i < n_shown(&resource->holders, style); i++) {
-        add_holder(grid, status, resource, &resource->holders.list[i]);
-    }
-    for (size_t i = 0; i < n_shown(&resource->waiters, style); i++) {
-        add_waiter(grid, status, resource, &resource->waiters.list[i]);
-    }
+    struct lease_context at = {.status = status, .resource = resource, .is_held = true};
+    add_leases(grid, at, &resource->holders, style);
+    at.is_held = false;
+    add_leases(grid, at, &resource->waiters, style);
 }
 
 void lease_table_print(const struct grid *grid, size_t *rowp, const struct status_leases *leases,

@@ -1,9 +1,38 @@
-/* lease_table.h - the rows of holders and waiters in the table of `berthctl status`. Pure. */
+/* lease_table.h - the columns of a holder or a waiter; and its rows in the table of `berthctl
+ * status`. Pure. */
 #ifndef BERTH_BERTHCTL_LEASE_TABLE_H
 #define BERTH_BERTHCTL_LEASE_TABLE_H
 
 #include "berthctl/grid.h"
 #include "berthctl/status_table.h"
+
+enum lease_column {
+    LEASE_PLACE,
+    LEASE_UNITS,
+    LEASE_AGE,
+    LEASE_LEFT,
+    LEASE_PID,
+    LEASE_HOST,
+    LEASE_USER,
+    LEASE_PROGRAM,
+    LEASE_PRIORITY,
+    LEASE_BLOCKED,
+    LEASE_BOUND,
+    LEASE_STATE,
+    LEASE_ID,
+    LEASE_HOLDER,
+    N_LEASE_COLUMNS
+};
+
+/* A row is a struct status_lease, its context this. */
+struct lease_context {
+    const struct status *status;
+    const struct status_resource *resource;
+    bool is_held;
+    uint64_t place; /* of a waiter; 1 is the head */
+};
+
+extern const struct column lease_columns[N_LEASE_COLUMNS];
 
 /* Fills in the columns of such a grid; returns how many there are. */
 size_t lease_table_columns(struct column columns[MAX_COLUMNS]);

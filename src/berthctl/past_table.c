@@ -2,7 +2,6 @@
 
 #include "berthctl/cell_text.h"
 #include "berthctl/grid.h"
-#include "berthctl/shown_columns.h"
 #include "view/when.h"
 #include "view/who.h"
 
@@ -15,18 +14,97 @@ enum {
     FEW = 20, /* rows, each of which may have a second line */
 };
 
+/* ---- cells: a row is a struct past_lease, its context the struct past ---- */
+
+static void ended_cell(struct text *text, const void *row, const void *context)
+{
+    const struct past *past = context;
+    text_add_when(text, (int64_t)((const struct past_lease *)row)->ended, (int64_t)past->now);
+}
+
+static void names_cell(struct text *text, const void *row, const void *context)
+{
+    (void)context;
+    text_add_claims(text, row);
+}
+
+static void units_cell(struct text *text, const void *row, const void *context)
+{
+    const struct past_lease *lease = row;
+    (void)context;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct past_claim *claim = &lease->claims[i];
+        text_add(text, i > 0 ? "; " : "");
+        if (claim->wanted.is_given) {
+            text_add(text, "wanted ");
+            text_add_number(text, claim->wanted.number);
+        }
+        for (size_t j = 0; j < claim->units.n; j++) {
+            text_add(text, j > 0 ? "," : "");
+            text_add_escaped(text, claim->units.list[j]);
+        }
+        text_add(text, claim->units.is_cut ? ",..." : "");
+    }
+}
+
+static void user_cell(struct text *text, const void *row, const void *context)
+{
+    const struct past_lease *lease = row;
+    (void)context;
+    text_add_who(text, &lease->user, &lease->login);
+}
+
+static void pid_cell(struct text *text, const void *row, const void *context)
+{
+    const struct past_lease *lease = row;
+    (void)context;
+    if (lease->pid.is_given) {
+        text_add_number(text, lease->pid.number);
+    }
+}
+
+static void add_age(struct text *text, bool is_given, uint64_t milliseconds)
+{
+    if (is_given) {
+        text_add_age(text, milliseconds);
+    } else {
+        text_add(text, "-");
+    }
+}
+
+static void waited_cell(struct text *text, const void *row, const void *context)
+{
+    (void)context;
+    text_add_age(text, ((const struct past_lease *)row)->waited);
+}
+
+static void held_cell(struct text *text, const void *row, const void *context)
+{
+    const struct past_lease *lease = row;
+    (void)context;
+    add_age(text, lease->held.is_given, lease->held.number);
+}
+
+static void how_cell(struct text *text, const void *row, const void *context)
+{
+    (void)context;
+    text_add_how(text, row);
+}
+
+#define STRING(member) COLUMN_STRING(struct past_lease, member)
+
 static const struct column fixed_columns[] = {
-    {.title = "ENDED"},
-    {.title = "RESOURCE", .min_width = 8},
-    {.title = "UNITS", .min_width = 5},
-    {.title = "USER", .min_width = 8},
-    {.title = "PID", .is_right = true},
-    {.title = "PROGRAM", .is_optional = true, .min_width = 8},
-    {.title = "WAITED", .is_right = true},
-    {.title = "HELD", .is_right = true},
-    [HOW_COLUMN] = {.title = "HOW", .min_width = 10},
-    [LEASE_COLUMN] = {.title = "LEASE"},
-    {.title = "HOLDER", .is_optional = true, .min_width = 8},
+    {"ENDED", .cell = ended_cell},
+    {"RESOURCE", .cell = names_cell, .min_width = 8},
+    {"UNITS", .cell = units_cell, .min_width = 5},
+    {"USER", .cell = user_cell, .min_width = 8},
+    {"PID", .cell = pid_cell, .is_right = true},
+    {"PROGRAM", STRING(shown[SHOWN_program]), .is_optional = true, .min_width = 8},
+    {"WAITED", .cell = waited_cell, .is_right = true},
+    {"HELD", .cell = held_cell, .is_right = true},
+    [HOW_COLUMN] = {"HOW", .cell = how_cell, .min_width = 10},
+    [LEASE_COLUMN] = {"LEASE", STRING(id)},
+    {"HOLDER", STRING(holder), .is_optional = true, .min_width = 8},
 };
 
 enum { N_FIXED_COLUMNS = sizeof fixed_columns / sizeof fixed_columns[0] };
@@ -36,85 +114,12 @@ _Static_assert(N_FIXED_COLUMNS + N_SHOWN + 2 <= MAX_COLUMNS, "each attribute may
 static size_t fill_columns(struct column columns[MAX_COLUMNS])
 {
     memcpy(columns, fixed_columns, sizeof fixed_columns);
-    size_t n = shown_add_columns(columns, N_FIXED_COLUMNS);
-    columns[n++] = (struct column){.title = "CGROUP", .is_optional = true, .min_width = 12};
-    columns[n++] = (struct column){.title = "ARGUMENTS", .is_optional = true, .min_width = 12};
+    size_t n = add_shown_columns(columns, N_FIXED_COLUMNS, offsetof(struct past_lease, shown));
+    columns[n++] =
+        (struct column){"CGROUP", STRING(cgroup), .is_optional = true, .min_width = 12};
+    columns[n++] =
+        (struct column){"ARGUMENTS", STRING(args), .is_optional = true, .min_width = 12};
     return n;
-}
-
-/* ---- cells ---- */
-
-static void add_names(struct grid *grid, const struct past_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        text_add(&cell, i > 0 ? ", " : "");
-        text_add_escaped(&cell, lease->claims[i].name);
-    }
-    text_add(&cell, lease->has_more_claims ? ", ..." : "");
-    grid_add(grid, &cell);
-}
-
-static void add_units(struct grid *grid, const struct past_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct past_claim *claim = &lease->claims[i];
-        text_add(&cell, i > 0 ? "; " : "");
-        if (claim->wanted.is_given) {
-            text_add(&cell, "wanted ");
-            text_add_number(&cell, claim->wanted.number);
-        }
-        for (size_t j = 0; j < claim->units.n; j++) {
-            text_add(&cell, j > 0 ? "," : "");
-            text_add_escaped(&cell, claim->units.list[j]);
-        }
-        text_add(&cell, claim->units.is_cut ? ",..." : "");
-    }
-    grid_add(grid, &cell);
-}
-
-static void add_how(struct grid *grid, const struct past_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    text_add_how(&cell, lease);
-    grid_add(grid, &cell);
-}
-
-static void add_age(struct grid *grid, bool is_given, uint64_t milliseconds)
-{
-    struct text cell = TEXT_INIT;
-    if (is_given) {
-        text_add_age(&cell, milliseconds);
-    } else {
-        text_add(&cell, "-");
-    }
-    grid_add(grid, &cell);
-}
-
-static void add_lease(struct grid *grid, const struct past *past, const struct past_lease *lease)
-{
-    struct text ended = TEXT_INIT, user = TEXT_INIT, pid = TEXT_INIT;
-    text_add_when(&ended, (int64_t)lease->ended, (int64_t)past->now);
-    grid_add(grid, &ended);
-    add_names(grid, lease);
-    add_units(grid, lease);
-    text_add_who(&user, &lease->user, &lease->login);
-    grid_add(grid, &user);
-    text_add(&pid, "");
-    if (lease->pid.is_given) {
-        text_add_number(&pid, lease->pid.number);
-    }
-    grid_add(grid, &pid);
-    grid_add_string(grid, lease->shown[SHOWN_program]);
-    add_age(grid, true, lease->waited);
-    add_age(grid, lease->held.is_given, lease->held.number);
-    add_how(grid, lease);
-    grid_add_string(grid, lease->id);
-    grid_add_string(grid, lease->holder);
-    shown_add_cells(grid, lease->shown);
-    grid_add_string(grid, lease->cgroup);
-    grid_add_string(grid, lease->args);
 }
 
 /* ---- what is not there ---- */
@@ -181,7 +186,7 @@ void past_table_print(const struct past *past, const struct past_style *style, s
     struct grid grid;
     grid_init(&grid, columns, fill_columns(columns), 0);
     for (size_t i = 0; i < past->n; i++) {
-        add_lease(&grid, past, &past->leases[i]);
+        grid_add_row(&grid, &past->leases[i], past);
     }
     if (style->width > 0) {
         fit(&grid, columns, style->width);
@@ -197,4 +202,122 @@ void past_table_print(const struct past *past, const struct past_style *style, s
     }
     past_add_note(past, past->n, style, out);
     grid_deinit(&grid);
+}
+
+/* ---- stats: a row is a struct stats_resource or stats_user, its context its figures ---- */
+
+struct stats_context {
+    const struct figures *figures;
+    const struct optional *whole; /* of which USE and SHARE are a part */
+};
+
+#define AGE(name, spread, member)                                                                  \
+    static void name##_cell(struct text *text, const void *row, const void *context)               \
+    {                                                                                              \
+        const struct figures *figures = ((const struct stats_context *)context)->figures;          \
+        (void)row;                                                                                 \
+        add_age(text, figures->spread.n > 0, figures->spread.member);                              \
+    }
+AGE(wait, waits, median)
+AGE(wait_95, waits, percentile_95)
+AGE(wait_longest, waits, longest)
+AGE(wait_sum, waits, sum)
+AGE(hold, holds, median)
+AGE(hold_95, holds, percentile_95)
+AGE(hold_longest, holds, longest)
+#undef AGE
+
+static void percent_cell(struct text *text, const void *row, const void *context)
+{
+    const struct stats_context *at = context;
+    uint64_t permille;
+    (void)row;
+    if (stats_permille(&at->figures->unit_time, at->whole, &permille)) {
+        text_add_format(text, "%llu.%llu%%", (unsigned long long)(permille / 10),
+            (unsigned long long)(permille % 10));
+    } else {
+        text_add(text, "unknown");
+    }
+}
+
+static void stats_user_cell(struct text *text, const void *row, const void *context)
+{
+    (void)context;
+    text_add_user(text, &((const struct stats_user *)row)->user);
+}
+
+/* The columns of both tables. */
+#define WAITS(type)                                                                                \
+    {"LEASES", COLUMN_NUMBER(type, figures.n_leases)},                                             \
+        {"REFUSED", COLUMN_NUMBER(type, figures.n_refused)},                                       \
+        {"WAITING", COLUMN_NUMBER(type, figures.n_waiting)},                                       \
+        {"WAITED", .cell = wait_cell, .is_right = true},                                           \
+        {"95%", .cell = wait_95_cell, .is_right = true},                                           \
+    {                                                                                              \
+        "LONGEST", .cell = wait_longest_cell, .is_right = true                                     \
+    }
+#define HOLDS                                                                                      \
+    {"HELD", .cell = hold_cell, .is_right = true},                                                 \
+        {"95%", .cell = hold_95_cell, .is_right = true},                                           \
+    {                                                                                              \
+        "LONGEST", .cell = hold_longest_cell, .is_right = true                                     \
+    }
+
+static const struct column stats_resource_columns[] = {
+    {"RESOURCE", COLUMN_STRING(struct stats_resource, name)},
+    WAITS(struct stats_resource),
+    HOLDS,
+    {"USE", .cell = percent_cell, .is_right = true},
+};
+
+static const struct column stats_user_columns[] = {
+    {"USER", .cell = stats_user_cell},
+    WAITS(struct stats_user),
+    {"IN ALL", .cell = wait_sum_cell, .is_right = true},
+    HOLDS,
+    {"SHARE", .cell = percent_cell, .is_right = true},
+};
+
+static void print_resources(const struct stats *stats, struct text *out)
+{
+    struct grid grid;
+    grid_init(&grid, stats_resource_columns,
+        sizeof stats_resource_columns / sizeof stats_resource_columns[0], 0);
+    for (size_t i = 0; i < stats->n_resources; i++) {
+        const struct stats_resource *resource = &stats->resources[i];
+        const struct stats_context at = {&resource->figures, &resource->capacity};
+        grid_add_row(&grid, resource, &at);
+    }
+    grid_print(&grid, out);
+    grid_deinit(&grid);
+}
+
+static void print_users(const struct stats *stats, struct text *out)
+{
+    struct grid grid;
+    grid_init(
+        &grid, stats_user_columns, sizeof stats_user_columns / sizeof stats_user_columns[0], 0);
+    for (size_t i = 0; i < stats->n_users; i++) {
+        const struct stats_context at = {&stats->users[i].figures, &stats->unit_time};
+        grid_add_row(&grid, &stats->users[i], &at);
+    }
+    grid_print(&grid, out);
+    grid_deinit(&grid);
+}
+
+void stats_table_print(const struct stats *stats, struct text *out)
+{
+    if (stats->n_resources == 0) {
+        return;
+    }
+    text_add(out, "leases and waits that ended from ");
+    text_add_when(out, (int64_t)stats->from, (int64_t)stats->to);
+    text_add(out, " to ");
+    text_add_when(out, (int64_t)stats->to, (int64_t)stats->to);
+    text_add(out, " (");
+    text_add_age(out, stats->to - stats->from);
+    text_add(out, "), and waits so far: median, 95th percentile and longest\n\n");
+    print_resources(stats, out);
+    text_add(out, "\n");
+    print_users(stats, out);
 }

@@ -1,9 +1,11 @@
-/* past_table.h - what `berthctl history` shows to people. Pure but for the time zone. */
+/* past_table.h - what `berthctl history` and `berthctl stats` show to people. Pure but for the time
+ * zone. */
 #ifndef BERTH_BERTHCTL_PAST_TABLE_H
 #define BERTH_BERTHCTL_PAST_TABLE_H
 
 #include "view/past.h"
 #include "view/printable.h"
+#include "view/stats.h"
 
 /* What was asked for, and how it is shown. */
 struct past_style {
@@ -13,6 +15,8 @@ struct past_style {
 };
 
 void past_table_print(const struct past *past, const struct past_style *style, struct text *out);
+
+void stats_table_print(const struct stats *stats, struct text *out);
 
 /* Adds what berthd could not answer, or why nothing is shown: a line or none. `n_shown`: leases. */
 void past_add_note(

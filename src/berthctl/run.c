@@ -1,7 +1,6 @@
 /* run.c - see run.h. */
 #include "berthctl/run.h"
 
-#include "berthctl/found.h"
 #include "client/exit_status.h"
 
 #include <string.h>
@@ -83,19 +82,6 @@ int run_revoke(struct call *call, const struct line *line)
         : chosen_wait_gone(call, all.arguments, all.n_arguments, until);
 }
 
-int run_status(struct call *call, const struct line *line)
-{
-    struct status_choice choice = line->shown;
-    choice.busy = line->options & OPTION_BUSY;
-    choice.by_user = line->options & OPTION_USER;
-    return show_status(call, &choice, line->options & OPTION_JSON);
-}
-
-int run_hosts(struct call *call, const struct line *line)
-{
-    return show_hosts(call, line->options & OPTION_JSON);
-}
-
 int run_finish_upgrade(struct call *call, const struct line *line)
 {
     (void)line;
@@ -107,32 +93,9 @@ int run_finish_upgrade(struct call *call, const struct line *line)
     return answer ? show_upgraded(call, answer) : call->exit_status;
 }
 
-int run_found(struct call *call, const struct line *line)
-{
-    return found(call, line->options & OPTION_YES);
-}
-
 int run_wait(struct call *call, const struct line *line)
 {
     return chosen_wait_idle(call, deadline_of(line));
-}
-
-static int run_past(struct call *call, const struct line *line,
-    int (*show)(struct call *call, const struct past_choice *choice, bool is_json))
-{
-    struct past_choice choice = line->past;
-    choice.uid = (struct optional){line->options & OPTION_USER, line->shown.uid};
-    return show(call, &choice, line->options & OPTION_JSON);
-}
-
-int run_history(struct call *call, const struct line *line)
-{
-    return run_past(call, line, show_history);
-}
-
-int run_stats(struct call *call, const struct line *line)
-{
-    return run_past(call, line, show_stats);
 }
 
 /* NAME=N is NAME:N on the wire, as = would make it a key. */

@@ -3,7 +3,7 @@
 #define BERTH_BERTHCTL_SHOW_H
 
 #include "berthctl/ctl_call.h"
-#include "berthctl/status_choice.h"
+#include "view/status.h"
 #include "view/live_link.h"
 
 /* `answer` is the line that begins with "ok"; call_line() has the others. Returns the exit
@@ -21,11 +21,6 @@ int show_print(struct text *text);
 int show_loss(const char *command, const struct live_link *link);
 /* Columns of the terminal; 0: stdout is none. */
 size_t show_width(void);
-/* Sends the call's request for status, and shows what is chosen of the answer. Returns the exit
- * status. */
-int show_status(struct call *call, const struct status_choice *choice, bool is_json);
-/* Sends the call's request for hosts, and shows the answer. Returns the exit status. */
-int show_hosts(struct call *call, bool is_json);
 /* Reads the answer to `status` or `hosts` that begins with that line. False after a message. */
 bool show_read_status(struct call *call, const char *line, struct status *status);
 

@@ -1,50 +1,48 @@
 /* show_hosts.c - the table of `berthctl hosts`, what it says of databases, and its JSON. */
 #include "berthctl/grid.h"
-#include "berthctl/show.h"
+#include "berthctl/run.h"
 #include "view/json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOST_COLUMNS = 8 };
 /* doc/servers.md, Large fleets: us of each second; ms of the ttl for a host. */
 enum { TOO_BUSY = 500000, NEEDED_TO_RETURN = 3 };
 
-static const struct column columns[HOST_COLUMNS] = {
-    {.title = "HOST"},
-    {.title = "DATABASE"},
-    {.title = "HEARD", .is_right = true},
-    {.title = "HELD", .is_right = true},
-    {.title = "WAIT", .is_right = true},
-    {.title = "VERSION"},
-    {.title = "LAYOUTS"},
-    {.title = "SESSION"},
-};
-
-static void add_layouts(struct text *out, const struct status_host *host)
+static void heard_cell(struct text *text, const void *row, const void *context)
 {
+    text_add_age(text, status_since(context, &((const struct status_host *)row)->heard_at));
+}
+
+static void version_cell(struct text *text, const void *row, const void *context)
+{
+    const struct status_host *host = row;
+    (void)context;
+    text_add_escaped(text, host->version ? host->version : "-");
+}
+
+static void layouts_cell(struct text *text, const void *row, const void *context)
+{
+    const struct status_host *host = row;
+    (void)context;
     if (host->layout_from < host->layout_to) {
-        text_add_number(out, host->layout_from);
-        text_add(out, "-");
+        text_add_number(text, host->layout_from);
+        text_add(text, "-");
     }
-    text_add_number(out, host->layout_to);
+    text_add_number(text, host->layout_to);
 }
 
-static void add_host(
-    struct grid *grid, const struct status *status, const struct status_host *host)
-{
-    struct text age = TEXT_INIT, layouts = TEXT_INIT;
-    text_add_age(&age, status_since(status, &host->heard_at));
-    grid_add_string(grid, host->name);
-    grid_add_string(grid, host->database);
-    grid_add(grid, &age);
-    grid_add_number(grid, host->held);
-    grid_add_number(grid, host->waiting);
-    grid_add_string(grid, host->version ? host->version : "-");
-    add_layouts(&layouts, host);
-    grid_add(grid, &layouts);
-    grid_add_string(grid, host->session);
-}
+/* A row is a struct status_host, its context the struct status. */
+static const struct column columns[] = {
+    {"HOST", COLUMN_STRING(struct status_host, name)},
+    {"DATABASE", COLUMN_STRING(struct status_host, database)},
+    {"HEARD", .cell = heard_cell, .is_right = true},
+    {"HELD", COLUMN_NUMBER(struct status_host, held)},
+    {"WAIT", COLUMN_NUMBER(struct status_host, waiting)},
+    {"VERSION", .cell = version_cell},
+    {"LAYOUTS", .cell = layouts_cell},
+    {"SESSION", COLUMN_STRING(struct status_host, session)},
+};
 
 /* ---- what is said of each database below the hosts: one row each, in this order ---- */
 
@@ -288,18 +286,15 @@ static void print_database(
 static void print_table(const struct status *status, struct text *out)
 {
     struct grid grid;
-    grid_init(&grid, columns, HOST_COLUMNS, 0);
+    grid_init(&grid, columns, sizeof columns / sizeof columns[0], 0);
     for (size_t i = 0; i < status->n_hosts; i++) {
-        add_host(&grid, status, &status->hosts[i]);
+        grid_add_row(&grid, &status->hosts[i], status);
     }
     if (status->n_databases == 0) {
         text_add(out, "this host's configuration has no [redis] section\n");
     }
     if (status->n_hosts > 0) {
-        grid_print_titles(&grid, out);
-    }
-    for (size_t i = 0; i < status->n_hosts; i++) {
-        grid_print_row(&grid, i, out);
+        grid_print(&grid, out);
     }
     for (size_t i = 0; i < status->n_databases; i++) {
         print_database(out, status, &status->databases[i]);
@@ -307,8 +302,9 @@ static void print_table(const struct status *status, struct text *out)
     grid_deinit(&grid);
 }
 
-int show_hosts(struct call *call, bool is_json)
+int run_hosts(struct call *call, const struct line *line)
 {
+    bool is_json = line->options & OPTION_JSON;
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;

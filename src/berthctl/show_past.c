@@ -1,10 +1,8 @@
-#include "berthctl/show_past.h"
-
+/* show_past.c - `berthctl history` and `berthctl stats`: what has ended. */
 #include "base/clock.h"
 #include "berthctl/past_table.h"
+#include "berthctl/run.h"
 #include "berthctl/running.h"
-#include "berthctl/show.h"
-#include "berthctl/stats_table.h"
 #include "view/past_json.h"
 #include "view/users.h"
 
@@ -119,7 +117,7 @@ static int print_history(
     return show_print(&out);
 }
 
-int show_history(struct call *call, const struct past_choice *choice, bool is_json)
+static int show_history(struct call *call, const struct past_choice *choice, bool is_json)
 {
     struct past past = PAST_INIT;
     struct text out = TEXT_INIT;
@@ -160,7 +158,7 @@ static int print_stats(const struct call *call, const struct past_choice *choice
 
 /* Asks for the history of all users, since each one's share is a part of what all have used. Asks
  * for status first: a lease that ends in between is in both answers, and counts once. */
-int show_stats(struct call *call, const struct past_choice *choice, bool is_json)
+static int show_stats(struct call *call, const struct past_choice *choice, bool is_json)
 {
     struct past past = PAST_INIT;
     struct status status = STATUS_INIT;
@@ -172,4 +170,23 @@ int show_stats(struct call *call, const struct past_choice *choice, bool is_json
     past_deinit(&past);
     status_deinit(&status);
     return exit_status;
+}
+
+static struct past_choice choice_of(const struct line *line)
+{
+    struct past_choice choice = line->past;
+    choice.uid = (struct optional){line->options & OPTION_USER, line->shown.uid};
+    return choice;
+}
+
+int run_history(struct call *call, const struct line *line)
+{
+    const struct past_choice choice = choice_of(line);
+    return show_history(call, &choice, line->options & OPTION_JSON);
+}
+
+int run_stats(struct call *call, const struct line *line)
+{
+    const struct past_choice choice = choice_of(line);
+    return show_stats(call, &choice, line->options & OPTION_JSON);
 }

@@ -1,6 +1,7 @@
 /* show_status.c - reads the answer to `status`, and shows it as a table or as JSON. */
+#include "berthctl/look.h"
 #include "berthctl/programs.h"
-#include "berthctl/show.h"
+#include "berthctl/run.h"
 #include "berthctl/status_table.h"
 #include "client/exit_status.h"
 #include "view/json.h"
@@ -43,13 +44,6 @@ size_t show_width(void)
                                                                            : USUAL_WIDTH;
 }
 
-/* As https://no-color.org has it. */
-static bool wants_colour(void)
-{
-    const char *terminal = getenv("TERM"), *none = getenv("NO_COLOR");
-    return terminal && strcmp(terminal, "dumb") != 0 && !(none && none[0] != '\0');
-}
-
 static struct table_style style_of(const struct call *call, const struct status_choice *choice)
 {
     size_t width = show_width();
@@ -59,7 +53,7 @@ static struct table_style style_of(const struct call *call, const struct status_
         .max_leases = width > 0 && !is_of_some ? MAX_LEASES : 0,
         .is_of_some = is_of_some,
         .is_sorted = choice->sort,
-        .is_coloured = width > 0 && wants_colour(),
+        .is_coloured = width > 0 && look_wants_colour(),
     };
 }
 
@@ -90,17 +84,20 @@ static bool any_is_partial(const struct status *status)
     return false;
 }
 
-int show_status(struct call *call, const struct status_choice *choice, bool is_json)
+int run_status(struct call *call, const struct line *line)
 {
+    struct status_choice choice = line->shown;
+    choice.busy = line->options & OPTION_BUSY;
+    choice.by_user = line->options & OPTION_USER;
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;
     char *answer = call_answer(call);
     if (answer && show_read_status(call, answer, &status)) {
-        struct table_style style = style_of(call, choice);
+        struct table_style style = style_of(call, &choice);
         bool is_cut = any_is_partial(&status); /* whatever is shown of it */
-        status_choose(&status, choice);
-        if (is_json) {
+        status_choose(&status, &choice);
+        if (line->options & OPTION_JSON) {
             json_print(&status, &out);
         } else {
             programs_fill_in(&status);

@@ -17,61 +17,85 @@ enum {
 
 /* ---- resources ---- */
 
-static const struct column resource_columns[] = {
-    {.title = "NAME", .min_width = 12, .is_cut_inside = true},
-    {.title = "KIND"},
-    {.title = "SCOPE", .is_optional = true},
-    {.title = "LIMIT", .is_right = true},
-    {.title = "USED", .is_right = true},
-    {.title = "FREE", .is_right = true},
-    {.title = "WAIT", .is_right = true},
-    {.title = "STATE", .min_width = 10},
+/* A row is a struct status_resource, its context this. */
+struct resource_context {
+    const struct status *status;
+    bool is_template; /* nothing is granted of it itself */
+    bool with_scope;
 };
 
-enum { N_RESOURCE_COLUMNS = sizeof resource_columns / sizeof resource_columns[0] };
+static void scope_cell(struct text *text, const void *row, const void *context)
+{
+    const struct status_resource *resource = row;
+    if (((const struct resource_context *)context)->with_scope && resource->scope) {
+        text_add_escaped(text, resource->scope);
+    }
+}
+
+static void add_figure(struct text *text, const void *context, uint64_t number)
+{
+    if (((const struct resource_context *)context)->is_template) {
+        text_add(text, "-");
+    } else {
+        text_add_number(text, number);
+    }
+}
+
+static void used_cell(struct text *text, const void *row, const void *context)
+{
+    add_figure(text, context, ((const struct status_resource *)row)->in_use);
+}
+
+static void free_cell(struct text *text, const void *row, const void *context)
+{
+    const struct resource_context *at = context;
+    add_figure(text, context, status_grantable(at->status, row));
+}
+
+static void waiting_cell(struct text *text, const void *row, const void *context)
+{
+    add_figure(text, context, ((const struct status_resource *)row)->waiting);
+}
+
+static enum look waiting_look(const void *row, const void *context)
+{
+    const struct resource_context *at = context;
+    bool some_wait = !at->is_template && ((const struct status_resource *)row)->waiting > 0;
+    return some_wait ? LOOK_NOTICE : LOOK_PLAIN;
+}
 
 /* The lines below have the details. */
-static void add_state(
-    struct grid *grid, const struct status *status, const struct status_resource *resource)
+static void state_cell(struct text *text, const void *row, const void *context)
 {
-    struct text cell = TEXT_INIT;
-    text_add_resource_state(&cell, status, resource);
-    grid_add(grid, &cell);
-    grid_colour(grid, resource->database_state ? COLOUR_ALARM : COLOUR_NOTICE);
+    const struct resource_context *at = context;
+    if (at->is_template) {
+        text_add_template_state(text, row);
+    } else {
+        text_add_resource_state(text, at->status, row);
+    }
 }
 
-static void add_resource(struct grid *grid, const struct status *status,
-    const struct status_resource *resource, bool with_scope)
+static enum look state_look(const void *row, const void *context)
 {
-    grid_add_string(grid, resource->name);
-    grid_add_string(grid, resource->kind);
-    grid_add_string(grid, with_scope ? resource->scope : NULL);
-    grid_add_number(grid, resource->limit);
-    grid_add_number(grid, resource->in_use);
-    grid_add_number(grid, status_grantable(status, resource));
-    grid_add_number(grid, resource->waiting);
-    grid_colour(grid, resource->waiting > 0 ? COLOUR_NOTICE : COLOUR_NONE);
-    add_state(grid, status, resource);
+    return resource_state_look(row, ((const struct resource_context *)context)->is_template);
 }
 
-/* Nothing is granted of a template itself. */
-static void add_template(struct grid *grid, const struct status_resource *template, bool with_scope)
-{
-    struct text state = TEXT_INIT;
-    grid_add_string(grid, template->name);
-    grid_add_string(grid, template->kind);
-    grid_add_string(grid, with_scope ? template->scope : NULL);
-    grid_add_number(grid, template->limit);
-    grid_add_string(grid, "-");
-    grid_add_string(grid, "-");
-    grid_add_string(grid, "-");
-    text_add_template_state(&state, template);
-    grid_add(grid, &state);
-    grid_colour(grid,
-        template->database_state                         ? COLOUR_ALARM
-            : template->paused || template->changed.n > 0 ? COLOUR_NOTICE
-                                                          : COLOUR_NONE);
-}
+#define STRING(member) COLUMN_STRING(struct status_resource, member)
+
+static const struct column resource_columns[] = {
+    {"NAME", STRING(name), .min_width = 12, .is_cut_inside = true},
+    {"KIND", STRING(kind)},
+    {"SCOPE", .cell = scope_cell, .is_optional = true},
+    {"LIMIT", COLUMN_NUMBER(struct status_resource, limit)},
+    {"USED", .cell = used_cell, .is_right = true},
+    {"FREE", .cell = free_cell, .is_right = true},
+    {"WAIT", .cell = waiting_cell, .look = waiting_look, .is_right = true},
+    {"STATE", .cell = state_cell, .look = state_look, .min_width = 10},
+};
+
+#undef STRING
+
+enum { N_RESOURCE_COLUMNS = sizeof resource_columns / sizeof resource_columns[0] };
 
 /* ---- notes below a resource ---- */
 
@@ -185,43 +209,50 @@ void table_print_template_notes(struct text *out, const struct status_resource *
 
 /* ---- databases ---- */
 
+/* A row is a struct status_database, its context the struct status. */
+static enum look database_look(const void *row, const void *context)
+{
+    (void)context;
+    return strcmp(((const struct status_database *)row)->state, "up") == 0 ? LOOK_PLAIN
+                                                                           : LOOK_ALARM;
+}
+
+static void ttl_cell(struct text *text, const void *row, const void *context)
+{
+    (void)context;
+    text_add_age(text, ((const struct status_database *)row)->ttl);
+}
+
+static void add_until(struct text *text, const struct status *status, const struct instant *instant)
+{
+    if (instant->is_given) {
+        text_add_age(text, status_until(status, instant));
+    }
+}
+
+static void good_cell(struct text *text, const void *row, const void *context)
+{
+    add_until(text, context, &((const struct status_database *)row)->good_until);
+}
+
+static void grace_cell(struct text *text, const void *row, const void *context)
+{
+    add_until(text, context, &((const struct status_database *)row)->grace_until);
+}
+
+#define STRING(member) COLUMN_STRING(struct status_database, member)
+
 static const struct column database_columns[] = {
-    {.title = "DATABASE", .min_width = 8},
-    {.title = "STATE"},
-    {.title = "TTL", .is_right = true},
-    {.title = "GOOD FOR", .is_right = true, .is_optional = true},
-    {.title = "GRACE", .is_right = true, .is_optional = true},
-    {.title = "REDIS", .is_optional = true},
-    {.title = "SERVER", .is_optional = true, .min_width = 8},
+    {"DATABASE", STRING(name), .min_width = 8},
+    {"STATE", STRING(state), .look = database_look},
+    {"TTL", .cell = ttl_cell, .is_right = true},
+    {"GOOD FOR", .cell = good_cell, .is_right = true, .is_optional = true},
+    {"GRACE", .cell = grace_cell, .is_right = true, .is_optional = true},
+    {"REDIS", STRING(redis_version), .is_optional = true},
+    {"SERVER", STRING(server), .is_optional = true, .min_width = 8},
 };
 
 enum { N_DATABASE_COLUMNS = sizeof database_columns / sizeof database_columns[0] };
-
-static void add_time_until(
-    struct grid *grid, const struct status *status, const struct instant *instant)
-{
-    struct text cell = TEXT_INIT;
-    text_add(&cell, "");
-    if (instant->is_given) {
-        text_add_age(&cell, status_until(status, instant));
-    }
-    grid_add(grid, &cell);
-}
-
-static void add_database(
-    struct grid *grid, const struct status *status, const struct status_database *database)
-{
-    struct text ttl = TEXT_INIT;
-    grid_add_string(grid, database->name);
-    grid_add_string(grid, database->state);
-    grid_colour(grid, strcmp(database->state, "up") == 0 ? COLOUR_NONE : COLOUR_ALARM);
-    text_add_age(&ttl, database->ttl);
-    grid_add(grid, &ttl);
-    add_time_until(grid, status, &database->good_until);
-    add_time_until(grid, status, &database->grace_until);
-    grid_add_string(grid, database->redis_version);
-    grid_add_string(grid, database->server);
-}
 
 /* The first grace: until when, why, and what an operator can do. */
 static void print_new(
@@ -244,7 +275,7 @@ static void print_databases(
     grid_init(&grid, database_columns, N_DATABASE_COLUMNS, 0);
     grid.is_coloured = style->is_coloured;
     for (size_t i = 0; i < status->n_databases; i++) {
-        add_database(&grid, status, &status->databases[i]);
+        grid_add_row(&grid, &status->databases[i], status);
     }
     if (style->width > 0) {
         grid_fit(&grid, style->width);
@@ -279,7 +310,7 @@ static void print_notices(
     if (!status->draining && !status->grace_until.is_given && !status->closed) {
         return;
     }
-    text_add(out, style->is_coloured ? colour_begin(COLOUR_NOTICE) : "");
+    text_add(out, style->is_coloured ? look_begin(LOOK_NOTICE) : "");
     if (status->draining) {
         text_add_format(out, "draining: this host grants nothing; %llu lease%s held\n",
             (unsigned long long)status->held, status->held == 1 ? "" : "s");
@@ -294,7 +325,7 @@ static void print_notices(
         text_add_age(out, status_until(status, &status->grace_until));
         text_add(out, " more for its earlier clients to reconnect\n");
     }
-    text_add(out, style->is_coloured ? colour_end() : "");
+    text_add(out, style->is_coloured ? look_end() : "");
 }
 
 static void print_count(struct text *out, size_t n, const char *what)
@@ -391,16 +422,16 @@ struct tables {
 static void fill_tables(struct tables *tables, const struct status *status,
     const struct status_row *rows, const struct table_style *style)
 {
-    bool with_scope = has_fleet_scope(status);
+    struct resource_context at = {.status = status, .with_scope = has_fleet_scope(status)};
     grid_init(&tables->resources, resource_columns, N_RESOURCE_COLUMNS, 0);
     grid_init(&tables->leases, tables->lease_columns, lease_table_columns(tables->lease_columns),
         INDENT);
     tables->resources.is_coloured = tables->leases.is_coloured = style->is_coloured;
     for (size_t i = 0; i < status->n_resources + status->n_templates; i++) {
-        if (rows[i].template) {
-            add_template(&tables->resources, rows[i].template, with_scope);
-        } else {
-            add_resource(&tables->resources, status, rows[i].resource, with_scope);
+        at.is_template = rows[i].template != NULL;
+        grid_add_row(
+            &tables->resources, at.is_template ? rows[i].template : rows[i].resource, &at);
+        if (rows[i].resource) {
             lease_table_add(&tables->leases, status, rows[i].resource, style);
         }
     }

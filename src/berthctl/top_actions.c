@@ -132,11 +132,11 @@ static void act_help(struct top *top)
 static bool may_ask(struct top *top)
 {
     if (top->is_stale || !top->status) {
-        top_say(top, TOP_ALARM, "not connected to berthd: cannot ask it");
+        top_say(top, LOOK_ALARM, "not connected to berthd: cannot ask it");
         return false;
     }
     if (top->question.asking == TOP_ASKS_REVOKE) {
-        top_say(top, TOP_NOTICE, "berthd has not answered the revoke yet");
+        top_say(top, LOOK_NOTICE, "berthd has not answered the revoke yet");
         return false;
     }
     return true;
@@ -171,7 +171,7 @@ static void act_revoke(struct top *top)
         subject = (struct top_subject){(char *)top_row_name(row), (char *)top_row_lease(row)};
     }
     if (top->page == TOP_HELP || !subject.lease) {
-        top_say(top, TOP_NOTICE, "choose a lease to revoke");
+        top_say(top, LOOK_NOTICE, "choose a lease to revoke");
     } else if (may_ask(top)) {
         top_subject_deinit(&top->revoked);
         top_subject_copy(&top->revoked, &subject);
@@ -185,7 +185,7 @@ static void answer_revoke(struct top *top, bool is_good, const char *said)
     text_add(&text, is_good ? "revoked " : "not revoked: ");
     text_add_escaped(&text, is_good ? top->question.subject.lease : "");
     text_add_bytes(&text, said, strcspn(said, "\n"));
-    top_say(top, is_good ? TOP_STRONG : TOP_ALARM, text.bytes);
+    top_say(top, is_good ? LOOK_STRONG : LOOK_ALARM, text.bytes);
     text_deinit(&text);
 }
 
@@ -335,7 +335,7 @@ void top_type(struct top *top, uint32_t code)
         if (action != TOP_DO_NOTHING) {
             acts[action](top);
         } else {
-            top_say(top, TOP_QUIET, "no such key: ? shows them all");
+            top_say(top, LOOK_QUIET, "no such key: ? shows them all");
         }
     }
 }

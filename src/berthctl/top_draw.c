@@ -24,29 +24,22 @@ const char *const draw_missing = NULL;
 
 static SCREEN *terminal;
 static struct termios before;
-static attr_t looks[N_TOP_LOOKS];
+static attr_t looks[N_LOOKS];
 
 /* ---- begin and end ---- */
 
 enum { PAIR_NOTICE = 1, PAIR_ALARM };
 
-/* As https://no-color.org has it. */
-static bool wants_colour(void)
-{
-    const char *none = getenv("NO_COLOR");
-    return has_colors() && !(none && none[0] != '\0');
-}
-
 static void choose_looks(void)
 {
-    looks[TOP_STRONG] = A_BOLD;
-    looks[TOP_QUIET] = A_DIM;
-    looks[TOP_NOTICE] = looks[TOP_ALARM] = A_BOLD;
-    if (wants_colour() && start_color() == OK && use_default_colors() == OK) {
+    looks[LOOK_STRONG] = A_BOLD;
+    looks[LOOK_QUIET] = A_DIM;
+    looks[LOOK_NOTICE] = looks[LOOK_ALARM] = A_BOLD;
+    if (has_colors() && look_wants_colour() && start_color() == OK && use_default_colors() == OK) {
         init_pair(PAIR_NOTICE, COLOR_YELLOW, -1);
         init_pair(PAIR_ALARM, COLOR_RED, -1);
-        looks[TOP_NOTICE] = (attr_t)COLOR_PAIR(PAIR_NOTICE);
-        looks[TOP_ALARM] = (attr_t)COLOR_PAIR(PAIR_ALARM) | A_BOLD;
+        looks[LOOK_NOTICE] = (attr_t)COLOR_PAIR(PAIR_NOTICE);
+        looks[LOOK_ALARM] = (attr_t)COLOR_PAIR(PAIR_ALARM) | A_BOLD;
     }
 }
 
@@ -125,7 +118,7 @@ void draw_size(size_t *widthp, size_t *heightp)
 static void draw_line(const struct top_line *line, attr_t common, bool is_grey)
 {
     size_t from = 0;
-    attr_t look = looks[TOP_PLAIN];
+    attr_t look = looks[LOOK_PLAIN];
     for (size_t i = 0; i <= line->n_parts; i++) {
         size_t to = i < line->n_parts ? line->parts[i].begin : line->text.length;
         attrset((int)(is_grey ? common : look | common));

@@ -12,7 +12,7 @@ static void add_figures(const struct top *top, struct top_line *line)
 {
     struct text text = TEXT_INIT;
     text_add_escaped(&text, top->host);
-    top_line_add(line, TOP_STRONG, text.bytes);
+    top_line_add(line, LOOK_STRONG, text.bytes);
     text_deinit(&text);
     if (top->status) {
         text_add_format(&text, ": %zu of %zu resources busy, %llu held, %llu waiting",
@@ -21,7 +21,7 @@ static void add_figures(const struct top *top, struct top_line *line)
     } else {
         text_add(&text, ": waiting for the answer of berthd");
     }
-    top_line_add(line, TOP_PLAIN, text.bytes);
+    top_line_add(line, LOOK_PLAIN, text.bytes);
     text_deinit(&text);
 }
 
@@ -30,20 +30,20 @@ static void add_clock(const struct top *top, struct top_line *line)
 {
     size_t room = top_line_room(line), width = strlen(top->clock);
     if (room > width + 1) {
-        top_line_add_cell(line, TOP_QUIET, top->clock, room, true);
+        top_line_add_cell(line, LOOK_QUIET, top->clock, room, true);
     }
 }
 
 static void add_trouble(const struct top *top, struct top_line *line)
 {
-    top_line_add(line, TOP_ALARM, "berthd is gone");
+    top_line_add(line, LOOK_ALARM, "berthd is gone");
     if (top->clock[0] != '\0' && top->status) {
-        top_line_add(line, TOP_ALARM, "; last update at ");
-        top_line_add(line, TOP_ALARM, top->clock);
+        top_line_add(line, LOOK_ALARM, "; last update at ");
+        top_line_add(line, LOOK_ALARM, top->clock);
     }
     if (top->trouble.length > 0) {
-        top_line_add(line, TOP_ALARM, "; ");
-        top_line_add(line, TOP_ALARM, top->trouble.bytes);
+        top_line_add(line, LOOK_ALARM, "; ");
+        top_line_add(line, LOOK_ALARM, top->trouble.bytes);
     }
 }
 
@@ -65,7 +65,7 @@ static void add_draining(const struct top *top, struct top_line *line)
     if (text.length == 0) {
         text_add(&text, "this host grants nothing now");
     }
-    top_line_add(line, TOP_NOTICE, text.bytes);
+    top_line_add(line, LOOK_NOTICE, text.bytes);
     text_deinit(&text);
 }
 
@@ -116,7 +116,7 @@ static void add_database(
         text_add(&text, ": ");
         text_add_escaped(&text, database->why);
     }
-    top_line_add(line, is_up ? TOP_NOTICE : TOP_ALARM, text.bytes);
+    top_line_add(line, is_up ? LOOK_NOTICE : LOOK_ALARM, text.bytes);
     text_deinit(&text);
 }
 
@@ -163,7 +163,7 @@ static void add_choice(const struct top *top, struct top_line *line)
     if (choice->sort) {
         text_add_format(&text, "%ssorted by %s", is_only ? "; " : "", choice->sort->word);
     }
-    top_line_add(line, TOP_PLAIN, text.bytes);
+    top_line_add(line, LOOK_PLAIN, text.bytes);
     text_deinit(&text);
 }
 

@@ -21,16 +21,16 @@ size_t top_line_room(const struct top_line *line)
 }
 
 /* What does not fit into the table of parts looks like the part before it. */
-static void begin_part(struct top_line *line, enum top_look look)
+static void begin_part(struct top_line *line, enum look look)
 {
     bool is_same =
-        line->n_parts > 0 ? line->parts[line->n_parts - 1].look == look : look == TOP_PLAIN;
+        line->n_parts > 0 ? line->parts[line->n_parts - 1].look == look : look == LOOK_PLAIN;
     if (!is_same && line->n_parts < TOP_PARTS) {
         line->parts[line->n_parts++] = (struct top_part){line->text.length, look};
     }
 }
 
-static void add_cut(struct top_line *line, enum top_look look, const char *escaped, size_t width,
+static void add_cut(struct top_line *line, enum look look, const char *escaped, size_t width,
     void (*cut)(struct text *text, const char *escaped, size_t width))
 {
     size_t before = line->text.length;
@@ -47,18 +47,18 @@ static void add_blanks(struct top_line *line, size_t n)
     size_t room = top_line_room(line);
     n = n < room ? n : room;
     if (n > 0) {
-        begin_part(line, TOP_PLAIN);
+        begin_part(line, LOOK_PLAIN);
         text_add_repeated(&line->text, ' ', n);
         line->columns += n;
     }
 }
 
-void top_line_add(struct top_line *line, enum top_look look, const char *escaped)
+void top_line_add(struct top_line *line, enum look look, const char *escaped)
 {
     add_cut(line, look, escaped, top_line_room(line), text_add_cut);
 }
 
-static void add_cell(struct top_line *line, enum top_look look, const char *escaped, size_t width,
+static void add_cell(struct top_line *line, enum look look, const char *escaped, size_t width,
     bool is_right, void (*cut)(struct text *text, const char *escaped, size_t width))
 {
     size_t room = top_line_room(line), needed = text_width(escaped);
@@ -70,12 +70,12 @@ static void add_cell(struct top_line *line, enum top_look look, const char *esca
 }
 
 void top_line_add_cell(
-    struct top_line *line, enum top_look look, const char *escaped, size_t width, bool is_right)
+    struct top_line *line, enum look look, const char *escaped, size_t width, bool is_right)
 {
     add_cell(line, look, escaped, width, is_right, text_add_cut);
 }
 
-void top_line_add_name(struct top_line *line, enum top_look look, const char *escaped, size_t width)
+void top_line_add_name(struct top_line *line, enum look look, const char *escaped, size_t width)
 {
     add_cell(line, look, escaped, width, false, text_add_cut_inside);
 }

@@ -4,24 +4,15 @@
 #define BERTH_BERTHCTL_TOP_LINE_H
 
 #include "base/text.h"
+#include "berthctl/look.h"
 
 #include <stdbool.h>
-
-/* Colours are optional: whatever a look says, words say as well. */
-enum top_look {
-    TOP_PLAIN,
-    TOP_STRONG,
-    TOP_QUIET,
-    TOP_NOTICE, /* what an operator should look at */
-    TOP_ALARM,
-    N_TOP_LOOKS
-};
 
 enum { TOP_PARTS = 24 };
 
 struct top_part {
     size_t begin; /* byte of the text; it ends where the next one begins */
-    enum top_look look;
+    enum look look;
 };
 
 struct top_line {
@@ -38,13 +29,13 @@ void top_line_deinit(struct top_line *line);
 /* Columns that are left. */
 size_t top_line_room(const struct top_line *line);
 /* Adds an escaped text, cut to what room is left. */
-void top_line_add(struct top_line *line, enum top_look look, const char *escaped);
+void top_line_add(struct top_line *line, enum look look, const char *escaped);
 /* The same, into so many columns, and a gap behind them. */
 void top_line_add_cell(
-    struct top_line *line, enum top_look look, const char *escaped, size_t width, bool is_right);
+    struct top_line *line, enum look look, const char *escaped, size_t width, bool is_right);
 /* A name, of which the end tells most: cut in its middle. */
 void top_line_add_name(
-    struct top_line *line, enum top_look look, const char *escaped, size_t width);
+    struct top_line *line, enum look look, const char *escaped, size_t width);
 
 /* Adds the words of an escaped text, in which each LF ends a paragraph, as lines of at most `width`
  * columns, each with its LF. */

@@ -23,7 +23,7 @@ void top_screen_deinit(struct top_screen *screen)
 static void add_typed(struct top_line *line, const struct top *top, const char *question)
 {
     struct text typed = TEXT_INIT;
-    top_line_add(line, TOP_STRONG, question);
+    top_line_add(line, LOOK_STRONG, question);
     text_add_escaped(&typed, top->typed);
     text_add(&typed, "_");
     size_t room = top_line_room(line), width = text_width(typed.bytes);
@@ -32,7 +32,7 @@ static void add_typed(struct top_line *line, const struct top *top, const char *
         tail++;
         width = ((unsigned char)*tail & 0xc0) == 0x80 ? width : text_width(tail);
     }
-    top_line_add(line, TOP_PLAIN, tail);
+    top_line_add(line, LOOK_PLAIN, tail);
     text_deinit(&typed);
 }
 
@@ -55,7 +55,7 @@ static void add_question(struct top_line *line, const struct top *top)
         is_held     ? ", and stop its job?"
             : lease ? ", which waits?"
                     : ", which is over?");
-    top_line_add(line, TOP_ALARM, question.bytes);
+    top_line_add(line, LOOK_ALARM, question.bytes);
     text_deinit(&question);
 }
 
@@ -68,8 +68,8 @@ static void add_hints(struct top_line *line, const struct top *top)
     size_t gap = 0;
     for (const char *const *hint = top->page ? page : list; *hint; hint++) {
         if (top_line_room(line) >= gap + strlen(*hint)) {
-            top_line_add(line, TOP_QUIET, gap > 0 ? "  " : "");
-            top_line_add(line, TOP_QUIET, *hint);
+            top_line_add(line, LOOK_QUIET, gap > 0 ? "  " : "");
+            top_line_add(line, LOOK_QUIET, *hint);
             gap = 2;
         }
     }
@@ -103,7 +103,7 @@ static void add_rows(struct top_screen *screen, const struct top *top, size_t fi
         top_table_line(top, &top->rows.list[top->cursor.first + i], &screen->lines[first + i]);
     }
     if (top->rows.n == 0 && n > 0 && top->status) {
-        top_line_add(&screen->lines[first], TOP_PLAIN,
+        top_line_add(&screen->lines[first], LOOK_PLAIN,
             top->status->n_resources + top->status->n_templates > 0
                 ? "  nothing matches: Esc shows everything"
                 : "  no resources are defined yet");
@@ -123,7 +123,7 @@ static void add_page(struct top_screen *screen, struct top *top, size_t first, s
     char *rest = page.bytes, *line;
     for (size_t i = 0; i < top->scroll + n && (line = strsep(&rest, "\n")); i++) {
         if (i >= top->scroll) {
-            top_line_add(&screen->lines[first + i - top->scroll], TOP_PLAIN, line);
+            top_line_add(&screen->lines[first + i - top->scroll], LOOK_PLAIN, line);
         }
     }
     text_deinit(&page);
@@ -134,7 +134,7 @@ static void add_titles(struct top_line *line, const struct top *top)
     if (top->page) {
         struct text title = TEXT_INIT;
         text_add_page_title(&title, top);
-        top_line_add(line, TOP_STRONG, title.bytes);
+        top_line_add(line, LOOK_STRONG, title.bytes);
         text_deinit(&title);
     } else {
         top_table_titles(top, line);

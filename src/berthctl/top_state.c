@@ -71,7 +71,7 @@ const struct top_row *top_row(const struct top *top)
     return top_cursor_row(&top->cursor, &top->rows);
 }
 
-void top_say(struct top *top, enum top_look look, const char *text)
+void top_say(struct top *top, enum look look, const char *text)
 {
     text_deinit(&top->message);
     text_add(&top->message, text);

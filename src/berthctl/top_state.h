@@ -62,7 +62,7 @@ struct top {
     struct top_subject revoked; /* of TOP_ASK_SURE and TOP_ASK_REASON */
 
     struct text message; /* escaped; until the next key */
-    enum top_look message_look;
+    enum look message_look;
     struct top_question question;
     bool quits; /* for good */
     bool draws_again; /* the terminal may show something else */
@@ -91,7 +91,7 @@ struct top_layout top_layout(const struct top *top);
 const struct top_row *top_row(const struct top *top);
 
 /* `text` is escaped. */
-void top_say(struct top *top, enum top_look look, const char *text);
+void top_say(struct top *top, enum look look, const char *text);
 
 /* The lease, or NULL: it is over. *resourcep is its resource; or NULL. */
 const struct status_lease *top_find(const struct top *top, const struct top_subject *subject,

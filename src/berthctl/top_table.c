@@ -1,6 +1,7 @@
 #include "berthctl/top_table.h"
 
 #include "berthctl/cell_text.h"
+#include "berthctl/lease_table.h"
 #include "berthctl/top_units.h"
 #include "view/printable.h"
 
@@ -24,12 +25,12 @@ static size_t name_width(const struct top *top)
 
 void top_table_titles(const struct top *top, struct top_line *line)
 {
-    top_line_add(line, TOP_QUIET, "    ");
-    top_line_add_cell(line, TOP_QUIET, "NAME", name_width(top), false);
-    top_line_add_cell(line, TOP_QUIET, "USED", at_least(top->rows.used_width, LEAST_NUMBER), true);
+    top_line_add(line, LOOK_QUIET, "    ");
+    top_line_add_cell(line, LOOK_QUIET, "NAME", name_width(top), false);
+    top_line_add_cell(line, LOOK_QUIET, "USED", at_least(top->rows.used_width, LEAST_NUMBER), true);
     top_line_add_cell(
-        line, TOP_QUIET, "WAIT", at_least(top->rows.waiting_width, LEAST_NUMBER), true);
-    top_line_add(line, TOP_QUIET, " UNITS");
+        line, LOOK_QUIET, "WAIT", at_least(top->rows.waiting_width, LEAST_NUMBER), true);
+    top_line_add(line, LOOK_QUIET, " UNITS");
 }
 
 /* ">" is where the cursor is; "-" open, "+" closed. */
@@ -37,16 +38,16 @@ static void add_margin(
     struct top_line *line, const struct top *top, const struct top_row *row, size_t indent)
 {
     line->is_chosen = row == top_row(top);
-    top_line_add(line, TOP_PLAIN, line->is_chosen ? "> " : "  ");
+    top_line_add(line, LOOK_PLAIN, line->is_chosen ? "> " : "  ");
     if (row->kind == TOP_RESOURCE) {
-        top_line_add(line, TOP_PLAIN, !row->has_leases ? "  " : row->is_open ? "- " : "+ ");
+        top_line_add(line, LOOK_PLAIN, !row->has_leases ? "  " : row->is_open ? "- " : "+ ");
     } else {
-        top_line_add(line, TOP_PLAIN, &"    "[4 - indent]);
+        top_line_add(line, LOOK_PLAIN, &"    "[4 - indent]);
     }
 }
 
 static void add_name(
-    struct top_line *line, const struct top *top, enum top_look look, const char *name)
+    struct top_line *line, const struct top *top, enum look look, const char *name)
 {
     struct text text = TEXT_INIT;
     text_add_escaped(&text, name);
@@ -54,7 +55,7 @@ static void add_name(
     text_deinit(&text);
 }
 
-static void add_number(struct top_line *line, enum top_look look, struct text *number, size_t width)
+static void add_number(struct top_line *line, enum look look, struct text *number, size_t width)
 {
     top_line_add_cell(line, look, number->bytes, at_least(width, LEAST_NUMBER), true);
     text_deinit(number);
@@ -70,10 +71,10 @@ static void add_units(
     size_t most = room > FEW_UNITS * 3 / 2 ? room - FEW_UNITS : room / 3;
     size_t kept = needed == 0 ? 0 : needed + 2 < most ? needed + 2 : most;
     text_add_boxes(&boxes, resource, room - kept < MOST_UNITS ? room - kept : MOST_UNITS);
-    top_line_add(line, TOP_PLAIN, boxes.bytes);
+    top_line_add(line, LOOK_PLAIN, boxes.bytes);
     if (needed > 0) {
-        top_line_add(line, TOP_PLAIN, boxes.length > 0 ? "  " : "");
-        top_line_add(line, resource->database_state ? TOP_ALARM : TOP_NOTICE, state.bytes);
+        top_line_add(line, LOOK_PLAIN, boxes.length > 0 ? "  " : "");
+        top_line_add(line, resource_state_look(resource, false), state.bytes);
     }
     text_deinit(&boxes);
     text_deinit(&state);
@@ -84,14 +85,14 @@ static void add_resource(const struct top *top, const struct top_row *row, struc
     const struct status_resource *resource = row->resource;
     struct text number = TEXT_INIT;
     add_margin(line, top, row, 2);
-    add_name(line, top, resource->in_use > 0 ? TOP_STRONG : TOP_PLAIN, resource->name);
+    add_name(line, top, resource->in_use > 0 ? LOOK_STRONG : LOOK_PLAIN, resource->name);
     text_add_format(&number, "%llu/%llu", (unsigned long long)resource->in_use,
         (unsigned long long)resource->limit);
-    add_number(line, TOP_PLAIN, &number, top->rows.used_width);
+    add_number(line, LOOK_PLAIN, &number, top->rows.used_width);
     text_add_number(&number, resource->waiting);
     add_number(
-        line, resource->waiting > 0 ? TOP_NOTICE : TOP_PLAIN, &number, top->rows.waiting_width);
-    top_line_add(line, TOP_PLAIN, " ");
+        line, resource->waiting > 0 ? LOOK_NOTICE : LOOK_PLAIN, &number, top->rows.waiting_width);
+    top_line_add(line, LOOK_PLAIN, " ");
     add_units(line, top, resource);
 }
 
@@ -100,104 +101,61 @@ static void add_template(const struct top *top, const struct top_row *row, struc
     const struct status_resource *template = row->template;
     struct text number = TEXT_INIT, state = TEXT_INIT;
     add_margin(line, top, row, 2);
-    add_name(line, top, TOP_PLAIN, template->name);
+    add_name(line, top, LOOK_PLAIN, template->name);
     text_add_format(&number, "-/%llu", (unsigned long long)template->limit);
-    add_number(line, TOP_PLAIN, &number, top->rows.used_width);
+    add_number(line, LOOK_PLAIN, &number, top->rows.used_width);
     text_add(&number, "-");
-    add_number(line, TOP_PLAIN, &number, top->rows.waiting_width);
-    top_line_add(line, TOP_PLAIN, " ");
+    add_number(line, LOOK_PLAIN, &number, top->rows.waiting_width);
+    top_line_add(line, LOOK_PLAIN, " ");
     text_add_template_state(&state, template);
-    bool is_special = template->paused || template->changed.n > 0;
-    top_line_add(line,
-        template->database_state ? TOP_ALARM
-            : is_special         ? TOP_NOTICE
-                                 : TOP_PLAIN,
-        state.bytes);
+    top_line_add(line, resource_state_look(template, true), state.bytes);
     text_deinit(&state);
 }
 
 /* ---- leases ---- */
 
-static void place_cell(struct text *text, const struct top_row *row)
-{
-    if (row->kind == TOP_HOLDER) {
-        text_add(text, row->lease->stopping ? "stops" : "held");
-    } else {
-        text_add_format(text, "#%llu", (unsigned long long)row->place);
-    }
-}
-
-static void units_cell(struct text *text, const struct top_row *row)
-{
-    if (row->kind == TOP_HOLDER) {
-        text_add_units(text, &row->lease->units, status_is_pool(row->resource));
-    } else {
-        text_add_format(text, "wants %llu", (unsigned long long)row->lease->wants);
-    }
-}
-
-static void age_cell(struct text *text, const struct top_row *row)
-{
-    text_add_age(text, status_since(row->status, &row->lease->since));
-}
-
-static void user_cell(struct text *text, const struct top_row *row)
-{
-    if (row->lease->user) {
-        text_add_escaped(text, row->lease->user);
-    } else {
-        text_add_number(text, row->lease->uid);
-    }
-}
-
-static void host_cell(struct text *text, const struct top_row *row)
-{
-    text_add_escaped(text, row->lease->host ? row->lease->host : "");
-}
-
-static void pid_cell(struct text *text, const struct top_row *row)
-{
-    text_add_number(text, row->lease->pid);
-}
-
-static void lease_cell(struct text *text, const struct top_row *row)
-{
-    text_add_escaped(text, row->lease->id);
-}
-
-/* The columns from left to right. The last one, which has no width of its own, comes behind them.
- */
-static const struct lease_column {
+/* The columns from left to right. What has no column comes behind them. */
+static const struct shown_column {
+    enum lease_column column;
     size_t width, wide; /* where there is much room */
     int rank; /* where there is little, those of high rank are left out first */
-    bool is_right;
-    bool is_of_hosts; /* only in a fleet */
-    void (*cell)(struct text *text, const struct top_row *row);
 } columns[] = {
-    {6, 6, 0, false, false, place_cell},
-    {1, 1, 2, false, false, units_cell}, /* as wide as need be */
-    {6, 6, 3, true, false, age_cell},
-    {8, 12, 1, false, false, user_cell},
-    {10, 16, 4, false, true, host_cell},
-    {7, 7, 5, true, false, pid_cell},
-    {0, 13, 6, false, false, lease_cell},
+    {LEASE_PLACE, 6, 6, 0},
+    {LEASE_UNITS, 1, 1, 2}, /* as wide as need be */
+    {LEASE_AGE, 6, 6, 3},
+    {LEASE_USER, 8, 12, 1},
+    {LEASE_HOST, 10, 16, 4}, /* only in a fleet */
+    {LEASE_PID, 7, 7, 5},
+    {LEASE_ID, 0, 13, 6},
 };
 
 enum {
     N_COLUMNS = sizeof columns / sizeof columns[0],
     LEASE_MARGIN = 6,
-    LEAST_REST = 12, /* of the last column */
+    LEAST_REST = 12, /* of what comes behind them */
     LEAST_UNITS = 7,
     MUCH_ROOM = 100,
 };
+
+static struct lease_context context_of(const struct top_row *row)
+{
+    return (struct lease_context){
+        .status = row->status,
+        .resource = row->resource,
+        .is_held = row->kind == TOP_HOLDER,
+        .place = row->place,
+    };
+}
 
 size_t top_table_units_width(const struct top *top)
 {
     size_t first = top->cursor.first, n = top_layout(top).n_body, widest = LEAST_UNITS;
     for (size_t i = first; i < first + n && i < top->rows.n; i++) {
-        if (top->rows.list[i].lease) {
+        const struct top_row *row = &top->rows.list[i];
+        if (row->lease) {
             struct text cell = TEXT_INIT;
-            units_cell(&cell, &top->rows.list[i]);
+            struct lease_context at = context_of(row);
+            column_add_cell(&lease_columns[LEASE_UNITS], &cell, row->lease, &at);
             size_t width = text_width(cell.bytes);
             widest = width > widest ? width : widest;
             text_deinit(&cell);
@@ -207,13 +165,13 @@ size_t top_table_units_width(const struct top *top)
     return widest < most ? widest : most;
 }
 
-static size_t width_of(const struct lease_column *column, const struct top *top)
+static size_t width_of(const struct shown_column *column, const struct top *top)
 {
     bool is_wide = top->width >= MUCH_ROOM;
-    return column->is_of_hosts && !top->rows.has_hosts ? 0
-        : column->cell == units_cell                   ? top->units_width
-        : is_wide                                      ? column->wide
-                                                       : column->width;
+    return column->column == LEASE_HOST && !top->rows.has_hosts ? 0
+        : column->column == LEASE_UNITS                         ? top->units_width
+        : is_wide                                               ? column->wide
+                                                                : column->width;
 }
 
 /* The highest rank that is shown: 0 always. */
@@ -286,25 +244,26 @@ static void add_rest(const struct top *top, const struct top_row *row, struct to
     if (row->lease->hidden) {
         text_add(&rest, rest.length > 0 ? ", (hidden)" : "(hidden)");
     }
-    top_line_add(line, TOP_NOTICE, notes.bytes);
-    top_line_add(line, TOP_PLAIN, notes.length > 0 && rest.length > 0 ? "; " : "");
-    top_line_add(line, TOP_PLAIN, rest.bytes);
+    top_line_add(line, LOOK_NOTICE, notes.bytes);
+    top_line_add(line, LOOK_PLAIN, notes.length > 0 && rest.length > 0 ? "; " : "");
+    top_line_add(line, LOOK_PLAIN, rest.bytes);
     text_deinit(&notes);
     text_deinit(&rest);
 }
 
 static void add_lease(const struct top *top, const struct top_row *row, struct top_line *line)
 {
+    const struct lease_context at = context_of(row);
     int rank = highest_rank(top);
     add_margin(line, top, row, 4);
     for (size_t i = 0; i < N_COLUMNS; i++) {
+        const struct column *column = &lease_columns[columns[i].column];
         size_t width = width_of(&columns[i], top);
         if (columns[i].rank <= rank && width > 0) {
             struct text cell = TEXT_INIT;
-            columns[i].cell(&cell, row);
-            bool is_stopping = i == 0 && row->lease->stopping;
-            top_line_add_cell(
-                line, is_stopping ? TOP_NOTICE : TOP_PLAIN, cell.bytes, width, columns[i].is_right);
+            enum look look = column->look ? column->look(row->lease, &at) : LOOK_PLAIN;
+            column_add_cell(column, &cell, row->lease, &at);
+            top_line_add_cell(line, look, cell.bytes, width, column->is_right);
             text_deinit(&cell);
         }
     }

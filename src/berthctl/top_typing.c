@@ -61,7 +61,7 @@ static void choose_user(struct top *top)
         top->choice.by_user = false;
         text_add(&text, "no such user: ");
         text_add_escaped(&text, top->typed);
-        top_say(top, TOP_NOTICE, text.bytes);
+        top_say(top, LOOK_NOTICE, text.bytes);
         text_deinit(&text);
     }
     top_update(top);
@@ -72,7 +72,7 @@ static void give_up(struct top *top)
     if (top->prompt == TOP_ASK_FILTER) {
         filter(top, top->before);
     } else if (top->prompt != TOP_ASK_USER) {
-        top_say(top, TOP_PLAIN, "not revoked");
+        top_say(top, LOOK_PLAIN, "not revoked");
     }
     top->prompt = TOP_NO_PROMPT;
 }

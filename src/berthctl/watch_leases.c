@@ -9,10 +9,9 @@
 /* "alice on web1 (train, 3f9k)" */
 static void add_who(struct text *text, const struct status_lease *lease, bool is_elsewhere)
 {
-    const struct shown_user user = {{true, lease->uid}, lease->user};
     struct text program = TEXT_INIT;
     text_add_program(&program, lease);
-    text_add_user(text, &user);
+    text_add_lease_user(text, lease);
     if (is_elsewhere && lease->host) {
         text_add(text, " on ");
         text_add_escaped(text, lease->host);
@@ -128,15 +127,6 @@ void watch_changed(void *context, const struct live_lease *lease, const struct s
 
 /* ---- how leases have ended ---- */
 
-static void add_names(struct text *text, const struct past_lease *lease)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        text_add(text, i > 0 ? ", " : "");
-        text_add_escaped(text, lease->claims[i].name);
-    }
-    text_add(text, lease->has_more_claims ? ", ..." : "");
-}
-
 static bool is_of_named(const struct watch_choice *choice, const struct past_lease *lease)
 {
     bool is = choice->n_names == 0;
@@ -159,7 +149,7 @@ void watch_ended(void *context, const struct past_lease *lease)
     if (!events->choice.with_ended || !is_of_named(&events->choice, lease)) {
         return;
     }
-    add_names(&line.name, lease);
+    text_add_claims(&line.name, lease);
     text_add(&line.what, held ? "ended: " : "got nothing: ");
     text_add_how(&line.what, lease);
     text_add_who(&line.who, &lease->user, &lease->login);

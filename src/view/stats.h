@@ -10,9 +10,9 @@
 
 /* Of leases and waits that have ended in the span, and of the waits that go on. */
 struct figures {
-    size_t n_leases; /* that were granted */
-    size_t n_refused; /* waits that ended without a grant */
-    size_t n_waiting; /* now */
+    uint64_t n_leases; /* that were granted */
+    uint64_t n_refused; /* waits that ended without a grant */
+    uint64_t n_waiting; /* now */
     struct spread waits; /* of all three; those that go on: so far */
     struct spread holds; /* of the leases */
     /* Times a unit was held in the span, also by leases that are still held; not given: for some it

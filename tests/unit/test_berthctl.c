@@ -223,28 +223,26 @@ static void expect_row(struct grid *grid, size_t row, const char *expected)
 static void expect_grid(struct grid *grid, const char *expected)
 {
     struct text out = TEXT_INIT;
-    grid_print_titles(grid, &out);
-    for (size_t i = 0; i < grid_n_rows(grid); i++) {
-        grid_print_row(grid, i, &out);
-    }
+    grid_print(grid, &out);
     expect_text(&out, expected);
 }
 
 Test(grid, aligns_and_leaves_out)
 {
-    static const struct column columns[] = {
-        {.title = "A"},
-        {.title = "N", .is_right = true},
-        {.title = "NEVER", .is_optional = true},
-        {.title = "Z", .is_optional = true, .min_width = 3},
+    struct row {
+        const char *a, *n, *never, *z;
     };
-    static const char *const cells[] = {"long", "1", "", "", "b", "100", "", "abcdefgh"};
+    static const struct column columns[] = {
+        {"A", COLUMN_STRING(struct row, a)},
+        {"N", COLUMN_STRING(struct row, n), .is_right = true},
+        {"NEVER", COLUMN_STRING(struct row, never), .is_optional = true},
+        {"Z", COLUMN_STRING(struct row, z), .is_optional = true, .min_width = 3},
+    };
+    static const struct row rows[] = {{"long", "1", NULL, ""}, {"b", "100", "", "abcdefgh"}};
     struct grid grid;
     grid_init(&grid, columns, N(columns), 1);
-    for (size_t i = 0; i < N(cells); i++) {
-        struct text cell = TEXT_INIT;
-        text_add(&cell, cells[i]);
-        grid_add(&grid, &cell);
+    for (size_t i = 0; i < N(rows); i++) {
+        grid_add_row(&grid, &rows[i], NULL);
     }
     cr_assert_eq(grid_n_rows(&grid), 2);
     expect_grid(&grid,
@@ -437,8 +435,8 @@ Test(table, how_leases_end)
         "  held   slot 0    9s          11  alice                                   3a\n"
         "  held   slot 1    9s          12  1      connection  away                 3b\n"
         "  held   slot 2    9s     0s   13  1      time                             3c\n"
-        "  held   slot 3    9s          14  1                  stopping (max-hold)  3d\n"
-        "  held   slot 4    9s  2h00m   15  1                  stopping (\\x1b)      3e\n"
+        "  stops  slot 3    9s          14  1                  stopping (max-hold)  3d\n"
+        "  stops  slot 4    9s  2h00m   15  1                  stopping (\\x1b)      3e\n"
         "  #1     wants 1   1s          16  1                  away                 3f\n");
 }
 
