@@ -174,12 +174,17 @@ def check_options_of_berthctl():
                  {key: argument for key, (argument, by) in options.items() if not by}, by_help)
 
 
+def columns_in(source):
+    """Titles of struct column."""
+    return set(re.findall(r'"([^"]+)", (?:\.cell|STRING|COLUMN_)', source))
+
+
 def check_status_of_berthctl():
     """Columns and states of the table, and keys of the JSON."""
     table = "".join(code[f"src/berthctl/{name}.c"] for name in ("status_table", "lease_table", "cell_text"))
     text = section("berthctl.1", "STATUS")
     shown = dict(found("attributes", re.findall(r'^ATTRIBUTE\((\w+), .*, "(.*)"\)$', code["src/base/attributes.def"], re.M)))
-    columns = found("columns", set(re.findall(r'\.title = "(.*?)"', table))) | set(shown.values())
+    columns = found("columns", columns_in(table)) | set(shown.values())
     require_same("berthctl.1: STATUS", set(re.findall(r"\*([A-Z]+(?: [A-Z]+)?)\*", text)), columns - {"DATABASE"})
     for state in found("states", re.findall(r'^        \{resource.*, "([a-z ]+)"\}', table, re.M)):
         require(f"*{state}*" in text, f"berthctl.1: STATUS: no state {state}")
@@ -220,8 +225,8 @@ def check_history_of_berthctl():
     """Columns of the tables, and keys of the JSON."""
     attributes = set(re.findall(r'^ATTRIBUTE\((\w+), .*, "', code["src/base/attributes.def"], re.M))
     titles = set(re.findall(r'^ATTRIBUTE\(.*, "(.*)"\)$', code["src/base/attributes.def"], re.M))
-    for title, source_file in (("HISTORY", "past_table.c"), ("STATS", "stats_table.c")):
-        coded = set(re.findall(r'\.title = "(.*?)"', code[f"src/berthctl/{source_file}"]))
+    for title, source in zip(("HISTORY", "STATS"), code["src/berthctl/past_table.c"].split("/* ---- stats")):
+        coded = columns_in(source)
         described = re.findall(r"^(\*[A-Z0-9].*)\n\t", section("berthctl.1", title), re.M)
         require_same(f"berthctl.1: {title}", {word for line in described for word in plain(line).split(", ")},
                      found("columns", coded) | (titles if title == "HISTORY" else set()))
