@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 struct options {
     const char *conf_path; /* NULL: the default */
@@ -183,18 +182,6 @@ static struct conf *load(const struct options *options)
     return conf;
 }
 
-/* If one of them were closed, the first connections would get the log. */
-static void open_standard_descriptors(void)
-{
-    int fd;
-    do {
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0) {
-        close(fd);
-    }
-}
-
 /* False (logged) if there is one that must not be served. */
 static bool take_socket(
     struct inherited *inherited, const struct options *options, const struct conf *conf)
@@ -264,7 +251,6 @@ static bool run(
 
 int main(int argc, char **argv)
 {
-    open_standard_descriptors();
     struct options options = parse_options(argc, argv);
     if (log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, !options.check_only)) {
         log_divert(manager_log);

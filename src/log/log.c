@@ -4,6 +4,7 @@
 #include "log/log_budget.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -35,8 +36,21 @@ static bool stderr_is_the_journal(void)
         fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
 
+/* If one of them were closed, the first connections would get the log. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 bool log_init(enum log_level max_verbose, bool with_time)
 {
+    open_standard_descriptors();
     threshold = max_verbose;
     has_level = stderr_is_the_journal();
     has_time = with_time;

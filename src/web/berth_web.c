@@ -7,13 +7,11 @@
 #include "service/manager.h"
 #include "web/web_serve.h"
 
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 struct web_options {
     const char *conf_path, *socket, *listen; /* NULL: not given */
@@ -119,18 +117,6 @@ static struct web_options parse_options(int argc, char **argv)
     return options;
 }
 
-/* If one of them were closed, the first connections would get the log. */
-static void open_standard_descriptors(void)
-{
-    int fd;
-    do {
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0) {
-        close(fd);
-    }
-}
-
 /* Each connection is a descriptor. */
 static void allow_many_files(void)
 {
@@ -183,7 +169,6 @@ static int say_right(void)
 
 int main(int argc, char **argv)
 {
-    open_standard_descriptors();
     log_program = "berth-web";
     struct web_options options = parse_options(argc, argv);
     if (log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, !options.check_only)) {
