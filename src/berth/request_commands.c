@@ -1,6 +1,7 @@
-#include "berth/call.h"
-
+/* request_commands.c - `berth release` and `berth renew`: one request and its answer. */
 #include "berth/explain.h"
+#include "berth/request.h"
+#include "berth/subcommands.h"
 #include "client/connection.h"
 #include "client/exit_status.h"
 #include "client/message.h"
@@ -34,7 +35,9 @@ static int ask(struct connection *connection, const struct request_line *line, n
     return STATUS_DOWN;
 }
 
-int call(
+/* Returns the exit status; unless it is 0, a message was written. On 0, `*answerp` is the
+ * answer. */
+static int call(
     const struct options *options, const struct request_line *line, const struct answer **answerp)
 {
     static struct connection connection = CONNECTION_INIT; /* the answer points into it */
@@ -54,4 +57,42 @@ int call(
     }
     *answerp = &answer;
     return ask(&connection, line, deadline, &answer);
+}
+
+int command_release(const struct options *options)
+{
+    struct request_line line;
+    const struct answer *answer;
+    if (!request_release(&line, options)) {
+        message("the arguments do not fit into one request");
+        return STATUS_USAGE;
+    }
+    return call(options, &line, &answer);
+}
+
+/* "ok LEASE [left=MILLISECONDS]" */
+static void say_left(const struct answer *answer)
+{
+    uint64_t left;
+    if (words_find_number(answer->words, answer->n_words, "left", &left)) {
+        message("%s is held for another %llu.%03llus", answer->lease,
+            (unsigned long long)(left / 1000), (unsigned long long)(left % 1000));
+    } else {
+        message("%s is held", answer->lease);
+    }
+}
+
+int command_renew(const struct options *options)
+{
+    struct request_line line;
+    const struct answer *answer;
+    if (!request_renew(&line, options)) {
+        message("the arguments do not fit into one request");
+        return STATUS_USAGE;
+    }
+    int status = call(options, &line, &answer);
+    if (status == 0 && options->verbose) {
+        say_left(answer);
+    }
+    return status;
 }
