@@ -207,8 +207,8 @@ def test_mixed(redis_server, hosts):
     (host,) = hosts(text, 1, sections(redis_server) + sections(redis_server, name="other", prefix="other"))
     client = host.client()
     for ask, about, why in (
-            ("a here", "here", "it is of this host alone, and a is of the fleet"),
-            ("here a", "a", "it is of the fleet, and here is of this host alone"),
+            ("a here", "here", "it has host scope, and a has fleet scope"),
+            ("here a", "a", "it has fleet scope, and here has host scope"),
             ("a b", "b", "it is in a different database from a")):
         answer = client.request(f"acquire {ask}")
         assert answer.startswith("error mixed "), answer
