@@ -217,12 +217,27 @@ def check_comments():
 
 
 def check_files():
-    """Files that doc/architecture.md names with their folder are there."""
-    named = re.findall(r"`((?:\w+/)+[\w-]+\.(?:[ch]|def|lua))`", (srcdir / "doc/architecture.md").read_text())
+    """Files that doc/architecture.md names are there, wherever they are in src/: no two have one name."""
+    named = re.findall(r"`((?:\w+/)*[\w-]+\.(?:[ch]|def|lua))`", (srcdir / "doc/architecture.md").read_text())
     require(named, "doc/architecture.md: no files")
+    ours = {path.name for path in (srcdir / "src").rglob("*")}
     for name in named:
-        there = (srcdir / "src" / name).exists() or (srcdir / name).exists()
+        there = (srcdir / "src" / name).exists() or (srcdir / name).exists() or name in ours
         require(there, f"doc/architecture.md names {name}, which is not there")
+
+
+MAX_COLUMNS = 100
+
+
+def check_width():
+    """Lines of documents have a width; rows of tables, terms of manuals and what is fenced cannot be broken."""
+    documents = [*srcdir.glob("*.md"), *(srcdir / "doc").glob("*.md"), *(srcdir / "doc/man").glob("*.scd")]
+    for document in documents:
+        is_fenced = False
+        for number, line in enumerate(document.read_text().splitlines(), 1):
+            is_fenced ^= line.startswith("```")
+            is_row = line.startswith(("|", "*", "_") if document.suffix == ".scd" else "|")
+            require(len(line) <= MAX_COLUMNS or is_fenced or is_row, f"{document.name}:{number}: more than {MAX_COLUMNS} columns")
 
 
 def check_phrases():
@@ -355,6 +370,7 @@ check_links()
 check_citations()
 check_comments()
 check_files()
+check_width()
 check_phrases()
 
 # ---- alert rules and dashboard ----
