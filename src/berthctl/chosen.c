@@ -1,5 +1,6 @@
 #include "berthctl/chosen.h"
 
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "base/words.h"
 #include "berthctl/show.h"
@@ -236,7 +237,7 @@ static void revoke_one(struct revoking *revoking, const struct status_resource *
 static void revoke_of(struct revoking *revoking, const struct choice *choice,
     const struct status_resource *resource, const struct status_leases *leases, bool is_held)
 {
-    revoking->ids = memory_resized(
+    revoking->ids = memory_resize(
         revoking->ids, revoking->n + leases->n + 1, sizeof *revoking->ids);
     for (size_t i = 0; i < leases->n && revoking->exit_status != STATUS_DOWN; i++) {
         if (is_chosen(choice, &leases->list[i], is_held)) {

@@ -52,7 +52,7 @@ static bool is_meant(const struct status *status, const struct status_lease *lea
 static void find(struct found *found, const struct status *status,
     const struct status_leases *leases, const struct running_choice *choice)
 {
-    found->list = memory_resized(found->list, found->n + leases->n + 1, sizeof found->list[0]);
+    found->list = memory_resize(found->list, found->n + leases->n + 1, sizeof found->list[0]);
     for (size_t i = 0; i < leases->n; i++) {
         if (is_meant(status, &leases->list[i], choice)) {
             found->list[found->n++] = &leases->list[i];

@@ -1,6 +1,6 @@
 #include "berthctl/status_choice.h"
 
-#include "view/printable.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,8 +115,8 @@ static int compare_places(const void *left, const void *right, void *context)
 static void sort(struct status *status, const struct sort_row *row)
 {
     size_t n = status->n_resources;
-    size_t *places = memory_resized(NULL, n + 1, sizeof *places);
-    struct status_resource *sorted = memory_resized(NULL, n + 1, sizeof *sorted);
+    size_t *places = memory_resize(NULL, n + 1, sizeof *places);
+    struct status_resource *sorted = memory_resize(NULL, n + 1, sizeof *sorted);
     struct order order = {status, row};
     for (size_t i = 0; i < n; i++) {
         places[i] = i;
@@ -236,7 +236,7 @@ static size_t add_instances(const struct status *status, const struct status_res
 struct status_row *status_rows(const struct status *status, bool is_sorted)
 {
     size_t n = 0, n_rows = status->n_resources + status->n_templates;
-    struct status_row *rows = memory_resized(NULL, n_rows + 1, sizeof *rows);
+    struct status_row *rows = memory_resize(NULL, n_rows + 1, sizeof *rows);
     for (size_t i = 0; i < status->n_resources; i++) {
         const struct status_resource *resource = &status->resources[i];
         if (is_sorted || !is_below_template(status, resource)) {

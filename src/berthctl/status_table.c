@@ -1,6 +1,7 @@
 #include "berthctl/status_table.h"
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "berthctl/cell_text.h"
 #include "berthctl/grid.h"
 #include "berthctl/lease_table.h"
@@ -346,7 +347,7 @@ static size_t count_leases(const struct status *status, bool held)
         const struct status_resource *resource = &status->resources[i];
         size += held ? resource->holders.n : resource->waiters.n;
     }
-    const char **ids = memory_resized(NULL, size, sizeof *ids);
+    const char **ids = memory_resize(NULL, size, sizeof *ids);
     for (size_t i = 0; i < status->n_resources; i++) {
         const struct status_resource *resource = &status->resources[i];
         const struct status_leases *leases = held ? &resource->holders : &resource->waiters;

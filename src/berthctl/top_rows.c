@@ -1,7 +1,6 @@
 #include "berthctl/top_rows.h"
 
 #include "base/memory.h"
-#include "view/printable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,7 +311,7 @@ static bool is_below_template(const struct status *status, const struct status_r
 static void add_all(struct top_rows *rows, const struct candidates *candidates)
 {
     const struct status *status = candidates->status;
-    struct candidate *instances = memory_resized(NULL, candidates->n + 1, sizeof *instances);
+    struct candidate *instances = memory_resize(NULL, candidates->n + 1, sizeof *instances);
     for (size_t i = 0; i < candidates->n; i++) {
         const struct candidate *candidate = &candidates->list[i];
         if (candidates->choice->sort || !is_below_template(status, candidate->resource)) {
@@ -331,7 +330,7 @@ void top_rows_make(struct top_rows *rows, const struct status *status,
     struct candidates candidates = {
         .status = status,
         .choice = choice,
-        .list = memory_resized(NULL, status->n_resources + 1, sizeof *candidates.list),
+        .list = memory_resize(NULL, status->n_resources + 1, sizeof *candidates.list),
     };
     *rows = (struct top_rows){.list = rows->list, .size = rows->size};
     rows->status = status;

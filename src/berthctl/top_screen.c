@@ -145,7 +145,7 @@ void top_screen_make(struct top_screen *screen, struct top *top)
 {
     *screen = (struct top_screen){
         .n = top->height,
-        .lines = memory_resized(NULL, top->height + 1, sizeof *screen->lines),
+        .lines = memory_resize(NULL, top->height + 1, sizeof *screen->lines),
         .is_grey = top->is_stale,
     };
     for (size_t i = 0; i < top->height; i++) {

@@ -1,5 +1,6 @@
 #include "view/json_values.h"
 
+#include "base/memory.h"
 #include "view/printable.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 static void *allocate(size_t size)
 {
-    return memory_resized(NULL, size, 1);
+    return memory_resize(NULL, size, 1);
 }
 
 void json_begin(void)

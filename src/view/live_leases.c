@@ -1,6 +1,6 @@
 /* live_leases.c - leases of the copy: found by name and resource, in lists by order. */
+#include "base/memory.h"
 #include "view/live_internal.h"
-#include "view/printable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +124,7 @@ static void touch(struct live *live, struct live_lease *lease)
 static struct live_lease *lease_new(
     struct live *live, struct live_resource *resource, const char *id)
 {
-    struct live_lease *lease = memory_resized(NULL, 1, sizeof *lease);
+    struct live_lease *lease = memory_resize(NULL, 1, sizeof *lease);
     *lease = (struct live_lease){.resource = resource, .is_elsewhere = strchr(id, '/')};
     table_insert(&live->leases, &lease->node, hash_of(id, resource));
     return lease;

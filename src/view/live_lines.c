@@ -1,9 +1,9 @@
 /* live_lines.c - see live.h. Takes the lines apart, and knows where a batch begins and ends. */
 #include "view/live.h"
 
+#include "base/memory.h"
 #include "base/words.h"
 #include "view/live_internal.h"
-#include "view/printable.h"
 #include "wire/protocol.h"
 
 #include <stdlib.h>
@@ -230,7 +230,7 @@ enum live_result live_take(struct live *live, const char *line, nanoseconds now)
 {
     char *words[MAX_WORDS];
     size_t size = strlen(line) + 1;
-    char *copy = memcpy(memory_resized(NULL, size, 1), line, size);
+    char *copy = memcpy(memory_resize(NULL, size, 1), line, size);
     const struct words_of_line split = {
         .line = line, .words = words, .n = words_split(copy, words, MAX_WORDS), .now = now};
     enum live_result result = take(live, &split);

@@ -1,6 +1,6 @@
 /* live_records.c - resources, templates and databases of the copy: found by name, in order. */
+#include "base/memory.h"
 #include "view/live_internal.h"
-#include "view/printable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ struct live_record *live_record_named(
 static struct live_record *record_new(struct live *live, enum live_kind kind, const char *name)
 {
     struct live_records *records = &live->records[kind];
-    struct live_record *record = memory_resized(NULL, 1, kinds[kind].size);
+    struct live_record *record = memory_resize(NULL, 1, kinds[kind].size);
     memset(record, 0, kinds[kind].size);
     table_insert(&records->by_name, &record->node, hash_name(name));
     records->list =

@@ -1,12 +1,12 @@
 /* live_status.c - the copy, in the form of an answer to `status`. */
+#include "base/memory.h"
 #include "view/live_internal.h"
-#include "view/printable.h"
 
 static void leases_renew(struct status_leases *shown, const struct live_lease_list *list)
 {
     if (shown->size < list->n) {
         shown->size = list->n + list->n / 4;
-        shown->list = memory_resized(shown->list, shown->size, sizeof *shown->list);
+        shown->list = memory_resize(shown->list, shown->size, sizeof *shown->list);
     }
     for (size_t i = 0; i < list->n; i++) {
         shown->list[i] = list->list[i]->shown;
@@ -33,7 +33,7 @@ static void *array_of(void *list, size_t *sizep, size_t n, size_t element)
         return list;
     }
     *sizep = n + n / 4;
-    return memory_resized(list, *sizep, element);
+    return memory_resize(list, *sizep, element);
 }
 
 const struct status *live_status(struct live *live, nanoseconds now)

@@ -1,7 +1,7 @@
 #include "view/past.h"
 
+#include "base/memory.h"
 #include "base/words.h"
-#include "view/printable.h"
 #include "wire/protocol.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static const struct field lease_fields[] = {
 /* NAME:UNITS of what it held, NAME=COUNT of what it waited for. */
 static bool claim_take(struct past_lease *lease, char *word)
 {
-    lease->claims = memory_resized(lease->claims, lease->n_claims + 1, sizeof lease->claims[0]);
+    lease->claims = memory_resize(lease->claims, lease->n_claims + 1, sizeof lease->claims[0]);
     struct past_claim *claim = &lease->claims[lease->n_claims++];
     *claim = (struct past_claim){.name = word};
     char *end = word + strcspn(word, ":=");
@@ -81,7 +81,7 @@ bool past_lease_take(struct past_lease *lease, const char *line)
 {
     char *words[MAX_WORDS];
     size_t size = strlen(line) + 1;
-    lease->line = memcpy(memory_resized(NULL, size, 1), line, size);
+    lease->line = memcpy(memory_resize(NULL, size, 1), line, size);
     size_t n = words_split(lease->line, words, MAX_WORDS);
     return line_take(lease_fields, words, n, &lease->id, lease) &&
         shown_take(lease->shown, words + 2, n - 2) &&
@@ -106,7 +106,7 @@ enum answer_result past_take(struct past *past, const char *line)
 {
     char *words[MAX_WORDS];
     size_t size = strlen(line) + 1;
-    char *copy = memcpy(memory_resized(NULL, size, 1), line, size);
+    char *copy = memcpy(memory_resize(NULL, size, 1), line, size);
     size_t n = words_split(copy, words, MAX_WORDS);
     const char *word = n > 0 ? words[0] : "";
     enum answer_result result = n > 0 && past->begun ? ANSWER_MORE : ANSWER_MALFORMED;

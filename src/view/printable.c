@@ -6,18 +6,8 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
-
-void *memory_resized(void *memory, size_t n, size_t size)
-{
-    void *resized = n > SIZE_MAX / size ? NULL : realloc(memory, n * size);
-    if (!resized) {
-        abort();
-    }
-    return resized;
-}
 
 void text_add_escaped(struct text *text, const char *untrusted)
 {

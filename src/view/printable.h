@@ -26,7 +26,4 @@ void text_add_cut(struct text *text, const char *escaped, size_t width);
 /* The same, but leaves out the middle, where the text is ASCII: of names, the end tells most. */
 void text_add_cut_inside(struct text *text, const char *escaped, size_t width);
 
-/* realloc() that cannot fail. */
-void *memory_resized(void *memory, size_t n, size_t size);
-
 #endif

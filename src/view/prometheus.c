@@ -1,5 +1,6 @@
 #include "view/prometheus.h"
 
+#include "base/memory.h"
 #include "base/words.h"
 #include "view/printable.h"
 
@@ -140,7 +141,7 @@ static bool take_database(struct prometheus *prometheus, char *name)
         return false;
     }
     text_add(&copy, name);
-    prometheus->databases = memory_resized(
+    prometheus->databases = memory_resize(
         prometheus->databases, prometheus->n_databases + 1, sizeof *prometheus->databases);
     prometheus->databases[prometheus->n_databases++] = text_take(&copy);
     return true;

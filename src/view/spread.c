@@ -1,6 +1,6 @@
 #include "view/spread.h"
 
-#include "view/printable.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ void durations_add(struct durations *durations, uint64_t milliseconds)
     if (durations->n == durations->size) {
         durations->size = durations->size ? durations->size * 2 : 16;
         durations->list =
-            memory_resized(durations->list, durations->size, sizeof durations->list[0]);
+            memory_resize(durations->list, durations->size, sizeof durations->list[0]);
     }
     durations->list[durations->n++] = milliseconds;
 }

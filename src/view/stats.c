@@ -1,7 +1,7 @@
 #include "view/stats.h"
 
+#include "base/memory.h"
 #include "base/pattern.h"
-#include "view/printable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static int compare_ids(const void *left, const void *right)
 /* The ids of those that have ended, sorted. */
 static const char **ended_ids(const struct past *past)
 {
-    const char **ids = memory_resized(NULL, past->n + 1, sizeof ids[0]);
+    const char **ids = memory_resize(NULL, past->n + 1, sizeof ids[0]);
     for (size_t i = 0; i < past->n; i++) {
         ids[i] = past->leases[i].id;
     }
@@ -177,7 +177,7 @@ static void add_running(
 {
     const struct running running = {
         .status = status, .ended = ended_ids(past), .n_ended = past->n, .span = span};
-    samples->running = memory_resized(NULL, n_running(status) + 1, sizeof samples->running[0]);
+    samples->running = memory_resize(NULL, n_running(status) + 1, sizeof samples->running[0]);
     for (size_t i = 0; i < status->n_resources; i++) {
         add_resource_running(samples, &status->resources[i], &running);
     }
@@ -347,7 +347,7 @@ static struct stats_user *users_of(
     *n_usersp = 0;
     for (size_t i = 0, end; i < n; i = end) {
         end = i + group(&samples[i], n - i, compare_users);
-        users = memory_resized(users, *n_usersp + 1, sizeof users[0]);
+        users = memory_resize(users, *n_usersp + 1, sizeof users[0]);
         users[(*n_usersp)++] = (struct stats_user){
             .user = *samples[i].user, .figures = figures_of(&samples[i], end - i, is_of_users)};
     }
@@ -363,7 +363,7 @@ static void add_resource(
     uint64_t span = stats->to - stats->from;
     const struct definition definition = find_definition(status, samples[0].name);
     stats->resources =
-        memory_resized(stats->resources, stats->n_resources + 1, sizeof stats->resources[0]);
+        memory_resize(stats->resources, stats->n_resources + 1, sizeof stats->resources[0]);
     struct stats_resource *resource = &stats->resources[stats->n_resources++];
     *resource = (struct stats_resource){
         .name = samples[0].name,

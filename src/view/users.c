@@ -1,7 +1,7 @@
 #include "view/users.h"
 
+#include "base/memory.h"
 #include "base/words.h"
-#include "view/printable.h"
 
 #include <pwd.h>
 #include <search.h>
@@ -39,7 +39,7 @@ const char *user_name(uint64_t uid)
     if (found) {
         return (*found)->name;
     }
-    struct user *user = memory_resized(NULL, 1, sizeof *user);
+    struct user *user = memory_resize(NULL, 1, sizeof *user);
     *user = (struct user){.uid = uid, .name = look_up(uid)};
     if (!tsearch(user, &users, user_compare)) {
         abort();
