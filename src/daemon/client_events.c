@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void send_granted(struct text *out, const struct server *server, const struct effect *effect)
+static void send_grant(struct text *out, const struct server *server, const struct effect *effect)
 {
     struct text proof = TEXT_INIT;
     if (effect->lease->terms.signal != 0) {
@@ -36,7 +36,7 @@ void client_events_send(struct server *server, const struct effect *effect)
     struct conn *conn = container_of(effect->client, struct conn, client);
     effect->lease->is_unread = effect->kind == EFFECT_GRANTED;
     if (effect->kind == EFFECT_GRANTED) {
-        send_granted(conn_events(conn), server, effect);
+        send_grant(conn_events(conn), server, effect);
     } else {
         answer_effect(conn_events(conn), effect);
     }
