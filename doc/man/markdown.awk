@@ -1,5 +1,5 @@
 # awk -v srcdir=DIR -f markdown.awk PAGE: replaces a line such as @doc/protocol.md@ of a page by that document, turned
-# from Markdown into scdoc, and @src/base/metrics.def@ or @src/berthctl/top_keys.c@ by the entries of that table.
+# from Markdown into scdoc, and @src/base/metrics.def@ or @src/berthctl/top_actions.c@ by the entries of that table.
 # Knows the Markdown of doc/protocol.md and doc/recipes.md and no other: headings,
 # paragraphs, lists of one level, tables, fenced blocks, `code`, **strong**, *emphasis* and [links](to).
 # A <!-- mark: name --> is for the tests and left out; with any other <!-- comment -->, so is the paragraph below it.
@@ -177,7 +177,7 @@ function metric(part,    word, scope, type, label)
         (scope ~ /database|fleet|shared/ ? ", database" : "") (label != "none" ? ", " label : "") ")"
 }
 
-# A row of top_keys.c: the keys, then what they do.
+# A row of top_actions.c: the keys, then what they do.
 function keys(label)
 {
     gsub(/ /, "*, *", label)
@@ -188,7 +188,7 @@ function keys(label)
 function take_table(path,    line, row, part, help)
 {
     while ((getline line <path) > 0) {
-        if (line ~ /^[A-Z]+_[A-Z]+\([a-z]/ || line ~ /^ +\{TOP_DO_/) {
+        if (line ~ /^[A-Z]+_[A-Z]+\([a-z]/ || line ~ /^    \{act_/) {
             row = line
         } else if (row != "") {
             row = row line
@@ -196,7 +196,7 @@ function take_table(path,    line, row, part, help)
         if (row ~ /"\)$|"\},$/) {
             split(row, part, "\"")
             help = part[4]
-            print row ~ /TOP_DO/ ? keys(part[2]) : metric(part)
+            print row ~ /\{act_/ ? keys(part[2]) : metric(part)
             print "\t" escaped(toupper(substr(help, 1, 1)) substr(help, 2)) (help ~ /\.$/ ? "" : ".") "\n"
             row = ""
         }

@@ -124,23 +124,13 @@ int chosen_wait_idle(struct call *call, nanoseconds until)
 
 /* ---- until leases are over ---- */
 
-static bool has_lease(const struct status_leases *leases, const char *id)
-{
-    for (size_t i = 0; i < leases->n; i++) {
-        if (strcmp(leases->list[i].id, id) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Of another host: everything of the fleet is asked for. */
 static bool is_somewhere(const struct status *status, const char *id)
 {
     for (size_t i = 0; i < status->n_resources; i++) {
         const struct status_resource *resource = &status->resources[i];
-        if (resource->database_state || has_lease(&resource->holders, id) ||
-            has_lease(&resource->waiters, id)) {
+        if (resource->database_state || status_lease_find(&resource->holders, id) ||
+            status_lease_find(&resource->waiters, id)) {
             return true;
         }
     }

@@ -10,14 +10,11 @@
 static bool add_if_in(
     const struct status_leases *leases, const char *lease, const char *how, struct text *out)
 {
-    for (size_t i = 0; i < leases->n; i++) {
-        if (strcmp(leases->list[i].id, lease) == 0) {
-            text_add_format(
-                out, "%s %s: berthctl why %s\n", leases->list[i].id, how, leases->list[i].id);
-            return true;
-        }
+    bool is_there = status_lease_find(leases, lease);
+    if (is_there) {
+        text_add_format(out, "%s %s: berthctl why %s\n", lease, how, lease);
     }
-    return false;
+    return is_there;
 }
 
 bool running_add_lease(const struct status *status, const char *lease, struct text *out)

@@ -1,7 +1,7 @@
 #include "berthctl/top_actions.h"
 
+#include "berthctl/top_internal.h"
 #include "berthctl/top_keys.h"
-#include "berthctl/top_typing.h"
 #include "view/printable.h"
 
 #include <string.h>
@@ -292,34 +292,48 @@ static void act_redraw(struct top *top)
 
 /* ---- keys ---- */
 
-static void (*const acts[N_TOP_ACTIONS])(struct top *top) = {
-    [TOP_DO_UP] = act_up,
-    [TOP_DO_DOWN] = act_down,
-    [TOP_DO_PAGE_UP] = act_page_up,
-    [TOP_DO_PAGE_DOWN] = act_page_down,
-    [TOP_DO_FIRST] = act_first,
-    [TOP_DO_LAST] = act_last,
-    [TOP_DO_ENTER] = act_enter,
-    [TOP_DO_FOLD] = act_fold,
-    [TOP_DO_UNFOLD] = act_unfold,
-    [TOP_DO_TOGGLE] = act_toggle,
-    [TOP_DO_DETAILS] = act_details,
-    [TOP_DO_WHY] = act_why,
-    [TOP_DO_REVOKE] = act_revoke,
-    [TOP_DO_FILTER] = act_filter,
-    [TOP_DO_USER] = act_user,
-    [TOP_DO_BUSY] = act_busy,
-    [TOP_DO_ARGUMENTS] = act_arguments,
-    [TOP_DO_SORT_FILE] = act_sort_file,
-    [TOP_DO_SORT_NAME] = act_sort_name,
-    [TOP_DO_SORT_USED] = act_sort_used,
-    [TOP_DO_SORT_WAITING] = act_sort_waiting,
-    [TOP_DO_SORT_AGE] = act_sort_age,
-    [TOP_DO_REDRAW] = act_redraw,
-    [TOP_DO_HELP] = act_help,
-    [TOP_DO_BACK] = act_back,
-    [TOP_DO_QUIT] = act_quit,
+const struct top_key top_keys[] = {
+    {act_up, {TOP_KEY_UP, 'k'}, "Up k", "the row above"},
+    {act_down, {TOP_KEY_DOWN, 'j'}, "Down j", "the row below"},
+    {act_page_up, {TOP_KEY_PAGE_UP, 'B' - '@'}, "PgUp ^B", "a page up"},
+    {act_page_down, {TOP_KEY_PAGE_DOWN, 'F' - '@'}, "PgDn ^F", "a page down"},
+    {act_first, {TOP_KEY_HOME, 'g'}, "Home g", "the first row"},
+    {act_last, {TOP_KEY_END, 'G'}, "End G", "the last row"},
+    {act_enter, {TOP_KEY_ENTER}, "Enter",
+        "of a resource: show or hide its leases; of a lease: details"},
+    {act_toggle, {' '}, "Space", "show or hide the leases of the resource"},
+    {act_unfold, {TOP_KEY_RIGHT, 'l'}, "Right l", "show them"},
+    {act_fold, {TOP_KEY_LEFT, 'h'}, "Left h", "hide them"},
+    {act_details, {'d'}, "d", "show all details of the row"},
+    {act_why, {'w'}, "w", "why it waits, or would wait, and for whom"},
+    {act_revoke, {'x'}, "x", "revoke the lease: stop its job; asks before it does"},
+    {act_filter, {'/'}, "/", "filter by text in name, user, program or host"},
+    {act_user, {'u'}, "u", "only leases of this user"},
+    {act_busy, {'b'}, "b", "only what is held or waited for, or everything"},
+    {act_arguments, {'a'}, "a", "show full arguments of this host's jobs, or programs only"},
+    {act_sort_file, {'F'}, "F", "in the order of the file"},
+    {act_sort_name, {'N'}, "N", "by name"},
+    {act_sort_used, {'U'}, "U", "by use, the largest first"},
+    {act_sort_waiting, {'W'}, "W", "by number of waiters"},
+    {act_sort_age, {'A'}, "A", "by the age of the oldest lease"},
+    {act_redraw, {'L' - '@'}, "^L", "draw the screen again"},
+    {act_help, {'?'}, "?", "this help"},
+    {act_back, {TOP_KEY_ESCAPE}, "Esc", "back to the list, or show everything again"},
+    {act_quit, {'q'}, "q ^C", "back, or leave"},
+    {0},
 };
+
+static const struct top_key *find_key(uint32_t code)
+{
+    for (const struct top_key *key = top_keys; key->label; key++) {
+        for (size_t i = 0; i < sizeof key->codes / sizeof key->codes[0] && key->codes[i]; i++) {
+            if (key->codes[i] == code) {
+                return key;
+            }
+        }
+    }
+    return NULL;
+}
 
 void top_type(struct top *top, uint32_t code)
 {
@@ -331,9 +345,9 @@ void top_type(struct top *top, uint32_t code)
     } else if (top->prompt) {
         top_typed(top, code);
     } else {
-        enum top_action action = top_key_action(code);
-        if (action != TOP_DO_NOTHING) {
-            acts[action](top);
+        const struct top_key *key = find_key(code);
+        if (key) {
+            key->act(top);
         } else {
             top_say(top, LOOK_QUIET, "no such key: ? shows them all");
         }

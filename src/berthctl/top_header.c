@@ -1,5 +1,6 @@
-#include "berthctl/top_header.h"
-
+/* top_header.c - the lines above the list of `berthctl top`: the host's figures, and whatever
+ * keeps it from granting. Pure. */
+#include "berthctl/top_internal.h"
 #include "view/printable.h"
 
 #include <string.h>

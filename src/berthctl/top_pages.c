@@ -1,7 +1,8 @@
-#include "berthctl/top_pages.h"
-
+/* top_pages.c - the texts that cover the list of `berthctl top`: help, details of a row, and why
+ * it waits. Pure. */
 #include "berthctl/cell_text.h"
 #include "berthctl/status_table.h"
+#include "berthctl/top_internal.h"
 #include "berthctl/top_keys.h"
 #include "berthctl/top_units.h"
 #include "view/printable.h"
@@ -111,24 +112,14 @@ static void add_owner(struct text *text, const struct top *top, const struct sta
     }
 }
 
-static bool has_lease(const struct status_leases *leases, const char *id)
-{
-    for (size_t i = 0; i < leases->n; i++) {
-        if (strcmp(leases->list[i].id, id) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The other resources of a lease over several. */
 static void add_also(struct text *text, const struct top *top)
 {
     for (size_t i = 0; i < top->status->n_resources; i++) {
         const struct status_resource *resource = &top->status->resources[i];
-        bool holds = has_lease(&resource->holders, top->subject.lease);
+        bool holds = status_lease_find(&resource->holders, top->subject.lease);
         if (strcmp(resource->name, top->subject.name) != 0 &&
-            (holds || has_lease(&resource->waiters, top->subject.lease))) {
+            (holds || status_lease_find(&resource->waiters, top->subject.lease))) {
             add_text(text, holds ? "also has" : "also waits", resource->name);
         }
     }
@@ -241,7 +232,9 @@ void text_add_page(struct text *text, const struct top *top, size_t width)
     const struct status_resource *template = NULL;
     text_add(&page, "");
     if (top->page == TOP_HELP) {
-        text_add_top_keys(&page);
+        for (const struct top_key *key = top_keys; key->label; key++) {
+            text_add_format(&page, "  %-9s %s\n", key->label, key->help);
+        }
         text_add(&page, signs);
     } else if (top->page == TOP_REASONS) {
         text_add(&page, top->reasons.length > 0 ? top->reasons.bytes : "");

@@ -1,9 +1,7 @@
 #include "berthctl/top_screen.h"
 
 #include "base/memory.h"
-#include "berthctl/top_header.h"
-#include "berthctl/top_pages.h"
-#include "berthctl/top_table.h"
+#include "berthctl/top_internal.h"
 #include "view/printable.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "berthctl/top_state.h"
 
 #include "base/memory.h"
-#include "berthctl/top_header.h"
+#include "berthctl/top_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,16 +78,6 @@ void top_say(struct top *top, enum look look, const char *text)
     top->message_look = look;
 }
 
-static const struct status_lease *find_in(const struct status_leases *leases, const char *id)
-{
-    for (size_t i = 0; i < leases->n; i++) {
-        if (strcmp(leases->list[i].id, id) == 0) {
-            return &leases->list[i];
-        }
-    }
-    return NULL;
-}
-
 const struct status_lease *top_find(const struct top *top, const struct top_subject *subject,
     const struct status_resource **resourcep, bool *is_heldp)
 {
@@ -103,7 +93,7 @@ const struct status_lease *top_find(const struct top *top, const struct top_subj
     if (!resource || !subject->lease) {
         return NULL;
     }
-    const struct status_lease *holder = find_in(&resource->holders, subject->lease);
+    const struct status_lease *holder = status_lease_find(&resource->holders, subject->lease);
     *is_heldp = holder != NULL;
-    return holder ? holder : find_in(&resource->waiters, subject->lease);
+    return holder ? holder : status_lease_find(&resource->waiters, subject->lease);
 }

@@ -1,7 +1,7 @@
-#include "berthctl/top_table.h"
-
+/* top_table.c - a row of the list of `berthctl top` as a line of any width. Pure. */
 #include "berthctl/cell_text.h"
 #include "berthctl/lease_table.h"
+#include "berthctl/top_internal.h"
 #include "berthctl/top_units.h"
 #include "view/printable.h"
 

@@ -1,5 +1,6 @@
-#include "berthctl/top_typing.h"
-
+/* top_typing.c - what is typed into the last line of `berthctl top`. Pure but for the names of
+ * users. */
+#include "berthctl/top_internal.h"
 #include "berthctl/top_keys.h"
 #include "view/printable.h"
 #include "view/users.h"

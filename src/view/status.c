@@ -226,6 +226,16 @@ uint64_t status_until(const struct status *status, const struct instant *instant
     return span > 0 ? (uint64_t)span : 0;
 }
 
+const struct status_lease *status_lease_find(const struct status_leases *leases, const char *id)
+{
+    for (size_t i = 0; i < leases->n; i++) {
+        if (strcmp(leases->list[i].id, id) == 0) {
+            return &leases->list[i];
+        }
+    }
+    return NULL;
+}
+
 const struct status_database *status_database_of(
     const struct status *status, const struct status_resource *resource)
 {

@@ -43,6 +43,8 @@ bool status_figures_take(struct status *status, char *const words[], size_t n);
 uint64_t status_since(const struct status *status, const struct instant *instant);
 uint64_t status_until(const struct status *status, const struct instant *instant);
 
+/* The lease with this id, or NULL. */
+const struct status_lease *status_lease_find(const struct status_leases *leases, const char *id);
 /* Of fleet scope: its database. NULL: the answer has none. */
 const struct status_database *status_database_of(
     const struct status *status, const struct status_resource *resource);
