@@ -167,7 +167,7 @@ def test_refusals_on_the_wire(redis_server, hosts):
     assert refused(client, "found database=other") == "unknown"
     assert refused(client, "found default") == "malformed"
     redis_server.do("HSET", "{berth}:db", "first", "listed some host")
-    assert client.request("found").startswith("error in-use database%20default:%20host%20some%20host%20has%20put")
+    assert client.request("found").startswith("error in-use database%20default:%20host%20some%20host%20has%20listed")
     redis_server.do("HSET", "{berth}:db", "first", "new")
     assert client.request("found") == "ok" and refused(client, "found") == "not-new"
     redis_server.kill()
