@@ -1,6 +1,6 @@
-/* no_ledger.c - replaces daemon/ledger.c: a berthd that writes nothing down, to measure what
+/* no_ledger.c - replaces record/ledger.c: a berthd that writes nothing down, to measure what
  * writing costs. */
-#include "daemon/ledger.h"
+#include "record/ledger.h"
 
 uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t units)
 {

@@ -395,7 +395,7 @@ def check_statuses():
     text = help_of("berthctl").split("Exit status:")[-1].split("\n\n")[0]
     require_same("berthctl.1: EXIT STATUS", set(statuses("berthctl.1")),
                  {int(number) for number in re.findall(r"(?:^|; *\s)\s*(\d+) ", text)})
-    used = {getattr(os, name) for path, text in code.items() if path.startswith("src/daemon/")
+    used = {getattr(os, name) for path, text in code.items() if path.startswith(("src/daemon/", "src/database/"))
             for name in re.findall(r"\b(EX_[A-Z]+)\b", text)}
     require_same("berthd.8: EXIT STATUS", set(statuses("berthd.8")), found("EX_", used) | {0})
 

@@ -1,12 +1,12 @@
 #include "daemon/apply_effects.h"
 
+#include "admission/idle_wait.h"
+#include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "daemon/client_events.h"
-#include "daemon/fleet_sessions.h"
-#include "daemon/idle_wait.h"
-#include "daemon/lease_log.h"
-#include "daemon/server.h"
+#include "database/client_events.h"
+#include "database/fleet_sessions.h"
+#include "record/lease_log.h"
 
 /* Nothing is granted that could not be written down. */
 static void send_granted(struct server *server, const struct effect *effect)

@@ -1,13 +1,13 @@
 /* main.c - berthd: command line, start, run, tear down. */
 #include "config.h"
 
+#include "admission/activation.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "conf/conf.h"
-#include "daemon/activation.h"
-#include "daemon/connect_check.h"
 #include "daemon/serve.h"
+#include "database/connect_check.h"
 #include "log/log.h"
 #include "service/manager.h"
 #include "status/answer_lines.h"

@@ -2,19 +2,19 @@
 #ifndef BERTH_DAEMON_SERVE_H
 #define BERTH_DAEMON_SERVE_H
 
-#include "daemon/accepting.h"
-#include "daemon/counting.h"
-#include "daemon/fleet_journal.h"
-#include "daemon/fleet_follows.h"
-#include "daemon/fleet_views.h"
-#include "daemon/history.h"
-#include "daemon/history_log.h"
-#include "daemon/notify.h"
-#include "daemon/reload.h"
-#include "daemon/server.h"
-#include "daemon/state_wait.h"
-#include "daemon/user_names.h"
-#include "daemon/storing.h"
+#include "admission/server.h"
+#include "admission/user_names.h"
+#include "conn/accepting.h"
+#include "conn/storing.h"
+#include "database/fleet_follows.h"
+#include "database/fleet_journal.h"
+#include "database/fleet_views.h"
+#include "record/counting.h"
+#include "record/history.h"
+#include "record/history_log.h"
+#include "record/state_wait.h"
+#include "setup/notify.h"
+#include "setup/reload.h"
 
 enum { N_SERVING_SIGNALS = 3 };
 

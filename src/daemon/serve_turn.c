@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "daemon/conn.h"
-#include "daemon/fleet_sessions.h"
-#include "daemon/follow_source.h"
+#include "conn/conn.h"
+#include "database/fleet_sessions.h"
+#include "database/follow_source.h"
 #include "log/log.h"
 
 #include <errno.h>

@@ -4,9 +4,9 @@
  * without a crash, and stored again; the changes are made in a core, and its description must be
  * made and described in the same words by another. */
 #include "base/table.h"
-#include "daemon/changes.h"
 #include "journal/state.h"
 #include "log/log.h"
+#include "record/changes.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 
 #include "drive.h"
 
-#include "daemon/history.h"
+#include "record/history.h"
 
 /* The core keeps pointers to definitions until the next core_define(). */
 struct definitions {

@@ -1,6 +1,6 @@
 #include "child_help.h"
 
-#include "daemon/process.h"
+#include "job/process.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* test_changes.c - runtime changes, described as lines and made again in another core. */
 #include "base/memory.h"
 #include "core_text.h"
-#include "daemon/changes.h"
 #include "log/log.h"
+#include "record/changes.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* test_conn_state.c - what a connection may do, by what has happened to it. */
-#include "daemon/conn_state.h"
+#include "conn/conn_state.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

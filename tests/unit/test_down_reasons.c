@@ -1,5 +1,5 @@
 /* Which reasons of an outage are logged. */
-#include "daemon/down_reasons.h"
+#include "database/down_reasons.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* test_fair_queue.c - users' shares: whose turn is next, and how fast one may go. */
-#include "daemon/fair_queue.h"
+#include "admission/fair_queue.h"
 
 #include <criterion/criterion.h>
 

@@ -1,7 +1,7 @@
 /* test_fleet_rows.c - a database's rows as lines of `status`: correct rows are shown unchanged, and
  * whatever else other hosts may have written harms neither the line nor its reader. */
 #include "base/words.h"
-#include "daemon/keeper.h"
+#include "job/keeper.h"
 #include "status/lease_walk.h"
 #include "wire/protocol.h"
 

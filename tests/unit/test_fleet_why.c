@@ -2,7 +2,7 @@
  * database. */
 #include "base/words.h"
 #include "core_fixture.h"
-#include "daemon/keeper.h"
+#include "job/keeper.h"
 #include "status/answer_lines.h"
 #include "status/fleet_why.h"
 #include "status/why.h"

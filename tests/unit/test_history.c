@@ -1,5 +1,5 @@
 /* test_history.c - what berthd keeps of leases that are over, and of those who take them away. */
-#include "daemon/history.h"
+#include "record/history.h"
 
 #include "scratch.h"
 

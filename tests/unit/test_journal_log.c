@@ -1,8 +1,8 @@
 /* test_journal_log.c - what operators read about the files that outlive berthd. */
-#include "daemon/journal_log.h"
-#include "daemon/state_log.h"
 #include "journal/state.h"
 #include "log/log.h"
+#include "record/journal_log.h"
+#include "record/state_log.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* What berthd tells a service manager about itself, and when. */
-#include "daemon/notify_text.h"
+#include "setup/notify_text.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

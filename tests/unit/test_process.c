@@ -1,7 +1,7 @@
 /* test_process.c - real processes: their owners, whether they live, signals to them. */
 #include "child_help.h"
-#include "daemon/process.h"
-#include "daemon/process_text.h"
+#include "job/process.h"
+#include "job/process_text.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

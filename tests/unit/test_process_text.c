@@ -1,5 +1,5 @@
 /* test_process_text.c - what is read out of the texts of /proc. */
-#include "daemon/process_text.h"
+#include "job/process_text.h"
 
 #include <criterion/criterion.h>
 

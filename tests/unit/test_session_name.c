@@ -1,5 +1,5 @@
 /* test_session_name.c - a daemon's name in its databases: when it is the same, and when another. */
-#include "daemon/session_name.h"
+#include "database/session_name.h"
 #include "scratch.h"
 
 #include <criterion/criterion.h>

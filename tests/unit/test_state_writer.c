@@ -1,8 +1,8 @@
 /* test_state_writer.c - the state file is written in the thread pool: one job at a time, the next
  * one has what comes meanwhile, and the end waits for it. The disk is ours: fsync() and
  * posix_fallocate() do what a test wants. */
-#include "daemon/state_writer.h"
 #include "log/log.h"
+#include "record/state_writer.h"
 #include "scratch.h"
 
 #include <criterion/criterion.h>

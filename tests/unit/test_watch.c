@@ -1,7 +1,7 @@
 /* test_watch.c - the end of real processes, seen from a loop. */
 #include "child_help.h"
-#include "daemon/process.h"
-#include "daemon/watch.h"
+#include "job/process.h"
+#include "job/watch.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

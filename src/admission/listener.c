@@ -1,0 +1,159 @@
+#include "admission/listener.h"
+
+#include "admission/activation.h"
+#include "base/memory.h"
+#include "journal/paths.h"
+#include "log/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static bool make_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    mode_t umask_before = umask(022); /* others must be able to open the host's socket */
+    bool made =
+        slash == path || mkdir(folder, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST;
+    umask(umask_before);
+    if (!made) {
+        bool has_no_login = errno == ENOENT && strncmp(path, "/run/user/", 10) == 0;
+        log_error("cannot make %s: %s%s", folder, strerror(errno),
+            has_no_login ? "; without a login, set XDG_RUNTIME_DIR to a directory of your own"
+                         : "");
+    }
+    return made;
+}
+
+static bool take_lock(struct listener *listener)
+{
+    char path[PATH_MAX];
+    if (!path_at_runtime(listener->path, ".lock", path, sizeof path)) {
+        log_error("%s: too long", listener->path);
+        return false;
+    }
+    listener->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (listener->lock_fd < 0) {
+        log_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (flock(listener->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+        log_error(errno == EWOULDBLOCK ? "%s: another berthd serves it" : "%s: cannot lock: %m",
+            listener->path);
+        return false;
+    }
+    return true;
+}
+
+/* Under the lock. Leaves another program's file, or a socket that answers, alone. */
+static bool clear_stale_socket(const char *path, const struct sockaddr_un *address)
+{
+    struct stat status;
+    if (lstat(path, &status) < 0) {
+        if (errno == ENOENT) {
+            return true;
+        }
+        log_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (!S_ISSOCK(status.st_mode)) {
+        log_error("%s: exists but is not a socket; left alone", path);
+        return false;
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool refused = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
+        errno == ECONNREFUSED;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (!refused) {
+        log_error("%s: another process serves it; left alone", path);
+        return false;
+    }
+    if (unlink(path) < 0) {
+        log_error("%s: stale, but cannot be removed: %s", path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool bind_socket(struct listener *listener, const struct sockaddr_un *address, uint32_t mode)
+{
+    listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener->fd < 0) {
+        log_error("cannot make a socket: %s", strerror(errno));
+        return false;
+    }
+    /* The mode is right from the first moment on: bind() takes it from the descriptor. */
+    mode_t umask_before = umask(0);
+    bool bound = fchmod(listener->fd, mode) == 0 &&
+        bind(listener->fd, (const struct sockaddr *)address, sizeof *address) == 0;
+    umask(umask_before);
+    struct stat status;
+    if (!bound || stat(listener->path, &status) < 0) {
+        log_error("%s: %s", listener->path, strerror(errno));
+        return false;
+    }
+    listener->device = status.st_dev;
+    listener->inode = status.st_ino;
+    return true;
+}
+
+bool listener_open(struct listener *listener, const char *path, uint32_t mode)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (path[0] != '/' || strlen(path) >= sizeof address.sun_path) {
+        log_error("%s: a socket's path is absolute and has at most %zu bytes", path,
+            sizeof address.sun_path - 1);
+        return false;
+    }
+    strcpy(address.sun_path, path);
+    listener->path = memory_string(path);
+    return make_folder(path) && take_lock(listener) && clear_stale_socket(path, &address) &&
+        bind_socket(listener, &address, mode);
+}
+
+bool listener_adopt(struct listener *listener, const struct inherited *inherited)
+{
+    listener->fd = inherited->fd;
+    listener->path = memory_string(inherited->path);
+    struct stat status;
+    if (stat(listener->path, &status) < 0 || !S_ISSOCK(status.st_mode)) {
+        log_error("%s: no longer exists, so clients cannot find us: restart its socket unit "
+                  "(berthd.socket), with this service stopped",
+            listener->path);
+    }
+    return take_lock(listener);
+}
+
+bool listener_is_inherited(const struct listener *listener)
+{
+    return listener->inode == 0;
+}
+
+void listener_close(struct listener *listener)
+{
+    struct stat status;
+    if (listener->inode != 0 && lstat(listener->path, &status) == 0 &&
+        status.st_dev == listener->device && status.st_ino == listener->inode) {
+        unlink(listener->path);
+    }
+    if (listener->fd >= 0) {
+        close(listener->fd);
+    }
+    if (listener->lock_fd >= 0) {
+        close(listener->lock_fd); /* the file stays: unlinking it would let two daemons lock it */
+    }
+    free(listener->path);
+    *listener = (struct listener)LISTENER_INIT;
+}

@@ -1,0 +1,55 @@
+/* seat.h - room for one more connection. Some places are reserved for operators: an admin of the
+ * daemon gets one when all others are taken, or when the user has as many as allowed. They are good
+ * for operators' requests only: root's jobs would take them all otherwise. */
+#ifndef BERTH_ADMISSION_SEAT_H
+#define BERTH_ADMISSION_SEAT_H
+
+#include "base/metrics.h"
+#include "wire/protocol.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+struct core;
+struct daemon_admins;
+struct fair_member;
+struct fair_queue;
+struct peer;
+struct watches;
+
+enum { OPERATORS_SEATS = 8 }; /* fewer where the limit of open files is very low */
+
+struct seats {
+    uint32_t n_conns, max_conns; /* without closing ones */
+    uint32_t n_operators, max_operators; /* the same for operators' places, not in n_conns */
+    struct core *core;
+    struct fair_queue *fair_queue;
+    const struct daemon_admins *admins;
+    const struct watches *watches; /* which need descriptors as well */
+};
+
+/* What a connection may have, found before anything is spent on it. */
+struct seat {
+    const char *why_not; /* for the client; NULL: there is room */
+    enum refused_cause cause; /* if there is none */
+    bool is_operators;
+};
+
+/* Logs why there is no room, as the next one does. */
+struct seat seat_find(const struct seats *seats, int fd, const struct peer *peer);
+/* Begins `client` and `member`, of the user at the other end of `fd`. False, with seat->why_not:
+ * then they have not begun. */
+bool seat_take(struct seats *seats, struct seat *seat, struct client *client,
+    struct fair_member *member, int fd, const struct peer *peer);
+void seat_give_back(struct seats *seats, bool is_operators);
+
+/* How many watches there may be now. They share the descriptors with connections: a process without
+ * a watch is looked at from time to time. */
+uint32_t seats_max_watches(const struct seats *seats);
+
+/* Whether the request is allowed on a reserved place: requests that take or keep a lease are
+ * not. */
+bool seat_is_for(bool is_operators, enum command_index command);
+
+#endif

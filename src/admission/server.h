@@ -1,0 +1,85 @@
+/* server.h - what requests need to be carried out, and what they are about. One thread; every
+ * callback of the loop ends with server_end_turn(). serve.c owns it. */
+#ifndef BERTH_ADMISSION_SERVER_H
+#define BERTH_ADMISSION_SERVER_H
+
+#include "admission/followers.h"
+#include "admission/idle_wait.h"
+#include "admission/listener.h"
+#include "admission/scheduler.h"
+#include "admission/seat.h"
+#include "conf/conf.h"
+#include "core/core.h"
+#include "core/rights.h"
+#include "job/job.h"
+#include "job/origin.h"
+#include "journal/state.h"
+#include "record/fleet_names.h"
+#include "record/ledger.h"
+#include "record/numbers.h"
+#include "record/turn.h"
+#include "status/database_load.h"
+
+#include <stddef.h>
+#include <sys/queue.h>
+#include <uv.h>
+
+struct conn;
+struct daemon_counts;
+struct database_counts;
+struct fleet;
+struct fleet_follows;
+struct fleet_journal;
+struct history;
+struct reload;
+struct storing;
+struct traffic;
+struct user_names;
+struct views;
+
+LIST_HEAD(conn_list, conn);
+STAILQ_HEAD(conn_queue, conn);
+
+struct server {
+    uv_loop_t loop;
+    struct turn turn;
+    struct scheduler scheduler; /* what was put off to later ones */
+    struct listener listener;
+    struct seats seats;
+    struct conn_list conns;
+    struct conn_queue dirty; /* connections with something to send or to do */
+    struct traffic *spare; /* conn_input.c's: what an idle connection has left for the next one */
+    uv_timer_t stall_timer; /* conn_output.c's: runs while a client does not read */
+    bool (*run_line)(struct conn *conn, char *line, size_t length); /* command_run() */
+    struct conf *conf;
+    struct daemon_admins admins;
+    struct core *core; /* all leases, of both scopes */
+    struct effects effects; /* what the core wants done: apply_effects() */
+    struct jobs jobs; /* that leases are bound to */
+    struct ledger ledger; /* writes leases down */
+    struct state state;
+    struct numbers numbers; /* for leases */
+    struct daemon_counts *counts;
+    struct database_counts *database_counts; /* database 1 first */
+    struct history *history; /* of leases */
+    struct origins origins; /* of their jobs */
+    struct storing *storing; /* of the state, on disk */
+    struct fleet_names databases; /* of fleet scope */
+    struct fleet *fleet; /* and the sessions there */
+    struct fleet_follows *fleet_follows;
+    struct fleet_journal *fleet_journal;
+    struct views *views;
+    struct user_names *user_names;
+    struct reload *reload;
+    struct idle_waits idle_waits;
+    struct followers followers; /* connections that have sent "watch" */
+    nanoseconds started_at;
+    nanoseconds clock_offset; /* clock_namespace_offset() */
+};
+
+static inline void server_end_turn(struct server *server)
+{
+    turn_end(&server->turn);
+}
+
+#endif

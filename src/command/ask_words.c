@@ -1,0 +1,173 @@
+#include "command/ask_words.h"
+
+#include "admission/server.h"
+#include "base/words.h"
+#include "command/named_process.h"
+#include "conn/command_call.h"
+#include "conn/conn.h"
+#include "status/answer_lines.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A count that is a number, but too large for anything, is for the core to refuse. */
+static bool parse_count(const char *text, uint32_t *countp)
+{
+    uint64_t count;
+    if (!number_parse(text, UINT64_MAX, &count)) {
+        return false;
+    }
+    *countp = count < UNBOUNDED ? (uint32_t)count : UNBOUNDED;
+    return true;
+}
+
+/* "NAME[:COUNT]" or, with `unitsp`, "NAME:COUNT[:UNITS]", parsed in place: arguments point into the
+ * line, which is ours. */
+static bool parse_want(const char *argument, struct want *want, char **unitsp)
+{
+    char *colon = strchr((char *)argument, ':');
+    *want = (struct want){.name = argument, .count = 1};
+    if (colon) {
+        *colon = '\0';
+        char *second = unitsp ? strchr(colon + 1, ':') : NULL;
+        if (second) {
+            *second = '\0';
+            *unitsp = second + 1;
+        }
+        if (!parse_count(colon + 1, &want->count)) {
+            return false;
+        }
+    }
+    return name_is_valid(argument);
+}
+
+bool ask_parse_wants(
+    struct call *call, const char *const arguments[], size_t n, struct ask *ask, char **units)
+{
+    ask->n_wants = n;
+    for (size_t i = 0; i < n; i++) {
+        struct want *want = &ask->wants[i];
+        if (!parse_want(arguments[i], want, units ? &units[i] : NULL)) {
+            answer_error_saying(call->out, CODE_BAD_VALUE, "not NAME or NAME:COUNT");
+            return false;
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(ask->wants[k].name, want->name) == 0) {
+                char why[NAME_BYTES * 2 + 64];
+                snprintf(
+                    why, sizeof why, "%s: named twice; ask for %s:COUNT", want->name, want->name);
+                answer_error_saying(call->out, CODE_MALFORMED, why);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static const enum request_key attribute_keys[N_ATTRIBUTES] = {
+#define ATTRIBUTE(word, ...) [ATTRIBUTE_##word] = KEY_INDEX_##word,
+#include "base/attributes.def"
+#undef ATTRIBUTE
+};
+
+static bool refuse_value(struct call *call, enum request_key key)
+{
+    call_refuse(call, CODE_BAD_VALUE, request_key_words[key]);
+    return false;
+}
+
+static bool parse_attributes(struct call *call, struct ask *ask)
+{
+    const char *const *keys = call->request->keys;
+    for (enum attribute i = 0; i < N_ATTRIBUTES; i++) {
+        const char *value = keys[attribute_keys[i]];
+        if (value && !terms_parse(&ask->terms, i, value)) {
+            return refuse_value(call, attribute_keys[i]);
+        }
+    }
+    ask->has_kill_after = keys[KEY_INDEX_kill_after] != NULL;
+    ask->has_on_lost = keys[KEY_INDEX_on_lost] != NULL;
+    return true;
+}
+
+static bool parse_keys(struct call *call, struct ask *ask)
+{
+    const char *wait = call->request->keys[KEY_INDEX_wait];
+    const char *ttl = call->request->keys[KEY_INDEX_ttl];
+    if (wait && !duration_parse(wait, &ask->wait)) {
+        return refuse_value(call, KEY_INDEX_wait);
+    }
+    if (ttl && !(duration_parse(ttl, &ask->ttl) && ask->ttl > 0)) {
+        return refuse_value(call, KEY_INDEX_ttl);
+    }
+    return parse_attributes(call, ask);
+}
+
+/* The process that keeps the lease when the job's process has ended, if berthd can see it. */
+static bool parse_wrapper(struct call *call, struct ask *ask)
+{
+    const char *pid = call->request->keys[KEY_INDEX_wrapper];
+    enum binding binding;
+    struct process wrapper;
+    if (!pid || ask->binding != BOUND_PROCESS) {
+        return true;
+    }
+    if (!named_process_find(call, pid, &binding, &wrapper)) {
+        return false;
+    }
+    ask->wrapper = wrapper;
+    return true;
+}
+
+/* What the lease is to be bound to. */
+static bool parse_binding(struct call *call, struct ask *ask)
+{
+    const char *pid = call->request->keys[KEY_INDEX_pid];
+    if (pid && ask->ttl != 0) {
+        call_refuse(call, CODE_MALFORMED, "pid and ttl");
+        return false;
+    }
+    if (!pid && call->request->keys[KEY_INDEX_wrapper]) {
+        call_refuse(call, CODE_MALFORMED, "wrapper without pid");
+        return false;
+    }
+    if (!pid) {
+        ask->binding = ask->ttl != 0 ? BOUND_TIME : BOUND_CONNECTION;
+        ask->terms.signal = 0; /* there is no job */
+        return true;
+    }
+    ask->terms.signal = ask->terms.signal != 0 ? ask->terms.signal : SIGTERM;
+    return named_process_find(call, pid, &ask->binding, &ask->process) && parse_wrapper(call, ask);
+}
+
+/* Afterwards, all names are known to have definitions. */
+static bool may_use_all(struct call *call, struct ask *ask)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        struct want *want = &ask->wants[i];
+        if (!core_find_want(call->server->core, want)) {
+            call_refuse_unknown(call, want->name, rights_use);
+            return false;
+        }
+        if (!call_may_use(call, want->definition, want->name)) {
+            core_count_refused(call->server->core, ask, OUTCOME_FORBIDDEN);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ask_parse_terms(struct call *call, struct ask *ask)
+{
+    ask->wait = NEVER;
+    ask->pid = call->conn->pid;
+    ask->terms.program = call->conn->program;
+    if (!parse_keys(call, ask) || !may_use_all(call, ask) || !parse_binding(call, ask)) {
+        return false;
+    }
+    if (ask->binding == BOUND_PROCESS) {
+        ask->pid = ask->process.pid;
+    }
+    return true;
+}

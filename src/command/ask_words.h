@@ -1,0 +1,23 @@
+/* ask_words.h - from the words of an acquire or a reclaim to an ask. A function that returns false
+ * has answered with an error. */
+#ifndef BERTH_COMMAND_ASK_WORDS_H
+#define BERTH_COMMAND_ASK_WORDS_H
+
+#include "core/ask.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct call;
+
+/* Takes `n` arguments apart in place: the names of the ask point into the line. With `units`, each
+ * argument may be "NAME:COUNT:UNITS"; `units` has `n` elements, which get the third parts, and stay
+ * as they are where there is none. */
+bool ask_parse_wants(
+    struct call *call, const char *const arguments[], size_t n, struct ask *ask, char **units);
+
+/* Afterwards the ask has its keys, its process, and a definition for each name; its user may use
+ * all of them. */
+bool ask_parse_terms(struct call *call, struct ask *ask);
+
+#endif

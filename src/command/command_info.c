@@ -1,0 +1,48 @@
+/* command_info.c - requests that only look: hello, ping, version. */
+#include "config.h"
+
+#include "admission/server.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "conn/command_call.h"
+#include "conn/conn.h"
+#include "status/answer_lines.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+void command_hello(struct call *call)
+{
+    const char *proto = call->request->keys[KEY_INDEX_proto];
+    const char *program = call->request->keys[KEY_INDEX_program];
+    uint64_t version;
+    if (proto && (!number_parse(proto, UINT32_MAX, &version) || version != PROTOCOL_VERSION)) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "this daemon speaks proto=1");
+        return;
+    }
+    if (program) {
+        free(call->conn->program);
+        call->conn->program = memory_string(program);
+    }
+    text_add(call->out, "ok");
+    text_add_number_key(call->out, "proto", PROTOCOL_VERSION);
+    text_add_key(call->out, "version", PACKAGE_VERSION);
+    text_add_number_key(call->out, "pid", (uint64_t)getpid());
+    text_add(call->out, "\n");
+}
+
+void command_ping(struct call *call)
+{
+    call_ok(call);
+}
+
+void command_version(struct call *call)
+{
+    text_add(call->out, "ok");
+    text_add_key(call->out, "version", PACKAGE_VERSION);
+    text_add_number_key(call->out, "proto", PROTOCOL_VERSION);
+    text_add_number_key(call->out, "pid", (uint64_t)getpid());
+    text_add_number_key(
+        call->out, "uptime", (uint64_t)(call->now - call->server->started_at) / 1000000);
+    text_add(call->out, "\n");
+}

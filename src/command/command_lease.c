@@ -1,0 +1,466 @@
+/* command_lease.c - requests about an existing lease: release, cancel, renew, bind, away,
+ * back, revoke, drop. */
+#include "admission/server.h"
+#include "base/nearest.h"
+#include "base/words.h"
+#include "command/named_process.h"
+#include "command/remote.h"
+#include "conn/command_call.h"
+#include "conn/conn.h"
+#include "job/job.h"
+#include "record/history.h"
+#include "record/lease_log.h"
+#include "record/ledger.h"
+#include "status/answer_lines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *reason_of(const struct call *call)
+{
+    return call->request->keys[KEY_INDEX_reason];
+}
+
+static void log_taken(const struct call *call, const struct lease *lease, const char *event)
+{
+    lease_log_taken(&call->server->databases, lease, call_operator(call), call->request->command,
+        event, reason_of(call));
+}
+
+static void note_taken(const struct call *call, const struct lease *lease, const char *event)
+{
+    const struct log_process by = call_operator(call);
+    log_taken(call, lease, event);
+    history_taken(call->server->history, lease->id, &by, reason_of(call));
+}
+
+/* ---- release, cancel ---- */
+
+/* How the job has ended, if the request says so. False: malformed. */
+static bool read_status(const struct call *call, struct told_status *told)
+{
+    const char *exit = call->request->keys[KEY_INDEX_exit];
+    const char *signal = call->request->keys[KEY_INDEX_signal];
+    uint64_t number = 0;
+    bool is_good = !exit || (!signal && number_parse(exit, UINT8_MAX, &number));
+    is_good &= exit || !signal || (number_parse(signal, MAX_SIGNAL, &number) && number > 0);
+    told->status = exit ? HISTORY_EXITED : signal ? HISTORY_SIGNALLED : HISTORY_STATUS_UNKNOWN;
+    told->number = (uint8_t)number;
+    return is_good;
+}
+
+static void end_lease(struct call *call, struct lease *lease)
+{
+    struct server *server = call->server;
+    if (lease && !call_owns(call, lease)) {
+        return;
+    }
+    if (lease && lease->uid != call->conn->client.uid) {
+        note_taken(call, lease, "released");
+    }
+    if (lease) {
+        bool has_job = lease->state == LEASE_HELD; /* a wait has none that could have ended */
+        server->history->told.lease = has_job ? lease->id : 0;
+        read_status(call, &server->history->told);
+        core_end(server->core, lease, &call->conn->client, call->now, &server->effects);
+    }
+    call_ok(call);
+}
+
+static void end_by_id(struct call *call)
+{
+    uint64_t id;
+    if (!lease_id_parse(call->request->arguments[0], &id)) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
+        return;
+    }
+    end_lease(call, core_find_lease(call->server->core, id));
+}
+
+/* A resource that does not exist has no holders. NULL with an answer, or (known) without one. */
+static struct resource *find_resource(struct call *call, bool *answeredp)
+{
+    const char *name = call->request->arguments[0];
+    *answeredp = !call_check_name(call, name);
+    if (*answeredp) {
+        return NULL;
+    }
+    struct resource *resource = core_find_resource(call->server->core, name);
+    if (!resource && !core_find_definition(call->server->core, name)) {
+        call_refuse_unknown(call, name, rights_use);
+        *answeredp = true;
+    }
+    return resource;
+}
+
+/* In fleet scope the holder may be on another host. */
+static bool may_be_remote(const struct call *call)
+{
+    const struct definition *definition =
+        core_find_definition(call->server->core, call->request->arguments[0]);
+    return definition && definition->database != 0;
+}
+
+enum { MAX_IDENTITIES_COMPARED = 1000 };
+
+/* No lease has that identity: suggests the nearest one that the user could have meant, and may
+ * see. */
+static void refuse_identity(
+    struct call *call, enum code code, const struct resource *resource, const char *holder)
+{
+    struct asker asker;
+    struct nearest nearest = NEAREST_INIT(holder);
+    const struct claim *claim = resource_first_holder(resource);
+    call_init_asker(call, &asker);
+    for (size_t i = 0; claim && i < MAX_IDENTITIES_COMPARED; i++) {
+        const struct lease *lease = claim->lease;
+        bool is_meant = lease->uid == asker.viewer.uid || resource->definition->identity_shared;
+        if (lease->terms.holder && is_meant && viewer_sees(&asker.viewer, lease)) {
+            nearest_try(&nearest, lease->terms.holder);
+        }
+        claim = claim_next_holder(claim);
+    }
+    asker_deinit(&asker);
+    if (nearest.best) {
+        char why[NAME_BYTES + HOLDER_BYTES + 64];
+        snprintf(why, sizeof why, "%s: %s; did you mean %s?", resource->name,
+            code_table[code].meaning, nearest.best);
+        answer_error_saying(call->out, code, why);
+        lease_log_refused(call_asker(call), call->request->command, code, resource->name);
+    } else {
+        call_refuse(call, code, code == CODE_LOST ? NULL : resource->name);
+    }
+}
+
+static void release_by_identity(struct call *call, struct resource *resource, const char *holder)
+{
+    struct lease *lease = resource
+        ? core_find_identity(call->server->core, resource, call->conn->client.uid, holder)
+        : NULL;
+    if (!lease && may_be_remote(call)) {
+        remote_release(call, holder, NULL);
+    } else if (!lease && resource && resource_in_use(resource) > 0) {
+        refuse_identity(call, CODE_NOT_HOLDER, resource, holder);
+    } else {
+        end_lease(call, lease);
+    }
+}
+
+static void release_by_item(struct call *call, struct resource *resource, const char *item)
+{
+    if (!call_check_item(call, item)) {
+        return;
+    }
+    struct unit *unit = resource ? resource_find_unit(resource, item) : NULL;
+    bool is_held_here = unit && unit->claim;
+    if (!is_held_here && may_be_remote(call)) {
+        remote_release(call, NULL, item);
+        return;
+    }
+    if (!resource) {
+        call_ok(call);
+        return;
+    }
+    uint64_t slot;
+    bool slot_never_used = !resource_is_pool(resource) && number_parse(item, MAX_LIMIT, &slot) &&
+        slot < resource_limit(resource);
+    if (!unit && !slot_never_used) {
+        call_refuse_unknown_item(call, resource->name, item);
+        return;
+    }
+    end_lease(call, is_held_here ? unit->claim->lease : NULL);
+}
+
+/* The word is a lease or, if none that lives has it, the name of a lock, whose one unit is meant.
+ * Of another resource it does not say which lease. */
+static void release_by_word(struct call *call)
+{
+    const char *word = call->request->arguments[0];
+    struct core *core = call->server->core;
+    uint64_t id;
+    struct lease *lease = lease_id_parse(word, &id) ? core_find_lease(core, id) : NULL;
+    const struct definition *definition =
+        !lease && name_is_valid(word) ? core_find_definition(core, word) : NULL;
+    if (lease) {
+        end_lease(call, lease);
+    } else if (!definition) {
+        end_by_id(call);
+    } else if (definition->kind == KIND_LOCK) {
+        release_by_item(call, core_find_resource(core, word), "0");
+    } else {
+        char why[NAME_BYTES + 64];
+        snprintf(why, sizeof why, "%s: specify which lease with holder or item", word);
+        answer_error_saying(call->out, CODE_BAD_VALUE, why);
+    }
+}
+
+void command_release(struct call *call)
+{
+    const char *holder = call->request->keys[KEY_INDEX_holder];
+    const char *item = call->request->keys[KEY_INDEX_item];
+    struct told_status told;
+    if (!read_status(call, &told)) {
+        call_refuse(call, CODE_BAD_VALUE, "exit or signal");
+        return;
+    }
+    if (!holder && !item) {
+        release_by_word(call);
+        return;
+    }
+    if (holder && item) {
+        call_refuse(call, CODE_MALFORMED, "holder and item");
+        return;
+    }
+    bool answered;
+    struct resource *resource = find_resource(call, &answered);
+    if (answered) {
+        return;
+    }
+    if (holder) {
+        release_by_identity(call, resource, holder);
+    } else {
+        release_by_item(call, resource, item);
+    }
+}
+
+/* For an acquire of this connection whose answer nobody awaits any more. */
+static struct lease *find_by_once(const struct call *call, const char *once)
+{
+    struct lease *lease;
+    LIST_FOREACH (lease, &call->conn->client.leases, link) {
+        if (lease->terms.once && strcmp(lease->terms.once, once) == 0) {
+            break;
+        }
+    }
+    return lease;
+}
+
+void command_cancel(struct call *call)
+{
+    const char *once = call->request->keys[KEY_INDEX_once];
+    bool has_lease = call->request->n_arguments == 1;
+    if (has_lease == (once != NULL)) {
+        call_refuse(call, CODE_MALFORMED, "LEASE or once");
+    } else if (once) {
+        end_lease(call, find_by_once(call, once));
+    } else {
+        end_by_id(call);
+    }
+}
+
+/* ---- one lease, by its id or an identity ---- */
+
+/* NULL, after an answer. */
+static struct lease *find_by_id(struct call *call)
+{
+    uint64_t id;
+    const char *word = call->request->arguments[0];
+    if (!lease_id_parse(word, &id) && !remote_is_here(call->server, word, &id)) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
+        return NULL;
+    }
+    struct lease *lease = core_find_lease(call->server->core, id);
+    if (!lease) {
+        call_refuse(call, CODE_LOST, NULL);
+        return NULL;
+    }
+    return call_owns(call, lease) ? lease : NULL;
+}
+
+static struct lease *find_by_identity(struct call *call, const char *holder)
+{
+    bool answered;
+    struct resource *resource = find_resource(call, &answered);
+    struct lease *lease = resource
+        ? core_find_identity(call->server->core, resource, call->conn->client.uid, holder)
+        : NULL;
+    if (!lease && !answered && resource && resource->definition->database != 0) {
+        answer_error_saying(call->out, CODE_NOT_HOLDER,
+            "no lease of this host has that identity; renew a lease on the host where it was "
+            "acquired");
+    } else if (!lease && !answered && resource) {
+        refuse_identity(call, CODE_LOST, resource, holder);
+    } else if (!lease && !answered) {
+        call_refuse(call, CODE_LOST, NULL);
+    }
+    return lease && call_owns(call, lease) ? lease : NULL;
+}
+
+/* The change must be written down before it is promised. */
+static bool is_written_down(struct call *call, const struct lease *lease)
+{
+    ledger_commit(&call->server->ledger);
+    if (lease->is_unwritten) {
+        call_refuse(call, CODE_NO_SPACE, NULL);
+        return false;
+    }
+    return true;
+}
+
+static void refuse_kind(struct call *call, const struct lease *lease, const char *why)
+{
+    answer_error_saying(call->out, CODE_KIND,
+        lease->is_opaque
+            ? "it was granted by a newer version of berthd; this version can only end it"
+            : why);
+}
+
+/* ---- renew ---- */
+
+static void answer_renewed(struct call *call, const struct lease *lease)
+{
+    text_add(call->out, "ok ");
+    answer_lease_id(call->out, lease);
+    if (lease_own_until(lease) != NEVER) {
+        text_add_number_key(call->out, "left", milliseconds(lease_own_until(lease) - call->now));
+    }
+    text_add(call->out, "\n");
+}
+
+void command_renew(struct call *call)
+{
+    struct server *server = call->server;
+    const char *holder = call->request->keys[KEY_INDEX_holder];
+    const char *text = call->request->keys[KEY_INDEX_ttl];
+    nanoseconds ttl = 0;
+    if (text && (!duration_parse(text, &ttl) || ttl == 0)) {
+        call_refuse(call, CODE_BAD_VALUE, "ttl");
+        return;
+    }
+    struct lease *lease = holder ? find_by_identity(call, holder) : find_by_id(call);
+    if (!lease) {
+        return;
+    }
+    enum outcome outcome = core_renew(server->core, lease, ttl, call->now, &server->effects);
+    if (outcome == OUTCOME_KIND) {
+        refuse_kind(call, lease, "the lease is not bound to time");
+    } else if (outcome != OUTCOME_OK) {
+        call_refuse(call, outcome_code(outcome), NULL);
+    } else if (is_written_down(call, lease)) {
+        answer_renewed(call, lease);
+    }
+}
+
+/* ---- bind ---- */
+
+void command_bind(struct call *call)
+{
+    struct server *server = call->server;
+    const char *pid = call->request->keys[KEY_INDEX_pid];
+    enum binding binding;
+    struct process process;
+    if (!pid) {
+        call_refuse(call, CODE_MALFORMED, "no pid");
+        return;
+    }
+    struct lease *lease = find_by_id(call);
+    if (!lease || !named_process_find(call, pid, &binding, &process)) {
+        return;
+    }
+    enum outcome outcome =
+        lease_bind(lease, &call->conn->client, binding, &process, &server->effects);
+    if (outcome != OUTCOME_OK) {
+        refuse_kind(call, lease, "the lease is bound to time or not yours alone");
+        return;
+    }
+    job_forget(lease); /* the old one; a new watch is an effect */
+    if (is_written_down(call, lease)) {
+        text_add(call->out, "ok");
+        text_add_key(call->out, "bound", binding == BOUND_CONNECTION ? "connection" : NULL);
+        text_add(call->out, " proof=");
+        proof_write(call->out, call->server->state.secret, lease);
+        text_add(call->out, "\n");
+    }
+}
+
+/* ---- away, back ---- */
+
+static void set_away(struct call *call, bool is_away)
+{
+    struct server *server = call->server;
+    struct lease *lease = find_by_id(call);
+    if (!lease) {
+        return;
+    }
+    if (core_set_away(server->core, lease, &call->conn->client, is_away, call->now,
+            &server->effects)) {
+        call_ok(call);
+    } else {
+        refuse_kind(call, lease, "the lease does not wait on this connection");
+    }
+}
+
+void command_away(struct call *call)
+{
+    set_away(call, true);
+}
+
+void command_back(struct call *call)
+{
+    set_away(call, false);
+}
+
+/* ---- revoke, drop ---- */
+
+static void give_reason(struct call *call, size_t from, struct lease *lease)
+{
+    core_give_reason(lease, from, reason_of(call), &call->server->effects);
+}
+
+static void revoke_or_drop(
+    struct call *call, void (*operation)(struct call *call, struct lease *lease))
+{
+    uint64_t id;
+    const char *word = call->request->arguments[0];
+    if (strchr(word, '/') && !remote_is_here(call->server, word, &id)) {
+        remote_revoke_or_drop(call);
+        return;
+    }
+    struct lease *lease = find_by_id(call);
+    if (lease) {
+        operation(call, lease);
+    }
+}
+
+/* berthd may signal processes that the lease's user may not: what a setuid program has become. */
+static void revoke_lease(struct call *call, struct lease *lease)
+{
+    struct server *server = call->server;
+    bool is_by_user = call->conn->client.uid == lease->uid && !call_administers(call, lease);
+    if (is_by_user && job_is_beyond_holder(lease)) {
+        call_refuse(call, CODE_FORBIDDEN, lease->claims[0].resource->name);
+        return;
+    }
+    /* A repeat replaces neither who began the stop nor why: an owner could hide an operator. */
+    bool counts = core_would_stop(lease, is_by_user ? OUTCOME_WITHDRAWN : OUTCOME_REVOKED);
+    const struct log_process by = call_operator(call); /* the job is told the name */
+    if (counts && call_awaits_name(call, by.has_login ? by.login : by.uid)) {
+        return;
+    }
+    (counts ? note_taken : log_taken)(call, lease, "revoked");
+    size_t from = server->effects.n;
+    (is_by_user ? core_withdraw : core_revoke)(server->core, lease, call->now, &server->effects);
+    if (counts) {
+        give_reason(call, from, lease);
+    }
+    call_ok(call);
+}
+
+static void drop_lease(struct call *call, struct lease *lease)
+{
+    note_taken(call, lease, "dropped");
+    size_t from = call->server->effects.n;
+    core_drop(call->server->core, lease, call->now, &call->server->effects);
+    give_reason(call, from, lease);
+    call_ok(call);
+}
+
+void command_revoke(struct call *call)
+{
+    revoke_or_drop(call, revoke_lease);
+}
+
+void command_drop(struct call *call)
+{
+    revoke_or_drop(call, drop_lease);
+}

@@ -1,0 +1,294 @@
+/* command_operator.c - operators' requests: changes at runtime, drain, reload. command.c has
+ * checked the rights. */
+#include "admission/server.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "command/remote.h"
+#include "conn/command_call.h"
+#include "conn/conn.h"
+#include "conn/parked.h"
+#include "conn/storing.h"
+#include "database/client_events.h"
+#include "database/fleet_sessions.h"
+#include "log/log.h"
+#include "setup/reload.h"
+#include "setup/settings.h"
+#include "status/answer_lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The meaning of "kind" for each change. */
+static const char *const kind_texts[N_CHANGES] = {
+    [CHANGE_LIMIT] = "a lock's limit is 1 or 0, a pool's is its items: add, remove, reserve",
+    [CHANGE_ADD] = "add ends the reservation of a slot; limit adds more slots",
+    [CHANGE_REMOVE] = "only a pool has items to remove; a semaphore has a limit",
+};
+
+static void refuse_kind(struct text *out, const char *name, enum change_kind kind)
+{
+    char why[NAME_BYTES + 128];
+    snprintf(why, sizeof why, "%s: %s", name,
+        kind_texts[kind] ? kind_texts[kind] : code_table[CODE_KIND].meaning);
+    answer_error_saying(out, CODE_KIND, why);
+}
+
+/* ---- the result of adding an item ---- */
+
+static void answer_added(struct conn *conn, const char *was)
+{
+    struct text *out = conn_answers(conn);
+    text_add(out, "ok");
+    text_add_key(out, "was", was[0] ? was : NULL);
+    text_add(out, "\n");
+}
+
+static void answer_new_item(struct conn *conn)
+{
+    answer_added(conn, "absent");
+}
+
+static void answer_draining_item(struct conn *conn)
+{
+    answer_added(conn, "draining");
+}
+
+static void answer_reserved_item(struct conn *conn)
+{
+    answer_added(conn, "reserved");
+}
+
+static void answer_present_item(struct conn *conn)
+{
+    answer_added(conn, "present");
+}
+
+typedef void answer_function(struct conn *conn);
+
+/* How an `add` will be answered, found before it is carried out. */
+static answer_function *added_answer(struct core *core, const char *name, const char *item)
+{
+    const struct resource *resource = core_find_resource(core, name);
+    const struct unit *unit = resource ? resource_find_unit(resource, item) : NULL;
+    return !unit         ? answer_new_item
+        : unit->removed  ? answer_draining_item
+        : unit->reserved ? answer_reserved_item
+                         : answer_present_item;
+}
+
+/* ---- in fleet scope: a database keeps the change, for all hosts ---- */
+
+struct fleet_change {
+    char *name;
+    enum change_kind kind;
+    uint8_t database;
+};
+
+static void fleet_change_free(struct conn *conn, void *state)
+{
+    struct fleet_change *change = state;
+    (void)conn;
+    free(change->name);
+    free(change);
+}
+
+static void fleet_change_done(void *context, struct session_result *result)
+{
+    struct conn *conn = context;
+    const struct fleet_change *change = parked_state(conn);
+    struct text *out = conn_answers(conn);
+    if (result && result->outcome == OUTCOME_KIND) {
+        refuse_kind(out, change->name, change->kind);
+    } else if (result && result->outcome == OUTCOME_OK && change->kind == CHANGE_ADD) {
+        answer_added(conn, result->detail);
+    } else if (result) {
+        remote_answer(conn, change->database, result);
+    }
+    parked_end(conn);
+}
+
+static void fleet_change_late(struct conn *conn)
+{
+    const struct fleet_change *change = parked_state(conn);
+    remote_answer_late(conn, change->database);
+    parked_end(conn);
+}
+
+/* What the change is about: nothing, a number or an item. */
+static const char *argument_of(const struct request *request)
+{
+    return request->n_arguments > 1 ? request->arguments[1] : "";
+}
+
+static void run_fleet_change(
+    struct call *call, const struct change *change, const struct definition *definition)
+{
+    static const struct parked_ops ops = {
+        .abandon = remote_abandon, .late = fleet_change_late, .free = fleet_change_free};
+    const struct request *request = call->request;
+    struct fleet_change *state = memory_new(sizeof *state);
+    struct text reason = TEXT_INIT;
+    text_add_encoded(
+        &reason, request->keys[KEY_INDEX_reason] ? request->keys[KEY_INDEX_reason] : "");
+    *state = (struct fleet_change){
+        .name = memory_string(request->arguments[0]),
+        .kind = change->kind,
+        .database = definition->database,
+    };
+    char by[BY_WHOM_SIZE];
+    by_whom_format(by, &change->by);
+    const char *const words[] = {command_table[request->command].word, state->name,
+        argument_of(request), reason.bytes, by};
+    parked_begin(call->conn, &ops, state);
+    fleet_admin(call->server->fleet, definition->database, call->conn,
+        sizeof words / sizeof words[0], words, fleet_change_done);
+    text_deinit(&reason);
+}
+
+/* ---- in host scope ---- */
+
+static void answer_ok(struct conn *conn)
+{
+    text_add(conn_answers(conn), "ok\n");
+}
+
+static void run_change(struct call *call, struct change change)
+{
+    struct server *server = call->server;
+    const char *name = call->request->arguments[0];
+    const struct definition *definition = core_find_definition(call->server->core, name);
+    if (definition && definition->database != 0) {
+        run_fleet_change(call, &change, definition);
+        return;
+    }
+    if (!storing_has_room(call)) {
+        return;
+    }
+    change.reason = call->request->keys[KEY_INDEX_reason];
+    change.is_charged = !call_may(call, rights_daemon, NULL);
+    change.payer = call->conn->client.uid;
+    answer_function *answer =
+        change.kind == CHANGE_ADD ? added_answer(server->core, name, change.item) : answer_ok;
+    enum outcome outcome = core_change(server->core, name, &change, call->now, &server->effects);
+    if (outcome == OUTCOME_OK) {
+        settings_note_changes(call->server);
+        storing_answer_later(call, answer);
+    } else if (outcome == OUTCOME_UNKNOWN && change.item) {
+        call_refuse_unknown_item(call, name, change.item);
+    } else if (outcome == OUTCOME_KIND) {
+        refuse_kind(call->out, name, change.kind);
+    } else if (outcome == OUTCOME_QUOTA) {
+        answer_error_saying(call->out, CODE_QUOTA,
+            "the change would keep one instance too many (max-instances, max-instances-per-user)");
+    } else {
+        call_refuse(call, outcome_code(outcome), name);
+    }
+}
+
+static void run_item_change(struct call *call, enum change_kind kind)
+{
+    const char *item = call->request->arguments[1];
+    if (call_check_name(call, call->request->arguments[0]) && call_check_item(call, item)) {
+        run_change(call, (struct change){.kind = kind, .item = item});
+    }
+}
+
+void command_limit(struct call *call)
+{
+    const char *word = call->request->arguments[1];
+    uint64_t limit;
+    if (!number_parse(word, MAX_LIMIT, &limit)) {
+        char why[128];
+        snprintf(why, sizeof why, "a limit is a number from 0 to %d, not %.32s", MAX_LIMIT, word);
+        answer_error_saying(call->out, CODE_BAD_VALUE, why);
+        return;
+    }
+    run_change(call, (struct change){.kind = CHANGE_LIMIT, .limit = (uint32_t)limit});
+}
+
+void command_add(struct call *call)
+{
+    run_item_change(call, CHANGE_ADD);
+}
+
+void command_remove(struct call *call)
+{
+    run_item_change(call, CHANGE_REMOVE);
+}
+
+void command_reserve(struct call *call)
+{
+    run_item_change(call, CHANGE_RESERVE);
+}
+
+void command_pause(struct call *call)
+{
+    run_change(call, (struct change){.kind = CHANGE_PAUSE, .by = call_by_whom(call)});
+}
+
+void command_resume(struct call *call)
+{
+    run_change(call, (struct change){.kind = CHANGE_RESUME});
+}
+
+void command_reset(struct call *call)
+{
+    run_change(call, (struct change){.kind = CHANGE_RESET});
+}
+
+static void answer_drain(struct conn *conn)
+{
+    struct text *out = conn_answers(conn);
+    text_add(out, "ok");
+    text_add_number_key(out, "held", core_n_held(conn->server->core));
+    text_add(out, "\n");
+}
+
+/* The connection may be closed by now. */
+static void answer_drain_and_wait(struct conn *conn)
+{
+    const struct core *core = conn->server->core;
+    answer_drain(conn);
+    if (!core_is_draining(core)) {
+        answer_event(conn_events(conn), EVENT_UNDRAINED);
+    } else if (core_is_drained(core)) {
+        answer_event(conn_events(conn), EVENT_DRAINED);
+    } else {
+        conn->wants_drained = true;
+    }
+}
+
+static void drain(struct call *call, bool draining, void (*answer)(struct conn *conn))
+{
+    struct server *server = call->server;
+    if (storing_has_room(call)) {
+        if (!draining) {
+            client_events_to_drainers(&server->conns, EVENT_UNDRAINED);
+        }
+        core_drain(server->core, draining, call->now, &server->effects);
+        settings_note_changes(server);
+        storing_answer_later(call, answer);
+    }
+}
+
+void command_drain(struct call *call)
+{
+    const char *wait = call->request->keys[KEY_INDEX_wait];
+    uint64_t wants = 0;
+    if (wait && !number_parse(wait, 1, &wants)) {
+        call_refuse(call, CODE_BAD_VALUE, "wait");
+        return;
+    }
+    drain(call, true, wants == 1 ? answer_drain_and_wait : answer_drain);
+}
+
+void command_undrain(struct call *call)
+{
+    drain(call, false, answer_ok);
+}
+
+void command_reload(struct call *call)
+{
+    reload_for(call->conn);
+}

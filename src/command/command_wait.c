@@ -1,0 +1,72 @@
+/* command_wait.c - the request that waits until nothing is held. */
+#include "admission/idle_wait.h"
+#include "admission/server.h"
+#include "conn/command_call.h"
+#include "conn/conn.h"
+#include "status/answer_lines.h"
+
+#include <stdio.h>
+
+/* False after an answer. */
+static bool may_wait_for(struct call *call, const char *name)
+{
+    const struct definition *definition;
+    if (!call_check_name(call, name)) {
+        return false;
+    }
+    definition = core_find_definition(call->server->core, name);
+    if (!definition && !core_find_resource(call->server->core, name)) {
+        call_refuse_unknown(call, name, NULL);
+        return false;
+    }
+    if (definition && definition->database != 0) {
+        char why[NAME_BYTES + 64];
+        snprintf(why, sizeof why,
+            "%s: only its database knows when nothing is held: ask for its status", name);
+        answer_error_saying(call->out, CODE_KIND, why);
+        return false;
+    }
+    return true;
+}
+
+static void answer_busy(struct call *call, size_t n_held)
+{
+    text_add(call->out, "ok");
+    text_add_number_key(call->out, "held", n_held);
+    text_add(call->out, "\n");
+}
+
+static void wait_for_lease(struct call *call, const char *lease)
+{
+    struct server *server = call->server;
+    uint64_t id;
+    if (!lease_id_parse(lease, &id)) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
+        return;
+    }
+    answer_busy(call, core_find_lease(server->core, id) != NULL);
+    idle_wait_for_lease(&server->idle_waits, &call->conn->idle_waiter, id);
+}
+
+void command_wait(struct call *call)
+{
+    struct server *server = call->server;
+    const struct request *request = call->request;
+    const char *lease = request->keys[KEY_INDEX_lease];
+    if ((request->n_arguments == 0) != (lease != NULL)) {
+        call_refuse(call, CODE_MALFORMED, "NAME or lease");
+        return;
+    }
+    if (lease) {
+        wait_for_lease(call, lease);
+        return;
+    }
+    for (size_t i = 0; i < request->n_arguments; i++) {
+        if (!may_wait_for(call, request->arguments[i])) {
+            return;
+        }
+    }
+    answer_busy(call, idle_wait_count(server->core, request->arguments, request->n_arguments));
+    idle_wait_for_names(&server->idle_waits, &call->conn->idle_waiter, request->arguments,
+        request->n_arguments);
+}

@@ -1,0 +1,344 @@
+/* command_why.c - `why`: explains what becomes of a request, or of a lease. */
+#include "admission/server.h"
+#include "admission/user_names.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "command/ask_words.h"
+#include "command/process_lease.h"
+#include "command/remote.h"
+#include "conn/command_call.h"
+#include "conn/conn.h"
+#include "conn/parked.h"
+#include "core/units.h"
+#include "database/fleet_sessions.h"
+#include "database/fleet_views.h"
+#include "journal/proof.h"
+#include "record/lease_log.h"
+#include "status/answer_lines.h"
+#include "status/database_line.h"
+#include "status/explained.h"
+#include "status/fleet_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The greatest age of what a database has said of a waiting lease: many wait in one queue. */
+#define OLD_ENOUGH NANOSECONDS_PER_SECOND
+
+/* ---- the answer ---- */
+
+/* What is to be explained. While a database is asked, the request waits, and owns this; a lease may
+ * be over by then. */
+struct subject {
+    struct view_asker asker;
+    struct names_waiter names_waiter;
+    struct view *view; /* what the database has said; or NULL */
+    struct ask ask; /* of no names: a lease */
+    char *names[MAX_RESOURCES_PER_LEASE]; /* of the ask; owned */
+    uint64_t lease;
+    nanoseconds age; /* how old what the database has said may be */
+    uint8_t database; /* 0: host scope */
+};
+
+static void subject_free(struct conn *conn, void *state)
+{
+    struct subject *subject = state;
+    (void)conn;
+    views_leave(&subject->asker);
+    user_names_leave(&subject->names_waiter);
+    view_release(subject->view);
+    for (size_t i = 0; i < subject->ask.n_wants; i++) {
+        free(subject->names[i]);
+    }
+    free(subject);
+}
+
+static const char *forbidden_name(struct asker *asker, const struct ask *ask)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        if (!asker_may(asker, rights_use, &ask->wants[i].definition->rights)) {
+            return ask->wants[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* For a job of `berth run`, which shows a proof. */
+static bool is_too_much(struct core *core, const struct ask *ask)
+{
+    size_t units = units_max_bytes(core, ask->wants, ask->n_wants);
+    return answer_is_too_much(ask, units + proof_max_bytes(ask->n_wants));
+}
+
+/* A reload may have taken a name away meanwhile. */
+static bool find_definitions(struct core *core, struct ask *ask)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        ask->wants[i].definition = core_find_definition(core, ask->wants[i].name);
+        if (!ask->wants[i].definition) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the database of the subject has said, and grants. */
+static void set_database(const struct server *server, const struct subject *subject,
+    struct scene *scene, struct explained_database *grants)
+{
+    struct session_view session;
+    const struct view *view = subject->view;
+    fleet_look(server->fleet, subject->database, &session);
+    scene->database = fleet_name_of(&server->databases, subject->database);
+    scene->session = fleet_session_id(server->fleet, subject->database);
+    scene->rows = view ? view->rows : NULL;
+    scene->listed_at = scene->rows ? view->made_at : scene->now;
+    scene->state = scene->rows            ? NULL
+        : session.state == SESSION_UP ? (view ? view->why : VIEW_SILENT)
+                                      : database_state_word(session.state);
+    *grants = (struct explained_database){
+        .is_unreachable = session.is_unreachable,
+        .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - scene->now,
+        .is_new = session.is_new,
+    };
+}
+
+static void explain(struct conn *conn, struct subject *subject, struct text *out)
+{
+    struct server *server = conn->server;
+    struct asker asker;
+    nanoseconds now = clock_now();
+    asker_init(&asker, conn->fd, conn->client.uid, &server->admins);
+    asker.viewer.is_unread = conn_grant_is_unread;
+    asker_names_users(&asker, server->user_names, now);
+    struct explained_database database = {0};
+    struct scene scene = {.core = server->core,
+        .viewer = &asker.viewer,
+        .now = now,
+        .wall_now = clock_wall_now()};
+    struct lease *lease = core_find_lease(server->core, subject->lease);
+    if (subject->database != 0) {
+        set_database(server, subject, &scene, &database);
+    }
+    if (subject->ask.n_wants == 0 && lease) {
+        explained_lease(out, &scene, &database, lease);
+    } else if (subject->ask.n_wants > 0 && find_definitions(server->core, &subject->ask)) {
+        const struct explained_bar bar = {
+            .forbidden = forbidden_name(&asker, &subject->ask),
+            .is_too_much = is_too_much(server->core, &subject->ask),
+        };
+        explained_ask(out, &scene, &database, &subject->ask, &bar);
+    } else {
+        answer_error(out, CODE_UNKNOWN, NULL);
+    }
+    asker_deinit(&asker);
+}
+
+/* False: users whom it names are being looked up, and it will be made again. */
+static bool answer_if_named(struct conn *conn, struct subject *subject)
+{
+    struct text answer = TEXT_INIT;
+    explain(conn, subject, &answer);
+    bool is_whole = !user_names_are_coming(conn->server->user_names);
+    if (is_whole) {
+        text_add_bytes(conn_answers(conn), answer.bytes, answer.length);
+    }
+    text_deinit(&answer);
+    return is_whole;
+}
+
+/* ---- waiting for names, and for a database ---- */
+
+static void await_names(struct conn *conn, struct subject *subject);
+
+/* The request is parked. */
+static void on_names(struct conn *conn)
+{
+    struct subject *subject = parked_state(conn);
+    if (answer_if_named(conn, subject)) {
+        parked_end(conn);
+    } else {
+        await_names(conn, subject);
+    }
+}
+
+static void await_names(struct conn *conn, struct subject *subject)
+{
+    subject->names_waiter = (struct names_waiter){.conn = conn, .done = on_names};
+    user_names_await(conn->server->user_names, &subject->names_waiter);
+}
+
+static void on_view(struct conn *conn, struct view *view)
+{
+    struct subject *subject = parked_state(conn);
+    subject->view = view;
+    on_names(conn);
+}
+
+static void on_late(struct conn *conn)
+{
+    struct subject *subject = parked_state(conn);
+    if (subject->names_waiter.conn) {
+        user_names_are_late(conn->server->user_names);
+    }
+    explain(conn, subject, conn_answers(conn));
+    parked_end(conn);
+}
+
+static size_t names_of(
+    const struct server *server, const struct subject *subject, const char *names[])
+{
+    const struct lease *lease = core_find_lease(server->core, subject->lease);
+    size_t n = subject->ask.n_wants > 0 ? subject->ask.n_wants : lease->n_claims;
+    for (size_t i = 0; i < n; i++) {
+        names[i] = subject->ask.n_wants > 0 ? subject->names[i] : lease->claims[i].resource->name;
+    }
+    return n;
+}
+
+/* Takes the subject over. */
+static void begin(struct call *call, struct subject *subject)
+{
+    static const struct parked_ops ops = {.late = on_late, .free = subject_free};
+    struct conn *conn = call->conn;
+    bool is_asked = subject->database != 0 && fleet_is_up(call->server->fleet, subject->database);
+    if (is_asked) {
+        const char *names[MAX_RESOURCES_PER_LEASE];
+        size_t n = names_of(call->server, subject, names);
+        subject->asker = (struct view_asker){.conn = conn, .done = on_view};
+        subject->view = views_ask(
+            call->server->views, &subject->asker, subject->database, n, names, subject->age);
+    }
+    bool is_awaited = is_asked && !subject->view;
+    if (!is_awaited && answer_if_named(conn, subject)) {
+        subject_free(conn, subject);
+        return;
+    }
+    parked_begin(conn, &ops, subject);
+    if (!is_awaited) {
+        await_names(conn, subject);
+    }
+}
+
+/* ---- the request ---- */
+
+static void why_lease(struct call *call, const struct lease *lease)
+{
+    struct subject *subject = memory_new(sizeof *subject);
+    nanoseconds waits_for = call->now - lease->asked_at;
+    subject->lease = lease->id;
+    subject->age = waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH;
+    subject->database = lease->state == LEASE_WAITING ? lease->database : 0;
+    begin(call, subject);
+}
+
+static void why_lease_id(struct call *call, const char *text)
+{
+    uint64_t id;
+    if (!lease_id_parse(text, &id)) {
+        call_refuse(call, CODE_BAD_VALUE, "lease");
+        return;
+    }
+    const struct lease *lease = core_find_lease(call->server->core, id);
+    if (lease) {
+        why_lease(call, lease);
+    } else {
+        call_refuse(call, CODE_UNKNOWN, "lease");
+    }
+}
+
+/* The word may be a lease that is over. */
+static void refuse_name(struct call *call, const char *name)
+{
+    uint64_t id;
+    char why[2 * NAME_BYTES + 128];
+    if (call->request->n_arguments > 1 || !lease_id_parse(name, &id) ||
+        id >= core_next_number(call->server->core)) {
+        call_refuse_unknown(call, name, NULL);
+        return;
+    }
+    snprintf(why, sizeof why,
+        "%s: no such resource, and no held or waiting lease; for one that has ended: berthctl history "
+        "--lease %s",
+        name, name);
+    answer_error_saying(call->out, CODE_UNKNOWN, why);
+    lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, name);
+}
+
+/* Several names are of one scope and database, or it is refused. */
+static void why_names(struct call *call)
+{
+    const struct request *request = call->request;
+    struct ask ask = {.wait = NEVER};
+    if (!ask_parse_wants(call, request->arguments, request->n_arguments, &ask, NULL)) {
+        return;
+    }
+    for (size_t i = 0; i < ask.n_wants; i++) {
+        struct want *want = &ask.wants[i];
+        want->definition = core_find_definition(call->server->core, want->name);
+        if (!want->definition) {
+            refuse_name(call, want->name);
+            return;
+        }
+    }
+    struct subject *subject = memory_new(sizeof *subject);
+    subject->database = ask.wants[0].definition->database;
+    subject->ask = ask;
+    for (size_t i = 0; i < ask.n_wants; i++) {
+        subject->names[i] = memory_string(ask.wants[i].name);
+        subject->ask.wants[i].name = subject->names[i];
+    }
+    begin(call, subject);
+}
+
+static void refuse_elsewhere(struct call *call, const char *text)
+{
+    char why[NAME_BYTES + 128];
+    snprintf(why, sizeof why,
+        "%s: not a lease of this host: berthctl status shows its host, and why explains it there",
+        text);
+    answer_error_saying(call->out, CODE_UNKNOWN, why);
+    lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, text);
+}
+
+/* One word that is no resource may be a lease, or a process. False: it is neither. */
+static bool why_word(struct call *call, const char *word)
+{
+    uint64_t number;
+    if (core_find_definition(call->server->core, word)) {
+        return false;
+    }
+    bool is_lease =
+        lease_id_parse(word, &number) || remote_is_here(call->server, word, &number);
+    const struct lease *lease = is_lease ? core_find_lease(call->server->core, number) : NULL;
+    if (lease) {
+        why_lease(call, lease);
+        return true;
+    }
+    if (!is_lease && fleet_key_parse(word, &number)) {
+        refuse_elsewhere(call, word);
+        return true;
+    }
+    bool is_pid = number_parse(word, INT32_MAX, &number) && number > 0;
+    if (is_pid) {
+        process_lease_why(call, word);
+    }
+    return is_pid;
+}
+
+void command_why(struct call *call)
+{
+    const struct request *request = call->request;
+    const char *lease = request->keys[KEY_INDEX_lease], *pid = request->keys[KEY_INDEX_pid];
+    size_t n = request->n_arguments;
+    if ((n > 0) + (lease != NULL) + (pid != NULL) != 1) {
+        call_refuse(call, CODE_MALFORMED, "either names, or lease, or pid");
+    } else if (lease) {
+        why_lease_id(call, lease);
+    } else if (pid) {
+        process_lease_why(call, pid);
+    } else if (n != 1 || !why_word(call, request->arguments[0])) {
+        why_names(call);
+    }
+}

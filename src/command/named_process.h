@@ -1,0 +1,19 @@
+/* named_process.h - a process that a client names by its pid: whether the number means the same
+ * here, and whether a lease may be bound to the process. */
+#ifndef BERTH_COMMAND_NAMED_PROCESS_H
+#define BERTH_COMMAND_NAMED_PROCESS_H
+
+#include "core/lease.h"
+
+#include <stdbool.h>
+
+struct call;
+
+/* BOUND_CONNECTION if the client lives in another PID namespace, whose numbers mean something else.
+ * False, after an answer, if there is no such process, or not one that the client may signal. */
+bool named_process_find(
+    struct call *call, const char *pid, enum binding *bindingp, struct process *process);
+/* False, after an answer: the client lives in another PID namespace, or that cannot be told. */
+bool named_process_is_ours(struct call *call);
+
+#endif

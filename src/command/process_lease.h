@@ -1,0 +1,11 @@
+/* process_lease.h - `why` of a process: which lease is meant. */
+#ifndef BERTH_COMMAND_PROCESS_LEASE_H
+#define BERTH_COMMAND_PROCESS_LEASE_H
+
+struct call;
+
+/* `pid` as the client has written it. Looks at all leases, some at a time; then the connection goes
+ * on with `why` of the one that was found, or has its answer. */
+void process_lease_why(struct call *call, const char *pid);
+
+#endif

@@ -1,0 +1,282 @@
+#include "conn/command_call.h"
+
+#include "admission/server.h"
+#include "admission/user_names.h"
+#include "base/memory.h"
+#include "base/nearest.h"
+#include "base/pattern.h"
+#include "base/words.h"
+#include "conn/conn.h"
+#include "conn/parked.h"
+#include "job/process.h"
+#include "record/fleet_names.h"
+#include "record/lease_log.h"
+#include "record/request_log.h"
+#include "status/answer_lines.h"
+#include "status/suggest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the user who asks ---- */
+
+struct log_process call_asker(const struct call *call)
+{
+    return (struct log_process){.uid = call->conn->client.uid, .pid = call->conn->pid};
+}
+
+struct log_process call_operator(const struct call *call)
+{
+    struct log_process asker = call_asker(call);
+    asker.has_login = process_login(asker.pid, &asker.login);
+    return asker;
+}
+
+struct by_whom call_by_whom(const struct call *call)
+{
+    const struct log_process by = call_operator(call);
+    bool is_another = by.has_login && by.login != by.uid;
+    return (struct by_whom){
+        .is_known = true,
+        .uid = by.uid,
+        .has_login = is_another,
+        .login = is_another ? by.login : 0,
+    };
+}
+
+void call_init_asker(struct call *call, struct asker *asker)
+{
+    asker_init(asker, call->conn->fd, call->conn->client.uid, &call->server->admins);
+    asker_names_users(asker, call->server->user_names, call->now);
+}
+
+struct request_log *call_log(const struct call *call)
+{
+    const struct request *request = call->request;
+    if (!request_log_has(request->command)) {
+        return NULL;
+    }
+    const struct definition *definition = request->n_arguments > 0
+        ? core_find_definition(call->server->core, request->arguments[0])
+        : NULL;
+    const char *database =
+        fleet_name_of(&call->server->databases, definition ? definition->database : 0);
+    return request_log_new(request, call_operator(call), database);
+}
+
+/* ---- a request that is held back for a name ---- */
+
+struct awaiting_name {
+    struct names_waiter waiter;
+    char *line; /* as it was sent; owned until it is carried out again */
+};
+
+static void awaiting_free(struct conn *conn, void *state)
+{
+    struct awaiting_name *awaiting = state;
+    (void)conn;
+    user_names_leave(&awaiting->waiter);
+    free(awaiting->line);
+    free(awaiting);
+}
+
+static void awaiting_done(struct conn *conn)
+{
+    struct awaiting_name *awaiting = parked_state(conn);
+    conn_again(conn, awaiting->line);
+    awaiting->line = NULL;
+    parked_end(conn);
+}
+
+static void awaiting_late(struct conn *conn)
+{
+    user_names_are_late(conn->server->user_names);
+    awaiting_done(conn);
+}
+
+bool call_awaits_name(struct call *call, uint32_t uid)
+{
+    static const struct parked_ops ops = {
+        .late = awaiting_late, .free = awaiting_free, .outlives_peer = true};
+    struct user_names *names = call->server->user_names;
+    if (user_names_find(names, uid, call->now) || !user_names_are_coming(names)) {
+        return false;
+    }
+    struct awaiting_name *awaiting = memory_new(sizeof *awaiting);
+    awaiting->waiter = (struct names_waiter){.conn = call->conn, .done = awaiting_done};
+    awaiting->line = memory_string(call->line);
+    user_names_await(names, &awaiting->waiter);
+    parked_begin(call->conn, &ops, awaiting);
+    return true;
+}
+
+/* ---- answers ---- */
+
+void call_ok(struct call *call)
+{
+    text_add(call->out, "ok\n");
+}
+
+void call_refuse(struct call *call, enum code code, const char *subject)
+{
+    answer_error(call->out, code, subject);
+    lease_log_refused(call_asker(call), call->request->command, code, subject);
+}
+
+/* The user whose request names something unknown, and the right that it needs. */
+struct suggesting {
+    struct asker asker;
+    rights_function *may;
+};
+
+static bool may_be_suggested(void *context, const struct definition *definition)
+{
+    struct suggesting *suggesting = context;
+    return !suggesting->may ||
+        asker_may(&suggesting->asker, suggesting->may, &definition->rights);
+}
+
+void call_refuse_unknown(struct call *call, const char *name, rights_function *may)
+{
+    const struct conf *conf = call->server->conf;
+    struct suggesting suggesting = {.may = may};
+    char suggestion[SUGGESTION_SIZE], why[NAME_BYTES + SUGGESTION_SIZE + 64];
+    call_init_asker(call, &suggesting.asker);
+    bool is_near = suggest_name(suggestion, name, conf->definitions, conf->n_definitions,
+        may_be_suggested, &suggesting);
+    asker_deinit(&suggesting.asker);
+    snprintf(why, sizeof why, "%s: no such resource%s%s%s", name, is_near ? "; did you mean " : "",
+        is_near ? suggestion : "", is_near ? "?" : "");
+    answer_error_saying(call->out, CODE_UNKNOWN, why);
+    lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, name);
+}
+
+enum { MAX_ITEMS_COMPARED = 1000 };
+
+void call_refuse_unknown_item(struct call *call, const char *name, const char *item)
+{
+    const struct definition *definition = core_find_definition(call->server->core, name);
+    bool is_pool = definition && definition_is_pool(definition);
+    struct nearest nearest = NEAREST_INIT(item);
+    for (size_t i = 0; is_pool && i < definition->n_items && i < MAX_ITEMS_COMPARED; i++) {
+        nearest_try(&nearest, definition->items[i]);
+    }
+    char why[NAME_BYTES + 2 * ITEM_BYTES + 64];
+    snprintf(why, sizeof why, "%s: %s has no such %s%s%s%s", item, name, is_pool ? "item" : "slot",
+        nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
+        nearest.best ? "?" : "");
+    answer_error_saying(call->out, CODE_UNKNOWN, why);
+    lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, item);
+}
+
+bool call_check_name(struct call *call, const char *name)
+{
+    bool valid = name_is_valid(name);
+    if (!valid) {
+        answer_error_saying(call->out, CODE_BAD_VALUE,
+            template_name_is_valid(name) ? "a template: name one of the resources below it"
+                                         : "not the name of a resource");
+    }
+    return valid;
+}
+
+bool call_check_item(struct call *call, const char *item)
+{
+    bool valid = item_is_valid(item);
+    if (!valid) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "not the name of an item");
+    }
+    return valid;
+}
+
+bool call_check_asked_names(struct call *call)
+{
+    struct core *core = call->server->core;
+    const struct request *request = call->request;
+    for (size_t i = 0; i < request->n_arguments; i++) {
+        const char *name = request->arguments[i];
+        if (strchr(name, '*')) {
+            if (pattern_is_valid(name)) {
+                continue;
+            }
+            answer_error_saying(call->out, CODE_BAD_VALUE, "not a name with at most 3 stars");
+            return false;
+        }
+        if (!call_check_name(call, name)) {
+            return false;
+        }
+        if (!core_find_resource(core, name) && !core_find_definition(core, name)) {
+            call_refuse_unknown(call, name, NULL);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- rights ---- */
+
+/* As a rule the uid alone decides, and there is nothing to prepare. */
+bool call_may(struct call *call, rights_function *may, const struct rights *rights)
+{
+    const struct credentials without_groups = {.uid = call->conn->client.uid};
+    if (may(&without_groups, &call->server->admins, rights)) {
+        return true;
+    }
+    struct asker asker;
+    call_init_asker(call, &asker);
+    bool allowed = asker_may(&asker, may, rights);
+    asker_deinit(&asker);
+    return allowed;
+}
+
+bool call_may_use(struct call *call, const struct definition *definition, const char *name)
+{
+    bool allowed = call_may(call, rights_use, &definition->rights);
+    if (!allowed) {
+        call_refuse(call, CODE_FORBIDDEN, name);
+    }
+    return allowed;
+}
+
+bool call_owns_of(
+    struct call *call, uint32_t uid, const struct definition *definition, const char *name)
+{
+    bool allowed =
+        uid == call->conn->client.uid || call_may(call, rights_admin_of, &definition->rights);
+    if (!allowed) {
+        call_refuse(call, CODE_FORBIDDEN, name);
+    }
+    return allowed;
+}
+
+bool call_administers(struct call *call, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        if (!call_may(call, rights_admin_of, &resource->definition->rights)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool call_owns(struct call *call, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        if (!call_owns_of(call, lease->uid, resource->definition, resource->name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool call_administers_daemon(struct call *call)
+{
+    bool allowed = call_may(call, rights_daemon, NULL);
+    if (!allowed) {
+        call_refuse(call, CODE_FORBIDDEN, NULL);
+    }
+    return allowed;
+}

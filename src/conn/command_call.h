@@ -1,0 +1,73 @@
+/* command_call.h - one request being carried out: who asks, for what, and where the answer goes. A
+ * row `x` of wire/commands.def is carried out by command_x(). */
+#ifndef BERTH_CONN_COMMAND_CALL_H
+#define BERTH_CONN_COMMAND_CALL_H
+
+#include "admission/asker.h"
+#include "base/by_whom.h"
+#include "base/text.h"
+#include "core/core.h"
+#include "log/log.h"
+#include "wire/protocol.h"
+
+struct conn;
+struct request_log;
+struct server;
+
+struct call {
+    struct conn *conn;
+    struct server *server;
+    const struct request *request;
+    const char *line; /* the request, as it was sent */
+    nanoseconds now;
+    struct text *out; /* the answer goes here */
+    bool is_logged_later; /* by the function that answers it later */
+};
+
+/* The user who asks: for the log; and for rights.h, until asker_deinit(). */
+struct log_process call_asker(const struct call *call);
+/* The same with the login uid, which shows who has used sudo. The log has it for requests that
+ * change something. */
+struct log_process call_operator(const struct call *call);
+/* The same, as others may know it. */
+struct by_whom call_by_whom(const struct call *call);
+void call_init_asker(struct call *call, struct asker *asker);
+/* Whether the user's name is still being looked up: then the request is held back, and carried out
+ * again when that has ended, or after 4 s. The function has done nothing yet, and just returns. */
+bool call_awaits_name(struct call *call, uint32_t uid);
+/* What the log will say about the request; NULL: nothing. */
+struct request_log *call_log(const struct call *call);
+
+/* RIGHT_RESOURCE_ADMIN (for the first argument) and RIGHT_DAEMON_ADMIN are checked before the
+ * function is called. RIGHT_USE and RIGHT_OWNER depend on what the function finds: it calls these,
+ * which, except call_may(), answer with an error if the right is missing. */
+bool call_may(struct call *call, rights_function *may, const struct rights *rights);
+bool call_may_use(struct call *call, const struct definition *definition, const char *name);
+bool call_owns(struct call *call, const struct lease *lease);
+/* As call_owns(), for another host's lease, which belongs to `uid` and is on that resource. */
+bool call_owns_of(
+    struct call *call, uint32_t uid, const struct definition *definition, const char *name);
+bool call_administers_daemon(struct call *call);
+/* Whether the user administers each resource of the lease, whoever owns it; gives no answer. */
+bool call_administers(struct call *call, const struct lease *lease);
+
+void call_ok(struct call *call);
+void call_refuse(struct call *call, enum code code, const char *subject);
+/* Answers that there is no such resource, and suggests the nearest to which the user has that
+ * right. NULL: to look at, as everybody may. */
+void call_refuse_unknown(struct call *call, const char *name, rights_function *may);
+/* Answers that the resource has no such item or slot. */
+void call_refuse_unknown_item(struct call *call, const char *name, const char *item);
+
+/* Checks the form of a resource name or an item; answers with an error if it is wrong. */
+bool call_check_name(struct call *call, const char *name);
+/* Whether each argument is a pattern, or names a resource that exists; else answers with an
+ * error. */
+bool call_check_asked_names(struct call *call);
+bool call_check_item(struct call *call, const char *item);
+
+#define COMMAND(word, min, max, keys, right, help) void command_##word(struct call *call);
+#include "wire/commands.def"
+#undef COMMAND
+
+#endif

@@ -1,0 +1,351 @@
+#include "conn/storing.h"
+
+#include "admission/server.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "conn/conn.h"
+#include "conn/parked.h"
+#include "log/log.h"
+#include "record/numbers.h"
+#include "record/request_log.h"
+#include "record/turn.h"
+#include "status/answer_lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PATIENCE_AT_THE_END_MS = 5000, /* less than a service manager's, which would kill */
+};
+
+#define NUMBERS_AGAIN NANOSECONDS_PER_SECOND
+
+/* ---- requests that are held back ---- */
+
+struct held_request {
+    TAILQ_ENTRY(held_request) link;
+    struct held_requests *list;
+    struct conn *conn;
+    char *line; /* as it was sent; owned */
+    struct request_log *log; /* NULL: it is not logged; owned */
+    uint64_t room; /* the number of its request for room */
+    const char *when_late;
+};
+
+/* A request that still has its line was neither refused nor carried out again: the connection was
+ * closed. */
+static void held_free(struct conn *conn, void *state)
+{
+    struct held_request *held = state;
+    TAILQ_REMOVE(held->list, held, link);
+    if (held->line) {
+        request_log_end(
+            held->log, conn->server->turn.stopping ? ": refused, berthd ends" : ": refused");
+    } else {
+        request_log_free(held->log);
+    }
+    free(held->line);
+    free(held);
+}
+
+/* Not carried out. */
+static void refuse_held(struct held_request *held, const char *why)
+{
+    answer_error_saying(conn_answers(held->conn), CODE_NO_SPACE, why);
+    request_log_end(held->log, ": refused");
+    held->log = NULL; /* held_free() has nothing to log */
+    parked_end(held->conn);
+}
+
+static void held_late(struct conn *conn)
+{
+    struct held_request *held = parked_state(conn);
+    refuse_held(held, held->when_late);
+}
+
+static struct held_request *hold_back(
+    struct call *call, struct held_requests *list, const char *when_late)
+{
+    static const struct parked_ops ops = {
+        .late = held_late, .free = held_free, .outlives_peer = true};
+    struct held_request *held = memory_new(sizeof *held);
+    *held = (struct held_request){
+        .list = list,
+        .conn = call->conn,
+        .line = memory_string(call->line),
+        .log = call_log(call),
+        .when_late = when_late,
+    };
+    TAILQ_INSERT_TAIL(list, held, link);
+    parked_begin(call->conn, &ops, held);
+    call->is_logged_later = true;
+    return held;
+}
+
+/* Each in its turn: one that comes too late for what there is, is held back again. */
+static void carry_out_again(struct held_requests *list)
+{
+    struct held_request *held;
+    while ((held = TAILQ_FIRST(list))) {
+        struct conn *conn = held->conn;
+        conn_again(conn, held->line);
+        held->line = NULL;
+        parked_end(conn);
+    }
+}
+
+/* ---- room ---- */
+
+bool storing_has_room(struct call *call)
+{
+    struct storing *storing = call->server->storing;
+    if (state_writer_has_room(&storing->writer)) {
+        return true;
+    }
+    struct held_request *held = hold_back(call, &storing->for_room,
+        "not changed: the disk of the state directory does not answer");
+    held->room = state_writer_request_room(&storing->writer);
+    return false;
+}
+
+static void refuse_room(struct storing *storing, uint64_t request, int error)
+{
+    struct held_request *held;
+    char why[512];
+    const char *path = storing->state->path ? storing->state->path : "there is no state directory";
+    snprintf(why, sizeof why, "not changed: %s: %s", path, strerror(error));
+    while ((held = TAILQ_FIRST(&storing->for_room)) && held->room <= request) {
+        refuse_held(held, why);
+    }
+}
+
+static void on_room(void *context, uint64_t request, int error)
+{
+    struct storing *storing = context;
+    if (error == 0) {
+        carry_out_again(&storing->for_room);
+    } else {
+        refuse_room(storing, request, error);
+    }
+    if (!storing->turn->stopping) {
+        turn_end(storing->turn);
+    }
+}
+
+/* ---- changes that were made ---- */
+
+struct made_change {
+    TAILQ_ENTRY(made_change) link;
+    struct conn *conn; /* NULL: gone, or answered */
+    void (*answer)(struct conn *conn);
+    struct request_log *log; /* owned */
+    uint64_t change; /* its number */
+};
+
+static const char *const logged[N_STORED] = {
+    [STORED] = "",
+    [STORED_UNSYNCED] = ": in force, but a power failure may undo it",
+    [STORED_UNKNOWN] = ": in force, and perhaps stored",
+    [STORED_NOT] = ": in force, but not stored",
+};
+
+static const char *const answered[N_STORED] = {
+    [STORED_UNSYNCED] =
+        "in force and written, but its directory cannot be synced, and a power failure may undo it",
+    [STORED_UNKNOWN] = "in force, and perhaps stored",
+    [STORED_NOT] = "in force, but it could not be stored, and may be lost when berthd restarts",
+};
+
+/* The client has gone, or has waited long enough: the log still gets the result. */
+static void made_let_go(struct conn *conn, void *state)
+{
+    struct made_change *made = state;
+    (void)conn;
+    made->conn = NULL;
+}
+
+static void made_late(struct conn *conn)
+{
+    answer_error_saying(conn_answers(conn), CODE_NO_SPACE,
+        "in force, but not stored yet: the disk does not respond; see the log for the outcome");
+    parked_end(conn);
+}
+
+static void answer_later(
+    struct conn *conn, void (*answer)(struct conn *conn), struct request_log *log)
+{
+    static const struct parked_ops ops = {
+        .late = made_late, .free = made_let_go, .holds_events = true};
+    struct storing *storing = conn->server->storing;
+    struct made_change *made = memory_new(sizeof *made);
+    *made = (struct made_change){
+        .conn = conn,
+        .answer = answer,
+        .log = log,
+        .change = storing->runtime_change,
+    };
+    TAILQ_INSERT_TAIL(&storing->made, made, link);
+    parked_begin(conn, &ops, made);
+}
+
+void storing_answer_later(struct call *call, void (*answer)(struct conn *conn))
+{
+    answer_later(call->conn, answer, call_log(call));
+    call->is_logged_later = true;
+}
+
+void storing_answer_reload(struct conn *conn, void (*answer)(struct conn *conn))
+{
+    const struct storing *storing = conn->server->storing;
+    if (storing->reload_change <= storing->settled) {
+        answer(conn);
+    } else {
+        answer_later(conn, answer, NULL);
+    }
+}
+
+static void answer_made(struct made_change *made, enum stored stored)
+{
+    struct conn *conn = made->conn;
+    if (conn && stored == STORED) {
+        made->answer(conn);
+    } else if (conn) {
+        answer_error_saying(conn_answers(conn), CODE_NO_SPACE, answered[stored]);
+    }
+    if (conn) {
+        parked_end(conn);
+    }
+}
+
+static void settle_made(struct storing *storing, uint64_t up_to, enum stored stored)
+{
+    struct made_change *made;
+    while ((made = TAILQ_FIRST(&storing->made)) && made->change <= up_to) {
+        answer_made(made, stored);
+        request_log_end(made->log, logged[stored]);
+        TAILQ_REMOVE(&storing->made, made, link);
+        free(made);
+    }
+}
+
+/* ---- numbers ---- */
+
+bool storing_has_numbers(struct call *call)
+{
+    struct storing *storing = call->server->storing;
+    bool has_just_failed = call->now < storing->numbers_again_at;
+    if (numbers_are_left(storing->numbers) || has_just_failed) { /* the ledger refuses it */
+        return true;
+    }
+    hold_back(call, &storing->for_numbers, "numbers for leases cannot be stored: the disk of the "
+                                           "state directory does not answer");
+    return false;
+}
+
+/* So early that nobody has to wait for them. */
+static void ask_for_numbers(struct storing *storing)
+{
+    if (numbers_are_short(storing->numbers) &&
+        (storing->numbers_again_at == 0 || clock_now() >= storing->numbers_again_at) &&
+        numbers_want_more(storing->numbers)) {
+        state_writer_change(&storing->writer);
+    }
+}
+
+static void settle_numbers(struct storing *storing, enum stored stored)
+{
+    storing->numbers_again_at = stored == STORED ? 0 : clock_now() + NUMBERS_AGAIN;
+    if (numbers_are_left(storing->numbers) || stored != STORED) {
+        carry_out_again(&storing->for_numbers);
+    }
+}
+
+/* ---- what has been stored ---- */
+
+void storing_note_changes(struct storing *storing)
+{
+    storing->runtime_change = state_writer_change(&storing->writer);
+}
+
+void storing_note_reload(struct storing *storing, bool has_ended_changes)
+{
+    if (has_ended_changes || storing->has_failed) {
+        storing_note_changes(storing);
+        storing->reload_change = storing->runtime_change;
+    }
+}
+
+void storing_note_fleet_changes(struct storing *storing)
+{
+    storing->fleet_change = state_writer_change(&storing->writer);
+}
+
+/* Whether the newest change is among them; else a later result decides. */
+static bool is_within(uint64_t change, uint64_t from, uint64_t to)
+{
+    return change > from && change <= to;
+}
+
+static void log_changes_not_stored(const struct storing *storing, uint64_t from, uint64_t to)
+{
+    if (is_within(storing->runtime_change, from, to)) {
+        log_error(
+            "runtime changes could not be stored: they are in force, but may not outlive this "
+            "berthd");
+    }
+    if (is_within(storing->fleet_change, from, to)) {
+        log_error("operators' changes of the fleet could not be stored: should Redis lose them, "
+                  "this berthd may not know them any more");
+    }
+}
+
+static void on_written(void *context, uint64_t from, uint64_t to, enum stored stored)
+{
+    struct storing *storing = context;
+    if (stored == STORED_NOT) {
+        log_changes_not_stored(storing, from, to);
+    }
+    storing->settled = to;
+    storing->has_failed = stored != STORED;
+    settle_made(storing, to, stored);
+    if (!storing->turn->stopping) {
+        settle_numbers(storing, stored);
+        turn_end(storing->turn);
+    }
+}
+
+/* ---- life ---- */
+
+void storing_end_turn(struct storing *storing)
+{
+    if (!storing->turn->stopping) {
+        ask_for_numbers(storing);
+    }
+    state_writer_begin(&storing->writer);
+}
+
+bool storing_end(struct storing *storing)
+{
+    if (numbers_give_back(storing->numbers)) {
+        state_writer_change(&storing->writer);
+    }
+    return state_writer_end(&storing->writer, PATIENCE_AT_THE_END_MS);
+}
+
+void storing_init(struct storing *storing, uv_loop_t *loop, struct turn *turn,
+    struct state *state, struct numbers *numbers)
+{
+    static const struct state_writer_events events = {
+        .on_room = on_room, .on_written = on_written};
+    *storing = (struct storing){.turn = turn, .state = state, .numbers = numbers};
+    TAILQ_INIT(&storing->for_room);
+    TAILQ_INIT(&storing->for_numbers);
+    TAILQ_INIT(&storing->made);
+    state_writer_init(&storing->writer, loop, state, &events, storing);
+}
+
+void storing_deinit(struct storing *storing)
+{
+    state_writer_deinit(&storing->writer);
+}

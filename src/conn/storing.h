@@ -1,0 +1,68 @@
+/* storing.h - requests that wait for the disk of the state directory; the loop never does.
+ *
+ * An operator's change is made once there is room for it on disk, and answered once it is there. If
+ * it could not be stored after all, the answer and the log say the same: it stays in force. A lease
+ * is requested once there are numbers for it, which are stored so far ahead that they run out only
+ * if the disk does not answer for very long. */
+#ifndef BERTH_CONN_STORING_H
+#define BERTH_CONN_STORING_H
+
+#include "conn/command_call.h"
+#include "record/state_writer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct held_request;
+struct made_change;
+struct numbers;
+struct turn;
+
+TAILQ_HEAD(held_requests, held_request);
+TAILQ_HEAD(made_changes, made_change);
+
+struct storing {
+    struct turn *turn;
+    const struct state *state;
+    struct numbers *numbers;
+    struct state_writer writer;
+    struct held_requests for_room, for_numbers; /* in the order in which they came */
+    struct made_changes made; /* those that are not on disk yet, the oldest first */
+    uint64_t runtime_change, fleet_change; /* the newest of each kind */
+    uint64_t reload_change; /* the newest runtime change by a reload */
+    uint64_t settled; /* the newest change that was stored, or could not be: */
+    bool has_failed;
+    nanoseconds numbers_again_at; /* storing numbers has failed: not before then; or 0 */
+};
+
+void storing_init(struct storing *storing, uv_loop_t *loop, struct turn *turn,
+    struct state *state, struct numbers *numbers);
+/* When the loop is gone. */
+void storing_deinit(struct storing *storing);
+
+/* What a request needs before it does anything. False: it is held back, and carried out again when
+ * there is some; it returns without an answer. */
+bool storing_has_room(struct call *call);
+bool storing_has_numbers(struct call *call);
+
+/* The request has just made the newest of the runtime changes, and is answered when that is on
+ * disk: by `answer` if it succeeds. */
+void storing_answer_later(struct call *call, void (*answer)(struct conn *conn));
+
+/* The same for a reload: at once if what it has ended is on disk. */
+void storing_answer_reload(struct conn *conn, void (*answer)(struct conn *conn));
+
+/* Runtime changes, or databases' changes, have changed. They are stored soon, or the log says that
+ * they could not be. */
+void storing_note_changes(struct storing *storing);
+void storing_note_reload(struct storing *storing, bool has_ended_changes);
+void storing_note_fleet_changes(struct storing *storing);
+
+/* At the end of a turn. */
+void storing_end_turn(struct storing *storing);
+/* The end of the run: stores what has changed, and which numbers are unused. False: the disk does
+ * not answer, and a thread is still waiting for it. */
+bool storing_end(struct storing *storing);
+
+#endif

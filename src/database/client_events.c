@@ -1,0 +1,123 @@
+#include "database/client_events.h"
+
+#include "admission/server.h"
+#include "admission/user_names.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "conn/conn.h"
+#include "database/fleet_sessions.h"
+#include "journal/proof.h"
+#include "record/history.h"
+#include "record/lease_log.h"
+#include "record/log_subject.h"
+#include "status/answer_lines.h"
+#include "status/why.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void send_grant(struct text *out, const struct server *server, const struct effect *effect)
+{
+    struct text proof = TEXT_INIT;
+    if (effect->lease->terms.signal != 0) {
+        proof_write(&proof, server->state.secret, effect->lease);
+    }
+    answer_effect_saying(out, effect, proof.bytes);
+    answer_deadline(out, effect->lease, server->clock_offset);
+    text_deinit(&proof);
+}
+
+void client_events_send(struct server *server, const struct effect *effect)
+{
+    if (!effect->client) {
+        return;
+    }
+    struct conn *conn = container_of(effect->client, struct conn, client);
+    effect->lease->is_unread = effect->kind == EFFECT_GRANTED;
+    if (effect->kind == EFFECT_GRANTED) {
+        send_grant(conn_events(conn), server, effect);
+    } else {
+        answer_effect(conn_events(conn), effect);
+    }
+}
+
+static void why_of_fleet(
+    char *out, size_t size, const struct fleet *fleet, const struct effect *effect)
+{
+    const struct lease *lease = effect->lease;
+    const char *name = lease->n_claims == 1 ? lease_names(lease) : effect->resource;
+    fleet_why(out, size, fleet, lease->database, name, effect->why);
+}
+
+static void why_of_max_hold(
+    char *out, size_t size, const struct fleet_names *databases, const struct lease *lease)
+{
+    char what[NAME_BYTES + 32];
+    struct log_subject subject = {0};
+    log_subject_lease(&subject, databases, lease);
+    why_max_hold(out, size, log_subject_what(what, sizeof what, &subject),
+        clock_now() - lease->granted_at);
+}
+
+/* By the uid if the name has not come in time (command_lease.c), or an earlier berthd knew it. */
+static void why_revoked(char *out, size_t size, struct server *server, uint32_t uid)
+{
+    const char *name = user_names_find(server->user_names, uid, clock_now());
+    if (name) {
+        snprintf(out, size, "revoked by %s", name);
+    } else {
+        snprintf(out, size, "revoked by uid %lu", (unsigned long)uid);
+    }
+}
+
+void client_events_over(struct server *server, const struct effect *effect)
+{
+    bool is_of_fleet = effect->lease->database != 0 && !server->turn.stopping;
+    lease_log_over(&server->databases, effect);
+    if (!effect->client) {
+        return;
+    }
+    char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
+    enum code code = outcome_code(effect->why);
+    uint32_t uid;
+    if (effect->why == OUTCOME_MAX_HOLD) {
+        why_of_max_hold(why, sizeof why, &server->databases, effect->lease);
+    } else if (code == CODE_REVOKED && history_taker(server->history, effect->lease->id, &uid)) {
+        why_revoked(why, sizeof why, server, uid);
+    } else if (is_of_fleet) {
+        why_of_fleet(why, sizeof why, server->fleet, effect);
+    } else {
+        snprintf(why, sizeof why, "%s", code_table[code].meaning);
+    }
+    if (effect->reason) {
+        size_t n = strlen(why);
+        snprintf(why + n, sizeof why - n, ": %s", effect->reason);
+    }
+    struct conn *conn = container_of(effect->client, struct conn, client);
+    answer_effect_saying(conn_events(conn), effect, why);
+}
+
+void client_events_place(struct server *server, const struct effect *effect)
+{
+    if (effect->lease->state == LEASE_WAITING) {
+        client_events_send(server, effect);
+    }
+}
+
+void client_events_to_drainers(const struct conn_list *conns, enum event event)
+{
+    struct conn *conn;
+    LIST_FOREACH (conn, conns, link) {
+        if (conn->wants_drained) {
+            conn->wants_drained = false;
+            answer_event(conn_events(conn), event);
+        }
+    }
+}
+
+void client_events_idle(struct idle_waiter *waiter)
+{
+    struct conn *conn = container_of(waiter, struct conn, idle_waiter);
+    answer_event(conn_events(conn), EVENT_IDLE);
+}

@@ -1,0 +1,22 @@
+/* client_events.h - what has become of a lease, as an event line for its client, if it has one. */
+#ifndef BERTH_DATABASE_CLIENT_EVENTS_H
+#define BERTH_DATABASE_CLIENT_EVENTS_H
+
+#include "core/effects.h"
+#include "wire/protocol.h"
+
+struct conn_list;
+struct idle_waiter;
+struct server;
+
+void client_events_send(struct server *server, const struct effect *effect);
+/* For a lease that is over, or must be; in fleet scope it names the database's part. */
+void client_events_over(struct server *server, const struct effect *effect);
+/* Only a database gives a place that is not known at once. */
+void client_events_place(struct server *server, const struct effect *effect);
+/* Nothing is held of what its `wait` has named. */
+void client_events_idle(struct idle_waiter *waiter);
+/* Those who sent "drain wait=1" hear how it ended: drained or undrained. */
+void client_events_to_drainers(const struct conn_list *conns, enum event event);
+
+#endif

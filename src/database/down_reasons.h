@@ -1,0 +1,18 @@
+/* down_reasons.h - which reasons of an outage of a database are worth a line in the log: each one
+ * that is new, a few at most. The first one may be but the effect of what the next try finds: a
+ * server that is back with a certificate that cannot be trusted. Pure. */
+#ifndef BERTH_DATABASE_DOWN_REASONS_H
+#define BERTH_DATABASE_DOWN_REASONS_H
+
+#include <stdbool.h>
+
+/* Zeroed: there is none. */
+struct down_reasons {
+    char reason[256]; /* the last one that was logged */
+    unsigned n_reasons; /* that were logged */
+};
+
+/* One more try has failed, so. True: to be logged. */
+bool down_reasons_add(struct down_reasons *said, const char *reason);
+
+#endif

@@ -1,0 +1,274 @@
+#include "database/fleet_follows.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "core/news.h"
+#include "database/fleet_sessions.h"
+#include "record/turn.h"
+#include "status/resource_row.h"
+
+#include <stdlib.h>
+
+#define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
+#define SHORTEST_PAUSE NANOSECONDS_PER_SECOND
+#define LONGEST_PAUSE (10 * NANOSECONDS_PER_SECOND)
+/* For so long the first snapshot waits for the first listing. */
+#define FIRST_WAIT (2 * NANOSECONDS_PER_SECOND)
+
+enum { PAUSE_BY_LISTING = 100 }; /* how many times as long as a listing the pause is */
+
+/* ---- changes ---- */
+
+/* Whether this host shows it: the file has it, in this database. */
+static bool is_shown(const struct fleet_followed *one, const char *name)
+{
+    return database_of_name(one->follows->core, name) == one->database;
+}
+
+static void tell_template(const struct fleet_followed *one, const char *name)
+{
+    struct core *core = one->follows->core;
+    if (template_name_is_valid(name) && core_find_template(core, name)) {
+        news_template(core_news(core), name);
+    }
+}
+
+static void tell_resource(void *context, const char *name, const char *definition)
+{
+    const struct fleet_followed *one = context;
+    if (is_shown(one, name) && !template_name_is_valid(name)) {
+        news_resource(core_news(one->follows->core), name);
+    }
+    if (is_shown(one, name)) {
+        tell_template(one, definition); /* how many instances it has */
+    }
+}
+
+/* With a resource that is gone here, too, its leases are. */
+static void tell_lease(void *context, const char *resource, const char *key)
+{
+    const struct fleet_followed *one = context;
+    struct core *core = one->follows->core;
+    bool is_there =
+        core_find_resource(core, resource) || fleet_rows_find(one->listing->rows, resource);
+    if (is_there && is_shown(one, resource)) {
+        news_listed(core_news(core), key, resource);
+    }
+}
+
+static void note_missing(void *context, const char *resource, const char *key)
+{
+    struct fleet_followed *one = context;
+    struct missing_lease *missing = memory_new(sizeof *missing);
+    missing->resource = memory_string(resource);
+    missing->key = memory_string(key);
+    SLIST_INSERT_HEAD(&one->missing, missing, link);
+}
+
+/* Those that this listing lacks too are gone; NULL: forgets them. */
+static void settle_missing(struct fleet_followed *one, const struct listing *now)
+{
+    struct missing_lease *missing;
+    while ((missing = SLIST_FIRST(&one->missing))) {
+        SLIST_REMOVE_HEAD(&one->missing, link);
+        const struct fleet_resource *resource =
+            now ? fleet_rows_find(now->rows, missing->resource) : NULL;
+        if (resource && !listing_find(now, resource, missing->key)) {
+            tell_lease(one, missing->resource, missing->key);
+        }
+        free(missing->resource);
+        free(missing->key);
+        free(missing);
+    }
+}
+
+static void forget_listing(struct fleet_followed *one)
+{
+    settle_missing(one, NULL);
+    one->listing = listing_free(one->listing);
+}
+
+static void take_listing(struct fleet_followed *one, struct listing *now)
+{
+    const struct fleet_changes_heard heard = {one, tell_resource, tell_lease, note_missing};
+    struct listing *before = one->listing;
+    now->number = ++one->n_listings;
+    one->listing = now;
+    if (before) {
+        settle_missing(one, now);
+        fleet_changes_find(before, now, &heard);
+        listing_free(before);
+    } else {
+        news_all(core_news(one->follows->core)); /* all of it is new */
+    }
+}
+
+/* ---- asking ---- */
+
+static bool anybody_follows(const struct fleet_follows *follows)
+{
+    return news_is_on(core_news(follows->core));
+}
+
+/* In a grace the listing would lack what hosts have not put back yet. */
+static bool may_list(const struct fleet_followed *one)
+{
+    struct session_view view;
+    fleet_look(one->follows->fleet, one->database, &view);
+    return view.state == SESSION_UP && (view.grace_until == NEVER || !one->listing);
+}
+
+static void arm(struct fleet_follows *follows);
+
+static nanoseconds pause_after(nanoseconds took)
+{
+    nanoseconds pause = took < LONGEST_PAUSE / PAUSE_BY_LISTING ? took * PAUSE_BY_LISTING
+                                                                : LONGEST_PAUSE;
+    return pause > SHORTEST_PAUSE ? pause : SHORTEST_PAUSE;
+}
+
+static void on_result(void *context, struct session_result *result)
+{
+    struct fleet_followed *one = context;
+    struct fleet_follows *follows = one->follows;
+    nanoseconds now = clock_now();
+    if (!result) {
+        return;
+    }
+    bool is_answer = result->outcome == OUTCOME_OK;
+    one->is_asked = false;
+    bool is_listing = is_answer && !listing_is_unchanged(&result->rows);
+    bool is_too_large = result->outcome == OUTCOME_NO_SPACE;
+    bool has_cost = is_listing || is_too_large;
+    one->ask_at = now + (has_cost ? pause_after(now - one->asked_at) : SHORTEST_PAUSE);
+    if (is_listing) {
+        const char *session = fleet_session_id(follows->fleet, one->database);
+        take_listing(one, listing_new(fleet_rows_new(&result->rows), session, now));
+    }
+    if (one->is_too_large != is_too_large || !one->listing) {
+        one->is_too_large = is_too_large;
+        news_database(core_news(follows->core), one->database); /* the first snapshot goes on */
+    }
+    arm(follows);
+}
+
+static void ask(struct fleet_followed *one, nanoseconds now)
+{
+    const char *const words[] = {"?", one->listing ? one->listing->mark : "-"};
+    one->is_asked = true;
+    one->is_late = false;
+    one->asked_at = now;
+    fleet_snapshot(one->follows->fleet, one->database, one, 2, words, on_result);
+}
+
+/* ---- when ---- */
+
+/* When the timer has something to do for it; NEVER: not before something else happens. */
+static nanoseconds due_at(const struct fleet_followed *one)
+{
+    if (one->is_asked) {
+        return one->listing || one->is_late ? NEVER : one->asked_at + FIRST_WAIT;
+    }
+    bool waits = anybody_follows(one->follows) ? may_list(one) : one->listing != NULL;
+    return waits ? one->ask_at : NEVER;
+}
+
+static void attend(struct fleet_followed *one, nanoseconds now)
+{
+    if (due_at(one) > now) {
+        return;
+    }
+    if (one->is_asked) {
+        one->is_late = true;
+        news_database(core_news(one->follows->core), one->database);
+    } else if (anybody_follows(one->follows)) {
+        ask(one, now);
+    } else {
+        forget_listing(one);
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct fleet_follows *follows = container_of(timer, struct fleet_follows, timer);
+    nanoseconds now = clock_now();
+    for (size_t i = 0; i < follows->n && !follows->turn->stopping; i++) {
+        attend(&follows->databases[i], now);
+    }
+    turn_end(follows->turn);
+    arm(follows);
+}
+
+static void arm(struct fleet_follows *follows)
+{
+    nanoseconds next = NEVER, now = clock_now();
+    for (size_t i = 0; i < follows->n; i++) {
+        nanoseconds at = due_at(&follows->databases[i]);
+        next = at < next ? at : next;
+    }
+    if (next == NEVER || follows->turn->stopping) {
+        uv_timer_stop(&follows->timer);
+        return;
+    }
+    uint64_t in_ms = next > now ? (uint64_t)((next - now) / MILLISECOND) + 1 : 0;
+    uv_timer_start(&follows->timer, on_timer, in_ms, 0);
+}
+
+void fleet_follows_look(struct fleet_follows *follows)
+{
+    bool has_changed = !uv_is_active((uv_handle_t *)&follows->timer);
+    for (size_t i = 0; i < follows->n; i++) {
+        struct fleet_followed *one = &follows->databases[i];
+        bool is_up = may_list(one);
+        has_changed |= is_up != one->was_up;
+        one->was_up = is_up;
+    }
+    if (has_changed) {
+        arm(follows);
+    }
+}
+
+const struct listing *fleet_follows_listing(const struct fleet_follows *follows, uint8_t database)
+{
+    return follows->databases[database - 1].listing;
+}
+
+bool fleet_follows_is_too_large(const struct fleet_follows *follows, uint8_t database)
+{
+    return follows->databases[database - 1].is_too_large;
+}
+
+bool fleet_follows_are_ready(const struct fleet_follows *follows)
+{
+    nanoseconds now = clock_now();
+    for (size_t i = 0; i < follows->n; i++) {
+        const struct fleet_followed *one = &follows->databases[i];
+        bool comes = one->is_asked ? !one->is_late : may_list(one) && one->ask_at <= now;
+        if (!one->listing && comes) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- life ---- */
+
+void fleet_follows_init(struct fleet_follows *follows, uv_loop_t *loop, struct fleet *fleet,
+    size_t n_databases, struct core *core, struct turn *turn)
+{
+    *follows = (struct fleet_follows){
+        .fleet = fleet, .core = core, .turn = turn, .n = n_databases};
+    for (size_t i = 0; i < n_databases; i++) {
+        follows->databases[i].follows = follows;
+        follows->databases[i].database = (uint8_t)(i + 1);
+    }
+    uv_timer_init(loop, &follows->timer);
+}
+
+void fleet_follows_deinit(struct fleet_follows *follows)
+{
+    for (size_t i = 0; i < follows->n; i++) {
+        forget_listing(&follows->databases[i]);
+    }
+}

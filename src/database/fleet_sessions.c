@@ -1,0 +1,499 @@
+#include "database/fleet_sessions.h"
+#include "config.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "conn/deadlines.h"
+#include "core/fleet.h"
+#include "database/database_log.h"
+#include "database/fleet_journal.h"
+#include "database/session_name.h"
+#include "record/fleet_names.h"
+#include "record/history.h"
+#include "record/lease_log.h"
+#include "record/log_subject.h"
+#include "record/turn.h"
+#include "redis/link.h"
+#include "redis/scripts.h"
+#include "status/fleet_why.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* A request to a database on somebody's behalf. */
+struct fleet_request {
+    LIST_ENTRY(fleet_request) entry; /* in its member's */
+    void *context;
+    fleet_done *done;
+};
+
+/* A database of ours. */
+struct member {
+    struct fleet *fleet;
+    uint8_t database; /* 1 ... */
+    struct session *session;
+    struct link *link; /* NULL before fleet_start() */
+    struct link_info info; /* of the server, as last heard */
+    bool has_info;
+    bool is_ready;
+    bool was_down; /* and this was logged */
+    struct database_log log;
+    nanoseconds sent_until; /* the deadline that clients have */
+    nanoseconds due_at; /* when its session has something to do by itself */
+    bool is_touched; /* something has happened to it in this turn */
+    LIST_HEAD(, fleet_request) requests;
+};
+
+struct fleet {
+    struct fleet_options with;
+    bool may_miss_leases; /* as the sessions know it of the core */
+    size_t n; /* 0: stopped */
+    struct member members[];
+};
+
+static uint64_t random_number(void)
+{
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) {
+        number = (uint64_t)clock_now();
+    }
+    return number;
+}
+
+static const struct member *member_of(const struct fleet *fleet, uint8_t database)
+{
+    return &fleet->members[database - 1];
+}
+
+/* For whatever changes a session, or what it looks at: only then is it looked at as the turn ends.
+ * A turn that concerns this host alone costs nothing here. */
+static struct member *touch(struct fleet *fleet, uint8_t database)
+{
+    struct member *member = &fleet->members[database - 1];
+    member->is_touched = true;
+    return member;
+}
+
+/* ---- what the link brings ---- */
+
+static void end_turn(struct member *member)
+{
+    struct turn *turn = member->fleet->with.turn;
+    member->is_touched = true;
+    apply_effects(turn);
+    turn_end(turn);
+}
+
+static void on_ready(void *context, const struct link_info *info)
+{
+    struct member *member = context;
+    bool is_news = member->was_down || !member->has_info;
+    member->info = *info;
+    member->has_info = member->is_ready = true;
+    member->was_down = false;
+    if (is_news) {
+        database_log_connected(&member->log, info);
+    }
+    session_connected(member->session, clock_now());
+    end_turn(member);
+}
+
+static void on_reply(void *context, uint64_t tag, const struct resp *reply)
+{
+    struct member *member = context;
+    session_reply(
+        member->session, tag, reply, clock_now(), member->fleet->with.effects);
+    end_turn(member);
+}
+
+static void on_message(void *context, const char *text, size_t length)
+{
+    struct member *member = context;
+    session_message(
+        member->session, text, length, clock_now(), member->fleet->with.effects);
+    end_turn(member);
+}
+
+/* Somebody at another host. */
+static void on_taken(
+    void *context, const struct lease *lease, const struct session_taking *taking)
+{
+    static const struct {
+        enum command_index command;
+        const char *event;
+    } rows[] = {
+        [SESSION_REVOKE] = {COMMAND_revoke, "revoked"},
+        [SESSION_DROP] = {COMMAND_drop, "dropped"},
+        [SESSION_RELEASE] = {COMMAND_release, "released"},
+    };
+    const struct member *member = context;
+    const struct fleet_options *with = &member->fleet->with;
+    const struct log_process by = log_process_of(&taking->by);
+    lease_log_taken_afar(with->databases, lease, &taking->by, rows[taking->verb].command,
+        rows[taking->verb].event, taking->reason);
+    if (!taking->is_repeat) {
+        history_taken(
+            with->history, lease->id, taking->by.is_known ? &by : NULL, taking->reason);
+    }
+}
+
+static void on_down(void *context, const char *why, bool refused)
+{
+    struct member *member = context;
+    database_log_down(&member->log, why, refused);
+    member->was_down = true;
+    member->is_ready = false;
+    session_disconnected(member->session, why, clock_now());
+    link_spread(member->link, session_spread(member->session, clock_now()));
+    end_turn(member);
+}
+
+static const struct link_events link_events = {
+    .on_ready = on_ready,
+    .on_reply = on_reply,
+    .on_message = on_message,
+    .on_down = on_down,
+};
+
+/* ---- the end of a turn ---- */
+
+/* The clock is read before the kernel gets each call's bytes: deadlines count from it. */
+static void send_calls(struct member *member)
+{
+    struct session_call call;
+    while (member->is_ready && session_next_call(member->session, clock_now(), &call)) {
+        link_call(member->link, call.script, call.layout, call.argc, call.argv, call.lengths,
+            call.tag);
+    }
+}
+
+static void hand_out_results(struct member *member)
+{
+    struct session_result result;
+    while (session_take_result(member->session, &result)) {
+        struct fleet_request *request = result.context;
+        if (request) {
+            LIST_REMOVE(request, entry);
+            request->done(request->context, &result);
+            free(request);
+        }
+        text_deinit(&result.rows);
+    }
+}
+
+static void member_connect(struct member *member);
+
+static void take_new_name(struct member *member)
+{
+    char id[SESSION_NAME_SIZE];
+    snprintf(id, sizeof id, "%016" PRIx64, random_number());
+    session_rename(member->session, id);
+    link_close(member->link);
+    member->was_down = true;
+    member->is_ready = false;
+    member_connect(member);
+}
+
+static void send_deadlines(struct member *member)
+{
+    struct core *core = member->fleet->with.core;
+    nanoseconds until = core_fleet_deadline(core, member->database);
+    if (until != member->sent_until) {
+        member->sent_until = until;
+        deadlines_send(core, member->database);
+    }
+}
+
+static void log_news(struct member *member)
+{
+    struct session_view view;
+    const char *notice;
+    while ((notice = session_take_notice(member->session))) {
+        database_log_notice(&member->log, notice);
+    }
+    session_look(member->session, &view);
+    database_log_grace(&member->log, &view);
+}
+
+static void end_turn_of(struct member *member)
+{
+    member->is_touched = false;
+    session_hold_listing(member->session, member->fleet->may_miss_leases);
+    hand_out_results(member);
+    if (member->link && session_needs_name(member->session)) {
+        take_new_name(member);
+    }
+    const char *why = session_wants_reset(member->session);
+    if (why && member->is_ready) {
+        link_reset(member->link, why);
+    }
+    log_news(member);
+    send_deadlines(member);
+    send_calls(member);
+    fleet_write_down(member->fleet->with.journal, member->database);
+    member->is_touched |= !fleet_is_written_down(member->fleet->with.journal, member->database);
+    member->due_at = session_next_deadline(member->session);
+}
+
+void fleet_end_turn(struct fleet *fleet)
+{
+    /* While the journal was lost, holders may still come to reclaim their leases. */
+    bool may_miss_leases = core_may_miss_leases(fleet->with.core);
+    bool all = may_miss_leases != fleet->may_miss_leases;
+    fleet->may_miss_leases = may_miss_leases;
+    for (size_t i = 0; i < fleet->n; i++) {
+        if (all || fleet->members[i].is_touched) {
+            end_turn_of(&fleet->members[i]);
+        }
+    }
+}
+
+nanoseconds fleet_next_deadline(const struct fleet *fleet)
+{
+    nanoseconds next = NEVER;
+    for (size_t i = 0; i < fleet->n; i++) {
+        nanoseconds at = fleet->members[i].due_at;
+        next = at < next ? at : next;
+    }
+    return next;
+}
+
+void fleet_tick(struct fleet *fleet, nanoseconds now)
+{
+    for (size_t i = 0; i < fleet->n; i++) {
+        if (now >= fleet->members[i].due_at) {
+            struct member *member = touch(fleet, fleet->members[i].database);
+            session_tick(member->session, now, fleet->with.effects);
+        }
+    }
+}
+
+/* ---- leases ---- */
+
+void fleet_apply_effect(struct fleet *fleet, const struct effect *effect)
+{
+    struct lease *lease = effect->lease;
+    if (lease->database > fleet->n) {
+        return; /* berthd is stopping */
+    }
+    struct session *session = touch(fleet, lease->database)->session;
+    if (effect->kind == EFFECT_GIVE_BACK) {
+        session_give_back(session, lease);
+    } else if (lease->state == LEASE_WAITING) {
+        session_ask(session, lease, clock_now(), fleet->with.effects);
+    }
+}
+
+void fleet_restore(struct fleet *fleet, struct lease *lease)
+{
+    session_restore(touch(fleet, lease->database)->session, lease);
+}
+
+enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *definition)
+{
+    return session_may_use(member_of(fleet, definition->database)->session, definition);
+}
+
+void fleet_define(struct fleet *fleet, const struct definition definitions[], size_t n)
+{
+    for (size_t i = 0; i < fleet->n; i++) {
+        session_define(touch(fleet, (uint8_t)(i + 1))->session, definitions, n);
+    }
+}
+
+void fleet_use_tls(struct fleet *fleet, uint8_t database, struct tls_context *tls)
+{
+    struct member *member = &fleet->members[database - 1];
+    if (database <= fleet->n && member->link) {
+        link_use_tls(member->link, tls);
+        database_log_certificates(&member->log);
+    }
+}
+
+/* ---- requests ---- */
+
+static struct fleet_request *request_new(struct member *member, void *context, fleet_done *done)
+{
+    struct fleet_request *request = memory_new(sizeof *request);
+    request->context = context;
+    request->done = done;
+    LIST_INSERT_HEAD(&member->requests, request, entry);
+    return request;
+}
+
+void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t argc,
+    const char *const argv[], fleet_done *done)
+{
+    struct member *member = touch(fleet, database);
+    session_admin(member->session, request_new(member, context, done), argc, argv);
+}
+
+void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
+    const char *const names[], fleet_done *done)
+{
+    struct member *member = touch(fleet, database);
+    session_snapshot(member->session, request_new(member, context, done), n, names);
+}
+
+static void forget_request(struct member *member, struct fleet_request *request)
+{
+    member->is_touched = true;
+    session_forget(member->session, request);
+    LIST_REMOVE(request, entry);
+    free(request);
+}
+
+void fleet_forget(struct fleet *fleet, const void *context)
+{
+    for (size_t i = 0; i < fleet->n; i++) {
+        struct member *member = &fleet->members[i];
+        struct fleet_request *next;
+        for (struct fleet_request *request = LIST_FIRST(&member->requests); request;
+             request = next) {
+            next = LIST_NEXT(request, entry);
+            if (request->context == context) {
+                forget_request(member, request);
+            }
+        }
+    }
+}
+
+/* ---- looking ---- */
+
+void fleet_look(const struct fleet *fleet, uint8_t database, struct session_view *view)
+{
+    session_look(member_of(fleet, database)->session, view);
+}
+
+bool fleet_is_up(const struct fleet *fleet, uint8_t database)
+{
+    struct session_view view;
+    fleet_look(fleet, database, &view);
+    return view.state == SESSION_UP;
+}
+
+void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t database,
+    const char *name, enum outcome why)
+{
+    struct session_view view;
+    char is_new[352] = "";
+    const struct database *settings = fleet_database(fleet->with.databases, database);
+    fleet_look(fleet, database, &view);
+    if (view.is_new) {
+        fleet_why_new(is_new, sizeof is_new, settings->name, view.grace_until - clock_now());
+    }
+    fleet_why_of(
+        out, size, settings, why == OUTCOME_GRACE ? is_new : view.why, name, why);
+}
+
+void fleet_count(struct fleet *fleet, uint8_t database, uint64_t *sessions,
+    struct metric_histogram *renewals)
+{
+    session_count(member_of(fleet, database)->session, sessions, renewals);
+}
+
+bool fleet_is_down(const struct fleet *fleet, uint8_t database)
+{
+    return fleet->members[database - 1].was_down;
+}
+
+const struct link_info *fleet_server_info(const struct fleet *fleet, uint8_t database)
+{
+    const struct member *member = member_of(fleet, database);
+    return member->has_info ? &member->info : NULL;
+}
+
+const char *fleet_session_id(const struct fleet *fleet, uint8_t database)
+{
+    return session_id(member_of(fleet, database)->session);
+}
+
+/* ---- life ---- */
+
+static void member_init(struct member *member, struct fleet *fleet, uint8_t database)
+{
+    const struct fleet_options *with = &fleet->with;
+    const struct database *settings = fleet_database(with->databases, database);
+    char id[SESSION_ID_SIZE], host[SESSION_HOST_SIZE];
+    session_host_read(host);
+    session_name_make(id, with->boot_id, with->socket_path, settings->name);
+    *member = (struct member){
+        .fleet = fleet, .database = database, .is_touched = true, .log = {.name = settings->name}};
+    LIST_INIT(&member->requests);
+    const struct session_options options = {
+        .core = with->core,
+        .database = database,
+        .settings = settings,
+        .bounds = &script_bounds,
+        .layouts = script_layouts(),
+        .id = id,
+        .host = host,
+        .version = PACKAGE_VERSION,
+        .seed = random_number(),
+        .wall_offset = clock_wall_now() - clock_now(),
+    };
+    member->session = session_new(&options);
+    session_on_taken(member->session, on_taken, member);
+    fleet_journal_begin(with->journal, database, member->session);
+}
+
+struct fleet *fleet_new(const struct fleet_options *options)
+{
+    size_t n = options->databases->n;
+    struct fleet *fleet = memory_new(sizeof *fleet + n * sizeof fleet->members[0]);
+    fleet->with = *options;
+    fleet->n = n;
+    for (size_t i = 0; i < n; i++) {
+        member_init(&fleet->members[i], fleet, (uint8_t)(i + 1));
+    }
+    return fleet;
+}
+
+static void member_connect(struct member *member)
+{
+    const struct fleet_options *with = &member->fleet->with;
+    const struct database *settings = fleet_database(with->databases, member->database);
+    char host[SESSION_HOST_SIZE], client_name[SESSION_HOST_SIZE + 8];
+    session_host_read(host);
+    snprintf(client_name, sizeof client_name, "berthd:%s", host);
+    const struct link_options options = {
+        .database = settings,
+        .session = session_id(member->session),
+        .client_name = client_name,
+        .timeout = settings->ttl / 12,
+    };
+    member->link = link_new(with->loop, &options, &link_events, member);
+}
+
+void fleet_start(struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->n; i++) {
+        member_connect(&fleet->members[i]);
+    }
+}
+
+void fleet_stop(struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->n; i++) {
+        struct member *member = &fleet->members[i];
+        while (!LIST_EMPTY(&member->requests)) {
+            forget_request(member, LIST_FIRST(&member->requests));
+        }
+        if (member->link) {
+            link_close(member->link);
+        }
+        member->session = session_free(member->session);
+    }
+    fleet->n = 0;
+}
+
+struct fleet *fleet_free(struct fleet *fleet)
+{
+    fleet_stop(fleet);
+    free(fleet);
+    return NULL;
+}

@@ -1,0 +1,92 @@
+/* fleet_sessions.h - between the daemon and the databases of fleet scope: each [redis] section has
+ * a session (what to say, what the answers mean) and a link (the way there). Hands the core's
+ * effects to the session of the lease's database, and the session's calls to the link. */
+#ifndef BERTH_DATABASE_FLEET_SESSIONS_H
+#define BERTH_DATABASE_FLEET_SESSIONS_H
+
+#include "core/core.h"
+#include "fleet/session.h"
+#include "redis/link.h"
+
+#include <uv.h>
+
+struct fleet;
+struct fleet_journal;
+struct fleet_names;
+struct history;
+struct tls_context;
+struct turn;
+
+/* All of it must outlive the fleet. */
+struct fleet_options {
+    uv_loop_t *loop;
+    struct turn *turn;
+    struct core *core;
+    struct effects *effects; /* the core's */
+    const struct fleet_names *databases;
+    struct fleet_journal *journal;
+    struct history *history;
+    const char *boot_id, *socket_path; /* each session's name is made from these */
+};
+
+/* Makes a session for each database. Before recovery; nothing is connected yet. */
+struct fleet *fleet_new(const struct fleet_options *options);
+/* After recovery: makes the links. */
+void fleet_start(struct fleet *fleet);
+/* From here on we send databases nothing, so that the leases live on there for the next berthd. The
+ * loop closes the rest. */
+void fleet_stop(struct fleet *fleet);
+struct fleet *fleet_free(struct fleet *fleet); /* returns NULL */
+
+/* After a reload (also at the start): gives each database its definitions. */
+void fleet_define(struct fleet *fleet, const struct definition definitions[], size_t n);
+/* The database's new connections use these certificates; those that are there stay. */
+void fleet_use_tls(struct fleet *fleet, uint8_t database, struct tls_context *tls);
+/* For a definition of fleet scope: OUTCOME_OK, OUTCOME_DIFFERS or OUTCOME_DOWN (not reachable). */
+enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *definition);
+
+/* EFFECT_ASK, EFFECT_GIVE_BACK. */
+void fleet_apply_effect(struct fleet *fleet, const struct effect *effect);
+/* Recovery or a reclaim has made the lease again: it is listed at the next hello. */
+void fleet_restore(struct fleet *fleet, struct lease *lease);
+/* At the end of each turn, before anything is sent: hands out the calls and results of sessions to
+ * which something has happened. */
+void fleet_end_turn(struct fleet *fleet);
+nanoseconds fleet_next_deadline(const struct fleet *fleet);
+void fleet_tick(struct fleet *fleet, nanoseconds now);
+
+/* ---- requests that a database answers ---- */
+
+/* Called once, from fleet_end_turn() (result NULL, say nothing). The result's rows are freed
+ * afterwards. */
+typedef void fleet_done(void *context, struct session_result *result);
+
+void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t argc,
+    const char *const argv[], fleet_done *done);
+void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
+    const char *const names[], fleet_done *done);
+/* `done` will not be called for that context. */
+void fleet_forget(struct fleet *fleet, const void *context);
+
+/* Where it is counted how often the session comes up, and the times of its renewals; NULL:
+ * nowhere. */
+struct metric_histogram;
+void fleet_count(struct fleet *fleet, uint8_t database, uint64_t *sessions,
+    struct metric_histogram *renewals);
+
+/* ---- looking ---- */
+
+void fleet_look(const struct fleet *fleet, uint8_t database, struct session_view *view);
+/* Whether the database can be asked at present. */
+bool fleet_is_up(const struct fleet *fleet, uint8_t database);
+/* Why a request for `name` (NULL: none) in that database is refused, or a lease there is over. */
+void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t database,
+    const char *name, enum outcome why);
+/* Whether it cannot be reached, or refuses us, and that was logged. */
+bool fleet_is_down(const struct fleet *fleet, uint8_t database);
+/* This daemon's session there: SESSION in the keys of its leases. */
+const char *fleet_session_id(const struct fleet *fleet, uint8_t database);
+/* The server, as the link has last heard; NULL: never connected. */
+const struct link_info *fleet_server_info(const struct fleet *fleet, uint8_t database);
+
+#endif

@@ -1,0 +1,185 @@
+#include "database/follow_source.h"
+
+#include "admission/server.h"
+#include "base/memory.h"
+#include "core/news.h"
+#include "database/fleet_follows.h"
+#include "database/fleet_sessions.h"
+#include "database/fleet_views.h"
+#include "journal/record.h"
+#include "record/history.h"
+#include "status/database_line.h"
+#include "status/ended_line.h"
+
+enum {
+    MAX_LOOKED_AT = 512, /* entries of the history of one piece, whatever becomes of them */
+    MAX_READ = 16, /* of these, those taken apart: each costs as much as six lines of status */
+};
+
+/* ---- databases ---- */
+
+static void add_database(void *context, struct text *out, uint8_t database)
+{
+    const struct server *server = context;
+    struct session_view view;
+    fleet_look(server->fleet, database, &view);
+    database_line_write(out, fleet_database(&server->databases, database), &view,
+        fleet_server_info(server->fleet, database), NULL);
+}
+
+static void set_database(void *context, uint8_t database, struct scene *scene)
+{
+    const struct server *server = context;
+    struct session_view view;
+    fleet_look(server->fleet, database, &view);
+    bool is_too_large = fleet_follows_is_too_large(server->fleet_follows, database);
+    scene->database = fleet_name_of(&server->databases, database);
+    scene->state = view.state != SESSION_UP ? database_state_word(view.state)
+        : is_too_large                      ? VIEW_TOO_LARGE
+                                            : NULL;
+    scene->listing = fleet_follows_listing(server->fleet_follows, database);
+    if (scene->listing) {
+        scene->session = scene->listing->session;
+        scene->rows = scene->listing->rows;
+        scene->listed_at = scene->listing->made_at;
+    }
+}
+
+static uint64_t hash_word(const char *word, uint64_t seed)
+{
+    return word ? hash_string(word, seed) : seed;
+}
+
+/* Not the number of calls, which changes all the time. */
+static struct told_database look_at(const struct server *server, uint8_t database)
+{
+    struct session_view view;
+    const struct link_info *info = fleet_server_info(server->fleet, database);
+    fleet_look(server->fleet, database, &view);
+    struct told_database told = {
+        .state = view.state,
+        .grace_until = view.grace_until,
+        .is_new = view.is_new,
+        .good_until = view.good_until,
+        .incarnation = view.incarnation,
+        .n_differing = view.n_differing,
+    };
+    if (info) {
+        told.words = hash_word(info->address, told.words);
+        told.words = hash_word(info->version, told.words);
+        told.words = hash_word(info->warning, told.words);
+        told.words = hash_word(info->lacks, told.words);
+    }
+    told.words = view.state == SESSION_UP ? told.words : hash_word(view.why, told.words);
+    told.is_too_large = fleet_follows_is_too_large(server->fleet_follows, database);
+    return told;
+}
+
+static bool are_equal(const struct told_database *a, const struct told_database *b)
+{
+    return a->state == b->state && a->grace_until == b->grace_until &&
+        a->good_until == b->good_until && a->incarnation == b->incarnation &&
+        a->n_differing == b->n_differing && a->is_new == b->is_new &&
+        a->is_too_large == b->is_too_large && a->words == b->words;
+}
+
+/* Their lines say in which state the database is, or that what it lists is too large. */
+static void tell_resources_of(struct server *server, uint8_t database)
+{
+    struct core_cursor cursor;
+    const struct resource *resource;
+    struct news *news = core_news(server->core);
+    core_cursor_init(server->core, &cursor);
+    while ((resource = core_cursor_next(server->core, &cursor))) {
+        if (resource->definition->database == database) {
+            news_resource(news, resource->name);
+        }
+    }
+    core_cursor_deinit(server->core, &cursor);
+    for (size_t i = 0; i < server->conf->n_definitions; i++) {
+        const struct definition *definition = &server->conf->definitions[i];
+        bool is_its = definition->database == database;
+        if (is_its && core_find_template(server->core, definition->name)) {
+            news_template(news, definition->name);
+        }
+    }
+}
+
+void follow_source_look(struct server *server)
+{
+    for (uint8_t i = 1; i <= server->databases.n; i++) {
+        struct told_database *told = &server->followers.databases[i - 1];
+        const struct told_database now = look_at(server, i);
+        if (are_equal(&now, told)) {
+            continue;
+        }
+        news_database(core_news(server->core), i);
+        if (now.state != told->state || now.is_too_large != told->is_too_large) {
+            tell_resources_of(server, i);
+        }
+        *told = now;
+    }
+    fleet_follows_look(server->fleet_follows);
+}
+
+static bool is_ready(void *context)
+{
+    const struct server *server = context;
+    return fleet_follows_are_ready(server->fleet_follows);
+}
+
+/* ---- leases that are over ---- */
+
+static uint64_t ended_end(void *context)
+{
+    const struct server *server = context;
+    return history_ring_end(&server->history->ring);
+}
+
+static void add_line(const struct server *server, struct text *out,
+    const struct history_entry *entry, const struct answer_moment *moment)
+{
+    struct remembered *lease = record_read(entry->record, entry->record_length);
+    if (lease) {
+        const struct ended_lease ended = history_describe(entry, lease);
+        bool is_seen = viewer_sees_ended(moment->viewer, server->core, lease, entry->hiding);
+        ended_line_write(out, &ended, is_seen, moment);
+    }
+    record_free(lease);
+}
+
+static bool add_ended(void *context, uint64_t *positionp, uint64_t end, bool *missedp,
+    const struct answer_moment *moment, struct text *out, size_t enough)
+{
+    const struct server *server = context;
+    const struct history *history = server->history;
+    unsigned n_left = MAX_LOOKED_AT, n_read = 0;
+    struct history_entry entry;
+    *missedp |= !history_ring_has(&history->ring, *positionp);
+    while (*positionp < end && n_read < MAX_READ && out->length < enough && n_left > 0) {
+        if (!history_next_ended(history, positionp, &n_left, &entry)) {
+            break;
+        }
+        add_line(server, out, &entry, moment);
+        n_read++;
+    }
+    bool is_over = n_left > 0 && n_read < MAX_READ && out->length < enough;
+    return *positionp < end && !is_over;
+}
+
+/* ---- all ---- */
+
+struct follow_source follow_source_of(struct server *server)
+{
+    return (struct follow_source){
+        .walked = {.core = server->core,
+            .follows = true,
+            .n_databases = (uint8_t)server->databases.n,
+            .context = server,
+            .set_database = set_database},
+        .add_database = add_database,
+        .is_ready = is_ready,
+        .ended_end = ended_end,
+        .add_ended = add_ended,
+    };
+}

@@ -1,0 +1,33 @@
+/* job.h - the process that a lease is bound to: when it is gone, how it is stopped. */
+#ifndef BERTH_JOB_JOB_H
+#define BERTH_JOB_JOB_H
+
+#include "job/group.h"
+#include "job/watch.h"
+
+struct core;
+struct effects;
+struct fleet_names;
+struct lease;
+struct turn;
+
+struct jobs {
+    struct watches watches;
+    struct group_signaller signaller;
+    struct turn *turn;
+    struct core *core;
+    struct effects *effects; /* the core's */
+    const struct fleet_names *databases;
+};
+
+/* Its process has become another user's (by sudo, by a setuid program): its holder may no longer
+ * signal it. */
+bool job_is_beyond_holder(const struct lease *lease);
+
+/* EFFECT_WATCH, EFFECT_UNWATCH (job_forget()) and EFFECT_SIGNAL. */
+void job_watch(struct jobs *jobs, struct lease *lease);
+void job_signal(struct jobs *jobs, const struct lease *lease, int signal);
+/* Gives up the watch, if there is one. */
+void job_forget(struct lease *lease);
+
+#endif

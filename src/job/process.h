@@ -1,0 +1,76 @@
+/* process.h - what the kernel says about a process, and signals to it. A pid alone is never
+ * trusted: it may be another process by now. watch.h sees when a process is gone. */
+#ifndef BERTH_JOB_PROCESS_H
+#define BERTH_JOB_PROCESS_H
+
+#include "core/types.h"
+#include "job/process_text.h"
+
+enum process_check {
+    PROCESS_OK,
+    PROCESS_NONE, /* no such process, or it has ended; or a thread's id */
+    PROCESS_NOT_YOURS,
+};
+
+/* Whether a user may bind a lease to the process: it must be one that the user might signal
+ * (kill(2)), and not process 1. Sets `*out` on PROCESS_OK. With PROCESS_NONE errno is ESRCH, or
+ * says why /proc could not be read. */
+enum process_check process_identify(
+    pid_t pid, uint32_t asker_uid, bool asker_is_admin, struct process *out);
+
+/* Where it is, as far as process_identify_near() could look. A process is in its parent's PID
+ * namespace or below it: if it is in ours, so is its parent. */
+struct process_place {
+    bool is_here; /* in our PID namespace */
+    pid_t parent; /* 0: none that we can see */
+};
+
+/* The same, and where it is, whatever the result. */
+enum process_check process_identify_near(pid_t pid, uint32_t asker_uid, bool asker_is_admin,
+    struct process *out, struct process_place *placep);
+
+/* What /proc says about it now; `status` may be NULL. False with errno. */
+bool process_look(pid_t pid, struct process_stat *stat, struct process_status *status);
+/* Whether kill(2) would let `uid`, with no privileges other than root's. */
+bool process_may_be_signalled_by(const struct process_status *status, uint32_t uid);
+
+/* Where a process comes from. */
+struct process_origin {
+    bool has_login;
+    uint32_t login; /* as process_login() has it */
+    const char *cgroup, *args; /* NULL: not known; good until the next process_look_origin() */
+};
+
+/* Reads that of this process; if its start is not known (0), of the one that has the pid and was
+ * there at that instant, on CLOCK_BOOTTIME. `with_args`: also its arguments. Long texts are cut.
+ * False: it is gone, or cannot be seen. */
+bool process_look_origin(const struct process *process, nanoseconds there_at, bool with_args,
+    struct process_origin *origin);
+
+/* The user who has logged in, whatever sudo(8) has made of them since. False: nobody has, or the
+ * kernel does not say. */
+bool process_login(pid_t pid, uint32_t *uidp);
+
+/* Whether that same process lives and is no zombie. When in doubt it counts as alive, since units
+ * would be given away; a process without a known start (0) is nobody. */
+bool process_is_alive(const struct process *process);
+
+/* `peer_pid` as of SO_PEERCRED: whether the pids that it names mean the same here. When in doubt
+ * they do not. */
+bool process_shares_our_namespace(pid_t peer_pid);
+
+/* A pidfd that is certainly this process's, owned by the caller; -1 with errno ESRCH if the process
+ * is gone, or with another errno if none can be had. */
+int process_open(const struct process *process);
+
+/* Whether it leads a process group for a signal to go to: never our own group (a script, say, that
+ * has started us and is a job too). If so, that number means this group. */
+bool process_leads_group(int pidfd, const struct process *process);
+
+/* Signals its process group if it leads one, else only itself; SIGCONT follows a signal that might
+ * not be taken otherwise. `pidfd` is process_open()'s. False with errno if nobody got it. */
+bool process_signal(int pidfd, const struct process *process, int signal);
+/* The same for this process only. */
+bool process_signal_alone(int pidfd, int signal);
+
+#endif

@@ -1,0 +1,381 @@
+#include "record/history.h"
+
+#include "base/job_status.h"
+#include "base/memory.h"
+#include "journal/paths.h"
+#include "journal/record.h"
+#include "status/answer_lines.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who takes a lease away ---- */
+
+struct taker {
+    struct table_node by_lease;
+    LIST_ENTRY(taker) link; /* in history->all_takers */
+    uint64_t lease;
+    struct history_user by, by_login;
+    char *why; /* or NULL; owned */
+};
+
+static struct taker *find_taker(const struct history *history, uint64_t lease)
+{
+    struct table_node *node =
+        history->takers.n > 0 ? table_find(&history->takers, hash_number(lease)) : NULL;
+    while (node && container_of(node, struct taker, by_lease)->lease != lease) {
+        node = table_find_next(node);
+    }
+    return node ? container_of(node, struct taker, by_lease) : NULL;
+}
+
+static void taker_free(struct history *history, struct taker *taker)
+{
+    if (taker) {
+        table_remove(&history->takers, &taker->by_lease);
+        LIST_REMOVE(taker, link);
+        free(taker->why);
+        free(taker);
+    }
+}
+
+static void add_taker(struct history *history, const struct history_entry *entry)
+{
+    taker_free(history, find_taker(history, entry->lease));
+    struct taker *taker = memory_new(sizeof *taker);
+    *taker = (struct taker){
+        .lease = entry->lease,
+        .by = entry->by,
+        .by_login = entry->by_login,
+        .why = entry->why ? memory_string(entry->why) : NULL,
+    };
+    table_insert(&history->takers, &taker->by_lease, hash_number(entry->lease));
+    LIST_INSERT_HEAD(&history->all_takers, taker, link);
+}
+
+/* ---- entries ---- */
+
+static void say_if_cut(struct history *history)
+{
+    if (history->ring.was_cut && !history->has_said_cut) {
+        history->has_said_cut = true;
+        log_warning("the history file was truncated: its contents are lost, and the next berthd "
+                    "will start a new history");
+    }
+}
+
+static void add(struct history *history, const struct history_entry *entry)
+{
+    void *room = history_ring_room(&history->ring, history_entry_size(entry));
+    say_if_cut(history);
+    if (room) {
+        history_entry_write(entry, room);
+        history_ring_add(&history->ring);
+    }
+}
+
+/* With all that is known of it besides. */
+static void add_ended(struct history *history, struct history_entry *entry)
+{
+    struct taker *taker = find_taker(history, entry->lease);
+    if (history->told.lease == entry->lease) {
+        entry->status = history->told.status;
+        entry->number = history->told.number;
+    }
+    if (taker) {
+        entry->by = taker->by;
+        entry->by_login = taker->by_login;
+        entry->why = taker->why;
+    }
+    add(history, entry);
+    history->n_ended++;
+    taker_free(history, taker);
+}
+
+/* Deserted while it was being stopped, it has ended by that. */
+static struct history_word how_of(
+    const struct history *history, enum outcome why, bool is_deserted)
+{
+    return why == OUTCOME_RELEASED && is_deserted ? history_word_of(HISTORY_GONE)
+                                                  : history->words[why];
+}
+
+void history_say_end(const struct history *history, const struct lease *lease, struct text *out)
+{
+    const struct told_status *told = &history->told;
+    enum outcome why = (enum outcome)lease->ended_why;
+    bool knows_status = told->lease == lease->id && told->status != HISTORY_STATUS_UNKNOWN;
+    if (why != OUTCOME_OK && !(knows_status && why == OUTCOME_RELEASED)) {
+        text_add(out, how_of(history, why, lease->is_deserted).text);
+        text_add(out, knows_status ? ", " : "");
+    }
+    if (knows_status) {
+        text_add_job_status(out, told->status == HISTORY_SIGNALLED, told->number);
+    }
+}
+
+/* A request that was not to wait is none, although its database was asked. */
+static bool is_entry(const struct lease *lease)
+{
+    bool was_refused_at_once = lease->wants_now && lease->granted_at == 0;
+    return lease->ended_why != OUTCOME_OK && !was_refused_at_once;
+}
+
+void history_ended(
+    struct history *history, const struct lease *lease, const char *record, size_t length)
+{
+    struct history_entry entry = {
+        .kind = HISTORY_ENDED,
+        .lease = lease->id,
+        .ended_at = lease->ended_at,
+        .uid = lease->uid,
+        .hiding = lease->hiding,
+        .how = how_of(history, (enum outcome)lease->ended_why, lease->is_deserted),
+        .record = record,
+        .record_length = length,
+    };
+    if (lease->origin) {
+        entry.origin = *(const struct history_origin *)lease->origin;
+        entry.origin.args = lease->shows_arguments ? entry.origin.args : NULL;
+    }
+    if (history->ring.head && record && is_entry(lease)) {
+        add_ended(history, &entry);
+    } else {
+        taker_free(history, find_taker(history, lease->id));
+    }
+}
+
+void history_taken(
+    struct history *history, uint64_t lease, const struct log_process *by, const char *reason)
+{
+    const struct history_entry entry = {
+        .kind = HISTORY_TAKEN,
+        .lease = lease,
+        .by = by ? (struct history_user){true, by->uid} : (struct history_user){false},
+        .by_login = by ? (struct history_user){by->has_login, by->login}
+                       : (struct history_user){false},
+        .why = reason,
+    };
+    if (history->ring.head && (by || reason)) {
+        add(history, &entry);
+        add_taker(history, &entry);
+    }
+}
+
+bool history_taker(const struct history *history, uint64_t lease, uint32_t *uidp)
+{
+    const struct taker *taker = find_taker(history, lease);
+    if (!taker || !taker->by.is_known) {
+        return false;
+    }
+    *uidp = taker->by_login.is_known ? taker->by_login.uid : taker->by.uid;
+    return true;
+}
+
+/* ---- an earlier run ---- */
+
+/* The newest entry stays: nobody needs to know any more who has taken that lease away. */
+static void forget_last(struct history *history)
+{
+    taker_free(history, find_taker(history, history->last_lease));
+    history->last_lease = 0;
+}
+
+static void learn(struct history *history, const struct history_entry *entry)
+{
+    forget_last(history); /* this one is newer */
+    if (entry->kind == HISTORY_ENDED) {
+        history->last_lease = entry->lease;
+    } else if (entry->by.is_known || entry->why) {
+        add_taker(history, entry);
+    } else {
+        taker_free(history, find_taker(history, entry->lease));
+    }
+}
+
+static void read_earlier(struct history *history)
+{
+    const void *bytes;
+    uint64_t position = 0;
+    size_t n;
+    while (history_ring_next(&history->ring, &position, &bytes, &n)) {
+        struct history_entry entry;
+        if (history_entry_read(&entry, bytes, n)) {
+            learn(history, &entry);
+        }
+    }
+}
+
+/* An entry is added before the record is erased: killed in between, berthd finds both. */
+void history_lives(struct history *history, uint64_t lease)
+{
+    if (lease == history->last_lease) {
+        history_ring_drop_last(&history->ring);
+        history->last_lease = 0; /* its taker stays, for the entry that will come */
+    }
+}
+
+/* A resource that is in the file no more may have hidden it. */
+static uint16_t hiding(struct core *core, const struct remembered *remembered)
+{
+    uint16_t bits = 0;
+    for (size_t i = 0; i < remembered->n_claims; i++) {
+        const struct definition *definition =
+            core_find_definition(core, remembered->claims[i].name);
+        bits |= (uint16_t)((!definition || definition->shows_to_owner_only) << i);
+    }
+    return bits;
+}
+
+void history_gone(struct history *history, struct core *core,
+    const struct remembered *remembered, const struct earlier_end *end, const char *record,
+    size_t length)
+{
+    struct history_entry entry = {
+        .kind = HISTORY_ENDED,
+        .lease = remembered->id,
+        .ended_at = end->at,
+        .uid = remembered->uid,
+        .hiding = hiding(core, remembered),
+        .how = how_of(history, end->why, true),
+        .was_unseen = end->was_unseen,
+        .record = record,
+        .record_length = length,
+    };
+    if (history->ring.head && (remembered->is_held || !remembered->wants_now)) {
+        add_ended(history, &entry);
+    }
+}
+
+/* A lost lease may come back with its client: it is not being stopped any more. */
+static void forget_taker(struct history *history, struct taker *taker)
+{
+    const struct history_entry nobody = {.kind = HISTORY_TAKEN, .lease = taker->lease};
+    add(history, &nobody);
+    taker_free(history, taker);
+}
+
+void history_ready(struct history *history, struct core *core)
+{
+    struct taker *next;
+    forget_last(history);
+    for (struct taker *taker = LIST_FIRST(&history->all_takers); taker; taker = next) {
+        next = LIST_NEXT(taker, link);
+        if (!core_find_lease(core, taker->lease)) {
+            forget_taker(history, taker);
+        }
+    }
+}
+
+/* ---- which leases are over ---- */
+
+struct over {
+    struct table_node by_lease; /* hash_number() gives each its own hash */
+    LIST_ENTRY(over) link; /* in history->all_over */
+};
+
+static void learn_ends(struct history *history)
+{
+    const void *bytes;
+    size_t n;
+    while (history_ring_next(&history->ring, &history->looked_at, &bytes, &n)) {
+        struct history_entry entry;
+        if (history_entry_read(&entry, bytes, n) && entry.kind == HISTORY_ENDED) {
+            struct over *over = memory_new(sizeof *over);
+            table_insert(&history->over, &over->by_lease, hash_number(entry.lease));
+            LIST_INSERT_HEAD(&history->all_over, over, link);
+        }
+    }
+}
+
+bool history_has_end(struct history *history, uint64_t lease)
+{
+    learn_ends(history);
+    return table_find(&history->over, hash_number(lease));
+}
+
+static void forget_ends(struct history *history)
+{
+    struct over *over;
+    while ((over = LIST_FIRST(&history->all_over))) {
+        table_remove(&history->over, &over->by_lease);
+        LIST_REMOVE(over, link);
+        free(over);
+    }
+    table_deinit(&history->over);
+}
+
+/* ---- to be shown ---- */
+
+bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
+    struct history_entry *entry)
+{
+    const void *bytes;
+    size_t n;
+    while (*n_leftp > 0 && history_ring_next(&history->ring, positionp, &bytes, &n)) {
+        --*n_leftp;
+        if (history_entry_read(entry, bytes, n) && entry->kind == HISTORY_ENDED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct ended_user user_of(const struct history_user *user)
+{
+    return (struct ended_user){user->is_known, user->uid};
+}
+
+struct ended_lease history_describe(
+    const struct history_entry *entry, const struct remembered *lease)
+{
+    return (struct ended_lease){
+        .lease = lease,
+        .ended_at = entry->ended_at,
+        .how = entry->how.text,
+        .database = record_database(lease),
+        .login = user_of(&entry->origin.login),
+        .by = user_of(&entry->by),
+        .by_login = user_of(&entry->by_login),
+        .why = entry->why,
+        .cgroup = entry->origin.cgroup,
+        .args = entry->origin.args,
+        .has_exit = entry->status == HISTORY_EXITED,
+        .has_signal = entry->status == HISTORY_SIGNALLED,
+        .number = entry->number,
+        .was_unseen = entry->was_unseen,
+    };
+}
+
+/* ---- life ---- */
+
+void history_begin(
+    struct history *history, const char *socket_path, const char *boot_id, size_t size)
+{
+    char path[PATH_MAX] = "";
+    path_at_runtime(socket_path, ".history", path, sizeof path); /* "": cannot be opened */
+    *history = (struct history){.takers = TABLE_INIT, .over = TABLE_INIT};
+    LIST_INIT(&history->all_takers);
+    LIST_INIT(&history->all_over);
+    for (size_t i = 0; i < N_OUTCOMES; i++) {
+        const char *word = code_table[outcome_code((enum outcome)i)].word;
+        history->words[i] = history_word_of(word ? word : "");
+    }
+    history_ring_open(&history->ring, path, boot_id, HISTORY_LAYOUT, size);
+    if (history->ring.error != 0) {
+        log_warning("cannot use the history file (%s): the next berthd will start a new history",
+            strerror(history->ring.error));
+    }
+    read_earlier(history);
+}
+
+void history_end(struct history *history)
+{
+    while (!LIST_EMPTY(&history->all_takers)) {
+        taker_free(history, LIST_FIRST(&history->all_takers));
+    }
+    table_deinit(&history->takers);
+    forget_ends(history);
+    history_ring_close(&history->ring);
+}

@@ -1,0 +1,91 @@
+/* history.h - what is kept of leases and waits that are over, for `history`: `<socket>.history` in
+ * the runtime directory. */
+#ifndef BERTH_RECORD_HISTORY_H
+#define BERTH_RECORD_HISTORY_H
+
+#include "base/table.h"
+#include "core/core.h"
+#include "journal/history_entry.h"
+#include "journal/history_ring.h"
+#include "log/log.h"
+#include "status/ended_line.h"
+
+#include <sys/queue.h>
+
+/* What a client has said of its job's end, in the request that ends the lease. */
+struct told_status {
+    uint64_t lease; /* 0: none */
+    enum history_status status;
+    uint8_t number;
+};
+
+struct history {
+    struct history_ring ring;
+    struct table takers; /* who takes leases away that have not ended yet, by lease */
+    LIST_HEAD(, taker) all_takers;
+    struct told_status told;
+    struct history_word words[N_OUTCOMES];
+    uint64_t n_ended; /* leases that were over in this run, kept or not */
+    bool has_said_cut; /* in the log, that the file was cut */
+    uint64_t last_lease; /* of the newest entry, at the start; 0: none */
+    struct table over; /* leases, for history_has_end(); filled by it */
+    LIST_HEAD(, over) all_over;
+    uint64_t looked_at; /* up to there, history_ring_next() */
+};
+
+/* Of a daemon that listens there. `size`: of the ring, in bytes; 0: no history. */
+void history_begin(
+    struct history *history, const char *socket_path, const char *boot_id, size_t size);
+void history_end(struct history *history);
+
+/* ---- at the start ---- */
+
+/* The lease's record is in the journal: it is not over, whatever the newest entry says. Before the
+ * first history_gone(). */
+void history_lives(struct history *history, uint64_t lease);
+/* How a lease of an earlier run ended. */
+struct earlier_end {
+    enum outcome why; /* OUTCOME_RELEASED: its job was gone */
+    nanoseconds at;
+    bool was_unseen; /* at some time before .at, while there was no berthd */
+};
+
+/* `record` is the lease's record, of `length` bytes. */
+void history_gone(struct history *history, struct core *core,
+    const struct remembered *remembered, const struct earlier_end *end, const char *record,
+    size_t length);
+/* All leases of earlier runs are restored, or gone. */
+void history_ready(struct history *history, struct core *core);
+
+/* ---- afterwards ---- */
+
+/* Whether an entry says that the lease is over. The first call reads all entries, later ones what
+ * has been added since. */
+bool history_has_end(struct history *history, uint64_t lease);
+
+/* Somebody takes the lease away, now or soon. `by` is NULL if it is not known who; `reason` or
+ * NULL. */
+void history_taken(
+    struct history *history, uint64_t lease, const struct log_process *by, const char *reason);
+/* Who is taking the lease away, as logged in if that is known. False: not known,
+ * or nobody; or the lease has ended. */
+bool history_taker(const struct history *history, uint64_t lease, uint32_t *uidp);
+/* Appends, for the log, how the lease has ended: "exit 3", "SIGTERM", "released", "gone",
+ * "max-hold, SIGTERM". Nothing if its end is not counted. */
+void history_say_end(
+    const struct history *history, const struct lease *lease, struct text *out);
+/* The lease has ended; `record` is its last record, which will be erased after that. NULL: it has
+ * none, and is not kept. */
+void history_ended(
+    struct history *history, const struct lease *lease, const char *record, size_t length);
+
+/* The next lease that is over, from *positionp on (history_ring_next()), among so many entries at
+ * most, which are counted down: others say who takes a lease away. False: there is none among them;
+ * unless *n_leftp is 0, that is the end. */
+bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
+    struct history_entry *entry);
+/* What the entry says of that lease, which is its record. The strings belong to both. */
+struct ended_lease history_describe(
+    const struct history_entry *entry, const struct remembered *lease);
+
+#endif

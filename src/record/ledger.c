@@ -1,0 +1,287 @@
+#include "record/ledger.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "core/units.h"
+#include "journal/record.h"
+#include "log/log.h"
+#include "record/fleet_names.h"
+#include "record/history.h"
+#include "record/numbers.h"
+#include "record/turn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- before ---- */
+
+static bool catch_up_with(struct lease *lease, void *context)
+{
+    struct ledger *ledger = context;
+    if (lease->record == RECORD_NONE) {
+        ledger_enter(ledger, lease);
+    }
+    return lease->record != RECORD_NONE;
+}
+
+/* When the journal could not be made at the start: earlier holders come first. */
+static bool has_caught_up(struct ledger *ledger)
+{
+    if (ledger->is_behind) {
+        ledger->is_behind = !core_for_each_lease(ledger->core, catch_up_with, ledger);
+    }
+    return !ledger->is_behind;
+}
+
+/* While there was no journal, no client could come back: they have a grace from when there is
+ * one. */
+static bool owes_a_grace(struct ledger *ledger)
+{
+    if (ledger->owes_grace && journal_can_be_made(&ledger->journal)) {
+        ledger->owes_grace = false;
+        core_begin_grace(ledger->core, true, clock_now() + ledger->grace);
+    }
+    return ledger->owes_grace;
+}
+
+uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t units)
+{
+    /* The high-water mark in the state directory is always ahead of what is given out. */
+    if (!has_caught_up(ledger) || owes_a_grace(ledger) || !numbers_are_left(ledger->numbers)) {
+        return RECORD_NONE;
+    }
+    uint8_t database = ask->wants[0].definition->database;
+    const char *name = fleet_name_of(ledger->databases, database);
+    return journal_reserve(&ledger->journal, record_max_bytes(&ask->terms, name, units));
+}
+
+void ledger_give_back(struct ledger *ledger, uint32_t record)
+{
+    journal_erase(&ledger->journal, record);
+}
+
+/* ---- after ---- */
+
+static size_t max_bytes_of_units(struct ledger *ledger, const struct lease *lease)
+{
+    if (lease->state != LEASE_HELD) {
+        return units_max_bytes_of(ledger->core, lease);
+    }
+    struct text units = TEXT_INIT;
+    units_write(&units, lease);
+    size_t length = units.length;
+    text_deinit(&units);
+    return length;
+}
+
+static uint32_t reserve_for(struct ledger *ledger, const struct lease *lease)
+{
+    const char *database = fleet_name_of(ledger->databases, lease->database);
+    size_t units = max_bytes_of_units(ledger, lease);
+    size_t kept = lease->kept ? strlen(lease->kept) : 0;
+    return journal_reserve(
+        &ledger->journal, record_max_bytes(&lease->terms, database, units) + kept);
+}
+
+/* A reload may have given the units longer names than there was room for. Until the first record is
+ * erased there are two, and nobody has heard of the second one: a start may take either. */
+static bool write_where_it_fits(struct ledger *ledger, struct lease *lease)
+{
+    struct journal *journal = &ledger->journal;
+    size_t length = ledger->line.length;
+    if (length <= journal_room(journal, lease->record)) {
+        return journal_write(journal, lease->record, ledger->line.bytes, length);
+    }
+    uint32_t roomier = reserve_for(ledger, lease);
+    bool is_written =
+        roomier != RECORD_NONE && journal_write(journal, roomier, ledger->line.bytes, length);
+    if (roomier != RECORD_NONE) {
+        journal_erase(journal, is_written ? lease->record : roomier);
+    }
+    lease->record = is_written ? roomier : lease->record;
+    return is_written;
+}
+
+static void write_down(struct ledger *ledger, struct lease *lease)
+{
+    struct text *line = &ledger->line;
+    const char *database = fleet_name_of(ledger->databases, lease->database);
+    line->length = 0;
+    record_write(line, lease, database);
+    if (lease_stop_reason(lease) && lease->record != RECORD_NONE &&
+        line->length > journal_room(&ledger->journal, lease->record)) {
+        line->length = 0;
+        record_write_brief(line, lease, database);
+    }
+    lease->is_unwritten = lease->record == RECORD_NONE || !write_where_it_fits(ledger, lease);
+    if (lease->is_unwritten) {
+        log_provoked("the journal cannot be written: %s", strerror(errno));
+    }
+}
+
+/* ---- units at rest ---- */
+
+struct rest {
+    struct order_node node; /* in ledger->rests */
+    uint32_t record;
+};
+
+static struct rest *first_rest(const struct ledger *ledger)
+{
+    struct order_node *node = order_first(&ledger->rests);
+    return node ? container_of(node, struct rest, node) : NULL;
+}
+
+static bool write_rest(struct ledger *ledger, uint32_t record, nanoseconds ended_at)
+{
+    char bytes[JOURNAL_MAX_BYTES];
+    size_t length = journal_read(&ledger->journal, record, bytes, sizeof bytes);
+    struct text *line = &ledger->line;
+    line->length = 0;
+    text_add_bytes(line, bytes, length);
+    record_add_rest(line, ended_at);
+    return length > 0 && journal_write(&ledger->journal, record, line->bytes, line->length);
+}
+
+bool ledger_rest(
+    struct ledger *ledger, uint32_t record, nanoseconds ended_at, nanoseconds until)
+{
+    if (ended_at != 0 && !write_rest(ledger, record, ended_at)) {
+        return false;
+    }
+    struct rest *rest = memory_new(sizeof *rest);
+    rest->record = record;
+    order_insert(&ledger->rests, &rest->node, (uint64_t)until, record);
+    return true;
+}
+
+static void rest_is_over(struct ledger *ledger, struct rest *rest)
+{
+    order_remove(&ledger->rests, &rest->node);
+    free(rest);
+}
+
+static void end_rests(struct ledger *ledger)
+{
+    struct rest *rest = first_rest(ledger);
+    nanoseconds now = rest ? clock_now() : 0;
+    while (rest && (nanoseconds)rest->node.major <= now) {
+        journal_erase(&ledger->journal, rest->record);
+        rest_is_over(ledger, rest);
+        rest = first_rest(ledger);
+    }
+}
+
+void ledger_deinit(struct ledger *ledger)
+{
+    while (first_rest(ledger)) {
+        rest_is_over(ledger, first_rest(ledger));
+    }
+    journal_close(&ledger->journal);
+    text_deinit(&ledger->line);
+}
+
+/* ---- all of it ---- */
+
+static void end_record(struct ledger *ledger, struct lease *lease)
+{
+    if (lease->record == RECORD_NONE) {
+        history_ended(ledger->history, lease, NULL, 0);
+        return;
+    }
+    size_t length;
+    const char *record = journal_look(&ledger->journal, lease->record, &length);
+    history_ended(ledger->history, lease, record, length);
+    bool rests = lease->rests_until != 0 &&
+        ledger_rest(ledger, lease->record, lease->ended_at, lease->rests_until);
+    if (!rests) {
+        journal_erase(&ledger->journal, lease->record);
+    }
+    lease->record = RECORD_NONE;
+}
+
+/* ---- numbers ---- */
+
+enum { NUMBERS_PER_RECORD = 1024, NUMBERS_BYTES = 64 };
+
+void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark, uint64_t of)
+{
+    ledger->numbers_record = record;
+    ledger->numbers_mark = mark;
+    ledger->numbers_of = of;
+}
+
+/* Without a record, the next start begins at the mark of the state directory. */
+static void forget_numbers(struct ledger *ledger)
+{
+    if (ledger->numbers_record != RECORD_NONE) {
+        journal_erase(&ledger->journal, ledger->numbers_record);
+    }
+    ledger_take_numbers(ledger, RECORD_NONE, 0, ledger->numbers_of);
+}
+
+/* So far ahead that it is seldom written; before anybody hears of a number. */
+static void write_numbers(struct ledger *ledger)
+{
+    uint64_t next = core_next_number(ledger->core);
+    if (next <= ledger->numbers_mark || ledger->numbers_of == 0) {
+        return;
+    }
+    uint32_t record = ledger->numbers_record;
+    if (record == RECORD_NONE) {
+        record = journal_reserve(&ledger->journal, NUMBERS_BYTES);
+    }
+    struct text *line = &ledger->line;
+    line->length = 0;
+    record_write_numbers(line, next + NUMBERS_PER_RECORD, ledger->numbers_of);
+    ledger_take_numbers(ledger, record, next + NUMBERS_PER_RECORD, ledger->numbers_of);
+    if (record != RECORD_NONE &&
+        !journal_write(&ledger->journal, record, line->bytes, line->length)) {
+        forget_numbers(ledger);
+    }
+}
+
+/* ---- after each operation ---- */
+
+void ledger_commit(struct ledger *ledger)
+{
+    struct effects *effects = ledger->effects;
+    bool is_written = !ledger->turn->stopping;
+    if (is_written && (effects->changed || effects->ended)) {
+        write_numbers(ledger);
+    }
+    end_rests(ledger);
+    for (struct lease *lease = effects->ended; lease && is_written; lease = lease->next_ended) {
+        end_record(ledger, lease);
+    }
+    for (struct lease *lease = effects->changed; lease && is_written;
+         lease = lease->next_changed) {
+        if (lease->state != LEASE_ENDED) {
+            write_down(ledger, lease);
+        }
+    }
+    effects_clear_changed(effects);
+}
+
+/* ---- at the start ---- */
+
+void ledger_enter(struct ledger *ledger, struct lease *lease)
+{
+    lease->record = reserve_for(ledger, lease);
+    if (lease->record == RECORD_NONE) {
+        ledger->is_behind = true;
+    } else {
+        write_down(ledger, lease);
+    }
+}
+
+void ledger_note_complete(struct ledger *ledger)
+{
+    bool complete = !ledger->is_behind && !owes_a_grace(ledger) &&
+        !core_is_closed(ledger->core);
+    if (complete && !ledger->is_complete) {
+        ledger->is_complete = true;
+        journal_set_complete(&ledger->journal);
+    }
+}

@@ -1,0 +1,63 @@
+/* ledger.h - keeps the journal true: a promise to a lease is written down before anybody hears
+ * about it. */
+#ifndef BERTH_RECORD_LEDGER_H
+#define BERTH_RECORD_LEDGER_H
+
+#include "base/order.h"
+#include "base/text.h"
+#include "core/core.h"
+#include "journal/journal.h"
+
+struct fleet_names;
+struct history;
+struct numbers;
+struct turn;
+
+struct ledger {
+    struct journal journal;
+    struct text line; /* of a record; kept for its memory */
+    struct order rests; /* records of units at rest, by when the rest ends */
+    struct core *core;
+    struct effects *effects; /* the core's */
+    const struct turn *turn;
+    const struct numbers *numbers;
+    const struct fleet_names *databases;
+    struct history *history; /* gets what ends */
+    uint32_t numbers_record; /* says .numbers_mark */
+    uint64_t numbers_mark; /* all ids and tokens given out are smaller; 0: not written down */
+    uint64_t numbers_of; /* the state file that they follow; 0: none, and nothing is written */
+    nanoseconds grace; /* for earlier holders, when there is a journal again */
+    bool is_behind; /* some leases are not in the journal */
+    bool owes_grace; /* leases may be missing, and there is no journal to bring them back to */
+    bool is_complete; /* no client is expected that the journal does not know */
+};
+
+/* For lease.record; other values are slots of the journal. */
+#define RECORD_NONE UINT32_C(0)
+
+/* Space for whatever becomes of a lease that this asks for, and numbers for it. RECORD_NONE if
+ * there is none: then it must not be granted. `units` as units_max_bytes() gives it. */
+uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t units);
+void ledger_give_back(struct ledger *ledger, uint32_t record);
+
+/* Writes down what the core's effects say: first what has ended, then what has changed. If that
+ * fails for a lease, sets lease.is_unwritten: the record before is still there. */
+void ledger_commit(struct ledger *ledger);
+
+/* A lease that is held or waits without a record: after a start with no space for a new journal. */
+void ledger_enter(struct ledger *ledger, struct lease *lease);
+/* The units of a lease that has ended rest until then, and its record stays that long. `ended_at`
+ * is written down; 0: it has been. False if it cannot be. */
+bool ledger_rest(
+    struct ledger *ledger, uint32_t record, nanoseconds ended_at, nanoseconds until);
+/* The journal has that record of numbers, which follow the marks of that state file (its
+ * fingerprint). The next start begins where this run ends, however it ends: the mark in the state
+ * directory, which is far ahead, need not move. */
+void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark, uint64_t of);
+/* Closes the journal. */
+void ledger_deinit(struct ledger *ledger);
+
+/* Every lease is in the journal: when the grace, if there was one, is over. */
+void ledger_note_complete(struct ledger *ledger);
+
+#endif

@@ -1,0 +1,87 @@
+#include "record/log_subject.h"
+
+#include "core/resource.h"
+#include "record/fleet_names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void add_names(struct log_subject *subject, const char *names)
+{
+    size_t length = strlen(subject->resources);
+    size_t room = sizeof subject->resources - length;
+    if (strlen(names) + 2 <= room) {
+        snprintf(subject->resources + length, room, "%s%s", length > 0 ? " " : "", names);
+    }
+}
+
+void log_subject_resource(struct log_subject *subject, const char *name)
+{
+    if (name && name_is_valid(name)) {
+        add_names(subject, name);
+    }
+}
+
+void log_subject_lease(
+    struct log_subject *subject, const struct fleet_names *databases, const struct lease *lease)
+{
+    lease_id_format(subject->lease, lease->id);
+    subject->holder = (struct log_process){.uid = lease->uid, .pid = lease->pid};
+    subject->identity = lease->terms.holder;
+    subject->program = lease->terms.program;
+    subject->database = fleet_name_of(databases, lease->database);
+    if (lease->state == LEASE_ENDED) {
+        add_names(subject, lease_names(lease));
+        return;
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        add_names(subject, lease->claims[i].resource->name);
+    }
+}
+
+void log_subject_remembered(struct log_subject *subject, const struct remembered *remembered)
+{
+    lease_id_format(subject->lease, remembered->id);
+    subject->holder = (struct log_process){.uid = remembered->uid, .pid = remembered->pid};
+    subject->identity = remembered->terms.holder;
+    subject->program = remembered->terms.program;
+    for (size_t i = 0; i < remembered->n_claims; i++) {
+        log_subject_resource(subject, remembered->claims[i].name);
+    }
+}
+
+struct log_process log_process_of(const struct by_whom *by)
+{
+    return (struct log_process){
+        .uid = by->uid,
+        .has_uid_alone = by->is_known,
+        .has_login = by->has_login,
+        .login = by->login,
+    };
+}
+
+const char *log_subject_asker(char out[static LOG_ASKER_SIZE], const struct log_process *asker)
+{
+    int n = snprintf(out, LOG_ASKER_SIZE, "uid %u", asker->uid);
+    if (asker->has_login && asker->login != asker->uid) {
+        n += snprintf(out + n, LOG_ASKER_SIZE - (size_t)n, " (login uid %u)", asker->login);
+    }
+    if (asker->pid != 0) {
+        snprintf(out + n, LOG_ASKER_SIZE - (size_t)n, ", pid %d", (int)asker->pid);
+    }
+    return out;
+}
+
+const char *log_subject_what(char *out, size_t size, const struct log_subject *subject)
+{
+    size_t first = strcspn(subject->resources, " "), more = 0;
+    for (const char *c = subject->resources + first; *c; c++) {
+        more += *c == ' ';
+    }
+    if (more > 0) {
+        snprintf(out, size, "%.*s and %zu more", (int)first, subject->resources, more);
+    } else {
+        snprintf(out, size, "%.*s", (int)first, subject->resources);
+    }
+    return out;
+}

@@ -1,0 +1,30 @@
+/* log_subject.h - makes the subject of a log message from what the daemon has: leases, clients,
+ * names. Each function adds to *subject, which begins as {0} or with an event. */
+#ifndef BERTH_RECORD_LOG_SUBJECT_H
+#define BERTH_RECORD_LOG_SUBJECT_H
+
+#include "base/by_whom.h"
+#include "core/lease.h"
+#include "core/remembered.h"
+#include "log/log.h"
+
+struct fleet_names;
+
+/* Also for a lease that has ended, until effects_clear(). */
+void log_subject_lease(
+    struct log_subject *subject, const struct fleet_names *databases, const struct lease *lease);
+void log_subject_remembered(struct log_subject *subject, const struct remembered *remembered);
+/* Left out if it is not the name of a resource: a client may say anything. */
+void log_subject_resource(struct log_subject *subject, const char *name);
+
+/* Somebody at another host: nothing is known of the process. */
+struct log_process log_process_of(const struct by_whom *by);
+
+/* "uid 0 (login uid 1000), pid 7": who asks, for the message itself. */
+enum { LOG_ASKER_SIZE = 64 };
+const char *log_subject_asker(char out[static LOG_ASKER_SIZE], const struct log_process *asker);
+
+/* "deploy", "deploy and 2 more": the lease's resources, for the message itself. */
+const char *log_subject_what(char *out, size_t size, const struct log_subject *subject);
+
+#endif

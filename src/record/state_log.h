@@ -1,0 +1,18 @@
+/* state_log.h - what the log says about the file in the state directory. */
+#ifndef BERTH_RECORD_STATE_LOG_H
+#define BERTH_RECORD_STATE_LOG_H
+
+#include "journal/state_file.h"
+
+struct state;
+
+/* What state_load() could not read. */
+void state_log_loaded(const struct state *state);
+/* What writing the file came to; `error`: errno. Nothing if it is STORED. */
+void state_log_stored(const struct state *state, enum stored stored, int error);
+/* state_want_numbers() has failed. */
+void state_log_no_numbers(const struct state *state);
+/* state_set_fleet_changes() has refused them. */
+void state_log_too_many_changes(const struct state *state);
+
+#endif

@@ -1,0 +1,45 @@
+/* notify.h - what the service manager is told while berthd runs: that it is ready, reloads, stops,
+ * that its loop turns, and its status in one line. Does nothing where there is no manager. */
+#ifndef BERTH_SETUP_NOTIFY_H
+#define BERTH_SETUP_NOTIFY_H
+
+#include "setup/notify_text.h"
+
+#include <uv.h>
+
+struct core;
+struct fleet;
+struct fleet_names;
+struct turn;
+
+/* What the line is about; it outlives the loop. */
+struct notify_subject {
+    const char *socket;
+    const struct core *core;
+    const struct fleet_names *databases;
+    const struct fleet *fleet;
+};
+
+struct notify {
+    struct turn *turn;
+    struct notify_subject subject;
+    bool is_heard; /* from notify_ready() on, if there is a manager */
+    nanoseconds watchdog; /* how often the manager must hear from us; 0: it need not */
+    struct notify_pace pace;
+    char owed[128]; /* assignments, each with its newline: sent with the line, when pace.owes */
+    uv_timer_t status_timer; /* runs while the line is out of date and was just sent */
+    uv_timer_t watchdog_timer;
+};
+
+/* After the loop's. */
+void notify_init(struct notify *notify, uv_loop_t *loop, struct turn *turn);
+/* Clients can connect. */
+void notify_ready(struct notify *notify, const struct notify_subject *subject);
+/* At the end of each turn. */
+void notify_end_turn(struct notify *notify);
+/* Around a reload, whatever its result. */
+void notify_reloading(struct notify *notify);
+void notify_reloaded(struct notify *notify);
+void notify_stopping(struct notify *notify);
+
+#endif

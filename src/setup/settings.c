@@ -1,0 +1,211 @@
+#include "setup/settings.h"
+
+#include "admission/asker.h"
+#include "admission/seat.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "conn/conn.h"
+#include "conn/storing.h"
+#include "core/fleet.h"
+#include "core/units.h"
+#include "database/fleet_sessions.h"
+#include "log/log.h"
+#include "record/changes.h"
+#include "setup/definition_diff.h"
+#include "status/answer_lines.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    FILES_RESERVED = 64, /* for everything but connections */
+    MIN_RESERVED = 24, /* the same, where the limit of open files is very low */
+};
+
+/* Raises the soft limit to the hard one. */
+static uint32_t max_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0) {
+        files.rlim_cur = 1024;
+    }
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    getrlimit(RLIMIT_NOFILE, &files);
+    return files.rlim_cur < UINT32_MAX ? (uint32_t)files.rlim_cur : UINT32_MAX;
+}
+
+static void set_max_connections(struct seats *seats, uint32_t max_clients)
+{
+    uint32_t all = max_files();
+    uint32_t reserved = all / 2 > FILES_RESERVED ? FILES_RESERVED
+        : all / 2 > MIN_RESERVED              ? all / 2
+                                                 : MIN_RESERVED;
+    uint32_t possible = all > reserved + 2 ? all - reserved : 2;
+    uint32_t quarter = (possible + 3) / 4;
+    seats->max_operators = quarter < OPERATORS_SEATS ? quarter : OPERATORS_SEATS;
+    possible -= seats->max_operators;
+    seats->max_conns = max_clients < possible ? max_clients : possible;
+}
+
+static struct daemon_admins admins_of(const struct conf *conf)
+{
+    return (struct daemon_admins){
+        .own_uid = geteuid(),
+        .users = &conf->admin_users,
+        .groups = &conf->admin_groups,
+        .view_users = &conf->view_users,
+        .view_groups = &conf->view_groups,
+    };
+}
+
+void settings_use(struct server *server, struct conf *conf)
+{
+    server->conf = conf;
+    set_max_connections(&server->seats, conf->max_clients);
+    server->admins = admins_of(conf);
+    scheduler_set_rate(&server->scheduler, conf->max_requests_per_second);
+}
+
+struct judging {
+    struct core *core;
+    struct daemon_admins admins;
+};
+
+/* A lease whose client is away is checked when that comes back: command_acquire.c. */
+static enum outcome judge_waiter(
+    const struct lease *lease, const struct definition *definition, void *context)
+{
+    struct judging *judging = context;
+    const struct ask ask = {.terms = lease->terms}; /* its wants are counted by the core */
+    if (answer_is_too_much(&ask, units_max_bytes_of(judging->core, lease))) {
+        return OUTCOME_IMPOSSIBLE;
+    }
+    if (lease_is_detached(lease)) {
+        return OUTCOME_OK;
+    }
+    struct asker asker;
+    struct conn *conn = container_of(lease->client, struct conn, client);
+    asker_init(&asker, conn->fd, conn->client.uid, &judging->admins);
+    bool allowed = asker_may(&asker, rights_use, &definition->rights);
+    asker_deinit(&asker);
+    return allowed ? OUTCOME_OK : OUTCOME_FORBIDDEN;
+}
+
+bool settings_define(struct server *server, const struct conf *conf, const char **refusedp)
+{
+    struct judging judging = {server->core, admins_of(conf)};
+    core_set_judge(server->core, judge_waiter, &judging);
+    enum outcome outcome = core_define(server->core, conf->definitions, conf->n_definitions,
+        &conf->user_bounds, clock_now(), &server->effects, refusedp);
+    core_set_judge(server->core, NULL, NULL);
+    apply_effects(&server->turn);
+    return outcome == OUTCOME_OK;
+}
+
+static void add_conflict(
+    struct conf_errors *errors, const struct conf *conf, const char *section, const char *why)
+{
+    char message[PATH_MAX + 512];
+    snprintf(message, sizeof message, "%s: [%s]: %s", conf->path, section, why);
+    conf_errors_add(errors, message);
+}
+
+static bool has_database(const struct conf *conf, const char *name)
+{
+    size_t i = 0;
+    while (i < conf->n_databases && strcmp(conf->databases[i].name, name) != 0) {
+        i++;
+    }
+    return i < conf->n_databases;
+}
+
+/* Otherwise the next start would be refused, when the operator has forgotten the edit. */
+static bool lacks_databases(const struct core *core, const struct conf *now,
+    const struct conf *loaded, struct conf_errors *errors)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < now->n_databases; i++) {
+        const char *name = now->databases[i].name;
+        if (!has_database(loaded, name) && core_fleet_has_holders(core, (uint8_t)(i + 1))) {
+            char section[NAME_BYTES + sizeof "redis "];
+            snprintf(section, sizeof section, "redis %s", name);
+            add_conflict(
+                errors, loaded, section, "has leases and cannot be removed until they end");
+            lacks = true;
+        }
+    }
+    return lacks;
+}
+
+/* Of no use to an inherited socket: logged at the start. */
+static bool mentions_socket(const char *change)
+{
+    return strcmp(change, "socket") == 0 || strcmp(change, "socket-mode") == 0;
+}
+
+static void warn_of_fixed_changes(
+    const struct conf *now, const struct conf *loaded, bool socket_is_inherited)
+{
+    const struct log_subject subject = {.event = "reload"};
+    struct conf_errors changes = CONF_ERRORS_INIT;
+    conf_fixed_changes(now, loaded, &changes);
+    for (size_t i = 0; i < changes.n; i++) {
+        if (socket_is_inherited && mentions_socket(changes.messages[i])) {
+            continue;
+        }
+        log_message_on(LOG_LEVEL_WARNING, &subject, "%s: %s takes effect at the next start",
+            loaded->path, changes.messages[i]);
+    }
+    conf_errors_deinit(&changes);
+}
+
+void settings_note_changes(struct server *server)
+{
+    changes_note(&server->state, server->core);
+    storing_note_changes(server->storing);
+}
+
+bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *found)
+{
+    const char *refused = NULL;
+    const struct log_subject subject = {.event = "reload"};
+    struct definition_diff diff = DEFINITION_DIFF_INIT;
+    if (conf) {
+        definition_diff_compare(&diff, server->core, conf->definitions, conf->n_definitions);
+    }
+    if (conf && lacks_databases(server->core, server->conf, conf, found)) {
+        conf = conf_free(conf);
+    }
+    if (conf && !settings_define(server, conf, &refused)) {
+        add_conflict(found, conf, refused,
+            "is in use, so its kind cannot change now");
+        conf = conf_free(conf);
+    }
+    for (size_t i = 0; i < found->n; i++) {
+        log_message_on(LOG_LEVEL_ERROR, &subject, "%s", found->messages[i]);
+    }
+    if (!conf) {
+        log_message_on(LOG_LEVEL_ERROR, &subject, "%s: not reloaded: nothing has changed",
+            server->conf->path);
+        definition_diff_deinit(&diff);
+        return false;
+    }
+    warn_of_fixed_changes(server->conf, conf, listener_is_inherited(&server->listener));
+    struct conf *before = server->conf;
+    conf_keep_fixed(before, conf);
+    settings_use(server, conf);
+    fleet_define(server->fleet, conf->definitions, conf->n_definitions);
+    definition_diff_add_gone(
+        &diff, server->core, before->definitions, before->n_definitions);
+    definition_diff_log(&diff);
+    definition_diff_deinit(&diff);
+    conf_free(before);
+    storing_note_reload(server->storing, changes_note(&server->state, server->core));
+    log_message_on(LOG_LEVEL_INFO, &subject, "%s: reloaded, definitions: %zu", conf->path,
+        conf->n_definitions);
+    return true;
+}
