@@ -72,6 +72,7 @@ def test_what_the_file_has_ended_does_not_come_back(redis_server, hosts):
     does(host, "limit etl 0")
     does(host, "remove gpus g0")
     does(host, "pause door")
+    keeps(host, "limit-base")
     assert denied(host, "acquire etl") == "closed"
     assert asks(client_of(host), "acquire gpus")[1].endswith(",g1")
     others = RESOURCES.replace("limit = 2", "limit = 3").replace("g0 g1 g2", "g0 g1")
@@ -79,6 +80,8 @@ def test_what_the_file_has_ended_does_not_come_back(redis_server, hosts):
         host.configure(redis_section(redis_server.url, generation=generation) + resources)
         does(host, "reload")
         gets_in_time(client_of(host), "acquire etl")
+    for base in "limit-base", "items-base":  # that they have ended is news that a renewal brings
+        keeps(host, base, False)
     forgets_all(redis_server, host)
     assert status(client_of(host), "etl").resources["etl"]["limit"] == "2"
     assert asks(client_of(host), "acquire gpus")[1].endswith(",g0")
