@@ -60,7 +60,7 @@ static struct table_style style_of(const struct call *call, const struct status_
 /* What it says of a database that is up: an answer that did not come, or not whole. */
 static bool is_partial(const char *database_state)
 {
-    static const char *const words[] = {"silent", "busy", "too-large"};
+    static const char *const words[] = {"no-answer", "busy", "too-large"};
     for (size_t i = 0; database_state && i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(database_state, words[i]) == 0) {
             return true;

@@ -218,10 +218,8 @@ static void on_late(struct conn *conn)
 {
     struct status_answer *status = parked_state(conn);
     for (uint8_t i = status->database; i <= conn->server->databases.n; i++) {
-        struct session_view view;
-        fleet_look(conn->server->fleet, i, &view);
         const char *why = why_not_asked(status, i);
-        set_view(status, i, NULL, why ? why : view.is_telling ? VIEW_TOO_LARGE : VIEW_SILENT);
+        set_view(status, i, NULL, why ? why : VIEW_NO_ANSWER);
     }
     end_request(conn, status);
 }

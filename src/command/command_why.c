@@ -95,7 +95,7 @@ static void set_database(const struct server *server, const struct subject *subj
     scene->rows = view ? view->rows : NULL;
     scene->listed_at = scene->rows ? view->made_at : scene->now;
     scene->state = scene->rows            ? NULL
-        : session.state == SESSION_UP ? (view ? view->why : VIEW_SILENT)
+        : session.state == SESSION_UP ? (view ? view->why : VIEW_NO_ANSWER)
                                       : database_state_word(session.state);
     *grants = (struct explained_database){
         .is_unreachable = session.is_unreachable,

@@ -131,7 +131,7 @@ static void on_result(void *context, struct session_result *result)
         .n_users = 1,
         .made_at = clock_now(),
         .rows = is_answer ? fleet_rows_new(&result->rows) : NULL,
-        .why = result->outcome == OUTCOME_NO_SPACE ? VIEW_TOO_LARGE : VIEW_SILENT,
+        .why = result->outcome == OUTCOME_NO_SPACE ? VIEW_TOO_LARGE : VIEW_NO_ANSWER,
     };
     while ((asker = TAILQ_FIRST(&answered))) {
         TAILQ_REMOVE(&answered, asker, link);

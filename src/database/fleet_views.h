@@ -16,7 +16,7 @@ struct view_batch;
 
 /* Why a database that is up has not said what was asked: no answer in time, or one that takes too
  * much memory or time. */
-#define VIEW_SILENT "silent"
+#define VIEW_NO_ANSWER "no-answer"
 #define VIEW_TOO_LARGE "too-large"
 
 /* What a database has said, shared by all who asked; give it back with view_release(). */

@@ -160,7 +160,6 @@ struct session_view {
     nanoseconds grace_until; /* the database's; NEVER: none */
     bool is_new; /* that grace is its first, and as far as known nobody has had leases there */
     uint64_t incarnation;
-    bool is_telling; /* pages of a snapshot have come, and not yet all */
     uint32_t n_differing; /* definitions of ours that differ from the database's */
     uint64_t n_calls; /* sent so far */
     uint64_t call_rate; /* calls of all hosts in 1000 seconds, of late; 0: not known */

@@ -237,7 +237,6 @@ void session_look(const struct session *session, struct session_view *view)
         .good_until = session->tenure.good_until,
         .grace_until = session->grace_until,
         .is_new = session->is_new && session->grace_until != NEVER,
-        .is_telling = session->look.request && session->look.request->cursor[0] != '\0',
         .incarnation = session->tenure.incarnation,
         .n_calls = session->calls.n_sent,
         .call_rate = session->crowd.rate,

@@ -42,8 +42,7 @@ def test_forty_thousand_leases_are_shown(redis_server, hosts):
     """By status only if the machine lists them within 4 s; those who follow have no such limit."""
     host = host_beside(redis_server, hosts, 40_000, "pid=12345 program=python3 reason=" + "x" * 100)
     result = host.berthctl("status", "m/*")
-    assert "database silent" not in result.stdout
-    assert result.returncode == (69 if "database too-large" in result.stdout else 0)
+    assert result.returncode == (69 if "database no-answer" in result.stdout else 0)
     copy = Copy(client_of(host))
     copy.client.line = functools.partial(copy.client.line, 6 * DEADLINE)  # on a busy machine, one listing takes long
     while len(copy.leases) < 40_000:

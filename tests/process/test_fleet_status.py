@@ -196,7 +196,7 @@ def test_silent(redis_server, hosts):
     begun = time.monotonic()
     now = status(client)
     assert 3 < time.monotonic() - begun < 12  # a renewal comes after 20
-    assert now.resources["etl"].items() >= {"database_state": "silent", "in_use": "1"}.items()
+    assert now.resources["etl"].items() >= {"database_state": "no-answer", "in_use": "1"}.items()
     redis_server.cont()
     assert "database_state" not in shown(a).resources["etl"]
 

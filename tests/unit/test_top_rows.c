@@ -427,7 +427,7 @@ Test(top_screen, of_a_fleet)
         "resource etl kind=semaphore scope=fleet database=main limit=20 in_use=3 free=16 waiting=1 cooling=1",
         "holder 1 units=0-2 token=1 pid=11 uid=7 since=-5000 bound=process host=north program=make until=9000",
         "waiter far/2 wants=18 position=1 pid=22 uid=8 since=-65000 host=south priority=5 hidden=1",
-        "resource lost kind=lock scope=fleet database=main limit=9 in_use=0 free=0 waiting=0 database_state=silent",
+        "resource lost kind=lock scope=fleet database=main limit=9 in_use=0 free=0 waiting=0 database_state=no-answer",
         "end",
     };
     begin_with(fleet, N(fleet), 80, 8);
@@ -436,7 +436,7 @@ Test(top_screen, of_a_fleet)
                   "> - etl      3/20    1  [###~................]  cooling\n"
                   "      held   slots 0-2     5s 7        north           11 9s left; make\n"
                   "      #1     wants 18   1m05s 8        south           22 priority 5; (hidden)\n"
-                  "    lost      0/9    0  [.........]  database silent\n"
+                  "    lost      0/9    0  [.........]  database no-answer\n"
                   "\n"
                   "? help  q quit  Enter opens  / find  w why  d details  x revoke  b busy  u user\n");
     top.width = 46;
@@ -445,7 +445,7 @@ Test(top_screen, of_a_fleet)
                   "> - etl      3/20    1  [#..........]  cooling\n"
                   "      held   slots 0-2 7        9s left; make\n"
                   "      #1     wants 18  8        priority 5; (>\n"
-                  "    lost      0/9    0  [......]  database si>\n"
+                  "    lost      0/9    0  [......]  database no>\n"
                   "\n"
                   "? help  q quit  Enter opens  / find  w why\n");
     end();
