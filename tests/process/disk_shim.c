@@ -1,6 +1,6 @@
 /* disk_shim.c - LD_PRELOAD: a disk that answers when and what a test likes to a program that writes
- * the file in the state directory ("fsync", "fsync-directory", "rename", "posix_fallocate") or the
- * journal ("mmap", "pwrite").
+ * the file in the state directory ("fsync", "fsync-directory", "rename", "posix_fallocate"), reads
+ * it ("open"), or writes the journal ("mmap", "pwrite").
  *
  * While $BERTH_DISK has a FIFO, or a file, named after one of these operations, the operation first
  * opens that and reads it to its end. If it reads a number, it fails with that errno. */
@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,37 @@ static int is_file(int fd, const char *suffix)
     ssize_t n = readlink(link, path, sizeof path - 1);
     path[n > 0 ? n : 0] = '\0';
     return ends_in(path, suffix);
+}
+
+/* Which of them the program calls depends on its _FILE_OFFSET_BITS. */
+static int open_by(const char *name, const char *path, int flags, va_list rest)
+{
+    int (*real)(const char *, int, ...);
+    *(void **)&real = dlsym(RTLD_NEXT, name);
+    int error = ends_in(path, ".state") ? wait_at_gate("open") : 0;
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return real(path, flags, flags & O_CREAT ? va_arg(rest, mode_t) : 0);
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    int fd = open_by("open", path, flags, rest);
+    va_end(rest);
+    return fd;
+}
+
+int open64(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    int fd = open_by("open64", path, flags, rest);
+    va_end(rest);
+    return fd;
 }
 
 int fsync(int fd)

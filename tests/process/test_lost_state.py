@@ -1,6 +1,7 @@
 """The file in the state directory cannot be read, or is damaged."""
 
 import contextlib
+import errno
 import re
 import signal
 import time
@@ -10,6 +11,7 @@ import pytest
 from daemon_help import event, held, refused, status
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, queues
+from gate import with_shim
 from lines import DEADLINE, look_again
 from lost_help import asked_until
 
@@ -23,6 +25,17 @@ limit = 4
 def state_file(daemon):
     path, = daemon.state.glob("*.state")
     return path
+
+
+@contextlib.contextmanager
+def refused_to_open(daemon):
+    """As if berthd had no right to read it; root always has."""
+    gate = daemon.disk / "open"
+    gate.write_text(str(errno.EACCES))
+    before = set(daemon.state.iterdir())
+    yield
+    assert set(daemon.state.iterdir()) == before, "something was written"
+    gate.unlink()
 
 
 @contextlib.contextmanager
@@ -51,18 +64,23 @@ def begins_again(daemon):
         look_again()
 
 
-@pytest.mark.parametrize("how", ["kill", "stop"])
-def test_nothing_is_granted_until_it_can_be_read(berthd, berth, how):
-    daemon = berthd(CONFIGURATION)
+@pytest.mark.parametrize("how, hidden, why", [
+    ("kill", unreadable, "Invalid%20argument"), ("stop", unreadable, "Invalid%20argument"),
+    ("kill", refused_to_open, "Permission%20denied")])
+def test_nothing_is_granted_until_it_can_be_read(berthd, berth, directory, how, hidden, why):
+    disk = directory / "disk"
+    disk.mkdir()
+    daemon = berthd(CONFIGURATION, before=with_shim("disk_shim.so", BERTH_DISK=disk))
+    daemon.disk = disk
     client = daemon.client()
     assert client.request("pause l reason=migration") == "ok"
     job = berth.start("run", "s", "--", "sleep", "1000")
     asked_until(daemon, lambda now: now.held == 1)
     getattr(daemon, how)()
-    with unreadable(daemon):
+    with hidden(daemon):
         daemon.start()
         now = asked_until(daemon, lambda now: not now.resources["s"]["holders"][0].get("away"))
-        assert now.closed.endswith("Invalid%20argument")
+        assert now.closed.endswith(why)
         waiter = berth.start("run", "s", "--", "true")
         asked_until(daemon, lambda now: now.waiting == 1)
         client = daemon.client()
