@@ -396,7 +396,7 @@ def test_slow_readers_share_the_memory(redis_server, hosts):
                 line = client.line()
     assert len(shown(a, "etl").holders("etl")) == 1500
     readers = []
-    for _ in range(30):
+    for _ in range(9):  # berthd keeps 8, and gives up those who read nothing for 10 s
         readers.append(client_of(a))
         readers[-1].send("status etl\n")
         assert readers[-1].line().startswith("ok ")
