@@ -341,7 +341,7 @@ static void after_holds(const char *resource, const double holds[], size_t n)
     EXPECT(define_all((const char *const[]){resource, NULL}), "ok");
     now = 0;
     for (size_t i = 0; i < n; i++) {
-        char lease[16];
+        char lease[32];
         snprintf(lease, sizeof lease, "H%zu", i);
         acquire("ann", lease, "s");
         now += holds[i];
