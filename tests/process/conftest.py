@@ -21,8 +21,8 @@ import pytest
 
 from fake_berthd import FakeBerthd
 from lines import DEADLINE, Client
-from plain_alone import check_table
-from plain_alone import pytest_ignore_collect  # a hook
+from builds import check_table
+from builds import pytest_ignore_collect  # a hook
 from still_running import pytest_runtest_protocol  # a hook
 
 # What a service manager tells the test runner is not meant for the daemons that tests start.
