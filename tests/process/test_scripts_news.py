@@ -200,6 +200,23 @@ def test_a_smaller_limit_ends_only_with_a_newer_file(world, changed):
     assert set(b.granted()) == {"2"}
 
 
+def test_a_new_limit_ends_the_changes_of_its_instances(world):
+    """Not of a name below the template that has its own definition, nor what is no change of the limit."""
+    own = {"t/own": definition(limit=4)}
+    a, = world.several(1, {"t/*": definition(limit=4), "tt/*": definition(limit=4), **own})
+    for name in "t/1", "t/2", "t/own", "t/*", "tt/1":
+        ok(a.admin("limit", name, "2"))
+    ok(a.admin("pause", "t/2", "", "", "0"))
+    before = changes_in(a.follow()[2])
+    assert a.define({"t/*": definition(limit=4, max_waiters=5)}, generation=1)["t/*"][0] == "stored"
+    assert changes_in(a.follow()[2]) == before
+    assert a.define({"t/*": definition(limit=5)}, generation=2)["t/*"][0] == "stored"
+    after = changes_in(a.follow()[2])
+    assert after["t/1"][1] == after["t/*"][1] == "{}"
+    assert json.loads(after["t/2"][1]) == {"paused": "0", "reason": ""}
+    assert {name for name in before if after[name] == before[name]} == {"t/own", "tt/1"}
+
+
 def test_what_is_changed_is_above_the_floor(world):
     """Even if a script is broken off as it raises that number."""
     floor = 4 * 10**15

@@ -185,19 +185,23 @@ end
 -- loss of the data. Changes to a template's instances rest on its values. First: a define that is broken off is
 -- repeated.
 local function end_changes(definition, stored, said, generation)
-    local names, prefix = {definition}, string.sub(definition, 1, -2)
-    for _, name in ipairs(is_template(definition) and call('HKEYS', CHANGES) or {}) do
-        local is_instance = name ~= definition and string.sub(name, 1, #prefix) == prefix
-        names[#names + 1] = is_instance and definition_name(name) == definition and name or nil
+    local words_of_key = {limit = {'limit'}, items = {'added', 'removed'}}
+    for key in pairs(words_of_key) do
+        if are_same(stored[key], said[key]) then
+            words_of_key[key] = nil
+        end
     end
-    local keys_of = {limit = {'limit'}, items = {'added', 'removed'}}
-    for _, name in ipairs(names) do
-        local change, has_ended = load_change(name), false
-        for key, changed in pairs(keys_of) do
-            if change[key .. '-base'] and not are_same(stored[key], said[key])
-                and generation > (tonumber(change[key .. '-generation']) or -1) then
+    if next(words_of_key) == nil then
+        return
+    end
+    local prefix = string.sub(definition, 1, -2)
+    for _, name in ipairs(is_template(definition) and call('HKEYS', CHANGES) or {definition}) do
+        local is_ours = string.sub(name, 1, #prefix) == prefix and definition_name(name) == definition
+        local change, has_ended = is_ours and load_change(name) or {}, false
+        for key, words in pairs(words_of_key) do
+            if change[key .. '-base'] and generation > (tonumber(change[key .. '-generation']) or -1) then
                 change[key .. '-base'], change[key .. '-generation'], has_ended = nil, nil, true
-                for _, word in ipairs(changed) do
+                for _, word in ipairs(words) do
                     change[word] = nil
                 end
             end
