@@ -103,11 +103,11 @@ bool command_run(struct conn *conn, char *line, size_t length)
     memcpy(as_sent, line, length + 1);
     enum code code = request_parse(line, length, &request, &detail);
     code = conn->followed ? CODE_STATE : code;
-    if (conn->state.peer == PEER_DEAF &&
+    if (conn->state.peer == PEER_WRITE_FAILED &&
         (code != CODE_NONE || !outlives_conn(conn, &request))) {
         return false;
     }
-    bool is_repeated = conn->traffic->parked_since != 0; /* it was held back */
+    bool is_repeated = conn_is_repeated(conn);
     if (!is_repeated) {
         scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
     }

@@ -112,8 +112,7 @@ static void go_on_with(struct conn *conn, uint64_t id)
     lease_id_format(lease, id);
     text_add(&line, command_table[COMMAND_why].word);
     text_add_key(&line, "lease", lease);
-    conn->traffic->parked_since = uv_now(&conn->server->loop) + 1; /* it has been counted */
-    conn_again(conn, text_take(&line));
+    conn_again(conn, text_take(&line), uv_now(&conn->server->loop) + 1);
 }
 
 static bool look_at_some(struct long_answer *answer, const struct answer_moment *moment,

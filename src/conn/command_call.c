@@ -67,32 +67,17 @@ struct request_log *call_log(const struct call *call)
 
 /* ---- a request that is held back for a name ---- */
 
-struct awaiting_name {
-    struct names_waiter waiter;
-    char *line; /* as it was sent; owned until it is carried out again */
-};
-
 static void awaiting_free(struct conn *conn, void *state)
 {
-    struct awaiting_name *awaiting = state;
     (void)conn;
-    user_names_leave(&awaiting->waiter);
-    free(awaiting->line);
-    free(awaiting);
-}
-
-static void awaiting_done(struct conn *conn)
-{
-    struct awaiting_name *awaiting = parked_state(conn);
-    conn_again(conn, awaiting->line);
-    awaiting->line = NULL;
-    parked_end(conn);
+    user_names_leave(state);
+    free(state);
 }
 
 static void awaiting_late(struct conn *conn)
 {
     user_names_are_late(conn->server->user_names);
-    awaiting_done(conn);
+    parked_again(conn);
 }
 
 bool call_awaits_name(struct call *call, uint32_t uid)
@@ -103,11 +88,10 @@ bool call_awaits_name(struct call *call, uint32_t uid)
     if (user_names_find(names, uid, call->now) || !user_names_are_coming(names)) {
         return false;
     }
-    struct awaiting_name *awaiting = memory_new(sizeof *awaiting);
-    awaiting->waiter = (struct names_waiter){.conn = call->conn, .done = awaiting_done};
-    awaiting->line = memory_string(call->line);
-    user_names_await(names, &awaiting->waiter);
-    parked_begin(call->conn, &ops, awaiting);
+    struct names_waiter *waiter = memory_new(sizeof *waiter);
+    *waiter = (struct names_waiter){.conn = call->conn, .done = parked_again};
+    user_names_await(names, waiter);
+    parked_hold_back(call->conn, call->line, &ops, waiter);
     return true;
 }
 

@@ -1,36 +1,65 @@
 #include "conn/conn.h"
 
-#include "admission/asker.h"
 #include "admission/followers.h"
 #include "admission/peer.h"
 #include "admission/seat.h"
 #include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "conn/conn_input.h"
-#include "conn/conn_output.h"
 #include "conn/parked.h"
 #include "record/counting.h"
-#include "status/long_answer.h"
 #include "wire/protocol.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-enum {
-    PIECE_BYTES = 16 * 1024, /* of a long answer */
-    CALLED_BYTES = 4096, /* read at once from a connection that was called from its fair queue */
-};
 
 void conn_pass(struct conn *conn, enum conn_event event)
 {
     bool is_possible = conn_state_pass(&conn->state, event);
     assert(is_possible);
     (void)is_possible;
+}
+
+/* ---- what is under way ---- */
+
+/* A connection takes what the one before has left: as a rule memory for one is enough for all. */
+struct traffic *conn_begin_traffic(struct conn *conn)
+{
+    struct server *server = conn->server;
+    conn->traffic = server->spare ? server->spare : memory_new(sizeof *conn->traffic);
+    server->spare = NULL;
+    return conn->traffic;
+}
+
+void traffic_free(struct traffic *traffic)
+{
+    if (traffic) {
+        linebuf_deinit(&traffic->in.lines);
+        free(traffic->in.again);
+        text_deinit(&traffic->out.text);
+        free(traffic);
+    }
+}
+
+static bool is_under_way(const struct conn *conn)
+{
+    const struct conn_load load = conn_load(conn);
+    return load.unread > 0 || conn->traffic->in.lines.skipping || load.unsent > 0 ||
+        conn->state.answer != ANSWER_NONE;
+}
+
+/* Leaves the memory to the next connection if nothing is under way any more. */
+static void conn_end_traffic(struct conn *conn)
+{
+    struct server *server = conn->server;
+    if (!is_under_way(conn)) {
+        traffic_free(server->spare);
+        server->spare = conn->traffic;
+        conn->traffic = NULL;
+    }
 }
 
 /* ---- closing ---- */
@@ -52,22 +81,6 @@ static void close_socket(struct conn *conn)
     conn->fd = -1;
 }
 
-void conn_begin_long(struct conn *conn, struct long_answer *answer)
-{
-    conn_pass(conn, CONN_LONG_BEGINS);
-    conn_traffic(conn)->longer = answer;
-    conn->member.fair_user->view_weight += long_answer_view_weight(answer);
-}
-
-static void end_long(struct conn *conn)
-{
-    if (conn->state.answer == ANSWER_LONG) {
-        conn->member.fair_user->view_weight -= long_answer_view_weight(conn->traffic->longer);
-        conn->traffic->longer = long_answer_free(conn->traffic->longer);
-        conn_pass(conn, CONN_LONG_ENDS);
-    }
-}
-
 void conn_close(struct conn *conn)
 {
     if (conn_is_closed(conn)) {
@@ -76,11 +89,8 @@ void conn_close(struct conn *conn)
     struct server *server = conn->server;
     conn_pass(conn, CONN_CLOSED);
     LIST_REMOVE(conn, link);
-    if (conn->is_dirty) {
-        STAILQ_REMOVE(&server->dirty, conn, conn, dirty_link);
-    }
     parked_close(conn);
-    end_long(conn);
+    conn_end_output(conn);
     conn->followed = followers_leave(conn->followed);
     idle_wait_end(&server->idle_waits, &conn->idle_waiter);
     core_client_deinit(server->core, &conn->client, clock_now(), &server->effects);
@@ -90,7 +100,7 @@ void conn_close(struct conn *conn)
     close_socket(conn);
 }
 
-/* ---- input ---- */
+/* ---- what it does next ---- */
 
 static void on_ready(uv_poll_t *poll, int status, int events);
 
@@ -106,7 +116,7 @@ static void conn_watch_gone(struct conn *conn)
 static void conn_follow_state(struct conn *conn)
 {
     bool may_read = conn_state_may_read(conn->state, conn_load(conn));
-    uint8_t wanted = (may_read ? UV_READABLE : 0) | (conn->is_full ? UV_WRITABLE : 0);
+    uint8_t wanted = (may_read ? UV_READABLE : 0) | (conn->out.is_full ? UV_WRITABLE : 0);
     if (conn->polled == wanted || conn_is_closed(conn)) {
         return;
     }
@@ -137,30 +147,6 @@ static void conn_continue(struct fair_member *member)
     conn_mark_dirty(conn);
 }
 
-/* The same when nobody reads the answers. */
-static void conn_take_unheard(struct conn *conn)
-{
-    while (!conn_is_closed(conn) && conn_has_line(conn)) {
-        end_long(conn);
-        text_deinit(&conn->traffic->output);
-        if (!conn_state_may_take_line(conn->state, conn_load(conn))) {
-            return;
-        }
-        conn_take_lines(conn);
-        if (conn_has_line(conn) && conn->state.answer == ANSWER_LONG &&
-            scheduler_is_long(&conn->server->scheduler)) {
-            conn_put_off(conn);
-        }
-    }
-}
-
-/* Whether the line that was held back, and each line behind it, is carried out although the peer
- * has gone. */
-static bool conn_must_stay(const struct conn *conn)
-{
-    return conn_has_line(conn) || parked_outlives_peer(conn);
-}
-
 static void conn_end_leases(struct conn *conn)
 {
     struct server *server = conn->server;
@@ -180,48 +166,6 @@ void conn_end_input(struct conn *conn)
     }
 }
 
-/* `n`: as recv() returns it. */
-static void conn_hear(struct conn *conn, char *bytes, ssize_t n)
-{
-    if (n > 0) {
-        conn_feed(conn, bytes, (size_t)n);
-        conn_take_lines(conn);
-        conn_keep_input(conn);
-        if (conn->state.answer == ANSWER_PARKED) {
-            conn_mark_dirty(conn); /* lines wait, perhaps enough */
-        }
-    } else if (n == 0 && conn_unread(conn) == 0 && conn_load(conn).unsent == 0 &&
-        conn->state.answer == ANSWER_NONE) {
-        conn_close(conn);
-    } else if (n == 0) {
-        conn_end_input(conn);
-    } else if (conn_must_stay(conn)) {
-        conn_pass(conn, CONN_UNHEARD);
-        conn_end_input(conn);
-    } else {
-        conn_close(conn);
-    }
-}
-
-/* One buffer serves all connections: lines are taken from it before the next read. False: nothing
- * has come, or the connection has to put off even reading. */
-static bool conn_read(struct conn *conn)
-{
-    static char shared[64 * 1024];
-    bool is_called = conn->state.pace == PACE_CALLED;
-    if (!scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) && !is_called) {
-        conn_put_off(conn);
-        return false;
-    }
-    ssize_t n = recv(conn->fd, shared, is_called ? CALLED_BYTES : sizeof shared, MSG_DONTWAIT);
-    bool has_come = n >= 0 || (errno != EAGAIN && errno != EINTR);
-    if (has_come) {
-        conn_hear(conn, shared, n);
-    }
-    conn_pass_pace(conn, CONN_HAS_ACTED);
-    return has_come;
-}
-
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
     struct conn *conn = container_of(poll, struct conn, poll);
@@ -235,94 +179,21 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     if (events & UV_WRITABLE) {
         /* What has waited for this is work of its user, too. */
         scheduler_begin_work(&server->scheduler, conn->member.fair_user);
-        conn->is_full = false;
-        conn_mark_dirty(conn);
+        conn_unblock(conn);
     }
     bool has_come = (events & UV_READABLE) && conn_read(conn);
-    server_end_turn(server);
+    turn_end(&server->turn);
     scheduler_end_work(&server->scheduler, conn->member.fair_user, has_come ? 1 : 0);
 }
 
-/* ---- both ---- */
-
-/* Lines that it sent before it went: perhaps a `cancel` of what it was just granted. */
-static void conn_hear_out(struct conn *conn)
-{
-    enum { MAX_READS = 16 };
-    static char bytes[4096];
-    ssize_t n = 1;
-    for (int i = 0; i < MAX_READS && n > 0 && !conn_is_closed(conn); i++) {
-        n = recv(conn->fd, bytes, sizeof bytes, MSG_DONTWAIT);
-        if (n > 0) {
-            conn_feed(conn, bytes, (size_t)n);
-            conn_take_unheard(conn);
-            conn_keep_input(conn);
-        }
-    }
-}
-
 /* Whatever keeps it ends with conn_flush(): an answer, its turn, or libuv. */
-static void conn_end_deaf(struct conn *conn)
+static void conn_end_unanswered(struct conn *conn)
 {
-    conn_take_unheard(conn);
-    if (!conn_must_stay(conn) &&
-        !scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user)) {
-        conn_hear_out(conn);
-    }
-    if (!conn_must_stay(conn)) {
+    if (conn_take_last_lines(conn)) {
         conn_close(conn);
     } else if (!conn_is_closed(conn)) {
-        conn->traffic->stalled_since = 0;
         conn_follow_state(conn);
         conn_end_leases(conn);
-    }
-}
-
-/* Of a long answer. False: that was the last. */
-static bool send_piece(struct conn *conn)
-{
-    struct asker asker;
-    asker_init(&asker, conn->fd, conn->client.uid, &conn->server->admins);
-    asker.viewer.is_unread = conn_grant_is_unread;
-    const struct answer_moment moment = {
-        .viewer = &asker.viewer,
-        .now = clock_now(),
-        .wall_now = clock_wall_now(),
-        .definitions = conn->server->conf->definitions,
-        .n_definitions = conn->server->conf->n_definitions,
-    };
-    struct text *output = &conn->traffic->output;
-    bool has_more = long_answer_continue(
-        conn->traffic->longer, &moment, output, output->length + PIECE_BYTES);
-    asker_deinit(&asker);
-    return has_more;
-}
-
-/* Many may follow, and all become able to send at the same time. */
-static bool conn_gives_way(const struct conn *conn)
-{
-    return conn->followed && conn->state.pace != PACE_CALLED &&
-        scheduler_is_busy(&conn->server->scheduler);
-}
-
-/* Sends the next pieces of a long answer. */
-static void conn_send_pieces(struct conn *conn)
-{
-    while (conn_state_may_send_piece(conn->state, conn_load(conn))) {
-        if (conn_is_too_fast(conn) || conn_gives_way(conn)) {
-            conn_put_off(conn);
-            return;
-        }
-        conn_pass_pace(conn, CONN_HAS_ACTED);
-        if (!send_piece(conn)) {
-            end_long(conn);
-        }
-        conn_send(conn);
-        bool has_more = conn->state.answer == ANSWER_LONG || conn_unread(conn) > 0;
-        bool is_enough = conn->followed || scheduler_is_long(&conn->server->scheduler);
-        if (has_more && is_enough) {
-            conn_put_off(conn);
-        }
     }
 }
 
@@ -333,13 +204,13 @@ static void conn_settle(struct conn *conn)
         conn_close(conn);
         return;
     }
-    conn_end_traffic(conn);
+    if (conn->traffic) {
+        conn_settle_output(conn);
+        conn_end_traffic(conn);
+    }
     conn_follow_state(conn);
     if (conn->followed) {
         followers_look(conn->followed);
-    }
-    if (conn->traffic) {
-        conn_note_stall(conn);
     }
 }
 
@@ -349,36 +220,15 @@ void conn_flush(struct conn *conn)
     if (conn->state.answer == ANSWER_LONG) {
         conn_send_pieces(conn);
     }
-    if (conn->state.peer < PEER_DEAF && conn_unread(conn) > 0) {
+    if (conn->state.peer < PEER_WRITE_FAILED) {
         conn_take_lines(conn);
-        conn_keep_input(conn);
     }
-    if (conn->state.peer == PEER_DEAF) {
-        conn_end_deaf(conn);
+    if (conn->state.peer == PEER_WRITE_FAILED) {
+        conn_end_unanswered(conn);
     } else if (!conn_is_closed(conn)) {
         conn_settle(conn);
     }
 }
-
-/* ---- following ---- */
-
-static bool conn_may_begin_batch(const struct conn *conn)
-{
-    return conn->state.peer < PEER_DEAF && conn->state.answer == ANSWER_NONE &&
-        conn->state.pace != PACE_QUEUED && conn_load(conn).unsent == 0;
-}
-
-static void conn_begin_batch(struct conn *conn, struct long_answer *batch)
-{
-    struct scheduler *scheduler = &conn->server->scheduler;
-    scheduler_begin_work(scheduler, conn->member.fair_user);
-    conn_begin_long(conn, batch);
-    conn_flush(conn);
-    scheduler_end_work(scheduler, conn->member.fair_user, 0);
-}
-
-const struct followers_ops conn_followers_ops = {
-    .may_begin = conn_may_begin_batch, .begin = conn_begin_batch};
 
 /* ---- gone ---- */
 
@@ -387,7 +237,7 @@ static void conn_gone(struct fair_member *member)
 {
     struct conn *conn = container_of(member, struct conn, member);
     if (!conn_is_closed(conn) && !(conn->polled & UV_READABLE)) { /* else reading will find it */
-        conn_pass(conn, CONN_UNHEARD);
+        conn_pass(conn, CONN_WRITE_FAILED);
         conn_flush(conn);
     }
 }

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <uv.h>
 
@@ -25,17 +26,19 @@ struct long_answer;
 /* Whether the process numbers that a client names mean the same here; checked when it names one. */
 enum conn_pids { PIDS_NOT_KNOWN, PIDS_OURS, PIDS_OTHERS };
 
-/* What is under way on a connection. */
+/* What is under way on a connection. Each group is written by one file: */
 struct traffic {
-    struct linebuf input;
-    struct text output; /* not sent yet */
-    union {
-        struct parked *parked; /* ANSWER_PARKED */
-        struct long_answer *longer; /* ANSWER_LONG */
-    };
-    uint64_t parked_since; /* of a line carried out again, which is counted: since when; else 0 */
-    char *again; /* a held-back line, which precedes the input; or NULL */
-    nanoseconds stalled_since; /* the peer is behind, and has taken nothing since; else 0 */
+    struct { /* conn_input.c: what has come and is not carried out yet */
+        struct linebuf lines;
+        char *again; /* a held-back line, which precedes them; or NULL */
+        uint64_t since; /* of a line carried out again: when it first came, never 0; else 0 */
+    } in;
+    struct { /* conn_output.c: what is not sent yet */
+        struct text text;
+        struct long_answer *longer; /* ANSWER_LONG: makes the rest */
+        nanoseconds stalled_since; /* the peer is behind, and has taken nothing since; else 0 */
+    } out;
+    struct parked *parked; /* parked.c; ANSWER_PARKED */
 };
 
 struct conn {
@@ -43,7 +46,6 @@ struct conn {
     struct server *server;
     struct client client; /* the peer, as the core knows it */
     LIST_ENTRY(conn) link; /* in server->conns */
-    STAILQ_ENTRY(conn) dirty_link; /* in server->dirty */
     struct fair_member member; /* of its user; queued while awaiting its turn */
     struct traffic *traffic; /* NULL: it is idle; conn_traffic() makes it */
     char *program; /* from hello, or NULL */
@@ -53,20 +55,21 @@ struct conn {
     enum conn_pids pids : 8;
     struct conn_state state; /* what it may do now; only conn_pass() writes it */
     bool wants_drained; /* sent "drain wait=1", and has no event yet */
-    bool is_full; /* its socket takes no more until libuv says so */
-    /* What libuv, the kernel and the server were last asked to do for it: */
+    bool is_operators; /* has a place reserved for operators' requests: seat.h */
+    /* What libuv and the kernel were last asked to do for it: */
     uint8_t polled; /* UV_READABLE, UV_WRITABLE: what libuv looks for */
     bool is_watched; /* by the scheduler: for hearing its end while it is not read from */
-    bool is_dirty; /* in server->dirty */
-    bool is_operators; /* has a place reserved for operators' requests: seat.h */
+    struct { /* conn_output.c */
+        STAILQ_ENTRY(conn) link; /* in server->dirty */
+        bool is_dirty; /* in server->dirty: has something to send or to do */
+        bool is_full; /* its socket takes no more until libuv says so */
+    } out;
     struct idle_waiter idle_waiter; /* has sent "wait" */
     struct followed *followed; /* has sent "watch"; else NULL */
 };
 
 /* Takes `fd`, just accepted, over: makes a connection, or (false) refuses and closes. */
 bool conn_accept(struct server *server, int fd);
-/* Begins a long answer: `answer`, which it takes over, makes the rest. */
-void conn_begin_long(struct conn *conn, struct long_answer *answer);
 /* Stops reading: the connection closes once what has come is carried out and the answers are
  * sent. */
 void conn_end_input(struct conn *conn);
@@ -78,39 +81,105 @@ static inline bool conn_is_closed(const struct conn *conn)
     return conn->state.peer == PEER_CLOSED;
 }
 
-/* The others get their turn of the loop: this connection goes on in a later one. */
-void conn_put_off(struct conn *conn);
+/* ---- conn_output.c: where answers and events go ---- */
 
-/* The event must be possible now. */
-void conn_pass(struct conn *conn, enum conn_event event);
+struct text *conn_answers(struct conn *conn);
+/* They are held back while a long answer is being sent, or a change made by the connection is being
+ * stored. */
+struct text *conn_events(struct conn *conn);
+/* Begins a long answer: `answer`, which it takes over, makes the rest. */
+void conn_begin_long(struct conn *conn, struct long_answer *answer);
+/* Whether the client has not read the event that granted the lease. False where that is not known:
+ * without an event, and for one of several leases of a connection. */
+bool conn_grant_is_unread(const struct lease *lease);
+/* At the end of a turn: has those that have something to send or to do, do it. Returns whether there
+ * was one. */
+bool conn_flush_all(struct server *server);
 
-/* conn_input.c: conn_traffic() makes it if the connection was idle. */
-struct traffic *conn_begin_traffic(struct conn *conn);
-static inline struct traffic *conn_traffic(struct conn *conn)
-{
-    return conn->traffic ? conn->traffic : conn_begin_traffic(conn);
-}
+/* ---- conn_input.c ---- */
+
+/* Carries the line out again, which was held back `since` then (by the loop's clock, never 0), when
+ * the connection is no longer parked, and its long answer is over. Takes the line over. */
+void conn_again(struct conn *conn, char *line, uint64_t since);
+/* Whether the line being carried out was held back. */
+bool conn_is_repeated(const struct conn *conn);
+
 /* Does nothing if it is NULL. */
 void traffic_free(struct traffic *traffic);
-
-/* conn_output.c: where answers and events go. Events are held back while a long answer is being
- * sent, or a change made by the connection is being stored. */
-struct text *conn_answers(struct conn *conn);
-struct text *conn_events(struct conn *conn);
-/* conn_output.c: whether the client has not read the event that granted the lease. False where that
- * is not known: without an event, and for one of several leases of a connection. */
-bool conn_grant_is_unread(const struct lease *lease);
-/* Queues it for the next conn_flush() round. */
-void conn_mark_dirty(struct conn *conn);
-/* Sends what can be sent, goes on with a long answer, takes lines that were waiting for that. */
-void conn_flush(struct conn *conn);
-/* conn_input.c: carries the held-back line out again when the connection is no longer parked, and
- * its long answer is over. Takes the line over. */
-void conn_again(struct conn *conn, char *line);
 /* Goes on with what a connection put off, in a later turn of the loop. If its client goes away
  * before, its leases end at once. */
 extern const struct scheduler_ops conn_scheduler_ops;
 /* Sends batches to those that follow. */
 extern const struct followers_ops conn_followers_ops;
+
+/* ---- between conn.c, conn_input.c, conn_output.c and parked.c ---- */
+
+/* Bytes that came and are not carried out yet. */
+static inline size_t conn_unread(const struct conn *conn)
+{
+    const struct traffic *traffic = conn->traffic;
+    if (!traffic) {
+        return 0;
+    }
+    return linebuf_pending(&traffic->in.lines) + (traffic->in.again ? strlen(traffic->in.again) : 0);
+}
+
+static inline struct conn_load conn_load(const struct conn *conn)
+{
+    return (struct conn_load){
+        .unread = conn_unread(conn),
+        .unsent = conn->traffic ? conn->traffic->out.text.length : 0,
+    };
+}
+
+/* conn.c: the event must be possible now. */
+void conn_pass(struct conn *conn, enum conn_event event);
+/* The same for an event that changes the pace alone, and not where that is free, as it is as a
+ * rule. */
+static inline void conn_pass_pace(struct conn *conn, enum conn_event event)
+{
+    if (conn->state.pace != PACE_FREE) {
+        conn_pass(conn, event);
+    }
+}
+
+struct traffic *conn_begin_traffic(struct conn *conn);
+static inline struct traffic *conn_traffic(struct conn *conn)
+{
+    return conn->traffic ? conn->traffic : conn_begin_traffic(conn);
+}
+
+/* The others get their turn of the loop: this connection goes on in a later one. */
+void conn_put_off(struct conn *conn);
+/* Sends what can be sent, goes on with a long answer, takes lines that were waiting for that. */
+void conn_flush(struct conn *conn);
+
+/* conn_input.c: reads, and carries out what has come. False: nothing has come, or the connection has
+ * to put off even reading. */
+bool conn_read(struct conn *conn);
+/* Carries out the lines that have come, until none is left, or until the rest has to be put off. */
+void conn_take_lines(struct conn *conn);
+/* The same when sending has failed, for the lines that the peer sent before: what is only an answer
+ * is skipped. False: some have to wait, or must be carried out by the database or the disk that has
+ * them. */
+bool conn_take_last_lines(struct conn *conn);
+/* Whether its user's rate forbids what it would do next, apart from one thing in its turn. */
+bool conn_is_too_fast(const struct conn *conn);
+
+/* conn_output.c: queues it for the next conn_flush_all(). */
+void conn_mark_dirty(struct conn *conn);
+/* The socket takes more again. */
+void conn_unblock(struct conn *conn);
+/* Sends what the socket takes now; the rest waits. If that fails: CONN_WRITE_FAILED. */
+void conn_send(struct conn *conn);
+/* Sends the next pieces of a long answer. */
+void conn_send_pieces(struct conn *conn);
+/* Nobody will read it: drops it, with the rest of a long answer. */
+void conn_drop_output(struct conn *conn);
+/* The peer has had its part of the turn: watches it for as long as it is behind. One that takes
+ * nothing for 10 s is closed, and the log says so. */
+void conn_settle_output(struct conn *conn);
+/* The connection closes. */
+void conn_end_output(struct conn *conn);
 
 #endif

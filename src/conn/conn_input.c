@@ -1,79 +1,38 @@
-#include "conn/conn_input.h"
-
+/* conn_input.c - the way into a connection: bytes become lines, which are carried out while the
+ * connection may go on. Writes traffic.in. */
 #include "admission/server.h"
 #include "base/memory.h"
+#include "conn/conn.h"
+#include "conn/parked.h"
 #include "record/counting.h"
 #include "status/answer_lines.h"
 #include "wire/protocol.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
-enum { LINES_PER_CHECK = 16 }; /* how often a connection checks whether the turn has become long */
-
-/* ---- what is under way ---- */
-
-/* A connection takes what the one before has left: as a rule memory for one is enough for all. */
-struct traffic *conn_begin_traffic(struct conn *conn)
-{
-    struct server *server = conn->server;
-    conn->traffic = server->spare ? server->spare : memory_new(sizeof *conn->traffic);
-    server->spare = NULL;
-    return conn->traffic;
-}
-
-void traffic_free(struct traffic *traffic)
-{
-    if (traffic) {
-        linebuf_deinit(&traffic->input);
-        text_deinit(&traffic->output);
-        free(traffic->again);
-        free(traffic);
-    }
-}
-
-static bool is_under_way(const struct conn *conn)
-{
-    const struct traffic *traffic = conn->traffic;
-    return conn_unread(conn) > 0 || traffic->input.skipping || traffic->output.length > 0 ||
-        conn->state.answer != ANSWER_NONE;
-}
-
-void conn_end_traffic(struct conn *conn)
-{
-    enum { MAX_SPARE = 4096 };
-    struct server *server = conn->server;
-    struct traffic *traffic = conn->traffic;
-    if (!traffic) {
-        return;
-    }
-    if (traffic->output.length == 0 && traffic->output.size > MAX_SPARE) {
-        text_deinit(&traffic->output); /* half a line keeps no long answer's memory */
-    }
-    if (is_under_way(conn)) {
-        return;
-    }
-    conn->traffic = NULL;
-    if (server->spare) {
-        traffic_free(traffic);
-    } else {
-        server->spare = traffic;
-    }
-}
+enum {
+    LINES_PER_CHECK = 16, /* how often a connection checks whether the turn has become long */
+    CALLED_BYTES = 4096, /* read at once from a connection that was called from its fair queue */
+};
 
 /* ---- bytes ---- */
 
-/* If only one connection were closed for want of memory, its leases would end with it. */
-void conn_feed(struct conn *conn, char *bytes, size_t n)
+/* Lends `n` bytes that have come, until conn_keep_input(). If only one connection were closed for
+ * want of memory, its leases would end with it. */
+static void conn_feed(struct conn *conn, char *bytes, size_t n)
 {
-    if (!linebuf_feed(&conn_traffic(conn)->input, bytes, n)) {
+    if (!linebuf_feed(&conn_traffic(conn)->in.lines, bytes, n)) {
         abort();
     }
 }
 
-void conn_keep_input(struct conn *conn)
+/* Keeps what is left of them until more comes. */
+static void conn_keep_input(struct conn *conn)
 {
-    if (!linebuf_keep(&conn->traffic->input)) {
+    if (!linebuf_keep(&conn->traffic->in.lines)) {
         abort();
     }
 }
@@ -86,16 +45,23 @@ bool conn_is_too_fast(const struct conn *conn)
         scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user);
 }
 
-void conn_again(struct conn *conn, char *line)
+void conn_again(struct conn *conn, char *line, uint64_t since)
 {
-    assert(!conn->traffic->again);
-    conn->traffic->again = line;
+    assert(!conn->traffic->in.again);
+    conn->traffic->in.again = line;
+    conn->traffic->in.since = since;
 }
 
-bool conn_has_line(const struct conn *conn)
+bool conn_is_repeated(const struct conn *conn)
+{
+    return conn->traffic->in.since != 0;
+}
+
+/* The beginning of a line does not count. */
+static bool conn_has_line(const struct conn *conn)
 {
     const struct traffic *traffic = conn->traffic;
-    return traffic && (traffic->again || linebuf_has_line(&traffic->input));
+    return traffic && (traffic->in.again || linebuf_has_line(&traffic->in.lines));
 }
 
 /* A line that is skipped because nobody hears its answer is no act. */
@@ -109,9 +75,9 @@ static void conn_run_line(struct conn *conn, char *line, size_t length)
 /* False: no line was held back. */
 static bool conn_carry_out_again(struct conn *conn)
 {
-    char *line = conn->traffic->again;
+    char *line = conn->traffic->in.again;
     if (line) {
-        conn->traffic->again = NULL;
+        conn->traffic->in.again = NULL;
         conn_run_line(conn, line, strlen(line));
         free(line);
     }
@@ -122,11 +88,11 @@ static bool conn_carry_out_next(struct conn *conn)
 {
     char *line;
     size_t length;
-    enum line_result result = linebuf_next(&conn->traffic->input, &line, &length);
+    enum line_result result = linebuf_next(&conn->traffic->in.lines, &line, &length);
     if (result == LINE_MORE) {
         return false;
     }
-    conn->traffic->parked_since = 0;
+    conn->traffic->in.since = 0;
     if (result == LINE_OK) {
         conn_run_line(conn, line, length);
     } else {
@@ -148,7 +114,8 @@ static bool conn_carry_out_one(struct conn *conn)
     return true;
 }
 
-void conn_take_lines(struct conn *conn)
+/* Those of the bytes that were lent, too. */
+static void conn_take_fed_lines(struct conn *conn)
 {
     struct scheduler *scheduler = &conn->server->scheduler;
     bool may_have_acted = conn->state.pace == PACE_SPENT;
@@ -162,4 +129,105 @@ void conn_take_lines(struct conn *conn)
         }
         has_more = conn_carry_out_one(conn) && conn_unread(conn) > 0;
     }
+}
+
+void conn_take_lines(struct conn *conn)
+{
+    if (conn_unread(conn) > 0) {
+        conn_take_fed_lines(conn);
+        conn_keep_input(conn);
+    }
+}
+
+/* ---- reading ---- */
+
+/* Whether the line that was held back, and each line behind it, is carried out although the peer
+ * has gone. */
+static bool conn_must_stay(const struct conn *conn)
+{
+    return conn_has_line(conn) || parked_outlives_peer(conn);
+}
+
+/* `n`: as recv() returns it. */
+static void conn_hear(struct conn *conn, char *bytes, ssize_t n)
+{
+    if (n > 0) {
+        conn_feed(conn, bytes, (size_t)n);
+        conn_take_fed_lines(conn);
+        conn_keep_input(conn);
+        if (conn->state.answer == ANSWER_PARKED) {
+            conn_mark_dirty(conn); /* lines wait, perhaps enough */
+        }
+    } else if (n == 0 && conn_unread(conn) == 0 && conn_load(conn).unsent == 0 &&
+        conn->state.answer == ANSWER_NONE) {
+        conn_close(conn);
+    } else if (n == 0) {
+        conn_end_input(conn);
+    } else if (conn_must_stay(conn)) {
+        conn_pass(conn, CONN_WRITE_FAILED);
+        conn_end_input(conn);
+    } else {
+        conn_close(conn);
+    }
+}
+
+/* One buffer serves all connections: lines are taken from it before the next read. */
+bool conn_read(struct conn *conn)
+{
+    static char shared[64 * 1024];
+    bool is_called = conn->state.pace == PACE_CALLED;
+    if (!scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) && !is_called) {
+        conn_put_off(conn);
+        return false;
+    }
+    ssize_t n = recv(conn->fd, shared, is_called ? CALLED_BYTES : sizeof shared, MSG_DONTWAIT);
+    bool has_come = n >= 0 || (errno != EAGAIN && errno != EINTR);
+    if (has_come) {
+        conn_hear(conn, shared, n);
+    }
+    conn_pass_pace(conn, CONN_HAS_ACTED);
+    return has_come;
+}
+
+/* ---- when sending has failed ---- */
+
+static void conn_take_unanswered(struct conn *conn)
+{
+    while (!conn_is_closed(conn) && conn_has_line(conn)) {
+        conn_drop_output(conn);
+        if (!conn_state_may_take_line(conn->state, conn_load(conn))) {
+            return;
+        }
+        conn_take_fed_lines(conn);
+        if (conn_has_line(conn) && conn->state.answer == ANSWER_LONG &&
+            scheduler_is_long(&conn->server->scheduler)) {
+            conn_put_off(conn);
+        }
+    }
+}
+
+/* Lines that it sent before it went: perhaps a `cancel` of what it was just granted. */
+static void conn_read_last(struct conn *conn)
+{
+    enum { MAX_READS = 16 };
+    static char bytes[4096];
+    ssize_t n = 1;
+    for (int i = 0; i < MAX_READS && n > 0 && !conn_is_closed(conn); i++) {
+        n = recv(conn->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n > 0) {
+            conn_feed(conn, bytes, (size_t)n);
+            conn_take_unanswered(conn);
+            conn_keep_input(conn);
+        }
+    }
+}
+
+bool conn_take_last_lines(struct conn *conn)
+{
+    conn_take_unanswered(conn);
+    if (!conn_must_stay(conn) &&
+        !scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user)) {
+        conn_read_last(conn);
+    }
+    return !conn_must_stay(conn);
 }

@@ -14,7 +14,7 @@ struct transition {
 
 static const struct transition transitions[N_CONN_EVENTS] = {
     [CONN_INPUT_ENDED] = {.peer = {[PEER_OPEN] = TO(PEER_HALF_CLOSED)}},
-    [CONN_UNHEARD] = {.peer = {TO(PEER_DEAF), TO(PEER_DEAF)}},
+    [CONN_WRITE_FAILED] = {.peer = {TO(PEER_WRITE_FAILED), TO(PEER_WRITE_FAILED)}},
     [CONN_CLOSED] = {.peer = {[0 ... N_CONN_PEERS - 1] = TO(PEER_CLOSED)},
         .pace = {[0 ... N_CONN_PACES - 1] = TO(PACE_FREE)}},
     [CONN_PARKED] = {.answer = {TO(ANSWER_PARKED), NO, NO}},
@@ -77,7 +77,7 @@ bool conn_state_may_take_line(struct conn_state state, struct conn_load load)
 
 bool conn_state_may_send_piece(struct conn_state state, struct conn_load load)
 {
-    return state.peer < PEER_DEAF && state.answer == ANSWER_LONG && state.pace != PACE_QUEUED &&
+    return state.peer < PEER_WRITE_FAILED && state.answer == ANSWER_LONG && state.pace != PACE_QUEUED &&
         !conn_load_is_behind(load);
 }
 

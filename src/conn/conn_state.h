@@ -3,13 +3,13 @@
  * A connection has three independent states. A row changes only the states that it names; "-"
  * cannot happen there.
  *
- *   peer: what can still come and go      OPEN ...> HALF_CLOSED ...> DEAF ...> CLOSED
+ *   peer: what can still come and go      OPEN ...> HALF_CLOSED ...> WRITE_FAILED ...> CLOSED
  *   answer: what the peer is owed         NONE <..> PARKED, NONE <..> LONG
  *   pace: whether other users come first  FREE ...> QUEUED ...> CALLED ...> FREE; FREE <..> SPENT
  *
  *   event          peer                       answer         pace
  *   INPUT_ENDED    OPEN -> HALF_CLOSED
- *   UNHEARD        OPEN, HALF_CLOSED -> DEAF
+ *   WRITE_FAILED   OPEN, HALF_CLOSED -> WRITE_FAILED
  *   CLOSED         all -> CLOSED                             all -> FREE
  *   PARKED                                    NONE -> PARKED
  *   ANSWERED                                  PARKED -> NONE FREE -> SPENT
@@ -31,7 +31,7 @@
 enum conn_peer {
     PEER_OPEN,
     PEER_HALF_CLOSED, /* it sends nothing more, but reads */
-    PEER_DEAF, /* nothing can be sent to it: its last lines are carried out, then it is closed */
+    PEER_WRITE_FAILED, /* its last lines are carried out, then it is closed */
     PEER_CLOSED, /* on our side; the struct lives until libuv has let go */
     N_CONN_PEERS
 };
@@ -53,7 +53,7 @@ enum conn_pace {
 
 enum conn_event {
     CONN_INPUT_ENDED,
-    CONN_UNHEARD, /* sending has failed */
+    CONN_WRITE_FAILED, /* nothing can be sent to it any more */
     CONN_CLOSED,
     CONN_PARKED,
     CONN_ANSWERED, /* what was parked */

@@ -15,6 +15,7 @@ struct parked {
     const struct parked_ops *ops;
     void *state;
     struct text events; /* events held back */
+    char *line; /* to be carried out again; or NULL */
     uint64_t since; /* by the loop's clock, in ms; never 0 */
 };
 
@@ -27,6 +28,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct parked *parked = container_of((uv_timer_t *)handle, struct parked, timer);
     text_deinit(&parked->events);
+    free(parked->line);
     free(parked);
 }
 
@@ -43,7 +45,7 @@ static void on_late(uv_timer_t *timer)
     struct server *server = conn->server;
     abandon(conn);
     conn->traffic->parked->ops->late(conn);
-    server_end_turn(server);
+    turn_end(&server->turn);
 }
 
 void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state)
@@ -52,11 +54,18 @@ void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state)
     *parked = (struct parked){.conn = conn, .ops = ops, .state = state};
     uv_timer_init(&conn->server->loop, &parked->timer);
     uint64_t now = uv_now(&conn->server->loop), gone_by;
-    parked->since = conn->traffic->parked_since != 0 ? conn->traffic->parked_since : now + 1;
+    parked->since = conn_is_repeated(conn) ? conn->traffic->in.since : now + 1;
     gone_by = now + 1 - parked->since;
     uv_timer_start(&parked->timer, on_late, gone_by < PATIENCE_MS ? PATIENCE_MS - gone_by : 0, 0);
     conn_pass(conn, CONN_PARKED);
     conn->traffic->parked = parked;
+}
+
+void parked_hold_back(
+    struct conn *conn, const char *line, const struct parked_ops *ops, void *state)
+{
+    parked_begin(conn, ops, state);
+    conn->traffic->parked->line = memory_string(line);
 }
 
 void *parked_state(const struct conn *conn)
@@ -79,11 +88,18 @@ void parked_end(struct conn *conn)
 {
     struct parked *parked = conn->traffic->parked;
     conn_pass(conn, CONN_ANSWERED);
-    conn->traffic->parked_since = conn->traffic->again ? parked->since : 0;
     parked->ops->free(conn, parked->state);
     text_add_bytes(conn_answers(conn), parked->events.bytes, parked->events.length);
     uv_close((uv_handle_t *)&parked->timer, on_closed);
     conn_mark_dirty(conn);
+}
+
+void parked_again(struct conn *conn)
+{
+    struct parked *parked = conn->traffic->parked;
+    conn_again(conn, parked->line, parked->since);
+    parked->line = NULL;
+    parked_end(conn);
 }
 
 void parked_close(struct conn *conn)

@@ -23,6 +23,9 @@ struct parked_ops {
 
 /* The connection must not be parked. Takes `state` over. */
 void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state);
+/* The same for a request that has done nothing yet: `line` is as it was sent. */
+void parked_hold_back(
+    struct conn *conn, const char *line, const struct parked_ops *ops, void *state);
 /* NULL: it is not parked. */
 void *parked_state(const struct conn *conn);
 bool parked_outlives_peer(const struct conn *conn);
@@ -30,6 +33,8 @@ bool parked_outlives_peer(const struct conn *conn);
 struct text *parked_held_back(const struct conn *conn);
 /* The request has its answer: frees the state; the connection goes on in this turn of the loop. */
 void parked_end(struct conn *conn);
+/* For one that is held back: frees the state; the line is carried out again. */
+void parked_again(struct conn *conn);
 /* The connection closes: nobody is to be answered. Does nothing if it is not parked. */
 void parked_close(struct conn *conn);
 

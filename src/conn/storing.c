@@ -27,34 +27,23 @@ struct held_request {
     TAILQ_ENTRY(held_request) link;
     struct held_requests *list;
     struct conn *conn;
-    char *line; /* as it was sent; owned */
     struct request_log *log; /* NULL: it is not logged; owned */
     uint64_t room; /* the number of its request for room */
     const char *when_late;
 };
 
-/* A request that still has its line was neither refused nor carried out again: the connection was
- * closed. */
 static void held_free(struct conn *conn, void *state)
 {
     struct held_request *held = state;
     TAILQ_REMOVE(held->list, held, link);
-    if (held->line) {
-        request_log_end(
-            held->log, conn->server->turn.stopping ? ": refused, berthd ends" : ": refused");
-    } else {
-        request_log_free(held->log);
-    }
-    free(held->line);
+    request_log_end(
+        held->log, conn->server->turn.stopping ? ": refused, berthd ends" : ": refused");
     free(held);
 }
 
-/* Not carried out. */
 static void refuse_held(struct held_request *held, const char *why)
 {
     answer_error_saying(conn_answers(held->conn), CODE_NO_SPACE, why);
-    request_log_end(held->log, ": refused");
-    held->log = NULL; /* held_free() has nothing to log */
     parked_end(held->conn);
 }
 
@@ -73,12 +62,11 @@ static struct held_request *hold_back(
     *held = (struct held_request){
         .list = list,
         .conn = call->conn,
-        .line = memory_string(call->line),
         .log = call_log(call),
         .when_late = when_late,
     };
     TAILQ_INSERT_TAIL(list, held, link);
-    parked_begin(call->conn, &ops, held);
+    parked_hold_back(call->conn, call->line, &ops, held);
     call->is_logged_later = true;
     return held;
 }
@@ -88,10 +76,8 @@ static void carry_out_again(struct held_requests *list)
 {
     struct held_request *held;
     while ((held = TAILQ_FIRST(list))) {
-        struct conn *conn = held->conn;
-        conn_again(conn, held->line);
-        held->line = NULL;
-        parked_end(conn);
+        held->log = request_log_free(held->log);
+        parked_again(held->conn);
     }
 }
 

@@ -35,20 +35,6 @@ void serve_set_timer(struct serving *serving)
     }
 }
 
-/* Whether there was one to flush. */
-static bool flush_all(struct server *server)
-{
-    struct conn *conn;
-    bool any = false;
-    while ((conn = STAILQ_FIRST(&server->dirty))) {
-        STAILQ_REMOVE_HEAD(&server->dirty, dirty_link);
-        conn->is_dirty = false;
-        conn_flush(conn);
-        any = true;
-    }
-    return any;
-}
-
 /* Flushing carries out waiting lines, which may ask a database, which may answer. */
 void serve_end_turn(struct turn *turn)
 {
@@ -56,7 +42,7 @@ void serve_end_turn(struct turn *turn)
     struct server *server = &serving->server;
     do {
         fleet_end_turn(server->fleet);
-    } while (flush_all(server));
+    } while (conn_flush_all(server));
     history_log_end_turn(&serving->history_log, server->conf->logs_leases);
     storing_end_turn(&serving->storing);
     server->jobs.watches.max = seats_max_watches(&server->seats);
