@@ -1,20 +1,30 @@
-/* asker.h - the user at the other end of a connection, with their groups, as rights.h needs them.
- * For one turn of the loop. */
+/* asker.h - who is at the other end of a connection, as the kernel says; and that user with their
+ * groups, as rights.h needs them, for one turn of the loop. */
 #ifndef BERTH_ADMISSION_ASKER_H
 #define BERTH_ADMISSION_ASKER_H
 
-#include "admission/peer.h"
 #include "base/time.h"
 #include "core/rights.h"
 #include "status/viewer.h"
 
+#include <sys/types.h>
+
 struct user_names;
+
+struct peer {
+    pid_t pid; /* 0 if it is in a PID namespace that we cannot see */
+    uid_t uid;
+    gid_t gid;
+};
+
+/* As of connect(). False if the kernel does not say (errno). */
+bool peer_read(int fd, struct peer *peer);
 
 struct asker {
     int fd; /* the connection's */
     const struct daemon_admins *admins;
     struct credentials credentials; /* groups are read when needed */
-    struct peer_groups groups;
+    gid_t *gids; /* for the credentials; owned */
     bool has_looked; /* for the groups */
     struct viewer viewer; /* the user as a viewer */
     struct user_names *names; /* for the viewer; NULL: users are not named */

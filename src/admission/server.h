@@ -1,5 +1,5 @@
 /* server.h - what requests need to be carried out, and what they are about. One thread; every
- * callback of the loop ends with server_end_turn(). serve.c owns it. */
+ * callback of the loop ends with turn_end(). serve.c owns it. */
 #ifndef BERTH_ADMISSION_SERVER_H
 #define BERTH_ADMISSION_SERVER_H
 
@@ -8,6 +8,7 @@
 #include "admission/listener.h"
 #include "admission/scheduler.h"
 #include "admission/seat.h"
+#include "base/metrics.h"
 #include "conf/conf.h"
 #include "core/core.h"
 #include "core/rights.h"
@@ -19,14 +20,13 @@
 #include "record/numbers.h"
 #include "record/turn.h"
 #include "status/database_load.h"
+#include "wire/protocol.h"
 
 #include <stddef.h>
 #include <sys/queue.h>
 #include <uv.h>
 
 struct conn;
-struct daemon_counts;
-struct database_counts;
 struct fleet;
 struct fleet_follows;
 struct fleet_journal;
@@ -36,6 +36,29 @@ struct storing;
 struct traffic;
 struct user_names;
 struct views;
+
+/* ---- what berthd counts of itself and of its databases, from zero ---- */
+
+enum {
+    DAEMON_N_NONE = 1,
+    DAEMON_N_VERB = N_COMMANDS,
+    DAEMON_N_CODE = N_CODES,
+    DAEMON_N_CAUSE = N_REFUSED_CAUSES,
+};
+
+struct daemon_counts {
+#define DAEMON_COUNTER(id, name, label, help) uint64_t id[DAEMON_N_##label];
+#define DAEMON_HISTOGRAM(id, name, label, help) struct metric_histogram id;
+#include "base/metrics.def"
+};
+
+struct database_counts {
+#define DATABASE_COUNTER(id, name, label, help) uint64_t id[DAEMON_N_##label];
+#define DATABASE_HISTOGRAM(id, name, label, help) struct metric_histogram id;
+#include "base/metrics.def"
+};
+
+/* ---- the server ---- */
 
 LIST_HEAD(conn_list, conn);
 STAILQ_HEAD(conn_queue, conn);
@@ -59,8 +82,8 @@ struct server {
     struct ledger ledger; /* writes leases down */
     struct state state;
     struct numbers numbers; /* for leases */
-    struct daemon_counts *counts;
-    struct database_counts *database_counts; /* database 1 first */
+    struct daemon_counts counts;
+    struct database_counts database_counts[MAX_DATABASES]; /* database 1 first */
     struct history *history; /* of leases */
     struct origins origins; /* of their jobs */
     struct storing *storing; /* of the state, on disk */
@@ -76,10 +99,5 @@ struct server {
     nanoseconds started_at;
     nanoseconds clock_offset; /* clock_namespace_offset() */
 };
-
-static inline void server_end_turn(struct server *server)
-{
-    turn_end(&server->turn);
-}
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
-#include "record/counting.h"
 #include "record/request_log.h"
 #include "status/answer_lines.h"
 
@@ -113,10 +112,10 @@ bool command_run(struct conn *conn, char *line, size_t length)
     }
     if (code != CODE_NONE) {
         answer_error(conn_answers(conn), code, conn->followed ? NULL : detail);
-        conn->server->counts->refusals[code]++;
+        conn->server->counts.refusals[code]++;
         return true;
     }
-    conn->server->counts->requests[request.command] += !is_repeated;
+    conn->server->counts.requests[request.command] += !is_repeated;
     struct call call = {
         .conn = conn,
         .server = conn->server,
@@ -126,7 +125,7 @@ bool command_run(struct conn *conn, char *line, size_t length)
         .out = conn_answers(conn),
     };
     if (!seat_is_for(conn->is_operators, request.command)) {
-        conn->server->counts->refusals[CODE_BUSY]++;
+        conn->server->counts.refusals[CODE_BUSY]++;
         answer_error_saying(call.out, CODE_BUSY,
             "too many connections: the remaining ones are reserved for operators' requests");
         conn_end_input(conn);
@@ -142,7 +141,7 @@ bool command_run(struct conn *conn, char *line, size_t length)
         log_if_it_changes_something(&call, refused);
     }
     if (refused) {
-        count_refused(conn->server->counts, call.out->bytes + answer_from);
+        count_refused(&conn->server->counts, call.out->bytes + answer_from);
     }
     return true;
 }

@@ -7,9 +7,8 @@
 
 struct conn;
 
-/* Modifies `line`. False: the request would only be answered and nothing can be sent any more, so it is
- * skipped
- * and not charged. */
+/* Modifies `line`. False: the request would only be answered, which is not possible any more, so it
+ * is skipped and not charged. */
 bool command_run(struct conn *conn, char *line, size_t length);
 
 #endif

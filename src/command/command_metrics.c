@@ -9,7 +9,6 @@
 #include "conn/parked.h"
 #include "database/fleet_sessions.h"
 #include "database/fleet_views.h"
-#include "record/counting.h"
 #include "status/answer_lines.h"
 #include "status/database_line.h"
 #include "status/metric_rows.h"
@@ -51,7 +50,7 @@ static uint64_t journal_bytes(const struct server *server)
 static void add_connections(struct text *out, const struct server *server)
 {
     static const char *const causes[N_REFUSED_CAUSES] = {"full", "rate", "user"};
-    const struct daemon_counts *counts = server->counts;
+    const struct daemon_counts *counts = &server->counts;
     metrics_value(out, METRIC_DAEMON_connections, &no_labels, counts->connections[0]);
     for (size_t i = 0; i < N_REFUSED_CAUSES; i++) {
         const struct metrics_labels labels = {.word = causes[i]};
@@ -65,9 +64,9 @@ static void add_connections(struct text *out, const struct server *server)
 
 static void add_daemon(struct text *out, const struct server *server, nanoseconds now)
 {
-    add_requests(out, server->counts);
+    add_requests(out, &server->counts);
     add_connections(out, server);
-    metrics_histogram(out, METRIC_DAEMON_turn, &no_labels, &server->counts->turn);
+    metrics_histogram(out, METRIC_DAEMON_turn, &no_labels, &server->counts.turn);
     metrics_value(out, METRIC_DAEMON_journal_bytes, &no_labels, journal_bytes(server));
     metrics_time(
         out, METRIC_DAEMON_uptime, &no_labels, microseconds(now - server->started_at));

@@ -7,7 +7,6 @@
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "job/process.h"
-#include "record/counting.h"
 #include "status/answer_lines.h"
 #include "status/long_answer.h"
 
@@ -101,7 +100,7 @@ static void say_that_none_is_found(const struct search *search, struct text *out
         is_gone ? "no such process"
                 : "neither it nor one of its ancestors has a lease or waits for one");
     answer_error_saying(out, CODE_UNKNOWN, sentence);
-    search->conn->server->counts->refusals[CODE_UNKNOWN]++;
+    search->conn->server->counts.refusals[CODE_UNKNOWN]++;
 }
 
 /* The request is carried out again, in this form. */

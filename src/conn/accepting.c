@@ -81,7 +81,7 @@ static void on_accept_check(uv_check_t *check)
     scheduler_begin_work(&server->scheduler, NULL);
     for (int n = 1; accept_next(accepting) && n < MAX_ACCEPTS; n++) {
     }
-    server_end_turn(server);
+    turn_end(&server->turn);
 }
 
 /* First everything else of this turn: a client that closes a connection and makes another finds the

@@ -1,13 +1,12 @@
 #include "conn/conn.h"
 
+#include "admission/asker.h"
 #include "admission/followers.h"
-#include "admission/peer.h"
 #include "admission/seat.h"
 #include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "conn/parked.h"
-#include "record/counting.h"
 #include "wire/protocol.h"
 
 #include <assert.h>
@@ -259,7 +258,7 @@ static void conn_open(struct conn *conn)
 {
     struct server *server = conn->server;
     LIST_INSERT_HEAD(&server->conns, conn, link);
-    server->counts->connections[0]++;
+    server->counts.connections[0]++;
     if (scheduler_must_wait(&server->scheduler, conn->member.fair_user)) {
         conn_put_off(conn);
     } else {
@@ -276,7 +275,7 @@ bool conn_accept(struct server *server, int fd)
     }
     struct seat seat = seat_find(&server->seats, fd, &peer);
     if (seat.why_not) {
-        server->counts->connections_refused[seat.cause]++;
+        server->counts.connections_refused[seat.cause]++;
         return refuse(fd, seat.why_not);
     }
     struct conn *conn = memory_new(sizeof *conn);
@@ -290,7 +289,7 @@ bool conn_accept(struct server *server, int fd)
     conn->pid = peer.pid;
     if (!seat_take(&server->seats, &seat, &conn->client, &conn->member, fd, &peer)) {
         uv_close((uv_handle_t *)&conn->poll, on_closed);
-        server->counts->connections_refused[seat.cause]++;
+        server->counts.connections_refused[seat.cause]++;
         return refuse(fd, seat.why_not);
     }
     conn->is_operators = seat.is_operators;

@@ -92,8 +92,7 @@ void conn_begin_long(struct conn *conn, struct long_answer *answer);
 /* Whether the client has not read the event that granted the lease. False where that is not known:
  * without an event, and for one of several leases of a connection. */
 bool conn_grant_is_unread(const struct lease *lease);
-/* At the end of a turn: has those that have something to send or to do, do it. Returns whether there
- * was one. */
+/* At the end of a turn: lets those send and do what they have to. Returns whether there was one. */
 bool conn_flush_all(struct server *server);
 
 /* ---- conn_input.c ---- */
@@ -121,7 +120,8 @@ static inline size_t conn_unread(const struct conn *conn)
     if (!traffic) {
         return 0;
     }
-    return linebuf_pending(&traffic->in.lines) + (traffic->in.again ? strlen(traffic->in.again) : 0);
+    size_t held_back = traffic->in.again ? strlen(traffic->in.again) : 0;
+    return linebuf_pending(&traffic->in.lines) + held_back;
 }
 
 static inline struct conn_load conn_load(const struct conn *conn)
@@ -154,8 +154,8 @@ void conn_put_off(struct conn *conn);
 /* Sends what can be sent, goes on with a long answer, takes lines that were waiting for that. */
 void conn_flush(struct conn *conn);
 
-/* conn_input.c: reads, and carries out what has come. False: nothing has come, or the connection has
- * to put off even reading. */
+/* conn_input.c: reads, and carries out what has come. False: nothing has come, or even reading has
+ * to be put off. */
 bool conn_read(struct conn *conn);
 /* Carries out the lines that have come, until none is left, or until the rest has to be put off. */
 void conn_take_lines(struct conn *conn);

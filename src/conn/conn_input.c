@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "conn/conn.h"
 #include "conn/parked.h"
-#include "record/counting.h"
 #include "status/answer_lines.h"
 #include "wire/protocol.h"
 
@@ -99,7 +98,7 @@ static bool conn_carry_out_next(struct conn *conn)
         conn_pass_pace(conn, CONN_HAS_ACTED);
         scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
         answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
-        conn->server->counts->refusals[CODE_TOO_LONG]++;
+        conn->server->counts.refusals[CODE_TOO_LONG]++;
     }
     return true;
 }

@@ -1,5 +1,5 @@
-/* conn_output.c - the way out of a connection: answers and events are sent, and a peer that does not
- * take them is dropped. Writes traffic.out and conn.out. */
+/* conn_output.c - the way out of a connection: answers and events are sent, and a peer that does
+ * not take them is dropped. Writes traffic.out and conn.out. */
 #include "admission/asker.h"
 #include "admission/followers.h"
 #include "admission/server.h"

@@ -77,8 +77,8 @@ bool conn_state_may_take_line(struct conn_state state, struct conn_load load)
 
 bool conn_state_may_send_piece(struct conn_state state, struct conn_load load)
 {
-    return state.peer < PEER_WRITE_FAILED && state.answer == ANSWER_LONG && state.pace != PACE_QUEUED &&
-        !conn_load_is_behind(load);
+    return state.peer < PEER_WRITE_FAILED && state.answer == ANSWER_LONG &&
+        state.pace != PACE_QUEUED && !conn_load_is_behind(load);
 }
 
 bool conn_state_is_over(struct conn_state state, struct conn_load load)

@@ -4,25 +4,17 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "core/fleet.h"
-#include "database/fleet_journal.h"
+#include "daemon/serve.h"
 #include "database/fleet_sessions.h"
-#include "job/origin.h"
 #include "job/process.h"
 #include "journal/paths.h"
 #include "journal/record.h"
-#include "journal/state.h"
 #include "log/log.h"
 #include "record/changes.h"
-#include "record/fleet_names.h"
-#include "record/history.h"
-#include "record/history_log.h"
 #include "record/journal_log.h"
 #include "record/lease_log.h"
-#include "record/ledger.h"
 #include "record/log_subject.h"
-#include "record/numbers.h"
 #include "record/state_log.h"
-#include "record/turn.h"
 #include "status/answer_lines.h"
 
 #include <inttypes.h>
@@ -135,20 +127,20 @@ static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now
 
 /* Counts the end, and adds it to the history. */
 static void note_gone(
-    const struct recovery *recovery, const struct found *found, const struct earlier_end *end)
+    struct server *server, const struct found *found, const struct earlier_end *end)
 {
     size_t length;
     const char *record = found->slot == RECORD_NONE
         ? NULL
-        : journal_look(&recovery->ledger->journal, found->slot, &length);
-    core_count_gone(recovery->core, found->remembered, end->why, end->at);
+        : journal_look(&server->ledger.journal, found->slot, &length);
+    core_count_gone(server->core, found->remembered, end->why, end->at);
     if (record) {
         history_gone(
-            recovery->history, recovery->core, found->remembered, end, record, length);
+            server->history, server->core, found->remembered, end, record, length);
     }
 }
 
-static void note_unseen_end(const struct recovery *recovery, const struct found *found)
+static void note_unseen_end(struct server *server, const struct found *found)
 {
     const struct remembered *remembered = found->remembered;
     const struct earlier_end end = {
@@ -160,67 +152,67 @@ static void note_unseen_end(const struct recovery *recovery, const struct found 
         .was_unseen = is_deserted(remembered),
     };
     if (end.at != 0) {
-        note_gone(recovery, found, &end);
+        note_gone(server, found, &end);
     }
 }
 
 /* As in a reload: what is in use cannot become another kind of resource. */
-static void say_kind_conflict(const struct recovery *recovery, const struct remembered *remembered)
+static void say_kind_conflict(struct server *server, const struct remembered *remembered)
 {
     struct log_subject subject = {.event = "refused"};
     log_subject_remembered(&subject, remembered);
     log_message_on(LOG_LEVEL_ERROR, &subject,
         "%s: %s is in use (by process %d), so its kind cannot change: start with the old file, or "
         "wait until it is free",
-        recovery->conf_path, remembered->claims[0].name, (int)remembered->pid);
+        server->conf->path, remembered->claims[0].name, (int)remembered->pid);
 }
 
-static void say_no_database(const struct recovery *recovery, const struct remembered *remembered)
+static void say_no_database(struct server *server, const struct remembered *remembered)
 {
     struct log_subject subject = {.event = "refused", .database = record_database(remembered)};
     log_subject_remembered(&subject, remembered);
     log_message_on(LOG_LEVEL_ERROR, &subject,
         "%s: %s is in use (by process %d), and its database, [redis %s], is not there any "
               "more: start with the old file, or when it is free",
-        recovery->conf_path, remembered->claims[0].name, (int)remembered->pid,
+        server->conf->path, remembered->claims[0].name, (int)remembered->pid,
         record_database(remembered));
 }
 
 /* *conflictp: the daemon must not start, and has said why. */
-static struct lease *restore_lease(const struct recovery *recovery, const struct found *found,
+static struct lease *restore_lease(struct server *server, const struct found *found,
     nanoseconds now, bool *conflictp)
 {
     const struct remembered *remembered = found->remembered;
     struct lease *lease;
     enum outcome outcome =
-        core_restore(recovery->core, remembered, now, recovery->effects, &lease);
+        core_restore(server->core, remembered, now, &server->effects, &lease);
     *conflictp = outcome == OUTCOME_KIND && remembered->is_held;
     if (*conflictp) {
-        say_kind_conflict(recovery, remembered);
+        say_kind_conflict(server, remembered);
     } else if (!lease) {
         const struct earlier_end end = {remembered->is_held ? OUTCOME_LOST : outcome, now, false};
-        note_gone(recovery, found, &end);
+        note_gone(server, found, &end);
         lease_log_not_taken_over(remembered, code_table[outcome_code(outcome)].meaning);
     } else if (lease->database != 0) {
-        fleet_restore(recovery->fleet, lease);
+        fleet_restore(server->fleet, lease);
     }
     return lease;
 }
 
 /* The same in fleet scope; the database must be in the file. */
-static struct lease *restore_of_fleet(const struct recovery *recovery, const struct found *found,
+static struct lease *restore_of_fleet(struct server *server, const struct found *found,
     nanoseconds now, bool *conflictp)
 {
     struct remembered *remembered = found->remembered;
-    remembered->database = fleet_find(recovery->databases, record_database(remembered));
+    remembered->database = fleet_find(&server->databases, record_database(remembered));
     if (remembered->database != 0) {
-        return restore_lease(recovery, found, now, conflictp);
+        return restore_lease(server, found, now, conflictp);
     }
     *conflictp = remembered->is_held;
     if (*conflictp) {
-        say_no_database(recovery, remembered);
+        say_no_database(server, remembered);
     } else {
-        note_gone(recovery, found, &(struct earlier_end){OUTCOME_UNKNOWN, now, false});
+        note_gone(server, found, &(struct earlier_end){OUTCOME_UNKNOWN, now, false});
         lease_log_not_taken_over(remembered, "its database is no longer in the file");
     }
     return NULL;
@@ -228,7 +220,7 @@ static struct lease *restore_of_fleet(const struct recovery *recovery, const str
 
 /* For leases that have ended: whether units still rest, so that the record has to stay. One that
  * nobody saw end has ended for the next berthd, too. */
-static bool restore_rest(const struct recovery *recovery, const struct found *found,
+static bool restore_rest(struct server *server, const struct found *found,
     bool was_seen, nanoseconds now)
 {
     struct remembered remembered = *found->remembered;
@@ -236,13 +228,13 @@ static bool restore_rest(const struct recovery *recovery, const struct found *fo
         remembered.n_claims = 0; /* resting units are the database's matter */
     }
     nanoseconds until =
-        core_restore_rest(recovery->core, &remembered, now, recovery->effects);
+        core_restore_rest(server->core, &remembered, now, &server->effects);
     return until != 0 && found->slot != RECORD_NONE &&
-        ledger_rest(recovery->ledger, found->slot, was_seen ? 0 : remembered.rested_at, until);
+        ledger_rest(&server->ledger, found->slot, was_seen ? 0 : remembered.rested_at, until);
 }
 
 /* False if the file must not be used; then the journal is unchanged. */
-static bool restore(const struct recovery *recovery, const struct found *found, nanoseconds now)
+static bool restore(struct server *server, const struct found *found, nanoseconds now)
 {
     struct remembered *remembered = found->remembered;
     struct lease *lease = NULL;
@@ -253,99 +245,98 @@ static bool restore(const struct recovery *recovery, const struct found *found, 
     }
     if (!was_seen) {
         remembered->rested_at = ended_at(remembered, now);
-        note_unseen_end(recovery, found);
+        note_unseen_end(server, found);
     }
     if (remembered->rested_at != 0) {
-        stays = restore_rest(recovery, found, was_seen, now);
+        stays = restore_rest(server, found, was_seen, now);
     } else if (remembered->is_opaque && !remembered->is_held) {
         stays = true;
         lease_log_not_taken_over(remembered, "a later version of berthd has queued it");
-    } else if (!core_find_lease(recovery->core, remembered->id)) { /* not its other record */
+    } else if (!core_find_lease(server->core, remembered->id)) { /* not its other record */
         lease = (record_database(remembered) ? restore_of_fleet : restore_lease)(
-            recovery, found, now, &is_conflict);
+            server, found, now, &is_conflict);
     }
     if (is_conflict) {
         return false;
     }
     if (lease) {
-        origin_want(recovery->origins, lease);
+        origin_want(&server->origins, lease);
         lease->record = found->slot;
         if (found->slot == RECORD_NONE) {
-            ledger_enter(recovery->ledger, lease);
+            ledger_enter(&server->ledger, lease);
         }
     } else if (found->slot != RECORD_NONE && !stays) {
-        ledger_give_back(recovery->ledger, found->slot);
+        ledger_give_back(&server->ledger, found->slot);
     }
-    apply_effects(recovery->turn);
+    apply_effects(&server->turn);
     return true;
 }
 
 /* ---- of the databases ---- */
 
 static void restore_tenures(
-    const struct recovery *recovery, const struct findings *findings, nanoseconds now)
+    struct server *server, const struct findings *findings, nanoseconds now)
 {
     for (size_t i = 0; i < findings->n; i++) {
         const struct found *found = &findings->list[i];
         if (found->tenure) {
-            fleet_restore_tenure(recovery->fleet_journal, found->slot, found->tenure,
-                strlen(found->tenure), now, recovery->effects);
+            fleet_restore_tenure(server->fleet_journal, found->slot, found->tenure,
+                strlen(found->tenure), now, &server->effects);
         }
     }
-    apply_effects(recovery->turn);
+    apply_effects(&server->turn);
 }
 
 /* Tenures of databases that are not in the file any more; nobody holds anything there. */
-static void forget_tenures(const struct recovery *recovery, const struct findings *findings)
+static void forget_tenures(struct server *server, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {
         const struct found *found = &findings->list[i];
         if (found->tenure && found->slot != RECORD_NONE) {
             fleet_forget_tenure(
-                recovery->fleet_journal, found->slot, found->tenure, strlen(found->tenure));
+                server->fleet_journal, found->slot, found->tenure, strlen(found->tenure));
         }
     }
 }
 
 /* There are records of leases, but not of their database: they may be over at any time. */
-static void limit_leases(const struct recovery *recovery, nanoseconds now)
+static void limit_leases(struct server *server, nanoseconds now)
 {
-    for (size_t i = 1; i <= recovery->databases->n; i++) {
+    for (size_t i = 1; i <= server->databases.n; i++) {
         uint8_t database = (uint8_t)i;
-        if (core_fleet_deadline(recovery->core, database) == 0 &&
-            core_fleet_has_holders(recovery->core, database)) {
-            const char *name = fleet_name_of(recovery->databases, database);
+        if (core_fleet_deadline(server->core, database) == 0 &&
+            core_fleet_has_holders(server->core, database)) {
+            const char *name = fleet_name_of(&server->databases, database);
             const struct log_subject subject = {.database = name};
             log_message_on(LOG_LEVEL_WARNING, &subject,
                 "the journal does not say until when the leases of [redis %s] are valid: they end",
                 name);
-            core_fleet_good_until(recovery->core, database, now, now, recovery->effects);
-            apply_effects(recovery->turn);
+            core_fleet_good_until(server->core, database, now, now, &server->effects);
+            apply_effects(&server->turn);
         }
     }
 }
 
-static void begin_history(const struct recovery *recovery, const struct findings *findings)
+static void begin_history(struct server *server, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {
         const struct remembered *remembered = findings->list[i].remembered;
         if (remembered && remembered->rested_at == 0) {
-            history_lives(recovery->history, remembered->id);
+            history_lives(server->history, remembered->id);
         }
     }
-    history_log_begin(recovery->history_log);
 }
 
 /* ---- the whole recovery ---- */
 
 static bool leases_may_be_missing(
-    const struct recovery *recovery, enum journal_found found, const struct findings *findings)
+    struct server *server, enum journal_found found, const struct findings *findings)
 {
     switch (found) {
     case JOURNAL_MISSING: /* at the first start ever, or in this boot, nothing is missing */
     case JOURNAL_OF_OTHER_BOOT:
-        return !recovery->numbers->are_kept || recovery->state->found == STATE_DAMAGED ||
-            (recovery->state->found == STATE_READ && recovery->state->same_boot);
+        return !server->numbers.are_kept || server->state.found == STATE_DAMAGED ||
+            (server->state.found == STATE_READ && server->state.same_boot);
     case JOURNAL_INTACT:
         return findings->has_nonsense;
     case JOURNAL_INCOMPLETE:
@@ -356,13 +347,13 @@ static bool leases_may_be_missing(
     return true;
 }
 
-static void begin_grace(const struct recovery *recovery, bool closed, nanoseconds now)
+static void begin_grace(struct server *server, bool closed, nanoseconds now)
 {
-    nanoseconds grace = recovery->ledger->grace;
-    if (recovery->state->found == STATE_UNREADABLE) {
-        core_close(recovery->core, recovery->state->why_unreadable);
+    nanoseconds grace = server->ledger.grace;
+    if (server->state.found == STATE_UNREADABLE) {
+        core_close(server->core, server->state.why_unreadable);
     }
-    core_begin_grace(recovery->core, closed, now + grace);
+    core_begin_grace(server->core, closed, now + grace);
     if (closed) {
         log_warning("the journal was lost or damaged: for %lld ms only earlier leases can be "
                     "reclaimed",
@@ -374,9 +365,9 @@ static void begin_grace(const struct recovery *recovery, bool closed, nanosecond
  * lost, at the wall clock's microseconds. A killed berthd has left most numbers up to the mark of
  * the state directory unused: it does not count where the journal goes on from it. */
 static void begin_numbers(
-    const struct recovery *recovery, enum journal_found found, const struct findings *findings)
+    struct server *server, enum journal_found found, const struct findings *findings)
 {
-    const struct state *state = recovery->state;
+    const struct state *state = &server->state;
     struct record_numbers said = findings->numbers;
     bool is_whole = found == JOURNAL_INTACT || found == JOURNAL_INCOMPLETE;
     uint64_t own = state->found == STATE_UNREADABLE ? said.of : state_fingerprint(state);
@@ -385,34 +376,35 @@ static void begin_numbers(
     first = first < said.mark ? said.mark : first;
     first = first < state->mark && !goes_on ? state->mark : first;
     ledger_take_numbers(
-        recovery->ledger, findings->numbers_slot, goes_on ? said.mark : 0, own);
-    core_begin_numbers(recovery->core, first);
-    numbers_reserve(recovery->numbers);
-    if (!recovery->numbers->are_kept && recovery->state->found != STATE_UNREADABLE) {
+        &server->ledger, findings->numbers_slot, goes_on ? said.mark : 0, own);
+    core_begin_numbers(server->core, first);
+    numbers_reserve(&server->numbers);
+    if (!server->numbers.are_kept && server->state.found != STATE_UNREADABLE) {
         log_warning("no writable state directory: until berthd is restarted with one, fencing "
                     "tokens depend on the clock, and runtime changes are refused");
     }
 }
 
 /* This boot and this socket; a journal of any other says nothing about us. */
-static void journal_owner(char out[17], const struct recovery *recovery)
+static void journal_owner(char out[17], const struct server *server, const char *socket_path)
 {
-    uint64_t boot = hash_string(recovery->state->boot_id, 0);
-    snprintf(out, 17, "%016" PRIx64, hash_string(recovery->socket_path, boot));
+    uint64_t boot = hash_string(server->state.boot_id, 0);
+    snprintf(out, 17, "%016" PRIx64, hash_string(socket_path, boot));
 }
 
-static bool restore_all(const struct recovery *recovery)
+static bool restore_all(struct serving *serving, const char *socket_path)
 {
+    struct server *server = &serving->server;
     struct findings findings = {0};
     nanoseconds now = clock_now();
     char path[PATH_MAX] = "";
-    if (!path_at_runtime(recovery->listener_path, ".journal", path, sizeof path)) {
+    if (!path_at_runtime(server->listener.path, ".journal", path, sizeof path)) {
         log_error("the journal's path is too long"); /* it cannot be made: nothing is granted */
     }
     char whose[17];
-    journal_owner(whose, recovery);
+    journal_owner(whose, server, socket_path);
     enum journal_found found =
-        journal_open(&recovery->ledger->journal, path, whose, journal_log, find_record, &findings);
+        journal_open(&server->ledger.journal, path, whose, journal_log, find_record, &findings);
     if (found == JOURNAL_OF_LATER_VERSION || findings.has_unreadable) {
         log_error(
             "%s: a later version of berthd has written it, and this one cannot read it: start "
@@ -421,24 +413,25 @@ static bool restore_all(const struct recovery *recovery)
         findings_deinit(&findings);
         return false;
     }
-    begin_numbers(recovery, found, &findings);
-    bool closed = leases_may_be_missing(recovery, found, &findings);
+    begin_numbers(server, found, &findings);
+    bool closed = leases_may_be_missing(server, found, &findings);
     if (findings.n > 0) {
         qsort(findings.list, findings.n, sizeof *findings.list, compare);
     }
-    begin_grace(recovery, closed, now);
-    restore_tenures(recovery, &findings, now);
-    begin_history(recovery, &findings);
+    begin_grace(server, closed, now);
+    restore_tenures(server, &findings, now);
+    begin_history(server, &findings);
+    history_log_begin(&serving->history_log);
     bool fits = true;
     for (size_t i = 0; fits && i < findings.n; i++) {
-        fits = findings.list[i].tenure || restore(recovery, &findings.list[i], now);
+        fits = findings.list[i].tenure || restore(server, &findings.list[i], now);
     }
     if (fits) {
-        forget_tenures(recovery, &findings);
-        limit_leases(recovery, now);
-        history_ready(recovery->history, recovery->core);
+        forget_tenures(server, &findings);
+        limit_leases(server, now);
+        history_ready(server->history, server->core);
     }
-    recovery->ledger->owes_grace = closed && !journal_can_be_made(&recovery->ledger->journal);
+    server->ledger.owes_grace = closed && !journal_can_be_made(&server->ledger.journal);
     findings_deinit(&findings);
     return fits;
 }
@@ -454,19 +447,20 @@ static void store_changes(struct state *state, const struct core *core)
     }
 }
 
-bool recovery_run(const struct recovery *recovery)
+bool recovery_run(struct serving *serving, const char *socket_path)
 {
-    char *changes = memory_string(recovery->state->changes);
-    changes_apply(recovery->core, changes, clock_now(), recovery->effects);
+    struct server *server = &serving->server;
+    char *changes = memory_string(server->state.changes);
+    changes_apply(server->core, changes, clock_now(), &server->effects);
     free(changes);
-    fleet_restore_changes(recovery->fleet_journal);
-    apply_effects(recovery->turn);
-    if (!restore_all(recovery)) {
+    fleet_restore_changes(server->fleet_journal);
+    apply_effects(&server->turn);
+    if (!restore_all(serving, socket_path)) {
         return false;
     }
-    store_changes(recovery->state, recovery->core);
-    ledger_note_complete(recovery->ledger);
-    size_t n_held = core_n_held(recovery->core), n_waiting = core_n_waiting(recovery->core);
+    store_changes(&server->state, server->core);
+    ledger_note_complete(&server->ledger);
+    size_t n_held = core_n_held(server->core), n_waiting = core_n_waiting(server->core);
     if (n_held + n_waiting > 0) {
         log_info("leases restored: %zu held, %zu waiting", n_held, n_waiting);
     }

@@ -5,10 +5,8 @@
 #include "base/memory.h"
 #include "command/command.h"
 #include "conn/conn.h"
-#include "daemon/apply_effects.h"
 #include "daemon/pool.h"
 #include "daemon/recovery.h"
-#include "daemon/serve_turn.h"
 #include "database/client_events.h"
 #include "database/fleet_sessions.h"
 #include "database/follow_source.h"
@@ -63,7 +61,7 @@ static void on_signal(uv_signal_t *handle, int signal_number)
     struct serving *serving = handle->data;
     if (signal_number == SIGHUP) {
         reload_begin(&serving->reload);
-        server_end_turn(&serving->server);
+        turn_end(&serving->server.turn);
     } else {
         stop(serving);
     }
@@ -121,26 +119,6 @@ static void start_signals(struct serving *serving)
     }
 }
 
-static void begin_ledger(struct server *server)
-{
-    struct ledger *ledger = &server->ledger;
-    ledger->core = server->core;
-    ledger->effects = &server->effects;
-    ledger->turn = &server->turn;
-    ledger->numbers = &server->numbers;
-    ledger->databases = &server->databases;
-    ledger->grace = server->conf->grace;
-}
-
-static void begin_jobs(struct server *server)
-{
-    struct jobs *jobs = &server->jobs;
-    jobs->turn = &server->turn;
-    jobs->core = server->core;
-    jobs->effects = &server->effects;
-    jobs->databases = &server->databases;
-}
-
 static void begin_fleet(struct serving *serving, const char *socket_path)
 {
     struct server *server = &serving->server;
@@ -182,44 +160,10 @@ static void load_state(struct state *state, const char *socket_path)
     }
 }
 
-/* Takes over what an earlier berthd knew. */
-static bool recover(struct serving *serving, const char *socket_path)
+static void begin_history(struct server *server)
 {
-    struct server *server = &serving->server;
-    const struct recovery recovery = {
-        .core = server->core,
-        .effects = &server->effects,
-        .turn = &server->turn,
-        .ledger = &server->ledger,
-        .history = &serving->history,
-        .history_log = &serving->history_log,
-        .origins = &server->origins,
-        .numbers = &server->numbers,
-        .state = &server->state,
-        .databases = &server->databases,
-        .fleet = server->fleet,
-        .fleet_journal = &serving->fleet_journal,
-        .conf_path = server->conf->path,
-        .listener_path = server->listener.path,
-        .socket_path = socket_path,
-    };
-    return recovery_run(&recovery);
-}
-
-static void begin_counting(struct serving *serving)
-{
-    struct server *server = &serving->server;
-    server->counts = &serving->counts;
-    server->database_counts = serving->database_counts;
-    server->scheduler.turns = &server->counts->turn;
-}
-
-static void begin_history(struct serving *serving)
-{
-    struct server *server = &serving->server;
-    history_begin(&serving->history, server->listener.path, server->state.boot_id,
-        server->conf->history);
-    server->history = server->ledger.history = &serving->history;
+    history_begin(
+        server->history, server->listener.path, server->state.boot_id, server->conf->history);
     if (server->conf->history > 0) {
         origins_begin(&server->origins);
     }
@@ -249,14 +193,12 @@ static bool start_core(struct serving *serving)
         options.seed = (uint64_t)clock_now();
     }
     server->core = core_new(&options);
-    begin_counting(serving);
+    server->ledger.core = server->jobs.core = server->seats.core = server->core;
+    server->ledger.grace = server->conf->grace;
     server->databases =
         (struct fleet_names){server->conf->databases, server->conf->n_databases};
     server->numbers = (struct numbers){.core = server->core, .state = &server->state};
-    begin_ledger(server);
-    begin_history(serving);
-    begin_jobs(server);
-    server->seats.core = server->core;
+    begin_history(server);
     server->effects.news = core_news(server->core);
     const struct follow_source source = follow_source_of(server);
     followers_begin(&server->followers, conn_followers_ops, &source, &server->turn);
@@ -265,7 +207,7 @@ static bool start_core(struct serving *serving)
     count_databases(serving);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server->fleet, server->conf->definitions, server->conf->n_definitions);
-    bool may_start = recover(serving, socket);
+    bool may_start = recovery_run(serving, socket);
     serve_set_timer(serving); /* what is due need not wait for a connection */
     return may_start;
 }
@@ -282,18 +224,33 @@ static void begin_server(struct serving *serving)
 {
     struct server *server = &serving->server;
     *server = (struct server){
-        .turn = {.apply_effects = apply_effects_of_server, .end = serve_end_turn},
+        .turn = {.apply_effects = serve_apply_effects, .end = serve_end_turn},
         .seats = {
             .fair_queue = &server->scheduler.fair_queue,
             .admins = &server->admins,
             .watches = &server->jobs.watches,
         },
         .listener = LISTENER_INIT,
-        .ledger = {.journal = JOURNAL_INIT, .line = TEXT_INIT},
+        .scheduler = {.turns = &server->counts.turn},
+        .ledger = {
+            .journal = JOURNAL_INIT,
+            .line = TEXT_INIT,
+            .effects = &server->effects,
+            .turn = &server->turn,
+            .numbers = &server->numbers,
+            .databases = &server->databases,
+            .history = &serving->history,
+        },
+        .jobs = {
+            .turn = &server->turn,
+            .effects = &server->effects,
+            .databases = &server->databases,
+        },
         .started_at = clock_now(),
         .clock_offset = clock_namespace_offset(),
         .run_line = command_run,
         .storing = &serving->storing,
+        .history = &serving->history,
         .fleet_journal = &serving->fleet_journal,
         .views = &serving->views,
         .reload = &serving->reload,

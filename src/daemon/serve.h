@@ -9,7 +9,6 @@
 #include "database/fleet_follows.h"
 #include "database/fleet_journal.h"
 #include "database/fleet_views.h"
-#include "record/counting.h"
 #include "record/history.h"
 #include "record/history_log.h"
 #include "record/state_wait.h"
@@ -31,8 +30,6 @@ struct serving {
     struct fleet_follows fleet_follows;
     struct user_names user_names;
     struct accepting accepting;
-    struct daemon_counts counts;
-    struct database_counts database_counts[MAX_DATABASES];
     struct history history;
     struct history_log history_log;
     uv_poll_t deadline_poll; /* of deadline_fd */
@@ -52,5 +49,17 @@ void serve_run(struct serving *serving, int ready_fd);
 /* Closes and frees everything, but the configuration if the run begins again; asserts that the loop
  * is empty. Signals wait for the next run. */
 void serve_deinit(struct serving *serving);
+
+/* ---- serve_turn.c: for the server in a struct serving ---- */
+
+/* apply_effects(): writes down what the core wants done, then carries it out, and clears it. */
+void serve_apply_effects(struct turn *turn);
+/* turn_end(). */
+void serve_end_turn(struct turn *turn);
+/* Sets .deadline_fd for what is due next in the core or in a session. Aborts (logged) if the
+ * kernel refuses. */
+void serve_set_timer(struct serving *serving);
+/* The callback of .deadline_poll: lets the core and the sessions do what is due. */
+void serve_on_deadline(uv_poll_t *poll, int status, int events);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "conn/conn.h"
+#include "core/fleet.h"
 #include "database/fleet_sessions.h"
 #include "journal/proof.h"
 #include "record/history.h"
@@ -103,6 +104,21 @@ void client_events_place(struct server *server, const struct effect *effect)
     if (effect->lease->state == LEASE_WAITING) {
         client_events_send(server, effect);
     }
+}
+
+static void send_deadline(struct lease *lease, void *context)
+{
+    (void)context;
+    if (!lease_is_detached(lease)) {
+        struct conn *conn = container_of(lease->client, struct conn, client);
+        lease->is_unread = conn_grant_is_unread(lease); /* else this line might be meant */
+        answer_deadline(conn_events(conn), lease, conn->server->clock_offset);
+    }
+}
+
+void client_events_deadlines(struct core *core, uint8_t database)
+{
+    core_fleet_for_each_holder(core, database, send_deadline, NULL);
 }
 
 void client_events_to_drainers(const struct conn_list *conns, enum event event)

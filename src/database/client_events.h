@@ -6,6 +6,7 @@
 #include "wire/protocol.h"
 
 struct conn_list;
+struct core;
 struct idle_waiter;
 struct server;
 
@@ -14,6 +15,8 @@ void client_events_send(struct server *server, const struct effect *effect);
 void client_events_over(struct server *server, const struct effect *effect);
 /* Only a database gives a place that is not known at once. */
 void client_events_place(struct server *server, const struct effect *effect);
+/* A database was reached: tells every client that holds a lease there until when it is good. */
+void client_events_deadlines(struct core *core, uint8_t database);
 /* Nothing is held of what its `wait` has named. */
 void client_events_idle(struct idle_waiter *waiter);
 /* Those who sent "drain wait=1" hear how it ended: drained or undrained. */

@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "conn/deadlines.h"
 #include "core/fleet.h"
+#include "database/client_events.h"
 #include "database/database_log.h"
 #include "database/fleet_journal.h"
 #include "database/session_name.h"
@@ -204,7 +204,7 @@ static void send_deadlines(struct member *member)
     nanoseconds until = core_fleet_deadline(core, member->database);
     if (until != member->sent_until) {
         member->sent_until = until;
-        deadlines_send(core, member->database);
+        client_events_deadlines(core, member->database);
     }
 }
 

@@ -121,7 +121,7 @@ static void on_read(uv_work_t *work, int status)
     if (reload->is_wanted) {
         reload_begin(reload);
     }
-    server_end_turn(server);
+    turn_end(&server->turn);
 }
 
 void reload_begin(struct reload *reload)
