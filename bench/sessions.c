@@ -305,13 +305,12 @@ static const struct link_events link_events = {on_ready, on_reply, on_message, o
 static void member_init(struct member *member, struct crowd *crowd, unsigned number)
 {
     static const struct user_bounds bounds = {1000, 100000, 100000, 1000};
-    const struct core_options core_options = {.first_id = 1, .first_token = 1, .seed = number};
     char id[SESSION_ID_SIZE], host[32];
     const char *refused;
     snprintf(id, sizeof id, "%016x", number);
     snprintf(host, sizeof host, "worker-%05u", number);
     member->crowd = crowd;
-    member->core = core_new(&core_options);
+    member->core = core_new(number);
     const struct session_options options = {.core = member->core,
         .database = 1,
         .settings = &crowd->database,

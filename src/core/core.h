@@ -26,13 +26,9 @@
 struct core;
 struct news;
 
-struct core_options {
-    uint64_t first_id; /* lease ids and tickets count up from here: never reuse one */
-    uint64_t first_token; /* below 2^63 */
-    uint64_t seed; /* for select = random */
-};
-
-struct core *core_new(const struct core_options *options);
+/* Its lease ids, tickets and tokens begin at 1: see core_begin_numbers(). `seed`: for select =
+ * random. */
+struct core *core_new(uint64_t seed);
 /* Asserts that no client is left. Returns NULL. */
 struct core *core_free(struct core *core);
 
@@ -289,7 +285,8 @@ bool core_is_drained(const struct core *core);
 bool core_is_closed(const struct core *core);
 /* Whether a closed grace is on; see core_begin_grace(). */
 bool core_may_miss_leases(const struct core *core);
-/* Before the first lease: ids and tokens begin there after all. */
+/* Before the first lease: lease ids, tickets and tokens count up from there, and none is used
+ * again. Below 2^63. */
 void core_begin_numbers(struct core *core, uint64_t first);
 /* No lease id or token that large has been given out yet. */
 uint64_t core_next_number(const struct core *core);

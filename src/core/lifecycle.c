@@ -8,7 +8,7 @@
 
 /* ---- life ---- */
 
-struct core *core_new(const struct core_options *options)
+struct core *core_new(uint64_t seed)
 {
     struct core *core = memory_new(sizeof *core);
     TAILQ_INIT(&core->resource_list);
@@ -19,13 +19,11 @@ struct core *core_new(const struct core_options *options)
     tallies_init(&core->tallies);
     accounts_init(&core->accounts);
     tenures_init(core);
-    core->last_id = options->first_id - 1;
-    core->first_id = options->first_id;
+    core_begin_numbers(core, 1);
     core->detached.is_nobody = core->absent.is_nobody = true;
     LIST_INIT(&core->detached.leases);
     LIST_INIT(&core->absent.leases);
-    core->last_token = options->first_token - 1;
-    core->random = hash_number(options->seed) | 1; /* xorshift must not start at 0 */
+    core->random = hash_number(seed) | 1; /* xorshift must not start at 0 */
     return core;
 }
 

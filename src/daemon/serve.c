@@ -188,11 +188,11 @@ static bool start_core(struct serving *serving)
         ? canonical
         : server->listener.path;
     load_state(&server->state, socket);
-    struct core_options options = {.first_id = 1, .first_token = 1}; /* recovery.c knows better */
-    if (getrandom(&options.seed, sizeof options.seed, 0) != sizeof options.seed) {
-        options.seed = (uint64_t)clock_now();
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
+        seed = (uint64_t)clock_now();
     }
-    server->core = core_new(&options);
+    server->core = core_new(seed);
     server->ledger.core = server->jobs.core = server->seats.core = server->core;
     server->ledger.grace = server->conf->grace;
     server->databases =

@@ -161,10 +161,9 @@ static const struct definition definitions[] = {
 static struct core *start(void)
 {
     static const struct user_bounds bounds = {9, 9, 9, 9};
-    static const struct core_options options = {.first_id = 1, .first_token = 1};
     struct effects effects = EFFECTS_INIT;
     const char *refused;
-    struct core *core = core_new(&options);
+    struct core *core = core_new(0);
     core_define(core, definitions, sizeof definitions / sizeof definitions[0], &bounds, 0, &effects,
         &refused);
     core_begin_grace(core, false, 2000);

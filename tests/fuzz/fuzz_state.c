@@ -75,9 +75,8 @@ static void finish(struct effects *effects)
 static char *made(const char *changes)
 {
     static const struct user_bounds bounds = {9, 9, 9, 9};
-    static const struct core_options options = {.first_id = 1, .first_token = 1};
     struct effects effects = EFFECTS_INIT;
-    struct core *core = core_new(&options);
+    struct core *core = core_new(0);
     struct text described = TEXT_INIT;
     const char *refused;
     char *lines = strdup(changes);

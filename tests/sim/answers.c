@@ -306,9 +306,9 @@ static void restore(struct known *known)
 static void do_restart(void)
 {
     uint64_t next = core_next_number(world.core);
-    struct core_options options = {.first_id = next, .first_token = next, .seed = world.step};
     end_core();
-    world.core = core_new(&options);
+    world.core = core_new(world.step);
+    core_begin_numbers(world.core, next);
     do_define();
     core_begin_grace(world.core, random_percent(&world.random, 50), world.now + 10 * SECOND);
     for (size_t i = 0; i < 2 * MAX_LEASES; i++) {
@@ -352,12 +352,11 @@ static void step(void)
 static void run(uint64_t seed, uint64_t n_steps)
 {
     bool is_tap = world.is_tap;
-    struct core_options options = {.first_id = 1, .first_token = 1, .seed = seed};
     memset(&world, 0, sizeof world);
     world.is_tap = is_tap;
     world.seed = world.random.state = seed;
     world.now = 1000 * SECOND;
-    world.core = core_new(&options);
+    world.core = core_new(seed);
     do_define();
     for (; world.step < n_steps; world.step++) {
         step();

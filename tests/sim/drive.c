@@ -328,8 +328,8 @@ void simulation_step(struct simulation *simulation, const struct operation *oper
 struct simulation *simulation_new(uint64_t seed)
 {
     struct simulation *simulation = calloc(1, sizeof *simulation);
-    struct core_options options = {.first_id = 1 + seed % 1000, .first_token = 1, .seed = seed};
-    simulation->core = core_new(&options);
+    simulation->core = core_new(seed);
+    core_begin_numbers(simulation->core, 1 + seed % 1000);
     simulation->model = model_new();
     simulation->last_pid = 1; /* the record of a lease that is bound to process 1 is not read */
     histories_begin(simulation);

@@ -227,10 +227,9 @@ void do_restart(struct simulation *simulation, const struct operation *operation
     changes_take(&changes, simulation->model);
     uint64_t next = core_next_number(simulation->core);
     uint64_t first = operation->restart.numbers_are_lost ? 1 : next + operation->restart.seed % 9;
-    struct core_options options = {
-        .first_id = first, .first_token = first, .seed = operation->restart.seed};
     end_core(simulation, operation->now);
-    simulation->core = core_new(&options);
+    simulation->core = core_new(operation->restart.seed);
+    core_begin_numbers(simulation->core, first);
     histories_restart(simulation);
     histories_compare_all(simulation);
     model_restart(simulation->model, first);

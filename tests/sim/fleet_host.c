@@ -230,10 +230,9 @@ static void restore_one(struct fleet *fleet, struct host *host, const struct rem
 static void start_core(struct fleet *fleet, struct host *host)
 {
     static const struct user_bounds bounds = {100, 1000, 1000, 1000};
-    struct core_options options = {
-        .first_id = host->next_id, .first_token = 1, .seed = random_next(&fleet->random)};
     const char *refused;
-    host->core = core_new(&options);
+    host->core = core_new(random_next(&fleet->random));
+    core_begin_numbers(host->core, host->next_id);
     core_define(host->core, fleet->definitions, N_DEFINITIONS, &bounds, host_now(fleet, host),
         &host->effects, &refused);
     for (uint32_t uid = 1; uid <= N_USERS; uid++) {

@@ -364,8 +364,8 @@ const char *deadline(void)
 
 void world_begin(void)
 {
-    struct core_options options = {.first_id = 100, .first_token = 1, .seed = 1};
-    world = (struct world){.core = core_new(&options), .now = beginning};
+    world = (struct world){.core = core_new(1), .now = beginning};
+    core_begin_numbers(world.core, 100);
 }
 
 static void require_idle(const struct resource *resource)

@@ -109,7 +109,6 @@ static void forget_effects(void)
 void crash(bool from_one)
 {
     uint64_t next = from_one ? 1 : core_next_number(world.core) + 1000;
-    struct core_options options = {.first_id = next, .first_token = next, .seed = 1};
     core_grant_no_more(world.core);
     for (size_t i = 0; i < MAX_CLIENTS; i++) {
         if (world.clients[i]) {
@@ -124,7 +123,8 @@ void crash(bool from_one)
     core_free(world.core);
     definitions_free(world.definitions);
     world.definitions = NULL;
-    world.core = core_new(&options);
+    world.core = core_new(1);
+    core_begin_numbers(world.core, next);
     for (size_t i = 0; i < world.n_leases; i++) {
         world.leases[i].is_there = false;
         world.leases[i].is_watched = false;

@@ -66,7 +66,6 @@ static struct session *make_session(void)
 
 void world_begin(void)
 {
-    struct core_options options = {.first_id = 1000, .first_token = 1, .seed = 1};
     now = 1000 * SECOND;
     world_layouts = (struct layouts){2, 2};
     settings = (struct database){.name = "default",
@@ -81,7 +80,8 @@ void world_begin(void)
     definitions[3] = make_definition("t/*", KIND_SEMAPHORE, 5);
     definitions[4] = make_definition("warn", KIND_SEMAPHORE, 3);
     definitions[4].on_lost = ON_LOST_WARN;
-    core = core_new(&options);
+    core = core_new(1);
+    core_begin_numbers(core, 1000);
     session = make_session();
     define_core();
     cr_assert_eq(core_client_init(core, &client, 7), OUTCOME_OK);

@@ -54,10 +54,9 @@ static void reload(const char *const lines[])
 
 static void begin_run(const char *const lines[])
 {
-    const struct core_options options = {.first_id = 1, .first_token = 1};
     log_init((enum log_level)0, false);
     end_run();
-    core = core_new(&options);
+    core = core_new(0);
     effects = (struct effects)EFFECTS_INIT;
     reload(lines);
     cr_assert_eq(core_client_init(core, &client, 7), OUTCOME_OK);

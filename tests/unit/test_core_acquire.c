@@ -144,8 +144,8 @@ Test(acquire, tokens_grow_in_the_order_of_grants)
 
 Test(acquire, ids_and_tokens_begin_where_the_caller_says)
 {
-    struct core_options options = {.first_id = 5000, .first_token = UINT64_C(1) << 40, .seed = 3};
-    struct core *core = core_new(&options);
+    const uint64_t first = UINT64_C(1) << 40;
+    struct core *core = core_new(3);
     struct definition definition = {.name = "d",
         .kind = KIND_LOCK,
         .limit = 1,
@@ -158,11 +158,12 @@ Test(acquire, ids_and_tokens_begin_where_the_caller_says)
     struct ask ask = {.wants = {{"d", 1}}, .n_wants = 1, .wait = NEVER};
     struct lease *lease;
     const char *at_fault;
+    core_begin_numbers(core, first);
     cr_assert_eq(core_define(core, &definition, 1, &bounds, 0, &effects, &at_fault), OUTCOME_OK);
     cr_assert_eq(core_client_init(core, &client, 1), OUTCOME_OK);
     cr_assert_eq(core_acquire(core, &client, &ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
-    cr_expect_geq(lease->id, 5000);
-    cr_expect_geq(lease->claims[0].token, UINT64_C(1) << 40);
+    cr_expect_geq(lease->id, first);
+    cr_expect_geq(lease->claims[0].token, first);
     cr_expect_eq(core_find_lease(core, lease->id), lease);
     cr_expect_null(core_find_lease(core, lease->id + 1));
     core_client_deinit(core, &client, 0, &effects);

@@ -73,7 +73,7 @@ static struct definition pool_of(size_t n, size_t n_gone, bool is_reversed)
 static uint64_t cost_of_reload(size_t n, size_t n_gone, bool is_reversed)
 {
     struct definition before = pool_of(n, 0, false), after = pool_of(n, n_gone, is_reversed);
-    core = core_new(&(const struct core_options){.first_id = 1, .first_token = 1});
+    core = core_new(0);
     define(&before, 1);
     uint64_t start = n_steps;
     define(&after, 1);
@@ -135,7 +135,7 @@ static void restore(uint64_t id, uint32_t slot)
 static uint64_t cost_of_restart(uint32_t n)
 {
     const struct definition s = definition_of("s", KIND_SEMAPHORE, n);
-    core = core_new(&(const struct core_options){.first_id = 1, .first_token = 1});
+    core = core_new(0);
     define(&s, 1);
     uint64_t start = n_steps;
     for (uint32_t i = n; i > 0; i--) {
@@ -217,7 +217,7 @@ static struct lease *one_to_end(const struct scene *scene, struct lease *newest)
 static void begin_scene(const struct scene *scene)
 {
     clients = memory_new((scene->n_users + 1) * sizeof *clients);
-    core = core_new(&(const struct core_options){.first_id = 1, .first_token = 1});
+    core = core_new(0);
     define(scene->definitions, scene->n_definitions);
     for (uint32_t i = 0; i <= scene->n_users; i++) {
         core_client_init(core, &clients[i], i);

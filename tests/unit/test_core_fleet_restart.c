@@ -86,7 +86,7 @@ Test(fleet_restart, tokens)
     EXPECT(define("lock d database=1", "lock e"), "ok");
     EXPECT(restore("A", "ann id=7 d:1:0:900000 database=1 ticket=4 pid=7"), "ok; A watch");
     EXPECT(acquire("ann", "B", "e"), "ok e=0");
-    cr_expect_eq(token_of("B", "e"), 1);
+    cr_expect_eq(token_of("B", "e"), 100);
     cr_expect_eq(token_of("A", "d"), 900000);
     EXPECT(place("A"), "ticket 4 place 0");
 }

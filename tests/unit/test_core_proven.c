@@ -270,8 +270,8 @@ static struct core *begin(const struct world *world, struct client clients[])
 {
     struct effects effects = EFFECTS_INIT;
     const char *refused;
-    struct core *core =
-        core_new(&(const struct core_options){.first_id = FIRST_ID, .first_token = 1});
+    struct core *core = core_new(0);
+    core_begin_numbers(core, FIRST_ID);
     cr_assert_eq(core_define(core, world->definitions, N_RESOURCES, &world->bounds, 0, &effects,
                      &refused),
         OUTCOME_OK);

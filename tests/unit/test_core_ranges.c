@@ -124,7 +124,7 @@ Test(ranges, whatever_is_free)
     const struct user_bounds bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
     const char *refused;
     struct random random = {1};
-    core = core_new(&(const struct core_options){.first_id = 1, .first_token = 1});
+    core = core_new(0);
     cr_assert_eq(core_define(core, &definition, 1, &bounds, 0, &effects, &refused), OUTCOME_OK);
     cr_assert_eq(core_client_init(core, &client, 7), OUTCOME_OK);
     for (int i = 0; i < ROUNDS; i++) {

@@ -160,12 +160,12 @@ Test(reclaim, a_proof_and_the_limit)
     EXPECT(restore_all(), "A; A watch");
     uint64_t token = token_of("A", "s");
     EXPECT(reclaim_unknown("bob", "B", "s:2:2,3 pid=8"), "impossible s");
-    EXPECT(reclaim_unknown("ann2", "B", "s:1:2:99 pid=8"), "lost");
+    EXPECT(reclaim_unknown("ann2", "B", "s:1:2:199 pid=8"), "lost");
     cr_expect_eq(token_of("A", "s"), token);
-    EXPECT(reclaim_unknown("bob", "B", "s:2:2,3:99 pid=8"), "ok s=2,3");
+    EXPECT(reclaim_unknown("bob", "B", "s:2:2,3:199 pid=8"), "ok s=2,3");
     EXPECT(state("s"), "4/1 free=0 waiting=0+0");
-    EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:98 pid=9"), "lost");
-    EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:100 pid=9"),
+    EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:198 pid=9"), "lost");
+    EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:200 pid=9"),
         "ok s=1,2; A lost lost unheard; B lost lost");
     EXPECT(state("s"), "2/1 free=0 waiting=0+0");
 }
@@ -231,9 +231,9 @@ Test(reclaim, a_proof_and_a_lowered_limit_taken_by_one_it_ousts)
     EXPECT(define("semaphore s limit=2 cooldown=5"), "ok");
     begin_grace(true, 10);
     EXPECT(restore_all(), "A; A watch");
-    EXPECT(reclaim_unknown("bob", "B", "s:1:1:99 pid=8"), "ok s=1; A lost lost unheard");
+    EXPECT(reclaim_unknown("bob", "B", "s:1:1:199 pid=8"), "ok s=1; A lost lost unheard");
     EXPECT(state("s"), "1/2 free=0 waiting=0+0"); /* the others rest */
-    EXPECT(reclaim_unknown("cy", "C", "s:1:0:98 pid=9"), "ok s=0");
+    EXPECT(reclaim_unknown("cy", "C", "s:1:0:198 pid=9"), "ok s=0");
     EXPECT(state("s"), "2/2 free=0 waiting=0+0");
 }
 
@@ -429,7 +429,7 @@ Test(reclaim, unknown_instances)
 Test(bare_core, closed_for_a_reason)
 {
     struct effects effects = EFFECTS_INIT;
-    struct core *core = core_new(&(struct core_options){.first_id = 1, .first_token = 1});
+    struct core *core = core_new(0);
     core_close(core, "why");
     core_begin_grace(core, true, 10);
     cr_expect(core_may_miss_leases(core));
@@ -445,12 +445,13 @@ Test(bare_core, closed_for_a_reason)
 Test(bare_core, an_id_that_is_yet_to_come)
 {
     struct effects effects = EFFECTS_INIT;
-    struct core *core = core_new(&(struct core_options){.first_id = 1000, .first_token = 1000});
+    struct core *core = core_new(0);
     struct client client;
     struct lease *lease;
     const char *at_fault;
     const struct ask ask = {.n_wants = 1, .wants = {{.name = "d", .count = 1}}, .wait = NEVER};
     cr_assert_eq(core_client_init(core, &client, 7), OUTCOME_OK);
+    core_begin_numbers(core, 1000);
     core_begin_numbers(core, 500);
     core_begin_grace(core, true, 10);
     cr_expect_eq(core_next_number(core), 500);

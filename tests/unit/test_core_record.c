@@ -404,11 +404,11 @@ Test(record, numbers_of_refused_records)
 Test(record, numbers_that_are_larger_already)
 {
     EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(restore("A", "ann id=50 s:1:0:80 pid=7"), "ok; A watch");
-    EXPECT(restore("B", "ann id=3 s:1:1:70 pid=8"), "ok; B watch");
+    EXPECT(restore("A", "ann id=50 s:1:0:180 pid=7"), "ok; A watch");
+    EXPECT(restore("B", "ann id=3 s:1:1:170 pid=8"), "ok; B watch");
     EXPECT(lines("s"), "B A | |");
     EXPECT(acquire("bob", "C", "s"), "ok s=2");
     cr_expect_eq(lease_of("C")->id, 100);
-    cr_expect_eq(token_of("C", "s"), 81);
+    cr_expect_eq(token_of("C", "s"), 181);
     EXPECT(lines("s"), "B A C | |");
 }

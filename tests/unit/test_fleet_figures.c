@@ -25,7 +25,8 @@ static void begin(void)
 {
     static const struct user_bounds bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
     const char *refused;
-    core = core_new(&(const struct core_options){.first_id = 100, .first_token = 100});
+    core = core_new(0);
+    core_begin_numbers(core, 100);
     cr_assert_eq(core_define(core, definitions, sizeof definitions / sizeof definitions[0], &bounds,
                      0, &effects, &refused),
         OUTCOME_OK);

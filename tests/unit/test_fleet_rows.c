@@ -71,12 +71,11 @@ static struct definition definition = {
 
 static void begin(void)
 {
-    const struct core_options options = {.first_id = 1, .first_token = 1};
     const struct user_bounds bounds = {100, 100, 100, 100};
     const struct ask ask = {.wants = {{"etl", 1}}, .n_wants = 1, .wait = NEVER, .pid = 5};
     const char *at_fault;
     struct lease *lease;
-    core = core_new(&options);
+    core = core_new(0);
     core_define(core, &definition, 1, &bounds, 0, &effects, &at_fault);
     core_client_init(core, &client, 1000);
     cr_assert_eq(

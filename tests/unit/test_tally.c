@@ -32,7 +32,8 @@ static void define(size_t n, nanoseconds now)
 
 static void begin_core(nanoseconds now)
 {
-    core = core_new(&(const struct core_options){.first_id = 100, .first_token = 100});
+    core = core_new(0);
+    core_begin_numbers(core, 100);
     define(N(definitions), now);
 }
 
@@ -221,7 +222,7 @@ Test(tally, names_that_are_gone_leave_their_room)
     static struct definition one;
     static const struct user_bounds bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
     const char *refused;
-    struct core *other = core_new(&(const struct core_options){.first_id = 1, .first_token = 1});
+    struct core *other = core_new(0);
     for (size_t i = 0; i < N(names); i++) {
         snprintf(names[i], sizeof names[i], "n%zu", i);
         one = definitions[0];
