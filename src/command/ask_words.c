@@ -54,10 +54,8 @@ bool ask_parse_wants(
         }
         for (size_t k = 0; k < i; k++) {
             if (strcmp(ask->wants[k].name, want->name) == 0) {
-                char why[NAME_BYTES * 2 + 64];
-                snprintf(
-                    why, sizeof why, "%s: named twice; ask for %s:COUNT", want->name, want->name);
-                answer_error_saying(call->out, CODE_MALFORMED, why);
+                answer_error_saying(call->out, CODE_MALFORMED,
+                    "%s: named twice; ask for %s:COUNT", want->name, want->name);
                 return false;
             }
         }

@@ -42,7 +42,7 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
         if (outcome != OUTCOME_OK) {
             char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
             fleet_why(why, sizeof why, call->server->fleet, database, want->name, outcome);
-            answer_error_saying(call->out, outcome_code(outcome), why);
+            answer_error_saying(call->out, outcome_code(outcome), "%s", why);
             core_count_refused(call->server->core, ask, outcome);
             return false;
         }
@@ -100,7 +100,7 @@ static void answer_refused(
     why_refused(
         why, sizeof why, call->server->core, ask, &asker.viewer, outcome, at_fault, call->now);
     asker_deinit(&asker);
-    answer_error_saying(call->out, outcome_code(outcome), why);
+    answer_error_saying(call->out, outcome_code(outcome), "%s", why);
     lease_log_refused(
         call_asker(call), call->request->command, outcome_code(outcome), ask->wants[0].name);
 }
@@ -323,7 +323,7 @@ static bool was_given(struct call *call, const struct ask *ask, struct remembere
     const struct state *state = &call->server->state;
     const char *proof = call->request->keys[KEY_INDEX_proof];
     if (state->found == STATE_UNREADABLE) { /* the client comes again */
-        answer_error_saying(call->out, CODE_NO_SPACE, state->why_unreadable);
+        answer_error_saying(call->out, CODE_NO_SPACE, "%s", state->why_unreadable);
         return false;
     }
     bool is_good =

@@ -122,10 +122,8 @@ static void refuse_identity(
     }
     asker_deinit(&asker);
     if (nearest.best) {
-        char why[NAME_BYTES + HOLDER_BYTES + 64];
-        snprintf(why, sizeof why, "%s: %s; did you mean %s?", resource->name,
+        answer_error_saying(call->out, code, "%s: %s; did you mean %s?", resource->name,
             code_table[code].meaning, nearest.best);
-        answer_error_saying(call->out, code, why);
         lease_log_refused(call_asker(call), call->request->command, code, resource->name);
     } else {
         call_refuse(call, code, code == CODE_LOST ? NULL : resource->name);
@@ -188,9 +186,8 @@ static void release_by_word(struct call *call)
     } else if (definition->kind == KIND_LOCK) {
         release_by_item(call, core_find_resource(core, word), "0");
     } else {
-        char why[NAME_BYTES + 64];
-        snprintf(why, sizeof why, "%s: specify which lease with holder or item", word);
-        answer_error_saying(call->out, CODE_BAD_VALUE, why);
+        answer_error_saying(call->out, CODE_BAD_VALUE,
+            "%s: specify which lease with holder or item", word);
     }
 }
 
@@ -299,7 +296,7 @@ static bool is_written_down(struct call *call, const struct lease *lease)
 
 static void refuse_kind(struct call *call, const struct lease *lease, const char *why)
 {
-    answer_error_saying(call->out, CODE_KIND,
+    answer_error_saying(call->out, CODE_KIND, "%s",
         lease->is_opaque
             ? "it was granted by a newer version of berthd; this version can only end it"
             : why);

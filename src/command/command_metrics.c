@@ -4,11 +4,10 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "command/asking.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
-#include "conn/parked.h"
 #include "database/fleet_sessions.h"
-#include "database/fleet_views.h"
 #include "status/answer_lines.h"
 #include "status/database_line.h"
 #include "status/metric_rows.h"
@@ -108,79 +107,65 @@ static void add_database(
 #define OLD_ENOUGH NANOSECONDS_PER_SECOND
 
 struct figures_request {
-    struct view_asker asker;
+    struct asking asking;
     size_t from;
     uint8_t database;
 };
 
-static void request_free(struct conn *conn, void *state)
+static size_t names_to_ask_for(
+    const struct asking *asking, uint8_t database, const char *names[MAX_ARGUMENTS])
 {
-    struct figures_request *request = state;
-    (void)conn;
-    views_leave(&request->asker);
-    free(request);
+    names[0] = FLEET_SUMS;
+    return database == container_of(asking, const struct figures_request, asking)->database
+        ? 1
+        : NOT_ASKED;
 }
 
-/* The view is NULL, or has no rows, if the database has not answered. */
-static void answer_view(struct text *out, struct server *server,
-    const struct figures_request *request, const struct view *view)
+static bool answer_sums(struct conn *conn, struct asking *asking)
 {
+    const struct figures_request *request =
+        container_of(asking, const struct figures_request, asking);
+    struct server *server = conn->server;
     uint8_t database = request->database;
-    const struct metrics_sums sums = {
-        view ? view->rows : NULL, database, fleet_name_of(&server->databases, database)};
+    const struct view *view = asking->parts[database].view;
+    const char *name = fleet_name_of(&server->databases, database);
     struct text figures = TEXT_INIT;
-    if (!sums.rows) {
+    if (!view) {
         char why[1024];
         fleet_why(why, sizeof why, server->fleet, database, NULL,
             fleet_is_up(server->fleet, database) ? OUTCOME_DEADLINE : OUTCOME_DOWN);
-        answer_error_saying(out, CODE_DOWN, why);
-        return;
+        answer_error_saying(conn_answers(conn), CODE_DOWN, "%s", why);
+        return true;
     }
+    const struct metrics_sums sums = {view->rows, database, name};
     if (request->from == 0) {
         struct load_view load = views_load(server->views, database, view);
-        metrics_hosts(&figures, sums.rows, sums.database);
-        metrics_load(&figures, &load, sums.database);
+        metrics_hosts(&figures, view->rows, name);
+        metrics_load(&figures, &load, name);
     }
     size_t next = metrics_resources(
         &figures, server->core, &sums, request->from, DEFINITIONS, clock_now());
-    metrics_answer(out, &figures, next);
+    metrics_answer(conn_answers(conn), &figures, next);
     text_deinit(&figures);
+    return true;
 }
 
-static void on_view(struct conn *conn, struct view *view)
+static void request_free(struct asking *asking)
 {
-    answer_view(conn_answers(conn), conn->server, parked_state(conn), view);
-    view_release(view);
-    parked_end(conn);
+    asking_release(asking);
+    free(container_of(asking, struct figures_request, asking));
 }
 
-static void on_late(struct conn *conn)
+static void ask_for_sums(struct call *call, uint8_t database, size_t from)
 {
-    answer_view(conn_answers(conn), conn->server, parked_state(conn), NULL);
-    parked_end(conn);
-}
-
-/* Answers, or parks the connection until the database has answered. */
-static void answer_sums(struct call *call, uint8_t database, size_t from)
-{
-    static const struct parked_ops ops = {.late = on_late, .free = request_free};
-    static const char *const names[] = {FLEET_SUMS};
+    static const struct asking_kind kind = {
+        .names = names_to_ask_for, .answer = answer_sums, .free = request_free};
     struct figures_request *request = memory_new(sizeof *request);
-    struct view *view = NULL;
-    *request = (struct figures_request){.asker = {.conn = call->conn, .done = on_view},
-        .from = from,
-        .database = database};
-    if (fleet_is_up(call->server->fleet, database)) {
-        view = views_ask(
-            call->server->views, &request->asker, database, 1, names, OLD_ENOUGH);
-        if (!view) {
-            parked_begin(call->conn, &ops, request);
-            return;
-        }
-    }
-    answer_view(call->out, call->server, request, view);
-    view_release(view);
-    request_free(call->conn, request);
+    request->asking.kind = &kind;
+    request->asking.age = OLD_ENOUGH;
+    request->from = from;
+    request->database = database;
+    asking_begin(call, &request->asking);
 }
 
 /* ---- the answer ---- */
@@ -212,7 +197,7 @@ void command_metrics(struct call *call)
     } else if (name && database == 0) {
         call_refuse(call, CODE_UNKNOWN, "database");
     } else if (name) {
-        answer_sums(call, database, from);
+        ask_for_sums(call, database, from);
     } else {
         answer_own(call, from);
     }

@@ -1,12 +1,10 @@
 /* command_operator.c - operators' requests: changes at runtime, drain, reload. command.c has
  * checked the rights. */
 #include "admission/server.h"
-#include "base/memory.h"
 #include "base/words.h"
 #include "command/remote.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
-#include "conn/parked.h"
 #include "conn/storing.h"
 #include "database/client_events.h"
 #include "database/fleet_sessions.h"
@@ -28,14 +26,11 @@ static const char *const kind_texts[N_CHANGES] = {
 
 static void refuse_kind(struct text *out, const char *name, enum change_kind kind)
 {
-    char why[NAME_BYTES + 128];
-    snprintf(why, sizeof why, "%s: %s", name,
+    answer_error_saying(out, CODE_KIND, "%s: %s", name,
         kind_texts[kind] ? kind_texts[kind] : code_table[CODE_KIND].meaning);
-    answer_error_saying(out, CODE_KIND, why);
 }
 
-/* ---- the result of adding an item ---- */
-
+/* `was`: what the item has been. */
 static void answer_added(struct conn *conn, const char *was)
 {
     struct text *out = conn_answers(conn);
@@ -44,113 +39,52 @@ static void answer_added(struct conn *conn, const char *was)
     text_add(out, "\n");
 }
 
-static void answer_new_item(struct conn *conn)
-{
-    answer_added(conn, "absent");
-}
-
-static void answer_draining_item(struct conn *conn)
-{
-    answer_added(conn, "draining");
-}
-
-static void answer_reserved_item(struct conn *conn)
-{
-    answer_added(conn, "reserved");
-}
-
-static void answer_present_item(struct conn *conn)
-{
-    answer_added(conn, "present");
-}
-
-typedef void answer_function(struct conn *conn);
-
-/* How an `add` will be answered, found before it is carried out. */
-static answer_function *added_answer(struct core *core, const char *name, const char *item)
-{
-    const struct resource *resource = core_find_resource(core, name);
-    const struct unit *unit = resource ? resource_find_unit(resource, item) : NULL;
-    return !unit         ? answer_new_item
-        : unit->removed  ? answer_draining_item
-        : unit->reserved ? answer_reserved_item
-                         : answer_present_item;
-}
-
 /* ---- in fleet scope: a database keeps the change, for all hosts ---- */
 
-struct fleet_change {
-    char *name;
-    enum change_kind kind;
-    uint8_t database;
-};
-
-static void fleet_change_free(struct conn *conn, void *state)
+static bool fleet_change_done(
+    struct conn *conn, struct remote *remote, struct session_result *result)
 {
-    struct fleet_change *change = state;
-    (void)conn;
-    free(change->name);
-    free(change);
-}
-
-static void fleet_change_done(void *context, struct session_result *result)
-{
-    struct conn *conn = context;
-    const struct fleet_change *change = parked_state(conn);
-    struct text *out = conn_answers(conn);
-    if (result && result->outcome == OUTCOME_KIND) {
-        refuse_kind(out, change->name, change->kind);
-    } else if (result && result->outcome == OUTCOME_OK && change->kind == CHANGE_ADD) {
+    enum change_kind kind = (enum change_kind)remote->number;
+    if (result->outcome == OUTCOME_KIND) {
+        refuse_kind(conn_answers(conn), remote->words[1], kind);
+    } else if (result->outcome == OUTCOME_OK && kind == CHANGE_ADD) {
         answer_added(conn, result->detail);
-    } else if (result) {
-        remote_answer(conn, change->database, result);
+    } else {
+        remote_answer(conn, remote->database, result);
     }
-    parked_end(conn);
-}
-
-static void fleet_change_late(struct conn *conn)
-{
-    const struct fleet_change *change = parked_state(conn);
-    remote_answer_late(conn, change->database);
-    parked_end(conn);
-}
-
-/* What the change is about: nothing, a number or an item. */
-static const char *argument_of(const struct request *request)
-{
-    return request->n_arguments > 1 ? request->arguments[1] : "";
+    return true;
 }
 
 static void run_fleet_change(
     struct call *call, const struct change *change, const struct definition *definition)
 {
-    static const struct parked_ops ops = {
-        .abandon = remote_abandon, .late = fleet_change_late, .free = fleet_change_free};
     const struct request *request = call->request;
-    struct fleet_change *state = memory_new(sizeof *state);
-    struct text reason = TEXT_INIT;
-    text_add_encoded(
-        &reason, request->keys[KEY_INDEX_reason] ? request->keys[KEY_INDEX_reason] : "");
-    *state = (struct fleet_change){
-        .name = memory_string(request->arguments[0]),
-        .kind = change->kind,
-        .database = definition->database,
-    };
-    char by[BY_WHOM_SIZE];
+    const char *argument = request->n_arguments > 1 ? request->arguments[1] : "";
+    char by[BY_WHOM_SIZE], *reason = remote_encoded(request->keys[KEY_INDEX_reason]);
     by_whom_format(by, &change->by);
-    const char *const words[] = {command_table[request->command].word, state->name,
-        argument_of(request), reason.bytes, by};
-    parked_begin(call->conn, &ops, state);
-    fleet_admin(call->server->fleet, definition->database, call->conn,
-        sizeof words / sizeof words[0], words, fleet_change_done);
-    text_deinit(&reason);
+    const char *const words[] = {
+        command_table[request->command].word, request->arguments[0], argument, reason, by};
+    remote_ask(call, definition->database, 5, words, fleet_change_done)->number = change->kind;
+    free(reason);
 }
 
 /* ---- in host scope ---- */
 
-static void answer_ok(struct conn *conn)
+static void answer_ok(struct conn *conn, const char *was)
 {
+    (void)was;
     text_add(conn_answers(conn), "ok\n");
+}
+
+/* What an item is that is to be added. */
+static const char *what_is(struct core *core, const char *name, const char *item)
+{
+    const struct resource *resource = core_find_resource(core, name);
+    const struct unit *unit = resource ? resource_find_unit(resource, item) : NULL;
+    return !unit         ? "absent"
+        : unit->removed  ? "draining"
+        : unit->reserved ? "reserved"
+                         : "present";
 }
 
 static void run_change(struct call *call, struct change change)
@@ -168,12 +102,12 @@ static void run_change(struct call *call, struct change change)
     change.reason = call->request->keys[KEY_INDEX_reason];
     change.is_charged = !call_may(call, rights_daemon, NULL);
     change.payer = call->conn->client.uid;
-    answer_function *answer =
-        change.kind == CHANGE_ADD ? added_answer(server->core, name, change.item) : answer_ok;
+    bool adds = change.kind == CHANGE_ADD;
+    const char *was = adds ? what_is(server->core, name, change.item) : NULL;
     enum outcome outcome = core_change(server->core, name, &change, call->now, &server->effects);
     if (outcome == OUTCOME_OK) {
         settings_note_changes(call->server);
-        storing_answer_later(call, answer);
+        storing_answer_later(call, adds ? answer_added : answer_ok, was);
     } else if (outcome == OUTCOME_UNKNOWN && change.item) {
         call_refuse_unknown_item(call, name, change.item);
     } else if (outcome == OUTCOME_KIND) {
@@ -199,9 +133,8 @@ void command_limit(struct call *call)
     const char *word = call->request->arguments[1];
     uint64_t limit;
     if (!number_parse(word, MAX_LIMIT, &limit)) {
-        char why[128];
-        snprintf(why, sizeof why, "a limit is a number from 0 to %d, not %.32s", MAX_LIMIT, word);
-        answer_error_saying(call->out, CODE_BAD_VALUE, why);
+        answer_error_saying(call->out, CODE_BAD_VALUE,
+            "a limit is a number from 0 to %d, not %.32s", MAX_LIMIT, word);
         return;
     }
     run_change(call, (struct change){.kind = CHANGE_LIMIT, .limit = (uint32_t)limit});
@@ -237,8 +170,9 @@ void command_reset(struct call *call)
     run_change(call, (struct change){.kind = CHANGE_RESET});
 }
 
-static void answer_drain(struct conn *conn)
+static void answer_drain(struct conn *conn, const char *was)
 {
+    (void)was;
     struct text *out = conn_answers(conn);
     text_add(out, "ok");
     text_add_number_key(out, "held", core_n_held(conn->server->core));
@@ -246,10 +180,10 @@ static void answer_drain(struct conn *conn)
 }
 
 /* The connection may be closed by now. */
-static void answer_drain_and_wait(struct conn *conn)
+static void answer_drain_and_wait(struct conn *conn, const char *was)
 {
     const struct core *core = conn->server->core;
-    answer_drain(conn);
+    answer_drain(conn, was);
     if (!core_is_draining(core)) {
         answer_event(conn_events(conn), EVENT_UNDRAINED);
     } else if (core_is_drained(core)) {
@@ -259,7 +193,7 @@ static void answer_drain_and_wait(struct conn *conn)
     }
 }
 
-static void drain(struct call *call, bool draining, void (*answer)(struct conn *conn))
+static void drain(struct call *call, bool draining, storing_answer *answer)
 {
     struct server *server = call->server;
     if (storing_has_room(call)) {
@@ -268,7 +202,7 @@ static void drain(struct call *call, bool draining, void (*answer)(struct conn *
         }
         core_drain(server->core, draining, call->now, &server->effects);
         settings_note_changes(server);
-        storing_answer_later(call, answer);
+        storing_answer_later(call, answer, NULL);
     }
 }
 

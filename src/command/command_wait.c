@@ -1,11 +1,15 @@
-/* command_wait.c - the request that waits until nothing is held. */
+/* command_wait.c - requests that wait for something: until nothing is held, or for each change of
+ * what is held and waited for. */
+#include "admission/followers.h"
 #include "admission/idle_wait.h"
 #include "admission/server.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "status/answer_lines.h"
 
-#include <stdio.h>
+#include <string.h>
+
+/* ---- wait ---- */
 
 /* False after an answer. */
 static bool may_wait_for(struct call *call, const char *name)
@@ -20,10 +24,8 @@ static bool may_wait_for(struct call *call, const char *name)
         return false;
     }
     if (definition && definition->database != 0) {
-        char why[NAME_BYTES + 64];
-        snprintf(why, sizeof why,
+        answer_error_saying(call->out, CODE_KIND,
             "%s: only its database knows when nothing is held: ask for its status", name);
-        answer_error_saying(call->out, CODE_KIND, why);
         return false;
     }
     return true;
@@ -69,4 +71,21 @@ void command_wait(struct call *call)
     answer_busy(call, idle_wait_count(server->core, request->arguments, request->n_arguments));
     idle_wait_for_names(&server->idle_waits, &call->conn->idle_waiter, request->arguments,
         request->n_arguments);
+}
+
+/* ---- watch ---- */
+
+void command_watch(struct call *call)
+{
+    const char *ended = call->request->keys[KEY_INDEX_ended];
+    bool wants_ended = ended && strcmp(ended, "1") == 0;
+    if (ended && !wants_ended && strcmp(ended, "0") != 0) {
+        call_refuse(call, CODE_BAD_VALUE, "ended");
+        return;
+    }
+    struct conn *conn = call->conn;
+    conn->followed = followers_enter(&call->server->followers, conn, wants_ended);
+    if (follower_has_news(&conn->followed->follower)) { /* else a database is asked first */
+        conn_begin_long(conn, &conn->followed->follower.answer);
+    }
 }

@@ -5,14 +5,13 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "command/ask_words.h"
+#include "command/asking.h"
 #include "command/process_lease.h"
 #include "command/remote.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
-#include "conn/parked.h"
 #include "core/units.h"
 #include "database/fleet_sessions.h"
-#include "database/fleet_views.h"
 #include "journal/proof.h"
 #include "record/lease_log.h"
 #include "status/answer_lines.h"
@@ -31,23 +30,17 @@
 /* What is to be explained. While a database is asked, the request waits, and owns this; a lease may
  * be over by then. */
 struct subject {
-    struct view_asker asker;
-    struct names_waiter names_waiter;
-    struct view *view; /* what the database has said; or NULL */
+    struct asking asking; /* of its database */
     struct ask ask; /* of no names: a lease */
     char *names[MAX_RESOURCES_PER_LEASE]; /* of the ask; owned */
     uint64_t lease;
-    nanoseconds age; /* how old what the database has said may be */
     uint8_t database; /* 0: host scope */
 };
 
-static void subject_free(struct conn *conn, void *state)
+static void subject_free(struct asking *asking)
 {
-    struct subject *subject = state;
-    (void)conn;
-    views_leave(&subject->asker);
-    user_names_leave(&subject->names_waiter);
-    view_release(subject->view);
+    struct subject *subject = container_of(asking, struct subject, asking);
+    asking_release(asking);
     for (size_t i = 0; i < subject->ask.n_wants; i++) {
         free(subject->names[i]);
     }
@@ -88,15 +81,13 @@ static void set_database(const struct server *server, const struct subject *subj
     struct scene *scene, struct explained_database *grants)
 {
     struct session_view session;
-    const struct view *view = subject->view;
+    const struct asked_part *part = &subject->asking.parts[subject->database];
     fleet_look(server->fleet, subject->database, &session);
     scene->database = fleet_name_of(&server->databases, subject->database);
     scene->session = fleet_session_id(server->fleet, subject->database);
-    scene->rows = view ? view->rows : NULL;
-    scene->listed_at = scene->rows ? view->made_at : scene->now;
-    scene->state = scene->rows            ? NULL
-        : session.state == SESSION_UP ? (view ? view->why : VIEW_NO_ANSWER)
-                                      : database_state_word(session.state);
+    scene->rows = part->view ? part->view->rows : NULL;
+    scene->listed_at = part->view ? part->view->made_at : scene->now;
+    scene->state = part->why;
     *grants = (struct explained_database){
         .is_unreachable = session.is_unreachable,
         .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - scene->now,
@@ -135,64 +126,30 @@ static void explain(struct conn *conn, struct subject *subject, struct text *out
     asker_deinit(&asker);
 }
 
-/* False: users whom it names are being looked up, and it will be made again. */
-static bool answer_if_named(struct conn *conn, struct subject *subject)
+/* Users whom it names may be looked up: then it is made again. */
+static bool answer(struct conn *conn, struct asking *asking)
 {
-    struct text answer = TEXT_INIT;
-    explain(conn, subject, &answer);
-    bool is_whole = !user_names_are_coming(conn->server->user_names);
+    struct text made = TEXT_INIT;
+    explain(conn, container_of(asking, struct subject, asking), &made);
+    bool is_whole = asking->is_late || !user_names_are_coming(conn->server->user_names);
     if (is_whole) {
-        text_add_bytes(conn_answers(conn), answer.bytes, answer.length);
+        text_add_bytes(conn_answers(conn), made.bytes, made.length);
     }
-    text_deinit(&answer);
+    text_deinit(&made);
     return is_whole;
 }
 
-/* ---- waiting for names, and for a database ---- */
-
-static void await_names(struct conn *conn, struct subject *subject);
-
-/* The request is parked. */
-static void on_names(struct conn *conn)
+static size_t names_to_ask_for(
+    const struct asking *asking, uint8_t database, const char *names[MAX_ARGUMENTS])
 {
-    struct subject *subject = parked_state(conn);
-    if (answer_if_named(conn, subject)) {
-        parked_end(conn);
-    } else {
-        await_names(conn, subject);
+    const struct subject *subject = container_of(asking, const struct subject, asking);
+    const struct lease *lease = core_find_lease(asking->asker.conn->server->core, subject->lease);
+    if (database != subject->database) {
+        return NOT_ASKED;
     }
-}
-
-static void await_names(struct conn *conn, struct subject *subject)
-{
-    subject->names_waiter = (struct names_waiter){.conn = conn, .done = on_names};
-    user_names_await(conn->server->user_names, &subject->names_waiter);
-}
-
-static void on_view(struct conn *conn, struct view *view)
-{
-    struct subject *subject = parked_state(conn);
-    subject->view = view;
-    on_names(conn);
-}
-
-static void on_late(struct conn *conn)
-{
-    struct subject *subject = parked_state(conn);
-    if (subject->names_waiter.conn) {
-        user_names_are_late(conn->server->user_names);
-    }
-    explain(conn, subject, conn_answers(conn));
-    parked_end(conn);
-}
-
-static size_t names_of(
-    const struct server *server, const struct subject *subject, const char *names[])
-{
-    const struct lease *lease = core_find_lease(server->core, subject->lease);
-    size_t n = subject->ask.n_wants > 0 ? subject->ask.n_wants : lease->n_claims;
+    size_t n = lease ? lease->n_claims : subject->ask.n_wants;
     for (size_t i = 0; i < n; i++) {
-        names[i] = subject->ask.n_wants > 0 ? subject->names[i] : lease->claims[i].resource->name;
+        names[i] = lease ? lease->claims[i].resource->name : subject->names[i];
     }
     return n;
 }
@@ -200,25 +157,10 @@ static size_t names_of(
 /* Takes the subject over. */
 static void begin(struct call *call, struct subject *subject)
 {
-    static const struct parked_ops ops = {.late = on_late, .free = subject_free};
-    struct conn *conn = call->conn;
-    bool is_asked = subject->database != 0 && fleet_is_up(call->server->fleet, subject->database);
-    if (is_asked) {
-        const char *names[MAX_RESOURCES_PER_LEASE];
-        size_t n = names_of(call->server, subject, names);
-        subject->asker = (struct view_asker){.conn = conn, .done = on_view};
-        subject->view = views_ask(
-            call->server->views, &subject->asker, subject->database, n, names, subject->age);
-    }
-    bool is_awaited = is_asked && !subject->view;
-    if (!is_awaited && answer_if_named(conn, subject)) {
-        subject_free(conn, subject);
-        return;
-    }
-    parked_begin(conn, &ops, subject);
-    if (!is_awaited) {
-        await_names(conn, subject);
-    }
+    static const struct asking_kind kind = {
+        .names = names_to_ask_for, .answer = answer, .free = subject_free};
+    subject->asking.kind = &kind;
+    asking_begin(call, &subject->asking);
 }
 
 /* ---- the request ---- */
@@ -228,7 +170,7 @@ static void why_lease(struct call *call, const struct lease *lease)
     struct subject *subject = memory_new(sizeof *subject);
     nanoseconds waits_for = call->now - lease->asked_at;
     subject->lease = lease->id;
-    subject->age = waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH;
+    subject->asking.age = waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH;
     subject->database = lease->state == LEASE_WAITING ? lease->database : 0;
     begin(call, subject);
 }
@@ -252,17 +194,15 @@ static void why_lease_id(struct call *call, const char *text)
 static void refuse_name(struct call *call, const char *name)
 {
     uint64_t id;
-    char why[2 * NAME_BYTES + 128];
     if (call->request->n_arguments > 1 || !lease_id_parse(name, &id) ||
         id >= core_next_number(call->server->core)) {
         call_refuse_unknown(call, name, NULL);
         return;
     }
-    snprintf(why, sizeof why,
-        "%s: no such resource, and no held or waiting lease; for one that has ended: berthctl history "
-        "--lease %s",
+    answer_error_saying(call->out, CODE_UNKNOWN,
+        "%s: no such resource, and no held or waiting lease; for one that has ended: berthctl "
+        "history --lease %s",
         name, name);
-    answer_error_saying(call->out, CODE_UNKNOWN, why);
     lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, name);
 }
 
@@ -294,11 +234,9 @@ static void why_names(struct call *call)
 
 static void refuse_elsewhere(struct call *call, const char *text)
 {
-    char why[NAME_BYTES + 128];
-    snprintf(why, sizeof why,
+    answer_error_saying(call->out, CODE_UNKNOWN,
         "%s: not a lease of this host: berthctl status shows its host, and why explains it there",
         text);
-    answer_error_saying(call->out, CODE_UNKNOWN, why);
     lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, text);
 }
 

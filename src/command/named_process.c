@@ -54,7 +54,7 @@ bool named_process_is_ours(struct call *call)
 {
     enum conn_pids pids = conn_look_at_pids(call->conn);
     if (pids == PIDS_NOT_KNOWN) {
-        answer_error_saying(call->out, CODE_NO_MEMORY, strerror(errno));
+        answer_error_saying(call->out, CODE_NO_MEMORY, "%s", strerror(errno));
     } else if (pids == PIDS_OTHERS) {
         answer_error_saying(call->out, CODE_BAD_VALUE, "pid: of another PID namespace");
     }
@@ -79,7 +79,7 @@ bool named_process_find(
     int error = errno;
     enum conn_pids pids = conn_look_at_pids(call->conn);
     if (pids == PIDS_NOT_KNOWN) {
-        answer_error_saying(call->out, CODE_NO_MEMORY, strerror(errno));
+        answer_error_saying(call->out, CODE_NO_MEMORY, "%s", strerror(errno));
         return false;
     }
     if (pids == PIDS_OTHERS) {
@@ -92,7 +92,7 @@ bool named_process_find(
         return true;
     case PROCESS_NONE:
         answer_error_saying(call->out, could_not_look(error) ? CODE_NO_MEMORY : CODE_BAD_VALUE,
-            could_not_look(error) ? strerror(error) : "pid: no such process");
+            "%s", could_not_look(error) ? strerror(error) : "pid: no such process");
         return false;
     case PROCESS_NOT_YOURS:
         break;

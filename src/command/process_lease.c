@@ -94,12 +94,10 @@ static void look_at_lease(struct lease *lease, void *context)
 
 static void say_that_none_is_found(const struct search *search, struct text *out)
 {
-    char sentence[128];
     bool is_gone = kill(search->asked, 0) != 0 && errno == ESRCH;
-    snprintf(sentence, sizeof sentence, "process %d: %s", (int)search->asked,
+    answer_error_saying(out, CODE_UNKNOWN, "process %d: %s", (int)search->asked,
         is_gone ? "no such process"
                 : "neither it nor one of its ancestors has a lease or waits for one");
-    answer_error_saying(out, CODE_UNKNOWN, sentence);
     search->conn->server->counts.refusals[CODE_UNKNOWN]++;
 }
 

@@ -16,17 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- answers ---- */
+/* ---- a request of a database ---- */
 
 static void answer_of_database(struct conn *conn, uint8_t database, const char *what)
 {
-    char why[512];
-    snprintf(why, sizeof why, "database %s: %s",
-        fleet_database(&conn->server->databases, database)->name, what);
-    answer_error_saying(conn_answers(conn), CODE_DOWN, why);
+    answer_error_saying(conn_answers(conn), CODE_DOWN, "database %s: %s",
+        fleet_name_of(&conn->server->databases, database), what);
 }
 
-void remote_answer(struct conn *conn, uint8_t database, const struct session_result *result)
+bool remote_answer(struct conn *conn, uint8_t database, const struct session_result *result)
 {
     const char *detail = result->detail[0] ? result->detail : NULL;
     enum code code = outcome_code(result->outcome);
@@ -37,82 +35,104 @@ void remote_answer(struct conn *conn, uint8_t database, const struct session_res
     } else {
         answer_error(conn_answers(conn), code, detail);
     }
+    return true;
 }
 
-void remote_answer_late(struct conn *conn, uint8_t database)
+static void on_result(void *context, struct session_result *result)
 {
-    answer_of_database(conn, database, "no answer in time: the request may have been carried out");
+    struct conn *conn = context;
+    struct remote *remote = parked_state(conn);
+    if (remote->done(conn, remote, result)) {
+        parked_end(conn);
+    }
 }
 
-void remote_abandon(struct conn *conn)
+static void remote_abandon(struct conn *conn)
 {
     fleet_forget(conn->server->fleet, conn);
 }
 
+static void remote_late(struct conn *conn)
+{
+    const struct remote *remote = parked_state(conn);
+    answer_of_database(
+        conn, remote->database, "no answer in time: the request may have been carried out");
+    parked_end(conn);
+}
+
+static void remote_free(struct conn *conn, void *state)
+{
+    struct remote *remote = state;
+    (void)conn;
+    for (size_t i = 0; i < remote->n_words; i++) {
+        free(remote->words[i]);
+    }
+    free(remote->why);
+    free(remote);
+}
+
+/* Without a call yet. */
+static struct remote *remote_begin(struct call *call, uint8_t database, size_t n,
+    const char *const words[], remote_done *done)
+{
+    static const struct parked_ops ops = {
+        .abandon = remote_abandon, .late = remote_late, .free = remote_free};
+    struct remote *remote = memory_new(sizeof *remote);
+    *remote = (struct remote){.database = database, .done = done, .n_words = n};
+    for (size_t i = 0; i < n; i++) {
+        remote->words[i] = memory_string(words[i]);
+    }
+    parked_begin(call->conn, &ops, remote);
+    return remote;
+}
+
+static void remote_call(struct conn *conn, const struct remote *remote)
+{
+    fleet_admin(conn->server->fleet, remote->database, conn, remote->n_words,
+        (const char *const *)remote->words, on_result);
+}
+
+struct remote *remote_ask(struct call *call, uint8_t database, size_t n, const char *const words[],
+    remote_done *done)
+{
+    struct remote *remote = remote_begin(call, database, n, words, done);
+    remote_call(call->conn, remote);
+    return remote;
+}
+
+char *remote_encoded(const char *word)
+{
+    struct text encoded = TEXT_INIT;
+    text_add(&encoded, "");
+    text_add_encoded(&encoded, word ? word : "");
+    return text_take(&encoded);
+}
+
 /* ---- revoke, drop ---- */
 
-/* For a lease whose database is not known: one after the other is asked. */
-struct taking {
-    char *word, *key;
-    char *reason; /* encoded */
-    char by[BY_WHOM_SIZE];
-    uint8_t database; /* the one being asked */
-    uint8_t was_down; /* one that could not be asked; 0: none */
-    char why[sizeof((struct session_result *)0)->detail]; /* the reason for .was_down */
-};
-
-static void taking_free(struct conn *conn, void *state)
+/* The lease's database is not known: one after the other is asked. */
+static bool taking_done(struct conn *conn, struct remote *remote, struct session_result *result)
 {
-    struct taking *taking = state;
-    (void)conn;
-    free(taking->word);
-    free(taking->key);
-    free(taking->reason);
-    free(taking);
-}
-
-static void taking_done(void *context, struct session_result *result);
-
-static void taking_ask(struct conn *conn, const struct taking *taking)
-{
-    const char *const words[] = {taking->word, taking->key, "", taking->reason, taking->by};
-    fleet_admin(conn->server->fleet, taking->database, conn, 5, words, taking_done);
-}
-
-static void taking_done(void *context, struct session_result *result)
-{
-    struct conn *conn = context;
-    struct taking *taking = parked_state(conn);
-    if (!result) {
-        return;
-    }
+    unsigned *was_downp = &remote->number; /* one that could not be asked; 0: none */
     if (result->outcome == OUTCOME_OK) {
-        text_add(conn_answers(conn), "ok\n");
-        parked_end(conn);
-        return;
+        return remote_answer(conn, remote->database, result);
     }
     if (result->outcome != OUTCOME_UNKNOWN) {
-        taking->was_down = taking->database;
-        snprintf(taking->why, sizeof taking->why, "%s", result->detail);
+        *was_downp = remote->database;
+        free(remote->why);
+        remote->why = memory_string(result->detail);
     }
-    if (taking->database < conn->server->databases.n) {
-        taking->database++;
-        taking_ask(conn, taking);
-        return;
+    if (remote->database < conn->server->databases.n) {
+        remote->database++;
+        remote_call(conn, remote);
+        return false;
     }
-    if (taking->was_down) {
-        answer_of_database(conn, taking->was_down, taking->why);
+    if (*was_downp != 0) {
+        answer_of_database(conn, (uint8_t)*was_downp, remote->why);
     } else {
         answer_error(conn_answers(conn), CODE_LOST, NULL);
     }
-    parked_end(conn);
-}
-
-static void taking_late(struct conn *conn)
-{
-    const struct taking *taking = parked_state(conn);
-    remote_answer_late(conn, taking->database);
-    parked_end(conn);
+    return true;
 }
 
 bool remote_is_here(const struct server *server, const char *key, uint64_t *idp)
@@ -137,20 +157,8 @@ static void log_asked(const struct call *call, const char *word, const char *key
         log_subject_asker(who, &subject.asker), reason ? ": " : "", reason ? reason : "");
 }
 
-/* Owned by the caller; empty: none. */
-static char *encoded_reason(const struct request *request)
-{
-    const char *reason = request->keys[KEY_INDEX_reason];
-    struct text encoded = TEXT_INIT;
-    text_add(&encoded, "");
-    text_add_encoded(&encoded, reason ? reason : "");
-    return text_take(&encoded);
-}
-
 void remote_revoke_or_drop(struct call *call)
 {
-    static const struct parked_ops ops = {
-        .abandon = remote_abandon, .late = taking_late, .free = taking_free};
     const char *word = command_table[call->request->command].word;
     const char *key = call->request->arguments[0];
     uint64_t id;
@@ -161,65 +169,50 @@ void remote_revoke_or_drop(struct call *call)
     } else if (call->server->databases.n == 0) {
         call_refuse(call, CODE_LOST, NULL);
     } else {
+        char by[BY_WHOM_SIZE], *reason = remote_encoded(call->request->keys[KEY_INDEX_reason]);
+        const struct by_whom by_whom = call_by_whom(call);
+        by_whom_format(by, &by_whom);
         log_asked(call, word, key);
-        struct taking *taking = memory_new(sizeof *taking);
-        taking->word = memory_string(word);
-        taking->key = memory_string(key);
-        taking->reason = encoded_reason(call->request);
-        const struct by_whom by = call_by_whom(call);
-        by_whom_format(taking->by, &by);
-        taking->database = 1;
-        parked_begin(call->conn, &ops, taking);
-        taking_ask(call->conn, taking);
+        const char *const words[] = {word, key, "", reason, by};
+        remote_ask(call, 1, 5, words, taking_done);
+        free(reason);
     }
 }
 
 /* ---- release ---- */
 
-/* By an identity: the database knows whose it is. By an item: it is first asked who has that. */
-struct releasing {
-    char *name;
-    char *item; /* NULL: by an identity */
-    char by[BY_WHOM_SIZE];
-    uint8_t database;
-};
-
-static void releasing_free(struct conn *conn, void *state)
+/* The lease may just have ended: released. */
+static bool release_done(struct conn *conn, struct remote *remote, struct session_result *result)
 {
-    struct releasing *releasing = state;
-    (void)conn;
-    free(releasing->name);
-    free(releasing->item);
-    free(releasing);
-}
-
-static void releasing_late(struct conn *conn)
-{
-    const struct releasing *releasing = parked_state(conn);
-    remote_answer_late(conn, releasing->database);
-    parked_end(conn);
-}
-
-/* The lease has just ended: released. */
-static void releasing_done(void *context, struct session_result *result)
-{
-    struct conn *conn = context;
-    const struct releasing *releasing = parked_state(conn);
-    if (!result) {
-        return;
+    if (result->outcome != OUTCOME_UNKNOWN) {
+        return remote_answer(conn, remote->database, result);
     }
-    if (result->outcome == OUTCOME_UNKNOWN) {
-        text_add(conn_answers(conn), "ok\n");
-    } else {
-        remote_answer(conn, releasing->database, result);
-    }
-    parked_end(conn);
+    text_add(conn_answers(conn), "ok\n");
+    return true;
 }
 
-static void release_found(
-    struct conn *conn, const struct releasing *releasing, const struct fleet_holder *found)
+/* As a user; for an admin where identities are shared, as anybody ("*"). The script decides: by the
+ * time of an answer another user may have the identity. */
+static void release_identity(
+    struct call *call, const struct definition *definition, const char *holder, const char *by)
+{
+    char uid[16] = "*", *encoded = remote_encoded(holder);
+    if (!definition->identity_shared || !call_may(call, rights_admin_of, &definition->rights)) {
+        snprintf(uid, sizeof uid, "%u", call->conn->client.uid);
+    }
+    const char *const words[] = {"release", call->request->arguments[0], uid, "", encoded, by};
+    remote_ask(call, definition->database, 6, words, release_done);
+    free(encoded);
+}
+
+/* By an item: the database is first asked who has it. */
+enum { RELEASE_NAME, RELEASE_ITEM, RELEASE_BY, N_RELEASE_WORDS };
+
+static bool release_found(
+    struct conn *conn, struct remote *remote, const struct fleet_holder *found)
 {
     const struct request request = {.command = COMMAND_release}; /* for the log */
+    const char *name = remote->words[RELEASE_NAME];
     struct call call = {
         .conn = conn,
         .server = conn->server,
@@ -227,90 +220,52 @@ static void release_found(
         .now = clock_now(),
         .out = conn_answers(conn),
     };
-    const struct definition *definition = core_find_definition(conn->server->core, releasing->name);
+    const struct definition *definition = core_find_definition(conn->server->core, name);
     if (!definition) {
-        call_refuse(&call, CODE_UNKNOWN, releasing->name);
-        parked_end(conn);
-    } else if (!call_owns_of(&call, found->uid, definition, releasing->name)) {
-        parked_end(conn);
-    } else {
-        const char *const words[] = {"drop", found->key, "", "", releasing->by};
-        fleet_admin(conn->server->fleet, releasing->database, conn, 5, words, releasing_done);
+        call_refuse(&call, CODE_UNKNOWN, name);
+    } else if (call_owns_of(&call, found->uid, definition, name)) {
+        const char *const words[] = {"drop", found->key, "", "", remote->words[RELEASE_BY]};
+        remote->done = release_done;
+        fleet_admin(conn->server->fleet, remote->database, conn, 5, words, on_result);
+        return false;
     }
+    return true;
 }
 
-/* Nobody has it. */
-static void release_nothing(struct conn *conn, const struct releasing *releasing,
-    const struct fleet_rows *rows, const struct fleet_resource *resource)
+static bool release_looked(struct conn *conn, struct remote *remote, struct session_result *result)
 {
-    struct text *out = conn_answers(conn);
-    if (resource && !fleet_has_unit(rows, resource, releasing->item)) {
-        answer_error(out, CODE_UNKNOWN, releasing->item);
-    } else {
-        text_add(out, "ok\n");
-    }
-    parked_end(conn);
-}
-
-static void releasing_looked(void *context, struct session_result *result)
-{
-    struct conn *conn = context;
-    const struct releasing *releasing = parked_state(conn);
-    struct fleet_holder found;
-    if (!result) {
-        return;
-    }
     if (result->outcome != OUTCOME_OK) {
-        remote_answer(conn, releasing->database, result);
-        parked_end(conn);
-        return;
+        return remote_answer(conn, remote->database, result);
     }
+    const char *item = remote->words[RELEASE_ITEM];
+    struct fleet_holder found;
     struct fleet_rows *rows = fleet_rows_new(&result->rows);
-    const struct fleet_resource *resource = fleet_rows_find(rows, releasing->name);
-    if (resource && fleet_find_holder(rows, resource, releasing->item, &found)) {
-        release_found(conn, releasing, &found);
+    const struct fleet_resource *resource = fleet_rows_find(rows, remote->words[RELEASE_NAME]);
+    bool is_answered = true;
+    if (resource && fleet_find_holder(rows, resource, item, &found)) {
+        is_answered = release_found(conn, remote, &found);
+    } else if (resource && !fleet_has_unit(rows, resource, item)) {
+        answer_error(conn_answers(conn), CODE_UNKNOWN, item);
     } else {
-        release_nothing(conn, releasing, rows, resource);
+        text_add(conn_answers(conn), "ok\n"); /* nobody has it */
     }
     fleet_rows_free(rows);
-}
-
-/* As a user; for an admin where identities are shared, as anybody ("*"). The script decides: by the
- * time of an answer another user may have the identity. */
-static void release_identity(
-    struct call *call, const struct definition *definition, const char *holder)
-{
-    const struct releasing *releasing = parked_state(call->conn);
-    struct text encoded = TEXT_INIT;
-    char uid[16] = "*";
-    if (!definition->identity_shared || !call_may(call, rights_admin_of, &definition->rights)) {
-        snprintf(uid, sizeof uid, "%u", call->conn->client.uid);
-    }
-    text_add_encoded(&encoded, holder);
-    const char *const words[] = {"release", releasing->name, uid, "", encoded.bytes, releasing->by};
-    fleet_admin(call->server->fleet, releasing->database, call->conn, 6, words, releasing_done);
-    text_deinit(&encoded);
+    return is_answered;
 }
 
 void remote_release(struct call *call, const char *holder, const char *item)
 {
-    static const struct parked_ops ops = {
-        .abandon = remote_abandon, .late = releasing_late, .free = releasing_free};
-    const struct request *request = call->request;
-    const struct definition *definition =
-        core_find_definition(call->server->core, request->arguments[0]);
-    struct releasing *releasing = memory_new(sizeof *releasing);
-    releasing->name = memory_string(request->arguments[0]);
-    releasing->item = memory_string(item);
-    const struct by_whom by = call_by_whom(call);
-    by_whom_format(releasing->by, &by);
-    releasing->database = definition->database;
-    parked_begin(call->conn, &ops, releasing);
+    const char *name = call->request->arguments[0];
+    const struct definition *definition = core_find_definition(call->server->core, name);
+    const struct by_whom by_whom = call_by_whom(call);
+    char by[BY_WHOM_SIZE];
+    by_whom_format(by, &by_whom);
     if (holder) {
-        release_identity(call, definition, holder);
+        release_identity(call, definition, holder, by);
     } else {
-        const char *const names[] = {releasing->name};
+        const char *const words[N_RELEASE_WORDS] = {name, item, by};
+        remote_begin(call, definition->database, N_RELEASE_WORDS, words, release_looked);
         fleet_snapshot(
-            call->server->fleet, releasing->database, call->conn, 1, names, releasing_looked);
+            call->server->fleet, definition->database, call->conn, 1, &name, on_result);
     }
 }

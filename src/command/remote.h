@@ -1,11 +1,37 @@
-/* remote.h - requests about leases that another host may have: their databases know. The connection
- * is parked until they have answered. */
+/* remote.h - requests that a database carries out: the connection is parked until it has answered.
+ * Among them those about leases that another host may have. */
 #ifndef BERTH_COMMAND_REMOTE_H
 #define BERTH_COMMAND_REMOTE_H
 
 #include "conn/command_call.h"
 
+struct remote;
 struct session_result;
+
+/* Makes the answer from the database's, whose rows are freed afterwards. False: it has asked
+ * again. */
+typedef bool remote_done(
+    struct conn *conn, struct remote *remote, struct session_result *result);
+
+enum { MAX_REMOTE_WORDS = 6 };
+
+/* What the request keeps until it has its answer. */
+struct remote {
+    uint8_t database; /* the one being asked */
+    remote_done *done;
+    unsigned number; /* the caller's */
+    char *why; /* the caller's; owned */
+    size_t n_words;
+    char *words[MAX_REMOTE_WORDS]; /* of the call; owned */
+};
+
+/* Parks the connection, and sends the call to the database's admin.lua. */
+struct remote *remote_ask(struct call *call, uint8_t database, size_t n, const char *const words[],
+    remote_done *done);
+/* What `remote_done` as a rule does. Returns true. */
+bool remote_answer(struct conn *conn, uint8_t database, const struct session_result *result);
+/* A word of a call, encoded; "" for NULL. Owned by the caller. */
+char *remote_encoded(const char *word);
 
 /* Whether `key` is SESSION/ID of this host: its *idp. */
 bool remote_is_here(const struct server *server, const char *key, uint64_t *idp);
@@ -14,12 +40,5 @@ void remote_revoke_or_drop(struct call *call);
 /* `release NAME` by an identity or an item (the other is NULL), which no lease on this host
  * matches. NAME is of fleet scope. */
 void remote_release(struct call *call, const char *holder, const char *item);
-
-/* Makes the answer from a database's answer to an operator's request. */
-void remote_answer(struct conn *conn, uint8_t database, const struct session_result *result);
-/* parked_ops.abandon where a database is asked on behalf of the connection. */
-void remote_abandon(struct conn *conn);
-/* The database has not answered in time. */
-void remote_answer_late(struct conn *conn, uint8_t database);
 
 #endif

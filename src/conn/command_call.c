@@ -125,14 +125,13 @@ void call_refuse_unknown(struct call *call, const char *name, rights_function *m
 {
     const struct conf *conf = call->server->conf;
     struct suggesting suggesting = {.may = may};
-    char suggestion[SUGGESTION_SIZE], why[NAME_BYTES + SUGGESTION_SIZE + 64];
+    char suggestion[SUGGESTION_SIZE];
     call_init_asker(call, &suggesting.asker);
     bool is_near = suggest_name(suggestion, name, conf->definitions, conf->n_definitions,
         may_be_suggested, &suggesting);
     asker_deinit(&suggesting.asker);
-    snprintf(why, sizeof why, "%s: no such resource%s%s%s", name, is_near ? "; did you mean " : "",
-        is_near ? suggestion : "", is_near ? "?" : "");
-    answer_error_saying(call->out, CODE_UNKNOWN, why);
+    answer_error_saying(call->out, CODE_UNKNOWN, "%s: no such resource%s%s%s", name,
+        is_near ? "; did you mean " : "", is_near ? suggestion : "", is_near ? "?" : "");
     lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, name);
 }
 
@@ -146,11 +145,9 @@ void call_refuse_unknown_item(struct call *call, const char *name, const char *i
     for (size_t i = 0; is_pool && i < definition->n_items && i < MAX_ITEMS_COMPARED; i++) {
         nearest_try(&nearest, definition->items[i]);
     }
-    char why[NAME_BYTES + 2 * ITEM_BYTES + 64];
-    snprintf(why, sizeof why, "%s: %s has no such %s%s%s%s", item, name, is_pool ? "item" : "slot",
-        nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
-        nearest.best ? "?" : "");
-    answer_error_saying(call->out, CODE_UNKNOWN, why);
+    answer_error_saying(call->out, CODE_UNKNOWN, "%s: %s has no such %s%s%s%s", item, name,
+        is_pool ? "item" : "slot", nearest.best ? "; did you mean " : "",
+        nearest.best ? nearest.best : "", nearest.best ? "?" : "");
     lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, item);
 }
 

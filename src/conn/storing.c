@@ -43,7 +43,7 @@ static void held_free(struct conn *conn, void *state)
 
 static void refuse_held(struct held_request *held, const char *why)
 {
-    answer_error_saying(conn_answers(held->conn), CODE_NO_SPACE, why);
+    answer_error_saying(conn_answers(held->conn), CODE_NO_SPACE, "%s", why);
     parked_end(held->conn);
 }
 
@@ -124,7 +124,8 @@ static void on_room(void *context, uint64_t request, int error)
 struct made_change {
     TAILQ_ENTRY(made_change) link;
     struct conn *conn; /* NULL: gone, or answered */
-    void (*answer)(struct conn *conn);
+    storing_answer *answer;
+    const char *was; /* for answer() */
     struct request_log *log; /* owned */
     uint64_t change; /* its number */
 };
@@ -159,7 +160,7 @@ static void made_late(struct conn *conn)
 }
 
 static void answer_later(
-    struct conn *conn, void (*answer)(struct conn *conn), struct request_log *log)
+    struct conn *conn, storing_answer *answer, const char *was, struct request_log *log)
 {
     static const struct parked_ops ops = {
         .late = made_late, .free = made_let_go, .holds_events = true};
@@ -168,6 +169,7 @@ static void answer_later(
     *made = (struct made_change){
         .conn = conn,
         .answer = answer,
+        .was = was,
         .log = log,
         .change = storing->runtime_change,
     };
@@ -175,19 +177,19 @@ static void answer_later(
     parked_begin(conn, &ops, made);
 }
 
-void storing_answer_later(struct call *call, void (*answer)(struct conn *conn))
+void storing_answer_later(struct call *call, storing_answer *answer, const char *was)
 {
-    answer_later(call->conn, answer, call_log(call));
+    answer_later(call->conn, answer, was, call_log(call));
     call->is_logged_later = true;
 }
 
-void storing_answer_reload(struct conn *conn, void (*answer)(struct conn *conn))
+void storing_answer_reload(struct conn *conn, storing_answer *answer)
 {
     const struct storing *storing = conn->server->storing;
     if (storing->reload_change <= storing->settled) {
-        answer(conn);
+        answer(conn, NULL);
     } else {
-        answer_later(conn, answer, NULL);
+        answer_later(conn, answer, NULL, NULL);
     }
 }
 
@@ -195,9 +197,9 @@ static void answer_made(struct made_change *made, enum stored stored)
 {
     struct conn *conn = made->conn;
     if (conn && stored == STORED) {
-        made->answer(conn);
+        made->answer(conn, made->was);
     } else if (conn) {
-        answer_error_saying(conn_answers(conn), CODE_NO_SPACE, answered[stored]);
+        answer_error_saying(conn_answers(conn), CODE_NO_SPACE, "%s", answered[stored]);
     }
     if (conn) {
         parked_end(conn);

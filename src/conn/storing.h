@@ -46,12 +46,14 @@ void storing_deinit(struct storing *storing);
 bool storing_has_room(struct call *call);
 bool storing_has_numbers(struct call *call);
 
+typedef void storing_answer(struct conn *conn, const char *was);
+
 /* The request has just made the newest of the runtime changes, and is answered when that is on
- * disk: by `answer` if it succeeds. */
-void storing_answer_later(struct call *call, void (*answer)(struct conn *conn));
+ * disk: by answer(), with `was` (static), if it succeeds. */
+void storing_answer_later(struct call *call, storing_answer *answer, const char *was);
 
 /* The same for a reload: at once if what it has ended is on disk. */
-void storing_answer_reload(struct conn *conn, void (*answer)(struct conn *conn));
+void storing_answer_reload(struct conn *conn, storing_answer *answer);
 
 /* Runtime changes, or databases' changes, have changed. They are stored soon, or the log says that
  * they could not be. */

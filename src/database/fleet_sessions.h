@@ -57,8 +57,7 @@ void fleet_tick(struct fleet *fleet, nanoseconds now);
 
 /* ---- requests that a database answers ---- */
 
-/* Called once, from fleet_end_turn() (result NULL, say nothing). The result's rows are freed
- * afterwards. */
+/* Called once, from fleet_end_turn(). The result's rows are freed afterwards. */
 typedef void fleet_done(void *context, struct session_result *result);
 
 void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t argc,

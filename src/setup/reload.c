@@ -54,12 +54,13 @@ static void answer_errors(struct text *out, const struct conf_errors *errors)
         text_add(&all, errors->messages[i]);
     }
     text_add_bytes(&all, "", 1);
-    answer_error_saying(out, CODE_CONFIG, all.bytes);
+    answer_error_saying(out, CODE_CONFIG, "%s", all.bytes);
     text_deinit(&all);
 }
 
-static void answer_ok(struct conn *conn)
+static void answer_ok(struct conn *conn, const char *was)
 {
+    (void)was;
     text_add(conn_answers(conn), "ok\n");
 }
 

@@ -11,11 +11,11 @@
 #include "database/fleet_sessions.h"
 #include "log/log.h"
 #include "record/changes.h"
-#include "setup/definition_diff.h"
 #include "status/answer_lines.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -169,13 +169,82 @@ void settings_note_changes(struct server *server)
     storing_note_changes(server->storing);
 }
 
+/* ---- which resources a reload adds, changes or removes: for the log ---- */
+
+struct definition_diff {
+    const char **names; /* we own the list; the names belong to the definitions */
+    size_t n;
+};
+
+/* A reload of a file with only new resources need not fill the log. */
+enum { LINES_MAX = 8 };
+
+static void diff_add(struct definition_diff *diff, const char *name)
+{
+    diff->names = memory_resize(diff->names, diff->n + 1, sizeof *diff->names);
+    diff->names[diff->n++] = name;
+}
+
+/* What is new or changed in `definitions`, which are about to be defined. */
+static void diff_compare(struct definition_diff *diff, struct core *core,
+    const struct definition definitions[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct definition *now = core_find_definition(core, definitions[i].name);
+        if (!now || !conf_same_definition(now, &definitions[i])) {
+            diff_add(diff, definitions[i].name);
+        }
+    }
+}
+
+/* After that is done: those of `before` that are gone. */
+static void diff_add_gone(
+    struct definition_diff *diff, struct core *core, const struct definition before[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct definition *now = core_find_definition(core, before[i].name);
+        if (!now || strcmp(now->name, before[i].name) != 0) {
+            diff_add(diff, before[i].name);
+        }
+    }
+}
+
+/* Logs as many as one line may be about; returns how many. */
+static size_t say_some(const char *const names[], size_t n)
+{
+    struct log_subject subject = {.event = "reload"};
+    size_t length = 0, i = 0;
+    for (; i < n && i < MAX_RESOURCES_PER_LEASE; i++) {
+        length += (size_t)snprintf(subject.resources + length, sizeof subject.resources - length,
+            "%s%s", i > 0 ? " " : "", names[i]);
+    }
+    log_message_on(LOG_LEVEL_INFO, &subject, "reload: changed: %s", subject.resources);
+    return i;
+}
+
+/* While both sets exist. */
+static void diff_log(const struct definition_diff *diff)
+{
+    size_t said = 0;
+    for (int line = 0; line < LINES_MAX && said < diff->n; line++) {
+        said += say_some(diff->names + said, diff->n - said);
+    }
+    if (said < diff->n) {
+        const struct log_subject subject = {.event = "reload"};
+        log_message_on(
+            LOG_LEVEL_INFO, &subject, "reload: %zu more resources have changed", diff->n - said);
+    }
+}
+
+/* ---- a reload ---- */
+
 bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *found)
 {
     const char *refused = NULL;
     const struct log_subject subject = {.event = "reload"};
-    struct definition_diff diff = DEFINITION_DIFF_INIT;
+    struct definition_diff diff = {0};
     if (conf) {
-        definition_diff_compare(&diff, server->core, conf->definitions, conf->n_definitions);
+        diff_compare(&diff, server->core, conf->definitions, conf->n_definitions);
     }
     if (conf && lacks_databases(server->core, server->conf, conf, found)) {
         conf = conf_free(conf);
@@ -191,7 +260,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     if (!conf) {
         log_message_on(LOG_LEVEL_ERROR, &subject, "%s: not reloaded: nothing has changed",
             server->conf->path);
-        definition_diff_deinit(&diff);
+        free(diff.names);
         return false;
     }
     warn_of_fixed_changes(server->conf, conf, listener_is_inherited(&server->listener));
@@ -199,10 +268,9 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     conf_keep_fixed(before, conf);
     settings_use(server, conf);
     fleet_define(server->fleet, conf->definitions, conf->n_definitions);
-    definition_diff_add_gone(
-        &diff, server->core, before->definitions, before->n_definitions);
-    definition_diff_log(&diff);
-    definition_diff_deinit(&diff);
+    diff_add_gone(&diff, server->core, before->definitions, before->n_definitions);
+    diff_log(&diff);
+    free(diff.names);
     conf_free(before);
     storing_note_reload(server->storing, changes_note(&server->state, server->core));
     log_message_on(LOG_LEVEL_INFO, &subject, "%s: reloaded, definitions: %zu", conf->path,

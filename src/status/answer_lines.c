@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "core/ranges.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,18 +27,21 @@ static void add_code_and_text(struct text *text, enum code code, const char *wha
     text_add(text, "\n");
 }
 
-void answer_error_saying(struct text *text, enum code code, const char *what)
+void answer_error_saying(struct text *text, enum code code, const char *format, ...)
 {
+    char what[LINE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
     text_add(text, "error ");
     add_code_and_text(text, code, what);
 }
 
 void answer_error(struct text *text, enum code code, const char *subject)
 {
-    char what[NAME_BYTES + 128];
-    snprintf(what, sizeof what, "%.*s%s%s", NAME_BYTES, subject ? subject : "", subject ? ": " : "",
-        code_table[code].meaning);
-    answer_error_saying(text, code, what);
+    answer_error_saying(text, code, "%.*s%s%s", NAME_BYTES, subject ? subject : "",
+        subject ? ": " : "", code_table[code].meaning);
 }
 
 void answer_lease_id(struct text *text, const struct lease *lease)

@@ -11,7 +11,8 @@ enum code outcome_code(enum outcome outcome);
 /* "error CODE TEXT\n"; `subject` precedes the code's meaning (NULL: the meaning alone). */
 void answer_error(struct text *text, enum code code, const char *subject);
 /* The same with another text. */
-void answer_error_saying(struct text *text, enum code code, const char *what);
+__attribute__((format(printf, 3, 4))) void answer_error_saying(
+    struct text *text, enum code code, const char *format, ...);
 
 void answer_lease_id(struct text *text, const struct lease *lease);
 /* Appends what the client must know to stop its job; nothing for a lease without a job. */
