@@ -14,6 +14,12 @@ void asking_release(struct asking *asking)
     }
 }
 
+nanoseconds asking_age(const struct lease *lease, nanoseconds now)
+{
+    nanoseconds waits_for = now - lease->asked_at;
+    return waits_for < ASKING_OLD_ENOUGH ? waits_for : ASKING_OLD_ENOUGH;
+}
+
 /* ---- databases ---- */
 
 void asking_leave_out(struct asking *asking, uint8_t database, const char *why)

@@ -9,7 +9,12 @@
 
 struct asking;
 struct call;
+struct lease;
 struct long_answer;
+
+/* The greatest age of what a database has said where many ask for the same: who waits in one queue,
+ * or scrapes. */
+#define ASKING_OLD_ENOUGH NANOSECONDS_PER_SECOND
 
 /* In place of a number of names. */
 #define NOT_ASKED SIZE_MAX
@@ -42,6 +47,8 @@ struct asking {
     struct long_answer *rest; /* set by answer(): owns the asking from then on */
 };
 
+/* How old what is said of a lease that waits may be: no older than its request. */
+nanoseconds asking_age(const struct lease *lease, nanoseconds now);
 /* Answers, or parks the connection. Takes the asking over. */
 void asking_begin(struct call *call, struct asking *asking);
 /* It is not asked, for this reason. */

@@ -77,22 +77,6 @@ static void end_by_id(struct call *call)
     end_lease(call, core_find_lease(call->server->core, id));
 }
 
-/* A resource that does not exist has no holders. NULL with an answer, or (known) without one. */
-static struct resource *find_resource(struct call *call, bool *answeredp)
-{
-    const char *name = call->request->arguments[0];
-    *answeredp = !call_check_name(call, name);
-    if (*answeredp) {
-        return NULL;
-    }
-    struct resource *resource = core_find_resource(call->server->core, name);
-    if (!resource && !core_find_definition(call->server->core, name)) {
-        call_refuse_unknown(call, name, rights_use);
-        *answeredp = true;
-    }
-    return resource;
-}
-
 /* In fleet scope the holder may be on another host. */
 static bool may_be_remote(const struct call *call)
 {
@@ -208,11 +192,11 @@ void command_release(struct call *call)
         call_refuse(call, CODE_MALFORMED, "holder and item");
         return;
     }
-    bool answered;
-    struct resource *resource = find_resource(call, &answered);
-    if (answered) {
+    const char *name = call->request->arguments[0];
+    if (!call_check_resource(call, name, rights_use)) {
         return;
     }
+    struct resource *resource = core_find_resource(call->server->core, name); /* NULL: not held */
     if (holder) {
         release_by_identity(call, resource, holder);
     } else {
@@ -266,21 +250,28 @@ static struct lease *find_by_id(struct call *call)
 
 static struct lease *find_by_identity(struct call *call, const char *holder)
 {
-    bool answered;
-    struct resource *resource = find_resource(call, &answered);
+    struct core *core = call->server->core;
+    const char *name = call->request->arguments[0];
+    if (!call_check_resource(call, name, rights_use)) {
+        return NULL;
+    }
+    struct resource *resource = core_find_resource(core, name);
     struct lease *lease = resource
-        ? core_find_identity(call->server->core, resource, call->conn->client.uid, holder)
+        ? core_find_identity(core, resource, call->conn->client.uid, holder)
         : NULL;
-    if (!lease && !answered && resource && resource->definition->database != 0) {
+    if (lease) {
+        return call_owns(call, lease) ? lease : NULL;
+    }
+    if (!resource) {
+        call_refuse(call, CODE_LOST, NULL);
+    } else if (resource->definition->database != 0) {
         answer_error_saying(call->out, CODE_NOT_HOLDER,
             "no lease of this host has that identity; renew a lease on the host where it was "
             "acquired");
-    } else if (!lease && !answered && resource) {
+    } else {
         refuse_identity(call, CODE_LOST, resource, holder);
-    } else if (!lease && !answered) {
-        call_refuse(call, CODE_LOST, NULL);
     }
-    return lease && call_owns(call, lease) ? lease : NULL;
+    return NULL;
 }
 
 /* The change must be written down before it is promised. */

@@ -103,9 +103,6 @@ static void add_database(
 
 /* ---- what all hosts have in common ---- */
 
-/* The age of sums, however many scrape; and all answers of one scrape have the same sums. */
-#define OLD_ENOUGH NANOSECONDS_PER_SECOND
-
 struct figures_request {
     struct asking asking;
     size_t from;
@@ -162,7 +159,7 @@ static void ask_for_sums(struct call *call, uint8_t database, size_t from)
         .names = names_to_ask_for, .answer = answer_sums, .free = request_free};
     struct figures_request *request = memory_new(sizeof *request);
     request->asking.kind = &kind;
-    request->asking.age = OLD_ENOUGH;
+    request->asking.age = ASKING_OLD_ENOUGH; /* all answers of one scrape have the same sums */
     request->from = from;
     request->database = database;
     asking_begin(call, &request->asking);

@@ -19,10 +19,6 @@
  * none. */
 enum { MAX_KEPT_BY_USER = 8 };
 
-/* The greatest age of the view that tells a waiting client its place; but no older than the
- * request. */
-#define OLD_ENOUGH NANOSECONDS_PER_SECOND
-
 /* Why a database has not been asked: its state, or this. */
 static const char user_has_enough[] = "busy";
 
@@ -175,22 +171,14 @@ static void begin(
 static void status_of_lease(struct call *call, const char *text)
 {
     const char *names[MAX_RESOURCES_PER_LEASE];
-    uint64_t id;
-    if (!lease_id_parse(text, &id)) {
-        call_refuse(call, CODE_BAD_VALUE, "lease");
-        return;
-    }
-    const struct lease *lease = core_find_lease(call->server->core, id);
+    const struct lease *lease = call_find_lease(call, text);
     if (!lease) {
-        call_refuse(call, CODE_UNKNOWN, "lease");
         return;
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
         names[i] = lease->claims[i].resource->name;
     }
-    nanoseconds waits_for = call->now - lease->asked_at;
-    begin(call, lease->n_claims, names, lease->id,
-        waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH);
+    begin(call, lease->n_claims, names, lease->id, asking_age(lease, call->now));
 }
 
 void command_status(struct call *call)

@@ -14,15 +14,10 @@
 /* False after an answer. */
 static bool may_wait_for(struct call *call, const char *name)
 {
-    const struct definition *definition;
-    if (!call_check_name(call, name)) {
+    if (!call_check_resource(call, name, NULL)) {
         return false;
     }
-    definition = core_find_definition(call->server->core, name);
-    if (!definition && !core_find_resource(call->server->core, name)) {
-        call_refuse_unknown(call, name, NULL);
-        return false;
-    }
+    const struct definition *definition = core_find_definition(call->server->core, name);
     if (definition && definition->database != 0) {
         answer_error_saying(call->out, CODE_KIND,
             "%s: only its database knows when nothing is held: ask for its status", name);

@@ -22,9 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The greatest age of what a database has said of a waiting lease: many wait in one queue. */
-#define OLD_ENOUGH NANOSECONDS_PER_SECOND
-
 /* ---- the answer ---- */
 
 /* What is to be explained. While a database is asked, the request waits, and owns this; a lease may
@@ -168,26 +165,10 @@ static void begin(struct call *call, struct subject *subject)
 static void why_lease(struct call *call, const struct lease *lease)
 {
     struct subject *subject = memory_new(sizeof *subject);
-    nanoseconds waits_for = call->now - lease->asked_at;
     subject->lease = lease->id;
-    subject->asking.age = waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH;
+    subject->asking.age = asking_age(lease, call->now);
     subject->database = lease->state == LEASE_WAITING ? lease->database : 0;
     begin(call, subject);
-}
-
-static void why_lease_id(struct call *call, const char *text)
-{
-    uint64_t id;
-    if (!lease_id_parse(text, &id)) {
-        call_refuse(call, CODE_BAD_VALUE, "lease");
-        return;
-    }
-    const struct lease *lease = core_find_lease(call->server->core, id);
-    if (lease) {
-        why_lease(call, lease);
-    } else {
-        call_refuse(call, CODE_UNKNOWN, "lease");
-    }
 }
 
 /* The word may be a lease that is over. */
@@ -273,7 +254,10 @@ void command_why(struct call *call)
     if ((n > 0) + (lease != NULL) + (pid != NULL) != 1) {
         call_refuse(call, CODE_MALFORMED, "either names, or lease, or pid");
     } else if (lease) {
-        why_lease_id(call, lease);
+        const struct lease *found = call_find_lease(call, lease);
+        if (found) {
+            why_lease(call, found);
+        }
     } else if (pid) {
         process_lease_why(call, pid);
     } else if (n != 1 || !why_word(call, request->arguments[0])) {

@@ -171,9 +171,32 @@ bool call_check_item(struct call *call, const char *item)
     return valid;
 }
 
-bool call_check_asked_names(struct call *call)
+bool call_check_resource(struct call *call, const char *name, rights_function *may)
 {
     struct core *core = call->server->core;
+    if (!call_check_name(call, name)) {
+        return false;
+    }
+    bool exists = core_find_resource(core, name) || core_find_definition(core, name);
+    if (!exists) {
+        call_refuse_unknown(call, name, may);
+    }
+    return exists;
+}
+
+struct lease *call_find_lease(struct call *call, const char *id)
+{
+    uint64_t number;
+    bool is_id = lease_id_parse(id, &number);
+    struct lease *lease = is_id ? core_find_lease(call->server->core, number) : NULL;
+    if (!lease) {
+        call_refuse(call, is_id ? CODE_UNKNOWN : CODE_BAD_VALUE, "lease");
+    }
+    return lease;
+}
+
+bool call_check_asked_names(struct call *call)
+{
     const struct request *request = call->request;
     for (size_t i = 0; i < request->n_arguments; i++) {
         const char *name = request->arguments[i];
@@ -184,11 +207,7 @@ bool call_check_asked_names(struct call *call)
             answer_error_saying(call->out, CODE_BAD_VALUE, "not a name with at most 3 stars");
             return false;
         }
-        if (!call_check_name(call, name)) {
-            return false;
-        }
-        if (!core_find_resource(core, name) && !core_find_definition(core, name)) {
-            call_refuse_unknown(call, name, NULL);
+        if (!call_check_resource(call, name, NULL)) {
             return false;
         }
     }

@@ -61,10 +61,15 @@ void call_refuse_unknown_item(struct call *call, const char *name, const char *i
 
 /* Checks the form of a resource name or an item; answers with an error if it is wrong. */
 bool call_check_name(struct call *call, const char *name);
+/* Whether there is a resource of that name, or a definition; else answers with an error
+ * (call_refuse_unknown()). */
+bool call_check_resource(struct call *call, const char *name, rights_function *may);
 /* Whether each argument is a pattern, or names a resource that exists; else answers with an
  * error. */
 bool call_check_asked_names(struct call *call);
 bool call_check_item(struct call *call, const char *item);
+/* The lease that the key `lease` names; NULL, after an answer: there is none. */
+struct lease *call_find_lease(struct call *call, const char *id);
 
 #define COMMAND(word, min, max, keys, right, help) void command_##word(struct call *call);
 #include "wire/commands.def"
