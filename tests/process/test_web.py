@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import select
+import shutil
 import socket
 import subprocess
 import time
@@ -61,6 +62,14 @@ def test_routes(daemon, web):
     assert [each["name"] for each in web.status()["resources"]] == ["gpus", "licenses", "secret"]
     assert web.history()["leases"] == []
     assert web.ask("/nothing").status == web.ask("/status.json/").status == 404
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no JavaScript here")
+def test_the_scripts_of_the_page_parse(daemon, web):
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", web.ask("/").text, re.S)
+    assert scripts
+    for script in scripts:
+        subprocess.run(["node", "--check"], input=script, text=True, check=True, timeout=DEADLINE)
 
 
 def test_status_is_what_berthctl_prints(daemon, web, berthctl):

@@ -210,7 +210,7 @@
   /* ---- colours ---- */
 
   const themes = ['auto', 'light', 'dark'];
-  const themeNames = { auto: same as system, light: 'light', dark: 'dark' };
+  const themeNames = { auto: 'same as system', light: 'light', dark: 'dark' };
 
   function stored() {
     try {

@@ -245,7 +245,7 @@
       berth.moment(span.from, now), isOpen ? 'now' : berth.moment(span.until, now),
       berth.duration(span.until - span.from),
       lease.waited_ms ? berth.duration(lease.waited_ms) : '',
-      isOpen ? still held : berth.howText(lease).slice(2)].map((text) => berth.el('td', text)));
+      isOpen ? 'still held' : berth.howText(lease).slice(2)].map((text) => berth.el('td', text)));
   }
 
   function showTable() {
