@@ -149,15 +149,12 @@ static const struct command *command_find(const char *word)
 static int refuse_command(const char *word)
 {
     struct nearest nearest = NEAREST_INIT(word);
-    struct text escaped = TEXT_INIT;
     for (size_t i = 0; i < N_COMMANDS_SHOWN; i++) {
         nearest_try(&nearest, word_of(&commands[i]));
     }
-    text_add_escaped(&escaped, word);
-    complain("no such command: %s%s%s%s (see berthctl --help)", escaped.bytes,
+    message("no such command: %s%s%s%s (see berthctl --help)", word,
         nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
         nearest.best ? "?" : "");
-    text_deinit(&escaped);
     return STATUS_USAGE;
 }
 
@@ -242,6 +239,7 @@ static int run(const struct command *command, const struct line *line, char **wo
 int main(int argc, char **argv)
 {
     struct line line = {0};
+    message_program = "berthctl";
     descriptors_fill_standard();
     harmless_choose_locale();
     int first = line_take_options(&line, argc, argv, true);

@@ -1,5 +1,5 @@
-/* command_line.c - see command_line.h. The options are one table. */
-#include "berthctl/command_line.h"
+/* command_line.c - the options of `berthctl`: one table, for their help and for reading them. */
+#include "berthctl/run.h"
 
 #include "base/utf8.h"
 #include "base/words.h"
@@ -77,10 +77,7 @@ const char *line_option_word(unsigned options)
 
 int line_refuse(const char *what, const char *word)
 {
-    struct text escaped = TEXT_INIT;
-    text_add_escaped(&escaped, word ? word : "");
-    complain("%s%s%s (see berthctl --help)", what, word ? ": " : "", escaped.bytes);
-    text_deinit(&escaped);
+    message("%s%s%s (see berthctl --help)", what, word ? ": " : "", word ? word : "");
     return STATUS_USAGE;
 }
 

@@ -19,18 +19,6 @@ enum {
     LOOK_MILLISECONDS = 100, /* whether it is back */
 };
 
-void complain(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    char *line;
-    if (vasprintf(&line, format, arguments) >= 0) {
-        fprintf(stderr, "berthctl: %s\n", line);
-        free(line);
-    }
-    va_end(arguments);
-}
-
 /* ---- connection ---- */
 
 static void pause_milliseconds(int milliseconds)
@@ -52,11 +40,8 @@ static int call_try_open(struct call *call)
 static void complain_of_connection(const struct call *call, int error)
 {
     char why[512];
-    struct text escaped = TEXT_INIT;
     connection_explain(&call->endpoint, error, why, sizeof why);
-    text_add_escaped(&escaped, why);
-    complain("%s", escaped.bytes);
-    text_deinit(&escaped);
+    message("%s", why);
 }
 
 static bool call_open(struct call *call)
@@ -76,7 +61,7 @@ static void call_has_closed(struct call *call)
 {
     call->has_closed = call->awaits_berthd;
     if (!call->awaits_berthd) {
-        complain("berthd has closed the connection");
+        message("berthd has closed the connection");
     }
     call->exit_status = STATUS_DOWN;
     connection_close(&call->connection);
@@ -87,7 +72,7 @@ bool call_again(struct call *call, nanoseconds until)
     nanoseconds now, limit = clock_now() + AWAY_SECONDS * NANOSECONDS_PER_SECOND;
     int error;
     call->has_closed = false;
-    complain("berthd closed the connection: waiting for it to come back");
+    message("berthd closed the connection: waiting for it to come back");
     do {
         pause_milliseconds(LOOK_MILLISECONDS);
         now = clock_now();
@@ -106,10 +91,7 @@ bool call_again(struct call *call, nanoseconds until)
 
 int call_nonsense(const struct call *call)
 {
-    struct text path = TEXT_INIT;
-    text_add_escaped(&path, call->endpoint.path);
-    complain("the server at %s does not speak this protocol", path.bytes);
-    text_deinit(&path);
+    message("the server at %s does not speak this protocol", call->endpoint.path);
     return STATUS_DOWN;
 }
 
@@ -129,7 +111,7 @@ char *call_line(struct call *call)
         call_has_closed(call);
         return NULL;
     }
-    complain("berthd has not answered for %d seconds", PATIENCE_SECONDS);
+    message("berthd has not answered for %d seconds", PATIENCE_SECONDS);
     call->exit_status = STATUS_DOWN;
     connection_close(&call->connection);
     return NULL;
@@ -138,7 +120,7 @@ char *call_line(struct call *call)
 void call_timed_out(struct call *call)
 {
     const struct code_row *row = &code_table[CODE_TIMEOUT];
-    complain("%s (%s)", row->meaning, row->word);
+    message("%s (%s)", row->meaning, row->word);
     call->exit_status = row->exit_status;
 }
 
@@ -177,13 +159,15 @@ static const char *const who_may[] = {
     [RIGHT_DAEMON_ADMIN] = "root, the daemon's user, and admin-users and admin-groups of [daemon]",
 };
 
-/* Several lines: the configuration may have several errors. */
-static void add_lines(struct text *out, char *lines)
+/* Several: the configuration may have several errors. */
+static void print_lines(char *lines)
 {
     for (char *line; (line = strsep(&lines, "\n")) != NULL;) {
         if (line[0] != '\0') {
-            text_add(out, "\n  ");
-            text_add_escaped(out, line);
+            struct text escaped = TEXT_INIT;
+            text_add_escaped(&escaped, line);
+            fprintf(stderr, "  %s\n", escaped.bytes);
+            text_deinit(&escaped);
         }
     }
 }
@@ -204,26 +188,14 @@ static void call_refused(struct call *call, const char *word, char *why)
     enum code code = code_find(word);
     const struct code_row *row = &code_table[code];
     struct text said = TEXT_INIT;
-    text_add(&said, call->command);
-    if (call->is_one_of_several) {
-        text_add(&said, " ");
-        text_add_escaped(&said, call->request.arguments[0]);
-    }
-    text_add(&said, ": ");
-    if (code == CODE_CONFIG && why) {
-        text_add(&said, "nothing has changed (");
-        text_add(&said, row->word);
-        text_add(&said, ")");
-        if (!stderr_is_the_journal()) { /* there, berthd has logged them */
-            text_add(&said, ":");
-            add_lines(&said, why);
-        }
-    } else {
-        text_add_escaped(&said, why ? why : code != CODE_NONE ? row->meaning : "refused");
-        text_add(&said, " (");
-        text_add_escaped(&said, word);
-        text_add(&said, ")");
-    }
+    bool has_lines = code == CODE_CONFIG && why && !stderr_is_the_journal(); /* berthd logs them */
+    text_add_format(&said, "%s%s%s: %s (%s)%s", call->command, call->is_one_of_several ? " " : "",
+        call->is_one_of_several ? call->request.arguments[0] : "",
+        code == CODE_CONFIG && why ? "nothing has changed"
+            : why                  ? why
+            : code != CODE_NONE    ? row->meaning
+                                   : "refused",
+        word, has_lines ? ":" : "");
     if (code == CODE_FORBIDDEN && call->right < sizeof who_may / sizeof who_may[0] &&
         who_may[call->right]) {
         text_add_format(&said, "; only %s may", who_may[call->right]);
@@ -233,7 +205,10 @@ static void call_refused(struct call *call, const char *word, char *why)
         call->refusal = said;
     } else {
         if (code == CODE_NONE || code != call->unsaid) {
-            complain("%s", said.bytes);
+            message("%s", said.bytes);
+        }
+        if (has_lines) {
+            print_lines(why);
         }
         text_deinit(&said);
     }
@@ -267,7 +242,7 @@ static bool call_send(struct call *call)
         /* A full daemon says so and closes: a failure to write adds nothing to that. */
         connection_send(&call->connection, line.bytes, line.length);
     } else {
-        complain("%s: does not fit into one request", call->command);
+        message("%s: does not fit into one request", call->command);
         call->exit_status = STATUS_USAGE;
     }
     text_deinit(&line);

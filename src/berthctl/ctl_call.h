@@ -6,6 +6,7 @@
 #include "berthctl/ctl_request.h"
 #include "base/text.h"
 #include "client/connection.h"
+#include "client/message.h"
 #include "wire/protocol.h"
 
 struct call {
@@ -24,9 +25,6 @@ struct call {
     struct text refusal; /* a message that was not written */
     int exit_status; /* once something has failed */
 };
-
-/* Writes "berthctl: ..." to stderr. Escape text from elsewhere first. */
-void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Sends the request, over the connection of the last one. Returns the answer, which begins
  * with "ok" and is good until the next call_line(), or NULL after a message. */

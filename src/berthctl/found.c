@@ -27,16 +27,6 @@ static const struct column columns[] = {
     {"VERSION", COLUMN_STRING(struct status_host, version)},
 };
 
-static const struct status_database *find_database(const struct status *status, const char *name)
-{
-    for (size_t i = 0; i < status->n_databases; i++) {
-        if (strcmp(status->databases[i].name, name) == 0) {
-            return &status->databases[i];
-        }
-    }
-    return NULL;
-}
-
 static void add_hosts(struct text *out, const struct status *status, const char *database)
 {
     struct grid grid;
@@ -73,7 +63,7 @@ static bool asks_for_sure(struct call *call)
 {
     char answer[16] = "";
     if (!isatty(STDIN_FILENO)) {
-        complain("found: nothing was done: cannot ask for confirmation, as stdin is not a terminal;"
+        message("found: nothing was done: cannot ask for confirmation, as stdin is not a terminal;"
                  " --yes says that the database never held anything");
         call->exit_status = STATUS_USAGE;
         return false;
@@ -82,7 +72,7 @@ static bool asks_for_sure(struct call *call)
     bool is_sure = fgets(answer, sizeof answer, stdin) &&
         (strcmp(answer, "y\n") == 0 || strcmp(answer, "yes\n") == 0);
     if (!is_sure) {
-        complain("found: nothing was done");
+        message("found: nothing was done");
         call->exit_status = STATUS_NOT_ACQUIRED;
     }
     return is_sure;
@@ -93,9 +83,8 @@ static bool is_meant(struct call *call, const char *name)
 {
     struct status status = STATUS_INIT;
     call->request = (struct ctl_request){.word = command_table[COMMAND_hosts].word};
-    char *answer = call_answer(call);
-    bool goes_on = answer && show_read_status(call, answer, &status);
-    const struct status_database *database = goes_on ? find_database(&status, name) : NULL;
+    bool goes_on = show_ask_status(call, &status);
+    const struct status_database *database = goes_on ? status_database_named(&status, name) : NULL;
     if (database && database->new && database->grace_until.is_given) {
         explain(&status, database);
         goes_on = asks_for_sure(call);

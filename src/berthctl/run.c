@@ -1,14 +1,339 @@
-/* run.c - see run.h. */
+/* run.c - revoking leases that are named, or chosen by what status shows of them, waiting until they
+ * have ended, and other commands of several requests. */
 #include "berthctl/run.h"
 
+#include "base/memory.h"
+#include "base/nearest.h"
+#include "base/words.h"
 #include "client/exit_status.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum {
+    MAX_NAMES = 16, /* of one request */
+    LOOK_AGAIN_SECONDS = 1, /* where only a database knows, which tells nobody */
+};
+
+static const char idle[] = "* idle";
+
+/* ---- status ---- */
+
+/* False after a message. */
+static bool ask_status(struct call *call, char *const names[], size_t n, struct status *status)
+{
+    call->request = (struct ctl_request){
+        .word = command_table[COMMAND_status].word, .arguments = names, .n_arguments = n};
+    return show_ask_status(call, status);
+}
+
+/* A fleet's figures are only this host's while its database does not answer. */
+static bool is_busy(const struct status_resource *resource)
+{
+    return resource->in_use > 0 || resource->database_state;
+}
+
+static bool is_of_fleet(const struct status_resource *resource)
+{
+    return resource->database != NULL;
+}
+
+/* False after a message: `until` comes first. */
+static bool pause_before_looking(struct call *call, nanoseconds until)
+{
+    nanoseconds left = until - clock_now();
+    nanoseconds pause = LOOK_AGAIN_SECONDS * NANOSECONDS_PER_SECOND;
+    if (left <= 0) {
+        call_timed_out(call);
+        return false;
+    }
+    pause = left < pause ? left : pause;
+    const struct timespec span = {
+        .tv_sec = pause / NANOSECONDS_PER_SECOND, .tv_nsec = pause % NANOSECONDS_PER_SECOND};
+    nanosleep(&span, NULL);
+    return true;
+}
+
+/* ---- until nothing is held ---- */
+
+static void say_what_is_awaited(const struct status *status)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        if (resource->database_state) {
+            message("waiting for the database of %s to answer", resource->name);
+        } else if (is_busy(resource)) {
+            message("waiting for %llu unit%s of %s to be given back",
+                (unsigned long long)resource->in_use, resource->in_use == 1 ? "" : "s",
+                resource->name);
+        }
+    }
+}
+
+/* Waits for some of what is busy; the caller looks again. False after a message. */
+static bool wait_for_some(struct call *call, const struct status *status, nanoseconds until)
+{
+    char *names[MAX_NAMES];
+    size_t n = 0;
+    for (size_t i = 0; i < status->n_resources && n < MAX_NAMES; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        if (is_busy(resource) && !is_of_fleet(resource)) {
+            names[n++] = (char *)resource->name;
+        }
+    }
+    if (n == 0) {
+        return pause_before_looking(call, until);
+    }
+    call->request = (struct ctl_request){
+        .word = command_table[COMMAND_wait].word, .arguments = names, .n_arguments = n};
+    return call_answer(call) && call_wait_event(call, idle, until);
+}
+
+static bool any_is_busy(const struct status *status)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (is_busy(&status->resources[i])) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static nanoseconds deadline_of(const struct line *line)
 {
     return line->options & OPTION_TIMEOUT ? clock_now() + line->timeout : NEVER;
 }
+
+int run_wait(struct call *call, const struct line *line)
+{
+    nanoseconds until = deadline_of(line);
+    const struct ctl_request asked = call->request;
+    bool has_said = false, goes_on = true;
+    while (goes_on || (call->has_closed && call_again(call, until))) {
+        struct status status = STATUS_INIT;
+        goes_on = ask_status(call, asked.arguments, asked.n_arguments, &status) &&
+            any_is_busy(&status);
+        call->awaits_berthd = true;
+        if (goes_on && !has_said) {
+            say_what_is_awaited(&status);
+            has_said = true;
+        }
+        goes_on = goes_on && wait_for_some(call, &status, until);
+        status_deinit(&status);
+    }
+    return call->exit_status;
+}
+
+/* ---- until leases have ended ---- */
+
+/* Of another host: everything of the fleet is asked for. */
+static bool is_somewhere(const struct status *status, const char *id)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        if (resource->database_state || status_lease_find(&resource->holders, id) ||
+            status_lease_find(&resource->waiters, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool wait_gone_elsewhere(struct call *call, const char *id, nanoseconds until)
+{
+    for (;;) {
+        struct status status = STATUS_INIT;
+        bool is_known = ask_status(call, NULL, 0, &status);
+        bool is_there = is_known && is_somewhere(&status, id);
+        status_deinit(&status);
+        if (!is_there || !pause_before_looking(call, until)) {
+            return is_known && !is_there;
+        }
+    }
+}
+
+static bool wait_gone_here(struct call *call, const char *id, nanoseconds until)
+{
+    call->request =
+        (struct ctl_request){.word = command_table[COMMAND_wait].word, .lease = id};
+    return call_answer(call) && call_wait_event(call, idle, until);
+}
+
+/* Returns when these leases have ended, or at `until`: the exit status. SESSION/LEASE is one of
+ * another host. */
+static int wait_gone(struct call *call, char *const leases[], size_t n, nanoseconds until)
+{
+    call->awaits_berthd = true;
+    for (size_t i = 0; i < n && call->exit_status == 0; i++) {
+        bool is_here = !strchr(leases[i], '/');
+        do {
+            (is_here ? wait_gone_here : wait_gone_elsewhere)(call, leases[i], until);
+        } while (call->has_closed && call_again(call, until));
+    }
+    return call->exit_status;
+}
+
+/* ---- revoke ---- */
+
+static bool is_chosen(const struct choice *choice, const struct status_lease *lease, bool is_held)
+{
+    bool is_here = !strchr(lease->id, '/'); /* another host's processes have other numbers */
+    return (choice->all && is_held) ||
+        (choice->holder && lease->holder && strcmp(choice->holder, lease->holder) == 0) ||
+        (choice->pid != 0 && is_here && lease->pid == choice->pid);
+}
+
+struct revoking {
+    struct call *call;
+    struct ctl_request request;
+    char **ids; /* of those that were revoked; they point into the status */
+    size_t n;
+    size_t n_chosen;
+    int exit_status; /* the first failure's */
+};
+
+static void print_revoked(const struct status_resource *resource, const struct status_lease *lease)
+{
+    struct text out = TEXT_INIT;
+    text_add_escaped(&out, resource->name);
+    text_add(&out, ": revoked ");
+    text_add_escaped(&out, lease->id);
+    text_add_format(&out, " (pid %llu", (unsigned long long)lease->pid);
+    const char *const details[] = {lease->host, lease->user, lease->shown[SHOWN_program]};
+    for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
+        if (details[i]) {
+            text_add(&out, i == 0 ? " on " : ", ");
+            text_add_escaped(&out, details[i]);
+        }
+    }
+    text_add(&out, ")");
+    puts(out.bytes);
+    text_deinit(&out);
+}
+
+static void revoke_one(struct revoking *revoking, const struct status_resource *resource,
+    const struct status_lease *lease)
+{
+    struct call *call = revoking->call;
+    char *id = (char *)lease->id;
+    call->request = revoking->request;
+    call->request.arguments = &id;
+    call->request.n_arguments = 1;
+    call->exit_status = 0;
+    if (call_answer(call)) {
+        print_revoked(resource, lease);
+        revoking->ids[revoking->n++] = id;
+    } else if (call->code != call->unsaid && revoking->exit_status == 0) {
+        revoking->exit_status = call->exit_status;
+    }
+}
+
+static void revoke_of(struct revoking *revoking, const struct choice *choice,
+    const struct status_resource *resource, const struct status_leases *leases, bool is_held)
+{
+    revoking->ids = memory_resize(
+        revoking->ids, revoking->n + leases->n + 1, sizeof *revoking->ids);
+    for (size_t i = 0; i < leases->n && revoking->exit_status != STATUS_DOWN; i++) {
+        if (is_chosen(choice, &leases->list[i], is_held)) {
+            revoking->n_chosen++;
+            revoke_one(revoking, resource, &leases->list[i]);
+        }
+    }
+}
+
+static void try_holders(struct nearest *nearest, const struct status_leases *leases)
+{
+    for (size_t i = 0; i < leases->n; i++) {
+        if (leases->list[i].holder) {
+            nearest_try(nearest, leases->list[i].holder);
+        }
+    }
+}
+
+/* With `--all`, nothing held is a success; a holder or pid that nobody has is an error. */
+static int found_none(const struct choice *choice, const char *name, const struct status *status)
+{
+    struct nearest nearest = NEAREST_INIT(choice->holder ? choice->holder : "");
+    for (size_t i = 0; i < status->n_resources; i++) {
+        try_holders(&nearest, &status->resources[i].holders);
+        try_holders(&nearest, &status->resources[i].waiters);
+    }
+    if (choice->all) {
+        struct text said = TEXT_INIT;
+        text_add_escaped(&said, name);
+        text_add(&said, ": nothing is held\n");
+        return show_print(&said);
+    }
+    bool is_near = choice->holder && nearest.best;
+    message("revoke: %s: no such lease, or you may not see whose it is%s%s%s", name,
+        is_near ? "; did you mean " : "", is_near ? nearest.best : "", is_near ? "?" : "");
+    return STATUS_LOST;
+}
+
+static void try_leases(
+    struct nearest *nearest, const struct status_leases *leases, uint64_t *newestp)
+{
+    for (size_t i = 0; i < leases->n; i++) {
+        uint64_t id;
+        nearest_try(nearest, leases->list[i].id);
+        if (lease_id_parse(leases->list[i].id, &id) && id > *newestp) {
+            *newestp = id;
+        }
+    }
+}
+
+/* Adds "; did you mean LEASE?" if status shows a lease whose word is near enough. Adds nothing if
+ * the word may name a lease that has ended: the word of the next lease is always near. */
+static void suggest(struct call *call, const char *word, struct text *out)
+{
+    struct nearest nearest = NEAREST_INIT(word);
+    struct status status = STATUS_INIT;
+    uint64_t id, newest = 0;
+    bool is_known = ask_status(call, NULL, 0, &status);
+    for (size_t i = 0; is_known && i < status.n_resources; i++) {
+        try_leases(&nearest, &status.resources[i].holders, &newest);
+        try_leases(&nearest, &status.resources[i].waiters, &newest);
+    }
+    bool may_have_been = strchr(word, '/') || (lease_id_parse(word, &id) && id <= newest);
+    if (nearest.best && !may_have_been) {
+        text_add_format(out, "; did you mean %s?", nearest.best);
+    }
+    status_deinit(&status);
+}
+
+/* What the call asks for is done to each of these: `revoke` of the chosen leases of the resource
+ * that its first argument names. With `wait`, returns when they have ended, or (after a message) at
+ * `until`. Returns the exit status. */
+static int revoke_chosen(struct call *call, const struct choice *choice, bool wait, nanoseconds until)
+{
+    struct revoking revoking = {.call = call, .request = call->request};
+    struct status status = STATUS_INIT;
+    char *const *name = revoking.request.arguments;
+    if (!ask_status(call, name, 1, &status)) {
+        status_deinit(&status);
+        return call->exit_status;
+    }
+    call->is_one_of_several = true;
+    call->unsaid = CODE_LOST; /* it has ended meanwhile */
+    for (size_t i = 0; i < status.n_resources; i++) {
+        const struct status_resource *resource = &status.resources[i];
+        revoke_of(&revoking, choice, resource, &resource->holders, true);
+        revoke_of(&revoking, choice, resource, &resource->waiters, false);
+    }
+    call->exit_status = revoking.exit_status;
+    if (revoking.n_chosen == 0) {
+        call->exit_status = found_none(choice, *name, &status);
+    } else if (wait && call->exit_status == 0) {
+        fflush(stdout);
+        call->exit_status = wait_gone(call, revoking.ids, revoking.n, until);
+    }
+    free(revoking.ids);
+    status_deinit(&status);
+    return fflush(stdout) == 0 ? call->exit_status : EXIT_FAILURE;
+}
+
+/* ---- one request after another ---- */
 
 int run_each(struct call *call, size_t n, show_function *show)
 {
@@ -38,10 +363,7 @@ static bool is_resource(struct call *call, char *word)
         .word = command_table[COMMAND_status].word, .arguments = &word, .n_arguments = 1};
     bool is_known = call_answer(call);
     if (is_known) {
-        struct text escaped = TEXT_INIT;
-        text_add_escaped(&escaped, word);
-        complain("revoke: %s is a resource: add --all, --holder ID or --pid PID", escaped.bytes);
-        text_deinit(&escaped);
+        message("revoke: %s is a resource: add --all, --holder ID or --pid PID", word);
     }
     return is_known;
 }
@@ -56,9 +378,9 @@ static void explain_refusal(struct call *call, char *word, int *exit_statusp)
         *exit_statusp = STATUS_USAGE;
     } else {
         if (is_no_lease) {
-            chosen_suggest(call, word, &refusal);
+            suggest(call, word, &refusal);
         }
-        complain("%s", refusal.bytes);
+        message("%s", refusal.bytes);
     }
     text_deinit(&refusal);
 }
@@ -69,7 +391,7 @@ int run_revoke(struct call *call, const struct line *line)
     nanoseconds until = deadline_of(line);
     const struct ctl_request all = call->request;
     if (line->options & OPTIONS_OF_CHOICE) {
-        return chosen_revoke(call, &line->choice, wait, until);
+        return revoke_chosen(call, &line->choice, wait, until);
     }
     call->is_silent = all.n_arguments == 1; /* there may be more to say */
     int exit_status = run_each(call, all.n_arguments, show_nothing);
@@ -79,7 +401,7 @@ int run_revoke(struct call *call, const struct line *line)
     call->is_silent = false;
     return exit_status != 0 || !wait
         ? exit_status
-        : chosen_wait_gone(call, all.arguments, all.n_arguments, until);
+        : wait_gone(call, all.arguments, all.n_arguments, until);
 }
 
 int run_finish_upgrade(struct call *call, const struct line *line)
@@ -91,11 +413,6 @@ int run_finish_upgrade(struct call *call, const struct line *line)
     }
     char *answer = call_answer(call);
     return answer ? show_upgraded(call, answer) : call->exit_status;
-}
-
-int run_wait(struct call *call, const struct line *line)
-{
-    return chosen_wait_idle(call, deadline_of(line));
 }
 
 /* NAME=N is NAME:N on the wire, as = would make it a key. */

@@ -16,17 +16,14 @@ int show_print(struct text *text)
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return EXIT_SUCCESS;
     }
-    complain("cannot write the answer: %m");
+    message("cannot write the answer: %m");
     return EXIT_FAILURE;
 }
 
 int show_loss(const char *command, const struct live_link *link)
 {
     bool is_refused = link->loss == LIVE_REFUSED;
-    struct text why = TEXT_INIT;
-    text_add_escaped(&why, link->why.bytes);
-    complain("%s%s%s", is_refused ? command : "", is_refused ? ": " : "", why.bytes);
-    text_deinit(&why);
+    message("%s%s%s", is_refused ? command : "", is_refused ? ": " : "", link->why.bytes);
     return is_refused && link->code != CODE_NONE ? code_table[link->code].exit_status : STATUS_DOWN;
 }
 
@@ -121,7 +118,7 @@ static bool wait_drained(struct call *call)
     call->deadline = NEVER;
     while ((line = call_line(call)) && strcmp(line, "* drained") != 0) {
         if (strcmp(line, "* undrained") == 0) {
-            complain("someone has ended the drain");
+            message("someone has ended the drain");
             call->exit_status = code_table[CODE_CANCELLED].exit_status;
             return false;
         }
@@ -140,7 +137,7 @@ int show_drain(struct call *call, char *answer)
     struct text out = TEXT_INIT;
     if (call->request.wait) {
         if (held > 0) {
-            complain("draining: waiting for %llu held lease%s to be given back",
+            message("draining: waiting for %llu held lease%s to be given back",
                 (unsigned long long)held, held == 1 ? "" : "s");
         }
         if (!wait_drained(call)) { /* with none held: at once, unless leases may still come back */

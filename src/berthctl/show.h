@@ -11,9 +11,7 @@
 typedef int show_function(struct call *call, char *answer);
 
 show_function show_nothing, show_ok, show_version, show_added, show_drain, show_metrics;
-show_function show_upgraded;
-
-show_function show_why;
+show_function show_upgraded, show_why;
 
 /* Writes the text to stdout, and frees it. Returns the exit status. */
 int show_print(struct text *text);
@@ -21,7 +19,7 @@ int show_print(struct text *text);
 int show_loss(const char *command, const struct live_link *link);
 /* Columns of the terminal; 0: stdout is none. */
 size_t show_width(void);
-/* Reads the answer to `status` or `hosts` that begins with that line. False after a message. */
-bool show_read_status(struct call *call, const char *line, struct status *status);
+/* Sends the call's request, `status` or `hosts`, and reads the answer. False after a message. */
+bool show_ask_status(struct call *call, struct status *status);
 
 #endif

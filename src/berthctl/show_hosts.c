@@ -308,8 +308,7 @@ int run_hosts(struct call *call, const struct line *line)
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;
-    char *answer = call_answer(call);
-    if (answer && show_read_status(call, answer, &status)) {
+    if (show_ask_status(call, &status)) {
         (is_json ? json_print_hosts : print_table)(&status, &out);
         exit_status = show_print(&out);
     } else {

@@ -1,13 +1,15 @@
 /* show_past.c - `berthctl history` and `berthctl stats`: what has ended. */
 #include "base/clock.h"
+#include "berthctl/cell_text.h"
 #include "berthctl/past_table.h"
 #include "berthctl/run.h"
-#include "berthctl/running.h"
 #include "view/past_json.h"
 #include "view/users.h"
+#include "view/when.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- asking ---- */
 
@@ -18,9 +20,9 @@ static void print_span(char out[static 24], uint64_t instant)
     snprintf(out, 24, "%llu", (unsigned long long)(now > instant ? now - instant : 0));
 }
 
-static bool read_past(struct call *call, const char *line, struct past *past)
+static bool read_past(struct call *call, struct past *past)
 {
-    for (; line; line = call_line(call)) {
+    for (const char *line = call_answer(call); line; line = call_line(call)) {
         switch (past_take(past, line)) {
         case ANSWER_MORE:
             continue;
@@ -48,9 +50,8 @@ static bool ask_past(struct call *call, const struct past_choice *choice, struct
         call->request.user = user;
     }
     call->request.lease = choice->lease;
-    char *answer = call_answer(call);
+    bool is_read = read_past(call, past);
     call->request.since = call->request.user = NULL;
-    bool is_read = answer && read_past(call, answer, past);
     if (is_read && choice->until.is_given) {
         past_cut(past, choice->until.number);
     }
@@ -64,11 +65,97 @@ static bool ask_status(struct call *call, struct status *status)
     const struct ctl_request asked = call->request;
     call->request.word = command_table[COMMAND_status].word;
     call->unsaid = CODE_UNKNOWN;
-    char *answer = call_answer(call);
-    bool is_read = answer && show_read_status(call, answer, status);
+    bool is_read = show_ask_status(call, status);
     call->request = asked;
     call->unsaid = CODE_NONE;
-    return is_read || (!answer && call->code == CODE_UNKNOWN);
+    return is_read || call->code == CODE_UNKNOWN;
+}
+
+/* ---- what has not ended, from an answer to `status` ---- */
+
+static bool add_if_in(
+    const struct status_leases *leases, const char *lease, const char *how, struct text *out)
+{
+    bool is_there = status_lease_find(leases, lease);
+    if (is_there) {
+        text_add_format(out, "%s %s: berthctl why %s\n", lease, how, lease);
+    }
+    return is_there;
+}
+
+/* "3f9k is still held: berthctl why 3f9k". False: the answer does not have that lease. */
+static bool add_running_lease(const struct status *status, const char *lease, struct text *out)
+{
+    bool is_there = false;
+    for (size_t i = 0; i < status->n_resources && !is_there; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        is_there = add_if_in(&resource->holders, lease, "is still held", out) ||
+            add_if_in(&resource->waiters, lease, "still waits", out);
+    }
+    return is_there;
+}
+
+/* Of this host, and held, or waited for, at .until already; `now` is that of .until. */
+static bool is_meant(const struct status *status, const struct status_lease *lease,
+    const struct past_choice *choice, uint64_t now)
+{
+    bool is_of_another_host = strchr(lease->id, '/'); /* SESSION/LEASE */
+    bool was_there = !choice->until.is_given ||
+        now < choice->until.number + status_since(status, &lease->since);
+    return !is_of_another_host && was_there &&
+        (!choice->uid.is_given || lease->uid == choice->uid.number);
+}
+
+/* The command that shows them. */
+static void add_command(const struct ctl_request *asked, const struct status_lease *lease,
+    const struct past_choice *choice, struct text *out)
+{
+    text_add(out, ": berthctl status");
+    for (size_t i = 0; i < asked->n_arguments; i++) {
+        text_add(out, " ");
+        text_add_escaped(out, asked->arguments[i]);
+    }
+    if (choice->uid.is_given) {
+        text_add(out, " --user ");
+        text_add_lease_user(out, lease);
+    }
+    text_add(out, "\n");
+}
+
+/* "2 still held or waiting since before 03:05:00: berthctl status etl"; nothing if there are none. */
+static void add_running(const struct status *status, const struct ctl_request *asked,
+    const struct past_choice *choice, uint64_t now, struct text *out)
+{
+    const struct status_lease **leases, *first = NULL;
+    size_t n = status_each_lease(status, true, true, &leases), n_meant = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (is_meant(status, leases[i], choice, now)) {
+            first = first ? first : leases[i];
+            n_meant++;
+        }
+    }
+    free(leases);
+    if (first) {
+        text_add_number(out, n_meant);
+        text_add(out, " still held or waiting");
+        if (choice->until.is_given) {
+            text_add(out, " since before ");
+            text_add_when(out, (int64_t)choice->until.number, (int64_t)now);
+        }
+        add_command(asked, first, choice, out);
+    }
+}
+
+/* That the history of the first resource of fleet scope is this host's; nothing if there is none. */
+static void add_fleet_note(const struct status *status, struct text *out)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (status->resources[i].database) {
+            text_add_escaped(out, status->resources[i].name);
+            text_add(out, " has fleet scope: each host keeps the history of its own jobs only\n");
+            return;
+        }
+    }
 }
 
 /* ---- showing ---- */
@@ -97,21 +184,14 @@ static int print_history(
         status_deinit(&status);
         return call->exit_status;
     }
-    if (!is_empty || !choice->lease || !running_add_lease(&status, choice->lease, &out)) {
+    if (!is_empty || !choice->lease || !add_running_lease(&status, choice->lease, &out)) {
         past_table_print(past, &style, &out);
     }
     if ((choice->uid.is_given || choice->until.is_given) && !choice->lease) {
-        const struct running_choice running = {
-            .uid = choice->uid,
-            .before = choice->until,
-            .now = past->now,
-            .names = call->request.arguments,
-            .n_names = call->request.n_arguments,
-        };
-        running_add_some(&status, &running, &out);
+        add_running(&status, &call->request, choice, past->now, &out);
     }
     if (is_empty && call->request.n_arguments > 0) {
-        running_add_fleet(&status, &out);
+        add_fleet_note(&status, &out);
     }
     status_deinit(&status);
     return show_print(&out);

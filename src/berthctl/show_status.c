@@ -17,9 +17,9 @@ enum {
     MAX_LEASES = 20, /* of each resource, on a terminal and without NAME */
 };
 
-bool show_read_status(struct call *call, const char *line, struct status *status)
+bool show_ask_status(struct call *call, struct status *status)
 {
-    for (; line; line = call_line(call)) {
+    for (const char *line = call_answer(call); line; line = call_line(call)) {
         switch (status_take(status, line)) {
         case ANSWER_MORE:
             continue;
@@ -92,8 +92,7 @@ int run_status(struct call *call, const struct line *line)
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;
-    char *answer = call_answer(call);
-    if (answer && show_read_status(call, answer, &status)) {
+    if (show_ask_status(call, &status)) {
         struct table_style style = style_of(call, &choice);
         bool is_cut = any_is_partial(&status); /* whatever is shown of it */
         status_choose(&status, &choice);

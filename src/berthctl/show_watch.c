@@ -37,10 +37,7 @@ static bool check_names(struct watch *watch)
     const char *unknown = watch_events_unknown(&watch->events);
     if (unknown) {
         const struct code_row *row = &code_table[CODE_UNKNOWN];
-        struct text escaped = TEXT_INIT;
-        text_add_escaped(&escaped, unknown);
-        complain("watch: no resource %s (%s)", escaped.bytes, row->word);
-        text_deinit(&escaped);
+        message("watch: no resource %s (%s)", unknown, row->word);
         end(watch, row->exit_status);
     }
     return !unknown;
@@ -57,7 +54,7 @@ static void write_out(struct watch *watch)
     if (fflush(stdout) != 0 || ferror(stdout)) {
         bool is_unread = errno == EPIPE;
         if (!is_unread) {
-            complain("cannot write: %m");
+            message("cannot write: %m");
         }
         end(watch, is_unread ? EXIT_SUCCESS : EXIT_FAILURE);
     }
@@ -77,7 +74,7 @@ static void take_loss(struct watch *watch)
     if (!watch->has_begun || !is_away(link)) {
         end(watch, show_loss("watch", link));
     } else if (!watch->is_waiting) {
-        complain("berthd closed the connection: waiting for it to come back");
+        message("berthd closed the connection: waiting for it to come back");
         watch->is_waiting = true;
     }
 }
@@ -90,7 +87,7 @@ static void take_changes(struct watch *watch)
         return;
     }
     if (watch->is_waiting) {
-        complain("berthd is back");
+        message("berthd is back");
         watch->is_waiting = false;
     }
     if (watch->has_begun || check_names(watch)) {

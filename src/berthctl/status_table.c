@@ -1,7 +1,6 @@
 #include "berthctl/status_table.h"
 
 #include "base/clock.h"
-#include "base/memory.h"
 #include "berthctl/cell_text.h"
 #include "berthctl/grid.h"
 #include "berthctl/lease_table.h"
@@ -334,33 +333,12 @@ static void print_count(struct text *out, size_t n, const char *what)
     text_add_format(out, "%zu %s%s", n, what, n == 1 ? "" : "s");
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-/* A lease over several resources is in the lists of each of them. */
 static size_t count_leases(const struct status *status, bool held)
 {
-    size_t n = 0, size = 1, n_different = 0;
-    for (size_t i = 0; i < status->n_resources; i++) {
-        const struct status_resource *resource = &status->resources[i];
-        size += held ? resource->holders.n : resource->waiters.n;
-    }
-    const char **ids = memory_resize(NULL, size, sizeof *ids);
-    for (size_t i = 0; i < status->n_resources; i++) {
-        const struct status_resource *resource = &status->resources[i];
-        const struct status_leases *leases = held ? &resource->holders : &resource->waiters;
-        for (size_t k = 0; k < leases->n; k++) {
-            ids[n++] = leases->list[k].id;
-        }
-    }
-    qsort(ids, n, sizeof *ids, compare_ids);
-    for (size_t i = 0; i < n; i++) {
-        n_different += i == 0 || strcmp(ids[i], ids[i - 1]) != 0;
-    }
-    free(ids);
-    return n_different;
+    const struct status_lease **leases;
+    size_t n = status_each_lease(status, held, !held, &leases);
+    free(leases);
+    return n;
 }
 
 /* "3 of 12 resources, 1 template; 31 held, 4 waiting; draining" */

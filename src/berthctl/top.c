@@ -226,7 +226,7 @@ static void loop(struct session *session)
 
 static int refuse(const char *why)
 {
-    complain("top: %s", why);
+    message("top: %s", why);
     return STATUS_USAGE;
 }
 
@@ -290,7 +290,7 @@ int run_top(struct call *call, const struct line *line)
     gethostname(session.host, sizeof session.host - 1);
     session.top.host = session.host;
     if (!catch_signals(&session)) {
-        complain("top: %m");
+        message("top: %m");
         return EXIT_FAILURE;
     }
     return show(&session);

@@ -81,13 +81,8 @@ void top_say(struct top *top, enum look look, const char *text)
 const struct status_lease *top_find(const struct top *top, const struct top_subject *subject,
     const struct status_resource **resourcep, bool *is_heldp)
 {
-    const struct status_resource *resource = NULL;
-    for (size_t i = 0; top->status && i < top->status->n_resources && subject->name; i++) {
-        if (strcmp(top->status->resources[i].name, subject->name) == 0) {
-            resource = &top->status->resources[i];
-            break;
-        }
-    }
+    const struct status_resource *resource =
+        top->status && subject->name ? status_resource_named(top->status, subject->name) : NULL;
     *resourcep = resource;
     *is_heldp = false;
     if (!resource || !subject->lease) {

@@ -12,6 +12,8 @@
 
 enum { MESSAGE_BYTES = 4096 };
 
+const char *message_program = "berth";
+
 static void (*precede)(void);
 
 void message_precede_by(void (*function)(void))
@@ -47,15 +49,14 @@ static size_t escape(char line[MESSAGE_BYTES], size_t n, const char *text)
 void message(const char *format, ...)
 {
     int saved_errno = errno;
-    static const char prefix[] = "berth: ";
     char text[MESSAGE_BYTES], line[MESSAGE_BYTES];
-    memcpy(line, prefix, sizeof prefix);
+    int prefix = snprintf(line, sizeof line, "%s: ", message_program);
 
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    size_t n = escape(line, sizeof prefix - 1, length > 0 ? text : "");
+    size_t n = escape(line, (size_t)prefix, length > 0 ? text : "");
     line[n++] = '\n';
     if (precede) {
         precede();

@@ -1,8 +1,11 @@
-/* message.h - what berth tells the user: whole lines on stderr. stdout belongs to the job. */
+/* message.h - what berth and berthctl tell the user: whole lines on stderr. stdout belongs to the
+ * job, and to results. */
 #ifndef BERTH_CLIENT_MESSAGE_H
 #define BERTH_CLIENT_MESSAGE_H
 
 #include <stddef.h>
+
+extern const char *message_program; /* "berth", unless another one says who it is */
 
 /* Writes "berth: ...\n" at once, so that lines of parallel jobs do not mix. Whatever it quotes
  * (paths, arguments, what others have said), the message is one harmless line (harmless.h). Keeps

@@ -193,16 +193,6 @@ struct definition {
     struct optional limit; /* not given: it may have been another one in the span */
 };
 
-static const struct status_resource *find_resource(const struct status *status, const char *name)
-{
-    for (size_t i = 0; i < status->n_resources; i++) {
-        if (strcmp(status->resources[i].name, name) == 0) {
-            return &status->resources[i];
-        }
-    }
-    return NULL;
-}
-
 /* The template of an instance that nobody uses now: it is not listed. */
 static const struct status_resource *find_template(const struct status *status, const char *name)
 {
@@ -219,7 +209,7 @@ static const struct status_resource *find_template(const struct status *status, 
 
 static struct definition find_definition(const struct status *status, const char *name)
 {
-    const struct status_resource *resource = find_resource(status, name);
+    const struct status_resource *resource = status_resource_named(status, name);
     const struct status_resource *template = resource ? NULL : find_template(status, name);
     struct definition definition = {.is_known = resource || template};
     if (resource) {

@@ -236,11 +236,58 @@ const struct status_lease *status_lease_find(const struct status_leases *leases,
     return NULL;
 }
 
-const struct status_database *status_database_of(
-    const struct status *status, const struct status_resource *resource)
+static int by_id(const void *left, const void *right)
 {
-    for (size_t i = 0; i < status->n_databases && resource->database; i++) {
-        if (strcmp(status->databases[i].name, resource->database) == 0) {
+    const struct status_lease *const *a = left, *const *b = right;
+    return strcmp((*a)->id, (*b)->id);
+}
+
+static size_t list_leases(
+    const struct status_lease ***listp, size_t n, const struct status_leases *leases)
+{
+    *listp = memory_resize(*listp, n + leases->n + 1, sizeof **listp);
+    for (size_t i = 0; i < leases->n; i++) {
+        (*listp)[n++] = &leases->list[i];
+    }
+    return n;
+}
+
+size_t status_each_lease(const struct status *status, bool held, bool waiting,
+    const struct status_lease ***listp)
+{
+    static const struct status_leases none;
+    size_t n = 0, n_different = 0;
+    *listp = NULL;
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        n = list_leases(listp, n, held ? &resource->holders : &none);
+        n = list_leases(listp, n, waiting ? &resource->waiters : &none);
+    }
+    if (n > 0) {
+        qsort(*listp, n, sizeof **listp, by_id);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || by_id(&(*listp)[i - 1], &(*listp)[i]) != 0) {
+            (*listp)[n_different++] = (*listp)[i];
+        }
+    }
+    return n_different;
+}
+
+const struct status_resource *status_resource_named(const struct status *status, const char *name)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (strcmp(status->resources[i].name, name) == 0) {
+            return &status->resources[i];
+        }
+    }
+    return NULL;
+}
+
+const struct status_database *status_database_named(const struct status *status, const char *name)
+{
+    for (size_t i = 0; i < status->n_databases; i++) {
+        if (strcmp(status->databases[i].name, name) == 0) {
             return &status->databases[i];
         }
     }
@@ -249,7 +296,8 @@ const struct status_database *status_database_of(
 
 bool status_is_in_grace(const struct status *status, const struct status_resource *resource)
 {
-    const struct status_database *database = status_database_of(status, resource);
+    const struct status_database *database =
+        resource->database ? status_database_named(status, resource->database) : NULL;
     return database && database->grace_until.is_given;
 }
 

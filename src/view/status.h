@@ -43,11 +43,15 @@ bool status_figures_take(struct status *status, char *const words[], size_t n);
 uint64_t status_since(const struct status *status, const struct instant *instant);
 uint64_t status_until(const struct status *status, const struct instant *instant);
 
+/* By name; NULL: the answer has none. */
+const struct status_resource *status_resource_named(const struct status *status, const char *name);
+const struct status_database *status_database_named(const struct status *status, const char *name);
 /* The lease with this id, or NULL. */
 const struct status_lease *status_lease_find(const struct status_leases *leases, const char *id);
-/* Of fleet scope: its database. NULL: the answer has none. */
-const struct status_database *status_database_of(
-    const struct status *status, const struct status_resource *resource);
+/* Lists those that hold, or wait, or do either, by id; one on several resources once. Returns how
+ * many; the caller frees the list. */
+size_t status_each_lease(const struct status *status, bool held, bool waiting,
+    const struct status_lease ***listp);
 /* Its database is in a grace, and grants nothing new yet. */
 bool status_is_in_grace(const struct status *status, const struct status_resource *resource);
 /* How many units this host could be granted now: of those free neither what is kept for waiters,
