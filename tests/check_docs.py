@@ -120,7 +120,7 @@ def check_messages():
     backquotes."""
     keys = {word for word, *_ in rows("conf")}
     for path in (srcdir / "src").glob("*/*.c"):
-        if path.parent.name not in ("status", "fleet", "daemon", "view", "berthctl"):
+        if path.parent.name not in ("status", "fleet", "daemon", "view", "table", "berthctl"):
             continue
         for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', path.read_text()):
             named = re.findall(r"\b(?:max|kill|on|admin|socket)-[a-z]+(?:-[a-z]+)*\b|(?<=`)[a-z-]+(?=`)", text)

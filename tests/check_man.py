@@ -181,7 +181,7 @@ def columns_in(source):
 
 def check_status_of_berthctl():
     """Columns and states of the table, and keys of the JSON."""
-    table = "".join(code[f"src/berthctl/{name}.c"] for name in ("status_table", "lease_table", "cell_text"))
+    table = "".join(code[f"src/table/{name}.c"] for name in ("status_table", "lease_table", "cell_text"))
     text = section("berthctl.1", "STATUS")
     shown = dict(found("attributes", re.findall(r'^ATTRIBUTE\((\w+), .*, "(.*)"\)$', code["src/base/attributes.def"], re.M)))
     columns = found("columns", columns_in(table)) | set(shown.values())
@@ -201,7 +201,7 @@ def check_status_of_berthctl():
 def check_keys_of_top():
     """What each key does, in the words of its help."""
     found_keys = found("keys of top", re.findall(
-        r'^    \{act_\w+, \{[^}]*\}, "([^"]+)",\s*"([^"]+)"\}', code["src/berthctl/top_actions.c"], re.M))
+        r'^    \{act_\w+, \{[^}]*\}, "([^"]+)",\s*"([^"]+)"\}', code["src/top/top_actions.c"], re.M))
     require_same("berthctl.1: TOP",
                  {plain(term): plain(text).strip() for term, text in entries(section("berthctl.1", "TOP"))},
                  {", ".join(label.split()): f"{text[0].upper()}{text[1:]}." for label, text in found_keys})
@@ -415,7 +415,7 @@ READ_BY_FUNCTION = {
 }
 
 
-CLIENTS = ("src/client/", "src/view/", "src/berth/", "src/berthctl/", "src/web/")
+CLIENTS = ("src/client/", "src/view/", "src/berth/", "src/table/", "src/top/", "src/berthctl/", "src/web/")
 
 
 def variables_read(program):

@@ -134,7 +134,10 @@ static bool take_argument(struct line *line, unsigned option)
         line->choice.holder = optarg;
     } else if (option == OPTION_ALL) {
         line->choice.all = true;
-    } else if (option == OPTION_USER && !user_find(optarg, &line->shown.uid)) {
+    } else if (option == OPTION_BUSY) {
+        line->shown.busy = true;
+    } else if (option == OPTION_USER &&
+        !(line->shown.by_user = user_find(optarg, &line->shown.uid))) {
         line_refuse("no such user", optarg);
         return false;
     } else if (option == OPTION_SORT && !(line->shown.sort = sort_find(optarg))) {

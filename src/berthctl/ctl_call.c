@@ -2,6 +2,7 @@
 
 #include "base/words.h"
 #include "client/exit_status.h"
+#include "view/printable.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #ifndef BERTH_BERTHCTL_CTL_CALL_H
 #define BERTH_BERTHCTL_CTL_CALL_H
 
-#include "berthctl/ctl_request.h"
+#include "client/ctl_request.h"
 #include "base/text.h"
 #include "client/connection.h"
 #include "client/message.h"

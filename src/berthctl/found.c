@@ -1,5 +1,5 @@
 /* found.c - `berthctl found`: shows who is connected, and asks the operator before it is done. */
-#include "berthctl/grid.h"
+#include "table/grid.h"
 #include "berthctl/run.h"
 #include "client/exit_status.h"
 

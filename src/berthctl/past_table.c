@@ -1,7 +1,7 @@
 #include "berthctl/past_table.h"
 
-#include "berthctl/cell_text.h"
-#include "berthctl/grid.h"
+#include "table/cell_text.h"
+#include "table/grid.h"
 #include "view/when.h"
 #include "view/who.h"
 

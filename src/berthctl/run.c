@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "base/words.h"
 #include "client/exit_status.h"
+#include "top/top.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -354,6 +355,11 @@ int run_each(struct call *call, size_t n, show_function *show)
     }
     call->request = all;
     return exit_status;
+}
+
+int run_top(struct call *call, const struct line *line)
+{
+    return top_run(&call->endpoint, &line->shown);
 }
 
 /* A resource in place of a lease: says what to add. */

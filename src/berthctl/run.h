@@ -4,7 +4,7 @@
 #define BERTH_BERTHCTL_RUN_H
 
 #include "berthctl/show.h"
-#include "berthctl/status_choice.h"
+#include "table/status_choice.h"
 
 /* What has ended, besides the resources, which are the call's arguments. Times are milliseconds
  * since 1970. */

@@ -20,13 +20,6 @@ int show_print(struct text *text)
     return EXIT_FAILURE;
 }
 
-int show_loss(const char *command, const struct live_link *link)
-{
-    bool is_refused = link->loss == LIVE_REFUSED;
-    message("%s%s%s", is_refused ? command : "", is_refused ? ": " : "", link->why.bytes);
-    return is_refused && link->code != CODE_NONE ? code_table[link->code].exit_status : STATUS_DOWN;
-}
-
 int show_nothing(struct call *call, char *answer)
 {
     (void)call;

@@ -3,8 +3,8 @@
 #define BERTH_BERTHCTL_SHOW_H
 
 #include "berthctl/ctl_call.h"
+#include "view/printable.h"
 #include "view/status.h"
-#include "view/live_link.h"
 
 /* `answer` is the line that begins with "ok"; call_line() has the others. Returns the exit
  * status. */
@@ -15,8 +15,6 @@ show_function show_upgraded, show_why;
 
 /* Writes the text to stdout, and frees it. Returns the exit status. */
 int show_print(struct text *text);
-/* Why the command has no picture to go on with. Returns the exit status. */
-int show_loss(const char *command, const struct live_link *link);
 /* Columns of the terminal; 0: stdout is none. */
 size_t show_width(void);
 /* Sends the call's request, `status` or `hosts`, and reads the answer. False after a message. */

@@ -1,5 +1,5 @@
 /* show_hosts.c - the table of `berthctl hosts`, what it says of databases, and its JSON. */
-#include "berthctl/grid.h"
+#include "table/grid.h"
 #include "berthctl/run.h"
 #include "view/json.h"
 

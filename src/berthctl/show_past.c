@@ -1,6 +1,6 @@
 /* show_past.c - `berthctl history` and `berthctl stats`: what has ended. */
 #include "base/clock.h"
-#include "berthctl/cell_text.h"
+#include "table/cell_text.h"
 #include "berthctl/past_table.h"
 #include "berthctl/run.h"
 #include "view/past_json.h"

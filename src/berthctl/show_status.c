@@ -1,8 +1,8 @@
 /* show_status.c - reads the answer to `status`, and shows it as a table or as JSON. */
-#include "berthctl/look.h"
-#include "berthctl/programs.h"
+#include "table/grid.h"
+#include "view/programs.h"
 #include "berthctl/run.h"
-#include "berthctl/status_table.h"
+#include "table/status_table.h"
 #include "client/exit_status.h"
 #include "view/json.h"
 #include "view/users.h"
@@ -86,16 +86,13 @@ static bool any_is_partial(const struct status *status)
 
 int run_status(struct call *call, const struct line *line)
 {
-    struct status_choice choice = line->shown;
-    choice.busy = line->options & OPTION_BUSY;
-    choice.by_user = line->options & OPTION_USER;
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;
     if (show_ask_status(call, &status)) {
-        struct table_style style = style_of(call, &choice);
+        struct table_style style = style_of(call, &line->shown);
         bool is_cut = any_is_partial(&status); /* whatever is shown of it */
-        status_choose(&status, &choice);
+        status_choose(&status, &line->shown);
         if (line->options & OPTION_JSON) {
             json_print(&status, &out);
         } else {

@@ -1,5 +1,5 @@
 /* show_watch.c - `berthctl watch`: one line for each change, until somebody ends it. */
-#include "berthctl/programs.h"
+#include "view/programs.h"
 #include "berthctl/run.h"
 #include "berthctl/watch_events.h"
 #include "client/exit_status.h"
@@ -72,7 +72,7 @@ static void take_loss(struct watch *watch)
 {
     const struct live_link *link = &watch->link;
     if (!watch->has_begun || !is_away(link)) {
-        end(watch, show_loss("watch", link));
+        end(watch, live_link_complain(link, "watch"));
     } else if (!watch->is_waiting) {
         message("berthd closed the connection: waiting for it to come back");
         watch->is_waiting = true;

@@ -1,5 +1,5 @@
 /* watch_leases.c - what `berthctl watch` says of leases. */
-#include "berthctl/cell_text.h"
+#include "table/cell_text.h"
 #include "berthctl/watch_line.h"
 #include "view/printable.h"
 #include "view/who.h"

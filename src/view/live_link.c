@@ -1,6 +1,8 @@
 #include "view/live_link.h"
 
 #include "client/answer.h"
+#include "client/exit_status.h"
+#include "client/message.h"
 #include "client/random.h"
 
 #include <errno.h>
@@ -181,4 +183,11 @@ void live_link_act(struct live_link *link, nanoseconds now)
         explain(link, error);
         lose(link, LIVE_AWAY, now);
     }
+}
+
+int live_link_complain(const struct live_link *link, const char *command)
+{
+    bool is_refused = link->loss == LIVE_REFUSED;
+    message("%s%s%s", is_refused ? command : "", is_refused ? ": " : "", link->why.bytes);
+    return is_refused && link->code != CODE_NONE ? code_table[link->code].exit_status : STATUS_DOWN;
 }

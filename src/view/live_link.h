@@ -48,5 +48,7 @@ void live_link_act(struct live_link *link, nanoseconds now);
 /* Reads once what is there. */
 void live_link_read(struct live_link *link, nanoseconds now);
 void live_link_close(struct live_link *link);
+/* Says why the command has no picture to go on with. Returns the exit status. */
+int live_link_complain(const struct live_link *link, const char *command);
 
 #endif

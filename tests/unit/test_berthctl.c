@@ -1,8 +1,8 @@
 /* test_berthctl.c - the parts of berthctl that need no daemon: requests, and the answer to `status`
  * as structs, as a table and as JSON. */
-#include "berthctl/ctl_request.h"
-#include "berthctl/grid.h"
-#include "berthctl/status_table.h"
+#include "client/ctl_request.h"
+#include "table/grid.h"
+#include "table/status_table.h"
 #include "print_help.h"
 #include "status_help.h"
 #include "view/json.h"

@@ -1,7 +1,7 @@
 /* test_status_table.c - what `berthctl status` chooses of an answer, in which order, and what a
  * terminal makes of the table. */
-#include "berthctl/status_choice.h"
-#include "berthctl/status_table.h"
+#include "table/status_choice.h"
+#include "table/status_table.h"
 #include "print_help.h"
 #include "status_help.h"
 #include "view/json.h"

@@ -1,9 +1,6 @@
 /* test_top_rows.c - `berthctl top` without its terminal: which rows there are, what a screen of any
  * size shows, what the keys do. */
-#include "berthctl/top_actions.h"
-#include "berthctl/top_keys.h"
-#include "berthctl/top_screen.h"
-#include "berthctl/top_units.h"
+#include "top/top_internal.h"
 #include "print_help.h"
 #include "status_help.h"
 

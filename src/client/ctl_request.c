@@ -1,0 +1,43 @@
+#include "client/ctl_request.h"
+
+#include "base/words.h"
+#include "wire/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An argument must not look like key=value. */
+static void add_argument(struct text *out, const char *argument)
+{
+    text_add(out, " ");
+    for (;;) {
+        size_t part = strcspn(argument, "=");
+        char *plain = strndup(argument, part);
+        if (!plain) {
+            abort();
+        }
+        text_add_encoded(out, plain);
+        free(plain);
+        if (argument[part] == '\0') {
+            return;
+        }
+        text_add(out, "%3D");
+        argument += part + 1;
+    }
+}
+
+bool request_print(const struct ctl_request *request, struct text *out)
+{
+    text_add(out, request->word);
+    for (size_t i = 0; i < request->n_arguments; i++) {
+        add_argument(out, request->arguments[i]);
+    }
+    text_add_key(out, "reason", request->reason);
+    text_add_key(out, "database", request->database);
+    text_add_key(out, "from", request->from);
+    text_add_key(out, "lease", request->lease);
+    text_add_key(out, "since", request->since);
+    text_add_key(out, "user", request->user);
+    text_add(out, request->wait ? " wait=1\n" : "\n");
+    return out->length <= LINE_BYTES;
+}

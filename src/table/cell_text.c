@@ -1,0 +1,187 @@
+#include "table/cell_text.h"
+
+#include "base/job_status.h"
+#include "view/printable.h"
+#include "view/who.h"
+
+#include <string.h>
+
+void text_add_resource_state(
+    struct text *text, const struct status *status, const struct status_resource *resource)
+{
+    const struct {
+        bool holds;
+        const char *word;
+    } states[] = {
+        {resource->removed, "removed"},
+        {resource->paused, "paused"},
+        {resource->limit == 0, "closed"},
+        {status_is_in_grace(status, resource), "grace"},
+        {resource->in_use > resource->limit, "over limit"},
+        {resource->reserved.n > 0, "reserved"},
+        {resource->draining.n > 0, "draining"},
+        {resource->cooling > 0, "cooling"},
+        {resource->changed.n > 0, "changed"},
+    };
+    bool is_first = true;
+    text_add(text, "");
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        if (states[i].holds) {
+            text_add(text, is_first ? "" : ", ");
+            text_add(text, states[i].word);
+            is_first = false;
+        }
+    }
+    if (resource->database_state) {
+        text_add(text, is_first ? "database " : ", database ");
+        text_add_escaped(text, resource->database_state);
+    }
+}
+
+void text_add_template_state(struct text *text, const struct status_resource *template)
+{
+    text_add_format(text, "template, %llu instance%s", (unsigned long long)template->instances,
+        template->instances == 1 ? "" : "s");
+    text_add(text, template->paused ? ", paused" : "");
+    text_add(text, template->limit == 0 && template->changed.n > 0 ? ", closed" : "");
+    text_add(text, template->changed.n > 0 ? ", changed" : "");
+    if (template->database_state) {
+        text_add(text, ", database ");
+        text_add_escaped(text, template->database_state);
+    }
+}
+
+enum look resource_state_look(const struct status_resource *resource, bool is_template)
+{
+    bool is_special = !is_template || resource->paused || resource->changed.n > 0;
+    return resource->database_state ? LOOK_ALARM : is_special ? LOOK_NOTICE : LOOK_PLAIN;
+}
+
+void text_add_units(struct text *text, const struct words *units, bool is_pool)
+{
+    bool is_one = units->n == 1 && !units->is_cut && (is_pool || !strchr(units->list[0], '-'));
+    if (units->n > 0) {
+        text_add_format(text, "%s%s ", is_pool ? "item" : "slot", is_one ? "" : "s");
+    }
+    for (size_t i = 0; i < units->n; i++) {
+        text_add(text, i > 0 ? "," : "");
+        text_add_escaped(text, units->list[i]);
+    }
+    text_add(text, units->is_cut ? ",..." : "");
+}
+
+/* A lease that lasts as long as a process, or for a time, needs no client; any other is lost unless
+ * its client comes back soon. */
+static bool is_missed(const struct status_lease *lease)
+{
+    return lease->away && (!lease->bound || strcmp(lease->bound, "connection") == 0);
+}
+
+void text_add_lease_state(struct text *text, const struct status_lease *lease)
+{
+    text_add(text, "");
+    if (lease->stopping) {
+        text_add(text, "stopping (");
+        text_add_escaped(text, lease->stopping);
+        text_add(text, ")");
+    }
+    if (is_missed(lease) || lease->unread) {
+        text_add(text, lease->stopping ? ", " : "");
+        text_add(text, lease->unread ? "not started" : "away");
+    }
+}
+
+void text_add_blocked(
+    struct text *text, const struct status_resource *resource, const struct status_lease *lease)
+{
+    bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
+    bool is_this = lease->blocker && strcmp(lease->blocker, resource->name) == 0;
+    text_add(text, "");
+    if (!lease->blocker || (is_quota && is_this)) {
+        text_add_escaped(text, lease->blocked ? lease->blocked : "");
+    } else if (!is_this) {
+        text_add(text, is_quota ? "quota of " : "");
+        text_add_escaped(text, lease->blocker);
+    } else {
+        text_add(text, resource->paused ? "paused" : resource->limit == 0 ? "closed" : "limit");
+    }
+}
+
+void text_add_lease_user(struct text *text, const struct status_lease *lease)
+{
+    text_add_user(text, &(struct shown_user){{true, lease->uid}, lease->user});
+}
+
+void text_add_program(struct text *text, const struct status_lease *lease)
+{
+    bool is_said = lease->shown[SHOWN_program];
+    bool is_found = !is_said && lease->process[0] != '\0';
+    text_add(text, is_found ? "[" : "");
+    text_add_escaped(text, is_said ? lease->shown[SHOWN_program] : lease->process);
+    text_add(text, is_found ? "]" : "");
+}
+
+void text_add_claims(struct text *text, const struct past_lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        text_add(text, i > 0 ? ", " : "");
+        text_add_escaped(text, lease->claims[i].name);
+    }
+    text_add(text, lease->has_more_claims ? ", ..." : "");
+}
+
+/* "exit 3" or "SIGTERM". False: that is not known. */
+static bool add_job_end(struct text *text, const struct past_lease *lease)
+{
+    if (lease->exit.is_given) {
+        text_add_job_status(text, false, lease->exit.number);
+    } else if (lease->signal.is_given) {
+        text_add_job_status(text, true, lease->signal.number);
+    }
+    return lease->exit.is_given || lease->signal.is_given;
+}
+
+void text_add_how(struct text *text, const struct past_lease *lease)
+{
+    bool is_gone = strcmp(lease->how, "gone") == 0;
+    bool is_usual = strcmp(lease->how, "released") == 0 && !lease->by.uid.is_given;
+    if (is_gone) {
+        text_add(text,
+            lease->unseen.is_given ? "ended while berthd was down, status unknown"
+                                   : "ended, status unknown");
+    } else if (!is_usual || !add_job_end(text, lease)) {
+        text_add_escaped(text, lease->how);
+    }
+    if (lease->code) {
+        text_add(text, " (");
+        text_add_escaped(text, lease->code);
+        text_add(text, ")");
+    }
+    if (lease->by.uid.is_given) {
+        text_add(text, " by ");
+        text_add_who(text, &lease->by, &lease->by_login);
+    }
+    if (lease->why) {
+        text_add(text, ": ");
+        text_add_escaped(text, lease->why);
+    }
+    if (!is_usual && (lease->exit.is_given || lease->signal.is_given)) {
+        text_add(text, " (");
+        add_job_end(text, lease);
+        text_add(text, ")");
+    }
+    text_add(text, lease->unseen.is_given && !is_gone ? " (ended while berthd was down)" : "");
+}
+
+size_t add_shown_columns(struct column columns[MAX_COLUMNS], size_t n, size_t offset)
+{
+    for (enum shown i = 0; i < N_SHOWN; i++) {
+        if (shown_rows[i].title && i != SHOWN_program) {
+            columns[n++] = (struct column){.title = shown_rows[i].title,
+                .offset = offset + i * sizeof(const char *),
+                .is_optional = true,
+                .min_width = 12};
+        }
+    }
+    return n;
+}

@@ -1,0 +1,93 @@
+/* grid.h - aligned columns of text, which a terminal may colour. Pure, but that it knows from the
+ * environment whether there is colour.
+ *
+ * All cells are added first, so that rows printed far from each other line up. */
+#ifndef BERTH_TABLE_GRID_H
+#define BERTH_TABLE_GRID_H
+
+#include "view/printable.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- looks ---- */
+
+/* Colours are optional: whatever a look says, words say as well. */
+enum look {
+    LOOK_PLAIN,
+    LOOK_STRONG, /* a title */
+    LOOK_QUIET, /* a title inside another table */
+    LOOK_NOTICE, /* what an operator should look at */
+    LOOK_ALARM,
+    N_LOOKS
+};
+
+/* Whether the user wants colour on a terminal: the rule of all commands, as https://no-color.org
+ * has it. */
+bool look_wants_colour(void);
+
+/* The codes that begin a look, and that end any. */
+const char *look_begin(enum look look);
+const char *look_end(void);
+
+/* ---- columns ---- */
+
+enum { MAX_COLUMNS = 32 };
+
+/* What stands in it is a member of the row, unless .cell adds that: a string, which is escaped
+ * (NULL: nothing), or a number. */
+struct column {
+    const char *title;
+    size_t offset; /* of the member: a const char *, or a uint64_t */
+    bool is_number;
+    /* Adds escaped text, or nothing; or NULL. `context` is that of grid_add_row(). */
+    void (*cell)(struct text *text, const void *row, const void *context);
+    enum look (*look)(const void *row, const void *context); /* NULL: plain */
+    bool is_right; /* aligned */
+    bool is_optional; /* omitted if all its cells are empty */
+    bool is_cut_inside; /* rather than at the end */
+    size_t min_width; /* columns of the terminal to leave when it is cut; 0: never cut */
+};
+
+/* Of struct column. */
+#define COLUMN_STRING(type, member) .offset = offsetof(type, member)
+#define COLUMN_NUMBER(type, member)                                                                \
+    .offset = offsetof(type, member), .is_number = true, .is_right = true
+
+void column_add_cell(
+    const struct column *column, struct text *text, const void *row, const void *context);
+
+struct grid_cell {
+    char *text; /* owned, escaped */
+    enum look look;
+};
+
+struct grid {
+    const struct column *columns;
+    size_t n_columns;
+    size_t indent;
+    size_t widths[MAX_COLUMNS]; /* of the longest cell */
+    bool used[MAX_COLUMNS]; /* whether a cell is not empty */
+    struct grid_cell *cells; /* row by row */
+    size_t n_cells, size;
+    size_t max; /* columns of the terminal; 0: lines may be of any length */
+    bool is_coloured;
+};
+
+void grid_init(struct grid *grid, const struct column *columns, size_t n_columns, size_t indent);
+void grid_deinit(struct grid *grid);
+
+/* Adds a cell of each column. */
+void grid_add_row(struct grid *grid, const void *row, const void *context);
+
+/* After all cells: cuts the widest of the columns that may be cut, until lines are at most `max`
+ * columns long or nothing more can be cut. Then what is too long is cut at its end. */
+void grid_fit(struct grid *grid, size_t max);
+
+size_t grid_n_rows(const struct grid *grid);
+void grid_print_titles(const struct grid *grid, struct text *out);
+void grid_print_row(const struct grid *grid, size_t row, struct text *out);
+void grid_print(const struct grid *grid, struct text *out); /* all of it */
+
+#endif

@@ -1,0 +1,251 @@
+#include "table/status_choice.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- orders ---- */
+
+static int by_size(uint64_t left, uint64_t right)
+{
+    return (left < right) - (left > right); /* the largest first */
+}
+
+static int by_name(const struct status *status, const struct status_resource *left,
+    const struct status_resource *right)
+{
+    (void)status;
+    return strverscmp(left->name, right->name); /* c9 before c10 */
+}
+
+static int by_kind(const struct status *status, const struct status_resource *left,
+    const struct status_resource *right)
+{
+    (void)status;
+    return strcmp(left->kind, right->kind);
+}
+
+static int by_limit(const struct status *status, const struct status_resource *left,
+    const struct status_resource *right)
+{
+    (void)status;
+    return by_size(left->limit, right->limit);
+}
+
+static int by_used(const struct status *status, const struct status_resource *left,
+    const struct status_resource *right)
+{
+    (void)status;
+    return by_size(left->in_use, right->in_use);
+}
+
+static int by_free(const struct status *status, const struct status_resource *left,
+    const struct status_resource *right)
+{
+    return by_size(status_grantable(status, left), status_grantable(status, right));
+}
+
+static int by_wait(const struct status *status, const struct status_resource *left,
+    const struct status_resource *right)
+{
+    (void)status;
+    return by_size(left->waiting, right->waiting);
+}
+
+static uint64_t oldest_of(const struct status *status, const struct status_leases *leases)
+{
+    uint64_t oldest = 0;
+    for (size_t i = 0; i < leases->n; i++) {
+        uint64_t age = status_since(status, &leases->list[i].since);
+        oldest = age > oldest ? age : oldest;
+    }
+    return oldest;
+}
+
+static uint64_t oldest_in(const struct status *status, const struct status_resource *resource)
+{
+    uint64_t held = oldest_of(status, &resource->holders);
+    uint64_t waited = oldest_of(status, &resource->waiters);
+    return held > waited ? held : waited;
+}
+
+static int by_age(const struct status *status, const struct status_resource *left,
+    const struct status_resource *right)
+{
+    return by_size(oldest_in(status, left), oldest_in(status, right));
+}
+
+const struct sort_row sort_rows[] = {
+    {"name", by_name},
+    {"kind", by_kind},
+    {"limit", by_limit},
+    {"used", by_used},
+    {"free", by_free},
+    {"wait", by_wait},
+    {"age", by_age},
+    {0},
+};
+
+const struct sort_row *sort_find(const char *word)
+{
+    for (const struct sort_row *row = sort_rows; row->word; row++) {
+        if (strcmp(row->word, word) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+/* What qsort_r() compares: places of resources in the answer. */
+struct order {
+    const struct status *status;
+    const struct sort_row *row;
+};
+
+static int compare_places(const void *left, const void *right, void *context)
+{
+    const struct order *order = context;
+    size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    int compared = order->row->compare(
+        order->status, &order->status->resources[a], &order->status->resources[b]);
+    return compared != 0 ? compared : (a > b) - (a < b);
+}
+
+static void sort(struct status *status, const struct sort_row *row)
+{
+    size_t n = status->n_resources;
+    size_t *places = memory_resize(NULL, n + 1, sizeof *places);
+    struct status_resource *sorted = memory_resize(NULL, n + 1, sizeof *sorted);
+    struct order order = {status, row};
+    for (size_t i = 0; i < n; i++) {
+        places[i] = i;
+    }
+    qsort_r(places, n, sizeof *places, compare_places, &order);
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = status->resources[places[i]];
+    }
+    free(places);
+    free(status->resources);
+    status->resources = sorted;
+    status->size = n + 1;
+}
+
+/* ---- which ---- */
+
+static bool is_busy(const struct status_resource *resource)
+{
+    return resource->in_use > 0 || resource->waiting > 0 || resource->holders.n > 0 ||
+        resource->waiters.n > 0;
+}
+
+static void keep_leases_of(struct status_leases *leases, uint64_t uid)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < leases->n; i++) {
+        if (leases->list[i].uid == uid) {
+            leases->list[n++] = leases->list[i];
+        } else {
+            status_lease_deinit(&leases->list[i]);
+        }
+    }
+    leases->n = n;
+}
+
+static bool is_chosen(struct status_resource *resource, const struct status_choice *choice)
+{
+    if (choice->by_user) {
+        keep_leases_of(&resource->holders, choice->uid);
+        keep_leases_of(&resource->waiters, choice->uid);
+        return resource->holders.n + resource->waiters.n > 0;
+    }
+    return !choice->busy || is_busy(resource);
+}
+
+static bool has_instance(const struct status *status, const struct status_resource *template)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const char *of = status->resources[i].template;
+        if (of && strcmp(of, template->name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void status_choose(struct status *status, const struct status_choice *choice)
+{
+    size_t n = 0, n_templates = 0;
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (is_chosen(&status->resources[i], choice)) {
+            status->resources[n++] = status->resources[i];
+        } else {
+            status_resource_deinit(&status->resources[i]);
+        }
+    }
+    status->n_left_out += status->n_resources - n;
+    status->n_resources = n;
+    for (size_t i = 0; i < status->n_templates; i++) {
+        struct status_resource *template = &status->templates[i];
+        if ((!choice->busy && !choice->by_user) || has_instance(status, template)) {
+            status->templates[n_templates++] = *template;
+        } else {
+            status_resource_deinit(template);
+        }
+    }
+    status->n_templates = n_templates;
+    if (choice->sort) {
+        sort(status, choice->sort);
+    }
+}
+
+/* ---- rows ---- */
+
+static int compare_instances(const void *left, const void *right)
+{
+    const struct status_row *a = left, *b = right;
+    return strverscmp(a->resource->name, b->resource->name); /* c9 before c10 */
+}
+
+/* Whether the answer has a line for the resource's template. */
+static bool is_below_template(const struct status *status, const struct status_resource *resource)
+{
+    for (size_t i = 0; i < status->n_templates && resource->template; i++) {
+        if (strcmp(status->templates[i].name, resource->template) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds the instances of the template to the rows; returns how many rows there are then. */
+static size_t add_instances(const struct status *status, const struct status_resource *template,
+    struct status_row *rows, size_t n)
+{
+    size_t first = n;
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        if (resource->template && strcmp(resource->template, template->name) == 0) {
+            rows[n++] = (struct status_row){.resource = resource};
+        }
+    }
+    qsort(&rows[first], n - first, sizeof *rows, compare_instances);
+    return n;
+}
+
+struct status_row *status_rows(const struct status *status, bool is_sorted)
+{
+    size_t n = 0, n_rows = status->n_resources + status->n_templates;
+    struct status_row *rows = memory_resize(NULL, n_rows + 1, sizeof *rows);
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        if (is_sorted || !is_below_template(status, resource)) {
+            rows[n++] = (struct status_row){.resource = resource};
+        }
+    }
+    for (size_t i = 0; i < status->n_templates; i++) {
+        rows[n++] = (struct status_row){.template = &status->templates[i]};
+        n = is_sorted ? n : add_instances(status, &status->templates[i], rows, n);
+    }
+    return rows;
+}

@@ -1,0 +1,42 @@
+/* status_choice.h - which resources and leases of an answer `berthctl status` shows, and in which
+ * order. Pure. */
+#ifndef BERTH_TABLE_STATUS_CHOICE_H
+#define BERTH_TABLE_STATUS_CHOICE_H
+
+#include "view/status.h"
+
+struct sort_row {
+    const char *word; /* of --sort */
+    /* As of qsort(): whether `left` comes before. */
+    int (*compare)(const struct status *status, const struct status_resource *left,
+        const struct status_resource *right);
+};
+
+extern const struct sort_row sort_rows[]; /* to a word that is NULL */
+
+/* NULL: no such word. */
+const struct sort_row *sort_find(const char *word);
+
+struct status_choice {
+    bool busy; /* only what is held or waited for */
+    bool by_user; /* only leases of .uid, and resources that have one */
+    uint64_t uid;
+    const struct sort_row *sort; /* NULL: in the order of the answer */
+};
+
+/* Takes out of the answer what is not chosen, and sorts its resources; equal ones stay in the order
+ * of the answer. A template stays if an instance of it does. */
+void status_choose(struct status *status, const struct status_choice *choice);
+
+/* A line of the table: a resource or a template; the other is NULL. */
+struct status_row {
+    const struct status_resource *resource;
+    const struct status_resource *template;
+};
+
+/* All of them: below each template its instances, by their names; with `is_sorted`, the resources
+ * as they are, and then the templates. The caller frees the list of n_resources + n_templates; it
+ * points into the answer. */
+struct status_row *status_rows(const struct status *status, bool is_sorted);
+
+#endif

@@ -1,0 +1,451 @@
+#include "table/status_table.h"
+
+#include "base/clock.h"
+#include "table/cell_text.h"
+#include "table/grid.h"
+#include "table/lease_table.h"
+#include "table/status_choice.h"
+#include "view/when.h"
+#include "view/who.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    INDENT = 2, /* of lines below a resource */
+};
+
+/* ---- resources ---- */
+
+/* A row is a struct status_resource, its context this. */
+struct resource_context {
+    const struct status *status;
+    bool is_template; /* nothing is granted of it itself */
+    bool with_scope;
+};
+
+static void scope_cell(struct text *text, const void *row, const void *context)
+{
+    const struct status_resource *resource = row;
+    if (((const struct resource_context *)context)->with_scope && resource->scope) {
+        text_add_escaped(text, resource->scope);
+    }
+}
+
+static void add_figure(struct text *text, const void *context, uint64_t number)
+{
+    if (((const struct resource_context *)context)->is_template) {
+        text_add(text, "-");
+    } else {
+        text_add_number(text, number);
+    }
+}
+
+static void used_cell(struct text *text, const void *row, const void *context)
+{
+    add_figure(text, context, ((const struct status_resource *)row)->in_use);
+}
+
+static void free_cell(struct text *text, const void *row, const void *context)
+{
+    const struct resource_context *at = context;
+    add_figure(text, context, status_grantable(at->status, row));
+}
+
+static void waiting_cell(struct text *text, const void *row, const void *context)
+{
+    add_figure(text, context, ((const struct status_resource *)row)->waiting);
+}
+
+static enum look waiting_look(const void *row, const void *context)
+{
+    const struct resource_context *at = context;
+    bool some_wait = !at->is_template && ((const struct status_resource *)row)->waiting > 0;
+    return some_wait ? LOOK_NOTICE : LOOK_PLAIN;
+}
+
+/* The lines below have the details. */
+static void state_cell(struct text *text, const void *row, const void *context)
+{
+    const struct resource_context *at = context;
+    if (at->is_template) {
+        text_add_template_state(text, row);
+    } else {
+        text_add_resource_state(text, at->status, row);
+    }
+}
+
+static enum look state_look(const void *row, const void *context)
+{
+    return resource_state_look(row, ((const struct resource_context *)context)->is_template);
+}
+
+#define STRING(member) COLUMN_STRING(struct status_resource, member)
+
+static const struct column resource_columns[] = {
+    {"NAME", STRING(name), .min_width = 12, .is_cut_inside = true},
+    {"KIND", STRING(kind)},
+    {"SCOPE", .cell = scope_cell, .is_optional = true},
+    {"LIMIT", COLUMN_NUMBER(struct status_resource, limit)},
+    {"USED", .cell = used_cell, .is_right = true},
+    {"FREE", .cell = free_cell, .is_right = true},
+    {"WAIT", .cell = waiting_cell, .look = waiting_look, .is_right = true},
+    {"STATE", .cell = state_cell, .look = state_look, .min_width = 10},
+};
+
+#undef STRING
+
+enum { N_RESOURCE_COLUMNS = sizeof resource_columns / sizeof resource_columns[0] };
+
+/* ---- notes below a resource ---- */
+
+static void print_note(struct text *out, const char *title, const char *rest)
+{
+    text_add_repeated(out, ' ', INDENT);
+    text_add_format(out, "%s: %s\n", title, rest);
+}
+
+static void print_escaped_note(struct text *out, const char *title, const char *untrusted)
+{
+    if (untrusted) {
+        struct text escaped = TEXT_INIT;
+        text_add_escaped(&escaped, untrusted);
+        print_note(out, title, escaped.bytes);
+        text_deinit(&escaped);
+    }
+}
+
+static void add_listed(struct text *list, const char *word)
+{
+    text_add(list, list->length > 0 ? ", " : "");
+    text_add_escaped(list, word);
+}
+
+static void print_words(struct text *out, const char *title, const struct words *words)
+{
+    struct text list = TEXT_INIT;
+    for (size_t i = 0; i < words->n; i++) {
+        add_listed(&list, words->list[i]);
+    }
+    if (words->n > 0) {
+        text_add(&list, words->is_cut ? ", ..." : "");
+        print_note(out, title, list.bytes);
+    }
+    text_deinit(&list);
+}
+
+/* "gpu3, gpu0 (broken fan)": units without a reason first. */
+static void print_reserved(struct text *out, const struct status_resource *resource)
+{
+    const struct words *reserved = &resource->reserved;
+    struct text list = TEXT_INIT;
+    for (size_t i = 0; i < reserved->n; i++) {
+        if (!status_reserve_reason(resource, reserved->list[i])) {
+            add_listed(&list, reserved->list[i]);
+        }
+    }
+    for (size_t i = 0; i < resource->n_reserves; i++) {
+        add_listed(&list, resource->reserves[i].item);
+        text_add(&list, " (");
+        text_add_escaped(&list, resource->reserves[i].reason);
+        text_add(&list, ")");
+    }
+    if (list.length > 0) {
+        text_add(&list, reserved->is_cut ? ", ..." : "");
+        print_note(out, status_is_pool(resource) ? "reserved items" : "reserved slots", list.bytes);
+    }
+    text_deinit(&list);
+}
+
+/* "paused by root (alice): new disks"; nothing if neither is known. */
+static void print_pause(struct text *out, const char *reason, const struct shown_user *by,
+    const struct shown_user *login)
+{
+    struct text title = TEXT_INIT;
+    text_add(&title, "paused");
+    if (by->uid.is_given) {
+        text_add(&title, " by ");
+        text_add_who(&title, by, login);
+    }
+    if (reason) {
+        print_escaped_note(out, title.bytes, reason);
+    } else if (by->uid.is_given) {
+        text_add_repeated(out, ' ', INDENT);
+        text_add(out, title.bytes);
+        text_add(out, "\n");
+    }
+    text_deinit(&title);
+}
+
+void table_print_notes(struct text *out, const struct status_resource *resource)
+{
+    if (resource->paused) {
+        print_pause(
+            out, resource->pause_reason, &resource->paused_by, &resource->paused_by_login);
+    }
+    print_reserved(out, resource);
+    print_words(out, "draining items", &resource->draining);
+    if (resource->cooling > 0) {
+        text_add_repeated(out, ' ', INDENT);
+        text_add_format(out, "%llu unit%s cooling down\n", (unsigned long long)resource->cooling,
+            resource->cooling == 1 ? "" : "s");
+    }
+    if (resource->kept_for.is_given) {
+        text_add_repeated(out, ' ', INDENT);
+        text_add_format(out, "%llu kept for #%llu\n", (unsigned long long)resource->kept,
+            (unsigned long long)resource->kept_for.number);
+    }
+    print_words(out, "changed at runtime", &resource->changed);
+}
+
+void table_print_template_notes(struct text *out, const struct status_resource *template)
+{
+    if (template->paused) {
+        print_pause(
+            out, template->pause_reason, &template->paused_by, &template->paused_by_login);
+    }
+    print_words(out, "changed at runtime", &template->changed);
+}
+
+/* ---- databases ---- */
+
+/* A row is a struct status_database, its context the struct status. */
+static enum look database_look(const void *row, const void *context)
+{
+    (void)context;
+    return strcmp(((const struct status_database *)row)->state, "up") == 0 ? LOOK_PLAIN
+                                                                           : LOOK_ALARM;
+}
+
+static void ttl_cell(struct text *text, const void *row, const void *context)
+{
+    (void)context;
+    text_add_age(text, ((const struct status_database *)row)->ttl);
+}
+
+static void add_until(struct text *text, const struct status *status, const struct instant *instant)
+{
+    if (instant->is_given) {
+        text_add_age(text, status_until(status, instant));
+    }
+}
+
+static void good_cell(struct text *text, const void *row, const void *context)
+{
+    add_until(text, context, &((const struct status_database *)row)->good_until);
+}
+
+static void grace_cell(struct text *text, const void *row, const void *context)
+{
+    add_until(text, context, &((const struct status_database *)row)->grace_until);
+}
+
+#define STRING(member) COLUMN_STRING(struct status_database, member)
+
+static const struct column database_columns[] = {
+    {"DATABASE", STRING(name), .min_width = 8},
+    {"STATE", STRING(state), .look = database_look},
+    {"TTL", .cell = ttl_cell, .is_right = true},
+    {"GOOD FOR", .cell = good_cell, .is_right = true, .is_optional = true},
+    {"GRACE", .cell = grace_cell, .is_right = true, .is_optional = true},
+    {"REDIS", STRING(redis_version), .is_optional = true},
+    {"SERVER", STRING(server), .is_optional = true, .min_width = 8},
+};
+
+enum { N_DATABASE_COLUMNS = sizeof database_columns / sizeof database_columns[0] };
+
+/* The first grace: until when, why, and what an operator can do. */
+static void print_new(
+    struct text *out, const struct status *status, const struct status_database *database)
+{
+    int64_t now = clock_wall_now() / NANOSECONDS_PER_MILLISECOND;
+    text_add_repeated(out, ' ', INDENT);
+    text_add(out, "new: until ");
+    text_add_when(out, now + (int64_t)status_until(status, &database->grace_until), now);
+    text_add(out, " it grants nothing, because hosts may hold leases it has no record of;"
+                  " if it never held anything: berthctl found ");
+    text_add_escaped(out, database->name);
+    text_add(out, "\n");
+}
+
+static void print_databases(
+    const struct status *status, const struct table_style *style, struct text *out)
+{
+    struct grid grid;
+    grid_init(&grid, database_columns, N_DATABASE_COLUMNS, 0);
+    grid.is_coloured = style->is_coloured;
+    for (size_t i = 0; i < status->n_databases; i++) {
+        grid_add_row(&grid, &status->databases[i], status);
+    }
+    if (style->width > 0) {
+        grid_fit(&grid, style->width);
+    }
+    text_add(out, "\n");
+    grid_print_titles(&grid, out);
+    for (size_t i = 0; i < status->n_databases; i++) {
+        const struct status_database *database = &status->databases[i];
+        grid_print_row(&grid, i, out);
+        print_escaped_note(out, "why", database->why);
+        print_escaped_note(out, "warning", database->warning);
+        if (database->new && database->grace_until.is_given) {
+            print_new(out, status, database);
+        }
+        if (database->differing > 0) {
+            text_add_repeated(out, ' ', INDENT);
+            text_add_format(out,
+                "differing: %llu %s from the fleet's\n", (unsigned long long)database->differing,
+                database->differing == 1 ? "definition of this host's file differs"
+                                         : "definitions of this host's file differ");
+        }
+    }
+    grid_deinit(&grid);
+}
+
+/* ---- everything ---- */
+
+/* Of the whole host: what keeps everything waiting. */
+static void print_notices(
+    const struct status *status, const struct table_style *style, struct text *out)
+{
+    if (!status->draining && !status->grace_until.is_given && !status->closed) {
+        return;
+    }
+    text_add(out, style->is_coloured ? look_begin(LOOK_NOTICE) : "");
+    if (status->draining) {
+        text_add_format(out, "draining: this host grants nothing; %llu lease%s held\n",
+            (unsigned long long)status->held, status->held == 1 ? "" : "s");
+    }
+    if (status->closed) {
+        text_add(out, "closed: this host grants nothing: ");
+        text_add_escaped(out, status->closed);
+        text_add(out, "\n");
+    }
+    if (status->grace_until.is_given) {
+        text_add(out, "grace: berthd has restarted and waits ");
+        text_add_age(out, status_until(status, &status->grace_until));
+        text_add(out, " more for its earlier clients to reconnect\n");
+    }
+    text_add(out, style->is_coloured ? look_end() : "");
+}
+
+static void print_count(struct text *out, size_t n, const char *what)
+{
+    text_add_format(out, "%zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
+static size_t count_leases(const struct status *status, bool held)
+{
+    const struct status_lease **leases;
+    size_t n = status_each_lease(status, held, !held, &leases);
+    free(leases);
+    return n;
+}
+
+/* "3 of 12 resources, 1 template; 31 held, 4 waiting; draining" */
+static void print_summary(const struct status *status, struct text *out)
+{
+    text_add(out, "\n");
+    if (status->n_left_out > 0) {
+        text_add_format(out, "%zu of ", status->n_resources);
+    }
+    print_count(out, status->n_resources + status->n_left_out, "resource");
+    if (status->n_templates > 0) {
+        text_add(out, ", ");
+        print_count(out, status->n_templates, "template");
+    }
+    text_add_format(out, "; %zu held, %zu waiting%s%s\n", count_leases(status, true),
+        count_leases(status, false), status->draining ? "; draining" : "",
+        status->grace_until.is_given ? "; grace" : "");
+}
+
+static void print_resource(const struct status_resource *resource, const struct grid *leases,
+    size_t *rowp, const struct table_style *style, struct text *out)
+{
+    table_print_notes(out, resource);
+    if (resource->holders.n + resource->waiters.n > 0) {
+        grid_print_titles(leases, out);
+    }
+    lease_table_print(leases, rowp, &resource->holders, "held", style, out);
+    lease_table_print(leases, rowp, &resource->waiters, "waiting", style, out);
+}
+
+static bool has_fleet_scope(const struct status *status)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (status->resources[i].database) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < status->n_templates; i++) {
+        if (status->templates[i].database) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_nothing(
+    const struct status *status, const struct table_style *style, struct text *out)
+{
+    text_add(out, status->n_left_out > 0 ? "no matching resource is held or waited for\n"
+            : style->is_of_some          ? "no resource or template matches that name\n"
+                                         : "no resources are defined yet\n");
+}
+
+/* The tables of resources and of leases, which are printed in turn. */
+struct tables {
+    struct grid resources, leases;
+    struct column lease_columns[MAX_COLUMNS];
+};
+
+static void fill_tables(struct tables *tables, const struct status *status,
+    const struct status_row *rows, const struct table_style *style)
+{
+    struct resource_context at = {.status = status, .with_scope = has_fleet_scope(status)};
+    grid_init(&tables->resources, resource_columns, N_RESOURCE_COLUMNS, 0);
+    grid_init(&tables->leases, tables->lease_columns, lease_table_columns(tables->lease_columns),
+        INDENT);
+    tables->resources.is_coloured = tables->leases.is_coloured = style->is_coloured;
+    for (size_t i = 0; i < status->n_resources + status->n_templates; i++) {
+        at.is_template = rows[i].template != NULL;
+        grid_add_row(
+            &tables->resources, at.is_template ? rows[i].template : rows[i].resource, &at);
+        if (rows[i].resource) {
+            lease_table_add(&tables->leases, status, rows[i].resource, style);
+        }
+    }
+    if (style->width > 0) {
+        grid_fit(&tables->resources, style->width);
+        grid_fit(&tables->leases, style->width);
+    }
+}
+
+void table_print(const struct status *status, const struct table_style *style, struct text *out)
+{
+    struct tables tables;
+    struct status_row *rows = status_rows(status, style->is_sorted);
+    size_t n = status->n_resources + status->n_templates, lease = 0;
+    fill_tables(&tables, status, rows, style);
+    print_notices(status, style, out);
+    grid_print_titles(&tables.resources, out);
+    if (n == 0) {
+        print_nothing(status, style, out);
+    }
+    for (size_t i = 0; i < n; i++) {
+        grid_print_row(&tables.resources, i, out);
+        if (rows[i].resource) {
+            print_resource(rows[i].resource, &tables.leases, &lease, style, out);
+        } else {
+            table_print_template_notes(out, rows[i].template);
+        }
+    }
+    if (n > 1 || (n > 0 && status->n_left_out > 0)) {
+        print_summary(status, out);
+    }
+    if (status->n_databases > 0) {
+        print_databases(status, style, out);
+    }
+    grid_deinit(&tables.resources);
+    grid_deinit(&tables.leases);
+    free(rows);
+}

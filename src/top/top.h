@@ -1,0 +1,11 @@
+/* top.h - `berthctl top`. */
+#ifndef BERTH_TOP_TOP_H
+#define BERTH_TOP_TOP_H
+
+#include "client/endpoint.h"
+#include "table/status_choice.h"
+
+/* Shows what berthd there does until somebody ends it. Returns the exit status. */
+int top_run(const struct endpoint *endpoint, const struct status_choice *choice);
+
+#endif

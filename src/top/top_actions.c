@@ -1,0 +1,354 @@
+/* top_actions.c - what `berthctl top` does when a key is typed, or an answer comes. Pure. */
+#include "top/top_internal.h"
+
+#include "view/printable.h"
+
+#include <string.h>
+
+/* ---- moving ---- */
+
+static void move_by(struct top *top, ptrdiff_t by)
+{
+    if (top->page) {
+        size_t distance = by < 0 ? (size_t)0 - (size_t)by : (size_t)by;
+        size_t up = distance < top->scroll ? distance : top->scroll;
+        top->scroll = by < 0             ? top->scroll - up
+            : top->scroll < SIZE_MAX / 4 ? top->scroll + distance
+                                         : top->scroll; /* the screen knows how far it goes */
+    } else {
+        top_cursor_move(&top->cursor, &top->rows, by, top_layout(top).n_body);
+    }
+}
+
+static ptrdiff_t page_of(const struct top *top)
+{
+    size_t n = top_layout(top).n_body;
+    return n > 1 ? (ptrdiff_t)n - 1 : 1;
+}
+
+static void act_up(struct top *top)
+{
+    move_by(top, -1);
+}
+
+static void act_down(struct top *top)
+{
+    move_by(top, 1);
+}
+
+static void act_page_up(struct top *top)
+{
+    move_by(top, -page_of(top));
+}
+
+static void act_page_down(struct top *top)
+{
+    move_by(top, page_of(top));
+}
+
+static void act_first(struct top *top)
+{
+    move_by(top, -(PTRDIFF_MAX / 4));
+}
+
+static void act_last(struct top *top)
+{
+    move_by(top, PTRDIFF_MAX / 4);
+}
+
+/* ---- opening ---- */
+
+/* Of the resource of the row; the cursor goes there if the row goes. */
+static void set_open(struct top *top, bool is_open)
+{
+    const struct top_row *row = top_row(top);
+    if (top->page || !row || !row->resource) {
+        return;
+    }
+    while (row->lease && !is_open && top->cursor.at > 0) {
+        top_cursor_move(&top->cursor, &top->rows, -1, top_layout(top).n_body);
+        row = top_row(top);
+    }
+    top_folds_set(&top->folds, row->resource->name, is_open);
+    top_update(top);
+}
+
+static void act_fold(struct top *top)
+{
+    set_open(top, false);
+}
+
+static void act_unfold(struct top *top)
+{
+    set_open(top, true);
+}
+
+static void act_toggle(struct top *top)
+{
+    const struct top_row *row = top_row(top);
+    set_open(top, row && row->kind == TOP_RESOURCE && !row->is_open);
+}
+
+/* ---- pages ---- */
+
+static void show_page(struct top *top, enum top_page page)
+{
+    const struct top_row *row = top_row(top);
+    if (page != TOP_HELP && row && !top->page) {
+        top_subject_set(&top->subject, row);
+    } else if (page != TOP_HELP && !top->subject.name) {
+        return;
+    }
+    top->page = page;
+    top->scroll = 0;
+}
+
+static void act_details(struct top *top)
+{
+    show_page(top, TOP_DETAILS);
+}
+
+static void act_enter(struct top *top)
+{
+    const struct top_row *row = top_row(top);
+    if (top->page) {
+        top->page = TOP_NO_PAGE;
+    } else if (row && row->kind == TOP_RESOURCE) {
+        act_toggle(top);
+    } else {
+        act_details(top);
+    }
+}
+
+static void act_help(struct top *top)
+{
+    show_page(top, TOP_HELP);
+}
+
+/* ---- questions ---- */
+
+/* An answer to a revoke is worth waiting for. */
+static bool may_ask(struct top *top)
+{
+    if (top->is_stale || !top->status) {
+        top_say(top, LOOK_ALARM, "not connected to berthd: cannot ask it");
+        return false;
+    }
+    if (top->question.asking == TOP_ASKS_REVOKE) {
+        top_say(top, LOOK_NOTICE, "berthd has not answered the revoke yet");
+        return false;
+    }
+    return true;
+}
+
+static void ask(struct top *top, enum top_asking asking, const struct top_subject *subject)
+{
+    struct top_question *question = &top->question;
+    top_subject_deinit(&question->subject);
+    top_subject_copy(&question->subject, subject);
+    question->asking = asking;
+    question->is_new = true;
+    question->reason[0] = '\0';
+}
+
+static void act_why(struct top *top)
+{
+    bool has_subject = top->page ? top->page != TOP_HELP : top_row(top) != NULL;
+    if (has_subject && may_ask(top)) {
+        show_page(top, TOP_REASONS);
+        text_deinit(&top->reasons);
+        text_add(&top->reasons, "asking berthd ...\n");
+        ask(top, TOP_ASKS_WHY, &top->subject);
+    }
+}
+
+static void act_revoke(struct top *top)
+{
+    const struct top_row *row = top_row(top);
+    struct top_subject subject = top->page ? top->subject : (struct top_subject){0};
+    if (!top->page && row) {
+        subject = (struct top_subject){(char *)top_row_name(row), (char *)top_row_lease(row)};
+    }
+    if (top->page == TOP_HELP || !subject.lease) {
+        top_say(top, LOOK_NOTICE, "choose a lease to revoke");
+    } else if (may_ask(top)) {
+        top_subject_deinit(&top->revoked);
+        top_subject_copy(&top->revoked, &subject);
+        top->prompt = TOP_ASK_SURE;
+    }
+}
+
+static void answer_revoke(struct top *top, bool is_good, const char *said)
+{
+    struct text text = TEXT_INIT;
+    text_add(&text, is_good ? "revoked " : "not revoked: ");
+    text_add_escaped(&text, is_good ? top->question.subject.lease : "");
+    text_add_bytes(&text, said, strcspn(said, "\n"));
+    top_say(top, is_good ? LOOK_STRONG : LOOK_ALARM, text.bytes);
+    text_deinit(&text);
+}
+
+void top_answered(struct top *top, bool is_good, const char *said)
+{
+    if (top->question.asking == TOP_ASKS_REVOKE) {
+        answer_revoke(top, is_good, said);
+    } else if (top->question.asking == TOP_ASKS_WHY) {
+        text_deinit(&top->reasons);
+        text_add(&top->reasons, said);
+    }
+    top->question.asking = TOP_ASKS_NOTHING;
+    top->question.is_new = false;
+}
+
+/* ---- choices ---- */
+
+static void begin_typing(struct top *top, enum top_prompt prompt, const char *typed)
+{
+    top->page = TOP_NO_PAGE;
+    top->prompt = prompt;
+    strcpy(top->typed, typed);
+    strcpy(top->before, typed);
+}
+
+static void act_filter(struct top *top)
+{
+    begin_typing(top, TOP_ASK_FILTER, top->choice.filter);
+}
+
+static void act_user(struct top *top)
+{
+    begin_typing(top, TOP_ASK_USER, "");
+}
+
+static void act_busy(struct top *top)
+{
+    top->choice.busy = !top->choice.busy;
+    top_update(top);
+}
+
+static void act_arguments(struct top *top)
+{
+    top->with_arguments = !top->with_arguments;
+    top_update(top); /* they may be looked for */
+}
+
+/* The cursor goes to the first row: the largest is there. */
+static void sort_by(struct top *top, const char *word)
+{
+    top->choice.sort = word ? sort_find(word) : NULL;
+    top_update(top);
+    top_cursor_move(&top->cursor, &top->rows, -(PTRDIFF_MAX / 4), top_layout(top).n_body);
+}
+
+static void act_sort_file(struct top *top)
+{
+    sort_by(top, NULL);
+}
+
+static void act_sort_name(struct top *top)
+{
+    sort_by(top, "name");
+}
+
+static void act_sort_used(struct top *top)
+{
+    sort_by(top, "used");
+}
+
+static void act_sort_waiting(struct top *top)
+{
+    sort_by(top, "wait");
+}
+
+static void act_sort_age(struct top *top)
+{
+    sort_by(top, "age");
+}
+
+/* ---- leaving ---- */
+
+static void act_back(struct top *top)
+{
+    if (top->page) {
+        top->page = TOP_NO_PAGE;
+    } else {
+        top->choice.busy = top->choice.by_user = false;
+        top->choice.filter[0] = '\0';
+        top_update(top);
+    }
+}
+
+static void act_quit(struct top *top)
+{
+    top->quits = !top->page;
+    top->page = TOP_NO_PAGE;
+}
+
+static void act_redraw(struct top *top)
+{
+    top->draws_again = true;
+}
+
+/* ---- keys ---- */
+
+const struct top_key top_keys[] = {
+    {act_up, {TOP_KEY_UP, 'k'}, "Up k", "the row above"},
+    {act_down, {TOP_KEY_DOWN, 'j'}, "Down j", "the row below"},
+    {act_page_up, {TOP_KEY_PAGE_UP, 'B' - '@'}, "PgUp ^B", "a page up"},
+    {act_page_down, {TOP_KEY_PAGE_DOWN, 'F' - '@'}, "PgDn ^F", "a page down"},
+    {act_first, {TOP_KEY_HOME, 'g'}, "Home g", "the first row"},
+    {act_last, {TOP_KEY_END, 'G'}, "End G", "the last row"},
+    {act_enter, {TOP_KEY_ENTER}, "Enter",
+        "of a resource: show or hide its leases; of a lease: details"},
+    {act_toggle, {' '}, "Space", "show or hide the leases of the resource"},
+    {act_unfold, {TOP_KEY_RIGHT, 'l'}, "Right l", "show them"},
+    {act_fold, {TOP_KEY_LEFT, 'h'}, "Left h", "hide them"},
+    {act_details, {'d'}, "d", "show all details of the row"},
+    {act_why, {'w'}, "w", "why it waits, or would wait, and for whom"},
+    {act_revoke, {'x'}, "x", "revoke the lease: stop its job; asks before it does"},
+    {act_filter, {'/'}, "/", "filter by text in name, user, program or host"},
+    {act_user, {'u'}, "u", "only leases of this user"},
+    {act_busy, {'b'}, "b", "only what is held or waited for, or everything"},
+    {act_arguments, {'a'}, "a", "show full arguments of this host's jobs, or programs only"},
+    {act_sort_file, {'F'}, "F", "in the order of the file"},
+    {act_sort_name, {'N'}, "N", "by name"},
+    {act_sort_used, {'U'}, "U", "by use, the largest first"},
+    {act_sort_waiting, {'W'}, "W", "by number of waiters"},
+    {act_sort_age, {'A'}, "A", "by the age of the oldest lease"},
+    {act_redraw, {'L' - '@'}, "^L", "draw the screen again"},
+    {act_help, {'?'}, "?", "this help"},
+    {act_back, {TOP_KEY_ESCAPE}, "Esc", "back to the list, or show everything again"},
+    {act_quit, {'q'}, "q ^C", "back, or leave"},
+    {0},
+};
+
+static const struct top_key *find_key(uint32_t code)
+{
+    for (const struct top_key *key = top_keys; key->label; key++) {
+        for (size_t i = 0; i < sizeof key->codes / sizeof key->codes[0] && key->codes[i]; i++) {
+            if (key->codes[i] == code) {
+                return key;
+            }
+        }
+    }
+    return NULL;
+}
+
+void top_type(struct top *top, uint32_t code)
+{
+    text_deinit(&top->message);
+    if (top->prompt == TOP_ASK_REASON && code == TOP_KEY_ENTER) {
+        ask(top, TOP_ASKS_REVOKE, &top->revoked);
+        strcpy(top->question.reason, top->typed);
+        top->prompt = TOP_NO_PROMPT;
+    } else if (top->prompt) {
+        top_typed(top, code);
+    } else {
+        const struct top_key *key = find_key(code);
+        if (key) {
+            key->act(top);
+        } else {
+            top_say(top, LOOK_QUIET, "no such key: ? shows them all");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+/* top_header.c - the lines above the list of `berthctl top`: the host's figures, and whatever
+ * keeps it from granting. Pure. */
+#include "top/top_internal.h"
+#include "view/printable.h"
+
+#include <string.h>
+
+enum { MAX_DATABASES = 3 };
+
+/* ---- the first line ---- */
+
+static void add_figures(const struct top *top, struct top_line *line)
+{
+    struct text text = TEXT_INIT;
+    text_add_escaped(&text, top->host);
+    top_line_add(line, LOOK_STRONG, text.bytes);
+    text_deinit(&text);
+    if (top->status) {
+        text_add_format(&text, ": %zu of %zu resources busy, %llu held, %llu waiting",
+            top->rows.n_busy, top->rows.n_resources, (unsigned long long)top->status->held,
+            (unsigned long long)top->status->waiting);
+    } else {
+        text_add(&text, ": waiting for the answer of berthd");
+    }
+    top_line_add(line, LOOK_PLAIN, text.bytes);
+    text_deinit(&text);
+}
+
+/* At the right end, where there is room. */
+static void add_clock(const struct top *top, struct top_line *line)
+{
+    size_t room = top_line_room(line), width = strlen(top->clock);
+    if (room > width + 1) {
+        top_line_add_cell(line, LOOK_QUIET, top->clock, room, true);
+    }
+}
+
+static void add_trouble(const struct top *top, struct top_line *line)
+{
+    top_line_add(line, LOOK_ALARM, "berthd is gone");
+    if (top->clock[0] != '\0' && top->status) {
+        top_line_add(line, LOOK_ALARM, "; last update at ");
+        top_line_add(line, LOOK_ALARM, top->clock);
+    }
+    if (top->trouble.length > 0) {
+        top_line_add(line, LOOK_ALARM, "; ");
+        top_line_add(line, LOOK_ALARM, top->trouble.bytes);
+    }
+}
+
+/* ---- why nothing is granted ---- */
+
+static void add_draining(const struct top *top, struct top_line *line)
+{
+    const struct status *status = top->status;
+    struct text text = TEXT_INIT;
+    if (status->draining) {
+        text_add(&text, "draining: this host grants nothing");
+    }
+    if (status->grace_until.is_given) {
+        text_add(&text, text.length > 0 ? "; " : "");
+        text_add(&text, "grace: berthd has restarted and waits ");
+        text_add_age(&text, status_until(status, &status->grace_until));
+        text_add(&text, " for its clients");
+    }
+    if (text.length == 0) {
+        text_add(&text, "this host grants nothing now");
+    }
+    top_line_add(line, LOOK_NOTICE, text.bytes);
+    text_deinit(&text);
+}
+
+static bool grants_nothing(const struct status *status)
+{
+    return status->draining || status->grace_until.is_given ||
+        (status->granting.is_given && status->granting.number == 0);
+}
+
+static bool is_well(const struct status_database *database)
+{
+    return strcmp(database->state, "up") == 0 && !database->grace_until.is_given;
+}
+
+static size_t count_ill(const struct status *status)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < status->n_databases; i++) {
+        n += !is_well(&status->databases[i]);
+    }
+    return n;
+}
+
+static const struct status_database *ill_database(const struct status *status, size_t number)
+{
+    size_t i = 0;
+    while (is_well(&status->databases[i]) || number-- > 0) {
+        i++;
+    }
+    return &status->databases[i];
+}
+
+/* "database main: down: connection refused", "database main: up, in its grace for 12s" */
+static void add_database(
+    const struct status *status, const struct status_database *database, struct top_line *line)
+{
+    struct text text = TEXT_INIT;
+    bool is_up = strcmp(database->state, "up") == 0;
+    text_add(&text, "database ");
+    text_add_escaped(&text, database->name);
+    text_add(&text, ": ");
+    text_add_escaped(&text, database->state);
+    if (database->grace_until.is_given) {
+        text_add(&text, database->new ? ", in its first grace for " : ", in its grace for ");
+        text_add_age(&text, status_until(status, &database->grace_until));
+    }
+    if (database->why) {
+        text_add(&text, ": ");
+        text_add_escaped(&text, database->why);
+    }
+    top_line_add(line, is_up ? LOOK_NOTICE : LOOK_ALARM, text.bytes);
+    text_deinit(&text);
+}
+
+/* ---- what is chosen ---- */
+
+static bool is_some(const struct top *top)
+{
+    const struct top_choice *choice = &top->choice;
+    return choice->busy || choice->by_user || choice->filter[0] != '\0' || choice->sort;
+}
+
+static void add_user(struct text *text, const struct top *top)
+{
+    const struct top_rows *rows = &top->rows;
+    const char *name = NULL;
+    for (size_t i = 0; i < rows->n && !name; i++) {
+        name = rows->list[i].lease ? rows->list[i].lease->user : NULL;
+    }
+    text_add(text, "of user ");
+    if (name) {
+        text_add_escaped(text, name);
+    } else {
+        text_add_number(text, top->choice.uid);
+    }
+}
+
+/* "only: busy, of user alice, with "gpu"; by used" */
+static void add_choice(const struct top *top, struct top_line *line)
+{
+    const struct top_choice *choice = &top->choice;
+    struct text text = TEXT_INIT;
+    bool is_only = choice->busy || choice->by_user || choice->filter[0] != '\0';
+    text_add(&text, is_only ? "only: " : "");
+    text_add(&text, choice->busy ? "busy" : "");
+    if (choice->by_user) {
+        text_add(&text, choice->busy ? ", " : "");
+        add_user(&text, top);
+    }
+    if (choice->filter[0] != '\0') {
+        text_add(&text, choice->busy || choice->by_user ? ", with \"" : "with \"");
+        text_add_escaped(&text, choice->filter);
+        text_add(&text, "\"");
+    }
+    if (choice->sort) {
+        text_add_format(&text, "%ssorted by %s", is_only ? "; " : "", choice->sort->word);
+    }
+    top_line_add(line, LOOK_PLAIN, text.bytes);
+    text_deinit(&text);
+}
+
+/* ---- all of them ---- */
+
+static size_t n_database_lines(const struct top *top)
+{
+    size_t n = top->status ? count_ill(top->status) : 0;
+    return n < MAX_DATABASES ? n : MAX_DATABASES;
+}
+
+size_t top_header_lines(const struct top *top)
+{
+    bool is_held_back = top->status && grants_nothing(top->status);
+    return 1 + is_held_back + n_database_lines(top) + is_some(top);
+}
+
+void top_header_line(const struct top *top, size_t number, struct top_line *line)
+{
+    bool is_held_back = top->status && grants_nothing(top->status);
+    if (number == 0 && top->is_stale) {
+        add_trouble(top, line);
+    } else if (number == 0) {
+        add_figures(top, line);
+        add_clock(top, line);
+    } else if (number == 1 && is_held_back) {
+        add_draining(top, line);
+    } else if (number - 1 - is_held_back < n_database_lines(top)) {
+        add_database(
+            top->status, ill_database(top->status, number - 1 - is_held_back), line);
+    } else {
+        add_choice(top, line);
+    }
+}

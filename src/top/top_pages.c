@@ -1,0 +1,248 @@
+/* top_pages.c - the texts that cover the list of `berthctl top`: help, details of a row, and why
+ * it waits. Pure. */
+#include "table/cell_text.h"
+#include "table/status_table.h"
+#include "top/top_internal.h"
+#include "view/printable.h"
+
+#include <string.h>
+
+enum { BOXES_INDENT = 11 }; /* behind "units    " */
+
+/* ---- lines ---- */
+
+static void begin_line(struct text *text, const char *what)
+{
+    text_add_format(text, "  %-9s", what);
+}
+
+static void add_text(struct text *text, const char *what, const char *untrusted)
+{
+    if (untrusted && untrusted[0] != '\0') {
+        begin_line(text, what);
+        text_add_escaped(text, untrusted);
+        text_add(text, "\n");
+    }
+}
+
+static void add_number(struct text *text, const char *what, uint64_t number)
+{
+    begin_line(text, what);
+    text_add_number(text, number);
+    text_add(text, "\n");
+}
+
+/* What the function adds, if it adds anything. */
+static void add_cell(struct text *text, const char *what, struct text *cell)
+{
+    if (cell->length > 0) {
+        begin_line(text, what);
+        text_add(text, cell->bytes);
+        text_add(text, "\n");
+    }
+    text_deinit(cell);
+}
+
+/* ---- a lease ---- */
+
+static uint64_t place_of(const struct status_resource *resource, const struct status_lease *lease)
+{
+    return lease->position > 0 ? lease->position : (uint64_t)(lease - resource->waiters.list) + 1;
+}
+
+static void add_standing(struct text *text, const struct status *status,
+    const struct status_resource *resource, const struct status_lease *lease, bool is_held)
+{
+    struct text cell = TEXT_INIT;
+    if (is_held) {
+        text_add_units(&cell, &lease->units, status_is_pool(resource));
+        text_add_format(&cell, ", token %llu", (unsigned long long)lease->token);
+        add_cell(text, "holds", &cell);
+    } else {
+        text_add_format(&cell, "%llu, at place %llu of %llu", (unsigned long long)lease->wants,
+            (unsigned long long)place_of(resource, lease), (unsigned long long)resource->waiting);
+        add_cell(text, "wants", &cell);
+    }
+    text_add_age(&cell, status_since(status, &lease->since));
+    add_cell(text, is_held ? "held" : "waits", &cell);
+    if (lease->until.is_given) {
+        text_add_age(&cell, status_until(status, &lease->until));
+        add_cell(text, "left", &cell);
+    }
+    text_add_lease_state(&cell, lease);
+    add_cell(text, "state", &cell);
+    text_add_blocked(&cell, resource, lease);
+    add_cell(text, "blocked", &cell);
+    if (lease->kept > 0) {
+        add_number(text, "kept", lease->kept);
+    }
+    if (lease->priority != 0) {
+        text_add_format(&cell, "%lld", (long long)lease->priority);
+        add_cell(text, "priority", &cell);
+    }
+}
+
+/* Its process, and what it says of itself. */
+static void add_owner(struct text *text, const struct top *top, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    if (lease->user) {
+        text_add_escaped(&cell, lease->user);
+        text_add_format(&cell, " (%llu)", (unsigned long long)lease->uid);
+    } else {
+        text_add_number(&cell, lease->uid);
+    }
+    add_cell(text, "user", &cell);
+    add_text(text, "host", lease->host);
+    if (lease->pid > 0) {
+        add_number(text, "pid", lease->pid);
+    }
+    add_text(text, "bound to", lease->bound);
+    add_text(text, "runs", top->process_of(top->context, lease, true));
+    add_text(text, "identity", lease->holder);
+    for (enum shown i = 0; i < N_SHOWN; i++) {
+        if (shown_rows[i].title) {
+            add_text(text, shown_rows[i].word, lease->shown[i]);
+        }
+    }
+    if (lease->hidden) {
+        text_add(text, "  The rest is shown only to its owner.\n");
+    }
+}
+
+/* The other resources of a lease over several. */
+static void add_also(struct text *text, const struct top *top)
+{
+    for (size_t i = 0; i < top->status->n_resources; i++) {
+        const struct status_resource *resource = &top->status->resources[i];
+        bool holds = status_lease_find(&resource->holders, top->subject.lease);
+        if (strcmp(resource->name, top->subject.name) != 0 &&
+            (holds || status_lease_find(&resource->waiters, top->subject.lease))) {
+            add_text(text, holds ? "also has" : "also waits", resource->name);
+        }
+    }
+}
+
+static void add_lease(struct text *text, const struct top *top)
+{
+    const struct status_resource *resource;
+    bool is_held;
+    const struct status_lease *lease = top_find(top, &top->subject, &resource, &is_held);
+    if (!lease) {
+        text_add(text, "  It has ended: berthctl history shows how.\n");
+        return;
+    }
+    add_standing(text, top->status, resource, lease, is_held);
+    add_owner(text, top, lease);
+    add_also(text, top);
+}
+
+/* ---- a resource ---- */
+
+static void add_counts(
+    struct text *text, const struct status *status, const struct status_resource *resource)
+{
+    struct text cell = TEXT_INIT;
+    text_add_format(&cell, "%llu of %llu, %llu free", (unsigned long long)resource->in_use,
+        (unsigned long long)resource->limit,
+        (unsigned long long)status_grantable(status, resource));
+    add_cell(text, "used", &cell);
+    add_number(text, "waiting", resource->waiting);
+    text_add_resource_state(&cell, status, resource);
+    add_cell(text, "state", &cell);
+}
+
+static void add_resource(struct text *text, const struct top *top, size_t width)
+{
+    const struct status_resource *resource;
+    struct text cell = TEXT_INIT;
+    bool is_held;
+    top_find(top, &top->subject, &resource, &is_held);
+    if (!resource) {
+        text_add(text, "  It is gone.\n");
+        return;
+    }
+    text_add_escaped(&cell, resource->kind);
+    text_add(&cell, ", scope ");
+    text_add_escaped(&cell, resource->scope ? resource->scope : "host");
+    add_cell(text, "kind", &cell);
+    add_text(text, "template", resource->template);
+    add_text(text, "database", resource->database);
+    text_add_boxes(&cell, resource, width > BOXES_INDENT ? width - BOXES_INDENT : 0);
+    add_cell(text, "units", &cell);
+    add_counts(text, top->status, resource);
+    table_print_notes(text, resource);
+}
+
+static const struct status_resource *find_template(const struct top *top)
+{
+    for (size_t i = 0; top->status && i < top->status->n_templates; i++) {
+        if (strcmp(top->status->templates[i].name, top->subject.name) == 0) {
+            return &top->status->templates[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_template(struct text *text, const struct status_resource *template)
+{
+    struct text cell = TEXT_INIT;
+    add_text(text, "kind", template->kind);
+    text_add_format(&cell, "%llu of each instance", (unsigned long long)template->limit);
+    add_cell(text, "limit", &cell);
+    text_add_template_state(&cell, template);
+    add_cell(text, "state", &cell);
+    table_print_template_notes(text, template);
+}
+
+/* ---- pages ---- */
+
+static const char signs[] =
+    "\nUNITS has a box for each unit: [##.x~] is # held, . free, x reserved, ~ cooling down; with "
+    "more units than columns it is a bar. Items of a pool, where there is room, have names: [held] "
+    "(reserved) free.\n"
+    "\nBelow an open resource stand who holds its units, and who waits: #1 is next. Brackets, as "
+    "in "
+    "[make], mean that the job has given no program: this is the name of its process.\n";
+
+void text_add_page_title(struct text *text, const struct top *top)
+{
+    static const char *const titles[] = {
+        [TOP_NO_PAGE] = "",
+        [TOP_HELP] = "Keys",
+        [TOP_DETAILS] = "Details of ",
+        [TOP_REASONS] = "Why: ",
+    };
+    text_add(text, titles[top->page]);
+    if (top->page != TOP_HELP && top->subject.lease) {
+        text_add(text, "lease ");
+        text_add_escaped(text, top->subject.lease);
+        text_add(text, " on ");
+    }
+    if (top->page != TOP_HELP && top->subject.name) {
+        text_add_escaped(text, top->subject.name);
+    }
+}
+
+void text_add_page(struct text *text, const struct top *top, size_t width)
+{
+    struct text page = TEXT_INIT;
+    const struct status_resource *template = NULL;
+    text_add(&page, "");
+    if (top->page == TOP_HELP) {
+        for (const struct top_key *key = top_keys; key->label; key++) {
+            text_add_format(&page, "  %-9s %s\n", key->label, key->help);
+        }
+        text_add(&page, signs);
+    } else if (top->page == TOP_REASONS) {
+        text_add(&page, top->reasons.length > 0 ? top->reasons.bytes : "");
+    } else if (top->page == TOP_DETAILS && top->subject.lease) {
+        add_lease(&page, top);
+    } else if (top->page == TOP_DETAILS && (template = find_template(top))) {
+        add_template(&page, template);
+    } else if (top->page == TOP_DETAILS) {
+        add_resource(&page, top, width);
+    }
+    text_add_wrapped(text, page.bytes, width);
+    text_deinit(&page);
+}

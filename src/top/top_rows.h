@@ -1,0 +1,82 @@
+/* top_rows.h - which resources, templates and leases `berthctl top` lists, and in which order.
+ * Pure.
+ *
+ * The rows point into the picture (struct status) that they were made of: they are made again
+ * whenever that has changed. */
+#ifndef BERTH_TOP_TOP_ROWS_H
+#define BERTH_TOP_TOP_ROWS_H
+
+#include "base/table.h"
+#include "table/status_choice.h"
+#include "view/status.h"
+
+enum { TOP_TYPED_BYTES = 257 }; /* what may be typed, with its NUL: a reason is the longest */
+
+/* What the user has chosen to see. */
+struct top_choice {
+    bool busy; /* only resources that are held or waited for */
+    bool by_user; /* only leases of .uid, and resources that have one */
+    uint64_t uid;
+    char filter[TOP_TYPED_BYTES]; /* only what has this text in it; upper and lower case alike */
+    /* As that of struct top; or NULL: then what only the system knows is not found. */
+    const char *(*process_of)(void *context, const struct status_lease *lease, bool arguments);
+    void *context;
+    bool with_arguments;
+    /* NULL: in the order of the file, instances below their template. */
+    const struct sort_row *sort;
+};
+
+/* Which resources are open: their leases are listed below them. */
+struct top_folds {
+    struct table table;
+    uint64_t now; /* how often rows were made */
+};
+
+#define TOP_FOLDS_INIT                                                                             \
+    {                                                                                              \
+        .table = TABLE_INIT                                                                        \
+    }
+
+void top_folds_deinit(struct top_folds *folds);
+void top_folds_set(struct top_folds *folds, const char *name, bool is_open);
+
+enum top_row_kind { TOP_RESOURCE, TOP_TEMPLATE, TOP_HOLDER, TOP_WAITER };
+
+struct top_row {
+    enum top_row_kind kind;
+    const struct status *status; /* that all are of */
+    const struct status_resource *template; /* of a template */
+    const struct status_resource *resource; /* of everything else */
+    const struct status_lease *lease; /* of a holder or waiter */
+    uint64_t place; /* of a waiter; 1 is the head */
+    bool has_leases; /* a resource of which leases are to be shown */
+    bool is_open; /* of a resource: they follow */
+};
+
+struct top_rows {
+    const struct status *status;
+    struct top_row *list; /* owned */
+    size_t n, size;
+    size_t n_resources, n_busy; /* of the whole picture */
+    bool has_hosts; /* some resource is of fleet scope */
+    size_t name_width, used_width, waiting_width; /* columns of the widest in the list */
+};
+
+#define TOP_ROWS_INIT                                                                              \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+void top_rows_deinit(struct top_rows *rows);
+
+/* Makes the rows. A resource that gets its first leases is opened if all rows then fit into `room`
+ * lines, or all leases into half of them; so a newcomer sees at once who holds what. */
+void top_rows_make(struct top_rows *rows, const struct status *status,
+    const struct top_choice *choice, struct top_folds *folds, size_t room);
+
+/* The name of the row's resource or template. */
+const char *top_row_name(const struct top_row *row);
+/* NULL: it is none. */
+const char *top_row_lease(const struct top_row *row);
+
+#endif

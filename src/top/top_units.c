@@ -1,0 +1,133 @@
+/* top_units.c - the units of a resource as a row of boxes. Pure. */
+#include "top/top_internal.h"
+
+#include "view/printable.h"
+
+#include <string.h>
+
+enum { LEAST_BOXES = 3, BRACKETS = 2 };
+
+/* ---- items by name ---- */
+
+static bool holds(const struct status_leases *holders, const char *item)
+{
+    for (size_t i = 0; i < holders->n; i++) {
+        if (words_contain(&holders->list[i].units, item)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all items are known and fit. */
+static bool add_items(struct text *text, const struct status_resource *resource, size_t width)
+{
+    struct text items = TEXT_INIT;
+    bool fits = !resource->items.is_cut && !resource->database_state && resource->items.n > 0;
+    for (size_t i = 0; fits && i < resource->items.n; i++) {
+        const char *item = resource->items.list[i];
+        bool is_held = holds(&resource->holders, item);
+        bool is_reserved = words_contain(&resource->reserved, item);
+        text_add(&items, i > 0 ? " " : "");
+        text_add(&items, is_held ? "[" : is_reserved ? "(" : "");
+        text_add_escaped(&items, item);
+        text_add(&items, is_held ? "]" : is_reserved ? ")" : "");
+        fits = text_width(items.bytes) <= width;
+    }
+    if (fits) {
+        text_add(text, items.bytes);
+    }
+    text_deinit(&items);
+    return fits;
+}
+
+/* ---- boxes ---- */
+
+/* The same sign for each of these units that is below n; returns how many there are. */
+static uint64_t mark_slots(char *boxes, uint64_t n, const struct words *units, char sign)
+{
+    uint64_t marked = 0;
+    for (size_t i = 0; i < units->n; i++) {
+        uint64_t first, last;
+        if (slots_parse(units->list[i], &first, &last)) {
+            for (uint64_t slot = first; slot <= last && slot < n; slot++) {
+                marked += boxes[slot] != sign;
+                boxes[slot] = sign;
+            }
+        }
+    }
+    return marked;
+}
+
+static uint64_t mark_items(
+    char *boxes, const struct status_resource *resource, const struct words *units, char sign)
+{
+    uint64_t marked = 0;
+    for (size_t i = 0; i < resource->items.n && i < resource->limit; i++) {
+        if (words_contain(units, resource->items.list[i])) {
+            marked += boxes[i] != sign;
+            boxes[i] = sign;
+        }
+    }
+    return marked;
+}
+
+/* The first free ones: which of them, is not known. */
+static void mark_some(char *boxes, uint64_t n, uint64_t wanted, char sign)
+{
+    for (uint64_t i = 0; i < n && wanted > 0; i++) {
+        if (boxes[i] == '.') {
+            boxes[i] = sign;
+            wanted--;
+        }
+    }
+}
+
+/* One for each unit. `boxes` has `n` points. */
+static void mark_boxes(char *boxes, uint64_t n, const struct status_resource *resource)
+{
+    bool is_pool = status_is_pool(resource);
+    uint64_t held = 0;
+    if (is_pool) {
+        mark_items(boxes, resource, &resource->reserved, 'x');
+    } else {
+        mark_slots(boxes, n, &resource->reserved, 'x');
+    }
+    for (size_t i = 0; i < resource->holders.n; i++) {
+        const struct words *units = &resource->holders.list[i].units;
+        held +=
+            is_pool ? mark_items(boxes, resource, units, '#') : mark_slots(boxes, n, units, '#');
+    }
+    mark_some(boxes, n, resource->in_use > held ? resource->in_use - held : 0, '#');
+    mark_some(boxes, n, resource->cooling, '~');
+}
+
+/* Neither a used resource looks free nor a free one full. */
+static void mark_bar(char *boxes, size_t n, const struct status_resource *resource)
+{
+    uint64_t limit = resource->limit, used = resource->in_use;
+    used = used < limit ? used : limit;
+    size_t marked = (size_t)((double)used / (double)limit * (double)n);
+    marked = marked == 0 && used > 0 ? 1 : marked >= n && used < limit ? n - 1 : marked;
+    memset(boxes, '#', marked);
+}
+
+void text_add_boxes(struct text *text, const struct status_resource *resource, size_t width)
+{
+    text_add(text, "");
+    if ((status_is_pool(resource) && add_items(text, resource, width)) ||
+        width < LEAST_BOXES + BRACKETS) {
+        return;
+    }
+    size_t room = width - BRACKETS;
+    size_t n = resource->limit < room ? (size_t)resource->limit : room;
+    text_add(text, "[");
+    text_add_repeated(text, '.', n);
+    char *boxes = text->bytes + text->length - n;
+    if (resource->limit <= room) {
+        mark_boxes(boxes, n, resource);
+    } else {
+        mark_bar(boxes, n, resource);
+    }
+    text_add(text, "]");
+}
