@@ -189,12 +189,12 @@ def check_status_of_berthctl():
     for state in found("states", re.findall(r'^        \{resource.*, "([a-z ]+)"\}', table, re.M)):
         require(f"*{state}*" in text, f"berthctl.1: STATUS: no state {state}")
     blocks = section("berthctl.1", "JSON").split("```")
-    coded = re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"|record_value\([\w]+, "(\w+)"', code["src/view/json.c"])
+    json = code["src/view/json.c"].split("/* ---- a change ---- */")[0]
+    coded = re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"|record_value\([\w]+, "(\w+)"', json)
     from_table = {key for row in found("shown keys", rows("shown")) for key in row[2].split()}
     require_same("berthctl.1: JSON", set(re.findall(r'"(\w+)"', blocks[1])),
                  {key for row in found("JSON", coded) for key in row if key} | from_table | shown.keys())
-    states = set(re.findall(r'return "([a-z]+)";', code["src/view/json.c"])) | set(
-        re.findall(r'\? "([a-z]+)" : "([a-z]+)"', code["src/view/json.c"])[0])
+    states = set(re.findall(r'return "([a-z]+)";', json)) | set(re.findall(r'\? "([a-z]+)" : "([a-z]+)"', json)[0])
     require_same("berthctl.1: JSON: states of items", set(re.findall(r"\*([a-z]+)\*", blocks[2])), states)
 
 
@@ -217,8 +217,9 @@ def check_watch_of_berthctl():
         r'|events, (?:now|either), (?:now \? )?"([a-z-]+)"(?: : "([a-z-]+)")?', sources)
     require_same("berthctl.1: WATCH: events", set(re.findall(r"_([a-z-]+)_", text.split("_event_ is one of")[1])),
                  {word for row in found("events", coded) for word in row if word})
+    of_change = code["src/view/json.c"].split("/* ---- a change ---- */")[1]
     require_same("berthctl.1: JSON of watch", set(re.findall(r'"(\w+)"', text.split("```")[1])),
-                 set(found("keys", re.findall(r'json_object_set_new\(object, "(\w+)"', code["src/view/json_event.c"]))))
+                 set(found("keys", re.findall(r'json_object_set_new\(object, "(\w+)"', of_change))))
 
 
 def check_history_of_berthctl():

@@ -1,5 +1,5 @@
 # awk -v srcdir=DIR -f markdown.awk PAGE: replaces a line such as @doc/protocol.md@ of a page by that document, turned
-# from Markdown into scdoc, and @src/base/metrics.def@ or @src/berthctl/top_actions.c@ by the entries of that table.
+# from Markdown into scdoc, and @src/base/metrics.def@ or @src/top/top_actions.c@ by the entries of that table.
 # Knows the Markdown of doc/protocol.md and doc/recipes.md and no other: headings,
 # paragraphs, lists of one level, tables, fenced blocks, `code`, **strong**, *emphasis* and [links](to).
 # A <!-- mark: name --> is for the tests and left out; with any other <!-- comment -->, so is the paragraph below it.

@@ -3,7 +3,7 @@
 #include "table/cell_text.h"
 #include "table/grid.h"
 #include "view/when.h"
-#include "view/who.h"
+#include "view/printable.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* run.c - revoking leases that are named, or chosen by what status shows of them, waiting until they
- * have ended, and other commands of several requests. */
+/* run.c - revoking leases that are named, or chosen by what status shows of them, waiting until
+ * they have ended, and other commands of several requests. */
 #include "berthctl/run.h"
 
 #include "base/memory.h"
@@ -306,7 +306,8 @@ static void suggest(struct call *call, const char *word, struct text *out)
 /* What the call asks for is done to each of these: `revoke` of the chosen leases of the resource
  * that its first argument names. With `wait`, returns when they have ended, or (after a message) at
  * `until`. Returns the exit status. */
-static int revoke_chosen(struct call *call, const struct choice *choice, bool wait, nanoseconds until)
+static int revoke_chosen(
+    struct call *call, const struct choice *choice, bool wait, nanoseconds until)
 {
     struct revoking revoking = {.call = call, .request = call->request};
     struct status status = STATUS_INIT;

@@ -3,7 +3,7 @@
 #include "table/cell_text.h"
 #include "berthctl/past_table.h"
 #include "berthctl/run.h"
-#include "view/past_json.h"
+#include "view/json.h"
 #include "view/users.h"
 #include "view/when.h"
 
@@ -122,7 +122,8 @@ static void add_command(const struct ctl_request *asked, const struct status_lea
     text_add(out, "\n");
 }
 
-/* "2 still held or waiting since before 03:05:00: berthctl status etl"; nothing if there are none. */
+/* "2 still held or waiting since before 03:05:00: berthctl status etl"; nothing if there are none.
+ */
 static void add_running(const struct status *status, const struct ctl_request *asked,
     const struct past_choice *choice, uint64_t now, struct text *out)
 {
@@ -146,7 +147,8 @@ static void add_running(const struct status *status, const struct ctl_request *a
     }
 }
 
-/* That the history of the first resource of fleet scope is this host's; nothing if there is none. */
+/* That the history of the first resource of fleet scope is this host's; nothing if there is none.
+ */
 static void add_fleet_note(const struct status *status, struct text *out)
 {
     for (size_t i = 0; i < status->n_resources; i++) {

@@ -2,7 +2,6 @@
 #include "table/cell_text.h"
 #include "berthctl/watch_line.h"
 #include "view/printable.h"
-#include "view/who.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* watch_limits.c - what `berthctl watch` says of what operators change, and of databases. */
 #include "berthctl/watch_line.h"
 #include "view/printable.h"
-#include "view/who.h"
 
 #include <string.h>
 

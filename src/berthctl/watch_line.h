@@ -3,7 +3,7 @@
 #define BERTH_BERTHCTL_WATCH_LINE_H
 
 #include "berthctl/watch_events.h"
-#include "view/json_event.h"
+#include "view/json.h"
 
 struct watch_line {
     struct json_event json; /* .time and .text are set when it is printed */

@@ -2,7 +2,6 @@
 
 #include "base/job_status.h"
 #include "view/printable.h"
-#include "view/who.h"
 
 #include <string.h>
 

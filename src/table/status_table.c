@@ -6,7 +6,7 @@
 #include "table/lease_table.h"
 #include "table/status_choice.h"
 #include "view/when.h"
-#include "view/who.h"
+#include "view/printable.h"
 
 #include <stdlib.h>
 #include <string.h>

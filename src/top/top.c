@@ -254,7 +254,8 @@ static int show(struct session *session)
         signal(SIGTSTP, SIG_DFL); /* ncurses has a handler of its own */
         loop(session);
         draw_end();
-        exit_status = is_refused(&session->link) ? live_link_complain(&session->link, "top") : EXIT_SUCCESS;
+        exit_status =
+            is_refused(&session->link) ? live_link_complain(&session->link, "top") : EXIT_SUCCESS;
     }
     end(session);
     return exit_status;

@@ -1,5 +1,5 @@
-/* top_ask.c - one question of `berthctl top` to berthd at a time, over a connection of its own, while
- * the picture goes on. Never waits. */
+/* top_ask.c - one question of `berthctl top` to berthd at a time, over a connection of its own,
+ * while the picture goes on. Never waits. */
 #include "top/top_internal.h"
 
 #include "base/words.h"

@@ -262,7 +262,7 @@ void draw_size(size_t *widthp, size_t *heightp);
 /* `again`: the terminal may show something else than what was drawn last. */
 void draw_screen(const struct top_screen *screen, bool again);
 
-/* The next key (top_keys.h) that was typed; 0: none. Never waits. */
+/* The next key (enum top_code) that was typed; 0: none. Never waits. */
 uint32_t draw_key(void);
 
 /* ---- top_ask.c ---- */

@@ -1,5 +1,5 @@
-/* top_line.c - one line of the screen of `berthctl top`: text that never leaves its columns, and how
- * each part of it looks. Pure but for the locale, as printable.h. */
+/* top_line.c - one line of the screen of `berthctl top`: text that never leaves its columns, and
+ * how each part of it looks. Pure but for the locale, as printable.h. */
 #include "top/top_internal.h"
 
 #include "view/printable.h"

@@ -1,4 +1,5 @@
-/* top_processes.c - what /proc says of the jobs on the screen of `berthctl top`; looked up seldom. */
+/* top_processes.c - what /proc says of the jobs on the screen of `berthctl top`; looked up seldom.
+ */
 #include "top/top_internal.h"
 
 #include "base/memory.h"

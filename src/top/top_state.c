@@ -1,5 +1,5 @@
-/* top_state.c - everything that `berthctl top` knows and shows. Pure: what it draws, asks and reads of
- * /proc, others do for it. */
+/* top_state.c - everything that `berthctl top` knows and shows. Pure: what it draws, asks and reads
+ * of /proc, others do for it. */
 #include "top/top_internal.h"
 
 #include "base/memory.h"

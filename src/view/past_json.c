@@ -1,7 +1,5 @@
-#include "view/past_json.h"
-
-#include "view/json_parts.h"
-#include "view/json_values.h"
+/* past_json.c - what has ended, as JSON, and figures of it. */
+#include "view/json_internal.h"
 
 /* ---- history ---- */
 

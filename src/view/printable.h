@@ -6,7 +6,7 @@
 #ifndef BERTH_VIEW_PRINTABLE_H
 #define BERTH_VIEW_PRINTABLE_H
 
-#include "base/text.h"
+#include "wire/fields.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +18,12 @@ void text_add_valid(struct text *text, const char *untrusted);
 
 /* As age_format() of base/words.h. */
 void text_add_age(struct text *text, uint64_t milliseconds);
+
+/* The name, else the uid. */
+void text_add_user(struct text *text, const struct shown_user *user);
+/* "root (alice)": who, and as whom they logged in. */
+void text_add_who(
+    struct text *text, const struct shown_user *user, const struct shown_user *login);
 
 /* Columns of an escaped text. */
 size_t text_width(const char *escaped);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "log/log.h"
-#include "view/past_json.h"
+#include "view/json.h"
 #include "web/store_keeper.h"
 
 #include <stdio.h>

@@ -1,6 +1,25 @@
 #include "wire/status_keys.h"
 
+#include "base/words.h"
+
 #include <string.h>
+
+const struct shown_row shown_rows[N_SHOWN] = {
+#define ATTRIBUTE(name, type, bound, initial, heading) [SHOWN_##name] = {#name, heading},
+#include "base/attributes.def"
+#undef ATTRIBUTE
+};
+
+bool shown_take(const char *shown[N_SHOWN], char *const words[], size_t n)
+{
+    bool is_good = true;
+    for (size_t i = 0; i < N_SHOWN; i++) {
+        char *value = shown_rows[i].title ? words_find(words, n, shown_rows[i].word) : NULL;
+        is_good = is_good && (!value || percent_decode(value));
+        shown[i] = value;
+    }
+    return is_good;
+}
 
 #define WORD(word) {word, sizeof word - 1}
 const struct status_line_word status_line_words[N_STATUS_LINES] = {

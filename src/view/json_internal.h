@@ -1,0 +1,39 @@
+/* json_internal.h - values of JSON from what berthd says, and the document that has them: for the
+ * files of json.h. Pure. */
+#ifndef BERTH_VIEW_JSON_INTERNAL_H
+#define BERTH_VIEW_JSON_INTERNAL_H
+
+#include "view/json.h"
+
+#include <jansson.h>
+
+/* Before all others: from then on no constructor of jansson can fail. */
+void json_begin(void);
+/* Adds the value in ASCII, without an LF, and frees it. */
+void json_add(json_t *value, struct text *out);
+/* The same as one line. */
+void json_finish(json_t *object, struct text *out);
+
+/* Each is the caller's. */
+json_t *text_value(const char *string); /* NULL: null */
+json_t *number_value(uint64_t number); /* at most INT64_MAX */
+json_t *optional_value(const struct optional *optional); /* not given: null */
+json_t *instant_value(const struct instant *instant); /* the same */
+json_t *digits_value(uint64_t number); /* a string */
+json_t *words_value(const struct words *words);
+
+/* Sets two keys: the uid, and the name. */
+void set_user(
+    json_t *object, const char *uid_key, const char *user_key, const struct shown_user *user);
+/* A member for each attribute that has a title. */
+void shown_set(json_t *object, const char *const shown[N_SHOWN]);
+
+/* ---- objects of one document that others have too ---- */
+
+/* Of `berthctl status --json`. Each is the caller's. */
+json_t *holder_value(const struct status_lease *lease, bool is_pool);
+json_t *waiter_value(const struct status_lease *lease);
+/* Of `berthctl history --json`. */
+json_t *past_lease_value(const struct past_lease *lease);
+
+#endif
