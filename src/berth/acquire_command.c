@@ -34,8 +34,10 @@ static bool print(const struct options *options, const struct environment *envir
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-static int hand_over(struct acquire_loop *acquire_loop, const struct options *options)
+static int hand_over(
+    struct acquire_loop *acquire_loop, const struct options *options, bool is_leased)
 {
+    (void)is_leased; /* without one it would not be called: berth acquire runs nothing */
     static struct environment environment; /* large */
     char socket_path[PATH_MAX];
     const struct grant *grant = &acquire_loop->acquisition.grant;
@@ -60,33 +62,7 @@ static int hand_over(struct acquire_loop *acquire_loop, const struct options *op
     return 0;
 }
 
-static int acquire(struct acquire_loop *acquire_loop, const struct options *options)
-{
-    for (;;) {
-        switch (acquire_loop_wait(acquire_loop)) {
-        case ACQUIRE_LOOP_GRANTED:
-            return hand_over(acquire_loop, options);
-        case ACQUIRE_LOOP_UNLEASED: /* refused as an option */
-        case ACQUIRE_LOOP_OVER:
-            return acquire_loop->status;
-        case ACQUIRE_LOOP_CHILD: /* a child that was there before the exec */
-            break;
-        }
-    }
-}
-
 int command_acquire(const struct options *options)
 {
-    static struct acquire_loop acquire_loop; /* large */
-    nanoseconds now = clock_now();
-    if (!acquire_loop_init(&acquire_loop, options)) {
-        return acquire_loop.status;
-    }
-    acquire_loop_begin(&acquire_loop, options, options->pid, now);
-    int status = acquire(&acquire_loop, options);
-    acquire_loop_end(&acquire_loop);
-    if (acquire_loop.signal != 0) {
-        signal_die(acquire_loop.signal, false);
-    }
-    return status;
+    return acquire_loop_run(options, options->pid, hand_over);
 }

@@ -1,13 +1,39 @@
 #include "berth/acquire_loop.h"
 
+#include "berth/explain.h"
 #include "client/exit_status.h"
 #include "client/live_line.h"
 #include "client/message.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
+
+static bool alarm_init(struct alarm *alarm)
+{
+    alarm->at = NEVER;
+    alarm->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    return alarm->fd >= 0;
+}
+
+/* Call it for each wait. Returns the descriptor to poll, or -1 for NEVER. */
+static int alarm_set(struct alarm *alarm, nanoseconds at)
+{
+    if (at == NEVER) {
+        return -1;
+    }
+    if (at != alarm->at) {
+        nanoseconds some = at > 0 ? at : 1; /* 0 would disarm it */
+        struct itimerspec when = {
+            .it_value = {some / NANOSECONDS_PER_SECOND, some % NANOSECONDS_PER_SECOND}};
+        timerfd_settime(alarm->fd, TFD_TIMER_ABSTIME, &when, NULL);
+        alarm->at = at;
+    }
+    return alarm->fd;
+}
 
 bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *options)
 {
@@ -30,6 +56,19 @@ void acquire_loop_begin(
 {
     acquisition_init(&acquire_loop->acquisition, options, &acquire_loop->endpoint,
         &acquire_loop->connection, pid, now);
+}
+
+struct acquire_loop_ready acquire_loop_poll(struct acquire_loop *acquire_loop, nanoseconds at)
+{
+    enum { SIGNALS, CONNECTION, ALARM, N_POLLED };
+    struct pollfd polled[N_POLLED] = {
+        [SIGNALS] = {.fd = acquire_loop->signals.fd, .events = POLLIN},
+        [CONNECTION] = {.fd = acquire_loop->connection.fd, .events = POLLIN},
+        [ALARM] = {.fd = alarm_set(&acquire_loop->alarm, at), .events = POLLIN},
+    };
+    poll(polled, N_POLLED, -1);
+    return (struct acquire_loop_ready){
+        .signals = polled[SIGNALS].revents, .connection = polled[CONNECTION].revents};
 }
 
 /* True if a child has changed. */
@@ -72,17 +111,11 @@ static enum acquire_loop_result acquire_loop_go_on(struct acquire_loop *acquire_
     bool readable = false;
     enum acquisition_result result;
     while ((result = acquisition_step(acquisition, readable, clock_now())) == ACQUISITION_GOES_ON) {
-        enum { SIGNALS, CONNECTION, ALARM, N_POLLED };
         stop_if_wanted(acquisition);
-        int alarm = alarm_set(&acquire_loop->alarm, acquisition_deadline(acquisition));
-        struct pollfd polled[N_POLLED] = {
-            [SIGNALS] = {.fd = acquire_loop->signals.fd, .events = POLLIN},
-            [CONNECTION] = {.fd = acquire_loop->connection.fd, .events = POLLIN},
-            [ALARM] = {.fd = alarm, .events = POLLIN},
-        };
-        poll(polled, N_POLLED, -1);
+        struct acquire_loop_ready ready =
+            acquire_loop_poll(acquire_loop, acquisition_deadline(acquisition));
         /* Signals first: a user who sends one while the grant arrives wants no job. */
-        bool had_child = polled[SIGNALS].revents && take_signals(acquire_loop);
+        bool had_child = ready.signals && take_signals(acquire_loop);
         if (acquire_loop->signal != 0) {
             acquisition_give_up(acquisition);
             return ACQUIRE_LOOP_OVER;
@@ -90,7 +123,7 @@ static enum acquire_loop_result acquire_loop_go_on(struct acquire_loop *acquire_
         if (had_child) {
             return ACQUIRE_LOOP_CHILD;
         }
-        readable = polled[CONNECTION].revents != 0;
+        readable = ready.connection;
     }
     if (result == ACQUISITION_REFUSED) {
         acquire_loop->status = acquisition->status;
@@ -110,4 +143,48 @@ enum acquire_loop_result acquire_loop_wait(struct acquire_loop *acquire_loop)
 void acquire_loop_end(struct acquire_loop *acquire_loop)
 {
     connection_close(&acquire_loop->connection);
+}
+
+bool acquire_loop_fill(const struct acquire_loop *acquire_loop, const struct options *options,
+    struct environment *environment)
+{
+    char socket_path[PATH_MAX];
+    const struct grant *grant = &acquire_loop->acquisition.grant;
+    endpoint_absolute(&acquire_loop->endpoint, socket_path);
+    if (!environment_fill(environment, grant, options, socket_path)) {
+        message("the lease does not fit into the environment");
+        return false;
+    }
+    if (options->verbose) {
+        say_granted(grant);
+    }
+    return true;
+}
+
+static int wait_and_use(
+    struct acquire_loop *acquire_loop, const struct options *options, use_lease *use)
+{
+    enum acquire_loop_result result;
+    do {
+        result = acquire_loop_wait(acquire_loop);
+    } while (result == ACQUIRE_LOOP_CHILD); /* a child that was there before our exec */
+    return result == ACQUIRE_LOOP_OVER
+        ? acquire_loop->status
+        : use(acquire_loop, options, result == ACQUIRE_LOOP_GRANTED);
+}
+
+int acquire_loop_run(const struct options *options, pid_t pid, use_lease *use)
+{
+    static struct acquire_loop acquire_loop; /* large */
+    nanoseconds now = clock_now();
+    if (!acquire_loop_init(&acquire_loop, options)) {
+        return acquire_loop.status;
+    }
+    acquire_loop_begin(&acquire_loop, options, pid, now);
+    int status = wait_and_use(&acquire_loop, options, use);
+    acquire_loop_end(&acquire_loop);
+    if (acquire_loop.signal != 0) {
+        signal_die(acquire_loop.signal, false);
+    }
+    return status;
 }

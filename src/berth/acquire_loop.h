@@ -4,11 +4,18 @@
 #define BERTH_BERTH_ACQUIRE_LOOP_H
 
 #include "berth/acquisition.h"
+#include "berth/environment.h"
 #include "berth/options.h"
 #include "berth/signals.h"
-#include "client/alarm.h"
 #include "client/connection.h"
 #include "client/endpoint.h"
+
+/* A descriptor that becomes readable at an instant, even one that passed while the machine was
+ * suspended. */
+struct alarm {
+    int fd; /* close-on-exec */
+    nanoseconds at; /* NEVER: not set */
+};
 
 struct acquire_loop {
     struct endpoint endpoint;
@@ -38,5 +45,24 @@ enum acquire_loop_result acquire_loop_wait(struct acquire_loop *acquire_loop);
 
 /* Leaves the queue, or closes the connection of the granted lease. */
 void acquire_loop_end(struct acquire_loop *acquire_loop);
+
+/* What can be read: signals, and from the connection. */
+struct acquire_loop_ready {
+    bool signals, connection;
+};
+/* Waits for one of them, or until `at`. */
+struct acquire_loop_ready acquire_loop_poll(struct acquire_loop *acquire_loop, nanoseconds at);
+
+/* What the job learns of the grant; with -v says what was granted. False after a message: it is too
+ * much. */
+bool acquire_loop_fill(const struct acquire_loop *acquire_loop, const struct options *options,
+    struct environment *environment);
+
+/* All of it, for a subcommand that forks no child: `use` is called when the wait has ended with a
+ * lease, or so that there is to be none. Returns its exit status, or why there was no lease; or
+ * dies by a signal. `pid` is wish.pid. */
+typedef int use_lease(
+    struct acquire_loop *acquire_loop, const struct options *options, bool is_leased);
+int acquire_loop_run(const struct options *options, pid_t pid, use_lease *use);
 
 #endif

@@ -6,6 +6,7 @@
 #include "client/random.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,9 @@
 #define HEAR_FIRST (100 * NANOSECONDS_PER_MILLISECOND)
 /* A stop that the user wants (^Z) waits for berthd at most so long. */
 #define STOP_AFTER NANOSECONDS_PER_SECOND
+/* A shorter outage, as when berthd restarts or a database changes its server, is not worth a
+ * message. */
+#define SAY_AFTER NANOSECONDS_PER_SECOND
 /* A database that is away is away for many clients, on many hosts. */
 #define LONGEST_PAUSE_OF_DATABASE (5 * NANOSECONDS_PER_SECOND)
 
@@ -141,6 +145,40 @@ void acquisition_continue(struct acquisition *acquisition, nanoseconds now)
 }
 
 /* ---- when berthd, or its database, is not there ---- */
+
+void outage_set(struct outage *outage, bool is_of_database, const char *why)
+{
+    outage->is_of_database = is_of_database;
+    outage->why[0] = '\0';
+    append(outage->why, sizeof outage->why, "%s", why);
+}
+
+/* Another try failed. If there was no outage yet, this one began at `since`. */
+static void outage_goes_on(struct outage *outage, nanoseconds since)
+{
+    if (outage->since == NEVER) {
+        outage->since = since;
+    }
+}
+
+/* Unless it has been said, or the outage is too short to matter. `was_queued`: the place in the
+ * queue is in danger. */
+static void outage_say(struct outage *outage, bool was_queued, nanoseconds now)
+{
+    static const struct {
+        const char *before, *after; /* around the reason */
+    } words[2][2] = {
+        /* [is_of_database][was_queued] */
+        {{"waiting for berthd (", ")"}, {"lost berthd while waiting; trying again (", ")"}},
+        {{"", "; trying again"}, {"lost the place in the queue (", "); trying again"}},
+    };
+    if (outage->was_said || now - outage->since < SAY_AFTER) {
+        return;
+    }
+    outage->was_said = true;
+    message("%s%s%s", words[outage->is_of_database][was_queued].before, outage->why,
+        words[outage->is_of_database][was_queued].after);
+}
 
 static void try_again_later(struct acquisition *acquisition, nanoseconds now)
 {

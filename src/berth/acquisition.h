@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "berth/grant.h"
 #include "berth/options.h"
-#include "berth/outage.h"
 #include "berth/request.h"
 #include "berth/wait_report.h"
 #include "client/answer.h"
@@ -18,6 +17,20 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* Between two tries to reach berthd. */
+#define OUTAGE_FIRST_PAUSE (50 * NANOSECONDS_PER_MILLISECOND)
+#define OUTAGE_LONGEST_PAUSE NANOSECONDS_PER_SECOND
+
+/* berthd, or its database, cannot be reached: since when and why. */
+struct outage {
+    nanoseconds since; /* NEVER: there is none */
+    bool is_of_database; /* berthd itself is there */
+    bool was_said;
+    char why[512]; /* in words; "": no reason against the request that is on its way */
+};
+
+#define OUTAGE_NONE ((struct outage){.since = NEVER})
 
 enum acquisition_state {
     ACQUISITION_APART, /* no connection; the next try is at acquisition.retry_at */

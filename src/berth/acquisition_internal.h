@@ -8,6 +8,9 @@
 /* After a connection that lasted this long, the next pause is short again. */
 #define GOOD_CONNECTION NANOSECONDS_PER_SECOND
 
+/* Sets the reason for the last failure. */
+void outage_set(struct outage *outage, bool is_of_database, const char *why);
+
 /* Sends the request, or after an interruption the one for the place that it has. */
 enum acquisition_result acquisition_ask(struct acquisition *acquisition, nanoseconds now);
 /* If the request has a place: `away` or `back`. */

@@ -1,5 +1,6 @@
+#include "berth/options.h"
+
 #include "base/words.h"
-#include "berth/grammar.h"
 #include "client/message.h"
 
 #include <string.h>

@@ -162,9 +162,8 @@ static void take_answer(struct held_lease *held_lease, struct answer *answer, na
 
 /* ---- events ---- */
 
-static void take_deadline(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
+static void take_deadline(struct held_lease *held_lease, const struct answer *answer)
 {
-    (void)now;
     uint64_t good_until, stop_at;
     if (answer->n_words < 4 || !number_parse(answer->words[3], INT64_MAX / 2, &good_until)) {
         return;
@@ -178,12 +177,6 @@ static void take_deadline(struct held_lease *held_lease, struct answer *answer, 
         &held_lease->stopping, (nanoseconds)good_until + offset, (nanoseconds)stop_at + offset);
 }
 
-static void take_stop(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
-{
-    (void)now;
-    stop_job(held_lease, why(answer));
-}
-
 /* Freed on purpose while the job runs: by a user who wants that, or under `on-lost = warn`. */
 static bool is_meant(enum code code)
 {
@@ -191,9 +184,8 @@ static bool is_meant(enum code code)
         code == CODE_MAX_HOLD;
 }
 
-static void take_lost(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
+static void take_lost(struct held_lease *held_lease, struct answer *answer)
 {
-    (void)now;
     if (!is_meant(answer->code)) {
         lease_is_lost(held_lease, why(answer));
         return;
@@ -204,41 +196,43 @@ static void take_lost(struct held_lease *held_lease, struct answer *answer, nano
     }
 }
 
-/* The result of a reclaim whose answer was `pending`, and of no other request. */
-
-static void take_granted(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
+/* What follows `pending`, the answer to a reclaim, and no other request. */
+static void take_outcome(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
-    (void)now;
-    if (held_lease->state == HELD_LEASE_RECLAIMING) {
+    if (held_lease->state != HELD_LEASE_RECLAIMING) {
+        return;
+    }
+    if (answer->event == EVENT_GRANTED) {
         is_reclaimed(held_lease, answer);
-    }
-}
-
-static void take_denied(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
-{
-    if (held_lease->state == HELD_LEASE_RECLAIMING) {
+    } else if (answer->event == EVENT_DENIED) {
         is_not_reclaimed(held_lease, answer, now);
-    }
-}
-
-static void take_waiting(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
-{
-    (void)answer, (void)now;
-    if (held_lease->state == HELD_LEASE_RECLAIMING) {
+    } else {
         lease_is_lost(held_lease, not_known);
     }
 }
 
-static void (*const event_table[N_EVENTS])(
-    struct held_lease *, struct answer *, nanoseconds now) = {
-    [EVENT_GRANTED] = take_granted,
-    [EVENT_DENIED] = take_denied,
-    [EVENT_WAITING] = take_waiting,
-    [EVENT_LOST] = take_lost,
-    [EVENT_REVOKED] = take_stop,
-    [EVENT_EXPIRED] = take_stop,
-    [EVENT_DEADLINE] = take_deadline,
-};
+static void take_event(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
+{
+    switch (answer->event) {
+    case EVENT_GRANTED:
+    case EVENT_DENIED:
+    case EVENT_WAITING:
+        take_outcome(held_lease, answer, now);
+        break;
+    case EVENT_LOST:
+        take_lost(held_lease, answer);
+        break;
+    case EVENT_REVOKED:
+    case EVENT_EXPIRED:
+        stop_job(held_lease, why(answer));
+        break;
+    case EVENT_DEADLINE:
+        take_deadline(held_lease, answer);
+        break;
+    default:
+        break;
+    }
+}
 
 static void take_line(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
@@ -246,8 +240,8 @@ static void take_line(struct held_lease *held_lease, struct answer *answer, nano
         if (held_lease->state == HELD_LEASE_RECLAIMING) {
             take_answer(held_lease, answer, now);
         }
-    } else if (event_table[answer->event] && strcmp(answer->lease, held_lease->grant->lease) == 0) {
-        event_table[answer->event](held_lease, answer, now);
+    } else if (strcmp(answer->lease, held_lease->grant->lease) == 0) {
+        take_event(held_lease, answer, now);
     }
 }
 

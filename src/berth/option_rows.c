@@ -1,9 +1,11 @@
+#include "berth/options.h"
+
 #include "base/utf8.h"
 #include "base/words.h"
-#include "berth/grammar.h"
-#include "berth/signal_words.h"
 
+#include <signal.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- one function for each option ---- */
 
@@ -108,6 +110,24 @@ static const char *set_if_down_without_job(struct options *options, const char *
 static const char *set_down_after(struct options *options, const char *argument)
 {
     return duration_parse(argument, &options->down_after) ? NULL : "not a duration like 5s";
+}
+
+int signal_parse(const char *word)
+{
+    uint64_t number;
+    if (number_parse(word, NSIG - 1, &number)) {
+        return (int)number;
+    }
+    if (strncasecmp(word, "SIG", 3) == 0) {
+        word += 3;
+    }
+    for (int i = 1; i < NSIG; i++) {
+        const char *name = sigabbrev_np(i);
+        if (name && strcasecmp(word, name) == 0) {
+            return i;
+        }
+    }
+    return 0;
 }
 
 static const char *set_signal(struct options *options, const char *argument)

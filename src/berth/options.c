@@ -1,6 +1,5 @@
 #include "berth/options.h"
 
-#include "berth/grammar.h"
 #include "client/message.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* options.h - the command lines of berth, as tables: the same rows serve parsing and help
- * (grammar.h). */
+ * (option_rows.c, grammars.c). */
 #ifndef BERTH_BERTH_OPTIONS_H
 #define BERTH_BERTH_OPTIONS_H
 
@@ -58,9 +58,48 @@ struct options {
     bool help;
 };
 
-/* A subcommand's grammar. */
-struct grammar;
+/* ---- the tables ---- */
+
+/* Takes an option's argument (NULL if it has none). Returns NULL, or what is wrong with it. */
+typedef const char *set_option(struct options *options, const char *argument);
+
+/* The subcommands that take an option. */
+enum {
+    IN_RUN = 1,
+    IN_ACQUIRE = 2,
+    IN_RELEASE = 4,
+    IN_RENEW = 8,
+    IN_ALL = 15,
+};
+
+enum { FIRST_LONG = 256 };
+
+struct option_row {
+    int letter; /* from FIRST_LONG on: a long option only */
+    unsigned in;
+    const char *word;
+    const char *argument; /* as the help names it; NULL: none */
+    set_option *set;
+    const char *help;
+};
+
+extern const struct option_row option_rows[]; /* in the order of the help; ends with .set = NULL */
+
+struct grammar {
+    unsigned in;
+    const char *usage;
+    const char *summary;
+    bool needs_dashes; /* before a command */
+    /* Takes the positional arguments; `dashes` is the index in `words` of what follows "--", or n
+     * if there is no "--". False after a message. */
+    bool (*take_words)(struct options *options, char **words, int n, int dashes);
+    const char *more_help;
+};
+
 extern const struct grammar grammar_run, grammar_acquire, grammar_release, grammar_renew;
+
+/* "TERM", "SIGTERM" or "15"; 0 if it is no signal. */
+int signal_parse(const char *word);
 
 /* argv[0] is the subcommand's word. False, after a message: the line is wrong. With options->help
  * nothing else is filled in. */

@@ -1,5 +1,5 @@
-/* run_command.c - `berth run`: one loop that joins the lease, the job, the signals and the clock.
- */
+/* run_command.c - `berth run`: one loop that joins the lease, the job, the signals and the clock;
+ * or, with --no-fork, berth becomes the job, which only berthd watches. */
 #include "berth/acquire_loop.h"
 #include "berth/child.h"
 #include "berth/environment.h"
@@ -10,6 +10,7 @@
 #include "client/exit_status.h"
 #include "client/message.h"
 
+#include <alloca.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -150,28 +151,23 @@ static void take_signals(struct run *run)
 
 static void run_turn(struct run *run)
 {
-    enum { SIGNALS, CONNECTION, ALARM, N_POLLED };
+    struct acquire_loop *acquire_loop = &run->acquire_loop;
     nanoseconds stop_at = terminal_deadline(&run->terminal);
-    int alarm = alarm_set(
-        &run->acquire_loop.alarm, earlier(held_lease_deadline(&run->held_lease), stop_at));
-    struct pollfd polled[N_POLLED] = {
-        [SIGNALS] = {.fd = run->acquire_loop.signals.fd, .events = POLLIN},
-        [CONNECTION] = {.fd = run->acquire_loop.connection.fd, .events = POLLIN},
-        [ALARM] = {.fd = alarm, .events = POLLIN},
-    };
-    poll(polled, N_POLLED, -1);
+    struct acquire_loop_ready ready =
+        acquire_loop_poll(acquire_loop, earlier(held_lease_deadline(&run->held_lease), stop_at));
     bool is_late = clock_now() >= stop_at;
-    if (polled[SIGNALS].revents) {
+    if (ready.signals) {
         take_signals(run);
     }
     if (is_late && terminal_deadline(&run->terminal) == stop_at) {
         terminal_is_due(&run->terminal, &run->child);
     }
-    if (polled[SIGNALS].revents || is_late) {
+    if (ready.signals || is_late) {
         /* We may have been stopped for hours: first learn why the job has ended meanwhile. */
-        poll(&polled[CONNECTION], 1, 0);
+        struct pollfd connection = {.fd = acquire_loop->connection.fd, .events = POLLIN};
+        ready.connection = poll(&connection, 1, 0) > 0;
     }
-    held_lease_step(&run->held_lease, polled[CONNECTION].revents != 0, clock_now());
+    held_lease_step(&run->held_lease, ready.connection, clock_now());
     see_to_end(run);
 }
 
@@ -198,17 +194,10 @@ static void run_job(struct run *run, const struct environment *environment)
 static void run_leased(struct run *run)
 {
     static struct environment environment; /* large */
-    char socket_path[PATH_MAX];
     const struct grant *grant = &run->acquire_loop.acquisition.grant;
-
-    endpoint_absolute(&run->acquire_loop.endpoint, socket_path);
-    if (!environment_fill(&environment, grant, run->options, socket_path)) {
-        message("the lease does not fit into the environment");
+    if (!acquire_loop_fill(&run->acquire_loop, run->options, &environment)) {
         run_over(run, STATUS_CANNOT_EXECUTE);
         return;
-    }
-    if (run->options->verbose) {
-        say_granted(grant);
     }
     if (run->options->verbose && grant->is_bound_to_connection) {
         message("berthd cannot see this process: the lease ends if berth is killed");
@@ -282,6 +271,26 @@ static void run_whole(struct run *run)
     }
 }
 
+/* ---- without a fork ---- */
+
+/* Returns only if it fails. The exec, or our end, closes the connection. */
+static int execute_in_place(
+    struct acquire_loop *acquire_loop, const struct options *options, bool is_leased)
+{
+    static struct environment environment; /* large; without a lease, empty */
+    if (is_leased && acquire_loop->acquisition.grant.is_bound_to_connection) {
+        message("berthd cannot see this process, so the lease would end at once: do not use -F");
+        return STATUS_DOWN;
+    }
+    if (is_leased && !acquire_loop_fill(acquire_loop, options, &environment)) {
+        return STATUS_CANNOT_EXECUTE;
+    }
+    environment_prepare(alloca(environment_size()));
+    environment_enter(&environment);
+    signals_restore(&acquire_loop->signals);
+    return child_execute(options->command);
+}
+
 int command_run(const struct options *options)
 {
     static struct run run; /* large */
@@ -290,7 +299,7 @@ int command_run(const struct options *options)
         return status;
     }
     if (options->no_fork) {
-        return command_run_in_place(options);
+        return acquire_loop_run(options, getpid(), execute_in_place);
     }
     if (run_init(&run, options)) {
         run_whole(&run);

@@ -5,7 +5,6 @@
 #include "berth/options.h"
 
 int command_run(const struct options *options);
-int command_run_in_place(const struct options *options); /* with options->no_fork */
 int command_acquire(const struct options *options);
 int command_renew(const struct options *options);
 int command_release(const struct options *options);

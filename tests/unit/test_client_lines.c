@@ -3,7 +3,7 @@
 #include "berth/assignments.h"
 #include "berth/grant.h"
 #include "berth/request.h"
-#include "berth/signal_words.h"
+#include "berth/options.h"
 #include "client/answer.h"
 
 #include <criterion/criterion.h>
