@@ -1,108 +1,172 @@
-/* record.c - the words of a lease's record, in the order in which they are written; doc/journal.md
- * has the rules.
- *
- * A record without a readable envelope is no record. Any other key may be a later version's: what
- * is not understood is kept as written. */
+/* record.c - writes a lease's record: its words in the order of record_rows.def; doc/journal.md has
+ * the rules. record_read.c reads it. */
 #include "journal/record.h"
 
-#include "base/memory.h"
+#include "base/put.h"
 #include "base/words.h"
+#include "core/units.h"
 #include "journal/record_words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { N_STATES = 2 };
-
-static const char *const state_words[N_STATES] = {[false] = "waiting", [true] = "held"};
-
-#define MAX_TICKET (UINT64_C(1) << 53) /* the largest integer exact in Lua */
-
-enum presence {
-    MAY_WAITING = 1,
-    MAY_HELD = 2,
-    MUST_WAITING = 4 | MAY_WAITING,
-    MUST_HELD = 8 | MAY_HELD,
-    MANY = 16, /* the key may be given more than once */
-    ENVELOPE = 32, /* read alike by every version */
-    MAY = MAY_WAITING | MAY_HELD,
-    MUST = MUST_WAITING | MUST_HELD | ENVELOPE,
-};
-
-#define HEAD(key) " " key "=", sizeof(key) - 1
-#define AT(member) offsetof(struct lease, member), offsetof(struct remembered, member)
-#define INTO(member) 0, offsetof(struct remembered, member)
-#define NOWHERE 0, 0
+#define ALWAYS UINT64_MAX
 
 enum {
-#define ROW(key, ...) ROW_##key,
-#include "journal/record_rows.def"
-#undef ROW
-    N_ROWS
-};
-
-static const struct record_row rows[N_ROWS] = {
-#define ROW(key, form, presence, ...) {HEAD(#key), &form_##form, presence, __VA_ARGS__},
+    MAX_TEXT = 3 * REASON_BYTES, /* no text is longer, encoded */
+    MAX_WORD = MAX_TEXT + 32,
+    /* For all words but those of units. */
+#define ROW(...) +MAX_WORD
+    ROOM = MAX_RESOURCES_PER_LEASE * MAX_WORD
 #include "journal/record_rows.def"
 #undef ROW
 };
 
-static const struct record_row *find_row(const char *word, size_t length)
+const char *const record_state_words[] = {[false] = "waiting", [true] = "held"};
+
+const char *const record_stopping_words[N_OUTCOMES] = {
+    [OUTCOME_REVOKED] = "revoked",
+    [OUTCOME_WITHDRAWN] = "withdrawn",
+    [OUTCOME_MAX_HOLD] = "max-hold",
+    [OUTCOME_LOST] = "lost",
+    [OUTCOME_DEADLINE] = "deadline",
+};
+
+/* ---- words: each returns where the next one goes. Inline, with rows that the compiler knows: a
+ * lease has half of the words, and all are gone through ---- */
+
+static inline char *put_number_word(char *to, const char *head, uint64_t number, uint64_t initial)
 {
-    for (size_t i = 0; i < N_ROWS; i++) {
-        if (rows[i].key_length == length && memcmp(rows[i].head + 1, word, length) == 0) {
-            return &rows[i];
-        }
+    return number != initial ? put_number(put_string(to, head), number) : to;
+}
+
+#define write_number(to, head, number, initial)                                                    \
+    put_number_word(to, head, (uint64_t)(number), (uint64_t)(initial))
+
+static inline char *write_signed(char *to, const char *head, int32_t number, int32_t initial)
+{
+    if (number == initial) {
+        return to;
     }
-    return NULL;
+    to = put_string(to, head);
+    to = number < 0 ? put_byte(to, '-') : to;
+    return put_number(to, (uint64_t)(number < 0 ? -(int64_t)number : number));
 }
 
-static unsigned may_be_in(bool is_held)
+static inline char *write_id(char *to, const char *head, uint64_t id, uint64_t initial)
 {
-    return is_held ? MAY_HELD : MAY_WAITING;
+    if (id == initial) {
+        return to;
+    }
+    to = put_string(to, head);
+    return to + lease_id_format(to, id);
 }
 
-/* ---- written ---- */
-
-enum { ROOM = N_ROWS * MAX_WORD }; /* for all words of bounded length */
-
-/* Behind what `out` has. */
-static char *find_room(struct writing *writing, size_t n)
+static inline char *write_text(char *to, const char *head, const char *text, const char *initial)
 {
-    struct text *out = writing->out;
-    char *to = text_room(out, ROOM + n);
-    writing->end = out->bytes + out->size - ROOM;
-    return to;
+    if (text == initial) {
+        return to;
+    }
+    size_t plain = percent_plain(text); /* all of it, as a rule */
+    to = put_bytes(put_string(to, head), text, plain);
+    return text[plain] ? to + percent_encode(to, MAX_TEXT + 1, text + plain) : to;
 }
 
-char *make_more_room(struct writing *writing, char *to, size_t n)
+static inline char *write_on_lost(char *to, const char *head, uint8_t on_lost, uint8_t initial)
 {
-    writing->out->length = (size_t)(to - writing->out->bytes);
-    return find_room(writing, n);
+    return on_lost != initial ? put_string(put_string(to, head), on_lost_words[on_lost]) : to;
 }
 
-static char *write_words(struct writing *writing, char *to)
+static inline char *write_stopping(
+    char *to, const char *head, enum outcome stopping, enum outcome initial)
 {
-    bool is_held = writing->lease->state == LEASE_HELD;
-    unsigned may = may_be_in(is_held);
-    to = put_string(to, state_words[is_held]);
-#define ROW(key, form, presence, ...)                                                              \
+    return stopping != initial ? put_string(put_string(to, head), record_stopping_words[stopping])
+                               : to;
+}
+
+/* PID,STARTED */
+static inline char *write_process(
+    char *to, const char *head, struct process process, int32_t initial)
+{
+    if (process.pid == initial) {
+        return to;
+    }
+    to = put_number(put_string(to, head), (uint64_t)process.pid);
+    return put_number(put_byte(to, ','), process.started);
+}
+
+/* These are claims, which are not in struct record. */
+#define write_slot(to, ...) (to)
+#define write_item(to, ...) (to)
+#define write_want(to, ...) (to)
+
+static char *write_words(char *to, const struct record *record)
+{
+    unsigned may = may_be_in(record->lease.is_held);
+    to = put_string(to, record_state_words[record->lease.is_held]);
+#define ROW(key, form, presence, member, min, max, initial)                                        \
     if (((presence)&may) != 0) {                                                                   \
-        to = write_##form(writing, to, &rows[ROW_##key]);                                          \
+        to = write_##form(to, " " #key "=", record->member, initial);                              \
     }
 #include "journal/record_rows.def"
 #undef ROW
     return to;
 }
 
-static void write_record(struct writing *writing)
+static char *write_wants(char *to, const struct lease *lease)
 {
-    struct text *out = writing->out;
-    const struct lease *lease = writing->lease;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        to = put_string(put_string(to, " want="), lease->claims[i].resource->name);
+        to = put_number(put_byte(to, ','), lease->claims[i].count);
+    }
+    return to;
+}
+
+/* ---- records ---- */
+
+/* All but the claims. */
+static void fill(struct record *record, const struct lease *lease, const char *database)
+{
+    static const struct process nobody;
+    const struct term *term = lease->term;
+    const struct order_node *timer = lease->waiting ? &lease->waiting->timer
+        : term                                      ? &term->timer
+                                                    : NULL;
+    record->database = database;
+    record->lease.id = lease->id;
+    record->lease.is_held = lease->state == LEASE_HELD;
+    record->lease.uid = lease->uid;
+    record->lease.pid = lease->pid;
+    record->lease.terms = lease->terms;
+    record->lease.process = lease->binding == BOUND_PROCESS ? lease->process : nobody;
+    record->lease.wrapper = lease->wrapper;
+    record->lease.ttl = lease->binding == BOUND_TIME ? lease->ttl : 0;
+    record->lease.asked_at = lease->asked_at;
+    record->lease.granted_at = lease->granted_at;
+    record->lease.rested_at = 0;
+    record->lease.until =
+        timer && order_contains(timer) ? (nanoseconds)timer->major : NEVER;
+    record->lease.hold_until = term ? term->hold_until : NEVER;
+    record->lease.stopping = (enum outcome)lease->stopping;
+    record->lease.stop_reason = lease_stop_reason(lease);
+    record->lease.ticket = lease->ticket;
+    record->lease.wants_now = lease->wants_now;
+    record->lease.is_away = lease->is_away;
+}
+
+static void write_lease(
+    struct text *out, const struct lease *lease, const char *database, bool is_brief)
+{
     if (!lease->is_opaque) {
-        text_end(out, write_words(writing, find_room(writing, 0)));
+        struct record record;
+        fill(&record, lease, database);
+        record.lease.stop_reason = is_brief ? NULL : record.lease.stop_reason;
+        char *to = write_words(text_room(out, ROOM), &record);
+        text_end(out, record.lease.is_held ? to : write_wants(to, lease));
+        if (record.lease.is_held) {
+            units_write(out, lease);
+        }
     }
     if (lease->kept) {
         text_add(out, lease->kept);
@@ -111,52 +175,60 @@ static void write_record(struct writing *writing)
 
 void record_write(struct text *out, const struct lease *lease, const char *database)
 {
-    write_record(&(struct writing){.out = out, .lease = lease, .database = database});
+    write_lease(out, lease, database, false);
 }
 
 void record_write_brief(struct text *out, const struct lease *lease, const char *database)
 {
-    write_record(
-        &(struct writing){.out = out, .lease = lease, .database = database, .is_brief = true});
+    write_lease(out, lease, database, true);
 }
 
 void record_add_rest(struct text *record, nanoseconds ended_at)
 {
-    char *to = text_room(record, MAX_WORD);
-    text_end(record, put_number_word(to, &rows[ROW_rested], (uint64_t)ended_at));
+    text_add_number_key(record, "rested", (uint64_t)ended_at);
 }
 
 /* ---- the longest record ---- */
 
-/* With the longest values, without what depends on the request: texts and units. */
+/* Texts and units depend on the request. */
+#define LONGEST_number(member, max) (member) = (max)
+#define LONGEST_signed(member, max) (member) = -(max)
+#define LONGEST_id(member, max) (member) = UINT64_MAX
+#define LONGEST_text(member, max) (member) = NULL
+#define LONGEST_on_lost(member, max) (member) = ON_LOST_WARN
+#define LONGEST_stopping(member, max) (member) = OUTCOME_WITHDRAWN
+#define LONGEST_process(member, max) (member) = (struct process){.pid = (max), .started = UINT64_MAX}
+#define LONGEST_slot(member, max) (void)0
+#define LONGEST_item(member, max) (void)0
+#define LONGEST_want(member, max) (void)0
+
 static size_t longest_in(bool is_held)
 {
-    char room[ROOM], *to = put_string(room, state_words[is_held]);
-    for (size_t i = 0; i < N_ROWS; i++) {
-        if ((rows[i].presence & may_be_in(is_held)) && rows[i].form->put_longest) {
-            to = rows[i].form->put_longest(to, &rows[i]);
-        }
-    }
-    return (size_t)(to - room);
+    struct record record = {.lease.is_held = is_held};
+    char room[ROOM];
+#define ROW(key, form, presence, member, min, max, initial) LONGEST_##form(record.member, max);
+#include "journal/record_rows.def"
+#undef ROW
+    /* It finds room where `ttl` and, at the longest, `rested` or `ticket` would be: with a process
+     * there is no ttl, in host scope no ticket, in fleet scope no rest. */
+    record.lease.hold_until = NEVER;
+    return (size_t)(write_words(room, &record) - room);
 }
 
-static inline size_t text_length(const struct record_row *row, const char *text)
+static size_t text_length(size_t key_length, const char *text)
 {
-    return text ? row->key_length + sizeof " =" - 1 + percent_encoded_length(text) : 0;
+    return text ? key_length + sizeof " =" - 1 + percent_encoded_length(text) : 0;
 }
 
 static size_t texts_length(const struct terms *terms, const char *database)
 {
-    size_t length = text_length(&rows[ROW_database], database);
-#define LENGTH_TEXT(word) text_length(&rows[ROW_##word], terms->word)
-#define LENGTH_NUMBER(word) 0
-#define LENGTH_SPAN(word) 0
-#define LENGTH_ON_LOST(word) 0
-#define LENGTH_SIGNAL(word) 0
-#define LENGTH_LEASE(word) 0
-#define ATTRIBUTE(word, type, ...) length += LENGTH_##type(word);
-#include "base/attributes.def"
-#undef ATTRIBUTE
+    size_t length = text_length(strlen("database"), database);
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        const struct attribute_row *row = &attribute_rows[i];
+        if (row->type == ATTRIBUTE_TEXT) {
+            length += text_length(strlen(row->word), terms_text(terms, row));
+        }
+    }
     return length;
 }
 
@@ -170,168 +242,7 @@ size_t record_max_bytes(const struct terms *terms, const char *database, size_t 
     return longest + texts_length(terms, database) + units;
 }
 
-/* ---- read: one word ---- */
-
-static void keep(struct record *record, const char *word)
-{
-    char *end = record->kept + strlen(record->kept);
-    *end = ' ';
-    strcpy(end + 1, word);
-}
-
-/* Another version's word. False if it is malformed. */
-static bool read_unknown(struct record *record, const char *word, const char *key)
-{
-    record->remembered.is_opaque |= key != word;
-    keep(record, word);
-    return strchr(key, '=') > key;
-}
-
-static bool read_known(
-    struct remembered *remembered, const struct record_row *row, bool seen[N_ROWS], char *value)
-{
-    unsigned may = may_be_in(remembered->is_held);
-    bool *is_seen = &seen[row - rows], is_again = *is_seen && !(row->presence & MANY);
-    *is_seen = true;
-    bool is_good =
-        !is_again && (row->presence & may) != 0 && row->form->read(remembered, row, value);
-    remembered->is_opaque |= !is_good;
-    return is_good || !(row->presence & ENVELOPE);
-}
-
-/* KEY=VALUE, or !KEY=VALUE: a reader that does not understand the latter may use only the
- * envelope. */
-static bool read_word(struct record *record, char *word, bool seen[N_ROWS])
-{
-    char *key = word + (word[0] == '!');
-    size_t length = strcspn(key, "=");
-    const struct record_row *row = find_row(key, length);
-    return row && key[length] == '='
-        ? read_known(&record->remembered, row, seen, key + length + 1)
-        : read_unknown(record, word, key);
-}
-
-/* ---- the whole record ---- */
-
-static bool has_tokens(const struct remembered *remembered)
-{
-    bool has = true;
-    for (size_t i = 0; remembered->is_held && i < remembered->n_claims; i++) {
-        has &= remembered->claims[i].token != 0;
-    }
-    return has;
-}
-
-static bool has_envelope(const struct remembered *remembered, const bool seen[N_ROWS])
-{
-    unsigned must = remembered->is_held ? MUST_HELD : MUST_WAITING;
-    for (size_t i = 0; i < N_ROWS; i++) {
-        if ((rows[i].presence & must) == must && !seen[i]) {
-            return false;
-        }
-    }
-    bool is_bound_once = !remembered->process.pid || !remembered->ttl;
-    bool has_job = !remembered->wrapper.pid || remembered->process.pid;
-    bool is_of_its_scope = record_database(remembered)
-        ? remembered->rested_at == 0 /* in fleet scope the database keeps resting units */
-        : has_tokens(remembered);
-    return remembered->n_claims > 0 && is_bound_once && has_job && is_of_its_scope;
-}
-
-/* Only databases give these out. */
-static bool is_of_fleet_only(const struct remembered *remembered)
-{
-    return remembered->stopping == OUTCOME_LOST || remembered->stopping == OUTCOME_DEADLINE ||
-        remembered->ticket != 0 || remembered->wants_now;
-}
-
-/* Leaves only what the envelope says. */
-static void forget_the_rest(struct remembered *remembered)
-{
-    struct remembered all = *remembered;
-    *remembered = (struct remembered){
-        .id = all.id,
-        .is_held = all.is_held,
-        .uid = all.uid,
-        .pid = all.pid,
-        .binding = all.binding,
-        .process = all.process,
-        .wrapper = all.wrapper,
-        .asked_at = all.asked_at,
-        .granted_at = all.granted_at,
-        .rested_at = all.rested_at,
-        .until = all.binding == BOUND_TIME ? all.until : NEVER,
-        .hold_until = NEVER,
-        .ttl = all.ttl,
-        .stopping = OUTCOME_OK,
-        .is_opaque = true,
-        .n_claims = all.n_claims,
-    };
-    memcpy(remembered->claims, all.claims, sizeof all.claims);
-    terms_init(&remembered->terms);
-    remembered->terms.kill_after = 10 * NANOSECONDS_PER_SECOND;
-}
-
-static bool read_all(struct record *record)
-{
-    struct remembered *remembered = &record->remembered;
-    bool seen[N_ROWS] = {false};
-    size_t state;
-    char *text = record->text, *word = strsep(&text, " ");
-    if (!record_find_word(word, state_words, N_STATES, &state)) {
-        return false;
-    }
-    remembered->is_held = state;
-    while ((word = strsep(&text, " "))) {
-        if (!read_word(record, word, seen)) {
-            return false;
-        }
-    }
-    remembered->is_opaque |= !record->database && is_of_fleet_only(remembered);
-    return has_envelope(remembered, seen);
-}
-
-struct remembered *record_read(const char *text, size_t length)
-{
-    if (memchr(text, '\0', length)) {
-        return NULL;
-    }
-    struct record *record = memory_new(sizeof *record + 2 * (length + 1) + 1);
-    record->remembered = (struct remembered){
-        .until = NEVER, .hold_until = NEVER, .stopping = OUTCOME_OK};
-    terms_init(&record->remembered.terms);
-    record->kept = record->text + length + 1;
-    memcpy(record->text, text, length);
-    if (!read_all(record)) {
-        return record_free(&record->remembered);
-    }
-    if (record->remembered.is_opaque) {
-        memcpy(record->kept, text, length);
-        record->kept[length] = '\0';
-        forget_the_rest(&record->remembered);
-    }
-    record->remembered.kept = record->kept[0] ? record->kept : NULL;
-    return &record->remembered;
-}
-
-enum record_kind record_kind(const char *text, size_t length)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
-    const char *end = memchr(text, ' ', length);
-    size_t n = end ? (size_t)(end - text) : length, at = length > 0 && text[0] == '!';
-    bool is_lease = false;
-    for (size_t i = 0; i < N_STATES; i++) {
-        is_lease |= strlen(state_words[i]) == n && memcmp(state_words[i], text, n) == 0;
-    }
-    if (is_lease) {
-        return RECORD_LEASE;
-    }
-    bool must_understand = at == 1, is_word = n > at;
-    for (; at < n; at++) {
-        is_word &= text[at] != '\0' && strchr(letters, text[at]);
-    }
-    return !is_word ? RECORD_NONSENSE : must_understand ? RECORD_MUST_UNDERSTAND : RECORD_UNKNOWN;
-}
+/* ---- numbers ---- */
 
 void record_write_numbers(struct text *out, uint64_t mark, uint64_t of)
 {
@@ -351,18 +262,4 @@ bool record_read_numbers(const char *text, size_t length, struct record_numbers 
         *numbers = found;
     }
     return is_whole;
-}
-
-const char *record_database(const struct remembered *remembered)
-{
-    return ((const struct record *)remembered)->database;
-}
-
-struct remembered *record_free(struct remembered *remembered)
-{
-    for (size_t i = 0; remembered && i < remembered->n_claims; i++) {
-        free((void *)remembered->claims[i].units);
-    }
-    free(remembered);
-    return NULL;
 }
