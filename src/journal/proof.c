@@ -8,10 +8,7 @@
 
 /* ---- SipHash ---- */
 
-static uint64_t rotate(uint64_t word, unsigned by)
-{
-    return word << by | word >> (64 - by);
-}
+#define ROTATE(word, by) ((word) << (by) | (word) >> (64 - (by)))
 
 static inline void two_rounds(uint64_t v[static 4])
 {
@@ -19,14 +16,14 @@ static inline void two_rounds(uint64_t v[static 4])
     for (int i = 0; i < 2; i++) {
         v[0] += v[1];
         v[2] += v[3];
-        v[1] = rotate(v[1], 13) ^ v[0];
-        v[3] = rotate(v[3], 16) ^ v[2];
-        v[0] = rotate(v[0], 32);
+        v[1] = ROTATE(v[1], 13) ^ v[0];
+        v[3] = ROTATE(v[3], 16) ^ v[2];
+        v[0] = ROTATE(v[0], 32);
         v[2] += v[1];
         v[0] += v[3];
-        v[1] = rotate(v[1], 17) ^ v[2];
-        v[3] = rotate(v[3], 21) ^ v[0];
-        v[2] = rotate(v[2], 32);
+        v[1] = ROTATE(v[1], 17) ^ v[2];
+        v[3] = ROTATE(v[3], 21) ^ v[0];
+        v[2] = ROTATE(v[2], 32);
     }
 }
 
