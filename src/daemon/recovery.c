@@ -99,6 +99,40 @@ static int compare(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* By lease; first the record that says that its units rest, or else that it is held. */
+static int compare_leases(const void *a, const void *b)
+{
+    const struct found *found = a, *other = b;
+    const struct remembered *x = found->remembered, *y = other->remembered;
+    if (!x || !y) {
+        return !y - !x;
+    }
+    if (x->id != y->id) {
+        return x->id < y->id ? -1 : 1;
+    }
+    bool x_rests = x->rested_at != 0, y_rests = y->rested_at != 0;
+    return x_rests != y_rests ? y_rests - x_rests : y->is_held - x->is_held;
+}
+
+/* A berthd killed between the two writes of a record that moves leaves two of one lease. */
+static void erase_second_records(struct server *server, struct findings *findings)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct found found = findings->list[i];
+        const struct remembered *before = n > 0 ? findings->list[n - 1].remembered : NULL;
+        if (!before || !found.remembered || before->id != found.remembered->id) {
+            findings->list[n++] = found;
+            continue;
+        }
+        if (found.slot != RECORD_NONE) {
+            ledger_give_back(&server->ledger, found.slot);
+        }
+        record_free(found.remembered);
+    }
+    findings->n = n;
+}
+
 /* ---- back into the core ---- */
 
 static bool is_deserted(const struct remembered *remembered)
@@ -252,7 +286,7 @@ static bool restore(struct server *server, const struct found *found, nanosecond
     } else if (remembered->is_opaque && !remembered->is_held) {
         stays = true;
         lease_log_not_taken_over(remembered, "a later version of berthd has queued it");
-    } else if (!core_find_lease(server->core, remembered->id)) { /* not its other record */
+    } else {
         lease = (record_database(remembered) ? restore_of_fleet : restore_lease)(
             server, found, now, &is_conflict);
     }
@@ -416,6 +450,8 @@ static bool restore_all(struct serving *serving, const char *socket_path)
     begin_numbers(server, found, &findings);
     bool closed = leases_may_be_missing(server, found, &findings);
     if (findings.n > 0) {
+        qsort(findings.list, findings.n, sizeof *findings.list, compare_leases);
+        erase_second_records(server, &findings);
         qsort(findings.list, findings.n, sizeof *findings.list, compare);
     }
     begin_grace(server, closed, now);

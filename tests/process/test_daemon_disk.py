@@ -21,7 +21,7 @@ from gate import Gate, with_shim
 from history_help import history
 from journal_file import erase_numbers, records
 from lines import DEADLINE, look_again
-from lost_help import asked_until
+from lost_help import asked_until, sleeper
 
 CONFIGURATION = """grace = 0.05s
 [lock a]
@@ -708,27 +708,42 @@ def pool(length):
     return "[pool p]\nitems = " + " ".join(f"i{k}-".ljust(length, "x") for k in range(40)) + "\n"
 
 
-def test_killed_while_a_record_moves(daemon, disk):
-    """The names have become longer than there was room for: both records are there, and one lease."""
+def copies(daemon, lease):
+    return sum(f" id={lease} " in record for record in records(daemon.journal))
+
+
+def kill_while_a_record_moves(daemon, disk, pid):
+    """The names have become longer than there was room for: both records are there. The lease, which
+    is bound to that process."""
     (disk.path / "mmap").write_text(str(errno.ENODEV))  # records are written by calls
     daemon.configure(pool(4))
     restart(daemon)
     held(daemon.client(), "acquire p")
-    lease = waits(daemon.client(), f"acquire p:40 pid={os.getpid()}")
+    lease = waits(daemon.client(), f"acquire p:40 pid={pid}")
     daemon.configure(pool(60))
-
-    def copies():
-        return sum(f" id={lease} " in record for record in records(daemon.journal))
-
     with disk.shut("pwrite") as gate:
         daemon.client().send("reload\n")
         gate.wait()
-        while copies() < 2:
-            assert copies() == 1
+        while copies(daemon, lease) < 2:
+            assert copies(daemon, lease) == 1
             gate.let_one_go()
             gate.wait()
         daemon.kill()
+    return lease
+
+
+def test_killed_while_a_record_moves(daemon, disk):
+    lease = kill_while_a_record_moves(daemon, disk, os.getpid())
     daemon.start()
     now = status(daemon.client())
-    assert now.holders("p").count(lease) == 1 and now.waiting == 0 and copies() == 1
+    assert now.holders("p").count(lease) == 1 and now.waiting == 0 and copies(daemon, lease) == 1
     assert history(daemon.client()) == [] and lease not in said(daemon)
+
+
+def test_a_job_ends_after_that(daemon, disk):
+    """Its end is counted once."""
+    with sleeper() as pid:
+        lease = kill_while_a_record_moves(daemon, disk, pid)
+    daemon.start()
+    assert [entry.lease for entry in history(daemon.client())].count(lease) == 1
+    assert copies(daemon, lease) == 0
