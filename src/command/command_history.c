@@ -74,7 +74,7 @@ static void add_line(const struct history_answer *history, struct text *out,
     const struct history_entry *entry, const struct remembered *lease,
     const struct answer_moment *moment)
 {
-    const struct ended_lease ended = history_describe(entry, lease);
+    const struct ended_lease ended = {entry, lease, record_database(lease)};
     bool is_seen =
         viewer_sees_ended(moment->viewer, history->server->core, lease, entry->hiding);
     ended_line_write(out, &ended, is_seen, moment);

@@ -141,7 +141,7 @@ static void add_line(const struct server *server, struct text *out,
 {
     struct remembered *lease = record_read(entry->record, entry->record_length);
     if (lease) {
-        const struct ended_lease ended = history_describe(entry, lease);
+        const struct ended_lease ended = {entry, lease, record_database(lease)};
         bool is_seen = viewer_sees_ended(moment->viewer, server->core, lease, entry->hiding);
         ended_line_write(out, &ended, is_seen, moment);
     }

@@ -30,9 +30,9 @@ static bool is_same_text(const char *a, const char *b)
 
 static bool is_same(const struct origin *origin, const struct process_origin *found)
 {
-    const struct history_origin *known = &origin->known;
-    return known->login.is_known == found->has_login &&
-        (!found->has_login || known->login.uid == found->login) &&
+    const struct process_origin *known = &origin->known;
+    return known->has_login == found->has_login &&
+        (!found->has_login || known->login == found->login) &&
         is_same_text(known->cgroup, found->cgroup) && is_same_text(known->args, found->args);
 }
 
@@ -58,7 +58,7 @@ static struct origin *origin_new(const struct process_origin *found)
     size_t size = (found->cgroup ? strlen(found->cgroup) + 1 : 0) +
         (found->args ? strlen(found->args) + 1 : 0);
     struct origin *origin = memory_new(sizeof *origin + size);
-    origin->known.login = (struct history_user){found->has_login, found->login};
+    origin->known = *found;
     origin->known.cgroup = add_text(origin, found->cgroup);
     origin->known.args = add_text(origin, found->args);
     return origin;

@@ -5,8 +5,8 @@
 #define BERTH_JOB_ORIGIN_H
 
 #include "base/table.h"
+#include "core/ended.h"
 #include "core/lease.h"
-#include "journal/history_entry.h"
 
 #include <uv.h>
 
@@ -15,7 +15,7 @@ enum { LOOKED_UP_WAITING = 1, LOOKED_UP_HELD = 2 };
 
 /* lease.origin: jobs with the same share one. */
 struct origin {
-    struct history_origin known; /* the texts stand behind it */
+    struct process_origin known; /* the texts stand behind it */
     struct table_node by_content;
     uint32_t n_leases;
     size_t size; /* of the texts, with their NULs */

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { WORD_SIZE = 21 };
+
 /* As in the file. Behind it the record, then the texts, each with a NUL. */
 struct stored {
     uint64_t lease;
@@ -11,7 +13,7 @@ struct stored {
     uint16_t hiding;
     uint8_t kind, users, status, number; /* bit 3 of .users: .was_unseen */
     uint8_t texts; /* which there are: bit 1 << index of text_of() */
-    struct history_word how;
+    char how[WORD_SIZE]; /* cut if it is longer; filled up with NULs, of which there is one */
     char bytes[];
 };
 
@@ -23,13 +25,6 @@ static const char **text_of(struct history_entry *entry, size_t i)
 {
     const char **texts[N_TEXTS] = {&entry->why, &entry->origin.cgroup, &entry->origin.args};
     return texts[i];
-}
-
-struct history_word history_word_of(const char *word)
-{
-    struct history_word how = {""};
-    strncpy(how.text, word, sizeof how.text - 1);
-    return how;
 }
 
 static inline size_t text_size(const char *text)
@@ -71,18 +66,20 @@ void history_entry_write(const struct history_entry *entry, void *room)
         .lease = entry->lease,
         .ended_at = entry->ended_at,
         .uid = entry->uid,
-        .login = entry->origin.login.uid,
+        .login = entry->origin.login,
         .by = entry->by.uid,
-        .by_login = entry->by_login.uid,
+        .by_login = entry->by.login,
         .record_length = (uint32_t)entry->record_length,
         .hiding = entry->hiding,
         .kind = (uint8_t)entry->kind,
-        .users = (uint8_t)(entry->origin.login.is_known | entry->by.is_known << 1 |
-            entry->by_login.is_known << 2 | entry->was_unseen << 3),
+        .users = (uint8_t)(entry->origin.has_login | entry->by.is_known << 1 |
+            entry->by.has_login << 2 | entry->was_unseen << 3),
         .status = (uint8_t)entry->status,
         .number = entry->number,
-        .how = entry->how,
     };
+    if (entry->how) {
+        strncpy(stored->how, entry->how, sizeof stored->how - 1);
+    }
     char *next = stored->bytes;
     if (entry->record_length > 0) {
         memcpy(next, entry->record, entry->record_length);
@@ -97,7 +94,7 @@ bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n
 {
     const struct stored *stored = bytes;
     if (n < sizeof *stored || stored->record_length > n - sizeof *stored ||
-        stored->how.text[HISTORY_WORD_SIZE - 1] != '\0' || stored->kind > HISTORY_TAKEN ||
+        stored->how[WORD_SIZE - 1] != '\0' || stored->kind > HISTORY_TAKEN ||
         stored->status > HISTORY_SIGNALLED) {
         return false;
     }
@@ -110,9 +107,11 @@ bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n
         .how = stored->how,
         .status = (enum history_status)stored->status,
         .number = stored->number,
-        .origin = {.login = {(stored->users & 1) != 0, stored->login}},
-        .by = {(stored->users & 2) != 0, stored->by},
-        .by_login = {(stored->users & 4) != 0, stored->by_login},
+        .origin = {.has_login = (stored->users & 1) != 0, .login = stored->login},
+        .by = {.is_known = (stored->users & 2) != 0,
+            .uid = stored->by,
+            .has_login = (stored->users & 4) != 0,
+            .login = stored->by_login},
         .was_unseen = (stored->users & 8) != 0,
         .record = stored->bytes,
         .record_length = stored->record_length,

@@ -16,7 +16,7 @@ struct taker {
     struct table_node by_lease;
     LIST_ENTRY(taker) link; /* in history->all_takers */
     uint64_t lease;
-    struct history_user by, by_login;
+    struct by_whom by;
     char *why; /* or NULL; owned */
 };
 
@@ -47,7 +47,6 @@ static void add_taker(struct history *history, const struct history_entry *entry
     *taker = (struct taker){
         .lease = entry->lease,
         .by = entry->by,
-        .by_login = entry->by_login,
         .why = entry->why ? memory_string(entry->why) : NULL,
     };
     table_insert(&history->takers, &taker->by_lease, hash_number(entry->lease));
@@ -85,7 +84,6 @@ static void add_ended(struct history *history, struct history_entry *entry)
     }
     if (taker) {
         entry->by = taker->by;
-        entry->by_login = taker->by_login;
         entry->why = taker->why;
     }
     add(history, entry);
@@ -94,11 +92,10 @@ static void add_ended(struct history *history, struct history_entry *entry)
 }
 
 /* Deserted while it was being stopped, it has ended by that. */
-static struct history_word how_of(
-    const struct history *history, enum outcome why, bool is_deserted)
+static const char *how_of(enum outcome why, bool is_deserted)
 {
-    return why == OUTCOME_RELEASED && is_deserted ? history_word_of(HISTORY_GONE)
-                                                  : history->words[why];
+    return why == OUTCOME_RELEASED && is_deserted ? HISTORY_GONE
+                                                  : code_table[outcome_code(why)].word;
 }
 
 void history_say_end(const struct history *history, const struct lease *lease, struct text *out)
@@ -107,7 +104,7 @@ void history_say_end(const struct history *history, const struct lease *lease, s
     enum outcome why = (enum outcome)lease->ended_why;
     bool knows_status = told->lease == lease->id && told->status != HISTORY_STATUS_UNKNOWN;
     if (why != OUTCOME_OK && !(knows_status && why == OUTCOME_RELEASED)) {
-        text_add(out, how_of(history, why, lease->is_deserted).text);
+        text_add(out, how_of(why, lease->is_deserted));
         text_add(out, knows_status ? ", " : "");
     }
     if (knows_status) {
@@ -131,12 +128,12 @@ void history_ended(
         .ended_at = lease->ended_at,
         .uid = lease->uid,
         .hiding = lease->hiding,
-        .how = how_of(history, (enum outcome)lease->ended_why, lease->is_deserted),
+        .how = how_of((enum outcome)lease->ended_why, lease->is_deserted),
         .record = record,
         .record_length = length,
     };
     if (lease->origin) {
-        entry.origin = *(const struct history_origin *)lease->origin;
+        entry.origin = *(const struct process_origin *)lease->origin;
         entry.origin.args = lease->shows_arguments ? entry.origin.args : NULL;
     }
     if (history->ring.head && record && is_entry(lease)) {
@@ -149,14 +146,15 @@ void history_ended(
 void history_taken(
     struct history *history, uint64_t lease, const struct log_process *by, const char *reason)
 {
-    const struct history_entry entry = {
-        .kind = HISTORY_TAKEN,
-        .lease = lease,
-        .by = by ? (struct history_user){true, by->uid} : (struct history_user){false},
-        .by_login = by ? (struct history_user){by->has_login, by->login}
-                       : (struct history_user){false},
-        .why = reason,
-    };
+    struct history_entry entry = {.kind = HISTORY_TAKEN, .lease = lease, .why = reason};
+    if (by) {
+        entry.by = (struct by_whom){
+            .is_known = true,
+            .uid = by->uid,
+            .has_login = by->has_login,
+            .login = by->login,
+        };
+    }
     if (history->ring.head && (by || reason)) {
         add(history, &entry);
         add_taker(history, &entry);
@@ -169,7 +167,7 @@ bool history_taker(const struct history *history, uint64_t lease, uint32_t *uidp
     if (!taker || !taker->by.is_known) {
         return false;
     }
-    *uidp = taker->by_login.is_known ? taker->by_login.uid : taker->by.uid;
+    *uidp = taker->by.has_login ? taker->by.login : taker->by.uid;
     return true;
 }
 
@@ -238,7 +236,7 @@ void history_gone(struct history *history, struct core *core,
         .ended_at = end->at,
         .uid = remembered->uid,
         .hiding = hiding(core, remembered),
-        .how = how_of(history, end->why, true),
+        .how = how_of(end->why, true),
         .was_unseen = end->was_unseen,
         .record = record,
         .record_length = length,
@@ -322,32 +320,6 @@ bool history_next_ended(const struct history *history, uint64_t *positionp, unsi
     return false;
 }
 
-static struct ended_user user_of(const struct history_user *user)
-{
-    return (struct ended_user){user->is_known, user->uid};
-}
-
-struct ended_lease history_describe(
-    const struct history_entry *entry, const struct remembered *lease)
-{
-    return (struct ended_lease){
-        .lease = lease,
-        .ended_at = entry->ended_at,
-        .how = entry->how.text,
-        .database = record_database(lease),
-        .login = user_of(&entry->origin.login),
-        .by = user_of(&entry->by),
-        .by_login = user_of(&entry->by_login),
-        .why = entry->why,
-        .cgroup = entry->origin.cgroup,
-        .args = entry->origin.args,
-        .has_exit = entry->status == HISTORY_EXITED,
-        .has_signal = entry->status == HISTORY_SIGNALLED,
-        .number = entry->number,
-        .was_unseen = entry->was_unseen,
-    };
-}
-
 /* ---- life ---- */
 
 void history_begin(
@@ -358,10 +330,6 @@ void history_begin(
     *history = (struct history){.takers = TABLE_INIT, .over = TABLE_INIT};
     LIST_INIT(&history->all_takers);
     LIST_INIT(&history->all_over);
-    for (size_t i = 0; i < N_OUTCOMES; i++) {
-        const char *word = code_table[outcome_code((enum outcome)i)].word;
-        history->words[i] = history_word_of(word ? word : "");
-    }
     history_ring_open(&history->ring, path, boot_id, HISTORY_LAYOUT, size);
     if (history->ring.error != 0) {
         log_warning("cannot use the history file (%s): the next berthd will start a new history",

@@ -4,11 +4,11 @@
 #define BERTH_RECORD_HISTORY_H
 
 #include "base/table.h"
+#include "base/text.h"
 #include "core/core.h"
 #include "journal/history_entry.h"
 #include "journal/history_ring.h"
 #include "log/log.h"
-#include "status/ended_line.h"
 
 #include <sys/queue.h>
 
@@ -24,7 +24,6 @@ struct history {
     struct table takers; /* who takes leases away that have not ended yet, by lease */
     LIST_HEAD(, taker) all_takers;
     struct told_status told;
-    struct history_word words[N_OUTCOMES];
     uint64_t n_ended; /* leases that were over in this run, kept or not */
     bool has_said_cut; /* in the log, that the file was cut */
     uint64_t last_lease; /* of the newest entry, at the start; 0: none */
@@ -84,8 +83,4 @@ void history_ended(
  * unless *n_leftp is 0, that is the end. */
 bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
     struct history_entry *entry);
-/* What the entry says of that lease, which is its record. The strings belong to both. */
-struct ended_lease history_describe(
-    const struct history_entry *entry, const struct remembered *lease);
-
 #endif

@@ -45,20 +45,21 @@ static void add_number(struct fields *fields, const char *name, bool is_known, u
 static void fill(struct fields *fields, const struct ended_lease *ended, const char *units)
 {
     const struct remembered *lease = ended->lease;
+    const struct history_entry *entry = ended->entry;
     const char *code;
     add_text(fields, "BERTH_HOW", ended_how(ended, &code));
     add_text(fields, "BERTH_CODE", code);
     add_text(fields, "BERTH_UNITS", units);
     add_number(fields, "BERTH_HELD_MS", lease->is_held, ended_held(ended));
     add_number(fields, "BERTH_WAITED_MS", true, ended_waited(ended));
-    add_text(fields, "BERTH_UNSEEN", ended->was_unseen ? "1" : NULL);
-    add_number(fields, "BERTH_EXIT_STATUS", ended->has_exit, ended->number);
-    add_number(fields, "BERTH_SIGNAL", ended->has_signal, ended->number);
-    add_number(fields, "BERTH_HOLDER_LOGIN_UID", ended->login.is_known, ended->login.uid);
-    add_text(fields, "BERTH_CGROUP", ended->cgroup);
-    add_text(fields, "BERTH_ARGUMENTS", ended->args);
+    add_text(fields, "BERTH_UNSEEN", entry->was_unseen ? "1" : NULL);
+    add_number(fields, "BERTH_EXIT_STATUS", entry->status == HISTORY_EXITED, entry->number);
+    add_number(fields, "BERTH_SIGNAL", entry->status == HISTORY_SIGNALLED, entry->number);
+    add_number(fields, "BERTH_HOLDER_LOGIN_UID", entry->origin.has_login, entry->origin.login);
+    add_text(fields, "BERTH_CGROUP", entry->origin.cgroup);
+    add_text(fields, "BERTH_ARGUMENTS", entry->origin.args);
     add_text(fields, "BERTH_REASON", lease->terms.reason);
-    add_text(fields, "BERTH_WHY", ended->why);
+    add_text(fields, "BERTH_WHY", entry->why);
 }
 
 /* ---- lines ---- */
@@ -73,10 +74,7 @@ static struct log_subject subject_of(
         .n_more = fields->n,
     };
     log_subject_remembered(&subject, ended->lease);
-    if (ended->by.is_known) {
-        subject.asker = (struct log_process){.uid = ended->by.uid, .has_uid_alone = true,
-            .has_login = ended->by_login.is_known, .login = ended->by_login.uid};
-    }
+    subject.asker = log_process_of(&ended->entry->by);
     return subject;
 }
 
@@ -85,17 +83,18 @@ static struct log_subject subject_of(
 static void say_how(struct text *out, const struct ended_lease *ended)
 {
     const char *code, *how = ended_how(ended, &code);
-    bool knows_status = ended->has_exit || ended->has_signal;
-    bool is_usual = strcmp(how, "released") == 0 && !ended->by.is_known;
+    const struct history_entry *entry = ended->entry;
+    bool knows_status = entry->status != HISTORY_STATUS_UNKNOWN;
+    bool is_usual = strcmp(how, "released") == 0 && !entry->by.is_known;
     if (!knows_status || !is_usual) {
         text_add(out, how);
         text_add(out, code || knows_status ? ", " : "");
     }
     text_add(out, code ? code : "");
     if (knows_status) {
-        text_add_job_status(out, ended->has_signal, ended->number);
+        text_add_job_status(out, entry->status == HISTORY_SIGNALLED, entry->number);
     }
-    text_add(out, ended->was_unseen ? ", while berthd was down" : "");
+    text_add(out, entry->was_unseen ? ", while berthd was down" : "");
 }
 
 static void write_line(const struct ended_lease *ended)
@@ -125,7 +124,7 @@ static bool write_entry(const struct history_entry *entry)
 {
     struct remembered *lease = record_read(entry->record, entry->record_length);
     if (lease) {
-        const struct ended_lease ended = history_describe(entry, lease);
+        const struct ended_lease ended = {entry, lease, record_database(lease)};
         write_line(&ended);
     }
     record_free(lease);

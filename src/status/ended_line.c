@@ -13,10 +13,10 @@ uint64_t wall_milliseconds(nanoseconds instant, const struct answer_moment *mome
     return (uint64_t)((moment->wall_now - (moment->now - instant)) / 1000000);
 }
 
-static void add_user(struct text *out, const char *key, const struct ended_user *user)
+static void add_number(struct text *out, const char *key, bool is_known, uint64_t number)
 {
-    if (user->is_known) {
-        text_add_number_key(out, key, user->uid);
+    if (is_known) {
+        text_add_number_key(out, key, number);
     }
 }
 
@@ -73,12 +73,13 @@ void ended_units(struct text *out, const struct remembered *lease)
 const char *ended_how(const struct ended_lease *ended, const char **codep)
 {
     static const char *const of_waits[] = {"timeout", "cancelled"};
-    bool is_plain = ended->lease->is_held && strcmp(ended->how, "no-space") != 0;
+    const char *how = ended->entry->how;
+    bool is_plain = ended->lease->is_held && strcmp(how, "no-space") != 0;
     for (size_t i = 0; i < sizeof of_waits / sizeof of_waits[0]; i++) {
-        is_plain |= strcmp(ended->how, of_waits[i]) == 0;
+        is_plain |= strcmp(how, of_waits[i]) == 0;
     }
-    *codep = is_plain ? NULL : ended->how;
-    return is_plain ? ended->how : "denied";
+    *codep = is_plain ? NULL : how;
+    return is_plain ? how : "denied";
 }
 
 static void add_how(struct text *out, const struct ended_lease *ended)
@@ -91,23 +92,21 @@ static void add_how(struct text *out, const struct ended_lease *ended)
 uint64_t ended_held(const struct ended_lease *ended)
 {
     const struct remembered *lease = ended->lease;
-    return lease->is_held ? milliseconds(ended->ended_at - lease->granted_at) : 0;
+    return lease->is_held ? milliseconds(ended->entry->ended_at - lease->granted_at) : 0;
 }
 
 uint64_t ended_waited(const struct ended_lease *ended)
 {
     const struct remembered *lease = ended->lease;
-    nanoseconds until = lease->is_held ? lease->granted_at : ended->ended_at;
+    nanoseconds until = lease->is_held ? lease->granted_at : ended->entry->ended_at;
     return milliseconds(until - lease->asked_at);
 }
 
 static void add_times(
     struct text *out, const struct ended_lease *ended, const struct answer_moment *moment)
 {
-    text_add_number_key(out, "ended", wall_milliseconds(ended->ended_at, moment));
-    if (ended->lease->is_held) {
-        text_add_number_key(out, "held", ended_held(ended));
-    }
+    text_add_number_key(out, "ended", wall_milliseconds(ended->entry->ended_at, moment));
+    add_number(out, "held", ended->lease->is_held, ended_held(ended));
     text_add_number_key(out, "waited", ended_waited(ended));
 }
 
@@ -133,14 +132,15 @@ static void add_details(struct text *out, size_t start, const struct ended_lease
             add_if_it_fits(out, start, row->word, terms_text(terms, row));
         }
     }
-    add_if_it_fits(out, start, "why", ended->why);
-    add_if_it_fits(out, start, "cgroup", ended->cgroup);
-    add_if_it_fits(out, start, "args", ended->args);
+    add_if_it_fits(out, start, "why", ended->entry->why);
+    add_if_it_fits(out, start, "cgroup", ended->entry->origin.cgroup);
+    add_if_it_fits(out, start, "args", ended->entry->origin.args);
 }
 
 void ended_line_write(struct text *out, const struct ended_lease *ended, bool is_seen,
     const struct answer_moment *moment)
 {
+    const struct history_entry *entry = ended->entry;
     const struct remembered *lease = ended->lease;
     size_t start = out->length;
     char id[LEASE_ID_SIZE];
@@ -154,13 +154,12 @@ void ended_line_write(struct text *out, const struct ended_lease *ended, bool is
     add_times(out, ended, moment);
     text_add_number_key(out, "pid", (uint64_t)lease->pid);
     text_add_key(out, "database", ended->database);
-    add_user(out, "login", &ended->login);
-    add_user(out, "by", &ended->by);
-    add_user(out, "by_login", &ended->by_login);
-    if (ended->has_exit || ended->has_signal) {
-        text_add_number_key(out, ended->has_exit ? "exit" : "signal", ended->number);
-    }
-    text_add_key(out, "unseen", ended->was_unseen ? "1" : NULL);
+    add_number(out, "login", entry->origin.has_login, entry->origin.login);
+    add_number(out, "by", entry->by.is_known, entry->by.uid);
+    add_number(out, "by_login", entry->by.has_login, entry->by.login);
+    add_number(out, "exit", entry->status == HISTORY_EXITED, entry->number);
+    add_number(out, "signal", entry->status == HISTORY_SIGNALLED, entry->number);
+    text_add_key(out, "unseen", entry->was_unseen ? "1" : NULL);
     if (is_seen) {
         add_details(out, start, ended);
     }

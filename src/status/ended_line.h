@@ -3,27 +3,14 @@
 #define BERTH_STATUS_ENDED_LINE_H
 
 #include "base/text.h"
+#include "core/ended.h"
 #include "core/remembered.h"
 #include "status/long_answer.h"
 
-/* A user, perhaps. */
-struct ended_user {
-    bool is_known;
-    uint32_t uid;
-};
-
 struct ended_lease {
+    const struct history_entry *entry;
     const struct remembered *lease; /* as it was last written down */
-    nanoseconds ended_at;
-    const char *how; /* a code's word, or "gone" */
     const char *database; /* its name; NULL: host scope */
-    struct ended_user login; /* the job's */
-    struct ended_user by, by_login; /* who took it away */
-    const char *why; /* their reason; or NULL */
-    const char *cgroup, *args; /* the job's; or NULL */
-    bool has_exit, has_signal; /* how the job's main process ended: .number */
-    uint8_t number;
-    bool was_unseen; /* it ended while there was no berthd, before .ended_at */
 };
 
 /* Appends the line, LF included; it is below LINE_BYTES. */

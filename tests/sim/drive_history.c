@@ -160,9 +160,9 @@ static void compare_entry(struct simulation *simulation, const struct history_en
     REQUIRE(lease && lease->id == entry->lease, "the record of %ju is not its own: %.*s",
         entry->lease, (int)entry->record_length, entry->record);
     bool is_gone = expected->why == OUTCOME_RELEASED && expected->deserted;
-    REQUIRE(is_gone ? strcmp(entry->how.text, HISTORY_GONE) == 0
-                    : is_word_of(expected->why, entry->how.text),
-        "%ju: %s, not outcome %d", entry->lease, entry->how.text, (int)expected->why);
+    REQUIRE(is_gone ? strcmp(entry->how, HISTORY_GONE) == 0
+                    : is_word_of(expected->why, entry->how),
+        "%ju: %s, not outcome %d", entry->lease, entry->how, (int)expected->why);
     REQUIRE(entry->was_unseen == expected->unseen, "%ju unseen", entry->lease);
     REQUIRE(entry->uid == expected->uid && lease->uid == expected->uid, "uid %u", entry->uid);
     REQUIRE(lease->is_held == expected->held, "%ju was held: %d", entry->lease, lease->is_held);

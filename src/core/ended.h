@@ -1,0 +1,45 @@
+/* ended.h - how a lease or a wait ended, or who takes a lease away, besides what is remembered of
+ * the lease itself (remembered.h). Whoever fills it in owns the strings. */
+#ifndef BERTH_CORE_ENDED_H
+#define BERTH_CORE_ENDED_H
+
+#include "base/by_whom.h"
+#include "core/types.h"
+
+enum history_kind {
+    HISTORY_ENDED,
+    HISTORY_TAKEN, /* its end follows; only .lease, .by and .why are set; without .by and
+                      .why: nobody takes it away any more */
+};
+
+/* Where a process comes from. */
+struct process_origin {
+    bool has_login;
+    uint32_t login; /* the user who had logged in */
+    const char *cgroup, *args; /* NULL: not known */
+};
+
+/* How the job's main process ended. */
+enum history_status { HISTORY_STATUS_UNKNOWN, HISTORY_EXITED, HISTORY_SIGNALLED };
+
+/* A lease that nobody gave back: its job, or its client, was gone. */
+#define HISTORY_GONE "gone"
+
+struct history_entry {
+    enum history_kind kind;
+    uint64_t lease;
+    nanoseconds ended_at;
+    uint32_t uid; /* of the lease */
+    uint16_t hiding; /* bit 1 << i: its resource i hides what leases say of themselves */
+    const char *how; /* a code's word, or HISTORY_GONE */
+    enum history_status status;
+    uint8_t number; /* the exit status, or the signal */
+    bool was_unseen; /* it ended while there was no berthd: before .ended_at */
+    struct process_origin origin; /* the job's */
+    struct by_whom by; /* who took it away; the login may be the same user */
+    const char *why; /* their reason; or NULL */
+    const char *record; /* the lease's last record of the journal, without a NUL */
+    size_t record_length;
+};
+
+#endif
