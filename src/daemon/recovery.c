@@ -14,7 +14,6 @@
 #include "record/journal_log.h"
 #include "record/lease_log.h"
 #include "record/log_subject.h"
-#include "record/state_log.h"
 #include "status/answer_lines.h"
 
 #include <inttypes.h>
@@ -42,10 +41,8 @@ struct findings {
 
 static void add_found(struct findings *findings, struct found found)
 {
-    if (findings->n == findings->size) {
-        findings->size = findings->size == 0 ? 64 : findings->size * 2;
-        findings->list = memory_resize(findings->list, findings->size, sizeof *findings->list);
-    }
+    findings->list =
+        array_grown(findings->list, findings->n, &findings->size, sizeof *findings->list);
     findings->list[findings->n++] = found;
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "job/descendants.h"
 #include "job/process.h"
 #include "log/log.h"
 
@@ -13,6 +12,22 @@
 #include <unistd.h>
 
 enum { MAX_AT_ONCE = 8 }; /* each takes a descriptor */
+
+/* In the order of their numbers, as /proc lists them: processes forked meanwhile come later. */
+static void for_each_process(void (*function)(pid_t pid, void *context), void *context)
+{
+    DIR *folder = opendir("/proc");
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        uint64_t pid;
+        if (number_parse(entry->d_name, INT32_MAX, &pid)) {
+            function((pid_t)pid, context);
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
+}
 
 /* ---- one process ---- */
 
@@ -51,65 +66,136 @@ static void signal_member(struct target *target, pid_t pid, uint64_t started)
     close(pidfd);
 }
 
-/* ---- a wrapper's descendants ---- */
+/* ---- the descendants of a subreaper, a wrapper of `berth run --tree` ---- */
 
-static void signal_descendant(const struct descendant *descendant, void *context)
+struct candidate {
+    struct process process;
+    pid_t parent;
+    bool is_alive, is_ours;
+};
+
+struct candidates {
+    struct candidate *list; /* by pid */
+    size_t n, size;
+};
+
+static int compare(const void *a, const void *b)
 {
-    struct group_signal *signal = context;
+    pid_t left = ((const struct candidate *)a)->process.pid;
+    pid_t right = ((const struct candidate *)b)->process.pid;
+    return (left > right) - (left < right);
+}
+
+static void add_candidate(pid_t pid, void *context)
+{
+    struct candidates *all = context;
+    struct process_stat stat;
+    if (process_look(pid, &stat, NULL)) {
+        all->list = array_grown(all->list, all->n, &all->size, sizeof *all->list);
+        all->list[all->n++] = (struct candidate){
+            .process = {.pid = pid, .started = stat.started},
+            .parent = stat.parent,
+            .is_alive = process_stat_is_alive(&stat),
+        };
+    }
+}
+
+static struct candidate *find(const struct candidates *all, pid_t pid)
+{
+    const struct candidate key = {.process = {.pid = pid}};
+    return all->n == 0 ? NULL : bsearch(&key, all->list, all->n, sizeof key, compare);
+}
+
+/* Only of children born at `since` (as process.started) or later: the program that executed the
+ * wrapper may have had children before. */
+static bool is_child(const struct candidates *all, const struct candidate *candidate,
+    const struct process *wrapper, uint64_t since)
+{
+    if (candidate->process.pid == getpid()) {
+        return false; /* started by a job, it would stop itself */
+    }
+    if (candidate->parent == wrapper->pid) {
+        return candidate->process.started >= since;
+    }
+    const struct candidate *parent = find(all, candidate->parent);
+    return parent && parent->is_ours;
+}
+
+/* Marks one generation each time. */
+static void mark(struct candidates *all, const struct process *wrapper, uint64_t since)
+{
+    bool any;
+    do {
+        any = false;
+        for (size_t i = 0; i < all->n; i++) {
+            struct candidate *candidate = &all->list[i];
+            if (!candidate->is_ours && is_child(all, candidate, wrapper, since)) {
+                candidate->is_ours = any = true;
+            }
+        }
+    } while (any);
+}
+
+static void signal_process(struct group_signal *signal, const struct process *process)
+{
     struct process_stat stat;
     struct process_status status;
-    int pidfd = process_open(&descendant->process);
+    int pidfd = process_open(process);
     if (pidfd < 0) {
         return;
     }
-    bool is_it = process_look(descendant->process.pid, &stat, &status) &&
-        stat.started == descendant->process.started;
+    bool is_it = process_look(process->pid, &stat, &status) && stat.started == process->started;
     if (is_it && (signal->own == SIGKILL || stat.group != signal->leader.pid)) {
         send_one(signal, pidfd, &status);
     }
     close(pidfd);
 }
 
-/* A wrapper whose job is dead and that does not notice hangs, or is stopped. */
+/* A wrapper whose job is dead and that does not notice hangs, or is stopped: it is killed itself. */
 static void signal_tree(struct group_signal *signal)
 {
-    size_t n = descendants_for_each(
-        &signal->wrapper, signal->leader.started, signal_descendant, signal);
-    if (n == 0 && signal->own == SIGKILL) {
-        const struct descendant wrapper = {.process = signal->wrapper};
-        signal_descendant(&wrapper, signal);
+    struct candidates all = {.list = NULL};
+    bool is_any = false;
+    for_each_process(add_candidate, &all);
+    if (all.n > 0) {
+        qsort(all.list, all.n, sizeof *all.list, compare);
     }
+    const struct candidate *top = find(&all, signal->wrapper.pid);
+    if (top && top->process.started == signal->wrapper.started) {
+        mark(&all, &signal->wrapper, signal->leader.started);
+    }
+    for (size_t i = 0; i < all.n; i++) {
+        if (all.list[i].is_ours && all.list[i].is_alive) {
+            signal_process(signal, &all.list[i].process);
+            is_any = true;
+        }
+    }
+    if (!is_any && signal->own == SIGKILL) {
+        signal_process(signal, &signal->wrapper);
+    }
+    free(all.list);
 }
 
 /* ---- all of them ---- */
 
-static void look_at(pid_t pid, struct target targets[], size_t n)
+struct targets {
+    struct target list[MAX_AT_ONCE];
+    size_t n;
+};
+
+static void signal_in_groups(pid_t pid, void *context)
 {
+    struct targets *targets = context;
     struct process_stat stat;
     if (pid == getpid() || !process_look(pid, &stat, NULL)) {
         return;
     }
-    for (size_t i = 0; i < n; i++) {
-        pid_t leader = targets[i].signal->leader.pid;
-        if (targets[i].is_group && stat.group == leader && pid != leader) {
-            signal_member(&targets[i], pid, stat.started);
+    for (size_t i = 0; i < targets->n; i++) {
+        struct target *target = &targets->list[i];
+        pid_t leader = target->signal->leader.pid;
+        if (target->is_group && stat.group == leader && pid != leader) {
+            signal_member(target, pid, stat.started);
         }
-    }
-}
-
-/* In the order of their numbers, as /proc lists them: processes forked meanwhile come later. */
-static void signal_members(struct target targets[], size_t n)
-{
-    DIR *folder = opendir("/proc");
-    struct dirent *entry;
-    while (folder && (entry = readdir(folder))) {
-        uint64_t pid;
-        if (number_parse(entry->d_name, INT32_MAX, &pid)) {
-            look_at((pid_t)pid, targets, n);
-        }
-    }
-    if (folder) {
-        closedir(folder);
     }
 }
 
@@ -135,25 +221,24 @@ static void signal_leader(const struct target *target)
 
 static void send_at_once(struct group_signal signals[], size_t n)
 {
-    struct target targets[MAX_AT_ONCE];
+    struct targets targets = {.n = n};
     bool any_group = false;
     for (size_t i = 0; i < n; i++) {
-        targets[i] = open_target(&signals[i]);
-        any_group |= targets[i].is_group;
+        targets.list[i] = open_target(&signals[i]);
+        any_group |= targets.list[i].is_group;
     }
     if (any_group) {
-        signal_members(targets, n);
+        for_each_process(signal_in_groups, &targets);
     }
     for (size_t i = 0; i < n; i++) {
         if (signals[i].wrapper.pid != 0) {
             signal_tree(&signals[i]);
         }
-        signal_leader(&targets[i]);
+        signal_leader(&targets.list[i]);
     }
 }
 
-/* Sends the signals, to leaders last. Reads /proc at once. If a wrapper has no descendants left, it
- * hangs, and is killed itself. */
+/* Sends the signals, to leaders last. Reads /proc at once. */
 static void send_all(struct group_signal signals[], size_t n)
 {
     for (size_t i = 0; i < n; i += MAX_AT_ONCE) {
@@ -205,10 +290,8 @@ static void send_waiting(struct group_signaller *signaller)
 void group_signaller_add(struct group_signaller *signaller, const struct group_signal *signal)
 {
     struct group_signal_list *waiting = &signaller->waiting;
-    if (waiting->n == waiting->size) {
-        waiting->size = waiting->size > 0 ? 2 * waiting->size : 4;
-        waiting->signals = memory_resize(waiting->signals, waiting->size, sizeof *waiting->signals);
-    }
+    waiting->signals =
+        array_grown(waiting->signals, waiting->n, &waiting->size, sizeof *waiting->signals);
     waiting->signals[waiting->n++] = *signal;
     send_waiting(signaller);
 }

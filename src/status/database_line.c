@@ -1,5 +1,6 @@
 #include "status/database_line.h"
 
+#include "base/memory.h"
 #include "wire/status_keys.h"
 
 #include <stdio.h>

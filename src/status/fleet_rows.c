@@ -82,15 +82,6 @@ static int resource_compare(const void *left, const void *right)
     return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-static void rows_add(struct fleet_rows *rows, struct fleet_row row, size_t *sizep)
-{
-    if (rows->n_rows == *sizep) {
-        *sizep = *sizep ? *sizep * 2 : 16;
-        rows->rows = memory_resize(rows->rows, *sizep, sizeof rows->rows[0]);
-    }
-    rows->rows[rows->n_rows++] = row;
-}
-
 /* Rows of leases belong to the resource above them. */
 static void find_resources(struct fleet_rows *rows)
 {
@@ -130,7 +121,8 @@ struct fleet_rows *fleet_rows_new(struct text *text)
         struct fleet_row row;
         at = row_read(&row, at, end);
         if (row.n > 0) {
-            rows_add(rows, row, &size);
+            rows->rows = array_grown(rows->rows, rows->n_rows, &size, sizeof row);
+            rows->rows[rows->n_rows++] = row;
         }
     }
     rows->n_bytes = length + size * sizeof *rows->rows;

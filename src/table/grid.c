@@ -1,6 +1,6 @@
 #include "table/grid.h"
 
-#include "wire/fields.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 

@@ -182,13 +182,3 @@ void fields_add(
         }
     }
 }
-
-void *array_grown(void *list, size_t n, size_t *sizep, size_t element)
-{
-    if (n == *sizep) {
-        *sizep = n > 0 ? n * 2 : 8;
-        list = memory_resize(list, *sizep, element);
-    }
-    memset((char *)list + n * element, 0, element);
-    return list;
-}

@@ -106,8 +106,4 @@ void fields_add(
 /* Splits `value` in place. */
 void words_parse(struct words *words, char *value);
 
-/* Makes room for one more element behind the first `n`, and zeroes it. The array has room for
- * *sizep, which doubles. Returns where the array is now. */
-void *array_grown(void *list, size_t n, size_t *sizep, size_t element);
-
 #endif
