@@ -148,13 +148,12 @@ bool remote_is_here(const struct server *server, const char *key, uint64_t *idp)
 
 static void log_asked(const struct call *call, const char *word, const char *key)
 {
-    char who[LOG_ASKER_SIZE];
     const char *reason = call->request->keys[KEY_INDEX_reason];
     struct log_subject subject = {
         .event = word[0] == 'r' ? "revoked" : "dropped", .asker = call_operator(call)};
     log_escape(subject.lease, sizeof subject.lease, key);
     log_message_on(LOG_LEVEL_INFO, &subject, "%s %s (of another host): asked by %s%s%s", word, key,
-        log_subject_asker(who, &subject.asker), reason ? ": " : "", reason ? reason : "");
+        log_subject_asker(&subject.asker).text, reason ? ": " : "", reason ? reason : "");
 }
 
 void remote_revoke_or_drop(struct call *call)

@@ -54,11 +54,10 @@ static void why_of_fleet(
 static void why_of_max_hold(
     char *out, size_t size, const struct fleet_names *databases, const struct lease *lease)
 {
-    char what[NAME_BYTES + 32];
     struct log_subject subject = {0};
     log_subject_lease(&subject, databases, lease);
-    why_max_hold(out, size, log_subject_what(what, sizeof what, &subject),
-        clock_now() - lease->granted_at);
+    why_max_hold(
+        out, size, log_subject_what(&subject).text, clock_now() - lease->granted_at);
 }
 
 /* By the uid if the name has not come in time (command_lease.c), or an earlier berthd knew it. */

@@ -102,7 +102,7 @@ static void write_line(const struct ended_lease *ended)
     const struct remembered *lease = ended->lease;
     struct fields fields = {.n = 0};
     struct text units = TEXT_INIT, how = TEXT_INIT;
-    char what[NAME_BYTES + 32], held[16], waited[16];
+    char held[16], waited[16];
     say_how(&how, ended);
     ended_units(&units, lease);
     fill(&fields, ended, units.bytes);
@@ -112,7 +112,7 @@ static void write_line(const struct ended_lease *ended)
     log_message_on(LOG_LEVEL_INFO, &subject,
         "%s %s (%s) of uid %u, pid %d has ended (%s): %s%s%swaited for %s",
         lease->is_held ? "lease" : "request", subject.lease,
-        log_subject_what(what, sizeof what, &subject), lease->uid, (int)lease->pid,
+        log_subject_what(&subject).text, lease->uid, (int)lease->pid,
         how.bytes, lease->is_held ? "held for " : "", lease->is_held ? held : "",
         lease->is_held ? ", " : "", waited);
     text_deinit(&units);
@@ -173,12 +173,12 @@ static void on_timer(uv_timer_t *timer)
 
 void history_log_end_turn(struct history_log *log, bool is_on)
 {
+    if (is_on && !log->is_on) {
+        history_log_begin(log);
+    }
     log->is_on = is_on;
     if (is_on) {
         write_new(log);
-    } else {
-        log->position = history_ring_end(&log->history->ring);
-        log->n_written = log->history->n_ended;
     }
 }
 
@@ -192,5 +192,7 @@ void history_log_init(struct history_log *log, uv_loop_t *loop, const struct his
 
 void history_log_begin(struct history_log *log)
 {
-    history_log_end_turn(log, false);
+    log->is_on = true; /* until the end of the turn says otherwise */
+    log->position = history_ring_end(&log->history->ring);
+    log->n_written = log->history->n_ended;
 }

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WHAT_SIZE = NAME_BYTES + 32 };
-
 static struct log_subject subject_of(
     const char *event, const struct fleet_names *databases, const struct lease *lease)
 {
@@ -35,10 +33,9 @@ static void say(const struct fleet_names *databases, const struct lease *lease, 
     if (!log_says(LOG_LEVEL_DEBUG)) {
         return;
     }
-    char what[WHAT_SIZE];
     const struct log_subject subject = subject_of(event, databases, lease);
     log_message_on(LOG_LEVEL_DEBUG, &subject, "lease %s (%s) of uid %u, pid %d %s", subject.lease,
-        log_subject_what(what, sizeof what, &subject), subject.holder.uid, (int)subject.holder.pid,
+        log_subject_what(&subject).text, subject.holder.uid, (int)subject.holder.pid,
         text);
 }
 
@@ -89,21 +86,20 @@ void lease_log_refused(
 static void log_lost(
     const struct fleet_names *databases, const struct lease *lease, enum outcome why)
 {
-    char what[WHAT_SIZE];
     const struct log_subject subject = subject_of("lost", databases, lease);
     log_provoked_on(LOG_LEVEL_WARNING, &subject, "lease %s (%s, process %d) is lost: %s",
-        subject.lease, log_subject_what(what, sizeof what, &subject), (int)lease->pid,
+        subject.lease, log_subject_what(&subject).text, (int)lease->pid,
         code_table[outcome_code(why)].meaning);
 }
 
 static void log_max_hold(const struct fleet_names *databases, const struct lease *lease)
 {
-    char what[WHAT_SIZE], span[32];
+    char span[32];
     const struct log_subject subject = subject_of("max-hold", databases, lease);
     why_held_for(span, sizeof span, clock_now() - lease->granted_at);
     log_provoked_on(LOG_LEVEL_INFO, &subject,
         "lease %s (%s, process %d) reached max-hold: it was held for %s", subject.lease,
-        log_subject_what(what, sizeof what, &subject), (int)lease->pid, span);
+        log_subject_what(&subject).text, (int)lease->pid, span);
 }
 
 void lease_log_over(const struct fleet_names *databases, const struct effect *effect)
@@ -126,12 +122,11 @@ void lease_log_over(const struct fleet_names *databases, const struct effect *ef
 void lease_log_signal(
     const struct fleet_names *databases, const struct lease *lease, int signal, int error)
 {
-    char what[WHAT_SIZE];
     const struct log_subject subject =
         subject_of(signal == SIGKILL ? "killed" : "stopped", databases, lease);
     log_provoked_on(LOG_LEVEL_INFO, &subject,
         "lease %s (%s) is being taken back (%s): sent \"%s\" to process %d", subject.lease,
-        log_subject_what(what, sizeof what, &subject), word_of((enum outcome)lease->stopping),
+        log_subject_what(&subject).text, word_of((enum outcome)lease->stopping),
         strsignal(signal), (int)lease->process.pid);
     if (error != 0) {
         log_provoked_on(LOG_LEVEL_WARNING, &subject, "lease %s: cannot signal process %d: %s",
@@ -143,11 +138,10 @@ void lease_log_signal(
 static void log_taken(const struct log_subject *subject, const struct lease *lease,
     enum command_index command, const char *who, const char *reason)
 {
-    char what[WHAT_SIZE];
     bool is_own = subject->asker.uid == lease->uid && lease->uid != 0; /* not an operator */
     (is_own ? log_provoked_on : log_message_on)(LOG_LEVEL_INFO, subject,
         "%s %s (%s, %s by pid %d of uid %u): asked by %s%s%s", command_table[command].word,
-        subject->lease, log_subject_what(what, sizeof what, subject),
+        subject->lease, log_subject_what(subject).text,
         lease->state == LEASE_HELD ? "held" : "wanted", (int)lease->pid, lease->uid, who,
         reason ? ": " : "", reason ? reason : "");
 }
@@ -155,28 +149,26 @@ static void log_taken(const struct log_subject *subject, const struct lease *lea
 void lease_log_taken(const struct fleet_names *databases, const struct lease *lease,
     struct log_process asker, enum command_index command, const char *event, const char *reason)
 {
-    char who[LOG_ASKER_SIZE];
     struct log_subject subject = subject_of(event, databases, lease);
     subject.asker = asker;
-    log_taken(&subject, lease, command, log_subject_asker(who, &asker), reason);
+    log_taken(&subject, lease, command, log_subject_asker(&asker).text, reason);
 }
 
 void lease_log_taken_afar(const struct fleet_names *databases, const struct lease *lease,
     const struct by_whom *by, enum command_index command, const char *event, const char *reason)
 {
-    char asker[LOG_ASKER_SIZE], who[LOG_ASKER_SIZE + 32];
+    char who[sizeof(struct log_asker) + 32];
     struct log_subject subject = subject_of(event, databases, lease);
     subject.asker = log_process_of(by);
     snprintf(who, sizeof who, "%s on another host",
-        by->is_known ? log_subject_asker(asker, &subject.asker) : "an operator");
+        by->is_known ? log_subject_asker(&subject.asker).text : "an operator");
     log_taken(&subject, lease, command, who, reason);
 }
 
 void lease_log_not_taken_over(const struct remembered *remembered, const char *why)
 {
-    char what[WHAT_SIZE];
     struct log_subject subject = {.event = "refused"};
     log_subject_remembered(&subject, remembered);
     log_message_on(LOG_LEVEL_WARNING, &subject, "lease %s (%s) is not restored: %s", subject.lease,
-        log_subject_what(what, sizeof what, &subject), why);
+        log_subject_what(&subject).text, why);
 }

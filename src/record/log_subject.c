@@ -60,28 +60,30 @@ struct log_process log_process_of(const struct by_whom *by)
     };
 }
 
-const char *log_subject_asker(char out[static LOG_ASKER_SIZE], const struct log_process *asker)
+struct log_asker log_subject_asker(const struct log_process *asker)
 {
-    int n = snprintf(out, LOG_ASKER_SIZE, "uid %u", asker->uid);
+    struct log_asker out;
+    int n = snprintf(out.text, sizeof out.text, "uid %u", asker->uid);
     if (asker->has_login && asker->login != asker->uid) {
-        n += snprintf(out + n, LOG_ASKER_SIZE - (size_t)n, " (login uid %u)", asker->login);
+        n += snprintf(
+            out.text + n, sizeof out.text - (size_t)n, " (login uid %u)", asker->login);
     }
     if (asker->pid != 0) {
-        snprintf(out + n, LOG_ASKER_SIZE - (size_t)n, ", pid %d", (int)asker->pid);
+        snprintf(out.text + n, sizeof out.text - (size_t)n, ", pid %d", (int)asker->pid);
     }
     return out;
 }
 
-const char *log_subject_what(char *out, size_t size, const struct log_subject *subject)
+struct log_what log_subject_what(const struct log_subject *subject)
 {
+    struct log_what out;
     size_t first = strcspn(subject->resources, " "), more = 0;
     for (const char *c = subject->resources + first; *c; c++) {
         more += *c == ' ';
     }
+    int n = snprintf(out.text, sizeof out.text, "%.*s", (int)first, subject->resources);
     if (more > 0) {
-        snprintf(out, size, "%.*s and %zu more", (int)first, subject->resources, more);
-    } else {
-        snprintf(out, size, "%.*s", (int)first, subject->resources);
+        snprintf(out.text + n, sizeof out.text - (size_t)n, " and %zu more", more);
     }
     return out;
 }

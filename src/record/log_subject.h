@@ -21,10 +21,15 @@ void log_subject_resource(struct log_subject *subject, const char *name);
 struct log_process log_process_of(const struct by_whom *by);
 
 /* "uid 0 (login uid 1000), pid 7": who asks, for the message itself. */
-enum { LOG_ASKER_SIZE = 64 };
-const char *log_subject_asker(char out[static LOG_ASKER_SIZE], const struct log_process *asker);
+struct log_asker {
+    char text[64];
+};
+struct log_asker log_subject_asker(const struct log_process *asker);
 
 /* "deploy", "deploy and 2 more": the lease's resources, for the message itself. */
-const char *log_subject_what(char *out, size_t size, const struct log_subject *subject);
+struct log_what {
+    char text[NAME_BYTES + 32];
+};
+struct log_what log_subject_what(const struct log_subject *subject);
 
 #endif

@@ -38,9 +38,8 @@ struct request_log *request_log_new(
 void request_log_end(struct request_log *log, const char *outcome)
 {
     if (log) {
-        char who[LOG_ASKER_SIZE];
         log_message_on(LOG_LEVEL_INFO, &log->subject, "%s: asked by %s%s%s%s", log->what.bytes,
-            log_subject_asker(who, &log->subject.asker), log->reason ? ": " : "",
+            log_subject_asker(&log->subject.asker).text, log->reason ? ": " : "",
             log->reason ? log->reason : "", outcome);
         request_log_free(log);
     }
