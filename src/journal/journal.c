@@ -220,19 +220,6 @@ bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, si
     return true;
 }
 
-size_t journal_read(struct journal *journal, uint32_t slot, char *out, size_t size)
-{
-    assert(slot_is_in_use(journal, slot));
-    struct extent_header *extent = (struct extent_header *)(void *)journal->buffer;
-    size_t max = class_size(slot_class(journal, slot));
-    if (!file_read_extent(journal->fd, slot, extent, max) ||
-        extent_look(extent, slot, max) != EXTENT_RECORD || extent->mark.length > size) {
-        return 0;
-    }
-    memcpy(out, extent + 1, extent->mark.length);
-    return extent->mark.length;
-}
-
 const char *journal_look(struct journal *journal, uint32_t slot, size_t *lengthp)
 {
     const struct extent_header *extent = journal_map_look(&journal->map, slot);

@@ -100,8 +100,6 @@ size_t journal_room(const struct journal *journal, uint32_t slot);
  * the slot (EMSGSIZE, nothing has changed), or the file system failed, and the slot now holds the
  * old record, the new one, or damage. */
 bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, size_t length);
-/* Reads the last record written into `out`; returns its length, or 0 if it cannot be read. */
-size_t journal_read(struct journal *journal, uint32_t slot, char *out, size_t size);
 /* The last record written, unchecked: good until the next call. NULL: it cannot be read. */
 const char *journal_look(struct journal *journal, uint32_t slot, size_t *lengthp);
 /* Frees the slot, whatever it held. If the file system fails (reported), the record may come

@@ -135,13 +135,13 @@ static struct rest *first_rest(const struct ledger *ledger)
 
 static bool write_rest(struct ledger *ledger, uint32_t record, nanoseconds ended_at)
 {
-    char bytes[JOURNAL_MAX_BYTES];
-    size_t length = journal_read(&ledger->journal, record, bytes, sizeof bytes);
+    size_t length = 0;
+    const char *bytes = journal_look(&ledger->journal, record, &length);
     struct text *line = &ledger->line;
     line->length = 0;
     text_add_bytes(line, bytes, length);
     record_add_rest(line, ended_at);
-    return length > 0 && journal_write(&ledger->journal, record, line->bytes, line->length);
+    return bytes && journal_write(&ledger->journal, record, line->bytes, line->length);
 }
 
 bool ledger_rest(

@@ -3,7 +3,7 @@
  * The input is a program that makes the file, so that checksums stop nothing: see build(). Whatever
  * the file is, opening it must not crash; each visit is of a record; and afterwards there is a
  * journal that works and finds again what it has. */
-#include "journal/checksum.h"
+#include "base/table.h"
 #include "journal/journal.h"
 
 #include <fcntl.h>
@@ -131,7 +131,7 @@ static void visit(void *context, uint32_t slot, const char *bytes, size_t length
     struct visits *visits = context;
     REQUIRE(length >= 1 && length <= JOURNAL_MAX_BYTES && slot != 0);
     visits->n++;
-    visits->sum += checksum(bytes, length);
+    visits->sum += hash_bytes(bytes, length, 0);
     if (visits->erases) {
         journal_erase(visits->journal, slot);
     }
@@ -177,7 +177,7 @@ static void use(struct journal *journal, const struct visits *before)
         size_t length = class_size(i) - sizeof(struct extent_header);
         slots[i] = journal_reserve(journal, length);
         REQUIRE(slots[i] != 0 && journal_write(journal, slots[i], bytes, length));
-        sum += checksum(bytes, length);
+        sum += hash_bytes(bytes, length, 0);
     }
     journal_close(journal);
     enum journal_found found = open_journal(journal, &visits);
