@@ -2,7 +2,8 @@
 
 #include "admission/user_names.h"
 #include "base/memory.h"
-#include "job/keeper.h"
+#include "core/lease.h"
+#include "job/process.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,13 +34,23 @@ static bool may_see(void *context, const struct rights *rights)
     return asker->last_answer;
 }
 
+/* The pid that its client gave or, if the main process of a tree has ended, that of the wrapper,
+ * which has kept the lease since. Reads /proc where there is a wrapper: while its client is
+ * connected, nothing reports the main process's end. */
+static int32_t pid_of(const struct lease *lease)
+{
+    bool is_tree = lease->binding == BOUND_PROCESS && lease->wrapper.pid != 0;
+    bool is_wrapper_s = is_tree && (lease->main_is_gone || !process_is_alive(&lease->process));
+    return is_wrapper_s ? lease->wrapper.pid : lease->pid;
+}
+
 void asker_init(struct asker *asker, int fd, uint32_t uid, const struct daemon_admins *admins)
 {
     *asker = (struct asker){
         .fd = fd,
         .admins = admins,
         .credentials = {.uid = uid},
-        .viewer = {.uid = uid, .context = asker, .may_see = may_see, .pid_of = keeper_pid},
+        .viewer = {.uid = uid, .context = asker, .may_see = may_see, .pid_of = pid_of},
     };
 }
 

@@ -12,7 +12,7 @@
 #include "database/follow_source.h"
 #include "journal/paths.h"
 #include "log/log.h"
-#include "record/state_log.h"
+#include "record/journal_log.h"
 #include "redis/link.h"
 #include "setup/settings.h"
 #include "status/answer_lines.h"

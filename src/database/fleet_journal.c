@@ -7,7 +7,7 @@
 #include "journal/state.h"
 #include "log/log.h"
 #include "record/fleet_names.h"
-#include "record/state_log.h"
+#include "record/journal_log.h"
 #include "record/turn.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "core/core.h"
 #include "journal/state.h"
-#include "record/state_log.h"
+#include "record/journal_log.h"
 
 enum { NUMBERS_PER_REQUEST = 64 }; /* more ids or tokens than one request can use up */
 

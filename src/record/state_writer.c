@@ -1,7 +1,7 @@
 #include "record/state_writer.h"
 
 #include "base/memory.h"
-#include "record/state_log.h"
+#include "record/journal_log.h"
 #include "wire/protocol.h"
 
 #include <assert.h>

@@ -2,7 +2,6 @@
  * database. */
 #include "base/words.h"
 #include "core_fixture.h"
-#include "job/keeper.h"
 #include "status/answer_lines.h"
 #include "status/fleet_why.h"
 #include "status/why.h"
@@ -78,11 +77,16 @@ Test(fleet_why, in_its_bounds)
     }
 }
 
+static int32_t pid_of(const struct lease *lease)
+{
+    return lease->pid;
+}
+
 static const char *mixed(const char *first, const char *second)
 {
     static char out[512];
     const struct ask ask = {.wants = {{first, 1}, {second, 1}}, .n_wants = 2};
-    const struct viewer viewer = {.uid = 7, .pid_of = keeper_pid};
+    const struct viewer viewer = {.uid = 7, .pid_of = pid_of};
     why_refused(out, sizeof out, the_core(), &ask, &viewer, OUTCOME_MIXED, second, 0);
     return out;
 }

@@ -2,7 +2,6 @@
 #include "journal/state.h"
 #include "log/log.h"
 #include "record/journal_log.h"
-#include "record/state_log.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
