@@ -1,6 +1,6 @@
-/* fair_queue.h - each user's part of the daemon: whose turn is next among those who have put
- * something off, and how much one user may ask for in a second. A user who asks for more is slowed
- * down, not refused. Pure: time is an argument.
+/* fair_queue.h - fair scheduling and rate limiting between users: picks the next user with deferred
+ * work, and limits each user's requests per second. A user who sends more is slowed down, not
+ * refused. Pure: time is an argument.
  *
  * A user is paid up until some instant, which each request moves on by one interval. A user who is
  * paid up for more than a short burst ahead has to wait until the clock has caught up (GCRA). */

@@ -1,6 +1,6 @@
-/* seat.h - room for one more connection. Some places are reserved for operators: an admin of the
- * daemon gets one when all others are taken, or when the user has as many as allowed. They are good
- * for operators' requests only: root's jobs would take them all otherwise. */
+/* seat.h - connection admission. Some connections are reserved for operators' requests: an admin of
+ * the daemon gets one when all others, or the user's own, are used up. They serve nothing else, or
+ * root's jobs would take them all. */
 #ifndef BERTH_ADMISSION_SEAT_H
 #define BERTH_ADMISSION_SEAT_H
 

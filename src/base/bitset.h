@@ -1,6 +1,5 @@
-/* bitset.h - a set of small integers, one bit each. Adding and removing takes O(1); the first
- * member and the number of members take a look at one counter for each 4096 numbers, and at no
- * more than 64 words. */
+/* bitset.h - a set of small integers, one bit each. Adding and removing takes O(1); finding the
+ * first member, or counting members, reads one counter per 4096 numbers and at most 64 words. */
 #ifndef BERTH_BASE_BITSET_H
 #define BERTH_BASE_BITSET_H
 

@@ -1,5 +1,5 @@
-/* by_whom.h - who paused something, or took a lease away: the operator's uid, and the user who had
- * logged in, if that is known and another one (sudo). Everybody may know both. */
+/* by_whom.h - who paused a resource or took a lease away: the operator's uid and, if known and
+ * different, the login uid (before sudo). Everybody may know both. */
 #ifndef BERTH_BASE_BY_WHOM_H
 #define BERTH_BASE_BY_WHOM_H
 

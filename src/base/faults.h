@@ -1,5 +1,5 @@
-/* faults.h - what a Redis may lack and an operator may acknowledge (faults.def): the words of
- * `acknowledge`. */
+/* faults.h - safeguards that a Redis may lack and an operator may accept (faults.def): the values
+ * of `acknowledge`. */
 #ifndef BERTH_BASE_FAULTS_H
 #define BERTH_BASE_FAULTS_H
 

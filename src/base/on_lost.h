@@ -1,4 +1,4 @@
-/* on_lost.h - what becomes of a job whose lease is lost. */
+/* on_lost.h - what to do with a job whose lease is lost: the values of on-lost. */
 #ifndef BERTH_BASE_ON_LOST_H
 #define BERTH_BASE_ON_LOST_H
 

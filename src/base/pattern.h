@@ -1,5 +1,5 @@
-/* pattern.h - names with stars, as operators write them: market/ and a star matches all names one
- * level below market. Pure. */
+/* pattern.h - matches resource names against patterns: a star matches any text without a slash, so
+ * market/ and a star match all names one level below market. Pure. */
 #ifndef BERTH_BASE_PATTERN_H
 #define BERTH_BASE_PATTERN_H
 

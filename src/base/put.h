@@ -1,6 +1,6 @@
-/* put.h - bytes and numbers written into room that there is. Each function returns where the next
- * one goes: a line of many parts is put together without a look at its room for each. Nothing ends
- * with a NUL. Pure; text.h makes the room. */
+/* put.h - unchecked appends of bytes and numbers to a buffer that is large enough. Each function
+ * returns the new end, so that a line of many parts needs one check for all; nothing is
+ * NUL-terminated. Pure; text.h makes the room. */
 #ifndef BERTH_BASE_PUT_H
 #define BERTH_BASE_PUT_H
 

@@ -1,5 +1,5 @@
-/* words.h - the small languages of the protocol and the configuration: names, numbers, durations,
- * percent-encoding, lease ids. Pure; nothing here allocates or keeps state.
+/* words.h - parses and formats the lexical types of the protocol and the configuration: names,
+ * numbers, durations, percent-encoding, lease ids. Pure; nothing here allocates or keeps state.
  *
  * Formatting functions write at most `size` bytes including the final NUL and return the length
  * that was needed, as snprintf does. */

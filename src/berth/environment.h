@@ -1,5 +1,5 @@
-/* environment.h - what the job learns about its lease: the variables as one block of NUL-terminated
- * strings, made by the wrapper and put in place by the child. */
+/* environment.h - the BERTH_* variables of a job, as one block of NUL-terminated strings that the
+ * wrapper fills and the child installs. */
 #ifndef BERTH_BERTH_ENVIRONMENT_H
 #define BERTH_BERTH_ENVIRONMENT_H
 

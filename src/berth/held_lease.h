@@ -1,6 +1,6 @@
 /* held_lease.h - the lease while the job runs: hears what berthd says about it, reclaims it after a
  * lost connection, gives it back. Decides when the job is to be stopped; stopping.h decides how.
- * Knows no job.
+ * Does not handle the job itself.
  *
  * The loop calls held_lease_step() when the connection is readable or held_lease_deadline() has
  * come; nothing here blocks. */

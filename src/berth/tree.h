@@ -1,6 +1,5 @@
-/* tree.h - --tree: the descendants of a job that have outlived their parents. berth is their
- * reaper, so they are its children; those outside the job's process group get their signals
- * here. */
+/* tree.h - --tree: orphaned descendants of a job. berth is their subreaper, so they become its
+ * children; those outside the job's process group are signalled here. */
 #ifndef BERTH_BERTH_TREE_H
 #define BERTH_BERTH_TREE_H
 

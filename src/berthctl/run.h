@@ -1,5 +1,5 @@
-/* run.h - a command line of berthctl: its options, their help, and who carries out the commands
- * that are more than a request and its answer. */
+/* run.h - the command line of berthctl: its options, their help, and the functions that run the
+ * commands that need more than one request and its answer. */
 #ifndef BERTH_BERTHCTL_RUN_H
 #define BERTH_BERTHCTL_RUN_H
 

@@ -1,4 +1,5 @@
-/* descriptors.h - stdin, stdout and stderr that were closed at the start. */
+/* descriptors.h - fills closed stdin, stdout and stderr with unusable descriptors, so that nothing
+ * that is opened later gets their numbers. */
 #ifndef BERTH_CLIENT_DESCRIPTORS_H
 #define BERTH_CLIENT_DESCRIPTORS_H
 

@@ -1,4 +1,4 @@
-/* harmless.h - what berth and berthctl print of text from elsewhere: the one rule of both.
+/* harmless.h - escapes untrusted text for printing, by the one rule of all programs.
  *
  * Printable characters of UTF-8 stay as they are if the locale (LC_CTYPE) can print them: with "C"
  * these are those of ASCII. Each byte of everything else becomes \xNN: controls, bad UTF-8, and

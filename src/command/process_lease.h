@@ -1,4 +1,4 @@
-/* process_lease.h - `why` of a process: which lease is meant. */
+/* process_lease.h - finds the lease that `why PID` refers to. */
 #ifndef BERTH_COMMAND_PROCESS_LEASE_H
 #define BERTH_COMMAND_PROCESS_LEASE_H
 

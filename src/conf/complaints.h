@@ -1,5 +1,5 @@
-/* complaints.h - everything wrong with the configuration, collected in any order, reported in the
- * order of the files and lines. */
+/* complaints.h - collects configuration errors in any order and reports them in file and line
+ * order. */
 #ifndef BERTH_CONF_COMPLAINTS_H
 #define BERTH_CONF_COMPLAINTS_H
 

@@ -1,4 +1,5 @@
-/* known.h - strings met before, and where. */
+/* known.h - a table of strings already seen and where each was first seen: finds duplicates, caches
+ * look-ups. */
 #ifndef BERTH_CONF_KNOWN_H
 #define BERTH_CONF_KNOWN_H
 

@@ -1,5 +1,5 @@
-/* values.h - the words of a key's value, in as many lines as it has: each is taken by the key's
- * type, and there are as many as the type wants. */
+/* values.h - splits a key's value, over all its lines, into words, passes each to the key's type,
+ * and checks how many there are. */
 #ifndef BERTH_CONF_VALUES_H
 #define BERTH_CONF_VALUES_H
 

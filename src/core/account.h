@@ -1,8 +1,7 @@
 /* account.h - what one uid uses, and the bounds on it.
  *
- * A charge is an object (after dbus-broker's util/user.c): taking it fills in whom it was charged
- * to and for what; giving it back is one idempotent call. So a count can neither leak nor be given
- * back twice. */
+ * A charge (after dbus-broker's util/user.c) records which account it was taken from, so that
+ * returning it is one idempotent call: a count can neither leak nor be given back twice. */
 #ifndef BERTH_CORE_ACCOUNT_H
 #define BERTH_CORE_ACCOUNT_H
 

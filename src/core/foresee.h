@@ -1,5 +1,5 @@
-/* foresee.h - what a request has before it: what an acquire would be answered, who is ahead of a
- * waiter, when a unit has cooled down. Nothing here changes anything. */
+/* foresee.h - read-only previews: what an acquire would be answered now, who is ahead of a waiter,
+ * when a unit's cooldown ends. */
 #ifndef BERTH_CORE_FORESEE_H
 #define BERTH_CORE_FORESEE_H
 

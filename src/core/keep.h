@@ -1,5 +1,5 @@
-/* keep.h - requests for several resources: where they stand, and what is kept for them meanwhile.
- * doc/ordering.md has the rule. */
+/* keep.h - requests for several resources: in which queue each waits, and which units are kept for
+ * it until it has the rest. doc/ordering.md has the rule. */
 #ifndef BERTH_CORE_KEEP_H
 #define BERTH_CORE_KEEP_H
 

@@ -1,5 +1,5 @@
-/* news.h - what has changed, for those who follow (`watch`): a log that names leases, resources and
- * templates, and copies nothing. Whoever reads an entry looks at what is named as it is by then.
+/* news.h - change log for `watch`: names the leases, resources and templates that changed, and
+ * copies nothing; whoever reads an entry looks up the current state.
  *
  * The log is a ring, so that a reader that stops costs nothing: a cursor that falls out of it has
  * to begin again with all there is. Nothing is logged, and no memory is used, while nobody follows.

@@ -1,5 +1,5 @@
-/* place.h - where waiters stand: the sets of each resource, all in the one order (bigger priority,
- * smaller ticket), and which waiters to look at after a change there. */
+/* place.h - each resource's ordered sets of waiters (queued, aside, kept for), all in the one order
+ * (bigger priority, smaller ticket), and which waiters to look at after a change there. */
 #ifndef BERTH_CORE_PLACE_H
 #define BERTH_CORE_PLACE_H
 

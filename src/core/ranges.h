@@ -1,6 +1,6 @@
-/* ranges.h - the units of a waiting claim: whether it could have them, and which it gets. Adjacent
- * slots are one word of a line, "0-499", and a grant has to fit on one line: so a lease may have
- * many slots, but in few ranges. */
+/* ranges.h - finds out whether a waiting claim can have its slots, and picks them. Adjacent slots
+ * are one word of a line, "0-499", and a grant has to fit on one line: so a lease may have many
+ * slots, but in few ranges. */
 #ifndef BERTH_CORE_RANGES_H
 #define BERTH_CORE_RANGES_H
 

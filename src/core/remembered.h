@@ -1,5 +1,5 @@
-/* remembered.h - everything about a lease that outlives berthd: it is written down, and a lease is
- * made again from it. Whoever fills it in owns the strings and arrays. */
+/* remembered.h - the persistent form of a lease: it is stored, and the lease is rebuilt from it
+ * after a restart. Whoever fills it in owns the strings and arrays. */
 #ifndef BERTH_CORE_REMEMBERED_H
 #define BERTH_CORE_REMEMBERED_H
 

@@ -1,5 +1,5 @@
-/* rights.h - may this uid with these groups do that? Pure; the one place that decides. Which right
- * a request needs is a column of the command table (wire/commands.def). */
+/* rights.h - access checks: may this uid, with these groups, do that? Pure; every such decision is
+ * made here. Which right a request needs is a column of the command table (wire/commands.def). */
 #ifndef BERTH_CORE_RIGHTS_H
 #define BERTH_CORE_RIGHTS_H
 

@@ -1,5 +1,4 @@
-/* terms.h - what a request says about its lease besides the resources: the rows of
- * base/attributes.def. */
+/* terms.h - a lease's attributes, other than its resources: the rows of base/attributes.def. */
 #ifndef BERTH_CORE_TERMS_H
 #define BERTH_CORE_TERMS_H
 

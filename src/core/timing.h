@@ -1,5 +1,5 @@
-/* timing.h - the times of doc/timing.md, each in one place: until when a grant of a database is
- * good, and how long before that a job must be told. T is the database's ttl. */
+/* timing.h - the time formulas of doc/timing.md: how long a grant of a database is valid, and how
+ * long before that a job must be told to stop. T is the database's ttl. */
 #ifndef BERTH_CORE_TIMING_H
 #define BERTH_CORE_TIMING_H
 

@@ -1,5 +1,4 @@
-/* certificates.h - the files of all databases' TLS at a reload: all are good and used, or none is.
- */
+/* certificates.h - reloads the TLS files of all databases, all or nothing. */
 #ifndef BERTH_DATABASE_CERTIFICATES_H
 #define BERTH_DATABASE_CERTIFICATES_H
 

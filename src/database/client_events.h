@@ -1,4 +1,5 @@
-/* client_events.h - what has become of a lease, as an event line for its client, if it has one. */
+/* client_events.h - writes the event lines that tell a lease's client, if it has one, what happened
+ * to the lease. */
 #ifndef BERTH_DATABASE_CLIENT_EVENTS_H
 #define BERTH_DATABASE_CLIENT_EVENTS_H
 

@@ -1,5 +1,5 @@
-/* down_reasons.h - which reasons of an outage of a database are worth a line in the log: each one
- * that is new, a few at most. The first one may be but the effect of what the next try finds: a
+/* down_reasons.h - which reasons of an outage of a database are worth a line in the log: each new
+ * one, up to a few. The first reason may be only a symptom, whose cause the next attempt finds: a
  * server that is back with a certificate that cannot be trusted. Pure. */
 #ifndef BERTH_DATABASE_DOWN_REASONS_H
 #define BERTH_DATABASE_DOWN_REASONS_H

@@ -1,6 +1,6 @@
-/* fleet_views.h - a database's view of some of its resources, requested once for all connections
- * that want the same at the same time: a thousand clients that look at one queue cost the database
- * two requests, and the daemon the memory of one. */
+/* fleet_views.h - shared snapshots of a database's resources: one request serves all connections
+ * that want the same at the same time. So a thousand clients that look at one queue cost the
+ * database two requests, and the daemon the memory of one. */
 #ifndef BERTH_DATABASE_FLEET_VIEWS_H
 #define BERTH_DATABASE_FLEET_VIEWS_H
 

@@ -1,5 +1,5 @@
-/* follow_source.h - what followers are told besides what the core knows: databases, and leases that
- * are over. */
+/* follow_source.h - what `watch` reports beyond the core's own state: databases, and leases that
+ * have ended. */
 #ifndef BERTH_DATABASE_FOLLOW_SOURCE_H
 #define BERTH_DATABASE_FOLLOW_SOURCE_H
 

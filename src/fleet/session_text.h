@@ -1,7 +1,7 @@
 /* session_text.h - turns leases and definitions into the scripts' arguments, and replies into typed
  * values. Pure text, both ways; session.h has the meaning, doc/redis.md the arguments and answers.
  *
- * A reply is peer input: whatever is wrong with it has a name here, and no assert. */
+ * A reply is untrusted: whatever is malformed is reported as an error, never by an assert. */
 #ifndef BERTH_FLEET_SESSION_TEXT_H
 #define BERTH_FLEET_SESSION_TEXT_H
 

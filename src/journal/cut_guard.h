@@ -1,6 +1,6 @@
-/* cut_guard.h - memory mapped from files that somebody may cut meanwhile. A load or store beyond
- * the end of such a file raises SIGBUS: the handler puts an anonymous page there, which is zero, so
- * that it can go on (after systemd's basic/sigbus.c). */
+/* cut_guard.h - protects mappings of files that somebody may truncate meanwhile: a load or store
+ * beyond the end raises SIGBUS, and the handler puts an anonymous page of zeros there (after
+ * systemd's basic/sigbus.c). */
 #ifndef BERTH_JOURNAL_CUT_GUARD_H
 #define BERTH_JOURNAL_CUT_GUARD_H
 

@@ -1,5 +1,5 @@
-/* journal_map.h - the journal's chunks as memory: one store of eight bytes adds or removes a
- * record, without a system call. Two pwrites took 14 % of an acquire and its release (bench/): each
+/* journal_map.h - the journal's chunks, mapped into memory: one 8-byte store adds or removes a
+ * record without a system call. Two pwrites took 14 % of an acquire and its release (bench/): each
  * runs in a turn of its own and finds the kernel's code cold.
  *
  * Not for rewriting a record: a daemon killed between two stores would leave neither the old bytes

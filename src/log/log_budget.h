@@ -1,5 +1,5 @@
-/* log_budget.h - how many lines a user may provoke in the log in a minute. Each user has a budget,
- * so that one who fills the log hides nothing about others. Pure: time is an argument. */
+/* log_budget.h - per-user rate limit on log lines, so that a user who floods the log cannot hide
+ * what others do. Pure: time is an argument. */
 #ifndef BERTH_LOG_LOG_BUDGET_H
 #define BERTH_LOG_LOG_BUDGET_H
 

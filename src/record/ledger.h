@@ -1,4 +1,4 @@
-/* ledger.h - keeps the journal true: a promise to a lease is written down before anybody hears
+/* ledger.h - write-ahead journaling: every change to a lease is journaled before anyone is told
  * about it. */
 #ifndef BERTH_RECORD_LEDGER_H
 #define BERTH_RECORD_LEDGER_H

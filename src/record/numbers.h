@@ -1,5 +1,5 @@
-/* numbers.h - ids and tokens for leases: all are below the mark in the state directory, which is
- * moved on so early that nobody has to wait for it. */
+/* numbers.h - allocates lease ids and tokens below the mark stored in the state directory, and
+ * raises the mark early enough that nobody waits for the disk. */
 #ifndef BERTH_RECORD_NUMBERS_H
 #define BERTH_RECORD_NUMBERS_H
 

@@ -1,4 +1,4 @@
-/* turn.h - how each callback of the loop ends, whichever file it is in. */
+/* turn.h - what every callback of the event loop must do before it returns. */
 #ifndef BERTH_RECORD_TURN_H
 #define BERTH_RECORD_TURN_H
 

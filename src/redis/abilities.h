@@ -1,5 +1,5 @@
-/* abilities.h - what a server allows, found out as a connection is made ready (abilities.def is the
- * table of it). Pure. */
+/* abilities.h - which commands a server allows, as discovered while a connection is set up
+ * (abilities.def is the table of them). Pure. */
 #ifndef BERTH_REDIS_ABILITIES_H
 #define BERTH_REDIS_ABILITIES_H
 

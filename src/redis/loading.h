@@ -1,5 +1,5 @@
-/* loading.h - how a server comes by our scripts: as a library of functions where it allows these,
- * else as one script. It is asked first whether it has them. Pure. */
+/* loading.h - loads our scripts into a server: as a function library if it allows these, else as
+ * one script; asks first whether they are there. Pure. */
 #ifndef BERTH_REDIS_LOADING_H
 #define BERTH_REDIS_LOADING_H
 

@@ -1,5 +1,5 @@
-/* old_libraries.h - takes libraries of other versions of Berth off a server once nobody has called
- * them for an hour. A version that comes back brings its library again (loading.h). Pure. */
+/* old_libraries.h - deletes function libraries of other versions of Berth that nobody has called
+ * for an hour. A version that comes back loads its library again (loading.h). Pure. */
 #ifndef BERTH_REDIS_OLD_LIBRARIES_H
 #define BERTH_REDIS_OLD_LIBRARIES_H
 

@@ -1,5 +1,5 @@
 /* same_server.h - where INFO is not allowed: does a message that is published on one connection
- * arrive on the other one? Two servers behind one name would be noticed nowhere else. Pure. */
+ * arrive on the other one? Nothing else would notice that one name leads to two servers. Pure. */
 #ifndef BERTH_REDIS_SAME_SERVER_H
 #define BERTH_REDIS_SAME_SERVER_H
 

@@ -1,4 +1,5 @@
-/* explained.h - the answer to `why`: what becomes of a request, or of a lease, and why. Pure. */
+/* explained.h - the answer to `why`: what would happen to a request, or is happening to a lease,
+ * and why. Pure. */
 #ifndef BERTH_STATUS_EXPLAINED_H
 #define BERTH_STATUS_EXPLAINED_H
 

@@ -1,7 +1,7 @@
-/* follower.h - what one who follows (`watch`) is told: batches of lines, each a long answer. The
- * first one has a snapshot; the later ones have what has changed since, as it is when the line is
- * made. So a follower has a cursor in the news, and nothing else waits for it: if it reads so
- * slowly that the cursor falls out, its next batch begins with a fresh snapshot. Pure. */
+/* follower.h - produces the output of one `watch`: batches of lines, each a long answer. The first
+ * one has a snapshot; the later ones have what has changed since, as it is when the line is made.
+ * So a follower has a cursor in the news, and nothing else waits for it: if it reads so slowly that
+ * the cursor falls out, its next batch begins with a fresh snapshot. Pure. */
 #ifndef BERTH_STATUS_FOLLOWER_H
 #define BERTH_STATUS_FOLLOWER_H
 

@@ -1,11 +1,11 @@
 /* forecast.h - when a request will probably start, from how long the latest leases were held. Pure.
  *
- * The queue is played forward. Whoever holds a unit now holds it, in all, for as long as one of
- * the latest leases that took longer than it has taken so far, and whoever is ahead as long as
- * one of all of them: with the first the median, then the quartiles, then what is between, so
- * that several holders do not all end at once, but for max-hold at most. It is a guess, and none
- * is made from fewer than FORECAST_MIN_HOLDS leases, where somebody has held for longer than all
- * of these, or where there is an obstacle whose end nobody knows. */
+ * Simulates the queue: each current holder is assumed to hold, in total, for as long as one of the
+ * latest leases that lasted longer than it has so far, and each waiter ahead for as long as one of
+ * all of them: with the first the median, then the quartiles, then what is between, so that several
+ * holders do not all end at once, but for max-hold at most. It is a guess, and none is made from
+ * fewer than FORECAST_MIN_HOLDS leases, where somebody has held for longer than all of these, or
+ * where there is an obstacle whose end nobody knows. */
 #ifndef BERTH_STATUS_FORECAST_H
 #define BERTH_STATUS_FORECAST_H
 

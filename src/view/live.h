@@ -8,7 +8,8 @@
  * snapshot of all tells nothing but .begun.
  *
  * While the database of a resource does not answer, and when it is up again and lists for the first
- * time, leases of other hosts come and go in the copy, and nobody hears of them.
+ * time, leases of other hosts appear in and vanish from the copy without being reported to
+ * watchers.
  *
  * Running out of memory ends the program. */
 #ifndef BERTH_VIEW_LIVE_H

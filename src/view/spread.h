@@ -1,4 +1,4 @@
-/* spread.h - many durations in three figures. Pure. */
+/* spread.h - summarises durations: median, 95th percentile, maximum. Pure. */
 #ifndef BERTH_VIEW_SPREAD_H
 #define BERTH_VIEW_SPREAD_H
 

@@ -1,7 +1,8 @@
-/* asker_names.h - which names a request may give for this server, and which pages may ask it.
+/* asker_names.h - allowed Host and Origin headers: a defence against DNS rebinding and cross-site
+ * requests.
  *
  * A page of anybody's can make a browser send requests to loopback addresses, also under a name
- * that leads there; so the names in the headers Host and Origin count. Pure. */
+ * that leads there; so the names in these headers count. Pure. */
 #ifndef BERTH_WEB_ASKER_NAMES_H
 #define BERTH_WEB_ASKER_NAMES_H
 

@@ -1,4 +1,4 @@
-/* scrape.h - /metrics: what berthd counts, asked for when it is wanted, and what berth-web does. */
+/* scrape.h - /metrics: berthd's metrics, fetched on demand, followed by berth-web's own. */
 #ifndef BERTH_WEB_SCRAPE_H
 #define BERTH_WEB_SCRAPE_H
 

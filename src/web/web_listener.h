@@ -1,6 +1,6 @@
 /* web_listener.h - the socket that browsers connect to: of loopback TCP or a Unix socket, made here
- * or by a service manager. What berth-web shows is for who is on this host; a proxy may show it to
- * others, who must say who they are. */
+ * or by a service manager. berth-web serves only users of this host; others must log in at a
+ * proxy. */
 #ifndef BERTH_WEB_WEB_LISTENER_H
 #define BERTH_WEB_WEB_LISTENER_H
 
