@@ -287,7 +287,10 @@ def check_options_in_other_documents():
 def range_of(described, kind, maximum):
     described = described.split(", such as ")[0] + (", or unbounded" if described.endswith("), or unbounded") else "")
     if kind == "list" and not described.startswith("a URL"):
-        return f"at most {maximum} words, each {described.replace(', nor ', ', or ')}"
+        described = described.replace(', nor ', ', or ')
+        if maximum == "1000":  # as SYNTAX says
+            return re.sub(r"^a (user|group) of this host, or a numeric id$", r"\1s of this host, or numeric ids", described)
+        return f"at most {maximum} words, each {described}"
     return described
 
 
@@ -308,10 +311,9 @@ def check_keys():
             page[kinds, plain(term)] = " ".join(plain(description).split())
     coded = {}
     for word, kinds, initial, when, kind, maximum, described, text in rows("conf"):
-        coded[kinds.strip(), word] = text, (
-            f"{range_of(described, kind, maximum)}; " +
-            ("required" if initial == "(required)" else f"default: {initial or 'none'}") +
-            f"; at {'reload' if when == 'reload' else 'the next start'}.")
+        coded[kinds.strip(), word] = f"{text}.", "; ".join([
+            range_of(described, kind, maximum), *["required"] * (initial == "(required)"),
+            *[f"default: {initial}"] * (initial not in ("", "(required)")), *["at the next start"] * (when != "reload")]) + "."
     require_same("berth.conf.5: keys", set(page), set(coded))
     for key in page.keys() & coded.keys():
         text, value = coded[key]

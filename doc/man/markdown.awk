@@ -1,5 +1,6 @@
 # awk -v srcdir=DIR -f markdown.awk PAGE: replaces a line such as @doc/protocol.md@ of a page by that document, turned
-# from Markdown into scdoc, and @src/base/metrics.def@ or @src/top/top_actions.c@ by the entries of that table.
+# from Markdown into scdoc, and @src/base/metrics.def@ or @src/top/top_actions.c@ by the entries of that table. After
+# @src/conf/keys.def@, each key of a section "Keys of [...]" begins with the help of its row.
 # Knows the Markdown of doc/protocol.md and doc/recipes.md and no other: headings,
 # paragraphs, lists of one level, tables, fenced blocks, `code`, **strong**, *emphasis* and [links](to).
 # A <!-- mark: name --> is for the tests and left out; with any other <!-- comment -->, so is the paragraph below it.
@@ -184,6 +185,24 @@ function keys(label)
     return "*" label "*"
 }
 
+# Rows of keys.def: the help of each key, by section and word.
+function take_keys(path,    line, row, part, section)
+{
+    while ((getline line <path) > 0) {
+        row = line ~ /^KEY\(/ ? line : row line
+        if (line ~ /"\)$/ && row ~ /^KEY\(/) {
+            split(row, part, /, */)
+            section = part[3]
+            sub(/ \|.*/, "", section)
+            gsub(/"/, "", part[2])
+            sub(/.*(RELOAD|START), *"/, "", row)
+            gsub(/" *"|"\)$/, "", row)
+            help_of[section, part[2]] = row
+            row = ""
+        }
+    }
+}
+
 # Rows end with their last string.
 function take_table(path,    line, row, part, help)
 {
@@ -204,6 +223,25 @@ function take_table(path,    line, row, part, help)
 }
 
 # ---- the page ----
+
+/^@src\/conf\/keys\.def@$/ {
+    take_keys(srcdir "/src/conf/keys.def")
+    next
+}
+
+/^## Keys of / {
+    keys_of = /,/ ? "RESOURCE" : toupper(substr($0, 13, length($0) - 13))
+}
+
+/^\*[a-z-]+\*$/ && (keys_of, substr($0, 2, length($0) - 2)) in help_of {
+    print
+    help = help_of[keys_of, substr($0, 2, length($0) - 2)]
+    getline
+    is_more = $0 !~ /^\tValue: /
+    print "\t" escaped(help) "." (is_more ? "" : "\n")
+    print
+    next
+}
 
 /^@src\/[a-z_\/]+\.(def|c)@$/ {
     take_table(srcdir "/" substr($0, 2, length($0) - 2))
