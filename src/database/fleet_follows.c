@@ -138,7 +138,8 @@ static void on_result(void *context, struct session_result *result)
     }
     bool is_answer = result->outcome == OUTCOME_OK;
     one->is_asked = false;
-    bool is_listing = is_answer && !listing_is_unchanged(&result->rows);
+    /* A grace may have begun since it was asked for. */
+    bool is_listing = is_answer && !listing_is_unchanged(&result->rows) && may_list(one);
     bool is_too_large = result->outcome == OUTCOME_NO_SPACE;
     bool has_cost = is_listing || is_too_large;
     one->ask_at = now + (has_cost ? pause_after(now - one->asked_at) : SHORTEST_PAUSE);

@@ -4,6 +4,8 @@ import random
 import signal
 import time
 
+import pytest
+
 from fleet_help import DEADLINE, Monitor, clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, pair, queues, up  # noqa: F401
 from lost_help import asked_until, stop_process
@@ -166,16 +168,23 @@ def test_a_database_that_goes_and_comes_back(redis_server, hosts, ways):
     assert copy.snapshots == 1
 
 
-def test_a_redis_that_comes_back_empty(redis_server, hosts):
-    """In the grace, hosts put back what they have: until that is over, the last listing stays. (The
-    ttl is long enough for b not to end its lease meanwhile.)"""
+@pytest.mark.parametrize("how", ["restart", "flush"])
+def test_a_redis_that_comes_back_empty(redis_server, hosts, how):
+    """In the grace, hosts put back what they have: until that is over, the last listing stays, also if
+    the question what has changed is the first to find it empty. (The ttl is long enough for b not to
+    end its lease meanwhile.)"""
     a, b = fleet(redis_server, hosts, ttl="20s")
     first = client_of(b)
     gets(first, "acquire etl")
     copy = Copy(client_of(a))
     leases = dict(copy.leases)
+    copy.take()
+    until(copy, lambda now: any(line.startswith("database") for line in now.said))  # a renewal: the next is far
     stop_process(b.process)
-    redis_server.restart()
+    if how == "restart":
+        redis_server.restart()
+    else:
+        redis_server.do("FLUSHALL")
     said = until(copy, lambda now: any("grace_until=" in line for line in now.said))
     for _ in range(2):  # renewals: in that time it would ask again what has changed
         said += copy.take().said
