@@ -16,6 +16,7 @@ void record_write(struct text *out, const struct lease *lease, const char *datab
 void record_write_brief(struct text *out, const struct lease *lease, const char *database);
 /* Appends to the record of a held lease that it has ended, and that its units rest since then. */
 void record_add_rest(struct text *record, nanoseconds ended_at);
+enum { RECORD_REST_BYTES = 32 }; /* the most that this appends */
 /* How long the record of a lease with such texts can get, whatever becomes of it, without the
  * reason of a stop. `units` as units_max_bytes() gives it. */
 size_t record_max_bytes(const struct terms *terms, const char *database, size_t units);

@@ -110,7 +110,7 @@ static void write_down(struct ledger *ledger, struct lease *lease)
     line->length = 0;
     record_write(line, lease, database);
     if (lease_stop_reason(lease) && lease->record != RECORD_NONE &&
-        line->length > journal_room(&ledger->journal, lease->record)) {
+        line->length + RECORD_REST_BYTES > journal_room(&ledger->journal, lease->record)) {
         line->length = 0;
         record_write_brief(line, lease, database);
     }

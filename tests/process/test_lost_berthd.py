@@ -2,11 +2,12 @@
 
 import os
 import select
+import signal
 
 import pytest
 
 from daemon_help import held, is_quiet, keys, refused, status, stopped
-from journal_file import records
+from journal_file import EXTENT, extents, found, records
 from lost_help import (  # fixtures among them
     WAITS, Crowd, all_back, all_free, asked_until, job, restart, scaled, sleeper, witness)
 
@@ -206,6 +207,30 @@ def test_an_end_is_seen_once(berthd):
         assert ended(daemon) == (2, 0)
         assert status(daemon.client()).resources["s"]["cooling"] == "2"
         assert records(daemon.journal) == rests
+
+
+def spare(daemon):
+    """How many bytes the record of the newest lease, which is being stopped, has left in its place."""
+    content = daemon.journal.read_bytes()
+    sizes = {slot: size for _, slot, size in extents(content)}
+    record, slot = max((text, slot) for _, slot, text in found(content) if text.startswith("held id="))
+    assert " stopping=revoked" in record
+    return sizes[slot] - EXTENT.size - len(record)
+
+
+def test_units_rest_whatever_room_a_reason_leaves(berthd):
+    """... in the record of a lease that an operator revokes."""
+    daemon = berthd("[semaphore s]\nlimit = 2\ncooldown = 1h\n")
+    client = daemon.client()
+    reason = "x"
+    for _ in range(2):
+        with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
+            lease = held(client, f"acquire s pid={pid} reason={45 * 'y'}")
+            assert client.request(f"revoke {lease} reason={reason}") == "ok"
+            reason += spare(daemon) * "x"  # for the next one: with it, the record would just fit
+        assert client.line().startswith(f"* revoked {lease} ") and client.line().startswith(f"* lost {lease} ")
+    restart(daemon, "kill")
+    assert status(daemon.client()).resources["s"]["cooling"] == "2"
 
 
 @pytest.mark.parametrize("how", [None, "kill"])
