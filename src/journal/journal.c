@@ -335,7 +335,6 @@ static void move(struct opening *opening)
 enum journal_found journal_open(struct journal *journal, const char *path, const char *boot_id,
     journal_reporter *reporter, journal_visit *visit, void *context)
 {
-    enum { LARGE = 16 }; /* chunks */
     struct old_file old;
     struct opening opening = {.journal = journal, .old = &old, .visit = visit, .context = context};
     *journal = (struct journal)JOURNAL_INIT;
@@ -343,18 +342,14 @@ enum journal_found journal_open(struct journal *journal, const char *path, const
     journal->report = reporter;
     header_init(&journal->header, boot_id);
     enum journal_found found = file_open(&old, path, boot_id);
-    bool is_good = found == JOURNAL_INTACT || found == JOURNAL_INCOMPLETE;
-    if (is_good) {
-        journal->header.is_complete = old.header.is_complete;
-    }
-    if (is_good && (old.n_records > 0 || old.header.n_chunks < LARGE || !replace(journal))) {
+    if (found == JOURNAL_INTACT || found == JOURNAL_INCOMPLETE) {
         adopt(&opening);
         return found;
     }
     if (found == JOURNAL_DAMAGED) {
         reporter(&old.damage);
         move(&opening);
-    } else if (found != JOURNAL_OF_LATER_VERSION && !is_good) {
+    } else if (found != JOURNAL_OF_LATER_VERSION) {
         replace(journal);
     }
     if (old.fd >= 0) {

@@ -125,7 +125,6 @@ static enum journal_found look(struct old_file *old, const char *path, const cha
     }
     struct tally tally = {0};
     file_scan(old, count_extent, &tally);
-    old->n_records = tally.n_records;
     if (tally.n_bad > 0 || !end_is_clean(old)) {
         old->damage = (struct journal_report){
             .trouble = TROUBLE_DAMAGE, .path = path, .n = tally.n_records};

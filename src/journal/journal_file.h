@@ -8,7 +8,6 @@
 struct old_file {
     int fd; /* -1: no file that may be read */
     off_t size;
-    size_t n_records;
     struct journal_header header; /* without chunks if the file cannot be trusted */
     struct journal_report damage; /* set for JOURNAL_DAMAGED */
 };

@@ -194,37 +194,6 @@ Test(journal, too_long)
     journal_close(&journal);
 }
 
-/* As recovery does when a record's job is gone. */
-static void erase(void *unused, uint32_t slot, const char *bytes, size_t length)
-{
-    (void)unused, (void)bytes, (void)length;
-    journal_erase(&journal, slot);
-}
-
-Test(journal, a_large_one_with_nothing_in_it_is_made_small)
-{
-    open_new();
-    for (size_t i = 0; i < 100; i++) {
-        put(i, 8000, 8000);
-    }
-    cr_assert_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(scratch_size(journal_path), JOURNAL_PAGE + 13 * JOURNAL_CHUNK);
-    for (size_t i = 100; i < 200; i++) {
-        put(i, 8000, 8000);
-    }
-    journal_close(&journal);
-    cr_assert_eq(
-        journal_open(&journal, journal_path, journal_boot, hear, erase, NULL), JOURNAL_INTACT);
-    cr_expect_gt(scratch_size(journal_path), 20 * JOURNAL_CHUNK);
-    cr_assert_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 0);
-    cr_expect_eq(scratch_size(journal_path), JOURNAL_PAGE);
-    put(1, 100, 100);
-    cr_assert_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 1);
-    journal_close(&journal);
-}
-
 /* ---- killed while it wrote: no damage ---- */
 
 Test(journal, killed_while_the_file_grew)
