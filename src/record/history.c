@@ -53,6 +53,13 @@ static void add_taker(struct history *history, const struct history_entry *entry
     LIST_INSERT_HEAD(&history->all_takers, taker, link);
 }
 
+/* The newest entry stays: nobody needs to know any more who has taken that lease away. */
+static void forget_last(struct history *history)
+{
+    taker_free(history, find_taker(history, history->last_lease));
+    history->last_lease = 0;
+}
+
 /* ---- entries ---- */
 
 static void say_if_cut(struct history *history)
@@ -88,7 +95,8 @@ static void add_ended(struct history *history, struct history_entry *entry)
     }
     add(history, entry);
     history->n_ended++;
-    taker_free(history, taker);
+    forget_last(history);
+    history->last_lease = entry->lease; /* its client has not been told yet who has taken it away */
 }
 
 /* Deserted while it was being stopped, it has ended by that. */
@@ -172,13 +180,6 @@ bool history_taker(const struct history *history, uint64_t lease, uint32_t *uidp
 }
 
 /* ---- an earlier run ---- */
-
-/* The newest entry stays: nobody needs to know any more who has taken that lease away. */
-static void forget_last(struct history *history)
-{
-    taker_free(history, find_taker(history, history->last_lease));
-    history->last_lease = 0;
-}
 
 static void learn(struct history *history, const struct history_entry *entry)
 {

@@ -26,7 +26,7 @@ struct history {
     struct told_status told;
     uint64_t n_ended; /* leases that were over in this run, kept or not */
     bool has_said_cut; /* in the log, that the file was cut */
-    uint64_t last_lease; /* of the newest entry, at the start; 0: none */
+    uint64_t last_lease; /* that is over; its taker is still known; 0: none */
     struct table over; /* leases, for history_has_end(); filled by it */
     LIST_HEAD(, over) all_over;
     uint64_t looked_at; /* up to there, history_ring_next() */
@@ -67,7 +67,7 @@ bool history_has_end(struct history *history, uint64_t lease);
 void history_taken(
     struct history *history, uint64_t lease, const struct log_process *by, const char *reason);
 /* Who is taking the lease away, as logged in if that is known. False: not known,
- * or nobody; or the lease has ended. */
+ * or nobody; or another lease has ended after it. */
 bool history_taker(const struct history *history, uint64_t lease, uint32_t *uidp);
 /* Appends, for the log, how the lease has ended: "exit 3", "SIGTERM", "released", "gone",
  * "max-hold, SIGTERM". Nothing if its end is not counted. */

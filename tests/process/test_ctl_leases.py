@@ -123,6 +123,15 @@ def test_the_reason_reaches_the_job(berthd, berth, berthctl, status, verb, told)
                           daemon.log.read_text(), re.M)) == 2
 
 
+@pytest.mark.parametrize("words", ["ttl=1h", f"pid={os.getpid()} on_lost=warn"])
+def test_who_revokes_a_lease_that_ends_at_once_is_told(berthd, words):
+    daemon = berthd("[lock deploy]\non-lost = warn\n")
+    client = daemon.client()
+    lease = held(client, f"acquire deploy {words}")
+    assert daemon.client().request(f"revoke {lease}") == "ok"
+    assert client.line() == f"* lost {lease} revoked revoked%20by%20{pwd.getpwuid(os.geteuid()).pw_name}"
+
+
 def test_the_reason_outlives_berthd(daemon, berth, berthctl, status):
     """A job that is being stopped hears it again from the next berthd, which has it from the journal."""
     stubborn = ["sh", "-c", "trap '' TERM; echo begun; read line"]

@@ -61,14 +61,18 @@ static unsigned all_kept(void)
 
 /* ---- who takes a lease away ---- */
 
+/* ... and its client has been told. */
 Test(history, a_taker_is_forgotten_when_the_lease_is_over)
 {
-    const struct lease lease = ended(7);
+    const struct lease lease = ended(7), later = ended(9);
+    uint32_t uid;
     taken(7);
     taken(8);
     over(&lease, "a record");
+    cr_expect(history_taker(&history, 7, &uid));
+    over(&later, "a record");
     cr_expect_eq(history.takers.n, 1);
-    cr_expect_eq(all_kept(), 1);
+    cr_expect_eq(all_kept(), 2);
 }
 
 /* An operator revokes a request that was not to wait, while its database is being asked. */
