@@ -117,7 +117,7 @@ Test(proof, of_a_waiter)
 Test(proof, is_the_same_in_every_version)
 {
     hold_and_wait();
-    cr_expect_str_eq(proof_of("A"), "e88a44495d0087c7,1,2");
+    cr_expect_str_eq(proof_of("A"), "bbaee29bc71bda42,100,101");
     cr_expect_str_eq(proof_of("B"), "da746e6b137ab56f");
 }
 

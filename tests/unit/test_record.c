@@ -91,7 +91,7 @@ Test(record, plain)
     expect_remembered("B");
     EXPECT(record_of("A"),
         "held id=34 uid=1416 pid=1 asked=1000000000000 kill_after=10000000000 "
-        "granted=1000000000000 slot=d,1,0");
+        "granted=1000000000000 slot=d,100,0");
     EXPECT(record_of("B"),
         "waiting id=35 uid=2396 pid=1 asked=1000000000000 kill_after=10000000000 want=d,1");
 }
@@ -112,7 +112,7 @@ Test(record, everything)
     EXPECT(record_of("A"),
         "held id=35 uid=1416 pid=7 asked=1000000000000 process=7,70 priority=1000 "
         "kill_after=3000000000 signal=2 parent=34 holder=x program=p reason=r once=w "
-        "granted=1000000000000 until=1050000000000 hold_until=1050000000000 slot=s,2,0-2 item=g,3,a,b");
+        "granted=1000000000000 until=1050000000000 hold_until=1050000000000 slot=s,101,0-2 item=g,102,a,b");
     EXPECT(record_of("B"),
         "waiting id=36 uid=2396 pid=1 asked=1000000000000 ttl=60000000000 priority=-1000 "
         "kill_after=10000000000 parent=34 until=1030000000000 want=g,2 want=s,1");
@@ -181,7 +181,7 @@ Test(record, ways_to_list_units)
     EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
     EXPECT(acquire("bob", "B", "s:4 g:5 market/x"), "ok s=2,3,4,7 g=e,d,c,b,a market/x=0");
     expect_remembered("B");
-    cr_assert(strstr(record_of("B"), " slot=s,5,2-4,7 item=g,6,e,d,c,b,a slot=market/x,7,0"));
+    cr_assert(strstr(record_of("B"), " slot=s,104,2-4,7 item=g,105,e,d,c,b,a slot=market/x,106,0"));
 }
 
 /* ---- fleet scope: databases have other numbers after a restart, but the same names ---- */
