@@ -22,7 +22,7 @@ static enum log_level threshold = LOG_LEVEL_INFO;
 static bool has_time, has_level;
 static log_taker *diverted;
 static char last_error[LINE_SIZE];
-static const struct log_subject nothing;
+const struct log_subject log_nothing;
 
 /* ---- the destination ---- */
 
@@ -136,31 +136,17 @@ static void emit(
     }
 }
 
-static void emit_wanted(
-    enum log_level level, const struct log_subject *subject, const char *format, va_list arguments)
-{
-    int saved = errno;
-    if (log_says(level)) {
-        emit(level, subject, format, arguments);
-    }
-    errno = saved;
-}
-
 void log_message_on(
     enum log_level level, const struct log_subject *subject, const char *format, ...)
 {
+    int saved = errno;
     va_list arguments;
     va_start(arguments, format);
-    emit_wanted(level, subject, format, arguments);
+    if (log_says(level)) {
+        emit(level, subject, format, arguments);
+    }
     va_end(arguments);
-}
-
-void log_message(enum log_level level, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    emit_wanted(level, &nothing, format, arguments);
-    va_end(arguments);
+    errno = saved;
 }
 
 /* ---- lines that clients can provoke ---- */
@@ -181,30 +167,16 @@ static bool may_be_said(const struct log_subject *subject)
     return may_be;
 }
 
-static void emit_provoked(
-    enum log_level level, const struct log_subject *subject, const char *format, va_list arguments)
+void log_provoked_on(
+    enum log_level level, const struct log_subject *subject, const char *format, ...)
 {
     int saved = errno;
+    va_list arguments;
+    va_start(arguments, format);
     if (may_be_said(subject)) {
         errno = saved;
         emit(level, subject, format, arguments);
     }
+    va_end(arguments);
     errno = saved;
-}
-
-void log_provoked_on(
-    enum log_level level, const struct log_subject *subject, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    emit_provoked(level, subject, format, arguments);
-    va_end(arguments);
-}
-
-void log_provoked(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    emit_provoked(LOG_LEVEL_WARNING, &nothing, format, arguments);
-    va_end(arguments);
 }

@@ -17,8 +17,7 @@ enum log_level { /* syslog's numbers */
     LOG_LEVEL_DEBUG = 7,
 };
 
-/* What a message is about, for logs that have fields (log_fields.h). Every member is optional: {0}
- * is about nothing in particular. Valid only as long as the objects it was made from
+/* What a message is about, for logs that have fields (log_fields.h). Every member is optional. Valid only as long as the objects it was made from
  * (log_subject.h). */
 enum { LOG_RESOURCES = 16, LOG_MORE = 16 };
 struct log_process {
@@ -42,6 +41,8 @@ struct log_subject {
     char resources[LOG_RESOURCES * (NAME_BYTES + 1)];
 };
 
+extern const struct log_subject log_nothing; /* in particular */
+
 /* Whose messages they are: "berthd" unless it is set. */
 extern const char *log_program;
 
@@ -58,14 +59,11 @@ bool log_says(enum log_level level);
 
 /* In the finished line, bytes outside printable ASCII become \xNN: messages contain clients'
  * text. */
-__attribute__((format(printf, 2, 3))) void log_message(
-    enum log_level level, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void log_message_on(
     enum log_level level, const struct log_subject *subject, const char *format, ...);
 
 /* For messages that clients can provoke at will: at most a few lines a minute for each user who
  * asks, or else holds (log_budget.h); the others are counted. */
-__attribute__((format(printf, 1, 2))) void log_provoked(const char *format, ...);
 __attribute__((format(printf, 3, 4))) void log_provoked_on(
     enum log_level level, const struct log_subject *subject, const char *format, ...);
 
@@ -76,6 +74,8 @@ const char *log_last_error(void);
  * length. */
 size_t log_escape(char *out, size_t size, const char *text);
 
+#define log_message(level, ...) log_message_on(level, &log_nothing, __VA_ARGS__)
+#define log_provoked(...) log_provoked_on(LOG_LEVEL_WARNING, &log_nothing, __VA_ARGS__)
 #define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)
