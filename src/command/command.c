@@ -66,8 +66,9 @@ static bool is_refused(const struct call *call, size_t from)
 
 static void log_if_it_changes_something(const struct call *call, bool refused)
 {
-    if (request_log_has(call->request->command) && !call->is_logged_later) {
-        request_log_end(call_log(call), refused ? ": refused" : "");
+    struct request_log *log = call->is_logged_later ? NULL : call_log(call);
+    if (log) {
+        request_log_end(log, refused ? ": refused" : "");
     }
 }
 

@@ -54,7 +54,8 @@ void call_init_asker(struct call *call, struct asker *asker)
 struct request_log *call_log(const struct call *call)
 {
     const struct request *request = call->request;
-    if (!request_log_has(request->command)) {
+    enum right right = command_table[request->command].right;
+    if (right != RIGHT_RESOURCE_ADMIN && right != RIGHT_DAEMON_ADMIN) {
         return NULL;
     }
     const struct definition *definition = request->n_arguments > 0

@@ -7,13 +7,6 @@
 
 struct request_log;
 
-/* Whether such requests are logged: those that require an admin's right. */
-static inline bool request_log_has(enum command_index command)
-{
-    enum right right = command_table[command].right;
-    return right == RIGHT_RESOURCE_ADMIN || right == RIGHT_DAEMON_ADMIN;
-}
-
 /* Keeps nothing of the request. `database` (or NULL) must outlive it. */
 struct request_log *request_log_new(
     const struct request *request, struct log_process asker, const char *database);
