@@ -8,7 +8,7 @@
 #include "journal/record.h"
 #include "record/history.h"
 #include "status/answer_lines.h"
-#include "status/asked_names.h"
+#include "status/status_walk.h"
 #include "status/ended_line.h"
 #include "status/long_answer.h"
 

@@ -3,9 +3,9 @@
 #ifndef BERTH_STATUS_STATUS_WALK_H
 #define BERTH_STATUS_STATUS_WALK_H
 
-#include "status/asked_names.h"
 #include "status/lease_walk.h"
 #include "status/long_answer.h"
+#include "wire/protocol.h"
 
 /* The figures of this host, for the first line. */
 struct status host_figures_of(struct core *core, nanoseconds now);
@@ -14,7 +14,28 @@ bool host_figures_are_equal(const struct status *a, const struct status *b);
 /* The line begins with that word. */
 void host_figures_write(struct text *out, const char *word, const struct status *figures);
 
-/* What is walked. */
+/* ---- which resources a request asks for ---- */
+
+/* {0}: all there are. */
+struct asked_names {
+    char *names[MAX_ARGUMENTS]; /* to be shown first; owned */
+    size_t n_names;
+    char *patterns[MAX_ARGUMENTS]; /* owned */
+    size_t n_patterns;
+};
+
+/* Copies the words: at most MAX_ARGUMENTS valid names, and patterns, which have stars. */
+void asked_names_init(struct asked_names *asked, const char *const words[], size_t n);
+void asked_names_deinit(struct asked_names *asked);
+/* Whether that one is asked for. */
+bool asked_names_has(const struct asked_names *asked, const char *name);
+/* Whether all there are have to be looked at, behind the names. */
+bool asked_names_search(const struct asked_names *asked);
+/* Of all there are, is it one that is asked for, and is not among the names? */
+bool asked_names_match(const struct asked_names *asked, const char *name);
+
+/* ---- the walk ---- */
+
 struct walk_source {
     struct core *core;
     bool follows; /* to one who follows */
