@@ -31,6 +31,15 @@ void *memory_resize(void *memory, size_t n, size_t size)
     return memory;
 }
 
+void *memory_grow(void *array, size_t n, size_t size)
+{
+    if ((n & (n - 1)) == 0) { /* it is full */
+        array = memory_resize(array, n == 0 ? 1 : n * 2, size);
+    }
+    memset((char *)array + n * size, 0, size);
+    return array;
+}
+
 char *memory_string(const char *string)
 {
     if (!string) {

@@ -8,6 +8,9 @@
 /* Zeroed. */
 void *memory_new(size_t size);
 void *memory_resize(void *memory, size_t n, size_t size);
+/* Room for one more element of `size` bytes behind the first `n`, zeroed. The array doubles its
+ * room: call this for each element that is added, and change the room in no other way. */
+void *memory_grow(void *array, size_t n, size_t size);
 char *memory_string(const char *string); /* NULL stays NULL */
 /* Makes room for one more element behind the first `n`, and zeroes it. The array has room for
  * *sizep, which doubles. Returns where the array is now. */

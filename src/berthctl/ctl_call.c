@@ -189,13 +189,14 @@ static void call_refused(struct call *call, const char *word, char *why)
     enum code code = code_find(word);
     const struct code_row *row = &code_table[code];
     struct text said = TEXT_INIT;
-    bool has_lines = code == CODE_CONFIG && why && !stderr_is_the_journal(); /* berthd logs them */
+    bool is_config = code == CODE_CONFIG && why && !call->is_silent;
+    bool has_lines = is_config && !stderr_is_the_journal(); /* there, berthd has logged them */
     text_add_format(&said, "%s%s%s: %s (%s)%s", call->command, call->is_one_of_several ? " " : "",
         call->is_one_of_several ? call->request.arguments[0] : "",
-        code == CODE_CONFIG && why ? "nothing has changed"
-            : why                  ? why
-            : code != CODE_NONE    ? row->meaning
-                                   : "refused",
+        is_config               ? "nothing has changed"
+            : why               ? why
+            : code != CODE_NONE ? row->meaning
+                                : "refused",
         word, has_lines ? ":" : "");
     if (code == CODE_FORBIDDEN && call->right < sizeof who_may / sizeof who_may[0] &&
         who_may[call->right]) {

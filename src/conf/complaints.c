@@ -1,7 +1,6 @@
 #include "conf/complaints.h"
 
 #include "base/memory.h"
-#include "conf/grow.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -26,7 +25,7 @@ void complaints_deinit(struct complaints *complaints)
 uint32_t complaints_add_file(struct complaints *complaints, const char *name)
 {
     size_t n = complaints->n_files++;
-    complaints->files = array_grow(complaints->files, n, sizeof *complaints->files);
+    complaints->files = memory_grow(complaints->files, n, sizeof *complaints->files);
     complaints->files[n] = memory_string(name);
     return (uint32_t)n;
 }
@@ -39,7 +38,7 @@ const char *complaints_file(const struct complaints *complaints, struct place pl
 static void complaints_append(struct complaints *complaints, struct place place)
 {
     size_t n = complaints->n++;
-    complaints->list = array_grow(complaints->list, n, sizeof *complaints->list);
+    complaints->list = memory_grow(complaints->list, n, sizeof *complaints->list);
     complaints->list[n] = (struct complaint){.place = place, .sequence = n};
 }
 

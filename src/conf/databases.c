@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/words.h"
-#include "conf/grow.h"
 #include "conf/sections.h"
 #include "core/timing.h"
 
@@ -58,7 +57,7 @@ void database_open(struct loading *loading, const char *name)
     }
     section->state = SECTION_OPEN;
     loading->database_places[conf->n_databases].header = section->place;
-    conf->databases = array_grow(conf->databases, conf->n_databases, sizeof *conf->databases);
+    conf->databases = memory_grow(conf->databases, conf->n_databases, sizeof *conf->databases);
     struct database *database = &conf->databases[conf->n_databases++];
     *database = (struct database){.name = memory_string(name)};
     section_set_defaults(section->kind, database);
@@ -210,7 +209,7 @@ void fleet_use_note(struct loading *loading)
         return; /* its value was refused */
     }
     size_t n = loading->n_fleet_uses++;
-    loading->fleet_uses = array_grow(loading->fleet_uses, n, sizeof *loading->fleet_uses);
+    loading->fleet_uses = memory_grow(loading->fleet_uses, n, sizeof *loading->fleet_uses);
     loading->fleet_uses[n] = (struct fleet_use){
         .definition = loading->conf->n_definitions - 1,
         .section = memory_string(section->label),

@@ -1,4 +1,10 @@
-#include "conf/lines.h"
+/* lines.c - one file -> calls of sections.h, by way of inih.
+ *
+ * inih takes lines of at most 197 bytes; much of what it does not take it cuts, joins to other
+ * lines or skips silently. So this file reads whole lines of any length, keeps section headers to
+ * itself, complains of malformed lines, and gives inih only lines that it takes: a long value in
+ * pieces, as indented lines. */
+#include "conf/sections.h"
 
 #include "base/utf8.h"
 

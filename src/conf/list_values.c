@@ -1,8 +1,8 @@
-#include "conf/list_values.h"
+/* list_values.c - the types of values (value_types.def) that are lists: of items, users, groups. */
+#include "conf/value_types.h"
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "conf/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ bool parse_item(const struct value *value, const char *word)
     }
     known_add(value->items, word, value->place);
     definition->items =
-        array_grow(definition->items, definition->n_items, sizeof *definition->items);
+        memory_grow(definition->items, definition->n_items, sizeof *definition->items);
     definition->items[definition->n_items++] = memory_string(word);
     return true;
 }
@@ -63,7 +63,7 @@ bool same_items(const void *a, const void *b)
 
 static void id_set_add(struct id_set *set, uint32_t id)
 {
-    set->ids = array_grow(set->ids, set->n, sizeof *set->ids);
+    set->ids = memory_grow(set->ids, set->n, sizeof *set->ids);
     set->ids[set->n++] = id;
 }
 

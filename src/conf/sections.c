@@ -3,8 +3,8 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/words.h"
-#include "conf/grow.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,16 @@ static const enum kind resource_kinds[N_SECTION_KINDS] = {
     [SECTION_LOCK] = KIND_LOCK,
     [SECTION_POOL] = KIND_POOL,
 };
+
+static void value_set_default(const struct key_row *key, void *object)
+{
+    struct value value = {.key = key, .object = object};
+    if (key->initial && key->initial[0] != '\0') {
+        bool is_good = key->type->parse(&value, key->initial);
+        assert(is_good);
+        (void)is_good;
+    }
+}
 
 void section_set_defaults(enum section_kind kind, void *object)
 {
@@ -154,7 +164,7 @@ static void open_resource(struct loading *loading, const char *name)
     struct section *section = &loading->section;
     struct conf *conf = loading->conf;
     size_t n = conf->n_definitions;
-    conf->definitions = array_grow(conf->definitions, n, sizeof *conf->definitions);
+    conf->definitions = memory_grow(conf->definitions, n, sizeof *conf->definitions);
     struct definition *definition = &conf->definitions[conf->n_definitions++];
     *definition = (struct definition){
         .name = memory_string(name ? name : ""),
@@ -214,12 +224,77 @@ void section_open(struct loading *loading, uint32_t line, const char *inside)
 
 /* ---- keys ---- */
 
+static FILE *value_complaint(const struct value *value)
+{
+    return complaint_begin(value->complaints, value->place, value->section, value->key->word);
+}
+
+static void refuse_word(const struct value *value, const char *word)
+{
+    FILE *out = value_complaint(value);
+    fprintf(out, "\"%.*s%s\" is not ", QUOTE(word));
+    value->key->type->describe(value->key, out);
+    complaint_end(value->complaints);
+}
+
+static void refuse_count(const struct value *value, size_t max)
+{
+    FILE *out = value_complaint(value);
+    if (value->key->type->is_list) {
+        fprintf(out, "has more than %zu words", max);
+    } else {
+        fputs(value->place.line == value->first_line
+                ? "has more than one word; expected "
+                : "is not a list, so it cannot continue on another line; expected ",
+            out);
+        value->key->type->describe(value->key, out);
+    }
+    complaint_end(value->complaints);
+}
+
+static void take_word(struct value *value, const char *word)
+{
+    const struct value_type *type = value->key->type;
+    size_t max = type->is_list ? value->key->max : 1;
+    value->n_words++;
+    if (value->n_words <= max) {
+        if (!type->parse(value, word)) {
+            refuse_word(value, word);
+        }
+        value->word_line = value->place.line;
+    } else if (!value->is_refused) {
+        value->is_refused = true;
+        refuse_count(value, max);
+    }
+}
+
+/* `text` is the rest of the line behind "=", or a continuation. Complains of every error. */
+static void value_take(struct value *value, const char *text)
+{
+    char *words = memory_string(text), *rest = words, *word;
+    while ((word = strsep(&rest, " \t"))) {
+        if (word[0] != '\0') {
+            take_word(value, word);
+        }
+    }
+    free(words);
+}
+
+/* All words have been taken. */
 static void end_value(struct section *section)
 {
-    if (section->value.key) {
-        value_end(&section->value);
-        section->value.key = NULL;
+    struct value *value = &section->value;
+    if (!value->key) {
+        return;
     }
+    size_t min = value->key->type->is_list ? value->key->min : 1;
+    if (value->n_words < min) {
+        FILE *out = value_complaint(value);
+        fputs("has no value; expected ", out);
+        value->key->type->describe(value->key, out);
+        complaint_end(value->complaints);
+    }
+    value->key = NULL;
 }
 
 static void complain_of_key(struct loading *loading, uint32_t line, const char *word)

@@ -7,7 +7,7 @@
 #include "conf/databases.h"
 #include "conf/known.h"
 #include "conf/names.h"
-#include "conf/values.h"
+#include "conf/value_types.h"
 
 enum { LABEL_BYTES = 160 }; /* of a section's name in messages; longer ones are cut */
 
@@ -65,5 +65,15 @@ void section_complain_of_repetition(struct loading *loading, struct place first,
 /* Complains of the section being read. */
 void section_complain(struct loading *loading, uint32_t line, const char *key, const char *format,
     ...) __attribute__((format(printf, 4, 5)));
+
+/* ---- lines.c ---- */
+
+enum {
+    WORD_BYTES = 140, /* key, "=" and the longest word fit into inih's line */
+};
+
+/* Reads to the end of `stream`, and calls the functions above. Check ferror(stream) for a read
+ * error. */
+void lines_read(struct loading *loading, FILE *stream);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "conf/list_values.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -51,4 +51,15 @@ extern const struct value_type value_types[N_VALUE_TYPES];
 /* [redis NAME]: a name without parts. */
 bool database_name_is_valid(const char *name);
 
+/* ---- list_values.c: lists of items, users, groups ---- */
+
+bool parse_item(const struct value *value, const char *word);
+void describe_item(const struct key_row *key, FILE *out);
+bool same_items(const void *a, const void *b);
+
+/* Of a user or a group, as the key's type says. */
+bool parse_id(const struct value *value, const char *word);
+void describe_id(const struct key_row *key, FILE *out);
+bool same_ids(const void *a, const void *b);
+
 #endif

@@ -179,11 +179,11 @@ static void write_host(struct text *out, struct status_host *host)
 void host_lines_write(struct text *out, const struct fleet_rows *rows, const char *database,
     uint64_t ttl, nanoseconds listed_at)
 {
-    size_t n = 0, size = 0;
+    size_t n = 0;
     struct status_host *hosts = NULL, host;
     for (size_t i = 0; i < rows->n_rows; i++) {
         if (take_host(&host, &rows->rows[i], database, ttl, listed_at)) {
-            hosts = array_grown(hosts, n, &size, sizeof *hosts);
+            hosts = memory_grow(hosts, n, sizeof *hosts);
             hosts[n++] = host;
         }
     }

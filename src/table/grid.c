@@ -53,7 +53,7 @@ void grid_deinit(struct grid *grid)
 
 static void add_cell(struct grid *grid, size_t column, struct text *cell, enum look look)
 {
-    grid->cells = array_grown(grid->cells, grid->n_cells, &grid->size, sizeof grid->cells[0]);
+    grid->cells = memory_grow(grid->cells, grid->n_cells, sizeof grid->cells[0]);
     size_t width = text_width(cell->bytes);
     if (width > grid->widths[column]) {
         grid->widths[column] = width;

@@ -70,7 +70,7 @@ struct grid {
     size_t widths[MAX_COLUMNS]; /* of the longest cell */
     bool used[MAX_COLUMNS]; /* whether a cell is not empty */
     struct grid_cell *cells; /* row by row */
-    size_t n_cells, size;
+    size_t n_cells;
     size_t max; /* columns of the terminal; 0: lines may be of any length */
     bool is_coloured;
 };

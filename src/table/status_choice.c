@@ -128,7 +128,6 @@ static void sort(struct status *status, const struct sort_row *row)
     free(places);
     free(status->resources);
     status->resources = sorted;
-    status->size = n + 1;
 }
 
 /* ---- which ---- */

@@ -217,7 +217,7 @@ void top_rows_deinit(struct top_rows *rows)
 
 static void add_row(struct top_rows *rows, const struct top_row *row)
 {
-    rows->list = array_grown(rows->list, rows->n, &rows->size, sizeof *rows->list);
+    rows->list = memory_grow(rows->list, rows->n, sizeof *rows->list);
     rows->list[rows->n] = *row;
     rows->list[rows->n++].status = rows->status;
 }
@@ -332,7 +332,7 @@ void top_rows_make(struct top_rows *rows, const struct status *status,
         .choice = choice,
         .list = memory_resize(NULL, status->n_resources + 1, sizeof *candidates.list),
     };
-    *rows = (struct top_rows){.list = rows->list, .size = rows->size};
+    *rows = (struct top_rows){.list = rows->list};
     rows->status = status;
     rows->n_resources = status->n_resources;
     for (size_t i = 0; i < status->n_resources; i++) {

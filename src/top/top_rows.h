@@ -56,7 +56,7 @@ struct top_row {
 struct top_rows {
     const struct status *status;
     struct top_row *list; /* owned */
-    size_t n, size;
+    size_t n;
     size_t n_resources, n_busy; /* of the whole picture */
     bool has_hosts; /* some resource is of fleet scope */
     size_t name_width, used_width, waiting_width; /* columns of the widest in the list */

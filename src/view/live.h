@@ -50,7 +50,7 @@ struct live_lease {
 
 struct live_lease_list {
     struct live_lease **list; /* holders as they came, waiters in the order of the queue */
-    size_t n, size;
+    size_t n;
 };
 
 /* What the kinds below have in common, as their first member. Private. */
@@ -64,7 +64,7 @@ struct live_record {
 
 struct live_records {
     struct live_record **list;
-    size_t n, size;
+    size_t n;
     struct table by_name;
 };
 
@@ -134,7 +134,7 @@ struct live {
     struct live_records records[N_LIVE_KINDS];
     struct table leases;
     struct live_lease **touched; /* since the copy was whole, in order */
-    size_t n_touched, touched_size;
+    size_t n_touched;
     struct status host, host_before; /* figures alone */
     int64_t ahead; /* berthd's clock, of ours: milliseconds */
     struct status shown; /* owns its arrays, and nothing in them */

@@ -91,7 +91,7 @@ static void list_insert(struct live_lease *lease)
 {
     struct live_lease_list *list = list_of(lease);
     size_t place = place_of(list, lease);
-    list->list = array_grown(list->list, list->n, &list->size, sizeof(struct live_lease *));
+    list->list = memory_grow(list->list, list->n, sizeof(struct live_lease *));
     memmove(list->list + place + 1, list->list + place, (list->n - place) * sizeof *list->list);
     list->list[place] = lease;
     list->n++;
@@ -112,8 +112,7 @@ static void list_remove(struct live_lease *lease)
 static void touch(struct live *live, struct live_lease *lease)
 {
     if (!lease->is_touched) {
-        live->touched = array_grown(
-            live->touched, live->n_touched, &live->touched_size, sizeof(struct live_lease *));
+        live->touched = memory_grow(live->touched, live->n_touched, sizeof(struct live_lease *));
         live->touched[live->n_touched++] = lease;
         lease->is_touched = true;
         lease->print_before = lease->print;

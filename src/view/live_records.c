@@ -99,7 +99,7 @@ static struct live_record *record_new(struct live *live, enum live_kind kind, co
     memset(record, 0, kinds[kind].size);
     table_insert(&records->by_name, &record->node, hash_name(name));
     records->list =
-        array_grown(records->list, records->n, &records->size, sizeof(struct live_record *));
+        memory_grow(records->list, records->n, sizeof(struct live_record *));
     records->list[records->n++] = record;
     return record;
 }

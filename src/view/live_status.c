@@ -4,10 +4,7 @@
 
 static void leases_renew(struct status_leases *shown, const struct live_lease_list *list)
 {
-    if (shown->size < list->n) {
-        shown->size = list->n + list->n / 4;
-        shown->list = memory_resize(shown->list, shown->size, sizeof *shown->list);
-    }
+    shown->list = memory_resize(shown->list, list->n + 1, sizeof *shown->list);
     for (size_t i = 0; i < list->n; i++) {
         shown->list[i] = list->list[i]->shown;
         shown->list[i].position = list->list[i]->standing == LIVE_WAITS ? i + 1 : 0;
@@ -27,15 +24,6 @@ static void resource_show(struct live_resource *resource, struct status_resource
     shown->waiters = resource->shown_waiters;
 }
 
-static void *array_of(void *list, size_t *sizep, size_t n, size_t element)
-{
-    if (n <= *sizep) {
-        return list;
-    }
-    *sizep = n + n / 4;
-    return memory_resize(list, *sizep, element);
-}
-
 const struct status *live_status(struct live *live, nanoseconds now)
 {
     struct status *shown = &live->shown;
@@ -44,14 +32,12 @@ const struct status *live_status(struct live *live, nanoseconds now)
                               *databases = &live->records[LIVE_DATABASE];
     struct status next = live->host;
     next.now = live_now(live, now);
-    next.size = shown->size;
-    next.templates_size = shown->templates_size;
-    next.databases_size = shown->databases_size;
-    next.resources = array_of(shown->resources, &next.size, resources->n, sizeof *shown->resources);
+    next.resources =
+        memory_resize(shown->resources, resources->n + 1, sizeof *shown->resources);
     next.templates =
-        array_of(shown->templates, &next.templates_size, templates->n, sizeof *shown->templates);
+        memory_resize(shown->templates, templates->n + 1, sizeof *shown->templates);
     next.databases =
-        array_of(shown->databases, &next.databases_size, databases->n, sizeof *shown->databases);
+        memory_resize(shown->databases, databases->n + 1, sizeof *shown->databases);
     for (size_t i = 0; i < resources->n; i++) {
         resource_show((struct live_resource *)resources->list[i], &next.resources[i]);
     }

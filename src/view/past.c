@@ -91,7 +91,7 @@ bool past_lease_take(struct past_lease *lease, const char *line)
 
 bool past_add(struct past *past, const char *line)
 {
-    past->leases = array_grown(past->leases, past->n, &past->size, sizeof *past->leases);
+    past->leases = memory_grow(past->leases, past->n, sizeof *past->leases);
     struct past_lease *lease = &past->leases[past->n];
     bool is_good = past_lease_take(lease, line);
     if (is_good) {

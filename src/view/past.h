@@ -46,7 +46,7 @@ struct past {
     uint64_t now; /* berthd's time of day */
     struct optional since; /* when the oldest lease that berthd still knows ended */
     struct past_lease *leases; /* the oldest first */
-    size_t n, size;
+    size_t n;
 };
 
 #define PAST_INIT                                                                                  \

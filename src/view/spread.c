@@ -7,11 +7,7 @@
 
 void durations_add(struct durations *durations, uint64_t milliseconds)
 {
-    if (durations->n == durations->size) {
-        durations->size = durations->size ? durations->size * 2 : 16;
-        durations->list =
-            memory_resize(durations->list, durations->size, sizeof durations->list[0]);
-    }
+    durations->list = memory_grow(durations->list, durations->n, sizeof durations->list[0]);
     durations->list[durations->n++] = milliseconds;
 }
 

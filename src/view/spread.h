@@ -7,7 +7,7 @@
 
 struct durations {
     uint64_t *list; /* owned */
-    size_t n, size;
+    size_t n;
 };
 
 void durations_add(struct durations *durations, uint64_t milliseconds);

@@ -21,7 +21,7 @@ struct sample {
 
 struct samples {
     struct sample *list;
-    size_t n, size;
+    size_t n;
     struct shown_user *running; /* whose leases are held or waited for now */
     size_t n_running;
 };
@@ -30,7 +30,7 @@ struct samples {
 
 static struct sample *add_sample(struct samples *samples)
 {
-    samples->list = array_grown(samples->list, samples->n, &samples->size, sizeof *samples->list);
+    samples->list = memory_grow(samples->list, samples->n, sizeof *samples->list);
     return &samples->list[samples->n++];
 }
 

@@ -80,14 +80,14 @@ bool status_figures_take(struct status *status, char *const words[], size_t n)
 
 static bool take_resource(struct status *status, const char *line)
 {
-    status->resources = array_grown(
-        status->resources, status->n_resources, &status->size, sizeof *status->resources);
+    status->resources =
+        memory_grow(status->resources, status->n_resources, sizeof *status->resources);
     return status_resource_take(&status->resources[status->n_resources++], line);
 }
 
 static bool take_lease(struct status_leases *leases, const char *line)
 {
-    leases->list = array_grown(leases->list, leases->n, &leases->size, sizeof *leases->list);
+    leases->list = memory_grow(leases->list, leases->n, sizeof *leases->list);
     return status_lease_take(&leases->list[leases->n++], line);
 }
 
@@ -111,22 +111,22 @@ static bool take_waiter(struct status *status, const char *line)
 
 static bool take_template(struct status *status, const char *line)
 {
-    status->templates = array_grown(
-        status->templates, status->n_templates, &status->templates_size, sizeof *status->templates);
+    status->templates =
+        memory_grow(status->templates, status->n_templates, sizeof *status->templates);
     return status_resource_take(&status->templates[status->n_templates++], line);
 }
 
 static bool take_database(struct status *status, const char *line)
 {
-    status->databases = array_grown(
-        status->databases, status->n_databases, &status->databases_size, sizeof *status->databases);
+    status->databases =
+        memory_grow(status->databases, status->n_databases, sizeof *status->databases);
     return status_database_take(&status->databases[status->n_databases++], line);
 }
 
 static bool take_host(struct status *status, const char *line)
 {
     status->hosts =
-        array_grown(status->hosts, status->n_hosts, &status->hosts_size, sizeof *status->hosts);
+        memory_grow(status->hosts, status->n_hosts, sizeof *status->hosts);
     return host_take(&status->hosts[status->n_hosts++], line);
 }
 

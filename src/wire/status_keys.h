@@ -72,7 +72,7 @@ struct status_lease {
 
 struct status_leases {
     struct status_lease *list;
-    size_t n, size;
+    size_t n;
 };
 
 struct status_reserve {
@@ -115,14 +115,14 @@ struct status {
     /* Of a reader: */
     bool begun; /* the `ok` line has come */
     struct status_resource *resources;
-    size_t n_resources, size;
+    size_t n_resources;
     size_t n_left_out; /* resources that status_choose() has taken out */
     struct status_resource *templates;
-    size_t n_templates, templates_size;
+    size_t n_templates;
     struct status_database *databases;
-    size_t n_databases, databases_size;
+    size_t n_databases;
     struct status_host *hosts;
-    size_t n_hosts, hosts_size;
+    size_t n_hosts;
 };
 
 #undef MEMBER

@@ -1,6 +1,6 @@
 /* What a line of the configuration is: all that inih alone would cut, join or pass over is a clean
  * error with its line, and values may be long. */
-#include "conf/lines.h"
+#include "conf/sections.h"
 #include "conf_help.h"
 
 #include <criterion/criterion.h>

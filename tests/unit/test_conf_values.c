@@ -1,6 +1,6 @@
 /* What the keys take, where it goes, and what they are without being given. */
 #include "conf/keys.h"
-#include "conf/values.h"
+#include "conf/value_types.h"
 #include "conf_help.h"
 
 #include <criterion/criterion.h>
