@@ -5,13 +5,11 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import traceback
 
 import pytest
 
 from conftest import BUILD
-from lines import DEADLINE, LineSocket
 
 SANITIZED = b"__asan_init" in (BUILD / "berthd").read_bytes()
 
@@ -54,22 +52,16 @@ def become(uid, gid=None, groups=()):
 
 def connect_as(daemon, uid, gid=None, groups=()):
     """A connection made as another user: who a client is, is settled when it connects."""
-    here, there = socket.socketpair()
-
-    def work():
-        become(uid, gid, groups)
-        sock = socket.socket(socket.AF_UNIX)
-        sock.settimeout(DEADLINE)
-        sock.connect(str(daemon.socket))
-        socket.send_fds(there, [b"x"], [sock.fileno()])
-
-    must_end_well(in_child(work))
-    _, (fd,), _, _ = socket.recv_fds(here, 1, 1)
-    here.close()
-    there.close()
-    client = LineSocket(socket.socket(fileno=fd))
-    daemon.clients.append(client)
-    return client
+    own_groups = os.getgroups()
+    os.setgroups(list(groups))
+    os.setegid(uid if gid is None else gid)
+    os.seteuid(uid)
+    try:
+        return daemon.client()
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(own_groups)
 
 
 @contextlib.contextmanager

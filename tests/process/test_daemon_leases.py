@@ -7,6 +7,7 @@ import pytest
 
 from daemon_help import (
     NOBODY, connect_as, event, held, is_quiet, lease_of, refused, status, status_lines, waits)
+from lost_help import asked_until
 
 CONFIG = """
 [lock a]
@@ -47,16 +48,17 @@ def units(answer):
 # ---- acquire
 
 
-@pytest.mark.parametrize("request_line, kind, which", [
-    ("a", "slot", ["0"]), ("b", "slot", ["0"]), ("b:1", "slot", ["0"]), ("b:3", "slot", ["0-2"]),
-    ("gpus", "item", ["g0"]), ("gpus:3", "item", ["g0", "g1", "g2"]), ("market/x", "slot", ["0"]),
-    ("big:500", "slot", ["0-499"])])
-def test_granted(client, request_line, kind, which):
-    answer = client.request(f"acquire {request_line}")
-    assert re.fullmatch(r"ok [0-9a-z]+ (slot|item)=\S+", answer)
-    (name, (got_kind, token, got)), = units(answer).items()
-    assert (name, got_kind, got) == (request_line.split(":")[0], kind, which)
-    assert 0 < token < 1 << 63
+def test_granted(client):
+    for request_line, kind, which in (
+            ("a", "slot", ["0"]), ("b", "slot", ["0"]), ("b:1", "slot", ["0"]), ("b:3", "slot", ["0-2"]),
+            ("gpus", "item", ["g0"]), ("gpus:3", "item", ["g0", "g1", "g2"]), ("market/x", "slot", ["0"]),
+            ("big:500", "slot", ["0-499"])):
+        answer = client.request(f"acquire {request_line}")
+        assert re.fullmatch(r"ok [0-9a-z]+ (slot|item)=\S+", answer)
+        (name, (got_kind, token, got)), = units(answer).items()
+        assert (name, got_kind, got) == (request_line.split(":")[0], kind, which)
+        assert 0 < token < 1 << 63
+        assert client.request(f"release {lease_of(answer)}") == "ok"
 
 
 def test_several_in_the_order_asked(client):
@@ -77,7 +79,7 @@ def test_tokens_and_leases_grow_over_a_restart(daemon):
         before = after
 
 
-@pytest.mark.parametrize("line, expected", [
+REFUSED = [
     ("acquire none", "unknown"), ("acquire market", "unknown"), ("acquire market/x/y", "unknown"),
     ("acquire a none", "unknown"),
     ("acquire a:0", "impossible"), ("acquire a:2", "impossible"), ("acquire b:9", "impossible"),
@@ -102,15 +104,19 @@ def test_tokens_and_leases_grow_over_a_restart(daemon):
     ("acquire a pid=0", "bad-value"), ("acquire a pid=-1", "bad-value"),
     ("acquire a pid=2147483648", "bad-value"), ("acquire a pid=self", "bad-value"),
     ("acquire a parent=A", "bad-value"), ("acquire a parent=-", "bad-value"),
-], ids=lambda value: value[:40])
-def test_refused(client, line, expected):
-    assert refused(client, line) == expected
+]
+
+
+def test_refused(client):
+    for line, expected in REFUSED:
+        assert refused(client, line) == expected, line
     assert is_quiet(client)
     after = status(client)
     assert after.held == after.waiting == 0 and "market/x" not in after.resources
 
 
-@pytest.mark.parametrize("before, line, expected", [
+# What comes before, and then.
+REFUSED_NOW = [
     (["acquire a"], "acquire a wait=0", "would-wait"),
     (["acquire a"], "acquire b a wait=0", "would-wait"),
     (["acquire b:7"], "acquire b:2 wait=0", "would-wait"),
@@ -127,13 +133,21 @@ def test_refused(client, line, expected):
     (["acquire b holder=me"], "acquire a b holder=me", "held"),
     (["acquire short", "acquire short", "acquire short"], "acquire short", "queue-full"),
     (["acquire market/x", "acquire market/y", "acquire market/z"], "acquire market/w", "quota"),
-], ids=lambda value: str(value)[:40])
-def test_refused_now(client, before, line, expected):
-    for request_line in before:
-        assert not client.request(request_line).startswith("error")
-    then = status_lines(client)[0]
-    assert refused(client, line) == expected
-    assert status_lines(client)[0] == then
+]
+
+
+def test_refused_now(daemon, client):
+    for before, line, expected in REFUSED_NOW:
+        other = daemon.client()
+        for request_line in before:
+            assert not other.request(request_line).startswith("error")
+        then = status_lines(other)[0]
+        assert refused(other, line) == expected, (before, line)
+        assert status_lines(other)[0] == then
+        other.close()
+        for undo in ("undrain", "reset a", "reset b"):
+            assert client.request(undo) == "ok"
+        asked_until(daemon, lambda now: now.held == now.waiting == 0)
 
 
 def test_refusals_name_their_subject(client):
@@ -194,7 +208,7 @@ def test_release_by_item(client):
     assert status(client).held == 0
 
 
-@pytest.mark.parametrize("line, expected", [
+RELEASES_REFUSED = [
     ("release none holder=me", "unknown"), ("release none item=x", "unknown"),
     ("release gpus item=g3", "unknown"), ("release b item=8", "unknown"),
     ("release b item=x", "unknown"), ("release b item=1000001", "unknown"),
@@ -202,9 +216,12 @@ def test_release_by_item(client):
     ("release b holder=me item=0", "malformed"),
     ("release b item=a%20b", "bad-value"), ("release -b item=0", "bad-value"),
     ("release A-", "bad-value"), ("release abcdefghijklmn", "bad-value"),
-    ("cancel A-", "bad-value"), ("release 00", "bad-value")])
-def test_release_refused(client, line, expected):
-    assert refused(client, line) == expected
+    ("cancel A-", "bad-value"), ("release 00", "bad-value")]
+
+
+def test_release_refused(client):
+    for line, expected in RELEASES_REFUSED:
+        assert refused(client, line) == expected, line
     assert is_quiet(client)
 
 
