@@ -135,7 +135,7 @@ void idle_wait_lease_ended(struct idle_waits *waits, const struct lease *lease)
 
 void idle_wait_look_again(struct idle_waits *waits)
 {
-    if (waits->by_name.n > 0 && !core_is_closed(waits->core)) {
+    if (!core_is_closed(waits->core)) {
         look_again(waits, GRACE, false);
         look_again(waits, GRACE, true);
     }

@@ -37,7 +37,8 @@ void idle_wait_for_lease(struct idle_waits *waits, struct idle_waiter *waiter, u
 
 /* The lease has ended: calls notify() for those whose wait is over. */
 void idle_wait_lease_ended(struct idle_waits *waits, const struct lease *lease);
-/* Calls notify() for those that waited only for the end of a closed grace, if that has come. */
+/* Calls notify() for those that waited only for the end of a closed grace, if that has come. For
+ * the end of a turn in which any wait. */
 void idle_wait_look_again(struct idle_waits *waits);
 /* Ends its wait, if it has one, without notify(). */
 void idle_wait_end(struct idle_waits *waits, struct idle_waiter *waiter);

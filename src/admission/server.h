@@ -8,6 +8,7 @@
 #include "admission/listener.h"
 #include "admission/scheduler.h"
 #include "admission/seat.h"
+#include "admission/user_names.h"
 #include "base/metrics.h"
 #include "conf/conf.h"
 #include "core/core.h"
@@ -34,7 +35,6 @@ struct history;
 struct reload;
 struct storing;
 struct traffic;
-struct user_names;
 struct views;
 
 /* ---- what berthd counts of itself and of its databases, from zero ---- */
@@ -92,7 +92,7 @@ struct server {
     struct fleet_follows *fleet_follows;
     struct fleet_journal *fleet_journal;
     struct views *views;
-    struct user_names *user_names;
+    struct user_names user_names;
     struct reload *reload;
     struct idle_waits idle_waits;
     struct followers followers; /* connections that have sent "watch" */

@@ -82,10 +82,9 @@ static bool ask_next(struct conn *conn, struct asking *asking)
 
 /* ---- while the connection is parked ---- */
 
-static void leave(struct conn *conn, void *state)
+static void leave(void *state)
 {
     struct asking *asking = state;
-    (void)conn;
     views_leave(&asking->asker);
     user_names_leave(&asking->names_waiter);
     if (!asking->rest) {
@@ -98,7 +97,7 @@ static void on_names(struct conn *conn);
 static void await_names(struct conn *conn, struct asking *asking)
 {
     asking->names_waiter = (struct names_waiter){.conn = conn, .done = on_names};
-    user_names_await(conn->server->user_names, &asking->names_waiter);
+    user_names_await(&conn->server->user_names, &asking->names_waiter);
 }
 
 static void on_names(struct conn *conn)
@@ -129,7 +128,7 @@ static void on_late(struct conn *conn)
     struct asking *asking = parked_state(conn);
     asking->is_late = true;
     if (asking->names_waiter.conn) {
-        user_names_are_late(conn->server->user_names);
+        user_names_are_late(&conn->server->user_names);
     } else {
         for (uint8_t i = asking->database; i <= conn->server->databases.n; i++) {
             const char *why = why_not_asked(conn, i);

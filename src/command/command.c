@@ -1,5 +1,4 @@
-#include "command/command.h"
-
+/* command.c - one line of a client: its rights, its function, its answer counted and logged. */
 #include "admission/seat.h"
 #include "admission/server.h"
 #include "base/clock.h"

@@ -1,6 +1,5 @@
 /* command_why.c - `why`: explains what becomes of a request, or of a lease. */
 #include "admission/server.h"
-#include "admission/user_names.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -99,7 +98,7 @@ static void explain(struct conn *conn, struct subject *subject, struct text *out
     nanoseconds now = clock_now();
     asker_init(&asker, conn->fd, conn->client.uid, &server->admins);
     asker.viewer.is_unread = conn_grant_is_unread;
-    asker_names_users(&asker, server->user_names, now);
+    asker_names_users(&asker, &server->user_names, now);
     struct explained_database database = {0};
     struct scene scene = {.core = server->core,
         .viewer = &asker.viewer,
@@ -128,7 +127,7 @@ static bool answer(struct conn *conn, struct asking *asking)
 {
     struct text made = TEXT_INIT;
     explain(conn, container_of(asking, struct subject, asking), &made);
-    bool is_whole = asking->is_late || !user_names_are_coming(conn->server->user_names);
+    bool is_whole = asking->is_late || !user_names_are_coming(&conn->server->user_names);
     if (is_whole) {
         text_add_bytes(conn_answers(conn), made.bytes, made.length);
     }

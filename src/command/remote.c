@@ -60,10 +60,9 @@ static void remote_late(struct conn *conn)
     parked_end(conn);
 }
 
-static void remote_free(struct conn *conn, void *state)
+static void remote_free(void *state)
 {
     struct remote *remote = state;
-    (void)conn;
     for (size_t i = 0; i < remote->n_words; i++) {
         free(remote->words[i]);
     }

@@ -1,7 +1,6 @@
 #include "conn/command_call.h"
 
 #include "admission/server.h"
-#include "admission/user_names.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/pattern.h"
@@ -48,7 +47,7 @@ struct by_whom call_by_whom(const struct call *call)
 void call_init_asker(struct call *call, struct asker *asker)
 {
     asker_init(asker, call->conn->fd, call->conn->client.uid, &call->server->admins);
-    asker_names_users(asker, call->server->user_names, call->now);
+    asker_names_users(asker, &call->server->user_names, call->now);
 }
 
 struct request_log *call_log(const struct call *call)
@@ -68,16 +67,15 @@ struct request_log *call_log(const struct call *call)
 
 /* ---- a request that is held back for a name ---- */
 
-static void awaiting_free(struct conn *conn, void *state)
+static void awaiting_free(void *state)
 {
-    (void)conn;
     user_names_leave(state);
     free(state);
 }
 
 static void awaiting_late(struct conn *conn)
 {
-    user_names_are_late(conn->server->user_names);
+    user_names_are_late(&conn->server->user_names);
     parked_again(conn);
 }
 
@@ -85,7 +83,7 @@ bool call_awaits_name(struct call *call, uint32_t uid)
 {
     static const struct parked_ops ops = {
         .late = awaiting_late, .free = awaiting_free, .outlives_peer = true};
-    struct user_names *names = call->server->user_names;
+    struct user_names *names = &call->server->user_names;
     if (user_names_find(names, uid, call->now) || !user_names_are_coming(names)) {
         return false;
     }

@@ -75,4 +75,8 @@ struct lease *call_find_lease(struct call *call, const char *id);
 #include "wire/commands.def"
 #undef COMMAND
 
+/* command.c: one line of a client -> one answer. Modifies `line`. False: the request would only be
+ * answered, which is not possible any more, so it is skipped and not charged. */
+bool command_run(struct conn *conn, char *line, size_t length);
+
 #endif

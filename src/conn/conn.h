@@ -1,4 +1,4 @@
-/* conn.h - a client's connection: bytes in and out, bounded both ways. command.h has the meaning of
+/* conn.h - a client's connection: bytes in and out, bounded both ways. command.c has the meaning of
  * its lines. */
 #ifndef BERTH_CONN_CONN_H
 #define BERTH_CONN_CONN_H

@@ -88,7 +88,7 @@ void parked_end(struct conn *conn)
 {
     struct parked *parked = conn->traffic->parked;
     conn_pass(conn, CONN_ANSWERED);
-    parked->ops->free(conn, parked->state);
+    parked->ops->free(parked->state);
     text_add_bytes(conn_answers(conn), parked->events.bytes, parked->events.length);
     uv_close((uv_handle_t *)&parked->timer, on_closed);
     conn_mark_dirty(conn);

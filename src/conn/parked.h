@@ -16,7 +16,7 @@ struct parked_ops {
     /* No answer has come in time (4 s: berthctl waits for 5; a request that is held back repeatedly
      * has them once), and none will come any more: answers, and ends with parked_end(). */
     void (*late)(struct conn *conn);
-    void (*free)(struct conn *conn, void *state);
+    void (*free)(void *state);
     bool outlives_peer; /* carried out even if the client has gone meanwhile */
     bool holds_events; /* they follow the answer: the request may have caused some */
 };

@@ -32,12 +32,12 @@ struct held_request {
     const char *when_late;
 };
 
-static void held_free(struct conn *conn, void *state)
+static void held_free(void *state)
 {
     struct held_request *held = state;
     TAILQ_REMOVE(held->list, held, link);
     request_log_end(
-        held->log, conn->server->turn.stopping ? ": refused, berthd ends" : ": refused");
+        held->log, held->conn->server->turn.stopping ? ": refused, berthd ends" : ": refused");
     free(held);
 }
 
@@ -145,10 +145,9 @@ static const char *const answered[N_STORED] = {
 };
 
 /* The client has gone, or has waited long enough: the log still gets the result. */
-static void made_let_go(struct conn *conn, void *state)
+static void made_let_go(void *state)
 {
     struct made_change *made = state;
-    (void)conn;
     made->conn = NULL;
 }
 

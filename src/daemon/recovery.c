@@ -1,5 +1,4 @@
-#include "daemon/recovery.h"
-
+/* recovery.c - at the start: what an earlier berthd knew comes back. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"

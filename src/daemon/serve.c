@@ -3,10 +3,9 @@
 #include "admission/activation.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "command/command.h"
+#include "conn/command_call.h"
 #include "conn/conn.h"
 #include "daemon/pool.h"
-#include "daemon/recovery.h"
 #include "database/client_events.h"
 #include "database/fleet_sessions.h"
 #include "database/follow_source.h"
@@ -71,7 +70,7 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 static bool is_looking_up(const struct serving *serving)
 {
     return link_is_looking_up() || reload_is_reading(&serving->reload) ||
-        (serving->server.user_names && user_names_is_looking(serving->server.user_names));
+        user_names_is_looking(&serving->server.user_names);
 }
 
 static bool on_state_readable(struct state_wait *wait)
@@ -146,8 +145,7 @@ static void begin_fleet(struct serving *serving, const char *socket_path)
     fleet_follows_init(&serving->fleet_follows, &server->loop, server->fleet, server->databases.n,
         server->core, &server->turn);
     server->fleet_follows = &serving->fleet_follows;
-    user_names_init(&serving->user_names, &server->loop, &server->turn);
-    server->user_names = &serving->user_names;
+    user_names_init(&server->user_names, &server->loop, &server->turn);
 }
 
 static void load_state(struct state *state, const char *socket_path)
@@ -404,9 +402,7 @@ void serve_deinit(struct serving *serving)
     if (is_looking_up(serving)) {
         end_at_once(serving, "name service");
     }
-    if (server->user_names) {
-        user_names_deinit(server->user_names);
-    }
+    user_names_deinit(&server->user_names);
     uv_walk(&server->loop, close_handle, NULL);
     uv_run(&server->loop, UV_RUN_DEFAULT);
     int error = uv_loop_close(&server->loop);

@@ -3,7 +3,6 @@
 #define BERTH_DAEMON_SERVE_H
 
 #include "admission/server.h"
-#include "admission/user_names.h"
 #include "conn/accepting.h"
 #include "conn/storing.h"
 #include "database/fleet_follows.h"
@@ -28,7 +27,6 @@ struct serving {
     struct fleet_journal fleet_journal;
     struct views views;
     struct fleet_follows fleet_follows;
-    struct user_names user_names;
     struct accepting accepting;
     struct history history;
     struct history_log history_log;
@@ -49,6 +47,14 @@ void serve_run(struct serving *serving, int ready_fd);
 /* Closes and frees everything, but the configuration if the run begins again; asserts that the loop
  * is empty. Signals wait for the next run. */
 void serve_deinit(struct serving *serving);
+
+/* ---- recovery.c: takes over what an earlier berthd knew ---- */
+
+/* From its journal and state directory, before clients can connect and after definitions are in
+ * place; `socket_path` is the socket's one name. If something is missing or damaged, logs it, and
+ * the daemon starts, with a grace where leases may be missing. False (logged) if the file would
+ * make a resource in use another kind: then the daemon does not start. */
+bool recovery_run(struct serving *serving, const char *socket_path);
 
 /* ---- serve_turn.c: for the server in a struct serving ---- */
 

@@ -104,7 +104,9 @@ void serve_apply_effects(struct turn *turn)
             idle_wait_lease_ended(&server->idle_waits, lease);
         }
     }
-    idle_wait_look_again(&server->idle_waits);
+    if (server->idle_waits.by_name.n > 0) {
+        idle_wait_look_again(&server->idle_waits);
+    }
     effects_clear(effects);
 }
 
@@ -145,7 +147,9 @@ void serve_end_turn(struct turn *turn)
     server->jobs.watches.max = seats_max_watches(&server->seats);
     ledger_note_complete(&server->ledger);
     serve_set_timer(serving);
-    notify_end_turn(&serving->notify);
+    if (serving->notify.is_heard) {
+        notify_end_turn(&serving->notify);
+    }
     if (server->followers.n > 0) {
         follow_source_look(server);
         followers_end_turn(&server->followers);

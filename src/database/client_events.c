@@ -1,7 +1,6 @@
 #include "database/client_events.h"
 
 #include "admission/server.h"
-#include "admission/user_names.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -63,7 +62,7 @@ static void why_of_max_hold(
 /* By the uid if the name has not come in time (command_lease.c), or an earlier berthd knew it. */
 static void why_revoked(char *out, size_t size, struct server *server, uint32_t uid)
 {
-    const char *name = user_names_find(server->user_names, uid, clock_now());
+    const char *name = user_names_find(&server->user_names, uid, clock_now());
     if (name) {
         snprintf(out, size, "revoked by %s", name);
     } else {

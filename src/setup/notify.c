@@ -59,7 +59,7 @@ static void on_status_timer(uv_timer_t *timer)
 
 void notify_end_turn(struct notify *notify)
 {
-    if (!notify->is_heard || notify->turn->stopping) {
+    if (notify->turn->stopping) {
         return;
     }
     const struct notify_facts facts = look(&notify->subject);

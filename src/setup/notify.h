@@ -35,7 +35,7 @@ struct notify {
 void notify_init(struct notify *notify, uv_loop_t *loop, struct turn *turn);
 /* Clients can connect. */
 void notify_ready(struct notify *notify, const struct notify_subject *subject);
-/* At the end of each turn. */
+/* At the end of each turn, if there is a manager. */
 void notify_end_turn(struct notify *notify);
 /* Around a reload, whatever its result. */
 void notify_reloading(struct notify *notify);

@@ -21,10 +21,9 @@ struct reload_waiter {
     uint64_t reading; /* the first reading that began after the request */
 };
 
-static void waiter_free(struct conn *conn, void *state)
+static void waiter_free(void *state)
 {
     struct reload_waiter *waiter = state;
-    (void)conn;
     LIST_REMOVE(waiter, link);
     free(waiter);
 }
