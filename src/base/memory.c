@@ -48,13 +48,3 @@ char *memory_string(const char *string)
     size_t size = strlen(string) + 1;
     return memcpy(memory_new(size), string, size);
 }
-
-void *array_grown(void *list, size_t n, size_t *sizep, size_t element)
-{
-    if (n == *sizep) {
-        *sizep = n > 0 ? n * 2 : 8;
-        list = memory_resize(list, *sizep, element);
-    }
-    memset((char *)list + n * element, 0, element);
-    return list;
-}

@@ -12,9 +12,6 @@ void *memory_resize(void *memory, size_t n, size_t size);
  * room: call this for each element that is added, and change the room in no other way. */
 void *memory_grow(void *array, size_t n, size_t size);
 char *memory_string(const char *string); /* NULL stays NULL */
-/* Makes room for one more element behind the first `n`, and zeroes it. The array has room for
- * *sizep, which doubles. Returns where the array is now. */
-void *array_grown(void *list, size_t n, size_t *sizep, size_t element);
 
 #define container_of(pointer, type, member)                                                        \
     ((type *)(void *)((char *)(pointer) - offsetof(type, member)))

@@ -31,7 +31,7 @@ struct found {
 
 struct findings {
     struct found *list;
-    size_t n, size;
+    size_t n;
     bool has_nonsense; /* a record with a good checksum that makes no sense */
     uint32_t numbers_slot; /* RECORD_NONE: no record says */
     struct record_numbers numbers; /* what that says */
@@ -40,8 +40,7 @@ struct findings {
 
 static void add_found(struct findings *findings, struct found found)
 {
-    findings->list =
-        array_grown(findings->list, findings->n, &findings->size, sizeof *findings->list);
+    findings->list = memory_grow(findings->list, findings->n, sizeof *findings->list);
     findings->list[findings->n++] = found;
 }
 

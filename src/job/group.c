@@ -76,7 +76,7 @@ struct candidate {
 
 struct candidates {
     struct candidate *list; /* by pid */
-    size_t n, size;
+    size_t n;
 };
 
 static int compare(const void *a, const void *b)
@@ -91,7 +91,7 @@ static void add_candidate(pid_t pid, void *context)
     struct candidates *all = context;
     struct process_stat stat;
     if (process_look(pid, &stat, NULL)) {
-        all->list = array_grown(all->list, all->n, &all->size, sizeof *all->list);
+        all->list = memory_grow(all->list, all->n, sizeof *all->list);
         all->list[all->n++] = (struct candidate){
             .process = {.pid = pid, .started = stat.started},
             .parent = stat.parent,
@@ -290,8 +290,7 @@ static void send_waiting(struct group_signaller *signaller)
 void group_signaller_add(struct group_signaller *signaller, const struct group_signal *signal)
 {
     struct group_signal_list *waiting = &signaller->waiting;
-    waiting->signals =
-        array_grown(waiting->signals, waiting->n, &waiting->size, sizeof *waiting->signals);
+    waiting->signals = memory_grow(waiting->signals, waiting->n, sizeof *waiting->signals);
     waiting->signals[waiting->n++] = *signal;
     send_waiting(signaller);
 }

@@ -24,7 +24,7 @@ struct group_signal {
 
 struct group_signal_list {
     struct group_signal *signals;
-    size_t n, size;
+    size_t n;
 };
 
 struct group_signaller {

@@ -114,18 +114,18 @@ static void find_resources(struct fleet_rows *rows)
 struct fleet_rows *fleet_rows_new(struct text *text)
 {
     struct fleet_rows *rows = memory_new(sizeof *rows);
-    size_t length = text->length, size = 0;
+    size_t length = text->length;
     rows->text = text_take(text);
     const char *at = rows->text, *end = at + length;
     while (at < end) {
         struct fleet_row row;
         at = row_read(&row, at, end);
         if (row.n > 0) {
-            rows->rows = array_grown(rows->rows, rows->n_rows, &size, sizeof row);
+            rows->rows = memory_grow(rows->rows, rows->n_rows, sizeof row);
             rows->rows[rows->n_rows++] = row;
         }
     }
-    rows->n_bytes = length + size * sizeof *rows->rows;
+    rows->n_bytes = length + 2 * rows->n_rows * sizeof *rows->rows;
     find_resources(rows);
     return rows;
 }
