@@ -185,26 +185,15 @@ static void note_unseen_end(struct server *server, const struct found *found)
     }
 }
 
-/* As in a reload: what is in use cannot become another kind of resource. */
-static void say_kind_conflict(struct server *server, const struct remembered *remembered)
-{
-    struct log_subject subject = {.event = "refused"};
-    log_subject_remembered(&subject, remembered);
-    log_message_on(LOG_LEVEL_ERROR, &subject,
-        "%s: %s is in use (by process %d), so its kind cannot change: start with the old file, or "
-        "wait until it is free",
-        server->conf->path, remembered->claims[0].name, (int)remembered->pid);
-}
-
-static void say_no_database(struct server *server, const struct remembered *remembered)
+/* As in a reload: what is in use cannot become another kind of resource, or lose its database. */
+static void say_conflict(
+    const struct server *server, const struct remembered *remembered, const char *why)
 {
     struct log_subject subject = {.event = "refused", .database = record_database(remembered)};
     log_subject_remembered(&subject, remembered);
     log_message_on(LOG_LEVEL_ERROR, &subject,
-        "%s: %s is in use (by process %d), and its database, [redis %s], is not there any "
-              "more: start with the old file, or when it is free",
-        server->conf->path, remembered->claims[0].name, (int)remembered->pid,
-        record_database(remembered));
+        "%s: %s is in use (by process %d), %s: start with the old file, or wait until it is free",
+        server->conf->path, remembered->claims[0].name, (int)remembered->pid, why);
 }
 
 /* *conflictp: the daemon must not start, and has said why. */
@@ -217,7 +206,7 @@ static struct lease *restore_lease(struct server *server, const struct found *fo
         core_restore(server->core, remembered, now, &server->effects, &lease);
     *conflictp = outcome == OUTCOME_KIND && remembered->is_held;
     if (*conflictp) {
-        say_kind_conflict(server, remembered);
+        say_conflict(server, remembered, "so its kind cannot change");
     } else if (!lease) {
         const struct earlier_end end = {remembered->is_held ? OUTCOME_LOST : outcome, now, false};
         note_gone(server, found, &end);
@@ -239,7 +228,10 @@ static struct lease *restore_of_fleet(struct server *server, const struct found 
     }
     *conflictp = remembered->is_held;
     if (*conflictp) {
-        say_no_database(server, remembered);
+        char why[NAME_BYTES + 64];
+        snprintf(why, sizeof why, "and its database, [redis %s], is not there any more",
+            record_database(remembered));
+        say_conflict(server, remembered, why);
     } else {
         note_gone(server, found, &(struct earlier_end){OUTCOME_UNKNOWN, now, false});
         lease_log_not_taken_over(remembered, "its database is no longer in the file");
