@@ -7,52 +7,6 @@
 
 /* ---- orders ---- */
 
-static int by_size(uint64_t left, uint64_t right)
-{
-    return (left < right) - (left > right); /* the largest first */
-}
-
-static int by_name(const struct status *status, const struct status_resource *left,
-    const struct status_resource *right)
-{
-    (void)status;
-    return strverscmp(left->name, right->name); /* c9 before c10 */
-}
-
-static int by_kind(const struct status *status, const struct status_resource *left,
-    const struct status_resource *right)
-{
-    (void)status;
-    return strcmp(left->kind, right->kind);
-}
-
-static int by_limit(const struct status *status, const struct status_resource *left,
-    const struct status_resource *right)
-{
-    (void)status;
-    return by_size(left->limit, right->limit);
-}
-
-static int by_used(const struct status *status, const struct status_resource *left,
-    const struct status_resource *right)
-{
-    (void)status;
-    return by_size(left->in_use, right->in_use);
-}
-
-static int by_free(const struct status *status, const struct status_resource *left,
-    const struct status_resource *right)
-{
-    return by_size(status_grantable(status, left), status_grantable(status, right));
-}
-
-static int by_wait(const struct status *status, const struct status_resource *left,
-    const struct status_resource *right)
-{
-    (void)status;
-    return by_size(left->waiting, right->waiting);
-}
-
 static uint64_t oldest_of(const struct status *status, const struct status_leases *leases)
 {
     uint64_t oldest = 0;
@@ -70,22 +24,51 @@ static uint64_t oldest_in(const struct status *status, const struct status_resou
     return held > waited ? held : waited;
 }
 
-static int by_age(const struct status *status, const struct status_resource *left,
-    const struct status_resource *right)
-{
-    return by_size(oldest_in(status, left), oldest_in(status, right));
-}
-
 const struct sort_row sort_rows[] = {
-    {"name", by_name},
-    {"kind", by_kind},
-    {"limit", by_limit},
-    {"used", by_used},
-    {"free", by_free},
-    {"wait", by_wait},
-    {"age", by_age},
+    {"name", SORT_NAME},
+    {"kind", SORT_KIND},
+    {"limit", SORT_LIMIT},
+    {"used", SORT_USED},
+    {"free", SORT_FREE},
+    {"wait", SORT_WAIT},
+    {"age", SORT_AGE},
     {0},
 };
+
+/* Of a column of numbers. */
+static uint64_t figure(enum sort_column column, const struct status *status,
+    const struct status_resource *resource)
+{
+    switch (column) {
+    case SORT_NAME:
+    case SORT_KIND:
+        break;
+    case SORT_LIMIT:
+        return resource->limit;
+    case SORT_USED:
+        return resource->in_use;
+    case SORT_FREE:
+        return status_grantable(status, resource);
+    case SORT_WAIT:
+        return resource->waiting;
+    case SORT_AGE:
+        return oldest_in(status, resource);
+    }
+    return 0;
+}
+
+int sort_compare(const struct sort_row *row, const struct status *status,
+    const struct status_resource *left, const struct status_resource *right)
+{
+    if (row->column == SORT_NAME) {
+        return strverscmp(left->name, right->name); /* c9 before c10 */
+    }
+    if (row->column == SORT_KIND) {
+        return strcmp(left->kind, right->kind);
+    }
+    uint64_t a = figure(row->column, status, left), b = figure(row->column, status, right);
+    return (a < b) - (a > b); /* the largest first */
+}
 
 const struct sort_row *sort_find(const char *word)
 {
@@ -107,8 +90,8 @@ static int compare_places(const void *left, const void *right, void *context)
 {
     const struct order *order = context;
     size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    int compared = order->row->compare(
-        order->status, &order->status->resources[a], &order->status->resources[b]);
+    int compared = sort_compare(
+        order->row, order->status, &order->status->resources[a], &order->status->resources[b]);
     return compared != 0 ? compared : (a > b) - (a < b);
 }
 
@@ -132,7 +115,7 @@ static void sort(struct status *status, const struct sort_row *row)
 
 /* ---- which ---- */
 
-static bool is_busy(const struct status_resource *resource)
+bool resource_is_busy(const struct status_resource *resource)
 {
     return resource->in_use > 0 || resource->waiting > 0 || resource->holders.n > 0 ||
         resource->waiters.n > 0;
@@ -158,14 +141,13 @@ static bool is_chosen(struct status_resource *resource, const struct status_choi
         keep_leases_of(&resource->waiters, choice->uid);
         return resource->holders.n + resource->waiters.n > 0;
     }
-    return !choice->busy || is_busy(resource);
+    return !choice->busy || resource_is_busy(resource);
 }
 
 static bool has_instance(const struct status *status, const struct status_resource *template)
 {
     for (size_t i = 0; i < status->n_resources; i++) {
-        const char *of = status->resources[i].template;
-        if (of && strcmp(of, template->name) == 0) {
+        if (resource_is_of(&status->resources[i], template)) {
             return true;
         }
     }
@@ -206,11 +188,16 @@ static int compare_instances(const void *left, const void *right)
     return strverscmp(a->resource->name, b->resource->name); /* c9 before c10 */
 }
 
-/* Whether the answer has a line for the resource's template. */
-static bool is_below_template(const struct status *status, const struct status_resource *resource)
+bool resource_is_of(const struct status_resource *resource, const struct status_resource *template)
 {
-    for (size_t i = 0; i < status->n_templates && resource->template; i++) {
-        if (strcmp(status->templates[i].name, resource->template) == 0) {
+    return resource->template && strcmp(resource->template, template->name) == 0;
+}
+
+bool resource_is_below_template(
+    const struct status *status, const struct status_resource *resource)
+{
+    for (size_t i = 0; i < status->n_templates; i++) {
+        if (resource_is_of(resource, &status->templates[i])) {
             return true;
         }
     }
@@ -224,7 +211,7 @@ static size_t add_instances(const struct status *status, const struct status_res
     size_t first = n;
     for (size_t i = 0; i < status->n_resources; i++) {
         const struct status_resource *resource = &status->resources[i];
-        if (resource->template && strcmp(resource->template, template->name) == 0) {
+        if (resource_is_of(resource, template)) {
             rows[n++] = (struct status_row){.resource = resource};
         }
     }
@@ -238,7 +225,7 @@ struct status_row *status_rows(const struct status *status, bool is_sorted)
     struct status_row *rows = memory_resize(NULL, n_rows + 1, sizeof *rows);
     for (size_t i = 0; i < status->n_resources; i++) {
         const struct status_resource *resource = &status->resources[i];
-        if (is_sorted || !is_below_template(status, resource)) {
+        if (is_sorted || !resource_is_below_template(status, resource)) {
             rows[n++] = (struct status_row){.resource = resource};
         }
     }

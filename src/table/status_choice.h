@@ -5,17 +5,28 @@
 
 #include "view/status.h"
 
+enum sort_column { SORT_NAME, SORT_KIND, SORT_LIMIT, SORT_USED, SORT_FREE, SORT_WAIT, SORT_AGE };
+
 struct sort_row {
     const char *word; /* of --sort */
-    /* As of qsort(): whether `left` comes before. */
-    int (*compare)(const struct status *status, const struct status_resource *left,
-        const struct status_resource *right);
+    enum sort_column column;
 };
 
 extern const struct sort_row sort_rows[]; /* to a word that is NULL */
 
 /* NULL: no such word. */
 const struct sort_row *sort_find(const char *word);
+
+/* As of qsort(): whether `left` comes before. */
+int sort_compare(const struct sort_row *row, const struct status *status,
+    const struct status_resource *left, const struct status_resource *right);
+
+/* It is held or waited for. */
+bool resource_is_busy(const struct status_resource *resource);
+bool resource_is_of(const struct status_resource *resource, const struct status_resource *template);
+/* The answer has a line for its template. */
+bool resource_is_below_template(
+    const struct status *status, const struct status_resource *resource);
 
 struct status_choice {
     bool busy; /* only what is held or waited for */

@@ -115,12 +115,6 @@ static size_t count_chosen(
     return n;
 }
 
-static bool is_busy(const struct status_resource *resource)
-{
-    return resource->in_use > 0 || resource->waiting > 0 || resource->holders.n > 0 ||
-        resource->waiters.n > 0;
-}
-
 /* A resource that may be listed. */
 struct candidate {
     const struct status_resource *resource;
@@ -145,7 +139,7 @@ static void add_candidate(
     bool named = choice->filter[0] == '\0' || has_text(resource->name, choice->filter);
     size_t n = count_chosen(&resource->holders, choice, named) +
         count_chosen(&resource->waiters, choice, named);
-    bool is_meant = n > 0 || (named && !choice->by_user && (!choice->busy || is_busy(resource)));
+    bool is_meant = n > 0 || (named && !choice->by_user && (!choice->busy || resource_is_busy(resource)));
     if (is_meant) {
         candidates->list[candidates->n++] = (struct candidate){
             .resource = resource, .place = place, .n_leases = n, .is_named = named};
@@ -156,7 +150,8 @@ static int compare_candidates(const void *left, const void *right, void *context
 {
     const struct candidates *candidates = context;
     const struct candidate *a = left, *b = right;
-    int compared = candidates->choice->sort->compare(candidates->status, a->resource, b->resource);
+    int compared =
+        sort_compare(candidates->choice->sort, candidates->status, a->resource, b->resource);
     return compared != 0 ? compared : (a->place > b->place) - (a->place < b->place);
 }
 
@@ -263,11 +258,6 @@ static void add_resource(
     }
 }
 
-static bool is_of(const struct status_resource *resource, const struct status_resource *template)
-{
-    return resource->template && strcmp(resource->template, template->name) == 0;
-}
-
 static int compare_instances(const void *left, const void *right)
 {
     const struct candidate *a = left, *b = right;
@@ -284,7 +274,7 @@ static void add_template(struct top_rows *rows, const struct candidates *candida
         (choice->filter[0] == '\0' || has_text(template->name, choice->filter));
     size_t n = 0;
     for (size_t i = 0; i < candidates->n; i++) {
-        if (is_of(candidates->list[i].resource, template)) {
+        if (resource_is_of(candidates->list[i].resource, template)) {
             instances[n++] = candidates->list[i];
         }
     }
@@ -298,23 +288,13 @@ static void add_template(struct top_rows *rows, const struct candidates *candida
     }
 }
 
-static bool is_below_template(const struct status *status, const struct status_resource *resource)
-{
-    for (size_t i = 0; i < status->n_templates && resource->template; i++) {
-        if (is_of(resource, &status->templates[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void add_all(struct top_rows *rows, const struct candidates *candidates)
 {
     const struct status *status = candidates->status;
     struct candidate *instances = memory_resize(NULL, candidates->n + 1, sizeof *instances);
     for (size_t i = 0; i < candidates->n; i++) {
         const struct candidate *candidate = &candidates->list[i];
-        if (candidates->choice->sort || !is_below_template(status, candidate->resource)) {
+        if (candidates->choice->sort || !resource_is_below_template(status, candidate->resource)) {
             add_resource(rows, candidate, candidates->choice);
         }
     }
@@ -336,7 +316,7 @@ void top_rows_make(struct top_rows *rows, const struct status *status,
     rows->status = status;
     rows->n_resources = status->n_resources;
     for (size_t i = 0; i < status->n_resources; i++) {
-        rows->n_busy += is_busy(&status->resources[i]);
+        rows->n_busy += resource_is_busy(&status->resources[i]);
         rows->has_hosts |= status->resources[i].database != NULL;
         add_candidate(&candidates, &status->resources[i], i);
     }

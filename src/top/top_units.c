@@ -9,16 +9,6 @@ enum { LEAST_BOXES = 3, BRACKETS = 2 };
 
 /* ---- items by name ---- */
 
-static bool holds(const struct status_leases *holders, const char *item)
-{
-    for (size_t i = 0; i < holders->n; i++) {
-        if (words_contain(&holders->list[i].units, item)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether all items are known and fit. */
 static bool add_items(struct text *text, const struct status_resource *resource, size_t width)
 {
@@ -26,7 +16,7 @@ static bool add_items(struct text *text, const struct status_resource *resource,
     bool fits = !resource->items.is_cut && !resource->database_state && resource->items.n > 0;
     for (size_t i = 0; fits && i < resource->items.n; i++) {
         const char *item = resource->items.list[i];
-        bool is_held = holds(&resource->holders, item);
+        bool is_held = status_item_is_held(resource, item);
         bool is_reserved = words_contain(&resource->reserved, item);
         text_add(&items, i > 0 ? " " : "");
         text_add(&items, is_held ? "[" : is_reserved ? "(" : "");

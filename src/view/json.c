@@ -206,16 +206,6 @@ static void add_item(json_t *array, json_t *name, const char *state, const char 
     json_array_append_new(array, item);
 }
 
-static bool is_held(const struct status_resource *resource, const char *item)
-{
-    for (size_t i = 0; i < resource->holders.n; i++) {
-        if (words_contain(&resource->holders.list[i].units, item)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static const char *item_state(const struct status_resource *resource, const char *item)
 {
     if (words_contain(&resource->draining, item)) {
@@ -224,7 +214,7 @@ static const char *item_state(const struct status_resource *resource, const char
     if (words_contain(&resource->reserved, item)) {
         return "reserved";
     }
-    return is_held(resource, item) ? "held" : "idle";
+    return status_item_is_held(resource, item) ? "held" : "idle";
 }
 
 /* Those of `words` that are in none of the `before` lists. */

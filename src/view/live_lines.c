@@ -100,31 +100,6 @@ static bool take_snapshot(struct live *live, const struct words_of_line *line)
     return true;
 }
 
-static bool take_resource(struct live *live, const struct words_of_line *line)
-{
-    return live_record_take(live, LIVE_RESOURCE, line->line);
-}
-
-static bool take_template(struct live *live, const struct words_of_line *line)
-{
-    return live_record_take(live, LIVE_TEMPLATE, line->line);
-}
-
-static bool take_database(struct live *live, const struct words_of_line *line)
-{
-    return live_record_take(live, LIVE_DATABASE, line->line);
-}
-
-static bool take_holder(struct live *live, const struct words_of_line *line)
-{
-    return live_lease_take(live, line->line, LIVE_HOLDS);
-}
-
-static bool take_waiter(struct live *live, const struct words_of_line *line)
-{
-    return live_lease_take(live, line->line, LIVE_WAITS);
-}
-
 static bool take_gone(struct live *live, const struct words_of_line *line)
 {
     const char *resource = words_find(line->words, line->n, "resource");
@@ -168,14 +143,9 @@ static const struct {
     bool (*take)(struct live *live, const struct words_of_line *line);
     bool begins; /* may come before the first snapshot of a connection */
 } rows[] = {
-    {"holder", take_holder, false},
-    {"waiter", take_waiter, false},
     {"gone", take_gone, false},
-    {"resource", take_resource, false},
     {"host", take_host, false},
     {"ended", take_ended, false},
-    {"database", take_database, false},
-    {"template", take_template, false},
     {"removed", take_removed, false},
     {"snapshot", take_snapshot, true},
 };
@@ -189,6 +159,27 @@ static bool take_row(struct live *live, const struct words_of_line *line)
         }
     }
     return true;
+}
+
+static bool take_line(struct live *live, const struct words_of_line *line)
+{
+    switch (status_line_of(line->line)) {
+    case LINE_HOLDER:
+        return live->has_snapshot && live_lease_take(live, line->line, LIVE_HOLDS);
+    case LINE_WAITER:
+        return live->has_snapshot && live_lease_take(live, line->line, LIVE_WAITS);
+    case LINE_RESOURCE:
+        return live->has_snapshot && live_record_take(live, LIVE_RESOURCE, line->line);
+    case LINE_TEMPLATE:
+        return live->has_snapshot && live_record_take(live, LIVE_TEMPLATE, line->line);
+    case LINE_DATABASE:
+        return live->has_snapshot && live_record_take(live, LIVE_DATABASE, line->line);
+    case LINE_FIGURES:
+    case LINE_HOST:
+    case N_STATUS_LINES:
+        break;
+    }
+    return take_row(live, line);
 }
 
 static void end_batch(struct live *live, const struct words_of_line *line)
@@ -217,7 +208,7 @@ static enum live_result take(struct live *live, const struct words_of_line *line
         return live->has_ok ? LIVE_MORE : LIVE_MALFORMED;
     }
     if (strcmp(line->words[0], "end") != 0) {
-        return take_row(live, line) ? LIVE_MORE : LIVE_MALFORMED;
+        return take_line(live, line) ? LIVE_MORE : LIVE_MALFORMED;
     }
     if (!live->has_snapshot) {
         return LIVE_MALFORMED;

@@ -324,6 +324,16 @@ bool words_contain(const struct words *words, const char *word)
     return false;
 }
 
+bool status_item_is_held(const struct status_resource *resource, const char *item)
+{
+    for (size_t i = 0; i < resource->holders.n; i++) {
+        if (words_contain(&resource->holders.list[i].units, item)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *status_reserve_reason(const struct status_resource *resource, const char *item)
 {
     for (size_t i = 0; i < resource->n_reserves; i++) {

@@ -59,6 +59,8 @@ bool status_is_in_grace(const struct status *status, const struct status_resourc
 uint64_t status_grantable(const struct status *status, const struct status_resource *resource);
 bool status_is_pool(const struct status_resource *resource);
 bool words_contain(const struct words *words, const char *word);
+/* Of a pool. */
+bool status_item_is_held(const struct status_resource *resource, const char *item);
 /* Why an item or slot is reserved, or NULL. */
 const char *status_reserve_reason(const struct status_resource *resource, const char *item);
 /* Parses "3-7" or "3". False if malformed, or beyond any resource. */
