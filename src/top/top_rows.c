@@ -139,7 +139,8 @@ static void add_candidate(
     bool named = choice->filter[0] == '\0' || has_text(resource->name, choice->filter);
     size_t n = count_chosen(&resource->holders, choice, named) +
         count_chosen(&resource->waiters, choice, named);
-    bool is_meant = n > 0 || (named && !choice->by_user && (!choice->busy || resource_is_busy(resource)));
+    bool is_meant = n > 0 ||
+        (named && !choice->by_user && (!choice->busy || resource_is_busy(resource)));
     if (is_meant) {
         candidates->list[candidates->n++] = (struct candidate){
             .resource = resource, .place = place, .n_leases = n, .is_named = named};

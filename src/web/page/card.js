@@ -9,9 +9,8 @@
     const badges = [];
     const add = (what, kind, why) => badges.push({ what, kind, why });
     if (resource.paused) {
-      const by = resource.paused_by_user || (resource.paused_by_uid !== null &&
-        resource.paused_by_uid !== undefined ? 'uid ' + resource.paused_by_uid : null);
-      add('paused' + (by ? ' by ' + by : ''), 'warn', resource.pause_reason);
+      const by = berth.userOf({ user: resource.paused_by_user, uid: resource.paused_by_uid });
+      add('paused' + (by === '?' ? '' : ' by ' + by), 'warn', resource.pause_reason);
     }
     if (resource.removed) {
       add('removed', 'warn', 'no longer defined; goes when its leases end');
@@ -61,11 +60,9 @@
   };
 
   function makeWaiter() {
-    const button = berth.el('button.waiter', berth.el('span.place'), berth.el('span.who'),
-      berth.el('span.unit-job'), berth.el('span.unit-age'), berth.el('span.block'));
-    button.type = 'button';
-    button.tabIndex = -1;
-    return berth.el('li', button);
+    return berth.el('li', berth.button('.waiter', true, berth.el('span.place'),
+      berth.el('span.who'), berth.el('span.unit-job'), berth.el('span.unit-age'),
+      berth.el('span.block')));
   }
 
   function updateWaiter(item, waiter, now) {
@@ -111,9 +108,7 @@
   }
 
   berth.makeCard = function () {
-    const name = berth.el('button.name');
-    name.type = 'button';
-    name.tabIndex = -1;
+    const name = berth.button('.name', true);
     name.dataset.act = 'resource';
     const card = berth.el('li.card', berth.el('div.head', berth.el('h3', name),
       berth.el('span.usage', berth.el('b'), berth.el('span')), berth.el('span.kind')),

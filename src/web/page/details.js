@@ -46,7 +46,7 @@
   /* What else the lease holds or awaits. */
   function elsewhere(name, lease) {
     const others = berth.model.resources.filter((resource) => resource.name !== name &&
-      resource.holders.concat(resource.waiters).some((other) => other.lease === lease));
+      berth.leasesOf(resource).some((other) => other.lease === lease));
     return others.map((resource) => resource.name).join(', ');
   }
 
@@ -65,22 +65,11 @@
 
   /* ---- a resource ---- */
 
-  function row(cell, texts) {
-    return berth.el('tr', ...texts.map((text) => berth.el(cell, text)));
-  }
-
   function leaseTable(caption, heads, leases, cells) {
-    const body = berth.el('tbody', ...leases.slice(0, open.rows).map((lease) =>
-      row('td', cells(lease))));
-    const table = berth.el('table', berth.el('caption', caption),
-      berth.el('thead', row('th', heads)), body);
-    for (const head of table.tHead.rows[0].cells) {
-      head.scope = 'col';
-    }
-    const place = berth.el('div.scroll-x', table);
+    const place = berth.el('div.scroll-x',
+      berth.table(caption, heads, leases.slice(0, open.rows).map(cells)));
     if (leases.length > open.rows) {
-      const more = berth.el('button', 'Show more of ' + leases.length.toLocaleString('en'));
-      more.type = 'button';
+      const more = berth.button('', false, 'Show more of ' + leases.length.toLocaleString('en'));
       more.addEventListener('click', () => {
         open.rows += 5 * MAX_ROWS;
         berth.details.refresh();
@@ -155,8 +144,8 @@
 
   function showSpan() {
     const lease = open.span.lease, now = berth.model.now();
-    const at = (ms) => (ms === null || ms === undefined ? null : berth.moment(ms, now));
-    const took = (ms) => (ms === null || ms === undefined ? null : berth.duration(ms));
+    const at = (ms) => (ms ?? null) === null ? null : berth.moment(ms, now);
+    const took = (ms) => (ms ?? null) === null ? null : berth.duration(ms);
     const units = lease.resources.map((claim) => claim.name + ': ' +
       (claim.units.length > 0 ? claim.units.join(', ') : 'wanted ' + claim.wanted)).join('; ');
     return ['Lease ' + lease.lease, pairs([
@@ -210,8 +199,8 @@
       this.reveal();
     },
     openSpan(span) {
-      const resource = berth.model.resources.find((other) => other.holders
-        .concat(other.waiters).includes(span.lease));
+      const resource = berth.model.resources.find((other) =>
+        berth.leasesOf(other).includes(span.lease));
       if (resource) {
         this.open('lease', resource.name, span.lease.lease);
       } else if (span.lease.resources) {

@@ -5,16 +5,7 @@
   const SILENT_MS = 30000;
 
   function table(caption, heads, rows, empty) {
-    const headCells = heads.map((head) => {
-      const cell = berth.el('th', head);
-      cell.scope = 'col';
-      return cell;
-    });
-    const body = berth.el('tbody', ...rows.map((cells) => berth.el('tr', ...cells.map((cell) =>
-      (cell instanceof Node ? berth.el('td', cell) : berth.el('td', cell ?? ''))))));
-    const made = berth.el('table', berth.el('caption', caption),
-      berth.el('thead', berth.el('tr', ...headCells)), body);
-    const place = berth.el('div.scroll-x.panel', made);
+    const place = berth.el('div.scroll-x.panel', berth.table(caption, heads, rows));
     if (rows.length === 0) {
       place.append(berth.el('p.note', empty));
     }

@@ -45,12 +45,12 @@
     for (const claim of lease.resources) {
       const group = groupOf(groups, claim.name, lease.host, Boolean(lease.database));
       const units = unitsOfClaim(claim, group.isPool);
-      const granted = lease.granted_at_ms;
-      if (granted !== null && granted !== undefined) {
+      const granted = lease.granted_at_ms ?? null;
+      if (granted !== null) {
         group.holds.push({ from: granted, until: lease.ended_at_ms, lease, units,
           kind: hasFailed(lease) ? 'failed' : 'held' });
       }
-      const until = granted === null || granted === undefined ? lease.ended_at_ms : granted;
+      const until = granted ?? lease.ended_at_ms;
       if (until - lease.asked_at_ms > 0) {
         group.waits.push({ from: lease.asked_at_ms, until, lease, units,
           weight: claim.wanted || units.length || 1, kind: 'wait' });
@@ -139,13 +139,10 @@
     return words.every((word) => lower.includes(word));
   }
 
-  const textOf = (lease) => [lease.user, lease.program, lease.holder, lease.reason, lease.lease,
-    lease.host, lease.pid].filter(Boolean).join('\n');
-
   function narrow(group, words, user) {
     const isNamed = matches(group.title, words);
     const fits = (span) => (!user || berth.userOf(span.lease) === user) &&
-      (isNamed || matches(group.title + '\n' + textOf(span.lease), words));
+      (isNamed || matches(group.title + '\n' + berth.wordsOf(span.lease).join('\n'), words));
     group.holds = group.holds.filter(fits);
     group.waits = group.waits.filter(fits);
   }
@@ -154,12 +151,8 @@
   berth.groupsOf = function (choice, from, until) {
     const groups = new Map(), words = choice.query.toLowerCase().split(/\s+/).filter(Boolean);
     const now = berth.model.now();
-    const present = new Set();
     for (const resource of berth.model.resources) {
       addPresent(groups, resource, now);
-      for (const lease of resource.holders) {
-        present.add(lease.lease);
-      }
     }
     for (const lease of berth.past.leases.values()) {
       if (lease.ended_at_ms >= from && lease.asked_at_ms <= until) {
@@ -196,7 +189,7 @@
     }
     const by = lease.by_user ? ' by ' + lease.by_user : '';
     const exit = lease.signal ? ', signal ' + lease.signal
-      : lease.exit !== null && lease.exit !== undefined ? ', exit ' + lease.exit : '';
+      : (lease.exit ?? null) === null ? '' : ', exit ' + lease.exit;
     return ', ' + lease.how + (lease.code ? ' (' + lease.code + ')' : '') + by + exit +
       (lease.why ? ': ' + lease.why : '');
   };

@@ -21,12 +21,15 @@
   model.ago = (instant) => Math.max(0, model.now() - model.boot - instant);
   model.left = (instant) => Math.max(0, instant + model.boot - model.now());
 
-  function dated(resource) {
-    for (const lease of resource.holders.concat(resource.waiters)) {
-      lease.since += model.boot;
-      lease.until = lease.until === null || lease.until === undefined
-        ? null : lease.until + model.boot;
+  function shift(resource, by) {
+    for (const lease of berth.leasesOf(resource)) {
+      lease.since += by;
+      lease.until = (lease.until ?? null) === null ? null : lease.until + by;
     }
+  }
+
+  function dated(resource) {
+    shift(resource, model.boot);
     resource.words = null; // what a search looks into: made when one asks
     return resource;
   }
@@ -38,12 +41,7 @@
       return;
     }
     model.boot = boot;
-    for (const resource of model.resources) {
-      for (const lease of resource.holders.concat(resource.waiters)) {
-        lease.since += step;
-        lease.until = lease.until === null ? null : lease.until + step;
-      }
-    }
+    model.resources.forEach((resource) => shift(resource, step));
   }
 
   function replaceAll(answer) {
@@ -102,13 +100,8 @@
 
   function wordsOf(resource) {
     if (resource.words === null) {
-      const words = [resource.name, resource.kind, resource.database];
-      for (const lease of resource.holders.concat(resource.waiters)) {
-        words.push(lease.user, lease.program, lease.holder, lease.reason, lease.lease, lease.host,
-          lease.pid);
-      }
-      resource.words = words.filter((word) => word !== null && word !== undefined)
-        .join('\n').toLowerCase();
+      resource.words = [resource.name, resource.kind, resource.database || '']
+        .concat(berth.leasesOf(resource).flatMap(berth.wordsOf)).join('\n').toLowerCase();
     }
     return resource.words;
   }
@@ -128,7 +121,7 @@
     const ofUser = isOf(choice.user);
     const chosen = model.resources.filter((resource) =>
       (!choice.busy || isBusy(resource)) &&
-      (!choice.user || resource.holders.some(ofUser) || resource.waiters.some(ofUser)) &&
+      (!choice.user || berth.leasesOf(resource).some(ofUser)) &&
       words.every((word) => wordsOf(resource).includes(word)));
     return orders[choice.order] ? chosen.sort(orders[choice.order]) : chosen;
   };
@@ -137,12 +130,7 @@
   model.users = function () {
     const counts = new Map();
     for (const resource of model.resources) {
-      for (const lease of resource.holders) {
-        const user = berth.userOf(lease);
-        counts.set(user, (counts.get(user) || 0) + 1);
-      }
-      for (const lease of resource.waiters) {
-        const user = berth.userOf(lease);
+      for (const user of berth.leasesOf(resource).map(berth.userOf)) {
         counts.set(user, (counts.get(user) || 0) + 1);
       }
     }

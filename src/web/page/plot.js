@@ -20,21 +20,19 @@
   berth.drawArea = function (context, means, box, top, fill, line) {
     const step = box.width / means.length, y = (mean) =>
       box.top + box.height - Math.min(1, mean / (top || 1)) * box.height;
-    context.beginPath();
-    context.moveTo(box.left, box.top + box.height);
-    means.forEach((mean, i) => {
+    const drawTop = () => means.forEach((mean, i) => {
       context.lineTo(box.left + i * step, y(mean));
       context.lineTo(box.left + (i + 1) * step, y(mean));
     });
+    context.beginPath();
+    context.moveTo(box.left, box.top + box.height);
+    drawTop();
     context.lineTo(box.left + box.width, box.top + box.height);
     context.closePath();
     context.fillStyle = fill;
     context.fill();
     context.beginPath();
-    means.forEach((mean, i) => {
-      context.lineTo(box.left + i * step, y(mean));
-      context.lineTo(box.left + (i + 1) * step, y(mean));
-    });
+    drawTop();
     context.strokeStyle = line;
     context.lineWidth = 1;
     context.stroke();

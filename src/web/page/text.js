@@ -41,6 +41,27 @@
     }
   };
 
+  /* el() of a button. Those of the list are reached by arrows: isInList. */
+  berth.button = function (what, isInList, ...children) {
+    const button = berth.el('button' + what, ...children);
+    button.type = 'button';
+    button.tabIndex = isInList ? -1 : 0;
+    return button;
+  };
+
+  const row = (cell, texts) => berth.el('tr', ...texts.map((text) => berth.el(cell, text)));
+
+  /* rows: of texts and nodes. */
+  berth.table = function (caption, heads, rows) {
+    const table = berth.el('table', berth.el('caption', caption),
+      berth.el('thead', row('th', heads)), berth.el('tbody', ...rows.map((texts) =>
+        row('td', texts))));
+    for (const head of table.tHead.rows[0].cells) {
+      head.scope = 'col';
+    }
+    return table;
+  };
+
   const units =
     [[86400000, 'd', 3600000, 'h'], [3600000, 'h', 60000, 'm'], [60000, 'm', 1000, 's']];
 
@@ -83,12 +104,13 @@
   berth.plural = (n, one, many) =>
     n.toLocaleString('en') + ' ' + (n === 1 ? one : many || one + 's');
 
-  berth.userOf = function (lease) {
-    if (lease.user) {
-      return lease.user;
-    }
-    return lease.uid === null || lease.uid === undefined ? '?' : 'uid ' + lease.uid;
-  };
+  berth.userOf = (lease) => lease.user || ((lease.uid ?? null) === null ? '?' : 'uid ' + lease.uid);
+
+  berth.leasesOf = (resource) => resource.holders.concat(resource.waiters);
+
+  /* What a search looks into. */
+  berth.wordsOf = (lease) => [lease.user, lease.program, lease.holder, lease.reason, lease.lease,
+    lease.host, lease.pid].filter((word) => word !== null && word !== undefined);
 
   /* What a lease is called in a word: its own name for itself, its program, or its id. */
   berth.jobOf = (lease) => lease.holder || lease.program || lease.lease;

@@ -240,12 +240,12 @@
   function tableRow(span, group, now) {
     const lease = span.lease, isOpen = span.kind === 'open';
     const resource = { kind: group.isPool ? 'pool' : 'semaphore' };
-    return berth.el('tr', ...[group.title, berth.unitList(resource, span.units),
+    return [group.title, berth.unitList(resource, span.units),
       berth.userOf(lease), berth.jobOf(lease), lease.host || berth.model.host,
       berth.moment(span.from, now), isOpen ? 'now' : berth.moment(span.until, now),
       berth.duration(span.until - span.from),
       lease.waited_ms ? berth.duration(lease.waited_ms) : '',
-      isOpen ? 'still held' : berth.howText(lease).slice(2)].map((text) => berth.el('td', text)));
+      isOpen ? 'still held' : berth.howText(lease).slice(2)];
   }
 
   function showTable() {
@@ -259,16 +259,12 @@
     }
     all.sort((a, b) => b[0].from - a[0].from);
     const heads = ['resource', 'units', 'user', 'program', 'host', 'from', 'until', 'held',
-      'waited', 'how it ended'].map((text) => berth.el('th', text));
-    heads.forEach((head) => {
-      head.scope = 'col';
-    });
+      'waited', 'how it ended'];
     const caption = berth.plural(all.length, 'lease') + ' from ' + berth.moment(view.from, now) +
       ' to ' + berth.moment(view.until, now) +
       (all.length > TABLE_ROWS ? ', the newest ' + TABLE_ROWS : '');
-    id('timeline-table').replaceChildren(berth.el('table', berth.el('caption', caption),
-      berth.el('thead', berth.el('tr', ...heads)), berth.el('tbody',
-        ...all.slice(0, TABLE_ROWS).map(([span, group]) => tableRow(span, group, now)))));
+    id('timeline-table').replaceChildren(berth.table(caption, heads,
+      all.slice(0, TABLE_ROWS).map(([span, group]) => tableRow(span, group, now))));
   }
 
   /* ---- keeping it so ---- */

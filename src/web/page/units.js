@@ -89,11 +89,8 @@
   };
 
   function makeBox() {
-    const box = berth.el('button.unit', berth.el('span.unit-name'), berth.el('span.unit-who'),
+    return berth.button('.unit', true, berth.el('span.unit-name'), berth.el('span.unit-who'),
       berth.el('span.unit-job'), berth.el('span.unit-age'));
-    box.type = 'button';
-    box.tabIndex = -1;
-    return box;
   }
 
   function updateBox(box, resource, unit, now) {
@@ -125,9 +122,7 @@
   /* ---- the bar ---- */
 
   function makeBar() {
-    const bar = berth.el('button.runs', document.createElement('canvas'));
-    bar.type = 'button';
-    bar.tabIndex = -1;
+    const bar = berth.button('.runs', true, document.createElement('canvas'));
     bar.dataset.act = 'resource';
     bar.firstChild.setAttribute('aria-hidden', 'true');
     return bar;
