@@ -82,17 +82,15 @@ static void check_tls(struct loading *loading, const struct database *database)
     const uint32_t *lines = loading->section.lines;
     for (size_t i = 0; !database->url.is_tls && i < sizeof keys / sizeof keys[0]; i++) {
         if (lines[keys[i]] != 0) {
-            section_complain(loading, lines[keys[i]], key_table[keys[i]].word,
-                "is only for a url of rediss:// or sentinels://");
+            KEY_COMPLAIN(loading, keys[i], "is only for a url of rediss:// or sentinels://");
         }
     }
     if (database->url.is_tls && !knows_tls) {
-        section_complain(
-            loading, lines[KEY_url], key_table[KEY_url].word, "this berthd was built without TLS");
+        KEY_COMPLAIN(loading, KEY_url, "this berthd was built without TLS");
     }
     if (!database->cert_file != !database->key_file) {
         enum key_id given = database->cert_file ? KEY_cert_file : KEY_key_file;
-        section_complain(loading, lines[given], key_table[given].word, "needs %s as well",
+        KEY_COMPLAIN(loading, given, "needs %s as well",
             key_table[database->cert_file ? KEY_key_file : KEY_cert_file].word);
     }
 }
@@ -132,17 +130,14 @@ static void check_url(struct loading *loading, struct database *database)
             "has a user, but neither a password nor a password-file");
     }
     if (database->url.password && database->password_file) {
-        section_complain(loading, loading->section.lines[KEY_password_file],
-            key_table[KEY_password_file].word, "the url has a password already");
+        KEY_COMPLAIN(loading, KEY_password_file, "the url has a password already");
     }
     if (database->sentinel_user && !database->sentinel_password_file) {
-        section_complain(loading, loading->section.lines[KEY_sentinel_user],
-            key_table[KEY_sentinel_user].word, "needs a sentinel-password-file");
+        KEY_COMPLAIN(loading, KEY_sentinel_user, "needs a sentinel-password-file");
     }
     check_cluster(loading, database);
     if (database->sentinel_password_file && database->url.scheme != REDIS_SENTINEL) {
-        section_complain(loading, loading->section.lines[KEY_sentinel_password_file],
-            key_table[KEY_sentinel_password_file].word,
+        KEY_COMPLAIN(loading, KEY_sentinel_password_file,
             "is only for a url of sentinel:// or sentinels://");
     }
     check_tls(loading, database);
@@ -173,7 +168,7 @@ static void check_lag(struct loading *loading, const struct database *database)
     enum key_id key = loading->section.lines[KEY_ttl] != 0 ? KEY_ttl : KEY_failover_lag;
     if (database->url_text && database->url.scheme == REDIS_SENTINEL &&
         database->failover_lag > database->ttl / 100 * 94) {
-        section_complain(loading, loading->section.lines[key], key_table[key].word,
+        KEY_COMPLAIN(loading, key,
             "failover-lag must be at most 0.94 ttl: raise the ttl, or lower failover-lag and the "
             "servers' min-replicas-max-lag");
     }
@@ -198,11 +193,11 @@ void fleet_use_note(struct loading *loading)
     const struct definition *definition = section->object;
     enum key_id key = section->lines[KEY_redis] != 0 ? KEY_redis : KEY_scope;
     if (definition->order == ORDER_FIRST_FIT) {
-        section_complain(loading, section->lines[KEY_order], key_table[KEY_order].word,
+        KEY_COMPLAIN(loading, KEY_order,
             "not in fleet scope yet: first-fit is for scope = host; a fleet's order is fifo");
     }
     if (definition->n_items > MAX_FLEET_ITEMS) {
-        section_complain(loading, section->lines[KEY_items], key_table[KEY_items].word,
+        KEY_COMPLAIN(loading, KEY_items,
             "has more than 5000 items, the most that a pool in fleet scope can have");
     }
     if (key == KEY_redis && !section->database) {

@@ -74,22 +74,15 @@ bool same_ids(const void *a, const void *b)
         (left->n == 0 || memcmp(left->ids, right->ids, left->n * sizeof *left->ids) == 0);
 }
 
-struct id_kind {
-    enum lookup_result (*find)(struct names *names, const char *text, uint32_t *idp);
-    const char *what;
-};
-
-static const struct id_kind *kind_of(const struct key_row *key)
+static bool is_of_groups(const struct key_row *key)
 {
-    static const struct id_kind user = {names_find_user, "user"};
-    static const struct id_kind group = {names_find_group, "group"};
-    return key->type == &value_types[VALUE_groups] ? &group : &user;
+    return key->type == &value_types[VALUE_groups];
 }
 
 bool parse_id(const struct value *value, const char *word)
 {
     uint32_t id;
-    enum lookup_result result = kind_of(value->key)->find(value->names, word, &id);
+    enum lookup_result result = names_find(value->names, is_of_groups(value->key), word, &id);
     if (result == LOOKUP_FOUND) {
         id_set_add(value_target(value), id);
     } else if (result == LOOKUP_FAILED) {
@@ -101,5 +94,5 @@ bool parse_id(const struct value *value, const char *word)
 
 void describe_id(const struct key_row *key, FILE *out)
 {
-    fprintf(out, "a %s of this host, nor a numeric id", kind_of(key)->what);
+    fprintf(out, "a %s of this host, nor a numeric id", is_of_groups(key) ? "group" : "user");
 }

@@ -62,9 +62,9 @@ void names_deinit(struct names *names)
     known_set_deinit(&names->groups);
 }
 
-static enum lookup_result find(struct known_set *set,
-    enum lookup_result (*lookup)(const char *, uint32_t *), const char *text, uint32_t *idp)
+enum lookup_result names_find(struct names *names, bool is_group, const char *text, uint32_t *idp)
 {
+    struct known_set *set = is_group ? &names->groups : &names->users;
     uint64_t number;
     if (number_parse(text, UINT32_MAX - 1, &number)) { /* (uid_t)-1 is no user */
         *idp = (uint32_t)number;
@@ -73,20 +73,10 @@ static enum lookup_result find(struct known_set *set,
     struct known *known = known_find(set, text);
     if (!known) {
         known = known_add(set, text, (struct place){.line = 0});
-        known->result = lookup(text, &known->id);
+        known->result = (is_group ? names->lookup->group : names->lookup->user)(text, &known->id);
         known->error = errno;
     }
     *idp = known->id;
     errno = known->error;
     return known->result;
-}
-
-enum lookup_result names_find_user(struct names *names, const char *text, uint32_t *idp)
-{
-    return find(&names->users, names->lookup->user, text, idp);
-}
-
-enum lookup_result names_find_group(struct names *names, const char *text, uint32_t *idp)
-{
-    return find(&names->groups, names->lookup->group, text, idp);
 }

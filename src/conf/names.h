@@ -27,8 +27,7 @@ struct names {
 
 void names_deinit(struct names *names);
 
-/* On LOOKUP_FAILED errno says why. */
-enum lookup_result names_find_user(struct names *names, const char *text, uint32_t *idp);
-enum lookup_result names_find_group(struct names *names, const char *text, uint32_t *idp);
+/* Of a user, or a group. On LOOKUP_FAILED errno says why. */
+enum lookup_result names_find(struct names *names, bool is_group, const char *text, uint32_t *idp);
 
 #endif

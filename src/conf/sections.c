@@ -396,8 +396,7 @@ static void check_templates(struct loading *loading)
     for (size_t i = 0; i < N_KEYS; i++) {
         if (key_table[i].templates_only && section->lines[i] != 0 &&
             name_is_valid(definition->name)) {
-            section_complain(loading, section->lines[i], key_table[i].word,
-                "is for templates only, whose names end in /*");
+            KEY_COMPLAIN(loading, i, "is for templates only, whose names end in /*");
         }
     }
 }
@@ -421,8 +420,7 @@ static void check_database(struct loading *loading)
     if (definition->database != 0) {
         fleet_use_note(loading);
     } else if (section->lines[KEY_redis] != 0 && !complaints_has(&loading->complaints, scope)) {
-        section_complain(loading, section->lines[KEY_redis], key_table[KEY_redis].word,
-            "is only for scope = fleet");
+        KEY_COMPLAIN(loading, KEY_redis, "is only for scope = fleet");
     }
 }
 

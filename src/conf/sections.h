@@ -65,6 +65,9 @@ void section_complain_of_repetition(struct loading *loading, struct place first,
 /* Complains of the section being read. */
 void section_complain(struct loading *loading, uint32_t line, const char *key, const char *format,
     ...) __attribute__((format(printf, 4, 5)));
+/* Of a key of it, where that is given. */
+#define KEY_COMPLAIN(loading, key, ...)                                                            \
+    section_complain((loading), (loading)->section.lines[key], key_table[key].word, __VA_ARGS__)
 
 /* ---- lines.c ---- */
 
