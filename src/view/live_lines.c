@@ -120,7 +120,7 @@ static bool take_removed(struct live *live, const struct words_of_line *line)
     return true;
 }
 
-static void name_user(const struct live *live, struct shown_user *user)
+void live_name_user(const struct live *live, struct shown_user *user)
 {
     user->name = live->user_name && user->uid.is_given ? live->user_name(user->uid.number) : NULL;
 }
@@ -131,10 +131,10 @@ static bool take_ended(struct live *live, const struct words_of_line *line)
         return false;
     }
     struct past_lease *lease = &live->ended.leases[live->ended.n - 1];
-    name_user(live, &lease->user);
-    name_user(live, &lease->login);
-    name_user(live, &lease->by);
-    name_user(live, &lease->by_login);
+    live_name_user(live, &lease->user);
+    live_name_user(live, &lease->login);
+    live_name_user(live, &lease->by);
+    live_name_user(live, &lease->by_login);
     return true;
 }
 

@@ -112,17 +112,12 @@ static void touch(struct live_record *record)
     }
 }
 
-static void name_user(const struct live *live, struct shown_user *user)
-{
-    user->name = live->user_name && user->uid.is_given ? live->user_name(user->uid.number) : NULL;
-}
-
 static void name_users(const struct live *live, enum live_kind kind, void *shown)
 {
     struct status_resource *resource = shown;
     if (kind != LIVE_DATABASE) {
-        name_user(live, &resource->paused_by);
-        name_user(live, &resource->paused_by_login);
+        live_name_user(live, &resource->paused_by);
+        live_name_user(live, &resource->paused_by_login);
     }
 }
 
