@@ -175,7 +175,7 @@ def test_timeline_zooms_moves_and_is_a_table(chromium, office):
     assert chromium.run(span) == 360
     assert open_table(chromium) > 100
     text = chromium.run("return document.getElementById('timeline-table').innerText")
-    assert "held still" in text and "released, exit 0" in text and "max-hold" in text
+    assert "still held" in text and "released, exit 0" in text and "max-hold" in text
     chromium.must_be_clean()
 
 
