@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "web/fleet_look.h"
 
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -42,6 +43,20 @@ struct polls {
 };
 
 /* ---- answers ---- */
+
+/* What is said beside the copy, now. */
+static struct feed_around web_around(const struct web *web)
+{
+    return (struct feed_around){
+        .is_connected = web->follower.link.is_kept,
+        .why = web->follower.link.why.bytes,
+        .host = web->host,
+        .hosts = fleet_look_json(web->fleet_look),
+        .peers = web->peers,
+        .events = 1 + web->follower.events + fleet_look_events(web->fleet_look),
+        .wall = milliseconds(clock_wall_now()),
+    };
+}
 
 static bool is_same(const struct feed_serial *a, const struct feed_serial *b)
 {

@@ -29,7 +29,4 @@ struct web {
     struct scrape *scrape;
 };
 
-/* What is said beside the copy, now. */
-struct feed_around web_around(const struct web *web);
-
 #endif
