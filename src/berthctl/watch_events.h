@@ -4,6 +4,7 @@
 #define BERTH_BERTHCTL_WATCH_EVENTS_H
 
 #include "base/text.h"
+#include "view/json.h"
 #include "view/live.h"
 
 /* Which events, and in which form. */
@@ -34,5 +35,37 @@ void watch_events_deinit(struct watch_events *events);
 /* The first name that is no pattern, no resource of the copy, and nothing that a template of the
  * copy could have; or NULL. */
 const char *watch_events_unknown(const struct watch_events *events);
+
+/* ---- for the files that make lines ---- */
+
+struct watch_line {
+    struct json_event json; /* .time and .text are set when it is printed */
+    struct text name, what, who; /* columns, escaped; .who may be empty */
+    struct text sentence;
+};
+
+/* Adds the line to what is to be written, and frees it. `time`: milliseconds since 1970. */
+void watch_line_print(struct watch_events *events, struct watch_line *line, int64_t time);
+
+/* Whether lines about this resource are wanted. */
+bool watch_is_named(const struct watch_choice *choice, const char *name);
+
+/* Calls of a live_watcher: watch_leases.c */
+void watch_granted(void *context, const struct live_lease *lease);
+void watch_waits(void *context, const struct live_lease *lease);
+void watch_gone(void *context, const struct live_lease *lease);
+void watch_changed(
+    void *context, const struct live_lease *lease, const struct status_lease *before);
+void watch_ended(void *context, const struct past_lease *lease);
+void watch_missed(void *context);
+/* watch_limits.c */
+void watch_begun(void *context);
+void watch_host(void *context, const struct status *before, const struct status *now);
+void watch_database(
+    void *context, const struct status_database *before, const struct status_database *now);
+void watch_resource(
+    void *context, const struct status_resource *before, const struct status_resource *now);
+void watch_template(
+    void *context, const struct status_resource *before, const struct status_resource *now);
 
 #endif

@@ -1,6 +1,6 @@
 /* watch_leases.c - what `berthctl watch` says of leases. */
 #include "table/cell_text.h"
-#include "berthctl/watch_line.h"
+#include "berthctl/watch_events.h"
 #include "view/printable.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* watch_limits.c - what `berthctl watch` says of what operators change, and of databases. */
-#include "berthctl/watch_line.h"
+#include "berthctl/watch_events.h"
 #include "view/printable.h"
 
 #include <string.h>
