@@ -24,7 +24,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be some
 
 # ---- the command line ----
 
-@pytest.mark.parametrize("args, line", [
+REQUESTS = [
     (["ping"], "ping"),
     (["limit", "etl", "4"], "limit etl 4"),
     (["limit", "etl", "many"], "limit etl many"),  # the daemon judges
@@ -47,15 +47,18 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be some
     (["forget", "market/*", "--database", "a b"], "forget market/* database=a%20b"),
     (["undrain"], "undrain"),
     (["reload"], "reload"),
-])
-def test_requests(berthctl, fake, args, line):
-    request, status, out, err = served(berthctl, fake, *args, answer="* drained\nok new=1 was=reserved\n")
-    assert (request, status, err) == (line, 0, "")
-    says = {"ping": "ok\n", "add": f"gpus: {args[-1]} is no longer reserved\n"}
-    assert out == says.get(args[0], "")
+]
 
 
-@pytest.mark.parametrize("args, hint", [
+def test_requests(berthctl, fake):
+    for args, line in REQUESTS:
+        request, status, out, err = served(berthctl, fake, *args, answer="* drained\nok new=1 was=reserved\n")
+        assert (request, status, err) == (line, 0, "")
+        says = {"ping": "ok\n", "add": f"gpus: {args[-1]} is no longer reserved\n"}
+        assert out == says.get(args[0], "")
+
+
+WRONG_USAGE = [
     ([], "no command"),
     (["revolve"], "no such command: revolve; did you mean revoke? (see berthctl --help)"),
     (["frobnicate"], "no such command: frobnicate (see berthctl --help)"),
@@ -92,12 +95,15 @@ def test_requests(berthctl, fake, args, line):
     (["status"] + ["a"] * 17, "usage: berthctl status"),
     (["status", "a" * 5000], "status: does not fit into one request"),
     (["-S", "x" * 200, "ping"], "not a path for a socket"),
-])
-def test_wrong_usage(berthctl, fake, args, hint):
-    done = berthctl(*args)
-    assert (done.returncode, done.stdout) == (64, "")
-    assert done.stderr.startswith("berthctl: " + hint)
-    assert done.stderr.count("\n") == 1
+]
+
+
+def test_wrong_usage(berthctl, fake):
+    for args, hint in WRONG_USAGE:
+        done = berthctl(*args)
+        assert (done.returncode, done.stdout) == (64, ""), args
+        assert done.stderr.startswith("berthctl: " + hint)
+        assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("args", [["--help"], ["-h"], ["help"]])
@@ -121,7 +127,7 @@ def test_socket_by_option_goes_first(berthctl, fake):
 
 # ---- answers ----
 
-@pytest.mark.parametrize("answer, status, text", [
+REFUSALS = [
     ("error unknown gpus:%20no\n", 78, "pause: gpus: no (unknown)"),
     ("error kind\n", 78, "pause: not applicable to this kind of resource (kind)"),
     ("error too-much\n", 78,
@@ -135,13 +141,16 @@ def test_socket_by_option_goes_first(berthctl, fake):
      " resource or of [daemon] may"),
     ("", 69, "berthd has closed the connection"),
     ("ok", 69, "berthd has closed the connection"),
-])
-def test_refusals(berthctl, fake, answer, status, text):
-    done = served(berthctl, fake, "pause", "gpus", answer=answer)
-    assert done[1:] == (status, "", f"berthctl: {text}\n")
+]
 
 
-@pytest.mark.parametrize("command, answer", [
+def test_refusals(berthctl, fake):
+    for answer, status, text in REFUSALS:
+        done = served(berthctl, fake, "pause", "gpus", answer=answer)
+        assert done[1:] == (status, "", f"berthctl: {text}\n")
+
+
+NONSENSE = [
     ("ping", "hello\n"),
     ("ping", "okay\n"),
     ("ping", "error\n"),
@@ -156,11 +165,14 @@ def test_refusals(berthctl, fake, answer, status, text):
     ("version", "ok\n"),
     ("version", "ok version=1 proto=x pid=1 uptime=1\n"),
     ("drain", "ok\n"),
-])
-def test_nonsense(berthctl, fake, command, answer):
-    _, status, out, err = served(berthctl, fake, command, answer=answer)
-    assert (status, out) == (69, "")
-    assert err == f"berthctl: the server at {fake.path} does not speak this protocol\n"
+]
+
+
+def test_nonsense(berthctl, fake):
+    for command, answer in NONSENSE:
+        _, status, out, err = served(berthctl, fake, command, answer=answer)
+        assert (status, out) == (69, ""), (command, answer)
+        assert err == f"berthctl: the server at {fake.path} does not speak this protocol\n"
 
 
 def test_a_full_daemon_that_does_not_read(berthctl, fake):
