@@ -151,7 +151,7 @@ static void signal_process(struct group_signal *signal, const struct process *pr
     close(pidfd);
 }
 
-/* A wrapper whose job is dead and that does not notice hangs, or is stopped: it is killed itself. */
+/* A wrapper that does not notice that its job is dead hangs or is stopped: it is killed itself. */
 static void signal_tree(struct group_signal *signal)
 {
     struct candidates all = {.list = NULL};

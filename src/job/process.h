@@ -34,9 +34,9 @@ bool process_look(pid_t pid, struct process_stat *stat, struct process_status *s
 /* Whether kill(2) would let `uid`, with no privileges other than root's. */
 bool process_may_be_signalled_by(const struct process_status *status, uint32_t uid);
 
-/* Reads where this process comes from; if its start is not known (0), of the one that has the pid and was
- * there at that instant, on CLOCK_BOOTTIME. `with_args`: also its arguments. Long texts are cut, and
- * good until the next call. False: it is gone, or cannot be seen. */
+/* Reads where this process comes from; if its start is not known (0), of the one that has the pid
+ * and was there at that instant, on CLOCK_BOOTTIME. `with_args`: also its arguments. Long texts are
+ * cut, and good until the next call. False: it is gone, or cannot be seen. */
 bool process_look_origin(const struct process *process, nanoseconds there_at, bool with_args,
     struct process_origin *origin);
 

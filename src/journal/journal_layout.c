@@ -5,7 +5,7 @@
 
 static const char magic[16] = "berth journal\n";
 
-/* ---- checksums: they tell a damaged file from a good one. They are no defence against an attacker:
+/* ---- checksums: they tell a damaged file from a good one, and are no defence against an attacker:
  * whoever may write our files can also compute them ---- */
 
 /* Each step can be undone, so two inputs that differ in only one aligned word always have different

@@ -197,7 +197,8 @@ void record_add_rest(struct text *record, nanoseconds ended_at)
 #define LONGEST_text(member, max) (member) = NULL
 #define LONGEST_on_lost(member, max) (member) = ON_LOST_WARN
 #define LONGEST_stopping(member, max) (member) = OUTCOME_WITHDRAWN
-#define LONGEST_process(member, max) (member) = (struct process){.pid = (max), .started = UINT64_MAX}
+#define LONGEST_process(member, max)                                                               \
+    (member) = (struct process){.pid = (max), .started = UINT64_MAX}
 #define LONGEST_slot(member, max) (void)0
 #define LONGEST_item(member, max) (void)0
 #define LONGEST_want(member, max) (void)0

@@ -17,8 +17,8 @@ enum log_level { /* syslog's numbers */
     LOG_LEVEL_DEBUG = 7,
 };
 
-/* What a message is about, for logs that have fields (log_fields.h). Every member is optional. Valid only as long as the objects it was made from
- * (log_subject.h). */
+/* What a message is about, for logs that have fields (log_fields.h). Every member is optional.
+ * Valid only as long as the objects it was made from (log_subject.h). */
 enum { LOG_RESOURCES = 16, LOG_MORE = 16 };
 struct log_process {
     uint32_t uid;
