@@ -142,7 +142,9 @@ void serve_end_turn(struct turn *turn)
     do {
         fleet_end_turn(server->fleet);
     } while (conn_flush_all(server));
-    history_log_end_turn(&serving->history_log, server->conf->logs_leases);
+    if (server->conf->logs_leases || serving->history_log.is_on) {
+        history_log_end_turn(&serving->history_log, server->conf->logs_leases);
+    }
     storing_end_turn(&serving->storing);
     server->jobs.watches.max = seats_max_watches(&server->seats);
     ledger_note_complete(&server->ledger);

@@ -22,7 +22,7 @@ void history_log_init(struct history_log *log, uv_loop_t *loop, const struct his
 /* Once the last entry of the earlier berthd stays, or has gone (history_lives()): only what is
  * added from now on is written. */
 void history_log_begin(struct history_log *log);
-/* At the end of each turn; `is_on`: as the file says. */
+/* At the end of each turn, if it is or was on; `is_on`: as the file says. */
 void history_log_end_turn(struct history_log *log, bool is_on);
 
 #endif
