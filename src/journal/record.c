@@ -103,7 +103,7 @@ static inline char *write_process(
 
 static char *write_words(char *to, const struct record *record)
 {
-    unsigned may = may_be_in(record->lease.is_held);
+    unsigned may = record->lease.is_held ? MAY_HELD : MAY_WAITING;
     to = put_string(to, record_state_words[record->lease.is_held]);
 #define ROW(key, form, presence, member, min, max, initial)                                        \
     if (((presence)&may) != 0) {                                                                   \

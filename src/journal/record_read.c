@@ -211,10 +211,10 @@ static bool read_unknown(struct record *record, const char *word, const char *ke
 static bool read_known(struct record *record, const struct row *row, bool seen[], char *value)
 {
     struct remembered *lease = &record->lease;
+    unsigned may = lease->is_held ? MAY_HELD : MAY_WAITING;
     bool *is_seen = &seen[row - rows], is_again = *is_seen && !(row->presence & MANY);
     *is_seen = true;
-    bool is_good = !is_again && (row->presence & may_be_in(lease->is_held)) != 0 &&
-        row->read(record, row, value);
+    bool is_good = !is_again && (row->presence & may) != 0 && row->read(record, row, value);
     lease->is_opaque |= !is_good;
     return is_good || !(row->presence & ENVELOPE);
 }

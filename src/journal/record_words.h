@@ -23,11 +23,6 @@ enum presence {
     MUST = MUST_WAITING | MUST_HELD | ENVELOPE,
 };
 
-static inline unsigned may_be_in(bool is_held)
-{
-    return is_held ? MAY_HELD : MAY_WAITING;
-}
-
 #define MAX_TICKET (UINT64_C(1) << 53) /* the largest integer exact in Lua */
 
 extern const char *const record_state_words[2]; /* by .is_held */

@@ -192,22 +192,14 @@ static void read_boot_id(struct state *state)
     }
 }
 
-static char *why_unreadable(const char *path, int error)
+/* The caller frees it. */
+static char *joined(const char *path, const char *separator, const char *rest)
 {
-    char *why;
-    if (asprintf(&why, "%s: %s", path, strerror(error)) < 0) {
-        abort();
-    }
-    return why;
-}
-
-static char *path_beside(const char *path, const char *suffix)
-{
-    char *both;
-    if (asprintf(&both, "%s%s", path, suffix) < 0) {
-        abort();
-    }
-    return both;
+    struct text all = TEXT_INIT;
+    text_add(&all, path);
+    text_add(&all, separator);
+    text_add(&all, rest);
+    return text_take(&all);
 }
 
 /* For whoever can make something of it, beside earlier ones. */
@@ -249,7 +241,7 @@ bool state_load(struct state *state, const char *socket_path)
         return true;
     }
     state->path = memory_string(path);
-    state->next_path = path_beside(path, ".new");
+    state->next_path = joined(path, "", ".new");
     char *text = read_file(path);
     if (text) {
         bool whole = is_whole(text);
@@ -257,7 +249,7 @@ bool state_load(struct state *state, const char *socket_path)
     } else if (!is_missing(errno)) {
         state->read_error = errno;
         state->found = STATE_UNREADABLE;
-        state->why_unreadable = why_unreadable(path, errno);
+        state->why_unreadable = joined(path, ": ", strerror(errno));
     }
     free(text);
     if (state->found == STATE_DAMAGED) {
