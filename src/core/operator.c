@@ -147,6 +147,7 @@ static enum outcome change_remove(
     return OUTCOME_OK;
 }
 
+/* Also a slot above a limit that is lowered for a while. */
 static enum outcome change_reserve(
     struct core *core, struct resource *resource, const struct change *change)
 {
@@ -156,7 +157,8 @@ static enum outcome change_reserve(
     if (resource_is_pool(resource)) {
         unit = resource_find_unit(resource, change->item);
     } else if (slot_parse(change->item, &slot) &&
-        slot < (change->is_old ? MAX_LIMIT : resource_limit(resource))) {
+        (slot < resource->definition->limit ||
+            slot < (change->is_old ? MAX_LIMIT : resource_limit(resource)))) {
         unit = resource_slot(resource, slot);
     }
     if (!unit || unit->removed) {

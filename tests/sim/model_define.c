@@ -46,7 +46,8 @@ static enum outcome change_units(struct model *model, struct model_resource *res
     struct model_unit *unit = &resource->units[number];
     bool is_pool = rules_are_pool(&resource->rules);
     if (kind == CHANGE_RESERVE) {
-        bool is_above = !change->is_old && number >= model_limit(resource);
+        bool is_above = !change->is_old && number >= model_limit(resource) &&
+            number >= resource->rules.limit;
         if (is_pool ? !unit->exists || unit->removed : is_above) {
             return OUTCOME_UNKNOWN;
         }

@@ -269,6 +269,10 @@ Test(change, what_can_be_reserved)
     EXPECT(change("reserve s 2"), "ok");
     EXPECT(change("add s 2x"), "kind");
     EXPECT(state("s"), "0/900 free=899 waiting=0+0");
+    EXPECT(change("limit s 5"), "ok");
+    EXPECT(change("reserve s 899"), "ok"); /* it is there when the limit is taken back */
+    EXPECT(change("reset s"), "ok");
+    EXPECT(change("reserve s 2"), "ok");
     EXPECT(change("reserve s 899"), "ok");
     EXPECT(state("s"), "0/900 free=898 waiting=0+0");
 }
