@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import Berthd, read_line
+from conftest import read_line
 from daemon_help import SANITIZED, Status, become, held, in_child, must_end_well
 from lines import DEADLINE, Client, LineSocket
 from witness import Witness
@@ -268,18 +268,6 @@ def reboot(directory, daemon, boot_id, journal_is_left):
     daemon.start()
 
 
-def over_a_boot(directory, configuration, before, after):
-    """before(client), a boot that leaves the runtime directory as it was, after(client)."""
-    def work():
-        set_boot_id(directory, BOOTS[0])
-        daemon = Berthd(directory, configuration)
-        before(daemon.client())
-        reboot(directory, daemon, BOOTS[1], journal_is_left=True)
-        after(daemon.client())
-        daemon.stop()
-    with_own_mounts(work)
-
-
 # ---- processes
 
 def read_byte(fd):
@@ -313,7 +301,7 @@ def sleeper(before=lambda: None):
 @contextlib.contextmanager
 def living_as(daemon, uid, gid=None):
     """A connection of another user's process, which lives as long as the block: only a living
-    process may name processes. (After connect_as() its maker is gone.)"""
+    process may name processes. (That of connect_as() is the test.)"""
     here, there = socket.socketpair()
 
     def connect():

@@ -82,30 +82,10 @@ def test_wrong_usage(berthctl, fake):
 
 # ---- what is made of the answer
 
-def test_the_table(berthctl, fake):
-    _, status, out, err = served(berthctl, fake, "history", answer=ANSWER, env=UTC)
-    assert (status, err) == (0, "")
-    assert out.splitlines() == [
-        "ENDED                RESOURCE  UNITS     USER  PID  PROGRAM  WAITED   HELD  HOW                  LEASE",
-        "2026-11-22 23:30:00  gpus      gpu0      root    7  train        1s  1m00s  exit 3               3f9k",
-        "01:29:59             etl       wanted 2  4711                    1s      -  denied (queue-full)  3f9m",
-    ]
-
-
 def test_on_a_terminal(berthctl, fake):
     long = ANSWER.replace("program=train", "program=train reason=" + "x" * 200)
     lines = on_terminal(berthctl, "history", columns=130, fake=fake, answer=long)
     assert max(map(len, lines)) <= 130 and len(lines) == 3
-
-
-def test_the_json(berthctl, fake):
-    _, status, out, err = served(berthctl, fake, "history", "--json", answer=ANSWER)
-    assert (status, err, out.count("\n")) == (0, "", 1)
-    answer = json.loads(out)
-    assert (answer["version"], answer["now_at_ms"], answer["since_at_ms"]) == (1, NOW, NOW - 7200000)
-    train, denied = answer["leases"]
-    assert (train["user"], train["exit"], train["program"], train["held_ms"]) == ("root", 3, "train", 60000)
-    assert (denied["user"], denied["held_ms"], denied["how"], denied["code"]) == (None, None, "denied", "queue-full")
 
 
 def both(berthctl, fake, *args, command="stats", status=STATUS, history=ANSWER, **options):
@@ -177,16 +157,6 @@ def test_stats_of_what_is_only_in_the_history(berthctl, fake):
     lines, status, out, err = both(berthctl, fake, "gpus", status="error unknown no%20such%20resource\n")
     assert (lines, status, err) == (["status gpus", "history gpus"], 0, "")
     assert "unknown" in out and "50.0%" not in out
-
-
-def test_stats_as_json(berthctl, fake):
-    _, status, out, _ = both(berthctl, fake, "--json")
-    answer = json.loads(out)
-    etl, gpus = answer["resources"]
-    assert status == 0 and answer["version"] == 1
-    assert (gpus["leases"], gpus["use"], gpus["held_ms"]["p95"], gpus["unit_ms"]) == (1, 0.5, 60000, 7260000)
-    assert (etl["refused"], etl["use"], etl["held_ms"]) == (1, None, None)
-    assert [user["uid"] for user in answer["users"]] == [0, 4711]
 
 
 @pytest.mark.parametrize("answer, note", [

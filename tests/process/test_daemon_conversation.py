@@ -19,19 +19,6 @@ def half_close(client):
 # ---- answers in the order of the requests
 
 
-def test_pipelined(berthd):
-    client = berthd("[lock a]\n").client()
-    client.send("hello proto=1\nping\nacquire a\nnonsense\nstatus\nacquire a wait=0\nversion\nping\n")
-    assert client.line().startswith("ok proto=1 ")
-    assert client.line() == "ok"
-    assert client.line().startswith("ok 1")
-    assert client.line().startswith("error unknown-command ")
-    assert [client.line().split()[0] for _ in range(4)] == ["ok", "resource", "holder", "end"]
-    assert client.line().startswith("error would-wait ")
-    assert client.line().startswith("ok version=")
-    assert client.line() == "ok"
-
-
 def test_the_rest_of_a_long_line_belongs_to_its_connection(berthd):
     daemon = berthd()
     client, other = daemon.client(), daemon.client()
@@ -159,19 +146,6 @@ def test_what_comes_and_goes_during_a_long_answer(berthd):
 # ---- the end
 
 
-def test_half_close(berthd):
-    """Every request is answered, and then everything is given back."""
-    daemon = berthd("[lock a]\n[lock b]\n")
-    other = daemon.client()
-    client = daemon.client()
-    client.send("acquire a\nacquire b\nping\nstatus")  # the last request has no end
-    half_close(client)
-    assert client.line().startswith("ok 1") and client.line().startswith("ok 1")
-    assert client.line() == "ok"
-    assert client.line() == ""
-    held(other, "acquire a b wait=0")
-
-
 def test_half_close_with_long_answers(berthd):
     """Delivered whole, however slowly they are read."""
     daemon = berthd("[lock a]\n" + MANY)
@@ -191,24 +165,6 @@ def test_half_close_with_long_answers(berthd):
     assert client.line() == ""
     assert event(other)[:2] == ("granted", waiting)
     held(other, "acquire r0 wait=0")
-
-
-@pytest.mark.parametrize("last", ["release {lease}", "drain", "acquire b"])
-def test_a_last_line_without_its_end_is_not_carried_out(berthd, last):
-    daemon = berthd("[lock a]\n[lock b]\n")
-    other, client = daemon.client(), daemon.client()
-    lease = held(other, "acquire a")
-    client.send(last.format(lease=lease))
-    half_close(client)
-    assert client.line() == ""
-    after = status(other)
-    assert (after.held, after.draining) == (1, 0)
-    client = daemon.client()
-    client.send(last.format(lease=lease))
-    client.close()
-    after = status(other)
-    assert (after.held, after.draining) == (1, 0)
-    assert is_quiet(other)
 
 
 def test_a_client_that_only_reads_ends_when_it_closes(berthd):

@@ -61,12 +61,6 @@ def test_granted(client):
         assert client.request(f"release {lease_of(answer)}") == "ok"
 
 
-def test_several_in_the_order_asked(client):
-    answer = client.request("acquire gpus:2 a market/x b:2")
-    assert list(units(answer)) == ["gpus", "a", "market/x", "b"]
-    assert status(client).held == 1
-
-
 def test_tokens_and_leases_grow_over_a_restart(daemon):
     before = daemon.client().request("acquire a")
     for _ in range(3):
@@ -231,21 +225,6 @@ def test_release_of_an_instance_that_nobody_uses(client):
     assert "market/x" not in status(client).resources
 
 
-# ---- cancel
-
-
-def test_cancel(client):
-    first = held(client, "acquire a")
-    second, third = waits(client, "acquire a"), waits(client, "acquire a")
-    assert client.request(f"cancel {second}") == "ok"
-    assert client.request(f"cancel {second}") == "ok"
-    assert client.request("cancel 1") == "ok"
-    client.send(f"cancel {first}\n")  # granted in the meantime: released
-    assert client.line() == "ok"
-    assert event(client)[:2] == ("granted", third)
-    assert is_quiet(client)
-
-
 # ---- how waiting ends
 
 
@@ -271,17 +250,6 @@ def test_denied_when_the_time_is_over(client, wait):
     assert event(client) == ("denied", lease, "timeout")
     assert status(client).waiting == 0
     assert client.request(f"release {lease}") == "ok"
-
-
-def test_waits_end_in_the_order_of_their_deadlines(daemon, client):
-    held(client, "acquire a")
-    waiters = [(daemon.client(), wait) for wait in (90, 30, 60)]
-    leases = [waits(waiter, f"acquire a wait={wait}ms") for waiter, wait in waiters]
-    long = waits(client, "acquire a wait=1h")
-    for i in (1, 2, 0):
-        assert event(waiters[i][0]) == ("denied", leases[i], "timeout")
-        assert leases[i] not in status(client).waiters("a")
-    assert status(client).waiters("a") == [long]
 
 
 def test_a_long_cooldown_keeps_nobody_from_stopping(berthd):

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from daemon_help import event, held, is_quiet, refused, status, status_lines, waits
 
 CONFIG = """
@@ -107,22 +105,6 @@ def test_a_lower_limit_revokes_nothing(client):
     granted(client, waiting)
 
 
-def test_a_higher_limit_lets_the_next_ones_in(client):
-    held(client, "acquire b:4")
-    waiting = [waits(client, "acquire b") for _ in range(3)]
-    client.send("limit b 6\n")
-    assert client.line() == "ok"
-    for lease in waiting[:2]:
-        granted(client, lease)
-    assert is_quiet(client)
-    does(client, "limit b 6")
-    assert refused(client, "acquire b:7") == "impossible"
-    held_back = waits(client, "acquire b:6")
-    client.send("limit b 5\n")  # more than can ever be had, now
-    assert client.line() == "ok"
-    assert event(client) == ("denied", held_back, "impossible")
-
-
 def test_limit_0_is_closed(client):
     does(client, "limit a 0")
     waiting = waits(client, "acquire a")
@@ -153,25 +135,6 @@ def test_items_come_and_go(client):
     does(client, "reset gpus")
     resource = shown(client, "gpus")
     assert resource["items"] == "g0,g1,g2" and resource["draining"] == "new"
-
-
-# ---- reservations
-
-
-def test_reserved_units_are_not_granted(client):
-    does(client, "reserve b 0 reason=mine", "reserve b 2", "reserve gpus g0")
-    answer = client.request("acquire b:2 gpus")
-    assert answer.split()[2].endswith(",1,3") and answer.split()[3].endswith(",g1")
-    waiting = waits(client, "acquire b")
-    does(client, "reserve b 1")  # held: kept from when it is given back
-    resource = shown(client, "b")
-    assert resource["reserved"] == "0,1,2" and resource["reserve"] == "0,mine"
-    client.send("add b 2\n")
-    assert client.line() == "ok was=reserved"
-    assert event(client)[2].endswith(",2")
-    assert waiting
-    does(client, "reset b")
-    assert "reserved" not in shown(client, "b")
 
 
 # ---- pause

@@ -1,17 +1,12 @@
 """The guarantees 1 to 4 on one host, over real connections."""
 
-import contextlib
 import os
-import select
-import signal
 import socket
 
 import pytest
 
-from conftest import read_line
 from daemon_help import (
-    Status, children, event, held, in_child, is_quiet, lease_of, must_end_well, refused, status,
-    stopped, waits)
+    Status, event, held, in_child, is_quiet, lease_of, must_end_well, refused, status, stopped, waits)
 from lines import Client
 
 
@@ -62,39 +57,6 @@ def test_one_after_the_other(berthd, how):
             client.socket.shutdown(socket.SHUT_WR)
         if i + 1 < len(clients):
             assert event(clients[i + 1])[:2] == ("granted", leases[i + 1])
-
-
-def test_a_process_that_is_killed_frees_its_lease(berthd):
-    """And that wakes exactly the next waiter."""
-    daemon = berthd("[semaphore s]\nlimit = 1\n[lock l]\n")
-    heard, notify = os.pipe()
-
-    def work(_):
-        client = Client(daemon.socket)
-        os.write(notify, client.request("acquire s l").encode() + b"\n")
-        os.write(notify, client.line().encode() + b"\n")
-        signal.pause()
-
-    with contextlib.ExitStack() as stack:
-        pids, leases = [], []
-        first = daemon.client()
-        freed = held(first, "acquire s l")
-        for i in range(6):
-            pids += stack.enter_context(children(1, work))
-            word, lease, position = read_line(heard).split()
-            assert (word, position) == ("waiting", f"position={i + 1}")
-            leases.append(lease)
-        last = daemon.client()
-        waiting = waits(last, "acquire s l", 7)
-        assert first.request(f"release {freed}") == "ok"
-        for pid, lease in zip(pids, leases):
-            assert read_line(heard).startswith(f"* granted {lease} ")
-            assert is_quiet(last)
-            assert not select.select([heard], [], [], 0)[0], "nobody else has heard anything"
-            os.kill(pid, signal.SIGKILL)
-        assert event(last)[:2] == ("granted", waiting)
-    os.close(heard)
-    os.close(notify)
 
 
 def test_an_end_of_a_waiter_wakes_nobody(berthd):

@@ -50,12 +50,6 @@ def test_the_quota_is_named(berthd):
     held(client, "acquire l")  # a quota elsewhere sets aside only the request that exceeds it
 
 
-def test_what_is_closed_is_named(client):
-    waits(client, "acquire db shut")
-    waiter = shown(client, "db")["waiters"][0]
-    assert (waiter["blocked"], waiter["blocker"]) == ("other", "shut")
-
-
 def test_what_berth_says(daemon, client, berth):
     licence = held(client, "acquire licence")
     held(client, "acquire db:4")

@@ -11,7 +11,7 @@ from conftest import read_line
 from daemon_help import event, held, held_with_proof, waits
 from history_help import history, is_over, last
 from lines import DEADLINE, look_again
-from lost_help import held_over_a_kill, needs_mounts, over_a_boot, sleeper
+from lost_help import held_over_a_kill, sleeper
 from test_history_log import lines
 from test_history_origin import long_enough
 
@@ -210,39 +210,6 @@ def test_killed_before_the_record_was_erased_and_the_job_ends(berthd, directory)
     assert len(lines(daemon, 23)) == 23  # long_enough()'s, and this lease's twice
 
 
-@needs_mounts
-def test_a_boot_begins_a_new_one(directory):
-    def before(client):
-        client.request("release " + held(client, "acquire deploy"))
-        assert len(history(client)) == 1
-
-    def after(client):
-        assert history(client) == []
-    over_a_boot(directory, CONFIG, before, after)
-
-
-def test_without_its_file(berthd, directory):
-    """berthd says so once, and keeps the history in memory."""
-    (directory / "s.history").mkdir()
-    daemon = berthd(CONFIG)
-    client = daemon.client()
-    client.request("release " + held(client, "acquire deploy"))
-    assert len(history(client)) == 1
-    assert daemon.log.read_text().count("cannot use the history file") == 1
-
-
-def test_a_file_that_was_cut(daemon, directory):
-    client = daemon.client()
-    client.request("release " + held(client, "acquire deploy"))
-    daemon.kill()
-    os.truncate(directory / "s.history", 5000)
-    daemon.start()
-    client = daemon.client()
-    assert history(client) == []
-    client.request("release " + held(client, "acquire deploy"))
-    assert len(history(client)) == 1
-
-
 @pytest.mark.parametrize("n", [20, 1000])
 def test_its_file_is_cut_while_berthd_runs(daemon, directory, n):
     """By root: earlier entries are lost, berthd says so once, and all else goes on."""
@@ -260,20 +227,6 @@ def test_its_file_is_cut_while_berthd_runs(daemon, directory, n):
     assert history(client) == []
     client.request("release " + held(client, "acquire deploy"))
     assert len(history(client)) == 1
-
-
-def test_the_newest_stay_when_the_ring_is_full(berthd, directory):
-    daemon = berthd("history = 64K\n" + CONFIG)
-    client = daemon.client()
-    for i in range(1000):
-        client.request("release " + held(client, f"acquire deploy reason={i}"))
-    reasons = [int(entry["reason"]) for entry in history(client)]
-    assert reasons == list(range(reasons[0], 1000)) and 100 < len(reasons) < 500
-    assert (directory / "s.history").stat().st_size == 4096 + 65536
-    daemon.stop()
-    daemon.configure("history = 128K\n" + CONFIG)
-    daemon.start()
-    assert [int(entry["reason"]) for entry in history(daemon.client())] == reasons
 
 
 def test_none_is_kept(berthd, directory):
