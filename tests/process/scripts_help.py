@@ -319,7 +319,7 @@ class Database:
     def leftovers(self):
         """What must be gone when all is idle: every key, except when items of a pool that is no
         instance were last used."""
-        data = {word: self.data()[word] for word in WORDS if word not in STAY}
+        data = {word: content for word, content in self.data().items() if word not in STAY}
         data["freed"] = [member for member, _ in data["freed"] if "/" in member.split(" ")[0]]
         return {word: content for word, content in data.items() if content}
 
@@ -641,7 +641,10 @@ class World:
     def several(self, n, definitions, **options):
         """n members, after the database's first grace."""
         made = [self.member(definitions, **options) for _ in range(n)]
-        self.end_grace(*made)
+        self.database.client.hset(self.database.key["db"], "grace", 1)
+        self.database.was_edited()
+        for one in made:
+            assert ok(one.renew()).grace == 0
         return made
 
     def tick(self, ms):

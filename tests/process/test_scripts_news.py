@@ -253,18 +253,18 @@ def test_so_many_are_remembered(world):
 
 def test_no_more_than_every_host_keeps_of_one_name(world):
     """The bytes of a change: it is refused, and all is as before."""
-    items = [f"item-{i:05}" for i in range(4000)]
+    items = [f"item-{i:05}" for i in range(4800)]
     a, = world.several(1, {"p": definition("pool", 0, items), "t/*": definition()})
     ok(a.admin("remove", "p", items[0]))
     newest, _, rows = a.follow()
-    for i in range(1, 2000):
+    for i in range(1, 4800):
         reply = a.admin("remove", "p", items[i])
         if reply.word == "refused":
             break
     assert reply.rest == ["too-much", "p"]
     _, text = changes_in(a.follow()[2])["p"]
     assert 65536 - 20 < len(text) <= 65536
-    assert len(a.acquire("all", ("p", 4000 - i)).units) == 4000 - i
+    assert len(a.acquire("all", ("p", 4800 - i)).units) == 4800 - i
     ok(a.admin("reset", "p"))
     ok(a.admin("remove", "p", items[0]))
 
