@@ -456,50 +456,56 @@ def test_broken_off_anywhere(redis_server, clock, scene):
     assert after > 1
 
 
+def breaks(server, clock, definitions=DEFINITIONS):
+    """For each number of writes after which a call can be broken off: that number, a world of two, and what does so with
+    the call it is given, and says whether it was; at the end with one that is whole."""
+    after, was_broken = 0, True
+    while was_broken:
+        world = World(server, clock, f"b{after}")
+        a, b = world.several(2, definitions)
+
+        def broken_off(call):
+            nonlocal was_broken
+            try:
+                call(before=breaks_off(after))
+                was_broken = False
+            except redis.ResponseError as error:
+                assert "broken off" in str(error)
+            return was_broken
+
+        yield after, world, a, b, broken_off
+        empty(world, a, b)
+        world.database.client.delete(*world.database.keys)
+        after += 1
+    assert after > 1
+
+
 @pytest.mark.parametrize("scene", [a_keeper_goes, a_release_that_grants, the_end_of_a_rest, a_resume, a_larger_limit,
                                    a_release_that_frees_a_quota],
                          ids=lambda scene: scene.__name__)
 def test_every_grant_is_announced(redis_server, clock, scene):
-    after, was_broken = 0, True
-    while was_broken:
-        world = World(redis_server, clock, f"b{after}")
-        a, b = world.several(2, DEFINITIONS)
+    for after, world, a, b, broken_off in breaks(redis_server, clock):
         call = scene(world, a, b)
         held_before = world.data().holding()
-        try:
-            call(before=breaks_off(after))
-            was_broken = False
-        except redis.ResponseError as error:
-            assert "broken off" in str(error)
+        broken_off(call)
         for _ in range(2):  # nobody repeats it: others call
             b.renew()
             a.renew()
         granted = {tuple(key.split("/")) for key in world.data().holding() - held_before}
         assert granted <= notified((a, b)), f"broken off after {after} writes"
-        after += 1
 
 
 @pytest.mark.parametrize("scene", QUOTA_SCENES, ids=lambda scene: scene.__name__)
 def test_room_in_the_quota_wakes_a_waiter(redis_server, clock, scene):
-    after, was_broken = 0, True
-    while was_broken:
-        world = World(redis_server, clock, f"b{after}")
-        a, b = world.several(2, DEFINITIONS)
+    for after, world, a, b, broken_off in breaks(redis_server, clock):
         call = scene(world, a, b)
         assert world.data().aside[b.key("3")]
-        try:
-            call(before=breaks_off(after))
-            was_broken = False
-        except redis.ResponseError:
+        if broken_off(call):
             call()
         for _ in range(2):
             b.renew()
             a.renew()
         assert not world.data().aside[b.key("3")], f"broken off after {after} writes"
-        empty(world, a, b)
-        world.database.client.delete(*world.database.keys)
-        after += 1
-    assert after > 1
 
 
 def the_end_of_its_patience(world, a, b):
@@ -512,10 +518,7 @@ def a_pause_of_what_it_has(world, a, b):
 
 @pytest.mark.parametrize("ends", [the_end_of_its_patience, a_pause_of_what_it_has], ids=lambda ends: ends.__name__)
 def test_what_a_fall_left_is_kept_no_longer_than_the_rest(redis_server, clock, ends):
-    after, was_broken = 0, True
-    while was_broken:
-        world = World(redis_server, clock, f"b{after}")
-        a, b = world.several(2, {name: definition(limit=2) for name in "abcd"})
+    for after, world, a, b, broken_off in breaks(redis_server, clock, {name: definition(limit=2) for name in "abcd"}):
         for i, name in enumerate("abcd"):
             a.acquire(str(i), (name, 2))
         b.acquire("1", ("a", 2), ("b", 2), "c", "d")
@@ -525,106 +528,57 @@ def test_what_a_fall_left_is_kept_no_longer_than_the_rest(redis_server, clock, e
         ok(a.release("1"))
         ok(a.release("2"))
         assert {name for name, key in world.data().kept if key == b.key("1")} == {*"abc"}
-        try:
-            a.acquire("4", ("b", 2), priority=5, before=breaks_off(after))
-            was_broken = False
-        except redis.ResponseError:
+        if broken_off(lambda **how: a.acquire("4", ("b", 2), priority=5, **how)):
             a.acquire("4", ("b", 2), priority=5)
         ends(world, a, b)
         assert {key for _, key in world.data().kept} == {b.key("2")}, f"broken off after {after} writes"
         world.check()
-        empty(world, a, b)
-        world.database.client.delete(*world.database.keys)
-        after += 1
-    assert after > 1
 
 
 @pytest.mark.parametrize("scene", [an_acquire_that_waits, an_acquire_aside, an_acquire_behind_another],
                          ids=lambda scene: scene.__name__)
 def test_its_own_traces_refuse_nobody(redis_server, clock, scene):
-    after, was_broken = 0, True
-    while was_broken:
-        world = World(redis_server, clock, f"b{after}")
-        a, b = world.several(2, {name: definition(limit=2, user=2, max_waiters=2 if name == "b" else 1)
-                                 for name in "abq"})
+    definitions = {name: definition(limit=2, user=2, max_waiters=2 if name == "b" else 1) for name in "abq"}
+    for after, world, a, b, broken_off in breaks(redis_server, clock, definitions):
         call = scene(world, a, b)
-        try:
-            call(before=breaks_off(after))
-            was_broken = False
-        except redis.ResponseError:
+        if broken_off(call):
             assert call().word == "waiting", f"broken off after {after} writes"
         raw = world.check().raw
         assert sum(a.key("1") in member for word in ("queue", "aside") for member, _ in raw[word]) == 1
-        empty(world, a, b)
-        world.database.client.delete(*world.database.keys)
-        after += 1
-    assert after > 1
 
 
 def test_a_listing_broken_off_leaves_no_second_place(redis_server, clock):
-    after, was_broken = 0, True
-    while was_broken:
-        world = World(redis_server, clock, f"b{after}")
-        a, b = world.several(2, DEFINITIONS)
+    for after, world, a, b, broken_off in breaks(redis_server, clock):
         b.acquire("1", ("a", 2))
         b.acquire("2", "a")
         row = list_row("1", "waiting", [Claim("a", 1, 0, ())])
-        try:
-            a.call("hello", "lease", *row, before=breaks_off(after))
-            was_broken = False
-        except redis.ResponseError:
+        if broken_off(lambda **how: a.call("hello", "lease", *row, **how)):
             a.lists(row)
         queue = [member for member, _ in world.check().raw["queue"] if a.key("1") in member]
         assert len(queue) == 1, f"broken off after {after} writes"
-        empty(world, a, b)
-        world.database.client.delete(*world.database.keys)
-        after += 1
-    assert after > 1
 
 
 def test_a_grant_taken_back_frees_items_that_were_counted_before(redis_server, clock):
     """Too many for one command to take."""
     definitions = {"p": definition("pool", 0, [f"i{i}" for i in range(600)]), "a": definition(limit=20)}
-    after, was_broken = 0, True
-    while was_broken:
-        world = World(redis_server, clock, f"b{after}")
-        a, b = world.several(2, definitions)
+    for after, world, a, b, broken_off in breaks(redis_server, clock, definitions):
         a.acquire("0", ("p", 600))
         a.acquire("1", ("a", 20))
         b.acquire("1", ("p", 600))
-        try:
-            a.release("0", before=breaks_off(after))
-            was_broken = False
-        except redis.ResponseError:
-            pass
+        broken_off(lambda **how: a.release("0", **how))
         a.lists(list_row("2", "waiting", [Claim("a", 1, 0, ()), Claim("p", 50, 0, ())], priority=5))
         a.release("0")
         b.renew()
         data = world.data()
         was_first = ("p", a.key("2")) in data.kept  # the one that was listed
         assert was_first or b.key("1") in data.holding(), f"broken off after {after} writes"
-        empty(world, a, b)
-        world.database.client.delete(*world.database.keys)
-        after += 1
-    assert after > 1
 
 
 @pytest.mark.parametrize("scene", SCENES + QUOTA_SCENES, ids=lambda scene: scene.__name__)
 def test_what_nobody_repeats_leaves_nothing(redis_server, clock, scene):
     """Its daemon may have died at once."""
-    after, was_broken = 0, True
-    while was_broken:
-        world = World(redis_server, clock, f"b{after}")
-        a, b = world.several(2, DEFINITIONS)
-        call = scene(world, a, b)
-        try:
-            call(before=breaks_off(after))
-            was_broken = False
-        except redis.ResponseError as error:
-            assert "broken off" in str(error)
-        empty(world, a, b)
-        world.database.client.delete(*world.database.keys)
-        after += 1
+    for _, world, a, b, broken_off in breaks(redis_server, clock):
+        broken_off(scene(world, a, b))
 
 
 CROWD = [f"z{i}" for i in range(400_000)]  # a call serves 50 of those whose turn it is, at random: 1 in 8000 is ours
