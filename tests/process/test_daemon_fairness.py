@@ -148,6 +148,7 @@ def test_a_place_is_free_as_soon_as_its_connection_has_ended(berthd):
     """Even for a connection made before the loop's turn has ended."""
     daemon = berthd("max-clients-per-user = 2\nmax-clients = 3\n[lock a]\n")
     clients = [connect_as(daemon, NOBODY), connect_as(daemon, NOBODY)]
+    assert [client.request("ping") for client in clients] == ["ok", "ok"]  # berthd has accepted both
     for _ in range(200):
         clients.pop(0).close()
         clients.append(connect_as(daemon, NOBODY))
