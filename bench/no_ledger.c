@@ -2,7 +2,7 @@
  * writing costs. */
 #include "record/ledger.h"
 
-uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t units)
+uint32_t ledger_reserve(struct ledger *ledger, const struct acquire_request *ask, size_t units)
 {
     (void)ledger, (void)ask, (void)units;
     return 1;

@@ -209,11 +209,12 @@ static void on_timer(uv_timer_t *timer)
 
 static void ask_for_one(struct member *member)
 {
-    const struct ask ask = {.wants = {{.name = member->crowd->definition.name, .count = 1}},
+    const struct acquire_request ask = {
+        .wants = {{.name = member->crowd->definition.name, .count = 1}},
         .n_wants = 1,
         .wait = NEVER,
-        .terms.program = "nightly-etl",
-        .terms.signal = SIGTERM,
+        .attributes.program = "nightly-etl",
+        .attributes.signal = SIGTERM,
         .pid = 12345};
     struct lease *lease;
     const char *at_fault;

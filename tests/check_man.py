@@ -500,7 +500,7 @@ def check_journal():
     require_same("berthd.8: JOURNAL", variables_of_page(text), found("fields", fields))
     said = re.findall(r'\.event = (?:[^";]*\? )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
                       r'(?:subject_of|member_subject)\((?:[^";]*[?,] )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
-                      r'\bsay\(databases, lease, (?:\w+ \? )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
+                      r'\blease_log_say\(databases, lease, (?:\w+ \? )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
                       r'_taken\(call, (?:lease, )?"([a-z-]+)"', daemon)
     coded = {word for words in found("events", said) for word in words if word}
     coded |= {word for word, right, _ in rows("command") if right in ("admin", "daemon admin")}

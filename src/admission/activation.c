@@ -41,7 +41,7 @@ static const char *read_path(struct inherited *inherited)
     return inherited->path[0] == '/' ? NULL : "a Unix socket with a relative path";
 }
 
-static const char *look_at(struct inherited *inherited)
+static const char *activation_look_at(struct inherited *inherited)
 {
     int fd = inherited->fd;
     struct stat status;
@@ -86,7 +86,7 @@ bool activation_take(struct inherited *inherited)
         return false;
     }
     inherited->fd = MANAGER_FIRST_FD;
-    const char *wrong = look_at(inherited);
+    const char *wrong = activation_look_at(inherited);
     if (!wrong && !set_flags(inherited->fd)) {
         wrong = strerror(errno);
     }

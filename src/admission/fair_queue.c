@@ -13,12 +13,12 @@
 void fair_queue_init(struct fair_queue *fair_queue, uint32_t own_uid)
 {
     *fair_queue =
-        (struct fair_queue){.by_uid = TABLE_INIT, .resting = ORDER_INIT, .own_uid = own_uid};
+        (struct fair_queue){.by_uid = TABLE_INIT, .resting = SORTED_SET_INIT, .own_uid = own_uid};
     TAILQ_INIT(&fair_queue->ring);
     LIST_INIT(&fair_queue->all);
 }
 
-static struct fair_user *fair_user_of(struct order_node *node)
+static struct fair_user *fair_user_of(struct sorted_set_node *node)
 {
     return container_of(node, struct fair_user, rest);
 }
@@ -30,17 +30,17 @@ static void move_to(struct fair_queue *fair_queue, struct fair_user *fair_user,
     if (fair_user->place == FAIR_IN_RING) {
         TAILQ_REMOVE(&fair_queue->ring, fair_user, ring_link);
     } else if (fair_user->place == FAIR_RESTING) {
-        order_remove(&fair_queue->resting, &fair_user->rest);
+        sorted_set_remove(&fair_queue->resting, &fair_user->rest);
     }
     if (place == FAIR_IN_RING) {
         TAILQ_INSERT_TAIL(&fair_queue->ring, fair_user, ring_link);
     } else if (place == FAIR_RESTING) {
-        order_insert(&fair_queue->resting, &fair_user->rest, (uint64_t)until, fair_user->uid);
+        sorted_set_insert(&fair_queue->resting, &fair_user->rest, (uint64_t)until, fair_user->uid);
     }
     fair_user->place = place;
 }
 
-static void forget(struct fair_queue *fair_queue, struct fair_user *fair_user)
+static void fair_queue_forget(struct fair_queue *fair_queue, struct fair_user *fair_user)
 {
     assert(fair_user->n_members == 0 && fair_user->place != FAIR_IN_RING);
     move_to(fair_queue, fair_user, FAIR_NOWHERE, 0);
@@ -51,16 +51,16 @@ static void forget(struct fair_queue *fair_queue, struct fair_user *fair_user)
 
 void fair_queue_deinit(struct fair_queue *fair_queue)
 {
-    struct order_node *node;
-    while ((node = order_first(&fair_queue->resting))) {
-        forget(fair_queue, fair_user_of(node));
+    struct sorted_set_node *node;
+    while ((node = sorted_set_first(&fair_queue->resting))) {
+        fair_queue_forget(fair_queue, fair_user_of(node));
     }
     table_deinit(&fair_queue->by_uid);
 }
 
 /* ---- members ---- */
 
-static struct fair_user *find(const struct fair_queue *fair_queue, uint32_t uid)
+static struct fair_user *fair_queue_find(const struct fair_queue *fair_queue, uint32_t uid)
 {
     struct table_node *node = table_find(&fair_queue->by_uid, hash_number(uid));
     while (node && container_of(node, struct fair_user, node)->uid != uid) {
@@ -88,7 +88,7 @@ static nanoseconds later_of(nanoseconds a, nanoseconds b)
 bool fair_user_join(
     struct fair_queue *fair_queue, struct fair_member *member, uint32_t uid, nanoseconds now)
 {
-    struct fair_user *fair_user = find(fair_queue, uid);
+    struct fair_user *fair_user = fair_queue_find(fair_queue, uid);
     fair_user = fair_user ? fair_user : make(fair_queue, uid);
     if (fair_user_is_limited(fair_queue, fair_user)) {
         if (fair_user->came_until > now + FAIR_CROWD * fair_queue->interval) {
@@ -116,7 +116,7 @@ void fair_user_leave(struct fair_queue *fair_queue, struct fair_member *member, 
     if (fair_user_is_limited(fair_queue, fair_user) && owes_until > now) {
         move_to(fair_queue, fair_user, FAIR_RESTING, owes_until); /* who comes back owes still */
     } else {
-        forget(fair_queue, fair_user);
+        fair_queue_forget(fair_queue, fair_user);
     }
 }
 
@@ -165,7 +165,7 @@ static void line_up(struct fair_queue *fair_queue, struct fair_user *fair_user, 
 static void end_rest(struct fair_queue *fair_queue, struct fair_user *fair_user)
 {
     if (fair_user->n_members == 0) {
-        forget(fair_queue, fair_user);
+        fair_queue_forget(fair_queue, fair_user);
     } else {
         /* Nothing put off: it came back to a debt that is paid by now. */
         bool has_queue = !TAILQ_EMPTY(&fair_user->queue);
@@ -209,16 +209,16 @@ void fair_queue_set_rate(struct fair_queue *fair_queue, uint32_t per_second)
     LIST_FOREACH (each, &fair_queue->all, link) {
         each->came_until = 0; /* it may be half an hour ahead, but what is paid is not */
     }
-    struct order_node *node;
-    while ((node = order_first(&fair_queue->resting))) {
+    struct sorted_set_node *node;
+    while ((node = sorted_set_first(&fair_queue->resting))) {
         end_rest(fair_queue, fair_user_of(node));
     }
 }
 
 static void wake_rested(struct fair_queue *fair_queue, nanoseconds now)
 {
-    struct order_node *node;
-    while ((node = order_first(&fair_queue->resting)) && node->major <= (uint64_t)now) {
+    struct sorted_set_node *node;
+    while ((node = sorted_set_first(&fair_queue->resting)) && node->major <= (uint64_t)now) {
         end_rest(fair_queue, fair_user_of(node));
     }
 }
@@ -246,6 +246,6 @@ nanoseconds fair_queue_due(const struct fair_queue *fair_queue)
     if (!TAILQ_EMPTY(&fair_queue->ring)) {
         return 0;
     }
-    const struct order_node *node = order_first(&fair_queue->resting);
+    const struct sorted_set_node *node = sorted_set_first(&fair_queue->resting);
     return node ? (nanoseconds)node->major : NEVER;
 }

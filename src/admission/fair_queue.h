@@ -7,7 +7,7 @@
 #ifndef BERTH_ADMISSION_FAIR_QUEUE_H
 #define BERTH_ADMISSION_FAIR_QUEUE_H
 
-#include "base/order.h"
+#include "base/sorted_set.h"
 #include "base/table.h"
 #include "core/types.h"
 
@@ -51,7 +51,7 @@ struct fair_user {
     uint32_t view_weight; /* the caller's: what members keep of views of databases */
     struct fair_members queue; /* members that have put something off; in order */
     TAILQ_ENTRY(fair_user) ring_link; /* IN_RING */
-    struct order_node rest; /* RESTING: in fair_queue.resting, by until when */
+    struct sorted_set_node rest; /* RESTING: in fair_queue.resting, by until when */
 };
 
 TAILQ_HEAD(fair_ring, fair_user);
@@ -61,7 +61,8 @@ struct fair_queue {
     struct table by_uid;
     struct fair_list all;
     struct fair_ring ring; /* users with a queue who may go on; first: whose turn it is */
-    struct order resting; /* users who wait for an instant: then they go on, or are forgotten */
+    /* users who wait for an instant: then they go on, or are forgotten */
+    struct sorted_set resting;
     nanoseconds interval; /* the cost of one request; 0: nobody is slowed down */
     uint32_t own_uid; /* is exempt, as is root */
 };

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "core/news.h"
-#include "record/turn.h"
+#include "record/loop_iteration.h"
 
 #include <stdlib.h>
 
@@ -25,14 +25,14 @@ static bool is_due(const struct followed *followed)
         followed->followers->ops.may_begin(followed->conn);
 }
 
-static void on_timer(uv_timer_t *timer);
+static void followers_on_timer(uv_timer_t *timer);
 
 static void arm(struct followers *followers)
 {
     nanoseconds now = clock_now(), until = followers->rest_until;
     uint64_t in_ms = until > now ? (uint64_t)((until - now) / MILLISECOND) + 1 : 0;
     if (!uv_is_active((uv_handle_t *)&followers->timer)) {
-        uv_timer_start(&followers->timer, on_timer, in_ms, 0);
+        uv_timer_start(&followers->timer, followers_on_timer, in_ms, 0);
     }
 }
 
@@ -51,7 +51,7 @@ static bool pass(struct followers *followers, nanoseconds began)
     return !followers->next;
 }
 
-static void on_timer(uv_timer_t *timer)
+static void followers_on_timer(uv_timer_t *timer)
 {
     struct followers *followers = container_of(timer, struct followers, timer);
     const struct follow_source *source = &followers->source;
@@ -71,9 +71,9 @@ static void on_timer(uv_timer_t *timer)
         nanoseconds rest = REST * followers->busy;
         followers->rest_until = now + (rest > PAUSE ? rest : PAUSE);
     } else {
-        uv_timer_start(timer, on_timer, REST_OF_PASS_MS, 0);
+        uv_timer_start(timer, followers_on_timer, REST_OF_PASS_MS, 0);
     }
-    turn_end(followers->turn);
+    loop_iteration_end(followers->turn);
 }
 
 void followers_look(struct followed *followed)
@@ -95,7 +95,7 @@ void followers_end_turn(struct followers *followers)
 /* ---- who follows ---- */
 
 void followers_begin(struct followers *followers, struct followers_ops ops,
-    const struct follow_source *source, struct turn *turn)
+    const struct follow_source *source, struct loop_iteration *turn)
 {
     followers->ops = ops;
     followers->source = *source;

@@ -17,7 +17,7 @@
 
 struct conn;
 struct followers;
-struct turn;
+struct loop_iteration;
 
 /* A connection as a follower. */
 struct followed {
@@ -46,7 +46,7 @@ struct told_database {
 
 struct followers {
     struct followers_ops ops;
-    struct turn *turn;
+    struct loop_iteration *turn;
     struct follow_source source;
     struct followed_list list;
     uint32_t n;
@@ -61,7 +61,7 @@ struct followers {
 
 /* Sets all but .timer, which the caller has initialized. */
 void followers_begin(struct followers *followers, struct followers_ops ops,
-    const struct follow_source *source, struct turn *turn);
+    const struct follow_source *source, struct loop_iteration *turn);
 /* From now on the connection follows. The caller begins its first batch, .follower.answer. */
 struct followed *followers_enter(struct followers *followers, struct conn *conn, bool wants_ended);
 /* It follows no more; its long answer is over. Returns NULL, and accepts it. */

@@ -53,7 +53,7 @@ static const char *next_of(struct core *core, const struct idle_wait *wait)
 }
 
 /* The wait is in no table. Puts it there, or ends it. */
-static void go_on(struct idle_waits *waits, struct idle_wait *wait)
+static void idle_wait_go_on(struct idle_waits *waits, struct idle_wait *wait)
 {
     struct idle_waiter *waiter = wait->waiter;
     wait->next = next_of(waits->core, wait);
@@ -65,12 +65,13 @@ static void go_on(struct idle_waits *waits, struct idle_wait *wait)
     waits->notify(waiter);
 }
 
-static void begin(struct idle_waits *waits, struct idle_waiter *waiter, struct idle_wait *wait)
+static void idle_wait_begin(
+    struct idle_waits *waits, struct idle_waiter *waiter, struct idle_wait *wait)
 {
     idle_wait_end(waits, waiter);
     waiter->wait = wait;
     wait->waiter = waiter;
-    go_on(waits, wait);
+    idle_wait_go_on(waits, wait);
 }
 
 void idle_wait_for_names(
@@ -81,7 +82,7 @@ void idle_wait_for_names(
     for (size_t i = 0; i < n; i++) {
         wait->names[i] = memory_string(names[i]);
     }
-    begin(waits, waiter, wait);
+    idle_wait_begin(waits, waiter, wait);
 }
 
 void idle_wait_for_lease(struct idle_waits *waits, struct idle_waiter *waiter, uint64_t id)
@@ -89,7 +90,7 @@ void idle_wait_for_lease(struct idle_waits *waits, struct idle_waiter *waiter, u
     struct idle_wait *wait = memory_new(sizeof *wait);
     wait->lease = id;
     lease_id_format(wait->id, id);
-    begin(waits, waiter, wait);
+    idle_wait_begin(waits, waiter, wait);
 }
 
 /* Looks at each that waits for `name`, all of which are found first: one that goes on waiting for
@@ -110,7 +111,7 @@ static void look_again(struct idle_waits *waits, const char *name, bool is_lease
     for (size_t i = 0; i < n; i++) {
         table_remove(&waits->by_name, &found[i]->node);
         found[i]->next = NULL;
-        go_on(waits, found[i]);
+        idle_wait_go_on(waits, found[i]);
     }
     free(found);
 }

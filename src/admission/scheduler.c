@@ -107,13 +107,13 @@ void scheduler_end_work(struct scheduler *scheduler, struct fair_user *fair_user
 
 static void on_idle(uv_idle_t *idle);
 
-static void on_timer(uv_timer_t *timer)
+static void scheduler_on_timer(uv_timer_t *timer)
 {
     struct scheduler *scheduler = container_of(timer, struct scheduler, timer);
     uv_idle_start(&scheduler->idle, on_idle);
 }
 
-static void set_timer(struct scheduler *scheduler, nanoseconds due)
+static void scheduler_set_timer(struct scheduler *scheduler, nanoseconds due)
 {
     nanoseconds now = clock_now();
     uint64_t in_ms = due > now ? (uint64_t)((due - now) / MILLISECOND) + 1 : 1;
@@ -121,7 +121,7 @@ static void set_timer(struct scheduler *scheduler, nanoseconds due)
         return; /* too early does no harm */
     }
     scheduler->timer_due = due;
-    uv_timer_start(&scheduler->timer, on_timer, in_ms, 0);
+    uv_timer_start(&scheduler->timer, scheduler_on_timer, in_ms, 0);
 }
 
 /* Also waits for users who are remembered only for a debt. */
@@ -134,7 +134,7 @@ static void schedule(struct scheduler *scheduler)
     }
     uv_idle_stop(&scheduler->idle);
     if (due != NEVER) {
-        set_timer(scheduler, due);
+        scheduler_set_timer(scheduler, due);
     }
 }
 
@@ -147,7 +147,7 @@ static void on_idle(uv_idle_t *idle)
         scheduler_begin_work(scheduler, member->fair_user);
         scheduler->ops.go_on(member);
     }
-    turn_end(scheduler->turn);
+    loop_iteration_end(scheduler->turn);
     if (member) {
         scheduler_end_work(scheduler, member->fair_user, 0);
     }
@@ -181,7 +181,7 @@ static void on_gone(uv_poll_t *poll, int status, int events)
         scheduler->ops.gone(member);
         scheduler_end_work(scheduler, member->fair_user, 0);
     }
-    turn_end(scheduler->turn);
+    loop_iteration_end(scheduler->turn);
 }
 
 void scheduler_set_rate(struct scheduler *scheduler, uint32_t per_second)
@@ -193,7 +193,7 @@ void scheduler_set_rate(struct scheduler *scheduler, uint32_t per_second)
 /* ---- life ---- */
 
 bool scheduler_init(struct scheduler *scheduler, uv_loop_t *loop, uint32_t own_uid,
-    struct scheduler_ops ops, struct turn *turn)
+    struct scheduler_ops ops, struct loop_iteration *turn)
 {
     scheduler->ops = ops;
     scheduler->turn = turn;

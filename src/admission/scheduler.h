@@ -5,7 +5,7 @@
 #define BERTH_ADMISSION_SCHEDULER_H
 
 #include "admission/fair_queue.h"
-#include "record/turn.h"
+#include "record/loop_iteration.h"
 
 #include <stdbool.h>
 #include <uv.h>
@@ -20,7 +20,7 @@ struct scheduler_ops {
 
 struct scheduler {
     struct scheduler_ops ops;
-    struct turn *turn; /* ended after each call of .ops */
+    struct loop_iteration *turn; /* ended after each call of .ops */
     struct metric_histogram *turns; /* where their lengths are counted; NULL: nowhere */
     struct fair_queue fair_queue;
     uv_idle_t idle; /* runs while a connection may go on */
@@ -38,7 +38,7 @@ struct scheduler {
 
 /* `turn` outlives the scheduler. False (errno) if there is no descriptor. */
 bool scheduler_init(struct scheduler *scheduler, uv_loop_t *loop, uint32_t own_uid,
-    struct scheduler_ops ops, struct turn *turn);
+    struct scheduler_ops ops, struct loop_iteration *turn);
 /* When the loop and all connections are gone. */
 void scheduler_deinit(struct scheduler *scheduler);
 

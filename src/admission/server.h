@@ -1,25 +1,25 @@
 /* server.h - what requests need to be carried out, and what they are about. One thread; every
- * callback of the loop ends with turn_end(). serve.c owns it. */
+ * callback of the loop ends with loop_iteration_end(). serve.c owns it. */
 #ifndef BERTH_ADMISSION_SERVER_H
 #define BERTH_ADMISSION_SERVER_H
 
+#include "admission/admission.h"
 #include "admission/followers.h"
 #include "admission/idle_wait.h"
 #include "admission/listener.h"
 #include "admission/scheduler.h"
-#include "admission/seat.h"
 #include "admission/user_names.h"
 #include "base/metrics.h"
 #include "conf/conf.h"
 #include "core/core.h"
 #include "core/rights.h"
 #include "job/job.h"
-#include "job/origin.h"
+#include "job/job_origin.h"
 #include "journal/state.h"
 #include "record/fleet_names.h"
+#include "record/id_allocator.h"
 #include "record/ledger.h"
-#include "record/numbers.h"
-#include "record/turn.h"
+#include "record/loop_iteration.h"
 #include "status/database_load.h"
 #include "wire/protocol.h"
 
@@ -33,7 +33,7 @@ struct fleet_follows;
 struct fleet_journal;
 struct history;
 struct reload;
-struct storing;
+struct disk_wait;
 struct traffic;
 struct views;
 
@@ -65,10 +65,10 @@ STAILQ_HEAD(conn_queue, conn);
 
 struct server {
     uv_loop_t loop;
-    struct turn turn;
+    struct loop_iteration turn;
     struct scheduler scheduler; /* what was put off to later ones */
     struct listener listener;
-    struct seats seats;
+    struct admissions admissions;
     struct conn_list conns;
     struct conn_queue dirty; /* connections with something to send or to do */
     struct traffic *spare; /* conn_input.c's: what an idle connection has left for the next one */
@@ -81,12 +81,12 @@ struct server {
     struct jobs jobs; /* that leases are bound to */
     struct ledger ledger; /* writes leases down */
     struct state state;
-    struct numbers numbers; /* for leases */
+    struct id_allocator numbers; /* for leases */
     struct daemon_counts counts;
     struct database_counts database_counts[MAX_DATABASES]; /* database 1 first */
     struct history *history; /* of leases */
-    struct origins origins; /* of their jobs */
-    struct storing *storing; /* of the state, on disk */
+    struct job_origins origins; /* of their jobs */
+    struct disk_wait *disk_wait; /* of the state, on disk */
     struct fleet_names databases; /* of fleet scope */
     struct fleet *fleet; /* and the sessions there */
     struct fleet_follows *fleet_follows;

@@ -1,7 +1,7 @@
 #include "admission/user_names.h"
 
 #include "base/memory.h"
-#include "record/turn.h"
+#include "record/loop_iteration.h"
 
 #include <assert.h>
 #include <pwd.h>
@@ -23,7 +23,7 @@ struct user_name {
 
 /* ---- in the pool ---- */
 
-static void on_work(uv_work_t *work)
+static void user_names_on_work(uv_work_t *work)
 {
     struct user_names *names = container_of(work, struct user_names, work);
     static char buffer[BUFFER_BYTES]; /* one look-up at a time */
@@ -47,7 +47,7 @@ static struct user_name *find(const struct user_names *names, uint32_t uid)
     return node ? container_of(node, struct user_name, by_uid) : NULL;
 }
 
-static void forget(struct user_names *names, struct user_name *name)
+static void user_names_forget(struct user_names *names, struct user_name *name)
 {
     table_remove(&names->by_uid, &name->by_uid);
     TAILQ_REMOVE(name->is_known ? &names->known : &names->wanted, name, link);
@@ -63,7 +63,7 @@ static void look_up_next(struct user_names *names)
     }
     names->is_looking = true;
     names->asked = next->uid;
-    int error = uv_queue_work(names->loop, &names->work, on_work, on_done);
+    int error = uv_queue_work(names->loop, &names->work, user_names_on_work, on_done);
     assert(error == 0);
     (void)error;
 }
@@ -95,14 +95,14 @@ static void on_done(uv_work_t *work, int status)
     }
     look_up_next(names);
     tell_waiters(names);
-    turn_end(names->turn);
+    loop_iteration_end(names->turn);
 }
 
 static void want(struct user_names *names, uint32_t uid, nanoseconds now)
 {
     struct user_name *oldest = TAILQ_FIRST(&names->known);
     if (names->by_uid.n >= MAX_NAMES && oldest) {
-        forget(names, oldest);
+        user_names_forget(names, oldest);
     }
     if (names->by_uid.n >= MAX_NAMES) {
         return; /* so many are wanted already */
@@ -119,7 +119,7 @@ const char *user_names_find(struct user_names *names, uint32_t uid, nanoseconds 
 {
     struct user_name *name = find(names, uid);
     if (name && name->is_known && now - name->since >= KEPT_FOR) {
-        forget(names, name);
+        user_names_forget(names, name);
         name = NULL;
     }
     if (!name) {
@@ -146,7 +146,7 @@ void user_names_leave(struct names_waiter *waiter)
     }
 }
 
-void user_names_are_late(struct user_names *names)
+void user_names_timed_out(struct user_names *names)
 {
     names->is_stuck = names->is_looking;
 }
@@ -156,7 +156,7 @@ bool user_names_is_looking(const struct user_names *names)
     return names->is_looking;
 }
 
-void user_names_init(struct user_names *names, uv_loop_t *loop, struct turn *turn)
+void user_names_init(struct user_names *names, uv_loop_t *loop, struct loop_iteration *turn)
 {
     *names = (struct user_names){.loop = loop, .turn = turn};
     TAILQ_INIT(&names->wanted);
@@ -168,7 +168,7 @@ void user_names_deinit(struct user_names *names)
 {
     struct user_name *name;
     while ((name = TAILQ_FIRST(&names->known)) || (name = TAILQ_FIRST(&names->wanted))) {
-        forget(names, name);
+        user_names_forget(names, name);
     }
     table_deinit(&names->by_uid);
 }

@@ -10,7 +10,7 @@
 #include <uv.h>
 
 struct conn;
-struct turn;
+struct loop_iteration;
 struct user_name;
 
 /* A connection that waits for names; its owner has the memory. */
@@ -25,7 +25,7 @@ TAILQ_HEAD(user_name_list, user_name);
 
 struct user_names {
     uv_loop_t *loop;
-    struct turn *turn;
+    struct loop_iteration *turn;
     struct table by_uid;
     struct user_name_list wanted; /* to be asked for, in this order */
     struct user_name_list known; /* oldest first */
@@ -37,7 +37,7 @@ struct user_names {
     char found[64]; /* or "" */
 };
 
-void user_names_init(struct user_names *names, uv_loop_t *loop, struct turn *turn);
+void user_names_init(struct user_names *names, uv_loop_t *loop, struct loop_iteration *turn);
 /* Nobody waits any more, and no thread looks. */
 void user_names_deinit(struct user_names *names);
 
@@ -50,7 +50,7 @@ bool user_names_are_coming(const struct user_names *names);
 void user_names_await(struct user_names *names, struct names_waiter *waiter);
 void user_names_leave(struct names_waiter *waiter); /* does nothing if it does not wait */
 /* The one who waits has no more patience. */
-void user_names_are_late(struct user_names *names);
+void user_names_timed_out(struct user_names *names);
 /* Whether a thread waits for the name service. */
 bool user_names_is_looking(const struct user_names *names);
 

@@ -16,7 +16,7 @@ nanoseconds backoff_next(
     return half + (nanoseconds)(random % (uint64_t)half);
 }
 
-nanoseconds backoff_among_many(struct backoff *backoff, nanoseconds first, nanoseconds longest,
+nanoseconds backoff_next_spread(struct backoff *backoff, nanoseconds first, nanoseconds longest,
     nanoseconds span, bool is_first, uint64_t random)
 {
     if (is_first && span > first) {

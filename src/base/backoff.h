@@ -23,7 +23,7 @@ nanoseconds backoff_next(
 /* The same for one of many clients of a server, who together need `span` to come back to it; 0:
  * few. `is_first`: they have just lost it, all at the same time, and each comes at any time within
  * the span. The pauses that follow begin at a quarter of it. */
-nanoseconds backoff_among_many(struct backoff *backoff, nanoseconds first, nanoseconds longest,
+nanoseconds backoff_next_spread(struct backoff *backoff, nanoseconds first, nanoseconds longest,
     nanoseconds span, bool is_first, uint64_t random);
 
 #endif

@@ -11,9 +11,9 @@ bool pattern_is_valid(const char *pattern)
 {
     size_t n = 0, n_stars = 0;
     for (; pattern[n] != '\0'; n++) {
-        char one[] = {'a', pattern[n], 'a', '\0'}; /* also contains "/" */
+        char probe[] = {'a', pattern[n], 'a', '\0'}; /* also contains "/" */
         n_stars += pattern[n] == '*';
-        if (n == NAME_BYTES || (pattern[n] != '*' && !name_is_valid(one))) {
+        if (n == NAME_BYTES || (pattern[n] != '*' && !name_is_valid(probe))) {
             return false;
         }
     }

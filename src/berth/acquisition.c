@@ -29,14 +29,14 @@ void acquisition_init(struct acquisition *acquisition, const struct options *opt
     acquisition->options = options;
     acquisition->endpoint = endpoint;
     acquisition->connection = connection;
-    acquisition->wish = (struct wish){
+    acquisition->params = (struct acquire_params){
         .options = options,
         .parent = getenv("BERTH_LEASE"),
         .pid = pid,
         .wrapper = options->tree ? getpid() : 0,
         .once = random_bits(),
     };
-    acquisition->state = ACQUISITION_APART;
+    acquisition->state = ACQUISITION_DISCONNECTED;
     acquisition->started_at = now;
     acquisition->wait_until = options->wait == NEVER ? NEVER : now + options->wait;
     acquisition->down_at = now + options->down_after;
@@ -71,8 +71,8 @@ enum acquisition_result acquisition_refuse(struct acquisition *acquisition, int 
 static void cancel(struct acquisition *acquisition)
 {
     struct request_line line;
-    if (acquisition->state != ACQUISITION_APART) {
-        request_cancel(&line, &acquisition->wish);
+    if (acquisition->state != ACQUISITION_DISCONNECTED) {
+        request_cancel(&line, &acquisition->params);
         /* If that fails, berthd has closed the connection. */
         connection_send(acquisition->connection, line.text, line.length);
     }
@@ -187,7 +187,7 @@ static void try_again_later(struct acquisition *acquisition, nanoseconds now)
     nanoseconds at =
         now + backoff_next(&acquisition->backoff, OUTAGE_FIRST_PAUSE, longest, random_bits());
     connection_close(acquisition->connection);
-    acquisition->state = ACQUISITION_APART;
+    acquisition->state = ACQUISITION_DISCONNECTED;
     acquisition->n_unanswered = 0;
     wait_report_interrupted(&acquisition->wait_report);
     acquisition->retry_at = earlier(at, later(acquisition->down_at, now));
@@ -257,9 +257,9 @@ static bool request_fill(
 {
     nanoseconds left = patience_left(acquisition, now);
     if (!acquisition->lease[0] || acquisition->options->ttl != NEVER) {
-        return request_acquire(line, &acquisition->wish, left);
+        return request_acquire(line, &acquisition->params, left);
     }
-    request_reclaim_waiting(line, &acquisition->wish, acquisition->lease, left);
+    request_reclaim_waiting(line, &acquisition->params, acquisition->lease, left);
     return true;
 }
 
@@ -323,7 +323,7 @@ static nanoseconds report_at(const struct acquisition *acquisition)
 static nanoseconds deadline(const struct acquisition *acquisition)
 {
     switch (acquisition->state) {
-    case ACQUISITION_APART:
+    case ACQUISITION_DISCONNECTED:
         return earlier(acquisition->retry_at, patience_end(acquisition));
     case ACQUISITION_ASKED:
         return earlier(acquisition->down_at, patience_end(acquisition));
@@ -396,7 +396,7 @@ enum acquisition_result acquisition_step(
     if (readable) {
         bool is_open = connection_read(acquisition->connection);
         enum acquisition_result result = acquisition_take_lines(acquisition, now);
-        if (result != ACQUISITION_GOES_ON || acquisition->state == ACQUISITION_APART) {
+        if (result != ACQUISITION_GOES_ON || acquisition->state == ACQUISITION_DISCONNECTED) {
             return result;
         }
         if (!is_open) {

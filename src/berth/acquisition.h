@@ -33,7 +33,7 @@ struct outage {
 #define OUTAGE_NONE ((struct outage){.since = NEVER})
 
 enum acquisition_state {
-    ACQUISITION_APART, /* no connection; the next try is at acquisition.retry_at */
+    ACQUISITION_DISCONNECTED, /* no connection; the next try is at acquisition.retry_at */
     ACQUISITION_ASKED, /* no reply yet */
     ACQUISITION_PENDING, /* berthd asks a database: no place in a queue yet */
     ACQUISITION_QUEUED,
@@ -58,7 +58,7 @@ struct refusal {
 struct acquisition {
     const struct options *options;
     const struct endpoint *endpoint;
-    struct wish wish;
+    struct acquire_params params;
 
     enum acquisition_state state;
     struct connection *connection;

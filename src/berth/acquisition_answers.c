@@ -112,13 +112,13 @@ static enum acquisition_result is_granted(
     if (!grant_parse(&acquisition->grant, answer, acquisition->options)) {
         return is_malformed(acquisition, now);
     }
-    wish_take_proof(&acquisition->wish, answer);
+    acquire_params_take_proof(&acquisition->params, answer);
     wait_report_granted(&acquisition->wait_report, now);
     return ACQUISITION_GRANTED;
 }
 
 /* False: the answer names none. */
-static bool take_lease(
+static bool acquisition_answers_take_lease(
     struct acquisition *acquisition, const struct answer *answer, enum acquisition_state state)
 {
     bool had_place = acquisition->state != ACQUISITION_ASKED;
@@ -126,7 +126,7 @@ static bool take_lease(
         return false;
     }
     acquisition->state = state;
-    wish_take_proof(&acquisition->wish, answer);
+    acquire_params_take_proof(&acquisition->params, answer);
     memcpy(acquisition->lease, answer->lease, strlen(answer->lease) + 1);
     if (acquisition->stops_by != NEVER && !had_place) {
         acquisition_say_presence(acquisition, COMMAND_away);
@@ -138,7 +138,7 @@ static bool take_lease(
 static enum acquisition_result is_pending(
     struct acquisition *acquisition, const struct answer *answer, nanoseconds now)
 {
-    if (!take_lease(acquisition, answer, ACQUISITION_PENDING)) {
+    if (!acquisition_answers_take_lease(acquisition, answer, ACQUISITION_PENDING)) {
         return is_malformed(acquisition, now);
     }
     acquisition->is_fleet = true;
@@ -151,7 +151,7 @@ static enum acquisition_result is_pending(
 static enum acquisition_result is_queued(
     struct acquisition *acquisition, const struct answer *answer, nanoseconds now)
 {
-    if (!take_lease(acquisition, answer, ACQUISITION_QUEUED)) {
+    if (!acquisition_answers_take_lease(acquisition, answer, ACQUISITION_QUEUED)) {
         return is_malformed(acquisition, now);
     }
     wait_report_queued(
@@ -169,7 +169,7 @@ static enum acquisition_result is_queued(
 static void forget_lease(struct acquisition *acquisition)
 {
     acquisition->lease[0] = '\0';
-    acquisition->wish.once = random_bits();
+    acquisition->params.once = random_bits();
 }
 
 static enum acquisition_result ask_again(struct acquisition *acquisition, nanoseconds now)
@@ -270,7 +270,7 @@ static enum acquisition_result take_while_waiting(
     return ACQUISITION_GOES_ON;
 }
 
-static enum acquisition_result take_line(
+static enum acquisition_result acquisition_answers_take_line(
     struct acquisition *acquisition, struct answer *answer, nanoseconds now)
 {
     switch (acquisition->state) {
@@ -278,7 +278,7 @@ static enum acquisition_result take_line(
         return take_first_answer(acquisition, answer, now);
     case ACQUISITION_EXPLAINED:
         return take_explanation(acquisition, answer, now);
-    case ACQUISITION_APART:
+    case ACQUISITION_DISCONNECTED:
     case ACQUISITION_PENDING:
     case ACQUISITION_QUEUED:
         break;
@@ -291,7 +291,7 @@ enum acquisition_result acquisition_take_lines(struct acquisition *acquisition, 
     static struct answer answer; /* large */
     enum acquisition_result result = ACQUISITION_GOES_ON;
     char *line;
-    while (result == ACQUISITION_GOES_ON && acquisition->state != ACQUISITION_APART) {
+    while (result == ACQUISITION_GOES_ON && acquisition->state != ACQUISITION_DISCONNECTED) {
         enum connection_line found = connection_next(acquisition->connection, &line);
         if (found == CONNECTION_MORE) {
             break;
@@ -301,7 +301,7 @@ enum acquisition_result acquisition_take_lines(struct acquisition *acquisition, 
             continue;
         }
         answer_parse(&answer, line);
-        result = take_line(acquisition, &answer, now);
+        result = acquisition_answers_take_line(acquisition, &answer, now);
     }
     return result;
 }

@@ -1,7 +1,7 @@
 /* berth.c - the program `berth`: finds the subcommand. */
 #include "config.h"
 
-#include "base/nearest.h"
+#include "base/closest_match.h"
 #include "berth/options.h"
 #include "berth/subcommands.h"
 #include "client/descriptors.h"
@@ -79,9 +79,9 @@ static bool is_of_operators(const char *word)
 
 static int refuse_command(const char *word)
 {
-    struct nearest nearest = NEAREST_INIT(word);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(word);
     for (size_t i = 0; i < N_COMMANDS_HERE; i++) {
-        nearest_try(&nearest, commands[i].word);
+        closest_match_try(&nearest, commands[i].word);
     }
     if (is_of_operators(word)) {
         message("no such command: %s; did you mean berthctl %s?", word, word);
@@ -108,7 +108,7 @@ static int help(const char *word)
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    descriptors_fill_standard();
+    stdio_fill_closed();
     if (strcmp(word, "help") == 0) {
         return help(argc > 2 ? argv[2] : NULL);
     }

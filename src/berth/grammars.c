@@ -100,7 +100,7 @@ static bool acquire_take_words(struct options *options, char **words, int n, int
 /* ---- LEASE or NAME ---- */
 
 /* `hint` is NULL if the NAME alone may do. */
-static bool take_lease(struct options *options, char **words, int n, const char *hint)
+static bool grammars_take_lease(struct options *options, char **words, int n, const char *hint)
 {
     uint64_t id;
     if (n != 1) {
@@ -125,13 +125,13 @@ static bool release_take_words(struct options *options, char **words, int n, int
         message("--holder and --item exclude each other");
         return false;
     }
-    return take_lease(options, words, n, NULL);
+    return grammars_take_lease(options, words, n, NULL);
 }
 
 static bool renew_take_words(struct options *options, char **words, int n, int dashes)
 {
     (void)dashes;
-    return take_lease(options, words, n, "--holder ID");
+    return grammars_take_lease(options, words, n, "--holder ID");
 }
 
 /* ---- the subcommands ---- */

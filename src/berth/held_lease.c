@@ -30,7 +30,7 @@ void held_lease_init(struct held_lease *held_lease, const struct acquisition *ac
         .endpoint = acquisition->endpoint,
         .connection = acquisition->connection,
         .grant = &acquisition->grant,
-        .wish = acquisition->wish,
+        .params = acquisition->params,
         .is_fleet = acquisition->is_fleet,
     };
     stopping_init(&held_lease->stopping, acquisition->grant.on_lost, acquisition->grant.kill_after);
@@ -82,7 +82,7 @@ static void send_line(struct held_lease *held_lease, const struct request_line *
 
 static const char not_known[] = "berthd has no record of it";
 
-static void say(const struct held_lease *held_lease, const char *what)
+static void held_lease_say(const struct held_lease *held_lease, const char *what)
 {
     if (held_lease->options->verbose) {
         message("%s", what);
@@ -92,7 +92,7 @@ static void say(const struct held_lease *held_lease, const char *what)
 static void try_again_later(struct held_lease *held_lease, nanoseconds now)
 {
     connection_close(held_lease->connection);
-    held_lease->state = HELD_LEASE_APART;
+    held_lease->state = HELD_LEASE_DISCONNECTED;
     held_lease->retry_at = now +
         backoff_next(&held_lease->backoff, OUTAGE_FIRST_PAUSE, OUTAGE_LONGEST_PAUSE, random_bits());
 }
@@ -109,7 +109,7 @@ static void reclaim(struct held_lease *held_lease, nanoseconds now)
         return;
     }
     held_lease->state = HELD_LEASE_RECLAIMING;
-    request_reclaim_held(&line, &held_lease->wish, held_lease->grant);
+    request_reclaim_held(&line, &held_lease->params, held_lease->grant);
     /* If that fails, reading will tell. */
     connection_send(held_lease->connection, line.text, line.length);
 }
@@ -124,9 +124,9 @@ static void is_reclaimed(struct held_lease *held_lease, const struct answer *ans
         return;
     }
     held_lease->state = HELD_LEASE_CONNECTED;
-    wish_take_proof(&held_lease->wish, answer);
+    acquire_params_take_proof(&held_lease->params, answer);
     backoff_reset(&held_lease->backoff);
-    say(held_lease, "reconnected to berthd; the lease is kept");
+    held_lease_say(held_lease, "reconnected to berthd; the lease is kept");
 }
 
 static void is_not_reclaimed(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
@@ -234,7 +234,8 @@ static void take_event(struct held_lease *held_lease, struct answer *answer, nan
     }
 }
 
-static void take_line(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
+static void held_lease_take_line(
+    struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
     if (answer->kind != ANSWER_EVENT) {
         if (held_lease->state == HELD_LEASE_RECLAIMING) {
@@ -254,7 +255,7 @@ static void take_lines(struct held_lease *held_lease, nanoseconds now)
         (found = connection_next(held_lease->connection, &line)) != CONNECTION_MORE) {
         if (found == CONNECTION_LINE) {
             answer_parse(&answer, line);
-            take_line(held_lease, &answer, now);
+            held_lease_take_line(held_lease, &answer, now);
         }
     }
 }
@@ -267,7 +268,8 @@ static void read_lines(struct held_lease *held_lease, bool readable, nanoseconds
     take_lines(held_lease, now);
     if (!is_open && is_connected(held_lease)) {
         if (held_lease->state == HELD_LEASE_CONNECTED) {
-            say(held_lease, "lost the connection to berthd; reconnecting while the job runs on");
+            held_lease_say(
+                held_lease, "lost the connection to berthd; reconnecting while the job runs on");
         }
         try_again_later(held_lease, now);
     }
@@ -286,7 +288,7 @@ void held_lease_step(struct held_lease *held_lease, bool readable, nanoseconds n
     if (is_connected(held_lease)) {
         read_lines(held_lease, readable, now);
     }
-    if (held_lease->state == HELD_LEASE_APART && now >= held_lease->retry_at) {
+    if (held_lease->state == HELD_LEASE_DISCONNECTED && now >= held_lease->retry_at) {
         reclaim(held_lease, now);
     }
     if (stopping_is_due(&held_lease->stopping, now - hear_first(held_lease))) {
@@ -302,15 +304,15 @@ nanoseconds held_lease_deadline(const struct held_lease *held_lease)
     if (held_lease->stopping.state == STOPPING_NOT && at < NEVER - HEAR_FIRST) {
         at += hear_first(held_lease);
     }
-    bool is_apart = held_lease->state == HELD_LEASE_APART;
+    bool is_apart = held_lease->state == HELD_LEASE_DISCONNECTED;
     return is_apart && held_lease->retry_at < at ? held_lease->retry_at : at;
 }
 
 void held_lease_main_is_gone(struct held_lease *held_lease)
 {
-    if (held_lease->wish.wrapper != 0) {
-        held_lease->wish.pid = held_lease->wish.wrapper;
-        held_lease->wish.wrapper = 0;
+    if (held_lease->params.wrapper != 0) {
+        held_lease->params.pid = held_lease->params.wrapper;
+        held_lease->params.wrapper = 0;
     }
 }
 
@@ -320,7 +322,7 @@ void held_lease_release(struct held_lease *held_lease, const struct job_end *end
     if (held_lease->state == HELD_LEASE_NOTHING) {
         return;
     }
-    if (held_lease->state == HELD_LEASE_APART &&
+    if (held_lease->state == HELD_LEASE_DISCONNECTED &&
         connection_open(held_lease->connection, held_lease->endpoint) == 0) {
         held_lease->state = HELD_LEASE_CONNECTED;
     }

@@ -19,7 +19,7 @@
 enum held_lease_state {
     HELD_LEASE_NOTHING, /* there is no lease, or it is gone */
     HELD_LEASE_CONNECTED,
-    HELD_LEASE_APART, /* no connection; the next try is at held_lease.retry_at */
+    HELD_LEASE_DISCONNECTED, /* no connection; the next try is at held_lease.retry_at */
     HELD_LEASE_RECLAIMING, /* connected; whether we still have it is not known yet */
 };
 
@@ -29,7 +29,7 @@ struct held_lease {
     const struct endpoint *endpoint;
     struct connection *connection;
     const struct grant *grant;
-    struct wish wish; /* what it was acquired with, bound to what it is bound to now */
+    struct acquire_params params; /* what it was acquired with, bound to what it is bound to now */
     bool is_fleet; /* kept alive in a database: the deadline is the database's, and firm */
     struct backoff backoff;
     nanoseconds retry_at;

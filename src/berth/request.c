@@ -90,9 +90,10 @@ enum {
     WITH_UNITS = 4, /* what berthd needs if it does not know the lease */
 };
 
-static void request_add_keys(struct request_line *line, const struct wish *wish, unsigned with)
+static void request_add_keys(
+    struct request_line *line, const struct acquire_params *params, unsigned with)
 {
-    const struct options *options = wish->options;
+    const struct options *options = params->options;
     uint64_t id;
     if (options->priority != 0) {
         request_add(line, " priority=%d", options->priority);
@@ -103,16 +104,16 @@ static void request_add_keys(struct request_line *line, const struct wish *wish,
     }
     if (with & WITH_NAMES) {
         request_add_text(line, KEY_INDEX_holder, options->holder);
-        request_add(line, " once=%016llx", (unsigned long long)wish->once);
-        if (wish->parent && lease_id_parse(wish->parent, &id)) {
-            request_add_text(line, KEY_INDEX_parent, wish->parent);
+        request_add(line, " once=%016llx", (unsigned long long)params->once);
+        if (params->parent && lease_id_parse(params->parent, &id)) {
+            request_add_text(line, KEY_INDEX_parent, params->parent);
         }
     }
-    if (wish->pid != 0) {
-        request_add(line, " pid=%ld", (long)wish->pid);
+    if (params->pid != 0) {
+        request_add(line, " pid=%ld", (long)params->pid);
     }
-    if (wish->wrapper != 0) {
-        request_add(line, " wrapper=%ld", (long)wish->wrapper);
+    if (params->wrapper != 0) {
+        request_add(line, " wrapper=%ld", (long)params->wrapper);
     }
     if (options->signal != 0) {
         request_add(line, " signal=%d", options->signal);
@@ -136,49 +137,50 @@ static void request_add_wanted(
     }
 }
 
-void wish_take_proof(struct wish *wish, const struct answer *answer)
+void acquire_params_take_proof(struct acquire_params *params, const struct answer *answer)
 {
     const char *proof = words_find(answer->words, answer->n_words, "proof");
-    if (proof && strlen(proof) < sizeof wish->proof) {
-        strcpy(wish->proof, proof);
+    if (proof && strlen(proof) < sizeof params->proof) {
+        strcpy(params->proof, proof);
     }
 }
 
-static void request_add_proof(struct request_line *line, const struct wish *wish)
+static void request_add_proof(struct request_line *line, const struct acquire_params *params)
 {
-    request_add_text(line, KEY_INDEX_proof, wish->proof[0] ? wish->proof : NULL);
+    request_add_text(line, KEY_INDEX_proof, params->proof[0] ? params->proof : NULL);
 }
 
 /* `ttl` is no key of a reclaim: a lease bound to time repeats the acquire. */
-bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait)
+bool request_acquire(
+    struct request_line *line, const struct acquire_params *params, nanoseconds wait)
 {
     request_begin(line, COMMAND_acquire);
-    request_add_wanted(line, wish->options, NULL);
+    request_add_wanted(line, params->options, NULL);
     request_add_span(line, KEY_INDEX_wait, wait);
-    request_add_span(line, KEY_INDEX_ttl, wish->options->ttl);
-    request_add_keys(line, wish, WITH_TEXTS | WITH_NAMES);
+    request_add_span(line, KEY_INDEX_ttl, params->options->ttl);
+    request_add_keys(line, params, WITH_TEXTS | WITH_NAMES);
     return request_end(line);
 }
 
-void request_reclaim_waiting(
-    struct request_line *line, const struct wish *wish, const char *lease, nanoseconds wait)
+void request_reclaim_waiting(struct request_line *line, const struct acquire_params *params,
+    const char *lease, nanoseconds wait)
 {
     static const unsigned forms[] = {WITH_NAMES | WITH_TEXTS, WITH_NAMES};
     bool fits = false;
     for (size_t i = 0; !fits && i < sizeof forms / sizeof forms[0]; i++) {
         request_begin(line, COMMAND_reclaim);
         request_add(line, " %s", lease);
-        request_add_wanted(line, wish->options, NULL);
+        request_add_wanted(line, params->options, NULL);
         request_add_span(line, KEY_INDEX_wait, wait);
-        request_add_keys(line, wish, forms[i]);
-        request_add_proof(line, wish);
+        request_add_keys(line, params, forms[i]);
+        request_add_proof(line, params);
         fits = request_end(line);
     }
     assert(fits); /* without the texts, 16 names and all keys at their longest have 3300 bytes */
 }
 
 void request_reclaim_held(
-    struct request_line *line, const struct wish *wish, const struct grant *grant)
+    struct request_line *line, const struct acquire_params *params, const struct grant *grant)
 {
     /* If berthd knows the lease, only the id counts: so the last form, which always fits, serves
      * unless berthd has lost its journal. */
@@ -188,18 +190,18 @@ void request_reclaim_held(
     for (size_t i = 0; !fits && i < sizeof forms / sizeof forms[0]; i++) {
         request_begin(line, COMMAND_reclaim);
         request_add(line, " %s", grant->lease);
-        request_add_wanted(line, wish->options, forms[i] & WITH_UNITS ? grant : NULL);
-        request_add_keys(line, wish, forms[i]);
-        request_add_proof(line, wish);
+        request_add_wanted(line, params->options, forms[i] & WITH_UNITS ? grant : NULL);
+        request_add_keys(line, params, forms[i]);
+        request_add_proof(line, params);
         fits = request_end(line);
     }
     assert(fits);
 }
 
-void request_cancel(struct request_line *line, const struct wish *wish)
+void request_cancel(struct request_line *line, const struct acquire_params *params)
 {
     request_begin(line, COMMAND_cancel);
-    request_add(line, " once=%016llx", (unsigned long long)wish->once);
+    request_add(line, " once=%016llx", (unsigned long long)params->once);
     request_end(line);
 }
 

@@ -19,7 +19,7 @@ struct request_line {
 };
 
 /* What every acquire and reclaim of one lease says. Strings belong to others. */
-struct wish {
+struct acquire_params {
     const struct options *options;
     const char *parent; /* $BERTH_LEASE or NULL; sent if it can be a lease */
     pid_t pid; /* what the lease is to be bound to; 0: to options->ttl */
@@ -35,21 +35,22 @@ struct job_end {
 };
 
 /* Takes the proof from an answer that says that a lease is granted or waits. */
-void wish_take_proof(struct wish *wish, const struct answer *answer);
+void acquire_params_take_proof(struct acquire_params *params, const struct answer *answer);
 
 /* `wait` is what is left of options->wait. False if the line would be too long. */
-bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait);
+bool request_acquire(
+    struct request_line *line, const struct acquire_params *params, nanoseconds wait);
 
 /* For a lease that waits. Always fits; if necessary, without what only people read. */
-void request_reclaim_waiting(
-    struct request_line *line, const struct wish *wish, const char *lease, nanoseconds wait);
+void request_reclaim_waiting(struct request_line *line, const struct acquire_params *params,
+    const char *lease, nanoseconds wait);
 
 /* For a lease that is held. Always fits; if necessary, without what only people read. */
 void request_reclaim_held(
-    struct request_line *line, const struct wish *wish, const struct grant *grant);
+    struct request_line *line, const struct acquire_params *params, const struct grant *grant);
 
 /* Gives up what was requested, granted or not. */
-void request_cancel(struct request_line *line, const struct wish *wish);
+void request_cancel(struct request_line *line, const struct acquire_params *params);
 /* `end` is for the history. An earlier berthd does not know it and refuses the line; it frees the
  * units because the connection ends and the job is gone. */
 void request_release_lease(

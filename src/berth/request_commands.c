@@ -19,8 +19,8 @@ static int take_answer(struct answer *answer)
     return answer->code == CODE_NONE ? STATUS_DOWN : code_table[answer->code].exit_status;
 }
 
-static int ask(struct connection *connection, const struct request_line *line, nanoseconds deadline,
-    struct answer *answer)
+static int request_commands_ask(struct connection *connection, const struct request_line *line,
+    nanoseconds deadline, struct answer *answer)
 {
     char *text;
     /* If that fails, berthd has closed, but may have said why. */
@@ -56,7 +56,7 @@ static int call(
         return STATUS_DOWN;
     }
     *answerp = &answer;
-    return ask(&connection, line, deadline, &answer);
+    return request_commands_ask(&connection, line, deadline, &answer);
 }
 
 int command_release(const struct options *options)

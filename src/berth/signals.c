@@ -115,10 +115,10 @@ void signal_die(int signal_number, bool whole_group)
     signal(signal_number, SIG_DFL);
     send_to_self(signal_number, whole_group);
 
-    sigset_t one;
-    sigemptyset(&one);
-    sigaddset(&one, signal_number);
-    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, signal_number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
     _exit(STATUS_SIGNAL + signal_number); /* PID 1 of a container does not die by it */
 }
 

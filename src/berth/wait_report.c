@@ -144,7 +144,7 @@ bool wait_report_step(struct wait_report *wait_report, nanoseconds now)
     return true;
 }
 
-static void tell(struct wait_report *wait_report)
+static void wait_report_tell(struct wait_report *wait_report)
 {
     const struct wait_message *wait_message = &wait_report->wait_message;
     if (stderr_would_block()) {
@@ -191,7 +191,7 @@ void wait_report_take(struct wait_report *wait_report, const struct answer *answ
     }
     wait_report->position = wait_report->wait_message.position;
     if (is_news(wait_report, is_on_terminal)) {
-        tell(wait_report);
+        wait_report_tell(wait_report);
     }
     draw(wait_report, now);
 }

@@ -1,10 +1,10 @@
 /* berthctl.c - the program `berthctl`: the table of its commands, and which of them is meant.
  * command_line reads the options, run carries out, ctl_call asks, show shows. Doc: berthctl(1). */
-#include "base/nearest.h"
+#include "base/closest_match.h"
 #include "berthctl/run.h"
 #include "client/descriptors.h"
 #include "client/exit_status.h"
-#include "client/harmless.h"
+#include "client/sanitize.h"
 #include "config.h"
 
 #include <stdio.h>
@@ -148,9 +148,9 @@ static const struct command *command_find(const char *word)
 
 static int refuse_command(const char *word)
 {
-    struct nearest nearest = NEAREST_INIT(word);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(word);
     for (size_t i = 0; i < N_COMMANDS_SHOWN; i++) {
-        nearest_try(&nearest, word_of(&commands[i]));
+        closest_match_try(&nearest, word_of(&commands[i]));
     }
     message("no such command: %s%s%s%s (see berthctl --help)", word,
         nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
@@ -203,7 +203,8 @@ static int run_one(const struct command *command, struct call *call)
     return answer ? command->show(call, answer) : call->exit_status;
 }
 
-static int run(const struct command *command, const struct line *line, char **words, size_t n)
+static int berthctl_run(
+    const struct command *command, const struct line *line, char **words, size_t n)
 {
     const struct command_row *row = &command_table[command->request];
     struct call call = {
@@ -240,8 +241,8 @@ int main(int argc, char **argv)
 {
     struct line line = {0};
     message_program = "berthctl";
-    descriptors_fill_standard();
-    harmless_choose_locale();
+    stdio_fill_closed();
+    sanitize_choose_locale();
     int first = line_take_options(&line, argc, argv, true);
     if (first < 0) {
         return STATUS_USAGE;
@@ -273,5 +274,6 @@ int main(int argc, char **argv)
         return refuse_command(argv[first]);
     }
     int exit_status = check(command, &line, argv + after, (size_t)(argc - after));
-    return exit_status ? exit_status : run(command, &line, argv + after, (size_t)(argc - after));
+    return exit_status ? exit_status
+                       : berthctl_run(command, &line, argv + after, (size_t)(argc - after));
 }

@@ -4,8 +4,8 @@
 #include "base/utf8.h"
 #include "base/words.h"
 #include "client/exit_status.h"
+#include "view/datetime.h"
 #include "view/users.h"
-#include "view/when.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -113,7 +113,7 @@ static bool take_past_argument(struct past_choice *past, unsigned option)
     if (option == OPTION_LEASE) {
         past->lease = optarg;
     } else if (is_until || option == OPTION_SINCE) {
-        if (!when_parse(optarg, now, &then)) {
+        if (!datetime_parse(optarg, now, &then)) {
             line_refuse("not a time like 1h, 03:00, yesterday or 2026-11-23", optarg);
             return false;
         }

@@ -90,7 +90,7 @@ bool call_again(struct call *call, nanoseconds until)
     return error == 0;
 }
 
-int call_nonsense(const struct call *call)
+int call_protocol_error(const struct call *call)
 {
     message("the server at %s does not speak this protocol", call->endpoint.path);
     return STATUS_DOWN;
@@ -103,7 +103,7 @@ char *call_line(struct call *call)
     case CONNECTION_LINE:
         return line;
     case CONNECTION_GARBAGE:
-        call->exit_status = call_nonsense(call);
+        call->exit_status = call_protocol_error(call);
         return NULL;
     case CONNECTION_MORE:
         break;
@@ -135,7 +135,7 @@ bool call_wait_event(struct call *call, const char *event, nanoseconds until)
         }
     }
     if (got == CONNECTION_GARBAGE) {
-        call->exit_status = call_nonsense(call);
+        call->exit_status = call_protocol_error(call);
     } else if (clock_now() < until) {
         call_has_closed(call);
     } else {
@@ -188,10 +188,11 @@ static void call_refused(struct call *call, const char *word, char *why)
 {
     enum code code = code_find(word);
     const struct code_row *row = &code_table[code];
-    struct text said = TEXT_INIT;
+    struct text refusal_text = TEXT_INIT;
     bool is_config = code == CODE_CONFIG && why && !call->is_silent;
     bool has_lines = is_config && !stderr_is_the_journal(); /* there, berthd has logged them */
-    text_add_format(&said, "%s%s%s: %s (%s)%s", call->command, call->is_one_of_several ? " " : "",
+    text_add_format(&refusal_text, "%s%s%s: %s (%s)%s", call->command,
+        call->is_one_of_several ? " " : "",
         call->is_one_of_several ? call->request.arguments[0] : "",
         is_config               ? "nothing has changed"
             : why               ? why
@@ -200,19 +201,19 @@ static void call_refused(struct call *call, const char *word, char *why)
         word, has_lines ? ":" : "");
     if (code == CODE_FORBIDDEN && call->right < sizeof who_may / sizeof who_may[0] &&
         who_may[call->right]) {
-        text_add_format(&said, "; only %s may", who_may[call->right]);
+        text_add_format(&refusal_text, "; only %s may", who_may[call->right]);
     }
     text_deinit(&call->refusal);
     if (call->is_silent) {
-        call->refusal = said;
+        call->refusal = refusal_text;
     } else {
         if (code == CODE_NONE || code != call->unsaid) {
-            message("%s", said.bytes);
+            message("%s", refusal_text.bytes);
         }
         if (has_lines) {
             print_lines(why);
         }
-        text_deinit(&said);
+        text_deinit(&refusal_text);
     }
     call->code = code;
     call->exit_status = code != CODE_NONE ? row->exit_status : STATUS_DOWN;
@@ -264,7 +265,7 @@ char *call_answer(struct call *call)
     } while (line && starts_with_word(line, "*"));
     if (line && !starts_with_word(line, "ok")) {
         if (!call_take_error(call, line)) {
-            call->exit_status = call_nonsense(call);
+            call->exit_status = call_protocol_error(call);
         }
         return NULL;
     }

@@ -45,7 +45,7 @@ bool call_again(struct call *call, nanoseconds until);
 void call_timed_out(struct call *call);
 
 /* The daemon's answer makes no sense: says so, and returns the exit status. */
-int call_nonsense(const struct call *call);
+int call_protocol_error(const struct call *call);
 
 void call_end(struct call *call);
 

@@ -2,7 +2,7 @@
 
 #include "table/cell_text.h"
 #include "table/grid.h"
-#include "view/when.h"
+#include "view/datetime.h"
 #include "view/printable.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ enum {
 static void ended_cell(struct text *text, const void *row, const void *context)
 {
     const struct past *past = context;
-    text_add_when(text, (int64_t)((const struct past_lease *)row)->ended, (int64_t)past->now);
+    text_add_datetime(text, (int64_t)((const struct past_lease *)row)->ended, (int64_t)past->now);
 }
 
 static void names_cell(struct text *text, const void *row, const void *context)
@@ -135,11 +135,11 @@ void past_add_note(
             out, "no history: nothing has ended yet, or berthd's file has history = 0\n");
     } else if (n_shown == 0) {
         text_add_format(out, "nothing %shas ended since ", style->is_of_some ? "of that " : "");
-        text_add_when(out, (int64_t)since, (int64_t)past->now);
+        text_add_datetime(out, (int64_t)since, (int64_t)past->now);
         text_add(out, knows_all ? "\n" : "; berthd's history does not go back further\n");
     } else if (style->since.is_given && !knows_all) {
         text_add(out, "berthd's history does not go back beyond ");
-        text_add_when(out, (int64_t)since, (int64_t)past->now);
+        text_add_datetime(out, (int64_t)since, (int64_t)past->now);
         text_add(out, "\n");
     }
 }
@@ -311,9 +311,9 @@ void stats_table_print(const struct stats *stats, struct text *out)
         return;
     }
     text_add(out, "leases and waits that ended from ");
-    text_add_when(out, (int64_t)stats->from, (int64_t)stats->to);
+    text_add_datetime(out, (int64_t)stats->from, (int64_t)stats->to);
     text_add(out, " to ");
-    text_add_when(out, (int64_t)stats->to, (int64_t)stats->to);
+    text_add_datetime(out, (int64_t)stats->to, (int64_t)stats->to);
     text_add(out, " (");
     text_add_age(out, stats->to - stats->from);
     text_add(out, "), and waits so far: median, 95th percentile and longest\n\n");

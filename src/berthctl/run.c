@@ -2,8 +2,8 @@
  * they have ended, and other commands of several requests. */
 #include "berthctl/run.h"
 
+#include "base/closest_match.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "base/words.h"
 #include "client/exit_status.h"
 #include "top/top.h"
@@ -177,7 +177,8 @@ static int wait_gone(struct call *call, char *const leases[], size_t n, nanoseco
 
 /* ---- revoke ---- */
 
-static bool is_chosen(const struct choice *choice, const struct status_lease *lease, bool is_held)
+static bool is_chosen(
+    const struct lease_filter *choice, const struct status_lease *lease, bool is_held)
 {
     bool is_here = !strchr(lease->id, '/'); /* another host's processes have other numbers */
     return (choice->all && is_held) ||
@@ -230,7 +231,7 @@ static void revoke_one(struct revoking *revoking, const struct status_resource *
     }
 }
 
-static void revoke_of(struct revoking *revoking, const struct choice *choice,
+static void revoke_of(struct revoking *revoking, const struct lease_filter *choice,
     const struct status_resource *resource, const struct status_leases *leases, bool is_held)
 {
     revoking->ids = memory_resize(
@@ -243,28 +244,29 @@ static void revoke_of(struct revoking *revoking, const struct choice *choice,
     }
 }
 
-static void try_holders(struct nearest *nearest, const struct status_leases *leases)
+static void try_holders(struct closest_match *nearest, const struct status_leases *leases)
 {
     for (size_t i = 0; i < leases->n; i++) {
         if (leases->list[i].holder) {
-            nearest_try(nearest, leases->list[i].holder);
+            closest_match_try(nearest, leases->list[i].holder);
         }
     }
 }
 
 /* With `--all`, nothing held is a success; a holder or pid that nobody has is an error. */
-static int found_none(const struct choice *choice, const char *name, const struct status *status)
+static int found_none(
+    const struct lease_filter *choice, const char *name, const struct status *status)
 {
-    struct nearest nearest = NEAREST_INIT(choice->holder ? choice->holder : "");
+    struct closest_match nearest = CLOSEST_MATCH_INIT(choice->holder ? choice->holder : "");
     for (size_t i = 0; i < status->n_resources; i++) {
         try_holders(&nearest, &status->resources[i].holders);
         try_holders(&nearest, &status->resources[i].waiters);
     }
     if (choice->all) {
-        struct text said = TEXT_INIT;
-        text_add_escaped(&said, name);
-        text_add(&said, ": nothing is held\n");
-        return show_print(&said);
+        struct text complaint = TEXT_INIT;
+        text_add_escaped(&complaint, name);
+        text_add(&complaint, ": nothing is held\n");
+        return show_print(&complaint);
     }
     bool is_near = choice->holder && nearest.best;
     message("revoke: %s: no such lease, or you may not see whose it is%s%s%s", name,
@@ -273,11 +275,11 @@ static int found_none(const struct choice *choice, const char *name, const struc
 }
 
 static void try_leases(
-    struct nearest *nearest, const struct status_leases *leases, uint64_t *newestp)
+    struct closest_match *nearest, const struct status_leases *leases, uint64_t *newestp)
 {
     for (size_t i = 0; i < leases->n; i++) {
         uint64_t id;
-        nearest_try(nearest, leases->list[i].id);
+        closest_match_try(nearest, leases->list[i].id);
         if (lease_id_parse(leases->list[i].id, &id) && id > *newestp) {
             *newestp = id;
         }
@@ -288,7 +290,7 @@ static void try_leases(
  * the word may name a lease that has ended: the word of the next lease is always near. */
 static void suggest(struct call *call, const char *word, struct text *out)
 {
-    struct nearest nearest = NEAREST_INIT(word);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(word);
     struct status status = STATUS_INIT;
     uint64_t id, newest = 0;
     bool is_known = ask_status(call, NULL, 0, &status);
@@ -307,7 +309,7 @@ static void suggest(struct call *call, const char *word, struct text *out)
  * that its first argument names. With `wait`, returns when they have ended, or (after a message) at
  * `until`. Returns the exit status. */
 static int revoke_chosen(
-    struct call *call, const struct choice *choice, bool wait, nanoseconds until)
+    struct call *call, const struct lease_filter *choice, bool wait, nanoseconds until)
 {
     struct revoking revoking = {.call = call, .request = call->request};
     struct status status = STATUS_INIT;

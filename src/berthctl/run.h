@@ -4,7 +4,7 @@
 #define BERTH_BERTHCTL_RUN_H
 
 #include "berthctl/show.h"
-#include "table/status_choice.h"
+#include "table/status_filter.h"
 
 /* What has ended, besides the resources, which are the call's arguments. Times are milliseconds
  * since 1970. */
@@ -37,7 +37,7 @@ enum {
 };
 
 /* Which leases of a resource; at least one member says so. */
-struct choice {
+struct lease_filter {
     const char *holder; /* those of that identity, held or waiting; or NULL */
     uint64_t pid; /* those of that process of this host, held or waiting; or 0 */
     bool all; /* all that are held */
@@ -46,8 +46,8 @@ struct choice {
 /* The options given. The strings are words of argv. Set to {0} at first. */
 struct line {
     const char *socket, *reason, *database;
-    struct choice choice;
-    struct status_choice shown;
+    struct lease_filter choice;
+    struct status_filter shown;
     struct past_choice past;
     nanoseconds timeout;
     unsigned options; /* given */

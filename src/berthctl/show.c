@@ -45,7 +45,7 @@ int show_version(struct call *call, char *answer)
     if (!version || !percent_decode(version) || !words_find_number(words, n, "proto", &protocol) ||
         !words_find_number(words, n, "pid", &pid) ||
         !words_find_number(words, n, "uptime", &uptime)) {
-        return call_nonsense(call);
+        return call_protocol_error(call);
     }
     struct text out = TEXT_INIT;
     text_add(&out, "berthctl " PACKAGE_VERSION "\nberthd ");
@@ -93,7 +93,7 @@ int show_upgraded(struct call *call, char *answer)
     char *database = words_find(words, n, "database");
     if (!database || !percent_decode(database) ||
         !words_find_number(words, n, "layout", &layout)) {
-        return call_nonsense(call);
+        return call_protocol_error(call);
     }
     bool is_old = words_find_number(words, n, "was", &was) && was == layout;
     struct text out = TEXT_INIT;
@@ -125,7 +125,7 @@ int show_drain(struct call *call, char *answer)
     uint64_t held;
     size_t n = words_split(answer, words, MAX_WORDS);
     if (!words_find_number(words, n, "held", &held)) {
-        return call_nonsense(call);
+        return call_protocol_error(call);
     }
     struct text out = TEXT_INIT;
     if (call->request.wait) {

@@ -205,12 +205,12 @@ static uint64_t usual_lag(const struct status *status, const struct status_datab
 }
 
 static void add_other(struct text *out, const struct status_host *host, const char *key,
-    const struct optional *said, uint64_t usual)
+    const struct optional *time, uint64_t usual)
 {
-    if (said->is_given && said->number != usual) {
+    if (time->is_given && time->number != usual) {
         text_add(out, out->length > 0 ? ", " : "");
         text_add_escaped(out, host->name);
-        text_add_format(out, " (%s = %llums)", key, (unsigned long long)said->number);
+        text_add_format(out, " (%s = %llums)", key, (unsigned long long)time->number);
     }
 }
 

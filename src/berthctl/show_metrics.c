@@ -22,7 +22,7 @@ static bool read_answer(
     }
     while ((line = call_line(call)) && strcmp(line, "end") != 0) {
         if (!prometheus_take(prometheus, line)) {
-            call->exit_status = call_nonsense(call);
+            call->exit_status = call_protocol_error(call);
             return false;
         }
     }

@@ -1,11 +1,11 @@
 /* show_past.c - `berthctl history` and `berthctl stats`: what has ended. */
 #include "base/clock.h"
-#include "table/cell_text.h"
 #include "berthctl/past_table.h"
 #include "berthctl/run.h"
+#include "table/cell_text.h"
+#include "view/datetime.h"
 #include "view/json.h"
 #include "view/users.h"
-#include "view/when.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static bool read_past(struct call *call, struct past *past)
             users_fill_in_past(past);
             return true;
         case ANSWER_MALFORMED:
-            call->exit_status = call_nonsense(call);
+            call->exit_status = call_protocol_error(call);
             return false;
         }
     }
@@ -53,7 +53,7 @@ static bool ask_past(struct call *call, const struct past_choice *choice, struct
     bool is_read = read_past(call, past);
     call->request.since = call->request.user = NULL;
     if (is_read && choice->until.is_given) {
-        past_cut(past, choice->until.number);
+        past_drop_after(past, choice->until.number);
     }
     return is_read;
 }
@@ -141,7 +141,7 @@ static void add_running(const struct status *status, const struct ctl_request *a
         text_add(out, " still held or waiting");
         if (choice->until.is_given) {
             text_add(out, " since before ");
-            text_add_when(out, (int64_t)choice->until.number, (int64_t)now);
+            text_add_datetime(out, (int64_t)choice->until.number, (int64_t)now);
         }
         add_command(asked, first, choice, out);
     }

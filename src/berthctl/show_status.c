@@ -27,7 +27,7 @@ bool show_ask_status(struct call *call, struct status *status)
             users_fill_in(status);
             return true;
         case ANSWER_MALFORMED:
-            call->exit_status = call_nonsense(call);
+            call->exit_status = call_protocol_error(call);
             return false;
         }
     }
@@ -44,7 +44,7 @@ size_t show_width(void)
                                                                            : USUAL_WIDTH;
 }
 
-static struct table_style style_of(const struct call *call, const struct status_choice *choice)
+static struct table_style style_of(const struct call *call, const struct status_filter *choice)
 {
     size_t width = show_width();
     bool is_of_some = call->request.n_arguments > 0;

@@ -23,7 +23,7 @@ struct watch {
     int exit_status;
 };
 
-static void end(struct watch *watch, int exit_status)
+static void show_watch_end(struct watch *watch, int exit_status)
 {
     watch->is_over = true;
     watch->exit_status = exit_status;
@@ -38,7 +38,7 @@ static bool check_names(struct watch *watch)
     if (unknown) {
         const struct code_row *row = &code_table[CODE_UNKNOWN];
         message("watch: no resource %s (%s)", unknown, row->word);
-        end(watch, row->exit_status);
+        show_watch_end(watch, row->exit_status);
     }
     return !unknown;
 }
@@ -56,7 +56,7 @@ static void write_out(struct watch *watch)
         if (!is_unread) {
             message("cannot write: %m");
         }
-        end(watch, is_unread ? EXIT_SUCCESS : EXIT_FAILURE);
+        show_watch_end(watch, is_unread ? EXIT_SUCCESS : EXIT_FAILURE);
     }
 }
 
@@ -72,7 +72,7 @@ static void take_loss(struct watch *watch)
 {
     const struct live_link *link = &watch->link;
     if (!watch->has_begun || !is_away(link)) {
-        end(watch, live_link_complain(link, "watch"));
+        show_watch_end(watch, live_link_complain(link, "watch"));
     } else if (!watch->is_waiting) {
         message("berthd closed the connection: waiting for it to come back");
         watch->is_waiting = true;
@@ -112,7 +112,7 @@ static void wait_for_something(struct watch *watch)
     }
     int n = ppoll(fds, 2, until, NULL);
     if (n > 0 && fds[1].revents & (POLLERR | POLLHUP)) { /* nobody can read it any more */
-        end(watch, EXIT_SUCCESS);
+        show_watch_end(watch, EXIT_SUCCESS);
         return;
     }
     watch->events.now = clock_now();

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The first sentence says what becomes of it, the others why. False: no daemon sends that. */
-static bool add_sentence(struct text *out, char *words[], size_t n)
+static bool show_why_add_sentence(struct text *out, char *words[], size_t n)
 {
     if (n < 2 || !percent_decode(words[1])) {
         return false;
@@ -25,12 +25,12 @@ int show_why(struct call *call, char *answer)
         char *words[MAX_WORDS];
         size_t n = words_split(line, words, MAX_WORDS);
         if (n > 0 && strcmp(words[0], "because") == 0) {
-            is_good = add_sentence(&out, words, n);
+            is_good = show_why_add_sentence(&out, words, n);
         }
     }
     if (is_good && line) {
         return show_print(&out);
     }
     text_deinit(&out);
-    return is_good ? call->exit_status : call_nonsense(call);
+    return is_good ? call->exit_status : call_protocol_error(call);
 }

@@ -1,8 +1,8 @@
 #include "berthctl/watch_events.h"
 
 #include "base/pattern.h"
+#include "view/datetime.h"
 #include "view/printable.h"
-#include "view/when.h"
 
 #include <string.h>
 
@@ -94,7 +94,7 @@ void watch_line_print(struct watch_events *events, struct watch_line *line, int6
         json_print_event(&line->json, &events->out);
     } else {
         bool has_who = line->who.length > 0;
-        text_add_when(&events->out, time, events->wall);
+        text_add_datetime(&events->out, time, events->wall);
         add_column(&events->out, &line->name, NAME_WIDTH, false);
         add_column(&events->out, &line->what, WHAT_WIDTH, !has_who);
         if (has_who) {

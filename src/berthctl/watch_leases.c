@@ -54,7 +54,7 @@ static void print_lease(struct watch_events *events, const struct live_lease *li
         return;
     }
     lease.position = place;
-    if (events->choice.find_program && live->standing != LIVE_ABSENT) {
+    if (events->choice.find_program && live->state != LIVE_ABSENT) {
         events->choice.find_program(&lease);
     }
     struct watch_line line = {
@@ -99,7 +99,7 @@ void watch_gone(void *context, const struct live_lease *lease)
                                         true},
                                     left = {"left", "left the queue", "no longer waits for", false};
     struct watch_events *events = context;
-    bool held = lease->stood == LIVE_HOLDS;
+    bool held = lease->previous_state == LIVE_HOLDS;
     if (!events->choice.with_ended || lease->is_elsewhere) { /* else its end follows */
         print_lease(events, lease, held, held ? &given_back : &left);
     }
@@ -128,11 +128,11 @@ void watch_changed(void *context, const struct live_lease *lease, const struct s
 
 static bool is_of_named(const struct watch_choice *choice, const struct past_lease *lease)
 {
-    bool is = choice->n_names == 0;
-    for (size_t i = 0; i < lease->n_claims && !is; i++) {
-        is = watch_is_named(choice, lease->claims[i].name);
+    bool is_named = choice->n_names == 0;
+    for (size_t i = 0; i < lease->n_claims && !is_named; i++) {
+        is_named = watch_is_named(choice, lease->claims[i].name);
     }
-    return is;
+    return is_named;
 }
 
 void watch_ended(void *context, const struct past_lease *lease)

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-void descriptors_fill_standard(void)
+void stdio_fill_closed(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0) {

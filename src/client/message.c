@@ -1,7 +1,7 @@
 #include "client/message.h"
 
 #include "base/words.h"
-#include "client/harmless.h"
+#include "client/sanitize.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -34,11 +34,11 @@ static bool is_ascii(const char *text)
 static size_t escape(char line[MESSAGE_BYTES], size_t n, const char *text)
 {
     if (!is_ascii(text)) {
-        harmless_choose_locale();
+        sanitize_choose_locale();
     }
-    while (*text && n + HARMLESS_SIZE + 1 < MESSAGE_BYTES) {
-        char shown[HARMLESS_SIZE];
-        text += harmless_next(shown, text);
+    while (*text && n + SANITIZED_SIZE + 1 < MESSAGE_BYTES) {
+        char shown[SANITIZED_SIZE];
+        text += sanitize_char(shown, text);
         size_t length = strlen(shown);
         memcpy(line + n, shown, length);
         n += length;

@@ -8,7 +8,7 @@
 extern const char *message_program; /* "berth", unless another one says who it is */
 
 /* Writes "berth: ...\n" at once, so that lines of parallel jobs do not mix. Whatever it quotes
- * (paths, arguments, what others have said), the message is one harmless line (harmless.h). Keeps
+ * (paths, arguments, what others have said), the message is one harmless line (sanitize.h). Keeps
  * errno. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -51,7 +51,7 @@ void stopping_begin(struct stopping *stopping)
     }
 }
 
-static enum stopping_action ask(struct stopping *stopping, nanoseconds now)
+static enum stopping_action stopping_ask(struct stopping *stopping, nanoseconds now)
 {
     stopping->state = STOPPING_ASKED;
     if (stopping->on_lost == ON_LOST_KILL) {
@@ -96,7 +96,7 @@ enum stopping_action stopping_step(struct stopping *stopping, enum job_left left
     case STOPPING_NOT:
         break;
     case STOPPING_BEGUN:
-        return ask(stopping, now);
+        return stopping_ask(stopping, now);
     case STOPPING_ASKED:
         return after_ask(stopping, left, now);
     case STOPPING_KILLED:

@@ -24,10 +24,10 @@ static bool parse_count(const char *text, uint32_t *countp)
 
 /* "NAME[:COUNT]" or, with `unitsp`, "NAME:COUNT[:UNITS]", parsed in place: arguments point into the
  * line, which is ours. */
-static bool parse_want(const char *argument, struct want *want, char **unitsp)
+static bool parse_want(const char *argument, struct requested_resource *want, char **unitsp)
 {
     char *colon = strchr((char *)argument, ':');
-    *want = (struct want){.name = argument, .count = 1};
+    *want = (struct requested_resource){.name = argument, .count = 1};
     if (colon) {
         *colon = '\0';
         char *second = unitsp ? strchr(colon + 1, ':') : NULL;
@@ -42,12 +42,12 @@ static bool parse_want(const char *argument, struct want *want, char **unitsp)
     return name_is_valid(argument);
 }
 
-bool ask_parse_wants(
-    struct call *call, const char *const arguments[], size_t n, struct ask *ask, char **units)
+bool ask_parse_wants(struct call *call, const char *const arguments[], size_t n,
+    struct acquire_request *ask, char **units)
 {
     ask->n_wants = n;
     for (size_t i = 0; i < n; i++) {
-        struct want *want = &ask->wants[i];
+        struct requested_resource *want = &ask->wants[i];
         if (!parse_want(arguments[i], want, units ? &units[i] : NULL)) {
             answer_error_saying(call->out, CODE_BAD_VALUE, "not NAME or NAME:COUNT");
             return false;
@@ -75,12 +75,12 @@ static bool refuse_value(struct call *call, enum request_key key)
     return false;
 }
 
-static bool parse_attributes(struct call *call, struct ask *ask)
+static bool parse_attributes(struct call *call, struct acquire_request *ask)
 {
     const char *const *keys = call->request->keys;
     for (enum attribute i = 0; i < N_ATTRIBUTES; i++) {
         const char *value = keys[attribute_keys[i]];
-        if (value && !terms_parse(&ask->terms, i, value)) {
+        if (value && !lease_attributes_parse(&ask->attributes, i, value)) {
             return refuse_value(call, attribute_keys[i]);
         }
     }
@@ -89,7 +89,7 @@ static bool parse_attributes(struct call *call, struct ask *ask)
     return true;
 }
 
-static bool parse_keys(struct call *call, struct ask *ask)
+static bool parse_keys(struct call *call, struct acquire_request *ask)
 {
     const char *wait = call->request->keys[KEY_INDEX_wait];
     const char *ttl = call->request->keys[KEY_INDEX_ttl];
@@ -103,7 +103,7 @@ static bool parse_keys(struct call *call, struct ask *ask)
 }
 
 /* The process that keeps the lease when the job's process has ended, if berthd can see it. */
-static bool parse_wrapper(struct call *call, struct ask *ask)
+static bool parse_wrapper(struct call *call, struct acquire_request *ask)
 {
     const char *pid = call->request->keys[KEY_INDEX_wrapper];
     enum binding binding;
@@ -119,7 +119,7 @@ static bool parse_wrapper(struct call *call, struct ask *ask)
 }
 
 /* What the lease is to be bound to. */
-static bool parse_binding(struct call *call, struct ask *ask)
+static bool parse_binding(struct call *call, struct acquire_request *ask)
 {
     const char *pid = call->request->keys[KEY_INDEX_pid];
     if (pid && ask->ttl != 0) {
@@ -132,18 +132,18 @@ static bool parse_binding(struct call *call, struct ask *ask)
     }
     if (!pid) {
         ask->binding = ask->ttl != 0 ? BOUND_TIME : BOUND_CONNECTION;
-        ask->terms.signal = 0; /* there is no job */
+        ask->attributes.signal = 0; /* there is no job */
         return true;
     }
-    ask->terms.signal = ask->terms.signal != 0 ? ask->terms.signal : SIGTERM;
+    ask->attributes.signal = ask->attributes.signal != 0 ? ask->attributes.signal : SIGTERM;
     return named_process_find(call, pid, &ask->binding, &ask->process) && parse_wrapper(call, ask);
 }
 
 /* Afterwards, all names are known to have definitions. */
-static bool may_use_all(struct call *call, struct ask *ask)
+static bool may_use_all(struct call *call, struct acquire_request *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
-        struct want *want = &ask->wants[i];
+        struct requested_resource *want = &ask->wants[i];
         if (!core_find_want(call->server->core, want)) {
             call_refuse_unknown(call, want->name, rights_use);
             return false;
@@ -156,11 +156,11 @@ static bool may_use_all(struct call *call, struct ask *ask)
     return true;
 }
 
-bool ask_parse_terms(struct call *call, struct ask *ask)
+bool ask_parse_attributes(struct call *call, struct acquire_request *ask)
 {
     ask->wait = NEVER;
     ask->pid = call->conn->pid;
-    ask->terms.program = call->conn->program;
+    ask->attributes.program = call->conn->program;
     if (!parse_keys(call, ask) || !may_use_all(call, ask) || !parse_binding(call, ask)) {
         return false;
     }

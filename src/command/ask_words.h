@@ -3,7 +3,7 @@
 #ifndef BERTH_COMMAND_ASK_WORDS_H
 #define BERTH_COMMAND_ASK_WORDS_H
 
-#include "core/ask.h"
+#include "core/acquire_request.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,11 +13,11 @@ struct call;
 /* Takes `n` arguments apart in place: the names of the ask point into the line. With `units`, each
  * argument may be "NAME:COUNT:UNITS"; `units` has `n` elements, which get the third parts, and stay
  * as they are where there is none. */
-bool ask_parse_wants(
-    struct call *call, const char *const arguments[], size_t n, struct ask *ask, char **units);
+bool ask_parse_wants(struct call *call, const char *const arguments[], size_t n,
+    struct acquire_request *ask, char **units);
 
 /* Afterwards the ask has its keys, its process, and a definition for each name; its user may use
  * all of them. */
-bool ask_parse_terms(struct call *call, struct ask *ask);
+bool ask_parse_attributes(struct call *call, struct acquire_request *ask);
 
 #endif

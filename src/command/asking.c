@@ -128,7 +128,7 @@ static void on_late(struct conn *conn)
     struct asking *asking = parked_state(conn);
     asking->is_late = true;
     if (asking->names_waiter.conn) {
-        user_names_are_late(&conn->server->user_names);
+        user_names_timed_out(&conn->server->user_names);
     } else {
         for (uint8_t i = asking->database; i <= conn->server->databases.n; i++) {
             const char *why = why_not_asked(conn, i);

@@ -1,5 +1,5 @@
 /* command.c - one line of a client: its rights, its function, its answer counted and logged. */
-#include "admission/seat.h"
+#include "admission/admission.h"
 #include "admission/server.h"
 #include "base/clock.h"
 #include "conn/command_call.h"
@@ -56,7 +56,7 @@ static bool (*const right_checks[])(struct call *call) = {
 /* ---- one line ---- */
 
 /* Whether the answer from `from` on is a refusal; in fleet scope the database's may come later. */
-static bool is_refused(const struct call *call, size_t from)
+static bool command_is_refused(const struct call *call, size_t from)
 {
     static const char error[] = "error ";
     return call->out->length > from + sizeof error - 1 &&
@@ -124,7 +124,7 @@ bool command_run(struct conn *conn, char *line, size_t length)
         .now = clock_now(),
         .out = conn_answers(conn),
     };
-    if (!seat_is_for(conn->is_operators, request.command)) {
+    if (!admission_allows(conn->is_operators, request.command)) {
         conn->server->counts.refusals[CODE_BUSY]++;
         answer_error_saying(call.out, CODE_BUSY,
             "too many connections: the remaining ones are reserved for operators' requests");
@@ -136,7 +136,7 @@ bool command_run(struct conn *conn, char *line, size_t length)
     if (may) {
         command_functions[request.command](&call);
     }
-    bool refused = is_refused(&call, answer_from);
+    bool refused = command_is_refused(&call, answer_from);
     if (may) {
         log_if_it_changes_something(&call, refused);
     }

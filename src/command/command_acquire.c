@@ -6,7 +6,7 @@
 #include "command/ask_words.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
-#include "conn/storing.h"
+#include "conn/disk_wait.h"
 #include "core/units.h"
 #include "database/fleet_journal.h"
 #include "database/fleet_sessions.h"
@@ -30,11 +30,11 @@ static enum outcome may_ask_for(const struct call *call, const struct definition
 }
 
 /* Whether the request's database, if it has one, can be asked for a new lease. */
-static bool can_be_asked(struct call *call, const struct ask *ask)
+static bool can_be_asked(struct call *call, const struct acquire_request *ask)
 {
     uint8_t database = ask->wants[0].definition->database;
     for (size_t i = 0; i < ask->n_wants; i++) {
-        const struct want *want = &ask->wants[i];
+        const struct requested_resource *want = &ask->wants[i];
         if (want->definition->database != database) {
             return true; /* the core says why not */
         }
@@ -57,7 +57,7 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
 static void add_proof(struct call *call, const struct lease *lease)
 {
     const struct state *state = &call->server->state;
-    if (lease->terms.signal != 0 && state->found != STATE_UNREADABLE) {
+    if (lease->attributes.signal != 0 && state->found != STATE_UNREADABLE) {
         text_add(call->out, " proof=");
         proof_write(call->out, state->secret, lease);
     }
@@ -70,7 +70,7 @@ static void answer_acquired(struct call *call, struct lease *lease, enum outcome
         [OUTCOME_OK] = "ok ", [OUTCOME_WAITING] = "waiting ", [OUTCOME_PENDING] = "pending "};
     bool is_held = outcome == OUTCOME_OK;
     lease_log_place(&call->server->databases, lease);
-    origin_want(&call->server->origins, lease);
+    job_origin_want(&call->server->origins, lease);
     if (outcome == OUTCOME_PENDING && !lease->is_asked) {
         outcome = OUTCOME_WAITING; /* on this host: the database is asked when it grants again */
     }
@@ -91,8 +91,8 @@ static void answer_acquired(struct call *call, struct lease *lease, enum outcome
     }
 }
 
-static void answer_refused(
-    struct call *call, const struct ask *ask, enum outcome outcome, const char *at_fault)
+static void answer_refused(struct call *call, const struct acquire_request *ask,
+    enum outcome outcome, const char *at_fault)
 {
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
     struct asker asker;
@@ -109,9 +109,9 @@ static void answer_refused(
 
 /* Asks for a lease: core_acquire(), or core_reclaim_unknown() with the other members. */
 struct asked {
-    struct ask ask;
+    struct acquire_request ask;
     uint64_t id; /* 0: a new one */
-    const struct remembered_claim *claims; /* what it held; NULL: it waited */
+    const struct saved_claim *claims; /* what it held; NULL: it waited */
 };
 
 static enum outcome ask_core(
@@ -130,7 +130,7 @@ static size_t removed_items_bytes(const struct asked *asked)
 {
     size_t length = 0;
     for (size_t i = 0; asked->claims && i < asked->ask.n_wants; i++) {
-        const struct remembered_claim *claim = &asked->claims[i];
+        const struct saved_claim *claim = &asked->claims[i];
         struct resource *resource = asked->ask.wants[i].resource;
         for (uint32_t k = 0; k < claim->count; k++) {
             const char *item = claim->units[k].item;
@@ -144,24 +144,24 @@ static size_t removed_items_bytes(const struct asked *asked)
 static void end_lease(struct call *call, struct lease *lease, enum outcome why)
 {
     struct server *server = call->server;
-    core_take_back(server->core, lease, why, call->now, &server->effects);
+    core_abort_acquire(server->core, lease, why, call->now, &server->effects);
 }
 
 /* Space for the record is reserved before the grant, and the record is written before anybody hears
  * of it. */
-static void take_lease(struct call *call, const struct asked *asked)
+static void command_acquire_take_lease(struct call *call, const struct asked *asked)
 {
-    const struct ask *ask = &asked->ask;
+    const struct acquire_request *ask = &asked->ask;
     struct core *core = call->server->core;
     size_t units =
         units_max_bytes(core, ask->wants, ask->n_wants) + removed_items_bytes(asked);
-    size_t proof = ask->terms.signal != 0 ? proof_max_bytes(ask->n_wants) : 0;
+    size_t proof = ask->attributes.signal != 0 ? proof_max_bytes(ask->n_wants) : 0;
     if (answer_is_too_much(ask, units + proof)) {
         answer_error_saying(call->out, CODE_IMPOSSIBLE, ANSWER_TOO_MUCH);
         core_count_refused(call->server->core, ask, OUTCOME_IMPOSSIBLE);
         return;
     }
-    if (!storing_has_numbers(call)) {
+    if (!disk_wait_has_numbers(call)) {
         return;
     }
     uint32_t record = ledger_reserve(&call->server->ledger, ask, units);
@@ -231,7 +231,7 @@ static void take_back(struct call *call, struct lease *lease, take_operation *op
     }
 }
 
-static bool is_same_request(const struct lease *lease, const struct ask *ask)
+static bool is_same_request(const struct lease *lease, const struct acquire_request *ask)
 {
     bool is_same = lease->n_claims == ask->n_wants;
     for (size_t i = 0; is_same && i < ask->n_wants; i++) {
@@ -243,7 +243,7 @@ static bool is_same_request(const struct lease *lease, const struct ask *ask)
 }
 
 /* The acquire has come before. */
-static void repeat(struct call *call, const struct ask *ask, struct lease *lease)
+static void repeat(struct call *call, const struct acquire_request *ask, struct lease *lease)
 {
     if (is_same_request(lease, ask)) {
         take_back(call, lease, core_repeat);
@@ -258,37 +258,37 @@ void command_acquire(struct call *call)
     const struct request *request = call->request;
     struct asked asked = {0};
     if (!ask_parse_wants(call, request->arguments, request->n_arguments, &asked.ask, NULL) ||
-        !ask_parse_terms(call, &asked.ask)) {
+        !ask_parse_attributes(call, &asked.ask)) {
         return;
     }
-    struct lease *known = asked.ask.terms.once
-        ? core_find_once(call->server->core, call->conn->client.uid, asked.ask.terms.once)
+    struct lease *known = asked.ask.attributes.once
+        ? core_find_once(call->server->core, call->conn->client.uid, asked.ask.attributes.once)
         : NULL;
     if (known) {
         repeat(call, &asked.ask, known);
     } else if (can_be_asked(call, &asked.ask)) {
-        take_lease(call, &asked);
+        command_acquire_take_lease(call, &asked);
     }
 }
 
 /* ---- reclaim ---- */
 
-static void said_deinit(struct remembered *said)
+static void proven_deinit(struct saved_lease *proven)
 {
-    for (size_t i = 0; i < said->n_claims; i++) {
-        free((void *)said->claims[i].units);
+    for (size_t i = 0; i < proven->n_claims; i++) {
+        free((void *)proven->claims[i].units);
     }
 }
 
-static bool parse_units(struct call *call, const struct ask *ask, char *const texts[],
-    struct remembered_claim claims[])
+static bool parse_units(struct call *call, const struct acquire_request *ask, char *const texts[],
+    struct saved_claim claims[])
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
-        const struct want *want = &ask->wants[i];
+        const struct requested_resource *want = &ask->wants[i];
         bool fits = texts[i] && want->count <= MAX_UNITS;
         if (fits) {
-            struct remembered_unit *units = memory_resize(NULL, want->count + 1, sizeof *units);
-            claims[i].units = units; /* said_deinit() frees them from now on */
+            struct saved_unit *units = memory_resize(NULL, want->count + 1, sizeof *units);
+            claims[i].units = units; /* proven_deinit() frees them from now on */
             fits = units_parse(texts[i], definition_is_pool(want->definition), want->count, units);
         }
         if (!fits) {
@@ -300,25 +300,26 @@ static bool parse_units(struct call *call, const struct ask *ask, char *const te
 }
 
 /* What the client says about the lease, except its tokens. */
-static bool parse_said(
-    struct call *call, const struct ask *ask, char *const texts[], struct remembered *said)
+static bool parse_said(struct call *call, const struct acquire_request *ask, char *const texts[],
+    struct saved_lease *proven)
 {
-    said->uid = call->conn->client.uid;
-    said->is_held = texts[0];
-    said->binding = ask->binding;
-    said->process = ask->process;
-    said->wrapper = ask->wrapper;
-    said->n_claims = ask->n_wants;
+    proven->uid = call->conn->client.uid;
+    proven->is_held = texts[0];
+    proven->binding = ask->binding;
+    proven->process = ask->process;
+    proven->wrapper = ask->wrapper;
+    proven->n_claims = ask->n_wants;
     for (size_t i = 0; i < ask->n_wants; i++) {
-        said->claims[i] = (struct remembered_claim){
-            .name = ask->wants[i].name, .count = ask->wants[i].count};
+        proven->claims[i] =
+            (struct saved_claim){.name = ask->wants[i].name, .count = ask->wants[i].count};
     }
-    return !said->is_held || parse_units(call, ask, texts, said->claims);
+    return !proven->is_held || parse_units(call, ask, texts, proven->claims);
 }
 
 /* If our own secret was lost as well, nothing can be compared, and no token is believed. A database
  * knows the tokens of its leases better. */
-static bool was_given(struct call *call, const struct ask *ask, struct remembered *said)
+static bool was_given(
+    struct call *call, const struct acquire_request *ask, struct saved_lease *proven)
 {
     const struct state *state = &call->server->state;
     const char *proof = call->request->keys[KEY_INDEX_proof];
@@ -326,15 +327,14 @@ static bool was_given(struct call *call, const struct ask *ask, struct remembere
         answer_error_saying(call->out, CODE_NO_SPACE, "%s", state->why_unreadable);
         return false;
     }
-    bool is_good =
-        !state->is_old_secret || (proof && proof_read(proof, state->secret, said));
+    bool is_good = !state->is_old_secret || (proof && proof_read(proof, state->secret, proven));
     bool is_fleet = ask->wants[0].definition->database != 0;
     if (!is_good) {
         answer_error_saying(
             call->out, CODE_LOST, "berthd has no record of it, and no valid proof was given");
     }
-    for (size_t i = 0; is_fleet && i < said->n_claims; i++) {
-        said->claims[i].token = 0;
+    for (size_t i = 0; is_fleet && i < proven->n_claims; i++) {
+        proven->claims[i].token = 0;
     }
     return is_good;
 }
@@ -354,19 +354,19 @@ static void reclaim_unknown(struct call *call, uint64_t id)
 {
     const struct request *request = call->request;
     struct asked asked = {.id = id};
-    struct remembered said = {.id = id};
+    struct saved_lease proven = {.id = id};
     char *texts[MAX_RESOURCES_PER_LEASE] = {NULL};
     if (!ask_parse_wants(
             call, request->arguments + 1, request->n_arguments - 1, &asked.ask, texts) ||
-        !ask_parse_terms(call, &asked.ask)) {
+        !ask_parse_attributes(call, &asked.ask)) {
         return;
     }
-    if (parse_said(call, &asked.ask, texts, &said) && was_given(call, &asked.ask, &said) &&
+    if (parse_said(call, &asked.ask, texts, &proven) && was_given(call, &asked.ask, &proven) &&
         !is_over(call, id)) {
-        asked.claims = said.is_held ? said.claims : NULL;
-        take_lease(call, &asked);
+        asked.claims = proven.is_held ? proven.claims : NULL;
+        command_acquire_take_lease(call, &asked);
     }
-    said_deinit(&said);
+    proven_deinit(&proven);
 }
 
 void command_reclaim(struct call *call)

@@ -42,12 +42,11 @@ static bool is_asked_by_key(
         (!history->has_lease || entry->lease == history->lease);
 }
 
-static bool is_asked_by_name(
-    const struct asked_names *asked, const struct remembered *remembered)
+static bool is_asked_by_name(const struct asked_names *asked, const struct saved_lease *saved)
 {
     bool is_asked = false;
-    for (size_t i = 0; i < remembered->n_claims; i++) {
-        is_asked |= asked_names_has(asked, remembered->claims[i].name);
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        is_asked |= asked_names_has(asked, saved->claims[i].name);
     }
     return is_asked;
 }
@@ -71,7 +70,7 @@ static void add_head(struct history_answer *history, struct text *out,
 }
 
 static void add_line(const struct history_answer *history, struct text *out,
-    const struct history_entry *entry, const struct remembered *lease,
+    const struct history_entry *entry, const struct saved_lease *lease,
     const struct answer_moment *moment)
 {
     const struct ended_lease ended = {entry, lease, record_database(lease)};
@@ -84,9 +83,8 @@ static void add_line(const struct history_answer *history, struct text *out,
 static bool add_entry(const struct history_answer *history, struct text *out,
     const struct history_entry *entry, const struct answer_moment *moment)
 {
-    struct remembered *lease = is_asked_by_key(history, entry)
-        ? record_read(entry->record, entry->record_length)
-        : NULL;
+    struct saved_lease *lease =
+        is_asked_by_key(history, entry) ? record_read(entry->record, entry->record_length) : NULL;
     if (lease && is_asked_by_name(&history->asked, lease)) {
         add_line(history, out, entry, lease, moment);
     }
@@ -96,8 +94,8 @@ static bool add_entry(const struct history_answer *history, struct text *out,
 
 /* ---- pieces ---- */
 
-static bool make_piece(struct long_answer *answer, const struct answer_moment *moment,
-    struct text *out, size_t enough)
+static bool command_history_make_piece(
+    struct long_answer *answer, const struct answer_moment *moment, struct text *out, size_t enough)
 {
     struct history_answer *history = container_of(answer, struct history_answer, answer);
     const struct history *kept = history->server->history;
@@ -122,7 +120,8 @@ static void free_answer(struct long_answer *answer)
     free(history);
 }
 
-static const struct long_answer_kind history_kind = {.more = make_piece, .free = free_answer};
+static const struct long_answer_kind history_kind = {
+    .more = command_history_make_piece, .free = free_answer};
 
 /* ---- the request ---- */
 

@@ -17,7 +17,7 @@ static size_t names_to_ask_for(
     return 0; /* everything: no resource has the hosts */
 }
 
-static void add_database(
+static void command_hosts_add_database(
     struct text *out, struct server *server, uint8_t number, const struct view *hosts)
 {
     struct session_view session;
@@ -35,12 +35,12 @@ static void add_database(
     }
 }
 
-static bool answer(struct conn *conn, struct asking *asking)
+static bool command_hosts_answer(struct conn *conn, struct asking *asking)
 {
     struct text *out = conn_answers(conn);
     text_add_format(out, "ok now=%lld\n", (long long)instant_of(clock_now()).at);
     for (uint8_t i = 1; i <= conn->server->databases.n; i++) {
-        add_database(out, conn->server, i, asking->parts[i].view);
+        command_hosts_add_database(out, conn->server, i, asking->parts[i].view);
     }
     text_add(out, "end\n");
     return true;
@@ -55,7 +55,7 @@ static void hosts_free(struct asking *asking)
 void command_hosts(struct call *call)
 {
     static const struct asking_kind kind = {
-        .names = names_to_ask_for, .answer = answer, .free = hosts_free};
+        .names = names_to_ask_for, .answer = command_hosts_answer, .free = hosts_free};
     struct asking *asking = memory_new(sizeof *asking);
     asking->kind = &kind;
     asking_begin(call, asking);

@@ -1,7 +1,7 @@
 /* command_lease.c - requests about an existing lease: release, cancel, renew, bind, away,
  * back, revoke, drop. */
 #include "admission/server.h"
-#include "base/nearest.h"
+#include "base/closest_match.h"
 #include "base/words.h"
 #include "command/named_process.h"
 #include "command/remote.h"
@@ -31,13 +31,13 @@ static void note_taken(const struct call *call, const struct lease *lease, const
 {
     const struct log_process by = call_operator(call);
     log_taken(call, lease, event);
-    history_taken(call->server->history, lease->id, &by, reason_of(call));
+    history_note_revoker(call->server->history, lease->id, &by, reason_of(call));
 }
 
 /* ---- release, cancel ---- */
 
 /* How the job has ended, if the request says so. False: malformed. */
-static bool read_status(const struct call *call, struct told_status *told)
+static bool read_status(const struct call *call, struct reported_exit *told)
 {
     const char *exit = call->request->keys[KEY_INDEX_exit];
     const char *signal = call->request->keys[KEY_INDEX_signal];
@@ -93,14 +93,14 @@ static void refuse_identity(
     struct call *call, enum code code, const struct resource *resource, const char *holder)
 {
     struct asker asker;
-    struct nearest nearest = NEAREST_INIT(holder);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(holder);
     const struct claim *claim = resource_first_holder(resource);
     call_init_asker(call, &asker);
     for (size_t i = 0; claim && i < MAX_IDENTITIES_COMPARED; i++) {
         const struct lease *lease = claim->lease;
         bool is_meant = lease->uid == asker.viewer.uid || resource->definition->identity_shared;
-        if (lease->terms.holder && is_meant && viewer_sees(&asker.viewer, lease)) {
-            nearest_try(&nearest, lease->terms.holder);
+        if (lease->attributes.holder && is_meant && viewer_sees(&asker.viewer, lease)) {
+            closest_match_try(&nearest, lease->attributes.holder);
         }
         claim = claim_next_holder(claim);
     }
@@ -179,7 +179,7 @@ void command_release(struct call *call)
 {
     const char *holder = call->request->keys[KEY_INDEX_holder];
     const char *item = call->request->keys[KEY_INDEX_item];
-    struct told_status told;
+    struct reported_exit told;
     if (!read_status(call, &told)) {
         call_refuse(call, CODE_BAD_VALUE, "exit or signal");
         return;
@@ -209,7 +209,7 @@ static struct lease *find_by_once(const struct call *call, const char *once)
 {
     struct lease *lease;
     LIST_FOREACH (lease, &call->conn->client.leases, link) {
-        if (lease->terms.once && strcmp(lease->terms.once, once) == 0) {
+        if (lease->attributes.once && strcmp(lease->attributes.once, once) == 0) {
             break;
         }
     }
@@ -236,7 +236,7 @@ static struct lease *find_by_id(struct call *call)
 {
     uint64_t id;
     const char *word = call->request->arguments[0];
-    if (!lease_id_parse(word, &id) && !remote_is_here(call->server, word, &id)) {
+    if (!lease_id_parse(word, &id) && !remote_is_local(call->server, word, &id)) {
         answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
         return NULL;
     }
@@ -400,7 +400,7 @@ static void revoke_or_drop(
 {
     uint64_t id;
     const char *word = call->request->arguments[0];
-    if (strchr(word, '/') && !remote_is_here(call->server, word, &id)) {
+    if (strchr(word, '/') && !remote_is_local(call->server, word, &id)) {
         remote_revoke_or_drop(call);
         return;
     }
@@ -415,7 +415,7 @@ static void revoke_lease(struct call *call, struct lease *lease)
 {
     struct server *server = call->server;
     bool is_by_user = call->conn->client.uid == lease->uid && !call_administers(call, lease);
-    if (is_by_user && job_is_beyond_holder(lease)) {
+    if (is_by_user && job_holder_may_not_signal(lease)) {
         call_refuse(call, CODE_FORBIDDEN, lease->claims[0].resource->name);
         return;
     }

@@ -57,7 +57,7 @@ static void add_connections(struct text *out, const struct server *server)
             out, METRIC_DAEMON_connections_refused, &labels, counts->connections_refused[i]);
     }
     metrics_value(out, METRIC_DAEMON_connections_open, &no_labels,
-        server->seats.n_conns + server->seats.n_operators);
+        server->admissions.n_conns + server->admissions.n_operators);
     metrics_value(out, METRIC_DAEMON_followers, &no_labels, server->followers.n);
 }
 
@@ -77,7 +77,7 @@ static void add_daemon(struct text *out, const struct server *server, nanosecond
 
 /* ---- databases ---- */
 
-static void add_database(
+static void command_metrics_add_database(
     struct text *out, const struct server *server, uint8_t database, nanoseconds now)
 {
     const struct database_counts *counts = &server->database_counts[database - 1];
@@ -174,7 +174,7 @@ static void answer_own(struct call *call, size_t from)
     if (from == 0) {
         add_daemon(&rows, server, call->now);
         for (uint8_t i = 1; i <= server->databases.n; i++) {
-            add_database(&rows, server, i, call->now);
+            command_metrics_add_database(&rows, server, i, call->now);
         }
     }
     size_t next = metrics_resources(

@@ -5,7 +5,7 @@
 #include "command/remote.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
-#include "conn/storing.h"
+#include "conn/disk_wait.h"
 #include "database/client_events.h"
 #include "database/fleet_sessions.h"
 #include "log/log.h"
@@ -60,8 +60,8 @@ static void run_fleet_change(
 {
     const struct request *request = call->request;
     const char *argument = request->n_arguments > 1 ? request->arguments[1] : "";
-    char by[BY_WHOM_SIZE], *reason = remote_encoded(request->keys[KEY_INDEX_reason]);
-    by_whom_format(by, &change->by);
+    char by[ACTOR_SIZE], *reason = remote_encoded(request->keys[KEY_INDEX_reason]);
+    actor_format(by, &change->by);
     const char *const words[] = {
         command_table[request->command].word, request->arguments[0], argument, reason, by};
     remote_ask(call, definition->database, 5, words, fleet_change_done)->number = change->kind;
@@ -96,7 +96,7 @@ static void run_change(struct call *call, struct change change)
         run_fleet_change(call, &change, definition);
         return;
     }
-    if (!storing_has_room(call)) {
+    if (!disk_wait_has_room(call)) {
         return;
     }
     change.reason = call->request->keys[KEY_INDEX_reason];
@@ -107,7 +107,7 @@ static void run_change(struct call *call, struct change change)
     enum outcome outcome = core_change(server->core, name, &change, call->now, &server->effects);
     if (outcome == OUTCOME_OK) {
         settings_note_changes(call->server);
-        storing_answer_later(call, adds ? answer_added : answer_ok, was);
+        disk_wait_answer_later(call, adds ? answer_added : answer_ok, was);
     } else if (outcome == OUTCOME_UNKNOWN && change.item) {
         call_refuse_unknown_item(call, name, change.item);
     } else if (outcome == OUTCOME_KIND) {
@@ -157,7 +157,7 @@ void command_reserve(struct call *call)
 
 void command_pause(struct call *call)
 {
-    run_change(call, (struct change){.kind = CHANGE_PAUSE, .by = call_by_whom(call)});
+    run_change(call, (struct change){.kind = CHANGE_PAUSE, .by = call_actor(call)});
 }
 
 void command_resume(struct call *call)
@@ -196,13 +196,13 @@ static void answer_drain_and_wait(struct conn *conn, const char *was)
 static void drain(struct call *call, bool draining, storing_answer *answer)
 {
     struct server *server = call->server;
-    if (storing_has_room(call)) {
+    if (disk_wait_has_room(call)) {
         if (!draining) {
             client_events_to_drainers(&server->conns, EVENT_UNDRAINED);
         }
         core_drain(server->core, draining, call->now, &server->effects);
         settings_note_changes(server);
-        storing_answer_later(call, answer, NULL);
+        disk_wait_answer_later(call, answer, NULL);
     }
 }
 

@@ -52,8 +52,8 @@ static struct status_answer *status_of(struct long_answer *answer)
     return container_of(answer, struct status_answer, answer);
 }
 
-static bool make_piece(struct long_answer *answer, const struct answer_moment *moment,
-    struct text *out, size_t enough)
+static bool command_status_make_piece(
+    struct long_answer *answer, const struct answer_moment *moment, struct text *out, size_t enough)
 {
     return status_walk_continue(&status_of(answer)->walk, moment, out, enough);
 }
@@ -81,7 +81,7 @@ static void free_answer(struct long_answer *answer)
 }
 
 static const struct long_answer_kind status_kind = {
-    .more = make_piece, .view_weight = view_weight, .free = free_answer};
+    .more = command_status_make_piece, .view_weight = view_weight, .free = free_answer};
 
 /* ---- asking the databases ---- */
 
@@ -142,7 +142,7 @@ static uint32_t wanted_databases(const struct status_answer *status)
     return wanted & ~UINT32_C(1); /* there is no database 0 */
 }
 
-static void begin(
+static void command_status_begin(
     struct call *call, size_t n, const char *const names[], uint64_t only, nanoseconds age)
 {
     static const struct asking_kind kind = {
@@ -178,7 +178,7 @@ static void status_of_lease(struct call *call, const char *text)
     for (size_t i = 0; i < lease->n_claims; i++) {
         names[i] = lease->claims[i].resource->name;
     }
-    begin(call, lease->n_claims, names, lease->id, asking_age(lease, call->now));
+    command_status_begin(call, lease->n_claims, names, lease->id, asking_age(lease, call->now));
 }
 
 void command_status(struct call *call)
@@ -190,6 +190,6 @@ void command_status(struct call *call)
     } else if (lease) {
         status_of_lease(call, lease);
     } else if (call_check_asked_names(call)) {
-        begin(call, request->n_arguments, request->arguments, 0, 0);
+        command_status_begin(call, request->n_arguments, request->arguments, 0, 0);
     }
 }

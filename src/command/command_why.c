@@ -27,7 +27,7 @@
  * be over by then. */
 struct subject {
     struct asking asking; /* of its database */
-    struct ask ask; /* of no names: a lease */
+    struct acquire_request ask; /* of no names: a lease */
     char *names[MAX_RESOURCES_PER_LEASE]; /* of the ask; owned */
     uint64_t lease;
     uint8_t database; /* 0: host scope */
@@ -43,7 +43,7 @@ static void subject_free(struct asking *asking)
     free(subject);
 }
 
-static const char *forbidden_name(struct asker *asker, const struct ask *ask)
+static const char *forbidden_name(struct asker *asker, const struct acquire_request *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         if (!asker_may(asker, rights_use, &ask->wants[i].definition->rights)) {
@@ -54,14 +54,14 @@ static const char *forbidden_name(struct asker *asker, const struct ask *ask)
 }
 
 /* For a job of `berth run`, which shows a proof. */
-static bool is_too_much(struct core *core, const struct ask *ask)
+static bool is_too_much(struct core *core, const struct acquire_request *ask)
 {
     size_t units = units_max_bytes(core, ask->wants, ask->n_wants);
     return answer_is_too_much(ask, units + proof_max_bytes(ask->n_wants));
 }
 
 /* A reload may have taken a name away meanwhile. */
-static bool find_definitions(struct core *core, struct ask *ask)
+static bool find_definitions(struct core *core, struct acquire_request *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         ask->wants[i].definition = core_find_definition(core, ask->wants[i].name);
@@ -111,7 +111,7 @@ static void explain(struct conn *conn, struct subject *subject, struct text *out
     if (subject->ask.n_wants == 0 && lease) {
         explained_lease(out, &scene, &database, lease);
     } else if (subject->ask.n_wants > 0 && find_definitions(server->core, &subject->ask)) {
-        const struct explained_bar bar = {
+        const struct explained_refusal bar = {
             .forbidden = forbidden_name(&asker, &subject->ask),
             .is_too_much = is_too_much(server->core, &subject->ask),
         };
@@ -123,7 +123,7 @@ static void explain(struct conn *conn, struct subject *subject, struct text *out
 }
 
 /* Users whom it names may be looked up: then it is made again. */
-static bool answer(struct conn *conn, struct asking *asking)
+static bool command_why_answer(struct conn *conn, struct asking *asking)
 {
     struct text made = TEXT_INIT;
     explain(conn, container_of(asking, struct subject, asking), &made);
@@ -151,10 +151,10 @@ static size_t names_to_ask_for(
 }
 
 /* Takes the subject over. */
-static void begin(struct call *call, struct subject *subject)
+static void command_why_begin(struct call *call, struct subject *subject)
 {
     static const struct asking_kind kind = {
-        .names = names_to_ask_for, .answer = answer, .free = subject_free};
+        .names = names_to_ask_for, .answer = command_why_answer, .free = subject_free};
     subject->asking.kind = &kind;
     asking_begin(call, &subject->asking);
 }
@@ -167,7 +167,7 @@ static void why_lease(struct call *call, const struct lease *lease)
     subject->lease = lease->id;
     subject->asking.age = asking_age(lease, call->now);
     subject->database = lease->state == LEASE_WAITING ? lease->database : 0;
-    begin(call, subject);
+    command_why_begin(call, subject);
 }
 
 /* The word may be a lease that is over. */
@@ -190,12 +190,12 @@ static void refuse_name(struct call *call, const char *name)
 static void why_names(struct call *call)
 {
     const struct request *request = call->request;
-    struct ask ask = {.wait = NEVER};
+    struct acquire_request ask = {.wait = NEVER};
     if (!ask_parse_wants(call, request->arguments, request->n_arguments, &ask, NULL)) {
         return;
     }
     for (size_t i = 0; i < ask.n_wants; i++) {
-        struct want *want = &ask.wants[i];
+        struct requested_resource *want = &ask.wants[i];
         want->definition = core_find_definition(call->server->core, want->name);
         if (!want->definition) {
             refuse_name(call, want->name);
@@ -209,7 +209,7 @@ static void why_names(struct call *call)
         subject->names[i] = memory_string(ask.wants[i].name);
         subject->ask.wants[i].name = subject->names[i];
     }
-    begin(call, subject);
+    command_why_begin(call, subject);
 }
 
 static void refuse_elsewhere(struct call *call, const char *text)
@@ -227,8 +227,7 @@ static bool why_word(struct call *call, const char *word)
     if (core_find_definition(call->server->core, word)) {
         return false;
     }
-    bool is_lease =
-        lease_id_parse(word, &number) || remote_is_here(call->server, word, &number);
+    bool is_lease = lease_id_parse(word, &number) || remote_is_local(call->server, word, &number);
     const struct lease *lease = is_lease ? core_find_lease(call->server->core, number) : NULL;
     if (lease) {
         why_lease(call, lease);

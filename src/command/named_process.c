@@ -50,7 +50,7 @@ static enum process_check identify(struct conn *conn, pid_t pid, struct process 
     return check;
 }
 
-bool named_process_is_ours(struct call *call)
+bool named_process_shares_pid_ns(struct call *call)
 {
     enum conn_pids pids = conn_look_at_pids(call->conn);
     if (pids == PIDS_NOT_KNOWN) {

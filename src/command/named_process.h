@@ -14,6 +14,6 @@ struct call;
 bool named_process_find(
     struct call *call, const char *pid, enum binding *bindingp, struct process *process);
 /* False, after an answer: the client lives in another PID namespace, or that cannot be told. */
-bool named_process_is_ours(struct call *call);
+bool named_process_shares_pid_ns(struct call *call);
 
 #endif

@@ -148,7 +148,7 @@ void process_lease_why(struct call *call, const char *pid)
         call_refuse(call, CODE_BAD_VALUE, "pid");
         return;
     }
-    if (!named_process_is_ours(call)) {
+    if (!named_process_shares_pid_ns(call)) {
         return;
     }
     struct search *search = memory_new(sizeof *search);

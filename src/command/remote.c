@@ -134,7 +134,7 @@ static bool taking_done(struct conn *conn, struct remote *remote, struct session
     return true;
 }
 
-bool remote_is_here(const struct server *server, const char *key, uint64_t *idp)
+bool remote_is_local(const struct server *server, const char *key, uint64_t *idp)
 {
     for (uint8_t i = 1; i <= server->databases.n; i++) {
         const char *own = fleet_session_id(server->fleet, i);
@@ -167,9 +167,9 @@ void remote_revoke_or_drop(struct call *call)
     } else if (call->server->databases.n == 0) {
         call_refuse(call, CODE_LOST, NULL);
     } else {
-        char by[BY_WHOM_SIZE], *reason = remote_encoded(call->request->keys[KEY_INDEX_reason]);
-        const struct by_whom by_whom = call_by_whom(call);
-        by_whom_format(by, &by_whom);
+        char by[ACTOR_SIZE], *reason = remote_encoded(call->request->keys[KEY_INDEX_reason]);
+        const struct actor by_whom = call_actor(call);
+        actor_format(by, &by_whom);
         log_asked(call, word, key);
         const char *const words[] = {word, key, "", reason, by};
         remote_ask(call, 1, 5, words, taking_done);
@@ -255,9 +255,9 @@ void remote_release(struct call *call, const char *holder, const char *item)
 {
     const char *name = call->request->arguments[0];
     const struct definition *definition = core_find_definition(call->server->core, name);
-    const struct by_whom by_whom = call_by_whom(call);
-    char by[BY_WHOM_SIZE];
-    by_whom_format(by, &by_whom);
+    const struct actor by_whom = call_actor(call);
+    char by[ACTOR_SIZE];
+    actor_format(by, &by_whom);
     if (holder) {
         release_identity(call, definition, holder, by);
     } else {

@@ -34,7 +34,7 @@ bool remote_answer(struct conn *conn, uint8_t database, const struct session_res
 char *remote_encoded(const char *word);
 
 /* Whether `key` is SESSION/ID of this host: its *idp. */
-bool remote_is_here(const struct server *server, const char *key, uint64_t *idp);
+bool remote_is_local(const struct server *server, const char *key, uint64_t *idp);
 /* `revoke` and `drop` of SESSION/ID: for admins of the daemon. */
 void remote_revoke_or_drop(struct call *call);
 /* `release NAME` by an identity or an item (the other is NULL), which no lease on this host

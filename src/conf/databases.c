@@ -1,8 +1,8 @@
 #include "conf/databases.h"
 #include "config.h"
 
+#include "base/closest_match.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "base/words.h"
 #include "conf/sections.h"
 #include "core/timing.h"
@@ -227,9 +227,9 @@ void fleet_uses_deinit(struct loading *loading)
 static void complain_of_absence(struct loading *loading, const struct fleet_use *use)
 {
     const struct conf *conf = loading->conf;
-    struct nearest nearest = NEAREST_INIT(use->database);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(use->database);
     for (size_t i = 0; i < conf->n_databases; i++) {
-        nearest_try(&nearest, conf->databases[i].name);
+        closest_match_try(&nearest, conf->databases[i].name);
     }
     FILE *out =
         complaint_begin(&loading->complaints, use->place, use->section, key_table[use->key].word);
@@ -325,7 +325,8 @@ static void check_times(struct loading *loading, const struct fleet_use *use,
 }
 
 /* Whether one of the numbers was refused, and complained of, so that it is not the file's. */
-static bool is_refused(const struct loading *loading, const struct fleet_use *use, size_t database)
+static bool databases_is_refused(
+    const struct loading *loading, const struct fleet_use *use, size_t database)
 {
     struct place kill_after = {.file = use->place.file, .line = use->kill_after_line};
     return complaints_has(&loading->complaints, kill_after) ||
@@ -346,7 +347,7 @@ static void resolve(struct loading *loading, const struct fleet_use *use)
     if (use->kill_after_line == 0) {
         nanoseconds quarter = served->ttl / 4;
         definition->kill_after = quarter < DEFAULT_KILL_AFTER ? quarter : DEFAULT_KILL_AFTER;
-    } else if (!is_refused(loading, use, (size_t)(written - loading->conf->databases))) {
+    } else if (!databases_is_refused(loading, use, (size_t)(written - loading->conf->databases))) {
         check_times(loading, use, written, "");
         if (served->ttl != written->ttl) {
             check_times(loading, use, served, "the running ");

@@ -1,6 +1,6 @@
 #include "conf/keys.h"
 
-#include "base/nearest.h"
+#include "base/closest_match.h"
 #include "conf/configuration.h"
 #include "conf/value_types.h"
 
@@ -93,10 +93,10 @@ static bool is_known_in_other_sections(const char *word)
 
 const struct key_row *key_nearest(enum section_kind kind, const char *word)
 {
-    struct nearest nearest = NEAREST_INIT(word);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(word);
     for (size_t i = 0; i < N_KEYS; i++) {
         if (key_is_in(&key_table[i], kind)) {
-            nearest_try(&nearest, key_table[i].word);
+            closest_match_try(&nearest, key_table[i].word);
         }
     }
     return nearest.best ? key_find(kind, nearest.best) : NULL;

@@ -145,7 +145,7 @@ static const char *take_named_host(char *text, struct redis_host *host)
     return colon ? take_port(colon + 1, host) : NULL;
 }
 
-static const char *take_host(char *text, uint16_t default_port, struct redis_url *url)
+static const char *redis_url_take_host(char *text, uint16_t default_port, struct redis_url *url)
 {
     if (url->n_hosts == MAX_HOSTS) {
         return "it has more than 16 hosts";
@@ -172,7 +172,7 @@ static const char *take_hosts(char *text, uint16_t default_port, struct redis_ur
     const char *wrong = NULL;
     char *host;
     while (!wrong && (host = strsep(&text, ","))) {
-        wrong = take_host(host, default_port, url);
+        wrong = redis_url_take_host(host, default_port, url);
     }
     return wrong;
 }

@@ -1,7 +1,7 @@
 #include "conf/sections.h"
 
+#include "base/closest_match.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "base/words.h"
 
 #include <assert.h>
@@ -89,9 +89,9 @@ static bool find_kind(const char *word, enum section_kind *kindp)
 static void complain_of_kind(
     struct loading *loading, uint32_t line, const char *word, bool is_alone)
 {
-    struct nearest nearest = NEAREST_INIT(word);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(word);
     for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
-        nearest_try(&nearest, section_words[kind]);
+        closest_match_try(&nearest, section_words[kind]);
     }
     bool is_name =
         is_alone && !nearest.best && (name_is_valid(word) || template_name_is_valid(word));

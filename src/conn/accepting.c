@@ -62,7 +62,7 @@ static bool accept_next(struct accepting *accepting)
         return true;
     }
     if (errno != EAGAIN) {
-        log_provoked("cannot accept a connection: %s", strerror(errno));
+        log_ratelimited("cannot accept a connection: %s", strerror(errno));
         stop_accepting(accepting, ACCEPT_AGAIN_MS);
     }
     return false;
@@ -81,7 +81,7 @@ static void on_accept_check(uv_check_t *check)
     scheduler_begin_work(&server->scheduler, NULL);
     for (int n = 1; accept_next(accepting) && n < MAX_ACCEPTS; n++) {
     }
-    turn_end(&server->turn);
+    loop_iteration_end(&server->turn);
 }
 
 /* First everything else of this turn: a client that closes a connection and makes another finds the

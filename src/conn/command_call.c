@@ -1,8 +1,8 @@
 #include "conn/command_call.h"
 
 #include "admission/server.h"
+#include "base/closest_match.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "base/pattern.h"
 #include "base/words.h"
 #include "conn/conn.h"
@@ -32,11 +32,11 @@ struct log_process call_operator(const struct call *call)
     return asker;
 }
 
-struct by_whom call_by_whom(const struct call *call)
+struct actor call_actor(const struct call *call)
 {
     const struct log_process by = call_operator(call);
     bool is_another = by.has_login && by.login != by.uid;
-    return (struct by_whom){
+    return (struct actor){
         .is_known = true,
         .uid = by.uid,
         .has_login = is_another,
@@ -75,7 +75,7 @@ static void awaiting_free(void *state)
 
 static void awaiting_late(struct conn *conn)
 {
-    user_names_are_late(&conn->server->user_names);
+    user_names_timed_out(&conn->server->user_names);
     parked_again(conn);
 }
 
@@ -140,9 +140,9 @@ void call_refuse_unknown_item(struct call *call, const char *name, const char *i
 {
     const struct definition *definition = core_find_definition(call->server->core, name);
     bool is_pool = definition && definition_is_pool(definition);
-    struct nearest nearest = NEAREST_INIT(item);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(item);
     for (size_t i = 0; is_pool && i < definition->n_items && i < MAX_ITEMS_COMPARED; i++) {
-        nearest_try(&nearest, definition->items[i]);
+        closest_match_try(&nearest, definition->items[i]);
     }
     answer_error_saying(call->out, CODE_UNKNOWN, "%s: %s has no such %s%s%s%s", item, name,
         is_pool ? "item" : "slot", nearest.best ? "; did you mean " : "",

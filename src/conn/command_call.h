@@ -4,7 +4,7 @@
 #define BERTH_CONN_COMMAND_CALL_H
 
 #include "admission/asker.h"
-#include "base/by_whom.h"
+#include "base/actor.h"
 #include "base/text.h"
 #include "core/core.h"
 #include "log/log.h"
@@ -30,7 +30,7 @@ struct log_process call_asker(const struct call *call);
  * change something. */
 struct log_process call_operator(const struct call *call);
 /* The same, as others may know it. */
-struct by_whom call_by_whom(const struct call *call);
+struct actor call_actor(const struct call *call);
 void call_init_asker(struct call *call, struct asker *asker);
 /* Whether the user's name is still being looked up: then the request is held back, and carried out
  * again when that has ended, or after 4 s. The function has done nothing yet, and just returns. */

@@ -1,8 +1,8 @@
 #include "conn/conn.h"
 
+#include "admission/admission.h"
 #include "admission/asker.h"
 #include "admission/followers.h"
-#include "admission/seat.h"
 #include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-void conn_pass(struct conn *conn, enum conn_event event)
+void conn_handle_event(struct conn *conn, enum conn_event event)
 {
-    bool is_possible = conn_state_pass(&conn->state, event);
+    bool is_possible = conn_state_handle_event(&conn->state, event);
     assert(is_possible);
     (void)is_possible;
 }
@@ -63,7 +63,7 @@ static void conn_end_traffic(struct conn *conn)
 
 /* ---- closing ---- */
 
-static void on_closed(uv_handle_t *handle)
+static void conn_on_closed(uv_handle_t *handle)
 {
     struct conn *conn = container_of((uv_poll_t *)handle, struct conn, poll);
     traffic_free(conn->traffic);
@@ -74,8 +74,8 @@ static void on_closed(uv_handle_t *handle)
 /* Closes the descriptor at once: another connection may have its place. */
 static void close_socket(struct conn *conn)
 {
-    seat_give_back(&conn->server->seats, conn->is_operators);
-    uv_close((uv_handle_t *)&conn->poll, on_closed);
+    admission_end(&conn->server->admissions, conn->is_operators);
+    uv_close((uv_handle_t *)&conn->poll, conn_on_closed);
     close(conn->fd);
     conn->fd = -1;
 }
@@ -86,7 +86,7 @@ void conn_close(struct conn *conn)
         return;
     }
     struct server *server = conn->server;
-    conn_pass(conn, CONN_CLOSED);
+    conn_handle_event(conn, CONN_CLOSED);
     LIST_REMOVE(conn, link);
     parked_close(conn);
     conn_end_output(conn);
@@ -133,7 +133,7 @@ static void conn_follow_state(struct conn *conn)
 
 void conn_put_off(struct conn *conn)
 {
-    conn_pass(conn, CONN_PUT_OFF);
+    conn_handle_event(conn, CONN_PUT_OFF);
     scheduler_put_off(&conn->server->scheduler, &conn->member);
     conn_watch_gone(conn);
     conn_follow_state(conn);
@@ -142,7 +142,7 @@ void conn_put_off(struct conn *conn)
 static void conn_continue(struct fair_member *member)
 {
     struct conn *conn = container_of(member, struct conn, member);
-    conn_pass(conn, CONN_CALLED);
+    conn_handle_event(conn, CONN_CALLED);
     conn_mark_dirty(conn);
 }
 
@@ -157,7 +157,7 @@ static void conn_end_leases(struct conn *conn)
  * the connection. */
 void conn_end_input(struct conn *conn)
 {
-    conn_pass(conn, CONN_INPUT_ENDED);
+    conn_handle_event(conn, CONN_INPUT_ENDED);
     conn_follow_state(conn);
     conn_mark_dirty(conn);
     if (!conn_state_has_work_left(conn->state, conn_load(conn))) {
@@ -181,7 +181,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
         conn_unblock(conn);
     }
     bool has_come = (events & UV_READABLE) && conn_read(conn);
-    turn_end(&server->turn);
+    loop_iteration_end(&server->turn);
     scheduler_end_work(&server->scheduler, conn->member.fair_user, has_come ? 1 : 0);
 }
 
@@ -236,7 +236,7 @@ static void conn_gone(struct fair_member *member)
 {
     struct conn *conn = container_of(member, struct conn, member);
     if (!conn_is_closed(conn) && !(conn->polled & UV_READABLE)) { /* else reading will find it */
-        conn_pass(conn, CONN_WRITE_FAILED);
+        conn_handle_event(conn, CONN_WRITE_FAILED);
         conn_flush(conn);
     }
 }
@@ -273,10 +273,10 @@ bool conn_accept(struct server *server, int fd)
         close(fd);
         return false;
     }
-    struct seat seat = seat_find(&server->seats, fd, &peer);
-    if (seat.why_not) {
-        server->counts.connections_refused[seat.cause]++;
-        return refuse(fd, seat.why_not);
+    struct admission admission = admission_check(&server->admissions, fd, &peer);
+    if (admission.why_not) {
+        server->counts.connections_refused[admission.cause]++;
+        return refuse(fd, admission.why_not);
     }
     struct conn *conn = memory_new(sizeof *conn);
     if (uv_poll_init(&server->loop, &conn->poll, fd) < 0) {
@@ -287,12 +287,13 @@ bool conn_accept(struct server *server, int fd)
     conn->server = server;
     conn->fd = fd;
     conn->pid = peer.pid;
-    if (!seat_take(&server->seats, &seat, &conn->client, &conn->member, fd, &peer)) {
-        uv_close((uv_handle_t *)&conn->poll, on_closed);
-        server->counts.connections_refused[seat.cause]++;
-        return refuse(fd, seat.why_not);
+    if (!admission_begin(
+            &server->admissions, &admission, &conn->client, &conn->member, fd, &peer)) {
+        uv_close((uv_handle_t *)&conn->poll, conn_on_closed);
+        server->counts.connections_refused[admission.cause]++;
+        return refuse(fd, admission.why_not);
     }
-    conn->is_operators = seat.is_operators;
+    conn->is_operators = admission.is_operators;
     conn_open(conn);
     return true;
 }

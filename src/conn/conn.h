@@ -53,9 +53,9 @@ struct conn {
     int fd; /* -1 once it is closed */
     pid_t pid;
     enum conn_pids pids : 8;
-    struct conn_state state; /* what it may do now; only conn_pass() writes it */
+    struct conn_state state; /* what it may do now; only conn_handle_event() writes it */
     bool wants_drained; /* sent "drain wait=1", and has no event yet */
-    bool is_operators; /* has a place reserved for operators' requests: seat.h */
+    bool is_operators; /* has a place reserved for operators' requests: admission.h */
     /* What libuv and the kernel were last asked to do for it: */
     uint8_t polled; /* UV_READABLE, UV_WRITABLE: what libuv looks for */
     bool is_watched; /* by the scheduler: for hearing its end while it is not read from */
@@ -114,7 +114,7 @@ extern const struct followers_ops conn_followers_ops;
 /* ---- between conn.c, conn_input.c, conn_output.c and parked.c ---- */
 
 /* Bytes that came and are not carried out yet. */
-static inline size_t conn_unread(const struct conn *conn)
+static inline size_t conn_unread_bytes(const struct conn *conn)
 {
     const struct traffic *traffic = conn->traffic;
     if (!traffic) {
@@ -127,19 +127,19 @@ static inline size_t conn_unread(const struct conn *conn)
 static inline struct conn_load conn_load(const struct conn *conn)
 {
     return (struct conn_load){
-        .unread = conn_unread(conn),
+        .unread = conn_unread_bytes(conn),
         .unsent = conn->traffic ? conn->traffic->out.text.length : 0,
     };
 }
 
 /* conn.c: the event must be possible now. */
-void conn_pass(struct conn *conn, enum conn_event event);
+void conn_handle_event(struct conn *conn, enum conn_event event);
 /* The same for an event that changes the pace alone, and not where that is free, as it is as a
  * rule. */
-static inline void conn_pass_pace(struct conn *conn, enum conn_event event)
+static inline void conn_handle_pace_event(struct conn *conn, enum conn_event event)
 {
     if (conn->state.pace != PACE_FREE) {
-        conn_pass(conn, event);
+        conn_handle_event(conn, event);
     }
 }
 

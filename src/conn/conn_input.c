@@ -67,7 +67,7 @@ static bool conn_has_line(const struct conn *conn)
 static void conn_run_line(struct conn *conn, char *line, size_t length)
 {
     if (conn->server->run_line(conn, line, length)) {
-        conn_pass_pace(conn, CONN_HAS_ACTED);
+        conn_handle_pace_event(conn, CONN_HAS_ACTED);
     }
 }
 
@@ -95,7 +95,7 @@ static bool conn_carry_out_next(struct conn *conn)
     if (result == LINE_OK) {
         conn_run_line(conn, line, length);
     } else {
-        conn_pass_pace(conn, CONN_HAS_ACTED);
+        conn_handle_pace_event(conn, CONN_HAS_ACTED);
         scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
         answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
         conn->server->counts.refusals[CODE_TOO_LONG]++;
@@ -118,21 +118,21 @@ static void conn_take_fed_lines(struct conn *conn)
 {
     struct scheduler *scheduler = &conn->server->scheduler;
     bool may_have_acted = conn->state.pace == PACE_SPENT;
-    bool has_more = conn_unread(conn) > 0;
-    conn_pass_pace(conn, CONN_HAS_LOOKED);
+    bool has_more = conn_unread_bytes(conn) > 0;
+    conn_handle_pace_event(conn, CONN_HAS_LOOKED);
     for (unsigned n = 1; has_more && conn_state_may_take_line(conn->state, conn_load(conn)); n++) {
         bool has_acted = may_have_acted || n == 2 || n % LINES_PER_CHECK == 0;
         if ((has_acted && scheduler_is_long(scheduler)) || conn_is_too_fast(conn)) {
             conn_put_off(conn);
             return;
         }
-        has_more = conn_carry_out_one(conn) && conn_unread(conn) > 0;
+        has_more = conn_carry_out_one(conn) && conn_unread_bytes(conn) > 0;
     }
 }
 
 void conn_take_lines(struct conn *conn)
 {
-    if (conn_unread(conn) > 0) {
+    if (conn_unread_bytes(conn) > 0) {
         conn_take_fed_lines(conn);
         conn_keep_input(conn);
     }
@@ -157,13 +157,13 @@ static void conn_hear(struct conn *conn, char *bytes, ssize_t n)
         if (conn->state.answer == ANSWER_PARKED) {
             conn_mark_dirty(conn); /* lines wait, perhaps enough */
         }
-    } else if (n == 0 && conn_unread(conn) == 0 && conn_load(conn).unsent == 0 &&
+    } else if (n == 0 && conn_unread_bytes(conn) == 0 && conn_load(conn).unsent == 0 &&
         conn->state.answer == ANSWER_NONE) {
         conn_close(conn);
     } else if (n == 0) {
         conn_end_input(conn);
     } else if (conn_must_stay(conn)) {
-        conn_pass(conn, CONN_WRITE_FAILED);
+        conn_handle_event(conn, CONN_WRITE_FAILED);
         conn_end_input(conn);
     } else {
         conn_close(conn);
@@ -184,7 +184,7 @@ bool conn_read(struct conn *conn)
     if (has_come) {
         conn_hear(conn, shared, n);
     }
-    conn_pass_pace(conn, CONN_HAS_ACTED);
+    conn_handle_pace_event(conn, CONN_HAS_ACTED);
     return has_come;
 }
 

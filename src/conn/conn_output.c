@@ -89,7 +89,7 @@ static void conn_send_output(struct conn *conn)
     struct text *output = &conn->traffic->out.text;
     ssize_t n = send(conn->fd, output->bytes, output->length, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && !is_full_now(errno)) {
-        conn_pass(conn, CONN_WRITE_FAILED);
+        conn_handle_event(conn, CONN_WRITE_FAILED);
         conn_drop_output(conn);
         return;
     }
@@ -120,7 +120,7 @@ void conn_send(struct conn *conn)
 
 void conn_begin_long(struct conn *conn, struct long_answer *answer)
 {
-    conn_pass(conn, CONN_LONG_BEGINS);
+    conn_handle_event(conn, CONN_LONG_BEGINS);
     conn_traffic(conn)->out.longer = answer;
     conn->member.fair_user->view_weight += long_answer_view_weight(answer);
 }
@@ -131,12 +131,12 @@ static void end_long(struct conn *conn)
         struct long_answer **longerp = &conn->traffic->out.longer;
         conn->member.fair_user->view_weight -= long_answer_view_weight(*longerp);
         *longerp = long_answer_free(*longerp);
-        conn_pass(conn, CONN_LONG_ENDS);
+        conn_handle_event(conn, CONN_LONG_ENDS);
     }
 }
 
 /* False: that was the last. */
-static bool make_piece(struct conn *conn)
+static bool conn_output_make_piece(struct conn *conn)
 {
     struct asker asker;
     asker_init(&asker, conn->fd, conn->client.uid, &conn->server->admins);
@@ -169,12 +169,12 @@ void conn_send_pieces(struct conn *conn)
             conn_put_off(conn);
             return;
         }
-        conn_pass_pace(conn, CONN_HAS_ACTED);
-        if (!make_piece(conn)) {
+        conn_handle_pace_event(conn, CONN_HAS_ACTED);
+        if (!conn_output_make_piece(conn)) {
             end_long(conn);
         }
         conn_send(conn);
-        bool has_more = conn->state.answer == ANSWER_LONG || conn_unread(conn) > 0;
+        bool has_more = conn->state.answer == ANSWER_LONG || conn_unread_bytes(conn) > 0;
         bool is_enough = conn->followed || scheduler_is_long(&conn->server->scheduler);
         if (has_more && is_enough) {
             conn_put_off(conn);
@@ -226,7 +226,7 @@ static void check_stall(struct conn *conn, nanoseconds now)
     if (now - conn->traffic->out.stalled_since >= STALL_LIMIT) {
         const struct log_subject subject = {
             .event = "limit", .asker = {.uid = conn->client.uid, .pid = conn->pid}};
-        log_provoked_on(LOG_LEVEL_WARNING, &subject,
+        log_ratelimited_on(LOG_LEVEL_WARNING, &subject,
             "pid %d (uid %u) does not read its answers: dropped", (int)conn->pid, conn->client.uid);
         conn_close(conn);
     }
@@ -248,7 +248,7 @@ static void on_stall_timer(uv_timer_t *timer)
     if (!any) {
         uv_timer_stop(timer);
     }
-    turn_end(&server->turn);
+    loop_iteration_end(&server->turn);
 }
 
 static void note_stall(struct conn *conn)

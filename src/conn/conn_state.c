@@ -32,7 +32,7 @@ static uint8_t after(uint8_t before, uint8_t to)
     return to == STAYS ? before : (uint8_t)(to - 1);
 }
 
-bool conn_state_pass(struct conn_state *state, enum conn_event event)
+bool conn_state_handle_event(struct conn_state *state, enum conn_event event)
 {
     const struct transition *row = &transitions[event];
     uint8_t peer = row->peer[state->peer];

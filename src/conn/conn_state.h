@@ -66,7 +66,7 @@ enum conn_event {
     N_CONN_EVENTS
 };
 
-/* All zero: just accepted. Only conn_state_pass() writes it. */
+/* All zero: just accepted. Only conn_state_handle_event() writes it. */
 struct conn_state {
     uint8_t peer; /* enum conn_peer */
     uint8_t answer; /* enum conn_answer */
@@ -82,7 +82,7 @@ struct conn_load {
 enum { CONN_UNSENT_LIMIT = 64 * 1024 }; /* a peer that leaves so much unread is behind */
 
 /* False: the event cannot happen now; the state is unchanged. */
-bool conn_state_pass(struct conn_state *state, enum conn_event event);
+bool conn_state_handle_event(struct conn_state *state, enum conn_event event);
 
 /* Whether to read the socket: only while no input waits, so that a peer that sends faster than its
  * lines are carried out fills its own buffers, not ours. */

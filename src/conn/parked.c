@@ -24,7 +24,7 @@ static bool is_parked(const struct conn *conn)
     return conn->state.answer == ANSWER_PARKED;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void parked_on_closed(uv_handle_t *handle)
 {
     struct parked *parked = container_of((uv_timer_t *)handle, struct parked, timer);
     text_deinit(&parked->events);
@@ -45,7 +45,7 @@ static void on_late(uv_timer_t *timer)
     struct server *server = conn->server;
     abandon(conn);
     conn->traffic->parked->ops->late(conn);
-    turn_end(&server->turn);
+    loop_iteration_end(&server->turn);
 }
 
 void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state)
@@ -57,7 +57,7 @@ void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state)
     parked->since = conn_is_repeated(conn) ? conn->traffic->in.since : now + 1;
     gone_by = now + 1 - parked->since;
     uv_timer_start(&parked->timer, on_late, gone_by < PATIENCE_MS ? PATIENCE_MS - gone_by : 0, 0);
-    conn_pass(conn, CONN_PARKED);
+    conn_handle_event(conn, CONN_PARKED);
     conn->traffic->parked = parked;
 }
 
@@ -87,10 +87,10 @@ struct text *parked_held_back(const struct conn *conn)
 void parked_end(struct conn *conn)
 {
     struct parked *parked = conn->traffic->parked;
-    conn_pass(conn, CONN_ANSWERED);
+    conn_handle_event(conn, CONN_ANSWERED);
     parked->ops->free(parked->state);
     text_add_bytes(conn_answers(conn), parked->events.bytes, parked->events.length);
-    uv_close((uv_handle_t *)&parked->timer, on_closed);
+    uv_close((uv_handle_t *)&parked->timer, parked_on_closed);
     conn_mark_dirty(conn);
 }
 

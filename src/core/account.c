@@ -83,7 +83,7 @@ bool charge_take(
     return charge_take_below(charge, accounts, uid, slot, accounts->bounds[slot]);
 }
 
-void charge_take_anyway(
+void charge_force(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot)
 {
     charge_take_below(charge, accounts, uid, slot, UNBOUNDED);

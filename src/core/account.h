@@ -51,7 +51,7 @@ bool accounts_have_room(
 bool charge_take(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot);
 /* Ignores the bound: for what the uid had before. */
-void charge_take_anyway(
+void charge_force(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot);
 void charge_give_back(struct charge *charge, struct accounts *accounts);
 

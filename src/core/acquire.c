@@ -9,15 +9,15 @@
 
 /* The lease gets the strictest of its resources' rules and its own. False if its own are laxer. */
 static bool take_stop_rules(
-    struct lease *lease, const struct ask *ask, const struct definition *definition)
+    struct lease *lease, const struct acquire_request *ask, const struct definition *definition)
 {
-    bool is_laxer = (ask->has_kill_after && ask->terms.kill_after > definition->kill_after) ||
-        (ask->has_on_lost && ask->terms.on_lost < definition->on_lost);
-    if (definition->kill_after < lease->terms.kill_after) {
-        lease->terms.kill_after = definition->kill_after;
+    bool is_laxer = (ask->has_kill_after && ask->attributes.kill_after > definition->kill_after) ||
+        (ask->has_on_lost && ask->attributes.on_lost < definition->on_lost);
+    if (definition->kill_after < lease->attributes.kill_after) {
+        lease->attributes.kill_after = definition->kill_after;
     }
-    if (definition->on_lost > lease->terms.on_lost) {
-        lease->terms.on_lost = (uint8_t)definition->on_lost;
+    if (definition->on_lost > lease->attributes.on_lost) {
+        lease->attributes.on_lost = (uint8_t)definition->on_lost;
     }
     return !is_laxer;
 }
@@ -31,19 +31,21 @@ static bool may_be_given(const struct resource *resource, uint32_t count)
 }
 
 static bool is_taken(const struct core *core, const struct resource *resource,
-    const struct lease *lease, const struct ask *ask)
+    const struct lease *lease, const struct acquire_request *ask)
 {
-    return ask->terms.holder && identity_find(core, resource, lease->uid, ask->terms.holder);
+    return ask->attributes.holder &&
+        identity_find(core, resource, lease->uid, ask->attributes.holder);
 }
 
-enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_proof,
+enum outcome acquire_resolve(struct core *core, const struct acquire_request *ask, bool has_proof,
     struct lease *lease, const char **at_faultp)
 {
     const uint32_t *payer = has_proof ? NULL : &lease->uid;
-    lease->terms.kill_after = ask->has_kill_after ? ask->terms.kill_after : NEVER;
-    lease->terms.on_lost = (uint8_t)(ask->has_on_lost ? ask->terms.on_lost : ON_LOST_WARN);
+    lease->attributes.kill_after = ask->has_kill_after ? ask->attributes.kill_after : NEVER;
+    lease->attributes.on_lost =
+        (uint8_t)(ask->has_on_lost ? ask->attributes.on_lost : ON_LOST_WARN);
     for (size_t i = 0; i < ask->n_wants; i++) {
-        const struct want *want = &ask->wants[i];
+        const struct requested_resource *want = &ask->wants[i];
         struct resource *resource = want->resource;
         *at_faultp = want->name;
         enum outcome outcome =
@@ -65,7 +67,7 @@ enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_
         if (has_proof ? want->count == 0 : !may_be_given(resource, want->count)) {
             return OUTCOME_IMPOSSIBLE;
         }
-        if (ask->terms.priority > definition->max_priority ||
+        if (ask->attributes.priority > definition->max_priority ||
             !take_stop_rules(lease, ask, definition)) {
             return OUTCOME_FORBIDDEN;
         }
@@ -86,7 +88,7 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
         usage_add_claim(claim->resource, claim);
-        if (lease->terms.holder) {
+        if (lease->attributes.holder) {
             identity_add(core, claim);
         }
     }
@@ -106,7 +108,7 @@ struct ancestral {
 static struct ancestral held_by_ancestors(struct core *core, const struct claim *claim)
 {
     struct ancestral held = {0};
-    uint64_t id = claim->lease->terms.parent;
+    uint64_t id = claim->lease->attributes.parent;
     for (int i = 0; id != 0 && i < MAX_ANCESTORS; i++) {
         const struct lease *ancestor = core_find_lease(core, id);
         if (!ancestor || ancestor->state != LEASE_HELD) {
@@ -119,7 +121,7 @@ static struct ancestral held_by_ancestors(struct core *core, const struct claim 
                     ancestor->uid == claim->lease->uid ? ancestor->claims[k].count : 0;
             }
         }
-        id = ancestor->terms.parent;
+        id = ancestor->attributes.parent;
     }
     return held;
 }
@@ -134,10 +136,10 @@ static bool leaves_room(uint32_t max, uint32_t taken, uint32_t count)
     return taken == 0 || (taken <= max && count <= max - taken);
 }
 
-static bool blocked_by_ancestors(
-    struct core *core, const struct lease *lease, const struct ask *ask, const char **at_faultp)
+static bool blocked_by_ancestors(struct core *core, const struct lease *lease,
+    const struct acquire_request *ask, const char **at_faultp)
 {
-    for (size_t i = 0; lease->terms.parent != 0 && i < lease->n_claims; i++) {
+    for (size_t i = 0; lease->attributes.parent != 0 && i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         struct ancestral held = held_by_ancestors(core, claim);
         if (!leaves_room(resource_max(claim->resource), held.units, claim->count) ||
@@ -152,7 +154,7 @@ static bool blocked_by_ancestors(
 
 /* Why a request that does not want to wait is refused. */
 static enum outcome why_not_now(const struct core *core, const struct lease *lease,
-    const struct ask *ask, const char **at_faultp)
+    const struct acquire_request *ask, const char **at_faultp)
 {
     enum outcome why = core->draining ? OUTCOME_DRAINING
         : core_is_closed(core)        ? OUTCOME_GRACE
@@ -178,7 +180,7 @@ static enum outcome why_not_now(const struct core *core, const struct lease *lea
     return why;
 }
 
-enum outcome acquire_wait(struct core *core, struct lease *lease, const struct ask *ask,
+enum outcome acquire_wait(struct core *core, struct lease *lease, const struct acquire_request *ask,
     struct effects *effects, const char **at_faultp)
 {
     if (lease->database != 0) {
@@ -224,8 +226,9 @@ void acquire_count_wait(struct lease *lease)
     }
 }
 
-static enum outcome enter_and_try(struct core *core, struct lease *lease, const struct ask *ask,
-    nanoseconds now, struct effects *effects, const char **at_faultp)
+static enum outcome enter_and_try(struct core *core, struct lease *lease,
+    const struct acquire_request *ask, nanoseconds now, struct effects *effects,
+    const char **at_faultp)
 {
     bool for_ever = ask->wait > NEVER - 1 - now;
     queue_enter(core, lease, for_ever || ask->wait == 0 ? NEVER : now + ask->wait);
@@ -234,8 +237,9 @@ static enum outcome enter_and_try(struct core *core, struct lease *lease, const 
         : acquire_wait(core, lease, ask, effects, at_faultp);
 }
 
-static enum outcome acquire(struct core *core, struct client *client, const struct ask *ask,
-    nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp)
+static enum outcome acquire(struct core *core, struct client *client,
+    const struct acquire_request *ask, nanoseconds now, struct effects *effects,
+    struct lease **leasep, const char **at_faultp)
 {
     struct lease *lease = lease_new(ask, client->uid, now);
     enum outcome outcome = acquire_resolve(core, ask, false, lease, at_faultp);
@@ -252,7 +256,7 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
     if (!queue_grant_alone(core, lease, now, effects)) {
         outcome = enter_and_try(core, lease, ask, now, effects, at_faultp);
     }
-    if (!outcome_is_lease(outcome)) {
+    if (!outcome_has_lease(outcome)) {
         core_unlink_lease(core, lease, outcome, now, effects);
         return outcome;
     }
@@ -261,8 +265,9 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
     return outcome;
 }
 
-enum outcome core_acquire(struct core *core, struct client *client, const struct ask *ask,
-    nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp)
+enum outcome core_acquire(struct core *core, struct client *client,
+    const struct acquire_request *ask, nanoseconds now, struct effects *effects,
+    struct lease **leasep, const char **at_faultp)
 {
     *leasep = NULL;
     *at_faultp = NULL;

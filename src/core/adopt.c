@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct unit *adopt_find(struct resource *resource, const struct remembered_unit *wanted)
+struct unit *adopt_find(struct resource *resource, const struct saved_unit *wanted)
 {
     if (resource_is_fleet(resource)) {
         return resource_find_given(resource, wanted->item, wanted->slot);
@@ -22,14 +22,14 @@ struct unit *adopt_find(struct resource *resource, const struct remembered_unit 
 /* Compares strings by contents; all units are of one resource. */
 static int compare_units(const void *left, const void *right)
 {
-    const struct remembered_unit *a = left, *b = right;
+    const struct saved_unit *a = left, *b = right;
     return a->item && b->item ? strcmp(a->item, b->item)
                               : (a->slot > b->slot) - (a->slot < b->slot);
 }
 
-static bool names_one_twice(const struct remembered_unit units[], uint32_t n)
+static bool names_one_twice(const struct saved_unit units[], uint32_t n)
 {
-    struct remembered_unit *sorted = memory_new((n + 1) * sizeof *sorted);
+    struct saved_unit *sorted = memory_new((n + 1) * sizeof *sorted);
     bool is_twice = false;
     memcpy(sorted, units, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, compare_units);
@@ -40,71 +40,72 @@ static bool names_one_twice(const struct remembered_unit units[], uint32_t n)
     return is_twice;
 }
 
-static bool can_be(const struct resource *resource, const struct remembered_unit *wanted)
+static bool can_be(const struct resource *resource, const struct saved_unit *wanted)
 {
     uint32_t end = resource_is_fleet(resource) ? MAX_SLOTS : MAX_LIMIT;
     return resource_is_pool(resource) == (wanted->item != NULL) &&
         (wanted->item || wanted->slot < end);
 }
 
-static void add_ousted(struct ousted *ousted, struct lease *lease)
+static void add_preempted(struct preempted_leases *preempted, struct lease *lease)
 {
-    if (!lease->is_ousted) {
-        lease->is_ousted = true;
-        ousted->leases[ousted->n++] = lease;
+    if (!lease->is_preempted) {
+        lease->is_preempted = true;
+        preempted->leases[preempted->n++] = lease;
     }
 }
 
-static bool find_ousted(
-    struct ousted *ousted, const struct claim *claim, const struct remembered_claim *said)
+static bool find_preempted(struct preempted_leases *preempted, const struct claim *claim,
+    const struct saved_claim *claimed)
 {
     for (uint32_t i = 0; i < claim->count; i++) {
-        if (!can_be(claim->resource, &said->units[i])) {
+        if (!can_be(claim->resource, &claimed->units[i])) {
             return false;
         }
-        const struct unit *unit = adopt_find(claim->resource, &said->units[i]);
+        const struct unit *unit = adopt_find(claim->resource, &claimed->units[i]);
         if (unit && unit->state == UNIT_HELD) {
-            if (unit->claim->token >= said->token) {
+            if (unit->claim->token >= claimed->token) {
                 return false;
             }
-            add_ousted(ousted, unit->claim->lease);
+            add_preempted(preempted, unit->claim->lease);
         }
     }
-    return !names_one_twice(said->units, claim->count);
+    return !names_one_twice(claimed->units, claim->count);
 }
 
-bool adopt_may(
-    struct ousted *ousted, const struct lease *lease, const struct remembered_claim claims[])
+bool adopt_is_possible(struct preempted_leases *preempted, const struct lease *lease,
+    const struct saved_claim claims[])
 {
     size_t n_units = 0;
     bool may = true;
     for (size_t i = 0; i < lease->n_claims; i++) {
         n_units += lease->claims[i].count;
     }
-    *ousted = (struct ousted){.leases = memory_new((n_units + 1) * sizeof(struct lease *))};
+    *preempted =
+        (struct preempted_leases){.leases = memory_new((n_units + 1) * sizeof(struct lease *))};
     for (size_t i = 0; may && i < lease->n_claims; i++) {
-        may = find_ousted(ousted, &lease->claims[i], &claims[i]);
+        may = find_preempted(preempted, &lease->claims[i], &claims[i]);
     }
     return may;
 }
 
-void ousted_deinit(struct ousted *ousted)
+void preempted_leases_deinit(struct preempted_leases *preempted)
 {
-    for (size_t i = 0; i < ousted->n; i++) {
-        ousted->leases[i]->is_ousted = false;
+    for (size_t i = 0; i < preempted->n; i++) {
+        preempted->leases[i]->is_preempted = false;
     }
-    free(ousted->leases);
-    *ousted = (struct ousted){.leases = NULL};
+    free(preempted->leases);
+    *preempted = (struct preempted_leases){.leases = NULL};
 }
 
 /* ---- figures without those leases ---- */
 
-uint32_t ousted_units(
-    const struct ousted *ousted, const struct resource *resource, uint32_t uid)
+uint32_t preempted_leases_units(
+    const struct preempted_leases *preempted, const struct resource *resource, uint32_t uid)
 {
     uint32_t n = 0;
-    for (size_t i = 0; i < ousted->n; i++) {
-        const struct lease *lease = ousted->leases[i];
+    for (size_t i = 0; i < preempted->n; i++) {
+        const struct lease *lease = preempted->leases[i];
         for (size_t k = 0; k < lease->n_claims; k++) {
             bool counts = lease->claims[k].resource == resource && lease->uid == uid;
             n += counts ? lease->claims[k].count : 0;
@@ -113,20 +114,20 @@ uint32_t ousted_units(
     return n;
 }
 
-uint32_t ousted_leases(const struct ousted *ousted, uint32_t uid)
+uint32_t preempted_leases_count(const struct preempted_leases *preempted, uint32_t uid)
 {
     uint32_t n = 0;
-    for (size_t i = 0; i < ousted->n; i++) {
-        n += ousted->leases[i]->uid == uid;
+    for (size_t i = 0; i < preempted->n; i++) {
+        n += preempted->leases[i]->uid == uid;
     }
     return n;
 }
 
-void ousted_end(
-    struct core *core, const struct ousted *ousted, nanoseconds now, struct effects *effects)
+void preempted_leases_end(struct core *core, const struct preempted_leases *preempted,
+    nanoseconds now, struct effects *effects)
 {
-    for (size_t i = 0; i < ousted->n; i++) {
-        struct lease *lease = ousted->leases[i];
+    for (size_t i = 0; i < preempted->n; i++) {
+        struct lease *lease = preempted->leases[i];
         struct client *client = lease_real_client(lease);
         core_unlink_lease(core, lease, OUTCOME_LOST, now, effects);
         effects_append(effects, EFFECT_LOST, lease, client, OUTCOME_LOST);
@@ -143,8 +144,7 @@ static void take_item(struct core *core, struct claim *claim, const char *item)
     unit_remove(unit, &core->cooldown_timers);
 }
 
-static bool take_unit(
-    struct core *core, struct claim *claim, const struct remembered_unit *wanted)
+static bool take_unit(struct core *core, struct claim *claim, const struct saved_unit *wanted)
 {
     struct resource *resource = claim->resource;
     if (resource_is_fleet(resource)) {
@@ -166,8 +166,7 @@ static bool take_unit(
 }
 
 /* From the last to the first, as each goes to the front of the claim's list. */
-static bool take_units(
-    struct core *core, struct claim *claim, const struct remembered_unit units[])
+static bool take_units(struct core *core, struct claim *claim, const struct saved_unit units[])
 {
     for (uint32_t i = claim->count; i-- > 0;) {
         if (!take_unit(core, claim, &units[i])) {
@@ -189,7 +188,7 @@ static void give_back(struct lease *lease)
     }
 }
 
-bool adopt_units(struct core *core, struct lease *lease, const struct remembered_claim claims[])
+bool adopt_units(struct core *core, struct lease *lease, const struct saved_claim claims[])
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         if (!take_units(core, &lease->claims[i], claims[i].units)) {

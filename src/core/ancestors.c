@@ -4,7 +4,7 @@
 const struct lease *core_fleet_above(
     struct core *core, const struct lease *lease, const struct lease *below)
 {
-    uint64_t id = below->terms.parent;
+    uint64_t id = below->attributes.parent;
     const struct lease *above = id != 0 ? core_find_lease(core, id) : NULL;
     bool counts = above && above->state == LEASE_HELD && above->uid == lease->uid &&
         above->granted_at < lease->asked_at;

@@ -49,18 +49,18 @@ static void check_units(const struct resource *resource)
     }
     REQUIRE(n_removed == resource->n_removed && n_reserved == resource->n_reserved);
     REQUIRE(resource->n_free_ranges == n_free_ranges(resource));
-    REQUIRE(order_size(&resource->free) == (is_pool ? n_in_state[UNIT_FREE] : 0));
+    REQUIRE(sorted_set_size(&resource->free) == (is_pool ? n_in_state[UNIT_FREE] : 0));
     REQUIRE(bitset_count(&resource->free_slots, resource->free_slots.size) ==
         (is_pool ? 0 : n_in_state[UNIT_FREE]));
-    REQUIRE(order_is_empty(&resource->given));
+    REQUIRE(sorted_set_is_empty(&resource->given));
 }
 
 /* Fleet scope: resource.given has exactly the units that this host holds. */
 static void check_given(const struct resource *resource)
 {
     const struct unit *before = NULL;
-    struct order_node *node = order_first(&resource->given);
-    for (; node; node = order_next(node)) {
+    struct sorted_set_node *node = sorted_set_first(&resource->given);
+    for (; node; node = sorted_set_next(node)) {
         const struct unit *unit = &container_of(node, struct keyed_unit, node)->unit;
         REQUIRE(unit->state == UNIT_HELD && unit->claim && unit->resource == resource);
         REQUIRE(unit->claim->resource == resource && !unit->removed && !unit->reserved);
@@ -73,9 +73,9 @@ static void check_given(const struct resource *resource)
     for (size_t i = 0; i < N_UNIT_STATES; i++) {
         REQUIRE(i == UNIT_HELD || resource->n_in_state[i] == 0);
     }
-    REQUIRE(order_size(&resource->given) == resource->n_in_state[UNIT_HELD]);
+    REQUIRE(sorted_set_size(&resource->given) == resource->n_in_state[UNIT_HELD]);
     REQUIRE(resource->n_units == 0 && resource->n_removed == 0);
-    REQUIRE(order_is_empty(&resource->queue));
+    REQUIRE(sorted_set_is_empty(&resource->queue));
 }
 
 static void check_holders(const struct resource *resource)
@@ -100,30 +100,32 @@ static void check_holders(const struct resource *resource)
     REQUIRE(held == resource->n_in_state[UNIT_HELD]);
 }
 
-static void check_set(const struct order *order, enum standing standing)
+static void check_set(const struct sorted_set *order, enum standing standing)
 {
     const struct lease *before = NULL;
     uint32_t sum = 0;
-    for (struct order_node *node = order_first(order); node; node = order_next(node)) {
+    for (struct sorted_set_node *node = sorted_set_first(order); node;
+         node = sorted_set_next(node)) {
         const struct place *place = place_of_node(node);
         const struct lease *lease = place->claim->lease;
         REQUIRE(lease->state == LEASE_WAITING && place->standing == standing);
         REQUIRE(claim_place(place->claim) == place);
-        REQUIRE(!before || before->terms.priority > lease->terms.priority ||
-            (before->terms.priority == lease->terms.priority && before->id < lease->id));
-        REQUIRE(order_sum_below(order, node->major, node->minor) == sum);
+        REQUIRE(!before || before->attributes.priority > lease->attributes.priority ||
+            (before->attributes.priority == lease->attributes.priority && before->id < lease->id));
+        REQUIRE(sorted_set_sum_below(order, node->major, node->minor) == sum);
         sum += standing == STANDS_KEEPING ? place->claim->count : 0;
         before = lease;
     }
-    REQUIRE(order_sum(order) == sum);
+    REQUIRE(sorted_set_sum(order) == sum);
 }
 
 /* The kept units exist, and suffice for each keeper in turn. */
 static void check_kept(const struct resource *resource)
 {
     REQUIRE(resource_kept(resource) <= resource_available(resource));
-    REQUIRE(order_is_empty(&resource->kept) || !resource_is_blocked(resource));
-    for (struct order_node *node = order_first(&resource->kept); node; node = order_next(node)) {
+    REQUIRE(sorted_set_is_empty(&resource->kept) || !resource_is_blocked(resource));
+    for (struct sorted_set_node *node = sorted_set_first(&resource->kept); node;
+         node = sorted_set_next(node)) {
         const struct claim *claim = place_of_node(node)->claim;
         REQUIRE(claim_has(claim) && claim->lease->n_claims > 1);
     }
@@ -142,7 +144,7 @@ static void check_road(const struct lease *lease)
             (i < road->n_kept ? STANDS_KEEPING : is_station ? STANDS_IN_QUEUE : STANDS_ASIDE));
     }
     REQUIRE(lease->waiting->aside ? road->n_kept == 0 && !road->station : road->station != NULL);
-    REQUIRE(road->n_kept == 0 || order_contains(&road->timer));
+    REQUIRE(road->n_kept == 0 || sorted_set_contains(&road->timer));
 }
 
 static void check_waiting(struct core *core, struct lease *lease)
@@ -158,7 +160,7 @@ static void check_waiting(struct core *core, struct lease *lease)
         }
     }
     bool could_go = !waiting->aside && quota_fits(lease) && !lease_lacks(lease);
-    REQUIRE(!could_go || core_grants_nothing(core) || lease_is_detached(lease));
+    REQUIRE(!could_go || core_is_granting_suspended(core) || lease_is_detached(lease));
     REQUIRE(!lease_keeps(lease) || quota_fits(lease));
     REQUIRE(!waiting->lane_set || waiting->lane);
 }
@@ -174,7 +176,7 @@ static void check_usages(const struct resource *resource)
             claims += usage->n_claims;
         }
     }
-    claims -= order_size(&resource->holders);
+    claims -= sorted_set_size(&resource->holders);
     REQUIRE(held == resource->n_in_state[UNIT_HELD] && claims == resource_waiting(resource));
 }
 
@@ -194,7 +196,7 @@ static void check_fleet_lease(const struct core *core, const struct lease *lease
     REQUIRE(is_held || !(core->draining || lease->is_away) || !lease->is_asked);
     REQUIRE(is_held || lease->database == 0 ||
         (lease->waiting->aside && lease->waiting->charge.account));
-    REQUIRE((tenant && order_contains(&tenant->budget_node)) ==
+    REQUIRE((tenant && sorted_set_contains(&tenant->budget_node)) ==
         (tenant && is_held && stop_may_begin(lease, OUTCOME_DEADLINE)));
 }
 
@@ -209,13 +211,13 @@ static void check_tenure(const struct tenure *tenure, size_t *n_leases)
     *n_leases += n_waiting;
     TAILQ_FOREACH (tenant, &tenure->held, link) {
         REQUIRE(tenant->tenure == tenure && tenant->lease->state == LEASE_HELD);
-        n_limited += order_contains(&tenant->budget_node);
+        n_limited += sorted_set_contains(&tenant->budget_node);
         ++*n_leases;
     }
-    REQUIRE(n_waiting == tenure->n_waiting && n_limited == order_size(&tenure->by_budget));
+    REQUIRE(n_waiting == tenure->n_waiting && n_limited == sorted_set_size(&tenure->by_budget));
     nanoseconds budget = NEVER;
-    struct order_node *node = order_first(&tenure->by_budget);
-    for (; node; node = order_next(node)) {
+    struct sorted_set_node *node = sorted_set_first(&tenure->by_budget);
+    for (; node; node = sorted_set_next(node)) {
         tenant = container_of(node, struct tenant, budget_node);
         REQUIRE(tenant->tenure == tenure && lease_stop_budget(tenant->lease) <= budget);
         budget = lease_stop_budget(tenant->lease);
@@ -227,7 +229,7 @@ static void check_lease(struct core *core, struct lease *lease)
     REQUIRE(lease->client && lease->state != LEASE_ENDED);
     REQUIRE(lease->client != &core->detached || lease->state == LEASE_HELD || lease->is_away);
     REQUIRE(!lease->is_away || (lease->state == LEASE_WAITING && lease->waiting->aside));
-    REQUIRE(!lease->term || lease->state == LEASE_HELD);
+    REQUIRE(!lease->lease_timer || lease->state == LEASE_HELD);
     check_fleet_lease(core, lease);
     if (lease->waiting) {
         check_waiting(core, lease);
@@ -315,7 +317,7 @@ void core_check(struct core *core)
         check_usages(resource);
     }
     REQUIRE(n_resources == core->resources.n);
-    REQUIRE(order_is_empty(&core->agenda) && TAILQ_EMPTY(&core->stale_lanes));
+    REQUIRE(sorted_set_is_empty(&core->agenda) && TAILQ_EMPTY(&core->stale_lanes));
     for (size_t i = 0; i < core->leases.n_buckets; i++) {
         for (struct table_node *node = core->leases.buckets[i]; node; node = node->next) {
             struct lease *lease = container_of(node, struct lease, by_id);

@@ -12,14 +12,14 @@
 #ifndef BERTH_CORE_CORE_H
 #define BERTH_CORE_CORE_H
 
-#include "core/ask.h"
+#include "core/acquire_request.h"
 #include "core/client.h"
 #include "core/counts.h"
 #include "core/definition.h"
 #include "core/effects.h"
 #include "core/lease.h"
-#include "core/remembered.h"
 #include "core/resource.h"
+#include "core/saved_lease.h"
 #include "core/template.h"
 #include "core/types.h"
 
@@ -40,17 +40,17 @@ struct core *core_free(struct core *core);
  *
  * All or nothing: returns OUTCOME_KIND, with the name in *refusedp, and changes nothing if a
  * resource in use would change between semaphore and pool, or its scope or database. `definitions`
- * must outlive the next call. core_set_judge() decides which waiters are denied. */
+ * must outlive the next call. core_set_waiter_filter() decides which waiters are denied. */
 enum outcome core_define(struct core *core, const struct definition *definitions, size_t n,
     const struct user_bounds *bounds, nanoseconds now, struct effects *effects,
     const char **refusedp);
 
 /* OUTCOME_OK if a waiting lease may wait for a resource with this definition, else why not. Rights
  * and the length of a line are the caller's matter, and a reload may change them. */
-typedef enum outcome core_judge(
+typedef enum outcome core_waiter_filter(
     const struct lease *lease, const struct definition *definition, void *context);
 /* core_define() calls the judge before anything is granted. NULL: every waiter may stay. */
-void core_set_judge(struct core *core, core_judge *judge, void *context);
+void core_set_waiter_filter(struct core *core, core_waiter_filter *judge, void *context);
 
 /* ---- clients ---- */
 
@@ -80,8 +80,9 @@ uint32_t core_user_bound_met(const struct core *core, uint32_t uid, enum account
  * that differs.
  *
  * The caller checks rights. */
-enum outcome core_acquire(struct core *core, struct client *client, const struct ask *ask,
-    nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp);
+enum outcome core_acquire(struct core *core, struct client *client,
+    const struct acquire_request *ask, nanoseconds now, struct effects *effects,
+    struct lease **leasep, const char **at_faultp);
 
 /* A held lease is released, a waiting one leaves its queues. `by` is the client that asks: if the
  * lease belongs to another client, an effect tells that one (lost: released; denied: cancelled).
@@ -91,7 +92,7 @@ void core_end(struct core *core, struct lease *lease, const struct client *by, n
 
 /* The same by the lease's own client, which is refused for that reason: the lease cannot be written
  * down, or may no longer wait. */
-void core_take_back(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+void core_abort_acquire(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
 
 /* Stops the job of a held lease, which is over when the job is gone (time_limit.c). Denies a
@@ -130,9 +131,9 @@ enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl,
  * connection other than its own. */
 enum outcome lease_bind(struct lease *lease, const struct client *by, enum binding binding,
     const struct process *process, struct effects *effects);
-/* The process that keeps the lease, lease_keeper(), is gone: the answer to EFFECT_WATCH, unless
- * EFFECT_UNWATCH came in between. */
-void core_process_gone(
+/* The process that keeps the lease, lease_bound_process(), is gone: the answer to EFFECT_WATCH,
+ * unless EFFECT_UNWATCH came in between. */
+void core_process_exited(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 
 /* When a held lease begins to be stopped unless it is renewed; NEVER if its time is not limited, or
@@ -164,14 +165,14 @@ nanoseconds core_grace_until(const struct core *core);
  * lost. Otherwise no lease is made: OUTCOME_KIND if one of its resources is now of another kind,
  * scope or database; OUTCOME_HELD if another lease has its id, or one of its units with a larger
  * token; OUTCOME_UNKNOWN or OUTCOME_IMPOSSIBLE if it waited and can no longer be granted. */
-enum outcome core_restore(struct core *core, const struct remembered *remembered, nanoseconds now,
+enum outcome core_restore(struct core *core, const struct saved_lease *saved, nanoseconds now,
     struct effects *effects, struct lease **leasep);
 
 /* Units of a lease that had ended (remembered.rested_at): those that nobody has had since go on
  * resting. Returns until when; 0 if none rests. Later ids and tokens are larger than this lease's,
  * too. */
-nanoseconds core_restore_rest(struct core *core, const struct remembered *remembered,
-    nanoseconds now, struct effects *effects);
+nanoseconds core_restore_cooldown(
+    struct core *core, const struct saved_lease *saved, nanoseconds now, struct effects *effects);
 
 /* Gives a lease without a client this one: OUTCOME_OK (held), OUTCOME_WAITING, or OUTCOME_PENDING
  * if its database has not sent its place yet, as of the return. OUTCOME_HELD if it has a client
@@ -189,9 +190,9 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
  *
  * Fleet scope: the database has the last word about the units, and gives a held lease its tokens
  * (it has none until then); for a waiting one it is asked when the grace is over. */
-enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
-    uint64_t id, const struct remembered_claim claims[], nanoseconds now,
-    struct effects *effects, struct lease **leasep, const char **at_faultp);
+enum outcome core_reclaim_unknown(struct core *core, struct client *client,
+    const struct acquire_request *ask, uint64_t id, const struct saved_claim claims[],
+    nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp);
 /* The living lease that an acquire of that user with the same `once` has made; the newest if there
  * are several, which only records and reclaims can bring about. */
 struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);
@@ -224,14 +225,14 @@ struct resource *core_find_resource(struct core *core, const char *name);
 const struct definition *core_find_definition(struct core *core, const char *name);
 /* Finds both for the name that is wanted. False: unknown. The resource is good for a core_acquire()
  * before the core changes in any other way. */
-bool core_find_want(const struct core *core, struct want *want);
+bool core_find_want(const struct core *core, struct requested_resource *want);
 /* The template of that name, star and all; NULL: there is none. */
 struct template *core_find_template(const struct core *core, const char *name);
 
 /* The operator's reason for a pause of that resource, alive or not; NULL: none is known. */
 const char *core_pause_reason(const struct core *core, const char *name);
 /* Who paused it, in the same way. */
-struct by_whom core_paused_by(const struct core *core, const char *name);
+struct actor core_paused_by(const struct core *core, const char *name);
 
 /* Changes that operators make at runtime. */
 enum change_kind {
@@ -250,7 +251,7 @@ struct change {
     uint32_t limit;
     const char *item; /* of a semaphore: the slot's number */
     const char *reason; /* or NULL; copied */
-    struct by_whom by; /* with CHANGE_PAUSE */
+    struct actor by; /* with CHANGE_PAUSE */
     bool is_charged; /* .payer pays for an instance that stays for the change; else nobody does */
     uint32_t payer;
     bool is_old; /* made again after a restart: its slot may lie above the limit by now */

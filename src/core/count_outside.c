@@ -1,7 +1,7 @@
 /* count_outside.c - counts requests and leases that the core does not have. */
 #include "core/internal.h"
 
-void core_count_refused(struct core *core, const struct ask *ask, enum outcome why)
+void core_count_refused(struct core *core, const struct acquire_request *ask, enum outcome why)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct definition *definition = core_find_definition(core, ask->wants[i].name);
@@ -11,15 +11,15 @@ void core_count_refused(struct core *core, const struct ask *ask, enum outcome w
     }
 }
 
-void core_count_gone(
-    struct core *core, const struct remembered *remembered, enum outcome why, nanoseconds at)
+void core_count_ended_earlier(
+    struct core *core, const struct saved_lease *saved, enum outcome why, nanoseconds at)
 {
-    for (size_t i = 0; i < remembered->n_claims; i++) {
-        const char *name = remembered->claims[i].name;
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        const char *name = saved->claims[i].name;
         const struct definition *definition = core_find_definition(core, name);
         struct tally *tally = tallies_find(core, definition ? definition->name : name);
-        if (remembered->is_held) {
-            nanoseconds held_for = at > remembered->granted_at ? at - remembered->granted_at : 0;
+        if (saved->is_held) {
+            nanoseconds held_for = at > saved->granted_at ? at - saved->granted_at : 0;
             counts_end(&tally->counts, why, (uint64_t)held_for / 1000);
         } else {
             counts_deny(&tally->counts, why);

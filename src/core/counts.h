@@ -8,9 +8,9 @@
 #include "core/types.h"
 
 struct core;
-struct ask;
+struct acquire_request;
 struct definition;
-struct remembered;
+struct saved_lease;
 
 enum {
     METRIC_N_NONE = 1,
@@ -27,10 +27,10 @@ struct counts {
 
 /* A request that was refused before the core was asked. Names without a definition count
  * nowhere. */
-void core_count_refused(struct core *core, const struct ask *ask, enum outcome why);
+void core_count_refused(struct core *core, const struct acquire_request *ask, enum outcome why);
 /* A lease of an earlier run that is over: it is not restored. `at`: when it ended. */
-void core_count_gone(
-    struct core *core, const struct remembered *remembered, enum outcome why, nanoseconds at);
+void core_count_ended_earlier(
+    struct core *core, const struct saved_lease *saved, enum outcome why, nanoseconds at);
 
 /* ---- looking ---- */
 

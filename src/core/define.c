@@ -89,7 +89,7 @@ static bool is_same_sort(const struct definition *before, const struct definitio
 
 static bool is_in_use(const struct resource *resource)
 {
-    return !order_is_empty(&resource->holders) || resource_waiting(resource) > 0;
+    return !sorted_set_is_empty(&resource->holders) || resource_waiting(resource) > 0;
 }
 
 static const struct resource *find_kind_conflict(
@@ -230,10 +230,10 @@ static void arrange(struct core *core, const struct definition *definitions, siz
 
 /* ---- waiters that may no longer wait ---- */
 
-void core_set_judge(struct core *core, core_judge *judge, void *context)
+void core_set_waiter_filter(struct core *core, core_waiter_filter *judge, void *context)
 {
     core->judge = judge;
-    core->judge_context = context;
+    core->waiter_filter_context = context;
 }
 
 static enum outcome judge(const struct core *core, const struct lease *lease)
@@ -242,7 +242,7 @@ static enum outcome judge(const struct core *core, const struct lease *lease)
     for (size_t i = 0; i < lease->n_claims && outcome == OUTCOME_OK; i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (resource->is_defined) {
-            outcome = core->judge(lease, resource->definition, core->judge_context);
+            outcome = core->judge(lease, resource->definition, core->waiter_filter_context);
         }
     }
     return outcome;

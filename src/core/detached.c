@@ -7,10 +7,10 @@
 
 /* ---- leases whose client has gone ---- */
 
-static void end_deserted(
+static void end_unreleased(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    lease->is_deserted = true;
+    lease->ended_unreleased = true;
     core_unlink_lease(core, lease, OUTCOME_RELEASED, now, effects);
 }
 
@@ -27,7 +27,7 @@ void detached_client_is_gone(
     bool is_over = lease->binding == BOUND_CONNECTION ||
         (lease->binding == BOUND_PROCESS && lease->process_is_gone);
     if (is_over) {
-        end_deserted(core, lease, now, effects);
+        end_unreleased(core, lease, now, effects);
         return;
     }
     lease_move(lease, &core->detached);
@@ -36,11 +36,11 @@ void detached_client_is_gone(
         detached_watch(lease, effects);
     }
     if (lease->stopping != OUTCOME_OK) {
-        stop_without_client(lease, effects);
+        stop_on_client_gone(lease, effects);
     }
 }
 
-void core_process_gone(
+void core_process_exited(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
@@ -57,7 +57,7 @@ void core_process_gone(
      * until its time is over. */
     if (!client || lease->is_killed) {
         char *reason = client ? memory_string(lease_stop_reason(lease)) : NULL;
-        end_deserted(core, lease, now, effects);
+        end_unreleased(core, lease, now, effects);
         if (client) {
             effects_append_saying(effects, EFFECT_LOST, lease, client, why, reason);
         }
@@ -131,7 +131,7 @@ void detached_is_due(struct core *core, nanoseconds now, struct effects *effects
             core_unlink_lease(core, lease, OUTCOME_CANCELLED, now, effects);
         }
     }
-    core_look_at_all(core);
+    core_mark_all_dirty(core);
     fleet_look_at_all(core, now, effects);
 }
 

@@ -4,15 +4,15 @@
 #include "core/keep.h"
 #include "core/queue.h"
 
-static nanoseconds due(const struct order *timers)
+static nanoseconds due(const struct sorted_set *timers)
 {
-    const struct order_node *first = order_first(timers);
+    const struct sorted_set_node *first = sorted_set_first(timers);
     return first ? (nanoseconds)first->major : NEVER;
 }
 
 static void cooldown_is_over(struct core *core)
 {
-    struct order_node *node = order_first(&core->cooldown_timers);
+    struct sorted_set_node *node = sorted_set_first(&core->cooldown_timers);
     struct unit *unit = container_of(node, struct cooldown, timer)->unit;
     unit_end_cooldown(unit, &core->cooldown_timers);
     queue_mark_dirty(core, unit->resource);
@@ -21,7 +21,7 @@ static void cooldown_is_over(struct core *core)
 
 static void wait_is_over(struct core *core, nanoseconds now, struct effects *effects)
 {
-    struct order_node *node = order_first(&core->wait_timers);
+    struct sorted_set_node *node = sorted_set_first(&core->wait_timers);
     core_deny(
         core, container_of(node, struct waiting, timer)->lease, OUTCOME_TIMEOUT, now, effects);
 }
@@ -44,7 +44,7 @@ static const struct clock {
     nanoseconds (*next)(const struct core *core); /* NULL: when the first of .timers is due */
 } clocks[] = {
     {cooldowns_are_over, offsetof(struct core, cooldown_timers), NULL},
-    {term_is_due, offsetof(struct core, term_timers), NULL},
+    {lease_timer_is_due, offsetof(struct core, lease_timers), NULL},
     {tenure_is_due, 0, tenure_next_deadline},
     {detached_is_due, 0, core_grace_until},
     {keep_is_due, offsetof(struct core, keep_timers), NULL},
@@ -55,7 +55,7 @@ enum { N_CLOCKS = sizeof clocks / sizeof clocks[0] };
 
 static nanoseconds clock_next(const struct clock *clock, const struct core *core)
 {
-    const struct order *timers = (const void *)((const char *)core + clock->timers);
+    const struct sorted_set *timers = (const void *)((const char *)core + clock->timers);
     return clock->next ? clock->next(core) : due(timers);
 }
 

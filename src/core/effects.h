@@ -19,7 +19,7 @@ enum effect_kind {
     EFFECT_DENIED, /* a waiting lease is over, `why` */
     EFFECT_LOST, /* a held lease is over although its client did not ask, `why` */
     EFFECT_STOP, /* the client is to stop the job of a held lease, `why` */
-    EFFECT_WATCH, /* the caller must call core_process_gone() when the process is gone */
+    EFFECT_WATCH, /* the caller must call core_process_exited() when the process is gone */
     EFFECT_UNWATCH, /* end the watch: the client is back, and reports itself */
     EFFECT_SIGNAL, /* send `signal` to the lease's process; `why`: with whose rights */
     EFFECT_ASK, /* fleet scope: ask the lease's database for it (fleet.h); the lease may have

@@ -1,9 +1,9 @@
 /* ended.h - how a lease or a wait ended, or who takes a lease away, besides what is remembered of
- * the lease itself (remembered.h). Whoever fills it in owns the strings. */
+ * the lease itself (saved_lease.h). Whoever fills it in owns the strings. */
 #ifndef BERTH_CORE_ENDED_H
 #define BERTH_CORE_ENDED_H
 
-#include "base/by_whom.h"
+#include "base/actor.h"
 #include "core/types.h"
 
 enum history_kind {
@@ -36,7 +36,7 @@ struct history_entry {
     uint8_t number; /* the exit status, or the signal */
     bool was_unseen; /* it ended while there was no berthd: before .ended_at */
     struct process_origin origin; /* the job's */
-    struct by_whom by; /* who took it away; the login may be the same user */
+    struct actor by; /* who took it away; the login may be the same user */
     const char *why; /* their reason; or NULL */
     const char *record; /* the lease's last record of the journal, without a NUL */
     size_t record_length;

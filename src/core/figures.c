@@ -21,13 +21,13 @@ uint32_t resource_in_use(const struct resource *resource)
 
 uint32_t resource_waiting(const struct resource *resource)
 {
-    return order_size(&resource->queue) + order_size(&resource->kept) +
-        order_size(&resource->aside);
+    return sorted_set_size(&resource->queue) + sorted_set_size(&resource->kept) +
+        sorted_set_size(&resource->aside);
 }
 
 uint32_t resource_kept(const struct resource *resource)
 {
-    return order_sum(&resource->kept);
+    return sorted_set_sum(&resource->kept);
 }
 
 /* The free slots that may be granted: all but those above a lowered limit. */
@@ -84,11 +84,11 @@ const char *resource_pause_reason(const struct resource *resource)
                                             : NULL;
 }
 
-struct by_whom resource_paused_by(const struct resource *resource)
+struct actor resource_paused_by(const struct resource *resource)
 {
     return resource->paused                 ? resource->paused_by
         : is_paused_with_template(resource) ? resource->template->paused_by
-                                            : (struct by_whom){.is_known = false};
+                                            : (struct actor){.is_known = false};
 }
 
 bool resource_is_blocked(const struct resource *resource)

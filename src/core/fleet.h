@@ -17,7 +17,7 @@
  * asked for; other resources or counts; units that this host holds already): it is peer input. The
  * grant of a held lease may be repeated, so that a reclaimed one learns its tokens. */
 bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
-    const struct remembered_claim claims[], nanoseconds now, struct effects *effects);
+    const struct saved_claim claims[], nanoseconds now, struct effects *effects);
 /* The lease waits in the database, in that place (0: not known). One that does not want to wait is
  * denied. */
 void core_fleet_waits(struct core *core, struct lease *lease, uint64_t ticket, uint32_t position,

@@ -21,14 +21,14 @@ static void ask_for(struct lease *lease, struct effects *effects)
 enum outcome fleet_begin(
     struct core *core, struct lease *lease, bool wants_now, struct effects *effects)
 {
-    if (wants_now && core_grants_nothing(core)) {
+    if (wants_now && core_is_granting_suspended(core)) {
         return core->draining ? OUTCOME_DRAINING : OUTCOME_GRACE;
     }
     if (!charge_take(&lease->waiting->charge, &core->accounts, lease->uid, ACCOUNT_WAITERS)) {
         return OUTCOME_QUOTA;
     }
     lease->wants_now = wants_now;
-    if (!core_grants_nothing(core)) {
+    if (!core_is_granting_suspended(core)) {
         ask_for(lease, effects);
     }
     return OUTCOME_PENDING;
@@ -107,7 +107,7 @@ static void give_back(struct lease *lease, struct effects *effects)
 
 void fleet_look_at(struct core *core, struct lease *lease, struct effects *effects)
 {
-    bool is_to_ask = !lease->is_away && !core_grants_nothing(core);
+    bool is_to_ask = !lease->is_away && !core_is_granting_suspended(core);
     if (lease->is_asked && lease->is_away) {
         give_back(lease, effects);
     } else if (!lease->is_asked && is_to_ask) {
@@ -145,47 +145,48 @@ void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effec
 
 /* ---- granted ---- */
 
-static bool claim_matches(const struct remembered_claim *said, const struct claim *claim)
+static bool claim_matches(const struct saved_claim *granted, const struct claim *claim)
 {
     const struct resource *resource = claim->resource;
-    return said->token != 0 && said->count == claim->count && said->units &&
-        said->is_pool == resource_is_pool(resource) && strcmp(said->name, resource->name) == 0;
+    return granted->token != 0 && granted->count == claim->count && granted->units &&
+        granted->is_pool == resource_is_pool(resource) &&
+        strcmp(granted->name, resource->name) == 0;
 }
 
-static bool claims_match(const struct remembered_claim said[], const struct lease *lease)
+static bool claims_match(const struct saved_claim granted[], const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!claim_matches(&said[i], &lease->claims[i])) {
+        if (!claim_matches(&granted[i], &lease->claims[i])) {
             return false;
         }
     }
     return true;
 }
 
-static bool has_these(const struct claim *claim, const struct remembered_claim *said)
+static bool has_these(const struct claim *claim, const struct saved_claim *granted)
 {
     for (uint32_t i = 0; i < claim->count; i++) {
         const struct unit *unit =
-            resource_find_given(claim->resource, said->units[i].item, said->units[i].slot);
+            resource_find_given(claim->resource, granted->units[i].item, granted->units[i].slot);
         if (!unit || unit->claim != claim) {
             return false;
         }
     }
-    return claim->token == 0 || claim->token == said->token;
+    return claim->token == 0 || claim->token == granted->token;
 }
 
 /* The grant is repeated, or tells a reclaimed lease its tokens, which only the database knew. */
 static bool granted_again(
-    struct lease *lease, const struct remembered_claim said[], struct effects *effects)
+    struct lease *lease, const struct saved_claim granted[], struct effects *effects)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!has_these(&lease->claims[i], &said[i])) {
+        if (!has_these(&lease->claims[i], &granted[i])) {
             return false;
         }
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
         if (lease->claims[i].token == 0) {
-            lease->claims[i].token = said[i].token;
+            lease->claims[i].token = granted[i].token;
             queue_place_holder(&lease->claims[i]);
             effects_change(effects, lease);
         }
@@ -202,7 +203,7 @@ static void take_ticket(struct lease *lease, uint64_t ticket, struct effects *ef
 }
 
 bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
-    const struct remembered_claim claims[], nanoseconds now, struct effects *effects)
+    const struct saved_claim claims[], nanoseconds now, struct effects *effects)
 {
     bool is_held = lease->state == LEASE_HELD;
     if (!lease->is_asked || !claims_match(claims, lease)) {
@@ -218,9 +219,9 @@ bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
     lease->position = 0;
     lease->wants_now = false;
     lease->is_undelivered = lease_is_detached(lease);
-    queue_hold(core, lease, now);
+    queue_make_holder(core, lease, now);
     tally_grant(lease, now);
-    term_start(core, lease);
+    lease_timer_start(core, lease);
     effects_change(effects, lease);
     effects_append(effects, EFFECT_GRANTED, lease, lease_real_client(lease), OUTCOME_OK);
     core_settle(core, now, effects);

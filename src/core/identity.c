@@ -17,7 +17,7 @@ static bool identity_matches(
     const char *holder)
 {
     const struct claim *claim = identity->claim;
-    return claim->resource == resource && strcmp(claim->lease->terms.holder, holder) == 0 &&
+    return claim->resource == resource && strcmp(claim->lease->attributes.holder, holder) == 0 &&
         (resource->definition->identity_shared || claim->lease->uid == uid);
 }
 
@@ -42,7 +42,7 @@ void identity_add(struct core *core, struct claim *claim)
     identity->claim = claim;
     claim->identity = identity;
     table_insert(&core->identities, &identity->by_key,
-        identity_hash(claim->resource, lease->uid, lease->terms.holder));
+        identity_hash(claim->resource, lease->uid, lease->attributes.holder));
 }
 
 void identity_remove(struct core *core, struct claim *claim)
@@ -68,9 +68,10 @@ void identity_rekey(struct core *core, struct resource *resource)
     for (; claim; claim = claim_next_holder(claim)) {
         claim_rekey(core, claim);
     }
-    struct order *orders[N_STANDINGS] = {&resource->aside, &resource->queue, &resource->kept};
+    struct sorted_set *orders[N_STANDINGS] = {&resource->aside, &resource->queue, &resource->kept};
     for (size_t i = 0; i < N_STANDINGS; i++) {
-        for (struct order_node *node = order_first(orders[i]); node; node = order_next(node)) {
+        for (struct sorted_set_node *node = sorted_set_first(orders[i]); node;
+             node = sorted_set_next(node)) {
             claim_rekey(core, container_of(node, struct place, node)->claim);
         }
     }

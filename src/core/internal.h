@@ -27,7 +27,8 @@ TAILQ_HEAD(tenants, tenant);
 /* What the core keeps about a database: its leases, and until when they are good. */
 struct tenure {
     nanoseconds good_until; /* all held leases; 0: they never were */
-    struct order by_budget; /* held leases that are not being stopped: the largest budget first */
+    /* held leases that are not being stopped: the largest budget first */
+    struct sorted_set by_budget;
     struct tenants waiting, held; /* oldest first */
     size_t n_waiting;
 };
@@ -37,17 +38,18 @@ struct core {
     struct resource_list resource_list; /* oldest first */
     struct resource_list dirty; /* whose queues must be looked at */
     struct resource_list changed; /* by operators, longest ago first */
-    struct order agenda; /* struct waiting: waiters that may be able to act, in order */
+    struct sorted_set agenda; /* struct waiting: waiters that may be able to act, in order */
     struct lane_list stale_lanes; /* from which a request may be let in */
     struct core_cursor *cursors;
     struct templates templates;
 
     struct table leases; /* by id */
     struct table identities;
-    struct order wait_timers; /* struct waiting by when the wait ends */
-    struct order keep_timers; /* struct road by when it lets go */
-    struct order cooldown_timers; /* struct unit by when it is free again */
-    struct order term_timers; /* struct term by when the lease's time, or the job's, is over */
+    struct sorted_set wait_timers; /* struct waiting by when the wait ends */
+    struct sorted_set keep_timers; /* struct road by when it lets go */
+    struct sorted_set cooldown_timers; /* struct unit by when it is free again */
+    /* struct lease_timer by when the lease's time, or the job's, is over */
+    struct sorted_set lease_timers;
     uint64_t timer_serial; /* breaks ties */
     struct tenure tenures[MAX_DATABASES]; /* database 1 first */
     size_t n_tenures; /* the others have had no lease yet */
@@ -66,8 +68,8 @@ struct core {
     uint64_t last_id, last_token, last_client;
     uint64_t random;
     size_t n_held, n_waiting;
-    core_judge *judge; /* or NULL */
-    void *judge_context;
+    core_waiter_filter *judge; /* or NULL */
+    void *waiter_filter_context;
     bool draining;
     bool drain_reported;
 };
@@ -104,9 +106,9 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
 void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
 /* Marks every queue to be looked at. */
-void core_look_at_all(struct core *core);
+void core_mark_all_dirty(struct core *core);
 /* Whether granting is suspended. */
-static inline bool core_grants_nothing(const struct core *core)
+static inline bool core_is_granting_suspended(const struct core *core)
 {
     return core->draining || core_is_closed(core);
 }
@@ -131,20 +133,20 @@ static inline nanoseconds after(nanoseconds instant, nanoseconds span)
 /* ---- time_limit.c: leases whose time is limited ---- */
 
 /* A lease was granted. */
-void term_start(struct core *core, struct lease *lease);
+void lease_timer_start(struct core *core, struct lease *lease);
 /* It was made again with what it was given then: whatever max-hold is by now. */
-void term_resume(
+void lease_timer_resume(
     struct core *core, struct lease *lease, nanoseconds until, nanoseconds hold_until);
-void term_end(struct core *core, struct lease *lease);
+void lease_timer_end(struct core *core, struct lease *lease);
 /* The lease's time is over then, or the next step of its stop is due. */
-void term_set(struct core *core, struct lease *lease, nanoseconds at);
+void lease_timer_set(struct core *core, struct lease *lease, nanoseconds at);
 /* At its end its client only gets an event: no job is stopped. */
-bool lease_is_only_notified(const struct lease *lease);
+bool lease_is_notify_only(const struct lease *lease);
 
 /* ---- stop.c ---- */
 
 /* Handles the first lease that is due. */
-void term_is_due(struct core *core, nanoseconds now, struct effects *effects);
+void lease_timer_is_due(struct core *core, nanoseconds now, struct effects *effects);
 /* Begins to stop the lease's job, with SIGKILL early enough that the job is gone by then, even if
  * `now` is late. */
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
@@ -152,7 +154,7 @@ void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nan
 /* Resumes a stop that began in an earlier run, with the time that was left. The record was written
  * before anybody was told to stop the job: that is not said twice, except to a client that comes
  * back. */
-void stop_resume(struct core *core, struct lease *lease, const struct remembered *remembered,
+void stop_resume(struct core *core, struct lease *lease, const struct saved_lease *saved,
     nanoseconds now, struct effects *effects);
 /* Whether the lease is not being stopped, or only by its own user, which does not suffice for
  * others. */
@@ -162,7 +164,7 @@ static inline bool stop_may_begin(const struct lease *lease, enum outcome why)
         (lease->stopping == OUTCOME_WITHDRAWN && why != OUTCOME_WITHDRAWN);
 }
 /* The client has gone while its lease is being stopped. */
-void stop_without_client(struct lease *lease, struct effects *effects);
+void stop_on_client_gone(struct lease *lease, struct effects *effects);
 
 /* ---- tenure.c: until when the leases of a database are good ---- */
 
@@ -181,7 +183,7 @@ const struct tenure *tenure_first(const struct core *core);
 struct lease *tenure_first_to_stop(const struct tenure *tenure);
 nanoseconds tenure_stop_at(const struct tenure *tenure);
 
-/* ---- lapse.c ---- */
+/* ---- tenure_expiry.c ---- */
 
 /* Handles the first lease that is due. */
 void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects);
@@ -237,12 +239,12 @@ bool lease_ancestors_hold(
 /* Finds or makes the resources, and refuses requests that can never be met. With `has_proof` the
  * lease was held before: its instances are made whatever the bounds on them, and its identities may
  * also be another lease's, as with a recorded lease. */
-enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_proof,
+enum outcome acquire_resolve(struct core *core, const struct acquire_request *ask, bool has_proof,
     struct lease *lease, const char **at_faultp);
 /* Links the lease into the tables and the client's list, waiting but in no queue yet. */
 void acquire_link(struct core *core, struct client *client, struct lease *lease, uint64_t id);
 /* May the lease wait, and does it want to? */
-enum outcome acquire_wait(struct core *core, struct lease *lease, const struct ask *ask,
+enum outcome acquire_wait(struct core *core, struct lease *lease, const struct acquire_request *ask,
     struct effects *effects, const char **at_faultp);
 /* core_settle() for an operation whose result is this lease's outcome: returns the outcome
  * afterwards. A grant that settling brings about is part of the result, and no effect. */
@@ -251,7 +253,7 @@ enum outcome acquire_settle(struct core *core, const struct lease *lease, enum o
 /* Counts the lease, unless it is NULL, among those that wait if it does. */
 void acquire_count_wait(struct lease *lease);
 /* Of an acquire: there is a lease, held or not yet. */
-static inline bool outcome_is_lease(enum outcome outcome)
+static inline bool outcome_has_lease(enum outcome outcome)
 {
     return outcome == OUTCOME_OK || outcome == OUTCOME_WAITING || outcome == OUTCOME_PENDING;
 }
@@ -260,26 +262,26 @@ static inline bool outcome_is_lease(enum outcome outcome)
 
 /* Makes a slot that nobody has used yet. NULL if there is no such item or slot; in fleet scope, if
  * nobody here holds it. */
-struct unit *adopt_find(struct resource *resource, const struct remembered_unit *wanted);
+struct unit *adopt_find(struct resource *resource, const struct saved_unit *wanted);
 /* The leases that must end because others claim their units with larger tokens. */
-struct ousted {
-    struct lease **leases; /* .is_ousted: each once, in the order of the units */
+struct preempted_leases {
+    struct lease **leases; /* .is_preempted: each once, in the order of the units */
     size_t n;
 };
 /* Finds these leases, and changes nothing. False if the units cannot be had: one is named twice or
  * does not exist, or its holder's token is as large. Deinitialize `ousted` in any case. */
-bool adopt_may(
-    struct ousted *ousted, const struct lease *lease, const struct remembered_claim claims[]);
-void ousted_deinit(struct ousted *ousted);
+bool adopt_is_possible(struct preempted_leases *preempted, const struct lease *lease,
+    const struct saved_claim claims[]);
+void preempted_leases_deinit(struct preempted_leases *preempted);
 /* How many of the resource's units that user's hold. */
-uint32_t ousted_units(
-    const struct ousted *ousted, const struct resource *resource, uint32_t uid);
-uint32_t ousted_leases(const struct ousted *ousted, uint32_t uid);
+uint32_t preempted_leases_units(
+    const struct preempted_leases *preempted, const struct resource *resource, uint32_t uid);
+uint32_t preempted_leases_count(const struct preempted_leases *preempted, uint32_t uid);
 /* Ends them, and tells their clients. */
-void ousted_end(
-    struct core *core, const struct ousted *ousted, nanoseconds now, struct effects *effects);
+void preempted_leases_end(struct core *core, const struct preempted_leases *preempted,
+    nanoseconds now, struct effects *effects);
 /* Gives these units and tokens to all of the lease's claims or to none: false if another lease
  * holds one, or there is no such slot. The caller decides whether the lease may have them. */
-bool adopt_units(struct core *core, struct lease *lease, const struct remembered_claim claims[]);
+bool adopt_units(struct core *core, struct lease *lease, const struct saved_claim claims[]);
 
 #endif

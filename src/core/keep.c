@@ -75,10 +75,10 @@ static void road_move(struct road *road, const struct claim *claim, size_t to)
 bool claim_is_its_turn(const struct claim *claim)
 {
     const struct definition *definition = claim->resource->definition;
-    const struct order_node *own = &claim_place(claim)->node;
-    struct order_node *node = order_first(&claim->resource->queue);
+    const struct sorted_set_node *own = &claim_place(claim)->node;
+    struct sorted_set_node *node = sorted_set_first(&claim->resource->queue);
     bool is_fifo = definition->order == ORDER_FIFO;
-    for (int i = 0; node && order_node_is_before(node, own); node = order_next(node)) {
+    for (int i = 0; node && sorted_set_node_is_before(node, own); node = sorted_set_next(node)) {
         if (is_fifo || place_of_node(node)->overtaken >= definition->max_overtakes ||
             ++i == FIRST_FIT_WINDOW) {
             return false;
@@ -89,8 +89,8 @@ bool claim_is_its_turn(const struct claim *claim)
 
 static uint32_t kept_for_older(const struct claim *claim)
 {
-    const struct order_node *node = &claim_place(claim)->node;
-    return order_sum_below(&claim->resource->kept, node->major, node->minor);
+    const struct sorted_set_node *node = &claim_place(claim)->node;
+    return sorted_set_sum_below(&claim->resource->kept, node->major, node->minor);
 }
 
 /* Are there enough units beside `kept`, and is it the claim's turn? */
@@ -143,15 +143,16 @@ static nanoseconds patience(const struct road *road)
 static void start_timer(struct core *core, struct road *road, nanoseconds now)
 {
     nanoseconds span = patience(road);
-    if (!order_contains(&road->timer) && span < NEVER - now) {
-        order_insert(&core->keep_timers, &road->timer, (uint64_t)(now + span), road->lease->id);
+    if (!sorted_set_contains(&road->timer) && span < NEVER - now) {
+        sorted_set_insert(
+            &core->keep_timers, &road->timer, (uint64_t)(now + span), road->lease->id);
     }
 }
 
 static void stop_timer(struct core *core, struct road *road)
 {
-    if (order_contains(&road->timer)) {
-        order_remove(&core->keep_timers, &road->timer);
+    if (sorted_set_contains(&road->timer)) {
+        sorted_set_remove(&core->keep_timers, &road->timer);
     }
 }
 
@@ -251,10 +252,10 @@ static bool yields_to(struct core *core, struct lease *keeper, const struct leas
 static uint32_t kept_by_yielders(
     struct core *core, const struct claim *nested, const struct usage *usage)
 {
-    const struct order_node *own = &claim_place(nested)->node;
-    struct order_node *node = order_first(&nested->resource->kept);
+    const struct sorted_set_node *own = &claim_place(nested)->node;
+    struct sorted_set_node *node = sorted_set_first(&nested->resource->kept);
     uint32_t units = 0;
-    for (; node && order_node_is_before(node, own); node = order_next(node)) {
+    for (; node && sorted_set_node_is_before(node, own); node = sorted_set_next(node)) {
         const struct claim *kept = place_of_node(node)->claim;
         if ((!usage || kept->usage == usage) && yields_to(core, kept->lease, nested->lease)) {
             units += kept->count;
@@ -270,7 +271,7 @@ bool keep_has_and_fits(const struct claim *claim)
 
 bool keep_would_yield(struct core *core, const struct claim *nested)
 {
-    return nested->lease->terms.parent != 0 && has_beside(nested, 0) &&
+    return nested->lease->attributes.parent != 0 && has_beside(nested, 0) &&
         quota_fits_beside(nested, 0) &&
         has_beside(nested, kept_for_older(nested) - kept_by_yielders(core, nested, NULL)) &&
         quota_fits_beside(
@@ -279,13 +280,13 @@ bool keep_would_yield(struct core *core, const struct claim *nested)
 
 void keep_yields(struct core *core, const struct claim *nested)
 {
-    struct order_node *next, *node = order_first(&nested->resource->kept);
+    struct sorted_set_node *next, *node = sorted_set_first(&nested->resource->kept);
     for (; !keep_has_and_fits(nested); node = next) {
         assert(node);
         const struct claim *kept = place_of_node(node)->claim;
         struct lease *keeper = kept->lease;
         bool helps = !claim_has(nested) || kept->usage == nested->usage;
-        next = order_next(node);
+        next = sorted_set_next(node);
         if (helps && yields_to(core, keeper, nested->lease)) {
             keeper->waiting->road->n_forced++;
             let_go(core, keeper);
@@ -298,7 +299,7 @@ void keep_yields(struct core *core, const struct claim *nested)
 void keep_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
     (void)now, (void)effects;
-    struct road *road = container_of(order_first(&core->keep_timers), struct road, timer);
+    struct road *road = container_of(sorted_set_first(&core->keep_timers), struct road, timer);
     road->n_forced = 0;
     if (road->n_kept > 0) {
         road->n_let_go = (uint8_t)(road->n_let_go + (road->n_let_go < MAX_DOUBLINGS));

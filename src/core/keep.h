@@ -9,7 +9,7 @@
 struct road {
     struct lease *lease;
     struct claim *station; /* in whose queue the lease stands; NULL: not chosen yet */
-    struct order_node timer; /* in the core's keep timers, while something is kept */
+    struct sorted_set_node timer; /* in the core's keep timers, while something is kept */
     uint8_t n_kept;
     uint8_t n_let_go; /* how often the patience has ended; each time doubles it */
     uint8_t n_forced; /* how often the lease has made way for nested requests since then */

@@ -1,12 +1,12 @@
 #include "core/lease.h"
 
 #include "base/memory.h"
-#include "core/ask.h"
+#include "core/acquire_request.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static size_t names_size(const struct ask *ask)
+static size_t names_size(const struct acquire_request *ask)
 {
     size_t size = 0;
     for (size_t i = 0; i < ask->n_wants; i++) {
@@ -16,7 +16,7 @@ static size_t names_size(const struct ask *ask)
 }
 
 /* Returns what is behind them. */
-static char *copy_names(const struct ask *ask, char *room)
+static char *copy_names(const struct acquire_request *ask, char *room)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         room = stpcpy(room, ask->wants[i].name) + 1;
@@ -26,13 +26,14 @@ static char *copy_names(const struct ask *ask, char *room)
 }
 
 /* One block: the lease, its claims, its texts. */
-struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now)
+struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanoseconds now)
 {
     size_t size = sizeof(struct lease) + ask->n_wants * sizeof(struct claim);
     struct lease *lease =
-        memory_new(size + names_size(ask) + terms_texts_size(&ask->terms));
+        memory_new(size + names_size(ask) + lease_attributes_texts_size(&ask->attributes));
     lease->n_claims = (uint8_t)ask->n_wants;
-    terms_copy(&lease->terms, &ask->terms, copy_names(ask, (char *)lease_names(lease)));
+    lease_attributes_copy(
+        &lease->attributes, &ask->attributes, copy_names(ask, (char *)lease_names(lease)));
     lease->asked_at = now;
     lease->uid = uid;
     lease->pid = ask->pid;
@@ -51,7 +52,7 @@ struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now)
 void lease_free(struct lease *lease)
 {
     free(lease->waiting);
-    free(lease->term);
+    free(lease->lease_timer);
     free(lease->kept);
     free(lease);
 }

@@ -2,15 +2,15 @@
 #ifndef BERTH_CORE_LEASE_H
 #define BERTH_CORE_LEASE_H
 
-#include "base/order.h"
+#include "base/sorted_set.h"
 #include "base/table.h"
 #include "core/account.h"
-#include "core/terms.h"
+#include "core/lease_attributes.h"
 #include "core/types.h"
 
 #include <sys/queue.h>
 
-struct ask;
+struct acquire_request;
 struct claim;
 struct client;
 struct identity;
@@ -39,7 +39,7 @@ struct claim {
     struct usage *usage; /* what the lease's uid has of the resource */
     struct identity *identity; /* NULL without one */
     struct unit *units; /* held: `count` of them, linked by unit.next_of_claim */
-    struct order_node node; /* held: in resource.holders */
+    struct sorted_set_node node; /* held: in resource.holders */
     TAILQ_ENTRY(claim) tally_link; /* in a list of its resource's tally: lease.is_listed */
     uint64_t token; /* of a held lease */
     uint32_t count;
@@ -56,8 +56,8 @@ enum standing {
 /* A claim's place in line, while its lease waits. */
 struct place {
     struct claim *claim;
-    struct order_node node; /* in the set that .standing names */
-    struct order_node kept_node; /* STANDS_KEEPING: in usage.kept */
+    struct sorted_set_node node; /* in the set that .standing names */
+    struct sorted_set_node kept_node; /* STANDS_KEEPING: in usage.kept */
     uint32_t overtaken; /* how often first-fit let somebody pass */
     uint8_t standing; /* enum standing; only place_put() writes it */
 };
@@ -65,22 +65,22 @@ struct place {
 /* What only a waiting lease has. */
 struct waiting {
     struct lease *lease;
-    struct order_node timer; /* in the core's wait timers, if the wait is limited */
-    struct order_node agenda_node; /* in core.agenda, while it is to be looked at */
+    struct sorted_set_node timer; /* in the core's wait timers, if the wait is limited */
+    struct sorted_set_node agenda_node; /* in core.agenda, while it is to be looked at */
     struct charge charge; /* ACCOUNT_WAITERS */
     struct road *road; /* of a lease on several resources; else NULL */
     struct lane *lane; /* if a resource bounds its users' units; else NULL */
-    struct order_node lane_node; /* in .lane_set, one of the lane's sets, or NULL */
-    struct order *lane_set;
+    struct sorted_set_node lane_node; /* in .lane_set, one of the lane's sets, or NULL */
+    struct sorted_set *lane_set;
     bool aside; /* in no queue, for a reason outside the queues */
     struct place places[]; /* in the order of lease.claims */
 };
 
 /* Until when a held lease is good; while it is being stopped, when the next signal is due. Only
  * where that is limited. */
-struct term {
+struct lease_timer {
     struct lease *lease;
-    struct order_node timer; /* in the core's term timers */
+    struct sorted_set_node timer; /* in the core's term timers */
     nanoseconds hold_until; /* max-hold; NEVER if there is none */
     char *reason; /* an operator's words, if the lease is being revoked; owned; or NULL */
 };
@@ -90,7 +90,7 @@ struct tenant {
     struct lease *lease;
     struct tenure *tenure;
     TAILQ_ENTRY(tenant) link; /* in tenure.waiting or .held */
-    struct order_node budget_node; /* held and not being stopped: by its stop budget */
+    struct sorted_set_node budget_node; /* held and not being stopped: by its stop budget */
 };
 
 struct lease {
@@ -105,7 +105,7 @@ struct lease {
         struct { /* once it has ended */
             struct lease *next_ended; /* effects.ended */
             nanoseconds ended_at;
-            nanoseconds rests_until; /* when its units' last cooldown ends; 0: no cooldown */
+            nanoseconds cooldown_until; /* when its units' last cooldown ends; 0: no cooldown */
             uint16_t hiding; /* bit 1 << i: the resource of claim i hides it (viewer.h) */
             bool shows_arguments; /* all resources do */
             uint8_t ended_why; /* enum outcome, as it is counted; OUTCOME_OK: that is not counted */
@@ -114,9 +114,9 @@ struct lease {
     struct charge charge; /* ACCOUNT_LEASES */
     struct waiting *waiting; /* LEASE_WAITING, else NULL */
     struct lease *next_changed; /* effects.changed */
-    struct term *term; /* or NULL */
+    struct lease_timer *lease_timer; /* or NULL */
     nanoseconds asked_at, granted_at;
-    struct terms terms; /* as they are in force; owned */
+    struct lease_attributes attributes; /* as they are in force; owned */
     nanoseconds ttl; /* BOUND_TIME */
     struct process process; /* BOUND_PROCESS */
     struct process wrapper; /* BOUND_PROCESS: also keeps it; pid 0: none */
@@ -136,12 +136,14 @@ struct lease {
     bool process_is_gone; /* the last process that kept the lease is gone */
     bool is_asked; /* fleet scope: EFFECT_ASK was given, and no EFFECT_GIVE_BACK since */
     bool is_undelivered; /* fleet scope: granted while detached: no job runs under it yet */
-    bool is_ousted; /* only while it is decided whether this lease ends: see adopt_may() */
+    bool is_preempted; /* only while it is decided whether this lease ends: see adopt_is_possible()
+                        */
     bool wants_now; /* it does not want to wait; only while waiting (for an answer) */
     bool is_away; /* its client is stopped; only while waiting: core_set_away() */
     bool is_opaque; /* written by a later version: .kept is all there is to write, and only its
                        end can change it */
-    bool is_deserted; /* once ended: nobody has given it back, its client or its job was gone */
+    bool
+        ended_unreleased; /* once ended: nobody has given it back, its client or its job was gone */
     uint32_t position; /* fleet scope: place in line, as last heard; 0: not known */
 
     /* The caller's, who sets and frees them; 0 for a new lease. */
@@ -156,10 +158,11 @@ struct lease {
 
     uint64_t ticket; /* fleet scope: ticket; 0: none yet */
     struct tenant *tenant; /* fleet scope, once linked; else NULL */
-    uint64_t told_in; /* its newest entry in the news; 0: none */
+    uint64_t news_serial; /* its newest entry in the news; 0: none */
     char *kept; /* what a later version has written, to be written again; or NULL; owned */
 
-    struct claim claims[]; /* in the order asked; lease_names() and the texts of .terms follow */
+    /* in the order asked; lease_names() and the texts of .attributes follow */
+    struct claim claims[];
 };
 
 /* Its resources', with a space between them: these may be gone once it has ended. */
@@ -170,13 +173,13 @@ static inline const char *lease_names(const struct lease *lease)
 
 /* Makes a lease that is in no table, list or queue yet, with claims that have no resource.
  * effects_clear() frees it. */
-struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now);
+struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanoseconds now);
 void lease_free(struct lease *lease);
 /* waiting -> held -> ended, or waiting -> ended; anything else aborts. */
 void lease_set_state(struct lease *lease, enum lease_state state);
 
 /* BOUND_PROCESS: the process that the lease ends with. */
-static inline const struct process *lease_keeper(const struct lease *lease)
+static inline const struct process *lease_bound_process(const struct lease *lease)
 {
     return lease->main_is_gone ? &lease->wrapper : &lease->process;
 }

@@ -25,26 +25,26 @@ static nanoseconds unit_give_back(struct core *core, struct unit *unit, nanoseco
 static nanoseconds claim_give_back(struct core *core, struct claim *claim, nanoseconds now)
 {
     struct resource *resource = claim->resource;
-    nanoseconds rests_until = 0;
+    nanoseconds cooldown_until = 0;
     while (claim->units) {
         struct unit *unit = claim->units;
         claim->units = unit->next_of_claim;
-        rests_until = later(rests_until, unit_give_back(core, unit, now));
+        cooldown_until = later(cooldown_until, unit_give_back(core, unit, now));
     }
     claim->usage->units -= claim->count;
-    order_remove(&resource->holders, &claim->node);
+    sorted_set_remove(&resource->holders, &claim->node);
     queue_mark_dirty(core, resource);
-    return rests_until;
+    return cooldown_until;
 }
 
 /* The lease is in no list and no table any more. For the history; the definitions may be gone
  * before it is written. */
 static void note_end(
-    struct lease *lease, enum outcome why, nanoseconds rests_until, nanoseconds now)
+    struct lease *lease, enum outcome why, nanoseconds cooldown_until, nanoseconds now)
 {
     lease->ended_at = now;
     lease->ended_why = (uint8_t)why;
-    lease->rests_until = rests_until;
+    lease->cooldown_until = cooldown_until;
     lease->shows_arguments = true;
     lease->hiding = 0;
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -57,7 +57,7 @@ static void note_end(
 void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    nanoseconds rests_until = 0;
+    nanoseconds cooldown_until = 0;
     news_lease(&core->news, lease);
     why = tally_end(lease, why, now);
     if (lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD)) {
@@ -68,9 +68,9 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
         queue_leave(core, lease);
     } else {
         core->n_held--;
-        term_end(core, lease);
+        lease_timer_end(core, lease);
         for (size_t i = 0; i < lease->n_claims; i++) {
-            rests_until = later(rests_until, claim_give_back(core, &lease->claims[i], now));
+            cooldown_until = later(cooldown_until, claim_give_back(core, &lease->claims[i], now));
         }
     }
     quota_changed_for(core, lease);
@@ -88,7 +88,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
     table_remove(&core->leases, &lease->by_id);
     charge_give_back(&lease->charge, &core->accounts);
     lease_set_state(lease, LEASE_ENDED);
-    note_end(lease, why, rests_until, now);
+    note_end(lease, why, cooldown_until, now);
     lease->next_ended = effects->ended;
     effects->ended = lease;
 }
@@ -110,7 +110,7 @@ void core_settle(struct core *core, nanoseconds now, struct effects *effects)
     }
 }
 
-static void end(struct core *core, struct lease *lease, enum outcome counted,
+static void lease_end_end(struct core *core, struct lease *lease, enum outcome counted,
     const struct client *by, nanoseconds now, struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
@@ -127,16 +127,16 @@ void core_end(struct core *core, struct lease *lease, const struct client *by, n
     struct effects *effects)
 {
     enum outcome counted = lease->state == LEASE_HELD ? OUTCOME_RELEASED : OUTCOME_CANCELLED;
-    end(core, lease, counted, by, now, effects);
+    lease_end_end(core, lease, counted, by, now, effects);
 }
 
-void core_take_back(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+void core_abort_acquire(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    end(core, lease, why, lease->client, now, effects);
+    lease_end_end(core, lease, why, lease->client, now, effects);
 }
 
-void core_look_at_all(struct core *core)
+void core_mark_all_dirty(struct core *core)
 {
     struct resource *resource;
     TAILQ_FOREACH (resource, &core->resource_list, link) {

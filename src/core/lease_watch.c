@@ -26,8 +26,8 @@ enum outcome lease_bind(struct lease *lease, const struct client *by, enum bindi
         return OUTCOME_KIND;
     }
     lease->binding = (uint8_t)binding;
-    if (lease->terms.signal == 0) {
-        lease->terms.signal = SIGNAL_TERM; /* it has a job now */
+    if (lease->attributes.signal == 0) {
+        lease->attributes.signal = SIGNAL_TERM; /* it has a job now */
     }
     lease->process = *process;
     lease->wrapper = (struct process){.pid = 0};

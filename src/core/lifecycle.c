@@ -100,7 +100,7 @@ void core_drain(struct core *core, bool draining, nanoseconds now, struct effect
     core->draining = draining;
     core->drain_reported = false;
     news_host(&core->news);
-    core_look_at_all(core);
+    core_mark_all_dirty(core);
     fleet_look_at_all(core, now, effects);
     core_settle(core, now, effects);
 }

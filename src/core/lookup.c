@@ -23,7 +23,7 @@ struct resource *core_find_resource(struct core *core, const char *name)
     return registry_find(core, name);
 }
 
-bool core_find_want(const struct core *core, struct want *want)
+bool core_find_want(const struct core *core, struct requested_resource *want)
 {
     struct resource *resource = registry_find(core, want->name);
     const struct template *template = resource ? NULL : registry_find_template(core, want->name);
@@ -36,7 +36,7 @@ bool core_find_want(const struct core *core, struct want *want)
 
 const struct definition *core_find_definition(struct core *core, const char *name)
 {
-    struct want want = {.name = name};
+    struct requested_resource want = {.name = name};
     core_find_want(core, &want);
     return want.definition;
 }
@@ -48,13 +48,13 @@ const char *core_pause_reason(const struct core *core, const char *name)
     return resource ? resource_pause_reason(resource) : template ? template->pause_reason : NULL;
 }
 
-struct by_whom core_paused_by(const struct core *core, const char *name)
+struct actor core_paused_by(const struct core *core, const char *name)
 {
     const struct resource *resource = registry_find(core, name);
     const struct template *template = registry_find_template(core, name);
     return resource ? resource_paused_by(resource)
         : template  ? template->paused_by
-                    : (struct by_whom){.is_known = false};
+                    : (struct actor){.is_known = false};
 }
 
 bool core_is_drained(const struct core *core)

@@ -70,9 +70,9 @@ static void append(struct news *news, const struct news_entry *entry)
 }
 
 /* An entry that nobody has read stands for all that happens until somebody does. */
-static bool is_unread(const struct news *news, uint64_t told_in)
+static bool is_unread(const struct news *news, uint64_t news_serial)
 {
-    return told_in >= news->read_to && told_in >= news->first;
+    return news_serial >= news->read_to && news_serial >= news->first;
 }
 
 uint64_t news_cursor(struct news *news)
@@ -97,9 +97,9 @@ const struct news_entry *news_next(struct news *news, uint64_t *cursorp)
 void news_tell_name(struct news *news, enum news_kind kind, const char *text)
 {
     struct news_name *name = get_name(news, text);
-    uint64_t *told_inp = &name->told_in[kind];
-    if (!is_unread(news, *told_inp)) {
-        *told_inp = news->end;
+    uint64_t *news_serialp = &name->news_serial[kind];
+    if (!is_unread(news, *news_serialp)) {
+        *news_serialp = news->end;
         append(news, &(struct news_entry){.kind = kind, .name = name});
     }
 }
@@ -107,14 +107,14 @@ void news_tell_name(struct news *news, enum news_kind kind, const char *text)
 /* The resource comes first: it may be new. */
 void news_tell_lease(struct news *news, struct lease *lease)
 {
-    bool is_told = is_unread(news, lease->told_in);
+    bool is_told = is_unread(news, lease->news_serial);
     for (size_t i = 0; i < lease->n_claims; i++) {
         news_tell_name(news, NEWS_RESOURCE, lease->claims[i].resource->name);
     }
     if (is_told) {
         return;
     }
-    lease->told_in = news->end;
+    lease->news_serial = news->end;
     for (size_t i = 0; i < lease->n_claims; i++) {
         append(news,
             &(struct news_entry){.kind = NEWS_LEASE,

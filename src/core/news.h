@@ -29,7 +29,7 @@ enum news_kind {
 struct news_name {
     struct table_node by_text; /* in news.names */
     uint64_t n_entries; /* that have it */
-    uint64_t told_in[2]; /* the newest entry about it: NEWS_RESOURCE, NEWS_TEMPLATE; 0: none */
+    uint64_t news_serial[2]; /* the newest entry about it: NEWS_RESOURCE, NEWS_TEMPLATE; 0: none */
     char text[];
 };
 

@@ -12,14 +12,14 @@ static uint64_t once_hash(uint32_t uid, const char *once)
 
 void once_enter(struct core *core, struct lease *lease)
 {
-    if (lease->terms.once) {
-        table_insert(&core->once, &lease->by_once, once_hash(lease->uid, lease->terms.once));
+    if (lease->attributes.once) {
+        table_insert(&core->once, &lease->by_once, once_hash(lease->uid, lease->attributes.once));
     }
 }
 
 void once_leave(struct core *core, struct lease *lease)
 {
-    if (lease->terms.once) {
+    if (lease->attributes.once) {
         table_remove(&core->once, &lease->by_once);
     }
 }
@@ -30,7 +30,7 @@ struct lease *core_find_once(struct core *core, uint32_t uid, const char *once)
     struct table_node *node = table_find(&core->once, once_hash(uid, once));
     for (; node; node = table_find_next(node)) {
         struct lease *lease = container_of(node, struct lease, by_once);
-        bool fits = lease->uid == uid && strcmp(lease->terms.once, once) == 0;
+        bool fits = lease->uid == uid && strcmp(lease->attributes.once, once) == 0;
         newest = fits && (!newest || lease->id > newest->id) ? lease : newest;
     }
     return newest;

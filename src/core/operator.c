@@ -37,7 +37,7 @@ void operator_changed(
         }
     }
     free(waiters);
-    queue_resort(core, resource);
+    queue_reclassify(core, resource);
 }
 
 void operator_drop_moot(struct resource *resource)
@@ -184,7 +184,7 @@ static void end_own_pause(struct resource *resource)
 {
     free(resource->pause_reason);
     resource->pause_reason = NULL;
-    resource->paused_by = (struct by_whom){.is_known = false};
+    resource->paused_by = (struct actor){.is_known = false};
     resource->paused = false;
 }
 
@@ -285,7 +285,7 @@ static bool take_next_charge(struct core *core, const struct resource *resource,
     uint32_t uid = stays ? payer->uid : change->payer;
     bool is_free = change->is_old || payer->uid == uid;
     if (is_free) {
-        charge_take_anyway(nextp, &core->accounts, uid, ACCOUNT_INSTANCES);
+        charge_force(nextp, &core->accounts, uid, ACCOUNT_INSTANCES);
     }
     return is_free || charge_take(nextp, &core->accounts, uid, ACCOUNT_INSTANCES);
 }

@@ -3,14 +3,14 @@
 #include "core/internal.h"
 #include "core/quota.h"
 
-void place_insert(
-    struct order *order, struct order_node *node, const struct lease *lease, uint32_t weight)
+void place_insert(struct sorted_set *order, struct sorted_set_node *node, const struct lease *lease,
+    uint32_t weight)
 {
-    order_insert_weighted(
-        order, node, (uint64_t)(INT64_C(0x7fffffff) - lease->terms.priority), lease->id, weight);
+    sorted_set_insert_weighted(order, node,
+        (uint64_t)(INT64_C(0x7fffffff) - lease->attributes.priority), lease->id, weight);
 }
 
-static struct order *set_of(struct resource *resource, enum standing standing)
+static struct sorted_set *set_of(struct resource *resource, enum standing standing)
 {
     return standing == STANDS_IN_QUEUE ? &resource->queue
         : standing == STANDS_KEEPING   ? &resource->kept
@@ -20,9 +20,9 @@ static struct order *set_of(struct resource *resource, enum standing standing)
 static void place_remove(struct claim *claim)
 {
     struct place *place = claim_place(claim);
-    order_remove(set_of(claim->resource, place->standing), &place->node);
+    sorted_set_remove(set_of(claim->resource, place->standing), &place->node);
     if (place->standing == STANDS_KEEPING) {
-        order_remove(&claim->usage->kept, &place->kept_node);
+        sorted_set_remove(&claim->usage->kept, &place->kept_node);
     }
 }
 
@@ -62,11 +62,11 @@ uint32_t claim_position(const struct claim *claim)
     if (claim->lease->database != 0) {
         return claim->lease->position;
     }
-    const struct order_node *node = &claim_place(claim)->node;
+    const struct sorted_set_node *node = &claim_place(claim)->node;
     const struct resource *resource = claim->resource;
-    return 1 + order_count_below(&resource->queue, node->major, node->minor) +
-        order_count_below(&resource->kept, node->major, node->minor) +
-        order_count_below(&resource->aside, node->major, node->minor);
+    return 1 + sorted_set_count_below(&resource->queue, node->major, node->minor) +
+        sorted_set_count_below(&resource->kept, node->major, node->minor) +
+        sorted_set_count_below(&resource->aside, node->major, node->minor);
 }
 
 uint32_t lease_position(const struct lease *lease)
@@ -96,8 +96,8 @@ void queue_mark_all_dirty(struct core *core, const struct lease *lease)
 
 void queue_look_at(struct core *core, struct lease *lease)
 {
-    struct order_node *node = &lease->waiting->agenda_node;
-    if (!order_contains(node)) {
+    struct sorted_set_node *node = &lease->waiting->agenda_node;
+    if (!sorted_set_contains(node)) {
         place_insert(&core->agenda, node, lease, 0);
     }
 }

@@ -6,9 +6,9 @@
 #include "base/memory.h"
 #include "core/core.h"
 
-/* Inserts in that order. Only order_sum_below() uses the weight. */
-void place_insert(
-    struct order *order, struct order_node *node, const struct lease *lease, uint32_t weight);
+/* Inserts in that order. Only sorted_set_sum_below() uses the weight. */
+void place_insert(struct sorted_set *order, struct sorted_set_node *node, const struct lease *lease,
+    uint32_t weight);
 /* A lease that begins to wait stands aside until place_put(). */
 void place_enter(struct claim *claim);
 /* The lease no longer waits, wherever it stood. */
@@ -16,12 +16,12 @@ void place_leave(struct core *core, struct claim *claim);
 /* The only function that moves a waiting lease's claim between the sets of its resource. */
 void place_put(struct core *core, struct claim *claim, enum standing standing);
 
-static inline struct place *place_of_node(struct order_node *node)
+static inline struct place *place_of_node(struct sorted_set_node *node)
 {
     return container_of(node, struct place, node);
 }
 
-static inline struct lease *lease_of_place_node(struct order_node *node)
+static inline struct lease *lease_of_place_node(struct sorted_set_node *node)
 {
     return place_of_node(node)->claim->lease;
 }

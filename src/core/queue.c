@@ -43,7 +43,7 @@ enum wait_kind lease_waits_for(struct lease *lease, const struct resource **reso
     const struct claim *blocked = is_host_scope ? blocked_claim(lease) : NULL;
     const struct claim *claim = blocked ? blocked
         : !is_host_scope                ? NULL
-        : lease->waiting->aside         ? quota_misfit(lease)
+        : lease->waiting->aside         ? quota_first_exceeded(lease)
                                         : lease_station(lease);
     *resourcep = claim ? claim->resource : NULL;
     return blocked ? WAIT_BLOCKED : is_host_scope && lease->waiting->aside ? WAIT_QUOTA : WAIT_TURN;
@@ -80,7 +80,7 @@ static void set_aside(struct core *core, struct lease *lease, bool is_blocked)
 static void lease_sort(struct core *core, struct lease *lease)
 {
     bool is_blocked = lease_is_blocked(lease), was_aside = lease->waiting->aside;
-    lane_find(core, lease);
+    lane_assign(core, lease);
     if (is_blocked && !lease->waiting->aside) {
         set_aside(core, lease, true);
     } else if (!is_blocked && lease->waiting->aside && !lease->waiting->lane) {
@@ -115,7 +115,7 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
         lease->tenant->tenure->n_waiting++;
     }
     if (until != NEVER) {
-        order_insert(
+        sorted_set_insert(
             &core->wait_timers, &waiting->timer, (uint64_t)until, ++core->timer_serial);
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -133,16 +133,16 @@ void queue_leave(struct core *core, struct lease *lease)
     if (lease->tenant) {
         lease->tenant->tenure->n_waiting--;
     }
-    if (order_contains(&waiting->timer)) {
-        order_remove(&core->wait_timers, &waiting->timer);
+    if (sorted_set_contains(&waiting->timer)) {
+        sorted_set_remove(&core->wait_timers, &waiting->timer);
     }
     if (waiting->road) {
         keep_drop(core, lease);
     }
     lane_leave(core, lease);
     quota_changed_for(core, lease);
-    if (order_contains(&waiting->agenda_node)) {
-        order_remove(&core->agenda, &waiting->agenda_node);
+    if (sorted_set_contains(&waiting->agenda_node)) {
+        sorted_set_remove(&core->agenda, &waiting->agenda_node);
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
         place_leave(core, &lease->claims[i]);
@@ -157,11 +157,11 @@ void queue_leave(struct core *core, struct lease *lease)
 
 void queue_place_holder(struct claim *claim)
 {
-    struct order *holders = &claim->resource->holders;
-    if (order_contains(&claim->node)) {
-        order_remove(holders, &claim->node);
+    struct sorted_set *holders = &claim->resource->holders;
+    if (sorted_set_contains(&claim->node)) {
+        sorted_set_remove(holders, &claim->node);
     }
-    order_insert(holders, &claim->node, claim->token, claim->lease->id);
+    sorted_set_insert(holders, &claim->node, claim->token, claim->lease->id);
 }
 
 /* Its claims have their units. */
@@ -185,7 +185,7 @@ static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
     quota_changed_for(core, lease);
 }
 
-void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
+void queue_make_holder(struct core *core, struct lease *lease, nanoseconds granted_at)
 {
     queue_leave(core, lease);
     hold(core, lease, granted_at);
@@ -194,9 +194,9 @@ void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
 static void count_overtaken(struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct order_node *self = &lease->waiting->places[i].node;
-        struct order_node *node = order_first(&lease->claims[i].resource->queue);
-        for (; node && order_node_is_before(node, self); node = order_next(node)) {
+        const struct sorted_set_node *self = &lease->waiting->places[i].node;
+        struct sorted_set_node *node = sorted_set_first(&lease->claims[i].resource->queue);
+        for (; node && sorted_set_node_is_before(node, self); node = sorted_set_next(node)) {
             place_of_node(node)->overtaken++;
         }
     }
@@ -212,7 +212,7 @@ static void grant(
     }
     hold(core, lease, now);
     tally_grant(lease, now);
-    term_start(core, lease);
+    lease_timer_start(core, lease);
     effects_change(effects, lease);
 }
 
@@ -230,7 +230,7 @@ static void lease_grant(
  * back. */
 static bool can_be_granted(const struct core *core, const struct lease *lease)
 {
-    return !core_grants_nothing(core) && !lease_is_detached(lease);
+    return !core_is_granting_suspended(core) && !lease_is_detached(lease);
 }
 
 /* Nobody stands where this claim's place would be, and it would not have to wait there. */
@@ -256,7 +256,7 @@ bool queue_grant_alone(
 /* Not aside, or only because of units that may be kept for waiters that yield to this lease. */
 static bool is_there(const struct lease *lease)
 {
-    return !lease->waiting->aside || (lease->terms.parent != 0 && lane_is_next(lease));
+    return !lease->waiting->aside || (lease->attributes.parent != 0 && lane_is_next(lease));
 }
 
 bool queue_try(
@@ -299,8 +299,8 @@ static void look_at_queue(struct core *core, const struct resource *resource)
 {
     const struct definition *definition = resource->definition;
     int look_at = definition->order == ORDER_FIFO ? 1 : FIRST_FIT_WINDOW;
-    struct order_node *node = order_first(&resource->queue);
-    for (int i = 0; node && i < look_at; node = order_next(node), i++) {
+    struct sorted_set_node *node = sorted_set_first(&resource->queue);
+    for (int i = 0; node && i < look_at; node = sorted_set_next(node), i++) {
         struct lease *lease = lease_of_place_node(node);
         if (can_act(core, lease)) {
             queue_look_at(core, lease);
@@ -317,8 +317,8 @@ static void look_at_queue(struct core *core, const struct resource *resource)
 static void look_at_keepers(struct core *core, const struct resource *resource)
 {
     bool has = false;
-    struct order_node *node = order_last(&resource->kept);
-    for (; node && !(has && ranges_are_few(resource)); node = order_previous(node)) {
+    struct sorted_set_node *node = sorted_set_last(&resource->kept);
+    for (; node && !(has && ranges_are_few(resource)); node = sorted_set_previous(node)) {
         has = claim_has(place_of_node(node)->claim);
         if (!has) {
             queue_look_at(core, lease_of_place_node(node));
@@ -339,12 +339,13 @@ static struct lease *next_to_look_at(struct core *core)
         quota_look_at_nested(core, resource);
         registry_settle(core, resource);
     }
-    struct order_node *first = order_first(&core->agenda);
+    struct sorted_set_node *first = sorted_set_first(&core->agenda);
     return first ? container_of(first, struct waiting, agenda_node)->lease : NULL;
 }
 
 /* The lease's station has enough. */
-static void go_on(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+static void queue_go_on(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     if (can_be_granted(core, lease) && !lease_lacks(lease)) {
         lease_grant(core, lease, now, effects);
@@ -358,7 +359,7 @@ static void go_on(struct core *core, struct lease *lease, nanoseconds now, struc
 static bool go_before_keepers(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool goes = lease->terms.parent != 0 && queue_try(core, lease, now, effects);
+    bool goes = lease->attributes.parent != 0 && queue_try(core, lease, now, effects);
     if (goes) {
         effects_append(effects, EFFECT_GRANTED, lease, lease->client, OUTCOME_OK);
     }
@@ -386,7 +387,7 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
     } else if (!station) {
         keep_choose(core, lease);
     } else if (can_go_on(core, lease) && claim_has(station)) {
-        go_on(core, lease, now, effects);
+        queue_go_on(core, lease, now, effects);
     } else {
         if (can_go_on(core, lease) && keep_would_yield(core, station)) {
             keep_yields(core, station);
@@ -401,7 +402,7 @@ void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
 {
     struct lease *lease;
     while ((lease = next_to_look_at(core))) {
-        order_remove(&core->agenda, &lease->waiting->agenda_node);
+        sorted_set_remove(&core->agenda, &lease->waiting->agenda_node);
         act(core, lease, now, effects);
     }
 }
@@ -410,12 +411,13 @@ void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
 
 struct lease **queue_waiters(const struct resource *resource, size_t *np)
 {
-    const struct order *orders[N_STANDINGS] = {
+    const struct sorted_set *orders[N_STANDINGS] = {
         &resource->queue, &resource->kept, &resource->aside};
     struct lease **waiters = memory_new((resource_waiting(resource) + 1) * sizeof *waiters);
     size_t n = 0;
     for (size_t i = 0; i < N_STANDINGS; i++) {
-        for (struct order_node *node = order_first(orders[i]); node; node = order_next(node)) {
+        for (struct sorted_set_node *node = sorted_set_first(orders[i]); node;
+             node = sorted_set_next(node)) {
             waiters[n++] = lease_of_place_node(node);
         }
     }
@@ -423,7 +425,7 @@ struct lease **queue_waiters(const struct resource *resource, size_t *np)
     return waiters;
 }
 
-void queue_resort(struct core *core, struct resource *resource)
+void queue_reclassify(struct core *core, struct resource *resource)
 {
     size_t n;
     struct lease **waiters = queue_waiters(resource, &n);

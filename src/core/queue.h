@@ -31,7 +31,7 @@ bool queue_grant_alone(
 bool queue_try(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 /* Moves the lease from the queue to the holders; its claims have their units. Claims without a
  * token get a new one (but not in fleet scope). */
-void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at);
+void queue_make_holder(struct core *core, struct lease *lease, nanoseconds granted_at);
 /* Call after anything that may let a waiter go: grants until nobody can go. */
 void queue_pump(struct core *core, nanoseconds now, struct effects *effects);
 /* The claim has got a token, or another one: holders stand in the order of their tokens. */
@@ -39,7 +39,7 @@ void queue_place_holder(struct claim *claim);
 
 /* Call after a resource's pause, limit or bounds have changed: sorts its waiters again into active
  * and aside. O(waiters). */
-void queue_resort(struct core *core, struct resource *resource);
+void queue_reclassify(struct core *core, struct resource *resource);
 
 /* Call after lease.is_away of a waiting lease has changed: the same for it alone. */
 void queue_resort_lease(struct core *core, struct lease *lease);

@@ -33,11 +33,11 @@ bool quota_fits_beside(const struct claim *claim, uint32_t kept)
 
 uint32_t quota_kept_for_older(const struct claim *claim)
 {
-    const struct order_node *node = &claim_place(claim)->node;
-    return order_sum_below(&claim->usage->kept, node->major, node->minor);
+    const struct sorted_set_node *node = &claim_place(claim)->node;
+    return sorted_set_sum_below(&claim->usage->kept, node->major, node->minor);
 }
 
-const struct claim *quota_misfit(const struct lease *lease)
+const struct claim *quota_first_exceeded(const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
@@ -50,7 +50,7 @@ const struct claim *quota_misfit(const struct lease *lease)
 
 bool quota_fits(const struct lease *lease)
 {
-    return !quota_misfit(lease);
+    return !quota_first_exceeded(lease);
 }
 
 /* ---- lanes ---- */
@@ -124,7 +124,7 @@ static bool needs_lane(const struct lease *lease)
     return needs;
 }
 
-void lane_find(struct core *core, struct lease *lease)
+void lane_assign(struct core *core, struct lease *lease)
 {
     struct waiting *waiting = lease->waiting;
     if (needs_lane(lease) == (waiting->lane != NULL)) {
@@ -144,7 +144,7 @@ void lane_find(struct core *core, struct lease *lease)
     waiting->lane->n_leases++;
 }
 
-static struct order *lane_set_for(const struct lease *lease, bool is_blocked)
+static struct sorted_set *lane_set_for(const struct lease *lease, bool is_blocked)
 {
     struct lane *lane = lease->waiting->lane;
     if (lease->waiting->aside) {
@@ -153,11 +153,11 @@ static struct order *lane_set_for(const struct lease *lease, bool is_blocked)
     return lease_keeps(lease) ? &lane->keeping : &lane->inside;
 }
 
-static void lane_move(struct lease *lease, struct order *set)
+static void lane_move(struct lease *lease, struct sorted_set *set)
 {
     struct waiting *waiting = lease->waiting;
     if (waiting->lane_set) {
-        order_remove(waiting->lane_set, &waiting->lane_node);
+        sorted_set_remove(waiting->lane_set, &waiting->lane_node);
     }
     waiting->lane_set = set;
     if (set) {
@@ -168,7 +168,7 @@ static void lane_move(struct lease *lease, struct order *set)
 void lane_update(struct core *core, struct lease *lease, bool is_blocked)
 {
     struct waiting *waiting = lease->waiting;
-    struct order *set = waiting->lane ? lane_set_for(lease, is_blocked) : NULL;
+    struct sorted_set *set = waiting->lane ? lane_set_for(lease, is_blocked) : NULL;
     if (set != waiting->lane_set) {
         lane_move(lease, set);
         lane_mark_stale(core, waiting->lane);
@@ -188,9 +188,9 @@ void lane_leave(struct core *core, struct lease *lease)
     }
 }
 
-static struct lease *lane_first(const struct order *set)
+static struct lease *lane_first(const struct sorted_set *set)
 {
-    struct order_node *node = order_first(set);
+    struct sorted_set_node *node = sorted_set_first(set);
     return node ? container_of(node, struct waiting, lane_node)->lease : NULL;
 }
 
@@ -199,7 +199,8 @@ static struct lease *lane_next(const struct lane *lane)
 {
     struct lease *next = lane_first(&lane->outside), *ahead = lane_first(&lane->inside);
     bool is_first = next &&
-        (!ahead || order_node_is_before(&next->waiting->lane_node, &ahead->waiting->lane_node));
+        (!ahead ||
+            sorted_set_node_is_before(&next->waiting->lane_node, &ahead->waiting->lane_node));
     return is_first ? next : NULL;
 }
 
@@ -216,7 +217,7 @@ struct lease *lane_next_to_enter(struct core *core)
         lane->is_stale = false;
         struct lease *next = lane_next(lane);
         bool fits = next && quota_fits(next);
-        lane_set_nested(lane, next && !fits && next->terms.parent != 0);
+        lane_set_nested(lane, next && !fits && next->attributes.parent != 0);
         if (fits) {
             return next;
         }
@@ -244,8 +245,8 @@ void quota_look_at_nested(struct core *core, const struct resource *resource)
  * all before it. */
 static void lane_look(struct core *core, struct lane *lane)
 {
-    struct order_node *node = order_last(&lane->keeping);
-    for (; node; node = order_previous(node)) {
+    struct sorted_set_node *node = sorted_set_last(&lane->keeping);
+    for (; node; node = sorted_set_previous(node)) {
         struct lease *lease = container_of(node, struct waiting, lane_node)->lease;
         if (quota_fits(lease)) {
             break;

@@ -26,9 +26,9 @@ struct lane_link {
 
 struct lane {
     TAILQ_ENTRY(lane) stale_link; /* in the core's list, if .is_stale */
-    struct order outside; /* aside, but not by a pause: the first is let in when it fits */
-    struct order inside; /* in a queue, with nothing kept for them yet */
-    struct order keeping; /* the others that are not aside */
+    struct sorted_set outside; /* aside, but not by a pause: the first is let in when it fits */
+    struct sorted_set inside; /* in a queue, with nothing kept for them yet */
+    struct sorted_set keeping; /* the others that are not aside */
     size_t n_leases;
     bool is_stale;
     bool is_nested; /* when last looked at, the first one outside was nested */
@@ -42,7 +42,7 @@ bool claim_fits_quota(const struct claim *claim, uint32_t n_gone);
  * too. */
 bool quota_fits(const struct lease *lease);
 /* The first claim that does not fit; NULL: none. */
-const struct claim *quota_misfit(const struct lease *lease);
+const struct claim *quota_first_exceeded(const struct lease *lease);
 
 /* How many units of the claim's resource are kept for its user's older requests. */
 uint32_t quota_kept_for_older(const struct claim *claim);
@@ -55,7 +55,7 @@ void quota_changed(struct core *core, const struct usage *usage);
 void quota_changed_for(struct core *core, const struct lease *lease);
 
 /* A waiting lease finds its lane if it needs one, or another lane after the bounds have changed. */
-void lane_find(struct core *core, struct lease *lease);
+void lane_assign(struct core *core, struct lease *lease);
 void lane_leave(struct core *core, struct lease *lease);
 /* Call after what the lane knows about the lease has changed: whether it is aside, and whether by a
  * pause; whether anything is kept for it. */

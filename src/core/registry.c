@@ -159,13 +159,13 @@ static void charge_who_has_a_claim(struct core *core, struct resource *resource)
     bool is_paid = payer && usage_has_claim(resource, payer->uid);
     if (!is_paid && !resource_is_changed(resource) && usage_first_claimant(resource, &uid)) {
         charge_give_back(&resource->instance_charge, &core->accounts);
-        charge_take_anyway(&resource->instance_charge, &core->accounts, uid, ACCOUNT_INSTANCES);
+        charge_force(&resource->instance_charge, &core->accounts, uid, ACCOUNT_INSTANCES);
     }
 }
 
 void registry_settle(struct core *core, struct resource *resource)
 {
-    bool in_use = !order_is_empty(&resource->holders) || resource_waiting(resource) > 0;
+    bool in_use = !sorted_set_is_empty(&resource->holders) || resource_waiting(resource) > 0;
     bool keeps_itself =
         resource->is_defined && !(resource->is_instance && is_as_defined(resource));
     if (!in_use && !keeps_itself) {

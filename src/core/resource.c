@@ -31,7 +31,7 @@ static void enter_free(struct unit *unit)
 {
     struct resource *resource = unit->resource;
     if (resource_is_pool(resource)) {
-        order_insert(&resource->free, &keyed(unit)->node, item_free_key(unit), 0);
+        sorted_set_insert(&resource->free, &keyed(unit)->node, item_free_key(unit), 0);
     } else {
         resource->n_free_ranges += new_ranges(&resource->free_slots, unit->index);
         bitset_add(&resource->free_slots, unit->index);
@@ -42,7 +42,7 @@ static void leave_free(struct unit *unit)
 {
     struct resource *resource = unit->resource;
     if (resource_is_pool(resource)) {
-        order_remove(&resource->free, &keyed(unit)->node);
+        sorted_set_remove(&resource->free, &keyed(unit)->node);
     } else {
         bitset_remove(&resource->free_slots, unit->index);
         resource->n_free_ranges -= new_ranges(&resource->free_slots, unit->index);
@@ -67,7 +67,7 @@ static void unit_set_state(struct unit *unit, enum unit_state state)
     }
 }
 
-static void make_room(struct resource *resource)
+static void resource_make_room(struct resource *resource)
 {
     resource->size_units = resource->size_units < 4 ? 4 : resource->size_units * 2;
     resource->units = memory_resize(resource->units, resource->size_units, sizeof(struct unit *));
@@ -91,7 +91,7 @@ static struct unit *new_unit_of(struct resource *resource)
 static struct unit *unit_new(struct resource *resource)
 {
     if (resource->n_units == resource->size_units) {
-        make_room(resource);
+        resource_make_room(resource);
     }
     struct unit *unit = new_unit_of(resource);
     unit->index = resource->n_units;
@@ -111,8 +111,8 @@ static void unit_free(struct unit *unit)
 
 void resource_rekey_free(struct resource *resource)
 {
-    while (!order_is_empty(&resource->free)) {
-        order_remove(&resource->free, order_first(&resource->free));
+    while (!sorted_set_is_empty(&resource->free)) {
+        sorted_set_remove(&resource->free, sorted_set_first(&resource->free));
     }
     for (uint32_t i = 0; resource_is_pool(resource) && i < resource->n_units; i++) {
         if (resource->units[i]->state == UNIT_FREE) {
@@ -136,7 +136,7 @@ static void close_gaps(struct resource *resource, uint32_t from)
 }
 
 /* An item's. Leaves a gap, which the caller fills with close_gaps(). */
-static void unit_delete(struct unit *unit, struct order *timers)
+static void unit_delete(struct unit *unit, struct sorted_set *timers)
 {
     struct resource *resource = unit->resource;
     if (unit->state == UNIT_FREE) {
@@ -222,10 +222,10 @@ struct unit *resource_find_given(const struct resource *resource, const char *it
         return NULL;
     }
     uint64_t key = given_key(item, slot);
-    uint32_t rank = order_count_below(&resource->given, key, 0);
-    struct order_node *node =
-        rank < order_size(&resource->given) ? order_at(&resource->given, rank) : NULL;
-    for (; node && node->major == key; node = order_next(node)) {
+    uint32_t rank = sorted_set_count_below(&resource->given, key, 0);
+    struct sorted_set_node *node =
+        rank < sorted_set_size(&resource->given) ? sorted_set_at(&resource->given, rank) : NULL;
+    for (; node && node->major == key; node = sorted_set_next(node)) {
         struct unit *unit = &container_of(node, struct keyed_unit, node)->unit;
         if (!item || strcmp(unit->item, item) == 0) {
             return unit;
@@ -250,14 +250,14 @@ bool resource_take_given(struct claim *claim, const char *item, uint32_t slot)
     unit->next_of_claim = claim->units;
     claim->units = unit;
     resource->n_in_state[UNIT_HELD]++;
-    order_insert(&resource->given, &keyed(unit)->node, given_key(item, slot),
+    sorted_set_insert(&resource->given, &keyed(unit)->node, given_key(item, slot),
         is_pool ? resource->n_frees++ : 0);
     return true;
 }
 
 static void given_delete(struct unit *unit)
 {
-    order_remove(&unit->resource->given, &keyed(unit)->node);
+    sorted_set_remove(&unit->resource->given, &keyed(unit)->node);
     unit->resource->n_in_state[UNIT_HELD]--;
     unit_free(unit);
 }
@@ -265,7 +265,7 @@ static void given_delete(struct unit *unit)
 /* ---- removing and reserving ---- */
 
 /* False if it is held: it goes when it is given back. */
-static bool unit_goes(struct unit *unit, struct order *timers)
+static bool unit_goes(struct unit *unit, struct sorted_set *timers)
 {
     if (unit->state != UNIT_HELD) {
         unit_delete(unit, timers);
@@ -277,7 +277,7 @@ static bool unit_goes(struct unit *unit, struct order *timers)
     return false;
 }
 
-void unit_remove(struct unit *unit, struct order *timers)
+void unit_remove(struct unit *unit, struct sorted_set *timers)
 {
     struct resource *resource = unit->resource;
     uint32_t place = unit->index;
@@ -320,19 +320,20 @@ void unit_settle(struct unit *unit)
     }
 }
 
-void unit_set_cooling(struct unit *unit, struct order *timers, nanoseconds until, uint64_t serial)
+void unit_set_cooling(
+    struct unit *unit, struct sorted_set *timers, nanoseconds until, uint64_t serial)
 {
     unit->claim = NULL;
     unit->next_of_claim = NULL;
     unit_set_state(unit, UNIT_COOLING);
     unit->cooldown = memory_new(sizeof *unit->cooldown);
     unit->cooldown->unit = unit;
-    order_insert(timers, &unit->cooldown->timer, (uint64_t)until, serial);
+    sorted_set_insert(timers, &unit->cooldown->timer, (uint64_t)until, serial);
 }
 
-void unit_end_cooldown(struct unit *unit, struct order *timers)
+void unit_end_cooldown(struct unit *unit, struct sorted_set *timers)
 {
-    order_remove(timers, &unit->cooldown->timer);
+    sorted_set_remove(timers, &unit->cooldown->timer);
     free(unit->cooldown);
     unit->cooldown = NULL;
 }
@@ -355,9 +356,10 @@ static struct unit *pick_slot(struct resource *resource)
 
 static struct unit *pick_item(struct resource *resource, uint64_t *random)
 {
-    struct order_node *node = resource->definition->selection == SELECT_RANDOM
-        ? order_at(&resource->free, (uint32_t)(random_next(random) % order_size(&resource->free)))
-        : order_first(&resource->free);
+    struct sorted_set_node *node = resource->definition->selection == SELECT_RANDOM
+        ? sorted_set_at(
+              &resource->free, (uint32_t)(random_next(random) % sorted_set_size(&resource->free)))
+        : sorted_set_first(&resource->free);
     return &container_of(node, struct keyed_unit, node)->unit;
 }
 
@@ -404,7 +406,7 @@ struct resource *resource_new(const char *name, const struct definition *definit
 
 void resource_free(struct resource *resource)
 {
-    assert(order_is_empty(&resource->holders) && resource_waiting(resource) == 0);
+    assert(sorted_set_is_empty(&resource->holders) && resource_waiting(resource) == 0);
     table_deinit(&resource->usages);
     for (uint32_t i = 0; i < resource->n_units; i++) {
         if (resource->units[i]->item) {
@@ -466,7 +468,7 @@ void resource_order_items(struct resource *resource)
     resource_rank(resource);
 }
 
-static void remove_others(struct resource *resource, struct order *timers)
+static void remove_others(struct resource *resource, struct sorted_set *timers)
 {
     struct unit **units = memory_new((resource->size_units + 1) * sizeof *units);
     bool *is_of_file = memory_new(resource->n_units + 1);
@@ -481,7 +483,7 @@ static void remove_others(struct resource *resource, struct order *timers)
     free(units);
 }
 
-void resource_reset_items(struct resource *resource, struct order *timers)
+void resource_reset_items(struct resource *resource, struct sorted_set *timers)
 {
     const struct definition *definition = resource->definition;
     remove_others(resource, timers);

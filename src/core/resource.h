@@ -3,9 +3,9 @@
 #ifndef BERTH_CORE_RESOURCE_H
 #define BERTH_CORE_RESOURCE_H
 
+#include "base/actor.h"
 #include "base/bitset.h"
-#include "base/by_whom.h"
-#include "base/order.h"
+#include "base/sorted_set.h"
 #include "base/table.h"
 #include "core/account.h"
 #include "core/definition.h"
@@ -39,7 +39,7 @@ struct unit {
 /* A unit that is looked for by more than its index: an item, or what a database has given. */
 struct keyed_unit {
     struct unit unit;
-    struct order_node node; /* UNIT_FREE; fleet scope: in resource.given */
+    struct sorted_set_node node; /* UNIT_FREE; fleet scope: in resource.given */
     struct table_node by_item; /* host scope: in resource.items */
     uint64_t rank; /* host scope: its place in the order of resource.units */
 };
@@ -47,7 +47,7 @@ struct keyed_unit {
 /* A unit's cooldown. */
 struct cooldown {
     struct unit *unit;
-    struct order_node timer; /* in the core's cooldown timers */
+    struct sorted_set_node timer; /* in the core's cooldown timers */
 };
 
 struct resource {
@@ -70,21 +70,22 @@ struct resource {
     struct bitset free_slots; /* host scope, not of pools: by index */
     uint32_t n_free_ranges; /* derived: adjacent free slots are one range */
     uint32_t n_removed, n_reserved; /* derived: units with .removed, .reserved */
-    struct order free; /* pools: by file order, or time of release */
-    struct order given; /* fleet scope: units that this host holds, by slot or item's hash */
+    struct sorted_set free; /* pools: by file order, or time of release */
+    struct sorted_set given; /* fleet scope: units that this host holds, by slot or item's hash */
     uint64_t n_frees; /* clock of `select = lru`; serial number of given units */
 
-    struct order holders; /* claims by token, so in the order of their grants */
-    struct order queue; /* places of those waiting for their turn, in order */
-    struct order kept; /* places of those whose count is kept, in order; weighted by the count */
-    struct order aside; /* places of all other waiters, in order */
+    struct sorted_set holders; /* claims by token, so in the order of their grants */
+    struct sorted_set queue; /* places of those waiting for their turn, in order */
+    /* places of those whose count is kept, in order; weighted by the count */
+    struct sorted_set kept;
+    struct sorted_set aside; /* places of all other waiters, in order */
     struct table usages; /* struct usage by uid */
     struct usage *idle_usage; /* the latest in .usages that has no claim any more; or NULL */
     TAILQ_HEAD(, lane_link) nested; /* lanes whose first request, nested, may go although aside */
 
     uint32_t runtime_limit; /* its own; UNBOUNDED: the template's or the definition's */
     char *pause_reason;
-    struct by_whom paused_by;
+    struct actor paused_by;
     bool paused; /* by itself; see resource_is_paused() */
     bool is_exempt; /* from the pause of its template, which is on */
     bool items_changed; /* at runtime */
@@ -121,7 +122,7 @@ uint32_t resource_available(const struct resource *resource);
 bool resource_is_paused(const struct resource *resource);
 const char *resource_pause_reason(const struct resource *resource); /* or NULL */
 /* Who made the pause that is in force; not known without one. */
-struct by_whom resource_paused_by(const struct resource *resource);
+struct actor resource_paused_by(const struct resource *resource);
 /* Whether an operator has set the limit, of the resource or of its template. */
 bool resource_limit_is_changed(const struct resource *resource);
 /* Paused or closed: nothing is granted, and a lease that also wants something else is set aside
@@ -186,14 +187,15 @@ struct unit *resource_find_given(const struct resource *resource, const char *it
 /* The unit becomes free or reserved, or goes. The caller puts a unit that has to cool into
  * UNIT_COOLING instead. */
 void unit_settle(struct unit *unit);
-void unit_set_cooling(struct unit *unit, struct order *timers, nanoseconds until, uint64_t serial);
+void unit_set_cooling(
+    struct unit *unit, struct sorted_set *timers, nanoseconds until, uint64_t serial);
 /* A unit that is UNIT_COOLING leaves the timers; its state is for the caller to change. */
-void unit_end_cooldown(struct unit *unit, struct order *timers);
+void unit_end_cooldown(struct unit *unit, struct sorted_set *timers);
 /* `slot` is below the limit; makes it if nobody has used it yet. */
 struct unit *resource_slot(struct resource *resource, uint32_t slot);
 struct unit *resource_add_item(struct resource *resource, const char *item);
 /* The unit goes at once, or when its holder gives it back. `timers` are the cooldown timers. */
-void unit_remove(struct unit *unit, struct order *timers);
+void unit_remove(struct unit *unit, struct sorted_set *timers);
 /* Undoes unit_remove(). */
 void resource_return_item(struct unit *unit);
 void unit_set_reserved(struct unit *unit, bool reserved, const char *reason);
@@ -202,6 +204,6 @@ void resource_rekey_free(struct resource *resource);
 /* Puts the definition's items first, in its order. */
 void resource_order_items(struct resource *resource);
 /* Makes the items those of the definition: adds new ones, removes others. */
-void resource_reset_items(struct resource *resource, struct order *timers);
+void resource_reset_items(struct resource *resource, struct sorted_set *timers);
 
 #endif

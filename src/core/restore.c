@@ -9,7 +9,7 @@
 /* ---- from the record ---- */
 
 static struct resource *make_remains(
-    struct core *core, const struct remembered_claim *claim, uint8_t database)
+    struct core *core, const struct saved_claim *claim, uint8_t database)
 {
     struct definition definition = {
         .name = (char *)claim->name,
@@ -27,60 +27,60 @@ static struct resource *make_remains(
 }
 
 /* What a lease held before stays held even if its resource is gone from the file. */
-static enum outcome restore_resource(struct core *core, const struct remembered *remembered,
-    const struct remembered_claim *claim, struct resource **resourcep)
+static enum outcome restore_resource(struct core *core, const struct saved_lease *saved,
+    const struct saved_claim *claim, struct resource **resourcep)
 {
     enum outcome outcome = registry_get(core, claim->name, NULL, resourcep);
-    if (outcome == OUTCOME_UNKNOWN && remembered->is_held) {
+    if (outcome == OUTCOME_UNKNOWN && saved->is_held) {
         struct resource *draining = registry_find(core, claim->name);
-        *resourcep = draining ? draining : make_remains(core, claim, remembered->database);
+        *resourcep = draining ? draining : make_remains(core, claim, saved->database);
         outcome = OUTCOME_OK;
     }
     if (outcome != OUTCOME_OK) {
         return outcome;
     }
-    if ((*resourcep)->definition->database != remembered->database) {
+    if ((*resourcep)->definition->database != saved->database) {
         return OUTCOME_KIND;
     }
-    if (!remembered->is_held) {
+    if (!saved->is_held) {
         return resource_can_give(*resourcep, claim->count) ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
     }
     return resource_is_pool(*resourcep) == claim->is_pool ? OUTCOME_OK : OUTCOME_KIND;
 }
 
-static struct lease *restored_lease(const struct remembered *remembered)
+static struct lease *restored_lease(const struct saved_lease *saved)
 {
-    struct ask ask = {
-        .n_wants = remembered->n_claims,
-        .terms = remembered->terms,
-        .pid = remembered->pid,
-        .binding = remembered->binding,
-        .process = remembered->process,
-        .wrapper = remembered->wrapper,
-        .ttl = remembered->ttl,
+    struct acquire_request ask = {
+        .n_wants = saved->n_claims,
+        .attributes = saved->attributes,
+        .pid = saved->pid,
+        .binding = saved->binding,
+        .process = saved->process,
+        .wrapper = saved->wrapper,
+        .ttl = saved->ttl,
     };
-    for (size_t i = 0; i < remembered->n_claims; i++) {
-        ask.wants[i] = (struct want){
-            .name = remembered->claims[i].name, .count = remembered->claims[i].count};
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        ask.wants[i] = (struct requested_resource){
+            .name = saved->claims[i].name, .count = saved->claims[i].count};
     }
-    struct lease *lease = lease_new(&ask, remembered->uid, remembered->asked_at);
-    lease->database = remembered->database;
-    lease->ticket = remembered->ticket;
-    lease->kept = memory_string(remembered->kept);
-    lease->is_opaque = remembered->is_opaque;
-    lease->is_away = !remembered->is_held && remembered->is_away;
+    struct lease *lease = lease_new(&ask, saved->uid, saved->asked_at);
+    lease->database = saved->database;
+    lease->ticket = saved->ticket;
+    lease->kept = memory_string(saved->kept);
+    lease->is_opaque = saved->is_opaque;
+    lease->is_away = !saved->is_held && saved->is_away;
     return lease;
 }
 
 /* Finds the resources, and refuses a record that cannot be true. Does not check identities: a
  * reload may have made one of two, and both leases go on. */
 static enum outcome restore_resolve(
-    struct core *core, const struct remembered *remembered, struct lease *lease)
+    struct core *core, const struct saved_lease *saved, struct lease *lease)
 {
-    for (size_t i = 0; i < remembered->n_claims; i++) {
-        const struct remembered_claim *claim = &remembered->claims[i];
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        const struct saved_claim *claim = &saved->claims[i];
         struct resource *resource = NULL;
-        enum outcome outcome = restore_resource(core, remembered, claim, &resource);
+        enum outcome outcome = restore_resource(core, saved, claim, &resource);
         if (resource) {
             queue_mark_dirty(core, resource); /* so that an idle one is forgotten again */
         }
@@ -96,32 +96,32 @@ static enum outcome restore_resolve(
         }
         lease->claims[i].resource = resource;
     }
-    return core_find_lease(core, remembered->id) ? OUTCOME_HELD : OUTCOME_OK;
+    return core_find_lease(core, saved->id) ? OUTCOME_HELD : OUTCOME_OK;
 }
 
-static bool restore_units(struct core *core, const struct remembered *remembered,
-    struct lease *lease, nanoseconds now, struct effects *effects)
+static bool restore_units(struct core *core, const struct saved_lease *saved, struct lease *lease,
+    nanoseconds now, struct effects *effects)
 {
-    struct ousted ousted;
-    bool may = adopt_may(&ousted, lease, remembered->claims);
+    struct preempted_leases preempted;
+    bool may = adopt_is_possible(&preempted, lease, saved->claims);
     if (may) {
-        ousted_end(core, &ousted, now, effects);
-        may = adopt_units(core, lease, remembered->claims);
+        preempted_leases_end(core, &preempted, now, effects);
+        may = adopt_units(core, lease, saved->claims);
     }
-    ousted_deinit(&ousted);
+    preempted_leases_deinit(&preempted);
     return may;
 }
 
-static bool restore_held(struct core *core, const struct remembered *remembered,
-    struct lease *lease, nanoseconds now, struct effects *effects)
+static bool restore_held(struct core *core, const struct saved_lease *saved, struct lease *lease,
+    nanoseconds now, struct effects *effects)
 {
-    if (!restore_units(core, remembered, lease, now, effects)) {
+    if (!restore_units(core, saved, lease, now, effects)) {
         return false;
     }
-    queue_hold(core, lease, remembered->granted_at);
+    queue_make_holder(core, lease, saved->granted_at);
     tally_hold(lease, now);
-    if (remembered->until != NEVER && remembered->stopping == OUTCOME_OK) {
-        term_resume(core, lease, remembered->until, remembered->hold_until);
+    if (saved->until != NEVER && saved->stopping == OUTCOME_OK) {
+        lease_timer_resume(core, lease, saved->until, saved->hold_until);
     }
     return true;
 }
@@ -133,60 +133,59 @@ static void raise_token(struct core *core, uint8_t database, uint64_t token)
     }
 }
 
-static void raise_numbers(struct core *core, const struct remembered *remembered)
+static void raise_numbers(struct core *core, const struct saved_lease *saved)
 {
-    if (remembered->id > core->last_id) {
-        core->last_id = remembered->id;
-        core->first_id = remembered->id + 1;
+    if (saved->id > core->last_id) {
+        core->last_id = saved->id;
+        core->first_id = saved->id + 1;
     }
-    for (size_t i = 0; i < remembered->n_claims; i++) {
-        raise_token(core, remembered->database, remembered->claims[i].token);
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        raise_token(core, saved->database, saved->claims[i].token);
     }
 }
 
 /* A client that is stopped comes back when it goes on; until then its process keeps its place. */
-static bool has_to_come_back(const struct remembered *remembered)
+static bool has_to_come_back(const struct saved_lease *saved)
 {
-    return remembered->is_held ? remembered->binding == BOUND_CONNECTION
-                               : !remembered->is_away || remembered->binding != BOUND_PROCESS;
+    return saved->is_held ? saved->binding == BOUND_CONNECTION
+                          : !saved->is_away || saved->binding != BOUND_PROCESS;
 }
 
-enum outcome core_restore(struct core *core, const struct remembered *remembered, nanoseconds now,
+enum outcome core_restore(struct core *core, const struct saved_lease *saved, nanoseconds now,
     struct effects *effects, struct lease **leasep)
 {
-    struct lease *lease = restored_lease(remembered);
-    enum outcome outcome = restore_resolve(core, remembered, lease);
+    struct lease *lease = restored_lease(saved);
+    enum outcome outcome = restore_resolve(core, saved, lease);
     *leasep = NULL;
-    raise_numbers(core, remembered);
+    raise_numbers(core, saved);
     if (outcome != OUTCOME_OK) {
         lease_free(lease);
         core_settle(core, now, effects);
         return outcome;
     }
-    charge_take_anyway(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES);
-    acquire_link(core, &core->absent, lease, remembered->id);
-    lease_move(lease, has_to_come_back(remembered) ? &core->absent : &core->detached);
-    queue_enter(core, lease, remembered->is_held ? NEVER : remembered->until);
-    if (remembered->is_held && !restore_held(core, remembered, lease, now, effects)) {
+    charge_force(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES);
+    acquire_link(core, &core->absent, lease, saved->id);
+    lease_move(lease, has_to_come_back(saved) ? &core->absent : &core->detached);
+    queue_enter(core, lease, saved->is_held ? NEVER : saved->until);
+    if (saved->is_held && !restore_held(core, saved, lease, now, effects)) {
         core_unlink_lease(core, lease, OUTCOME_OK, now, effects);
         core_settle(core, now, effects);
         return OUTCOME_HELD;
     }
-    if (!remembered->is_held) {
-        charge_take_anyway(
-            &lease->waiting->charge, &core->accounts, lease->uid, ACCOUNT_WAITERS);
-        lease->wants_now = lease->database != 0 && remembered->wants_now;
+    if (!saved->is_held) {
+        charge_force(&lease->waiting->charge, &core->accounts, lease->uid, ACCOUNT_WAITERS);
+        lease->wants_now = lease->database != 0 && saved->wants_now;
         lease->has_waited = true;
         tally_wait(lease);
     }
-    lease->is_asked = remembered->is_held ? remembered->stopping != OUTCOME_LOST
-                                           : !core->draining && !core->closed_why;
+    lease->is_asked =
+        saved->is_held ? saved->stopping != OUTCOME_LOST : !core->draining && !core->closed_why;
     lease->is_asked &= lease->database != 0 && !lease->is_away;
     if (lease->binding == BOUND_PROCESS) {
         detached_watch(lease, effects);
     }
-    if (remembered->stopping != OUTCOME_OK) {
-        stop_resume(core, lease, remembered, now, effects);
+    if (saved->stopping != OUTCOME_OK) {
+        stop_resume(core, lease, saved, now, effects);
     }
     core_settle(core, now, effects);
     *leasep = lease;
@@ -195,7 +194,7 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
 
 /* ---- units at rest ---- */
 
-static bool rest_claim(struct core *core, const struct remembered_claim *claim, nanoseconds until)
+static bool rest_claim(struct core *core, const struct saved_claim *claim, nanoseconds until)
 {
     struct resource *resource;
     bool any = false;
@@ -213,17 +212,17 @@ static bool rest_claim(struct core *core, const struct remembered_claim *claim, 
     return any;
 }
 
-nanoseconds core_restore_rest(struct core *core, const struct remembered *remembered,
-    nanoseconds now, struct effects *effects)
+nanoseconds core_restore_cooldown(
+    struct core *core, const struct saved_lease *saved, nanoseconds now, struct effects *effects)
 {
     nanoseconds last = 0;
-    raise_numbers(core, remembered);
-    for (size_t i = 0; remembered->is_held && i < remembered->n_claims; i++) {
-        const struct remembered_claim *claim = &remembered->claims[i];
+    raise_numbers(core, saved);
+    for (size_t i = 0; saved->is_held && i < saved->n_claims; i++) {
+        const struct saved_claim *claim = &saved->claims[i];
         const struct definition *definition = core_find_definition(core, claim->name);
         nanoseconds cooldown = definition ? definition->cooldown : 0;
-        bool is_over = remembered->rested_at > now || now - remembered->rested_at >= cooldown;
-        nanoseconds until = is_over ? 0 : remembered->rested_at + cooldown;
+        bool is_over = saved->rested_at > now || now - saved->rested_at >= cooldown;
+        nanoseconds until = is_over ? 0 : saved->rested_at + cooldown;
         if (until > now && rest_claim(core, claim, until) && until > last) {
             last = until;
         }
@@ -237,18 +236,18 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
 /* Whether its user may have the claim without the leases that it ousts and, unless it is proven,
  * whether it could be acquired now. A proven claim's job runs: as with a record, units at rest, out
  * of service, or above the limit by now are its own. In fleet scope the database decides. */
-static bool may_have(
-    const struct claim *claim, const struct remembered_claim *said, const struct ousted *ousted)
+static bool may_have(const struct claim *claim, const struct saved_claim *claimed,
+    const struct preempted_leases *preempted)
 {
     struct resource *resource = claim->resource;
-    if (!claim_fits_quota(claim, ousted_units(ousted, resource, claim->lease->uid))) {
+    if (!claim_fits_quota(claim, preempted_leases_units(preempted, resource, claim->lease->uid))) {
         return false;
     }
-    if (said->token != 0 || resource_is_fleet(resource)) {
+    if (claimed->token != 0 || resource_is_fleet(resource)) {
         return true;
     }
     for (uint32_t i = 0; i < claim->count; i++) {
-        const struct remembered_unit *wanted = &said->units[i];
+        const struct saved_unit *wanted = &claimed->units[i];
         bool in_limit = resource_is_pool(resource) || wanted->slot < resource_limit(resource);
         const struct unit *unit = in_limit ? adopt_find(resource, wanted) : NULL;
         if (!unit || unit->state != UNIT_FREE) {
@@ -259,14 +258,14 @@ static bool may_have(
 }
 
 static enum outcome may_hold(struct core *core, const struct lease *lease,
-    const struct remembered_claim claims[], const struct ousted *ousted)
+    const struct saved_claim claims[], const struct preempted_leases *preempted)
 {
     if (!accounts_have_room(&core->accounts, lease->uid, ACCOUNT_LEASES,
-            ousted_leases(ousted, lease->uid))) {
+            preempted_leases_count(preempted, lease->uid))) {
         return OUTCOME_QUOTA;
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!may_have(&lease->claims[i], &claims[i], ousted)) {
+        if (!may_have(&lease->claims[i], &claims[i], preempted)) {
             return OUTCOME_LOST;
         }
     }
@@ -276,54 +275,54 @@ static enum outcome may_hold(struct core *core, const struct lease *lease,
 /* First finds the leases that hold these units wrongly, then checks whether this one may have them,
  * and only then takes anything away. */
 static enum outcome reclaim_units(struct core *core, struct lease *lease,
-    const struct remembered_claim claims[], nanoseconds now, struct effects *effects)
+    const struct saved_claim claims[], nanoseconds now, struct effects *effects)
 {
-    struct ousted ousted;
-    enum outcome outcome = adopt_may(&ousted, lease, claims)
-        ? may_hold(core, lease, claims, &ousted)
+    struct preempted_leases preempted;
+    enum outcome outcome = adopt_is_possible(&preempted, lease, claims)
+        ? may_hold(core, lease, claims, &preempted)
         : OUTCOME_LOST;
     if (outcome == OUTCOME_OK) {
-        ousted_end(core, &ousted, now, effects);
+        preempted_leases_end(core, &preempted, now, effects);
         outcome = adopt_units(core, lease, claims) ? OUTCOME_OK : OUTCOME_LOST;
     }
-    ousted_deinit(&ousted);
+    preempted_leases_deinit(&preempted);
     return outcome;
 }
 
 static enum outcome reclaim_held(struct core *core, struct lease *lease,
-    const struct remembered_claim claims[], nanoseconds now, struct effects *effects)
+    const struct saved_claim claims[], nanoseconds now, struct effects *effects)
 {
     enum outcome outcome = reclaim_units(core, lease, claims, now, effects);
     if (outcome != OUTCOME_OK) {
         return outcome;
     }
-    charge_take_anyway(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES);
+    charge_force(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES);
     for (size_t i = 0; i < lease->n_claims; i++) {
         raise_token(core, lease->database, claims[i].token);
     }
     lease->is_asked = lease->database != 0;
-    queue_hold(core, lease, now);
+    queue_make_holder(core, lease, now);
     tally_hold(lease, now);
-    term_start(core, lease);
+    lease_timer_start(core, lease);
     return OUTCOME_OK;
 }
 
-static enum outcome reclaim_waiting(struct core *core, struct lease *lease, const struct ask *ask,
-    struct effects *effects, const char **at_faultp)
+static enum outcome reclaim_waiting(struct core *core, struct lease *lease,
+    const struct acquire_request *ask, struct effects *effects, const char **at_faultp)
 {
     return charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)
         ? acquire_wait(core, lease, ask, effects, at_faultp)
         : OUTCOME_QUOTA;
 }
 
-static bool are_proven(const struct remembered_claim claims[])
+static bool are_proven(const struct saved_claim claims[])
 {
     return claims && claims[0].token != 0;
 }
 
-enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
-    uint64_t id, const struct remembered_claim claims[], nanoseconds now,
-    struct effects *effects, struct lease **leasep, const char **at_faultp)
+enum outcome core_reclaim_unknown(struct core *core, struct client *client,
+    const struct acquire_request *ask, uint64_t id, const struct saved_claim claims[],
+    nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp)
 {
     *leasep = NULL;
     *at_faultp = NULL;
@@ -343,7 +342,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
     queue_enter(core, lease, claims || for_ever ? NEVER : now + ask->wait);
     outcome = claims ? reclaim_held(core, lease, claims, now, effects)
                      : reclaim_waiting(core, lease, ask, effects, at_faultp);
-    if (outcome_is_lease(outcome)) {
+    if (outcome_has_lease(outcome)) {
         effects_change(effects, lease);
         tally_reclaim(lease);
         *leasep = lease;

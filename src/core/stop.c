@@ -28,10 +28,10 @@ static void ask_signal(struct lease *lease, int signal, struct effects *effects)
     }
 }
 
-void stop_without_client(struct lease *lease, struct effects *effects)
+void stop_on_client_gone(struct lease *lease, struct effects *effects)
 {
     if (!lease->is_killed) {
-        ask_signal(lease, lease->terms.signal, effects);
+        ask_signal(lease, lease->attributes.signal, effects);
     }
 }
 
@@ -45,7 +45,7 @@ static void stop_harder(struct lease *lease, enum outcome why, struct effects *e
         tenure_stops(lease);
     }
     if (!lease_real_client(lease)) {
-        stop_without_client(lease, effects);
+        stop_on_client_gone(lease, effects);
     }
 }
 
@@ -61,7 +61,7 @@ static void stop_set(struct core *core, struct lease *lease, enum outcome why, n
     if (lease->binding == BOUND_PROCESS) {
         detached_watch(lease, effects);
     }
-    term_set(core, lease, at);
+    lease_timer_set(core, lease, at);
 }
 
 static void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
@@ -72,17 +72,17 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
         stop_harder(lease, why, effects);
         return;
     }
-    if (lease_is_only_notified(lease) || lease->is_undelivered) {
+    if (lease_is_notify_only(lease) || lease->is_undelivered) {
         lose(core, lease, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, why, now, effects);
         return;
     }
-    nanoseconds patience = lease->terms.kill_after;
-    patience += client ? timing_stop_margin(lease->terms.kill_after) / 2 : 0;
+    nanoseconds patience = lease->attributes.kill_after;
+    patience += client ? timing_stop_margin(lease->attributes.kill_after) / 2 : 0;
     stop_set(core, lease, why, after(now, patience), effects);
     if (client) {
         effects_append(effects, EFFECT_STOP, lease, client, why);
     } else {
-        stop_without_client(lease, effects);
+        stop_on_client_gone(lease, effects);
     }
 }
 
@@ -90,24 +90,24 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
 static void hurry(struct core *core, struct lease *lease, nanoseconds at)
 {
     bool is_over = lease->state == LEASE_ENDED;
-    if (!is_over && at < (nanoseconds)lease->term->timer.major) {
-        term_set(core, lease, at);
+    if (!is_over && at < (nanoseconds)lease->lease_timer->timer.major) {
+        lease_timer_set(core, lease, at);
     }
 }
 
-void stop_resume(struct core *core, struct lease *lease, const struct remembered *remembered,
+void stop_resume(struct core *core, struct lease *lease, const struct saved_lease *saved,
     nanoseconds now, struct effects *effects)
 {
-    nanoseconds at = earlier(after(now, lease->terms.kill_after), remembered->until);
-    stop_set(core, lease, remembered->stopping, at, effects);
-    lease->term->hold_until = remembered->hold_until;
-    lease->term->reason = memory_string(remembered->stop_reason);
+    nanoseconds at = earlier(after(now, lease->attributes.kill_after), saved->until);
+    stop_set(core, lease, saved->stopping, at, effects);
+    lease->lease_timer->hold_until = saved->hold_until;
+    lease->lease_timer->reason = memory_string(saved->stop_reason);
 }
 
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
     nanoseconds now, struct effects *effects)
 {
-    nanoseconds kill_by = gone_by - timing_stop_margin(lease->terms.kill_after) / 2;
+    nanoseconds kill_by = gone_by - timing_stop_margin(lease->attributes.kill_after) / 2;
     stop_begin(core, lease, why, now, effects);
     hurry(core, lease, kill_by > now ? kill_by : now);
 }
@@ -116,7 +116,7 @@ static void stop_goes_on(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     bool can_kill = lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
-        lease->terms.on_lost == ON_LOST_KILL;
+        lease->attributes.on_lost == ON_LOST_KILL;
     if (!can_kill) {
         lose(core, lease, EFFECT_LOST, (enum outcome)lease->stopping, now, effects);
         return;
@@ -124,22 +124,23 @@ static void stop_goes_on(
     /* Held until the job is dead. SIGKILL is repeated: the kernel may not be able to end the job
      * yet, or another user's rights may protect it for a while. */
     lease->is_killed = true;
-    if (lease->stopping == OUTCOME_WITHDRAWN && now >= lease->term->hold_until) {
+    if (lease->stopping == OUTCOME_WITHDRAWN && now >= lease->lease_timer->hold_until) {
         stop_harder(lease, OUTCOME_MAX_HOLD, effects);
     }
     ask_signal(lease, SIGNAL_KILL, effects);
-    term_set(core, lease, after(now, KILL_AGAIN));
+    lease_timer_set(core, lease, after(now, KILL_AGAIN));
     effects_change(effects, lease);
 }
 
-void term_is_due(struct core *core, nanoseconds now, struct effects *effects)
+void lease_timer_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
-    struct term *term = container_of(order_first(&core->term_timers), struct term, timer);
-    struct lease *lease = term->lease;
+    struct lease_timer *lease_timer =
+        container_of(sorted_set_first(&core->lease_timers), struct lease_timer, timer);
+    struct lease *lease = lease_timer->lease;
     if (lease->stopping != OUTCOME_OK) {
         stop_goes_on(core, lease, now, effects);
     } else {
-        bool held_too_long = (nanoseconds)term->timer.major >= term->hold_until;
+        bool held_too_long = (nanoseconds)lease_timer->timer.major >= lease_timer->hold_until;
         stop_begin(
             core, lease, held_too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED, now, effects);
     }
@@ -153,8 +154,8 @@ void core_give_reason(
     bool is_revoked = lease->stopping == OUTCOME_REVOKED || lease->stopping == OUTCOME_WITHDRAWN;
     effects_give_reason(effects, from, lease, reason);
     if (reason && is_revoked && lease->state == LEASE_HELD) {
-        free(lease->term->reason);
-        lease->term->reason = memory_string(reason);
+        free(lease->lease_timer->reason);
+        lease->lease_timer->reason = memory_string(reason);
         effects_change(effects, lease);
     }
 }

@@ -12,7 +12,7 @@ struct template {
     uint32_t n_instances; /* alive */
     uint32_t runtime_limit; /* of each instance; UNBOUNDED: the definition's */
     char *pause_reason;
-    struct by_whom paused_by;
+    struct actor paused_by;
     bool paused;
 };
 

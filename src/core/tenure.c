@@ -54,14 +54,14 @@ void tenure_holds(struct lease *lease)
     uint64_t largest_first = (uint64_t)(NEVER - lease_stop_budget(lease));
     TAILQ_REMOVE(&tenure->waiting, tenant, link);
     TAILQ_INSERT_TAIL(&tenure->held, tenant, link);
-    order_insert(&tenure->by_budget, &tenant->budget_node, largest_first, lease->id);
+    sorted_set_insert(&tenure->by_budget, &tenant->budget_node, largest_first, lease->id);
 }
 
 void tenure_stops(struct lease *lease)
 {
     struct tenant *tenant = lease->tenant;
-    if (tenant && order_contains(&tenant->budget_node)) {
-        order_remove(&tenant->tenure->by_budget, &tenant->budget_node);
+    if (tenant && sorted_set_contains(&tenant->budget_node)) {
+        sorted_set_remove(&tenant->tenure->by_budget, &tenant->budget_node);
     }
 }
 
@@ -77,7 +77,7 @@ nanoseconds lease_stop_at(const struct lease *lease)
 
 struct lease *tenure_first_to_stop(const struct tenure *tenure)
 {
-    struct order_node *node = order_first(&tenure->by_budget);
+    struct sorted_set_node *node = sorted_set_first(&tenure->by_budget);
     return node ? container_of(node, struct tenant, budget_node)->lease : NULL;
 }
 

@@ -7,40 +7,40 @@
 
 /* ---- the timer ---- */
 
-void term_end(struct core *core, struct lease *lease)
+void lease_timer_end(struct core *core, struct lease *lease)
 {
-    if (lease->term && order_contains(&lease->term->timer)) {
-        order_remove(&core->term_timers, &lease->term->timer);
+    if (lease->lease_timer && sorted_set_contains(&lease->lease_timer->timer)) {
+        sorted_set_remove(&core->lease_timers, &lease->lease_timer->timer);
     }
-    if (lease->term) {
-        free(lease->term->reason);
+    if (lease->lease_timer) {
+        free(lease->lease_timer->reason);
     }
-    free(lease->term);
-    lease->term = NULL;
+    free(lease->lease_timer);
+    lease->lease_timer = NULL;
 }
 
 const char *lease_stop_reason(const struct lease *lease)
 {
-    return lease->term ? lease->term->reason : NULL;
+    return lease->lease_timer ? lease->lease_timer->reason : NULL;
 }
 
-static struct term *term_get(struct lease *lease)
+static struct lease_timer *lease_timer_get(struct lease *lease)
 {
-    if (!lease->term) {
-        lease->term = memory_new(sizeof *lease->term);
-        lease->term->lease = lease;
-        lease->term->hold_until = NEVER;
+    if (!lease->lease_timer) {
+        lease->lease_timer = memory_new(sizeof *lease->lease_timer);
+        lease->lease_timer->lease = lease;
+        lease->lease_timer->hold_until = NEVER;
     }
-    return lease->term;
+    return lease->lease_timer;
 }
 
-void term_set(struct core *core, struct lease *lease, nanoseconds at)
+void lease_timer_set(struct core *core, struct lease *lease, nanoseconds at)
 {
-    struct term *term = term_get(lease);
-    if (order_contains(&term->timer)) {
-        order_remove(&core->term_timers, &term->timer);
+    struct lease_timer *lease_timer = lease_timer_get(lease);
+    if (sorted_set_contains(&lease_timer->timer)) {
+        sorted_set_remove(&core->lease_timers, &lease_timer->timer);
     }
-    order_insert(&core->term_timers, &term->timer, (uint64_t)at, ++core->timer_serial);
+    sorted_set_insert(&core->lease_timers, &lease_timer->timer, (uint64_t)at, ++core->timer_serial);
 }
 
 static nanoseconds max_hold(const struct lease *lease)
@@ -52,28 +52,28 @@ static nanoseconds max_hold(const struct lease *lease)
     return shortest;
 }
 
-void term_resume(
+void lease_timer_resume(
     struct core *core, struct lease *lease, nanoseconds until, nanoseconds hold_until)
 {
-    term_get(lease)->hold_until = hold_until;
-    term_set(core, lease, until);
+    lease_timer_get(lease)->hold_until = hold_until;
+    lease_timer_set(core, lease, until);
 }
 
-void term_start(struct core *core, struct lease *lease)
+void lease_timer_start(struct core *core, struct lease *lease)
 {
     nanoseconds hold_until = after(lease->granted_at, max_hold(lease)), until = hold_until;
     if (lease->binding == BOUND_TIME) {
         until = earlier(until, after(lease->granted_at, lease->ttl));
     }
     if (until != NEVER) {
-        term_resume(core, lease, until, hold_until);
+        lease_timer_resume(core, lease, until, hold_until);
     }
 }
 
 nanoseconds lease_own_until(const struct lease *lease)
 {
-    bool is_limited = lease->term && lease->stopping == OUTCOME_OK;
-    return is_limited ? (nanoseconds)lease->term->timer.major : NEVER;
+    bool is_limited = lease->lease_timer && lease->stopping == OUTCOME_OK;
+    return is_limited ? (nanoseconds)lease->lease_timer->timer.major : NEVER;
 }
 
 static nanoseconds held_stop_at(const struct lease *lease)
@@ -90,7 +90,7 @@ nanoseconds lease_until(const struct lease *lease)
 /* From the signal until the job is certainly gone; only for a job that is stopped. */
 static nanoseconds stop_takes(const struct lease *lease)
 {
-    return after(lease->terms.kill_after, timing_stop_margin(lease->terms.kill_after));
+    return after(lease->attributes.kill_after, timing_stop_margin(lease->attributes.kill_after));
 }
 
 nanoseconds lease_gone_by(const struct lease *lease)
@@ -101,14 +101,14 @@ nanoseconds lease_gone_by(const struct lease *lease)
     return earlier(gone_by, deadline);
 }
 
-bool lease_is_only_notified(const struct lease *lease)
+bool lease_is_notify_only(const struct lease *lease)
 {
-    return lease->binding == BOUND_TIME || lease->terms.on_lost == ON_LOST_WARN;
+    return lease->binding == BOUND_TIME || lease->attributes.on_lost == ON_LOST_WARN;
 }
 
 nanoseconds lease_stop_budget(const struct lease *lease)
 {
-    return lease_is_only_notified(lease) ? 0 : stop_takes(lease);
+    return lease_is_notify_only(lease) ? 0 : stop_takes(lease);
 }
 
 /* ---- renew ---- */
@@ -125,7 +125,8 @@ enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl,
     if (ttl != 0) {
         lease->ttl = ttl;
     }
-    term_set(core, lease, earlier(after(now, lease->ttl), term_get(lease)->hold_until));
+    lease_timer_set(
+        core, lease, earlier(after(now, lease->ttl), lease_timer_get(lease)->hold_until));
     effects_change(effects, lease);
     return OUTCOME_OK;
 }

@@ -77,7 +77,7 @@ void units_write(struct text *text, const struct lease *lease)
 /* ---- how long that can get ---- */
 
 /* The longest item that the file or the operator has put into service. */
-static size_t longest_item(struct core *core, const struct want *want)
+static size_t longest_item(struct core *core, const struct requested_resource *want)
 {
     const struct definition *definition = want->definition;
     const struct resource *resource = core_find_resource(core, want->name);
@@ -94,7 +94,7 @@ static size_t longest_item(struct core *core, const struct want *want)
 }
 
 /* Of one, in a list of so many: a few are not worth a look at all items. */
-static size_t longest_item_of(struct core *core, const struct want *want)
+static size_t longest_item_of(struct core *core, const struct requested_resource *want)
 {
     enum { SMALL_COUNT = 3 };
     return want->count <= SMALL_COUNT ? ITEM_BYTES : longest_item(core, want);
@@ -122,7 +122,8 @@ static const struct longest {
     return &longest;
 }
 
-static size_t claim_max_bytes(struct core *core, const struct want *want, size_t n_claims)
+static size_t claim_max_bytes(
+    struct core *core, const struct requested_resource *want, size_t n_claims)
 {
     const struct longest *longest = longest_words();
     size_t list = definition_is_pool(want->definition)
@@ -131,7 +132,7 @@ static size_t claim_max_bytes(struct core *core, const struct want *want, size_t
     return longest->head + strlen(want->name) + list;
 }
 
-size_t units_max_bytes(struct core *core, const struct want *wants, size_t n)
+size_t units_max_bytes(struct core *core, const struct requested_resource *wants, size_t n)
 {
     size_t length = 0;
     for (size_t i = 0; i < n; i++) {
@@ -142,10 +143,10 @@ size_t units_max_bytes(struct core *core, const struct want *wants, size_t n)
 
 size_t units_max_bytes_of(struct core *core, const struct lease *lease)
 {
-    struct want wants[MAX_RESOURCES_PER_LEASE];
+    struct requested_resource wants[MAX_RESOURCES_PER_LEASE];
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
-        wants[i] = (struct want){.name = resource->name,
+        wants[i] = (struct requested_resource){.name = resource->name,
             .count = lease->claims[i].count,
             .definition = resource->definition};
     }
@@ -176,14 +177,14 @@ uint32_t units_count(const char *text, bool is_pool)
 
 static int compare_units(const void *a, const void *b)
 {
-    const struct remembered_unit *left = a, *right = b;
+    const struct saved_unit *left = a, *right = b;
     if (left->item) {
         return strcmp(left->item, right->item);
     }
     return (left->slot > right->slot) - (left->slot < right->slot);
 }
 
-static bool are_in_order(const struct remembered_unit *units, uint32_t count)
+static bool are_in_order(const struct saved_unit *units, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         if (compare_units(&units[i - 1], &units[i]) >= 0) {
@@ -193,42 +194,42 @@ static bool are_in_order(const struct remembered_unit *units, uint32_t count)
     return true;
 }
 
-static bool are_different(const struct remembered_unit *units, uint32_t count)
+static bool are_different(const struct saved_unit *units, uint32_t count)
 {
     if (are_in_order(units, count)) {
         return true; /* as most are; costs nothing */
     }
     size_t size = count * sizeof *units;
-    struct remembered_unit *sorted = memcpy(memory_new(size), units, size);
+    struct saved_unit *sorted = memcpy(memory_new(size), units, size);
     qsort(sorted, count, sizeof *sorted, compare_units);
     bool different = are_in_order(sorted, count);
     free(sorted);
     return different;
 }
 
-static bool parse_items(char *text, struct remembered_unit *unit)
+static bool parse_items(char *text, struct saved_unit *unit)
 {
     for (char *word; (word = strsep(&text, ","));) {
         if (!item_is_valid(word)) {
             return false;
         }
-        *unit++ = (struct remembered_unit){.item = word};
+        *unit++ = (struct saved_unit){.item = word};
     }
     return true;
 }
 
-static void parse_slots(char *text, struct remembered_unit *unit)
+static void parse_slots(char *text, struct saved_unit *unit)
 {
     for (char *word; (word = strsep(&text, ","));) {
         uint64_t slot = 1, last = 0;
         range_parse(word, strlen(word), MAX_LIMIT - 1, &slot, &last); /* as counted before */
         while (slot <= last) {
-            *unit++ = (struct remembered_unit){.slot = (uint32_t)slot++};
+            *unit++ = (struct saved_unit){.slot = (uint32_t)slot++};
         }
     }
 }
 
-bool units_parse(char *text, bool is_pool, uint32_t count, struct remembered_unit *units)
+bool units_parse(char *text, bool is_pool, uint32_t count, struct saved_unit *units)
 {
     if (count == 0 || units_count(text, is_pool) != count) {
         return false;

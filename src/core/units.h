@@ -4,16 +4,16 @@
 #define BERTH_CORE_UNITS_H
 
 #include "base/text.h"
-#include "core/remembered.h"
+#include "core/saved_lease.h"
 
 struct core;
-struct want;
+struct requested_resource;
 
 /* " slot=NAME,TOKEN,SLOTS item=NAME,TOKEN,ITEMS ..." of a held lease. */
 void units_write(struct text *text, const struct lease *lease);
 /* How long that gets at most if these wants, whose definitions are known, are granted, whatever
  * their units; a waiting lease's " want=NAME,COUNT" is no longer. */
-size_t units_max_bytes(struct core *core, const struct want *wants, size_t n);
+size_t units_max_bytes(struct core *core, const struct requested_resource *wants, size_t n);
 /* The same of a waiting lease. */
 size_t units_max_bytes_of(struct core *core, const struct lease *lease);
 /* "0-3,7" or "gpu0,gpu1"; a list of more than `max` bytes is cut and ends in "...". */
@@ -23,6 +23,6 @@ void units_write_claim(struct text *text, const struct claim *claim, size_t max)
 uint32_t units_count(const char *text, bool is_pool);
 /* False unless the list names exactly `count` units, each once; `units` has room for them. Cuts the
  * text in place, and items point into it. */
-bool units_parse(char *text, bool is_pool, uint32_t count, struct remembered_unit *units);
+bool units_parse(char *text, bool is_pool, uint32_t count, struct saved_unit *units);
 
 #endif

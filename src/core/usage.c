@@ -73,7 +73,8 @@ void usage_remove_claim(struct claim *claim)
     struct usage *usage = claim->usage;
     claim->usage = NULL;
     if (--usage->n_claims == 0) {
-        assert(usage->units == 0 && order_is_empty(&usage->kept) && TAILQ_EMPTY(&usage->lanes));
+        assert(
+            usage->units == 0 && sorted_set_is_empty(&usage->kept) && TAILQ_EMPTY(&usage->lanes));
         usage_forget_idle(claim->resource);
         claim->resource->idle_usage = usage;
     }

@@ -15,7 +15,8 @@ struct usage {
     uint32_t uid;
     uint32_t units; /* held */
     uint32_t n_claims; /* held and waiting */
-    struct order kept; /* the uid's places that are STANDS_KEEPING there, weighted by their count */
+    /* the uid's places that are STANDS_KEEPING there, weighted by their count */
+    struct sorted_set kept;
     TAILQ_HEAD(, lane_link) lanes; /* of those with a claim to the resource */
 };
 

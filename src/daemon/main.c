@@ -225,7 +225,7 @@ static int check(const struct conf *conf, bool connects)
 
 /* Takes the configuration over, and leaves the inherited socket to the next run. False: berthd
  * cannot serve. If the run is to begin again, *confp is what it begins with; else NULL. */
-static bool run(
+static bool main_run(
     struct conf **confp, const struct options *options, const struct inherited *inherited)
 {
     static struct serving serving;
@@ -272,7 +272,7 @@ int main(int argc, char **argv)
     }
     bool has_served;
     do {
-        has_served = run(&conf, &options, &inherited);
+        has_served = main_run(&conf, &options, &inherited);
         options.ready_fd = -1;
     } while (conf);
     return has_served ? EXIT_SUCCESS : EX_UNAVAILABLE;

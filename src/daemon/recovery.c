@@ -24,7 +24,7 @@
 /* ---- what the journal has ---- */
 
 struct found {
-    struct remembered *remembered; /* or NULL, and */
+    struct saved_lease *saved; /* or NULL, and */
     char *tenure; /* a database's tenure; owned */
     uint32_t slot;
 };
@@ -51,12 +51,12 @@ static void find_record(void *context, uint32_t slot, const char *bytes, size_t 
     struct found found = {.slot = slot};
     enum record_kind kind = record_kind(bytes, length);
     if (kind == RECORD_LEASE) {
-        found.remembered = record_read(bytes, length);
+        found.saved = record_read(bytes, length);
     } else if (fleet_is_tenure(bytes, length) && fleet_tenure_can_be_read(bytes, length)) {
         found.tenure = memory_new(length + 1);
         memcpy(found.tenure, bytes, length);
     }
-    if (found.remembered || found.tenure) {
+    if (found.saved || found.tenure) {
         add_found(findings, found);
     } else if (record_read_numbers(bytes, length, &findings->numbers)) {
         findings->numbers_slot = slot;
@@ -70,18 +70,18 @@ static void find_record(void *context, uint32_t slot, const char *bytes, size_t 
 static void findings_deinit(struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {
-        record_free(findings->list[i].remembered);
+        record_free(findings->list[i].saved);
         free(findings->list[i].tenure);
     }
     free(findings->list);
 }
 
 /* Tenures, then holders in the order of their grants, then waiters. */
-static int compare(const void *a, const void *b)
+static int recovery_compare(const void *a, const void *b)
 {
     const struct found *found = a, *other = b;
-    const struct remembered *x = found->remembered;
-    const struct remembered *y = other->remembered;
+    const struct saved_lease *x = found->saved;
+    const struct saved_lease *y = other->saved;
     if (found->tenure || other->tenure) {
         return !found->tenure - !other->tenure;
     }
@@ -98,7 +98,7 @@ static int compare(const void *a, const void *b)
 static int compare_leases(const void *a, const void *b)
 {
     const struct found *found = a, *other = b;
-    const struct remembered *x = found->remembered, *y = other->remembered;
+    const struct saved_lease *x = found->saved, *y = other->saved;
     if (!x || !y) {
         return !y - !x;
     }
@@ -115,43 +115,42 @@ static void erase_second_records(struct server *server, struct findings *finding
     size_t n = 0;
     for (size_t i = 0; i < findings->n; i++) {
         const struct found found = findings->list[i];
-        const struct remembered *before = n > 0 ? findings->list[n - 1].remembered : NULL;
-        if (!before || !found.remembered || before->id != found.remembered->id) {
+        const struct saved_lease *before = n > 0 ? findings->list[n - 1].saved : NULL;
+        if (!before || !found.saved || before->id != found.saved->id) {
             findings->list[n++] = found;
             continue;
         }
         if (found.slot != RECORD_NONE) {
             ledger_give_back(&server->ledger, found.slot);
         }
-        record_free(found.remembered);
+        record_free(found.saved);
     }
     findings->n = n;
 }
 
 /* ---- back into the core ---- */
 
-static bool is_deserted(const struct remembered *remembered)
+static bool ended_unreleased(const struct saved_lease *saved)
 {
-    return remembered->binding == BOUND_PROCESS && !process_is_alive(&remembered->process) &&
-        !process_is_alive(&remembered->wrapper);
+    return saved->binding == BOUND_PROCESS && !process_is_alive(&saved->process) &&
+        !process_is_alive(&saved->wrapper);
 }
 
 /* Its main process is dead, but the client that stops the rest of the job may be about to come
  * back. */
-static bool is_being_stopped(const struct remembered *remembered)
+static bool is_being_stopped(const struct saved_lease *saved)
 {
-    return remembered->stopping != OUTCOME_OK && is_deserted(remembered);
+    return saved->stopping != OUTCOME_OK && ended_unreleased(saved);
 }
 
 /* When it ended while nobody looked; 0 if it did not. */
-static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now)
+static nanoseconds ended_at(const struct saved_lease *saved, nanoseconds now)
 {
-    if (is_deserted(remembered)) {
+    if (ended_unreleased(saved)) {
         return now; /* or before: its units rest longer rather than shorter */
     }
-    bool is_over =
-        remembered->binding == BOUND_TIME && remembered->is_held && remembered->until <= now;
-    return is_over ? remembered->until : 0;
+    bool is_over = saved->binding == BOUND_TIME && saved->is_held && saved->until <= now;
+    return is_over ? saved->until : 0;
 }
 
 /* Counts the end, and adds it to the history. */
@@ -162,23 +161,22 @@ static void note_gone(
     const char *record = found->slot == RECORD_NONE
         ? NULL
         : journal_look(&server->ledger.journal, found->slot, &length);
-    core_count_gone(server->core, found->remembered, end->why, end->at);
+    core_count_ended_earlier(server->core, found->saved, end->why, end->at);
     if (record) {
-        history_gone(
-            server->history, server->core, found->remembered, end, record, length);
+        history_add_earlier(server->history, server->core, found->saved, end, record, length);
     }
 }
 
 static void note_unseen_end(struct server *server, const struct found *found)
 {
-    const struct remembered *remembered = found->remembered;
+    const struct saved_lease *saved = found->saved;
     const struct earlier_end end = {
-        .why = !remembered->is_held              ? OUTCOME_CANCELLED
-            : remembered->stopping != OUTCOME_OK ? remembered->stopping
-            : remembered->binding == BOUND_TIME  ? OUTCOME_EXPIRED
-                                                 : OUTCOME_RELEASED,
-        .at = remembered->rested_at,
-        .was_unseen = is_deserted(remembered),
+        .why = !saved->is_held              ? OUTCOME_CANCELLED
+            : saved->stopping != OUTCOME_OK ? saved->stopping
+            : saved->binding == BOUND_TIME  ? OUTCOME_EXPIRED
+                                            : OUTCOME_RELEASED,
+        .at = saved->rested_at,
+        .was_unseen = ended_unreleased(saved),
     };
     if (end.at != 0) {
         note_gone(server, found, &end);
@@ -187,30 +185,29 @@ static void note_unseen_end(struct server *server, const struct found *found)
 
 /* As in a reload: what is in use cannot become another kind of resource, or lose its database. */
 static void say_conflict(
-    const struct server *server, const struct remembered *remembered, const char *why)
+    const struct server *server, const struct saved_lease *saved, const char *why)
 {
-    struct log_subject subject = {.event = "refused", .database = record_database(remembered)};
-    log_subject_remembered(&subject, remembered);
+    struct log_subject subject = {.event = "refused", .database = record_database(saved)};
+    log_subject_saved_lease(&subject, saved);
     log_message_on(LOG_LEVEL_ERROR, &subject,
         "%s: %s is in use (by process %d), %s: start with the old file, or wait until it is free",
-        server->conf->path, remembered->claims[0].name, (int)remembered->pid, why);
+        server->conf->path, saved->claims[0].name, (int)saved->pid, why);
 }
 
 /* *conflictp: the daemon must not start, and has said why. */
 static struct lease *restore_lease(struct server *server, const struct found *found,
     nanoseconds now, bool *conflictp)
 {
-    const struct remembered *remembered = found->remembered;
+    const struct saved_lease *saved = found->saved;
     struct lease *lease;
-    enum outcome outcome =
-        core_restore(server->core, remembered, now, &server->effects, &lease);
-    *conflictp = outcome == OUTCOME_KIND && remembered->is_held;
+    enum outcome outcome = core_restore(server->core, saved, now, &server->effects, &lease);
+    *conflictp = outcome == OUTCOME_KIND && saved->is_held;
     if (*conflictp) {
-        say_conflict(server, remembered, "so its kind cannot change");
+        say_conflict(server, saved, "so its kind cannot change");
     } else if (!lease) {
-        const struct earlier_end end = {remembered->is_held ? OUTCOME_LOST : outcome, now, false};
+        const struct earlier_end end = {saved->is_held ? OUTCOME_LOST : outcome, now, false};
         note_gone(server, found, &end);
-        lease_log_not_taken_over(remembered, code_table[outcome_code(outcome)].meaning);
+        lease_log_not_taken_over(saved, code_table[outcome_code(outcome)].meaning);
     } else if (lease->database != 0) {
         fleet_restore(server->fleet, lease);
     }
@@ -221,20 +218,20 @@ static struct lease *restore_lease(struct server *server, const struct found *fo
 static struct lease *restore_of_fleet(struct server *server, const struct found *found,
     nanoseconds now, bool *conflictp)
 {
-    struct remembered *remembered = found->remembered;
-    remembered->database = fleet_find(&server->databases, record_database(remembered));
-    if (remembered->database != 0) {
+    struct saved_lease *saved = found->saved;
+    saved->database = fleet_find(&server->databases, record_database(saved));
+    if (saved->database != 0) {
         return restore_lease(server, found, now, conflictp);
     }
-    *conflictp = remembered->is_held;
+    *conflictp = saved->is_held;
     if (*conflictp) {
         char why[NAME_BYTES + 64];
         snprintf(why, sizeof why, "and its database, [redis %s], is not there any more",
-            record_database(remembered));
-        say_conflict(server, remembered, why);
+            record_database(saved));
+        say_conflict(server, saved, why);
     } else {
         note_gone(server, found, &(struct earlier_end){OUTCOME_UNKNOWN, now, false});
-        lease_log_not_taken_over(remembered, "its database is no longer in the file");
+        lease_log_not_taken_over(saved, "its database is no longer in the file");
     }
     return NULL;
 }
@@ -244,44 +241,43 @@ static struct lease *restore_of_fleet(struct server *server, const struct found 
 static bool restore_rest(struct server *server, const struct found *found,
     bool was_seen, nanoseconds now)
 {
-    struct remembered remembered = *found->remembered;
-    if (record_database(found->remembered)) {
-        remembered.n_claims = 0; /* resting units are the database's matter */
+    struct saved_lease saved = *found->saved;
+    if (record_database(found->saved)) {
+        saved.n_claims = 0; /* resting units are the database's matter */
     }
-    nanoseconds until =
-        core_restore_rest(server->core, &remembered, now, &server->effects);
+    nanoseconds until = core_restore_cooldown(server->core, &saved, now, &server->effects);
     return until != 0 && found->slot != RECORD_NONE &&
-        ledger_rest(&server->ledger, found->slot, was_seen ? 0 : remembered.rested_at, until);
+        ledger_rest(&server->ledger, found->slot, was_seen ? 0 : saved.rested_at, until);
 }
 
 /* False if the file must not be used; then the journal is unchanged. */
 static bool restore(struct server *server, const struct found *found, nanoseconds now)
 {
-    struct remembered *remembered = found->remembered;
+    struct saved_lease *saved = found->saved;
     struct lease *lease = NULL;
-    bool is_conflict = false, stays = false, was_seen = remembered->rested_at != 0;
-    if (is_being_stopped(remembered)) {
-        remembered->binding = BOUND_CONNECTION;
-        remembered->until = NEVER; /* it has the grace */
+    bool is_conflict = false, stays = false, was_seen = saved->rested_at != 0;
+    if (is_being_stopped(saved)) {
+        saved->binding = BOUND_CONNECTION;
+        saved->until = NEVER; /* it has the grace */
     }
     if (!was_seen) {
-        remembered->rested_at = ended_at(remembered, now);
+        saved->rested_at = ended_at(saved, now);
         note_unseen_end(server, found);
     }
-    if (remembered->rested_at != 0) {
+    if (saved->rested_at != 0) {
         stays = restore_rest(server, found, was_seen, now);
-    } else if (remembered->is_opaque && !remembered->is_held) {
+    } else if (saved->is_opaque && !saved->is_held) {
         stays = true;
-        lease_log_not_taken_over(remembered, "a later version of berthd has queued it");
+        lease_log_not_taken_over(saved, "a later version of berthd has queued it");
     } else {
-        lease = (record_database(remembered) ? restore_of_fleet : restore_lease)(
+        lease = (record_database(saved) ? restore_of_fleet : restore_lease)(
             server, found, now, &is_conflict);
     }
     if (is_conflict) {
         return false;
     }
     if (lease) {
-        origin_want(&server->origins, lease);
+        job_origin_want(&server->origins, lease);
         lease->record = found->slot;
         if (found->slot == RECORD_NONE) {
             ledger_enter(&server->ledger, lease);
@@ -341,9 +337,9 @@ static void limit_leases(struct server *server, nanoseconds now)
 static void begin_history(struct server *server, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {
-        const struct remembered *remembered = findings->list[i].remembered;
-        if (remembered && remembered->rested_at == 0) {
-            history_lives(server->history, remembered->id);
+        const struct saved_lease *saved = findings->list[i].saved;
+        if (saved && saved->rested_at == 0) {
+            history_note_alive(server->history, saved->id);
         }
     }
 }
@@ -389,17 +385,16 @@ static void begin_numbers(
     struct server *server, enum journal_found found, const struct findings *findings)
 {
     const struct state *state = &server->state;
-    struct record_numbers said = findings->numbers;
+    struct record_numbers recorded = findings->numbers;
     bool is_whole = found == JOURNAL_INTACT || found == JOURNAL_INCOMPLETE;
-    uint64_t own = state->found == STATE_UNREADABLE ? said.of : state_fingerprint(state);
-    bool goes_on = is_whole && said.of == own;
+    uint64_t own = state->found == STATE_UNREADABLE ? recorded.of : state_fingerprint(state);
+    bool goes_on = is_whole && recorded.of == own;
     uint64_t first = (uint64_t)clock_wall_now() / 1000;
-    first = first < said.mark ? said.mark : first;
+    first = first < recorded.mark ? recorded.mark : first;
     first = first < state->mark && !goes_on ? state->mark : first;
-    ledger_take_numbers(
-        &server->ledger, findings->numbers_slot, goes_on ? said.mark : 0, own);
+    ledger_take_numbers(&server->ledger, findings->numbers_slot, goes_on ? recorded.mark : 0, own);
     core_begin_numbers(server->core, first);
-    numbers_reserve(&server->numbers);
+    id_allocator_reserve(&server->numbers);
     if (!server->numbers.are_kept && server->state.found != STATE_UNREADABLE) {
         log_warning("no writable state directory: until berthd is restarted with one, fencing "
                     "tokens depend on the clock, and runtime changes are refused");
@@ -439,7 +434,7 @@ static bool restore_all(struct serving *serving, const char *socket_path)
     if (findings.n > 0) {
         qsort(findings.list, findings.n, sizeof *findings.list, compare_leases);
         erase_second_records(server, &findings);
-        qsort(findings.list, findings.n, sizeof *findings.list, compare);
+        qsort(findings.list, findings.n, sizeof *findings.list, recovery_compare);
     }
     begin_grace(server, closed, now);
     restore_tenures(server, &findings, now);

@@ -42,7 +42,7 @@ static void stop(struct serving *serving)
         return;
     }
     server->turn.stopping = true;
-    origins_stop(&server->origins);
+    job_origins_stop(&server->origins);
     if (!serving->begins_again) {
         log_info("stopping");
         notify_stopping(&serving->notify);
@@ -60,7 +60,7 @@ static void on_signal(uv_signal_t *handle, int signal_number)
     struct serving *serving = handle->data;
     if (signal_number == SIGHUP) {
         reload_begin(&serving->reload);
-        turn_end(&serving->server.turn);
+        loop_iteration_end(&serving->server.turn);
     } else {
         stop(serving);
     }
@@ -135,7 +135,7 @@ static void begin_fleet(struct serving *serving, const char *socket_path)
     serving->fleet_journal = (struct fleet_journal){
         .journal = &server->ledger.journal,
         .state = &server->state,
-        .storing = &serving->storing,
+        .disk_wait = &serving->disk_wait,
         .turn = &server->turn,
         .databases = &server->databases,
         .line = TEXT_INIT,
@@ -163,7 +163,7 @@ static void begin_history(struct server *server)
     history_begin(
         server->history, server->listener.path, server->state.boot_id, server->conf->history);
     if (server->conf->history > 0) {
-        origins_begin(&server->origins);
+        job_origins_begin(&server->origins);
     }
 }
 
@@ -191,11 +191,11 @@ static bool start_core(struct serving *serving)
         seed = (uint64_t)clock_now();
     }
     server->core = core_new(seed);
-    server->ledger.core = server->jobs.core = server->seats.core = server->core;
+    server->ledger.core = server->jobs.core = server->admissions.core = server->core;
     server->ledger.grace = server->conf->grace;
     server->databases =
         (struct fleet_names){server->conf->databases, server->conf->n_databases};
-    server->numbers = (struct numbers){.core = server->core, .state = &server->state};
+    server->numbers = (struct id_allocator){.core = server->core, .state = &server->state};
     begin_history(server);
     server->effects.news = core_news(server->core);
     const struct follow_source source = follow_source_of(server);
@@ -223,31 +223,34 @@ static void begin_server(struct serving *serving)
     struct server *server = &serving->server;
     *server = (struct server){
         .turn = {.apply_effects = serve_apply_effects, .end = serve_end_turn},
-        .seats = {
-            .fair_queue = &server->scheduler.fair_queue,
-            .admins = &server->admins,
-            .watches = &server->jobs.watches,
-        },
+        .admissions =
+            {
+                .fair_queue = &server->scheduler.fair_queue,
+                .admins = &server->admins,
+                .watches = &server->jobs.watches,
+            },
         .listener = LISTENER_INIT,
         .scheduler = {.turns = &server->counts.turn},
-        .ledger = {
-            .journal = JOURNAL_INIT,
-            .line = TEXT_INIT,
-            .effects = &server->effects,
-            .turn = &server->turn,
-            .numbers = &server->numbers,
-            .databases = &server->databases,
-            .history = &serving->history,
-        },
-        .jobs = {
-            .turn = &server->turn,
-            .effects = &server->effects,
-            .databases = &server->databases,
-        },
+        .ledger =
+            {
+                .journal = JOURNAL_INIT,
+                .line = TEXT_INIT,
+                .effects = &server->effects,
+                .turn = &server->turn,
+                .numbers = &server->numbers,
+                .databases = &server->databases,
+                .history = &serving->history,
+            },
+        .jobs =
+            {
+                .turn = &server->turn,
+                .effects = &server->effects,
+                .databases = &server->databases,
+            },
         .started_at = clock_now(),
         .clock_offset = clock_namespace_offset(),
         .run_line = command_run,
-        .storing = &serving->storing,
+        .disk_wait = &serving->disk_wait,
         .history = &serving->history,
         .fleet_journal = &serving->fleet_journal,
         .views = &serving->views,
@@ -292,7 +295,7 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     accepting_init(&serving->accepting, server);
     uv_timer_init(&server->loop, &server->stall_timer);
     uv_timer_init(&server->loop, &server->followers.timer);
-    origins_init(&server->origins, &server->loop);
+    job_origins_init(&server->origins, &server->loop);
     history_log_init(&serving->history_log, &server->loop, &serving->history);
     for (size_t i = 0; i < N_SERVING_SIGNALS; i++) {
         uv_signal_init(&server->loop, &serving->signals[i]);
@@ -300,11 +303,12 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     uv_poll_init(&server->loop, &serving->deadline_poll, serving->deadline_fd);
     uv_poll_start(&serving->deadline_poll, UV_READABLE, serve_on_deadline);
     pool_start(&server->loop);
-    storing_init(&serving->storing, &server->loop, &server->turn, &server->state, &server->numbers);
+    disk_wait_init(
+        &serving->disk_wait, &server->loop, &server->turn, &server->state, &server->numbers);
     state_wait_init(&serving->state_wait, &server->loop);
     settings_use(server, conf);
     group_signaller_init(&server->jobs.signaller, &server->loop);
-    watches_init(&server->jobs.watches, &server->loop, seats_max_watches(&server->seats));
+    watches_init(&server->jobs.watches, &server->loop, admissions_max_watches(&server->admissions));
     start_signals(serving);
     notify_init(&serving->notify, &server->loop, &server->turn);
     if (!open_listener(server, inherited, path) || !start_core(serving) ||
@@ -361,7 +365,7 @@ static bool stop_core(struct serving *serving)
     fleet_follows_deinit(&serving->fleet_follows);
     server->fleet = fleet_free(server->fleet);
     fleet_journal_deinit(&serving->fleet_journal);
-    bool is_stored = storing_end(&serving->storing);
+    bool is_stored = disk_wait_end(&serving->disk_wait);
     effects_clear(&server->effects);
     effects_deinit(&server->effects);
     core_free(server->core);
@@ -385,7 +389,7 @@ static void stop_listening_to_signals(void)
 {
     sigset_t all;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* cut_guard.c's */
+    sigdelset(&all, SIGBUS); /* sigbus_guard.c's */
     are_blocked = sigprocmask(SIG_BLOCK, &all, &mask) == 0;
 }
 
@@ -409,11 +413,11 @@ void serve_deinit(struct serving *serving)
     assert(error == 0);
     (void)error;
     group_signaller_deinit(&server->jobs.signaller);
-    storing_deinit(&serving->storing);
+    disk_wait_deinit(&serving->disk_wait);
     scheduler_deinit(&server->scheduler);
     traffic_free(server->spare);
     close(serving->deadline_fd);
     history_end(&serving->history);
-    origins_deinit(&server->origins);
+    job_origins_deinit(&server->origins);
     server->conf = serving->begins_again ? server->conf : conf_free(server->conf);
 }

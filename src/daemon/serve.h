@@ -4,7 +4,7 @@
 
 #include "admission/server.h"
 #include "conn/accepting.h"
-#include "conn/storing.h"
+#include "conn/disk_wait.h"
 #include "database/fleet_follows.h"
 #include "database/fleet_journal.h"
 #include "database/fleet_views.h"
@@ -22,7 +22,7 @@ struct serving {
     struct server server; /* which has pointers to some of: */
     struct notify notify; /* the service manager */
     struct reload reload;
-    struct storing storing;
+    struct disk_wait disk_wait;
     struct state_wait state_wait;
     struct fleet_journal fleet_journal;
     struct views views;
@@ -59,9 +59,9 @@ bool recovery_run(struct serving *serving, const char *socket_path);
 /* ---- serve_turn.c: for the server in a struct serving ---- */
 
 /* apply_effects(): writes down what the core wants done, then carries it out, and clears it. */
-void serve_apply_effects(struct turn *turn);
-/* turn_end(). */
-void serve_end_turn(struct turn *turn);
+void serve_apply_effects(struct loop_iteration *turn);
+/* loop_iteration_end(). */
+void serve_end_turn(struct loop_iteration *turn);
 /* Sets .deadline_fd for what is due next in the core or in a session. Aborts (logged) if the
  * kernel refuses. */
 void serve_set_timer(struct serving *serving);

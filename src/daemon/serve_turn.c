@@ -25,7 +25,7 @@ static void send_granted(struct server *server, const struct effect *effect)
     struct lease *lease = effect->lease;
     if (!lease->is_unwritten) {
         lease_log_place(&server->databases, lease);
-        origin_want(&server->origins, lease);
+        job_origin_want(&server->origins, lease);
         client_events_send(server, effect);
         return;
     }
@@ -34,7 +34,7 @@ static void send_granted(struct server *server, const struct effect *effect)
     denied.why = OUTCOME_NO_SPACE;
     client_events_send(server, &denied);
     if (lease->state != LEASE_ENDED) {
-        core_take_back(server->core, lease, OUTCOME_NO_SPACE, clock_now(), &server->effects);
+        core_abort_acquire(server->core, lease, OUTCOME_NO_SPACE, clock_now(), &server->effects);
     }
 }
 
@@ -70,7 +70,7 @@ static void ask_database(struct server *server, const struct effect *effect)
     fleet_apply_effect(server->fleet, effect);
 }
 
-void serve_apply_effects(struct turn *turn)
+void serve_apply_effects(struct loop_iteration *turn)
 {
     static void (*const functions[])(struct server *server, const struct effect *effect) = {
         [EFFECT_GRANTED] = send_granted,
@@ -98,7 +98,7 @@ void serve_apply_effects(struct turn *turn)
     }
     for (struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
         job_forget(lease);
-        origin_forget(&server->origins, lease);
+        job_origin_forget(&server->origins, lease);
         if (!server->turn.stopping) { /* else it goes on, for the next berthd */
             lease_log_ended(&server->databases, server->history, lease);
             idle_wait_lease_ended(&server->idle_waits, lease);
@@ -135,7 +135,7 @@ void serve_set_timer(struct serving *serving)
 }
 
 /* Flushing carries out waiting lines, which may ask a database, which may answer. */
-void serve_end_turn(struct turn *turn)
+void serve_end_turn(struct loop_iteration *turn)
 {
     struct serving *serving = container_of(turn, struct serving, server.turn);
     struct server *server = &serving->server;
@@ -145,8 +145,8 @@ void serve_end_turn(struct turn *turn)
     if (server->conf->logs_leases || serving->history_log.is_on) {
         history_log_end_turn(&serving->history_log, server->conf->logs_leases);
     }
-    storing_end_turn(&serving->storing);
-    server->jobs.watches.max = seats_max_watches(&server->seats);
+    disk_wait_end_turn(&serving->disk_wait);
+    server->jobs.watches.max = admissions_max_watches(&server->admissions);
     ledger_note_complete(&server->ledger);
     serve_set_timer(serving);
     if (serving->notify.is_heard) {
@@ -170,5 +170,5 @@ void serve_on_deadline(uv_poll_t *poll, int status, int events)
     core_tick(server->core, clock_now(), &server->effects);
     fleet_tick(server->fleet, clock_now());
     apply_effects(&server->turn);
-    turn_end(&server->turn);
+    loop_iteration_end(&server->turn);
 }

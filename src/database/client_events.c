@@ -20,7 +20,7 @@
 static void send_grant(struct text *out, const struct server *server, const struct effect *effect)
 {
     struct text proof = TEXT_INIT;
-    if (effect->lease->terms.signal != 0) {
+    if (effect->lease->attributes.signal != 0) {
         proof_write(&proof, server->state.secret, effect->lease);
     }
     answer_effect_saying(out, effect, proof.bytes);
@@ -82,7 +82,7 @@ void client_events_over(struct server *server, const struct effect *effect)
     uint32_t uid;
     if (effect->why == OUTCOME_MAX_HOLD) {
         why_of_max_hold(why, sizeof why, &server->databases, effect->lease);
-    } else if (code == CODE_REVOKED && history_taker(server->history, effect->lease->id, &uid)) {
+    } else if (code == CODE_REVOKED && history_revoker(server->history, effect->lease->id, &uid)) {
         why_revoked(why, sizeof why, server, uid);
     } else if (is_of_fleet) {
         why_of_fleet(why, sizeof why, server->fleet, effect);

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "database/session_name.h"
 #include "redis/link.h"
-#include "redis/say.h"
+#include "redis/one_line.h"
 #include "redis/secret.h"
 #include "redis/tls.h"
 
@@ -25,7 +25,7 @@ struct tried {
     size_t n_silent; /* nodes of a cluster, in a row */
     struct check *check;
     int exit_status;
-    char said[1024]; /* the line, without the name */
+    char line[1024]; /* the line, without the name */
 };
 
 struct check {
@@ -37,7 +37,7 @@ struct check {
 
 /* ---- results ---- */
 
-static void end(struct tried *tried, int exit_status)
+static void connect_check_end(struct tried *tried, int exit_status)
 {
     struct check *check = tried->check;
     tried->exit_status = exit_status;
@@ -57,25 +57,24 @@ static void on_ready(void *context, const struct link_info *info)
     text_add(&lacks, info->lacks[0] ? "; without " : "");
     text_add_list(&lacks, info->lacks);
     const char *unwritable = info->unwritable;
-    snprintf(tried->said, sizeof tried->said, "%s: %s%s at %s%s%s%s%s%s",
+    snprintf(tried->line, sizeof tried->line, "%s: %s%s at %s%s%s%s%s%s",
         unwritable ? "not writable" : "ok", link_info_kind(info), link_info_version(info),
         info->address, unwritable ? ": " : ", ", unwritable ? unwritable : "all that Berth needs",
         lacks.bytes, info->warning[0] ? "; warning: " : "", info->warning);
     text_deinit(&lacks);
-    end(tried, unwritable ? EX_UNAVAILABLE : EXIT_SUCCESS);
+    connect_check_end(tried, unwritable ? EX_UNAVAILABLE : EXIT_SUCCESS);
 }
 
 /* Any node of a cluster will do: the link goes on with the next one. */
 static void on_down(void *context, const char *why, bool refused)
 {
     struct tried *tried = context;
-    snprintf(
-        tried->said, sizeof tried->said, "%s: %s", refused ? "refused" : "not reached", why);
+    snprintf(tried->line, sizeof tried->line, "%s: %s", refused ? "refused" : "not reached", why);
     if (!refused && ++tried->n_silent < tried->database->url.n_hosts &&
         tried->database->is_cluster) {
         return;
     }
-    end(tried, refused ? EX_CONFIG : EX_UNAVAILABLE);
+    connect_check_end(tried, refused ? EX_CONFIG : EX_UNAVAILABLE);
 }
 
 static void on_reply(void *context, uint64_t tag, const struct resp *reply)
@@ -95,16 +94,16 @@ static const struct link_events link_events = {
     .on_down = on_down,
 };
 
-static void on_timer(uv_timer_t *timer)
+static void connect_check_on_timer(uv_timer_t *timer)
 {
     struct check *check = container_of(timer, struct check, timer);
     for (struct tried *tried = check->tried; tried < check->tried + check->n; tried++) {
         if (tried->link) {
             if (tried->n_silent == 0) {
-                snprintf(tried->said, sizeof tried->said, "not reached: no answer in %d s",
+                snprintf(tried->line, sizeof tried->line, "not reached: no answer in %d s",
                     LONGEST_MS / 1000);
             }
-            end(tried, EX_UNAVAILABLE);
+            connect_check_end(tried, EX_UNAVAILABLE);
         }
     }
 }
@@ -139,14 +138,14 @@ static void name_session(char out[static SESSION_NAME_SIZE])
     snprintf(out, SESSION_NAME_SIZE, "%016llx", (unsigned long long)random);
 }
 
-static void begin(struct check *check, struct tried *tried)
+static void connect_check_begin(struct check *check, struct tried *tried)
 {
     char session[SESSION_NAME_SIZE], host[SESSION_HOST_SIZE], client_name[SESSION_HOST_SIZE + 16];
-    char why[SAY_BYTES];
+    char why[ONE_LINE_BYTES];
     tried->check = check;
     if (!files_are_good(tried->database, why, sizeof why)) {
-        snprintf(tried->said, sizeof tried->said, "not tried: %s", why);
-        end(tried, EX_CONFIG);
+        snprintf(tried->line, sizeof tried->line, "not tried: %s", why);
+        connect_check_end(tried, EX_CONFIG);
         return;
     }
     name_session(session);
@@ -166,7 +165,7 @@ static int print(const struct check *check, FILE *out)
     int exit_status = EXIT_SUCCESS;
     for (size_t i = 0; i < check->n; i++) {
         const struct tried *tried = &check->tried[i];
-        fprintf(out, "%s: %s\n", tried->database->name, tried->said);
+        fprintf(out, "%s: %s\n", tried->database->name, tried->line);
         /* EX_CONFIG is the larger one */
         exit_status = tried->exit_status > exit_status ? tried->exit_status : exit_status;
     }
@@ -183,11 +182,11 @@ int connect_check(const struct conf *conf, FILE *out)
     }
     uv_loop_init(&check.loop);
     uv_timer_init(&check.loop, &check.timer);
-    uv_timer_start(&check.timer, on_timer, LONGEST_MS, 0);
+    uv_timer_start(&check.timer, connect_check_on_timer, LONGEST_MS, 0);
     check.tried = memory_new(check.n * sizeof check.tried[0]);
     for (size_t i = 0; i < check.n; i++) {
         check.tried[i].database = &conf->databases[i];
-        begin(&check, &check.tried[i]);
+        connect_check_begin(&check, &check.tried[i]);
     }
     while (check.n_left > 0) {
         uv_run(&check.loop, UV_RUN_ONCE);

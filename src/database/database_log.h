@@ -14,12 +14,12 @@ struct database_log {
     bool was_in_grace;
 };
 
-void database_log_connected(struct database_log *said, const struct link_info *info);
+void database_log_connected(struct database_log *log, const struct link_info *info);
 /* One more try has failed, so; `refused`: by what the server is or allows. */
-void database_log_down(struct database_log *said, const char *why, bool refused);
-void database_log_certificates(const struct database_log *said);
-void database_log_notice(const struct database_log *said, const char *notice);
+void database_log_down(struct database_log *log, const char *why, bool refused);
+void database_log_certificates(const struct database_log *log);
+void database_log_notice(const struct database_log *log, const char *notice);
 /* At the end of each turn: says that a grace has begun or is over. */
-void database_log_grace(struct database_log *said, const struct session_view *view);
+void database_log_grace(struct database_log *log, const struct session_view *view);
 
 #endif

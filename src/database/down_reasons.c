@@ -5,13 +5,13 @@
 
 enum { MAX_REASONS = 5 };
 
-bool down_reasons_add(struct down_reasons *said, const char *reason)
+bool down_reasons_add(struct down_reasons *reasons, const char *reason)
 {
-    bool is_same = said->n_reasons > 0 && strcmp(said->reason, reason) == 0;
-    if (is_same || said->n_reasons == MAX_REASONS) {
+    bool is_same = reasons->n_reasons > 0 && strcmp(reasons->reason, reason) == 0;
+    if (is_same || reasons->n_reasons == MAX_REASONS) {
         return false;
     }
-    snprintf(said->reason, sizeof said->reason, "%s", reason);
-    said->n_reasons++;
+    snprintf(reasons->reason, sizeof reasons->reason, "%s", reason);
+    reasons->n_reasons++;
     return true;
 }

@@ -13,6 +13,6 @@ struct down_reasons {
 };
 
 /* One more try has failed, so. True: to be logged. */
-bool down_reasons_add(struct down_reasons *said, const char *reason);
+bool down_reasons_add(struct down_reasons *reasons, const char *reason);
 
 #endif

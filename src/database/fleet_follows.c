@@ -5,7 +5,7 @@
 #include "base/words.h"
 #include "core/news.h"
 #include "database/fleet_sessions.h"
-#include "record/turn.h"
+#include "record/loop_iteration.h"
 #include "status/resource_row.h"
 
 #include <stdlib.h>
@@ -21,14 +21,14 @@ enum { PAUSE_BY_LISTING = 100 }; /* how many times as long as a listing the paus
 /* ---- changes ---- */
 
 /* Whether this host shows it: the file has it, in this database. */
-static bool is_shown(const struct fleet_followed *one, const char *name)
+static bool is_shown(const struct fleet_followed *followed, const char *name)
 {
-    return database_of_name(one->follows->core, name) == one->database;
+    return database_of_name(followed->follows->core, name) == followed->database;
 }
 
-static void tell_template(const struct fleet_followed *one, const char *name)
+static void tell_template(const struct fleet_followed *followed, const char *name)
 {
-    struct core *core = one->follows->core;
+    struct core *core = followed->follows->core;
     if (template_name_is_valid(name) && core_find_template(core, name)) {
         news_template(core_news(core), name);
     }
@@ -36,46 +36,46 @@ static void tell_template(const struct fleet_followed *one, const char *name)
 
 static void tell_resource(void *context, const char *name, const char *definition)
 {
-    const struct fleet_followed *one = context;
-    if (is_shown(one, name) && !template_name_is_valid(name)) {
-        news_resource(core_news(one->follows->core), name);
+    const struct fleet_followed *followed = context;
+    if (is_shown(followed, name) && !template_name_is_valid(name)) {
+        news_resource(core_news(followed->follows->core), name);
     }
-    if (is_shown(one, name)) {
-        tell_template(one, definition); /* how many instances it has */
+    if (is_shown(followed, name)) {
+        tell_template(followed, definition); /* how many instances it has */
     }
 }
 
 /* With a resource that is gone here, too, its leases are. */
 static void tell_lease(void *context, const char *resource, const char *key)
 {
-    const struct fleet_followed *one = context;
-    struct core *core = one->follows->core;
+    const struct fleet_followed *followed = context;
+    struct core *core = followed->follows->core;
     bool is_there =
-        core_find_resource(core, resource) || fleet_rows_find(one->listing->rows, resource);
-    if (is_there && is_shown(one, resource)) {
+        core_find_resource(core, resource) || fleet_rows_find(followed->listing->rows, resource);
+    if (is_there && is_shown(followed, resource)) {
         news_listed(core_news(core), key, resource);
     }
 }
 
 static void note_missing(void *context, const char *resource, const char *key)
 {
-    struct fleet_followed *one = context;
+    struct fleet_followed *followed = context;
     struct missing_lease *missing = memory_new(sizeof *missing);
     missing->resource = memory_string(resource);
     missing->key = memory_string(key);
-    SLIST_INSERT_HEAD(&one->missing, missing, link);
+    SLIST_INSERT_HEAD(&followed->missing, missing, link);
 }
 
 /* Those that this listing lacks too are gone; NULL: forgets them. */
-static void settle_missing(struct fleet_followed *one, const struct listing *now)
+static void settle_missing(struct fleet_followed *followed, const struct listing *now)
 {
     struct missing_lease *missing;
-    while ((missing = SLIST_FIRST(&one->missing))) {
-        SLIST_REMOVE_HEAD(&one->missing, link);
+    while ((missing = SLIST_FIRST(&followed->missing))) {
+        SLIST_REMOVE_HEAD(&followed->missing, link);
         const struct fleet_resource *resource =
             now ? fleet_rows_find(now->rows, missing->resource) : NULL;
         if (resource && !listing_find(now, resource, missing->key)) {
-            tell_lease(one, missing->resource, missing->key);
+            tell_lease(followed, missing->resource, missing->key);
         }
         free(missing->resource);
         free(missing->key);
@@ -83,24 +83,24 @@ static void settle_missing(struct fleet_followed *one, const struct listing *now
     }
 }
 
-static void forget_listing(struct fleet_followed *one)
+static void forget_listing(struct fleet_followed *followed)
 {
-    settle_missing(one, NULL);
-    one->listing = listing_free(one->listing);
+    settle_missing(followed, NULL);
+    followed->listing = listing_free(followed->listing);
 }
 
-static void take_listing(struct fleet_followed *one, struct listing *now)
+static void take_listing(struct fleet_followed *followed, struct listing *now)
 {
-    const struct fleet_changes_heard heard = {one, tell_resource, tell_lease, note_missing};
-    struct listing *before = one->listing;
-    now->number = ++one->n_listings;
-    one->listing = now;
+    const struct fleet_changes_heard heard = {followed, tell_resource, tell_lease, note_missing};
+    struct listing *before = followed->listing;
+    now->number = ++followed->n_listings;
+    followed->listing = now;
     if (before) {
-        settle_missing(one, now);
+        settle_missing(followed, now);
         fleet_changes_find(before, now, &heard);
         listing_free(before);
     } else {
-        news_all(core_news(one->follows->core)); /* all of it is new */
+        news_all(core_news(followed->follows->core)); /* all of it is new */
     }
 }
 
@@ -112,11 +112,11 @@ static bool anybody_follows(const struct fleet_follows *follows)
 }
 
 /* In a grace the listing would lack what hosts have not put back yet. */
-static bool may_list(const struct fleet_followed *one)
+static bool may_list(const struct fleet_followed *followed)
 {
     struct session_view view;
-    fleet_look(one->follows->fleet, one->database, &view);
-    return view.state == SESSION_UP && (view.grace_until == NEVER || !one->listing);
+    fleet_look(followed->follows->fleet, followed->database, &view);
+    return view.state == SESSION_UP && (view.grace_until == NEVER || !followed->listing);
 }
 
 static void arm(struct fleet_follows *follows);
@@ -130,74 +130,76 @@ static nanoseconds pause_after(nanoseconds took)
 
 static void on_result(void *context, struct session_result *result)
 {
-    struct fleet_followed *one = context;
-    struct fleet_follows *follows = one->follows;
+    struct fleet_followed *followed = context;
+    struct fleet_follows *follows = followed->follows;
     nanoseconds now = clock_now();
     if (!result) {
         return;
     }
     bool is_answer = result->outcome == OUTCOME_OK;
-    one->is_asked = false;
+    followed->is_asked = false;
     /* A grace may have begun since it was asked for. */
-    bool is_listing = is_answer && !listing_is_unchanged(&result->rows) && may_list(one);
+    bool is_listing = is_answer && !listing_is_unchanged(&result->rows) && may_list(followed);
     bool is_too_large = result->outcome == OUTCOME_NO_SPACE;
     bool has_cost = is_listing || is_too_large;
-    one->ask_at = now + (has_cost ? pause_after(now - one->asked_at) : SHORTEST_PAUSE);
+    followed->ask_at = now + (has_cost ? pause_after(now - followed->asked_at) : SHORTEST_PAUSE);
     if (is_listing) {
-        const char *session = fleet_session_id(follows->fleet, one->database);
-        take_listing(one, listing_new(fleet_rows_new(&result->rows), session, now));
+        const char *session = fleet_session_id(follows->fleet, followed->database);
+        take_listing(followed, listing_new(fleet_rows_new(&result->rows), session, now));
     }
-    if (one->is_too_large != is_too_large || !one->listing) {
-        one->is_too_large = is_too_large;
-        news_database(core_news(follows->core), one->database); /* the first snapshot goes on */
+    if (followed->is_too_large != is_too_large || !followed->listing) {
+        followed->is_too_large = is_too_large;
+        news_database(
+            core_news(follows->core), followed->database); /* the first snapshot goes on */
     }
     arm(follows);
 }
 
-static void ask(struct fleet_followed *one, nanoseconds now)
+static void fleet_follows_ask(struct fleet_followed *followed, nanoseconds now)
 {
-    const char *const words[] = {"?", one->listing ? one->listing->mark : "-"};
-    one->is_asked = true;
-    one->is_late = false;
-    one->asked_at = now;
-    fleet_snapshot(one->follows->fleet, one->database, one, 2, words, on_result);
+    const char *const words[] = {"?", followed->listing ? followed->listing->mark : "-"};
+    followed->is_asked = true;
+    followed->is_late = false;
+    followed->asked_at = now;
+    fleet_snapshot(followed->follows->fleet, followed->database, followed, 2, words, on_result);
 }
 
 /* ---- when ---- */
 
 /* When the timer has something to do for it; NEVER: not before something else happens. */
-static nanoseconds due_at(const struct fleet_followed *one)
+static nanoseconds due_at(const struct fleet_followed *followed)
 {
-    if (one->is_asked) {
-        return one->listing || one->is_late ? NEVER : one->asked_at + FIRST_WAIT;
+    if (followed->is_asked) {
+        return followed->listing || followed->is_late ? NEVER : followed->asked_at + FIRST_WAIT;
     }
-    bool waits = anybody_follows(one->follows) ? may_list(one) : one->listing != NULL;
-    return waits ? one->ask_at : NEVER;
+    bool waits =
+        anybody_follows(followed->follows) ? may_list(followed) : followed->listing != NULL;
+    return waits ? followed->ask_at : NEVER;
 }
 
-static void attend(struct fleet_followed *one, nanoseconds now)
+static void attend(struct fleet_followed *followed, nanoseconds now)
 {
-    if (due_at(one) > now) {
+    if (due_at(followed) > now) {
         return;
     }
-    if (one->is_asked) {
-        one->is_late = true;
-        news_database(core_news(one->follows->core), one->database);
-    } else if (anybody_follows(one->follows)) {
-        ask(one, now);
+    if (followed->is_asked) {
+        followed->is_late = true;
+        news_database(core_news(followed->follows->core), followed->database);
+    } else if (anybody_follows(followed->follows)) {
+        fleet_follows_ask(followed, now);
     } else {
-        forget_listing(one);
+        forget_listing(followed);
     }
 }
 
-static void on_timer(uv_timer_t *timer)
+static void fleet_follows_on_timer(uv_timer_t *timer)
 {
     struct fleet_follows *follows = container_of(timer, struct fleet_follows, timer);
     nanoseconds now = clock_now();
     for (size_t i = 0; i < follows->n && !follows->turn->stopping; i++) {
         attend(&follows->databases[i], now);
     }
-    turn_end(follows->turn);
+    loop_iteration_end(follows->turn);
     arm(follows);
 }
 
@@ -213,17 +215,17 @@ static void arm(struct fleet_follows *follows)
         return;
     }
     uint64_t in_ms = next > now ? (uint64_t)((next - now) / MILLISECOND) + 1 : 0;
-    uv_timer_start(&follows->timer, on_timer, in_ms, 0);
+    uv_timer_start(&follows->timer, fleet_follows_on_timer, in_ms, 0);
 }
 
 void fleet_follows_look(struct fleet_follows *follows)
 {
     bool has_changed = !uv_is_active((uv_handle_t *)&follows->timer);
     for (size_t i = 0; i < follows->n; i++) {
-        struct fleet_followed *one = &follows->databases[i];
-        bool is_up = may_list(one);
-        has_changed |= is_up != one->was_up;
-        one->was_up = is_up;
+        struct fleet_followed *followed = &follows->databases[i];
+        bool is_up = may_list(followed);
+        has_changed |= is_up != followed->was_up;
+        followed->was_up = is_up;
     }
     if (has_changed) {
         arm(follows);
@@ -244,9 +246,10 @@ bool fleet_follows_are_ready(const struct fleet_follows *follows)
 {
     nanoseconds now = clock_now();
     for (size_t i = 0; i < follows->n; i++) {
-        const struct fleet_followed *one = &follows->databases[i];
-        bool comes = one->is_asked ? !one->is_late : may_list(one) && one->ask_at <= now;
-        if (!one->listing && comes) {
+        const struct fleet_followed *followed = &follows->databases[i];
+        bool comes =
+            followed->is_asked ? !followed->is_late : may_list(followed) && followed->ask_at <= now;
+        if (!followed->listing && comes) {
             return false;
         }
     }
@@ -256,7 +259,7 @@ bool fleet_follows_are_ready(const struct fleet_follows *follows)
 /* ---- life ---- */
 
 void fleet_follows_init(struct fleet_follows *follows, uv_loop_t *loop, struct fleet *fleet,
-    size_t n_databases, struct core *core, struct turn *turn)
+    size_t n_databases, struct core *core, struct loop_iteration *turn)
 {
     *follows = (struct fleet_follows){
         .fleet = fleet, .core = core, .turn = turn, .n = n_databases};

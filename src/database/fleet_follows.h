@@ -17,7 +17,7 @@
 
 struct fleet;
 struct fleet_follows;
-struct turn;
+struct loop_iteration;
 
 /* A lease that a listing of several moments lacked: it is gone if the next one lacks it too. */
 struct missing_lease {
@@ -42,7 +42,7 @@ struct fleet_followed {
 struct fleet_follows {
     struct fleet *fleet;
     struct core *core;
-    struct turn *turn;
+    struct loop_iteration *turn;
     size_t n;
     uv_timer_t timer; /* runs until a database is asked, or its listing is let go */
     struct fleet_followed databases[MAX_DATABASES]; /* database 1 first */
@@ -50,7 +50,7 @@ struct fleet_follows {
 
 /* All must outlive it. */
 void fleet_follows_init(struct fleet_follows *follows, uv_loop_t *loop, struct fleet *fleet,
-    size_t n_databases, struct core *core, struct turn *turn);
+    size_t n_databases, struct core *core, struct loop_iteration *turn);
 /* Frees the listings; the loop closes the timer. */
 void fleet_follows_deinit(struct fleet_follows *follows);
 

@@ -1,14 +1,14 @@
 #include "database/fleet_journal.h"
 
 #include "base/words.h"
-#include "conn/storing.h"
+#include "conn/disk_wait.h"
 #include "fleet/session.h"
 #include "journal/journal.h"
 #include "journal/state.h"
 #include "log/log.h"
 #include "record/fleet_names.h"
 #include "record/journal_log.h"
-#include "record/turn.h"
+#include "record/loop_iteration.h"
 
 #include <errno.h>
 #include <string.h>
@@ -106,21 +106,21 @@ bool fleet_is_written_down(const struct fleet_journal *fleet_journal, uint8_t da
  * leases sooner, never later. */
 static void write_tenure(struct fleet_journal *fleet_journal, uint8_t database)
 {
-    struct fleet_record *its = record_of(fleet_journal, database);
+    struct fleet_record *entry = record_of(fleet_journal, database);
     struct text *line = &fleet_journal->line;
     line->length = 0;
     text_add(line, word);
     text_add(line, fleet_name_of(fleet_journal->databases, database));
     text_add(line, " ");
     session_write(session_of(fleet_journal, database), line);
-    if (its->record == 0) {
-        its->record =
+    if (entry->record == 0) {
+        entry->record =
             journal_reserve(fleet_journal->journal, WORD_BYTES + NAME_BYTES + 1 + LINE_MAX_BYTES);
     }
-    its->is_unwritten = its->record == 0 ||
-        !journal_write(fleet_journal->journal, its->record, line->bytes, line->length);
-    if (its->is_unwritten) {
-        log_provoked("the journal cannot be written: %s", strerror(errno));
+    entry->is_unwritten = entry->record == 0 ||
+        !journal_write(fleet_journal->journal, entry->record, line->bytes, line->length);
+    if (entry->is_unwritten) {
+        log_ratelimited("the journal cannot be written: %s", strerror(errno));
     }
 }
 
@@ -194,7 +194,7 @@ static void note_changes(struct fleet_journal *fleet_journal)
         add_changes(&all, fleet_journal, (uint8_t)i);
     }
     if (state_set_fleet_changes(fleet_journal->state, all.bytes, all.length)) {
-        storing_note_fleet_changes(fleet_journal->storing);
+        disk_wait_note_fleet_changes(fleet_journal->disk_wait);
     } else {
         state_log_too_many_changes(fleet_journal->state);
     }

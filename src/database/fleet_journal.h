@@ -16,8 +16,8 @@ struct fleet_names;
 struct journal;
 struct session;
 struct state;
-struct storing;
-struct turn;
+struct disk_wait;
+struct loop_iteration;
 
 /* For one database. */
 struct fleet_record {
@@ -29,8 +29,8 @@ struct fleet_record {
 struct fleet_journal {
     struct journal *journal;
     struct state *state;
-    struct storing *storing; /* writes the changes */
-    const struct turn *turn;
+    struct disk_wait *disk_wait; /* writes the changes */
+    const struct loop_iteration *turn;
     const struct fleet_names *databases;
     struct text line; /* of the journal; kept for its memory */
     struct fleet_record records[MAX_DATABASES]; /* database 1 first */

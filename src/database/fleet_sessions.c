@@ -12,7 +12,7 @@
 #include "record/history.h"
 #include "record/lease_log.h"
 #include "record/log_subject.h"
-#include "record/turn.h"
+#include "record/loop_iteration.h"
 #include "redis/link.h"
 #include "redis/scripts.h"
 #include "status/fleet_why.h"
@@ -82,10 +82,10 @@ static struct member *touch(struct fleet *fleet, uint8_t database)
 
 static void end_turn(struct member *member)
 {
-    struct turn *turn = member->fleet->with.turn;
+    struct loop_iteration *turn = member->fleet->with.turn;
     member->is_touched = true;
     apply_effects(turn);
-    turn_end(turn);
+    loop_iteration_end(turn);
 }
 
 static void on_ready(void *context, const struct link_info *info)
@@ -133,10 +133,10 @@ static void on_taken(
     const struct member *member = context;
     const struct fleet_options *with = &member->fleet->with;
     const struct log_process by = log_process_of(&taking->by);
-    lease_log_taken_afar(with->databases, lease, &taking->by, rows[taking->verb].command,
+    lease_log_taken_remotely(with->databases, lease, &taking->by, rows[taking->verb].command,
         rows[taking->verb].event, taking->reason);
     if (!taking->is_repeat) {
-        history_taken(
+        history_note_revoker(
             with->history, lease->id, taking->by.is_known ? &by : NULL, taking->reason);
     }
 }

@@ -15,12 +15,12 @@ struct fleet_journal;
 struct fleet_names;
 struct history;
 struct tls_context;
-struct turn;
+struct loop_iteration;
 
 /* All of it must outlive the fleet. */
 struct fleet_options {
     uv_loop_t *loop;
-    struct turn *turn;
+    struct loop_iteration *turn;
     struct core *core;
     struct effects *effects; /* the core's */
     const struct fleet_names *databases;

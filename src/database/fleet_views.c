@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "database/fleet_sessions.h"
-#include "record/turn.h"
+#include "record/loop_iteration.h"
 #include "wire/protocol.h"
 
 #include <stdlib.h>
@@ -222,7 +222,7 @@ void views_leave(struct view_asker *asker)
     }
 }
 
-void views_init(struct views *views, struct fleet *fleet, const struct turn *turn)
+void views_init(struct views *views, struct fleet *fleet, const struct loop_iteration *turn)
 {
     *views = (struct views){.fleet = fleet, .turn = turn};
     LIST_INIT(&views->batches);

@@ -11,7 +11,7 @@
 
 struct conn;
 struct fleet;
-struct turn;
+struct loop_iteration;
 struct view_batch;
 
 /* Why a database that is up has not said what was asked: no answer in time, or one that takes too
@@ -45,10 +45,10 @@ struct views {
     struct database_load loads[MAX_DATABASES]; /* as last asked; database 1 first */
     struct view_batches batches;
     struct fleet *fleet;
-    const struct turn *turn;
+    const struct loop_iteration *turn;
 };
 
-void views_init(struct views *views, struct fleet *fleet, const struct turn *turn);
+void views_init(struct views *views, struct fleet *fleet, const struct loop_iteration *turn);
 
 /* Asks for these resources, or for all (n = 0). The view is no older than the request, or than
  * `age`. Returns it if there is one; NULL: done() will be called, unless the asker leaves

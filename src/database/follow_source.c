@@ -18,7 +18,7 @@ enum {
 
 /* ---- databases ---- */
 
-static void add_database(void *context, struct text *out, uint8_t database)
+static void follow_source_add_database(void *context, struct text *out, uint8_t database)
 {
     const struct server *server = context;
     struct session_view view;
@@ -51,7 +51,7 @@ static uint64_t hash_word(const char *word, uint64_t seed)
 }
 
 /* Not the number of calls, which changes all the time. */
-static struct told_database look_at(const struct server *server, uint8_t database)
+static struct told_database follow_source_look_at(const struct server *server, uint8_t database)
 {
     struct session_view view;
     const struct link_info *info = fleet_server_info(server->fleet, database);
@@ -109,7 +109,7 @@ void follow_source_look(struct server *server)
 {
     for (uint8_t i = 1; i <= server->databases.n; i++) {
         struct told_database *told = &server->followers.databases[i - 1];
-        const struct told_database now = look_at(server, i);
+        const struct told_database now = follow_source_look_at(server, i);
         if (are_equal(&now, told)) {
             continue;
         }
@@ -139,7 +139,7 @@ static uint64_t ended_end(void *context)
 static void add_line(const struct server *server, struct text *out,
     const struct history_entry *entry, const struct answer_moment *moment)
 {
-    struct remembered *lease = record_read(entry->record, entry->record_length);
+    struct saved_lease *lease = record_read(entry->record, entry->record_length);
     if (lease) {
         const struct ended_lease ended = {entry, lease, record_database(lease)};
         bool is_seen = viewer_sees_ended(moment->viewer, server->core, lease, entry->hiding);
@@ -177,7 +177,7 @@ struct follow_source follow_source_of(struct server *server)
             .n_databases = (uint8_t)server->databases.n,
             .context = server,
             .set_database = set_database},
-        .add_database = add_database,
+        .add_database = follow_source_add_database,
         .is_ready = is_ready,
         .ended_end = ended_end,
         .add_ended = add_ended,

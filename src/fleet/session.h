@@ -7,7 +7,7 @@
 #ifndef BERTH_FLEET_SESSION_H
 #define BERTH_FLEET_SESSION_H
 
-#include "base/by_whom.h"
+#include "base/actor.h"
 #include "base/text.h"
 #include "core/core.h"
 #include "core/database.h"
@@ -97,8 +97,8 @@ struct session_result {
     void *context; /* the asker's; NULL: the asker has gone */
     enum outcome outcome; /* OUTCOME_OK, OUTCOME_DOWN, ... */
     char detail[160]; /* what the result is about; or "" */
-    struct text
-        rows; /* of a snapshot: each row's fields end in NUL, each row in LF; the taker frees it */
+    /* of a snapshot: each row's fields end in NUL, each row in LF; the taker frees it */
+    struct text rows;
 };
 void session_admin(struct session *session, void *context, size_t argc, const char *const argv[]);
 /* `n` = 0: everything. */
@@ -128,7 +128,7 @@ void session_restore_changes(struct session *session, const char *text, size_t l
 struct session_taking {
     enum { SESSION_REVOKE, SESSION_DROP, SESSION_RELEASE } verb;
     bool is_repeat; /* its job is being stopped already, and the stop is another's */
-    struct by_whom by;
+    struct actor by;
     const char *reason; /* the text, or NULL */
 };
 

@@ -12,9 +12,10 @@ enum { LOOK_PAUSE = 4 };
 
 static const char too_many[] = "too many such requests at once";
 
-static struct inquiry *request_new(struct session *session, void *context, enum call_kind kind)
+static struct admin_request *request_new(
+    struct session *session, void *context, enum call_kind kind)
 {
-    struct inquiry *request = memory_new(sizeof *request);
+    struct admin_request *request = memory_new(sizeof *request);
     request->kind = kind;
     request->serial = ++session->leases.last_serial;
     request->result.context = context;
@@ -23,7 +24,7 @@ static struct inquiry *request_new(struct session *session, void *context, enum 
     return request;
 }
 
-static void request_free(struct session *session, struct inquiry *request)
+static void request_free(struct session *session, struct admin_request *request)
 {
     session->requests.n--;
     for (size_t i = 0; i < request->n_words; i++) {
@@ -36,8 +37,8 @@ static void request_free(struct session *session, struct inquiry *request)
 }
 
 /* The request is in no list at present. */
-static void request_end(
-    struct session *session, struct inquiry *request, enum outcome outcome, const char *detail)
+static void request_end(struct session *session, struct admin_request *request,
+    enum outcome outcome, const char *detail)
 {
     if (session->look.request == request) {
         session->look.request = NULL;
@@ -52,7 +53,7 @@ static void request_end(
 }
 
 static void request_add(
-    struct session *session, struct inquiry *request, size_t n, const char *const words[])
+    struct session *session, struct admin_request *request, size_t n, const char *const words[])
 {
     request->words = memory_resize(NULL, n + 1, sizeof *request->words);
     request->n_words = n;
@@ -78,9 +79,9 @@ void session_snapshot(struct session *session, void *context, size_t n, const ch
     request_add(session, request_new(session, context, CALL_SNAPSHOT), n, names);
 }
 
-static void forget_in(struct inquiry_list *list, const void *context)
+static void forget_in(struct admin_request_list *list, const void *context)
 {
-    struct inquiry *request;
+    struct admin_request *request;
     TAILQ_FOREACH (request, list, link) {
         if (request->result.context == context) {
             request->result.context = NULL;
@@ -97,7 +98,7 @@ void session_forget(struct session *session, const void *context)
 
 bool session_take_result(struct session *session, struct session_result *result)
 {
-    struct inquiry *request = TAILQ_FIRST(&session->requests.results);
+    struct admin_request *request = TAILQ_FIRST(&session->requests.results);
     if (!request) {
         return false;
     }
@@ -108,9 +109,9 @@ bool session_take_result(struct session *session, struct session_result *result)
     return true;
 }
 
-static void fail_all_in(struct session *session, struct inquiry_list *list, const char *why)
+static void fail_all_in(struct session *session, struct admin_request_list *list, const char *why)
 {
-    struct inquiry *request;
+    struct admin_request *request;
     while ((request = TAILQ_FIRST(list))) {
         TAILQ_REMOVE(list, request, link);
         request_end(session, request, OUTCOME_DOWN, why);
@@ -137,21 +138,21 @@ void requests_deinit(struct session *session)
 
 /* The daemon itself asks what has changed since a mark: it pauses by itself, and nobody else is to
  * wait because of it. */
-static bool is_about_mark(const struct inquiry *request)
+static bool is_about_mark(const struct admin_request *request)
 {
     return request->n_words > 0 && strcmp(request->words[0], "?") == 0;
 }
 
-static bool may_be_sent(const struct session *session, const struct inquiry *request)
+static bool may_be_sent(const struct session *session, const struct admin_request *request)
 {
     return request->kind != CALL_SNAPSHOT || session->look.request == request ||
         (!session->look.request &&
             (is_about_mark(request) || session->now >= session->look.not_before));
 }
 
-static struct inquiry *next_request(const struct session *session)
+static struct admin_request *next_request(const struct session *session)
 {
-    struct inquiry *request = TAILQ_FIRST(&session->requests.unsent);
+    struct admin_request *request = TAILQ_FIRST(&session->requests.unsent);
     while (request && !may_be_sent(session, request)) {
         request = TAILQ_NEXT(request, link);
     }
@@ -174,12 +175,12 @@ nanoseconds requests_deadline(const struct session *session)
 
 bool requests_next_call(struct session *session, struct session_call *out)
 {
-    struct inquiry *request = next_request(session);
+    struct admin_request *request = next_request(session);
     if (!request || crowd_room(session) == 0) {
         return false;
     }
-    struct arguments *arguments = flight_arguments(session);
-    struct flight *call = flight_new(request->kind, 0);
+    struct arguments *arguments = inflight_call_arguments(session);
+    struct inflight_call *call = inflight_call_new(request->kind, 0);
     if (request->kind == CALL_SNAPSHOT) {
         arguments_add(arguments, request->cursor);
         if (!session->look.request) {
@@ -193,27 +194,27 @@ bool requests_next_call(struct session *session, struct session_call *out)
     TAILQ_REMOVE(&session->requests.unsent, request, link);
     TAILQ_INSERT_TAIL(&session->requests.asked, request, link);
     call->request = request;
-    flight_send(session, call, out);
+    inflight_call_send(session, call, out);
     return true;
 }
 
 /* ---- what comes back ---- */
 
 /* The request of an answer, taken out of its list. */
-static struct inquiry *take_request(struct session *session, struct flight *call)
+static struct admin_request *take_request(struct session *session, struct inflight_call *call)
 {
     TAILQ_REMOVE(&session->requests.asked, call->request, link);
     return call->request;
 }
 
 /* A `forget` is done in parts, even if nobody waits for its answer any more. */
-static const char *goes_on(struct session *session, struct flight *call, const char *cursor)
+static const char *goes_on(struct session *session, struct inflight_call *call, const char *cursor)
 {
     enum { PLACE_OF_CURSOR = 2 };
     if (call->request->n_words <= PLACE_OF_CURSOR) {
         return "a cursor that was not asked for";
     }
-    struct inquiry *request = take_request(session, call);
+    struct admin_request *request = take_request(session, call);
     free(request->words[PLACE_OF_CURSOR]);
     request->words[PLACE_OF_CURSOR] = memory_string(cursor);
     TAILQ_INSERT_HEAD(&session->requests.unsent, request, link);
@@ -221,9 +222,9 @@ static const char *goes_on(struct session *session, struct flight *call, const c
 }
 
 /* Requests that come back to the list were made before all that are still in it. */
-static void put_back(struct session *session, struct inquiry *request)
+static void put_back(struct session *session, struct admin_request *request)
 {
-    struct inquiry *other = TAILQ_FIRST(&session->requests.unsent);
+    struct admin_request *other = TAILQ_FIRST(&session->requests.unsent);
     while (other && other->serial < request->serial) {
         other = TAILQ_NEXT(other, link);
     }
@@ -236,10 +237,10 @@ static void put_back(struct session *session, struct inquiry *request)
 
 /* An operator on another host may have had a definition forgotten that this host's file has: it is
  * sent again, then the request is made again, once. */
-static bool is_asked_again(struct session *session, struct flight *call, const char *unknown)
+static bool is_asked_again(struct session *session, struct inflight_call *call, const char *unknown)
 {
     enum { PLACE_OF_NAME = 1 };
-    struct inquiry *request = call->request;
+    struct admin_request *request = call->request;
     bool is_about_name =
         request->n_words > PLACE_OF_NAME && strcmp(request->words[PLACE_OF_NAME], unknown) == 0;
     if (request->is_repeated || !is_about_name ||
@@ -252,7 +253,7 @@ static bool is_asked_again(struct session *session, struct flight *call, const c
 }
 
 const char *admin_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     const char *code, *detail, *cursor, *was;
     if (answer->kind == REPLY_OK && answer_text(answer, 0, &cursor) && *cursor != '\0') {
@@ -288,7 +289,7 @@ static bool add_row(struct text *rows, const struct resp *row)
 }
 
 const char *snapshot_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     const char *cursor;
     struct text *rows = &call->request->result.rows;
@@ -300,7 +301,7 @@ const char *snapshot_is_answered(
             return "a malformed row";
         }
     }
-    struct inquiry *request = take_request(session, call);
+    struct admin_request *request = take_request(session, call);
     bool is_too_large = rows->length > MAX_SNAPSHOT_BYTES;
     if (!is_too_large && *cursor != '\0') {
         free(request->cursor);
@@ -316,12 +317,13 @@ const char *snapshot_is_answered(
     return NULL;
 }
 
-void request_has_failed(struct session *session, struct flight *call, const struct answer *answer)
+void request_has_failed(
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     request_end(session, take_request(session, call), OUTCOME_DOWN, answer->text);
 }
 
-void request_is_undone(struct session *session, struct flight *call)
+void request_is_undone(struct session *session, struct inflight_call *call)
 {
     put_back(session, take_request(session, call));
 }

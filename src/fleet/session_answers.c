@@ -195,22 +195,21 @@ static char *cut(char **restp, char end)
     return word;
 }
 
-static bool read_items(char *list, uint32_t count, struct remembered_unit *units)
+static bool read_items(char *list, uint32_t count, struct saved_unit *units)
 {
     uint32_t n = 0;
     for (char *word; (word = cut(&list, ',')); n++) {
         if (n == count || !item_is_valid(word)) {
             return false;
         }
-        units[n] = (struct remembered_unit){.item = word};
+        units[n] = (struct saved_unit){.item = word};
     }
     return n == count;
 }
 
 /* "0-499,7". The slots have to fit on a client's line: a range takes as much of `*roomp` as two
  * single slots. */
-static bool read_slots(
-    char *list, uint32_t count, struct remembered_unit *units, uint32_t *roomp)
+static bool read_slots(char *list, uint32_t count, struct saved_unit *units, uint32_t *roomp)
 {
     uint32_t n = 0;
     for (char *word; (word = cut(&list, ','));) {
@@ -225,7 +224,7 @@ static bool read_slots(
         }
         *roomp -= needs;
         while (slot <= last) {
-            units[n++] = (struct remembered_unit){.slot = (uint32_t)slot++};
+            units[n++] = (struct saved_unit){.slot = (uint32_t)slot++};
         }
     }
     return n == count;
@@ -233,7 +232,7 @@ static bool read_slots(
 
 /* "NAME COUNT TOKEN UNITS"; the lease shows which claim that is. */
 static const char *read_claim(struct claims *claims, const struct lease *lease, char *text,
-    struct remembered_unit *units, uint32_t *countp)
+    struct saved_unit *units, uint32_t *countp)
 {
     char *name = cut(&text, ' '), *count = cut(&text, ' '), *token = cut(&text, ' ');
     uint64_t n, number;
@@ -257,7 +256,7 @@ static const char *read_claim(struct claims *claims, const struct lease *lease, 
     if (!is_read) {
         return "a grant with other units than its count";
     }
-    claims->list[i] = (struct remembered_claim){.name = lease->claims[i].resource->name,
+    claims->list[i] = (struct saved_claim){.name = lease->claims[i].resource->name,
         .count = (uint32_t)n,
         .token = number,
         .is_pool = is_pool,
@@ -272,7 +271,7 @@ const char *claims_read(struct claims *claims, const char *text, const struct le
     claims->room = 2 * MAX_RANGES;
     for (size_t i = 0; i < lease->n_claims; i++) {
         n_units += lease->claims[i].count;
-        claims->list[i] = (struct remembered_claim){0};
+        claims->list[i] = (struct saved_claim){0};
     }
     if (n_units > claims->size_units) {
         claims->units = memory_resize(claims->units, n_units, sizeof *claims->units);
@@ -280,7 +279,7 @@ const char *claims_read(struct claims *claims, const char *text, const struct le
     }
     claims->bytes.length = 0;
     text_add(&claims->bytes, text);
-    struct remembered_unit *units = claims->units;
+    struct saved_unit *units = claims->units;
     char *rest = claims->bytes.bytes;
     for (char *word; (word = cut(&rest, '|')); n_read++) {
         uint32_t count = 0;

@@ -38,7 +38,7 @@ static void take_times(struct session *session, const struct answer *answer)
 }
 
 static const char *is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     take_times(session, answer);
     session->reached.sequence =
@@ -47,12 +47,12 @@ static const char *is_answered(
 }
 
 static const char *is_error(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     if (error_classify(answer->text) == ERROR_RESET) {
         return answer->text;
     }
-    session_say(session, "%s: %s", script_words[flight_script(call)], answer->text);
+    session_say(session, "%s: %s", script_words[inflight_call_script(call)], answer->text);
     snprintf(session->notices.trouble, sizeof session->notices.trouble, "%.*s",
         (int)sizeof session->notices.trouble - 1, answer->text);
     kind_table[call->kind].failed(session, call, answer);
@@ -60,7 +60,7 @@ static const char *is_error(
 }
 
 static const char *is_unknown(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)answer;
     kind_table[call->kind].undone(session, call);
@@ -69,7 +69,7 @@ static const char *is_unknown(
 }
 
 static const char *is_stale(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)answer;
     kind_table[call->kind].undone(session, call);
@@ -82,7 +82,7 @@ static const char *is_stale(
 /* Nothing was touched. An operator has finished an upgrade, or this is the first call, or older
  * data have come back. */
 static const char *is_other_layout(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     uint64_t layout;
     kind_table[call->kind].undone(session, call);
@@ -115,7 +115,7 @@ void session_reply(struct session *session, uint64_t tag, const struct resp *rep
     struct effects *effects)
 {
     session_at(session, now, effects);
-    struct flight *call = flight_take(session, tag);
+    struct inflight_call *call = inflight_call_take(session, tag);
     struct answer answer;
     if (!call) {
         return;
@@ -127,7 +127,7 @@ void session_reply(struct session *session, uint64_t tag, const struct resp *rep
         wrong = answer_table[answer.kind](session, call, &answer);
     }
     if (wrong) {
-        session_reset(session, "%s: %s", script_words[flight_script(call)], wrong);
+        session_reset(session, "%s: %s", script_words[inflight_call_script(call)], wrong);
     }
     free(call);
 }

@@ -65,7 +65,7 @@ void changes_deinit(struct session *session)
 /* ---- keeping one ---- */
 
 /* Of the changes that undo something, the oldest can go. */
-static bool make_room(struct session *session)
+static bool session_changes_make_room(struct session *session)
 {
     struct known_change *change;
     if (session->changes.by_name.n < session->bounds->changes) {
@@ -82,7 +82,7 @@ static bool make_room(struct session *session)
 
 static struct known_change *change_new(struct session *session, const char *name)
 {
-    if (!make_room(session)) {
+    if (!session_changes_make_room(session)) {
         session_say(session, "%s: more than %zu changes are not remembered", name,
             session->bounds->changes);
         return NULL;

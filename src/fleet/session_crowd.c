@@ -20,7 +20,7 @@ static nanoseconds times(uint64_t n, nanoseconds each, nanoseconds most)
     return n < (uint64_t)(most / each) ? (nanoseconds)n * each : most;
 }
 
-void crowd_is(struct session *session, uint64_t n, bool is_grace)
+void crowd_set_size(struct session *session, uint64_t n, bool is_grace)
 {
     if (!is_grace || n > session->crowd.n) {
         session->crowd.n = n;
@@ -64,14 +64,14 @@ void crowd_begins(struct session *session)
 }
 
 /* A server answers late if it has much to do for anybody. */
-void crowd_answers(struct session *session, const struct flight *call)
+void crowd_answers(struct session *session, const struct inflight_call *call)
 {
     struct session_crowd *crowd = &session->crowd;
     bool is_late = session->now - call->sent_at >= longest_queue(session);
     if (is_late && call->sent_at >= crowd->halved_at) {
         crowd->bulk = (crowd->bulk + 1) / 2;
         crowd->halved_at = session->now; /* what was sent before then is no reason to do it again */
-    } else if (!is_late && flight_is_request(call)) {
+    } else if (!is_late && inflight_call_is_request(call)) {
         crowd->bulk += crowd->bulk < MAX_ASKED;
     } else if (!is_late && crowd->bulk > FIRST_BULK) {
         crowd->bulk = FIRST_BULK; /* a renewal, for example: what showed is long ago */

@@ -30,7 +30,7 @@ static void set_unsent(struct session *session, struct known_definition *known, 
     known->sent_by = is_unsent ? 0 : known->sent_by;
 }
 
-static void forget(struct session *session, struct known_definition *known)
+static void session_definitions_forget(struct session *session, struct known_definition *known)
 {
     set_unsent(session, known, false);
     TAILQ_REMOVE(&session->definitions.all, known, link);
@@ -43,7 +43,7 @@ static void forget(struct session *session, struct known_definition *known)
 void definitions_deinit(struct session *session)
 {
     while (!TAILQ_EMPTY(&session->definitions.all)) {
-        forget(session, TAILQ_FIRST(&session->definitions.all));
+        session_definitions_forget(session, TAILQ_FIRST(&session->definitions.all));
     }
     table_deinit(&session->definitions.by_name);
 }
@@ -93,7 +93,7 @@ bool definition_is_missing(struct session *session, const char *resource, uint64
 
 /* ---- the file ---- */
 
-static struct known_definition *add(struct session *session, const char *name)
+static struct known_definition *session_definitions_add(struct session *session, const char *name)
 {
     struct known_definition *known = memory_new(sizeof *known);
     known->name = memory_string(name);
@@ -110,7 +110,7 @@ static bool define_one(struct session *session, const struct definition *definit
     uint64_t generation = session->settings->generation;
     definition_write(&json, definition);
     if (!known) {
-        known = add(session, definition->name);
+        known = session_definitions_add(session, definition->name);
     }
     known->is_defined = true;
     if (known->json && known->generation == generation && strcmp(known->json, json.bytes) == 0) {
@@ -147,7 +147,7 @@ void session_define(struct session *session, const struct definition *definition
     for (known = TAILQ_FIRST(&session->definitions.all); known; known = next) {
         next = TAILQ_NEXT(known, link);
         if (!known->is_defined) {
-            forget(session, known);
+            session_definitions_forget(session, known);
         }
     }
     TAILQ_FOREACH (known, &session->definitions.all, link) {
@@ -178,7 +178,7 @@ bool definitions_next_call(struct session *session, struct session_call *out)
     if (!known || (session->definitions.is_in_flight && !known->is_missing)) {
         return false;
     }
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = inflight_call_arguments(session);
     arguments_add(arguments, "define");
     for (int i = 0; i < MAX_DEFINED && (known = TAILQ_FIRST(&session->definitions.unsent)); i++) {
         arguments_add(arguments, known->name);
@@ -188,7 +188,7 @@ bool definitions_next_call(struct session *session, struct session_call *out)
         known->sent_by = session->calls.last_tag + 1; /* of this call */
     }
     session->definitions.is_in_flight = true;
-    flight_send(session, flight_new(CALL_DEFINE, 0), out);
+    inflight_call_send(session, inflight_call_new(CALL_DEFINE, 0), out);
     return true;
 }
 
@@ -236,7 +236,7 @@ static bool take_verdict(
 }
 
 const char *define_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)call;
     session->definitions.is_in_flight = false;

@@ -127,7 +127,7 @@ void entries_deinit(struct session *session)
     table_deinit(&session->leases.by_id);
 }
 
-void entry_disown(struct session *session, uint64_t id)
+void entry_release_orphan(struct session *session, uint64_t id)
 {
     struct entry *entry = entry_new(session, id, ENTRY_ENDING);
     entry->is_there = entry->must_release = true;

@@ -41,23 +41,23 @@ bool renewal_next_call(struct session *session, struct session_call *out)
         return false;
     }
     struct session_events *events = &session->events;
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = inflight_call_arguments(session);
     arguments_add_number(arguments, events->last);
     arguments_add_number(arguments, session->news.followed);
     renewal->is_in_flight = true;
     renewal->is_wanted = false;
     renewal->due_at = renewal->hello_at = NEVER;
     events->acknowledged = events->last;
-    flight_send(session, flight_new(CALL_RENEW, 0), out);
+    inflight_call_send(session, inflight_call_new(CALL_RENEW, 0), out);
     return true;
 }
 
 /* ---- events ---- */
 
-/* What is known of an event that takes that lease away. `said` is its text, which this changes. */
-static struct session_taking taking_of(char *said, const struct lease *lease, enum event_kind kind)
+/* What is known of an event that takes that lease away. `words` is its text, which this changes. */
+static struct session_taking taking_of(char *words, const struct lease *lease, enum event_kind kind)
 {
-    char *reason = said + strcspn(said, "|");
+    char *reason = words + strcspn(words, "|");
     if (*reason == '|') {
         *reason++ = '\0';
     }
@@ -67,7 +67,7 @@ static struct session_taking taking_of(char *said, const struct lease *lease, en
             : kind == FLEET_DROP     ? SESSION_DROP
                                      : SESSION_RELEASE,
         .is_repeat = kind == FLEET_REVOKE && !core_would_stop(lease, OUTCOME_REVOKED),
-        .by = by_whom_parse(said),
+        .by = actor_parse(words),
         .reason = has_reason ? reason : NULL,
     };
 }
@@ -77,8 +77,8 @@ static void take_away(struct session *session, struct lease *lease, const struct
 {
     struct session_events *events = &session->events;
     enum event_kind kind = event->kind;
-    char *said = memory_string(event->text);
-    struct session_taking taking = taking_of(said, lease, kind);
+    char *words = memory_string(event->text);
+    struct session_taking taking = taking_of(words, lease, kind);
     bool is_by_owner = taking.by.is_known && taking.by.uid == lease->uid;
     size_t from = session->effects->n;
     if (events->taken && (kind != FLEET_RELEASE || (taking.by.is_known && !is_by_owner))) {
@@ -91,7 +91,7 @@ static void take_away(struct session *session, struct lease *lease, const struct
             session->core, lease, session->now, session->effects);
         core_give_reason(lease, from, taking.is_repeat ? NULL : taking.reason, session->effects);
     }
-    free(said);
+    free(words);
 }
 
 static void take_of_lease(struct session *session, const struct fleet_event *event)
@@ -101,7 +101,7 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
     if (event->kind == FLEET_GRANTED && entry) {
         entry_granted(session, entry, event->ticket, event->text);
     } else if (event->kind == FLEET_GRANTED) {
-        entry_disown(session, event->id);
+        entry_release_orphan(session, event->id);
     } else if (event->kind == FLEET_LOST && entry) {
         entry_lost(session, entry);
     } else if (lease && event->kind != FLEET_GRANTED && event->kind != FLEET_LOST) {
@@ -130,7 +130,7 @@ static void take_in_order(struct session *session, uint64_t number, const char *
     struct session_events *events = &session->events;
     if (number > events->last) {
         events->last = number;
-        session_saw_event(session, number);
+        session_note_event(session, number);
         take_event(session, number, text);
     }
     session->renewal.is_wanted |= events->last - events->acknowledged >= MANY_EVENTS;
@@ -153,7 +153,7 @@ void session_message(struct session *session, const char *text, size_t length, n
     char *copy = memory_new(length + 1);
     memcpy(copy, length > 0 ? text : "", length);
     if (read_hello(copy, &number)) {
-        crowd_is(session, number, true);
+        crowd_set_size(session, number, true);
         session->renewal.hello_at = session->now + crowd_part(session, number);
     } else if (news_message(session, copy)) {
         ; /* fetched later */
@@ -201,7 +201,7 @@ static bool is_listed(const struct session *session)
 }
 
 const char *renewal_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     struct session_renewal *renewal = &session->renewal;
     uint64_t more;
@@ -251,7 +251,8 @@ void session_count(struct session *session, uint64_t *sessions, struct metric_hi
     session->renewal.times = renewals;
 }
 
-void renewal_has_failed(struct session *session, struct flight *call, const struct answer *answer)
+void renewal_has_failed(
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)call, (void)answer;
     session->renewal.is_in_flight = false;
@@ -259,7 +260,7 @@ void renewal_has_failed(struct session *session, struct flight *call, const stru
         session->now + session->tenure.ttl / 24;
 }
 
-void renewal_is_undone(struct session *session, struct flight *call)
+void renewal_is_undone(struct session *session, struct inflight_call *call)
 {
     (void)call;
     session->renewal.is_in_flight = false;

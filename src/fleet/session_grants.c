@@ -12,7 +12,7 @@ static bool is_late(const struct session *session, const struct lease *lease)
 }
 
 /* Even right after a renewal it would be no better. */
-bool session_is_hopeless(const struct session *session, const struct lease *lease)
+bool session_cannot_stop_in_time(const struct session *session, const struct lease *lease)
 {
     return lease_stop_budget(lease) >=
         timing_good_for(session->tenure.ttl) - timing_renewal(session->tenure.ttl);
@@ -20,7 +20,7 @@ bool session_is_hopeless(const struct session *session, const struct lease *leas
 
 static void give_late_grant_back(struct session *session, struct entry *entry)
 {
-    if (entry->lease->wants_now || session_is_hopeless(session, entry->lease)) {
+    if (entry->lease->wants_now || session_cannot_stop_in_time(session, entry->lease)) {
         entry_refuse(session, entry, OUTCOME_DOWN);
     }
     entry_end(session, entry);
@@ -47,7 +47,7 @@ void entry_granted(
     struct session *session, struct entry *entry, uint64_t ticket, const char *claims)
 {
     bool is_asked_for = entry->state == ENTRY_KNOWN || entry->state == ENTRY_ASKED;
-    session_saw(session, claims_highest_token(claims), ticket);
+    session_note_numbers(session, claims_highest_token(claims), ticket);
     if (!is_asked_for || entry->must_release) {
         return; /* an earlier grant: it is being given back, or has been */
     }
@@ -85,7 +85,7 @@ void entry_refuse_to_wait(struct session *session, struct entry *entry)
     entry_end(session, entry);
 }
 
-static const char *is_waiting(struct session *session, const struct flight *call,
+static const char *is_waiting(struct session *session, const struct inflight_call *call,
     struct entry *entry, const struct answer *answer)
 {
     uint64_t ticket, position;
@@ -94,7 +94,7 @@ static const char *is_waiting(struct session *session, const struct flight *call
         !answer_number(answer, 1, UINT32_MAX, &position)) {
         return "no ticket or no position";
     }
-    session_saw(session, 0, ticket);
+    session_note_numbers(session, 0, ticket);
     if (!entry_is_known(session, entry) || entry->lease->state == LEASE_HELD) {
         return NULL; /* HELD: the message about the grant was faster */
     }
@@ -106,7 +106,7 @@ static const char *is_waiting(struct session *session, const struct flight *call
     return NULL;
 }
 
-static const char *is_granted(struct session *session, const struct flight *call,
+static const char *is_granted(struct session *session, const struct inflight_call *call,
     struct entry *entry, const struct answer *answer)
 {
     uint64_t ticket;
@@ -119,7 +119,7 @@ static const char *is_granted(struct session *session, const struct flight *call
     if (entry_is_known(session, entry)) {
         entry_granted(session, entry, ticket, claims);
     } else {
-        session_saw(session, claims_highest_token(claims), ticket);
+        session_note_numbers(session, claims_highest_token(claims), ticket);
     }
     return NULL;
 }
@@ -153,8 +153,8 @@ static void refuse_for(
     }
 }
 
-static const char *is_refused(struct session *session, const struct flight *call,
-    struct entry *entry, const struct answer *answer)
+static const char *session_grants_is_refused(struct session *session,
+    const struct inflight_call *call, struct entry *entry, const struct answer *answer)
 {
     const char *code, *detail;
     if (!answer_text(answer, 0, &code) || !answer_text(answer, 1, &detail)) {
@@ -178,14 +178,14 @@ static const char *is_refused(struct session *session, const struct flight *call
 enum { N_ROW = 3 }; /* a word, and two fields of its own */
 
 static const char *(*const acquired_table[N_ACQUIRED])(struct session *session,
-    const struct flight *call, struct entry *entry, const struct answer *answer) = {
+    const struct inflight_call *call, struct entry *entry, const struct answer *answer) = {
     [ACQUIRED_GRANTED] = is_granted,
     [ACQUIRED_WAITING] = is_waiting,
-    [ACQUIRED_REFUSED] = is_refused,
+    [ACQUIRED_REFUSED] = session_grants_is_refused,
 };
 
 const char *acquire_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     if (answer->kind != REPLY_OK || answer->n != call->n * N_ROW) {
         return "not an answer for each";
@@ -217,7 +217,8 @@ static void has_failed(struct session *session, struct entry *entry)
     }
 }
 
-void acquire_has_failed(struct session *session, struct flight *call, const struct answer *answer)
+void acquire_has_failed(
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)answer;
     for (size_t i = 0; i < call->n; i++) {
@@ -225,7 +226,7 @@ void acquire_has_failed(struct session *session, struct flight *call, const stru
     }
 }
 
-void acquire_is_undone(struct session *session, struct flight *call)
+void acquire_is_undone(struct session *session, struct inflight_call *call)
 {
     for (size_t i = 0; i < call->n; i++) {
         call->entries[i]->is_there = false;

@@ -19,8 +19,8 @@ nanoseconds session_random(struct session *session, nanoseconds span);
 /* Good from session->renewed_at on. */
 void session_set_good(struct session *session);
 /* Notes numbers that the database has given out. */
-void session_saw(struct session *session, uint64_t token, uint64_t ticket);
-void session_saw_event(struct session *session, uint64_t number);
+void session_note_numbers(struct session *session, uint64_t token, uint64_t ticket);
+void session_note_event(struct session *session, uint64_t number);
 /* The database cannot be asked now, nor soon. */
 bool session_is_unreachable(const struct session *session);
 /* Lists everything again, once the calls in flight are over. */
@@ -31,35 +31,36 @@ void listing_begin(struct session *session);
 /* The link is there, but must not be used at present: nothing more is sent. */
 void session_set_unusable(struct session *session, enum session_state state);
 
-/* ---- session_flights.c ---- */
+/* ---- session_inflight.c ---- */
 
-struct flight *flight_new(enum call_kind kind, size_t n_entries);
+struct inflight_call *inflight_call_new(enum call_kind kind, size_t n_entries);
 /* Adds an entry, unless there would be more than `max`, or too much work for one call. */
-bool flight_takes(struct flight *call, struct entry *entry, size_t max);
+bool inflight_call_takes(struct inflight_call *call, struct entry *entry, size_t max);
 /* Clears session->arguments down to what every call begins with; the caller adds the rest. */
-struct arguments *flight_arguments(struct session *session);
+struct arguments *inflight_call_arguments(struct session *session);
 /* With session->arguments. */
-void flight_send(struct session *session, struct flight *call, struct session_call *out);
+void inflight_call_send(
+    struct session *session, struct inflight_call *call, struct session_call *out);
 /* Their answers are not awaited any more. */
-void flights_forget(struct session *session);
+void inflight_calls_forget(struct session *session);
 /* That of an answer, which is not waited for any more; the caller frees it. NULL: it was forgotten.
  */
-struct flight *flight_take(struct session *session, uint64_t tag);
-enum script flight_script(const struct flight *call);
+struct inflight_call *inflight_call_take(struct session *session, uint64_t tag);
+enum script inflight_call_script(const struct inflight_call *call);
 /* Of a job or an operator. */
-bool flight_is_request(const struct flight *call);
+bool inflight_call_is_request(const struct inflight_call *call);
 
 /* ---- session_calls.c ---- */
 
 /* The outcome of a call, which is in no list any more and is freed afterwards. The first returns
  * NULL, or what is wrong with the answer. */
 typedef const char *call_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer);
+    struct session *session, struct inflight_call *call, const struct answer *answer);
 /* The server returned an error, but the link goes on: whether the call took effect is unknown. */
 typedef void call_has_failed(
-    struct session *session, struct flight *call, const struct answer *answer);
+    struct session *session, struct inflight_call *call, const struct answer *answer);
 /* The call had no effect; everything is listed again before it is repeated. */
-typedef void call_is_undone(struct session *session, struct flight *call);
+typedef void call_is_undone(struct session *session, struct inflight_call *call);
 
 /* ---- session_listing.c: hello ---- */
 
@@ -102,7 +103,7 @@ void entry_detach(struct entry *entry);
 /* The database may know the lease, and must forget it. */
 void entry_end(struct session *session, struct entry *entry);
 /* A lease that nobody here has: it is given back. */
-void entry_disown(struct session *session, uint64_t id);
+void entry_release_orphan(struct session *session, uint64_t id);
 void entry_wait_for_renewal(struct session *session, struct entry *entry);
 /* Denies and detaches its lease. */
 void entry_refuse(struct session *session, struct entry *entry, enum outcome why);
@@ -134,7 +135,7 @@ call_is_undone release_is_undone;
 /* ---- session_grants.c ---- */
 
 /* Even right after a renewal there would be too little time to stop its job. */
-bool session_is_hopeless(const struct session *session, const struct lease *lease);
+bool session_cannot_stop_in_time(const struct session *session, const struct lease *lease);
 /* The database says that the lease is granted. */
 void entry_granted(
     struct session *session, struct entry *entry, uint64_t ticket, const char *claims);
@@ -155,14 +156,14 @@ call_is_undone renewal_is_undone;
 /* ---- session_crowd.c: all daemons that use the database ---- */
 
 /* The database has so many sessions; in a grace it may have forgotten some. */
-void crowd_is(struct session *session, uint64_t n, bool is_grace);
+void crowd_set_size(struct session *session, uint64_t n, bool is_grace);
 /* A renewal or the end of a hello has been answered: call `number` of all. */
 void crowd_counts(struct session *session, uint64_t number);
 /* The numbers go on elsewhere. */
 void crowd_counts_again(struct session *session);
 void crowd_begins(struct session *session);
 /* How long that took says how much may be asked at once. */
-void crowd_answers(struct session *session, const struct flight *call);
+void crowd_answers(struct session *session, const struct inflight_call *call);
 /* How many requests the next call may carry: 0 while enough calls are in flight. */
 size_t crowd_room(const struct session *session);
 /* A random span, over which all of `n` daemons spread what they are asked to do at once. */

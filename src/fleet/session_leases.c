@@ -11,11 +11,11 @@ static bool is_safe(const struct session *session)
 /* The database's ttl may be shorter than the file's, which kill-after was checked against. */
 static void shorten_stop(struct session *session, struct lease *lease)
 {
-    if (lease->state == LEASE_WAITING && session_is_hopeless(session, lease)) {
-        lease->terms.kill_after = session->tenure.ttl / 4;
+    if (lease->state == LEASE_WAITING && session_cannot_stop_in_time(session, lease)) {
+        lease->attributes.kill_after = session->tenure.ttl / 4;
         effects_change(session->effects, lease);
         session_say(session, "kill-after is cut to %lld ms, because its ttl is %lld ms",
-            (long long)(lease->terms.kill_after / 1000000),
+            (long long)(lease->attributes.kill_after / 1000000),
             (long long)(session->tenure.ttl / 1000000));
     }
 }
@@ -77,13 +77,13 @@ void session_restore(struct session *session, struct lease *lease)
 
 /* ---- what is sent ---- */
 
-static struct flight *release_some(struct session *session, size_t room)
+static struct inflight_call *release_some(struct session *session, size_t room)
 {
-    struct arguments *arguments = flight_arguments(session);
-    struct flight *call = flight_new(CALL_RELEASE, room);
+    struct arguments *arguments = inflight_call_arguments(session);
+    struct inflight_call *call = inflight_call_new(CALL_RELEASE, room);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_ENDING])) &&
-        flight_takes(call, entry, room)) {
+        inflight_call_takes(call, entry, room)) {
         call_add_id(arguments, entry->id);
         entry_move(session, entry, ENTRY_RELEASING);
     }
@@ -91,13 +91,13 @@ static struct flight *release_some(struct session *session, size_t room)
 }
 
 /* The fixed cost of a call is several times that of a lease. */
-static struct flight *acquire_some(struct session *session, size_t room)
+static struct inflight_call *acquire_some(struct session *session, size_t room)
 {
-    struct arguments *arguments = flight_arguments(session);
-    struct flight *call = flight_new(CALL_ACQUIRE, room);
+    struct arguments *arguments = inflight_call_arguments(session);
+    struct inflight_call *call = inflight_call_new(CALL_ACQUIRE, room);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNSENT])) &&
-        flight_takes(call, entry, room)) {
+        inflight_call_takes(call, entry, room)) {
         call_add_acquire(arguments, session->core, entry->lease, session->wall_offset);
         entry->is_there = true;
         entry_move(session, entry, ENTRY_ASKED);
@@ -112,11 +112,11 @@ bool leases_next_call(struct session *session, struct session_call *out)
         return false;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_ENDING])) {
-        flight_send(session, release_some(session, room), out);
+        inflight_call_send(session, release_some(session, room), out);
         return true;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNSENT])) {
-        flight_send(session, acquire_some(session, room), out);
+        inflight_call_send(session, acquire_some(session, room), out);
         return true;
     }
     return false;
@@ -125,7 +125,7 @@ bool leases_next_call(struct session *session, struct session_call *out)
 /* ---- releases ---- */
 
 const char *release_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     if (answer->kind != REPLY_OK) {
         return "an answer of another script";
@@ -145,7 +145,8 @@ const char *release_is_answered(
     return NULL;
 }
 
-void release_has_failed(struct session *session, struct flight *call, const struct answer *answer)
+void release_has_failed(
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)answer;
     for (size_t i = 0; i < call->n; i++) {
@@ -153,7 +154,7 @@ void release_has_failed(struct session *session, struct flight *call, const stru
     }
 }
 
-void release_is_undone(struct session *session, struct flight *call)
+void release_is_undone(struct session *session, struct inflight_call *call)
 {
     for (size_t i = 0; i < call->n; i++) {
         entry_is_undone(session, call->entries[i]);

@@ -49,7 +49,7 @@ struct session *session_new(const struct session_options *options)
 struct session *session_free(struct session *session)
 {
     if (session) {
-        flights_forget(session);
+        inflight_calls_forget(session);
         entries_deinit(session);
         requests_deinit(session);
         definitions_deinit(session);
@@ -94,7 +94,7 @@ void session_rename(struct session *session, const char *id)
 
 static void forget_calls(struct session *session)
 {
-    flights_forget(session);
+    inflight_calls_forget(session);
     session->renewal.is_in_flight = session->hello.is_in_flight = false;
     session->definitions.is_in_flight = session->news.is_in_flight = false;
 }
@@ -157,7 +157,7 @@ static nanoseconds longest_silence(const struct session *session)
 /* Until when the next answer must have come. A call may take longer where those before it do. */
 static nanoseconds answer_deadline(const struct session *session)
 {
-    const struct flight *oldest = TAILQ_FIRST(&session->calls.in_flight);
+    const struct inflight_call *oldest = TAILQ_FIRST(&session->calls.in_flight);
     nanoseconds heard_at = session->calls.heard_at;
     return oldest
         ? (oldest->sent_at > heard_at ? oldest->sent_at : heard_at) + longest_silence(session)
@@ -195,7 +195,7 @@ void session_tick(struct session *session, nanoseconds now, struct effects *effe
     }
     if (session->now >= answer_deadline(session)) {
         session_reset(session, "no answer to %s for %lld ms",
-            script_words[flight_script(TAILQ_FIRST(&session->calls.in_flight))],
+            script_words[inflight_call_script(TAILQ_FIRST(&session->calls.in_flight))],
             (long long)(longest_silence(session) / NANOSECONDS_PER_MILLISECOND));
     }
 }

@@ -23,7 +23,7 @@ nanoseconds listing_deadline(const struct session *session)
 
 static struct arguments *hello_arguments(struct session *session, const char *phase)
 {
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = inflight_call_arguments(session);
     arguments_add(arguments, phase);
     return arguments;
 }
@@ -51,7 +51,7 @@ static nanoseconds promised_ttl(const struct session *session)
 
 /* Each call has a new incarnation: an earlier one that reaches the database late, from a connection
  * that was given up, is behind, and does nothing. */
-static struct flight *begin(struct session *session)
+static struct inflight_call *session_listing_begin(struct session *session)
 {
     session->tenure.incarnation++;
     session->tenure.is_changed = true;
@@ -71,33 +71,34 @@ static struct flight *begin(struct session *session)
     news_begin(session);
     free(session->hello.cursor);
     session->hello.cursor = memory_string("");
-    return flight_new(CALL_BEGIN, 0);
+    return inflight_call_new(CALL_BEGIN, 0);
 }
 
-static struct flight *list_some(struct session *session)
+static struct inflight_call *list_some(struct session *session)
 {
     struct arguments *arguments = hello_arguments(session, "lease");
-    struct flight *call = flight_new(CALL_LIST, CHUNK);
+    struct inflight_call *call = inflight_call_new(CALL_LIST, CHUNK);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNLISTED])) &&
-        flight_takes(call, entry, CHUNK)) {
+        inflight_call_takes(call, entry, CHUNK)) {
         call_add_listed(arguments, session->core, entry->lease, session->wall_offset, session->now);
         entry_move(session, entry, ENTRY_LISTING);
     }
     return call;
 }
 
-static struct flight *end(struct session *session)
+static struct inflight_call *session_listing_end(struct session *session)
 {
     struct arguments *arguments = hello_arguments(session, "end");
     arguments_add(arguments, session->hello.cursor);
-    return flight_new(CALL_END, 0);
+    return inflight_call_new(CALL_END, 0);
 }
 
-static bool say(struct session *session, struct flight *call, struct session_call *out)
+static bool session_listing_say(
+    struct session *session, struct inflight_call *call, struct session_call *out)
 {
     session->hello.is_in_flight = true;
-    flight_send(session, call, out);
+    inflight_call_send(session, call, out);
     return true;
 }
 
@@ -109,7 +110,7 @@ static bool begin_next_call(struct session *session, struct session_call *out)
     if (++session->hello.n_begun >= MAX_HELLOS_AT_ONCE) {
         session->hello.not_before = session->now + session->tenure.ttl / 24;
     }
-    return say(session, begin(session), out);
+    return session_listing_say(session, session_listing_begin(session), out);
 }
 
 bool listing_next_call(struct session *session, struct session_call *out)
@@ -127,18 +128,18 @@ bool listing_next_call(struct session *session, struct session_call *out)
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNLISTED])) {
         session->hello.step = STEP_LIST;
-        return say(session, list_some(session), out);
+        return session_listing_say(session, list_some(session), out);
     }
     if (session->hello.is_held) {
         return false;
     }
     session->hello.step = STEP_END;
-    return say(session, end(session), out);
+    return session_listing_say(session, session_listing_end(session), out);
 }
 
 /* ---- what comes back ---- */
 
-void hello_is_undone(struct session *session, struct flight *call)
+void hello_is_undone(struct session *session, struct inflight_call *call)
 {
     session->hello.is_in_flight = session->news.is_in_flight = false;
     session->definitions.is_in_flight = false;
@@ -150,7 +151,8 @@ void hello_is_undone(struct session *session, struct flight *call)
     }
 }
 
-void hello_has_failed(struct session *session, struct flight *call, const struct answer *answer)
+void hello_has_failed(
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     /* One that was sent before the hello is no reason: others of that time name entries, and are
      * still in flight. */
@@ -174,7 +176,7 @@ static void take_ttl(struct session *session, nanoseconds ttl)
 }
 
 const char *begin_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     uint64_t incarnation, ttl, newest, is_new, n_sessions;
     session->hello.is_in_flight = false;
@@ -194,12 +196,12 @@ const char *begin_is_answered(
     }
     changes_arrive(session, answer->grace > 0);
     take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
-    crowd_is(session, n_sessions, answer->grace > 0);
+    crowd_set_size(session, n_sessions, answer->grace > 0);
     crowd_counts_again(session);
     session->renewal.renewed_at = call->sent_at;
     session->renewal.next_at = call->sent_at + timing_renewal(session->tenure.ttl);
     session->events.newest_at_begin = newest;
-    session_saw_event(session, newest);
+    session_note_event(session, newest);
     session->hello.is_new = is_new;
     if (is_new || session->events.last > newest) {
         session->events.last = newest;
@@ -232,7 +234,7 @@ static void learn_tokens(
     for (size_t i = 0; i < lease->n_claims; i++) {
         knows_all &= lease->claims[i].token != 0;
     }
-    session_saw(session, claims_highest_token(claims), ticket);
+    session_note_numbers(session, claims_highest_token(claims), ticket);
     if (!knows_all && !claims_read(&session->calls.claims, claims, lease)) {
         core_fleet_granted(session->core, lease, ticket, session->calls.claims.list, session->now,
             session->effects);
@@ -250,7 +252,7 @@ static const char *is_listed(
         !answer_text(answer, i + 3, &claims)) {
         return "a wrong answer to lease";
     }
-    session_saw(session, 0, ticket);
+    session_note_numbers(session, 0, ticket);
     if (!entry_is_known(session, entry)) {
         return NULL;
     }
@@ -271,13 +273,13 @@ static const char *is_listed(
         }
         entry->ticket = ticket;
         entry->claims = memory_string(claims);
-        entry_move(session, entry, ENTRY_GIFT);
+        entry_move(session, entry, ENTRY_GRANT_LISTED);
     }
     return NULL;
 }
 
 const char *list_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     session->hello.is_in_flight = false;
     if (answer->kind != REPLY_OK || answer->n != 4 * call->n) {
@@ -293,10 +295,10 @@ const char *list_is_answered(
 }
 
 /* Only from now on are the leases good for long enough. */
-static void take_gifts(struct session *session)
+static void take_listed_grants(struct session *session)
 {
     struct entry *entry;
-    while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_GIFT]))) {
+    while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_GRANT_LISTED]))) {
         char *claims = entry->claims;
         entry->claims = NULL;
         entry_move(session, entry, ENTRY_KNOWN);
@@ -306,7 +308,7 @@ static void take_gifts(struct session *session)
 }
 
 const char *end_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     const char *cursor;
     uint64_t is_new;
@@ -341,6 +343,6 @@ const char *end_is_answered(
     crowd_counts(session, answer->sequence);
     session_set_good(session);
     entries_are_listed(session, call->tag);
-    take_gifts(session);
+    take_listed_grants(session);
     return NULL;
 }

@@ -55,7 +55,7 @@ bool news_message(struct session *session, const char *text)
 
 static struct arguments *change_arguments(struct session *session)
 {
-    struct arguments *arguments = flight_arguments(session);
+    struct arguments *arguments = inflight_call_arguments(session);
     arguments_add(arguments, "change");
     arguments_add_number(arguments, session->changes.floor);
     arguments_add_number(arguments, session->news.followed);
@@ -65,7 +65,7 @@ static struct arguments *change_arguments(struct session *session)
 static bool send(struct session *session, enum call_kind kind, struct session_call *out)
 {
     session->news.is_in_flight = true;
-    flight_send(session, flight_new(kind, 0), out);
+    inflight_call_send(session, inflight_call_new(kind, 0), out);
     return true;
 }
 
@@ -75,7 +75,7 @@ bool news_next_call(struct session *session, struct session_call *out)
         return false;
     }
     if (session->now >= session->news.follow_at) {
-        struct arguments *arguments = flight_arguments(session);
+        struct arguments *arguments = inflight_call_arguments(session);
         arguments_add(arguments, "news");
         arguments_add_number(arguments, session->news.followed);
         return send(session, CALL_NEWS, out);
@@ -138,7 +138,7 @@ static bool has_missed_some(const struct session *session, uint64_t followed)
 }
 
 const char *news_are_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     uint64_t newest, followed = session->news.followed;
     (void)call;
@@ -166,7 +166,7 @@ const char *news_are_answered(
 }
 
 const char *change_is_answered(
-    struct session *session, struct flight *call, const struct answer *answer)
+    struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)call;
     session->news.is_in_flight = session->hello.is_in_flight = false;

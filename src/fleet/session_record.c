@@ -16,7 +16,7 @@
 
 enum { HASH_DIGITS = 8 };
 
-static void place_of(const struct database *settings, char place[PLACE_BYTES])
+static void session_record_place_of(const struct database *settings, char place[PLACE_BYTES])
 {
     const struct redis_url *url = &settings->url;
     uint64_t keys = hash_string(settings->prefix, ((uint64_t)url->db << 8) + url->scheme);
@@ -33,10 +33,10 @@ static void place_of(const struct database *settings, char place[PLACE_BYTES])
 bool place_is_ours(const struct session *session, const char *text, bool *is_older)
 {
     char ours[PLACE_BYTES];
-    place_of(session->settings, ours);
-    for (const char *one = ours; *one; one += HASH_DIGITS) {
+    session_record_place_of(session->settings, ours);
+    for (const char *our_hash = ours; *our_hash; our_hash += HASH_DIGITS) {
         for (const char *theirs = text; strlen(theirs) >= HASH_DIGITS; theirs += HASH_DIGITS) {
-            if (memcmp(one, theirs, HASH_DIGITS) == 0) {
+            if (memcmp(our_hash, theirs, HASH_DIGITS) == 0) {
                 *is_older |= strcmp(ours, text) != 0;
                 return true;
             }
@@ -48,7 +48,7 @@ bool place_is_ours(const struct session *session, const char *text, bool *is_old
 void place_write(const struct session *session, struct text *out)
 {
     char ours[PLACE_BYTES];
-    place_of(session->settings, ours);
+    session_record_place_of(session->settings, ours);
     text_add(out, ours);
 }
 
@@ -170,7 +170,7 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     }
     session->tenure.ttl = (nanoseconds)values[TTL];
     session->tenure.incarnation = values[INCARNATION];
-    session_saw(session, values[TOKEN], values[TICKET]);
+    session_note_numbers(session, values[TOKEN], values[TICKET]);
     session->tenure.good_until = (nanoseconds)values[UNTIL];
     if (session->tenure.good_until > session->now + timing_good_for(session->tenure.ttl)) {
         session->tenure.good_until = 0; /* of another boot's clock */

@@ -76,7 +76,7 @@ nanoseconds session_random(struct session *session, nanoseconds span)
     return span > 0 ? (nanoseconds)((x * UINT64_C(2685821657736338717) >> 1) % (uint64_t)span) : 0;
 }
 
-void session_saw(struct session *session, uint64_t token, uint64_t ticket)
+void session_note_numbers(struct session *session, uint64_t token, uint64_t ticket)
 {
     if (token > session->tenure.highest_token) {
         session->tenure.highest_token = token;
@@ -88,7 +88,7 @@ void session_saw(struct session *session, uint64_t token, uint64_t ticket)
         session->reached.event > session->reached.written_event;
 }
 
-void session_saw_event(struct session *session, uint64_t number)
+void session_note_event(struct session *session, uint64_t number)
 {
     session->reached.event = number > session->reached.event ? number : session->reached.event;
 }

@@ -40,7 +40,8 @@ enum entry_state {
     ENTRY_UNSENT, /* to be asked for, in the order of session_ask() */
     ENTRY_LATER, /* to be asked for, or given back, after the next good renewal */
     ENTRY_KNOWN, /* the database has it: it waits or holds there */
-    ENTRY_GIFT, /* KNOWN; the listing says that it is granted: taken when the listing has ended */
+    ENTRY_GRANT_LISTED, /* KNOWN; the listing says that it is granted: taken when the listing has
+                           ended */
     ENTRY_ENDING, /* to be given back */
     ENTRY_LISTING, /* in flight, as are the others below */
     ENTRY_ASKED,
@@ -56,8 +57,8 @@ struct entry {
     uint64_t serial; /* in the order of session_ask() */
     uint32_t weight; /* of its last lease */
     uint64_t after; /* LATER: the renewal has a larger tag */
-    uint64_t ticket; /* GIFT */
-    char *claims; /* GIFT; owned */
+    uint64_t ticket; /* GRANT_LISTED */
+    char *claims; /* GRANT_LISTED; owned */
     uint8_t state; /* enum entry_state; only entry_move() writes it */
     bool is_there; /* the database may know it */
     bool may_return; /* given back alive: it may be requested again, with the same id */
@@ -85,19 +86,19 @@ enum call_kind {
     N_CALL_KINDS
 };
 
-struct flight {
+struct inflight_call {
     struct table_node by_tag;
-    TAILQ_ENTRY(flight) link; /* in session.calls.in_flight, oldest first */
+    TAILQ_ENTRY(inflight_call) link; /* in session.calls.in_flight, oldest first */
     uint64_t tag;
     nanoseconds sent_at;
     enum call_kind kind;
-    struct inquiry *request; /* CALL_ADMIN, CALL_SNAPSHOT */
+    struct admin_request *request; /* CALL_ADMIN, CALL_SNAPSHOT */
     uint32_t weight; /* of its entries */
     size_t n;
     struct entry *entries[];
 };
 
-TAILQ_HEAD(flight_list, flight);
+TAILQ_HEAD(inflight_call_list, inflight_call);
 
 /* ---- definitions, changes ---- */
 
@@ -131,10 +132,10 @@ TAILQ_HEAD(known_change_list, known_change);
 
 /* ---- requests ---- */
 
-TAILQ_HEAD(inquiry_list, inquiry);
+TAILQ_HEAD(admin_request_list, admin_request);
 
-struct inquiry {
-    TAILQ_ENTRY(inquiry) link; /* in a list of session.requests */
+struct admin_request {
+    TAILQ_ENTRY(admin_request) link; /* in a list of session.requests */
     enum call_kind kind;
     uint64_t serial; /* in the order in which they came */
     char **words; /* its arguments but for the cursor; owned */
@@ -237,7 +238,7 @@ struct session_leases {
 };
 
 struct session_calls {
-    struct flight_list in_flight;
+    struct inflight_call_list in_flight;
     struct table by_tag;
     size_t n_in_flight;
     size_t n_requests; /* of these: what jobs and operators ask for */
@@ -278,15 +279,15 @@ struct session_news {
 
 /* Operators' requests. */
 struct session_requests {
-    struct inquiry_list unsent;
-    struct inquiry_list asked; /* in flight */
-    struct inquiry_list results; /* over */
+    struct admin_request_list unsent;
+    struct admin_request_list asked; /* in flight */
+    struct admin_request_list results; /* over */
     size_t n; /* in all three */
 };
 
 /* The snapshot being made. */
 struct session_look {
-    struct inquiry *request; /* in flight or between two pages; or NULL */
+    struct admin_request *request; /* in flight or between two pages; or NULL */
     nanoseconds since;
     nanoseconds not_before;
 };

@@ -123,8 +123,8 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     text_add_format(out, "pid=%d", (int)lease->pid);
     for (size_t i = 0; i < N_ATTRIBUTES; i++) {
         if (attribute_rows[i].is_shown) {
-            add_info_text(
-                out, attribute_rows[i].word, terms_text(&lease->terms, &attribute_rows[i]));
+            add_info_text(out, attribute_rows[i].word,
+                lease_attributes_text(&lease->attributes, &attribute_rows[i]));
         }
     }
     text_add_number_key(out, "at", at > 0 ? (uint64_t)at : 0);
@@ -192,7 +192,7 @@ static bool identity_is_shared(const struct lease *lease)
 static void add_asker(
     struct arguments *arguments, const struct lease *lease, nanoseconds wall_offset)
 {
-    add_signed(arguments, lease->terms.priority);
+    add_signed(arguments, lease->attributes.priority);
     arguments_add_number(arguments, lease->ticket);
     arguments_add_number(arguments, lease->uid);
     if (identity_is_shared(lease)) {
@@ -200,7 +200,7 @@ static void add_asker(
     } else {
         arguments_add_number(arguments, lease->uid);
     }
-    text_add_encoded(&arguments->bytes, lease->terms.holder ? lease->terms.holder : "");
+    text_add_encoded(&arguments->bytes, lease->attributes.holder ? lease->attributes.holder : "");
     arguments_end_one(arguments);
     info_write(&arguments->bytes, lease, wall_offset);
     arguments_end_one(arguments);

@@ -105,10 +105,10 @@ enum outcome refusal_outcome(const char *word);
 /* Memory for the claims that claims_read() makes; reused. */
 struct claims {
     struct text bytes;
-    struct remembered_unit *units;
+    struct saved_unit *units;
     size_t size_units;
     uint32_t room; /* left on a line for slots */
-    struct remembered_claim list[MAX_RESOURCES_PER_LEASE];
+    struct saved_claim list[MAX_RESOURCES_PER_LEASE];
 };
 
 void claims_deinit(struct claims *claims);

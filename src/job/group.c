@@ -79,7 +79,7 @@ struct candidates {
     size_t n;
 };
 
-static int compare(const void *a, const void *b)
+static int group_compare(const void *a, const void *b)
 {
     pid_t left = ((const struct candidate *)a)->process.pid;
     pid_t right = ((const struct candidate *)b)->process.pid;
@@ -100,10 +100,10 @@ static void add_candidate(pid_t pid, void *context)
     }
 }
 
-static struct candidate *find(const struct candidates *all, pid_t pid)
+static struct candidate *group_find(const struct candidates *all, pid_t pid)
 {
     const struct candidate key = {.process = {.pid = pid}};
-    return all->n == 0 ? NULL : bsearch(&key, all->list, all->n, sizeof key, compare);
+    return all->n == 0 ? NULL : bsearch(&key, all->list, all->n, sizeof key, group_compare);
 }
 
 /* Only of children born at `since` (as process.started) or later: the program that executed the
@@ -117,7 +117,7 @@ static bool is_child(const struct candidates *all, const struct candidate *candi
     if (candidate->parent == wrapper->pid) {
         return candidate->process.started >= since;
     }
-    const struct candidate *parent = find(all, candidate->parent);
+    const struct candidate *parent = group_find(all, candidate->parent);
     return parent && parent->is_ours;
 }
 
@@ -158,9 +158,9 @@ static void signal_tree(struct group_signal *signal)
     bool is_any = false;
     for_each_process(add_candidate, &all);
     if (all.n > 0) {
-        qsort(all.list, all.n, sizeof *all.list, compare);
+        qsort(all.list, all.n, sizeof *all.list, group_compare);
     }
-    const struct candidate *top = find(&all, signal->wrapper.pid);
+    const struct candidate *top = group_find(&all, signal->wrapper.pid);
     if (top && top->process.started == signal->wrapper.started) {
         mark(&all, &signal->wrapper, signal->leader.started);
     }
@@ -248,7 +248,7 @@ static void send_all(struct group_signal signals[], size_t n)
 
 /* ---- from the loop ---- */
 
-static void on_work(uv_work_t *work)
+static void group_on_work(uv_work_t *work)
 {
     struct group_signaller *signaller = container_of(work, struct group_signaller, work);
     send_all(signaller->sending.signals, signaller->sending.n);
@@ -265,7 +265,7 @@ static void on_sent(uv_work_t *work, int status)
     for (size_t i = 0; i < sent->n; i++) {
         const struct group_signal *signal = &sent->signals[i];
         if (!signal->is_sent) {
-            log_provoked("process %d: cannot signal it or its group on behalf of uid %u",
+            log_ratelimited("process %d: cannot signal it or its group on behalf of uid %u",
                 (int)signal->leader.pid, signal->uid);
         }
     }
@@ -282,7 +282,7 @@ static void send_waiting(struct group_signaller *signaller)
     signaller->waiting = signaller->sending;
     signaller->sending = next;
     signaller->is_sending = true;
-    int error = uv_queue_work(signaller->loop, &signaller->work, on_work, on_sent);
+    int error = uv_queue_work(signaller->loop, &signaller->work, group_on_work, on_sent);
     assert(error == 0);
     (void)error;
 }

@@ -5,7 +5,7 @@
 #include "core/core.h"
 #include "job/process.h"
 #include "record/lease_log.h"
-#include "record/turn.h"
+#include "record/loop_iteration.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -19,15 +19,15 @@ static void on_gone(struct watches *watches, void *context)
     struct jobs *jobs = container_of(watches, struct jobs, watches);
     struct lease *lease = context;
     job_forget(lease);
-    core_process_gone(jobs->core, lease, clock_now(), jobs->effects);
+    core_process_exited(jobs->core, lease, clock_now(), jobs->effects);
     apply_effects(jobs->turn);
-    turn_end(jobs->turn);
+    loop_iteration_end(jobs->turn);
 }
 
 void job_watch(struct jobs *jobs, struct lease *lease)
 {
     job_forget(lease);
-    lease->watch = watch_new(&jobs->watches, lease_keeper(lease), on_gone, lease);
+    lease->watch = watch_new(&jobs->watches, lease_bound_process(lease), on_gone, lease);
 }
 
 void job_forget(struct lease *lease)
@@ -39,7 +39,7 @@ void job_forget(struct lease *lease)
 
 /* ---- stopping it ---- */
 
-bool job_is_beyond_holder(const struct lease *lease)
+bool job_holder_may_not_signal(const struct lease *lease)
 {
     struct process process;
     return lease->binding == BOUND_PROCESS &&

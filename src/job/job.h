@@ -9,12 +9,12 @@ struct core;
 struct effects;
 struct fleet_names;
 struct lease;
-struct turn;
+struct loop_iteration;
 
 struct jobs {
     struct watches watches;
     struct group_signaller signaller;
-    struct turn *turn;
+    struct loop_iteration *turn;
     struct core *core;
     struct effects *effects; /* the core's */
     const struct fleet_names *databases;
@@ -22,7 +22,7 @@ struct jobs {
 
 /* Its process has become another user's (by sudo, by a setuid program): its holder may no longer
  * signal it. */
-bool job_is_beyond_holder(const struct lease *lease);
+bool job_holder_may_not_signal(const struct lease *lease);
 
 /* EFFECT_WATCH, EFFECT_UNWATCH (job_forget()) and EFFECT_SIGNAL. */
 void job_watch(struct jobs *jobs, struct lease *lease);

@@ -52,20 +52,20 @@ static void report(struct watch *watch)
 
 /* ---- the timer ---- */
 
-static void on_timer(uv_timer_t *timer);
+static void watch_on_timer(uv_timer_t *timer);
 
-static void set_timer(struct watches *watches)
+static void watch_set_timer(struct watches *watches)
 {
     if (!TAILQ_EMPTY(&watches->gone)) {
-        uv_timer_start(&watches->timer, on_timer, 0, 0);
+        uv_timer_start(&watches->timer, watch_on_timer, 0, 0);
     } else if (!TAILQ_EMPTY(&watches->looked_at) && !uv_is_active((uv_handle_t *)&watches->timer)) {
-        uv_timer_start(&watches->timer, on_timer, LOOK_MS, 0);
+        uv_timer_start(&watches->timer, watch_on_timer, LOOK_MS, 0);
     }
 }
 
 /* ---- by pidfd ---- */
 
-static void on_closed(uv_handle_t *handle)
+static void watch_on_closed(uv_handle_t *handle)
 {
     struct pidfd *pidfd = container_of((uv_poll_t *)handle, struct pidfd, poll);
     close(pidfd->fd);
@@ -76,7 +76,7 @@ static void on_closed(uv_handle_t *handle)
 static void drop_pidfd(struct watch *watch)
 {
     if (watch->pidfd) {
-        uv_close((uv_handle_t *)&watch->pidfd->poll, on_closed);
+        uv_close((uv_handle_t *)&watch->pidfd->poll, watch_on_closed);
         watch->pidfd = NULL;
     }
 }
@@ -88,7 +88,7 @@ static void on_pidfd(uv_poll_t *poll, int status, int events)
     drop_pidfd(watch);
     if (status < 0) { /* the process has not ended; our poll has failed */
         move(watch, &watch->watches->looked_at);
-        set_timer(watch->watches);
+        watch_set_timer(watch->watches);
         return;
     }
     report(watch);
@@ -148,7 +148,7 @@ static uint32_t next_part(struct watches *watches)
     return watches->part < watches->n_looked_at ? watches->part : watches->n_looked_at;
 }
 
-static void on_timer(uv_timer_t *timer)
+static void watch_on_timer(uv_timer_t *timer)
 {
     struct watches *watches = container_of(timer, struct watches, timer);
     for (uint32_t n = next_part(watches); n > 0; n--) {
@@ -158,7 +158,7 @@ static void on_timer(uv_timer_t *timer)
     while ((watch = TAILQ_FIRST(&watches->gone))) {
         report(watch);
     }
-    set_timer(watches);
+    watch_set_timer(watches);
 }
 
 /* ---- watches ---- */
@@ -175,10 +175,10 @@ struct watch *watch_new(struct watches *watches, const struct process *process,
     };
     int error = look(watch);
     if (error != 0) {
-        log_provoked("process %d: no pidfd (%s); polling it instead",
-            (int)process->pid, strerror(error));
+        log_ratelimited(
+            "process %d: no pidfd (%s); polling it instead", (int)process->pid, strerror(error));
     }
-    set_timer(watches);
+    watch_set_timer(watches);
     return watch;
 }
 

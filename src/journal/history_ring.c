@@ -1,8 +1,8 @@
 #include "journal/history_ring.h"
 
 #include "base/memory.h"
-#include "journal/cut_guard.h"
 #include "journal/own_file.h"
+#include "journal/sigbus_guard.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -88,7 +88,7 @@ static const struct mark *sound_mark_at(const struct history_ring *ring, uint64_
 
 /* The oldest entries go, until so many bytes behind the newest one are free; if they are damaged,
  * all go. */
-static void make_room(struct history_ring *ring, uint64_t n)
+static void history_ring_make_room(struct history_ring *ring, uint64_t n)
 {
     uint64_t first = first_of(ring), end = end_of(ring);
     while (end + n - first > ring->size) {
@@ -117,7 +117,7 @@ void *history_ring_room(struct history_ring *ring, size_t n)
     }
     uint64_t end = end_of(ring), offset = end % ring->size, left = ring->size - offset;
     uint64_t skipped = size <= left ? 0 : left;
-    make_room(ring, skipped + size);
+    history_ring_make_room(ring, skipped + size);
     forget_what_was_cut(ring); /* after a look at the head, which notices that */
     if (skipped > 0) {
         *mark_at(ring, end) = (struct mark){(uint32_t)skipped, FILLER};
@@ -236,13 +236,13 @@ static bool map(struct history_ring *ring, int fd, size_t size)
     ring->size = size;
     ring->last = HISTORY_NONE;
     if (fd >= 0) {
-        cut_guard(memory, HISTORY_HEAD_BYTES + size, &was_cut);
+        sigbus_guard_add(memory, HISTORY_HEAD_BYTES + size, &was_cut);
     }
     ring->end = atomic_load_explicit(&ring->head->end, memory_order_relaxed);
     return true;
 }
 
-static void begin(struct history_ring *ring, const struct history_head *wanted)
+static void history_ring_begin(struct history_ring *ring, const struct history_head *wanted)
 {
     *ring->head = *wanted;
     ring->head->size = ring->size;
@@ -297,7 +297,7 @@ static int make_file(struct history_ring *ring, const char *path,
         own_file_discard(path);
         return error;
     }
-    begin(ring, wanted);
+    history_ring_begin(ring, wanted);
     copy_entries(ring, old);
     if (!own_file_install(path)) {
         error = errno;
@@ -312,7 +312,7 @@ static void make_anonymous(struct history_ring *ring, const struct history_head 
     if (!map(ring, -1, size)) {
         abort(); /* as base/memory.c does */
     }
-    begin(ring, wanted);
+    history_ring_begin(ring, wanted);
     copy_entries(ring, old);
 }
 

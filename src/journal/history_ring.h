@@ -3,8 +3,8 @@
  *
  * An entry is added by one store of eight bytes: a process killed before it leaves the entries that
  * were there. The file's space is allocated, so a store cannot fail; if somebody cuts the file
- * meanwhile (cut_guard.h), its entries are gone, and new ones end with the process. A file that is
- * not ours alone, of another boot, or damaged is replaced by a new one. Without space or a
+ * meanwhile (sigbus_guard.h), its entries are gone, and new ones end with the process. A file that
+ * is not ours alone, of another boot, or damaged is replaced by a new one. Without space or a
  * directory the memory is anonymous: the entries then end with the process. */
 #ifndef BERTH_JOURNAL_HISTORY_RING_H
 #define BERTH_JOURNAL_HISTORY_RING_H

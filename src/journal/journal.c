@@ -14,7 +14,7 @@
 #define NOT_FREE UINT32_MAX
 
 /* Preserves errno. */
-static void report(const struct journal *journal, enum journal_trouble trouble, size_t n)
+static void report(const struct journal *journal, enum journal_problem trouble, size_t n)
 {
     int error = errno;
     const struct journal_report what = {

@@ -15,7 +15,7 @@ enum {
 };
 
 /* What goes wrong with the file. */
-enum journal_trouble {
+enum journal_problem {
     /* Found by journal_open(); a new file takes the place of the old one, because */
     TROUBLE_UNREADABLE, /* it cannot be opened: `error` */
     TROUBLE_NOT_OURS_ALONE, /* somebody else may have written it */
@@ -33,7 +33,7 @@ enum journal_trouble {
 };
 
 struct journal_report {
-    enum journal_trouble trouble;
+    enum journal_problem trouble;
     const char *path;
     int error; /* an errno */
     size_t n;

@@ -102,7 +102,7 @@ static bool end_is_clean(const struct old_file *old)
 }
 
 static enum journal_found distrust(
-    struct old_file *old, const char *path, enum journal_trouble trouble)
+    struct old_file *old, const char *path, enum journal_problem trouble)
 {
     old->damage = (struct journal_report){.trouble = trouble, .path = path, .error = errno};
     old->header.n_chunks = 0;

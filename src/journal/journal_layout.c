@@ -57,11 +57,11 @@ void header_seal(struct journal_header *header)
 
 static bool is_in_range(const struct journal_header *header)
 {
-    bool is = header->n_chunks <= JOURNAL_MAX_CHUNKS && header->is_complete <= 1;
-    for (size_t i = 0; is && i < header->n_chunks; i++) {
-        is = header->classes[i] < JOURNAL_CLASSES;
+    bool is_valid = header->n_chunks <= JOURNAL_MAX_CHUNKS && header->is_complete <= 1;
+    for (size_t i = 0; is_valid && i < header->n_chunks; i++) {
+        is_valid = header->classes[i] < JOURNAL_CLASSES;
     }
-    return is;
+    return is_valid;
 }
 
 enum header_state header_look(const struct journal_header *header)

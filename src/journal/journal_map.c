@@ -1,6 +1,6 @@
 #include "journal/journal_map.h"
 
-#include "journal/cut_guard.h"
+#include "journal/sigbus_guard.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static bool reserve_addresses(struct journal_map *map)
     }
     map->region = region;
     was_cut = 0;
-    cut_guard(map->region, REGION_BYTES, &was_cut);
+    sigbus_guard_add(map->region, REGION_BYTES, &was_cut);
     return true;
 }
 

@@ -140,15 +140,15 @@ static uint64_t hash_lease(
     return siphash_end(&hash);
 }
 
-static uint64_t hash_remembered(
-    const uint8_t secret[static SECRET_BYTES], const struct remembered *said)
+static uint64_t hash_saved_lease(
+    const uint8_t secret[static SECRET_BYTES], const struct saved_lease *proven)
 {
-    struct process process = keeper(said->binding, &said->process, &said->wrapper);
-    struct siphash hash = begin_subject(secret, said->id, said->uid, said->is_held, &process);
-    for (size_t i = 0; i < said->n_claims; i++) {
-        const struct remembered_claim *claim = &said->claims[i];
-        add_claim(&hash, said->is_held, claim->name, claim->count, claim->token);
-        for (uint32_t k = 0; said->is_held && k < claim->count; k++) {
+    struct process process = keeper(proven->binding, &proven->process, &proven->wrapper);
+    struct siphash hash = begin_subject(secret, proven->id, proven->uid, proven->is_held, &process);
+    for (size_t i = 0; i < proven->n_claims; i++) {
+        const struct saved_claim *claim = &proven->claims[i];
+        add_claim(&hash, proven->is_held, claim->name, claim->count, claim->token);
+        for (uint32_t k = 0; proven->is_held && k < claim->count; k++) {
             add_unit(&hash, claim->units[k].item, claim->units[k].slot);
         }
     }
@@ -185,9 +185,9 @@ size_t proof_max_bytes(size_t n_claims)
 }
 
 /* Reads the tokens; `text` points behind the last of them. */
-static bool read_tokens(const char *text, struct remembered *said)
+static bool read_tokens(const char *text, struct saved_lease *proven)
 {
-    for (size_t i = 0; said->is_held && i < said->n_claims; i++) {
+    for (size_t i = 0; proven->is_held && i < proven->n_claims; i++) {
         char word[21];
         size_t length = text[0] == ',' ? strcspn(text + 1, ",") : sizeof word;
         if (length >= sizeof word) {
@@ -195,7 +195,7 @@ static bool read_tokens(const char *text, struct remembered *said)
         }
         memcpy(word, text + 1, length);
         word[length] = '\0';
-        if (!number_parse(word, INT64_MAX, &said->claims[i].token)) {
+        if (!number_parse(word, INT64_MAX, &proven->claims[i].token)) {
             return false;
         }
         text += 1 + length;
@@ -204,12 +204,12 @@ static bool read_tokens(const char *text, struct remembered *said)
 }
 
 bool proof_read(
-    const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said)
+    const char *proof, const uint8_t secret[static SECRET_BYTES], struct saved_lease *proven)
 {
-    if (strlen(proof) < HEX_DIGITS || !read_tokens(proof + HEX_DIGITS, said)) {
+    if (strlen(proof) < HEX_DIGITS || !read_tokens(proof + HEX_DIGITS, proven)) {
         return false;
     }
     char expected[HEX_DIGITS];
-    put_hex(expected, hash_remembered(secret, said));
+    put_hex(expected, hash_saved_lease(secret, proven));
     return memcmp(expected, proof, HEX_DIGITS) == 0;
 }

@@ -9,7 +9,7 @@
 #define BERTH_JOURNAL_PROOF_H
 
 #include "base/text.h"
-#include "core/remembered.h"
+#include "core/saved_lease.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,9 +21,9 @@ void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease);
 /* How long that word can get for a lease of so many resources. */
 size_t proof_max_bytes(size_t n_claims);
-/* Whether the word proves what `said` claims, apart from the tokens, which this fills in. */
+/* Whether the word proves what `proven` claims, apart from the tokens, which this fills in. */
 bool proof_read(
-    const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said);
+    const char *proof, const uint8_t secret[static SECRET_BYTES], struct saved_lease *proven);
 
 /* SipHash-2-4 (Aumasson and Bernstein 2012) of numbers, each as 8 bytes, the lowest first. */
 struct siphash {

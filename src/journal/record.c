@@ -129,25 +129,24 @@ static char *write_wants(char *to, const struct lease *lease)
 static void fill(struct record *record, const struct lease *lease, const char *database)
 {
     static const struct process nobody;
-    const struct term *term = lease->term;
-    const struct order_node *timer = lease->waiting ? &lease->waiting->timer
-        : term                                      ? &term->timer
-                                                    : NULL;
+    const struct lease_timer *lease_timer = lease->lease_timer;
+    const struct sorted_set_node *timer = lease->waiting ? &lease->waiting->timer
+        : lease_timer                                    ? &lease_timer->timer
+                                                         : NULL;
     record->database = database;
     record->lease.id = lease->id;
     record->lease.is_held = lease->state == LEASE_HELD;
     record->lease.uid = lease->uid;
     record->lease.pid = lease->pid;
-    record->lease.terms = lease->terms;
+    record->lease.attributes = lease->attributes;
     record->lease.process = lease->binding == BOUND_PROCESS ? lease->process : nobody;
     record->lease.wrapper = lease->wrapper;
     record->lease.ttl = lease->binding == BOUND_TIME ? lease->ttl : 0;
     record->lease.asked_at = lease->asked_at;
     record->lease.granted_at = lease->granted_at;
     record->lease.rested_at = 0;
-    record->lease.until =
-        timer && order_contains(timer) ? (nanoseconds)timer->major : NEVER;
-    record->lease.hold_until = term ? term->hold_until : NEVER;
+    record->lease.until = timer && sorted_set_contains(timer) ? (nanoseconds)timer->major : NEVER;
+    record->lease.hold_until = lease_timer ? lease_timer->hold_until : NEVER;
     record->lease.stopping = (enum outcome)lease->stopping;
     record->lease.stop_reason = lease_stop_reason(lease);
     record->lease.ticket = lease->ticket;
@@ -221,26 +220,27 @@ static size_t text_length(size_t key_length, const char *text)
     return text ? key_length + sizeof " =" - 1 + percent_encoded_length(text) : 0;
 }
 
-static size_t texts_length(const struct terms *terms, const char *database)
+static size_t texts_length(const struct lease_attributes *attributes, const char *database)
 {
     size_t length = text_length(strlen("database"), database);
     for (size_t i = 0; i < N_ATTRIBUTES; i++) {
         const struct attribute_row *row = &attribute_rows[i];
         if (row->type == ATTRIBUTE_TEXT) {
-            length += text_length(strlen(row->word), terms_text(terms, row));
+            length += text_length(strlen(row->word), lease_attributes_text(attributes, row));
         }
     }
     return length;
 }
 
-size_t record_max_bytes(const struct terms *terms, const char *database, size_t units)
+size_t record_max_bytes(
+    const struct lease_attributes *attributes, const char *database, size_t units)
 {
     static size_t longest; /* always the same */
     if (longest == 0) {
         size_t held = longest_in(true), waiting = longest_in(false);
         longest = held > waiting ? held : waiting;
     }
-    return longest + texts_length(terms, database) + units;
+    return longest + texts_length(attributes, database) + units;
 }
 
 /* ---- numbers ---- */

@@ -19,7 +19,8 @@ void record_add_rest(struct text *record, nanoseconds ended_at);
 enum { RECORD_REST_BYTES = 32 }; /* the most that this appends */
 /* How long the record of a lease with such texts can get, whatever becomes of it, without the
  * reason of a stop. `units` as units_max_bytes() gives it. */
-size_t record_max_bytes(const struct terms *terms, const char *database, size_t units);
+size_t record_max_bytes(
+    const struct lease_attributes *attributes, const char *database, size_t units);
 
 enum record_kind {
     RECORD_LEASE,
@@ -32,11 +33,11 @@ enum record_kind {
 enum record_kind record_kind(const char *text, size_t length);
 /* NULL if this is no lease's record. Keeps no pointer to `text`; record_free() frees it.
  * remembered.database is 0: the caller finds the number. */
-struct remembered *record_read(const char *text, size_t length);
+struct saved_lease *record_read(const char *text, size_t length);
 /* NULL: host scope. Good as long as `remembered`. */
-const char *record_database(const struct remembered *remembered);
+const char *record_database(const struct saved_lease *saved);
 /* Accepts NULL; returns NULL. */
-struct remembered *record_free(struct remembered *remembered);
+struct saved_lease *record_free(struct saved_lease *saved);
 
 /* The record of the ids and tokens given out: all are smaller than the mark. They follow those of
  * the state file with that fingerprint. */

@@ -120,7 +120,7 @@ static bool read_process(struct record *record, const struct row *row, char *val
 /* ---- units ---- */
 
 /* NAME,... : the next claim; *restp is what follows the name. NULL: malformed. */
-static struct remembered_claim *read_claim(struct remembered *lease, char *value, char **restp)
+static struct saved_claim *read_claim(struct saved_lease *lease, char *value, char **restp)
 {
     *restp = cut_at_comma(value);
     if (!*restp || lease->n_claims == MAX_RESOURCES_PER_LEASE || !name_is_valid(value)) {
@@ -131,7 +131,7 @@ static struct remembered_claim *read_claim(struct remembered *lease, char *value
             return NULL;
         }
     }
-    struct remembered_claim *claim = &lease->claims[lease->n_claims++];
+    struct saved_claim *claim = &lease->claims[lease->n_claims++];
     claim->name = value;
     return claim;
 }
@@ -140,7 +140,7 @@ static struct remembered_claim *read_claim(struct remembered *lease, char *value
 static bool read_units(struct record *record, const struct row *row, char *value, bool is_pool)
 {
     char *token;
-    struct remembered_claim *claim = read_claim(&record->lease, value, &token);
+    struct saved_claim *claim = read_claim(&record->lease, value, &token);
     char *list = claim ? cut_at_comma(token) : NULL;
     if (!list) {
         return false;
@@ -150,7 +150,7 @@ static bool read_units(struct record *record, const struct row *row, char *value
     if (claim->count == 0 || !read_in_range(row, token, &claim->token)) {
         return false;
     }
-    struct remembered_unit *units = memory_new(claim->count * sizeof *units);
+    struct saved_unit *units = memory_new(claim->count * sizeof *units);
     claim->units = units; /* record_free() frees them from now on */
     return units_parse(list, is_pool, claim->count, units);
 }
@@ -170,7 +170,7 @@ static bool read_want(struct record *record, const struct row *row, char *value)
 {
     char *rest;
     uint64_t count;
-    struct remembered_claim *claim = read_claim(&record->lease, value, &rest);
+    struct saved_claim *claim = read_claim(&record->lease, value, &rest);
     if (!claim || !read_in_range(row, rest, &count)) {
         return false;
     }
@@ -210,7 +210,7 @@ static bool read_unknown(struct record *record, const char *word, const char *ke
 
 static bool read_known(struct record *record, const struct row *row, bool seen[], char *value)
 {
-    struct remembered *lease = &record->lease;
+    struct saved_lease *lease = &record->lease;
     unsigned may = lease->is_held ? MAY_HELD : MAY_WAITING;
     bool *is_seen = &seen[row - rows], is_again = *is_seen && !(row->presence & MANY);
     *is_seen = true;
@@ -232,7 +232,7 @@ static bool read_key(struct record *record, char *word, bool seen[])
 
 /* ---- the whole record ---- */
 
-static bool has_tokens(const struct remembered *lease)
+static bool has_tokens(const struct saved_lease *lease)
 {
     bool has = true;
     for (size_t i = 0; lease->is_held && i < lease->n_claims; i++) {
@@ -243,7 +243,7 @@ static bool has_tokens(const struct remembered *lease)
 
 static bool has_envelope(const struct record *record, const bool seen[])
 {
-    const struct remembered *lease = &record->lease;
+    const struct saved_lease *lease = &record->lease;
     unsigned must = lease->is_held ? MUST_HELD : MUST_WAITING;
     for (size_t i = 0; i < N_ROWS; i++) {
         if ((rows[i].presence & must) == must && !seen[i]) {
@@ -260,17 +260,17 @@ static bool has_envelope(const struct record *record, const bool seen[])
 }
 
 /* Only databases give these out. */
-static bool is_of_fleet_only(const struct remembered *lease)
+static bool is_of_fleet_only(const struct saved_lease *lease)
 {
     return lease->stopping == OUTCOME_LOST || lease->stopping == OUTCOME_DEADLINE ||
         lease->ticket != 0 || lease->wants_now;
 }
 
 /* Leaves only what the envelope says. */
-static void forget_the_rest(struct remembered *lease)
+static void forget_the_rest(struct saved_lease *lease)
 {
-    struct remembered all = *lease;
-    *lease = (struct remembered){
+    struct saved_lease all = *lease;
+    *lease = (struct saved_lease){
         .id = all.id,
         .is_held = all.is_held,
         .uid = all.uid,
@@ -289,13 +289,13 @@ static void forget_the_rest(struct remembered *lease)
         .n_claims = all.n_claims,
     };
     memcpy(lease->claims, all.claims, sizeof all.claims);
-    terms_init(&lease->terms);
-    lease->terms.kill_after = 10 * NANOSECONDS_PER_SECOND;
+    lease_attributes_init(&lease->attributes);
+    lease->attributes.kill_after = 10 * NANOSECONDS_PER_SECOND;
 }
 
 static bool read_all(struct record *record)
 {
-    struct remembered *lease = &record->lease;
+    struct saved_lease *lease = &record->lease;
     bool seen[N_ROWS] = {false};
     char *text = record->text, *word = strsep(&text, " ");
     lease->is_held = strcmp(word, record_state_words[true]) == 0;
@@ -314,15 +314,15 @@ static bool read_all(struct record *record)
     return has_envelope(record, seen);
 }
 
-struct remembered *record_read(const char *text, size_t length)
+struct saved_lease *record_read(const char *text, size_t length)
 {
     if (memchr(text, '\0', length)) {
         return NULL;
     }
     struct record *record = memory_new(sizeof *record + 2 * (length + 1) + 1);
     record->lease =
-        (struct remembered){.until = NEVER, .hold_until = NEVER, .stopping = OUTCOME_OK};
-    terms_init(&record->lease.terms);
+        (struct saved_lease){.until = NEVER, .hold_until = NEVER, .stopping = OUTCOME_OK};
+    lease_attributes_init(&record->lease.attributes);
     record->kept = record->text + length + 1;
     memcpy(record->text, text, length);
     if (!read_all(record)) {
@@ -337,17 +337,17 @@ struct remembered *record_read(const char *text, size_t length)
     return &record->lease;
 }
 
-const char *record_database(const struct remembered *remembered)
+const char *record_database(const struct saved_lease *saved)
 {
-    return ((const struct record *)remembered)->database;
+    return ((const struct record *)saved)->database;
 }
 
-struct remembered *record_free(struct remembered *remembered)
+struct saved_lease *record_free(struct saved_lease *saved)
 {
-    for (size_t i = 0; remembered && i < remembered->n_claims; i++) {
-        free((void *)remembered->claims[i].units);
+    for (size_t i = 0; saved && i < saved->n_claims; i++) {
+        free((void *)saved->claims[i].units);
     }
-    free(remembered);
+    free(saved);
     return NULL;
 }
 

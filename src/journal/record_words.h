@@ -6,7 +6,7 @@
 
 /* The values of a record, and while it is read its text. */
 struct record {
-    struct remembered lease; /* first: record_free() gets a pointer to it */
+    struct saved_lease lease; /* first: record_free() gets a pointer to it */
     const char *database; /* its name; NULL: host scope */
     char *kept; /* the rest of `text`: words not understood */
     char text[]; /* the strings point into it */

@@ -84,7 +84,7 @@ static bool is_whole(char *text)
 }
 
 /* Cuts a line that begins with `word` out of *textp; returns its rest, or NULL. */
-static char *take_line(char **textp, const char *word)
+static char *state_take_line(char **textp, const char *word)
 {
     size_t length = strlen(word);
     char *end = strchr(*textp, '\n');
@@ -130,9 +130,9 @@ static void parse(struct state *state, char *text, bool whole)
     char *boot = NULL, *numbers = NULL, *secret = NULL;
     if (strncmp(text, first_line, strlen(first_line)) == 0) {
         text += strlen(first_line);
-        boot = take_line(&text, "boot ");
-        numbers = boot ? take_line(&text, "numbers ") : NULL;
-        secret = numbers ? take_line(&text, "secret ") : NULL;
+        boot = state_take_line(&text, "boot ");
+        numbers = boot ? state_take_line(&text, "numbers ") : NULL;
+        secret = numbers ? state_take_line(&text, "secret ") : NULL;
     }
     uint64_t mark;
     bool has_mark = numbers && number_parse(numbers, MAX_NUMBER, &mark);

@@ -167,7 +167,7 @@ static bool may_be_said(const struct log_subject *subject)
     return may_be;
 }
 
-void log_provoked_on(
+void log_ratelimited_on(
     enum log_level level, const struct log_subject *subject, const char *format, ...)
 {
     int saved = errno;

@@ -64,7 +64,7 @@ __attribute__((format(printf, 3, 4))) void log_message_on(
 
 /* For messages that clients can provoke at will: at most a few lines a minute for each user who
  * asks, or else holds (log_budget.h); the others are counted. */
-__attribute__((format(printf, 3, 4))) void log_provoked_on(
+__attribute__((format(printf, 3, 4))) void log_ratelimited_on(
     enum log_level level, const struct log_subject *subject, const char *format, ...);
 
 /* The latest line of level error; "" before the first. */
@@ -75,7 +75,7 @@ const char *log_last_error(void);
 size_t log_escape(char *out, size_t size, const char *text);
 
 #define log_message(level, ...) log_message_on(level, &log_nothing, __VA_ARGS__)
-#define log_provoked(...) log_provoked_on(LOG_LEVEL_WARNING, &log_nothing, __VA_ARGS__)
+#define log_ratelimited(...) log_ratelimited_on(LOG_LEVEL_WARNING, &log_nothing, __VA_ARGS__)
 #define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)

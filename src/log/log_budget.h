@@ -17,7 +17,7 @@ enum {
 struct log_budgets {
     struct log_budget {
         nanoseconds minute_began;
-        uint32_t said, suppressed;
+        uint32_t logged, suppressed;
     } of[LOG_BUDGETS + 1]; /* zeroed at first */
 };
 

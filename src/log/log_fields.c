@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(struct log_fields *fields, const char *name, const char *value)
+static void log_fields_add(struct log_fields *fields, const char *name, const char *value)
 {
     char *start = fields->bytes + fields->length;
     size_t room = sizeof fields->bytes - fields->length;
@@ -21,21 +21,21 @@ static void add(struct log_fields *fields, const char *name, const char *value)
     fields->length += length;
 }
 
-static void add_number(struct log_fields *fields, const char *name, int64_t number)
+static void log_fields_add_number(struct log_fields *fields, const char *name, int64_t number)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRId64, number);
-    add(fields, name, text);
+    log_fields_add(fields, name, text);
 }
 
 static void add_process(
     struct log_fields *fields, const char *uid, const char *pid, const struct log_process *process)
 {
     if (process->pid != 0 || process->has_uid_alone) {
-        add_number(fields, uid, process->uid);
+        log_fields_add_number(fields, uid, process->uid);
     }
     if (process->pid != 0) {
-        add_number(fields, pid, process->pid);
+        log_fields_add_number(fields, pid, process->pid);
     }
 }
 
@@ -45,7 +45,7 @@ static void add_resources(struct log_fields *fields, const char *names)
         char name[NAME_BYTES + 1];
         size_t length = strcspn(names, " ");
         snprintf(name, sizeof name, "%.*s", (int)length, names);
-        add(fields, "BERTH_RESOURCE", name);
+        log_fields_add(fields, "BERTH_RESOURCE", name);
         names += length + strspn(names + length, " ");
     }
 }
@@ -55,21 +55,21 @@ void log_fields_fill(struct log_fields *fields, enum log_level level, const char
 {
     fields->n = 0;
     fields->length = 0;
-    add(fields, "MESSAGE", text);
-    add_number(fields, "PRIORITY", level);
-    add(fields, "SYSLOG_IDENTIFIER", log_program);
-    add(fields, "BERTH_EVENT", subject->event);
+    log_fields_add(fields, "MESSAGE", text);
+    log_fields_add_number(fields, "PRIORITY", level);
+    log_fields_add(fields, "SYSLOG_IDENTIFIER", log_program);
+    log_fields_add(fields, "BERTH_EVENT", subject->event);
     add_resources(fields, subject->resources);
-    add(fields, "BERTH_LEASE", subject->lease);
+    log_fields_add(fields, "BERTH_LEASE", subject->lease);
     add_process(fields, "BERTH_HOLDER_UID", "BERTH_HOLDER_PID", &subject->holder);
-    add(fields, "BERTH_HOLDER", subject->identity);
-    add(fields, "BERTH_PROGRAM", subject->program);
+    log_fields_add(fields, "BERTH_HOLDER", subject->identity);
+    log_fields_add(fields, "BERTH_PROGRAM", subject->program);
     add_process(fields, "BERTH_ASKED_BY_UID", "BERTH_ASKED_BY_PID", &subject->asker);
     if (subject->asker.has_login) {
-        add_number(fields, "BERTH_ASKED_BY_LOGIN_UID", subject->asker.login);
+        log_fields_add_number(fields, "BERTH_ASKED_BY_LOGIN_UID", subject->asker.login);
     }
-    add(fields, "BERTH_DATABASE", subject->database);
+    log_fields_add(fields, "BERTH_DATABASE", subject->database);
     for (size_t i = 0; i < subject->n_more; i++) {
-        add(fields, subject->more[i].name, subject->more[i].value);
+        log_fields_add(fields, subject->more[i].name, subject->more[i].value);
     }
 }

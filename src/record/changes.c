@@ -150,7 +150,7 @@ static void add_limit(struct text *out, const char *name, const struct definitio
 }
 
 static void add_pause(struct text *out, const char *name, const struct definition *definition,
-    const struct charge *charge, const char *reason, const struct by_whom *by)
+    const struct charge *charge, const char *reason, const struct actor *by)
 {
     add_request(out, COMMAND_pause, name);
     text_add_key(out, "reason", reason);
@@ -228,7 +228,7 @@ struct line {
     size_t n;
     const char *file; /* or NULL */
     char *reason; /* decoded; or NULL */
-    struct by_whom by;
+    struct actor by;
     uint32_t payer;
     bool has_payer;
 };

@@ -16,14 +16,14 @@ struct taker {
     struct table_node by_lease;
     LIST_ENTRY(taker) link; /* in history->all_takers */
     uint64_t lease;
-    struct by_whom by;
+    struct actor by;
     char *why; /* or NULL; owned */
 };
 
 static struct taker *find_taker(const struct history *history, uint64_t lease)
 {
     struct table_node *node =
-        history->takers.n > 0 ? table_find(&history->takers, hash_number(lease)) : NULL;
+        history->revokers.n > 0 ? table_find(&history->revokers, hash_number(lease)) : NULL;
     while (node && container_of(node, struct taker, by_lease)->lease != lease) {
         node = table_find_next(node);
     }
@@ -33,7 +33,7 @@ static struct taker *find_taker(const struct history *history, uint64_t lease)
 static void taker_free(struct history *history, struct taker *taker)
 {
     if (taker) {
-        table_remove(&history->takers, &taker->by_lease);
+        table_remove(&history->revokers, &taker->by_lease);
         LIST_REMOVE(taker, link);
         free(taker->why);
         free(taker);
@@ -49,7 +49,7 @@ static void add_taker(struct history *history, const struct history_entry *entry
         .by = entry->by,
         .why = entry->why ? memory_string(entry->why) : NULL,
     };
-    table_insert(&history->takers, &taker->by_lease, hash_number(entry->lease));
+    table_insert(&history->revokers, &taker->by_lease, hash_number(entry->lease));
     LIST_INSERT_HEAD(&history->all_takers, taker, link);
 }
 
@@ -71,7 +71,7 @@ static void say_if_cut(struct history *history)
     }
 }
 
-static void add(struct history *history, const struct history_entry *entry)
+static void history_add(struct history *history, const struct history_entry *entry)
 {
     void *room = history_ring_room(&history->ring, history_entry_size(entry));
     say_if_cut(history);
@@ -93,26 +93,26 @@ static void add_ended(struct history *history, struct history_entry *entry)
         entry->by = taker->by;
         entry->why = taker->why;
     }
-    add(history, entry);
+    history_add(history, entry);
     history->n_ended++;
     forget_last(history);
     history->last_lease = entry->lease; /* its client has not been told yet who has taken it away */
 }
 
 /* Deserted while it was being stopped, it has ended by that. */
-static const char *how_of(enum outcome why, bool is_deserted)
+static const char *how_of(enum outcome why, bool ended_unreleased)
 {
-    return why == OUTCOME_RELEASED && is_deserted ? HISTORY_GONE
-                                                  : code_table[outcome_code(why)].word;
+    return why == OUTCOME_RELEASED && ended_unreleased ? HISTORY_GONE
+                                                       : code_table[outcome_code(why)].word;
 }
 
 void history_say_end(const struct history *history, const struct lease *lease, struct text *out)
 {
-    const struct told_status *told = &history->told;
+    const struct reported_exit *told = &history->told;
     enum outcome why = (enum outcome)lease->ended_why;
     bool knows_status = told->lease == lease->id && told->status != HISTORY_STATUS_UNKNOWN;
     if (why != OUTCOME_OK && !(knows_status && why == OUTCOME_RELEASED)) {
-        text_add(out, how_of(why, lease->is_deserted));
+        text_add(out, how_of(why, lease->ended_unreleased));
         text_add(out, knows_status ? ", " : "");
     }
     if (knows_status) {
@@ -136,7 +136,7 @@ void history_ended(
         .ended_at = lease->ended_at,
         .uid = lease->uid,
         .hiding = lease->hiding,
-        .how = how_of((enum outcome)lease->ended_why, lease->is_deserted),
+        .how = how_of((enum outcome)lease->ended_why, lease->ended_unreleased),
         .record = record,
         .record_length = length,
     };
@@ -151,12 +151,12 @@ void history_ended(
     }
 }
 
-void history_taken(
+void history_note_revoker(
     struct history *history, uint64_t lease, const struct log_process *by, const char *reason)
 {
     struct history_entry entry = {.kind = HISTORY_TAKEN, .lease = lease, .why = reason};
     if (by) {
-        entry.by = (struct by_whom){
+        entry.by = (struct actor){
             .is_known = true,
             .uid = by->uid,
             .has_login = by->has_login,
@@ -164,12 +164,12 @@ void history_taken(
         };
     }
     if (history->ring.head && (by || reason)) {
-        add(history, &entry);
+        history_add(history, &entry);
         add_taker(history, &entry);
     }
 }
 
-bool history_taker(const struct history *history, uint64_t lease, uint32_t *uidp)
+bool history_revoker(const struct history *history, uint64_t lease, uint32_t *uidp)
 {
     const struct taker *taker = find_taker(history, lease);
     if (!taker || !taker->by.is_known) {
@@ -207,7 +207,7 @@ static void read_earlier(struct history *history)
 }
 
 /* An entry is added before the record is erased: killed in between, berthd finds both. */
-void history_lives(struct history *history, uint64_t lease)
+void history_note_alive(struct history *history, uint64_t lease)
 {
     if (lease == history->last_lease) {
         history_ring_drop_last(&history->ring);
@@ -216,33 +216,32 @@ void history_lives(struct history *history, uint64_t lease)
 }
 
 /* A resource that is in the file no more may have hidden it. */
-static uint16_t hiding(struct core *core, const struct remembered *remembered)
+static uint16_t hiding(struct core *core, const struct saved_lease *saved)
 {
     uint16_t bits = 0;
-    for (size_t i = 0; i < remembered->n_claims; i++) {
-        const struct definition *definition =
-            core_find_definition(core, remembered->claims[i].name);
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        const struct definition *definition = core_find_definition(core, saved->claims[i].name);
         bits |= (uint16_t)((!definition || definition->shows_to_owner_only) << i);
     }
     return bits;
 }
 
-void history_gone(struct history *history, struct core *core,
-    const struct remembered *remembered, const struct earlier_end *end, const char *record,
+void history_add_earlier(struct history *history, struct core *core,
+    const struct saved_lease *saved, const struct earlier_end *end, const char *record,
     size_t length)
 {
     struct history_entry entry = {
         .kind = HISTORY_ENDED,
-        .lease = remembered->id,
+        .lease = saved->id,
         .ended_at = end->at,
-        .uid = remembered->uid,
-        .hiding = hiding(core, remembered),
+        .uid = saved->uid,
+        .hiding = hiding(core, saved),
         .how = how_of(end->why, true),
         .was_unseen = end->was_unseen,
         .record = record,
         .record_length = length,
     };
-    if (history->ring.head && (remembered->is_held || !remembered->wants_now)) {
+    if (history->ring.head && (saved->is_held || !saved->wants_now)) {
         add_ended(history, &entry);
     }
 }
@@ -251,7 +250,7 @@ void history_gone(struct history *history, struct core *core,
 static void forget_taker(struct history *history, struct taker *taker)
 {
     const struct history_entry nobody = {.kind = HISTORY_TAKEN, .lease = taker->lease};
-    add(history, &nobody);
+    history_add(history, &nobody);
     taker_free(history, taker);
 }
 
@@ -328,7 +327,7 @@ void history_begin(
 {
     char path[PATH_MAX] = "";
     path_at_runtime(socket_path, ".history", path, sizeof path); /* "": cannot be opened */
-    *history = (struct history){.takers = TABLE_INIT, .over = TABLE_INIT};
+    *history = (struct history){.revokers = TABLE_INIT, .over = TABLE_INIT};
     LIST_INIT(&history->all_takers);
     LIST_INIT(&history->all_over);
     history_ring_open(&history->ring, path, boot_id, HISTORY_LAYOUT, size);
@@ -344,7 +343,7 @@ void history_end(struct history *history)
     while (!LIST_EMPTY(&history->all_takers)) {
         taker_free(history, LIST_FIRST(&history->all_takers));
     }
-    table_deinit(&history->takers);
+    table_deinit(&history->revokers);
     forget_ends(history);
     history_ring_close(&history->ring);
 }

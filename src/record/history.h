@@ -13,7 +13,7 @@
 #include <sys/queue.h>
 
 /* What a client has said of its job's end, in the request that ends the lease. */
-struct told_status {
+struct reported_exit {
     uint64_t lease; /* 0: none */
     enum history_status status;
     uint8_t number;
@@ -21,9 +21,9 @@ struct told_status {
 
 struct history {
     struct history_ring ring;
-    struct table takers; /* who takes leases away that have not ended yet, by lease */
+    struct table revokers; /* who takes leases away that have not ended yet, by lease */
     LIST_HEAD(, taker) all_takers;
-    struct told_status told;
+    struct reported_exit told;
     uint64_t n_ended; /* leases that were over in this run, kept or not */
     bool has_said_cut; /* in the log, that the file was cut */
     uint64_t last_lease; /* that is over; its taker is still known; 0: none */
@@ -40,8 +40,8 @@ void history_end(struct history *history);
 /* ---- at the start ---- */
 
 /* The lease's record is in the journal: it is not over, whatever the newest entry says. Before the
- * first history_gone(). */
-void history_lives(struct history *history, uint64_t lease);
+ * first history_add_earlier(). */
+void history_note_alive(struct history *history, uint64_t lease);
 /* How a lease of an earlier run ended. */
 struct earlier_end {
     enum outcome why; /* OUTCOME_RELEASED: its job was gone */
@@ -50,8 +50,8 @@ struct earlier_end {
 };
 
 /* `record` is the lease's record, of `length` bytes. */
-void history_gone(struct history *history, struct core *core,
-    const struct remembered *remembered, const struct earlier_end *end, const char *record,
+void history_add_earlier(struct history *history, struct core *core,
+    const struct saved_lease *saved, const struct earlier_end *end, const char *record,
     size_t length);
 /* All leases of earlier runs are restored, or gone. */
 void history_ready(struct history *history, struct core *core);
@@ -64,11 +64,11 @@ bool history_has_end(struct history *history, uint64_t lease);
 
 /* Somebody takes the lease away, now or soon. `by` is NULL if it is not known who; `reason` or
  * NULL. */
-void history_taken(
+void history_note_revoker(
     struct history *history, uint64_t lease, const struct log_process *by, const char *reason);
 /* Who is taking the lease away, as logged in if that is known. False: not known,
  * or nobody; or another lease has ended after it. */
-bool history_taker(const struct history *history, uint64_t lease, uint32_t *uidp);
+bool history_revoker(const struct history *history, uint64_t lease, uint32_t *uidp);
 /* Appends, for the log, how the lease has ended: "exit 3", "SIGTERM", "released", "gone",
  * "max-hold, SIGTERM". Nothing if its end is not counted. */
 void history_say_end(

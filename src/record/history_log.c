@@ -33,7 +33,8 @@ static void add_text(struct fields *fields, const char *name, const char *value)
     }
 }
 
-static void add_number(struct fields *fields, const char *name, bool is_known, uint64_t number)
+static void history_log_add_number(
+    struct fields *fields, const char *name, bool is_known, uint64_t number)
 {
     if (is_known) {
         char *text = fields->numbers[fields->n];
@@ -44,21 +45,24 @@ static void add_number(struct fields *fields, const char *name, bool is_known, u
 
 static void fill(struct fields *fields, const struct ended_lease *ended, const char *units)
 {
-    const struct remembered *lease = ended->lease;
+    const struct saved_lease *lease = ended->lease;
     const struct history_entry *entry = ended->entry;
     const char *code;
     add_text(fields, "BERTH_HOW", ended_how(ended, &code));
     add_text(fields, "BERTH_CODE", code);
     add_text(fields, "BERTH_UNITS", units);
-    add_number(fields, "BERTH_HELD_MS", lease->is_held, ended_held(ended));
-    add_number(fields, "BERTH_WAITED_MS", true, ended_waited(ended));
+    history_log_add_number(fields, "BERTH_HELD_MS", lease->is_held, ended_held(ended));
+    history_log_add_number(fields, "BERTH_WAITED_MS", true, ended_waited(ended));
     add_text(fields, "BERTH_UNSEEN", entry->was_unseen ? "1" : NULL);
-    add_number(fields, "BERTH_EXIT_STATUS", entry->status == HISTORY_EXITED, entry->number);
-    add_number(fields, "BERTH_SIGNAL", entry->status == HISTORY_SIGNALLED, entry->number);
-    add_number(fields, "BERTH_HOLDER_LOGIN_UID", entry->origin.has_login, entry->origin.login);
+    history_log_add_number(
+        fields, "BERTH_EXIT_STATUS", entry->status == HISTORY_EXITED, entry->number);
+    history_log_add_number(
+        fields, "BERTH_SIGNAL", entry->status == HISTORY_SIGNALLED, entry->number);
+    history_log_add_number(
+        fields, "BERTH_HOLDER_LOGIN_UID", entry->origin.has_login, entry->origin.login);
     add_text(fields, "BERTH_CGROUP", entry->origin.cgroup);
     add_text(fields, "BERTH_ARGUMENTS", entry->origin.args);
-    add_text(fields, "BERTH_REASON", lease->terms.reason);
+    add_text(fields, "BERTH_REASON", lease->attributes.reason);
     add_text(fields, "BERTH_WHY", entry->why);
 }
 
@@ -73,7 +77,7 @@ static struct log_subject subject_of(
         .more = fields->list,
         .n_more = fields->n,
     };
-    log_subject_remembered(&subject, ended->lease);
+    log_subject_saved_lease(&subject, ended->lease);
     subject.asker = log_process_of(&ended->entry->by);
     return subject;
 }
@@ -99,7 +103,7 @@ static void say_how(struct text *out, const struct ended_lease *ended)
 
 static void write_line(const struct ended_lease *ended)
 {
-    const struct remembered *lease = ended->lease;
+    const struct saved_lease *lease = ended->lease;
     struct fields fields = {.n = 0};
     struct text units = TEXT_INIT, how = TEXT_INIT;
     char held[16], waited[16];
@@ -122,7 +126,7 @@ static void write_line(const struct ended_lease *ended)
 /* False: its record is damaged. */
 static bool write_entry(const struct history_entry *entry)
 {
-    struct remembered *lease = record_read(entry->record, entry->record_length);
+    struct saved_lease *lease = record_read(entry->record, entry->record_length);
     if (lease) {
         const struct ended_lease ended = {entry, lease, record_database(lease)};
         write_line(&ended);
@@ -145,7 +149,7 @@ static void say_how_many_are_missing(struct history_log *log)
 
 /* ---- turns ---- */
 
-static void on_timer(uv_timer_t *timer);
+static void history_log_on_timer(uv_timer_t *timer);
 
 static void write_new(struct history_log *log)
 {
@@ -157,13 +161,13 @@ static void write_new(struct history_log *log)
         n_lines++;
     }
     if (n_lines == MAX_LINES || n_left == 0) {
-        uv_timer_start(&log->timer, on_timer, GO_ON_AFTER_MS, 0);
+        uv_timer_start(&log->timer, history_log_on_timer, GO_ON_AFTER_MS, 0);
     } else {
         say_how_many_are_missing(log);
     }
 }
 
-static void on_timer(uv_timer_t *timer)
+static void history_log_on_timer(uv_timer_t *timer)
 {
     struct history_log *log = container_of(timer, struct history_log, timer);
     if (log->is_on) {

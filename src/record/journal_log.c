@@ -30,19 +30,19 @@ void journal_log(const struct journal_report *report)
         log_error("cannot create %s: %s; no lease can be granted", path, error);
         break;
     case TROUBLE_STILL_NO_FILE:
-        log_provoked("still cannot create %s: %s", path, error);
+        log_ratelimited("still cannot create %s: %s", path, error);
         break;
     case TROUBLE_NO_GROWTH:
-        log_provoked("%s: cannot grow: %s", path, error);
+        log_ratelimited("%s: cannot grow: %s", path, error);
         break;
     case TROUBLE_TOO_LONG:
-        log_provoked("%s: a record of %zu bytes does not fit into its slot", path, report->n);
+        log_ratelimited("%s: a record of %zu bytes does not fit into its slot", path, report->n);
         break;
     case TROUBLE_NOT_WRITTEN:
-        log_provoked("%s: %s", path, error);
+        log_ratelimited("%s: %s", path, error);
         break;
     case TROUBLE_NOT_ERASED:
-        log_provoked("%s: cannot erase an obsolete record: %s", path, error);
+        log_ratelimited("%s: cannot erase an obsolete record: %s", path, error);
         break;
     case TROUBLE_NOT_COMPLETE:
         log_error("%s: %s", path, error);
@@ -71,9 +71,9 @@ void state_log_loaded(const struct state *state)
 void state_log_stored(const struct state *state, enum stored stored, int error)
 {
     if (stored == STORED_NOT && state->found != STATE_UNREADABLE) {
-        log_provoked("%s: cannot be written: %s", path_of(state), strerror(error));
+        log_ratelimited("%s: cannot be written: %s", path_of(state), strerror(error));
     } else if (stored == STORED_UNSYNCED) {
-        log_provoked(
+        log_ratelimited(
             "%s: written, but its directory cannot be synced, and a power failure may bring "
             "the old one back: %s",
             path_of(state), strerror(error));
@@ -82,10 +82,10 @@ void state_log_stored(const struct state *state, enum stored stored, int error)
 
 void state_log_no_numbers(const struct state *state)
 {
-    log_provoked("%s: no numbers are left", path_of(state));
+    log_ratelimited("%s: no numbers are left", path_of(state));
 }
 
 void state_log_too_many_changes(const struct state *state)
 {
-    log_provoked("%s: too many changes to databases: the latest are not stored", path_of(state));
+    log_ratelimited("%s: too many changes to databases: the latest are not stored", path_of(state));
 }

@@ -27,8 +27,8 @@ static const char *word_of(enum outcome outcome)
 
 /* ---- -v ---- */
 
-static void say(const struct fleet_names *databases, const struct lease *lease, const char *event,
-    const char *text)
+static void lease_log_say(const struct fleet_names *databases, const struct lease *lease,
+    const char *event, const char *text)
 {
     if (!log_says(LOG_LEVEL_DEBUG)) {
         return;
@@ -42,7 +42,7 @@ static void say(const struct fleet_names *databases, const struct lease *lease, 
 void lease_log_place(const struct fleet_names *databases, const struct lease *lease)
 {
     bool is_held = lease->state == LEASE_HELD;
-    say(databases, lease, is_held ? "granted" : "waiting", is_held ? "is held" : "waits");
+    lease_log_say(databases, lease, is_held ? "granted" : "waiting", is_held ? "is held" : "waits");
 }
 
 void lease_log_ended(
@@ -64,7 +64,7 @@ void lease_log_ended(
         text_add(&text, ": held for ");
         text_add(&text, span);
     }
-    say(databases, lease, "ended", text.bytes);
+    lease_log_say(databases, lease, "ended", text.bytes);
     text_deinit(&text);
 }
 
@@ -87,7 +87,7 @@ static void log_lost(
     const struct fleet_names *databases, const struct lease *lease, enum outcome why)
 {
     const struct log_subject subject = subject_of("lost", databases, lease);
-    log_provoked_on(LOG_LEVEL_WARNING, &subject, "lease %s (%s, process %d) is lost: %s",
+    log_ratelimited_on(LOG_LEVEL_WARNING, &subject, "lease %s (%s, process %d) is lost: %s",
         subject.lease, log_subject_what(&subject).text, (int)lease->pid,
         code_table[outcome_code(why)].meaning);
 }
@@ -97,7 +97,7 @@ static void log_max_hold(const struct fleet_names *databases, const struct lease
     char span[32];
     const struct log_subject subject = subject_of("max-hold", databases, lease);
     why_held_for(span, sizeof span, clock_now() - lease->granted_at);
-    log_provoked_on(LOG_LEVEL_INFO, &subject,
+    log_ratelimited_on(LOG_LEVEL_INFO, &subject,
         "lease %s (%s, process %d) reached max-hold: it was held for %s", subject.lease,
         log_subject_what(&subject).text, (int)lease->pid, span);
 }
@@ -115,7 +115,7 @@ void lease_log_over(const struct fleet_names *databases, const struct effect *ef
         snprintf(text, sizeof text, "%s: %s",
             effect->kind == EFFECT_DENIED ? "was not granted" : "was taken away",
             word_of(effect->why));
-        say(databases, lease, event, text);
+        lease_log_say(databases, lease, event, text);
     }
 }
 
@@ -124,12 +124,12 @@ void lease_log_signal(
 {
     const struct log_subject subject =
         subject_of(signal == SIGKILL ? "killed" : "stopped", databases, lease);
-    log_provoked_on(LOG_LEVEL_INFO, &subject,
+    log_ratelimited_on(LOG_LEVEL_INFO, &subject,
         "lease %s (%s) is being taken back (%s): sent \"%s\" to process %d", subject.lease,
-        log_subject_what(&subject).text, word_of((enum outcome)lease->stopping),
-        strsignal(signal), (int)lease->process.pid);
+        log_subject_what(&subject).text, word_of((enum outcome)lease->stopping), strsignal(signal),
+        (int)lease->process.pid);
     if (error != 0) {
-        log_provoked_on(LOG_LEVEL_WARNING, &subject, "lease %s: cannot signal process %d: %s",
+        log_ratelimited_on(LOG_LEVEL_WARNING, &subject, "lease %s: cannot signal process %d: %s",
             subject.lease, (int)lease->process.pid, strerror(error));
     }
 }
@@ -139,7 +139,7 @@ static void log_taken(const struct log_subject *subject, const struct lease *lea
     enum command_index command, const char *who, const char *reason)
 {
     bool is_own = subject->asker.uid == lease->uid && lease->uid != 0; /* not an operator */
-    (is_own ? log_provoked_on : log_message_on)(LOG_LEVEL_INFO, subject,
+    (is_own ? log_ratelimited_on : log_message_on)(LOG_LEVEL_INFO, subject,
         "%s %s (%s, %s by pid %d of uid %u): asked by %s%s%s", command_table[command].word,
         subject->lease, log_subject_what(subject).text,
         lease->state == LEASE_HELD ? "held" : "wanted", (int)lease->pid, lease->uid, who,
@@ -154,8 +154,8 @@ void lease_log_taken(const struct fleet_names *databases, const struct lease *le
     log_taken(&subject, lease, command, log_subject_asker(&asker).text, reason);
 }
 
-void lease_log_taken_afar(const struct fleet_names *databases, const struct lease *lease,
-    const struct by_whom *by, enum command_index command, const char *event, const char *reason)
+void lease_log_taken_remotely(const struct fleet_names *databases, const struct lease *lease,
+    const struct actor *by, enum command_index command, const char *event, const char *reason)
 {
     char who[sizeof(struct log_asker) + 32];
     struct log_subject subject = subject_of(event, databases, lease);
@@ -165,10 +165,10 @@ void lease_log_taken_afar(const struct fleet_names *databases, const struct leas
     log_taken(&subject, lease, command, who, reason);
 }
 
-void lease_log_not_taken_over(const struct remembered *remembered, const char *why)
+void lease_log_not_taken_over(const struct saved_lease *saved, const char *why)
 {
     struct log_subject subject = {.event = "refused"};
-    log_subject_remembered(&subject, remembered);
+    log_subject_saved_lease(&subject, saved);
     log_message_on(LOG_LEVEL_WARNING, &subject, "lease %s (%s) is not restored: %s", subject.lease,
         log_subject_what(&subject).text, why);
 }

@@ -3,10 +3,10 @@
 #ifndef BERTH_RECORD_LEASE_LOG_H
 #define BERTH_RECORD_LEASE_LOG_H
 
-#include "base/by_whom.h"
+#include "base/actor.h"
 #include "core/effects.h"
 #include "core/lease.h"
-#include "core/remembered.h"
+#include "core/saved_lease.h"
 #include "log/log.h"
 #include "wire/protocol.h"
 
@@ -33,9 +33,9 @@ void lease_log_signal(
 void lease_log_taken(const struct fleet_names *databases, const struct lease *lease,
     struct log_process asker, enum command_index command, const char *event, const char *reason);
 /* The same, by somebody at another host of the fleet. */
-void lease_log_taken_afar(const struct fleet_names *databases, const struct lease *lease,
-    const struct by_whom *by, enum command_index command, const char *event, const char *reason);
+void lease_log_taken_remotely(const struct fleet_names *databases, const struct lease *lease,
+    const struct actor *by, enum command_index command, const char *event, const char *reason);
 /* At the start: its record cannot be made true again. */
-void lease_log_not_taken_over(const struct remembered *remembered, const char *why);
+void lease_log_not_taken_over(const struct saved_lease *saved, const char *why);
 
 #endif

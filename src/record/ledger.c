@@ -7,8 +7,8 @@
 #include "log/log.h"
 #include "record/fleet_names.h"
 #include "record/history.h"
-#include "record/numbers.h"
-#include "record/turn.h"
+#include "record/id_allocator.h"
+#include "record/loop_iteration.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -45,15 +45,15 @@ static bool owes_a_grace(struct ledger *ledger)
     return ledger->owes_grace;
 }
 
-uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t units)
+uint32_t ledger_reserve(struct ledger *ledger, const struct acquire_request *ask, size_t units)
 {
     /* The high-water mark in the state directory is always ahead of what is given out. */
-    if (!has_caught_up(ledger) || owes_a_grace(ledger) || !numbers_are_left(ledger->numbers)) {
+    if (!has_caught_up(ledger) || owes_a_grace(ledger) || !id_allocator_has_some(ledger->numbers)) {
         return RECORD_NONE;
     }
     uint8_t database = ask->wants[0].definition->database;
     const char *name = fleet_name_of(ledger->databases, database);
-    return journal_reserve(&ledger->journal, record_max_bytes(&ask->terms, name, units));
+    return journal_reserve(&ledger->journal, record_max_bytes(&ask->attributes, name, units));
 }
 
 void ledger_give_back(struct ledger *ledger, uint32_t record)
@@ -81,7 +81,7 @@ static uint32_t reserve_for(struct ledger *ledger, const struct lease *lease)
     size_t units = max_bytes_of_units(ledger, lease);
     size_t kept = lease->kept ? strlen(lease->kept) : 0;
     return journal_reserve(
-        &ledger->journal, record_max_bytes(&lease->terms, database, units) + kept);
+        &ledger->journal, record_max_bytes(&lease->attributes, database, units) + kept);
 }
 
 /* A reload may have given the units longer names than there was room for. Until the first record is
@@ -116,20 +116,20 @@ static void write_down(struct ledger *ledger, struct lease *lease)
     }
     lease->is_unwritten = lease->record == RECORD_NONE || !write_where_it_fits(ledger, lease);
     if (lease->is_unwritten) {
-        log_provoked("the journal cannot be written: %s", strerror(errno));
+        log_ratelimited("the journal cannot be written: %s", strerror(errno));
     }
 }
 
 /* ---- units at rest ---- */
 
 struct rest {
-    struct order_node node; /* in ledger->rests */
+    struct sorted_set_node node; /* in ledger->rests */
     uint32_t record;
 };
 
 static struct rest *first_rest(const struct ledger *ledger)
 {
-    struct order_node *node = order_first(&ledger->rests);
+    struct sorted_set_node *node = sorted_set_first(&ledger->rests);
     return node ? container_of(node, struct rest, node) : NULL;
 }
 
@@ -152,13 +152,13 @@ bool ledger_rest(
     }
     struct rest *rest = memory_new(sizeof *rest);
     rest->record = record;
-    order_insert(&ledger->rests, &rest->node, (uint64_t)until, record);
+    sorted_set_insert(&ledger->rests, &rest->node, (uint64_t)until, record);
     return true;
 }
 
 static void rest_is_over(struct ledger *ledger, struct rest *rest)
 {
-    order_remove(&ledger->rests, &rest->node);
+    sorted_set_remove(&ledger->rests, &rest->node);
     free(rest);
 }
 
@@ -193,8 +193,8 @@ static void end_record(struct ledger *ledger, struct lease *lease)
     size_t length;
     const char *record = journal_look(&ledger->journal, lease->record, &length);
     history_ended(ledger->history, lease, record, length);
-    bool rests = lease->rests_until != 0 &&
-        ledger_rest(ledger, lease->record, lease->ended_at, lease->rests_until);
+    bool rests = lease->cooldown_until != 0 &&
+        ledger_rest(ledger, lease->record, lease->ended_at, lease->cooldown_until);
     if (!rests) {
         journal_erase(&ledger->journal, lease->record);
     }
@@ -208,7 +208,7 @@ enum { NUMBERS_PER_RECORD = 1024, NUMBERS_BYTES = 64 };
 void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark, uint64_t of)
 {
     ledger->numbers_record = record;
-    ledger->numbers_mark = mark;
+    ledger->id_allocator_mark = mark;
     ledger->numbers_of = of;
 }
 
@@ -225,7 +225,7 @@ static void forget_numbers(struct ledger *ledger)
 static void write_numbers(struct ledger *ledger)
 {
     uint64_t next = core_next_number(ledger->core);
-    if (next <= ledger->numbers_mark || ledger->numbers_of == 0) {
+    if (next <= ledger->id_allocator_mark || ledger->numbers_of == 0) {
         return;
     }
     uint32_t record = ledger->numbers_record;

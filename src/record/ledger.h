@@ -3,28 +3,28 @@
 #ifndef BERTH_RECORD_LEDGER_H
 #define BERTH_RECORD_LEDGER_H
 
-#include "base/order.h"
+#include "base/sorted_set.h"
 #include "base/text.h"
 #include "core/core.h"
 #include "journal/journal.h"
 
 struct fleet_names;
 struct history;
-struct numbers;
-struct turn;
+struct id_allocator;
+struct loop_iteration;
 
 struct ledger {
     struct journal journal;
     struct text line; /* of a record; kept for its memory */
-    struct order rests; /* records of units at rest, by when the rest ends */
+    struct sorted_set rests; /* records of units at rest, by when the rest ends */
     struct core *core;
     struct effects *effects; /* the core's */
-    const struct turn *turn;
-    const struct numbers *numbers;
+    const struct loop_iteration *turn;
+    const struct id_allocator *numbers;
     const struct fleet_names *databases;
     struct history *history; /* gets what ends */
-    uint32_t numbers_record; /* says .numbers_mark */
-    uint64_t numbers_mark; /* all ids and tokens given out are smaller; 0: not written down */
+    uint32_t numbers_record; /* says .id_allocator_mark */
+    uint64_t id_allocator_mark; /* all ids and tokens given out are smaller; 0: not written down */
     uint64_t numbers_of; /* the state file that they follow; 0: none, and nothing is written */
     nanoseconds grace; /* for earlier holders, when there is a journal again */
     bool is_behind; /* some leases are not in the journal */
@@ -37,7 +37,7 @@ struct ledger {
 
 /* Space for whatever becomes of a lease that this asks for, and numbers for it. RECORD_NONE if
  * there is none: then it must not be granted. `units` as units_max_bytes() gives it. */
-uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t units);
+uint32_t ledger_reserve(struct ledger *ledger, const struct acquire_request *ask, size_t units);
 void ledger_give_back(struct ledger *ledger, uint32_t record);
 
 /* Writes down what the core's effects say: first what has ended, then what has changed. If that

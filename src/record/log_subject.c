@@ -27,8 +27,8 @@ void log_subject_lease(
 {
     lease_id_format(subject->lease, lease->id);
     subject->holder = (struct log_process){.uid = lease->uid, .pid = lease->pid};
-    subject->identity = lease->terms.holder;
-    subject->program = lease->terms.program;
+    subject->identity = lease->attributes.holder;
+    subject->program = lease->attributes.program;
     subject->database = fleet_name_of(databases, lease->database);
     if (lease->state == LEASE_ENDED) {
         add_names(subject, lease_names(lease));
@@ -39,18 +39,18 @@ void log_subject_lease(
     }
 }
 
-void log_subject_remembered(struct log_subject *subject, const struct remembered *remembered)
+void log_subject_saved_lease(struct log_subject *subject, const struct saved_lease *saved)
 {
-    lease_id_format(subject->lease, remembered->id);
-    subject->holder = (struct log_process){.uid = remembered->uid, .pid = remembered->pid};
-    subject->identity = remembered->terms.holder;
-    subject->program = remembered->terms.program;
-    for (size_t i = 0; i < remembered->n_claims; i++) {
-        log_subject_resource(subject, remembered->claims[i].name);
+    lease_id_format(subject->lease, saved->id);
+    subject->holder = (struct log_process){.uid = saved->uid, .pid = saved->pid};
+    subject->identity = saved->attributes.holder;
+    subject->program = saved->attributes.program;
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        log_subject_resource(subject, saved->claims[i].name);
     }
 }
 
-struct log_process log_process_of(const struct by_whom *by)
+struct log_process log_process_of(const struct actor *by)
 {
     return (struct log_process){
         .uid = by->uid,

@@ -3,9 +3,9 @@
 #ifndef BERTH_RECORD_LOG_SUBJECT_H
 #define BERTH_RECORD_LOG_SUBJECT_H
 
-#include "base/by_whom.h"
+#include "base/actor.h"
 #include "core/lease.h"
-#include "core/remembered.h"
+#include "core/saved_lease.h"
 #include "log/log.h"
 
 struct fleet_names;
@@ -13,12 +13,12 @@ struct fleet_names;
 /* Also for a lease that has ended, until effects_clear(). */
 void log_subject_lease(
     struct log_subject *subject, const struct fleet_names *databases, const struct lease *lease);
-void log_subject_remembered(struct log_subject *subject, const struct remembered *remembered);
+void log_subject_saved_lease(struct log_subject *subject, const struct saved_lease *saved);
 /* Left out if it is not the name of a resource: a client may say anything. */
 void log_subject_resource(struct log_subject *subject, const char *name);
 
 /* Somebody at another host: nothing is known of the process. */
-struct log_process log_process_of(const struct by_whom *by);
+struct log_process log_process_of(const struct actor *by);
 
 /* "uid 0 (login uid 1000), pid 7": who asks, for the message itself. */
 struct log_asker {

@@ -10,7 +10,7 @@ enum { LOOK_AGAIN_MS = 1000 };
 
 static void state_wait_look(uv_timer_t *timer);
 
-static void on_work(uv_work_t *work)
+static void state_wait_on_work(uv_work_t *work)
 {
     struct state_wait *wait = container_of(work, struct state_wait, work);
     wait->is_readable = state_can_be_read(wait->state);
@@ -31,7 +31,7 @@ static void state_wait_look(uv_timer_t *timer)
 {
     struct state_wait *wait = container_of(timer, struct state_wait, timer);
     wait->is_looking = true;
-    int error = uv_queue_work(timer->loop, &wait->work, on_work, on_looked);
+    int error = uv_queue_work(timer->loop, &wait->work, state_wait_on_work, on_looked);
     assert(error == 0);
     (void)error;
 }

@@ -26,7 +26,7 @@ static void do_job(struct state_writer *writer)
     uv_mutex_unlock(&writer->mutex);
 }
 
-static void on_work(uv_work_t *work)
+static void state_writer_on_work(uv_work_t *work)
 {
     do_job(container_of(work, struct state_writer, work));
 }
@@ -78,7 +78,7 @@ static void begin(struct state_writer *writer, enum state_job job)
 {
     writer->job = job;
     writer->is_done = false;
-    int error = uv_queue_work(writer->loop, &writer->work, on_work, on_done);
+    int error = uv_queue_work(writer->loop, &writer->work, state_writer_on_work, on_done);
     assert(error == 0);
     (void)error;
 }

@@ -15,7 +15,8 @@ enum ability {
 
 enum ability_need {
     ABILITY_REQUIRED, /* an error reply ends the try */
-    ABILITY_ACKNOWLEDGED, /* it is noted, and then guard.h refuses unless it is acknowledged */
+    ABILITY_ACKNOWLEDGED, /* it is noted, and then server_check.h refuses unless it is acknowledged
+                           */
     ABILITY_OPTIONAL, /* it is noted */
 };
 

@@ -27,7 +27,7 @@ uint16_t cluster_slot(const char *tag)
 /* ---- places ---- */
 
 /* A peer's words are never handed to a resolver unseen. */
-static bool take_host(struct cluster_node *node, const char *text, size_t length)
+static bool cluster_take_host(struct cluster_node *node, const char *text, size_t length)
 {
     static const char good[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:%";
@@ -84,12 +84,12 @@ static bool read_node(struct cluster_node *node, const struct resp *row, const c
     }
     const struct resp *host = &row->elements[0];
     if (host->type == RESP_NIL || (is_text(host) && host->length == 0)) {
-        return take_host(node, asked_host, strlen(asked_host));
+        return cluster_take_host(node, asked_host, strlen(asked_host));
     }
     if (is_text(host) && is_unknown(host->text, host->length)) {
         host = row->n > 3 ? metadata_find(&row->elements[3], "ip") : NULL;
     }
-    return host && is_text(host) && take_host(node, host->text, host->length);
+    return host && is_text(host) && cluster_take_host(node, host->text, host->length);
 }
 
 static void add_node(struct cluster_map *map, const struct cluster_node *node)
@@ -196,13 +196,13 @@ static bool read_place(
     }
     size_t length = (size_t)(colon - host);
     if (length == 0) {
-        return take_host(to, asked_host, strlen(asked_host));
+        return cluster_take_host(to, asked_host, strlen(asked_host));
     }
     if (is_unknown(host, length)) {
         return true;
     }
     bool has_brackets = host[0] == '[' && host[length - 1] == ']';
-    return take_host(to, host + has_brackets, length - 2 * has_brackets);
+    return cluster_take_host(to, host + has_brackets, length - 2 * has_brackets);
 }
 
 bool redirection_read(

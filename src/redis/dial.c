@@ -1,7 +1,7 @@
 #include "redis/dial.h"
 
 #include "base/memory.h"
-#include "redis/say.h"
+#include "redis/one_line.h"
 #include "redis/tls.h"
 
 #include <errno.h>
@@ -97,8 +97,8 @@ static void on_broken(void *context, const char *why)
 static void on_connect_timer(void *context)
 {
     const struct dial *dial = context;
-    char why[SAY_BYTES];
-    say(why, sizeof why, "cannot connect: timed out%s", stream_why_late(dial->stream));
+    char why[ONE_LINE_BYTES];
+    format_one_line(why, sizeof why, "cannot connect: timed out%s", stream_why_late(dial->stream));
     on_broken(context, why);
 }
 
@@ -158,8 +158,8 @@ static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *foun
         if (dial->n > 0) {
             dial_next(dial);
         } else {
-            char why[SAY_BYTES];
-            say(why, sizeof why, "cannot look the name up: %s%s", uv_strerror(status),
+            char why[ONE_LINE_BYTES];
+            format_one_line(why, sizeof why, "cannot look the name up: %s%s", uv_strerror(status),
                 stream_why_refused(try_tcp()));
             dial_end(dial, NULL, why);
         }

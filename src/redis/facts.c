@@ -1,6 +1,6 @@
 #include "redis/facts.h"
 
-#include "redis/say.h"
+#include "redis/one_line.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void set(struct facts *facts, enum fact fact, const char *value, size_t l
 {
     if (!facts->is_known[fact]) {
         facts->is_known[fact] = true;
-        say(facts->values[fact], FACT_BYTES, "%.*s", (int)length, value);
+        format_one_line(facts->values[fact], FACT_BYTES, "%.*s", (int)length, value);
     }
 }
 

@@ -41,7 +41,7 @@ static void link_drop(struct link *link)
     link->same.is_asked = false;
 }
 
-static void on_timer(uv_timer_t *timer);
+static void link_on_timer(uv_timer_t *timer);
 
 void link_fail(struct link *link, const char *why, bool refused)
 {
@@ -58,11 +58,11 @@ void link_fail(struct link *link, const char *why, bool refused)
     if (link->database->is_cluster) {
         route_failed(&link->route, link->state == LINK_UP);
     }
-    say(link->why, sizeof link->why, "%s: %s", link->info.address, why);
+    format_one_line(link->why, sizeof link->why, "%s: %s", link->info.address, why);
     link->refused = refused;
     link_drop(link);
     link->state = LINK_FAILED;
-    uv_timer_start(&link->timer, on_timer, 0, 0);
+    uv_timer_start(&link->timer, link_on_timer, 0, 0);
 }
 
 void link_spread(struct link *link, nanoseconds span)
@@ -91,7 +91,7 @@ static void on_step_timer(void *context)
 static bool read_password(
     struct link *link, const char *file, const char *otherwise, char **passwordp)
 {
-    char why[SAY_BYTES];
+    char why[ONE_LINE_BYTES];
     if (!file) {
         *passwordp = memory_string(otherwise);
         return true;
@@ -112,13 +112,13 @@ static void send_wiped(struct stream *stream, struct text *out)
     text_deinit(out);
 }
 
-static void ready_send(struct link *link, struct stream *stream)
+static void handshake_send(struct link *link, struct stream *stream)
 {
     struct text out = TEXT_INIT;
     const struct route *route = &link->route;
-    link->node = (struct ready_cluster){
+    link->node = (struct handshake_cluster){
         .slot = route->slot, .host = route->at.host, .is_asking = route->is_asking};
-    struct ready_wish wish = {
+    struct handshake_wish wish = {
         .user = link->database->url.user,
         .client_name = link->client_name,
         .db = link->database->url.db,
@@ -139,9 +139,9 @@ static void ready_send(struct link *link, struct stream *stream)
         stream_set_bound(stream, LARGEST_CLUSTER_SLOTS);
     }
     if (stream == link->commands) {
-        ready_commands(&link->ready, &wish, &out);
+        handshake_commands(&link->ready, &wish, &out);
     } else {
-        ready_messages(&link->ready, &wish, &out);
+        handshake_messages(&link->ready, &wish, &out);
     }
     secret_free(password);
     send_wiped(stream, &out);
@@ -149,22 +149,22 @@ static void ready_send(struct link *link, struct stream *stream)
 }
 
 /* True: the connection is ready. */
-static bool ready_take(struct link *link, struct stream *stream, const struct resp *reply)
+static bool handshake_take(struct link *link, struct stream *stream, const struct resp *reply)
 {
     struct text out = TEXT_INIT;
-    enum ready_result result = ready_reply(&link->ready, reply, &out);
+    enum handshake_result result = handshake_reply(&link->ready, reply, &out);
     if (link->ready.map.n > 0) {
         route_learn(&link->route, &link->ready.map);
     }
-    if (result == READY_FAILED && link->ready.redirection.kind != REDIRECTION_NONE) {
+    if (result == HANDSHAKE_FAILED && link->ready.redirection.kind != REDIRECTION_NONE) {
         link_redirected(link, &link->ready.redirection, link->ready.why);
-    } else if (result == READY_FAILED) {
+    } else if (result == HANDSHAKE_FAILED) {
         link_fail(link, link->ready.why, link->ready.refused);
     } else {
         send_wiped(stream, &out);
         stream_set_timer(stream, link->timeout);
     }
-    return result == READY_DONE;
+    return result == HANDSHAKE_DONE;
 }
 
 /* ---- the connection for messages, the second one ---- */
@@ -172,7 +172,7 @@ static bool ready_take(struct link *link, struct stream *stream, const struct re
 static void on_messages_connected(void *context)
 {
     struct link *link = context;
-    ready_send(link, link->messages);
+    handshake_send(link, link->messages);
 }
 
 static void link_is_up(struct link *link)
@@ -215,7 +215,7 @@ static void on_messages_reply(void *context, const struct resp *reply)
         link_take_message(link, reply);
     } else if (link->same.is_asked) {
         link_settle(link, same_server_message(&link->same, reply));
-    } else if (ready_take(link, link->messages, reply)) {
+    } else if (handshake_take(link, link->messages, reply)) {
         messages_are_ready(link);
     }
 }
@@ -245,13 +245,14 @@ static void note_lacking(struct link *link)
 {
     struct text words = TEXT_INIT;
     abilities_add_lacking(&link->known.abilities, &words);
-    say(link->info.lacks, sizeof link->info.lacks, "%s", words.length > 0 ? words.bytes : "");
+    format_one_line(
+        link->info.lacks, sizeof link->info.lacks, "%s", words.length > 0 ? words.bytes : "");
     text_deinit(&words);
 }
 
 static void commands_are_ready(struct link *link)
 {
-    const struct guard *guard = &link->ready.guard;
+    const struct server_check *guard = &link->ready.guard;
     link->known = link->ready.server;
     link->has_library = link->ready.has_library;
     memcpy(link->info.run_id, guard->run_id, sizeof link->info.run_id);
@@ -273,7 +274,7 @@ static void on_commands_reply(void *context, const struct resp *reply)
         link_settle(link, same_server_reply(&link->same, reply));
     } else if (link->messages) {
         link_fail(link, "an unexpected reply", false);
-    } else if (ready_take(link, link->commands, reply)) {
+    } else if (handshake_take(link, link->commands, reply)) {
         commands_are_ready(link);
     }
 }
@@ -294,15 +295,15 @@ static void on_dialed(void *context, struct stream *stream, const char *why)
     }
     link->commands = stream;
     stream_hand_over(stream, &commands_events, link);
-    ready_send(link, stream);
+    handshake_send(link, stream);
 }
 
 /* ---- trying ---- */
 
 static void dial_host(struct link *link, const char *host, uint16_t port)
 {
-    say(link->info.address, sizeof link->info.address, strchr(host, ':') ? "[%s]:%u" : "%s:%u",
-        host, port);
+    format_one_line(link->info.address, sizeof link->info.address,
+        strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
     link->dial = dial_tcp(link->loop, host, port, link->tls, link->timeout, on_dialed, link);
 }
 
@@ -314,7 +315,7 @@ static void dial_node(struct link *link)
 
 void link_redirected(struct link *link, const struct redirection *redirection, const char *error)
 {
-    char why[SAY_BYTES], trouble[SAY_BYTES / 2];
+    char why[ONE_LINE_BYTES], trouble[ONE_LINE_BYTES / 2];
     struct route *route = &link->route;
     enum route_step step = route_take(route, redirection, clock_wall_now());
     if (step == ROUTE_FOLLOW && link->state == LINK_CONNECTING) {
@@ -324,9 +325,9 @@ void link_redirected(struct link *link, const struct redirection *redirection, c
     }
     if (step == ROUTE_STAY) {
         route_trouble(route, trouble, sizeof trouble);
-        say(why, sizeof why, "%s: %s", trouble, error);
+        format_one_line(why, sizeof why, "%s: %s", trouble, error);
     } else {
-        say(why, sizeof why, "%s: %s", error,
+        format_one_line(why, sizeof why, "%s: %s", error,
             step == ROUTE_FOLLOW      ? "its keys are at that node now"
                 : step == ROUTE_ROUND ? "redirections lead to no node that serves it"
                                       : "no node says where that is");
@@ -351,7 +352,8 @@ static void ask_sentinels(struct link *link)
 {
     const struct redis_url *url = &link->database->url;
     char *password;
-    say(link->info.address, sizeof link->info.address, "Sentinel, master %s", url->master);
+    format_one_line(
+        link->info.address, sizeof link->info.address, "Sentinel, master %s", url->master);
     if (read_password(link, link->database->sentinel_password_file, NULL, &password)) {
         link->sentinel = sentinel_ask(link->loop, url, &link->order, link->tls,
             link->database->sentinel_user, password,
@@ -364,7 +366,7 @@ static void link_connect(struct link *link)
 {
     const struct redis_url *url = &link->database->url;
     if (url->scheme == REDIS_UNIX) {
-        say(link->info.address, sizeof link->info.address, "%s", url->path);
+        format_one_line(link->info.address, sizeof link->info.address, "%s", url->path);
         link->dial = dial_unix(link->loop, url->path, link->timeout, on_dialed, link);
     } else if (url->scheme == REDIS_SENTINEL) {
         ask_sentinels(link);
@@ -392,7 +394,7 @@ static void on_tls_loaded(void *context, struct tls_context *tls, const char *wh
     if (link->tls) {
         link_connect(link);
     } else {
-        say(link->info.address, sizeof link->info.address, "TLS");
+        format_one_line(link->info.address, sizeof link->info.address, "TLS");
         link_fail(link, why, false);
     }
 }
@@ -417,11 +419,11 @@ static nanoseconds link_pause(struct link *link)
         return 0;
     }
     uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
-    return backoff_among_many(
+    return backoff_next_spread(
         &link->backoff, FIRST_PAUSE, link->longest_pause, link->spread, link->was_up, random);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void link_on_timer(uv_timer_t *timer)
 {
     struct link *link = container_of(timer, struct link, timer);
     if (link->state == LINK_WAITING) {
@@ -434,14 +436,14 @@ static void on_timer(uv_timer_t *timer)
     link->state = LINK_WAITING;
     link->events->on_down(link->context, link->why, link->refused); /* may close the link */
     if (link->state == LINK_WAITING) {
-        uv_timer_start(&link->timer, on_timer, (uint64_t)link_pause(link) / 1000000, 0);
+        uv_timer_start(&link->timer, link_on_timer, (uint64_t)link_pause(link) / 1000000, 0);
     }
 }
 
 void link_wake_after(struct link *link, uint64_t ms)
 {
     if (!uv_is_active((const uv_handle_t *)&link->timer)) {
-        uv_timer_start(&link->timer, on_timer, ms, 0);
+        uv_timer_start(&link->timer, link_on_timer, ms, 0);
     }
 }
 
@@ -471,7 +473,7 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     return link;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void link_on_closed(uv_handle_t *handle)
 {
     struct link *link = container_of(handle, struct link, timer);
     free(link->client_name);
@@ -486,7 +488,7 @@ void link_close(struct link *link)
     if (link->state != LINK_CLOSED) {
         link->state = LINK_CLOSED;
         link_drop(link);
-        uv_close((uv_handle_t *)&link->timer, on_closed);
+        uv_close((uv_handle_t *)&link->timer, link_on_closed);
     }
 }
 

@@ -1,5 +1,5 @@
 /* link.h - the way to one Redis: two connections (commands, pub/sub) on libuv streams, made ready
- * (ready.h: AUTH, SELECT, INFO, scripts, SUBSCRIBE). When either breaks, both are made again,
+ * (handshake.h: AUTH, SELECT, INFO, scripts, SUBSCRIBE). When either breaks, both are made again,
  * with jittered back-off, and the server is looked up each time (Sentinel, names). Knows bytes and
  * scripts, no leases.
  *

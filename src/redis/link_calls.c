@@ -211,11 +211,11 @@ static void take_old_libraries_reply(
 
 static void take_load_reply(struct link *link, struct link_call *call, const struct resp *reply)
 {
-    char why[SAY_BYTES];
+    char why[ONE_LINE_BYTES];
     enum loading next = loading_next(link_load_step(link), call->set, reply);
     link->loading = NULL;
     if (next != LOADING_HAS_LIBRARY && next != LOADING_ASKS_AGAIN && next != LOADING_HAS_SCRIPT) {
-        say(why, sizeof why, "%s LOAD: %s", link->has_library ? "FUNCTION" : "SCRIPT",
+        format_one_line(why, sizeof why, "%s LOAD: %s", link->has_library ? "FUNCTION" : "SCRIPT",
             reply->type == RESP_ERROR ? reply->text : "unexpected reply");
         link_fail(link, why, false);
     }
@@ -265,7 +265,7 @@ static void take_slot_reply(struct link *link, struct link_call *call, const str
 
 void link_take_reply(struct link *link, const struct resp *reply)
 {
-    static void (*const takers[])(struct link *, struct link_call *, const struct resp *) = {
+    static void (*const revokers[])(struct link *, struct link_call *, const struct resp *) = {
         [CALL_SCRIPT] = take_script_reply,
         [CALL_LOAD] = take_load_reply,
         [CALL_ASKING] = take_asking_reply,
@@ -277,6 +277,6 @@ void link_take_reply(struct link *link, const struct resp *reply)
         link_fail(link, "an unexpected reply", false);
         return;
     }
-    takers[call->kind](link, call, reply);
+    revokers[call->kind](link, call, reply);
     call_free(call);
 }

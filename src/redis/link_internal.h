@@ -6,10 +6,10 @@
 #include "base/backoff.h"
 #include "redis/calls.h"
 #include "redis/dial.h"
+#include "redis/handshake.h"
 #include "redis/key_names.h"
 #include "redis/link.h"
 #include "redis/old_libraries.h"
-#include "redis/ready.h"
 #include "redis/route.h"
 #include "redis/same_server.h"
 #include "redis/sentinel.h"
@@ -40,7 +40,7 @@ struct link {
     nanoseconds spread; /* over which all clients come back; 0: there are few */
     uint64_t up_since; /* uv_now() */
     bool was_up; /* when it broke, or could not be made ready */
-    char why[SAY_BYTES];
+    char why[ONE_LINE_BYTES];
     bool refused;
 
     struct tls_context *tls; /* of new connections; NULL: plain ones, or not read yet */
@@ -53,8 +53,8 @@ struct link {
     bool is_named;
     struct stream *commands, *messages; /* or NULL */
     struct route route; /* in a cluster */
-    struct ready_cluster node; /* of the cluster, that is being made ready */
-    struct ready ready; /* of the connection that is being made ready */
+    struct handshake_cluster node; /* of the cluster, that is being made ready */
+    struct handshake ready; /* of the connection that is being made ready */
     struct known_server known; /* the server last reached */
     struct same_server same; /* do both connections reach it? */
     struct link_info info;

@@ -1,6 +1,6 @@
 #include "redis/route.h"
 
-#include "redis/say.h"
+#include "redis/one_line.h"
 
 #include <string.h>
 #include <time.h>
@@ -27,7 +27,7 @@ static struct cluster_node known_node(const struct route *route, size_t i)
     if (i >= route->url->n_hosts) {
         return route->map.nodes[i - route->url->n_hosts];
     }
-    say(node.host, sizeof node.host, "%s", route->url->hosts[i].host);
+    format_one_line(node.host, sizeof node.host, "%s", route->url->hosts[i].host);
     node.port = route->url->hosts[i].port;
     return node;
 }
@@ -126,6 +126,6 @@ void route_trouble(const struct route *route, char *out, size_t size)
     out[0] = '\0';
     if (route->moving_since != 0) {
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&since, &tm));
-        say(out, size, "its slot %u has been moving since %s", route->slot, when);
+        format_one_line(out, size, "its slot %u has been moving since %s", route->slot, when);
     }
 }

@@ -30,7 +30,7 @@ static enum same_result settled(struct same_server *same)
 enum same_result same_server_reply(struct same_server *same, const struct resp *reply)
 {
     if (reply->type != RESP_INTEGER || same->is_answered) {
-        say(same->why, sizeof same->why, "PUBLISH: %s",
+        format_one_line(same->why, sizeof same->why, "PUBLISH: %s",
             reply->type == RESP_ERROR ? reply->text : RESP_UNEXPECTED);
         return SAME_FAILED;
     }
@@ -41,7 +41,7 @@ enum same_result same_server_reply(struct same_server *same, const struct resp *
 enum same_result same_server_message(struct same_server *same, const struct resp *reply)
 {
     if (reply->type == RESP_ERROR) {
-        say(same->why, sizeof same->why, "%s", reply->text);
+        format_one_line(same->why, sizeof same->why, "%s", reply->text);
         return SAME_FAILED;
     }
     const struct resp *payload = reply->n == 3 ? &reply->elements[2] : NULL;

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "fleet/resp_value.h"
-#include "redis/say.h"
+#include "redis/one_line.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ struct same_server {
     bool is_asked; /* and not settled yet */
     bool is_answered, has_arrived;
     char message[24];
-    char why[SAY_BYTES]; /* of SAME_FAILED */
+    char why[ONE_LINE_BYTES]; /* of SAME_FAILED */
 };
 
 enum same_result { SAME_MORE, SAME_YES, SAME_FAILED };

@@ -1,7 +1,7 @@
 #include "redis/secret.h"
 
 #include "base/memory.h"
-#include "redis/say.h"
+#include "redis/one_line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ bool secret_read(const char *source, char **secretp, char *why, size_t size)
     *secretp = wrong ? NULL : memory_string(line);
     explicit_bzero(line, sizeof line);
     if (wrong) {
-        say(why, size, "password file %s: %s%s", source, wrong, secret_hint(source));
+        format_one_line(why, size, "password file %s: %s%s", source, wrong, secret_hint(source));
     }
     return !wrong;
 }

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "redis/dial.h"
-#include "redis/say.h"
+#include "redis/one_line.h"
 #include "redis/secret.h"
 #include "redis/tls.h"
 
@@ -25,7 +25,7 @@ struct sentinel {
     struct dial *dial; /* for the Sentinel being asked, one of these */
     struct stream *stream;
     bool is_authenticating; /* the reply to AUTH comes first */
-    char why[SAY_BYTES]; /* of all so far */
+    char why[ONE_LINE_BYTES]; /* of all so far */
 };
 
 /* ---- the order ---- */
@@ -77,10 +77,10 @@ struct sentinel *sentinel_cancel(struct sentinel *sentinel)
 
 static void sentinel_end(struct sentinel *sentinel, const struct sentinel_answer *answer)
 {
-    char why[SAY_BYTES];
+    char why[ONE_LINE_BYTES];
     sentinel_done *done = sentinel->done;
     void *context = sentinel->context;
-    say(why, sizeof why, "%s", sentinel->why);
+    format_one_line(why, sizeof why, "%s", sentinel->why);
     /* The answer points into the stream's reader, which lives until the loop has closed the
      * stream. */
     sentinel_cancel(sentinel);
@@ -101,8 +101,8 @@ static void on_failed(void *context, const char *why)
     struct sentinel *sentinel = context;
     const struct redis_host *host = &sentinel->url->hosts[sentinel_index(sentinel)];
     size_t length = strlen(sentinel->why);
-    say(sentinel->why + length, sizeof sentinel->why - length, "%s%s:%u: %s", length ? "; " : "",
-        host->host, host->port, why);
+    format_one_line(sentinel->why + length, sizeof sentinel->why - length, "%s%s:%u: %s",
+        length ? "; " : "", host->host, host->port, why);
     sentinel->stream = stream_close(sentinel->stream);
     if (++sentinel->next < sentinel->order.n) {
         ask_next(sentinel);
@@ -111,7 +111,7 @@ static void on_failed(void *context, const char *why)
     }
 }
 
-static void on_timer(void *context)
+static void sentinel_on_timer(void *context)
 {
     on_failed(context, "no answer in time");
 }
@@ -184,7 +184,7 @@ static void send_auth(const struct sentinel *sentinel)
 
 static const struct stream_events events = {
     .on_reply = on_reply,
-    .on_timer = on_timer,
+    .on_timer = sentinel_on_timer,
     .on_broken = on_failed,
 };
 

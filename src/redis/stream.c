@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "redis/say.h"
+#include "redis/one_line.h"
 #include "redis/tls.h"
 
 #include <netinet/in.h>
@@ -48,7 +48,7 @@ struct stream {
 
 /* ---- the end ---- */
 
-static void on_closed(uv_handle_t *handle)
+static void stream_on_closed(uv_handle_t *handle)
 {
     struct stream *stream = handle->data;
     if (--stream->n_handles == 0) {
@@ -77,10 +77,10 @@ struct stream *stream_close(struct stream *stream)
     if (stream && !stream->closing) {
         stream_say_goodbye(stream);
         stream->closing = true;
-        uv_close(&stream->uv.handle, on_closed);
-        uv_close((uv_handle_t *)&stream->timer, on_closed);
-        uv_close((uv_handle_t *)&stream->prepare, on_closed);
-        uv_close((uv_handle_t *)&stream->check, on_closed);
+        uv_close(&stream->uv.handle, stream_on_closed);
+        uv_close((uv_handle_t *)&stream->timer, stream_on_closed);
+        uv_close((uv_handle_t *)&stream->prepare, stream_on_closed);
+        uv_close((uv_handle_t *)&stream->check, stream_on_closed);
     }
     return NULL;
 }
@@ -121,9 +121,10 @@ static const char *stream_hint(const struct stream *stream, int error)
 
 static void stream_break_with(struct stream *stream, int error)
 {
-    char why[SAY_BYTES];
+    char why[ONE_LINE_BYTES];
     const char *trouble = stream->tls ? tls_why(stream->tls) : NULL;
-    say(why, sizeof why, "%s: %s%s", stream->is_connected ? "connection lost" : "cannot connect",
+    format_one_line(why, sizeof why, "%s: %s%s",
+        stream->is_connected ? "connection lost" : "cannot connect",
         trouble               ? trouble
             : error == UV_EOF ? "closed by the server"
                               : uv_strerror(error),
@@ -133,14 +134,14 @@ static void stream_break_with(struct stream *stream, int error)
 
 /* ---- time ---- */
 
-static void on_timer(uv_timer_t *timer)
+static void stream_on_timer(uv_timer_t *timer)
 {
     struct stream *stream = timer->data;
     if (!stream->is_overdue) {
         /* Reads what has arrived first: an answer that came while this process was stopped, or the
          * reason why the server refuses to be written to. */
         stream->is_overdue = true;
-        uv_timer_start(timer, on_timer, 1, 0);
+        uv_timer_start(timer, stream_on_timer, 1, 0);
     } else if (stream->error) {
         stream_break_with(stream, stream->error);
     } else {
@@ -159,7 +160,7 @@ void stream_set_timer(struct stream *stream, nanoseconds after)
         uv_timer_stop(&stream->timer);
     } else {
         uv_update_time(stream->loop);
-        uv_timer_start(&stream->timer, on_timer, (uint64_t)(after + 999999) / 1000000, 0);
+        uv_timer_start(&stream->timer, stream_on_timer, (uint64_t)(after + 999999) / 1000000, 0);
     }
 }
 
@@ -168,7 +169,7 @@ static void stream_fail_later(struct stream *stream, int error)
 {
     stream->error = error;
     stream->is_overdue = false;
-    uv_timer_start(&stream->timer, on_timer, 0, 0);
+    uv_timer_start(&stream->timer, stream_on_timer, 0, 0);
 }
 
 /* ---- out ---- */

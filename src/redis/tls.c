@@ -112,7 +112,8 @@ struct tls *tls_new(struct tls_context *context, const char *host)
     tls->context = tls_context_ref(context);
     tls->name = name_of(context->server_name ? context->server_name : host);
     if (!tls_init(tls)) {
-        say(tls->why, sizeof tls->why, "cannot use TLS with the host name \"%s\"", tls->name);
+        format_one_line(
+            tls->why, sizeof tls->why, "cannot use TLS with the host name \"%s\"", tls->name);
     }
     return tls;
 }
@@ -196,7 +197,8 @@ enum tls_next tls_next(struct tls *tls, char *plain, size_t size, size_t *np)
     size_t before = tls->output.length;
     int result = SSL_read_ex(tls->ssl, plain, size, np);
     if (is_flooded(tls, before)) {
-        say(tls->why, sizeof tls->why, "TLS: the server asks for new keys, and reads none");
+        format_one_line(
+            tls->why, sizeof tls->why, "TLS: the server asks for new keys, and reads none");
         return TLS_FAILED;
     }
     return result == 1 ? TLS_PLAIN : tls_judge(tls, result);

@@ -74,7 +74,7 @@ static const char *file_read(const char *source, struct file *file)
     return wrong;
 }
 
-/* ---- what the files hold; `why`, of SAY_BYTES, is for the library's own words ---- */
+/* ---- what the files hold; `why`, of ONE_LINE_BYTES, is for the library's own words ---- */
 
 /* berthd has nobody to ask. */
 static int no_passphrase(char *out, int size, int is_writing, void *context)
@@ -106,7 +106,7 @@ static const char *each_certificate(const struct file *file, SSL_CTX *ssl,
     bool is_good = true;
     while (bio && !wrong && (certificate = next_certificate(bio, &is_good))) {
         if (!use(ssl, certificate, n++)) {
-            tls_say_last_error(why, SAY_BYTES);
+            tls_say_last_error(why, ONE_LINE_BYTES);
             wrong = why;
         }
         X509_free(certificate);
@@ -158,7 +158,7 @@ static const char *use_key(SSL_CTX *ssl, const struct file *file, char *why)
         return NULL;
     }
     bool is_other = ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509;
-    tls_say_last_error(why, SAY_BYTES);
+    tls_say_last_error(why, ONE_LINE_BYTES);
     return is_other ? "is not the key of the certificate in cert-file" : why;
 }
 
@@ -167,7 +167,7 @@ static bool use_file(SSL_CTX *ssl, const char *key, const char *source,
     const char *(*use)(SSL_CTX *ssl, const struct file *file, char *why), char *why, size_t size)
 {
     struct file file = {.bytes = NULL};
-    char words[SAY_BYTES];
+    char words[ONE_LINE_BYTES];
     if (!source) {
         return true;
     }
@@ -177,7 +177,7 @@ static bool use_file(SSL_CTX *ssl, const char *key, const char *source,
     }
     file_free(&file);
     if (wrong) {
-        say(why, size, "%s %s: %s%s", key, source, wrong, secret_hint(source));
+        format_one_line(why, size, "%s %s: %s%s", key, source, wrong, secret_hint(source));
     }
     return !wrong;
 }
@@ -215,7 +215,7 @@ struct tls_context *tls_context_new(const struct database *database, char *why, 
     context->ssl = SSL_CTX_new(TLS_client_method());
     context->bio = tls_bio_method();
     context->server_name = memory_string(database->server_name);
-    say(why, size, "OpenSSL cannot be set up");
+    format_one_line(why, size, "OpenSSL cannot be set up");
     bool is_good = set_up(context, database) && use_trust(context->ssl, database, why, size) &&
         use_file(context->ssl, "cert-file", database->cert_file, use_certificate, why, size) &&
         use_file(context->ssl, "key-file", database->key_file, use_key, why, size);

@@ -3,7 +3,7 @@
 #ifndef BERTH_REDIS_TLS_INTERNAL_H
 #define BERTH_REDIS_TLS_INTERNAL_H
 
-#include "redis/say.h"
+#include "redis/one_line.h"
 #include "redis/tls.h"
 
 #include <openssl/ssl.h>
@@ -24,7 +24,7 @@ struct tls {
     struct text output;
     size_t n_answers; /* bytes of it that only answer the server, at most */
     bool is_ready;
-    char why[SAY_BYTES]; /* "": it has not failed */
+    char why[ONE_LINE_BYTES]; /* "": it has not failed */
 };
 
 /* For SSL_CTX_set_verify(): keeps the first thing that is wrong with a certificate in `why`. */

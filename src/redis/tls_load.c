@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "conf/redis_url.h"
-#include "redis/say.h"
+#include "redis/one_line.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@ struct tls_load {
     void *context;
     bool is_over;
     struct tls_context *tls;
-    char why[SAY_BYTES];
+    char why[ONE_LINE_BYTES];
 };
 
 static size_t n_reading;
 
-static void on_work(uv_work_t *work)
+static void tls_load_on_work(uv_work_t *work)
 {
     struct tls_load *load = container_of(work, struct tls_load, work);
     load->tls = tls_context_new(&load->files, load->why, sizeof load->why);
@@ -56,7 +56,7 @@ struct tls_load *tls_load_begin(
     load->done = done;
     load->context = context;
     n_reading++;
-    int error = uv_queue_work(loop, &load->work, on_work, on_read);
+    int error = uv_queue_work(loop, &load->work, tls_load_on_work, on_read);
     assert(error == 0);
     (void)error;
     return load;

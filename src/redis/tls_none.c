@@ -1,5 +1,5 @@
 /* tls_none.c - tls.h in a build without OpenSSL: the configuration refuses rediss:// there. */
-#include "redis/say.h"
+#include "redis/one_line.h"
 #include "redis/tls.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 struct tls_context *tls_context_new(const struct database *database, char *why, size_t size)
 {
     (void)database;
-    say(why, size, "this berthd was built without TLS");
+    format_one_line(why, size, "this berthd was built without TLS");
     return NULL;
 }
 

@@ -11,7 +11,7 @@ enum { NAME_TEXT_BYTES = 80, MAX_NAMES = 3 };
 static void add_words(char *out, size_t size, const char *before, const char *words)
 {
     size_t n = strlen(out);
-    say(out + n, size - n, "%s%s", before, words);
+    format_one_line(out + n, size - n, "%s%s", before, words);
 }
 
 /* ---- certificates ---- */
@@ -25,7 +25,7 @@ static void say_name(char out[NAME_TEXT_BYTES], const X509_NAME *name)
         X509_NAME_print_ex(bio, name, 0, XN_FLAG_ONELINE);
     }
     long n = bio ? BIO_get_mem_data(bio, &bytes) : 0;
-    say(out, NAME_TEXT_BYTES, "%.*s", (int)n, n > 0 ? bytes : "");
+    format_one_line(out, NAME_TEXT_BYTES, "%.*s", (int)n, n > 0 ? bytes : "");
     BIO_free(bio);
 }
 
@@ -38,7 +38,7 @@ static void say_time(char out[NAME_TEXT_BYTES], const ASN1_TIME *time)
         ASN1_TIME_print(bio, time);
     }
     long n = bio ? BIO_get_mem_data(bio, &bytes) : 0;
-    say(out, NAME_TEXT_BYTES, "%.*s", (int)n, n > 0 ? bytes : "");
+    format_one_line(out, NAME_TEXT_BYTES, "%.*s", (int)n, n > 0 ? bytes : "");
     BIO_free(bio);
 }
 
@@ -47,7 +47,8 @@ static bool say_host(char *out, size_t size, const GENERAL_NAME *name)
 {
     const ASN1_STRING *text = name->d.ia5;
     if (name->type == GEN_DNS) {
-        say(out, size, "%.*s", ASN1_STRING_length(text), (const char *)ASN1_STRING_get0_data(text));
+        format_one_line(
+            out, size, "%.*s", ASN1_STRING_length(text), (const char *)ASN1_STRING_get0_data(text));
         return true;
     }
     int length = name->type == GEN_IPADD ? ASN1_STRING_length(text) : 0;
@@ -84,7 +85,7 @@ static void say_mismatch(struct tls *tls, const X509 *certificate)
 {
     char hosts[2 * NAME_TEXT_BYTES];
     say_hosts(hosts, sizeof hosts, certificate);
-    say(tls->why, sizeof tls->why,
+    format_one_line(tls->why, sizeof tls->why,
         "certificate verify failed: the certificate is for %.120s, not for %.80s", hosts,
         tls->name);
 }
@@ -110,7 +111,7 @@ static void say_untrusted(struct tls *tls, int error, const X509 *certificate)
     } else if (certificate && error == X509_V_ERR_CERT_NOT_YET_VALID) {
         say_time(at, X509_get0_notBefore(certificate));
     }
-    say(tls->why, sizeof tls->why,
+    format_one_line(tls->why, sizeof tls->why,
         "certificate verify failed: %s%s%s (subject \"%.70s\", issuer \"%.70s\")%s",
         X509_verify_cert_error_string(error), at[0] ? ": " : "", at, subject, issuer,
         is_unknown_issuer(error) ? "; is its issuer in ca-file?" : "");
@@ -180,13 +181,13 @@ void tls_say_failure(struct tls *tls)
 {
     unsigned long error = ERR_peek_error();
     if (!tls->why[0]) {
-        say(tls->why, sizeof tls->why, "TLS: %s", words_of(error));
+        format_one_line(tls->why, sizeof tls->why, "TLS: %s", words_of(error));
     }
     ERR_clear_error();
 }
 
 void tls_say_last_error(char *out, size_t size)
 {
-    say(out, size, "%s", words_of(ERR_peek_last_error()));
+    format_one_line(out, size, "%s", words_of(ERR_peek_last_error()));
     ERR_clear_error();
 }

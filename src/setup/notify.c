@@ -5,7 +5,7 @@
 #include "core/core.h"
 #include "database/fleet_sessions.h"
 #include "record/fleet_names.h"
-#include "record/turn.h"
+#include "record/loop_iteration.h"
 #include "service/manager.h"
 
 #include <inttypes.h>
@@ -54,7 +54,7 @@ static void say_status(struct notify *notify, const struct notify_facts *facts)
 
 static void on_status_timer(uv_timer_t *timer)
 {
-    turn_end(container_of(timer, struct notify, status_timer)->turn);
+    loop_iteration_end(container_of(timer, struct notify, status_timer)->turn);
 }
 
 void notify_end_turn(struct notify *notify)
@@ -97,12 +97,12 @@ static void on_watchdog_timer(uv_timer_t *timer)
 {
     struct notify *notify = container_of(timer, struct notify, watchdog_timer);
     set_watchdog_timer(notify, manager_notify("WATCHDOG=1"));
-    turn_end(notify->turn);
+    loop_iteration_end(notify->turn);
 }
 
 /* ---- events ---- */
 
-void notify_init(struct notify *notify, uv_loop_t *loop, struct turn *turn)
+void notify_init(struct notify *notify, uv_loop_t *loop, struct loop_iteration *turn)
 {
     notify->turn = turn;
     uv_timer_init(loop, &notify->status_timer);

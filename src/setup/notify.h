@@ -10,7 +10,7 @@
 struct core;
 struct fleet;
 struct fleet_names;
-struct turn;
+struct loop_iteration;
 
 /* What the line is about; it outlives the loop. */
 struct notify_subject {
@@ -21,7 +21,7 @@ struct notify_subject {
 };
 
 struct notify {
-    struct turn *turn;
+    struct loop_iteration *turn;
     struct notify_subject subject;
     bool is_heard; /* from notify_ready() on, if there is a manager */
     nanoseconds watchdog; /* how often the manager must hear from us; 0: it need not */
@@ -32,7 +32,7 @@ struct notify {
 };
 
 /* After the loop's. */
-void notify_init(struct notify *notify, uv_loop_t *loop, struct turn *turn);
+void notify_init(struct notify *notify, uv_loop_t *loop, struct loop_iteration *turn);
 /* Clients can connect. */
 void notify_ready(struct notify *notify, const struct notify_subject *subject);
 /* At the end of each turn, if there is a manager. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static size_t add(char out[static NOTIFY_TEXT_SIZE], size_t length, const char *text)
+static size_t notify_text_add(char out[static NOTIFY_TEXT_SIZE], size_t length, const char *text)
 {
     for (; *text && length < NOTIFY_TEXT_SIZE - 1; text++) {
         out[length++] = *text >= ' ' && *text <= '~' ? *text : '?';
@@ -18,21 +18,21 @@ void notify_text(char out[static NOTIFY_TEXT_SIZE], const char *socket,
     char counts[96];
     snprintf(counts, sizeof counts, ": %zu lease%s held, %zu waiting", facts->n_held,
         facts->n_held == 1 ? "" : "s", facts->n_waiting);
-    size_t length = add(out, 0, "serving ");
-    length = add(out, length, socket);
-    length = add(out, length, counts);
+    size_t length = notify_text_add(out, 0, "serving ");
+    length = notify_text_add(out, length, socket);
+    length = notify_text_add(out, length, counts);
     if (facts->is_draining) {
-        length = add(out, length, facts->is_drained ? "; drained" : "; draining");
+        length = notify_text_add(out, length, facts->is_drained ? "; drained" : "; draining");
     }
     if (facts->closed_why) {
-        length = add(out, length, "; grants nothing: ");
-        length = add(out, length, facts->closed_why);
+        length = notify_text_add(out, length, "; grants nothing: ");
+        length = notify_text_add(out, length, facts->closed_why);
     }
     const char *before = "; not reachable: ";
     for (uint32_t i = 0; facts->down >> i != 0; i++) {
         if (facts->down >> i & 1) {
-            length = add(out, length, before);
-            length = add(out, length, databases[i]);
+            length = notify_text_add(out, length, before);
+            length = notify_text_add(out, length, databases[i]);
             before = ", ";
         }
     }
@@ -47,7 +47,7 @@ static bool is_same(const struct notify_facts *a, const struct notify_facts *b)
 
 nanoseconds notify_due(const struct notify_pace *pace, const struct notify_facts *facts)
 {
-    if (!pace->owes && is_same(&pace->said, facts)) {
+    if (!pace->owes && is_same(&pace->sent, facts)) {
         return NEVER;
     }
     return pace->tried_at == 0 ? 0 : pace->tried_at + NANOSECONDS_PER_SECOND;
@@ -58,7 +58,7 @@ void notify_tried(
 {
     pace->tried_at = now;
     if (was_said) {
-        pace->said = *facts;
+        pace->sent = *facts;
         pace->owes = false;
     }
 }

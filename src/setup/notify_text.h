@@ -26,7 +26,7 @@ void notify_text(char out[static NOTIFY_TEXT_SIZE], const char *socket,
 
 /* When the line was last sent, and what it said. */
 struct notify_pace {
-    struct notify_facts said;
+    struct notify_facts sent;
     nanoseconds tried_at; /* 0: never */
     bool owes; /* more has to go with it, which cannot be left out */
 };

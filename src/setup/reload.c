@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "conn/conn.h"
+#include "conn/disk_wait.h"
 #include "conn/parked.h"
-#include "conn/storing.h"
 #include "setup/notify.h"
 #include "setup/settings.h"
 #include "status/answer_lines.h"
@@ -63,14 +63,14 @@ static void answer_ok(struct conn *conn, const char *was)
     text_add(conn_answers(conn), "ok\n");
 }
 
-static void answer(struct conn *conn, const struct conf_errors *errors)
+static void reload_answer(struct conn *conn, const struct conf_errors *errors)
 {
     if (errors->n > 0) {
         answer_errors(conn_answers(conn), errors);
     }
     parked_end(conn);
     if (errors->n == 0) {
-        storing_answer_reload(conn, answer_ok);
+        disk_wait_answer_reload(conn, answer_ok);
     }
 }
 
@@ -80,14 +80,14 @@ static void answer_all(struct reload *reload)
     for (struct reload_waiter *waiter = LIST_FIRST(&reload->waiters); waiter; waiter = next) {
         next = LIST_NEXT(waiter, link);
         if (waiter->reading <= reload->n_begun) {
-            answer(waiter->conn, &reload->errors);
+            reload_answer(waiter->conn, &reload->errors);
         }
     }
 }
 
 /* ---- reading ---- */
 
-static void on_work(uv_work_t *work)
+static void reload_on_work(uv_work_t *work)
 {
     struct reload *reload = container_of(work, struct reload, work);
     reload->loaded = conf_reload(reload->running, &reload->errors);
@@ -121,7 +121,7 @@ static void on_read(uv_work_t *work, int status)
     if (reload->is_wanted) {
         reload_begin(reload);
     }
-    turn_end(&server->turn);
+    loop_iteration_end(&server->turn);
 }
 
 void reload_begin(struct reload *reload)
@@ -135,7 +135,7 @@ void reload_begin(struct reload *reload)
     reload->is_reading = true;
     reload->n_begun++;
     reload->running = server->conf; /* only another reload would replace it */
-    int error = uv_queue_work(&server->loop, &reload->work, on_work, on_read);
+    int error = uv_queue_work(&server->loop, &reload->work, reload_on_work, on_read);
     assert(error == 0);
     (void)error;
 }

@@ -1,11 +1,11 @@
 #include "setup/settings.h"
 
+#include "admission/admission.h"
 #include "admission/asker.h"
-#include "admission/seat.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "conn/conn.h"
-#include "conn/storing.h"
+#include "conn/disk_wait.h"
 #include "core/fleet.h"
 #include "core/units.h"
 #include "database/fleet_sessions.h"
@@ -38,7 +38,7 @@ static uint32_t max_files(void)
     return files.rlim_cur < UINT32_MAX ? (uint32_t)files.rlim_cur : UINT32_MAX;
 }
 
-static void set_max_connections(struct seats *seats, uint32_t max_clients)
+static void set_max_connections(struct admissions *admissions, uint32_t max_clients)
 {
     uint32_t all = max_files();
     uint32_t reserved = all / 2 > FILES_RESERVED ? FILES_RESERVED
@@ -46,9 +46,9 @@ static void set_max_connections(struct seats *seats, uint32_t max_clients)
                                                  : MIN_RESERVED;
     uint32_t possible = all > reserved + 2 ? all - reserved : 2;
     uint32_t quarter = (possible + 3) / 4;
-    seats->max_operators = quarter < OPERATORS_SEATS ? quarter : OPERATORS_SEATS;
-    possible -= seats->max_operators;
-    seats->max_conns = max_clients < possible ? max_clients : possible;
+    admissions->max_operators = quarter < OPERATORS_CONNS ? quarter : OPERATORS_CONNS;
+    possible -= admissions->max_operators;
+    admissions->max_conns = max_clients < possible ? max_clients : possible;
 }
 
 static struct daemon_admins admins_of(const struct conf *conf)
@@ -65,7 +65,7 @@ static struct daemon_admins admins_of(const struct conf *conf)
 void settings_use(struct server *server, struct conf *conf)
 {
     server->conf = conf;
-    set_max_connections(&server->seats, conf->max_clients);
+    set_max_connections(&server->admissions, conf->max_clients);
     server->admins = admins_of(conf);
     scheduler_set_rate(&server->scheduler, conf->max_requests_per_second);
 }
@@ -80,7 +80,8 @@ static enum outcome judge_waiter(
     const struct lease *lease, const struct definition *definition, void *context)
 {
     struct judging *judging = context;
-    const struct ask ask = {.terms = lease->terms}; /* its wants are counted by the core */
+    const struct acquire_request ask = {
+        .attributes = lease->attributes}; /* its wants are counted by the core */
     if (answer_is_too_much(&ask, units_max_bytes_of(judging->core, lease))) {
         return OUTCOME_IMPOSSIBLE;
     }
@@ -98,10 +99,10 @@ static enum outcome judge_waiter(
 bool settings_define(struct server *server, const struct conf *conf, const char **refusedp)
 {
     struct judging judging = {server->core, admins_of(conf)};
-    core_set_judge(server->core, judge_waiter, &judging);
+    core_set_waiter_filter(server->core, judge_waiter, &judging);
     enum outcome outcome = core_define(server->core, conf->definitions, conf->n_definitions,
         &conf->user_bounds, clock_now(), &server->effects, refusedp);
-    core_set_judge(server->core, NULL, NULL);
+    core_set_waiter_filter(server->core, NULL, NULL);
     apply_effects(&server->turn);
     return outcome == OUTCOME_OK;
 }
@@ -166,7 +167,7 @@ static void warn_of_fixed_changes(
 void settings_note_changes(struct server *server)
 {
     changes_note(&server->state, server->core);
-    storing_note_changes(server->storing);
+    disk_wait_note_changes(server->disk_wait);
 }
 
 /* ---- which resources a reload adds, changes or removes: for the log ---- */
@@ -225,14 +226,14 @@ static size_t say_some(const char *const names[], size_t n)
 /* While both sets exist. */
 static void diff_log(const struct definition_diff *diff)
 {
-    size_t said = 0;
-    for (int line = 0; line < LINES_MAX && said < diff->n; line++) {
-        said += say_some(diff->names + said, diff->n - said);
+    size_t n_named = 0;
+    for (int line = 0; line < LINES_MAX && n_named < diff->n; line++) {
+        n_named += say_some(diff->names + n_named, diff->n - n_named);
     }
-    if (said < diff->n) {
+    if (n_named < diff->n) {
         const struct log_subject subject = {.event = "reload"};
         log_message_on(
-            LOG_LEVEL_INFO, &subject, "reload: %zu more resources have changed", diff->n - said);
+            LOG_LEVEL_INFO, &subject, "reload: %zu more resources have changed", diff->n - n_named);
     }
 }
 
@@ -272,7 +273,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     diff_log(&diff);
     free(diff.names);
     conf_free(before);
-    storing_note_reload(server->storing, changes_note(&server->state, server->core));
+    disk_wait_note_reload(server->disk_wait, changes_note(&server->state, server->core));
     log_message_on(LOG_LEVEL_INFO, &subject, "%s: reloaded, definitions: %zu", conf->path,
         conf->n_definitions);
     return true;

@@ -53,15 +53,15 @@ void answer_lease_id(struct text *text, const struct lease *lease)
 
 void answer_stop_rules(struct text *text, const struct lease *lease)
 {
-    if (lease->terms.signal == 0) {
+    if (lease->attributes.signal == 0) {
         return;
     }
     if (lease->binding == BOUND_CONNECTION) {
         text_add_key(text, "bound", "connection");
     }
-    text_add_number_key(text, "kill_after", (uint64_t)lease->terms.kill_after / 1000000);
+    text_add_number_key(text, "kill_after", (uint64_t)lease->attributes.kill_after / 1000000);
     text_add(text, "ms");
-    text_add_key(text, "on_lost", on_lost_words[lease->terms.on_lost]);
+    text_add_key(text, "on_lost", on_lost_words[lease->attributes.on_lost]);
 }
 
 void answer_deadline(struct text *text, const struct lease *lease, nanoseconds clock_offset)
@@ -143,7 +143,7 @@ static size_t longest_grant(bool has_job)
     struct lease lease = {.id = UINT64_MAX,
         .state = LEASE_HELD,
         .binding = BOUND_CONNECTION,
-        .terms = {.kill_after = NEVER - 1, .on_lost = ON_LOST_KILL, .signal = has_job}};
+        .attributes = {.kill_after = NEVER - 1, .on_lost = ON_LOST_KILL, .signal = has_job}};
     const struct effect effect = {.kind = EFFECT_GRANTED, .lease = &lease};
     struct text text = TEXT_INIT;
     answer_effect_saying(&text, &effect, has_job ? "" : NULL);
@@ -152,17 +152,17 @@ static size_t longest_grant(bool has_job)
     return length;
 }
 
-size_t answer_longest_grant(const struct ask *ask)
+size_t answer_longest_grant(const struct acquire_request *ask)
 {
     static size_t longest[2]; /* always the same */
-    bool has_job = ask->terms.signal != 0;
+    bool has_job = ask->attributes.signal != 0;
     if (longest[has_job] == 0) {
         longest[has_job] = longest_grant(has_job);
     }
     return longest[has_job];
 }
 
-bool answer_is_too_much(const struct ask *ask, size_t more)
+bool answer_is_too_much(const struct acquire_request *ask, size_t more)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < ask->n_wants; i++) {

@@ -22,10 +22,10 @@ void answer_stop_rules(struct text *text, const struct lease *lease);
 void answer_deadline(struct text *text, const struct lease *lease, nanoseconds clock_offset);
 /* How long a line that grants this ask can get, besides its units (units_max_bytes()) and what its
  * proof says. */
-size_t answer_longest_grant(const struct ask *ask);
+size_t answer_longest_grant(const struct acquire_request *ask);
 /* Whether no lease could have so many units, however many there are: it has at most MAX_UNITS, and
  * the line that grants it names them. `more`: the bytes of its units, and of its proof. */
-bool answer_is_too_much(const struct ask *ask, size_t more);
+bool answer_is_too_much(const struct acquire_request *ask, size_t more);
 #define ANSWER_TOO_MUCH "more units than one request can have"
 
 /* Appends an event that names no lease. */

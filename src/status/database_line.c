@@ -102,8 +102,8 @@ static struct instant before(nanoseconds instant, uint64_t milliseconds)
 }
 
 /* False: the row is none. */
-static bool take_host(struct status_host *host, const struct fleet_row *row, const char *database,
-    uint64_t ttl, nanoseconds listed_at)
+static bool database_line_take_host(struct status_host *host, const struct fleet_row *row,
+    const char *database, uint64_t ttl, nanoseconds listed_at)
 {
     uint64_t left, since;
     if (strcmp(row->fields, "session") != 0 || row->n < N_SESSION_FIELDS) {
@@ -182,7 +182,7 @@ void host_lines_write(struct text *out, const struct fleet_rows *rows, const cha
     size_t n = 0;
     struct status_host *hosts = NULL, host;
     for (size_t i = 0; i < rows->n_rows; i++) {
-        if (take_host(&host, &rows->rows[i], database, ttl, listed_at)) {
+        if (database_line_take_host(&host, &rows->rows[i], database, ttl, listed_at)) {
             hosts = memory_grow(hosts, n, sizeof *hosts);
             hosts[n++] = host;
         }

@@ -13,17 +13,17 @@ uint64_t wall_milliseconds(nanoseconds instant, const struct answer_moment *mome
     return (uint64_t)((moment->wall_now - (moment->now - instant)) / 1000000);
 }
 
-static void add_number(struct text *out, const char *key, bool is_known, uint64_t number)
+static void ended_line_add_number(struct text *out, const char *key, bool is_known, uint64_t number)
 {
     if (is_known) {
         text_add_number_key(out, key, number);
     }
 }
 
-static void add_slots(struct unit_list *list, const struct remembered_claim *claim)
+static void add_slots(struct unit_list *list, const struct saved_claim *claim)
 {
     for (uint32_t i = 0, end; i < claim->count; i = end) {
-        const struct remembered_unit *unit = &claim->units[i];
+        const struct saved_unit *unit = &claim->units[i];
         for (end = i + 1; end < claim->count && claim->units[end].slot == unit->slot + end - i;) {
             end++;
         }
@@ -32,7 +32,7 @@ static void add_slots(struct unit_list *list, const struct remembered_claim *cla
     }
 }
 
-static void add_items(struct unit_list *list, const struct remembered_claim *claim)
+static void ended_line_add_items(struct unit_list *list, const struct saved_claim *claim)
 {
     for (uint32_t i = 0; i < claim->count; i++) {
         unit_list_add(list, claim->units[i].item, UNITS_OF_HOLDER_BYTES);
@@ -40,7 +40,7 @@ static void add_items(struct unit_list *list, const struct remembered_claim *cla
 }
 
 /* NAME:UNITS of what it held, NAME=COUNT of what it waited for. */
-static void add_claim(struct text *out, const struct remembered_claim *claim)
+static void add_claim(struct text *out, const struct saved_claim *claim)
 {
     struct unit_list list = {0};
     text_add(out, claim->name);
@@ -49,13 +49,13 @@ static void add_claim(struct text *out, const struct remembered_claim *claim)
         text_add_number(out, claim->count);
         return;
     }
-    (claim->is_pool ? add_items : add_slots)(&list, claim);
+    (claim->is_pool ? ended_line_add_items : add_slots)(&list, claim);
     text_add(out, ":");
     text_add_bytes(out, list.text.bytes, list.text.length);
     text_deinit(&list.text);
 }
 
-void ended_units(struct text *out, const struct remembered *lease)
+void ended_units(struct text *out, const struct saved_lease *lease)
 {
     size_t start = out->length;
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -91,13 +91,13 @@ static void add_how(struct text *out, const struct ended_lease *ended)
 
 uint64_t ended_held(const struct ended_lease *ended)
 {
-    const struct remembered *lease = ended->lease;
+    const struct saved_lease *lease = ended->lease;
     return lease->is_held ? milliseconds(ended->entry->ended_at - lease->granted_at) : 0;
 }
 
 uint64_t ended_waited(const struct ended_lease *ended)
 {
-    const struct remembered *lease = ended->lease;
+    const struct saved_lease *lease = ended->lease;
     nanoseconds until = lease->is_held ? lease->granted_at : ended->entry->ended_at;
     return milliseconds(until - lease->asked_at);
 }
@@ -106,7 +106,7 @@ static void add_times(
     struct text *out, const struct ended_lease *ended, const struct answer_moment *moment)
 {
     text_add_number_key(out, "ended", wall_milliseconds(ended->entry->ended_at, moment));
-    add_number(out, "held", ended->lease->is_held, ended_held(ended));
+    ended_line_add_number(out, "held", ended->lease->is_held, ended_held(ended));
     text_add_number_key(out, "waited", ended_waited(ended));
 }
 
@@ -124,12 +124,12 @@ static void add_if_it_fits(struct text *out, size_t start, const char *key, cons
 /* In the order of what is left out last. */
 static void add_details(struct text *out, size_t start, const struct ended_lease *ended)
 {
-    const struct terms *terms = &ended->lease->terms;
-    add_if_it_fits(out, start, "holder", terms->holder);
+    const struct lease_attributes *attributes = &ended->lease->attributes;
+    add_if_it_fits(out, start, "holder", attributes->holder);
     for (size_t i = 0; i < N_ATTRIBUTES; i++) {
         if (attribute_rows[i].is_shown) {
             const struct attribute_row *row = &attribute_rows[i];
-            add_if_it_fits(out, start, row->word, terms_text(terms, row));
+            add_if_it_fits(out, start, row->word, lease_attributes_text(attributes, row));
         }
     }
     add_if_it_fits(out, start, "why", ended->entry->why);
@@ -141,7 +141,7 @@ void ended_line_write(struct text *out, const struct ended_lease *ended, bool is
     const struct answer_moment *moment)
 {
     const struct history_entry *entry = ended->entry;
-    const struct remembered *lease = ended->lease;
+    const struct saved_lease *lease = ended->lease;
     size_t start = out->length;
     char id[LEASE_ID_SIZE];
     lease_id_format(id, lease->id);
@@ -154,11 +154,11 @@ void ended_line_write(struct text *out, const struct ended_lease *ended, bool is
     add_times(out, ended, moment);
     text_add_number_key(out, "pid", (uint64_t)lease->pid);
     text_add_key(out, "database", ended->database);
-    add_number(out, "login", entry->origin.has_login, entry->origin.login);
-    add_number(out, "by", entry->by.is_known, entry->by.uid);
-    add_number(out, "by_login", entry->by.has_login, entry->by.login);
-    add_number(out, "exit", entry->status == HISTORY_EXITED, entry->number);
-    add_number(out, "signal", entry->status == HISTORY_SIGNALLED, entry->number);
+    ended_line_add_number(out, "login", entry->origin.has_login, entry->origin.login);
+    ended_line_add_number(out, "by", entry->by.is_known, entry->by.uid);
+    ended_line_add_number(out, "by_login", entry->by.has_login, entry->by.login);
+    ended_line_add_number(out, "exit", entry->status == HISTORY_EXITED, entry->number);
+    ended_line_add_number(out, "signal", entry->status == HISTORY_SIGNALLED, entry->number);
     text_add_key(out, "unseen", entry->was_unseen ? "1" : NULL);
     if (is_seen) {
         add_details(out, start, ended);

@@ -4,12 +4,12 @@
 
 #include "base/text.h"
 #include "core/ended.h"
-#include "core/remembered.h"
+#include "core/saved_lease.h"
 #include "status/long_answer.h"
 
 struct ended_lease {
     const struct history_entry *entry;
-    const struct remembered *lease; /* as it was last written down */
+    const struct saved_lease *lease; /* as it was last written down */
     const char *database; /* its name; NULL: host scope */
 };
 
@@ -24,7 +24,7 @@ uint64_t ended_held(const struct ended_lease *ended);
 uint64_t ended_waited(const struct ended_lease *ended);
 /* Appends NAME:UNITS of what it held, NAME=COUNT of what it waited for; a list that is too long for
  * a line ends in "...". */
-void ended_units(struct text *out, const struct remembered *lease);
+void ended_units(struct text *out, const struct saved_lease *lease);
 
 /* Milliseconds since 1970 at that instant, as the clock is set now. */
 uint64_t wall_milliseconds(nanoseconds instant, const struct answer_moment *moment);

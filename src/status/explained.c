@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 #include "base/words.h"
-#include "core/foresee.h"
+#include "core/preview.h"
 #include "core/units.h"
 #include "status/answer_lines.h"
 #include "status/fleet_why.h"
@@ -27,7 +27,7 @@ static void add_brief(struct text *out, const char *word, const struct text *tex
     text_add(out, "\n");
 }
 
-static void add_sentence(struct text *out, const char *sentence)
+static void explained_add_sentence(struct text *out, const char *sentence)
 {
     text_add(out, "because ");
     text_add_encoded(out, sentence);
@@ -44,7 +44,7 @@ static void end_answer(struct text *out, struct text *first, struct reasons *rea
         add_brief(out, "stops", &reasons->stops);
     }
     first->bytes[utf8_cut(first->bytes, MAX_FIRST_BYTES)] = '\0';
-    add_sentence(out, first->bytes);
+    explained_add_sentence(out, first->bytes);
     text_add_bytes(out, reasons->lines.bytes, reasons->lines.length);
     text_add(out, "end\n");
     text_deinit(first);
@@ -81,7 +81,7 @@ static void note_forecast(struct story *story, struct forecast *forecast, uint32
     }
 }
 
-static void add_resource(struct story *story, const char *name,
+static void explained_add_resource(struct story *story, const char *name,
     const struct definition *definition, uint32_t wants, const struct claim *claim)
 {
     struct forecast forecast;
@@ -161,7 +161,7 @@ static void add_surroundings(struct story *story)
 
 /* ---- a request ---- */
 
-static void add_wanted(struct text *out, const struct ask *ask)
+static void add_wanted(struct text *out, const struct acquire_request *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         text_add(out, i > 0 ? " " : "");
@@ -179,7 +179,7 @@ struct verdict {
 };
 
 static void say_verdict(struct text *out, struct text *first, struct story *story,
-    const struct ask *ask, const struct verdict *verdict)
+    const struct acquire_request *ask, const struct verdict *verdict)
 {
     text_add(first, "a request for ");
     add_wanted(first, ask);
@@ -220,8 +220,8 @@ static void say_verdict(struct text *out, struct text *first, struct story *stor
 }
 
 /* A database decides what the core leaves open. */
-static struct verdict find_verdict(
-    const struct story *story, const struct ask *ask, const struct explained_bar *bar)
+static struct verdict find_verdict(const struct story *story, const struct acquire_request *ask,
+    const struct explained_refusal *bar)
 {
     struct verdict verdict = {OUTCOME_FORBIDDEN, bar->forbidden};
     struct core *core = story->scene->core;
@@ -229,7 +229,7 @@ static struct verdict find_verdict(
         verdict.outcome = OUTCOME_IMPOSSIBLE;
     } else if (!bar->forbidden) {
         verdict.outcome =
-            core_foresee(core, story->scene->viewer->uid, ask, &verdict.at_fault);
+            core_preview_acquire(core, story->scene->viewer->uid, ask, &verdict.at_fault);
     }
     if (verdict.outcome == OUTCOME_PENDING && story->impossible) {
         verdict.outcome = OUTCOME_IMPOSSIBLE;
@@ -244,15 +244,15 @@ static struct verdict find_verdict(
 }
 
 void explained_ask(struct text *out, const struct scene *scene,
-    const struct explained_database *database, const struct ask *ask,
-    const struct explained_bar *bar)
+    const struct explained_database *database, const struct acquire_request *ask,
+    const struct explained_refusal *bar)
 {
     struct story story = {
         .reasons = REASONS_INIT, .scene = scene, .database = database, .is_free = true};
     struct text first = TEXT_INIT;
     for (size_t i = 0; i < ask->n_wants; i++) {
-        const struct want *want = &ask->wants[i];
-        add_resource(&story, want->name, want->definition, want->count, NULL);
+        const struct requested_resource *want = &ask->wants[i];
+        explained_add_resource(&story, want->name, want->definition, want->count, NULL);
     }
     say_quotas(&story, "you hold");
     add_surroundings(&story);
@@ -337,7 +337,7 @@ static void explain_waiting(struct text *out, struct story *story, struct lease 
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         const struct resource *resource = claim->resource;
-        add_resource(story, resource->name, resource->definition, claim->count, claim);
+        explained_add_resource(story, resource->name, resource->definition, claim->count, claim);
     }
     story->position = story->position > 0 ? story->position : lease_position(lease);
     begin_sentence(&first, story->scene, lease);

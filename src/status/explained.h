@@ -13,7 +13,7 @@ struct explained_database {
 };
 
 /* Why a request would be refused whatever is free. */
-struct explained_bar {
+struct explained_refusal {
     const char *forbidden; /* one of its names, which the viewer may not use; or NULL */
     bool is_too_much; /* answer_is_too_much() */
 };
@@ -21,8 +21,8 @@ struct explained_bar {
 /* The whole answer for a request of the viewer's, whose names have definitions. `database` is all
  * zero in host scope. */
 void explained_ask(struct text *out, const struct scene *scene,
-    const struct explained_database *database, const struct ask *ask,
-    const struct explained_bar *bar);
+    const struct explained_database *database, const struct acquire_request *ask,
+    const struct explained_refusal *bar);
 /* The whole answer for a lease, which is waiting or held. */
 void explained_lease(struct text *out, const struct scene *scene,
     const struct explained_database *database, struct lease *lease);

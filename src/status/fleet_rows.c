@@ -142,7 +142,7 @@ struct fleet_rows *fleet_rows_free(struct fleet_rows *rows)
 }
 
 /* The index of the first that is not before `name`. */
-static size_t place_of(const struct fleet_rows *rows, const char *name)
+static size_t fleet_rows_place_of(const struct fleet_rows *rows, const char *name)
 {
     size_t low = 0, high = rows->n_resources;
     while (low < high) {
@@ -161,13 +161,13 @@ static bool is_at(const struct fleet_rows *rows, size_t place, const char *name)
 
 const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, const char *name)
 {
-    size_t place = place_of(rows, name);
+    size_t place = fleet_rows_place_of(rows, name);
     return is_at(rows, place, name) ? &rows->resources[place] : NULL;
 }
 
 const struct fleet_resource *fleet_rows_behind(const struct fleet_rows *rows, const char *name)
 {
-    size_t place = place_of(rows, name);
+    size_t place = fleet_rows_place_of(rows, name);
     place += is_at(rows, place, name);
     return place < rows->n_resources ? &rows->resources[place] : NULL;
 }
@@ -179,7 +179,7 @@ uint32_t fleet_rows_n_instances(const struct fleet_rows *rows, const char *templ
     memcpy(prefix, template, n);
     prefix[n] = '\0';
     uint32_t n_instances = 0;
-    for (size_t i = place_of(rows, prefix);
+    for (size_t i = fleet_rows_place_of(rows, prefix);
          i < rows->n_resources && strncmp(rows->resources[i].name, prefix, n) == 0; i++) {
         const struct fleet_row *row = &rows->rows[rows->resources[i].row];
         n_instances += strcmp(fleet_field(row, RESOURCE_DEFINITION), template) == 0 &&

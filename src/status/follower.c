@@ -117,7 +117,7 @@ static void begin_changes(struct follower *follower)
     follower->until = news_end(follower->news);
 }
 
-static void tell(const struct follower *follower, const struct news_entry *entry,
+static void follower_tell(const struct follower *follower, const struct news_entry *entry,
     const struct answer_moment *moment, struct text *out)
 {
     const struct follow_source *source = follower->source;
@@ -150,7 +150,7 @@ static bool add_changes(
         if (i == MAX_LOOKED_AT || out->length >= enough) {
             return true;
         }
-        tell(follower, news_next(follower->news, &follower->cursor), moment, out);
+        follower_tell(follower, news_next(follower->news, &follower->cursor), moment, out);
     }
     return false;
 }
@@ -213,7 +213,7 @@ static struct follower *follower_of(struct long_answer *answer)
     return container_of(answer, struct follower, answer);
 }
 
-static bool make_piece(
+static bool follower_make_piece(
     struct long_answer *answer, const struct answer_moment *moment, struct text *out, size_t enough)
 {
     struct follower *follower = follower_of(answer);
@@ -237,7 +237,7 @@ static void end_batch(struct long_answer *answer)
 }
 
 static const struct long_answer_kind batch_kind = {
-    .more = make_piece, .free = end_batch, .has_no_end = true};
+    .more = follower_make_piece, .free = end_batch, .has_no_end = true};
 
 /* ---- life ---- */
 

@@ -12,7 +12,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
 
 /* ---- how long somebody holds ---- */
 
-static int compare(const void *left, const void *right)
+static int forecast_compare(const void *left, const void *right)
 {
     const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
     return (a > b) - (a < b);
@@ -58,7 +58,7 @@ void forecast_init(struct forecast *forecast, struct core *core, const char *nam
         .cooldown = (uint64_t)definition->cooldown / 1000,
     };
     forecast->n_holds = core_recent_holds(core, name, forecast->holds);
-    qsort(forecast->holds, forecast->n_holds, sizeof forecast->holds[0], compare);
+    qsort(forecast->holds, forecast->n_holds, sizeof forecast->holds[0], forecast_compare);
 }
 
 void forecast_add_end(struct forecast *forecast, uint64_t at, uint64_t units)

@@ -9,7 +9,7 @@
 #ifndef BERTH_STATUS_FORECAST_H
 #define BERTH_STATUS_FORECAST_H
 
-#include "core/foresee.h"
+#include "core/preview.h"
 
 enum { FORECAST_MIN_HOLDS = 5, FORECAST_MAX = 256 };
 

@@ -43,13 +43,13 @@ void lease_row_identify(
         .user = viewer_user_of(scene->viewer, lease->uid),
         .away = lease_is_detached(lease),
         .hidden = !viewer_sees(scene->viewer, lease),
-        .holder = lease->terms.holder,
+        .holder = lease->attributes.holder,
     };
     lease_id_format(row->id, lease->id);
 #define ATTRIBUTE(word, type, bound, initial, title)                                               \
     if ((title) != NULL) {                                                                         \
         row->line.shown[SHOWN_##word] =                                                            \
-            terms_text(&lease->terms, &attribute_rows[ATTRIBUTE_##word]);                          \
+            lease_attributes_text(&lease->attributes, &attribute_rows[ATTRIBUTE_##word]);          \
     }
 #include "base/attributes.def"
 #undef ATTRIBUTE
@@ -101,7 +101,7 @@ static void fill_waiter(struct lease_row *row, const struct claim *claim)
     line->ticket.number = lease->database != 0 ? lease->ticket : lease->id;
     line->ticket.is_given = line->ticket.number != 0;
     line->wants = claim->count;
-    line->priority = lease->terms.priority;
+    line->priority = lease->attributes.priority;
     line->kept = standing == STANDS_KEEPING ? claim->count : 0;
     row->is_aside = standing == STANDS_ASIDE;
     fill_blocker(line, claim);

@@ -12,18 +12,19 @@ void lease_walk_begin(struct lease_walk *walk, const char *name, uint64_t only)
 
 /* ---- in the core ---- */
 
-static struct order_node *node_at(const struct order *order, uint32_t rank)
+static struct sorted_set_node *node_at(const struct sorted_set *order, uint32_t rank)
 {
-    return rank < order_size(order) ? order_at(order, rank) : NULL;
+    return rank < sorted_set_size(order) ? sorted_set_at(order, rank) : NULL;
 }
 
 static void find_waiters(struct lease_walk *walk)
 {
     const struct resource *resource = walk->here;
-    const struct order *sets[N_STANDINGS] = {&resource->queue, &resource->kept, &resource->aside};
+    const struct sorted_set *sets[N_STANDINGS] = {
+        &resource->queue, &resource->kept, &resource->aside};
     walk->position = 1;
     for (size_t i = 0; i < N_STANDINGS; i++) {
-        uint32_t n = order_count_below(sets[i], walk->major, walk->minor + 1);
+        uint32_t n = sorted_set_count_below(sets[i], walk->major, walk->minor + 1);
         walk->nodes[i] = node_at(sets[i], n);
         walk->position += n;
     }
@@ -48,10 +49,10 @@ static bool next_holder(
 static bool next_waiter(
     struct lease_walk *walk, const struct scene *scene, struct lease_row *row)
 {
-    struct order_node **firstp = NULL;
+    struct sorted_set_node **firstp = NULL;
     for (size_t i = 0; i < N_STANDINGS; i++) {
         bool is_first =
-            walk->nodes[i] && (!firstp || order_node_is_before(walk->nodes[i], *firstp));
+            walk->nodes[i] && (!firstp || sorted_set_node_is_before(walk->nodes[i], *firstp));
         firstp = is_first ? &walk->nodes[i] : firstp;
     }
     if (!firstp || walk->only != 0) {
@@ -62,7 +63,7 @@ static bool next_waiter(
     walk->position++;
     walk->major = (*firstp)->major;
     walk->minor = (*firstp)->minor;
-    *firstp = order_next(*firstp);
+    *firstp = sorted_set_next(*firstp);
     return true;
 }
 

@@ -28,7 +28,7 @@ struct lease_walk {
     const struct resource *here;
     const struct fleet_resource *listed;
     const struct claim *claim; /* the next holder */
-    struct order_node *nodes[N_STANDINGS]; /* the next waiter of each of the core's sets */
+    struct sorted_set_node *nodes[N_STANDINGS]; /* the next waiter of each of the core's sets */
     uint32_t position; /* of the next waiter */
 };
 

@@ -187,57 +187,57 @@ static const struct fleet_row *row_of(
 
 /* What this host has of it counts as the core has it: so what others have may be different although
  * the sums are the same. */
-static void compare_resource(const struct compared *one)
+static void compare_resource(const struct compared *pair)
 {
-    const struct fleet_row *was = one->was ? row_of(one->before, one->was) : NULL;
-    const struct fleet_row *is = one->is ? row_of(one->now, one->is) : NULL;
-    if (!was || !is || !are_equal(was, is, SIZE_MAX) || one->was->own_held != one->is->own_held ||
-        one->was->own_waiting != one->is->own_waiting) {
+    const struct fleet_row *was = pair->was ? row_of(pair->before, pair->was) : NULL;
+    const struct fleet_row *is = pair->is ? row_of(pair->now, pair->is) : NULL;
+    if (!was || !is || !are_equal(was, is, SIZE_MAX) || pair->was->own_held != pair->is->own_held ||
+        pair->was->own_waiting != pair->is->own_waiting) {
         const struct fleet_row *either = is ? is : was;
-        one->heard->resource(one->heard->context, fleet_field(either, RESOURCE_NAME),
+        pair->heard->resource(pair->heard->context, fleet_field(either, RESOURCE_NAME),
             fleet_field(either, RESOURCE_DEFINITION));
     }
 }
 
-static void compare_present(const struct compared *one)
+static void compare_present(const struct compared *pair)
 {
-    for (size_t i = one->is->row + 1; i < one->is->end; i++) {
-        const struct fleet_row *row = &one->now->rows->rows[i];
-        enum fleet_lease kind = fleet_row_kind(row, one->is);
-        if (kind == FLEET_NEITHER || listing_is_own(one->now, row)) {
+    for (size_t i = pair->is->row + 1; i < pair->is->end; i++) {
+        const struct fleet_row *row = &pair->now->rows->rows[i];
+        enum fleet_lease kind = fleet_row_kind(row, pair->is);
+        if (kind == FLEET_NEITHER || listing_is_own(pair->now, row)) {
             continue;
         }
         const char *key = fleet_field(row, ROW_KEY);
-        const struct fleet_row *was = one->was ? listing_find(one->before, one->was, key) : NULL;
+        const struct fleet_row *was = pair->was ? listing_find(pair->before, pair->was, key) : NULL;
         if (!was || !are_equal(was, row, passing_field(kind))) {
-            one->heard->lease(one->heard->context, one->is->name, key);
+            pair->heard->lease(pair->heard->context, pair->is->name, key);
         }
     }
 }
 
-static void look_for_gone(const struct compared *one)
+static void look_for_gone(const struct compared *pair)
 {
-    bool is_torn = one->is && one->is->is_torn;
-    for (size_t i = one->was->row + 1; i < one->was->end; i++) {
-        const struct fleet_row *row = &one->before->rows->rows[i];
+    bool is_torn = pair->is && pair->is->is_torn;
+    for (size_t i = pair->was->row + 1; i < pair->was->end; i++) {
+        const struct fleet_row *row = &pair->before->rows->rows[i];
         const char *key = fleet_field(row, ROW_KEY);
-        if (fleet_row_kind(row, one->was) == FLEET_NEITHER || listing_is_own(one->now, row) ||
-            (one->is && listing_find(one->now, one->is, key))) {
+        if (fleet_row_kind(row, pair->was) == FLEET_NEITHER || listing_is_own(pair->now, row) ||
+            (pair->is && listing_find(pair->now, pair->is, key))) {
             continue;
         }
-        (is_torn ? one->heard->missing : one->heard->lease)(
-            one->heard->context, one->was->name, key);
+        (is_torn ? pair->heard->missing : pair->heard->lease)(
+            pair->heard->context, pair->was->name, key);
     }
 }
 
-static void compare(const struct compared *one)
+static void listing_compare(const struct compared *pair)
 {
-    compare_resource(one);
-    if (one->is) {
-        compare_present(one);
+    compare_resource(pair);
+    if (pair->is) {
+        compare_present(pair);
     }
-    if (one->was) {
-        look_for_gone(one);
+    if (pair->was) {
+        look_for_gone(pair);
     }
 }
 
@@ -249,15 +249,15 @@ void fleet_changes_find(const struct listing *before, const struct listing *now,
         const struct fleet_resource *was = i < n_before ? &before->rows->resources[i] : NULL;
         const struct fleet_resource *is = j < n_now ? &now->rows->resources[j] : NULL;
         int order = was && is ? strcmp(was->name, is->name) : (is != NULL) - (was != NULL);
-        const struct compared one = {
+        const struct compared pair = {
             .before = before,
             .now = now,
             .was = order <= 0 ? was : NULL,
             .is = order >= 0 ? is : NULL,
             .heard = heard,
         };
-        compare(&one);
-        i += one.was != NULL;
-        j += one.is != NULL;
+        listing_compare(&pair);
+        i += pair.was != NULL;
+        j += pair.is != NULL;
     }
 }

@@ -18,7 +18,7 @@ void reasons_deinit(struct reasons *reasons)
 
 /* ---- sentences ---- */
 
-static void add_sentence(struct reasons *reasons, char *sentence)
+static void reasons_add_sentence(struct reasons *reasons, char *sentence)
 {
     sentence[utf8_cut(sentence, SENTENCE_BYTES)] = '\0';
     text_add(&reasons->lines, "because ");
@@ -33,7 +33,7 @@ void reasons_say(struct reasons *reasons, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    add_sentence(reasons, sentence);
+    reasons_add_sentence(reasons, sentence);
 }
 
 void reasons_remark(struct reasons *reasons, const char *format, ...)
@@ -338,7 +338,7 @@ void reasons_holder(struct reasons *reasons, const struct reasons_resource *reso
     text_add(&sentence, resource->line->name);
     text_add(&sentence, " for ");
     add_time_since(&sentence, resource, holder);
-    add_sentence(reasons, sentence.bytes);
+    reasons_add_sentence(reasons, sentence.bytes);
     text_deinit(&sentence);
 }
 
@@ -396,6 +396,6 @@ void reasons_ahead(struct reasons *reasons, const struct reasons_resource *resou
         add_time_since(&sentence, resource, ahead->first);
         add_blocker(&sentence, ahead->first);
     }
-    add_sentence(reasons, sentence.bytes);
+    reasons_add_sentence(reasons, sentence.bytes);
     text_deinit(&sentence);
 }

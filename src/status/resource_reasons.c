@@ -1,6 +1,6 @@
 #include "status/resource_reasons.h"
 
-#include "core/foresee.h"
+#include "core/preview.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ static uint64_t count_holders(const struct subject *subject)
 {
     const struct fleet_resource *listed = subject->row.listed;
     return listed ? fleet_first_waiter(subject->scene->rows, listed) - listed->row - 1
-                  : order_size(&subject->row.here->holders);
+                  : sorted_set_size(&subject->row.here->holders);
 }
 
 static void count_one(void *context, const char *unit, const char *reason)
@@ -87,8 +87,9 @@ static nanoseconds next_cooled(const struct subject *subject)
                                : core_next_cooled(subject->scene->core, subject->row.here);
 }
 
-static void begin(struct subject *subject, const struct scene *scene, const char *name,
-    const struct definition *definition, uint32_t wants, const struct claim *claim)
+static void resource_reasons_begin(struct subject *subject, const struct scene *scene,
+    const char *name, const struct definition *definition, uint32_t wants,
+    const struct claim *claim)
 {
     struct resource_row *row = &subject->row;
     subject->scene = scene;
@@ -115,7 +116,7 @@ static void begin(struct subject *subject, const struct scene *scene, const char
     };
 }
 
-static void end(struct subject *subject)
+static void resource_reasons_end(struct subject *subject)
 {
     text_deinit(&subject->lease.unit_words);
     resource_row_deinit(&subject->row);
@@ -224,8 +225,8 @@ static uint64_t held_by(const struct subject *subject, uint32_t uid)
     if (!listed) {
         return resource_held_by(subject->row.here, uid);
     }
-    uint64_t sum = 0, end = fleet_first_waiter(rows, listed);
-    for (size_t i = listed->row + 1; i < end; i++) {
+    uint64_t sum = 0, resource_reasons_end = fleet_first_waiter(rows, listed);
+    for (size_t i = listed->row + 1; i < resource_reasons_end; i++) {
         uint64_t n, holder;
         if (fleet_number(&rows->rows[i], ROW_UID, UINT32_MAX, &holder) && holder == uid) {
             fleet_number(&rows->rows[i], ROW_COUNT, FLEET_NUMBER_MAX, &n);
@@ -292,10 +293,10 @@ void resource_brief(
     struct text *brief, const struct scene *scene, const char *name, uint32_t wants)
 {
     struct subject subject;
-    begin(&subject, scene, name, NULL, wants, NULL);
+    resource_reasons_begin(&subject, scene, name, NULL, wants, NULL);
     subject.described.position = 0;
     reasons_brief(brief, &subject.described);
-    end(&subject);
+    resource_reasons_end(&subject);
 }
 
 struct request_row resource_reasons(struct reasons *reasons, const struct scene *scene,
@@ -303,7 +304,7 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     const struct claim *claim, struct forecast *forecast)
 {
     struct subject subject;
-    begin(&subject, scene, name, definition, wants, claim);
+    resource_reasons_begin(&subject, scene, name, definition, wants, claim);
     const struct status_resource *line = &subject.row.line;
     bool nobody_is_ahead = false;
     nanoseconds cooled = next_cooled(&subject);
@@ -325,6 +326,6 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
                                       : forecast->obstacle;
     struct request_row request = find_out(&subject, definition, nobody_is_ahead);
     request.name = name;
-    end(&subject);
+    resource_reasons_end(&subject);
     return request;
 }

@@ -15,7 +15,7 @@ uint8_t database_of_name(struct core *core, const char *name)
 }
 
 void resource_set_pause(
-    struct status_resource *line, bool is_paused, const char *reason, struct by_whom by)
+    struct status_resource *line, bool is_paused, const char *reason, struct actor by)
 {
     line->paused = is_paused;
     if (is_paused) {
@@ -52,7 +52,7 @@ static const char *kind_word(enum kind kind)
 /* How many units are kept, and the first waiter for whom they are. */
 static void fill_kept(struct status_resource *line, const struct resource *resource)
 {
-    const struct order_node *first = order_first(&resource->kept);
+    const struct sorted_set_node *first = sorted_set_first(&resource->kept);
     if (first) {
         const struct place *place = container_of(first, struct place, node);
         line->kept = resource_kept(resource);
@@ -103,7 +103,7 @@ static void fill_changes(struct status_resource *line, char reason_room[static R
     line->changed.joined = is_changed ? changed : NULL;
     resource_set_pause(line, strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0,
         fleet_text(reason_room, reason, strlen(reason), REASON_BYTES),
-        by_whom_parse(fleet_field(row, RESOURCE_PAUSED_BY)));
+        actor_parse(fleet_field(row, RESOURCE_PAUSED_BY)));
 }
 
 /* To who follows, this host's part of the figures is the core's: it knows first. */
@@ -192,7 +192,8 @@ static const char *unit_name(const struct unit *unit, char room[static 16])
     return unit->item ? unit->item : room;
 }
 
-static void add_items(struct unit_list *list, const struct resource *resource, bool removed)
+static void resource_row_add_items(
+    struct unit_list *list, const struct resource *resource, bool removed)
 {
     char room[16];
     for (uint32_t i = 0; i < resource->n_units && !list->is_cut; i++) {
@@ -272,8 +273,8 @@ void resource_row_write(struct text *out, const struct resource_row *row)
         unit_list_add_all(&items, fleet_field(row->fields, RESOURCE_ITEMS), true,
             UNITS_OF_RESOURCE_BYTES);
     } else if (!row->listed && resource_is_pool(row->here)) {
-        add_items(&items, row->here, false);
-        add_items(&draining, row->here, true);
+        resource_row_add_items(&items, row->here, false);
+        resource_row_add_items(&draining, row->here, true);
     }
     resource_row_for_each_reserved(row, add_reserved, &reserved);
     line.items.joined = items.text.bytes;

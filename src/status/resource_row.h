@@ -51,7 +51,7 @@ void template_write(struct text *out, const struct template *template, const str
 uint8_t database_of_name(struct core *core, const char *name);
 /* Sets that it is paused, and by whom. */
 void resource_set_pause(
-    struct status_resource *line, bool is_paused, const char *reason, struct by_whom by);
+    struct status_resource *line, bool is_paused, const char *reason, struct actor by);
 /* Its reserved units; `reason` may be NULL. */
 void resource_row_for_each_reserved(const struct resource_row *row,
     void (*function)(void *context, const char *unit, const char *reason), void *context);

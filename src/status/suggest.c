@@ -1,6 +1,6 @@
 #include "status/suggest.h"
 
-#include "base/nearest.h"
+#include "base/closest_match.h"
 
 #include <string.h>
 
@@ -28,8 +28,8 @@ static bool is_near_template(const char *defined, size_t n, const char *name, si
     char above[SUGGESTION_SIZE], typed[SUGGESTION_SIZE];
     join(above, defined, n, "");
     join(typed, name, n_name, "");
-    struct nearest nearest = NEAREST_INIT(typed);
-    return nearest_is_better(&nearest, above);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(typed);
+    return closest_match_is_better(&nearest, above);
 }
 
 /* False: not one for that name. */
@@ -54,14 +54,14 @@ static bool candidate_of(struct candidate *candidate, const char *defined, const
 }
 
 bool suggest_name(char out[static SUGGESTION_SIZE], const char *name,
-    const struct definition definitions[], size_t n, suggest_may *may, void *context)
+    const struct definition definitions[], size_t n, suggest_filter *may, void *context)
 {
-    struct nearest nearest = NEAREST_INIT(name);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(name);
     struct candidate candidate;
     for (size_t i = 0; i < n && i < MAX_LOOKED_AT; i++) {
         if (candidate_of(&candidate, definitions[i].name, name) &&
-            nearest_is_better(&nearest, candidate.name) && may(context, &definitions[i])) {
-            nearest_try(&nearest, candidate.name);
+            closest_match_is_better(&nearest, candidate.name) && may(context, &definitions[i])) {
+            closest_match_try(&nearest, candidate.name);
             memcpy(out, candidate.suggestion, sizeof candidate.suggestion);
         }
     }

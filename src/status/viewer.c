@@ -44,11 +44,10 @@ bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hi
 }
 
 bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
-    const struct remembered *remembered, uint16_t hiding)
+    const struct saved_lease *saved, uint16_t hiding)
 {
-    for (size_t i = 0; remembered->uid != viewer->uid && i < remembered->n_claims; i++) {
-        const struct definition *definition =
-            core_find_definition(core, remembered->claims[i].name);
+    for (size_t i = 0; saved->uid != viewer->uid && i < saved->n_claims; i++) {
+        const struct definition *definition = core_find_definition(core, saved->claims[i].name);
         bool hides = (hiding >> i & 1) || (definition && definition->shows_to_owner_only);
         if (hides && !viewer->may_see(viewer->context, definition ? &definition->rights : NULL)) {
             return false;

@@ -5,7 +5,7 @@
 
 #include "core/definition.h"
 #include "core/lease.h"
-#include "core/remembered.h"
+#include "core/saved_lease.h"
 
 struct core;
 
@@ -44,6 +44,6 @@ bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hi
  * ended. What a resource hid then counts as much as what it hides now. If the resource is gone,
  * only who sees everything sees it. */
 bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
-    const struct remembered *remembered, uint16_t hiding);
+    const struct saved_lease *saved, uint16_t hiding);
 
 #endif

@@ -11,8 +11,8 @@
 /* What the explanations are made of. */
 struct refusal {
     struct core *core;
-    const struct ask *ask;
-    const struct want *want; /* the one at fault */
+    const struct acquire_request *ask;
+    const struct requested_resource *want; /* the one at fault */
     const struct definition *first; /* of the first want */
     const struct resource *resource; /* of `want`; NULL if it is not alive */
     const struct definition *definition; /* of `want`; NULL if there is none */
@@ -64,7 +64,7 @@ static void why_paused(struct text *out, const struct refusal *refusal)
 static void why_held(struct text *out, const struct refusal *refusal)
 {
     const struct lease *lease = refusal->same_identity;
-    const char *identity = refusal->ask->terms.holder;
+    const char *identity = refusal->ask->attributes.holder;
     if (lease) {
         text_add_format(out, "the identity %s already %s it, as pid %d", identity,
             lease->state == LEASE_HELD ? "has" : "waits for", refusal->viewer->pid_of(lease));
@@ -75,11 +75,11 @@ static void why_held(struct text *out, const struct refusal *refusal)
 
 static void why_forbidden(struct text *out, const struct refusal *refusal)
 {
-    const struct ask *ask = refusal->ask;
+    const struct acquire_request *ask = refusal->ask;
     const struct definition *definition = refusal->definition;
-    if (ask->terms.priority > definition->max_priority) {
+    if (ask->attributes.priority > definition->max_priority) {
         text_add_format(out, "the highest priority is %d", (int)definition->max_priority);
-    } else if (ask->has_kill_after && ask->terms.kill_after > definition->kill_after) {
+    } else if (ask->has_kill_after && ask->attributes.kill_after > definition->kill_after) {
         char longest[32];
         duration_format(longest, sizeof longest, definition->kill_after);
         text_add_format(out, "kill-after is at most %s", longest);
@@ -154,7 +154,8 @@ static void (*const explanations[N_OUTCOMES])(struct text *out, const struct ref
     [OUTCOME_QUOTA] = why_quota,
 };
 
-static const struct want *find_want(const struct ask *ask, const char *name)
+static const struct requested_resource *find_want(
+    const struct acquire_request *ask, const char *name)
 {
     for (size_t i = 0; name && i < ask->n_wants; i++) {
         if (strcmp(ask->wants[i].name, name) == 0) {
@@ -164,7 +165,7 @@ static const struct want *find_want(const struct ask *ask, const char *name)
     return NULL;
 }
 
-void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
+void why_refused(char *out, size_t size, struct core *core, const struct acquire_request *ask,
     const struct viewer *viewer, enum outcome outcome, const char *at_fault, nanoseconds now)
 {
     at_fault = at_fault || outcome != OUTCOME_QUOTA ? at_fault : ask->wants[0].name;
@@ -176,8 +177,8 @@ void why_refused(char *out, size_t size, struct core *core, const struct ask *as
         .resource = resource,
         .first = core_find_definition(core, ask->wants[0].name),
         .definition = at_fault ? core_find_definition(core, at_fault) : NULL,
-        .same_identity = resource && ask->terms.holder
-            ? core_find_identity(core, resource, viewer->uid, ask->terms.holder)
+        .same_identity = resource && ask->attributes.holder
+            ? core_find_identity(core, resource, viewer->uid, ask->attributes.holder)
             : NULL,
         .viewer = viewer,
         .now = now,

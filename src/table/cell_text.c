@@ -174,7 +174,7 @@ void text_add_how(struct text *text, const struct past_lease *lease)
 
 size_t add_shown_columns(struct column columns[MAX_COLUMNS], size_t n, size_t offset)
 {
-    for (enum shown i = 0; i < N_SHOWN; i++) {
+    for (enum shown_attribute i = 0; i < N_SHOWN; i++) {
         if (shown_rows[i].title && i != SHOWN_program) {
             columns[n++] = (struct column){.title = shown_rows[i].title,
                 .offset = offset + i * sizeof(const char *),

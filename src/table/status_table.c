@@ -4,8 +4,8 @@
 #include "table/cell_text.h"
 #include "table/grid.h"
 #include "table/lease_table.h"
-#include "table/status_choice.h"
-#include "view/when.h"
+#include "table/status_filter.h"
+#include "view/datetime.h"
 #include "view/printable.h"
 
 #include <stdlib.h>
@@ -261,7 +261,7 @@ static void print_new(
     int64_t now = clock_wall_now() / NANOSECONDS_PER_MILLISECOND;
     text_add_repeated(out, ' ', INDENT);
     text_add(out, "new: until ");
-    text_add_when(out, now + (int64_t)status_until(status, &database->grace_until), now);
+    text_add_datetime(out, now + (int64_t)status_until(status, &database->grace_until), now);
     text_add(out, " it grants nothing, because hosts may hold leases it has no record of;"
                   " if it never held anything: berthctl found ");
     text_add_escaped(out, database->name);

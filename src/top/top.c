@@ -208,7 +208,7 @@ static void wait_for_something(struct session *session)
 }
 
 /* For good. */
-static bool is_refused(const struct live_link *link)
+static bool top_is_refused(const struct live_link *link)
 {
     return link->loss == LIVE_REFUSED && link->code != CODE_BUSY;
 }
@@ -216,7 +216,7 @@ static bool is_refused(const struct live_link *link)
 static void loop(struct session *session)
 {
     resize(session);
-    while (!session->top.quits && session->ended_by == 0 && !is_refused(&session->link)) {
+    while (!session->top.quits && session->ended_by == 0 && !top_is_refused(&session->link)) {
         act_on_time(session);
         wait_for_something(session);
     }
@@ -230,7 +230,7 @@ static int refuse(const char *why)
     return STATUS_USAGE;
 }
 
-static void end(struct session *session)
+static void top_end(struct session *session)
 {
     top_ask_end(&session->ask);
     live_link_deinit(&session->link);
@@ -254,14 +254,14 @@ static int show(struct session *session)
         signal(SIGTSTP, SIG_DFL); /* ncurses has a handler of its own */
         loop(session);
         draw_end();
-        exit_status =
-            is_refused(&session->link) ? live_link_complain(&session->link, "top") : EXIT_SUCCESS;
+        exit_status = top_is_refused(&session->link) ? live_link_complain(&session->link, "top")
+                                                     : EXIT_SUCCESS;
     }
-    end(session);
+    top_end(session);
     return exit_status;
 }
 
-int top_run(const struct endpoint *endpoint, const struct status_choice *choice)
+int top_run(const struct endpoint *endpoint, const struct status_filter *choice)
 {
     static struct session session;
     if (draw_missing) {

@@ -3,9 +3,9 @@
 #define BERTH_TOP_TOP_H
 
 #include "client/endpoint.h"
-#include "table/status_choice.h"
+#include "table/status_filter.h"
 
 /* Shows what berthd there does until somebody ends it. Returns the exit status. */
-int top_run(const struct endpoint *endpoint, const struct status_choice *choice);
+int top_run(const struct endpoint *endpoint, const struct status_filter *choice);
 
 #endif

@@ -141,7 +141,8 @@ static bool may_ask(struct top *top)
     return true;
 }
 
-static void ask(struct top *top, enum top_asking asking, const struct top_subject *subject)
+static void top_actions_ask(
+    struct top *top, enum top_asking asking, const struct top_subject *subject)
 {
     struct top_question *question = &top->question;
     top_subject_deinit(&question->subject);
@@ -158,7 +159,7 @@ static void act_why(struct top *top)
         show_page(top, TOP_REASONS);
         text_deinit(&top->reasons);
         text_add(&top->reasons, "asking berthd ...\n");
-        ask(top, TOP_ASKS_WHY, &top->subject);
+        top_actions_ask(top, TOP_ASKS_WHY, &top->subject);
     }
 }
 
@@ -178,23 +179,23 @@ static void act_revoke(struct top *top)
     }
 }
 
-static void answer_revoke(struct top *top, bool is_good, const char *said)
+static void answer_revoke(struct top *top, bool is_good, const char *answer)
 {
     struct text text = TEXT_INIT;
     text_add(&text, is_good ? "revoked " : "not revoked: ");
     text_add_escaped(&text, is_good ? top->question.subject.lease : "");
-    text_add_bytes(&text, said, strcspn(said, "\n"));
+    text_add_bytes(&text, answer, strcspn(answer, "\n"));
     top_say(top, is_good ? LOOK_STRONG : LOOK_ALARM, text.bytes);
     text_deinit(&text);
 }
 
-void top_answered(struct top *top, bool is_good, const char *said)
+void top_answered(struct top *top, bool is_good, const char *answer)
 {
     if (top->question.asking == TOP_ASKS_REVOKE) {
-        answer_revoke(top, is_good, said);
+        answer_revoke(top, is_good, answer);
     } else if (top->question.asking == TOP_ASKS_WHY) {
         text_deinit(&top->reasons);
-        text_add(&top->reasons, said);
+        text_add(&top->reasons, answer);
     }
     top->question.asking = TOP_ASKS_NOTHING;
     top->question.is_new = false;
@@ -338,7 +339,7 @@ void top_type(struct top *top, uint32_t code)
 {
     text_deinit(&top->message);
     if (top->prompt == TOP_ASK_REASON && code == TOP_KEY_ENTER) {
-        ask(top, TOP_ASKS_REVOKE, &top->revoked);
+        top_actions_ask(top, TOP_ASKS_REVOKE, &top->revoked);
         strcpy(top->question.reason, top->typed);
         top->prompt = TOP_NO_PROMPT;
     } else if (top->prompt) {

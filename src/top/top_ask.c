@@ -14,13 +14,13 @@
 void top_ask_end(struct top_ask *ask)
 {
     connection_close(&ask->connection);
-    text_deinit(&ask->said);
+    text_deinit(&ask->reply);
     ask->is_ok = false;
 }
 
-static void answer(struct top_ask *ask, struct top *top, bool is_good, const char *said)
+static void top_ask_answer(struct top_ask *ask, struct top *top, bool is_good, const char *reply)
 {
-    top_answered(top, is_good, said);
+    top_answered(top, is_good, reply);
     top_ask_end(ask);
 }
 
@@ -56,60 +56,60 @@ void top_ask_send(struct top_ask *ask, struct top *top, nanoseconds now)
     ask->deadline = now + PATIENCE;
     int error = connection_open(&ask->connection, ask->endpoint);
     if (error != 0) {
-        struct text said = TEXT_INIT;
+        struct text reply = TEXT_INIT;
         connection_explain(ask->endpoint, error, why, sizeof why);
-        text_add_escaped(&said, why);
-        answer(ask, top, false, said.bytes);
-        text_deinit(&said);
+        text_add_escaped(&reply, why);
+        top_ask_answer(ask, top, false, reply.bytes);
+        text_deinit(&reply);
     } else if (print_question(&top->question, &line)) {
         connection_send(&ask->connection, line.bytes, line.length); /* or it is seen to end */
     } else {
-        answer(ask, top, false, "does not fit into one request");
+        top_ask_answer(ask, top, false, "does not fit into one request");
     }
     text_deinit(&line);
 }
 
 /* ---- the answer ---- */
 
-static void add_sentence(struct text *said, const char *untrusted)
+static void top_ask_add_sentence(struct text *reply, const char *untrusted)
 {
-    text_add(said, said->length > 0 ? "  " : ""); /* the first says what becomes of it */
-    text_add_escaped(said, untrusted);
-    text_add(said, "\n");
+    text_add(reply, reply->length > 0 ? "  " : ""); /* the first says what becomes of it */
+    text_add_escaped(reply, untrusted);
+    text_add(reply, "\n");
 }
 
 /* `error CODE TEXT` */
-static void add_error(struct text *said, char *const words[], size_t n)
+static void add_error(struct text *reply, char *const words[], size_t n)
 {
     enum code code = n > 1 ? code_find(words[1]) : CODE_NONE;
     bool has_text = n > 2 && percent_decode(words[2]);
-    text_add_escaped(said,
+    text_add_escaped(reply,
         has_text                ? words[2]
             : code != CODE_NONE ? code_table[code].meaning
                                 : "refused");
-    text_add(said, " (");
-    text_add_escaped(said, n > 1 ? words[1] : "");
-    text_add(said, ")\n");
+    text_add(reply, " (");
+    text_add_escaped(reply, n > 1 ? words[1] : "");
+    text_add(reply, ")\n");
 }
 
 /* True: that was all of it. */
-static bool take_line(struct top_ask *ask, struct top *top, char *line)
+static bool top_ask_take_line(struct top_ask *ask, struct top *top, char *line)
 {
     char *words[MAX_WORDS];
     size_t n = words_split(line, words, MAX_WORDS);
     const char *word = n > 0 ? words[0] : "";
     bool is_why = top->question.asking == TOP_ASKS_WHY;
     if (strcmp(word, "error") == 0) {
-        add_error(&ask->said, words, n);
-        answer(ask, top, false, ask->said.bytes);
+        add_error(&ask->reply, words, n);
+        top_ask_answer(ask, top, false, ask->reply.bytes);
     } else if (!ask->is_ok && strcmp(word, "ok") != 0) {
-        answer(ask, top, false, "the server does not speak this protocol");
+        top_ask_answer(ask, top, false, "the server does not speak this protocol");
     } else if (!is_why || (ask->is_ok && strcmp(word, "end") == 0)) {
-        text_add(&ask->said, "");
-        answer(ask, top, true, ask->said.bytes);
+        text_add(&ask->reply, "");
+        top_ask_answer(ask, top, true, ask->reply.bytes);
     } else {
         if (strcmp(word, "because") == 0 && n > 1 && percent_decode(words[1])) {
-            add_sentence(&ask->said, words[1]);
+            top_ask_add_sentence(&ask->reply, words[1]);
         }
         ask->is_ok = true;
         return false;
@@ -123,14 +123,14 @@ void top_ask_read(struct top_ask *ask, struct top *top)
     enum connection_line got;
     bool goes_on = connection_read(&ask->connection);
     while ((got = connection_next(&ask->connection, &line)) == CONNECTION_LINE) {
-        if (take_line(ask, top, line)) {
+        if (top_ask_take_line(ask, top, line)) {
             return;
         }
     }
     if (got == CONNECTION_GARBAGE) {
-        answer(ask, top, false, "the server does not speak this protocol");
+        top_ask_answer(ask, top, false, "the server does not speak this protocol");
     } else if (!goes_on) {
-        answer(ask, top, false, "berthd has closed the connection");
+        top_ask_answer(ask, top, false, "berthd has closed the connection");
     }
 }
 
@@ -141,5 +141,5 @@ nanoseconds top_ask_due(const struct top_ask *ask)
 
 void top_ask_give_up(struct top_ask *ask, struct top *top)
 {
-    answer(ask, top, false, "berthd has not answered for 5 seconds");
+    top_ask_answer(ask, top, false, "berthd has not answered for 5 seconds");
 }

@@ -33,7 +33,7 @@ static bool is_of(const struct top_cursor *cursor, const struct top_row *row)
 }
 
 /* Looks near where it was at first: it is seldom elsewhere. */
-static void find(struct top_cursor *cursor, const struct top_rows *rows)
+static void top_cursor_find(struct top_cursor *cursor, const struct top_rows *rows)
 {
     if (!cursor->name || (cursor->at < rows->n && is_of(cursor, &rows->list[cursor->at]))) {
         return;
@@ -71,7 +71,7 @@ static void scroll(struct top_cursor *cursor, size_t n, size_t height)
 
 void top_cursor_follow(struct top_cursor *cursor, const struct top_rows *rows, size_t height)
 {
-    find(cursor, rows);
+    top_cursor_find(cursor, rows);
     cursor->at = rows->n == 0 ? 0 : cursor->at < rows->n ? cursor->at : rows->n - 1;
     scroll(cursor, rows->n, height);
     keep(cursor, rows);

@@ -100,7 +100,7 @@ static const struct status_database *ill_database(const struct status *status, s
 }
 
 /* "database main: down: connection refused", "database main: up, in its grace for 12s" */
-static void add_database(
+static void top_header_add_database(
     const struct status *status, const struct status_database *database, struct top_line *line)
 {
     struct text text = TEXT_INIT;
@@ -193,7 +193,7 @@ void top_header_line(const struct top *top, size_t number, struct top_line *line
     } else if (number == 1 && is_held_back) {
         add_draining(top, line);
     } else if (number - 1 - is_held_back < n_database_lines(top)) {
-        add_database(
+        top_header_add_database(
             top->status, ill_database(top->status, number - 1 - is_held_back), line);
     } else {
         add_choice(top, line);

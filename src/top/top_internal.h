@@ -189,8 +189,8 @@ extern const struct top_key top_keys[]; /* to a label that is NULL */
 /* Of rows that are up to date; leaves them so. `code` is a character or an enum top_code. */
 void top_type(struct top *top, uint32_t code);
 
-/* The answer to .question; `said` is escaped, each sentence with an LF behind it. */
-void top_answered(struct top *top, bool is_good, const char *said);
+/* The answer to .question; `reply` is escaped, each sentence with an LF behind it. */
+void top_answered(struct top *top, bool is_good, const char *reply);
 
 /* ---- top_header.c ---- */
 
@@ -272,7 +272,7 @@ struct top_ask {
     struct connection connection;
     nanoseconds deadline;
     bool is_ok; /* the first line has come */
-    struct text said; /* escaped */
+    struct text reply; /* escaped */
 };
 
 /* Sends the question if it is a new one; gives up the one before it. */

@@ -25,7 +25,7 @@ static void add_text(struct text *text, const char *what, const char *untrusted)
     }
 }
 
-static void add_number(struct text *text, const char *what, uint64_t number)
+static void top_pages_add_number(struct text *text, const char *what, uint64_t number)
 {
     begin_line(text, what);
     text_add_number(text, number);
@@ -45,7 +45,8 @@ static void add_cell(struct text *text, const char *what, struct text *cell)
 
 /* ---- a lease ---- */
 
-static uint64_t place_of(const struct status_resource *resource, const struct status_lease *lease)
+static uint64_t top_pages_place_of(
+    const struct status_resource *resource, const struct status_lease *lease)
 {
     return lease->position > 0 ? lease->position : (uint64_t)(lease - resource->waiters.list) + 1;
 }
@@ -60,7 +61,8 @@ static void add_standing(struct text *text, const struct status *status,
         add_cell(text, "holds", &cell);
     } else {
         text_add_format(&cell, "%llu, at place %llu of %llu", (unsigned long long)lease->wants,
-            (unsigned long long)place_of(resource, lease), (unsigned long long)resource->waiting);
+            (unsigned long long)top_pages_place_of(resource, lease),
+            (unsigned long long)resource->waiting);
         add_cell(text, "wants", &cell);
     }
     text_add_age(&cell, status_since(status, &lease->since));
@@ -74,7 +76,7 @@ static void add_standing(struct text *text, const struct status *status,
     text_add_blocked(&cell, resource, lease);
     add_cell(text, "blocked", &cell);
     if (lease->kept > 0) {
-        add_number(text, "kept", lease->kept);
+        top_pages_add_number(text, "kept", lease->kept);
     }
     if (lease->priority != 0) {
         text_add_format(&cell, "%lld", (long long)lease->priority);
@@ -95,12 +97,12 @@ static void add_owner(struct text *text, const struct top *top, const struct sta
     add_cell(text, "user", &cell);
     add_text(text, "host", lease->host);
     if (lease->pid > 0) {
-        add_number(text, "pid", lease->pid);
+        top_pages_add_number(text, "pid", lease->pid);
     }
     add_text(text, "bound to", lease->bound);
     add_text(text, "runs", top->process_of(top->context, lease, true));
     add_text(text, "identity", lease->holder);
-    for (enum shown i = 0; i < N_SHOWN; i++) {
+    for (enum shown_attribute i = 0; i < N_SHOWN; i++) {
         if (shown_rows[i].title) {
             add_text(text, shown_rows[i].word, lease->shown[i]);
         }
@@ -147,12 +149,12 @@ static void add_counts(
         (unsigned long long)resource->limit,
         (unsigned long long)status_grantable(status, resource));
     add_cell(text, "used", &cell);
-    add_number(text, "waiting", resource->waiting);
+    top_pages_add_number(text, "waiting", resource->waiting);
     text_add_resource_state(&cell, status, resource);
     add_cell(text, "state", &cell);
 }
 
-static void add_resource(struct text *text, const struct top *top, size_t width)
+static void top_pages_add_resource(struct text *text, const struct top *top, size_t width)
 {
     const struct status_resource *resource;
     struct text cell = TEXT_INIT;
@@ -241,7 +243,7 @@ void text_add_page(struct text *text, const struct top *top, size_t width)
     } else if (top->page == TOP_DETAILS && (template = find_template(top))) {
         add_template(&page, template);
     } else if (top->page == TOP_DETAILS) {
-        add_resource(&page, top, width);
+        top_pages_add_resource(&page, top, width);
     }
     text_add_wrapped(text, page.bytes, width);
     text_deinit(&page);

@@ -22,7 +22,7 @@ struct entry {
     uint64_t pid;
     bool arguments;
     nanoseconds until;
-    char said[ARGUMENT_BYTES + 1];
+    char command[ARGUMENT_BYTES + 1];
 };
 
 struct top_processes {
@@ -46,15 +46,15 @@ void top_processes_set_time(struct top_processes *processes, nanoseconds now)
 }
 
 /* A blank in place of each NUL between arguments, and of what ends a name. */
-static void make_line(char *said, size_t n)
+static void make_line(char *command, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        said[i] = said[i] == '\0' ? ' ' : said[i];
+        command[i] = command[i] == '\0' ? ' ' : command[i];
     }
-    while (n > 0 && (said[n - 1] == ' ' || said[n - 1] == '\n')) {
+    while (n > 0 && (command[n - 1] == ' ' || command[n - 1] == '\n')) {
         n--;
     }
-    said[n] = '\0';
+    command[n] = '\0';
 }
 
 const char *top_process_of(void *context, const struct status_lease *lease, bool arguments)
@@ -73,8 +73,8 @@ const char *top_process_of(void *context, const struct status_lease *lease, bool
         entry->pid = lease->pid;
         entry->arguments = arguments;
         entry->until = processes->now + GOOD_SECONDS * NANOSECONDS_PER_SECOND;
-        make_line(entry->said,
-            program_read(lease, arguments ? "cmdline" : "comm", entry->said, ARGUMENT_BYTES));
+        make_line(entry->command,
+            program_read(lease, arguments ? "cmdline" : "comm", entry->command, ARGUMENT_BYTES));
     }
-    return entry->said[0] != '\0' ? entry->said : NULL;
+    return entry->command[0] != '\0' ? entry->command : NULL;
 }

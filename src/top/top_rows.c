@@ -39,7 +39,7 @@ void top_folds_set(struct top_folds *folds, const char *name, bool is_open)
 }
 
 /* Those that were used last at that time or before. */
-static void forget(struct top_folds *folds, uint64_t time)
+static void top_rows_forget(struct top_folds *folds, uint64_t time)
 {
     uint64_t cursor = 0;
     do {
@@ -59,7 +59,7 @@ static void forget(struct top_folds *folds, uint64_t time)
 void top_folds_deinit(struct top_folds *folds)
 {
     while (folds->table.n > 0) {
-        forget(folds, UINT64_MAX);
+        top_rows_forget(folds, UINT64_MAX);
     }
     table_deinit(&folds->table);
 }
@@ -238,7 +238,7 @@ static void add_leases(struct top_rows *rows, const struct candidate *candidate,
     }
 }
 
-static void add_resource(
+static void top_rows_add_resource(
     struct top_rows *rows, const struct candidate *candidate, const struct top_choice *choice)
 {
     const struct status_resource *resource = candidate->resource;
@@ -285,7 +285,7 @@ static void add_template(struct top_rows *rows, const struct candidates *candida
     }
     qsort(instances, n, sizeof *instances, compare_instances);
     for (size_t i = 0; i < n && !choice->sort; i++) {
-        add_resource(rows, &instances[i], choice);
+        top_rows_add_resource(rows, &instances[i], choice);
     }
 }
 
@@ -296,7 +296,7 @@ static void add_all(struct top_rows *rows, const struct candidates *candidates)
     for (size_t i = 0; i < candidates->n; i++) {
         const struct candidate *candidate = &candidates->list[i];
         if (candidates->choice->sort || !resource_is_below_template(status, candidate->resource)) {
-            add_resource(rows, candidate, candidates->choice);
+            top_rows_add_resource(rows, candidate, candidates->choice);
         }
     }
     for (size_t i = 0; i < status->n_templates; i++) {
@@ -330,7 +330,7 @@ void top_rows_make(struct top_rows *rows, const struct status *status,
     }
     open_new(&candidates, folds, room);
     if (folds->table.n > candidates.n + MANY_FOLDS) {
-        forget(folds, folds->now - 1);
+        top_rows_forget(folds, folds->now - 1);
     }
     add_all(rows, &candidates);
     free(candidates.list);

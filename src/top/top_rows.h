@@ -7,7 +7,7 @@
 #define BERTH_TOP_TOP_ROWS_H
 
 #include "base/table.h"
-#include "table/status_choice.h"
+#include "table/status_filter.h"
 #include "view/status.h"
 
 enum { TOP_TYPED_BYTES = 257 }; /* what may be typed, with its NUL: a reason is the longest */

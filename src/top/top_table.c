@@ -54,7 +54,8 @@ static void add_name(
     text_deinit(&text);
 }
 
-static void add_number(struct top_line *line, enum look look, struct text *number, size_t width)
+static void top_table_add_number(
+    struct top_line *line, enum look look, struct text *number, size_t width)
 {
     top_line_add_cell(line, look, number->bytes, at_least(width, LEAST_NUMBER), true);
     text_deinit(number);
@@ -79,7 +80,8 @@ static void add_units(
     text_deinit(&state);
 }
 
-static void add_resource(const struct top *top, const struct top_row *row, struct top_line *line)
+static void top_table_add_resource(
+    const struct top *top, const struct top_row *row, struct top_line *line)
 {
     const struct status_resource *resource = row->resource;
     struct text number = TEXT_INIT;
@@ -87,9 +89,9 @@ static void add_resource(const struct top *top, const struct top_row *row, struc
     add_name(line, top, resource->in_use > 0 ? LOOK_STRONG : LOOK_PLAIN, resource->name);
     text_add_format(&number, "%llu/%llu", (unsigned long long)resource->in_use,
         (unsigned long long)resource->limit);
-    add_number(line, LOOK_PLAIN, &number, top->rows.used_width);
+    top_table_add_number(line, LOOK_PLAIN, &number, top->rows.used_width);
     text_add_number(&number, resource->waiting);
-    add_number(
+    top_table_add_number(
         line, resource->waiting > 0 ? LOOK_NOTICE : LOOK_PLAIN, &number, top->rows.waiting_width);
     top_line_add(line, LOOK_PLAIN, " ");
     add_units(line, top, resource);
@@ -102,9 +104,9 @@ static void add_template(const struct top *top, const struct top_row *row, struc
     add_margin(line, top, row, 2);
     add_name(line, top, LOOK_PLAIN, template->name);
     text_add_format(&number, "-/%llu", (unsigned long long)template->limit);
-    add_number(line, LOOK_PLAIN, &number, top->rows.used_width);
+    top_table_add_number(line, LOOK_PLAIN, &number, top->rows.used_width);
     text_add(&number, "-");
-    add_number(line, LOOK_PLAIN, &number, top->rows.waiting_width);
+    top_table_add_number(line, LOOK_PLAIN, &number, top->rows.waiting_width);
     top_line_add(line, LOOK_PLAIN, " ");
     text_add_template_state(&state, template);
     top_line_add(line, resource_state_look(template, true), state.bytes);
@@ -191,16 +193,16 @@ static int highest_rank(const struct top *top)
 /* What the client has said, or what /proc says. */
 static void add_program(struct text *text, const struct top *top, const struct status_lease *lease)
 {
-    const char *said = lease->shown[SHOWN_program];
-    const char *found = top->with_arguments || !said
+    const char *program = lease->shown[SHOWN_program];
+    const char *found = top->with_arguments || !program
         ? top->process_of(top->context, lease, top->with_arguments)
         : NULL;
     if (found) {
-        text_add(text, said || top->with_arguments ? "" : "[");
+        text_add(text, program || top->with_arguments ? "" : "[");
         text_add_escaped(text, found);
-        text_add(text, said || top->with_arguments ? "" : "]");
+        text_add(text, program || top->with_arguments ? "" : "]");
     } else {
-        text_add_escaped(text, said ? said : "");
+        text_add_escaped(text, program ? program : "");
     }
 }
 
@@ -237,7 +239,7 @@ static void add_rest(const struct top *top, const struct top_row *row, struct to
     add_notes(&notes, row);
     add_program(&rest, top, row->lease);
     add_listed(&rest, row->lease->holder);
-    for (enum shown i = 0; i < N_SHOWN; i++) {
+    for (enum shown_attribute i = 0; i < N_SHOWN; i++) {
         add_listed(&rest, i == SHOWN_program ? NULL : row->lease->shown[i]);
     }
     if (row->lease->hidden) {
@@ -273,7 +275,7 @@ void top_table_line(const struct top *top, const struct top_row *row, struct top
 {
     switch (row->kind) {
     case TOP_RESOURCE:
-        add_resource(top, row, line);
+        top_table_add_resource(top, row, line);
         break;
     case TOP_TEMPLATE:
         add_template(top, row, line);

@@ -10,7 +10,8 @@ enum { LEAST_BOXES = 3, BRACKETS = 2 };
 /* ---- items by name ---- */
 
 /* Whether all items are known and fit. */
-static bool add_items(struct text *text, const struct status_resource *resource, size_t width)
+static bool top_units_add_items(
+    struct text *text, const struct status_resource *resource, size_t width)
 {
     struct text items = TEXT_INIT;
     bool fits = !resource->items.is_cut && !resource->database_state && resource->items.n > 0;
@@ -105,7 +106,7 @@ static void mark_bar(char *boxes, size_t n, const struct status_resource *resour
 void text_add_boxes(struct text *text, const struct status_resource *resource, size_t width)
 {
     text_add(text, "");
-    if ((status_is_pool(resource) && add_items(text, resource, width)) ||
+    if ((status_is_pool(resource) && top_units_add_items(text, resource, width)) ||
         width < LEAST_BOXES + BRACKETS) {
         return;
     }

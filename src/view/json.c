@@ -218,7 +218,7 @@ static const char *item_state(const struct status_resource *resource, const char
 }
 
 /* Those of `words` that are in none of the `before` lists. */
-static void add_items(json_t *array, const struct status_resource *resource,
+static void json_add_items(json_t *array, const struct status_resource *resource,
     const struct words *words, const struct words *const before[2])
 {
     for (size_t i = 0; i < words->n; i++) {
@@ -236,9 +236,10 @@ static json_t *pool_items_value(const struct status_resource *resource)
 {
     const struct words *items = &resource->items, *reserved = &resource->reserved;
     json_t *array = json_array();
-    add_items(array, resource, items, (const struct words *[2]){NULL, NULL});
-    add_items(array, resource, reserved, (const struct words *[2]){items, NULL});
-    add_items(array, resource, &resource->draining, (const struct words *[2]){items, reserved});
+    json_add_items(array, resource, items, (const struct words *[2]){NULL, NULL});
+    json_add_items(array, resource, reserved, (const struct words *[2]){items, NULL});
+    json_add_items(
+        array, resource, &resource->draining, (const struct words *[2]){items, reserved});
     return array;
 }
 

@@ -26,7 +26,7 @@
 
 struct live_resource;
 
-enum live_standing {
+enum live_state {
     LIVE_ABSENT, /* neither of these */
     LIVE_WAITS,
     LIVE_HOLDS,
@@ -36,7 +36,7 @@ enum live_standing {
 struct live_lease {
     struct status_lease shown; /* as the last line has it: .position is not set */
     struct live_resource *resource;
-    enum live_standing standing, stood; /* .stood: when the copy was last whole */
+    enum live_state state, previous_state; /* .previous_state: when the copy was last whole */
     bool is_elsewhere; /* of another host of the fleet */
 
     /* private */
@@ -109,10 +109,11 @@ struct live_watcher {
         void *context, const struct status_resource *before, const struct status_resource *now);
     void (*template)(
         void *context, const struct status_resource *before, const struct status_resource *now);
-    /* Leases that are gone come first. .stood says what it had: it holds, or waits for, nothing of
-     * the resource any more. */
+    /* Leases that are gone come first. .previous_state says what it had: it holds, or waits for,
+     * nothing of the resource any more. */
     void (*gone)(void *context, const struct live_lease *lease);
-    /* It has units that it did not have; .stood says whether it was seen to wait for them. */
+    /* It has units that it did not have; .previous_state says whether it was seen to wait for them.
+     */
     void (*granted)(void *context, const struct live_lease *lease);
     void (*waits)(void *context, const struct live_lease *lease);
     /* It stands as before, and its line differs in more than times: .stopping, .away, .blocked ...

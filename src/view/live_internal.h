@@ -11,7 +11,7 @@ void live_name_user(const struct live *live, struct shown_user *user);
 /* ---- live_leases.c ---- */
 
 /* Takes a `holder` or `waiter` line. False: malformed. */
-bool live_lease_take(struct live *live, const char *line, enum live_standing standing);
+bool live_lease_take(struct live *live, const char *line, enum live_state state);
 /* The lease holds, or waits for, nothing of the resource any more. Unknown names are ignored. */
 void live_lease_gone(struct live *live, const char *id, const char *resource);
 /* The same for all leases of the resource that no line of `generation` has named. */

@@ -49,7 +49,7 @@ static struct live_resource *resource_named(const struct live *live, const char 
 
 static struct live_lease_list *list_of(struct live_lease *lease)
 {
-    return lease->standing == LIVE_HOLDS ? &lease->resource->holders : &lease->resource->waiters;
+    return lease->state == LIVE_HOLDS ? &lease->resource->holders : &lease->resource->waiters;
 }
 
 static uint64_t ticket_of(const struct live_lease *lease)
@@ -59,17 +59,18 @@ static uint64_t ticket_of(const struct live_lease *lease)
 
 static bool is_before(const struct live_lease *a, const struct live_lease *b)
 {
-    if (a->standing == LIVE_WAITS && a->shown.priority != b->shown.priority) {
+    if (a->state == LIVE_WAITS && a->shown.priority != b->shown.priority) {
         return a->shown.priority > b->shown.priority;
     }
-    if (a->standing == LIVE_WAITS && ticket_of(a) != ticket_of(b)) {
+    if (a->state == LIVE_WAITS && ticket_of(a) != ticket_of(b)) {
         return ticket_of(a) < ticket_of(b);
     }
     return a->came < b->came;
 }
 
 /* How many of the list are before the lease. Most come at the end. */
-static size_t place_of(const struct live_lease_list *list, const struct live_lease *lease)
+static size_t live_leases_place_of(
+    const struct live_lease_list *list, const struct live_lease *lease)
 {
     size_t low = 0, high = list->n;
     if (high > 0 && is_before(list->list[high - 1], lease)) {
@@ -90,7 +91,7 @@ static size_t place_of(const struct live_lease_list *list, const struct live_lea
 static void list_insert(struct live_lease *lease)
 {
     struct live_lease_list *list = list_of(lease);
-    size_t place = place_of(list, lease);
+    size_t place = live_leases_place_of(list, lease);
     list->list = memory_grow(list->list, list->n, sizeof(struct live_lease *));
     memmove(list->list + place + 1, list->list + place, (list->n - place) * sizeof *list->list);
     list->list[place] = lease;
@@ -101,7 +102,7 @@ static void list_insert(struct live_lease *lease)
 static void list_remove(struct live_lease *lease)
 {
     struct live_lease_list *list = list_of(lease);
-    size_t place = place_of(list, lease);
+    size_t place = live_leases_place_of(list, lease);
     list->n--;
     memmove(list->list + place, list->list + place + 1, (list->n - place) * sizeof *list->list);
     lease->resource->is_stale = true;
@@ -132,7 +133,7 @@ static struct live_lease *lease_new(
 /* Puts what a line says in place of what an earlier one has said. */
 static void replace(struct live_lease *lease, const struct status_lease *shown)
 {
-    bool was_whole = lease->stood != LIVE_ABSENT && !lease->before.line;
+    bool was_whole = lease->previous_state != LIVE_ABSENT && !lease->before.line;
     if (was_whole) {
         lease->before = lease->shown;
     } else {
@@ -142,21 +143,21 @@ static void replace(struct live_lease *lease, const struct status_lease *shown)
 }
 
 static void stand(struct live *live, struct live_lease *lease, const struct status_lease *shown,
-    enum live_standing standing)
+    enum live_state state)
 {
-    if (lease->standing != LIVE_ABSENT) {
+    if (lease->state != LIVE_ABSENT) {
         list_remove(lease);
     }
-    if (lease->standing != standing) {
+    if (lease->state != state) {
         lease->came = ++live->came;
     }
-    lease->standing = standing;
+    lease->state = state;
     lease->generation = live->generation;
     replace(lease, shown);
     list_insert(lease);
 }
 
-bool live_lease_take(struct live *live, const char *line, enum live_standing standing)
+bool live_lease_take(struct live *live, const char *line, enum live_state state)
 {
     struct status_lease shown = {0};
     bool is_good = status_lease_take(&shown, line) && shown.resource && shown.id[0] != '\0';
@@ -172,7 +173,7 @@ bool live_lease_take(struct live *live, const char *line, enum live_standing sta
     shown.user = live->user_name ? live->user_name(shown.uid) : NULL;
     touch(live, lease);
     lease->print = print_of(line);
-    stand(live, lease, &shown, standing);
+    stand(live, lease, &shown, state);
     return true;
 }
 
@@ -180,10 +181,10 @@ void live_lease_gone(struct live *live, const char *id, const char *name)
 {
     struct live_resource *resource = resource_named(live, name);
     struct live_lease *lease = resource ? lease_named(live, id, resource) : NULL;
-    if (lease && lease->standing != LIVE_ABSENT) {
+    if (lease && lease->state != LIVE_ABSENT) {
         touch(live, lease);
         list_remove(lease);
-        lease->standing = LIVE_ABSENT;
+        lease->state = LIVE_ABSENT;
     }
 }
 
@@ -196,7 +197,7 @@ static void list_sweep(struct live *live, struct live_lease_list *list, uint64_t
             list->list[n++] = lease;
         } else {
             touch(live, lease);
-            lease->standing = LIVE_ABSENT;
+            lease->state = LIVE_ABSENT;
             lease->resource->is_stale = true;
         }
     }
@@ -222,10 +223,10 @@ void live_leases_settle(struct live *live)
     for (size_t i = 0; i < live->n_touched; i++) {
         struct live_lease *lease = live->touched[i];
         lease->is_touched = false;
-        lease->stood = lease->standing;
+        lease->previous_state = lease->state;
         status_lease_deinit(&lease->before);
         lease->before = (struct status_lease){0};
-        if (lease->standing == LIVE_ABSENT) {
+        if (lease->state == LIVE_ABSENT) {
             live_lease_free(live, lease);
         }
     }
@@ -236,10 +237,11 @@ const struct live_lease *live_lease_find(const struct live *live, const char *na
 {
     const struct live_resource *resource = resource_named(live, name);
     const struct live_lease *lease = resource ? lease_named(live, id, resource) : NULL;
-    return lease && lease->standing != LIVE_ABSENT ? lease : NULL;
+    return lease && lease->state != LIVE_ABSENT ? lease : NULL;
 }
 
 size_t live_lease_place(const struct live_lease *lease)
 {
-    return lease->standing == LIVE_WAITS ? place_of(&lease->resource->waiters, lease) + 1 : 0;
+    return lease->state == LIVE_WAITS ? live_leases_place_of(&lease->resource->waiters, lease) + 1
+                                      : 0;
 }

@@ -83,7 +83,7 @@ struct words_of_line {
     nanoseconds now;
 };
 
-static bool take_host(struct live *live, const struct words_of_line *line)
+static bool live_lines_take_host(struct live *live, const struct words_of_line *line)
 {
     struct status host = STATUS_INIT;
     host.begun = true;
@@ -144,7 +144,7 @@ static const struct {
     bool begins; /* may come before the first snapshot of a connection */
 } rows[] = {
     {"gone", take_gone, false},
-    {"host", take_host, false},
+    {"host", live_lines_take_host, false},
     {"ended", take_ended, false},
     {"removed", take_removed, false},
     {"snapshot", take_snapshot, true},
@@ -161,7 +161,7 @@ static bool take_row(struct live *live, const struct words_of_line *line)
     return true;
 }
 
-static bool take_line(struct live *live, const struct words_of_line *line)
+static bool live_lines_take_line(struct live *live, const struct words_of_line *line)
 {
     switch (status_line_of(line->line)) {
     case LINE_HOLDER:
@@ -197,18 +197,18 @@ static void end_batch(struct live *live, const struct words_of_line *line)
     settle(live);
 }
 
-static enum live_result take(struct live *live, const struct words_of_line *line)
+static enum live_result live_lines_take(struct live *live, const struct words_of_line *line)
 {
     if (line->n == 0) {
         return LIVE_MALFORMED;
     }
     if (!live->has_ok) {
-        live->has_ok = strcmp(line->words[0], "ok") == 0 && take_host(live, line);
+        live->has_ok = strcmp(line->words[0], "ok") == 0 && live_lines_take_host(live, line);
         live->ahead = live->host.now.at - instant_of(line->now).at;
         return live->has_ok ? LIVE_MORE : LIVE_MALFORMED;
     }
     if (strcmp(line->words[0], "end") != 0) {
-        return take_line(live, line) ? LIVE_MORE : LIVE_MALFORMED;
+        return live_lines_take_line(live, line) ? LIVE_MORE : LIVE_MALFORMED;
     }
     if (!live->has_snapshot) {
         return LIVE_MALFORMED;
@@ -224,7 +224,7 @@ enum live_result live_take(struct live *live, const char *line, nanoseconds now)
     char *copy = memcpy(memory_resize(NULL, size, 1), line, size);
     const struct words_of_line split = {
         .line = line, .words = words, .n = words_split(copy, words, MAX_WORDS), .now = now};
-    enum live_result result = take(live, &split);
+    enum live_result result = live_lines_take(live, &split);
     free(copy);
     return result;
 }

@@ -51,7 +51,7 @@ static void lose(struct live_link *link, enum live_loss loss, nanoseconds now)
     link->has_changed = true;
 }
 
-static void say(struct live_link *link, const char *why)
+static void live_link_say(struct live_link *link, const char *why)
 {
     text_deinit(&link->why);
     text_add(&link->why, why);
@@ -77,7 +77,7 @@ static void take_error(struct live_link *link, char *line, nanoseconds now)
         return;
     }
     link->code = answer.code;
-    say(link,
+    live_link_say(link,
         answer.text                    ? answer.text
             : answer.code != CODE_NONE ? code_table[answer.code].meaning
                                        : "refused");
@@ -102,7 +102,7 @@ static bool take_batch(struct live_link *link, nanoseconds now)
         link->connections++;
         link->loss = LIVE_KEPT;
         link->lost_at = NEVER;
-        say(link, "");
+        live_link_say(link, "");
         backoff_reset(&link->backoff);
     }
     link->has_changed = true;
@@ -110,7 +110,7 @@ static bool take_batch(struct live_link *link, nanoseconds now)
 }
 
 /* False: the connection is lost. */
-static bool take_line(struct live_link *link, char *line, nanoseconds now)
+static bool live_link_take_line(struct live_link *link, char *line, nanoseconds now)
 {
     size_t n = strcspn(line, " ");
     bool is_first = !link->is_kept && link->batch.length == 0;
@@ -134,14 +134,14 @@ void live_link_read(struct live_link *link, nanoseconds now)
     enum connection_line got;
     bool goes_on = connection_read(&link->connection);
     while ((got = connection_next(&link->connection, &line)) == CONNECTION_LINE) {
-        if (!take_line(link, line, now)) {
+        if (!live_link_take_line(link, line, now)) {
             return;
         }
     }
     if (got == CONNECTION_GARBAGE) {
         lose_nonsense(link, now);
     } else if (!goes_on) {
-        say(link, "berthd has closed the connection");
+        live_link_say(link, "berthd has closed the connection");
         lose(link, LIVE_AWAY, now);
     }
 }
@@ -157,7 +157,7 @@ static void explain(struct live_link *link, int error)
 {
     char why[512];
     connection_explain(&link->endpoint, error, why, sizeof why);
-    say(link, why);
+    live_link_say(link, why);
 }
 
 void live_link_act(struct live_link *link, nanoseconds now)

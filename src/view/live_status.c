@@ -7,7 +7,7 @@ static void leases_renew(struct status_leases *shown, const struct live_lease_li
     shown->list = memory_resize(shown->list, list->n + 1, sizeof *shown->list);
     for (size_t i = 0; i < list->n; i++) {
         shown->list[i] = list->list[i]->shown;
-        shown->list[i].position = list->list[i]->standing == LIVE_WAITS ? i + 1 : 0;
+        shown->list[i].position = list->list[i]->state == LIVE_WAITS ? i + 1 : 0;
     }
     shown->n = list->n;
 }

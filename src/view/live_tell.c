@@ -120,16 +120,16 @@ static void note_listed(const struct live *live, const struct live_lease *lease)
 /* berthd waits for a listing before it makes a snapshot; one that has nothing new is not seen. */
 static void note_database(const struct live *live, struct live_database *database, nanoseconds now)
 {
-    bool is = is_up(&database->shown);
-    if (!is) {
+    bool is_up_now = is_up(&database->shown);
+    if (!is_up_now) {
         database->has_listed = false;
     } else if (!database->was_up) {
         database->up_since = now;
     }
-    if (is && (live->is_fresh || now - database->up_since > LISTED_AFTER)) {
+    if (is_up_now && (live->is_fresh || now - database->up_since > LISTED_AFTER)) {
         database->has_listed = true;
     }
-    database->was_up = is;
+    database->was_up = is_up_now;
 }
 
 void live_note_databases(struct live *live, nanoseconds now)
@@ -165,10 +165,10 @@ static void tell_lease(const struct live_watcher *watcher, const struct live_lea
         [LIVE_WAITS] = watcher->waits,
         [LIVE_HOLDS] = watcher->granted,
     };
-    if (lease->standing == lease->stood) {
+    if (lease->state == lease->previous_state) {
         tell_change(watcher, lease);
-    } else if (functions[lease->standing]) {
-        functions[lease->standing](watcher->context, lease);
+    } else if (functions[lease->state]) {
+        functions[lease->state](watcher->context, lease);
     }
 }
 
@@ -176,8 +176,8 @@ static void tell_leases(const struct live *live, const struct live_watcher *watc
 {
     for (size_t i = 0; i < live->n_touched; i++) {
         const struct live_lease *lease = live->touched[i];
-        bool is_of_these = (lease->standing == LIVE_ABSENT) == are_gone;
-        bool has_been = lease->standing != LIVE_ABSENT || lease->stood != LIVE_ABSENT;
+        bool is_of_these = (lease->state == LIVE_ABSENT) == are_gone;
+        bool has_been = lease->state != LIVE_ABSENT || lease->previous_state != LIVE_ABSENT;
         if (is_of_these && has_been && !is_quiet(live, lease)) {
             tell_lease(watcher, lease);
         }

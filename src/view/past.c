@@ -143,7 +143,7 @@ void past_lease_deinit(struct past_lease *lease)
     free(lease->line);
 }
 
-void past_cut(struct past *past, uint64_t until)
+void past_drop_after(struct past *past, uint64_t until)
 {
     size_t n = 0;
     for (size_t i = 0; i < past->n; i++) {

@@ -67,7 +67,7 @@ bool past_add(struct past *past, const char *line);
 void past_lease_deinit(struct past_lease *lease);
 
 /* Leaves out the leases that were asked for at `until` or later. */
-void past_cut(struct past *past, uint64_t until);
+void past_drop_after(struct past *past, uint64_t until);
 
 /* When it was asked for, and (of one that was) granted. */
 uint64_t past_asked(const struct past_lease *lease);

@@ -90,7 +90,7 @@ void past_json_print(const struct past *past, struct text *out)
 
 /* ---- stats ---- */
 
-static json_t *spread_value(const struct spread *spread)
+static json_t *percentiles_value(const struct percentiles *spread)
 {
     if (spread->n == 0) {
         return json_null();
@@ -108,8 +108,8 @@ static void set_figures(json_t *object, const struct figures *figures)
     json_object_set_new(object, "leases", number_value(figures->n_leases));
     json_object_set_new(object, "refused", number_value(figures->n_refused));
     json_object_set_new(object, "waiting", number_value(figures->n_waiting));
-    json_object_set_new(object, "waited_ms", spread_value(&figures->waits));
-    json_object_set_new(object, "held_ms", spread_value(&figures->holds));
+    json_object_set_new(object, "waited_ms", percentiles_value(&figures->waits));
+    json_object_set_new(object, "held_ms", percentiles_value(&figures->holds));
     json_object_set_new(object, "unit_ms", optional_value(&figures->unit_time));
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 #include "base/words.h"
-#include "client/harmless.h"
+#include "client/sanitize.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@ void text_add_escaped(struct text *text, const char *untrusted)
 {
     text_add(text, "");
     while (*untrusted) {
-        char shown[HARMLESS_SIZE];
+        char shown[SANITIZED_SIZE];
         text_add(text, *untrusted == '\\' ? "\\" : "");
-        untrusted += harmless_next(shown, untrusted);
+        untrusted += sanitize_char(shown, untrusted);
         text_add(text, shown);
     }
 }

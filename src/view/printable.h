@@ -1,4 +1,4 @@
-/* printable.h - text from elsewhere in tables and messages, as harmless.h makes it; and widths of
+/* printable.h - text from elsewhere in tables and messages, as sanitize.h makes it; and widths of
  * text.
  *
  * Pure but for the locale (LC_CTYPE). Widths are columns of a terminal. Running out of memory ends

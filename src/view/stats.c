@@ -313,8 +313,8 @@ static struct figures figures_of(const struct sample samples[], size_t n, bool i
         figures.unit_time.is_given &= sample->unit_time.is_given;
         figures.unit_time.number += sample->unit_time.number;
     }
-    figures.waits = spread_of(&waits);
-    figures.holds = spread_of(&holds);
+    figures.waits = percentiles_of(&waits);
+    figures.holds = percentiles_of(&holds);
     durations_deinit(&waits);
     durations_deinit(&holds);
     return figures;
@@ -347,7 +347,7 @@ static struct stats_user *users_of(
     return users;
 }
 
-static void add_resource(
+static void stats_add_resource(
     struct stats *stats, const struct sample samples[], size_t n, const struct status *status)
 {
     uint64_t span = stats->to - stats->from;
@@ -407,7 +407,7 @@ static void compute(struct stats *stats, struct samples *samples, const struct s
 {
     for (size_t i = 0, end; i < samples->n; i = end) {
         end = i + group(&samples->list[i], samples->n - i, compare_names);
-        add_resource(stats, &samples->list[i], end - i, status);
+        stats_add_resource(stats, &samples->list[i], end - i, status);
     }
     for (size_t i = 0; i < samples->n; i++) {
         stats->n_ended += samples->list[i].lease && samples->list[i].is_first;

@@ -5,7 +5,7 @@
 #define BERTH_VIEW_STATS_H
 
 #include "view/past.h"
-#include "view/spread.h"
+#include "view/percentiles.h"
 #include "view/status.h"
 
 /* Of leases and waits that have ended in the span, and of the waits that go on. */
@@ -13,8 +13,8 @@ struct figures {
     uint64_t n_leases; /* that were granted */
     uint64_t n_refused; /* waits that ended without a grant */
     uint64_t n_waiting; /* now */
-    struct spread waits; /* of all three; those that go on: so far */
-    struct spread holds; /* of the leases */
+    struct percentiles waits; /* of all three; those that go on: so far */
+    struct percentiles holds; /* of the leases */
     /* Times a unit was held in the span, also by leases that are still held; not given: for some it
      * is not known how many units they had. */
     struct optional unit_time;

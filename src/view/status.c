@@ -85,7 +85,7 @@ static bool take_resource(struct status *status, const char *line)
     return status_resource_take(&status->resources[status->n_resources++], line);
 }
 
-static bool take_lease(struct status_leases *leases, const char *line)
+static bool status_take_lease(struct status_leases *leases, const char *line)
 {
     leases->list = memory_grow(leases->list, leases->n, sizeof *leases->list);
     return status_lease_take(&leases->list[leases->n++], line);
@@ -100,13 +100,13 @@ static struct status_resource *last_resource(struct status *status)
 static bool take_holder(struct status *status, const char *line)
 {
     struct status_resource *resource = last_resource(status);
-    return resource && take_lease(&resource->holders, line);
+    return resource && status_take_lease(&resource->holders, line);
 }
 
 static bool take_waiter(struct status *status, const char *line)
 {
     struct status_resource *resource = last_resource(status);
-    return resource && take_lease(&resource->waiters, line);
+    return resource && status_take_lease(&resource->waiters, line);
 }
 
 static bool take_template(struct status *status, const char *line)
@@ -123,7 +123,7 @@ static bool take_database(struct status *status, const char *line)
     return status_database_take(&status->databases[status->n_databases++], line);
 }
 
-static bool take_host(struct status *status, const char *line)
+static bool status_take_host(struct status *status, const char *line)
 {
     status->hosts =
         memory_grow(status->hosts, status->n_hosts, sizeof *status->hosts);
@@ -136,7 +136,7 @@ static bool (*const take_line[N_STATUS_LINES])(struct status *status, const char
     [LINE_RESOURCE] = take_resource,
     [LINE_TEMPLATE] = take_template,
     [LINE_DATABASE] = take_database,
-    [LINE_HOST] = take_host,
+    [LINE_HOST] = status_take_host,
 };
 
 enum answer_result status_take(struct status *status, const char *line)

@@ -147,7 +147,7 @@ static bool listen_at(struct web_listener *listener, const struct web_options *o
 }
 
 /* Returns the exit status. */
-static int run(const struct web_options *options, const struct web_conf *conf)
+static int berth_web_run(const struct web_options *options, const struct web_conf *conf)
 {
     static struct web_listener listener;
     struct endpoint endpoint;
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
     int status = EX_CONFIG;
     if (web_conf_read(&conf, options.conf_path)) {
         allow_many_files();
-        status = options.check_only ? say_right() : run(&options, &conf);
+        status = options.check_only ? say_right() : berth_web_run(&options, &conf);
     }
     if (status != EXIT_SUCCESS && !options.check_only) {
         manager_not_started(log_last_error());

@@ -43,7 +43,7 @@ struct piece {
     struct text text;
 };
 
-static struct piece *find(const struct feed *feed, const char *name)
+static struct piece *feed_find(const struct feed *feed, const char *name)
 {
     struct table_node *node = table_find(&feed->pieces, hash_name(name));
     for (; node; node = table_find_next(node)) {
@@ -57,7 +57,7 @@ static struct piece *find(const struct feed *feed, const char *name)
 
 static struct piece *find_or_new(struct feed *feed, const char *name)
 {
-    struct piece *piece = find(feed, name);
+    struct piece *piece = feed_find(feed, name);
     if (!piece) {
         piece = memory_new(sizeof *piece);
         piece->name = memory_string(name);
@@ -83,7 +83,7 @@ static void note_removed(struct feed *feed, const char *name)
     free(removed->name);
     removed->name = memory_string(name);
     removed->serial = UINT64_MAX;
-    struct piece *piece = find(feed, name);
+    struct piece *piece = feed_find(feed, name);
     if (piece) {
         remove_piece(feed, piece);
     }

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "view/json.h"
-#include "web/polls.h"
-#include "web/talk.h"
+#include "web/berthd_request.h"
+#include "web/long_polls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct fleet_look {
     struct web *web;
     void (*changed)(struct web *web);
     uv_timer_t timer;
-    struct talk *talk;
+    struct berthd_request *talk;
     struct status status; /* the answer, as far as it has come */
     struct text json;
     uint64_t hash; /* of all but how long ago they were heard */
@@ -23,7 +23,7 @@ struct fleet_look {
     nanoseconds asked_at;
 };
 
-static void forget(struct fleet_look *look)
+static void fleet_look_forget(struct fleet_look *look)
 {
     status_deinit(&look->status);
     look->status = (struct status)STATUS_INIT;
@@ -44,21 +44,21 @@ static uint64_t hash_hosts(const struct status *status)
     return hash;
 }
 
-static enum talk_result on_line(void *context, char *line)
+static enum berthd_request_result on_line(void *context, char *line)
 {
     struct fleet_look *look = context;
     switch (status_take(&look->status, line)) {
     case ANSWER_MORE:
-        return TALK_MORE;
+        return BERTHD_REQUEST_MORE;
     case ANSWER_END:
-        return TALK_DONE;
+        return BERTHD_REQUEST_DONE;
     case ANSWER_MALFORMED:
         break;
     }
-    return TALK_NONSENSE;
+    return BERTHD_REQUEST_NONSENSE;
 }
 
-static void on_end(void *context, const char *why)
+static void fleet_look_on_end(void *context, const char *why)
 {
     struct fleet_look *look = context;
     look->talk = NULL;
@@ -72,14 +72,14 @@ static void on_end(void *context, const char *why)
             look->changed(look->web);
         }
     }
-    forget(look);
+    fleet_look_forget(look);
 }
 
 /* ---- asking ---- */
 
 void fleet_look_note(struct fleet_look *look)
 {
-    const struct talker talker = {on_line, on_end, look};
+    const struct request_callbacks talker = {on_line, fleet_look_on_end, look};
     struct web *web = look->web;
     nanoseconds now = clock_now();
     char why[512];
@@ -90,14 +90,14 @@ void fleet_look_note(struct fleet_look *look)
         return;
     }
     look->asked_at = now;
-    look->talk = talk_begin(
+    look->talk = berthd_request_begin(
         web->loop, &web->follower.link.endpoint, "hosts\n", LIMIT_MS, &talker, why, sizeof why);
 }
 
 static void on_tick(uv_timer_t *timer)
 {
     struct fleet_look *look = container_of(timer, struct fleet_look, timer);
-    if (polls_are_read(look->web->polls)) {
+    if (long_polls_are_read(look->web->polls)) {
         fleet_look_note(look);
     }
 }
@@ -123,15 +123,15 @@ struct fleet_look *fleet_look_new(struct web *web, void (*changed)(struct web *w
     return look;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void fleet_look_on_closed(uv_handle_t *handle)
 {
     free(container_of(handle, struct fleet_look, timer));
 }
 
 void fleet_look_free(struct fleet_look *look)
 {
-    talk_stop(look->talk);
-    forget(look);
+    berthd_request_stop(look->talk);
+    fleet_look_forget(look);
     text_deinit(&look->json);
-    uv_close((uv_handle_t *)&look->timer, on_closed);
+    uv_close((uv_handle_t *)&look->timer, fleet_look_on_closed);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void on_timer(uv_timer_t *timer);
+static void follow_berthd_on_timer(uv_timer_t *timer);
 static void on_readable(uv_poll_t *poll, int status, int events);
 
 static void on_poll_closed(uv_handle_t *poll)
@@ -34,18 +34,18 @@ static void begin_poll(struct follower *follower)
 }
 
 /* Each reason is said once, however often it is tried again. */
-static void say(struct follower *follower)
+static void follow_berthd_say(struct follower *follower)
 {
     const struct live_link *link = &follower->link;
     bool is_same = link->is_kept == follower->was_kept &&
-        (link->is_kept || strcmp(follower->said, link->why.bytes) == 0);
+        (link->is_kept || strcmp(follower->said_why, link->why.bytes) == 0);
     if (is_same) {
         return;
     }
     follower->was_kept = link->is_kept;
     follower->events++;
-    free(follower->said);
-    follower->said = memory_string(link->why.bytes);
+    free(follower->said_why);
+    follower->said_why = memory_string(link->why.bytes);
     if (link->is_kept) {
         log_info("following the berthd at %s", link->endpoint.path);
     } else if (link->loss == LIVE_REFUSED) {
@@ -56,7 +56,7 @@ static void say(struct follower *follower)
 }
 
 /* After each call of the link. */
-static void go_on(struct follower *follower)
+static void follow_berthd_go_on(struct follower *follower)
 {
     struct live_link *link = &follower->link;
     nanoseconds due = live_link_due(link);
@@ -69,20 +69,20 @@ static void go_on(struct follower *follower)
         uv_timer_stop(&follower->timer);
     } else {
         uint64_t left = milliseconds(later(due - clock_now(), 0));
-        uv_timer_start(&follower->timer, on_timer, left + 1, 0);
+        uv_timer_start(&follower->timer, follow_berthd_on_timer, left + 1, 0);
     }
     if (link->has_changed) {
         link->has_changed = false;
-        say(follower);
+        follow_berthd_say(follower);
         follower->changed(follower->context);
     }
 }
 
-static void on_timer(uv_timer_t *timer)
+static void follow_berthd_on_timer(uv_timer_t *timer)
 {
     struct follower *follower = container_of(timer, struct follower, timer);
     live_link_act(&follower->link, clock_now());
-    go_on(follower);
+    follow_berthd_go_on(follower);
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -90,7 +90,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     struct follower *follower = poll->data;
     (void)status, (void)events;
     live_link_read(&follower->link, clock_now());
-    go_on(follower);
+    follow_berthd_go_on(follower);
 }
 
 void follower_init(struct follower *follower, uv_loop_t *loop, const struct endpoint *endpoint,
@@ -99,14 +99,14 @@ void follower_init(struct follower *follower, uv_loop_t *loop, const struct endp
     *follower = (struct follower){.loop = loop, .changed = changed, .context = context};
     live_link_init(&follower->link, endpoint, "watch ended=1\n");
     text_add(&follower->link.why, "berthd has not answered yet");
-    follower->said = memory_string(follower->link.why.bytes);
+    follower->said_why = memory_string(follower->link.why.bytes);
     uv_timer_init(loop, &follower->timer);
 }
 
 void follower_start(struct follower *follower)
 {
     live_link_act(&follower->link, clock_now());
-    go_on(follower);
+    follow_berthd_go_on(follower);
 }
 
 void follower_stop(struct follower *follower)
@@ -119,5 +119,5 @@ void follower_stop(struct follower *follower)
 void follower_deinit(struct follower *follower)
 {
     live_link_deinit(&follower->link);
-    free(follower->said);
+    free(follower->said_why);
 }

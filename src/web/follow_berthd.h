@@ -17,7 +17,7 @@ struct follower {
     void (*changed)(void *context);
     void *context;
     bool was_kept; /* when .changed was called last */
-    char *said; /* .link.why then; owned */
+    char *said_why; /* .link.why then; owned */
     uv_poll_t *poll; /* of the connection; NULL: there is none */
     uv_timer_t timer;
 };

@@ -55,7 +55,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     return MHD_YES;
 }
 
-static void on_end(void *context, struct MHD_Connection *connection, void **requestp,
+static void http_on_end(void *context, struct MHD_Connection *connection, void **requestp,
     enum MHD_RequestTerminationCode code)
 {
     struct http *http = context;
@@ -109,7 +109,7 @@ static __attribute__((format(printf, 2, 0))) void on_message(
 
 static void turn(struct http *http);
 
-static void on_timer(uv_timer_t *timer)
+static void http_on_timer(uv_timer_t *timer)
 {
     turn(container_of(timer, struct http, timer));
 }
@@ -132,15 +132,15 @@ static void turn(struct http *http)
         waits = MHD_get_timeout(http->daemon, &wait) == MHD_YES;
     }
     if (waits) {
-        uv_timer_start(&http->timer, on_timer, wait > 0 ? wait : 1, 0);
+        uv_timer_start(&http->timer, http_on_timer, wait > 0 ? wait : 1, 0);
     } else {
         uv_timer_stop(&http->timer);
     }
 }
 
-void http_turn_soon(struct http *http)
+void http_schedule_run(struct http *http)
 {
-    uv_timer_start(&http->timer, on_timer, 0, 0);
+    uv_timer_start(&http->timer, http_on_timer, 0, 0);
 }
 
 static bool start(struct http *http, uv_loop_t *loop, int fd)
@@ -150,7 +150,7 @@ static bool start(struct http *http, uv_loop_t *loop, int fd)
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_REQUEST_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
-        on_end, http, MHD_OPTION_NOTIFY_CONNECTION, http_room_on_connection, &http->room,
+        http_on_end, http, MHD_OPTION_NOTIFY_CONNECTION, http_room_on_connection, &http->room,
         MHD_OPTION_URI_LOG_CALLBACK, http_room_on_uri, &http->room, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
@@ -180,7 +180,7 @@ struct http *http_open(uv_loop_t *loop, int fd, const struct http_settings *sett
     return http;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void http_on_closed(uv_handle_t *handle)
 {
     struct http *http = handle->data;
     if (--http->n_open == 0) {
@@ -195,9 +195,9 @@ void http_close(struct http *http)
     turn(http); /* what has just been answered is sent, as far as it can be */
     MHD_stop_daemon(http->daemon);
     http->poll.data = http->timer.data = http->room.late.data = http;
-    uv_close((uv_handle_t *)&http->poll, on_closed);
-    uv_close((uv_handle_t *)&http->timer, on_closed);
-    uv_close((uv_handle_t *)&http->room.late, on_closed);
+    uv_close((uv_handle_t *)&http->poll, http_on_closed);
+    uv_close((uv_handle_t *)&http->timer, http_on_closed);
+    uv_close((uv_handle_t *)&http->room.late, http_on_closed);
 }
 
 void http_look(const struct http *http, struct http_figures *figures)

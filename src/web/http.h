@@ -8,7 +8,7 @@
 #define BERTH_WEB_HTTP_H
 
 #include "base/text.h"
-#include "web/asker_names.h"
+#include "web/host_allowlist.h"
 
 #include <stdbool.h>
 #include <stdint.h>

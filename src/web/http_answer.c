@@ -97,7 +97,7 @@ static void give(struct http_request *request, unsigned status, struct MHD_Respo
     if (was_waiting) {
         http_room_set_state(&http->room, request->connection, HTTP_CONN_ASKS);
         MHD_resume_connection(request->connection);
-        http_turn_soon(http);
+        http_schedule_run(http);
     }
 }
 

@@ -40,7 +40,7 @@ struct http_bytes {
 };
 
 /* A connection goes on: libmicrohttpd hears of it in its next turn. */
-void http_turn_soon(struct http *http);
+void http_schedule_run(struct http *http);
 
 /* Whether the request may be carried out; else it says why not, and has been answered. */
 bool http_check(struct http_request *request, const char *method);

@@ -57,7 +57,7 @@ static void shut(struct http_conn *conn)
 
 static void on_late(uv_timer_t *timer);
 
-static void set_timer(struct http_room *room, nanoseconds now)
+static void http_room_set_timer(struct http_room *room, nanoseconds now)
 {
     const struct http_conn *conn;
     TAILQ_FOREACH (conn, &room->conns, entry) {
@@ -82,7 +82,7 @@ static void on_late(uv_timer_t *timer)
             shut(conn);
         }
     }
-    set_timer(room, now);
+    http_room_set_timer(room, now);
 }
 
 static void enqueue(struct http_room *room, struct http_conn *conn)
@@ -90,14 +90,14 @@ static void enqueue(struct http_room *room, struct http_conn *conn)
     conn->since = clock_now();
     TAILQ_INSERT_TAIL(&room->conns, conn, entry);
     if (!uv_is_active((uv_handle_t *)&room->late)) {
-        set_timer(room, conn->since);
+        http_room_set_timer(room, conn->since);
     }
 }
 
 /* ---- too many ---- */
 
 /* The oldest one of this user goes (NO_UID: of anybody), if they are more than `most`. */
-static void make_room(struct http_room *room, uid_t uid, unsigned most)
+static void http_room_make_room(struct http_room *room, uid_t uid, unsigned most)
 {
     struct http_conn *conn, *oldest = NULL;
     unsigned n = 0;
@@ -127,9 +127,9 @@ void http_room_on_connection(void *context, struct MHD_Connection *connection, v
     *conn = (struct http_conn){.fd = fd, .uid = peer_uid(fd)};
     enqueue(room, conn);
     if (conn->uid != NO_UID) {
-        make_room(room, conn->uid, CROWDED / 2);
+        http_room_make_room(room, conn->uid, CROWDED / 2);
     }
-    make_room(room, NO_UID, CROWDED);
+    http_room_make_room(room, NO_UID, CROWDED);
 }
 
 /* ---- requests ---- */

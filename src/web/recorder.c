@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "log/log.h"
 #include "view/users.h"
-#include "web/talk.h"
+#include "web/berthd_request.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct recorder {
     uint64_t connection; /* of the follower: the one that is recorded */
     bool is_filled; /* what has ended before it has been added */
     uint64_t covered; /* then: until when the store is whole */
-    struct talk *talk;
+    struct berthd_request *talk;
     struct past past; /* the answer, as far as it has come */
 };
 
@@ -45,21 +45,21 @@ static void on_ended(void *context, const struct past_lease *lease)
 
 /* ---- what has ended before ---- */
 
-static enum talk_result on_line(void *context, char *line)
+static enum berthd_request_result on_line(void *context, char *line)
 {
     struct recorder *recorder = context;
     if (!recorder->past.begun && strncmp(line, "error ", 6) == 0) {
-        return TALK_NONSENSE;
+        return BERTHD_REQUEST_NONSENSE;
     }
     switch (past_take(&recorder->past, line)) {
     case ANSWER_MORE:
-        return TALK_MORE;
+        return BERTHD_REQUEST_MORE;
     case ANSWER_END:
-        return TALK_DONE;
+        return BERTHD_REQUEST_DONE;
     case ANSWER_MALFORMED:
         break;
     }
-    return TALK_NONSENSE;
+    return BERTHD_REQUEST_NONSENSE;
 }
 
 /* Since when nothing is missing: `before`, until when the store was whole (0: never), or when the
@@ -74,7 +74,7 @@ static uint64_t covered_from(const struct past *past, uint64_t before, uint64_t 
 }
 
 /* berthd has followed on since before it was asked: nothing is between. */
-static void on_end(void *context, const char *why)
+static void recorder_on_end(void *context, const char *why)
 {
     struct recorder *recorder = context;
     struct store *store = recorder->web->store;
@@ -100,7 +100,7 @@ static void on_end(void *context, const char *why)
 
 static void fill(struct recorder *recorder)
 {
-    const struct talker talker = {on_line, on_end, recorder};
+    const struct request_callbacks talker = {on_line, recorder_on_end, recorder};
     struct web *web = recorder->web;
     uint64_t covered = store_covered_until(web->store), now = wall_now();
     char request[64] = "history\n", why[512];
@@ -110,13 +110,13 @@ static void fill(struct recorder *recorder)
     }
     past_deinit(&recorder->past);
     recorder->past = (struct past)PAST_INIT;
-    recorder->talk = talk_begin(web->loop, &web->follower.link.endpoint, request, LIMIT_MS, &talker,
-        why, sizeof why);
+    recorder->talk = berthd_request_begin(
+        web->loop, &web->follower.link.endpoint, request, LIMIT_MS, &talker, why, sizeof why);
 }
 
 static void stop_filling(struct recorder *recorder)
 {
-    talk_stop(recorder->talk);
+    berthd_request_stop(recorder->talk);
     recorder->talk = NULL;
     recorder->is_filled = false;
 }
@@ -173,7 +173,7 @@ struct recorder *recorder_new(struct web *web)
     return recorder;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void recorder_on_closed(uv_handle_t *handle)
 {
     free(container_of(handle, struct recorder, timer));
 }
@@ -183,5 +183,5 @@ void recorder_free(struct recorder *recorder)
     cover(recorder);
     stop_filling(recorder);
     past_deinit(&recorder->past);
-    uv_close((uv_handle_t *)&recorder->timer, on_closed);
+    uv_close((uv_handle_t *)&recorder->timer, recorder_on_closed);
 }

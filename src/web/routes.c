@@ -4,8 +4,8 @@
 #include "base/words.h"
 #include "view/json.h"
 #include "web/fleet_look.h"
+#include "web/long_polls.h"
 #include "web/page.h"
-#include "web/polls.h"
 #include "web/scrape.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void give_metrics(struct web *web, struct http_request *request)
 static void give_status(struct web *web, struct http_request *request)
 {
     fleet_look_note(web->fleet_look);
-    polls_take(web->polls, request);
+    long_polls_take(web->polls, request);
 }
 
 /* ---- history ---- */

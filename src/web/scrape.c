@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "view/prometheus.h"
-#include "web/polls.h"
-#include "web/talk.h"
+#include "web/berthd_request.h"
+#include "web/long_polls.h"
 #include "wire/protocol.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ struct scrape {
 
     /* While berthd is asked, in one answer after another: */
     bool is_asking;
-    struct talk *talk;
+    struct berthd_request *talk;
     struct prometheus host; /* its figures, and the names of its databases */
     struct prometheus part; /* those of a database */
     bool has_failed; /* the host's are not all there */
@@ -37,7 +37,7 @@ struct scrape {
     uint64_t from, next;
 };
 
-static void ask(struct scrape *scrape);
+static void scrape_ask(struct scrape *scrape);
 
 /* ---- figures of berth-web itself ---- */
 
@@ -72,8 +72,8 @@ static void web_figures_print(const struct web *web, struct text *out)
     add_figure(out, "follows_total", "counter", "Connections over which it has followed berthd.",
         web->follower.link.connections);
     add_figure(out, "http_connections", "gauge", "Connections of HTTP.", http.connections);
-    add_figure(out, "polls", "gauge", "Requests that wait for a change.",
-        polls_waiting(web->polls));
+    add_figure(
+        out, "polls", "gauge", "Requests that wait for a change.", long_polls_waiting(web->polls));
     add_figure(out, "unread_bytes", "gauge", "Of answers that have not been read yet.",
         http.bytes_out);
     add_answers(out, &http);
@@ -109,35 +109,35 @@ static void finish(struct scrape *scrape)
 
 /* ---- berthd ---- */
 
-static enum talk_result take_first(struct scrape *scrape, char *line)
+static enum berthd_request_result take_first(struct scrape *scrape, char *line)
 {
     char *words[MAX_WORDS];
     size_t n = words_split(line, words, MAX_WORDS);
     scrape->has_begun = true;
     if (n == 0 || strcmp(words[0], "ok") != 0) {
-        return TALK_NONSENSE;
+        return BERTHD_REQUEST_NONSENSE;
     }
     if (!words_find_number(words, n, "next", &scrape->next)) {
         scrape->next = 0;
     }
-    return TALK_MORE;
+    return BERTHD_REQUEST_MORE;
 }
 
-static enum talk_result on_line(void *context, char *line)
+static enum berthd_request_result on_line(void *context, char *line)
 {
     struct scrape *scrape = context;
     if (!scrape->has_begun) {
         return take_first(scrape, line);
     }
     if (strcmp(line, "end") == 0) {
-        return TALK_DONE;
+        return BERTHD_REQUEST_DONE;
     }
     struct prometheus *figures = scrape->database == 0 ? &scrape->host : &scrape->part;
-    return prometheus_take(figures, line) ? TALK_MORE : TALK_NONSENSE;
+    return prometheus_take(figures, line) ? BERTHD_REQUEST_MORE : BERTHD_REQUEST_NONSENSE;
 }
 
 /* Goes on with the next database. */
-static void go_on(struct scrape *scrape, bool is_good)
+static void scrape_go_on(struct scrape *scrape, bool is_good)
 {
     if (scrape->database == 0) {
         scrape->has_failed = !is_good;
@@ -152,25 +152,25 @@ static void go_on(struct scrape *scrape, bool is_good)
         finish(scrape);
     } else {
         scrape->database++;
-        ask(scrape);
+        scrape_ask(scrape);
     }
 }
 
-static void on_end(void *context, const char *why)
+static void scrape_on_end(void *context, const char *why)
 {
     struct scrape *scrape = context;
     scrape->talk = NULL;
     if (!why && scrape->next > scrape->from) {
         scrape->from = scrape->next;
-        ask(scrape);
+        scrape_ask(scrape);
     } else {
-        go_on(scrape, !why);
+        scrape_go_on(scrape, !why);
     }
 }
 
-static void ask(struct scrape *scrape)
+static void scrape_ask(struct scrape *scrape)
 {
-    const struct talker talker = {on_line, on_end, scrape};
+    const struct request_callbacks talker = {on_line, scrape_on_end, scrape};
     struct web *web = scrape->web;
     struct text request = TEXT_INIT;
     char why[512];
@@ -184,11 +184,11 @@ static void ask(struct scrape *scrape)
     text_add(&request, "\n");
     scrape->has_begun = false;
     scrape->next = 0;
-    scrape->talk = talk_begin(web->loop, &web->follower.link.endpoint, request.bytes, LIMIT_MS,
-        &talker, why, sizeof why);
+    scrape->talk = berthd_request_begin(
+        web->loop, &web->follower.link.endpoint, request.bytes, LIMIT_MS, &talker, why, sizeof why);
     text_deinit(&request);
     if (!scrape->talk) {
-        go_on(scrape, false);
+        scrape_go_on(scrape, false);
     }
 }
 
@@ -207,7 +207,7 @@ void scrape_take(struct scrape *scrape, struct http_request *request)
         scrape->is_asking = true;
         scrape->database = 0;
         scrape->from = 0;
-        ask(scrape);
+        scrape_ask(scrape);
     }
 }
 
@@ -220,7 +220,7 @@ struct scrape *scrape_new(struct web *web)
 
 void scrape_free(struct scrape *scrape)
 {
-    talk_stop(scrape->talk);
+    berthd_request_stop(scrape->talk);
     scrape->has_failed = true;
     prometheus_deinit(&scrape->part);
     finish(scrape);

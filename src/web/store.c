@@ -114,7 +114,7 @@ static void carry_out(struct store *store, struct item *item, uint64_t *droppedp
 }
 
 /* Tells the loop how things are. Under the lock. */
-static void tell(struct store *store, uint64_t dropped)
+static void store_tell(struct store *store, uint64_t dropped)
 {
     const struct store_keeper *keeper = &store->keeper;
     memcpy(store->told.health, keeper->why, sizeof store->told.health);
@@ -129,7 +129,7 @@ static void tell(struct store *store, uint64_t dropped)
 }
 
 /* Takes what is asked, or waits for it until the instant. False: the store ends, and all is done.*/
-static bool take(struct store *store, uint64_t wake_at, struct item **itemsp)
+static bool store_take(struct store *store, uint64_t wake_at, struct item **itemsp)
 {
     uint64_t now = wall_now();
     if (!store->asked.first && !store->is_ending && wake_at > now) {
@@ -162,20 +162,20 @@ static uint64_t work(struct store *store, struct item *items)
         *store->answered.end = questions.first;
         store->answered.end = questions.end;
     }
-    tell(store, dropped);
+    store_tell(store, dropped);
     store->told.figures.bytes = bytes;
     uv_mutex_unlock(&store->lock);
     return wake_at;
 }
 
-static void run(void *argument)
+static void store_run(void *argument)
 {
     struct store *store = argument;
     uint64_t wake_at = 0;
     for (;;) {
         struct item *items;
         uv_mutex_lock(&store->lock);
-        bool goes_on = take(store, wake_at, &items);
+        bool goes_on = store_take(store, wake_at, &items);
         uv_mutex_unlock(&store->lock);
         if (!goes_on) {
             break;
@@ -223,7 +223,7 @@ static void hear(struct store *store)
     }
 }
 
-static void ask(struct store *store, struct item *item);
+static void store_ask(struct store *store, struct item *item);
 
 static struct item *take_later(struct store *store)
 {
@@ -241,7 +241,7 @@ static void on_async(uv_async_t *async)
     hear(store);
     while (store->later.first && store->n_finds < MAX_FINDS) {
         store->n_finds++;
-        ask(store, take_later(store));
+        store_ask(store, take_later(store));
     }
 }
 
@@ -250,7 +250,7 @@ static void start(struct store *store, nanoseconds retention)
     store_keeper_init(&store->keeper, store->path, milliseconds(retention), STORE_MAX_PAGES);
     work(store, NULL); /* opens it */
     hear(store);
-    int error = uv_thread_create(&store->thread, run, store);
+    int error = uv_thread_create(&store->thread, store_run, store);
     store->has_thread = error == 0;
     if (error) {
         snprintf(store->health, sizeof store->health, "history: cannot start a thread: %s",
@@ -276,7 +276,7 @@ struct store *store_open(uv_loop_t *loop, const char *path, nanoseconds retentio
     return store;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void store_on_closed(uv_handle_t *handle)
 {
     struct store *store = container_of((uv_async_t *)handle, struct store, async);
     uv_cond_destroy(&store->has_news);
@@ -313,12 +313,12 @@ void store_close(struct store *store)
         item->taker(item->context, NULL, "berth-web ends");
         item_free(item);
     }
-    uv_close((uv_handle_t *)&store->async, on_closed);
+    uv_close((uv_handle_t *)&store->async, store_on_closed);
 }
 
 /* ---- what is asked ---- */
 
-static void ask(struct store *store, struct item *item)
+static void store_ask(struct store *store, struct item *item)
 {
     uv_mutex_lock(&store->lock);
     if (!store->has_thread) {
@@ -399,7 +399,7 @@ void store_add(struct store *store, const struct past_lease *lease)
     struct item *item = item_new(ITEM_ROW);
     item->row = row_of(lease);
     store->added++;
-    ask(store, item);
+    store_ask(store, item);
 }
 
 void store_covers(struct store *store, uint64_t from, uint64_t until)
@@ -416,7 +416,7 @@ void store_covers(struct store *store, uint64_t from, uint64_t until)
     }
     struct item *item = item_new(ITEM_COVER);
     item->span = (struct store_span){from, until};
-    ask(store, item);
+    store_ask(store, item);
 }
 
 uint64_t store_covered_until(const struct store *store)
@@ -438,7 +438,7 @@ void store_find(
         return;
     }
     store->n_finds++;
-    ask(store, item);
+    store_ask(store, item);
 }
 
 const char *store_health(const struct store *store)

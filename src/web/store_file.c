@@ -130,7 +130,7 @@ enum store_result store_file_step(
 }
 
 /* One that changes something. */
-static enum store_result run(struct store_file *file, enum store_statement statement)
+static enum store_result store_file_run(struct store_file *file, enum store_statement statement)
 {
     int code = sqlite3_step(file->statements[statement]);
     enum store_result result = code == SQLITE_DONE ? STORE_DONE : change_failed(file);
@@ -142,11 +142,11 @@ static enum store_result run_with(
     struct store_file *file, enum store_statement statement, const int64_t numbers[], int n)
 {
     store_file_bind(file, statement, numbers, n);
-    return run(file, statement);
+    return store_file_run(file, statement);
 }
 
 /* The first number of a query's first row. */
-static enum store_result ask(struct store_file *file, const char *sql, int64_t *numberp)
+static enum store_result store_file_ask(struct store_file *file, const char *sql, int64_t *numberp)
 {
     sqlite3_stmt *query = NULL;
     *numberp = 0;
@@ -194,9 +194,9 @@ static enum store_result make_or_check(struct store_file *file)
 {
     int64_t version, application, n_tables;
     enum store_result result;
-    if ((result = ask(file, "PRAGMA user_version", &version)) ||
-        (result = ask(file, "PRAGMA application_id", &application)) ||
-        (result = ask(file, "SELECT count(*) FROM sqlite_schema", &n_tables))) {
+    if ((result = store_file_ask(file, "PRAGMA user_version", &version)) ||
+        (result = store_file_ask(file, "PRAGMA application_id", &application)) ||
+        (result = store_file_ask(file, "SELECT count(*) FROM sqlite_schema", &n_tables))) {
         return result;
     }
     if (version == 0 && application == 0 && n_tables == 0) {
@@ -236,7 +236,7 @@ static enum store_result open_whole(struct store_file *file, const char *path)
         limit, sizeof limit, "PRAGMA max_page_count = %llu", (unsigned long long)file->max_pages);
     if ((result = execute(file, PRAGMAS)) || (result = make_or_check(file)) ||
         (result = execute(file, limit)) || (result = prepare(file)) ||
-        (result = ask(file, "SELECT count(*) FROM leases", &n_leases))) {
+        (result = store_file_ask(file, "SELECT count(*) FROM leases", &n_leases))) {
         return result;
     }
     file->n_leases = (uint64_t)n_leases;
@@ -299,12 +299,12 @@ enum store_result store_file_begin(struct store_file *file)
         snprintf(file->why, sizeof file->why, "it has been removed, or another file has its name");
         return STORE_FAILS;
     }
-    return run(file, STORE_BEGIN);
+    return store_file_run(file, STORE_BEGIN);
 }
 
 enum store_result store_file_commit(struct store_file *file)
 {
-    return run(file, STORE_COMMIT);
+    return store_file_run(file, STORE_COMMIT);
 }
 
 enum store_result store_file_add(struct store_file *file, const struct store_row *row)
@@ -313,7 +313,7 @@ enum store_result store_file_add(struct store_file *file, const struct store_row
     store_file_bind(file, STORE_ADD, times, 2);
     bind_text(file, STORE_ADD, 3, row->id);
     bind_text(file, STORE_ADD, 4, row->json);
-    enum store_result result = run(file, STORE_ADD);
+    enum store_result result = store_file_run(file, STORE_ADD);
     if (result != STORE_DONE || sqlite3_changes(file->database) == 0) {
         return result;
     }
@@ -323,7 +323,7 @@ enum store_result store_file_add(struct store_file *file, const struct store_row
     for (size_t i = 0; i < row->n_names && result == STORE_DONE; i++) {
         store_file_bind(file, STORE_ADD_CLAIM, claim, 3);
         bind_text(file, STORE_ADD_CLAIM, 4, row->names[i]);
-        result = run(file, STORE_ADD_CLAIM);
+        result = store_file_run(file, STORE_ADD_CLAIM);
     }
     return result;
 }
@@ -364,8 +364,8 @@ static enum store_result look_at_room(struct store_file *file, bool *is_fullp, b
 {
     int64_t pages, n_free;
     enum store_result result;
-    if ((result = ask(file, "PRAGMA page_count", &pages)) ||
-        (result = ask(file, "PRAGMA freelist_count", &n_free))) {
+    if ((result = store_file_ask(file, "PRAGMA page_count", &pages)) ||
+        (result = store_file_ask(file, "PRAGMA freelist_count", &n_free))) {
         return result;
     }
     *is_fullp = (uint64_t)(pages - n_free) > file->max_pages / 4 * 3;
@@ -437,6 +437,7 @@ enum store_result store_file_covered_until(struct store_file *file, uint64_t *un
 uint64_t store_file_bytes(struct store_file *file)
 {
     int64_t pages = 0;
-    return ask(file, "PRAGMA page_count", &pages) == STORE_DONE ? (uint64_t)pages * STORE_PAGE_BYTES
-                                                                : 0;
+    return store_file_ask(file, "PRAGMA page_count", &pages) == STORE_DONE
+        ? (uint64_t)pages * STORE_PAGE_BYTES
+        : 0;
 }

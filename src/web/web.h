@@ -9,7 +9,7 @@
 #include "web/web_conf.h"
 
 struct fleet_look;
-struct polls;
+struct long_polls;
 struct recorder;
 struct scrape;
 
@@ -25,7 +25,7 @@ struct web {
     struct http *http;
     struct recorder *recorder;
     struct fleet_look *fleet_look;
-    struct polls *polls;
+    struct long_polls *polls;
     struct scrape *scrape;
 };
 

@@ -1,7 +1,7 @@
 #include "web/web_conf.h"
 
+#include "base/closest_match.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "base/words.h"
 #include "log/log.h"
 #include "web/web_listener.h"
@@ -128,9 +128,9 @@ static void complain_of_value(
 
 static void complain_of_key(struct web_reader *reader, const char *name)
 {
-    struct nearest nearest = NEAREST_INIT(name);
+    struct closest_match nearest = CLOSEST_MATCH_INIT(name);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        nearest_try(&nearest, keys[i].name);
+        closest_match_try(&nearest, keys[i].name);
     }
     complain(reader, "%s: unknown key%s%s%s", name, nearest.best ? "; did you mean " : "",
         nearest.best ? nearest.best : "", nearest.best ? "?" : "");

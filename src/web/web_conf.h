@@ -3,7 +3,7 @@
 #define BERTH_WEB_WEB_CONF_H
 
 #include "base/time.h"
-#include "web/asker_names.h"
+#include "web/host_allowlist.h"
 
 #include <stdbool.h>
 

@@ -77,7 +77,7 @@ static void bound_unread(const struct web_listener *listener)
 
 /* ---- one that was handed over ---- */
 
-static const char *look_at(struct web_listener *listener)
+static const char *web_listener_look_at(struct web_listener *listener)
 {
     int type = 0, listens = 0;
     socklen_t size = sizeof type;
@@ -110,7 +110,7 @@ bool web_listener_take(struct web_listener *listener, bool *is_therep)
         return false;
     }
     listener->fd = MANAGER_FIRST_FD;
-    const char *wrong = look_at(listener);
+    const char *wrong = web_listener_look_at(listener);
     if (wrong) {
         log_error("the socket passed is %s", wrong);
     }

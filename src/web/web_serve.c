@@ -1,14 +1,14 @@
 #include "web/web_serve.h"
 
-#include "base/time.h"
 #include "base/memory.h"
+#include "base/time.h"
 #include "client/random.h"
 #include "log/log.h"
 #include "service/manager.h"
 #include "view/json.h"
 #include "view/users.h"
 #include "web/fleet_look.h"
-#include "web/polls.h"
+#include "web/long_polls.h"
 #include "web/recorder.h"
 #include "web/routes.h"
 #include "web/scrape.h"
@@ -49,7 +49,7 @@ static void say_status(const struct service *service, const char *more)
 
 static void on_fleet_change(struct web *web)
 {
-    polls_note(web->polls);
+    long_polls_note(web->polls);
 }
 
 static void begin_serving(struct service *service);
@@ -65,7 +65,7 @@ static void on_follower_change(void *context)
         say_status(service, "");
     }
     recorder_note(web->recorder);
-    polls_note(web->polls);
+    long_polls_note(web->polls);
 }
 
 static void on_watchdog(uv_timer_t *timer)
@@ -113,7 +113,7 @@ static void begin_signals(struct service *service)
     uv_signal_start(&service->on_int, on_signal, SIGINT);
 }
 
-static void begin(struct service *service, const struct endpoint *endpoint)
+static void web_serve_begin(struct service *service, const struct endpoint *endpoint)
 {
     struct web *web = &service->web;
     begin_signals(service);
@@ -123,7 +123,7 @@ static void begin(struct service *service, const struct endpoint *endpoint)
     live_name_users(&web->follower.link.live, user_name);
     feed_init(&web->feed, &web->follower.link.live, random_bits());
     web->recorder = recorder_new(web);
-    web->polls = polls_new(web);
+    web->polls = long_polls_new(web);
     web->fleet_look = fleet_look_new(web, on_fleet_change);
     web->scrape = scrape_new(web);
     uv_timer_init(web->loop, &service->watchdog);
@@ -174,14 +174,14 @@ static void on_patience_ends(uv_timer_t *timer)
 /* ---- the end ---- */
 
 /* Requests that wait are answered while there is still somebody who can. */
-static void end(struct service *service)
+static void web_serve_end(struct service *service)
 {
     struct web *web = &service->web;
     manager_notify("STOPPING=1\nSTATUS=stopping");
     recorder_free(web->recorder);
     follower_stop(&web->follower);
     if (web->http) {
-        polls_free(web->polls);
+        long_polls_free(web->polls);
         scrape_free(web->scrape);
     }
     store_close(web->store);
@@ -214,11 +214,11 @@ bool web_serve(const struct web_conf *conf, const struct endpoint *endpoint,
     uv_loop_init(&service.loop);
     web->loop = &service.loop;
     web->conf = conf;
-    begin(&service, endpoint);
+    web_serve_begin(&service, endpoint);
     follower_start(&web->follower);
     uv_timer_start(&service.patience, on_patience_ends, LONGEST_PATIENCE, 0);
     uv_run(web->loop, UV_RUN_DEFAULT);
     bool has_served = web->http || !service.has_begun;
-    end(&service);
+    web_serve_end(&service);
     return has_served;
 }

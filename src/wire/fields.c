@@ -100,7 +100,7 @@ static char *put_key(struct text *out, const struct field *field, size_t n)
     return to + field->head_length;
 }
 
-static void add_number(struct text *out, const struct field *field, uint64_t number)
+static void fields_add_number(struct text *out, const struct field *field, uint64_t number)
 {
     text_end(out, put_number(put_key(out, field, MAX_DIGITS), number));
 }
@@ -135,7 +135,7 @@ static void field_add(struct text *out, const struct field *field, const char *r
     case FIELD_NUMBER:
     case FIELD_TOKEN:
     case FIELD_SPAN:
-        add_number(out, field, *number);
+        fields_add_number(out, field, *number);
         break;
     case FIELD_USER:
         optional = &((const struct shown_user *)member)->uid;
@@ -143,7 +143,7 @@ static void field_add(struct text *out, const struct field *field, const char *r
     case FIELD_OPTIONAL:
     case FIELD_OPTIONAL_SPAN:
         if (optional->is_given) {
-            add_number(out, field, optional->number);
+            fields_add_number(out, field, optional->number);
         }
         break;
     case FIELD_INSTANT:
@@ -156,11 +156,11 @@ static void field_add(struct text *out, const struct field *field, const char *r
         break;
     case FIELD_FLAG:
         if (*(const bool *)member) {
-            add_number(out, field, 1);
+            fields_add_number(out, field, 1);
         }
         break;
     case FIELD_SWITCH:
-        add_number(out, field, *(const bool *)member);
+        fields_add_number(out, field, *(const bool *)member);
         break;
     case FIELD_WORDS:
     case FIELD_UNITS:

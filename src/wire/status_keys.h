@@ -9,7 +9,7 @@
 #include "wire/fields.h"
 
 /* The attributes of a lease (base/attributes.def). Status and history show those with a title. */
-enum shown {
+enum shown_attribute {
 #define ATTRIBUTE(word, ...) SHOWN_##word,
 #include "base/attributes.def"
 #undef ATTRIBUTE

@@ -1,7 +1,8 @@
 /* fuzz_record.c - records of leases, line by line, read from arbitrary bytes.
  *
- * What is read must keep remembered.h's promises. It is then made a lease again in a core, as after
- * a restart, and that lease's record must read as the same. There is one database, `default`. */
+ * What is read must keep saved_lease.h's promises. It is then made a lease again in a core, as
+ * after a restart, and that lease's record must read as the same. There is one database, `default`.
+ */
 #include "base/words.h"
 #include "core/core.h"
 #include "core/units.h"
@@ -34,32 +35,34 @@ static void check_time(nanoseconds time)
     REQUIRE(time >= 0 && time < NEVER);
 }
 
-static void check_claim(const struct remembered_claim *claim, bool is_held, bool is_fleet)
+static void check_claim(const struct saved_claim *claim, bool is_held, bool is_fleet)
 {
     REQUIRE(name_is_valid(claim->name) && claim->count >= 1 && claim->count <= MAX_LIMIT);
     REQUIRE((claim->units != NULL) == is_held);
     REQUIRE((claim->token > 0) == is_held || (is_held && is_fleet));
     REQUIRE(claim->token <= INT64_MAX && (!is_held || claim->count <= MAX_UNITS));
     for (uint32_t i = 0; is_held && i < claim->count; i++) {
-        const struct remembered_unit *unit = &claim->units[i];
+        const struct saved_unit *unit = &claim->units[i];
         REQUIRE(claim->is_pool ? item_is_valid(unit->item) : !unit->item && unit->slot < MAX_LIMIT);
     }
 }
 
-static void check_remembered(const struct remembered *lease)
+static void check_saved_lease(const struct saved_lease *lease)
 {
     REQUIRE(lease->id != 0 && lease->pid >= 0);
-    REQUIRE(lease->terms.priority >= -MAX_PRIORITY && lease->terms.priority <= MAX_PRIORITY);
+    REQUIRE(
+        lease->attributes.priority >= -MAX_PRIORITY && lease->attributes.priority <= MAX_PRIORITY);
     check_time(lease->asked_at);
     check_time(lease->granted_at);
     check_time(lease->rested_at);
     check_time(lease->ttl);
-    check_time(lease->terms.kill_after);
-    REQUIRE(lease->until >= 0 && lease->terms.signal <= 64 && lease->terms.on_lost <= ON_LOST_KILL);
+    check_time(lease->attributes.kill_after);
+    REQUIRE(lease->until >= 0 && lease->attributes.signal <= 64 &&
+        lease->attributes.on_lost <= ON_LOST_KILL);
     REQUIRE(lease->binding != BOUND_PROCESS || lease->process.pid > 1);
     REQUIRE(lease->wrapper.pid == 0 || (lease->wrapper.pid > 1 && lease->binding == BOUND_PROCESS));
     REQUIRE(!lease->is_opaque ||
-        (lease->kept && lease->stopping == OUTCOME_OK && !lease->terms.holder));
+        (lease->kept && lease->stopping == OUTCOME_OK && !lease->attributes.holder));
     REQUIRE((lease->binding == BOUND_TIME) == (lease->ttl > 0));
     const char *database = record_database(lease);
     bool by_fleet = lease->stopping == OUTCOME_LOST || lease->stopping == OUTCOME_DEADLINE;
@@ -73,7 +76,8 @@ static void check_remembered(const struct remembered *lease)
     REQUIRE(!(lease->wants_now || lease->is_away) || !lease->is_held);
     for (size_t i = 0; i < N_ATTRIBUTES; i++) {
         if (attribute_rows[i].type == ATTRIBUTE_TEXT) {
-            check_string(terms_text(&lease->terms, &attribute_rows[i]), attribute_rows[i].bound);
+            check_string(lease_attributes_text(&lease->attributes, &attribute_rows[i]),
+                attribute_rows[i].bound);
         }
     }
     REQUIRE(lease->n_claims >= 1 && lease->n_claims <= MAX_RESOURCES_PER_LEASE);
@@ -85,11 +89,11 @@ static void check_remembered(const struct remembered *lease)
 /* ---- a restart ---- */
 
 /* The definitions may have cut times short, and stopping begins again. */
-static void check_same(const struct remembered *a, const struct remembered *b)
+static void check_same(const struct saved_lease *a, const struct saved_lease *b)
 {
     REQUIRE(a->id == b->id && a->is_held == b->is_held && a->uid == b->uid && a->pid == b->pid);
-    REQUIRE(
-        a->binding == b->binding && a->ttl == b->ttl && !terms_difference(&a->terms, &b->terms));
+    REQUIRE(a->binding == b->binding && a->ttl == b->ttl &&
+        !lease_attributes_difference(&a->attributes, &b->attributes));
     REQUIRE(a->process.pid == b->process.pid && a->process.started == b->process.started);
     REQUIRE(a->wrapper.pid == b->wrapper.pid && a->wrapper.started == b->wrapper.started);
     REQUIRE(a->is_opaque == b->is_opaque && texts_are_same(a->kept, b->kept));
@@ -97,7 +101,7 @@ static void check_same(const struct remembered *a, const struct remembered *b)
     REQUIRE(a->n_claims == b->n_claims && texts_are_same(record_database(a), record_database(b)));
     REQUIRE(a->ticket == b->ticket && a->wants_now == b->wants_now && a->is_away == b->is_away);
     for (size_t i = 0; i < a->n_claims; i++) {
-        const struct remembered_claim *x = &a->claims[i], *y = &b->claims[i];
+        const struct saved_claim *x = &a->claims[i], *y = &b->claims[i];
         REQUIRE(texts_are_same(x->name, y->name) && x->count == y->count && x->token == y->token);
         for (uint32_t k = 0; a->is_held && k < x->count; k++) {
             REQUIRE(x->units[k].slot == y->units[k].slot);
@@ -106,13 +110,13 @@ static void check_same(const struct remembered *a, const struct remembered *b)
     }
 }
 
-static void check_written(const struct remembered *remembered, const struct lease *lease)
+static void check_written(const struct saved_lease *saved, const struct lease *lease)
 {
     struct text text = TEXT_INIT;
     record_write(&text, lease, lease->database != 0 ? "default" : NULL);
-    struct remembered *again = record_read(text.bytes, text.length);
+    struct saved_lease *again = record_read(text.bytes, text.length);
     REQUIRE(again);
-    check_same(remembered, again);
+    check_same(saved, again);
     record_free(again);
     text_deinit(&text);
 }
@@ -124,23 +128,23 @@ static void finish(struct effects *effects)
 }
 
 /* Our file has no others. */
-static void number_database(struct remembered *remembered)
+static void number_database(struct saved_lease *saved)
 {
-    const char *database = record_database(remembered);
-    remembered->database = database && texts_are_same(database, "default");
+    const char *database = record_database(saved);
+    saved->database = database && texts_are_same(database, "default");
 }
 
-static void restore(struct core *core, const struct remembered *remembered)
+static void restore(struct core *core, const struct saved_lease *saved)
 {
     struct effects effects = EFFECTS_INIT;
     struct lease *lease = NULL;
-    if (remembered->rested_at != 0) {
-        core_restore_rest(core, remembered, 1000, &effects);
+    if (saved->rested_at != 0) {
+        core_restore_cooldown(core, saved, 1000, &effects);
     } else {
-        core_restore(core, remembered, 1000, &effects, &lease);
+        core_restore(core, saved, 1000, &effects, &lease);
     }
     if (lease && lease->state != LEASE_ENDED) {
-        check_written(remembered, lease);
+        check_written(saved, lease);
     }
     finish(&effects);
     effects_deinit(&effects);
@@ -201,13 +205,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     while (next < all_end) {
         const char *line_end = memchr(next, '\n', (size_t)(all_end - next));
         line_end = line_end ? line_end : all_end;
-        struct remembered *remembered = record_read(next, (size_t)(line_end - next));
-        if (remembered) {
-            check_remembered(remembered);
-            number_database(remembered);
-            restore(core, remembered);
+        struct saved_lease *saved = record_read(next, (size_t)(line_end - next));
+        if (saved) {
+            check_saved_lease(saved);
+            number_database(saved);
+            restore(core, saved);
         }
-        record_free(remembered);
+        record_free(saved);
         next = line_end + 1;
     }
     end(core);

@@ -72,31 +72,31 @@ static void do_define(void)
 
 /* ---- clients ---- */
 
-static struct ask make_ask(void)
+static struct acquire_request make_ask(void)
 {
     static const char *const names[] = {"a", "a", "b", "p", "q", "t/x", "t/y", "h"};
     static int32_t pid;
     struct random *random = &world.random;
-    struct ask ask = {.n_wants = 1 + random_percent(random, 40),
+    struct acquire_request ask = {.n_wants = 1 + random_percent(random, 40),
         .wait = (nanoseconds)PICK(random, 0, 1, 5, 40) * SECOND,
-        .terms.priority = (int32_t)random_below(random, 3),
-        .terms.holder = random_percent(random, 20) ? items[random_below(random, 3)] : NULL,
+        .attributes.priority = (int32_t)random_below(random, 3),
+        .attributes.holder = random_percent(random, 20) ? items[random_below(random, 3)] : NULL,
         .pid = ++pid,
         .binding = (enum binding)random_below(random, 3),
         .process = {.pid = pid, .started = (uint64_t)pid},
         .ttl = 10 * SECOND,
-        .terms.signal = SIGNAL_TERM};
+        .attributes.signal = SIGNAL_TERM};
     uint32_t first = random_below(random, 8), second = (first + 2 + random_below(random, 5)) % 8;
-    ask.wants[0] =
-        (struct want){.name = names[first], .count = 1 + random_below(random, MAX_CLAIMED)};
-    ask.wants[1] = (struct want){.name = names[second], .count = 1};
+    ask.wants[0] = (struct requested_resource){
+        .name = names[first], .count = 1 + random_below(random, MAX_CLAIMED)};
+    ask.wants[1] = (struct requested_resource){.name = names[second], .count = 1};
     return ask;
 }
 
 static void do_acquire(void)
 {
     uint32_t client = random_below(&world.random, N_CLIENTS);
-    struct ask ask = make_ask();
+    struct acquire_request ask = make_ask();
     struct lease *lease;
     const char *at_fault;
     if (!world.is_connected[client] ||
@@ -140,7 +140,7 @@ static void do_dies(void)
 {
     struct lease *lease = some_lease();
     if (lease && lease->binding == BOUND_PROCESS && lease->is_watched && !lease->process_is_gone) {
-        core_process_gone(world.core, lease, world.now, &world.effects);
+        core_process_exited(world.core, lease, world.now, &world.effects);
     }
 }
 
@@ -158,8 +158,8 @@ static void do_reclaim(void)
 /* ---- databases ---- */
 
 struct said {
-    struct remembered_claim claims[MAX_RESOURCES_PER_LEASE];
-    struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_CLAIMED + 1];
+    struct saved_claim claims[MAX_RESOURCES_PER_LEASE];
+    struct saved_unit units[MAX_RESOURCES_PER_LEASE][MAX_CLAIMED + 1];
 };
 
 /* Mostly true; half of the time the units are another lease's. */
@@ -168,11 +168,10 @@ static void make_said(struct said *said, const struct lease *lease)
     struct random *random = &world.random;
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        struct remembered_claim *out = &said->claims[i];
+        struct saved_claim *out = &said->claims[i];
         bool is_pool = resource_is_pool(claim->resource) != random_percent(random, 2);
         const struct unit *unit = random_percent(random, 90) ? claim->units : NULL;
-        *out = (struct remembered_claim){
-            .name = random_percent(random, 2) ? "a" : claim->resource->name,
+        *out = (struct saved_claim){.name = random_percent(random, 2) ? "a" : claim->resource->name,
             .count = claim->count + random_percent(random, 2),
             .token = claim->token && random_percent(random, 90) ? claim->token
                                                                 : random_below(random, 50),
@@ -182,8 +181,7 @@ static void make_said(struct said *said, const struct lease *lease)
             said->units[i][k].item = is_pool ? items[random_below(random, 3)] : NULL;
             said->units[i][k].slot = is_pool ? 0 : random_below(random, 12);
             if (unit) {
-                said->units[i][k] =
-                    (struct remembered_unit){.item = unit->item, .slot = unit->index};
+                said->units[i][k] = (struct saved_unit){.item = unit->item, .slot = unit->index};
             }
         }
     }
@@ -283,7 +281,7 @@ static void end_core(void)
 
 static void restore(struct known *known)
 {
-    struct remembered *record = known->record;
+    struct saved_lease *record = known->record;
     struct lease *lease;
     known->record = NULL;
     known->is_there = false;

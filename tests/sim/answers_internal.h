@@ -19,7 +19,7 @@ struct known {
     bool is_there; /* its database was asked, or has it from before */
     bool is_killed; /* SIGKILL has been asked for, perhaps by an earlier core */
     nanoseconds dead_by; /* once its stop has begun, its deadline: SIGKILL by then; or 0 */
-    struct remembered *record;
+    struct saved_lease *record;
 };
 
 struct world {

@@ -52,9 +52,10 @@ struct lease *some_lease(void)
 /* As doc/timing.md says: kill-after and a third of that, at least a second. */
 static nanoseconds budget_of(const struct lease *lease)
 {
-    nanoseconds third = lease->terms.kill_after / 3;
-    bool is_only_notified = lease->binding == BOUND_TIME || lease->terms.on_lost == ON_LOST_WARN;
-    return is_only_notified ? 0 : lease->terms.kill_after + (third > SECOND ? third : SECOND);
+    nanoseconds third = lease->attributes.kill_after / 3;
+    bool is_only_notified =
+        lease->binding == BOUND_TIME || lease->attributes.on_lost == ON_LOST_WARN;
+    return is_only_notified ? 0 : lease->attributes.kill_after + (third > SECOND ? third : SECOND);
 }
 
 /* ---- effects ---- */
@@ -146,7 +147,7 @@ static void check_fleet_lease(const struct lease *lease, const struct known *kno
     REQUIRE(!is_late, "%ju is not stopped in time", lease->id);
     bool must_be_killed = known->dead_by != 0 && known->dead_by < world.now &&
         lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
-        lease->terms.on_lost == ON_LOST_KILL;
+        lease->attributes.on_lost == ON_LOST_KILL;
     REQUIRE(!must_be_killed || known->is_killed, "%ju outlives its deadline", lease->id);
 }
 
@@ -155,8 +156,8 @@ static bool check_lease(struct lease *lease, void *context)
     (void)context;
     const struct known *known = known_find(lease->id);
     REQUIRE(known && known->record, "%ju is not written down", lease->id);
-    struct remembered *now = remember(lease);
-    const char *difference = remembered_difference(known->record, now);
+    struct saved_lease *now = remember(lease);
+    const char *difference = saved_lease_difference(known->record, now);
     REQUIRE(!difference, "%ju: %s is not written down", lease->id, difference);
     forget(now);
     if (lease->database != 0) {

@@ -108,19 +108,19 @@ static void take_effect(struct simulation *simulation, const struct effect *effe
 
 void record_clear(struct record *record)
 {
-    forget(record->remembered);
+    forget(record->saved);
     free(record->text);
-    *record = (struct record){.remembered = NULL};
+    *record = (struct record){.saved = NULL};
 }
 
 struct record *find_free_record(struct simulation *simulation)
 {
     for (size_t i = 0; i < N_RECORDS; i++) {
         struct record *record = &simulation->records[i];
-        if (record->rests_until != 0 && record->rests_until <= simulation->now) {
+        if (record->cooldown_until != 0 && record->cooldown_until <= simulation->now) {
             record_clear(record);
         }
-        if (!record->remembered) {
+        if (!record->saved) {
             return record;
         }
     }
@@ -138,16 +138,16 @@ static char *text_of(const struct lease *lease)
 static void write_down(struct simulation *simulation, struct lease *lease)
 {
     struct record *record = lease->record != 0 ? &simulation->records[lease->record - 1] : NULL;
-    if (lease->state == LEASE_ENDED && record && lease->rests_until != 0) {
-        record->rests_until = lease->rests_until;
-        record->remembered->rested_at = simulation->now;
+    if (lease->state == LEASE_ENDED && record && lease->cooldown_until != 0) {
+        record->cooldown_until = lease->cooldown_until;
+        record->saved->rested_at = simulation->now;
     } else if (lease->state == LEASE_ENDED && record) {
         record_clear(record);
     } else if (lease->state != LEASE_ENDED) {
         record = record ? record : find_free_record(simulation);
         REQUIRE(record, "too many records for the simulation");
         record_clear(record);
-        *record = (struct record){.remembered = remember(lease), .text = text_of(lease)};
+        *record = (struct record){.saved = remember(lease), .text = text_of(lease)};
         lease->record = (uint32_t)(record - simulation->records) + 1;
     }
 }

@@ -13,10 +13,10 @@ const char *once_text(char text[16], uint32_t once)
 void core_ask_init(struct core_ask *out, struct simulation *simulation, const struct model_ask *ask)
 {
     int32_t pid = ++simulation->last_pid;
-    out->ask = (struct ask){
+    out->ask = (struct acquire_request){
         .n_wants = ask->n_wants,
         .wait = ask->wait,
-        .terms = {.priority = ask->priority,
+        .attributes = {.priority = ask->priority,
             .kill_after = ask->kill_after,
             .on_lost = (uint8_t)ask->on_lost,
             .signal = SIGNAL_TERM,
@@ -32,12 +32,13 @@ void core_ask_init(struct core_ask *out, struct simulation *simulation, const st
     }
     if (ask->holder != 0) {
         snprintf(out->holder, sizeof out->holder, "h%u", ask->holder % 1000);
-        out->ask.terms.holder = out->holder;
+        out->ask.attributes.holder = out->holder;
     }
     if (ask->once != 0) {
-        out->ask.terms.once = once_text(out->once, ask->once);
+        out->ask.attributes.once = once_text(out->once, ask->once);
     }
     for (size_t i = 0; i < ask->n_wants; i++) {
-        out->ask.wants[i] = (struct want){.name = ask->wants[i].name, .count = ask->wants[i].count};
+        out->ask.wants[i] =
+            (struct requested_resource){.name = ask->wants[i].name, .count = ask->wants[i].count};
     }
 }

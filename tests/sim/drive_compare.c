@@ -36,7 +36,7 @@ static void compare_units(const struct resource *resource, const struct model_re
 
 /* `n` stand before it, aside or not. */
 static void compare_place(const struct model_lease *lease, const struct resource *resource,
-    const struct order_node *node, uint32_t n)
+    const struct sorted_set_node *node, uint32_t n)
 {
     const struct place *place =
         (const struct place *)(const void *)((const char *)node - offsetof(struct place, node));
@@ -64,19 +64,20 @@ static void compare_queues(const struct simulation *simulation, const struct res
 {
     static const char *const words[N_STANDINGS] = {"aside", "in the queue", "keeping"};
     const struct model *model = simulation->model;
-    const struct order_node *nodes[N_STANDINGS] = {[STANDS_ASIDE] = order_first(&resource->aside),
-        [STANDS_IN_QUEUE] = order_first(&resource->queue),
-        [STANDS_KEEPING] = order_first(&resource->kept)};
+    const struct sorted_set_node *nodes[N_STANDINGS] = {
+        [STANDS_ASIDE] = sorted_set_first(&resource->aside),
+        [STANDS_IN_QUEUE] = sorted_set_first(&resource->queue),
+        [STANDS_KEEPING] = sorted_set_first(&resource->kept)};
     uint32_t n = 0;
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
         const struct model_claim *claim = model_claim_on(lease, expected);
         if (claim) {
             enum standing standing = standing_of(lease, claim);
-            const struct order_node **nodep = &nodes[standing];
+            const struct sorted_set_node **nodep = &nodes[standing];
             REQUIRE(*nodep, "%s: lease %ju is not %s", resource->name, lease->id, words[standing]);
             compare_place(lease, resource, *nodep, n++);
-            *nodep = order_next(*nodep);
+            *nodep = sorted_set_next(*nodep);
         }
     }
     REQUIRE(!nodes[0] && !nodes[1] && !nodes[2], "%s: somebody waits who should not",
@@ -176,7 +177,7 @@ static void compare_identity(struct simulation *simulation, const struct model_l
     const struct lease *found =
         core_find_identity(simulation->core, resource, expected->uid, holder);
     /* Two, if both were held before. */
-    bool is_one = found && strcmp(found->terms.holder, holder) == 0;
+    bool is_one = found && strcmp(found->attributes.holder, holder) == 0;
     bool may_be_anybodys = claim->resource->rules.identity_shared;
     REQUIRE(is_one && (found->uid == expected->uid || may_be_anybodys),
         "%s: %s of %u is not found", resource->name, holder, expected->uid);
@@ -208,8 +209,8 @@ static void compare_lease(struct simulation *simulation, const struct model_leas
     REQUIRE(!expected->held || lease_until(lease) == (is_limited ? expected->due : NEVER),
         "lease %ju is good until %jd", expected->id, (intmax_t)lease_until(lease));
     REQUIRE(lease->stopping == expected->stopping, "lease %ju: is it stopped?", expected->id);
-    REQUIRE(lease->terms.kill_after == expected->kill_after &&
-            lease->terms.on_lost == expected->on_lost,
+    REQUIRE(lease->attributes.kill_after == expected->kill_after &&
+            lease->attributes.on_lost == expected->on_lost,
         "lease %ju is stopped in another way", expected->id);
     compare_once(simulation, expected);
     for (size_t k = 0; expected->holder != 0 && k < expected->n_claims; k++) {
@@ -249,16 +250,16 @@ void compare_records(struct simulation *simulation)
 {
     size_t n = 0;
     for (size_t i = 0; i < N_RECORDS; i++) {
-        n += simulation->records[i].remembered && simulation->records[i].rests_until == 0;
+        n += simulation->records[i].saved && simulation->records[i].cooldown_until == 0;
     }
     REQUIRE(n == simulation->model->n_leases, "%zu records of %zu leases", n,
         simulation->model->n_leases);
     for (size_t i = 0; i < simulation->model->n_leases; i++) {
         const struct lease *lease = find_lease(simulation, simulation->model->leases[i]->id);
         REQUIRE(lease->record != 0, "lease %ju is not written down", lease->id);
-        struct remembered *now = remember(lease);
+        struct saved_lease *now = remember(lease);
         const char *difference =
-            remembered_difference(simulation->records[lease->record - 1].remembered, now);
+            saved_lease_difference(simulation->records[lease->record - 1].saved, now);
         REQUIRE(!difference, "lease %ju: %s is not written down", lease->id, difference);
         forget(now);
     }

@@ -90,14 +90,14 @@ void histories_taken(struct simulation *simulation, uint64_t id)
 {
     struct told *told = told_of(simulation, id);
     const struct log_process by = {.uid = ++told->n_taken * 1000 + (uint32_t)(id % 1000)};
-    history_taken(&simulation->history, id, &by, "why");
+    history_note_revoker(&simulation->history, id, &by, "why");
 }
 
 void histories_told(struct simulation *simulation, uint64_t id)
 {
     told_of(simulation, id)->has_status = true;
     simulation->history.told =
-        (struct told_status){id, HISTORY_EXITED, (uint8_t)(id % (UINT8_MAX + 1))};
+        (struct reported_exit){id, HISTORY_EXITED, (uint8_t)(id % (UINT8_MAX + 1))};
 }
 
 /* ---- entries ---- */
@@ -111,7 +111,7 @@ void histories_ended(struct simulation *simulation, const struct lease *lease)
 void histories_gone(struct simulation *simulation, const struct record *record,
     const struct earlier_end *end)
 {
-    history_gone(&simulation->history, simulation->core, record->remembered, end, record->text,
+    history_add_earlier(&simulation->history, simulation->core, record->saved, end, record->text,
         strlen(record->text));
 }
 
@@ -135,15 +135,15 @@ static bool is_word_of(enum outcome outcome, const char *word)
 }
 
 static void compare_claims(
-    const struct remembered *lease, const struct model_ended *expected, bool held)
+    const struct saved_lease *lease, const struct model_ended *expected, bool held)
 {
     REQUIRE(lease->n_claims == expected->n_claims, "%zu resources", lease->n_claims);
     for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct remembered_claim *claim = &lease->claims[i];
+        const struct saved_claim *claim = &lease->claims[i];
         REQUIRE(strcmp(claim->name, expected->claims[i].name) == 0, "on %s", claim->name);
         REQUIRE(claim->count == expected->claims[i].count, "%u of %s", claim->count, claim->name);
         for (uint32_t k = 0; held && k < claim->count; k++) {
-            const struct remembered_unit *unit = &claim->units[k];
+            const struct saved_unit *unit = &claim->units[k];
             uint32_t number = unit->item ? (uint32_t)atoi(unit->item + 1) : unit->slot;
             REQUIRE(memchr(expected->claims[i].units, (int)number, claim->count),
                 "unit %u of %s", number, claim->name);
@@ -154,7 +154,7 @@ static void compare_claims(
 static void compare_entry(struct simulation *simulation, const struct history_entry *entry,
     const struct model_ended *expected)
 {
-    struct remembered *lease = record_read(entry->record, entry->record_length);
+    struct saved_lease *lease = record_read(entry->record, entry->record_length);
     struct told *told = told_of(simulation, entry->lease);
     uint32_t by = told->n_taken * 1000 + (uint32_t)(entry->lease % 1000);
     REQUIRE(lease && lease->id == entry->lease, "the record of %ju is not its own: %.*s",
@@ -216,8 +216,8 @@ static void compare_takers(struct simulation *simulation)
         const struct told *told = &simulation->told[i];
         n += told->n_taken > 0 && core_find_lease(simulation->core, told->id);
     }
-    REQUIRE(simulation->history.takers.n <= n, "%zu leases are being taken away, of %zu",
-        simulation->history.takers.n, n);
+    REQUIRE(simulation->history.revokers.n <= n, "%zu leases are being taken away, of %zu",
+        simulation->history.revokers.n, n);
 }
 
 /* What has ended in this step, whatever the order. */

@@ -17,9 +17,9 @@ struct definitions {
 
 /* For a lease, or for its units, which rest. */
 struct record {
-    struct remembered *remembered; /* NULL: it is free */
+    struct saved_lease *saved; /* NULL: it is free */
     char *text; /* the same, as the journal has it */
-    nanoseconds rests_until; /* 0: the lease lives */
+    nanoseconds cooldown_until; /* 0: the lease lives */
 };
 
 enum { N_RECORDS = 8 * MODEL_LEASES };
@@ -68,7 +68,7 @@ struct lease *find_lease(const struct simulation *simulation, uint64_t id);
 
 /* drive_ask.c */
 struct core_ask {
-    struct ask ask; /* points to the others, and into the operation */
+    struct acquire_request ask; /* points to the others, and into the operation */
     char holder[MODEL_NAME], once[16];
 };
 void core_ask_init(

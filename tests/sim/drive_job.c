@@ -9,7 +9,7 @@ void do_dies(struct simulation *simulation, const struct operation *operation)
 
 void do_reported(struct simulation *simulation, const struct operation *operation)
 {
-    core_process_gone(simulation->core, find_lease(simulation, operation->lease), operation->now,
+    core_process_exited(simulation->core, find_lease(simulation, operation->lease), operation->now,
         &simulation->effects);
     take_effects(simulation);
     model_process_gone(simulation->model, operation->lease, operation->now, &simulation->trace);

@@ -117,8 +117,8 @@ static void note_gone(struct simulation *simulation, const struct record *record
     enum outcome why, bool was_unseen)
 {
     const struct earlier_end end = {why, simulation->now, was_unseen};
-    const struct model_past *past = model_find_past(simulation->model, record->remembered->id);
-    core_count_gone(simulation->core, record->remembered, why, simulation->now);
+    const struct model_past *past = model_find_past(simulation->model, record->saved->id);
+    core_count_ended_earlier(simulation->core, record->saved, why, simulation->now);
     model_count_gone(simulation->model, past, why, simulation->now);
     histories_gone(simulation, record, &end);
     model_history_gone(simulation->model, past, why, was_unseen, simulation->now);
@@ -126,12 +126,12 @@ static void note_gone(struct simulation *simulation, const struct record *record
 
 static void restore(struct simulation *simulation, struct record *record)
 {
-    struct remembered *remembered = record->remembered;
+    struct saved_lease *saved = record->saved;
     struct lease *lease;
-    uint64_t id = remembered->id;
+    uint64_t id = saved->id;
     begin_trace(simulation);
     simulation->trace.outcome =
-        core_restore(simulation->core, remembered, simulation->now, &simulation->effects, &lease);
+        core_restore(simulation->core, saved, simulation->now, &simulation->effects, &lease);
     REQUIRE(!lease == (simulation->trace.outcome != OUTCOME_OK), "outcome %d and a lease",
         (int)simulation->trace.outcome);
     if (lease) {
@@ -139,7 +139,7 @@ static void restore(struct simulation *simulation, struct record *record)
             lease->id);
         effects_change(&simulation->effects, lease); /* written down again */
     } else {
-        enum outcome why = remembered->is_held ? OUTCOME_LOST : simulation->trace.outcome;
+        enum outcome why = saved->is_held ? OUTCOME_LOST : simulation->trace.outcome;
         note_gone(simulation, record, why, false);
     }
     take_effects(simulation);
@@ -149,26 +149,26 @@ static void restore(struct simulation *simulation, struct record *record)
 
 static void restore_rest(struct simulation *simulation, struct record *record)
 {
-    const struct remembered *remembered = record->remembered;
+    const struct saved_lease *saved = record->saved;
     begin_trace(simulation);
     nanoseconds until =
-        core_restore_rest(simulation->core, remembered, simulation->now, &simulation->effects);
+        core_restore_cooldown(simulation->core, saved, simulation->now, &simulation->effects);
     take_effects(simulation);
     nanoseconds expected =
-        model_restore_rest(simulation->model, remembered, simulation->now, &simulation->trace);
-    REQUIRE(until == expected, "units of %ju rest until %jd instead of %jd", remembered->id,
+        model_restore_rest(simulation->model, saved, simulation->now, &simulation->trace);
+    REQUIRE(until == expected, "units of %ju rest until %jd instead of %jd", saved->id,
         (intmax_t)until, (intmax_t)expected);
     if (until == 0) {
         record_clear(record);
     } else {
-        record->rests_until = until;
+        record->cooldown_until = until;
         *find_free_record(simulation) = *record;
     }
 }
 
-static bool is_dead(const struct simulation *simulation, const struct remembered *remembered)
+static bool is_dead(const struct simulation *simulation, const struct saved_lease *saved)
 {
-    const struct model_lease *lease = &model_find_past(simulation->model, remembered->id)->lease;
+    const struct model_lease *lease = &model_find_past(simulation->model, saved->id)->lease;
     return lease->binding == BOUND_PROCESS && !lease->is_alive;
 }
 
@@ -177,16 +177,15 @@ static bool is_dead(const struct simulation *simulation, const struct remembered
 static void restore_one(struct simulation *simulation, struct record *record,
     const struct operation *operation, struct random *random)
 {
-    struct remembered *remembered = record->remembered;
+    struct saved_lease *saved = record->saved;
     if (random_percent(random, operation->restart.lost_percent)) {
         record_clear(record);
-    } else if (record->rests_until != 0) {
+    } else if (record->cooldown_until != 0) {
         restore_rest(simulation, record);
-    } else if (is_dead(simulation, remembered)) { /* since there was no core */
-        note_gone(simulation, record,
-            remembered->is_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED, true);
-        model_forget_past(simulation->model, remembered->id);
-        remembered->rested_at = simulation->now;
+    } else if (is_dead(simulation, saved)) { /* since there was no core */
+        note_gone(simulation, record, saved->is_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED, true);
+        model_forget_past(simulation->model, saved->id);
+        saved->rested_at = simulation->now;
         restore_rest(simulation, record);
     } else {
         restore(simulation, record);
@@ -204,9 +203,9 @@ static void restore_all(
         uint32_t i = random_below(&random, n);
         struct record record = records[i];
         records[i] = records[n - 1];
-        if (record.remembered && !record.remembered->is_held && record.rests_until == 0) {
+        if (record.saved && !record.saved->is_held && record.cooldown_until == 0) {
             waiting[n_waiting++] = record;
-        } else if (record.remembered) {
+        } else if (record.saved) {
             restore_one(simulation, &record, operation, &random);
         }
     }
@@ -226,7 +225,7 @@ void do_restart(struct simulation *simulation, const struct operation *operation
     memset(simulation->records, 0, sizeof simulation->records);
     changes_take(&changes, simulation->model);
     uint64_t next = core_next_number(simulation->core);
-    uint64_t first = operation->restart.numbers_are_lost ? 1 : next + operation->restart.seed % 9;
+    uint64_t first = operation->restart.id_allocator_lose ? 1 : next + operation->restart.seed % 9;
     end_core(simulation, operation->now);
     simulation->core = core_new(operation->restart.seed);
     core_begin_numbers(simulation->core, first);
@@ -282,8 +281,8 @@ void do_repeat(struct simulation *simulation, const struct operation *operation)
 }
 
 struct unit_lists {
-    struct remembered_unit units[MODEL_WANTS][MODEL_UNITS];
-    struct remembered_claim claims[MODEL_WANTS];
+    struct saved_unit units[MODEL_WANTS][MODEL_UNITS];
+    struct saved_claim claims[MODEL_WANTS];
     char items[MODEL_WANTS][MODEL_UNITS][MODEL_NAME];
 };
 
@@ -299,11 +298,11 @@ static void unit_lists_init(struct unit_lists *lists, const struct simulation *s
     for (size_t i = 0; i < operation->ask.n_wants; i++) {
         const uint8_t *numbers = operation->said.units[i];
         bool has_items = is_pool(simulation, operation->ask.wants[i].name);
-        lists->claims[i] = (struct remembered_claim){
-            .units = lists->units[i], .token = operation->said.tokens[i]};
+        lists->claims[i] =
+            (struct saved_claim){.units = lists->units[i], .token = operation->said.tokens[i]};
         for (size_t k = 0; k < MODEL_UNITS; k++) {
             snprintf(lists->items[i][k], MODEL_NAME, "i%u", numbers[k]);
-            lists->units[i][k] = (struct remembered_unit){
+            lists->units[i][k] = (struct saved_unit){
                 .item = has_items ? lists->items[i][k] : NULL, .slot = numbers[k]};
         }
     }

@@ -199,20 +199,20 @@ void host_tick(struct fleet *fleet, struct host *host)
 static void remember_one(struct lease *lease, void *context)
 {
     struct host *host = context;
-    struct remembered *remembered = remember(lease);
-    remembered->ticket = lease->ticket;
-    remembered->database = lease->database;
-    remembered->wants_now = lease->wants_now;
-    host->journal[host->n_journal++] = remembered;
+    struct saved_lease *saved = remember(lease);
+    saved->ticket = lease->ticket;
+    saved->database = lease->database;
+    saved->wants_now = lease->wants_now;
+    host->journal[host->n_journal++] = saved;
 }
 
 /* Clients of leases that have not ended reconnect at once. */
-static void restore_one(struct fleet *fleet, struct host *host, const struct remembered *remembered)
+static void restore_one(struct fleet *fleet, struct host *host, const struct saved_lease *saved)
 {
     struct lease *lease;
-    struct job *job = jobs_find(host, remembered->id);
+    struct job *job = jobs_find(host, saved->id);
     nanoseconds now = host_now(fleet, host);
-    enum outcome outcome = core_restore(host->core, remembered, now, &host->effects, &lease);
+    enum outcome outcome = core_restore(host->core, saved, now, &host->effects, &lease);
     if (outcome != OUTCOME_OK) {
         fail(fleet, "%s: restoring ends with outcome %d", host->name, (int)outcome);
     }

@@ -74,7 +74,7 @@ struct host {
     struct effects effects;
     struct job jobs[MAX_JOBS];
     struct text tenure, changes; /* as written down */
-    struct remembered *journal[MAX_JOBS];
+    struct saved_lease *journal[MAX_JOBS];
     size_t n_journal;
     nanoseconds deadline; /* as last pushed, by its clock */
     uint64_t next_id, n_asked;

@@ -35,7 +35,7 @@ static uint32_t random_n_wants(struct fleet *fleet)
 }
 
 /* Which resources, as bits. */
-static uint32_t choose_wants(struct fleet *fleet, struct ask *ask)
+static uint32_t choose_wants(struct fleet *fleet, struct acquire_request *ask)
 {
     uint32_t names = 0, first = random_below(&fleet->random, N_NAMES);
     ask->n_wants = random_n_wants(fleet);
@@ -45,7 +45,8 @@ static uint32_t choose_wants(struct fleet *fleet, struct ask *ask)
             number = (first + (uint32_t)ask->n_wants) % N_NAMES;
         }
         bool has_many = resource_max_units(number) > 1 && random_percent(&fleet->random, 20);
-        ask->wants[i] = (struct want){.name = resource_names[number], .count = has_many ? 2 : 1};
+        ask->wants[i] =
+            (struct requested_resource){.name = resource_names[number], .count = has_many ? 2 : 1};
         names |= UINT32_C(1) << number;
     }
     return names;
@@ -63,15 +64,15 @@ void jobs_ask(struct fleet *fleet, struct host *host)
 {
     static const char *const holders[] = {NULL, "x", "y", "z"};
     struct job *job = jobs_find(host, 0);
-    struct ask ask = {.wait = random_wait(fleet), .terms.signal = SIGNAL_TERM};
+    struct acquire_request ask = {.wait = random_wait(fleet), .attributes.signal = SIGNAL_TERM};
     struct lease *lease;
     const char *at_fault;
     uint32_t uid = 1 + random_below(&fleet->random, N_USERS);
     uint32_t names = choose_wants(fleet, &ask);
     uint32_t holder = PICK(&fleet->random, 0, 0, 0, 0, 0, 0, 1, 2, 3);
-    ask.terms.holder = holders[holder];
-    ask.terms.priority = random_percent(&fleet->random, 10) ? 5 : 0;
-    ask.terms.parent = random_parent(fleet, host, uid);
+    ask.attributes.holder = holders[holder];
+    ask.attributes.priority = random_percent(&fleet->random, 10) ? 5 : 0;
+    ask.attributes.parent = random_parent(fleet, host, uid);
     enum outcome outcome = core_acquire(host->core, &host->clients[uid - 1], &ask,
         host_now(fleet, host), &host->effects, &lease, &at_fault);
     if (outcome != OUTCOME_PENDING) {

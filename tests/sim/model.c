@@ -427,9 +427,10 @@ static struct model_lease *next_to_let_go(const struct model *model)
 nanoseconds model_next_deadline(const struct model *model)
 {
     const struct model_unit *unit = next_cooling(model);
-    const struct model_lease *term = model_next_term(model), *wait = next_timeout(model);
+    const struct model_lease *lease_timer = model_next_term(model), *wait = next_timeout(model);
     const struct model_lease *keeper = next_to_let_go(model);
-    nanoseconds next = earlier(unit ? unit->cooling_until : NEVER, term ? term->due : NEVER);
+    nanoseconds next =
+        earlier(unit ? unit->cooling_until : NEVER, lease_timer ? lease_timer->due : NEVER);
     next = earlier(next, keeper ? keeper->keep_until : NEVER);
     return earlier(next, earlier(model_grace_until(model), wait ? wait->until : NEVER));
 }
@@ -450,13 +451,13 @@ void model_tick(struct model *model, nanoseconds now, struct trace *trace)
     nanoseconds next;
     while ((next = model_next_deadline(model)) <= now) {
         const struct model_unit *unit = next_cooling(model);
-        struct model_lease *term = model_next_term(model), *wait = next_timeout(model);
+        struct model_lease *lease_timer = model_next_term(model), *wait = next_timeout(model);
         struct model_lease *keeper = next_to_let_go(model);
         model->moment++;
         if (unit && unit->cooling_until == next) {
             end_cooling(model, next);
-        } else if (term && term->due == next) {
-            model_term_is_due(model, term, now, trace);
+        } else if (lease_timer && lease_timer->due == next) {
+            model_term_is_due(model, lease_timer, now, trace);
         } else if (model_grace_until(model) == next) {
             model_grace_is_over(model, now, trace);
         } else if (keeper && keeper->keep_until == next) {

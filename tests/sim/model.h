@@ -165,7 +165,7 @@ struct model_lease {
     enum binding binding;
     bool is_alive; /* its process */
     bool is_reported; /* the core knows that it is dead */
-    bool is_deserted; /* it ends, and nobody has given it back */
+    bool ended_unreleased; /* it ends, and nobody has given it back */
     bool is_watched;
     nanoseconds ttl, granted_at;
     nanoseconds kill_after;
@@ -287,7 +287,7 @@ void model_begin_grace(struct model *model, bool closed, nanoseconds until);
 void model_restore(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
 /* Units of a lease that had ended. Returns until when they rest; 0: none rests. */
 nanoseconds model_restore_rest(
-    struct model *model, const struct remembered *remembered, nanoseconds now, struct trace *trace);
+    struct model *model, const struct saved_lease *saved, nanoseconds now, struct trace *trace);
 void model_forget_past(struct model *model, uint64_t lease);
 struct model_past *model_find_past(struct model *model, uint64_t lease);
 void model_reclaim(

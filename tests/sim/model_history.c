@@ -14,7 +14,7 @@ static void add(struct model *model, const struct model_ended *ended)
 }
 
 /* A request that was refused at once is none. */
-static bool is_remembered(const struct model_lease *lease, enum outcome why)
+static bool is_saved(const struct model_lease *lease, enum outcome why)
 {
     return why != OUTCOME_OK && (lease->held || lease->has_waited);
 }
@@ -27,7 +27,7 @@ static struct model_ended ended_of(
         .uid = lease->uid,
         .why = why == OUTCOME_WITHDRAWN ? OUTCOME_REVOKED : why,
         .held = lease->held,
-        .deserted = lease->is_deserted,
+        .deserted = lease->ended_unreleased,
         .asked_at = lease->asked_at,
         .granted_at = lease->granted_at,
         .ended_at = now,
@@ -48,7 +48,7 @@ void model_history_end(
     for (size_t i = 0; i < lease->n_claims; i++) {
         strcpy(ended.claims[i].name, lease->claims[i].resource->name);
     }
-    if (is_remembered(lease, why)) {
+    if (is_saved(lease, why)) {
         add(model, &ended);
     }
 }

@@ -190,12 +190,12 @@ void model_restore(struct model *model, uint64_t id, nanoseconds now, struct tra
 }
 
 static bool rest_units(struct model *model, struct model_resource *resource,
-    const struct remembered_claim *claim, nanoseconds until)
+    const struct saved_claim *claim, nanoseconds until)
 {
     bool is_pool = rules_are_pool(&resource->rules), any = false;
     for (uint32_t i = 0; is_pool == claim->is_pool && i < claim->count; i++) {
-        const struct remembered_unit *remembered = &claim->units[i];
-        size_t number = is_pool ? strtoul(remembered->item + 1, NULL, 10) : remembered->slot;
+        const struct saved_unit *saved = &claim->units[i];
+        size_t number = is_pool ? strtoul(saved->item + 1, NULL, 10) : saved->slot;
         if (model_unit_is_free(resource, (uint32_t)number)) {
             resource->units[number].cooling = any = true;
             resource->units[number].cooling_until = until;
@@ -206,16 +206,16 @@ static bool rest_units(struct model *model, struct model_resource *resource,
 }
 
 nanoseconds model_restore_rest(
-    struct model *model, const struct remembered *remembered, nanoseconds now, struct trace *trace)
+    struct model *model, const struct saved_lease *saved, nanoseconds now, struct trace *trace)
 {
     nanoseconds last = 0;
     model->moment++;
-    raise_numbers(model, remembered->id);
-    for (size_t i = 0; remembered->is_held && i < remembered->n_claims; i++) {
-        const struct remembered_claim *claim = &remembered->claims[i];
+    raise_numbers(model, saved->id);
+    for (size_t i = 0; saved->is_held && i < saved->n_claims; i++) {
+        const struct saved_claim *claim = &saved->claims[i];
         raise_tokens(model, claim->token);
         const struct rules *rules = file_find(&model->file, claim->name);
-        nanoseconds until = remembered->rested_at + (rules ? rules->cooldown : 0);
+        nanoseconds until = saved->rested_at + (rules ? rules->cooldown : 0);
         struct model_resource *resource;
         if (until > now && model_get_resource(model, claim->name, -1, &resource) == OUTCOME_OK &&
             rest_units(model, resource, claim, until)) {
@@ -288,15 +288,15 @@ void model_repeat(
 /* ---- back again, and forgotten ---- */
 
 /* Those that would lose their leases. */
-struct ousted {
+struct preempted_leases {
     struct model_lease *list[MODEL_LEASES];
     size_t n;
 };
 
-static bool is_ousted(const struct ousted *ousted, const struct model_lease *lease)
+static bool is_preempted(const struct preempted_leases *preempted, const struct model_lease *lease)
 {
-    for (size_t i = 0; i < ousted->n; i++) {
-        if (ousted->list[i] == lease) {
+    for (size_t i = 0; i < preempted->n; i++) {
+        if (preempted->list[i] == lease) {
             return true;
         }
     }
@@ -304,7 +304,7 @@ static bool is_ousted(const struct ousted *ousted, const struct model_lease *lea
 }
 
 /* False: another token is as large, or the unit is named twice. */
-static bool oust_from(const struct model *model, struct ousted *ousted,
+static bool oust_from(const struct model *model, struct preempted_leases *preempted,
     const struct model_claim *claim, const uint8_t *units, uint64_t token)
 {
     for (uint32_t i = 0; i < claim->count; i++) {
@@ -313,8 +313,8 @@ static bool oust_from(const struct model *model, struct ousted *ousted,
         if (holder && model_claim_on(holder, claim->resource)->token >= token) {
             return false;
         }
-        if (holder && !is_ousted(ousted, holder)) {
-            ousted->list[ousted->n++] = holder;
+        if (holder && !is_preempted(preempted, holder)) {
+            preempted->list[preempted->n++] = holder;
         }
         for (uint32_t k = 0; k < i; k++) {
             if (units[k] == units[i]) {
@@ -326,7 +326,7 @@ static bool oust_from(const struct model *model, struct ousted *ousted,
 }
 
 /* What all others hold, except the ousted; only one user's, if `uid` is not -1. */
-static uint32_t held_by_others(const struct model *model, const struct ousted *ousted,
+static uint32_t held_by_others(const struct model *model, const struct preempted_leases *preempted,
     const struct model_resource *resource, int uid)
 {
     uint32_t n = 0;
@@ -334,21 +334,21 @@ static uint32_t held_by_others(const struct model *model, const struct ousted *o
         struct model_lease *lease = model->leases[i];
         struct model_claim *claim = lease->held ? model_claim_on(lease, resource) : NULL;
         bool counts =
-            claim && !is_ousted(ousted, lease) && (uid < 0 || lease->uid == (uint32_t)uid);
+            claim && !is_preempted(preempted, lease) && (uid < 0 || lease->uid == (uint32_t)uid);
         n += counts ? claim->count : 0;
     }
     return n;
 }
 
 static bool can_have_named_units(const struct model *model, const struct model_lease *lease,
-    const struct model_claim *claim, const struct ousted *ousted, const uint8_t *units,
+    const struct model_claim *claim, const struct preempted_leases *preempted, const uint8_t *units,
     bool is_proven)
 {
     const struct model_resource *resource = claim->resource;
     bool is_pool = rules_are_pool(&resource->rules), can = true;
     uint32_t limit = model_limit(resource), max = resource->rules.max_units_per_user;
-    uint32_t of_user = held_by_others(model, ousted, resource, (int)lease->uid);
-    uint32_t taken = held_by_others(model, ousted, resource, -1) + model_cooling(resource);
+    uint32_t of_user = held_by_others(model, preempted, resource, (int)lease->uid);
+    uint32_t taken = held_by_others(model, preempted, resource, -1) + model_cooling(resource);
     for (uint32_t i = 0; i < claim->count; i++) {
         const struct model_unit *unit = &resource->units[units[i]];
         can = can && (is_pool ? unit->exists : units[i] < limit);
@@ -358,31 +358,31 @@ static bool can_have_named_units(const struct model *model, const struct model_l
     return (is_proven || can) && (max == UNBOUNDED || of_user + claim->count <= max);
 }
 
-static bool is_within_bound(
-    const struct model *model, const struct model_lease *lease, const struct ousted *ousted)
+static bool is_within_bound(const struct model *model, const struct model_lease *lease,
+    const struct preempted_leases *preempted)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < model->n_leases; i++) {
         const struct model_lease *other = model->leases[i];
-        n += other != lease && other->uid == lease->uid && !is_ousted(ousted, other);
+        n += other != lease && other->uid == lease->uid && !is_preempted(preempted, other);
     }
     return n < model->file.bounds.leases;
 }
 
 static enum outcome may_hold(const struct model *model, const struct model_lease *lease,
-    const struct model_said *said, struct ousted *ousted)
+    const struct model_said *said, struct preempted_leases *preempted)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!oust_from(model, ousted, &lease->claims[i], said->units[i], said->tokens[i])) {
+        if (!oust_from(model, preempted, &lease->claims[i], said->units[i], said->tokens[i])) {
             return OUTCOME_LOST;
         }
     }
-    if (!is_within_bound(model, lease, ousted)) {
+    if (!is_within_bound(model, lease, preempted)) {
         return OUTCOME_QUOTA;
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!can_have_named_units(model, lease, &lease->claims[i], ousted, said->units[i],
-                said->tokens[i] != 0)) {
+        if (!can_have_named_units(
+                model, lease, &lease->claims[i], preempted, said->units[i], said->tokens[i] != 0)) {
             return OUTCOME_LOST;
         }
     }
@@ -390,15 +390,15 @@ static enum outcome may_hold(const struct model *model, const struct model_lease
 }
 
 /* Their clients may say again what they had. */
-static void end_ousted(
-    struct model *model, const struct ousted *ousted, nanoseconds now, struct trace *trace)
+static void end_preempted(struct model *model, const struct preempted_leases *preempted,
+    nanoseconds now, struct trace *trace)
 {
-    for (size_t i = 0; i < ousted->n; i++) {
-        model_require_effect(trace, EFFECT_LOST, ousted->list[i], OUTCOME_LOST);
+    for (size_t i = 0; i < preempted->n; i++) {
+        model_require_effect(trace, EFFECT_LOST, preempted->list[i], OUTCOME_LOST);
         if (model->n_past < MODEL_LEASES) {
-            remember_lease(&model->past[model->n_past++], ousted->list[i]);
+            remember_lease(&model->past[model->n_past++], preempted->list[i]);
         }
-        model_lease_leave(model, ousted->list[i], OUTCOME_LOST, now);
+        model_lease_leave(model, preempted->list[i], OUTCOME_LOST, now);
     }
 }
 
@@ -421,13 +421,13 @@ static void take_tokens(struct model *model, struct model_lease *lease,
 static enum outcome hold_unknown(struct model *model, struct model_lease *lease,
     const struct model_said *said, nanoseconds now, struct trace *trace)
 {
-    struct ousted ousted = {.n = 0};
-    enum outcome outcome = may_hold(model, lease, said, &ousted);
+    struct preempted_leases preempted = {.n = 0};
+    enum outcome outcome = may_hold(model, lease, said, &preempted);
     if (outcome != OUTCOME_OK) {
         return outcome;
     }
     model_require_outcome(trace, OUTCOME_OK, NULL); /* or there is no grant to read */
-    end_ousted(model, &ousted, now, trace);
+    end_preempted(model, &preempted, now, trace);
     for (size_t i = 0; i < lease->n_claims; i++) {
         memcpy(lease->claims[i].units, said->units[i], sizeof lease->claims[i].units);
     }
@@ -441,7 +441,7 @@ static enum outcome hold_unknown(struct model *model, struct model_lease *lease,
 static enum outcome wait_unknown(const struct model *model, const struct model_lease *lease,
     const struct model_ask *ask, const char **at_faultp)
 {
-    bool fits = is_within_bound(model, lease, &(const struct ousted){.n = 0});
+    bool fits = is_within_bound(model, lease, &(const struct preempted_leases){.n = 0});
     return fits ? model_may_wait(model, lease, ask, at_faultp) : OUTCOME_QUOTA;
 }
 

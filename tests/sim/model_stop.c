@@ -91,7 +91,7 @@ void model_lose_client(
 {
     if (lease->binding == BOUND_CONNECTION ||
         (lease->binding == BOUND_PROCESS && lease->is_reported)) {
-        lease->is_deserted = true;
+        lease->ended_unreleased = true;
         model_lease_leave(model, lease, OUTCOME_RELEASED, now);
         return;
     }
@@ -113,7 +113,7 @@ void model_process_gone(struct model *model, uint64_t id, nanoseconds now, struc
         model_require_effect(trace, EFFECT_LOST, lease, lease->stopping);
     }
     if (lease->client < 0 || lease->is_killed) {
-        lease->is_deserted = true;
+        lease->ended_unreleased = true;
         model_lease_leave(model, lease, OUTCOME_RELEASED, now);
     }
     model_settle(model, now, trace);

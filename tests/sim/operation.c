@@ -403,7 +403,7 @@ static void make_restart(
     operation->kind = OPERATION_RESTART;
     operation->rules_seed = random_percent(random, 70) ? 0 : random_next(random);
     operation->restart.closed = random_percent(random, 60);
-    operation->restart.numbers_are_lost = random_percent(random, 20);
+    operation->restart.id_allocator_lose = random_percent(random, 20);
     operation->restart.keeps_changes = random_percent(random, 70);
     operation->restart.lost_percent =
         operation->restart.closed ? PICK(random, 0, 20, 50, 50, 100) : 0;

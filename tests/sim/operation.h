@@ -47,7 +47,7 @@ struct operation {
     uint64_t rules_seed; /* of a definition or restart */
     struct {
         bool closed; /* some records may be missing */
-        bool numbers_are_lost;
+        bool id_allocator_lose;
         bool keeps_changes; /* operators' runtime changes are made again */
         uint32_t lost_percent;
         uint64_t seed; /* decides which are missing, and in which order the others are found */

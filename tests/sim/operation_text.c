@@ -96,7 +96,7 @@ static void write_define(struct writer *writer, uint64_t seed)
 static void write_restart(struct writer *writer, const struct operation *operation)
 {
     write_text(writer, "restart%s%s%s lost=%u%%", operation->restart.closed ? " closed" : "",
-        operation->restart.numbers_are_lost ? " without-numbers" : "",
+        operation->restart.id_allocator_lose ? " without-numbers" : "",
         operation->restart.keeps_changes ? " with-changes" : "", operation->restart.lost_percent);
     if (operation->rules_seed != 0) {
         write_text(writer, " ");

@@ -135,20 +135,20 @@ struct process process_of(uint32_t pid)
     return (struct process){.pid = (int32_t)pid, .started = pid * 10};
 }
 
-static void ask_take_key(struct ask *ask, const char *key, const char *value)
+static void ask_take_key(struct acquire_request *ask, const char *key, const char *value)
 {
     for (enum attribute i = 0; i < N_ATTRIBUTES; i++) {
         if (attribute_rows[i].type == ATTRIBUTE_TEXT && strcmp(attribute_rows[i].word, key) == 0) {
-            terms_parse(&ask->terms, i, value);
+            lease_attributes_parse(&ask->attributes, i, value);
             return;
         }
     }
     if (strcmp(key, "wait") == 0) {
         ask->wait = seconds(value);
     } else if (strcmp(key, "priority") == 0) {
-        ask->terms.priority = atoi(value);
+        ask->attributes.priority = atoi(value);
     } else if (strcmp(key, "parent") == 0) {
-        ask->terms.parent = named(value) ? named(value)->id : 0;
+        ask->attributes.parent = named(value) ? named(value)->id : 0;
     } else if (strcmp(key, "pid") == 0) {
         ask->binding = BOUND_PROCESS;
         ask->process = process_of(number(value));
@@ -159,13 +159,13 @@ static void ask_take_key(struct ask *ask, const char *key, const char *value)
         ask->binding = BOUND_TIME;
         ask->ttl = seconds(value);
     } else if (strcmp(key, "signal") == 0) {
-        ask->terms.signal = (uint8_t)number(value);
+        ask->attributes.signal = (uint8_t)number(value);
     } else if (strcmp(key, "kill-after") == 0) {
         ask->has_kill_after = true;
-        ask->terms.kill_after = seconds(value);
+        ask->attributes.kill_after = seconds(value);
     } else if (strcmp(key, "on-lost") == 0) {
         ask->has_on_lost = true;
-        ask->terms.on_lost = on_lost_of(value);
+        ask->attributes.on_lost = on_lost_of(value);
     } else {
         cr_assert_fail("no key %s", key);
     }
@@ -173,7 +173,7 @@ static void ask_take_key(struct ask *ask, const char *key, const char *value)
 
 static void parsed_ask_take_word(struct parsed_ask *parsed, char *word)
 {
-    struct ask *ask = &parsed->ask;
+    struct acquire_request *ask = &parsed->ask;
     char *equals = strchr(word, '=');
     if (equals) {
         *equals = '\0';
@@ -184,12 +184,14 @@ static void parsed_ask_take_word(struct parsed_ask *parsed, char *word)
     char *rest = word;
     const char *name = strsep(&rest, ":"), *count = strsep(&rest, ":");
     parsed->units[ask->n_wants] = rest;
-    ask->wants[ask->n_wants++] = (struct want){.name = name, .count = count ? number(count) : 1};
+    ask->wants[ask->n_wants++] =
+        (struct requested_resource){.name = name, .count = count ? number(count) : 1};
 }
 
 void parsed_ask_read(struct parsed_ask *parsed, const char *text)
 {
-    *parsed = (struct parsed_ask){.ask = {.wait = NEVER, .pid = 1, .terms.signal = SIGNAL_TERM}};
+    *parsed =
+        (struct parsed_ask){.ask = {.wait = NEVER, .pid = 1, .attributes.signal = SIGNAL_TERM}};
     for (size_t i = 0; next_word(&text, parsed->words[i]); i++) {
         cr_assert_lt(i, MAX_ASK_WORDS - 1);
         parsed_ask_take_word(parsed, parsed->words[i]);
@@ -238,7 +240,7 @@ static void say_lowest_slots(struct text *text, const char *ask)
     parsed_ask_read(&parsed, ask);
     say(text, "ok");
     for (size_t i = 0; i < parsed.ask.n_wants; i++) {
-        const struct want *want = &parsed.ask.wants[i];
+        const struct requested_resource *want = &parsed.ask.wants[i];
         const struct resource *resource = core_find_resource(world.core, want->name);
         uint32_t slot = resource ? resource_in_use(resource) : 0;
         say(text, " %s=%u", want->name, slot);
@@ -282,13 +284,13 @@ void given_all(const char *const given_lines[])
 /* ---- operator and time ---- */
 
 /* "ann", or "ann/bob": bob had logged in. */
-static struct by_whom pauser_of(char *text)
+static struct actor pauser_of(char *text)
 {
     char *login = strchr(text, '/');
     if (login) {
         *login++ = '\0';
     }
-    return (struct by_whom){
+    return (struct actor){
         .is_known = true,
         .has_login = login != NULL,
         .uid = uid_of(text),
@@ -419,7 +421,7 @@ void world_end(void)
     effects_deinit(&world.effects);
     definitions_free(world.definitions);
     for (size_t i = 0; i < world.n_leases; i++) {
-        struct remembered *record = world.leases[i].record;
+        struct saved_lease *record = world.leases[i].record;
         cr_assert(!record || record->rested_at != 0, "%s is over", world.leases[i].name);
         forget(record);
     }

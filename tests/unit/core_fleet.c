@@ -17,8 +17,8 @@ static struct lease *living(const char *lease)
 /* ---- what a database says ---- */
 
 struct said {
-    struct remembered_claim claims[MAX_RESOURCES_PER_LEASE];
-    struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
+    struct saved_claim claims[MAX_RESOURCES_PER_LEASE];
+    struct saved_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
     char words[MAX_RESOURCES_PER_LEASE][WORD_BYTES];
 };
 
@@ -37,8 +37,8 @@ static void parse_claim(struct said *said, size_t i)
     const char *name = strsep(&rest, ":");
     char *units = strsep(&rest, ":");
     cr_assert_not_null(rest);
-    struct remembered_claim *claim = &said->claims[i];
-    *claim = (struct remembered_claim){
+    struct saved_claim *claim = &said->claims[i];
+    *claim = (struct saved_claim){
         .name = name, .count = count_units(units), .token = number(rest), .units = said->units[i]};
     parse_units(units, said->units[i], claim->count);
     claim->is_pool = said->units[i][0].item != NULL;

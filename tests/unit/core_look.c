@@ -14,18 +14,21 @@ const char *state(const char *name)
     }
     struct text text = text_new();
     say(&text, "%u/%u free=%u waiting=%u+%u", resource_in_use(resource), resource_limit(resource),
-        resource_available(resource), order_size(&resource->queue), order_size(&resource->aside));
-    if (order_size(&resource->kept) > 0) {
+        resource_available(resource), sorted_set_size(&resource->queue),
+        sorted_set_size(&resource->aside));
+    if (sorted_set_size(&resource->kept) > 0) {
         say(&text, " kept=%u", resource_kept(resource));
     }
     cr_assert_eq(resource_waiting(resource),
-        order_size(&resource->queue) + order_size(&resource->aside) + order_size(&resource->kept));
+        sorted_set_size(&resource->queue) + sorted_set_size(&resource->aside) +
+            sorted_set_size(&resource->kept));
     return text.bytes;
 }
 
-static void say_places(struct text *text, const struct order *order)
+static void say_places(struct text *text, const struct sorted_set *order)
 {
-    for (struct order_node *node = order_first(order); node; node = order_next(node)) {
+    for (struct sorted_set_node *node = sorted_set_first(order); node;
+         node = sorted_set_next(node)) {
         const struct place *place =
             (const struct place *)(const void *)((const char *)node - offsetof(struct place, node));
         say(text, "%s ", lease_name(place->claim->lease));
@@ -45,7 +48,7 @@ const char *lines(const char *name)
     say_places(&text, &resource->queue);
     say(&text, "| ");
     say_places(&text, &resource->aside);
-    if (order_size(&resource->kept) > 0) {
+    if (sorted_set_size(&resource->kept) > 0) {
         say(&text, "| ");
         say_places(&text, &resource->kept);
     }
@@ -103,7 +106,8 @@ const char *stop_rules(const char *lease)
     const struct lease *found = lease_of(lease);
     cr_assert_not_null(found, "%s is over", lease);
     struct text text = text_new();
-    say(&text, "%s %g", words[found->terms.on_lost], (double)found->terms.kill_after / 1e9);
+    say(&text, "%s %g", words[found->attributes.on_lost],
+        (double)found->attributes.kill_after / 1e9);
     return text.bytes;
 }
 

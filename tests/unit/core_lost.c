@@ -38,7 +38,7 @@ const char *process_gone(const char *lease)
 {
     cr_assert(named(lease)->is_watched, "nobody looks at the process of %s", lease);
     named(lease)->is_watched = false;
-    core_process_gone(world.core, living(lease), world.now, &world.effects);
+    core_process_exited(world.core, living(lease), world.now, &world.effects);
     return answer(OUTCOME_OK, NULL);
 }
 
@@ -145,7 +145,7 @@ void lose_record(const char *lease)
 /* Forgets a record of resting units when it is of no use any more. */
 static const char *restore_rest(struct named_lease *its)
 {
-    nanoseconds until = core_restore_rest(world.core, its->record, world.now, &world.effects);
+    nanoseconds until = core_restore_cooldown(world.core, its->record, world.now, &world.effects);
     if (until == 0) {
         its->record = forget(its->record);
         return "=rested";
@@ -173,7 +173,7 @@ static enum outcome restore_one(struct named_lease *its)
 }
 
 /* Holders in the order of their grants, then waiters by age. */
-static bool goes_before(const struct remembered *a, const struct remembered *b)
+static bool goes_before(const struct saved_lease *a, const struct saved_lease *b)
 {
     if (a->is_held != b->is_held) {
         return a->is_held;
@@ -222,22 +222,22 @@ const char *restart_with(const char *const lines_of_file[])
 /* ---- made up ---- */
 
 /* "0,1", "a,b": slots are digits. */
-void parse_units(char *text, struct remembered_unit *units, uint32_t count)
+void parse_units(char *text, struct saved_unit *units, uint32_t count)
 {
     uint32_t n = 0;
     for (char *unit; (unit = strsep(&text, ",")); n++) {
         cr_assert_lt(n, count);
         bool is_slot = isdigit((unsigned char)unit[0]);
-        units[n] = (struct remembered_unit){
-            .item = is_slot ? NULL : unit, .slot = is_slot ? number(unit) : 0};
+        units[n] =
+            (struct saved_unit){.item = is_slot ? NULL : unit, .slot = is_slot ? number(unit) : 0};
     }
     cr_assert_eq(n, count);
 }
 
 struct made_up {
-    struct remembered remembered;
+    struct saved_lease saved;
     struct parsed_ask parsed;
-    struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
+    struct saved_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
 };
 
 static nanoseconds instant(const char *text)
@@ -246,23 +246,23 @@ static nanoseconds instant(const char *text)
 }
 
 /* Keys that no ask has; false if it is another. */
-static bool take_key(struct remembered *remembered, const char *word)
+static bool take_key(struct saved_lease *saved, const char *word)
 {
     const char *value = strchr(word, '=');
     if (strncmp(word, "id=", 3) == 0) {
-        remembered->id = number(value + 1);
+        saved->id = number(value + 1);
     } else if (strncmp(word, "until=", 6) == 0) {
-        remembered->until = instant(value + 1);
+        saved->until = instant(value + 1);
     } else if (strncmp(word, "granted=", 8) == 0) {
-        remembered->granted_at = instant(value + 1);
+        saved->granted_at = instant(value + 1);
     } else if (strncmp(word, "stopping=", 9) == 0) {
-        remembered->stopping = outcome_of(value + 1);
+        saved->stopping = outcome_of(value + 1);
     } else if (strncmp(word, "database=", 9) == 0) {
-        remembered->database = (uint8_t)number(value + 1);
+        saved->database = (uint8_t)number(value + 1);
     } else if (strncmp(word, "ticket=", 7) == 0) {
-        remembered->ticket = number(value + 1);
+        saved->ticket = number(value + 1);
     } else if (strcmp(word, "wants-now=1") == 0) {
-        remembered->wants_now = true;
+        saved->wants_now = true;
     } else {
         return false;
     }
@@ -271,10 +271,10 @@ static bool take_key(struct remembered *remembered, const char *word)
 
 static void take_claim(struct made_up *made_up, size_t i)
 {
-    struct remembered_claim *claim = &made_up->remembered.claims[i];
-    const struct want *want = &made_up->parsed.ask.wants[i];
-    *claim = (struct remembered_claim){.name = want->name, .count = want->count};
-    if (made_up->remembered.is_held) {
+    struct saved_claim *claim = &made_up->saved.claims[i];
+    const struct requested_resource *want = &made_up->parsed.ask.wants[i];
+    *claim = (struct saved_claim){.name = want->name, .count = want->count};
+    if (made_up->saved.is_held) {
         char *token = made_up->parsed.units[i];
         char *units = strsep(&token, ":");
         cr_assert_leq(want->count, (uint32_t)MAX_COUNT);
@@ -287,36 +287,37 @@ static void take_claim(struct made_up *made_up, size_t i)
 
 static void make_up(struct made_up *made_up, const char *text)
 {
-    struct remembered *remembered = &made_up->remembered;
-    struct ask *ask = &made_up->parsed.ask;
+    struct saved_lease *saved = &made_up->saved;
+    struct acquire_request *ask = &made_up->parsed.ask;
     char who[64], word[64], rest[512] = "";
     cr_assert(next_word(&text, who));
-    *remembered = (struct remembered){.uid = uid_of(who),
+    *saved = (struct saved_lease){.uid = uid_of(who),
         .until = NEVER,
         .hold_until = NEVER,
         .asked_at = beginning,
         .granted_at = beginning,
-        .terms.kill_after = 10 * NANOSECONDS_PER_SECOND,
-        .terms.on_lost = ON_LOST_KILL};
+        .attributes.kill_after = 10 * NANOSECONDS_PER_SECOND,
+        .attributes.on_lost = ON_LOST_KILL};
     while (next_word(&text, word)) {
-        if (!take_key(remembered, word)) {
+        if (!take_key(saved, word)) {
             strcat(strcat(rest, " "), word);
         }
     }
     parsed_ask_read(&made_up->parsed, rest);
-    remembered->is_held = made_up->parsed.units[0] != NULL;
-    remembered->binding = ask->binding;
-    remembered->process = ask->process;
-    remembered->pid = ask->pid;
-    remembered->ttl = ask->ttl;
-    remembered->terms.signal = ask->terms.signal;
-    remembered->terms.priority = ask->terms.priority;
-    remembered->terms.holder = ask->terms.holder;
-    remembered->terms.once = ask->terms.once;
-    remembered->terms.on_lost = ask->has_on_lost ? ask->terms.on_lost : remembered->terms.on_lost;
-    remembered->terms.kill_after =
-        ask->has_kill_after ? ask->terms.kill_after : remembered->terms.kill_after;
-    remembered->n_claims = ask->n_wants;
+    saved->is_held = made_up->parsed.units[0] != NULL;
+    saved->binding = ask->binding;
+    saved->process = ask->process;
+    saved->pid = ask->pid;
+    saved->ttl = ask->ttl;
+    saved->attributes.signal = ask->attributes.signal;
+    saved->attributes.priority = ask->attributes.priority;
+    saved->attributes.holder = ask->attributes.holder;
+    saved->attributes.once = ask->attributes.once;
+    saved->attributes.on_lost =
+        ask->has_on_lost ? ask->attributes.on_lost : saved->attributes.on_lost;
+    saved->attributes.kill_after =
+        ask->has_kill_after ? ask->attributes.kill_after : saved->attributes.kill_after;
+    saved->n_claims = ask->n_wants;
     for (size_t i = 0; i < ask->n_wants; i++) {
         take_claim(made_up, i);
     }
@@ -328,7 +329,7 @@ const char *restore(const char *lease, const char *text)
     struct lease *restored = NULL;
     make_up(made_up, text);
     enum outcome outcome =
-        core_restore(world.core, &made_up->remembered, world.now, &world.effects, &restored);
+        core_restore(world.core, &made_up->saved, world.now, &world.effects, &restored);
     if (restored) {
         struct named_lease *its = name_id(lease, restored->id);
         note_there(restored);
@@ -370,8 +371,8 @@ const char *repeat(const char *who, const char *lease)
 const char *reclaim_unknown(const char *who, const char *lease, const char *text)
 {
     struct parsed_ask parsed;
-    struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
-    struct remembered_claim claims[MAX_RESOURCES_PER_LEASE] = {{.name = NULL}};
+    struct saved_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
+    struct saved_claim claims[MAX_RESOURCES_PER_LEASE] = {{.name = NULL}};
     struct lease *got = NULL;
     const char *at_fault = NULL;
     parsed_ask_read(&parsed, text);

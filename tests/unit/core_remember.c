@@ -14,19 +14,19 @@ static char *copy(const char *string)
 static nanoseconds until(const struct lease *lease)
 {
     if (lease->state == LEASE_HELD) {
-        return lease->term ? (nanoseconds)lease->term->timer.major : NEVER;
+        return lease->lease_timer ? (nanoseconds)lease->lease_timer->timer.major : NEVER;
     }
-    const struct order_node *timer = &lease->waiting->timer;
-    return order_contains(timer) ? (nanoseconds)timer->major : NEVER;
+    const struct sorted_set_node *timer = &lease->waiting->timer;
+    return sorted_set_contains(timer) ? (nanoseconds)timer->major : NEVER;
 }
 
-static void remember_claim(struct remembered_claim *out, const struct claim *claim, bool is_held)
+static void remember_claim(struct saved_claim *out, const struct claim *claim, bool is_held)
 {
-    *out = (struct remembered_claim){.name = copy(claim->resource->name), .count = claim->count};
+    *out = (struct saved_claim){.name = copy(claim->resource->name), .count = claim->count};
     if (!is_held) {
         return;
     }
-    struct remembered_unit *units = calloc(claim->count, sizeof *units);
+    struct saved_unit *units = calloc(claim->count, sizeof *units);
     size_t n = 0;
     for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
         units[n].slot = unit->item ? 0 : unit->index;
@@ -37,11 +37,11 @@ static void remember_claim(struct remembered_claim *out, const struct claim *cla
     out->is_pool = resource_is_pool(claim->resource);
 }
 
-struct remembered *remember(const struct lease *lease)
+struct saved_lease *remember(const struct lease *lease)
 {
-    struct remembered *remembered =
-        calloc(1, sizeof *remembered + terms_texts_size(&lease->terms));
-    *remembered = (struct remembered){
+    struct saved_lease *saved =
+        calloc(1, sizeof *saved + lease_attributes_texts_size(&lease->attributes));
+    *saved = (struct saved_lease){
         .id = lease->id,
         .is_held = lease->state == LEASE_HELD,
         .uid = lease->uid,
@@ -52,7 +52,7 @@ struct remembered *remember(const struct lease *lease)
         .asked_at = lease->asked_at,
         .granted_at = lease->granted_at,
         .until = until(lease),
-        .hold_until = lease->term ? lease->term->hold_until : NEVER,
+        .hold_until = lease->lease_timer ? lease->lease_timer->hold_until : NEVER,
         .ttl = lease->ttl,
         .stopping = (enum outcome)lease->stopping,
         .stop_reason = lease_stop_reason(lease) ? strdup(lease_stop_reason(lease)) : NULL,
@@ -62,11 +62,11 @@ struct remembered *remember(const struct lease *lease)
         .is_away = lease->is_away,
         .n_claims = lease->n_claims,
     };
-    terms_copy(&remembered->terms, &lease->terms, (char *)(remembered + 1));
+    lease_attributes_copy(&saved->attributes, &lease->attributes, (char *)(saved + 1));
     for (size_t i = 0; i < lease->n_claims; i++) {
-        remember_claim(&remembered->claims[i], &lease->claims[i], remembered->is_held);
+        remember_claim(&saved->claims[i], &lease->claims[i], saved->is_held);
     }
-    return remembered;
+    return saved;
 }
 
 static void free_const(const void *memory)
@@ -74,25 +74,25 @@ static void free_const(const void *memory)
     free((void *)(uintptr_t)memory);
 }
 
-struct remembered *forget(struct remembered *remembered)
+struct saved_lease *forget(struct saved_lease *saved)
 {
-    for (size_t i = 0; remembered && i < remembered->n_claims; i++) {
-        const struct remembered_claim *claim = &remembered->claims[i];
+    for (size_t i = 0; saved && i < saved->n_claims; i++) {
+        const struct saved_claim *claim = &saved->claims[i];
         for (size_t k = 0; claim->units && k < claim->count; k++) {
             free_const(claim->units[k].item);
         }
         free_const(claim->units);
         free_const(claim->name);
     }
-    if (remembered) {
-        free_const(remembered->stop_reason);
+    if (saved) {
+        free_const(saved->stop_reason);
     }
-    free(remembered);
+    free(saved);
     return NULL;
 }
 
 static const char *claim_difference(
-    const struct remembered_claim *a, const struct remembered_claim *b, bool is_held)
+    const struct saved_claim *a, const struct saved_claim *b, bool is_held)
 {
     if (!texts_are_same(a->name, b->name) || a->count != b->count) {
         return "a claim";
@@ -109,7 +109,7 @@ static const char *claim_difference(
     return NULL;
 }
 
-const char *remembered_difference(const struct remembered *a, const struct remembered *b)
+const char *saved_lease_difference(const struct saved_lease *a, const struct saved_lease *b)
 {
     const struct {
         const char *name;
@@ -138,7 +138,7 @@ const char *remembered_difference(const struct remembered *a, const struct remem
             return fields[i].name;
         }
     }
-    const char *attribute = terms_difference(&a->terms, &b->terms);
+    const char *attribute = lease_attributes_difference(&a->attributes, &b->attributes);
     if (attribute) {
         return attribute;
     }

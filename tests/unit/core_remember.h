@@ -6,10 +6,10 @@
 #include "core/core.h"
 
 /* With copies of all strings. */
-struct remembered *remember(const struct lease *lease);
+struct saved_lease *remember(const struct lease *lease);
 /* Returns NULL. */
-struct remembered *forget(struct remembered *remembered);
+struct saved_lease *forget(struct saved_lease *saved);
 /* The name of the first thing that differs; NULL if nothing does. */
-const char *remembered_difference(const struct remembered *a, const struct remembered *b);
+const char *saved_lease_difference(const struct saved_lease *a, const struct saved_lease *b);
 
 #endif

@@ -173,7 +173,7 @@ static void write_down(const struct lease *lease)
 {
     struct named_lease *its = named_by_id(lease->id);
     bool is_over = lease->state == LEASE_ENDED;
-    if (its && its->record && is_over && lease->rests_until != 0) {
+    if (its && its->record && is_over && lease->cooldown_until != 0) {
         its->record->rested_at = world.now;
     } else if (its) { /* else it was over before it had a name */
         forget(its->record);
@@ -197,9 +197,9 @@ static bool check_lease(struct lease *lease, void *context)
     const struct named_lease *its = named_by_id(lease->id);
     (void)context;
     cr_assert_not_null(its);
-    struct remembered *now = remember(lease);
+    struct saved_lease *now = remember(lease);
     cr_assert_not_null(its->record, "%s is not written down", its->name);
-    const char *difference = remembered_difference(its->record, now);
+    const char *difference = saved_lease_difference(its->record, now);
     cr_assert_null(difference, "%s: %s is not written down", its->name, difference);
     forget(now);
     bool is_there = lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD);

@@ -14,7 +14,7 @@ struct named_client {
 struct named_lease {
     char name[16];
     uint64_t id;
-    struct remembered *record; /* what a journal would have about it, or its units; or NULL */
+    struct saved_lease *record; /* what a journal would have about it, or its units; or NULL */
     bool is_watched; /* EFFECT_WATCH has come, for its present process */
     bool is_there; /* its database has been asked for it, or has it from before */
 };
@@ -65,13 +65,13 @@ struct named_lease *name_id(const char *name, uint64_t id);
 /* For a lease of an earlier run, or a reclaimed one: its database may have it. */
 void note_there(const struct lease *lease);
 /* "0,1", "a,b": slots are digits; exactly `count`. */
-void parse_units(char *text, struct remembered_unit *units, uint32_t count);
+void parse_units(char *text, struct saved_unit *units, uint32_t count);
 enum { MAX_COUNT = 8 };
 
 /* "s:2 g:1:b wait=5" */
 enum { MAX_ASK_WORDS = 24 };
 struct parsed_ask {
-    struct ask ask; /* its strings point into `words` */
+    struct acquire_request ask; /* its strings point into `words` */
     char *units[MAX_RESOURCES_PER_LEASE]; /* what follows the count, or NULL */
     char words[MAX_ASK_WORDS][64];
 };

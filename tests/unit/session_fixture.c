@@ -170,7 +170,7 @@ struct lease *lease(const char *name)
 
 void ask(const char *name, const char *text)
 {
-    struct ask ask = {.wait = NEVER, .terms.signal = SIGNAL_TERM, .pid = 12};
+    struct acquire_request ask = {.wait = NEVER, .attributes.signal = SIGNAL_TERM, .pid = 12};
     char copy[256], *save;
     struct lease *made;
     const char *at_fault;
@@ -180,11 +180,11 @@ void ask(const char *name, const char *text)
         if (strcmp(word, "now") == 0) {
             ask.wait = 0;
         } else if (strncmp(word, "holder=", 7) == 0) {
-            ask.terms.holder = word + 7;
+            ask.attributes.holder = word + 7;
         } else if (strncmp(word, "reason=", 7) == 0) {
-            ask.terms.reason = word + 7;
+            ask.attributes.reason = word + 7;
         } else if (strncmp(word, "priority=", 9) == 0) {
-            ask.terms.priority = (int32_t)strtol(word + 9, NULL, 10);
+            ask.attributes.priority = (int32_t)strtol(word + 9, NULL, 10);
         } else {
             ask.wants[ask.n_wants].count = count ? (uint32_t)strtoul(count + 1, NULL, 10) : 1;
             ask.wants[ask.n_wants++].name = word;

@@ -2,7 +2,7 @@
 #ifndef BERTH_TESTS_TERMS_HELP_H
 #define BERTH_TESTS_TERMS_HELP_H
 
-#include "core/terms.h"
+#include "core/lease_attributes.h"
 
 #include <string.h>
 
@@ -12,7 +12,8 @@ static inline bool texts_are_same(const char *a, const char *b)
 }
 
 /* The word of the first attribute that differs; NULL if none does. */
-static inline const char *terms_difference(const struct terms *a, const struct terms *b)
+static inline const char *lease_attributes_difference(
+    const struct lease_attributes *a, const struct lease_attributes *b)
 {
 #define IS_SAME_TEXT(x, y) texts_are_same(x, y)
 #define IS_SAME_NUMBER(x, y) ((x) == (y))

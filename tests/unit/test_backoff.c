@@ -29,7 +29,7 @@ static void draw(nanoseconds span, bool is_first, int n, nanoseconds *least, nan
         struct backoff backoff = {0};
         nanoseconds pause = 0;
         for (int i = 0; i < n; i++) {
-            pause = backoff_among_many(&backoff, 100 * MS, 1000 * MS, span, is_first, random * MS);
+            pause = backoff_next_spread(&backoff, 100 * MS, 1000 * MS, span, is_first, random * MS);
         }
         *least = earlier(*least, pause);
         *most = later(*most, pause);

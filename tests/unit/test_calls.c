@@ -80,9 +80,10 @@ Test(calls, definitions)
 
 static struct lease *waiting_lease(struct resource *resource, const char *reason)
 {
-    struct ask ask = {
-        .n_wants = 1, .wants = {{"s", 2}}, .pid = 12,
-        .terms = {.program = "a b", .reason = reason}};
+    struct acquire_request ask = {.n_wants = 1,
+        .wants = {{"s", 2}},
+        .pid = 12,
+        .attributes = {.program = "a b", .reason = reason}};
     struct lease *lease = lease_new(&ask, 7, 3 * NANOSECONDS_PER_SECOND);
     lease->claims[0].resource = resource;
     return lease;

@@ -102,7 +102,7 @@ static const char *said(void)
 
 static struct lease *acquire(const char *name, uint32_t count)
 {
-    const struct ask ask = {.wants = {{name, count}}, .n_wants = 1};
+    const struct acquire_request ask = {.wants = {{name, count}}, .n_wants = 1};
     struct lease *lease;
     const char *at_fault;
     cr_assert_eq(core_acquire(core, &client, &ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
@@ -200,7 +200,7 @@ Test(changes, pauses_and_a_drain)
 
 static void expect_paused_by(const char *name, bool has_login, uint32_t uid, uint32_t login)
 {
-    const struct by_whom by = core_paused_by(core, name);
+    const struct actor by = core_paused_by(core, name);
     cr_expect(by.is_known, "%s", name);
     cr_expect_eq(by.has_login, has_login, "%s", name);
     cr_expect_eq(by.uid, uid, "%s", name);

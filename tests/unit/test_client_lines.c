@@ -43,7 +43,7 @@ Test(request, acquire)
 {
     static char *command[] = {"/bin/job", NULL};
     struct options options = options_of();
-    struct wish wish = {&options, "3k", 42, 41, 0xabc, ""};
+    struct acquire_params params = {&options, "3k", 42, 41, 0xabc, ""};
     struct request_line line;
     options.priority = -1;
     options.holder = "a b";
@@ -52,7 +52,7 @@ Test(request, acquire)
     options.kill_after = 1500 * MS;
     options.on_lost = ON_LOST_TERM;
     options.command = command;
-    cr_assert(request_acquire(&line, &wish, 1));
+    cr_assert(request_acquire(&line, &params, 1));
     cr_expect_str_eq(line.text,
         "acquire r:2 gpus:1 wait=1ms priority=-1 reason=%25 program=job holder=a%20b "
         "once=0000000000000abc parent=3k pid=42 wrapper=41 signal=9 kill_after=1500ms "
@@ -63,24 +63,24 @@ Test(request, acquire)
 Test(request, bound_to_time)
 {
     struct options options = options_of();
-    struct wish wish = {&options, "not a lease", 0, 0, 1, ""};
+    struct acquire_params params = {&options, "not a lease", 0, 0, 1, ""};
     struct request_line line;
     options.ttl = 1;
-    cr_assert(request_acquire(&line, &wish, NEVER));
+    cr_assert(request_acquire(&line, &params, NEVER));
     cr_expect_str_eq(line.text, "acquire r:2 gpus:1 ttl=1ms once=0000000000000001\n");
 }
 
 Test(request, reclaim)
 {
     struct options options = options_of();
-    struct wish wish = {&options, NULL, 42, 0, 1, "5f"};
+    struct acquire_params params = {&options, NULL, 42, 0, 1, "5f"};
     struct request_line line;
     static struct grant grant;
     cr_assert(grant_of(&grant, "ok 3k slot=r,5,3-4 item=gpus,6,gpu1", &options));
-    request_reclaim_held(&line, &wish, &grant);
+    request_reclaim_held(&line, &params, &grant);
     cr_expect_str_eq(
         line.text, "reclaim 3k r:2:3-4 gpus:1:gpu1 once=0000000000000001 pid=42 proof=5f\n");
-    request_reclaim_waiting(&line, &wish, "3k", 0);
+    request_reclaim_waiting(&line, &params, "3k", 0);
     cr_expect_str_eq(
         line.text, "reclaim 3k r:2 gpus:1 wait=0ms once=0000000000000001 pid=42 proof=5f\n");
 }
@@ -93,8 +93,9 @@ Test(request, reclaim_always_fits)
     static char *command[] = {reason, NULL};
     static struct grant grant;
     struct options options = options_of();
-    struct wish wish = {&options, "0123456789abc", INT32_MAX, INT32_MAX, UINT64_MAX, ""};
-    memset(wish.proof, '1', PROOF_BYTES);
+    struct acquire_params params = {
+        &options, "0123456789abc", INT32_MAX, INT32_MAX, UINT64_MAX, ""};
+    memset(params.proof, '1', PROOF_BYTES);
     memset(holder, 1, HOLDER_BYTES);
     memset(reason, 1, REASON_BYTES);
     options.holder = holder;
@@ -123,13 +124,13 @@ Test(request, reclaim_always_fits)
         options.wanted[0].count = 1 + extra;
         cr_assert(grant_of(&grant, text, &options));
         struct request_line line;
-        request_reclaim_held(&line, &wish, &grant);
+        request_reclaim_held(&line, &params, &grant);
         cr_assert_leq(line.length, LINE_BYTES);
         cr_assert(strncmp(line.text, "reclaim f123456789abc aaa", 25) == 0);
         cr_assert_eq(line.text[line.length - 1], '\n');
     }
     struct request_line line;
-    request_reclaim_waiting(&line, &wish, "f123456789abc", NEVER - MS);
+    request_reclaim_waiting(&line, &params, "f123456789abc", NEVER - MS);
     cr_assert_leq(line.length, LINE_BYTES);
     cr_assert_eq(line.text[line.length - 1], '\n');
 }

@@ -76,7 +76,7 @@ static void expect_pass(enum conn_event event, const struct conn_state *from)
         is_possible &= after[i] != IMPOSSIBLE;
     }
     struct conn_state state = *from;
-    cr_expect_eq(conn_state_pass(&state, event), is_possible, "event %d in %d %d %d", event,
+    cr_expect_eq(conn_state_handle_event(&state, event), is_possible, "event %d in %d %d %d", event,
         before[PEER], before[ANSWER], before[PACE]);
     cr_expect(state.peer == (is_possible ? after[PEER] : before[PEER]) &&
             state.answer == (is_possible ? after[ANSWER] : before[ANSWER]) &&

@@ -155,7 +155,7 @@ Test(acquire, ids_and_tokens_begin_where_the_caller_says)
     struct user_bounds bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
     struct effects effects = EFFECTS_INIT;
     struct client client;
-    struct ask ask = {.wants = {{"d", 1}}, .n_wants = 1, .wait = NEVER};
+    struct acquire_request ask = {.wants = {{"d", 1}}, .n_wants = 1, .wait = NEVER};
     struct lease *lease;
     const char *at_fault;
     core_begin_numbers(core, first);
@@ -178,12 +178,12 @@ Test(acquire, texts_are_copied)
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d holder=job-7"), "ok d=0");
     EXPECT(acquire("bob", "B", "d holder=other reason=why program=make"), "waiting");
-    cr_expect_str_eq(lease_of("A")->terms.holder, "job-7");
-    cr_expect_str_eq(lease_of("B")->terms.holder, "other");
-    cr_expect_null(lease_of("A")->terms.reason);
-    cr_expect_null(lease_of("A")->terms.program);
-    cr_expect_str_eq(lease_of("B")->terms.reason, "why");
-    cr_expect_str_eq(lease_of("B")->terms.program, "make");
+    cr_expect_str_eq(lease_of("A")->attributes.holder, "job-7");
+    cr_expect_str_eq(lease_of("B")->attributes.holder, "other");
+    cr_expect_null(lease_of("A")->attributes.reason);
+    cr_expect_null(lease_of("A")->attributes.program);
+    cr_expect_str_eq(lease_of("B")->attributes.reason, "why");
+    cr_expect_str_eq(lease_of("B")->attributes.program, "make");
 }
 
 Test(acquire, sixteen_resources)

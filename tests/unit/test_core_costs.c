@@ -3,7 +3,7 @@
  * busy. */
 #include "base/memory.h"
 #include "core/core.h"
-#include "core/foresee.h"
+#include "core/preview.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -118,8 +118,8 @@ Test(costs, half_of_the_items_gone_and_the_rest_reversed)
 
 static void restore(uint64_t id, uint32_t slot)
 {
-    const struct remembered_unit unit = {.slot = slot};
-    const struct remembered remembered = {.id = id,
+    const struct saved_unit unit = {.slot = slot};
+    const struct saved_lease saved = {.id = id,
         .is_held = true,
         .binding = BOUND_PROCESS,
         .process = {.pid = 1, .started = 1},
@@ -127,7 +127,7 @@ static void restore(uint64_t id, uint32_t slot)
         .n_claims = 1,
         .claims = {{.name = "s", .count = 1, .token = id, .units = &unit}}};
     struct lease *lease;
-    cr_assert_eq(core_restore(core, &remembered, 0, &effects, &lease), OUTCOME_OK);
+    cr_assert_eq(core_restore(core, &saved, 0, &effects, &lease), OUTCOME_OK);
     effects_clear(&effects);
 }
 
@@ -167,11 +167,12 @@ struct scene {
 
 static struct client *clients; /* of each user, and one more, which has all of a resource */
 
-static struct ask ask_of(const struct scene *scene, const char *holder)
+static struct acquire_request ask_of(const struct scene *scene, const char *holder)
 {
-    struct ask ask = {.n_wants = scene->wants[1] ? 2 : 1, .wait = NEVER, .terms.holder = holder};
+    struct acquire_request ask = {
+        .n_wants = scene->wants[1] ? 2 : 1, .wait = NEVER, .attributes.holder = holder};
     for (size_t i = 0; i < ask.n_wants; i++) {
-        ask.wants[i] = (struct want){.name = scene->wants[i], .count = 1};
+        ask.wants[i] = (struct requested_resource){.name = scene->wants[i], .count = 1};
     }
     return ask;
 }
@@ -183,7 +184,7 @@ static struct lease *acquire(const struct scene *scene, uint32_t number)
     struct lease *lease;
     const char *at_fault;
     snprintf(holder, sizeof holder, "h%u", number);
-    struct ask ask = ask_of(scene, scene->has_identity ? holder : NULL);
+    struct acquire_request ask = ask_of(scene, scene->has_identity ? holder : NULL);
     core_acquire(core, &clients[number % scene->n_users], &ask, 0, &effects, &lease, &at_fault);
     effects_clear(&effects);
     cr_assert(lease);
@@ -198,7 +199,7 @@ static void end_lease(struct lease *lease)
 
 static struct lease *hold(const struct scene *scene, size_t i, uint32_t count)
 {
-    struct ask ask = {.n_wants = 1, .wants = {{scene->definitions[i].name, count}}};
+    struct acquire_request ask = {.n_wants = 1, .wants = {{scene->definitions[i].name, count}}};
     struct lease *lease;
     const char *at_fault;
     cr_assert_eq(core_acquire(core, &clients[scene->n_users], &ask, 0, &effects, &lease, &at_fault),
@@ -414,7 +415,7 @@ static uint64_t cost_of_next_cooled(uint32_t n)
         struct lease *lease;
         const char *at_fault;
         snprintf(name, sizeof name, i < n ? "m/%u" : "last", i);
-        const struct ask ask = {.n_wants = 1, .wants = {{name, 1, NULL}}};
+        const struct acquire_request ask = {.n_wants = 1, .wants = {{name, 1, NULL}}};
         cr_assert_eq(core_acquire(core, &clients[0], &ask, 0, &effects, &lease, &at_fault),
             OUTCOME_OK);
         effects_clear(&effects);

@@ -171,29 +171,29 @@ static bool must_be_held(const struct world *world, const struct claimant *claim
 /* ---- what comes of it ---- */
 
 struct said {
-    struct remembered remembered;
-    struct remembered_unit units[N_RESOURCES][MAX_CLAIMED];
+    struct saved_lease saved;
+    struct saved_unit units[N_RESOURCES][MAX_CLAIMED];
 };
 
 static void say(struct said *said, const struct claimant *claimant, uint64_t id)
 {
-    struct remembered *remembered = &said->remembered;
-    *remembered = (struct remembered){.id = id,
+    struct saved_lease *saved = &said->saved;
+    *saved = (struct saved_lease){.id = id,
         .is_held = true,
         .uid = claimant->uid,
         .binding = BOUND_PROCESS,
         .process = {.pid = (int32_t)id, .started = id},
         .until = NEVER,
-        .terms = {.on_lost = ON_LOST_KILL, .holder = "x"}};
+        .attributes = {.on_lost = ON_LOST_KILL, .holder = "x"}};
     for (uint32_t k = 0; k < N_RESOURCES; k++) {
         for (uint32_t i = 0; i < claimant->n[k]; i++) {
-            said->units[k][i] = (struct remembered_unit){
-                .item = k == POOL ? items[claimant->units[k][i]] : NULL,
-                .slot = k == POOL ? 0 : claimant->units[k][i]};
+            said->units[k][i] =
+                (struct saved_unit){.item = k == POOL ? items[claimant->units[k][i]] : NULL,
+                    .slot = k == POOL ? 0 : claimant->units[k][i]};
         }
         if (claimant->n[k] > 0) {
-            size_t n = remembered->n_claims++;
-            remembered->claims[n] = (struct remembered_claim){.name = names[k],
+            size_t n = saved->n_claims++;
+            saved->claims[n] = (struct saved_claim){.name = names[k],
                 .count = claimant->n[k],
                 .token = claimant->token + n,
                 .is_pool = k == POOL,
@@ -214,21 +214,21 @@ static bool lost_any(const struct effects *effects)
 /* Nobody loses anything to a claimant that is refused. */
 static void come(struct core *core, struct client *client, const struct said *said)
 {
-    const struct remembered *remembered = &said->remembered;
+    const struct saved_lease *saved = &said->saved;
     struct effects effects = EFFECTS_INIT;
     struct lease *lease;
     const char *at_fault;
-    struct ask ask = {.n_wants = remembered->n_claims,
+    struct acquire_request ask = {.n_wants = saved->n_claims,
         .wait = NEVER,
         .binding = BOUND_PROCESS,
-        .process = remembered->process,
-        .terms.holder = remembered->terms.holder};
+        .process = saved->process,
+        .attributes.holder = saved->attributes.holder};
     for (size_t i = 0; i < ask.n_wants; i++) {
-        ask.wants[i] = (struct want){
-            .name = remembered->claims[i].name, .count = remembered->claims[i].count};
+        ask.wants[i] = (struct requested_resource){
+            .name = saved->claims[i].name, .count = saved->claims[i].count};
     }
     enum outcome outcome = core_reclaim_unknown(
-        core, client, &ask, remembered->id, remembered->claims, 0, &effects, &lease, &at_fault);
+        core, client, &ask, saved->id, saved->claims, 0, &effects, &lease, &at_fault);
     cr_assert(outcome == OUTCOME_OK || !lost_any(&effects));
     cr_assert_neq(outcome, OUTCOME_HELD, "somebody's identity stops a job");
     effects_clear(&effects);
@@ -240,7 +240,7 @@ static void put_on_record(struct core *core, const struct said *said)
 {
     struct effects effects = EFFECTS_INIT;
     struct lease *lease;
-    cr_assert_eq(core_restore(core, &said->remembered, 0, &effects, &lease), OUTCOME_OK);
+    cr_assert_eq(core_restore(core, &said->saved, 0, &effects, &lease), OUTCOME_OK);
     effects_clear(&effects);
     effects_deinit(&effects);
 }

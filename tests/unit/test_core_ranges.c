@@ -17,7 +17,7 @@ static struct lease *singles[LIMIT];
 
 static struct lease *acquire(uint32_t count)
 {
-    const struct ask ask = {.wants = {{"s", count}}, .n_wants = 1};
+    const struct acquire_request ask = {.wants = {{"s", count}}, .n_wants = 1};
     const char *at_fault;
     struct lease *lease;
     core_acquire(core, &client, &ask, 0, &effects, &lease, &at_fault);

@@ -449,7 +449,8 @@ Test(bare_core, an_id_that_is_yet_to_come)
     struct client client;
     struct lease *lease;
     const char *at_fault;
-    const struct ask ask = {.n_wants = 1, .wants = {{.name = "d", .count = 1}}, .wait = NEVER};
+    const struct acquire_request ask = {
+        .n_wants = 1, .wants = {{.name = "d", .count = 1}}, .wait = NEVER};
     cr_assert_eq(core_client_init(core, &client, 7), OUTCOME_OK);
     core_begin_numbers(core, 1000);
     core_begin_numbers(core, 500);

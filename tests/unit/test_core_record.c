@@ -336,14 +336,14 @@ Test(record, units_that_have_rested)
 Test(record, rests_for_ever)
 {
     EXPECT(define("semaphore s limit=1 cooldown=5"), "ok");
-    const struct remembered_unit units[] = {{.slot = 0}, {.slot = 4000000000}};
-    const struct remembered remembered = {.id = 3,
+    const struct saved_unit units[] = {{.slot = 0}, {.slot = 4000000000}};
+    const struct saved_lease saved = {.id = 3,
         .is_held = true,
         .rested_at = NEVER - 1,
         .n_claims = 1,
         .claims = {{.name = "s", .count = 2, .token = 5, .units = units}}};
     struct effects effects = EFFECTS_INIT;
-    cr_expect_eq(core_restore_rest(the_core(), &remembered, 1, &effects), 0);
+    cr_expect_eq(core_restore_cooldown(the_core(), &saved, 1, &effects), 0);
     effects_clear(&effects);
     effects_deinit(&effects);
     EXPECT(acquire("ann", "A", "s"), "ok s=0");

@@ -314,13 +314,13 @@ Test(reload, waiters_that_lost_the_right_go_before_anything_is_granted)
     EXPECT(acquire("cy", "D", "d s"), "waiting");
     EXPECT(acquire("bob", "E", "e"), "pending; E ask");
     uint32_t uid = lease_of("A")->uid;
-    core_set_judge(the_core(), judge, &uid);
+    core_set_waiter_filter(the_core(), judge, &uid);
     EXPECT(define("semaphore s limit=2 max-waiters=7", "lock d", "lock e database=1"),
         "ok; B denied forbidden; C denied forbidden; D granted d=0 s=1");
     EXPECT(lease_state("A"), "granted s=0");
     EXPECT(define("semaphore s limit=2", "lock d", "lock e database=1 max-waiters=7"),
         "ok; E give-back; E denied forbidden");
-    core_set_judge(the_core(), NULL, NULL);
+    core_set_waiter_filter(the_core(), NULL, NULL);
     EXPECT(acquire("bob", "F", "s"), "waiting");
     EXPECT(define("semaphore s limit=2 max-waiters=7", "lock d"), "ok");
 }

@@ -53,11 +53,11 @@ Test(restore, all_members_of_a_record)
     const struct lease *lease = lease_of("A");
     cr_expect_eq(lease->pid, 7);
     cr_expect_eq(lease->process.started, 70);
-    cr_expect_eq(lease->terms.signal, 2);
-    cr_expect_eq(lease->terms.priority, 4);
-    cr_expect_str_eq(lease->terms.holder, "x");
-    cr_expect_str_eq(lease->terms.reason, "r");
-    cr_expect_str_eq(lease->terms.program, "p");
+    cr_expect_eq(lease->attributes.signal, 2);
+    cr_expect_eq(lease->attributes.priority, 4);
+    cr_expect_str_eq(lease->attributes.holder, "x");
+    cr_expect_str_eq(lease->attributes.reason, "r");
+    cr_expect_str_eq(lease->attributes.program, "p");
     EXPECT(stop_rules("A"), "kill 3");
     EXPECT(find_once("ann", "w"), "A");
     EXPECT(acquire("ann", "X", "d holder=x"), "held d");
@@ -126,7 +126,7 @@ Test(restore, bound_to_a_process_and_its_wrapper)
         "bob has B: s pid=9 wrapper=10");
     EXPECT(restart("semaphore s limit=2 kill-after=3"), "A B; A watch; B watch");
     EXPECT(process_gone("A"), "ok; A watch");
-    cr_expect_eq(lease_keeper(lease_of("A"))->pid, 8);
+    cr_expect_eq(lease_bound_process(lease_of("A"))->pid, 8);
     EXPECT(restart("semaphore s limit=2 kill-after=3"), "A B; A watch; B watch");
     EXPECT(process_gone("A"), "ok; A watch");
     EXPECT(process_gone("A"), "ok");

@@ -1,9 +1,9 @@
 /* test_feed.c - what /status.json says of a copy (web/feed.h), and which
- * names a request may give (web/asker_names.h). */
+ * names a request may give (web/host_allowlist.h). */
 #include "web/feed.h"
 
 #include "base/memory.h"
-#include "web/asker_names.h"
+#include "web/host_allowlist.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -71,7 +71,8 @@ static struct definition definition = {
 static void begin(void)
 {
     const struct user_bounds bounds = {100, 100, 100, 100};
-    const struct ask ask = {.wants = {{"etl", 1}}, .n_wants = 1, .wait = NEVER, .pid = 5};
+    const struct acquire_request ask = {
+        .wants = {{"etl", 1}}, .n_wants = 1, .wait = NEVER, .pid = 5};
     const char *at_fault;
     struct lease *lease;
     core = core_new(0);

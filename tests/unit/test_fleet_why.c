@@ -85,7 +85,7 @@ static int32_t pid_of(const struct lease *lease)
 static const char *mixed(const char *first, const char *second)
 {
     static char out[512];
-    const struct ask ask = {.wants = {{first, 1}, {second, 1}}, .n_wants = 2};
+    const struct acquire_request ask = {.wants = {{first, 1}, {second, 1}}, .n_wants = 2};
     const struct viewer viewer = {.uid = 7, .pid_of = pid_of};
     why_refused(out, sizeof out, the_core(), &ask, &viewer, OUTCOME_MIXED, second, 0);
     return out;

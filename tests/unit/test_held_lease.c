@@ -28,10 +28,10 @@ static struct held_lease *held(struct stage *stage, const char *answer)
     return &held_lease;
 }
 
-static struct held_lease *of_fleet(struct stage *stage, const char *terms)
+static struct held_lease *of_fleet(struct stage *stage, const char *attributes)
 {
     char answer[128];
-    snprintf(answer, sizeof answer, "pending 1\n* granted %%s %s\n", terms);
+    snprintf(answer, sizeof answer, "pending 1\n* granted %%s %s\n", attributes);
     return held(stage, answer);
 }
 
@@ -329,7 +329,7 @@ Test(held_lease, down_meanwhile)
     struct held_lease *held_lease = reclaiming(stage);
     stage_say(stage, "* denied 1 down\n");
     step(held_lease, T + 2 * S);
-    cr_expect_eq(held_lease->state, HELD_LEASE_APART);
+    cr_expect_eq(held_lease->state, HELD_LEASE_DISCONNECTED);
     cr_expect_not(is_stopping(held_lease));
     cr_expect_leq(held_lease_deadline(held_lease), T + 3 * S);
     step(held_lease, T + 3 * S);

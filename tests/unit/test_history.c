@@ -28,7 +28,7 @@ TestSuite(history, .init = begin, .fini = end);
 static void taken(uint64_t id)
 {
     const struct log_process by = {.uid = 4711};
-    history_taken(&history, id, &by, "maintenance");
+    history_note_revoker(&history, id, &by, "maintenance");
 }
 
 static struct lease ended(uint64_t id)
@@ -69,9 +69,9 @@ Test(history, a_taker_is_forgotten_when_the_lease_is_over)
     taken(7);
     taken(8);
     over(&lease, "a record");
-    cr_expect(history_taker(&history, 7, &uid));
+    cr_expect(history_revoker(&history, 7, &uid));
     over(&later, "a record");
-    cr_expect_eq(history.takers.n, 1);
+    cr_expect_eq(history.revokers.n, 1);
     cr_expect_eq(all_kept(), 2);
 }
 
@@ -83,7 +83,7 @@ Test(history, a_taker_of_a_request_that_is_not_kept_is_forgotten)
     lease.granted_at = 0;
     taken(7);
     over(&lease, "a record");
-    cr_expect_eq(history.takers.n, 0);
+    cr_expect_eq(history.revokers.n, 0);
     cr_expect_eq(all_kept(), 0);
 }
 
@@ -93,7 +93,7 @@ Test(history, a_taker_of_a_lease_without_a_record_is_forgotten)
     const struct lease lease = ended(7);
     taken(7);
     over(&lease, NULL);
-    cr_expect_eq(history.takers.n, 0);
+    cr_expect_eq(history.revokers.n, 0);
     cr_expect_eq(all_kept(), 0);
 }
 

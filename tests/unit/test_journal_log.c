@@ -39,7 +39,7 @@ static void expect_said(const char *expected)
 Test(journal_log, each_trouble)
 {
     static const struct {
-        enum journal_trouble trouble;
+        enum journal_problem trouble;
         int error;
         size_t n;
         const char *text;

@@ -2,7 +2,7 @@
 #include "redis/calls.h"
 #include "redis/key_names.h"
 #include "redis/loading.h"
-#include "redis/say.h"
+#include "redis/one_line.h"
 #include "redis/secret.h"
 #include "redis/sentinel.h"
 #include "scratch.h"
@@ -49,7 +49,7 @@ Test(keys, are_bounded)
 
 TestSuite(secret, .init = scratch_begin, .fini = scratch_end);
 
-static char why[SAY_BYTES];
+static char why[ONE_LINE_BYTES];
 
 static void expect_secret(const char *content, const char *expected)
 {
@@ -150,9 +150,9 @@ Test(calls, in_order)
 Test(say, one_printable_line)
 {
     char text[8];
-    say(text, sizeof text, "%s", "a\n\x1b\xc3\xa9z");
+    format_one_line(text, sizeof text, "%s", "a\n\x1b\xc3\xa9z");
     cr_assert_str_eq(text, "a????z");
-    say(text, sizeof text, "%s", "much too long");
+    format_one_line(text, sizeof text, "%s", "much too long");
     cr_assert_str_eq(text, "much to");
 }
 

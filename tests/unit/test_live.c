@@ -62,7 +62,7 @@ static void hear_lease(const char *what, const struct live_lease *lease)
 {
     static const char *const standings[] = {"absent", "waits", "holds"};
     text_add_format(&heard, "%s %s %s, %s before, pid %d\n", what, lease->resource->shown.name,
-        lease->shown.id, standings[lease->stood], (int)lease->shown.pid);
+        lease->shown.id, standings[lease->previous_state], (int)lease->shown.pid);
 }
 
 static void hear_granted(void *context, const struct live_lease *lease)

@@ -20,20 +20,20 @@ static unsigned below(unsigned n)
 
 /* What was heard of. */
 static struct heard {
-    enum live_standing standings[N_RESOURCES][N_LEASES];
+    enum live_state standings[N_RESOURCES][N_LEASES];
     bool resources[N_RESOURCES];
 } heard;
 
-static enum live_standing *standing_of(const struct live_lease *lease)
+static enum live_state *standing_of(const struct live_lease *lease)
 {
     return &heard.standings[lease->resource->shown.name[1] - '0'][lease->shown.id[0] - 'a'];
 }
 
-static void become(const struct live_lease *lease, enum live_standing standing)
+static void become(const struct live_lease *lease, enum live_state standing)
 {
-    enum live_standing *now = standing_of(lease);
-    cr_assert_eq(lease->stood, *now);
-    cr_assert_eq(lease->standing, standing);
+    enum live_state *now = standing_of(lease);
+    cr_assert_eq(lease->previous_state, *now);
+    cr_assert_eq(lease->state, standing);
     cr_assert_neq(standing, *now);
     *now = standing;
 }
@@ -60,7 +60,7 @@ static void hear_changed(
     void *context, const struct live_lease *lease, const struct status_lease *before)
 {
     (void)context;
-    cr_assert_eq(lease->standing, *standing_of(lease));
+    cr_assert_eq(lease->state, *standing_of(lease));
     cr_assert_str_eq(before->id, lease->shown.id);
 }
 
@@ -114,7 +114,7 @@ static void compare(struct live *live, nanoseconds now)
         for (size_t k = 0; k < N_LEASES; k++) {
             const char id[] = {(char)('a' + k), '\0'};
             const struct live_lease *lease = live_lease_find(live, name, id);
-            cr_assert_eq(lease ? lease->standing : LIVE_ABSENT, heard.standings[i][k]);
+            cr_assert_eq(lease ? lease->state : LIVE_ABSENT, heard.standings[i][k]);
             n[i] += lease != NULL;
         }
     }

@@ -149,12 +149,12 @@ Test(past, cut)
     struct past past = PAST_INIT;
     take_whole(&past);
     uint64_t asked = UINT64_C(1795397397000) - 903000 - 65000; /* 3f9p, which ended last */
-    past_cut(&past, asked + 1);
+    past_drop_after(&past, asked + 1);
     cr_expect_eq(past.n, 4);
-    past_cut(&past, asked);
+    past_drop_after(&past, asked);
     cr_assert_eq(past.n, 3);
     cr_expect_str_eq(past.leases[2].id, "3f9n");
-    past_cut(&past, 0);
+    past_drop_after(&past, 0);
     cr_expect_eq(past.n, 0);
     past_deinit(&past);
 }

@@ -31,7 +31,7 @@ Test(proof, its_longest)
     cr_expect_eq(proof_max_bytes(MAX_RESOURCES_PER_LEASE), PROOF_BYTES);
 }
 
-static struct remembered said; /* what a client says, to be changed */
+static struct saved_lease said; /* what a client says, to be changed */
 
 static bool is_good(const char *proof)
 {
@@ -53,13 +53,13 @@ static void hold_and_wait(void)
     EXPECT(acquire("bob", "B", "g:2 pid=8"), "waiting");
 }
 
-static struct remembered_unit slots[] = {{.slot = 0}, {.slot = 1}, {.slot = 2}};
-static struct remembered_unit items[] = {{.item = "a"}, {.item = "b"}};
+static struct saved_unit slots[] = {{.slot = 0}, {.slot = 1}, {.slot = 2}};
+static struct saved_unit items[] = {{.item = "a"}, {.item = "b"}};
 
 static void say_of_a(void)
 {
     const struct lease *lease = lease_of("A");
-    said = (struct remembered){.id = lease->id,
+    said = (struct saved_lease){.id = lease->id,
         .uid = lease->uid,
         .is_held = true,
         .binding = BOUND_PROCESS,
@@ -98,7 +98,7 @@ Test(proof, of_a_waiter)
 {
     hold_and_wait();
     const struct lease *lease = lease_of("B");
-    said = (struct remembered){.id = lease->id,
+    said = (struct saved_lease){.id = lease->id,
         .uid = lease->uid,
         .binding = BOUND_PROCESS,
         .process = lease->process,

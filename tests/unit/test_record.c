@@ -26,13 +26,13 @@ static const char *record_of(const char *lease)
 
 static nanoseconds timer_of(const struct lease *lease)
 {
-    const struct order_node *timer = lease->waiting ? &lease->waiting->timer
-        : lease->term                               ? &lease->term->timer
-                                                    : NULL;
-    return timer && order_contains(timer) ? (nanoseconds)timer->major : NEVER;
+    const struct sorted_set_node *timer = lease->waiting ? &lease->waiting->timer
+        : lease->lease_timer                             ? &lease->lease_timer->timer
+                                                         : NULL;
+    return timer && sorted_set_contains(timer) ? (nanoseconds)timer->major : NEVER;
 }
 
-static void expect_claim(const struct remembered_claim *read, const struct claim *claim, bool held)
+static void expect_claim(const struct saved_claim *read, const struct claim *claim, bool held)
 {
     cr_assert_str_eq(read->name, claim->resource->name);
     cr_assert_eq(read->count, claim->count);
@@ -50,11 +50,11 @@ static void expect_claim(const struct remembered_claim *read, const struct claim
 }
 
 /* Reads the lease's record, and requires that all of it is there. */
-static void expect_remembered(const char *name)
+static void expect_saved_lease(const char *name)
 {
     const struct lease *lease = lease_of(name);
     const char *text = record_of(name);
-    struct remembered *read = record_read(text, strlen(text));
+    struct saved_lease *read = record_read(text, strlen(text));
     cr_assert(read, "%s", text);
     cr_assert_eq(read->id, lease->id);
     cr_assert_eq(read->is_held, lease->state == LEASE_HELD);
@@ -68,10 +68,10 @@ static void expect_remembered(const char *name)
     cr_assert_eq(read->asked_at, lease->asked_at);
     cr_assert(!read->is_held || read->granted_at == lease->granted_at);
     cr_assert_eq(read->until, timer_of(lease));
-    cr_assert_eq(read->hold_until, lease->term ? lease->term->hold_until : NEVER);
+    cr_assert_eq(read->hold_until, lease->lease_timer ? lease->lease_timer->hold_until : NEVER);
     cr_assert(lease->binding != BOUND_TIME || read->ttl == lease->ttl);
     cr_assert_eq((unsigned)read->stopping, lease->stopping);
-    const char *difference = terms_difference(&read->terms, &lease->terms);
+    const char *difference = lease_attributes_difference(&read->attributes, &lease->attributes);
     cr_assert_null(difference, "%s", difference);
     cr_assert_eq(read->n_claims, lease->n_claims);
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -87,8 +87,8 @@ Test(record, plain)
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d"), "ok d=0");
     EXPECT(acquire("bob", "B", "d"), "waiting");
-    expect_remembered("A");
-    expect_remembered("B");
+    expect_saved_lease("A");
+    expect_saved_lease("B");
     EXPECT(record_of("A"),
         "held id=34 uid=1416 pid=1 asked=1000000000000 kill_after=10000000000 "
         "granted=1000000000000 slot=d,100,0");
@@ -107,8 +107,8 @@ Test(record, everything)
                "once=w priority=1000 parent=P"),
         "ok s=0,1,2 g=a,b");
     EXPECT(acquire("bob", "B", "g:2 s ttl=60 wait=30 priority=-1000 parent=P"), "waiting");
-    expect_remembered("A");
-    expect_remembered("B");
+    expect_saved_lease("A");
+    expect_saved_lease("B");
     EXPECT(record_of("A"),
         "held id=35 uid=1416 pid=7 asked=1000000000000 process=7,70 priority=1000 "
         "kill_after=3000000000 signal=2 parent=34 holder=x program=p reason=r once=w "
@@ -124,28 +124,28 @@ Test(record, of_a_whole_life)
     EXPECT(define("semaphore s limit=1 max-hold=50 on-lost=warn"), "ok");
     EXPECT(acquire("ann", "A", "s"), "ok s=0");
     EXPECT(acquire("bob", "B", "s pid=9 on-lost=term wait=7"), "waiting");
-    expect_remembered("B");
+    expect_saved_lease("B");
     tick(1);
     end_lease("ann", "A");
-    expect_remembered("B");
+    expect_saved_lease("B");
     bind_to("bob", "B", 11);
-    expect_remembered("B");
+    expect_saved_lease("B");
     revoke("B");
     cr_assert(strstr(record_of("B"), " stopping=revoked "));
-    expect_remembered("B");
+    expect_saved_lease("B");
     client_gone("bob");
-    expect_remembered("B");
+    expect_saved_lease("B");
     process_gone("B");
     EXPECT(acquire("cy", "C", "s pid=9 on-lost=kill"), "ok s=0");
     tick(51);
     cr_assert(strstr(record_of("C"), " stopping=max-hold "));
-    expect_remembered("C");
+    expect_saved_lease("C");
     end_lease("cy", "C");
     EXPECT(acquire("di", "D", "s ttl=20"), "ok s=0");
     renew("D", 12);
-    expect_remembered("D");
+    expect_saved_lease("D");
     client_gone("di");
-    expect_remembered("D");
+    expect_saved_lease("D");
 }
 
 /* It is over, but its units are not yet free. */
@@ -157,8 +157,8 @@ Test(record, of_units_at_rest)
     record_write(&out, lease_of("A"), NULL);
     size_t length = out.length;
     record_add_rest(&out, 77);
-    struct remembered *before = record_read(out.bytes, length);
-    struct remembered *read = record_read(out.bytes, out.length);
+    struct saved_lease *before = record_read(out.bytes, length);
+    struct saved_lease *read = record_read(out.bytes, out.length);
     cr_assert(before && read);
     cr_expect_eq(before->rested_at, 0);
     cr_expect_eq(read->rested_at, 77);
@@ -180,7 +180,7 @@ Test(record, ways_to_list_units)
     end_lease("ann", "A");
     EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
     EXPECT(acquire("bob", "B", "s:4 g:5 market/x"), "ok s=2,3,4,7 g=e,d,c,b,a market/x=0");
-    expect_remembered("B");
+    expect_saved_lease("B");
     cr_assert(strstr(record_of("B"), " slot=s,104,2-4,7 item=g,105,e,d,c,b,a slot=market/x,106,0"));
 }
 
@@ -190,8 +190,8 @@ static void expect_of_fleet(const char *name)
 {
     const struct lease *lease = lease_of(name);
     const char *text = record_of(name);
-    struct remembered *read = record_read(text, strlen(text));
-    expect_remembered(name);
+    struct saved_lease *read = record_read(text, strlen(text));
+    expect_saved_lease(name);
     cr_assert(read, "%s", text);
     cr_expect_str_eq(record_database(read), "big");
     cr_expect_eq(read->database, 0);
@@ -250,7 +250,7 @@ static char *repeated(const char *what, size_t n)
 }
 
 /* Its numbers as large as they get. */
-static void inflate_terms(struct terms *terms)
+static void inflate_terms(struct lease_attributes *attributes)
 {
 #define INFLATE_TEXT(member, bound) (member)
 #define INFLATE_NUMBER(member, bound) -(bound)
@@ -259,24 +259,24 @@ static void inflate_terms(struct terms *terms)
 #define INFLATE_SIGNAL(member, bound) (bound)
 #define INFLATE_LEASE(member, bound) UINT64_MAX
 #define ATTRIBUTE(word, type, bound, initial, title)                                               \
-    terms->word = INFLATE_##type(terms->word, bound);
+    attributes->word = INFLATE_##type(attributes->word, bound);
 #include "base/attributes.def"
 #undef ATTRIBUTE
 }
 
-static void inflate(struct lease *lease, struct term *term)
+static void inflate(struct lease *lease, struct lease_timer *lease_timer)
 {
-    inflate_terms(&lease->terms);
+    inflate_terms(&lease->attributes);
     lease->id = UINT64_MAX;
     lease->uid = UINT32_MAX;
     lease->pid = lease->process.pid = lease->wrapper.pid = INT32_MAX;
     lease->process.started = lease->wrapper.started = UINT64_MAX;
     lease->asked_at = lease->granted_at = lease->ttl = NEVER - 1;
     lease->stopping = OUTCOME_WITHDRAWN;
-    lease->term = term;
-    term->timer.major = NEVER - 1;
-    term->hold_until = NEVER - 1;
-    term->timer.size = 1;
+    lease->lease_timer = lease_timer;
+    lease_timer->timer.major = NEVER - 1;
+    lease_timer->hold_until = NEVER - 1;
+    lease_timer->timer.size = 1;
     for (size_t i = 0; i < lease->n_claims; i++) {
         lease->claims[i].token = INT64_MAX;
     }
@@ -287,21 +287,21 @@ struct room {
     size_t of_record, of_grant;
 };
 
-static struct room room_of(
-    struct core *core, struct client *client, const struct ask *ask, const char *database)
+static struct room room_of(struct core *core, struct client *client,
+    const struct acquire_request *ask, const char *database)
 {
     struct room room;
     static const uint8_t secret[SECRET_BYTES];
     struct effects effects = EFFECTS_INIT;
     struct text out = TEXT_INIT, proof = TEXT_INIT;
     struct lease *lease;
-    struct term term = {.lease = NULL};
+    struct lease_timer lease_timer = {.lease = NULL};
     const char *at_fault;
     size_t units = units_max_bytes(core, ask->wants, ask->n_wants);
-    size_t max = record_max_bytes(&ask->terms, database, units);
+    size_t max = record_max_bytes(&ask->attributes, database, units);
     cr_assert_eq(core_acquire(core, client, ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
-    struct lease saved = *lease;
-    inflate(lease, &term);
+    struct lease original = *lease;
+    inflate(lease, &lease_timer);
     lease->ticket = database ? UINT64_C(1) << 53 : 0;
     record_write(&out, lease, database);
     if (!database) {
@@ -313,13 +313,13 @@ static struct room room_of(
     const struct effect effect = {.kind = EFFECT_GRANTED, .lease = lease};
     proof_write(&proof, secret, lease);
     lease->binding = BOUND_CONNECTION; /* then that is said too */
-    lease->term = NULL; /* no second line */
+    lease->lease_timer = NULL; /* no second line */
     out.length = 0;
     answer_effect_saying(&out, &effect, proof.bytes);
     max = answer_longest_grant(ask) + units + proof_max_bytes(ask->n_wants);
     cr_expect_leq(out.length, max);
     room.of_grant = max - out.length;
-    *lease = saved;
+    *lease = original;
     core_end(core, lease, client, 0, &effects);
     effects_clear_changed(&effects);
     effects_clear(&effects);
@@ -342,18 +342,18 @@ Test(record, its_bounds_hold)
     struct client client;
     cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
     for (uint32_t i = 0; i < 16; i++) {
-        const struct ask ask = {
+        const struct acquire_request ask = {
             .wants = {{"g", 1 + i / 2, definition_of("g")}, {"s", i * 25 + 1, definition_of("s")},
                 {"d", 1, definition_of("d")}},
             .n_wants = 1 + i % 3,
             .wait = NEVER,
-            .terms.holder = i & 1 ? odd + REASON_BYTES - HOLDER_BYTES : NULL,
-            .terms.reason = i & 2 ? odd : NULL,
-            .terms.program = i & 4 ? odd + REASON_BYTES - PROGRAM_BYTES : NULL,
-            .terms.once = i & 8 ? odd + REASON_BYTES - ONCE_BYTES : NULL,
+            .attributes.holder = i & 1 ? odd + REASON_BYTES - HOLDER_BYTES : NULL,
+            .attributes.reason = i & 2 ? odd : NULL,
+            .attributes.program = i & 4 ? odd + REASON_BYTES - PROGRAM_BYTES : NULL,
+            .attributes.once = i & 8 ? odd + REASON_BYTES - ONCE_BYTES : NULL,
             .binding = BOUND_PROCESS,
             .process = {9, 9},
-            .terms.signal = SIGNAL_TERM,
+            .attributes.signal = SIGNAL_TERM,
         };
         room_of(the_core(), &client, &ask, NULL);
         room_of(the_core(), &client, &ask, database);
@@ -375,11 +375,11 @@ Test(record, stays_in_its_buffer)
     const char *at_fault;
     EXPECT(define("semaphore m/* limit=1 max-waiters=9"), "ok");
     cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
-    struct ask ask = {.wait = NEVER, .terms.signal = SIGNAL_TERM};
+    struct acquire_request ask = {.wait = NEVER, .attributes.signal = SIGNAL_TERM};
     for (; ask.n_wants < MAX_RESOURCES_PER_LEASE; ask.n_wants++) {
         char *name = names[ask.n_wants];
         snprintf(name, sizeof names[0], "m/%0*zu", NAME_BYTES - 2, ask.n_wants);
-        ask.wants[ask.n_wants] = (struct want){
+        ask.wants[ask.n_wants] = (struct requested_resource){
             .name = name, .count = 1, .definition = definition_of(name)};
     }
     for (size_t i = 0; i < 2; i++) { /* the second one waits */
@@ -407,10 +407,10 @@ Test(record, its_bounds_are_no_larger)
     EXPECT(define("pool g items=aa,bb,cc,dd,ee"), "ok");
     struct client client;
     cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
-    const struct ask ask = {
+    const struct acquire_request ask = {
         .wants = {{"g", 4, definition_of("g")}},
         .n_wants = 1,
-        .terms = {.signal = SIGNAL_TERM, .holder = "a b", .reason = "%"},
+        .attributes = {.signal = SIGNAL_TERM, .holder = "a b", .reason = "%"},
         .binding = BOUND_PROCESS,
         .process = {9, 9},
         .wrapper = {9, 9},
@@ -429,7 +429,7 @@ Test(record, its_bounds_are_no_larger)
 
 static bool reads(const char *text)
 {
-    struct remembered *read = record_read(text, strlen(text));
+    struct saved_lease *read = record_read(text, strlen(text));
     bool is_one = read;
     record_free(read);
     return is_one;
@@ -558,9 +558,9 @@ Test(record, malformed)
 
 /* ---- of a later version ---- */
 
-static struct remembered *must_read(const char *text)
+static struct saved_lease *must_read(const char *text)
 {
-    struct remembered *read = record_read(text, strlen(text));
+    struct saved_lease *read = record_read(text, strlen(text));
     cr_assert(read, "%s", text);
     return read;
 }
@@ -599,13 +599,13 @@ static const char *const opaque[] = {
 Test(record, must_be_understood)
 {
     for (size_t i = 0; i < sizeof opaque / sizeof opaque[0]; i++) {
-        struct remembered *read = must_read(opaque[i]);
+        struct saved_lease *read = must_read(opaque[i]);
         cr_expect(read->is_opaque, "%s", opaque[i]);
         cr_expect_str_eq(read->kept, opaque[i]);
         cr_expect_eq(read->uid, 0);
         cr_expect_eq(read->stopping, OUTCOME_OK);
-        cr_expect_eq(read->terms.on_lost, ON_LOST_KILL);
-        cr_expect_null(read->terms.holder);
+        cr_expect_eq(read->attributes.on_lost, ON_LOST_KILL);
+        cr_expect_null(read->attributes.holder);
         cr_expect_str_eq(read->claims[0].name, "d");
         record_free(read);
     }
@@ -614,18 +614,18 @@ Test(record, must_be_understood)
 /* What can be ignored is, and the rest reads as without it. */
 Test(record, need_not_be_understood)
 {
-    struct remembered *read = must_read(
+    struct saved_lease *read = must_read(
         HELD " color=red process=7,70 wrapper=8,80 shape=a,b=%20 holder=x slot=d,1,0 color=blue");
     cr_expect_not(read->is_opaque);
     cr_expect_str_eq(read->kept, " color=red shape=a,b=%20 color=blue");
-    cr_expect_str_eq(read->terms.holder, "x");
+    cr_expect_str_eq(read->attributes.holder, "x");
     cr_expect_eq(read->wrapper.pid, 8);
     cr_expect_eq(read->wrapper.started, 80);
     record_free(read);
     read = must_read(HELD " !process=7,70 !holder=x slot=d,1,0");
     cr_expect(!read->is_opaque && !read->kept);
     cr_expect_eq(read->process.pid, 7);
-    cr_expect_str_eq(read->terms.holder, "x");
+    cr_expect_str_eq(read->attributes.holder, "x");
     record_free(read);
 }
 
@@ -635,7 +635,7 @@ static void expect_written_again(const char *text, const char *expected)
     struct effects effects = EFFECTS_INIT;
     struct text out = TEXT_INIT;
     struct lease *lease = NULL;
-    struct remembered *read = must_read(text);
+    struct saved_lease *read = must_read(text);
     cr_assert_eq(core_restore(the_core(), read, 0, &effects, &lease), OUTCOME_OK);
     record_free(read);
     record_write(&out, lease, NULL);
@@ -713,7 +713,7 @@ Test(record, every_byte_changed_and_every_length)
         for (int byte = 0; byte < 256; byte++) {
             memcpy(copy, text, sizeof text);
             copy[i] = (char)byte;
-            struct remembered *read = record_read(copy, sizeof text - 1);
+            struct saved_lease *read = record_read(copy, sizeof text - 1);
             cr_assert(byte != 0 || !read);
             record_free(read);
         }

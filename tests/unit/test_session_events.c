@@ -174,9 +174,9 @@ static void note_taking(
     void *context, const struct lease *lease, const struct session_taking *taking)
 {
     static const char *const verbs[] = {"revoke", "drop", "release"};
-    char by[BY_WHOM_SIZE];
+    char by[ACTOR_SIZE];
     (void)context, (void)lease;
-    by_whom_format(by, &taking->by);
+    actor_format(by, &taking->by);
     text_add_format(&takings, "%s%s by '%s'%s%s%s", takings.length > 0 ? "; " : "",
         verbs[taking->verb], by, taking->reason ? " because " : "",
         taking->reason ? taking->reason : "", taking->is_repeat ? ", again" : "");

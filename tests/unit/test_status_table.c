@@ -1,9 +1,9 @@
 /* test_status_table.c - what `berthctl status` chooses of an answer, in which order, and what a
  * terminal makes of the table. */
-#include "table/status_choice.h"
-#include "table/status_table.h"
 #include "print_help.h"
 #include "status_help.h"
+#include "table/status_filter.h"
+#include "table/status_table.h"
 #include "view/json.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static const char *const answer[] = {
 };
 
 /* The first words of all lines of the table but those of leases, and the summary. */
-static void expect_names(const struct status_choice *choice, const char *expected)
+static void expect_names(const struct status_filter *choice, const char *expected)
 {
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT, names = TEXT_INIT;
@@ -55,28 +55,28 @@ static void expect_names(const struct status_choice *choice, const char *expecte
 
 Test(status_table, instances_stand_below_their_templates)
 {
-    expect_names(&(struct status_choice){0},
+    expect_names(&(struct status_filter){0},
         "NAME etl deploy idle gone/a t/* t/x9 t/x10 u/* u/y v/* "
         "7 resources, 3 templates; 4 held, 2 waiting\n");
 }
 
 Test(status_table, what_is_busy)
 {
-    expect_names(&(struct status_choice){.busy = true},
+    expect_names(&(struct status_filter){.busy = true},
         "NAME etl deploy gone/a t/* t/x9 t/x10 "
         "5 of 7 resources, 1 template; 4 held, 2 waiting\n");
 }
 
 Test(status_table, of_a_user)
 {
-    expect_names(&(struct status_choice){.by_user = true, .uid = 8},
+    expect_names(&(struct status_filter){.by_user = true, .uid = 8},
         "NAME deploy gone/a t/* t/x9 t/x10 "
         "4 of 7 resources, 1 template; 2 held, 2 waiting\n");
-    expect_names(&(struct status_choice){.by_user = true, .uid = 7},
+    expect_names(&(struct status_filter){.by_user = true, .uid = 7},
         "NAME etl deploy 2 of 7 resources; 1 held, 0 waiting\n");
-    expect_names(&(struct status_choice){.by_user = true, .uid = 9},
+    expect_names(&(struct status_filter){.by_user = true, .uid = 9},
         "NAME t/* t/x9 1 of 7 resources, 1 template; 1 held, 0 waiting\n");
-    expect_names(&(struct status_choice){.by_user = true, .uid = 1}, "NAME no ");
+    expect_names(&(struct status_filter){.by_user = true, .uid = 1}, "NAME no ");
 }
 
 Test(status_table, sorted)
@@ -97,7 +97,7 @@ Test(status_table, sorted)
         snprintf(expected, sizeof expected, "%s7 resources, 3 templates; 4 held, 2 waiting\n",
             rows[i].names);
         cr_assert_str_eq(sort_rows[i].word, rows[i].word);
-        expect_names(&(struct status_choice){.sort = sort_find(rows[i].word)}, expected);
+        expect_names(&(struct status_filter){.sort = sort_find(rows[i].word)}, expected);
     }
     cr_expect_null(sort_rows[N(rows)].word);
     cr_expect_null(sort_find("NAME"));
@@ -109,7 +109,7 @@ Test(status_table, json_has_the_same)
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     take_status(&status, answer, N(answer));
-    status_choose(&status, &(struct status_choice){.by_user = true, .uid = 8});
+    status_choose(&status, &(struct status_filter){.by_user = true, .uid = 8});
     json_print(&status, &out);
     const char *x10 = strstr(out.bytes, "t/x10"), *x9 = strstr(out.bytes, "t/x9");
     cr_expect(x10 && x9 && x10 < x9);

@@ -65,7 +65,7 @@ static void end(void)
 
 static struct lease *acquire(const char *name, nanoseconds wait, nanoseconds now)
 {
-    const struct ask ask = {
+    const struct acquire_request ask = {
         .wants = {{.name = name, .count = 1}}, .n_wants = 1, .wait = wait, .pid = 1};
     struct lease *lease;
     const char *at_fault;
@@ -140,7 +140,7 @@ Test(tally, denied_by_reason)
 Test(tally, what_was_revoked_is_not_released)
 {
     struct lease *lease = acquire("deploy", NEVER, 0);
-    lease->terms.on_lost = ON_LOST_KILL;
+    lease->attributes.on_lost = ON_LOST_KILL;
     core_withdraw(core, lease, 0, &effects);
     effects_clear(&effects);
     release(lease, SECOND);
@@ -168,8 +168,8 @@ Test(tally, instances_count_for_their_template)
 /* What the killed berthd had in its records. */
 static struct lease *restore(const char *name, nanoseconds now)
 {
-    const struct remembered_unit unit = {.slot = 0};
-    const struct remembered remembered = {.id = 7,
+    const struct saved_unit unit = {.slot = 0};
+    const struct saved_lease saved = {.id = 7,
         .is_held = true,
         .binding = BOUND_PROCESS,
         .process = {.pid = 1, .started = 1},
@@ -177,7 +177,7 @@ static struct lease *restore(const char *name, nanoseconds now)
         .n_claims = 1,
         .claims = {{.name = name, .count = 1, .token = 7, .units = &unit}}};
     struct lease *lease;
-    cr_assert_eq(core_restore(core, &remembered, now, &effects, &lease), OUTCOME_OK);
+    cr_assert_eq(core_restore(core, &saved, now, &effects, &lease), OUTCOME_OK);
     effects_clear(&effects);
     return lease;
 }

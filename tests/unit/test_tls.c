@@ -2,7 +2,7 @@
  * they are. */
 #include "base/memory.h"
 #include "conf/redis_url.h"
-#include "redis/say.h"
+#include "redis/one_line.h"
 #include "redis/tls.h"
 #include "scratch.h"
 #include "seed.h"
@@ -32,7 +32,7 @@ struct pair {
 
 static struct tls_context *new_context(struct database *database)
 {
-    char why[SAY_BYTES];
+    char why[ONE_LINE_BYTES];
     char *ca = memory_string(scratch_path("ca.pem"));
     database->ca_file = ca;
     struct tls_context *context = tls_context_new(database, why, sizeof why);

@@ -11,7 +11,7 @@ static const char *parsed(const char *list, bool is_pool, uint32_t count)
 {
     static char out[8 * MAX_UNITS];
     char *text = strdup(list);
-    struct remembered_unit *units = calloc(count + 1, sizeof *units);
+    struct saved_unit *units = calloc(count + 1, sizeof *units);
     size_t n = (size_t)snprintf(out, sizeof out, "no");
     if (units_parse(text, is_pool, count, units)) {
         n = 0;

@@ -59,7 +59,7 @@ static const char *texts_of(char *answer, const char *word)
 }
 
 /* Parses "s:2 g"; the names point into `copy`. */
-static void parse_wants(struct ask *ask, char *copy)
+static void parse_wants(struct acquire_request *ask, char *copy)
 {
     char *word;
     while ((word = strsep(&copy, " "))) {
@@ -69,8 +69,8 @@ static void parse_wants(struct ask *ask, char *copy)
         }
         const struct definition *definition = core_find_definition(the_core(), word);
         cr_assert_not_null(definition);
-        ask->wants[ask->n_wants++] =
-            (struct want){word, colon ? (uint32_t)atoi(colon + 1) : 1, definition, NULL};
+        ask->wants[ask->n_wants++] = (struct requested_resource){
+            word, colon ? (uint32_t)atoi(colon + 1) : 1, definition, NULL};
     }
 }
 
@@ -91,10 +91,10 @@ static const char *told(const char *who, const char *what, const char *word)
         explained_lease(&answer, &scene, &host_scope, lease_of(what));
     } else {
         char copy[256];
-        struct ask ask = {.wait = NEVER};
+        struct acquire_request ask = {.wait = NEVER};
         strcpy(copy, what);
         parse_wants(&ask, copy);
-        const struct explained_bar none = {NULL, false};
+        const struct explained_refusal none = {NULL, false};
         explained_ask(&answer, &scene, &host_scope, &ask, &none);
     }
     const char *texts = texts_of(answer.bytes, word);

@@ -1,6 +1,6 @@
 /* test_words.c - the small languages of base/words.h: names, numbers, durations,
- * percent-encoding, lease ids; and uids of base/by_whom.h. */
-#include "base/by_whom.h"
+ * percent-encoding, lease ids; and uids of base/actor.h. */
+#include "base/actor.h"
 #include "base/words.h"
 
 #include <criterion/criterion.h>
@@ -361,14 +361,14 @@ Test(text, by_whom)
     static const char *const good[] = {"0", "4294967294", "0 4294967294", "1000 0", ""};
     static const char *const bad[] = {" ", "-1", "4294967295", "0 ", "0  1", "0 x", "0 4294967295",
         "1 2 3", "x", "00000000000000000000000000001 1"};
-    char text[BY_WHOM_SIZE];
+    char text[ACTOR_SIZE];
     for (size_t i = 0; i < N(good); i++) {
-        const struct by_whom by = by_whom_parse(good[i]);
-        by_whom_format(text, &by);
+        const struct actor by = actor_parse(good[i]);
+        actor_format(text, &by);
         cr_expect_str_eq(text, good[i]);
     }
     for (size_t i = 0; i < N(bad); i++) {
-        const struct by_whom by = by_whom_parse(bad[i]);
+        const struct actor by = actor_parse(bad[i]);
         cr_expect(!by.is_known && !by.has_login, "%s", bad[i]);
     }
 }

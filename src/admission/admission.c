@@ -1,0 +1,108 @@
+#include "admission/admission.h"
+
+#include "admission/asker.h"
+#include "admission/fair_queue.h"
+#include "base/clock.h"
+#include "core/core.h"
+#include "job/watch.h"
+#include "log/log.h"
+
+/* Requests that take or keep a lease. All others are short, and berthctl's. */
+static const bool is_for_jobs[N_COMMANDS] = {
+    [COMMAND_acquire] = true,
+    [COMMAND_reclaim] = true,
+    [COMMAND_bind] = true,
+    [COMMAND_renew] = true,
+    [COMMAND_release] = true,
+    [COMMAND_cancel] = true,
+    [COMMAND_away] = true,
+    [COMMAND_back] = true,
+};
+
+bool admission_allows(bool is_operators, enum command_index command)
+{
+    return !is_operators || !is_for_jobs[command];
+}
+
+static struct log_subject peer_subject(const struct peer *peer)
+{
+    return (struct log_subject){.event = "limit", .asker = {.uid = peer->uid, .pid = peer->pid}};
+}
+
+/* A job of root's gets no further than that, but its connection comes first. */
+static bool has_operator_admission(
+    const struct admissions *admissions, int fd, const struct peer *peer)
+{
+    struct asker asker;
+    if (admissions->n_operators >= admissions->max_operators) {
+        return false;
+    }
+    asker_init(&asker, fd, peer->uid, admissions->admins);
+    bool is_admin = asker_may(&asker, rights_daemon, NULL);
+    asker_deinit(&asker);
+    return is_admin;
+}
+
+struct admission admission_check(
+    const struct admissions *admissions, int fd, const struct peer *peer)
+{
+    bool is_full = admissions->n_conns + 1 + admissions->watches->n_pidfds > admissions->max_conns;
+    if (!is_full || has_operator_admission(admissions, fd, peer)) {
+        return (struct admission){.is_operators = is_full};
+    }
+    const struct log_subject subject = peer_subject(peer);
+    log_ratelimited_on(LOG_LEVEL_WARNING, &subject, "more than %u connections: uid %u refused",
+        admissions->max_conns, peer->uid);
+    return (struct admission){.why_not = "too%20many%20connections", .cause = REFUSED_FULL};
+}
+
+/* False: the user has as many as allowed. */
+static bool take_client(const struct admissions *admissions, struct admission *admission,
+    struct client *client, int fd, const struct peer *peer)
+{
+    bool is_kept = admission->is_operators;
+    admission->is_operators =
+        is_kept || core_client_init(admissions->core, client, peer->uid) != OUTCOME_OK;
+    if (admission->is_operators) {
+        client_init_uncounted(client, peer->uid);
+    }
+    return !admission->is_operators || is_kept || has_operator_admission(admissions, fd, peer);
+}
+
+bool admission_begin(struct admissions *admissions, struct admission *admission,
+    struct client *client, struct fair_member *member, int fd, const struct peer *peer)
+{
+    struct fair_queue *fair_queue = admissions->fair_queue;
+    const struct log_subject subject = peer_subject(peer);
+    if (!fair_user_join(fair_queue, member, peer->uid, clock_now())) {
+        log_ratelimited_on(LOG_LEVEL_WARNING, &subject,
+            "uid %u makes too many connections per second: refused", peer->uid);
+        admission->cause = REFUSED_RATE;
+        admission->why_not = "too%20many%20new%20connections%20of%20this%20user";
+        return false;
+    }
+    if (!take_client(admissions, admission, client, fd, peer)) {
+        fair_user_leave(fair_queue, member, clock_now());
+        log_ratelimited_on(
+            LOG_LEVEL_WARNING, &subject, "uid %u has too many connections: refused", peer->uid);
+        admission->cause = REFUSED_USER;
+        admission->why_not = "too%20many%20connections%20of%20this%20user";
+        return false;
+    }
+    *(admission->is_operators ? &admissions->n_operators : &admissions->n_conns) += 1;
+    return true;
+}
+
+void admission_end(struct admissions *admissions, bool is_operators)
+{
+    *(is_operators ? &admissions->n_operators : &admissions->n_conns) -= 1;
+}
+
+uint32_t admissions_max_watches(const struct admissions *admissions)
+{
+    uint32_t max = admissions->max_conns / 2;
+    uint32_t left = admissions->n_conns < admissions->max_conns
+        ? admissions->max_conns - admissions->n_conns
+        : 0;
+    return left < max ? left : max;
+}

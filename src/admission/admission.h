@@ -1,0 +1,56 @@
+/* admission.h - connection admission. Some connections are reserved for operators' requests: an
+ * admin of the daemon gets one when all others, or the user's own, are used up. They serve nothing
+ * else, or root's jobs would take them all. */
+#ifndef BERTH_ADMISSION_ADMISSION_H
+#define BERTH_ADMISSION_ADMISSION_H
+
+#include "base/metrics.h"
+#include "wire/protocol.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+struct core;
+struct daemon_admins;
+struct fair_member;
+struct fair_queue;
+struct peer;
+struct watches;
+
+enum { OPERATORS_CONNS = 8 }; /* fewer where the limit of open files is very low */
+
+struct admissions {
+    uint32_t n_conns, max_conns; /* without closing ones */
+    uint32_t n_operators, max_operators; /* the same for operators' places, not in n_conns */
+    struct core *core;
+    struct fair_queue *fair_queue;
+    const struct daemon_admins *admins;
+    const struct watches *watches; /* which need descriptors as well */
+};
+
+/* What a connection may have, found before anything is spent on it. */
+struct admission {
+    const char *why_not; /* for the client; NULL: there is room */
+    enum refused_cause cause; /* if there is none */
+    bool is_operators;
+};
+
+/* Logs why there is no room, as the next one does. */
+struct admission admission_check(
+    const struct admissions *admissions, int fd, const struct peer *peer);
+/* Begins `client` and `member`, of the user at the other end of `fd`. False, with
+ * admission->why_not: then they have not begun. */
+bool admission_begin(struct admissions *admissions, struct admission *admission,
+    struct client *client, struct fair_member *member, int fd, const struct peer *peer);
+void admission_end(struct admissions *admissions, bool is_operators);
+
+/* How many watches there may be now. They share the descriptors with connections: a process without
+ * a watch is looked at from time to time. */
+uint32_t admissions_max_watches(const struct admissions *admissions);
+
+/* Whether the request is allowed on a reserved place: requests that take or keep a lease are
+ * not. */
+bool admission_allows(bool is_operators, enum command_index command);
+
+#endif

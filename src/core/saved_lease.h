@@ -1,0 +1,48 @@
+/* saved_lease.h - the persistent form of a lease: it is stored, and the lease is rebuilt from it
+ * after a restart. Whoever fills it in owns the strings and arrays. */
+#ifndef BERTH_CORE_SAVED_LEASE_H
+#define BERTH_CORE_SAVED_LEASE_H
+
+#include "core/lease.h"
+#include "core/outcome.h"
+
+struct saved_unit {
+    const char *item; /* of a pool; else NULL */
+    uint32_t slot;
+};
+
+struct saved_claim {
+    const char *name;
+    uint32_t count;
+    uint64_t token; /* of a held lease */
+    bool is_pool; /* held */
+    const struct saved_unit *units; /* held: `count` of them; else NULL */
+};
+
+struct saved_lease {
+    uint64_t id;
+    bool is_held;
+    uint32_t uid;
+    int32_t pid;
+    struct lease_attributes attributes;
+    enum binding binding;
+    struct process process; /* BOUND_PROCESS */
+    struct process wrapper; /* BOUND_PROCESS; pid 0: none */
+    nanoseconds asked_at, granted_at;
+    nanoseconds rested_at; /* when it ended, if only its units are remembered, at rest; or 0 */
+    nanoseconds until; /* of the wait, or of the lease; NEVER if not limited */
+    nanoseconds hold_until; /* held: as max-hold was at the grant; NEVER if there was none */
+    nanoseconds ttl; /* BOUND_TIME */
+    enum outcome stopping; /* OUTCOME_OK, or why (fleet scope: also LOST, DEADLINE) */
+    const char *stop_reason; /* with .stopping: an operator's words; or NULL */
+    uint64_t ticket; /* fleet scope; 0: none */
+    uint8_t database; /* 0: host scope */
+    bool wants_now; /* fleet scope, waiting: it does not want to wait, and had no answer yet */
+    bool is_away; /* waiting: its client had been stopped */
+    const char *kept; /* see struct lease; or NULL */
+    bool is_opaque;
+    size_t n_claims;
+    struct saved_claim claims[MAX_RESOURCES_PER_LEASE];
+};
+
+#endif

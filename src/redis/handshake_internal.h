@@ -1,0 +1,40 @@
+/* handshake_internal.h - shared by handshake.c (the stages, and what is always sent),
+ * handshake_cluster.c (which node it has to be) and handshake_questions.c (what is asked of a
+ * server that is not known yet). */
+#ifndef BERTH_REDIS_HANDSHAKE_INTERNAL_H
+#define BERTH_REDIS_HANDSHAKE_INTERNAL_H
+
+#include "redis/handshake.h"
+
+enum { MAX_WORDS = 1 + N_SCRIPT_KEYS }; /* of a command */
+
+struct handshake_kind {
+    enum ability ability; /* that the command is */
+    /* Fills argv, returns argc. `number` has room for one number. */
+    size_t (*make)(const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS],
+        char number[16]);
+    /* False: `why` says what is wrong. Error replies never get here. */
+    bool (*check)(struct handshake *handshake, size_t index, const struct resp *reply);
+    /* Error replies may repeat the secret that was sent. */
+    bool is_secret;
+};
+
+/* Sets .why; returns false. */
+bool handshake_fail(struct handshake *handshake, const char *what);
+/* One more reply, to what the stage sends last. */
+void handshake_expect(struct handshake *handshake, const struct handshake_kind *kind, size_t index);
+/* Adds a step to the stage. */
+void handshake_add(
+    struct handshake *handshake, const struct handshake_kind *kind, size_t index, struct text *out);
+
+extern const struct handshake_kind handshake_hello, handshake_rights;
+/* With .cluster: which node has our keys? An error reply leads to handshake_is_redirected(). */
+void handshake_find_slot(struct handshake *handshake, struct text *out);
+/* The last step of its stage. */
+void handshake_subscribe_to_slot(struct handshake *handshake, struct text *out);
+/* True: the node has told us to ask another one, or the same one later. */
+bool handshake_is_redirected(struct handshake *handshake, const struct resp *reply);
+/* CONFIG GET, for what INFO has not said. */
+void handshake_add_settings(struct handshake *handshake, struct text *out);
+
+#endif

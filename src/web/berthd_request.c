@@ -1,0 +1,107 @@
+#include "web/berthd_request.h"
+
+#include "base/memory.h"
+#include "client/connection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is read in one turn of the loop: others have theirs. */
+enum { READS_PER_TURN = 64 };
+
+struct berthd_request {
+    struct connection connection;
+    struct request_callbacks talker;
+    uv_poll_t poll;
+    uv_timer_t timer;
+    unsigned n_open;
+};
+
+static void berthd_request_on_closed(uv_handle_t *handle)
+{
+    struct berthd_request *talk = handle->data;
+    if (--talk->n_open == 0) {
+        free(talk);
+    }
+}
+
+void berthd_request_stop(struct berthd_request *talk)
+{
+    if (talk) {
+        uv_close((uv_handle_t *)&talk->poll, berthd_request_on_closed);
+        uv_close((uv_handle_t *)&talk->timer, berthd_request_on_closed);
+        connection_close(&talk->connection);
+    }
+}
+
+static void finish(struct berthd_request *talk, const char *why)
+{
+    const struct request_callbacks talker = talk->talker;
+    berthd_request_stop(talk);
+    talker.end(talker.context, why);
+}
+
+/* False: the talk is over. */
+static bool take_lines(struct berthd_request *talk)
+{
+    char *line;
+    enum berthd_request_result result = BERTHD_REQUEST_MORE;
+    while (result == BERTHD_REQUEST_MORE) {
+        enum connection_line got = connection_next(&talk->connection, &line);
+        if (got == CONNECTION_MORE) {
+            return true;
+        }
+        result = got == CONNECTION_LINE ? talk->talker.line(talk->talker.context, line)
+                                        : BERTHD_REQUEST_NONSENSE;
+    }
+    finish(talk,
+        result == BERTHD_REQUEST_DONE ? NULL : "the server does not speak the protocol of berthd");
+    return false;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct berthd_request *talk = container_of(poll, struct berthd_request, poll);
+    (void)status, (void)events;
+    for (int i = 0; i < READS_PER_TURN; i++) {
+        size_t before = linebuf_pending(&talk->connection.lines);
+        if (!connection_read(&talk->connection)) {
+            finish(talk, "berthd has ended the connection");
+            return;
+        }
+        if (linebuf_pending(&talk->connection.lines) == before || !take_lines(talk)) {
+            return;
+        }
+    }
+}
+
+static void on_limit(uv_timer_t *timer)
+{
+    finish(container_of(timer, struct berthd_request, timer), "berthd has not answered in time");
+}
+
+struct berthd_request *berthd_request_begin(uv_loop_t *loop, const struct endpoint *endpoint,
+    const char *request, uint64_t limit, const struct request_callbacks *talker, char *why,
+    size_t size)
+{
+    struct berthd_request *talk = memory_new(sizeof *talk);
+    *talk = (struct berthd_request){.connection = CONNECTION_INIT, .talker = *talker, .n_open = 2};
+    int error = connection_open(&talk->connection, endpoint);
+    if (error != 0) {
+        connection_explain(endpoint, error, why, size);
+        free(talk);
+        return NULL;
+    }
+    if (uv_poll_init(loop, &talk->poll, talk->connection.fd) != 0) {
+        abort(); /* a socket can be polled */
+    }
+    uv_timer_init(loop, &talk->timer);
+    talk->poll.data = talk->timer.data = talk;
+    uv_poll_start(&talk->poll, UV_READABLE, on_readable);
+    if (limit > 0) {
+        uv_timer_start(&talk->timer, on_limit, limit, 0);
+    }
+    /* If it cannot be sent, the end of the connection is there to be read. */
+    connection_send(&talk->connection, request, strlen(request));
+    return talk;
+}

@@ -1,0 +1,37 @@
+/* berthd_request.h - one request to berthd over a connection of its own, and the lines of its
+ * answer, on the loop. */
+#ifndef BERTH_WEB_BERTHD_REQUEST_H
+#define BERTH_WEB_BERTHD_REQUEST_H
+
+#include "client/endpoint.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct berthd_request;
+
+enum berthd_request_result {
+    BERTHD_REQUEST_MORE,
+    BERTHD_REQUEST_DONE, /* the answer is whole */
+    BERTHD_REQUEST_NONSENSE, /* no berthd says that */
+};
+
+struct request_callbacks {
+    enum berthd_request_result (*line)(void *context, char *line);
+    /* It is over, and the talk is gone. `why` NULL: BERTHD_REQUEST_DONE. Called once, never from
+     * within berthd_request_begin(); not after berthd_request_stop(). */
+    void (*end)(void *context, const char *why);
+    void *context;
+};
+
+/* Sends the request, which ends in LF. After `limit` milliseconds it is over, 0: never. NULL, and
+ * `why` says it: nobody is there. */
+struct berthd_request *berthd_request_begin(uv_loop_t *loop, const struct endpoint *endpoint,
+    const char *request, uint64_t limit, const struct request_callbacks *talker, char *why,
+    size_t size);
+/* NULL is nothing. The loop must run once more for its handles. */
+void berthd_request_stop(struct berthd_request *talk);
+
+#endif

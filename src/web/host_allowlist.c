@@ -1,0 +1,155 @@
+#include "web/host_allowlist.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char letters_and_digits[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+void name_list_add(struct name_list *list, const char *name)
+{
+    list->names = memory_resize(list->names, list->n + 1, sizeof *list->names);
+    list->names[list->n++] = memory_string(name);
+}
+
+void name_list_deinit(struct name_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        free(list->names[i]);
+    }
+    free(list->names);
+    *list = (struct name_list){0};
+}
+
+/* ---- Host ---- */
+
+static size_t span(const char *text, const char *more)
+{
+    size_t n = 0;
+    while (text[n] && (strchr(letters_and_digits, text[n]) || strchr(more, text[n]))) {
+        n++;
+    }
+    return n;
+}
+
+/* The length of the host at the start of "HOST[:PORT]"; 0: malformed. */
+static size_t host_length(const char *text)
+{
+    size_t n;
+    if (text[0] == '[') {
+        n = 1 + strspn(text + 1, "0123456789abcdefABCDEF:.");
+        return n > 1 && text[n] == ']' ? n + 1 : 0;
+    }
+    n = span(text, ".-_");
+    return n;
+}
+
+/* *lengthp: of the host without its port. False: malformed. */
+static bool split(const char *text, size_t *lengthp)
+{
+    *lengthp = host_length(text);
+    const char *port = text + *lengthp;
+    size_t digits = port[0] == ':' ? strspn(port + 1, "0123456789") : 0;
+    return *lengthp > 0 && *lengthp < 256 &&
+        (port[0] == '\0' || (digits > 0 && digits <= 5 && port[1 + digits] == '\0'));
+}
+
+static bool is_equal(const char *text, size_t n, const char *name)
+{
+    return strlen(name) == n && strncasecmp(text, name, n) == 0;
+}
+
+/* 127.X.Y.Z */
+static bool is_loopback_address(const char *text, size_t n)
+{
+    size_t dots = 0, digits = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool is_dot = text[i] == '.';
+        if ((!is_dot && (text[i] < '0' || text[i] > '9')) || (is_dot && digits == 0)) {
+            return false;
+        }
+        digits = is_dot ? 0 : digits + 1;
+        dots += is_dot;
+    }
+    return dots == 3 && digits > 0 && strncmp(text, "127.", 4) == 0;
+}
+
+bool host_is_known(const char *host, const struct name_list *hosts)
+{
+    size_t n;
+    if (!split(host, &n)) {
+        return false;
+    }
+    if (is_equal(host, n, "localhost") || is_equal(host, n, "[::1]") ||
+        is_loopback_address(host, n)) {
+        return true;
+    }
+    for (size_t i = 0; i < hosts->n; i++) {
+        if (is_equal(host, n, hosts->names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool host_is_valid(const char *host)
+{
+    size_t n;
+    return split(host, &n) && host[n] == '\0';
+}
+
+/* ---- Origin ---- */
+
+/* Behind "http://" or "https://", or NULL. */
+static const char *behind_scheme(const char *url)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        if (strncmp(url, schemes[i], strlen(schemes[i])) == 0) {
+            return url + strlen(schemes[i]);
+        }
+    }
+    return NULL;
+}
+
+bool origin_is_allowed(const char *origin, const struct name_list *origins)
+{
+    for (size_t i = 0; i < origins->n; i++) {
+        if (strcasecmp(origin, origins->names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool origin_is_own(const char *origin, const char *host)
+{
+    const char *name = behind_scheme(origin);
+    return name && strcasecmp(name, host) == 0;
+}
+
+bool origin_is_valid(const char *origin)
+{
+    const char *name = behind_scheme(origin);
+    size_t n;
+    return name && split(name, &n);
+}
+
+bool url_is_valid(const char *url)
+{
+    const char *name = behind_scheme(url);
+    if (!name) {
+        return false;
+    }
+    size_t n = strcspn(name, "/");
+    char host[300];
+    if (n >= sizeof host) {
+        return false;
+    }
+    memcpy(host, name, n);
+    host[n] = '\0';
+    return split(host, &(size_t){0}) && name[n + span(name + n, "/._~-")] == '\0';
+}
