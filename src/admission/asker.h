@@ -1,5 +1,5 @@
-/* asker.h - who is at the other end of a connection, as the kernel says; and that user with their
- * groups, as rights.h needs them, for one turn of the loop. */
+/* asker.h - peer credentials of a connection (uid, groups, pid), from the kernel; and its user with
+ * their groups, as rights.h needs them, for one turn of the loop. */
 #ifndef BERTH_ADMISSION_ASKER_H
 #define BERTH_ADMISSION_ASKER_H
 
