@@ -46,7 +46,8 @@ json_t *instant_value(const struct instant *instant)
     return instant->is_given ? json_integer(instant->at) : json_null();
 }
 
-json_t *digits_value(uint64_t number)
+/* A string: it may be larger than INT64_MAX. */
+static json_t *digits_value(uint64_t number)
 {
     return json_sprintf("%llu", (unsigned long long)number);
 }

@@ -19,7 +19,6 @@ json_t *text_value(const char *string); /* NULL: null */
 json_t *number_value(uint64_t number); /* at most INT64_MAX */
 json_t *optional_value(const struct optional *optional); /* not given: null */
 json_t *instant_value(const struct instant *instant); /* the same */
-json_t *digits_value(uint64_t number); /* a string */
 json_t *words_value(const struct words *words);
 
 /* Sets two keys: the uid, and the name. */

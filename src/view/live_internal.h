@@ -18,7 +18,6 @@ void live_lease_gone(struct live *live, const char *id, const char *resource);
 void live_leases_sweep(struct live *live, struct live_resource *resource, uint64_t generation);
 /* What has changed is now how things stand. */
 void live_leases_settle(struct live *live);
-void live_lease_free(struct live *live, struct live_lease *lease);
 
 /* ---- live_records.c ---- */
 

@@ -210,7 +210,7 @@ void live_leases_sweep(struct live *live, struct live_resource *resource, uint64
     list_sweep(live, &resource->waiters, generation);
 }
 
-void live_lease_free(struct live *live, struct live_lease *lease)
+static void live_lease_free(struct live *live, struct live_lease *lease)
 {
     table_remove(&live->leases, &lease->node);
     status_lease_deinit(&lease->shown);

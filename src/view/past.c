@@ -77,7 +77,8 @@ static bool claims_take(struct past_lease *lease, char *value)
     return is_good;
 }
 
-bool past_lease_take(struct past_lease *lease, const char *line)
+/* The lease is empty, and to be freed also if the line is malformed: false. */
+static bool past_lease_take(struct past_lease *lease, const char *line)
 {
     char *words[MAX_WORDS];
     size_t size = strlen(line) + 1;

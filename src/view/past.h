@@ -59,10 +59,7 @@ void past_deinit(struct past *past);
 /* Takes one line after another, the `ok` line first. Copies what it keeps. */
 enum answer_result past_take(struct past *past, const char *line);
 
-/* Takes an `ended` line into a lease that is empty. False: malformed; the lease is to be freed all
- * the same. */
-bool past_lease_take(struct past_lease *lease, const char *line);
-/* The same, at the end of the past. False: malformed, and nothing is added. */
+/* Takes an `ended` line at the end of the past. False: malformed, and nothing is added. */
 bool past_add(struct past *past, const char *line);
 void past_lease_deinit(struct past_lease *lease);
 

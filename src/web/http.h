@@ -75,7 +75,6 @@ void http_say(struct http_request *request, enum http_status status, const char 
 /* Takes the text over. Whoever has made or kept it drops it, before http_close(). */
 struct http_bytes *http_bytes_of(struct http *http, struct text *text);
 struct http_bytes *http_bytes_static(struct http *http, const char *bytes, size_t length);
-struct http_bytes *http_bytes_keep(struct http_bytes *bytes);
 void http_bytes_drop(struct http_bytes *bytes); /* NULL is nothing */
 
 #endif

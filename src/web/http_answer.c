@@ -27,7 +27,7 @@ struct http_bytes *http_bytes_static(struct http *http, const char *bytes, size_
     return bytes_new(http, bytes, length, NULL);
 }
 
-struct http_bytes *http_bytes_keep(struct http_bytes *bytes)
+static struct http_bytes *http_bytes_keep(struct http_bytes *bytes)
 {
     bytes->references++;
     return bytes;
