@@ -4,7 +4,6 @@ without a deadline.
 The programs are those of $BERTH_BUILD_DIR (default: ./build). Where they were built with
 sanitizers, a report fails the test that caused it."""
 
-import atexit
 import contextlib
 import os
 import pathlib
@@ -24,14 +23,16 @@ from lines import DEADLINE, Client
 from builds import check_table
 from builds import pytest_ignore_collect  # a hook
 from still_running import pytest_runtest_protocol  # a hook
+from workers import at_end
+from workers import pytest_runtestloop  # a hook
 
 # What a service manager tells the test runner is not meant for the daemons that tests start.
 for variable in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID",
                  "LISTEN_FDNAMES", "JOURNAL_STREAM", "INVOCATION_ID", "CREDENTIALS_DIRECTORY"):
     os.environ.pop(variable, None)
 
-# A shell that runs us in the background (in_parts), or nohup, makes us ignore these, and so would
-# all programs here.
+# A shell that runs us in the background, or nohup, makes us ignore these, and so would all programs
+# here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -47,7 +48,7 @@ def reachable_build(build):
     if all(path.stat().st_mode & 0o001 for path in (build, *build.parents)):
         return build
     copy = pathlib.Path(tempfile.mkdtemp(prefix="berth-programs-", dir="/tmp"))
-    atexit.register(shutil.rmtree, copy)
+    at_end(shutil.rmtree, copy)
     copy.chmod(0o755)
     for program in PROGRAMS:
         if (build / program).exists():
@@ -60,10 +61,6 @@ BUILD = reachable_build(pathlib.Path(os.environ.get("BERTH_BUILD_DIR", "build"))
 
 
 def pytest_collection_modifyitems(config, items):
-    """BERTH_TEST_PART=2/3: the second of three parts, which may run at the same time."""
-    part, parts = map(int, os.environ.get("BERTH_TEST_PART", "1/1").split("/"))
-    config.hook.pytest_deselected(items=[item for i, item in enumerate(items) if i % parts != part - 1])
-    items[:] = items[part - 1::parts]
     for item in items:
         if "seed" in item.fixturenames:
             item.add_marker("seeded")

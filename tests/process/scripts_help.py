@@ -1,7 +1,6 @@
 """For the tests of the Lua scripts themselves: the calls as a daemon makes them (doc/redis.md has
 their arguments and answers), and what must always be true of the data."""
 
-import atexit
 import collections
 import functools
 import json
@@ -16,6 +15,7 @@ import pytest
 
 from daemon_help import SOURCE
 from fleet_help import redis
+from workers import at_end
 
 WORDS = ("db sessions session leases owned held users queue aside rest identities definitions changes "
          "events dirty freed news undone kept keeping elsewhere").split()
@@ -101,7 +101,7 @@ return rows
 def next_scripts():
     """Of layout 3, made of those here."""
     directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-next-", dir="/tmp"))
-    atexit.register(shutil.rmtree, directory)
+    at_end(shutil.rmtree, directory)
     subprocess.run([SOURCE / "tests/next-format/make", directory], check=True)
     return directory
 

@@ -47,7 +47,8 @@ def berth_fields(entry, *names):
     return [entry.get("BERTH_" + name) for name in names]
 
 
-OWN = [str(os.getuid())], [str(os.getpid())]
+def own():
+    return [str(os.getuid())], [str(os.getpid())]
 
 
 def test_what_an_operator_does(service):
@@ -58,7 +59,7 @@ def test_what_an_operator_does(service):
     assert entry["MESSAGE"] == [f"pause deploy: asked by uid {os.getuid()}, pid {os.getpid()}: x"]
     assert entry["PRIORITY"] == ["6"] and entry["SYSLOG_IDENTIFIER"] == ["berthd"]
     assert entry["BERTH_RESOURCE"] == ["deploy"]
-    assert tuple(berth_fields(entry, "ASKED_BY_UID", "ASKED_BY_PID")) == OWN
+    assert tuple(berth_fields(entry, "ASKED_BY_UID", "ASKED_BY_PID")) == own()
     assert not any(name.startswith("CODE_") for name in entry)
     assert client.request("drain").startswith("ok")
     assert "BERTH_RESOURCE" not in service.journal.until("drain")
@@ -75,8 +76,8 @@ def test_a_revoked_lease(service, verb, event):
     entry = service.journal.until(event)
     assert entry["BERTH_RESOURCE"] == ["deploy", "etl"]
     assert berth_fields(entry, "LEASE", "HOLDER", "PROGRAM") == [[lease], ["night"], ["nightly"]]
-    assert tuple(berth_fields(entry, "HOLDER_UID", "HOLDER_PID")) == OWN
-    assert tuple(berth_fields(entry, "ASKED_BY_UID", "ASKED_BY_PID")) == OWN
+    assert tuple(berth_fields(entry, "HOLDER_UID", "HOLDER_PID")) == own()
+    assert tuple(berth_fields(entry, "ASKED_BY_UID", "ASKED_BY_PID")) == own()
 
 
 def test_releasing_another_users_lease(service):
