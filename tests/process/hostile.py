@@ -37,6 +37,10 @@ def texts(max_bytes):
     return made
 
 
+# For one of many programs, or of many places that print alike: all of it at once.
+TOGETHER = MARK.encode() + b"".join(NASTY.values()) + b"z"
+
+
 def encoded(text):
     """As the protocol encodes it."""
     return urllib.parse.quote_from_bytes(text, safe="")

@@ -1,5 +1,6 @@
 """What strangers write is printed harmlessly: what a client says about itself, what a server
-answers, paths, arguments, files. Each test drives the real programs with all of hostile.NASTY."""
+answers, paths, arguments, files. Each test drives the real programs with all of hostile.NASTY: text
+by text, or together where another test of the same way to print has them text by text."""
 
 import json
 import os
@@ -13,7 +14,7 @@ from conftest import read_line
 from daemon_help import connect_as, held, needs_root, status, untimed, waits
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets
-from hostile import MARK, encoded, require_harmless, texts
+from hostile import MARK, TOGETHER, encoded, require_harmless, texts
 
 PROGRAM, HOLDER, REASON = texts(64), texts(128), texts(256)
 ALL = list(REASON)
@@ -242,22 +243,21 @@ ERRORS = [f"error {code} {{}}" for code in ("unknown", "down", "busy", "nonsense
 
 @pytest.mark.parametrize("answer", ERRORS + ["waiting 1 position=1\n* denied 1 unknown {}"])
 def test_berth_of_a_hostile_server(berth, fake, answer):
-    for name in ALL:
+    for text in REASON.values() if answer == ERRORS[0] else [TOGETHER]:
         process = berth.start("run", "-v", "r", "--", "true")
         peer, _ = fake.asked()
-        peer.send(answer.format(encoded(REASON[name])) + "\n")
+        peer.send(answer.format(encoded(text)) + "\n")
         (err,) = said_by([process], 78 if "unknown" in answer else 69)
         assert MARK in require_harmless(err)
 
 
 @pytest.mark.parametrize("command", [["release", "1"], ["renew", "1"], ["acquire", "--ttl", "1", "r"]])
 def test_the_other_commands_of_berth(berth, fake, command):
-    for name in ALL:
-        process = berth.start(*command)
-        peer, _ = fake.asked()
-        peer.send(f"error unknown {encoded(REASON[name])}\n")
-        (err,) = said_by([process], 78)
-        assert MARK in require_harmless(err, lines=1)
+    process = berth.start(*command)
+    peer, _ = fake.asked()
+    peer.send(f"error unknown {encoded(TOGETHER)}\n")
+    (err,) = said_by([process], 78)
+    assert MARK in require_harmless(err, lines=1)
 
 
 def test_a_hostile_server_while_one_waits(berth, fake):
@@ -295,8 +295,7 @@ COMMANDS = [["status"], ["status", "--json"], ["version"], ["ping"], ["metrics"]
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_berthctl_of_a_hostile_server(berthctl, fake, command):
-    for name in ALL:
-        text = encoded(REASON[name])
+    for text in map(encoded, REASON.values() if command == COMMANDS[0] else [TOGETHER]):
         for answer in (f"error config {text}", f"error {text} {text}", f"error {text}", f"{text}"):
             process = berthctl.start(*command, env={"LC_ALL": "C.UTF-8"})
             peer, _ = fake.asked()
@@ -310,74 +309,72 @@ def test_berthctl_of_a_hostile_server(berthctl, fake, command):
 @pytest.mark.parametrize("locale", LOCALES)
 @pytest.mark.parametrize("command", COMMANDS[:2], ids=" ".join)
 def test_berthctl_shows_what_a_hostile_server_says(berthctl, fake, command, locale):
-    for name in ALL:
-        text = encoded(PROGRAM.get(name, b"Qq"))
-        process = berthctl.start(*command, env={"LC_ALL": locale})
-        peer, _ = fake.asked()
-        peer.send(
-            f"ok draining=1 held=1 waiting=1\n"
-            f"database {text} state={text} why={text} server={text} redis_version={text} warning={text}\n"
-            f"resource {text} kind=pool scope={text} database={text} database_state={text} limit=1"
-            f" paused=1 pause_reason={text} changed={text} template={text} items={text} reserved={text}"
-            f" draining={text} reserve={text},{text}\n"
-            f"holder {text} units={text} bound={text} stopping={text} host={text} holder={text}"
-            f" reason={text} program={text}\n"
-            f"waiter {text} blocked={text} host={text} holder={text} reason={text} program={text}\n"
-            f"{text} {text}\nend\n")
-        out, err = process.communicate(timeout=30)
-        assert process.returncode == 0 and err == b"", err
-        shown = require_harmless(out, unicode=locale != "C" and "--json" not in command)
-        assert shown.count(MARK) > 20
-        if "--json" in command:
-            json.loads(shown)
+    texts = [encoded(text) for text in PROGRAM.values()]
+    process = berthctl.start(*command, env={"LC_ALL": locale})
+    peer, _ = fake.asked()
+    peer.send("ok draining=1 held=1 waiting=1\n" + "".join(
+        f"database {text} state={text} why={text} server={text} redis_version={text} warning={text}\n"
+        f"resource {text} kind=pool scope={text} database={text} database_state={text} limit=1"
+        f" paused=1 pause_reason={text} changed={text} template={text} items={text} reserved={text}"
+        f" draining={text} reserve={text},{text}\n"
+        f"holder {text} units={text} bound={text} stopping={text} host={text} holder={text}"
+        f" reason={text} program={text}\n"
+        f"waiter {text} blocked={text} host={text} holder={text} reason={text} program={text}\n"
+        f"{text} {text}\n" for text in texts) + "end\n")
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0 and err == b"", err
+    shown = require_harmless(out, unicode=locale != "C" and "--json" not in command)
+    assert shown.count(MARK) > 20 * len(texts)
+    if "--json" in command:
+        json.loads(shown)
 
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_berthctl_shows_a_hostile_history(berthctl, fake, locale):
-    for name in ALL:
-        text = encoded(PROGRAM.get(name, b"Qq"))
-        shown = {}
-        for command in ("history", "history --json", "stats", "stats --json"):
-            process = berthctl.start(*command.split(), env={"LC_ALL": locale})
-            peer, words = fake.asked()
-            if words == ["status"]:
-                peer.send(f"ok\nresource {text} kind=pool limit=1\nholder {text} units={text} uid=60001\nend\n")
-                assert peer.line() == "history"
-            peer.send(
-                f"ok now=1795397400000 since=1795397400000\n{text} {text}\n"
-                f"ended {text} units={text}:{text};{text}=1 uid=60001 how={text} code={text} database={text} by=60001"
-                f" holder={text} program={text} reason={text} why={text} cgroup={text} args={text}\nend\n")
-            out, err = process.communicate(timeout=30)
-            assert process.returncode == 0 and err == b"", err
-            shown[command] = require_harmless(out, unicode=locale != "C" and "--json" not in command)
-        assert shown["history"].count(MARK) == 12 and shown["history --json"].count(MARK) == 13
-        assert shown["stats"].count(MARK) == shown["stats --json"].count(MARK) >= 1
-        (lease,) = json.loads(shown["history --json"])["leases"]
-        assert lease["why"] == lease["args"] == lease["cgroup"] == shown_in_json(PROGRAM.get(name, b"Qq"))
-        json.loads(shown["stats --json"])
+    texts = [encoded(text) for text in PROGRAM.values()]
+    shown = {}
+    for command in ("history", "history --json", "stats", "stats --json"):
+        process = berthctl.start(*command.split(), env={"LC_ALL": locale})
+        peer, words = fake.asked()
+        if words == ["status"]:
+            peer.send("ok\n" + "".join(
+                f"resource {text} kind=pool limit=1\nholder {text} units={text} uid=60001\n" for text in texts) + "end\n")
+            assert peer.line() == "history"
+        peer.send("ok now=1795397400000 since=1795397400000\n" + "".join(
+            f"{text} {text}\n"
+            f"ended {text} units={text}:{text};{text}=1 uid=60001 how={text} code={text} database={text} by=60001"
+            f" holder={text} program={text} reason={text} why={text} cgroup={text} args={text}\n"
+            for text in texts) + "end\n")
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 0 and err == b"", err
+        shown[command] = require_harmless(out, unicode=locale != "C" and "--json" not in command)
+    assert shown["history"].count(MARK) == 12 * len(texts) and shown["history --json"].count(MARK) == 13 * len(texts)
+    assert shown["stats"].count(MARK) == shown["stats --json"].count(MARK) >= len(texts)
+    for lease, text in zip(json.loads(shown["history --json"])["leases"], PROGRAM.values(), strict=True):
+        assert lease["why"] == lease["args"] == lease["cgroup"] == shown_in_json(text)
+    json.loads(shown["stats --json"])
 
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_berthctl_metrics_of_a_hostile_server(berthctl, fake, locale):
-    for name in ALL:
-        text = encoded(PROGRAM.get(name, b"Qq"))
-        process = berthctl.start("metrics", env={"LC_ALL": locale})
-        peer, _ = fake.asked()
-        peer.send(f"ok\nfigure berth_held resource={text} value=1\nfigure {text} value={text}\n"
-                  f"histogram berth_wait_seconds resource={text} sum=1 le=+Inf:1\nend\n")
-        out, err = process.communicate(timeout=30)
-        assert process.returncode == 0 and err == b"", err
-        assert require_harmless(out, unicode=locale != "C").count(MARK) == 4
+    texts = [encoded(text) for text in PROGRAM.values()]
+    process = berthctl.start("metrics", env={"LC_ALL": locale})
+    peer, _ = fake.asked()
+    peer.send("ok\n" + "".join(
+        f"figure berth_held resource={text} value=1\nfigure {text} value={text}\n"
+        f"histogram berth_wait_seconds resource={text} sum=1 le=+Inf:1\n" for text in texts) + "end\n")
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0 and err == b"", err
+    assert require_harmless(out, unicode=locale != "C").count(MARK) == 4 * len(texts)
 
 
 def test_berthctl_version_of_a_hostile_server(berthctl, fake):
-    for name in ALL:
-        process = berthctl.start("version", env={"LC_ALL": "C.UTF-8"})
-        peer, _ = fake.asked()
-        peer.send(f"ok version={encoded(REASON[name])} proto=1 pid=1 uptime=1\n")
-        out, err = process.communicate(timeout=30)
-        assert process.returncode == 0 and err == b""
-        assert MARK in require_harmless(out, unicode=True, lines=2)
+    process = berthctl.start("version", env={"LC_ALL": "C.UTF-8"})
+    peer, _ = fake.asked()
+    peer.send(f"ok version={encoded(TOGETHER)} proto=1 pid=1 uptime=1\n")
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0 and err == b""
+    assert MARK in require_harmless(out, unicode=True, lines=2)
 
 
 # ---- paths and arguments
@@ -413,16 +410,22 @@ def test_berth_prints_as_berthctl_does(berth, berthctl, berthd):
             assert shown in berthctl("status", name, env={"LC_ALL": locale}).stdout
 
 
-def test_arguments(berth, berthctl):
-    for name, text in REASON.items():
-        for words in (["run", text, "--", "true"], ["run", "r", text], ["run", "--" + os.fsdecode(text)],
-                      ["run", "-w", text, "r", "--", "x"], [text], ["release", text], ["run", b"-" + text],
-                      ["acquire", "--pid", text, "r"], ["run", "--export", text, "r", "--", "x"]):
-            (err,) = said_by([berth.start(*words)], 64)
-            require_harmless(err, lines=1)
-        for words in ([text], ["status", b"-" + text], ["pause", "r", b"--" + text]):
-            (err,) = said_by([berthctl.start(*words, env={"LC_ALL": "C.UTF-8"})], 64)
-            require_harmless(err, unicode=True, lines=1)
+@pytest.mark.parametrize("before, after", [
+    (["run"], ["--", "true"]), (["run", "r"], []), (["run", "-w"], ["r", "--", "x"]), ([], []), (["release"], []),
+    (["acquire", "--pid"], ["r"]), (["run", "--export"], ["r", "--", "x"])])
+def test_arguments(berth, before, after):
+    for text in REASON.values() if before == ["run"] else [TOGETHER]:
+        (err,) = said_by([berth.start(*before, text, *after)], 64)
+        require_harmless(err, lines=1)
+
+
+@pytest.mark.parametrize("words", [["{}"], ["status", "-{}"], ["pause", "r", "--{}"]])
+@pytest.mark.parametrize("program", ["berth", "berthctl"])
+def test_options(berth, berthctl, program, words):
+    words = [word.encode().replace(b"{}", TOGETHER) for word in words]
+    started = {"berth": berth, "berthctl": berthctl}[program].start(*words, env={"LC_ALL": "C.UTF-8"})
+    (err,) = said_by([started], 64)
+    require_harmless(err, unicode=True, lines=1)
 
 
 def test_what_is_suggested_may_be_pasted(berth, directory):
