@@ -14,9 +14,8 @@ def status_of(process):
     return process.wait(DEADLINE)
 
 
-def test_every_status_of_the_job(berth, fake):
-    """One wrapper after the other: 256 of them take a second."""
-    for status in range(256):
+def test_a_status_of_the_job(berth, fake):
+    for status in (0, 1, 2, *range(124, 130), 254, 255):
         process = berth.start("run", "r", "--", "sh", "-c", f"exit {status}")
         peer = fake.grant()
         assert process.wait(DEADLINE) == status
