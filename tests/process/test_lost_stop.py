@@ -182,7 +182,7 @@ def test_still_held_until_it_is_gone(berthd, job):
 @pytest.mark.parametrize("options", [(), ("-F",)], ids=["with-a-wrapper", "without"])
 def test_a_restart_does_not_ask_again(berthd, job, options):
     """... a job that was told to end: it hears the signal once, then SIGKILL when its time is over."""
-    daemon = berthd("[lock b]\nkill-after = 3s\n")
+    daemon = berthd("[lock b]\nkill-after = 8s\n")
     one = job(*options, "b", script=COUNTS)
     assert operator(daemon, "revoke") == "ok"
     assert read_line(one.wrapper.stdout) == "asked"
