@@ -67,7 +67,13 @@ int command_release(const struct options *options)
         message("the arguments do not fit into one request");
         return STATUS_USAGE;
     }
-    return call(options, &line, &answer);
+    int status = call(options, &line, &answer);
+    char *was = status == 0 ? words_find(answer->words, answer->n_words, "was") : NULL;
+    if (was) {
+        message("%s was held by %s, which goes on without it", options->lease,
+            message_decoded(was));
+    }
+    return status;
 }
 
 /* "ok LEASE [left=MILLISECONDS]" */

@@ -8,10 +8,13 @@
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "job/job.h"
+#include "job/process.h"
 #include "record/history.h"
 #include "record/lease_log.h"
 #include "record/ledger.h"
 #include "status/answer_lines.h"
+#include "status/lease_row.h"
+#include "status/reasons.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,11 +52,35 @@ static bool read_status(const struct call *call, struct reported_exit *told)
     return is_good;
 }
 
-static void end_lease(struct call *call, struct lease *lease)
+/* Whose job goes on without its lease, in words. Adds nothing if that is the user's own process or
+ * one of its ancestors, as of a script that gives back what it has taken, or if there is no job. */
+static void add_bereft(struct call *call, const struct lease *lease, struct text *who)
+{
+    struct asker asker;
+    struct lease_row row;
+    pid_t pids[MAX_PARENTS];
+    call_init_asker(call, &asker);
+    const struct scene scene = {.viewer = &asker.viewer};
+    lease_row_identify(&row, lease, &scene);
+    size_t n = process_and_ancestors(call->conn->pid, pids), i = 0;
+    while (i < n && (uint64_t)pids[i] != row.line.pid) {
+        i++;
+    }
+    if (i == n && lease->binding != BOUND_TIME) {
+        party_write(who, &row.line);
+    }
+    asker_deinit(&asker);
+}
+
+/* Ends the lease, if the user may. `who`: of add_bereft(), or NULL. */
+static void end_lease_of(struct call *call, struct lease *lease, struct text *who)
 {
     struct server *server = call->server;
     if (lease && !call_owns(call, lease)) {
         return;
+    }
+    if (lease && who) {
+        add_bereft(call, lease, who);
     }
     if (lease && lease->uid != call->conn->client.uid) {
         note_taken(call, lease, "released");
@@ -64,7 +91,14 @@ static void end_lease(struct call *call, struct lease *lease)
         read_status(call, &server->history->told);
         core_end(server->core, lease, &call->conn->client, call->now, &server->effects);
     }
-    call_ok(call);
+    text_add(call->out, "ok");
+    text_add_key(call->out, "was", who && who->length > 0 ? who->bytes : NULL);
+    text_add(call->out, "\n");
+}
+
+static void end_lease(struct call *call, struct lease *lease)
+{
+    end_lease_of(call, lease, NULL);
 }
 
 static void end_by_id(struct call *call)
@@ -150,7 +184,9 @@ static void release_by_item(struct call *call, struct resource *resource, const 
         call_refuse_unknown_item(call, resource->name, item);
         return;
     }
-    end_lease(call, is_held_here ? unit->claim->lease : NULL);
+    struct text who = TEXT_INIT;
+    end_lease_of(call, is_held_here ? unit->claim->lease : NULL, &who);
+    text_deinit(&who);
 }
 
 /* The word is a lease or, if none that lives has it, the name of a lock, whose one unit is meant.

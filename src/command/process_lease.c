@@ -15,32 +15,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    MAX_PARENTS = 64,
-    MAX_LOOKED_AT = 500, /* leases of one piece: some 200 microseconds */
-};
+enum { MAX_LOOKED_AT = 500 }; /* leases of one piece: some 200 microseconds */
 
 /* Of a process and its ancestors, the lease of the nearest one. */
 struct search {
     struct long_answer answer;
     struct conn *conn;
     pid_t asked;
-    pid_t pids[MAX_PARENTS]; /* .asked and its ancestors, without process 1 */
+    pid_t pids[MAX_PARENTS]; /* .asked and its ancestors */
     size_t n;
     uint64_t cursor; /* core_walk_leases() */
     uint64_t found; /* its id; 0: none yet */
     bool found_waits;
     size_t nearest; /* whose it is */
 };
-
-static void find_ancestors(struct search *search, pid_t pid)
-{
-    struct process_stat stat;
-    while (pid > 1 && search->n < MAX_PARENTS) {
-        search->pids[search->n++] = pid;
-        pid = process_look(pid, &stat, NULL) ? stat.parent : 0;
-    }
-}
 
 /* ---- one lease ---- */
 
@@ -155,6 +143,6 @@ void process_lease_why(struct call *call, const char *pid)
     search->answer.kind = &kind;
     search->conn = call->conn;
     search->asked = (pid_t)number;
-    find_ancestors(search, search->asked);
+    search->n = process_and_ancestors(search->asked, search->pids);
     conn_begin_long(call->conn, &search->answer);
 }

@@ -140,6 +140,17 @@ bool process_look(pid_t pid, struct process_stat *stat, struct process_status *s
     return is_good;
 }
 
+size_t process_and_ancestors(pid_t pid, pid_t pids[MAX_PARENTS])
+{
+    struct process_stat stat;
+    size_t n = 0;
+    while (pid > 1 && n < MAX_PARENTS) {
+        pids[n++] = pid;
+        pid = process_look(pid, &stat, NULL) ? stat.parent : 0;
+    }
+    return n;
+}
+
 /* As much as fits, and a NUL. `folder` may be AT_FDCWD. Returns its length, 0 if there is none. */
 static size_t read_short(int folder, const char *path, char *text, size_t size)
 {

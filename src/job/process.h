@@ -31,6 +31,11 @@ enum process_check process_identify_near(pid_t pid, uint32_t asker_uid, bool ask
 
 /* What /proc says about it now; `status` may be NULL. False with errno. */
 bool process_look(pid_t pid, struct process_stat *stat, struct process_status *status);
+
+enum { MAX_PARENTS = 64 };
+/* The process and its ancestors, the nearest first, without process 1. Returns how many. */
+size_t process_and_ancestors(pid_t pid, pid_t pids[MAX_PARENTS]);
+
 /* Whether kill(2) would let `uid`, with no privileges other than root's. */
 bool process_may_be_signalled_by(const struct process_status *status, uint32_t uid);
 

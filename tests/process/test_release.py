@@ -1,11 +1,14 @@
 """berth release."""
 
 import os
+import re
+import subprocess
 import time
 
 import pytest
 
-from daemon_help import held, is_quiet
+from conftest import BUILD
+from daemon_help import held, is_quiet, status
 from lines import DEADLINE
 
 
@@ -104,6 +107,24 @@ def test_a_lock_by_its_name(berth, berthd):
         64, "berth: nightly: specify which lease with holder or item (bad-value)\n")
     assert berth("release", "s").returncode == 64
     assert is_quiet(holder)
+
+
+def test_whose_job_goes_on(berth, berthd):
+    """Who gives a lock back by its name learns whose it was, unless it was their own."""
+    daemon = berthd("[lock deploy]\n[lock db]\n[pool gpus]\nitems = a\n")
+    for args in ["deploy"], ["gpus", "--item", "a"]:
+        job = berth.start("run", "--holder", "nightly", args[0], "--", "sh", "-c", "echo; exec sleep 60")
+        assert job.stdout.readline() == b"\n"
+        pid = status(daemon.client()).resources[args[0]]["holders"][0]["pid"]
+        done = berth("release", *args)
+        assert (done.returncode, re.sub("uid [0-9]+|[a-z]+(?=\\),)", "USER", done.stderr)) == (
+            0, f"berth: {args[0]} was held by nightly, pid {pid} (sh, USER), which goes on without it\n")
+        assert berth("release", *args).stderr == ""  # it is free
+        job.kill()
+    script = f"{BUILD}/berth acquire --pid $$ deploy >/dev/null && ({BUILD}/berth release deploy)"
+    for script in script, script.replace("--pid $$", "--ttl 60s"):
+        done = subprocess.run(["sh", "-c", script], capture_output=True, env=berth.environ, check=True)
+        assert done.stdout + done.stderr == b""
 
 
 def test_another_user_s_lock(berth, berthd):
