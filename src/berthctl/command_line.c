@@ -193,9 +193,19 @@ int line_take_options(struct line *line, int argc, char **argv, bool is_before_c
             return -1;
         default:
             line->options |= (unsigned)option;
+            if (option == OPTION_REASON) {
+                line->after_reason = argv[optind];
+            }
             if (!take_argument(line, (unsigned)option)) {
                 return -1;
             }
+        }
+    }
+    /* getopt() has moved the words behind the options, in their order. */
+    for (int i = optind + 1; line->after_reason && i < argc; i++) {
+        if (argv[i] == line->after_reason) {
+            line_refuse("quote a reason of several words, or put all names before it", argv[i]);
+            return -1;
         }
     }
     return optind;

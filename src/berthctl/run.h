@@ -50,6 +50,7 @@ struct line {
     struct status_filter shown;
     struct past_choice past;
     nanoseconds timeout;
+    const char *after_reason; /* the word behind it; or NULL */
     unsigned options; /* given */
     bool help, version;
 };
