@@ -75,7 +75,7 @@ static const struct command {
         .run = run_found, .more = 1, .least = 1},
     {COMMAND_drain, "[--wait]", OPTION_WAIT, show_drain, .requests = WHOLE},
     {COMMAND_undrain, "", 0, show_nothing, .requests = WHOLE},
-    {COMMAND_reload, "", 0, show_nothing, .requests = WHOLE},
+    {COMMAND_reload, "", 0, show_reloaded, .requests = WHOLE},
     {COMMAND_ping, "", 0, show_ok, .requests = WHOLE},
     {COMMAND_version, "", 0, show_version, .requests = WHOLE},
 };

@@ -160,8 +160,7 @@ static const char *const who_may[] = {
     [RIGHT_DAEMON_ADMIN] = "root, the daemon's user, and admin-users and admin-groups of [daemon]",
 };
 
-/* Several: the configuration may have several errors. */
-static void print_lines(char *lines)
+void call_print_lines(char *lines)
 {
     for (char *line; (line = strsep(&lines, "\n")) != NULL;) {
         if (line[0] != '\0') {
@@ -173,8 +172,7 @@ static void print_lines(char *lines)
     }
 }
 
-/* JOURNAL_STREAM names a file; stderr may have been redirected since. */
-static bool stderr_is_the_journal(void)
+bool call_stderr_is_the_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
     uintmax_t device, inode;
@@ -190,7 +188,7 @@ static void call_refused(struct call *call, const char *word, char *why)
     const struct code_row *row = &code_table[code];
     struct text refusal_text = TEXT_INIT;
     bool is_config = code == CODE_CONFIG && why && !call->is_silent;
-    bool has_lines = is_config && !stderr_is_the_journal(); /* there, berthd has logged them */
+    bool has_lines = is_config && !call_stderr_is_the_journal();
     text_add_format(&refusal_text, "%s%s%s: %s (%s)%s", call->command,
         call->is_one_of_several ? " " : "",
         call->is_one_of_several ? call->request.arguments[0] : "",
@@ -211,7 +209,7 @@ static void call_refused(struct call *call, const char *word, char *why)
             message("%s", refusal_text.bytes);
         }
         if (has_lines) {
-            print_lines(why);
+            call_print_lines(why);
         }
         text_deinit(&refusal_text);
     }

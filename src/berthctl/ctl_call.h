@@ -47,6 +47,12 @@ void call_timed_out(struct call *call);
 /* The daemon's answer makes no sense: says so, and returns the exit status. */
 int call_protocol_error(const struct call *call);
 
+/* Writes each of the lines to stderr. Modifies `lines`. */
+void call_print_lines(char *lines);
+/* Whether it is the journal, where berthd has logged what it answers to `reload`. JOURNAL_STREAM
+ * names a file; stderr may have been redirected since. */
+bool call_stderr_is_the_journal(void);
+
 void call_end(struct call *call);
 
 #endif

@@ -84,6 +84,20 @@ int show_added(struct call *call, char *answer)
     return EXIT_SUCCESS;
 }
 
+/* What the file says and is not in force. */
+int show_reloaded(struct call *call, char *answer)
+{
+    (void)call;
+    char *words[MAX_WORDS];
+    size_t n = words_split(answer, words, MAX_WORDS);
+    char *notes = words_find(words, n, "notes");
+    if (notes && !call_stderr_is_the_journal()) {
+        message("reloaded, but:");
+        call_print_lines(message_decoded(notes));
+    }
+    return EXIT_SUCCESS;
+}
+
 /* It may have been the newest before. */
 int show_upgraded(struct call *call, char *answer)
 {

@@ -11,7 +11,7 @@
 typedef int show_function(struct call *call, char *answer);
 
 show_function show_nothing, show_ok, show_version, show_added, show_drain, show_metrics;
-show_function show_upgraded, show_why;
+show_function show_reloaded, show_upgraded, show_why;
 
 /* Writes the text to stdout, and frees it. Returns the exit status. */
 int show_print(struct text *text);

@@ -414,6 +414,7 @@ void serve_deinit(struct serving *serving)
     (void)error;
     group_signaller_deinit(&server->jobs.signaller);
     disk_wait_deinit(&serving->disk_wait);
+    reload_deinit(&serving->reload);
     scheduler_deinit(&server->scheduler);
     traffic_free(server->spare);
     close(serving->deadline_fd);

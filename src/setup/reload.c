@@ -36,23 +36,28 @@ static void waiter_is_late(struct conn *conn)
 }
 
 /* As many messages as fit on a line; the log has all. */
-static void answer_errors(struct text *out, const struct conf_errors *errors)
+static void join_messages(struct text *all, const struct conf_errors *errors)
 {
     enum { ENCODED_MAX = LINE_BYTES - 256 };
-    struct text all = TEXT_INIT;
     size_t encoded = 0;
     for (size_t i = 0; i < errors->n; i++) {
         size_t length = percent_encode(NULL, 0, errors->messages[i]) + 3;
         if (encoded + length > ENCODED_MAX) {
             text_add_format(
-                &all, "\n... and %zu more: see the log, or berthd --check", errors->n - i);
+                all, "\n... and %zu more: see the log, or berthd --check", errors->n - i);
             break;
         }
         encoded += length;
-        text_add(&all, i > 0 ? "\n" : "");
-        text_add(&all, errors->messages[i]);
+        text_add(all, i > 0 ? "\n" : "");
+        text_add(all, errors->messages[i]);
     }
-    text_add_bytes(&all, "", 1);
+    text_add(all, "");
+}
+
+static void answer_errors(struct text *out, const struct conf_errors *errors)
+{
+    struct text all = TEXT_INIT;
+    join_messages(&all, errors);
     answer_error_saying(out, CODE_CONFIG, "%s", all.bytes);
     text_deinit(&all);
 }
@@ -60,7 +65,12 @@ static void answer_errors(struct text *out, const struct conf_errors *errors)
 static void answer_ok(struct conn *conn, const char *was)
 {
     (void)was;
-    text_add(conn_answers(conn), "ok\n");
+    struct text notes = TEXT_INIT, *out = conn_answers(conn);
+    join_messages(&notes, &conn->server->reload->notes);
+    text_add(out, "ok");
+    text_add_key(out, "notes", notes.length > 0 ? notes.bytes : NULL);
+    text_add(out, "\n");
+    text_deinit(&notes);
 }
 
 static void reload_answer(struct conn *conn, const struct conf_errors *errors)
@@ -111,7 +121,8 @@ static void on_read(uv_work_t *work, int status)
         certificates_forget(&reload->certificates);
         return;
     }
-    if (settings_reload(server, reload->loaded, &reload->errors)) {
+    conf_errors_deinit(&reload->notes);
+    if (settings_reload(server, reload->loaded, &reload->errors, &reload->notes)) {
         certificates_use(&reload->certificates, server->fleet);
     }
     certificates_forget(&reload->certificates);
@@ -159,6 +170,16 @@ bool reload_is_reading(const struct reload *reload)
 
 void reload_init(struct reload *reload, struct server *server, struct notify *notify)
 {
-    *reload = (struct reload){.server = server, .notify = notify, .errors = CONF_ERRORS_INIT};
+    *reload = (struct reload){
+        .server = server,
+        .notify = notify,
+        .errors = CONF_ERRORS_INIT,
+        .notes = CONF_ERRORS_INIT,
+    };
     LIST_INIT(&reload->waiters);
+}
+
+void reload_deinit(struct reload *reload)
+{
+    conf_errors_deinit(&reload->notes);
 }

@@ -31,11 +31,13 @@ struct reload {
     const struct conf *running; /* lent to the pool while it reads, as are: */
     struct conf *loaded; /* NULL: there are errors */
     struct conf_errors errors;
+    struct conf_errors notes; /* of the last reading: settings_reload() */
     struct certificates certificates;
     struct reload_waiters waiters;
 };
 
 void reload_init(struct reload *reload, struct server *server, struct notify *notify);
+void reload_deinit(struct reload *reload);
 /* Soon. Logs the result. */
 void reload_begin(struct reload *reload);
 /* The same for a connection, which is parked until it has its answer. */

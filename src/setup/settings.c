@@ -148,18 +148,19 @@ static bool mentions_socket(const char *change)
     return strcmp(change, "socket") == 0 || strcmp(change, "socket-mode") == 0;
 }
 
-static void warn_of_fixed_changes(
-    const struct conf *now, const struct conf *loaded, bool socket_is_inherited)
+static void note_fixed_changes(const struct conf *now, const struct conf *loaded,
+    bool socket_is_inherited, struct conf_errors *notes)
 {
-    const struct log_subject subject = {.event = "reload"};
+    char note[PATH_MAX + 512];
     struct conf_errors changes = CONF_ERRORS_INIT;
     conf_fixed_changes(now, loaded, &changes);
     for (size_t i = 0; i < changes.n; i++) {
         if (socket_is_inherited && mentions_socket(changes.messages[i])) {
             continue;
         }
-        log_message_on(LOG_LEVEL_WARNING, &subject, "%s: %s takes effect at the next start",
-            loaded->path, changes.messages[i]);
+        snprintf(note, sizeof note, "%s: %s takes effect at the next start", loaded->path,
+            changes.messages[i]);
+        conf_errors_add(notes, note);
     }
     conf_errors_deinit(&changes);
 }
@@ -237,9 +238,42 @@ static void diff_log(const struct definition_diff *diff)
     }
 }
 
+/* ---- what operators have changed goes on in spite of the file ---- */
+
+struct overriding {
+    const struct definition_diff *diff;
+    struct conf_errors *notes;
+};
+
+static void note_overridden(
+    const struct overriding *overriding, const struct definition *definition, const char *name)
+{
+    char note[2 * NAME_BYTES + 128];
+    size_t i = 0;
+    while (i < overriding->diff->n && strcmp(overriding->diff->names[i], definition->name) != 0) {
+        i++;
+    }
+    if (i < overriding->diff->n) {
+        snprintf(note, sizeof note,
+            "%s: changes made at runtime stay in force: berthctl reset %s undoes them", name, name);
+        conf_errors_add(overriding->notes, note);
+    }
+}
+
+static void note_resource(const struct resource *resource, void *context)
+{
+    note_overridden(context, resource->definition, resource->name);
+}
+
+static void note_template(const struct template *template, void *context)
+{
+    note_overridden(context, template->definition, template->definition->name);
+}
+
 /* ---- a reload ---- */
 
-bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *found)
+bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *found,
+    struct conf_errors *notes)
 {
     const char *refused = NULL;
     const struct log_subject subject = {.event = "reload"};
@@ -264,7 +298,13 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
         free(diff.names);
         return false;
     }
-    warn_of_fixed_changes(server->conf, conf, listener_is_inherited(&server->listener));
+    struct overriding overriding = {&diff, notes};
+    note_fixed_changes(server->conf, conf, listener_is_inherited(&server->listener), notes);
+    core_for_each_changed(server->core, note_resource, &overriding);
+    core_for_each_changed_template(server->core, note_template, &overriding);
+    for (size_t i = 0; i < notes->n; i++) {
+        log_message_on(LOG_LEVEL_WARNING, &subject, "%s", notes->messages[i]);
+    }
     struct conf *before = server->conf;
     conf_keep_fixed(before, conf);
     settings_use(server, conf);

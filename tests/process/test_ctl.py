@@ -539,6 +539,21 @@ def test_reload(daemon, berthctl, ok, status):
     assert status("etl")["limit"] == 3
 
 
+def test_a_reload_says_what_is_not_in_force(daemon, berthctl, ok):
+    ok("pause", "etl")
+    ok("pause", "market/*")
+    changed = CONFIG.replace("limit = 2", "limit = 3")
+    daemon.configure("max-clients-per-user = 3\ngrace = 3s\n" + changed)
+    done = berthctl("reload")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.splitlines() == [
+        "berthctl: reloaded, but:",
+        f"  {daemon.config}: grace takes effect at the next start",
+        "  etl: changes made at runtime stay in force: berthctl reset etl undoes them"]
+    daemon.configure(changed)
+    assert berthctl("reload").stderr == ""
+
+
 def test_a_reload_by_the_unit_leaves_the_errors_to_berthd(daemon, berthctl, directory):
     """Whose log goes to the same journal."""
     daemon.configure("[lock a]\nlimit = x\n")

@@ -206,7 +206,7 @@ def test_thousands_of_waiters_cancelled_at_once(berthd):
     for _ in range(n):
         assert crowd.line().startswith("waiting ")
     daemon.configure("[lock mine]\n")
-    assert other.request("reload") == "ok"
+    assert other.request("reload").startswith("ok")
     assert all(crowd.line().split()[3] == "unknown" for _ in range(n))
     for client in (holder, crowd, other):
         client.close()
