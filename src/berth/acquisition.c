@@ -86,14 +86,20 @@ void acquisition_give_up(struct acquisition *acquisition)
     }
 }
 
-enum acquisition_result acquisition_time_out(struct acquisition *acquisition)
+void append_timed_out(char *out, size_t size, const struct acquisition *acquisition)
 {
     const char *why = acquisition->outage.why;
-    char names[256] = "";
-    append_wanted(names, sizeof names, acquisition->options);
+    append(out, size, "timed out waiting for ");
+    append_wanted(out, 256, acquisition->options);
+    append(out, size, " (%s)%s%s", code_table[CODE_TIMEOUT].word, why[0] ? ": " : "", why);
+}
+
+enum acquisition_result acquisition_time_out(struct acquisition *acquisition)
+{
+    char timed_out[1024] = "";
+    append_timed_out(timed_out, sizeof timed_out, acquisition);
     if (!acquisition->options->quiet) {
-        message("timed out waiting for %s (%s)%s%s", names, code_table[CODE_TIMEOUT].word,
-            why[0] ? ": " : "", why);
+        message("%s", timed_out);
     }
     acquisition_give_up(acquisition);
     return acquisition_refuse(acquisition, STATUS_NOT_ACQUIRED);

@@ -37,7 +37,7 @@ enum acquisition_state {
     ACQUISITION_ASKED, /* no reply yet */
     ACQUISITION_PENDING, /* berthd asks a database: no place in a queue yet */
     ACQUISITION_QUEUED,
-    ACQUISITION_EXPLAINED, /* a database has refused: berthd is asked why, for the message */
+    ACQUISITION_EXPLAINED, /* refused, or timed out: berthd is asked why, for the message */
 };
 
 enum acquisition_result {

@@ -22,9 +22,9 @@ static enum acquisition_result is_malformed(struct acquisition *acquisition, nan
     return acquisition_refuse(acquisition, STATUS_DOWN);
 }
 
-/* ---- a refusal by a database, which names nobody ---- */
+/* ---- a refusal by a database, or after a wait, which names nobody ---- */
 
-/* berthd answers `why` from what the database says of its queue, at most for so long. */
+/* berthd may have to ask the database: at most for so long. */
 #define EXPLAIN_FOR (NANOSECONDS_PER_SECOND / 2)
 
 /* False: there is nothing to ask, or nobody reads it. */
@@ -33,8 +33,10 @@ static bool begin_explaining(struct acquisition *acquisition, const struct answe
 {
     struct request_line line;
     struct refusal *refusal = &acquisition->refusal;
-    bool is_explained = acquisition->state == ACQUISITION_PENDING &&
+    bool is_by_database = acquisition->state == ACQUISITION_PENDING &&
         (answer->code == CODE_WOULD_WAIT || answer->code == CODE_PAUSED);
+    bool is_explained = answer->kind == ANSWER_EVENT &&
+        (is_by_database || answer->code == CODE_TIMEOUT);
     if (!is_explained || acquisition->options->quiet ||
         !request_why_wanted(&line, acquisition->options)) {
         return false;
@@ -54,7 +56,8 @@ enum acquisition_result acquisition_end_explaining(struct acquisition *acquisiti
 {
     const struct refusal *refusal = &acquisition->refusal;
     if (refusal->better.is_busy && refusal->better.line[0]) {
-        message("%s (%s)", refusal->better.line, code_table[refusal->code].word);
+        message("%s%s (%s)", refusal->code == CODE_TIMEOUT ? "timed out waiting for " : "",
+            refusal->better.line, code_table[refusal->code].word);
     } else {
         message("%s", refusal->reason);
     }
@@ -81,7 +84,9 @@ static enum acquisition_result is_denied(
 {
     int status = answer->code == CODE_NONE ? STATUS_DOWN : code_table[answer->code].exit_status;
     char reason[1280] = "";
-    if (answer->kind == ANSWER_EVENT) {
+    if (answer->code == CODE_TIMEOUT) {
+        append_timed_out(reason, sizeof reason, acquisition);
+    } else if (answer->kind == ANSWER_EVENT) {
         append_why_of_wanted(reason, sizeof reason, answer, acquisition->options);
     } else {
         append(reason, sizeof reason, "%s", why(answer));
@@ -90,14 +95,11 @@ static enum acquisition_result is_denied(
         append_count_meant(reason, sizeof reason, acquisition->options);
     }
 
-    if (answer->code == CODE_TIMEOUT) {
-        return acquisition_time_out(acquisition); /* berthd's clock was first */
-    }
     if (status == STATUS_DOWN && answer->code != CODE_NONE) {
         outage_set(&acquisition->outage, answer->code == CODE_DOWN, reason);
         return acquisition_is_down(acquisition, now);
     }
-    if (answer->kind == ANSWER_EVENT && begin_explaining(acquisition, answer, reason, now)) {
+    if (begin_explaining(acquisition, answer, reason, now)) {
         return ACQUISITION_GOES_ON;
     }
     if (status != STATUS_NOT_ACQUIRED || !acquisition->options->quiet) {

@@ -20,6 +20,8 @@ enum acquisition_result acquisition_take_lines(struct acquisition *acquisition, 
 
 /* -w is over: says so, unless -q is given. */
 enum acquisition_result acquisition_time_out(struct acquisition *acquisition);
+/* The message of that: at least 1024 bytes. */
+void append_timed_out(char *out, size_t size, const struct acquisition *acquisition);
 /* Ends with this exit status; the caller has written the message. */
 enum acquisition_result acquisition_refuse(struct acquisition *acquisition, int status);
 

