@@ -55,14 +55,6 @@ static bool (*const right_checks[])(struct call *call) = {
 
 /* ---- one line ---- */
 
-/* Whether the answer from `from` on is a refusal; in fleet scope the database's may come later. */
-static bool command_is_refused(const struct call *call, size_t from)
-{
-    static const char error[] = "error ";
-    return call->out->length > from + sizeof error - 1 &&
-        memcmp(call->out->bytes + from, error, sizeof error - 1) == 0;
-}
-
 static void log_if_it_changes_something(const struct call *call, bool refused)
 {
     struct request_log *log = call->is_logged_later ? NULL : call_log(call);
@@ -136,7 +128,7 @@ bool command_run(struct conn *conn, char *line, size_t length)
     if (may) {
         command_functions[request.command](&call);
     }
-    bool refused = command_is_refused(&call, answer_from);
+    bool refused = answer_is_error(call.out, answer_from);
     if (may) {
         log_if_it_changes_something(&call, refused);
     }

@@ -9,6 +9,7 @@
 #include "database/fleet_sessions.h"
 #include "log/log.h"
 #include "record/log_subject.h"
+#include "record/request_log.h"
 #include "status/answer_lines.h"
 #include "status/fleet_rows.h"
 
@@ -42,7 +43,10 @@ static void on_result(void *context, struct session_result *result)
 {
     struct conn *conn = context;
     struct remote *remote = parked_state(conn);
+    size_t from = conn_answers(conn)->length;
     if (remote->done(conn, remote, result)) {
+        request_log_end(remote->log, answer_is_error(conn_answers(conn), from) ? ": refused" : "");
+        remote->log = NULL;
         parked_end(conn);
     }
 }
@@ -66,6 +70,7 @@ static void remote_free(void *state)
     for (size_t i = 0; i < remote->n_words; i++) {
         free(remote->words[i]);
     }
+    request_log_end(remote->log, ": its outcome is unknown");
     free(remote->why);
     free(remote);
 }
@@ -77,7 +82,9 @@ static struct remote *remote_begin(struct call *call, uint8_t database, size_t n
     static const struct parked_ops ops = {
         .abandon = remote_abandon, .late = remote_late, .free = remote_free};
     struct remote *remote = memory_new(sizeof *remote);
-    *remote = (struct remote){.database = database, .done = done, .n_words = n};
+    *remote = (struct remote){
+        .database = database, .done = done, .log = call_log(call), .n_words = n};
+    call->is_logged_later = true;
     for (size_t i = 0; i < n; i++) {
         remote->words[i] = memory_string(words[i]);
     }

@@ -21,6 +21,7 @@ struct remote {
     remote_done *done;
     unsigned number; /* the caller's */
     char *why; /* the caller's; owned */
+    struct request_log *log; /* until the answer is known; owned, or NULL */
     size_t n_words;
     char *words[MAX_REMOTE_WORDS]; /* of the call; owned */
 };

@@ -170,6 +170,7 @@ def test_refusals_on_the_wire(redis_server, hosts):
     assert client.request("found").startswith("error in-use database%20default:%20host%20some%20host%20has%20listed")
     redis_server.do("HSET", "{berth}:db", "first", "new")
     assert client.request("found") == "ok" and refused(client, "found") == "not-new"
+    assert re.findall(r"found: asked by .*?(: refused)?$", a.log.read_text(), re.M) == [": refused", "", ": refused"]
     redis_server.kill()
     asked_until(a, lambda now: now.databases["default"]["state"] == "down", "etl")
     until(lambda: refused(client, "found") == "down", "it is not given up")

@@ -188,6 +188,7 @@ def test_no_answer_in_time(redis_server, hosts):
     assert code(client.line()) == "down"
     assert 3 < time.monotonic() - begun < 9  # the connection is given up after 10
     assert client.line() == "ok"
+    assert re.search(r"pause etl: asked by .*: its outcome is unknown$", a.log.read_text(), re.M)
     redis_server.cont()
     asked_until(a, lambda now: now.resources["etl"].get("paused") == "1", "etl")  # later, then
 
