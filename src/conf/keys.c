@@ -102,7 +102,8 @@ const struct key_row *key_nearest(enum section_kind kind, const char *word)
     return nearest.best ? key_find(kind, nearest.best) : NULL;
 }
 
-void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *out)
+void key_explain_unknown(
+    enum section_kind kind, const char *word, const struct key_row *nearest, FILE *out)
 {
     if (is_known_in_other_sections(word)) {
         fputs("is not allowed in this kind of section; it belongs in ", out);
@@ -110,7 +111,10 @@ void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *
     } else if (nearest) {
         fprintf(out, "unknown key; did you mean %s?", nearest->word);
     } else {
-        fputs("unknown key", out);
+        fputs(kind == SECTION_REDIS
+                ? "unknown key; host, port, user, password and database are parts of url"
+                : "unknown key",
+            out);
     }
 }
 

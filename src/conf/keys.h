@@ -52,7 +52,8 @@ const struct key_row *key_find(enum section_kind kind, const char *word);
 /* The section's key that was probably meant; NULL if none is near. */
 const struct key_row *key_nearest(enum section_kind kind, const char *word);
 /* Says why the section has no such key: where the key belongs, or what was probably meant. */
-void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *out);
+void key_explain_unknown(
+    enum section_kind kind, const char *word, const struct key_row *nearest, FILE *out);
 
 /* The table, one "SECTION KEY DEFAULT" a line; DEFAULT is "(required)" or "(empty)" where
  * there is none. */

@@ -30,6 +30,13 @@ static bool has_controls(const char *text)
     return false;
 }
 
+/* A habit from unix:///PATH?db=N. */
+static const char *unless_query(const char *text, const char *wrong)
+{
+    return strchr(text, '?') ? "the number of the database follows a slash, as in redis://HOST/2"
+                             : wrong;
+}
+
 /* ---- parts; each cuts `text` into pieces ---- */
 
 static const char *take_text(char *text, char **textp)
@@ -72,7 +79,7 @@ static const char *take_db(const char *text, struct redis_url *url)
 {
     uint64_t db;
     if (!number_parse(text, MAX_DB, &db)) {
-        return "the database is a number, from 0";
+        return unless_query(text, "the database is a number, from 0");
     }
     url->db = (uint32_t)db;
     return NULL;
@@ -82,7 +89,7 @@ static const char *take_port(const char *text, struct redis_host *host)
 {
     uint64_t port;
     if (!number_parse(text, UINT16_MAX, &port) || port == 0) {
-        return "a port is a number from 1 to 65535";
+        return unless_query(text, "a port is a number from 1 to 65535");
     }
     host->port = (uint16_t)port;
     return NULL;
@@ -139,7 +146,7 @@ static const char *take_named_host(char *text, struct redis_host *host)
         return "a host name is empty";
     }
     if (n > HOST_BYTES || strspn(text, NAME_CHARACTERS) != n) {
-        return "a host is not a name or an address";
+        return unless_query(text, "a host is not a name or an address");
     }
     host->host = memory_string(text);
     return colon ? take_port(colon + 1, host) : NULL;
@@ -232,7 +239,10 @@ static const char *parse_unix(char *text, struct redis_url *url)
 static const char *take_master(char *text, struct redis_url *url)
 {
     const char *db = cut_at_slash(text);
-    const char *wrong = take_text(text[0] != '\0' ? text : (char[]){"mymaster"}, &url->master);
+    const char *wrong = unless_query(text, NULL);
+    if (!wrong) {
+        wrong = take_text(text[0] != '\0' ? text : (char[]){"mymaster"}, &url->master);
+    }
     return wrong || !db || db[0] == '\0' ? wrong : take_db(db, url);
 }
 

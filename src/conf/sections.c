@@ -307,7 +307,7 @@ static void complain_of_key(struct loading *loading, uint32_t line, const char *
     const struct key_row *nearest = key_nearest(section->kind, word);
     FILE *out = complaint_begin(&loading->complaints,
         (struct place){.file = loading->file, .line = line}, section->label, word);
-    key_explain_unknown(word, nearest, out);
+    key_explain_unknown(section->kind, word, nearest, out);
     complaint_end(&loading->complaints);
     if (nearest) {
         section->is_meant[nearest - key_table] = true;

@@ -187,6 +187,9 @@ static const struct {
         "indented lines)"},
     {"[redis]\nurl =\n", "t.conf:2: [redis] url: has no value; " URL_FORM},
     {"[redis]\nulr = redis://:secret@h\n", "t.conf:2: [redis] ulr: unknown key; did you mean url?"},
+    {"[redis]\nurl = redis://h\ndb = 2\n",
+        "t.conf:3: [redis] db: unknown key; host, port, user, password and database are parts "
+        "of url"},
     /* TLS */
     {TLS, IS_BUILT},
     {SENTINELS, IS_BUILT},

@@ -93,6 +93,7 @@ Test(redis_url, what_it_says)
     "%25)"
 #define PORT "a port is a number from 1 to 65535"
 #define DB "the database is a number, from 0"
+#define QUESTION "the number of the database follows a slash, as in redis://HOST/2"
 #define HOST "a host is not a name or an address"
 #define NO_HOST "a host name is empty"
 #define BRACKETS "the text in brackets is not an IPv6 address"
@@ -123,7 +124,10 @@ static const struct {
     {"redis://a,", NO_HOST},
     {"redis://a b,c", HOST},
     {"redis://a,b/0,c", DB},
-    {"redis://a?b", HOST},
+    {"redis://a?b", QUESTION},
+    {"redis://h:1?db=2", QUESTION},
+    {"redis://h/?db=2", QUESTION},
+    {"sentinel://h/m?db=2", QUESTION},
     {"redis://a%41", HOST},
     {"redis://\xc3\xa4", HOST},
     {"redis://h:", PORT},
@@ -132,13 +136,12 @@ static const struct {
     {"redis://h:06379", PORT},
     {"redis://h:+1", PORT},
     {"redis://h:x", PORT},
-    {"redis://h:1?db=2", PORT},
     {"redis://h:18446744073709551617", PORT},
     {"redis://h/x", DB},
     {"redis://h/-1", DB},
     {"redis://h/0/1", DB},
     {"redis://h/2147483648", DB},
-    {"redis://h/0?x=y", DB},
+    {"redis://h/0?x=y", QUESTION},
     {"redis://u:a/b@h", PORT},
     {"redis://u:p@q@h", AT},
     {"redis://u:%@h", ESCAPE},
