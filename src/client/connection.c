@@ -70,7 +70,8 @@ static const char *how_to_start(const struct endpoint *endpoint, int error)
     if (endpoint_of_user(&own) && strcmp(endpoint->path, own.path) == 0) {
         return "start it: systemctl --user start berthd";
     }
-    return error == ECONNREFUSED ? "no berthd is listening there; start it: berthd -c FILE" : NULL;
+    return error == ECONNREFUSED ? "no berthd is listening there; start it: berthd -c FILE"
+                                 : "is -S or BERTH_SOCKET right? Else start it: berthd -c FILE";
 }
 
 void connection_explain(const struct endpoint *endpoint, int error, char *out, size_t size)

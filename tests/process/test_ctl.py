@@ -127,7 +127,9 @@ def test_socket_by_option_goes_first(berthctl, fake):
         assert served(berthctl, fake, *args, answer="ok\n", env=other_socket)[1] == 0
     done = berthctl("ping", env=other_socket)
     assert (done.returncode, done.stdout) == (69, "")
-    assert done.stderr == "berthctl: cannot connect to /nonexistent/s: No such file or directory\n"
+    assert done.stderr == (
+        "berthctl: cannot connect to /nonexistent/s: No such file or directory"
+        " (is -S or BERTH_SOCKET right? Else start it: berthd -c FILE)\n")
 
 
 # ---- answers ----

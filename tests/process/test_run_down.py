@@ -13,13 +13,17 @@ from fake_berthd import FakeBerthd
 from lines import DEADLINE
 
 
+NO_SOCKET = ("No such file or directory"
+             " (is -S or BERTH_SOCKET right? Else start it: berthd -c FILE)")
+
+
 # ---- nobody there ----
 
 def test_nobody_listens(berth, directory):
     begun = time.monotonic()
     done = berth("run", "--down-after", "60s", "r", "--", "touch", "ran")
     assert (done.returncode, done.stdout) == (69, "")
-    assert done.stderr == f"berth: cannot connect to {directory}/s: No such file or directory\n"
+    assert done.stderr == f"berth: cannot connect to {directory}/s: {NO_SOCKET}\n"
     assert not (directory / "ran").exists()
     assert time.monotonic() - begun < 20  # at once, not after --down-after
 
@@ -40,7 +44,7 @@ def test_run_all_the_same(berth, directory):
     done = berth("run", "--if-down", "run", "r", "--", "sh", "-c", "env | grep ^BERTH_; exit 3",
                  env={"BERTH_LEASE": "1", "BERTH_SLOT": "1"})
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == (f"berth: cannot connect to {directory}/s: No such file or directory; "
+    assert done.stderr == (f"berth: cannot connect to {directory}/s: {NO_SOCKET}; "
                            "running without a lease\n")
 
 
@@ -63,7 +67,7 @@ def test_wait_no_longer_than_asked(berth, directory):
     error = error_of(process, 69)  # an outage, not a conflict
     assert 1.1 < time.monotonic() - begun < 5
     assert error.splitlines()[-1] == (
-        f"berth: cannot connect to {directory}/s: No such file or directory")
+        f"berth: cannot connect to {directory}/s: {NO_SOCKET}")
 
 
 # ---- which socket ----
