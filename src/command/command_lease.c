@@ -278,7 +278,8 @@ static struct lease *find_by_id(struct call *call)
     }
     struct lease *lease = core_find_lease(call->server->core, id);
     if (!lease) {
-        call_refuse(call, CODE_LOST, NULL);
+        answer_error_saying(call->out, CODE_LOST, ANSWER_NO_LEASE);
+        lease_log_refused(call_asker(call), call->request->command, CODE_LOST, NULL);
         return NULL;
     }
     return call_owns(call, lease) ? lease : NULL;

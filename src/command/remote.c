@@ -136,7 +136,7 @@ static bool taking_done(struct conn *conn, struct remote *remote, struct session
     if (*was_downp != 0) {
         answer_of_database(conn, (uint8_t)*was_downp, remote->why);
     } else {
-        answer_error(conn_answers(conn), CODE_LOST, NULL);
+        answer_error_saying(conn_answers(conn), CODE_LOST, ANSWER_NO_LEASE);
     }
     return true;
 }
@@ -172,7 +172,7 @@ void remote_revoke_or_drop(struct call *call)
     } else if (!call_administers_daemon(call)) {
         return;
     } else if (call->server->databases.n == 0) {
-        call_refuse(call, CODE_LOST, NULL);
+        answer_error_saying(call->out, CODE_LOST, ANSWER_NO_LEASE);
     } else {
         char by[ACTOR_SIZE], *reason = remote_encoded(call->request->keys[KEY_INDEX_reason]);
         const struct actor by_whom = call_actor(call);

@@ -28,6 +28,7 @@ size_t answer_longest_grant(const struct acquire_request *ask);
 /* Whether no lease could have so many units, however many there are: it has at most MAX_UNITS, and
  * the line that grants it names them. `more`: the bytes of its units, and of its proof. */
 bool answer_is_too_much(const struct acquire_request *ask, size_t more);
+#define ANSWER_NO_LEASE "no such lease: it has ended, or the id is wrong"
 #define ANSWER_TOO_MUCH "more units than one request can have"
 
 /* Appends an event that names no lease. */

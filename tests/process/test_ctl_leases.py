@@ -196,7 +196,7 @@ def test_a_lease_that_is_over(daemon, berthctl, verb):
     assert client.request(f"release {lease}") == "ok"
     done = berthctl(verb, lease)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"berthctl: {verb}: the lease has ended (lost)\n"
+    assert done.stderr == f"berthctl: {verb}: no such lease: it has ended, or the id is wrong (lost)\n"
 
 
 @pytest.mark.parametrize("verb", ["revoke", "drop"])

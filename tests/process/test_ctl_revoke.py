@@ -19,6 +19,7 @@ show-commands = owner
 [semaphore market/*]
 limit = 2
 """
+NO_LEASE = "no such lease: it has ended, or the id is wrong (lost)"
 JOB = ["sh", "-c", "echo begun; read line"]
 
 
@@ -102,9 +103,9 @@ def test_did_you_mean(daemon, berthctl):
     assert client.request(f"release {over}") == "ok"
     last = held(client, "acquire etl")
     doubled = last + last[-1]  # nearer to it than to any other: two leases may differ in one letter
-    for word, said in ((doubled, f"the lease has ended (lost); did you mean {last}?"),
+    for word, said in ((doubled, f"{NO_LEASE}; did you mean {last}?"),
                        (last + "~", f"not a lease (bad-value); did you mean {last}?"),
-                       (over, "the lease has ended (lost)"), ("x" * 9 + "~", "not a lease (bad-value)")):
+                       (over, NO_LEASE), ("x" * 9 + "~", "not a lease (bad-value)")):
         done = berthctl("revoke", word)
         assert done.returncode in (1, 64) and done.stderr == f"berthctl: revoke: {said}\n", word
     nobody = "etl: no such lease, or you may not see whose it is"
@@ -119,7 +120,7 @@ def test_several_leases(daemon, berthctl, leases):
     ids = [held(client, "acquire etl") for _ in range(3)]
     assert client.request(f"release {ids[1]}") == "ok"
     done = berthctl("drop", *ids)
-    assert (done.returncode, done.stderr) == (1, f"berthctl: drop {ids[1]}: the lease has ended (lost)\n")
+    assert (done.returncode, done.stderr) == (1, f"berthctl: drop {ids[1]}: {NO_LEASE}\n")
     assert leases("etl") == {}
 
 
