@@ -59,7 +59,7 @@ static const struct command {
         .also = "NAME --all | --holder ID | --pid PID [OPTION]..."},
     {COMMAND_drop, "LEASE... [--reason TEXT]", OPTION_REASON, show_nothing, .requests = EACH},
     {COMMAND_wait, "NAME... [--timeout DURATION]", OPTION_TIMEOUT, show_nothing, .requests = WHOLE,
-        .run = run_wait},
+        .run = run_wait, .least = 1},
     {COMMAND_limit, "NAME... N", 0, show_nothing, .requests = EACH_BUT_LAST},
     {COMMAND_add, "NAME ITEM", 0, show_added, .requests = WHOLE},
     {COMMAND_remove, "NAME ITEM", 0, show_nothing, .requests = WHOLE},

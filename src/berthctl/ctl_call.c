@@ -192,7 +192,7 @@ static void call_refused(struct call *call, const char *word, char *why)
     text_add_format(&refusal_text, "%s%s%s: %s (%s)%s", call->command,
         call->is_one_of_several ? " " : "",
         call->is_one_of_several ? call->request.arguments[0] : "",
-        is_config               ? "nothing has changed"
+        is_config               ? "the configuration has errors, and nothing has changed"
             : why               ? why
             : code != CODE_NONE ? row->meaning
                                 : "refused",

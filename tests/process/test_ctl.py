@@ -65,6 +65,7 @@ WRONG_USAGE = [
     (["frobnicate"], "no such command: frobnicate (see berthctl --help)"),
     (["revoke"], "usage: berthctl revoke LEASE"),
     (["drop"], "usage: berthctl drop LEASE"),
+    (["wait"], "usage: berthctl wait NAME... [--timeout DURATION]"),
     (["drop", "3f9k", "--wait"], "drop takes no --wait; usage: berthctl drop LEASE... [--reason TEXT]"),
     (["revoke", "etl", "--all", "--pid", "7"], "usage: berthctl revoke LEASE... [OPTION]...; or NAME --all"),
     (["revoke", "etl", "gpus", "--all"], "usage: berthctl revoke LEASE... [OPTION]...; or NAME --all"),
@@ -535,7 +536,7 @@ def test_reload(daemon, berthctl, ok, status):
     assert (done.returncode, done.stdout) == (78, "")
     lines = done.stderr.splitlines()
     assert lines[0] == (
-        "berthctl: reload: nothing has changed (config):")
+        "berthctl: reload: the configuration has errors, and nothing has changed (config):")
     assert len(lines) >= 3
     assert all(line.startswith(f"  {daemon.config}:") for line in lines[1:])
     assert status("etl")["limit"] == 3
