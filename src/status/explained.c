@@ -232,7 +232,7 @@ static struct verdict find_verdict(const struct story *story, const struct acqui
             core_preview_acquire(core, story->scene->viewer->uid, ask, &verdict.at_fault);
     }
     if (verdict.outcome == OUTCOME_PENDING && story->impossible) {
-        verdict.outcome = OUTCOME_IMPOSSIBLE;
+        verdict = (struct verdict){OUTCOME_IMPOSSIBLE, story->impossible->name};
     } else if (verdict.outcome == OUTCOME_PENDING && story->database->is_unreachable) {
         verdict = (struct verdict){OUTCOME_DOWN, ask->wants[0].name};
     } else if (verdict.outcome == OUTCOME_PENDING) {

@@ -104,7 +104,7 @@ static uint64_t take_next_end(struct forecast *forecast)
         return UINT64_MAX;
     }
     uint64_t at = forecast->ends[next].at;
-    forecast->free += forecast->ends[next].units;
+    forecast->free += (int64_t)forecast->ends[next].units;
     forecast->ends[next] = forecast->ends[--forecast->n_ends];
     return at;
 }
@@ -143,6 +143,7 @@ static const struct {
 } obstacles[] = {
     [FORECAST_PAUSED] = {"", " is paused"},
     [FORECAST_CLOSED] = {"", " is closed"},
+    [FORECAST_LIMITED] = {"the limit of ", " is lower than what is wanted"},
     [FORECAST_PASSED_OVER] = {"requests for ", " that are passed over at present may go first"},
 };
 

@@ -18,6 +18,7 @@ enum forecast_obstacle {
     FORECAST_NO_OBSTACLE,
     FORECAST_PASSED_OVER, /* some of those ahead, for their quota or for another resource */
     FORECAST_CLOSED,
+    FORECAST_LIMITED, /* to less than the request wants */
     FORECAST_PAUSED,
 };
 
@@ -29,7 +30,7 @@ struct forecast {
     size_t n_holds;
     uint64_t max_hold; /* UINT64_MAX: none */
     uint64_t cooldown;
-    uint64_t free; /* units that can be granted now */
+    int64_t free; /* units that can be granted now; less than 0: the limit was lowered below use */
     struct {
         uint64_t at; /* when they are free again; UINT64_MAX: not known */
         uint64_t units;

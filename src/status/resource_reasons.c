@@ -310,7 +310,9 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     nanoseconds cooled = next_cooled(&subject);
     struct reserved reserved = {reasons, &subject.described, MAX_REASONS_RESERVED};
     reasons_resource(reasons, &subject.described);
-    forecast->free = line->free > line->kept ? line->free - line->kept : 0;
+    forecast->free = line->free > line->kept ? (int64_t)(line->free - line->kept)
+        : line->in_use > line->limit         ? (int64_t)line->limit - (int64_t)line->in_use
+                                             : 0;
     add_holders(reasons, &subject, forecast);
     if (cooled != NEVER) {
         forecast_add_end(forecast, microseconds(cooled - scene->now), 1);
@@ -323,6 +325,7 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     }
     forecast->obstacle = line->paused ? FORECAST_PAUSED
         : line->limit == 0            ? FORECAST_CLOSED
+        : wants > line->limit         ? FORECAST_LIMITED
                                       : forecast->obstacle;
     struct request_row request = find_out(&subject, definition, nobody_is_ahead);
     request.name = name;

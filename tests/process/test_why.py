@@ -209,7 +209,9 @@ def test_a_fleet(redis_server, hosts):  # noqa: F811
     paused = told(two, "etl")[1]
     assert f"etl is paused by {this_user()}: disks" in paused
     assert paused[-1] == "when it will start is unknown: etl is paused"
-    assert told(two, "etl:9")[0] == {"is": "refused", "code": "impossible"}
+    said, sentences = told(two, "etl:9")
+    assert said == {"is": "refused", "code": "impossible"}
+    assert sentences[0].startswith("a request for etl:9 would be refused: etl: 9 wanted, of at most ")
 
 
 def this_user():

@@ -261,7 +261,7 @@ static const struct row {
         "a request for s:2 would wait, at place 1 in the queue\n"
         "nobody holds s\n"
         "2 units of s are wanted, and its limit is 1 at present\n"
-        "when it will start is unknown: too few leases have ended since berthd started",
+        "when it will start is unknown: the limit of s is lower than what is wanted",
         "s: 0 of 1 held, 2 wanted"},
     {"cooling", {"pool g items=a,b cooldown=30"}, {"ann A g", "tick 5", "ann B g", "-A", "tick 7"},
         "bob", "g:2",
@@ -388,6 +388,17 @@ Test(why, when_it_starts_behind_others)
     EXPECT(told_last("cid", "B"), "it will probably start in about 30s");
     EXPECT(told_last("cid", "C"), "it will probably start in about 90s");
     EXPECT(told_last("ann", "s"), "it will probably start in about 3m");
+}
+
+/* Units above the limit are not granted again. */
+Test(why, when_it_starts_below_a_lowered_limit)
+{
+    after_holds("semaphore s limit=2", minutes, 5);
+    pass(30);
+    acquire("cid", "B", "s");
+    EXPECT(told_last("ann", "s"), "it will probably start in about 30s");
+    EXPECT(change("limit s 1"), "ok");
+    EXPECT(told_last("ann", "s"), "it will probably start in about 1m");
 }
 
 Test(why, max_hold_bounds_the_guess)
