@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "wire/status_keys.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +36,20 @@ static void fill_load(struct status_database *line, const struct load_view *load
     line->cpu_us_per_s = (struct optional){load->has_cpu, load->cpu};
 }
 
-static void fill_server(
-    struct status_database *line, struct rooms *room, const struct link_info *info)
+/* As in the url: HOST:PORT/2, or /PATH?db=2. */
+static void add_number(char server[MAX_TEXT + 1], uint32_t number)
+{
+    size_t n = strlen(server);
+    snprintf(server + n, MAX_TEXT + 1 - n, server[0] == '/' ? "?db=%" PRIu32 : "/%" PRIu32, number);
+}
+
+static void fill_server(struct status_database *line, struct rooms *room,
+    const struct redis_url *url, const struct link_info *info)
 {
     line->server = fleet_bounded(room->server, info->address, ADDRESS_BYTES);
+    if (line->server && url->db != 0) {
+        add_number(room->server, url->db);
+    }
     line->redis_version = fleet_bounded(room->version, info->version, VERSION_BYTES);
     line->warning = fleet_bounded(room->warning, info->warning, MAX_TEXT);
     line->lacks.joined = fleet_bounded(room->lacks, info->lacks, ADDRESS_BYTES);
@@ -67,7 +78,7 @@ void database_line_write(struct text *out, const struct database *database,
         fill_load(&line, load);
     }
     if (info) {
-        fill_server(&line, &room, info);
+        fill_server(&line, &room, &database->url, info);
     }
     if (view->state != SESSION_UP) {
         line.why = fleet_bounded(room.why, view->why, MAX_TEXT);

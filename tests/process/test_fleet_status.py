@@ -201,6 +201,13 @@ def test_silent(redis_server, hosts):
     assert "database_state" not in shown(a).resources["etl"]
 
 
+def test_which_number_the_database_has(redis_server, hosts):
+    a, = hosts(RESOURCES, 1, redis_section(redis_server.url + "?db=3"))
+    asked_until(a, lambda now: now.databases["default"].get("server") == f"{redis_server.socket}?db=3")
+    assert a.berthctl("status").stdout.count(f" {redis_server.socket}?db=3\n") == 1
+    assert f" at {redis_server.socket}?db=3\n" in a.berthctl("hosts").stdout
+
+
 def test_never_connected(directory, hosts):
     a, = hosts(RESOURCES, 1, redis_section(f"unix://{directory}/nothing"))
     now = asked_until(a, lambda now: now.databases["default"]["state"] == "down")
