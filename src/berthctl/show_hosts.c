@@ -9,6 +9,14 @@
 /* doc/servers.md, Large fleets: us of each second; ms of the ttl for a host. */
 enum { TOO_BUSY = 500000, NEEDED_TO_RETURN = 3 };
 
+static void host_cell(struct text *text, const void *row, const void *context)
+{
+    const struct status_host *host = row;
+    (void)context;
+    text_add_escaped(text, host->name);
+    text_add(text, host->own ? " (this host)" : "");
+}
+
 static void heard_cell(struct text *text, const void *row, const void *context)
 {
     text_add_age(text, status_since(context, &((const struct status_host *)row)->heard_at));
@@ -34,7 +42,7 @@ static void layouts_cell(struct text *text, const void *row, const void *context
 
 /* A row is a struct status_host, its context the struct status. */
 static const struct column columns[] = {
-    {"HOST", COLUMN_STRING(struct status_host, name)},
+    {"HOST", .cell = host_cell},
     {"DATABASE", COLUMN_STRING(struct status_host, database)},
     {"HEARD", .cell = heard_cell, .is_right = true},
     {"HELD", COLUMN_NUMBER(struct status_host, held)},

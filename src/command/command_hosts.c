@@ -30,8 +30,8 @@ static void command_hosts_add_database(
     database_line_write(out, database, &session, fleet_server_info(server->fleet, number),
         hosts ? &load : NULL);
     if (hosts) {
-        host_lines_write(
-            out, hosts->rows, database->name, milliseconds(session.ttl), hosts->made_at);
+        host_lines_write(out, hosts->rows, database->name,
+            fleet_session_id(server->fleet, number), milliseconds(session.ttl), hosts->made_at);
     }
 }
 

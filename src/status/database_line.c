@@ -188,12 +188,13 @@ static void write_host(struct text *out, struct status_host *host)
 }
 
 void host_lines_write(struct text *out, const struct fleet_rows *rows, const char *database,
-    uint64_t ttl, nanoseconds listed_at)
+    const char *own_session, uint64_t ttl, nanoseconds listed_at)
 {
     size_t n = 0;
     struct status_host *hosts = NULL, host;
     for (size_t i = 0; i < rows->n_rows; i++) {
         if (database_line_take_host(&host, &rows->rows[i], database, ttl, listed_at)) {
+            host.own = strcmp(host.session, own_session) == 0;
             hosts = memory_grow(hosts, n, sizeof *hosts);
             hosts[n++] = host;
         }

@@ -16,6 +16,6 @@ void database_line_write(struct text *out, const struct database *database,
 /* The hosts, by name, from the rows that the script `snapshot` gives. `ttl` is the database's, in
  * milliseconds; it said this at `listed_at`. */
 void host_lines_write(struct text *out, const struct fleet_rows *rows, const char *database,
-    uint64_t ttl, nanoseconds listed_at);
+    const char *own_session, uint64_t ttl, nanoseconds listed_at);
 
 #endif

@@ -420,7 +420,9 @@ def test_hosts(redis_server, hosts):
     found = [keys(line.split()) for line in lines[2:-1]]
     assert sorted((host["held"], host["waiting"]) for host in found) == [("1", "0"), ("1", "1")]
     assert all(int(lines[0].removeprefix("ok now=")) - int(host["heard_at"]) < 6000 and host["database"] == "default" for host in found)
+    assert sorted((host["waiting"], host.get("own")) for host in found) == [("0", "0"), ("1", "1")]
     title, *rows = b.berthctl("hosts").stdout.splitlines()
+    assert sorted((row.split()[-4], " (this host) " in row) for row in rows[:2]) == [("0", True), ("1", False)]
     assert rows[2:4] == ["database default up", f"  server: {redis_server.shown_version} at {redis_server.socket}"]
     del rows[2:]
     assert title.split() == ["HOST", "DATABASE", "HEARD", "HELD", "WAIT", "VERSION", "LAYOUTS", "SESSION"]
