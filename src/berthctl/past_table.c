@@ -119,6 +119,9 @@ static size_t fill_columns(struct column columns[MAX_COLUMNS])
         (struct column){"CGROUP", STRING(cgroup), .is_optional = true, .min_width = 12};
     columns[n++] =
         (struct column){"ARGUMENTS", STRING(args), .is_optional = true, .min_width = 12};
+    for (size_t i = LEASE_COLUMN; i < n; i++) {
+        columns[i].gives_way = i;
+    }
     return n;
 }
 
@@ -144,31 +147,15 @@ void past_add_note(
     }
 }
 
-/* Of its lines, once each column is cut as far as it may be. */
-static size_t least_width(const struct grid *grid)
-{
-    enum { GAP = 2 };
-    size_t sum = 0;
-    for (size_t i = 0; i < grid->n_columns; i++) {
-        size_t min = grid->columns[i].min_width, width = grid->widths[i];
-        sum += grid->used[i] ? GAP + (min > 0 && min < width ? min : width) : 0;
-    }
-    return sum - GAP;
-}
-
-/* A line that is broken by the terminal is hard to read: columns from LEASE on give way, also to
- * how a lease ended. `columns` are the grid's. */
+/* A line that is broken by the terminal is hard to read: columns give way also to how a lease
+ * ended. `columns` are the grid's. */
 static void fit(struct grid *grid, struct column columns[], size_t max)
 {
-    size_t *how_width = &columns[HOW_COLUMN].min_width, least = *how_width;
-    *how_width = HOW_WIDTH;
-    for (size_t i = grid->n_columns; i > LEASE_COLUMN && least_width(grid) > max; i--) {
-        grid->used[i - 1] = false;
-    }
-    if (least_width(grid) > max) {
-        *how_width = least;
-    }
+    size_t least = columns[HOW_COLUMN].min_width;
+    columns[HOW_COLUMN].min_width = HOW_WIDTH;
     grid_fit(grid, max);
+    columns[HOW_COLUMN].min_width = least;
+    grid_fit(grid, max); /* nothing gives way any more */
 }
 
 /* How it ended, if the row shows only a part. */
@@ -249,36 +236,46 @@ static void stats_user_cell(struct text *text, const void *row, const void *cont
 /* The columns of both tables. */
 #define WAITS(type)                                                                                \
     {"LEASES", COLUMN_NUMBER(type, figures.n_leases)},                                             \
-        {"REFUSED", COLUMN_NUMBER(type, figures.n_refused)},                                       \
+        {"REFUSED", COLUMN_NUMBER(type, figures.n_refused), .gives_way = 1},                       \
         {"WAITING", COLUMN_NUMBER(type, figures.n_waiting)},                                       \
         {"WAITED", .cell = wait_cell, .is_right = true},                                           \
-        {"95%", .cell = wait_95_cell, .is_right = true},                                           \
+        {"95%", .cell = wait_95_cell, .is_right = true, .gives_way = 2},                           \
     {                                                                                              \
         "LONGEST", .cell = wait_longest_cell, .is_right = true                                     \
     }
 #define HOLDS                                                                                      \
     {"HELD", .cell = hold_cell, .is_right = true},                                                 \
-        {"95%", .cell = hold_95_cell, .is_right = true},                                           \
+        {"95%", .cell = hold_95_cell, .is_right = true, .gives_way = 4},                           \
     {                                                                                              \
-        "LONGEST", .cell = hold_longest_cell, .is_right = true                                     \
+        "LONGEST", .cell = hold_longest_cell, .is_right = true, .gives_way = 3                     \
     }
 
 static const struct column stats_resource_columns[] = {
-    {"RESOURCE", COLUMN_STRING(struct stats_resource, name)},
+    {"RESOURCE", COLUMN_STRING(struct stats_resource, name), .min_width = 20},
     WAITS(struct stats_resource),
     HOLDS,
     {"USE", .cell = percent_cell, .is_right = true},
 };
 
 static const struct column stats_user_columns[] = {
-    {"USER", .cell = stats_user_cell},
+    {"USER", .cell = stats_user_cell, .min_width = 8},
     WAITS(struct stats_user),
     {"IN ALL", .cell = wait_sum_cell, .is_right = true},
     HOLDS,
     {"SHARE", .cell = percent_cell, .is_right = true},
 };
 
-static void print_resources(const struct stats *stats, struct text *out)
+/* Of either table, once its rows are in it. `width`: of the terminal, or 0. */
+static void print_stats(struct grid *grid, size_t width, struct text *out)
+{
+    if (width > 0) {
+        grid_fit(grid, width);
+    }
+    grid_print(grid, out);
+    grid_deinit(grid);
+}
+
+static void print_resources(const struct stats *stats, size_t width, struct text *out)
 {
     struct grid grid;
     grid_init(&grid, stats_resource_columns,
@@ -288,11 +285,10 @@ static void print_resources(const struct stats *stats, struct text *out)
         const struct stats_context at = {&resource->figures, &resource->capacity};
         grid_add_row(&grid, resource, &at);
     }
-    grid_print(&grid, out);
-    grid_deinit(&grid);
+    print_stats(&grid, width, out);
 }
 
-static void print_users(const struct stats *stats, struct text *out)
+static void print_users(const struct stats *stats, size_t width, struct text *out)
 {
     struct grid grid;
     grid_init(
@@ -301,11 +297,10 @@ static void print_users(const struct stats *stats, struct text *out)
         const struct stats_context at = {&stats->users[i].figures, &stats->unit_time};
         grid_add_row(&grid, &stats->users[i], &at);
     }
-    grid_print(&grid, out);
-    grid_deinit(&grid);
+    print_stats(&grid, width, out);
 }
 
-void stats_table_print(const struct stats *stats, struct text *out)
+void stats_table_print(const struct stats *stats, size_t width, struct text *out)
 {
     if (stats->n_resources == 0) {
         return;
@@ -316,8 +311,8 @@ void stats_table_print(const struct stats *stats, struct text *out)
     text_add_datetime(out, (int64_t)stats->to, (int64_t)stats->to);
     text_add(out, " (");
     text_add_age(out, stats->to - stats->from);
-    text_add(out, "), and waits so far: median, 95th percentile and longest\n\n");
-    print_resources(stats, out);
+    text_add(out, "),\nand waits so far: median, 95th percentile and longest\n\n");
+    print_resources(stats, width, out);
     text_add(out, "\n");
-    print_users(stats, out);
+    print_users(stats, width, out);
 }

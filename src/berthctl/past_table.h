@@ -16,7 +16,8 @@ struct past_style {
 
 void past_table_print(const struct past *past, const struct past_style *style, struct text *out);
 
-void stats_table_print(const struct stats *stats, struct text *out);
+/* `width`: of the terminal; 0: leave out nothing. */
+void stats_table_print(const struct stats *stats, size_t width, struct text *out);
 
 /* Adds what berthd could not answer, or why nothing is shown: a line or none. `n_shown`: leases. */
 void past_add_note(

@@ -231,7 +231,7 @@ static int print_stats(const struct call *call, const struct past_choice *choice
         stats_json_print(&stats, &out);
     } else {
         struct past_style style = style_of(call, choice);
-        stats_table_print(&stats, &out);
+        stats_table_print(&stats, show_width(), &out);
         past_add_note(past, stats.n_ended, &style, &out);
     }
     stats_deinit(&stats);

@@ -87,19 +87,38 @@ void grid_add_row(struct grid *grid, const void *row, const void *context)
     }
 }
 
-static size_t grid_width(const struct grid *grid)
+/* Of lines; or once each column is cut as far as it may be. */
+static size_t grid_width(const struct grid *grid, bool is_cut)
 {
     size_t sum = grid->indent;
     for (size_t i = 0; i < grid->n_columns; i++) {
-        sum += grid->used[i] ? grid->widths[i] + GAP : 0;
+        size_t min = grid->columns[i].min_width, width = grid->widths[i];
+        width = is_cut && min > 0 && min < width ? min : width;
+        sum += grid->used[i] ? width + GAP : 0;
     }
     return sum - GAP;
+}
+
+/* False: no column gives way any more. */
+static bool leave_one_out(struct grid *grid)
+{
+    size_t most = 0, column = 0;
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        if (grid->used[i] && grid->columns[i].gives_way > most) {
+            most = grid->columns[i].gives_way;
+            column = i;
+        }
+    }
+    grid->used[column] &= most == 0;
+    return most > 0;
 }
 
 void grid_fit(struct grid *grid, size_t max)
 {
     grid->max = max;
-    while (grid_width(grid) > max) {
+    while (grid_width(grid, true) > max && leave_one_out(grid)) {
+    }
+    while (grid_width(grid, false) > max) {
         size_t *widest = NULL;
         for (size_t i = 0; i < grid->n_columns; i++) {
             if (grid->used[i] && grid->columns[i].min_width > 0 &&

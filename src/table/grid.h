@@ -48,6 +48,7 @@ struct column {
     bool is_optional; /* omitted if all its cells are empty */
     bool is_cut_inside; /* rather than at the end */
     size_t min_width; /* columns of the terminal to leave when it is cut; 0: never cut */
+    size_t gives_way; /* left out where lines would be too long, the largest first; 0: never */
 };
 
 /* Of struct column. */
@@ -81,8 +82,9 @@ void grid_deinit(struct grid *grid);
 /* Adds a cell of each column. */
 void grid_add_row(struct grid *grid, const void *row, const void *context);
 
-/* After all cells: cuts the widest of the columns that may be cut, until lines are at most `max`
- * columns long or nothing more can be cut. Then what is too long is cut at its end. */
+/* After all cells: leaves out columns that give way, where even columns cut as far as they may be
+ * make lines longer than `max`. Then cuts the widest of the columns that may be cut, until lines
+ * are at most that long or nothing more can be cut. What is still too long is cut at its end. */
 void grid_fit(struct grid *grid, size_t max);
 
 size_t grid_n_rows(const struct grid *grid);

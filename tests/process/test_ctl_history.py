@@ -132,8 +132,8 @@ def test_stats(berthctl, fake):
     lines, status, out, err = both(berthctl, fake, "gpus", "etl", env=UTC)
     assert (lines, status, err) == (["status gpus etl", "history gpus etl"], 0, "")
     assert out.splitlines() == [
-        "leases and waits that ended from 2026-11-22 23:28:58 to 01:30:00 (2h01m), and waits so far:"
-        " median, 95th percentile and longest",
+        "leases and waits that ended from 2026-11-22 23:28:58 to 01:30:00 (2h01m),",
+        "and waits so far: median, 95th percentile and longest",
         "",
         "RESOURCE  LEASES  REFUSED  WAITING  WAITED  95%  LONGEST   HELD    95%  LONGEST      USE",
         "etl            0        1        0      1s   1s       1s      -      -        -  unknown",

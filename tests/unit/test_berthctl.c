@@ -503,8 +503,8 @@ Test(table, cut_on_a_terminal_only)
     expect_table(reasons, N(reasons), &(struct table_style){.width = 80},
         "NAME         KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "nightly-etl  semaphore      4     1     3     0\n"
-        "  PLACE  UNITS     AGE      PID  USER   PROGRAM   LEASE    HOLDER    REASON\n"
-        "  held   slot 0  2h13m  1234567  alice  etl-load  3f9kx7w  warehou>  weekly loa>\n");
+        "  PLACE  UNITS     AGE  USER   PROGRAM   LEASE    HOLDER          REASON\n"
+        "  held   slot 0  2h13m  alice  etl-load  3f9kx7w  warehouse-loa>  weekly load o>\n");
     expect_table(reasons, N(reasons), &(struct table_style){.width = 120},
         "NAME         KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "nightly-etl  semaphore      4     1     3     0\n"

@@ -670,15 +670,34 @@ Test(stats, the_span)
     }
 }
 
+/* On a terminal, what says least goes. */
+Test(stats, as_a_narrow_table)
+{
+    struct answers answers;
+    struct text out = TEXT_INIT;
+    compute(&answers, ALL, ALL);
+    stats_table_print(&answers.stats, 80, &out);
+    for (const char *line = out.bytes; *line; line = strchr(line, '\n') + 1) {
+        cr_expect_leq(strcspn(line, "\n"), 80, "%s", line);
+    }
+    cr_expect_not_null(strstr(out.bytes,
+        "\nRESOURCE  LEASES  REFUSED  WAITING  WAITED    95%  LONGEST   HELD      USE\n"));
+    cr_expect_not_null(strstr(out.bytes,
+        "\nUSER  LEASES  REFUSED  WAITING  WAITED    95%  LONGEST  IN ALL   HELD    SHARE\n"),
+        "%s", out.bytes);
+    text_deinit(&out);
+    end(&answers);
+}
+
 Test(stats, as_a_table)
 {
     struct answers answers;
     struct text out = TEXT_INIT;
     compute(&answers, ALL, ALL);
-    stats_table_print(&answers.stats, &out);
+    stats_table_print(&answers.stats, 0, &out);
     expect_text(&out,
-        "leases and waits that ended from 00:00:00 to 01:00:00 (1h00m), and waits so far: median,"
-        " 95th percentile and longest\n"
+        "leases and waits that ended from 00:00:00 to 01:00:00 (1h00m),\n"
+        "and waits so far: median, 95th percentile and longest\n"
         "\n"
         "RESOURCE  LEASES  REFUSED  WAITING  WAITED    95%  LONGEST"
         "   HELD     95%  LONGEST      USE\n"
