@@ -12,8 +12,10 @@ static void place_cell(struct text *text, const void *row, const void *context)
     const struct status_lease *lease = row;
     if (at->is_held) {
         text_add(text, lease->stopping ? "stops" : "held");
-    } else {
+    } else if (at->place > 0) {
         text_add_format(text, "#%llu", (unsigned long long)at->place);
+    } else {
+        text_add(text, "waits"); /* its database has not said yet where */
     }
 }
 

@@ -189,17 +189,19 @@ Test(status_table, colours)
 Test(status_table, narrow)
 {
     static const char *const lines[] = {
-        "ok draining=0 held=1 waiting=0",
+        "ok draining=0 held=1 waiting=1",
         "resource s kind=semaphore limit=1 in_use=1",
         "holder 1k0r2jf5ee4 units=0 pid=4194304 uid=1000 since=0 host=build-host-7 program=make"
         " bound=time until=9000000 holder=nightly reason=new%20disks",
+        "waiter 2 pid=7 uid=1000 since=0 wants=1",
         "end",
     };
     expect_table(lines, N(lines), &(struct table_style){.width = 80},
         "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "s     semaphore      1     1     0     0\n"
-        "  PLACE  UNITS   AGE  HOST        USER  PROGRAM  LEASE        HOLDER   REASON\n"
-        "  held   slot 0   0s  build-hos>  1000  make     1k0r2jf5ee4  nightly  new disks\n");
+        "  PLACE  UNITS    AGE  HOST       USER  PROGRAM  LEASE        HOLDER   REASON\n"
+        "  held   slot 0    0s  build-ho>  1000  make     1k0r2jf5ee4  nightly  new disks\n"
+        "  waits  wants 1   0s             1000           2\n");
 }
 
 /* Of long names the end tells most. */
