@@ -283,6 +283,16 @@ static nanoseconds hear_first(const struct held_lease *held_lease)
     return held_lease->is_fleet ? HEAR_FIRST_OF_FLEET : HEAR_FIRST;
 }
 
+static void stop_in_time(struct held_lease *held_lease)
+{
+    char reason[512] = "";
+    append(reason, sizeof reason,
+        held_lease->is_fleet ? "berthd has not renewed its lease on " : "its lease has run out: ");
+    append_wanted(reason, 384, held_lease->options);
+    append(reason, sizeof reason, held_lease->is_fleet ? " in time (deadline)" : " (deadline)");
+    stop_job(held_lease, reason);
+}
+
 void held_lease_step(struct held_lease *held_lease, bool readable, nanoseconds now)
 {
     if (is_connected(held_lease)) {
@@ -292,9 +302,7 @@ void held_lease_step(struct held_lease *held_lease, bool readable, nanoseconds n
         reclaim(held_lease, now);
     }
     if (stopping_is_due(&held_lease->stopping, now - hear_first(held_lease))) {
-        stop_job(held_lease,
-            held_lease->is_fleet ? "the lease could not be renewed in time (deadline)"
-                                 : "its lease has run out (deadline)");
+        stop_in_time(held_lease);
     }
 }
 

@@ -13,7 +13,7 @@ from fake_berthd import FakeBerthd, boottime
 from lines import DEADLINE
 
 DOWN = "its database cannot be reached (down)"
-KEEP_ALIVE = "berth: stopping the job: the lease could not be renewed in time (deadline)\n"
+KEEP_ALIVE = "berth: stopping the job: berthd has not renewed its lease on r in time (deadline)\n"
 # Only SIGKILL ends it; prints when it is ready.
 STUBBORN = ["sh", "-c", "trap '' TERM INT HUP; echo ready; while :; do sleep 1000; done"]
 QUICK = "kill_after=300ms on_lost=kill"
@@ -336,7 +336,7 @@ def test_warn(berth, fake):
     peer, _ = fake.pending("* granted 1 slot=r,5,0 kill_after=300ms on_lost=warn")
     assert read_line(process.stdout) == "ready"
     peer.send(deadline(0.1)[0] + "\n")
-    assert read_line(process.stderr) == "berth: the lease could not be renewed in time (deadline); the job runs on"
+    assert read_line(process.stderr) == "berth: berthd has not renewed its lease on r in time (deadline); the job runs on"
     process.stdin.close()
     process.stdin = None
     assert error_of(process, 6) == ""

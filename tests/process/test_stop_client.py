@@ -93,7 +93,7 @@ def test_the_deadline_of_a_silent_berthd(berth, fake):
     begun = time.monotonic()
     peer.send(f"* deadline 1 {boottime(20)} stop={boottime(0.3)}\n")
     assert error_of(process, 124) == (
-        "berth: stopping the job: its lease has run out (deadline)\n")
+        "berth: stopping the job: its lease has run out: r (deadline)\n")
     assert 0.2 < time.monotonic() - begun < 5
     assert peer.line() == "release 1 exit=7"
 
@@ -216,7 +216,7 @@ def test_warn_only_warns(berth, fake):
     process, peer = start(berth, fake, REPORT, terms="kill_after=100ms on_lost=warn")
     peer.send(f"* deadline 1 {boottime(0.2)} stop={boottime(0.1)}\n")
     assert read_line(process.stderr) == (
-        "berth: its lease has run out (deadline); the job runs on")
+        "berth: its lease has run out: r (deadline); the job runs on")
     process.send_signal(signal.SIGTERM)
     assert error_of(process, 7) == ""
     assert process.stdout.read() == b"SIGTERM\n"

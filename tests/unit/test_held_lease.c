@@ -85,7 +85,7 @@ Test(held_lease, a_hung_berthd)
     step(held_lease, D - K + LAG);
     cr_expect(is_stopping(held_lease));
     cr_expect_str_eq(stage_said(stage),
-        "berth: stopping the job: the lease could not be renewed in time (deadline)\n");
+        "berth: stopping the job: berthd has not renewed its lease on r in time (deadline)\n");
 }
 
 Test(held_lease, a_dead_berthd)
@@ -231,7 +231,7 @@ Test(held_lease, warn)
     step(held_lease, D + S);
     cr_expect_not(is_stopping(held_lease));
     cr_expect_str_eq(stage_said(stage),
-        "berth: the lease could not be renewed in time (deadline); the job runs on\n");
+        "berth: berthd has not renewed its lease on r in time (deadline); the job runs on\n");
 }
 
 Test(held_lease, term)
