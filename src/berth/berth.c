@@ -63,8 +63,9 @@ static int run_command(const struct command *command, int argc, char **argv)
 /* berthctl shows and changes what berth uses. */
 static bool is_of_operators(const char *word)
 {
-    static const enum command_index of_everybody[] = {
-        COMMAND_status, COMMAND_wait, COMMAND_revoke, COMMAND_drop, COMMAND_metrics};
+    static const enum command_index of_everybody[] = {COMMAND_status, COMMAND_wait, COMMAND_why,
+        COMMAND_history, COMMAND_hosts, COMMAND_watch, COMMAND_revoke, COMMAND_drop,
+        COMMAND_metrics};
     bool is_found = false;
     for (size_t i = 0; i < sizeof of_everybody / sizeof of_everybody[0]; i++) {
         is_found = is_found || strcmp(word, command_table[of_everybody[i]].word) == 0;
@@ -83,10 +84,14 @@ static int refuse_command(const char *word)
     for (size_t i = 0; i < N_COMMANDS_HERE; i++) {
         closest_match_try(&nearest, commands[i].word);
     }
-    if (is_of_operators(word)) {
-        message("no such command: %s; did you mean berthctl %s?", word, word);
-    } else if (nearest.best) {
-        message("no such command: %s; did you mean berth %s?", word, nearest.best);
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (is_of_operators(command_table[i].word)) {
+            closest_match_try(&nearest, command_table[i].word);
+        }
+    }
+    if (nearest.best) {
+        message("no such command: %s; did you mean %s %s?", word,
+            is_of_operators(nearest.best) ? "berthctl" : "berth", nearest.best);
     } else {
         message("no such command: %s; see berth --help", word);
     }

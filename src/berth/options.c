@@ -1,6 +1,7 @@
 #include "berth/options.h"
 
 #include "client/message.h"
+#include "client/unknown_option.h"
 
 #include <assert.h>
 #include <getopt.h>
@@ -50,18 +51,29 @@ static const struct option_row *find_row(unsigned in, int letter)
     return row->set ? row : NULL;
 }
 
-static bool take_option(
-    struct options *options, const struct grammar *grammar, int letter, char **argv)
+/* `words` are the options that there are; argv[0] is the subcommand. */
+static void refuse_option(
+    const struct grammar *grammar, int letter, char **argv, const struct option words[])
+{
+    const char *word = argv[optind - 1];
+    char see[32];
+    const char alone[] = {'-', (char)optopt, '\0'};
+    /* An unknown letter may be one of several in a word. */
+    bool is_letter = optopt > 0 && optopt < FIRST_LONG && !find_row(grammar->in, optopt);
+    if (letter == ':') {
+        message("%s needs an argument", word);
+    } else {
+        snprintf(see, sizeof see, "berth %s", argv[0]);
+        unknown_option_refuse(is_letter ? alone : word, words, see);
+    }
+}
+
+static bool take_option(struct options *options, const struct grammar *grammar, int letter,
+    char **argv, const struct option words[])
 {
     const struct option_row *row = find_row(grammar->in, letter);
     if (!row) {
-        /* An unknown letter may be one of several in a word. */
-        if (optopt > 0 && optopt < FIRST_LONG && !find_row(grammar->in, optopt)) {
-            message("no such option: -%c", optopt);
-        } else {
-            message(
-                letter == ':' ? "%s needs an argument" : "no such option: %s", argv[optind - 1]);
-        }
+        refuse_option(grammar, letter, argv, words);
         return false;
     }
     const char *wrong = row->set(options, row->argument ? optarg : NULL);
@@ -138,7 +150,7 @@ bool options_parse(struct options *options, const struct grammar *grammar, int a
                 return false;
             }
             argv[1 + n++] = optarg;
-        } else if (!take_option(options, grammar, letter, argv)) {
+        } else if (!take_option(options, grammar, letter, argv, tables.words)) {
             return false;
         } else if (options->help) {
             return true;

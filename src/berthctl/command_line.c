@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "base/words.h"
 #include "client/exit_status.h"
+#include "client/unknown_option.h"
 #include "view/datetime.h"
 #include "view/users.h"
 
@@ -93,14 +94,14 @@ static const char *refused_word(char **argv)
 }
 
 /* argv[0] is the command, or berthctl itself. */
-static void refuse_option(char **argv)
+static void refuse_option(char **argv, const struct option words[])
 {
     const char *word = refused_word(argv);
     bool is_number = word[0] == '-' && word[1] >= '0' && word[1] <= '9';
     if (is_number && strcmp(argv[0], command_table[COMMAND_limit].word) == 0) {
         line_refuse("a limit is a number from 0 to 1000000", word);
     } else {
-        line_refuse("no such option", word);
+        unknown_option_refuse(word, words, "berthctl");
     }
 }
 
@@ -189,7 +190,7 @@ int line_take_options(struct line *line, int argc, char **argv, bool is_before_c
             line_refuse("an argument is missing", argv[optind - 1]);
             return -1;
         case '?':
-            refuse_option(argv);
+            refuse_option(argv, words);
             return -1;
         default:
             line->options |= (unsigned)option;

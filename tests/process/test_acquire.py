@@ -50,9 +50,9 @@ def test_help(berth):
     (["--ttl", "1"], "no NAME"),
     (["--ttl", "1", "/"], "/: not a resource's name"),
     (["--ttl", "1", "r", "--", "true"], "acquire runs no COMMAND; did you mean `berth run`?"),
-    (["--ttl", "1", "--export", "X", "r"], "no such option: --export"),
-    (["--ttl", "1", "--tree", "r"], "no such option: --tree"),
-    (["--ttl", "1", "-F", "r"], "no such option: -F"),
+    (["--ttl", "1", "--export", "X", "r"], "no such option: --export (see berth acquire --help)"),
+    (["--ttl", "1", "--tree", "r"], "no such option: --tree (see berth acquire --help)"),
+    (["--ttl", "1", "-F", "r"], "no such option: -F (see berth acquire --help)"),
     (["--ttl", "1", "--if-down", "run", "r"], "--if-down=run: acquire has no command to run"),
 ])
 def test_usage_errors(berth, args, message):

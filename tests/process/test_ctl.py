@@ -73,7 +73,8 @@ WRONG_USAGE = [
     (["wait", "etl", "--timeout", "soon"], "not a duration like 30s or 1h30m: soon"),
     (["stat"], "no such command: stat"),  # no prefixes
     (["\x1b[2J"], r"no such command: \x1b[2J"),
-    (["--nothing"], "no such option: --nothing"),
+    (["--nothing"], "no such option: --nothing (see berthctl --help)"),
+    (["pause", "etl", "--raeson=x"], "no such option: --raeson=x; did you mean --reason? (see berthctl --help)"),
     (["status", "--nothing"], "no such option: --nothing"),
     (["status", "-S"], "an argument is missing: -S"),
     (["status", "--wait"], "status takes no --wait; usage: berthctl status [NAME...] [OPTION]..."),

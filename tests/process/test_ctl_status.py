@@ -88,7 +88,7 @@ def test_the_leases_of_a_user(daemon, berthctl, names):
     (["--user", "4294967295"], "no such user: 4294967295"),
     (["--sort", "colour"],
      "not a column to sort by (name, kind, limit, used, free, wait, age): colour"),
-    (["--busy=yes"], "no such option: --busy=yes"),
+    (["--busy=yes"], "no such option: --busy=yes; did you mean --busy?"),
 ])
 def test_wrong_usage(berthctl, args, hint):
     done = berthctl("status", *args)

@@ -53,7 +53,7 @@ def test_answers(berth, fake, answer, status, text):
     (["deploy"], "deploy: not a lease; for a NAME use --holder ID"),
     (["/", "--holder", "me"], "/: not a resource's name"),
     (["1", "--ttl", "0"], "--ttl=0: not a duration like 30s or 1h30m"),
-    (["1", "--item", "x"], "no such option: --item"),
+    (["1", "--item", "x"], "no such option: --item (see berth renew --help)"),
 ])
 def test_usage_errors(berth, args, message):
     done = berth("renew", *args)
