@@ -233,8 +233,8 @@ const char *end_lease(const char *who, const char *lease)
 
 /* ---- what a test begins with ---- */
 
-/* "ok s=0,1": the lowest slots that are free, as nothing has been given back. */
-static void say_lowest_slots(struct text *text, const char *ask)
+/* "ok s=0,1 g=a": the first units that are free, as nothing has been given back. */
+static void say_first_units(struct text *text, const char *ask)
 {
     struct parsed_ask parsed;
     parsed_ask_read(&parsed, ask);
@@ -242,28 +242,60 @@ static void say_lowest_slots(struct text *text, const char *ask)
     for (size_t i = 0; i < parsed.ask.n_wants; i++) {
         const struct requested_resource *want = &parsed.ask.wants[i];
         const struct resource *resource = core_find_resource(world.core, want->name);
-        uint32_t slot = resource ? resource_in_use(resource) : 0;
-        say(text, " %s=%u", want->name, slot);
-        for (uint32_t n = 1; n < want->count; n++) {
-            say(text, ",%u", slot + n);
+        uint32_t unit = resource ? resource_in_use(resource) : 0;
+        for (uint32_t n = 0; n < want->count; n++, unit++) {
+            if (n == 0) {
+                say(text, " %s=", want->name);
+            }
+            if (resource && resource_is_pool(resource)) {
+                cr_assert_lt(unit, resource->definition->n_items);
+                say(text, "%s%s", n > 0 ? "," : "", resource->definition->items[unit]);
+            } else {
+                say(text, "%s%u", n > 0 ? "," : "", unit);
+            }
         }
     }
 }
 
-/* "ann has A: s:2" or "bob waits B: s" */
-static void given_lease(const char *line)
+/* "17 s:0,1:5 g:b:6" as granted() answers it. */
+static void say_granted_units(struct text *text, const char *lease, const char *grant)
 {
-    char who[WORD_BYTES], verb[WORD_BYTES], lease[WORD_BYTES];
-    const char *ask = line;
-    cr_assert(next_word(&ask, who) && next_word(&ask, verb) && next_word(&ask, lease));
-    lease[strcspn(lease, ":")] = '\0';
-    struct text expected = text_new();
-    if (strcmp(verb, "has") == 0) {
-        say_lowest_slots(&expected, ask);
-    } else {
-        say(&expected, "waiting");
+    char word[WORD_BYTES];
+    cr_assert(next_word(&grant, word));
+    say(text, "ok; %s granted", lease);
+    while (next_word(&grant, word)) {
+        char *rest = word;
+        const char *name = strsep(&rest, ":");
+        say(text, " %s=%s", name, strsep(&rest, ":"));
     }
-    cr_assert_str_eq(acquire(who, lease, ask), expected.bytes, "%s", line);
+}
+
+/* What is before the colon has one, two or three words. */
+static void given_line(const char *line)
+{
+    char who[WORD_BYTES], verb[WORD_BYTES], lease[WORD_BYTES], before[WORD_BYTES];
+    const char *colon = strchr(line, ':'), *ask = colon + 1, *rest = before;
+    snprintf(before, sizeof before, "%.*s", (int)(colon - line), line);
+    cr_assert(next_word(&rest, who));
+    struct text expected = text_new();
+    if (!next_word(&rest, verb)) {
+        cr_assert_str_eq(who, "change");
+        EXPECT(change(ask), "ok");
+    } else if (!next_word(&rest, lease)) {
+        cr_assert_str_eq(who, "granted");
+        say_granted_units(&expected, verb, ask);
+        EXPECT(granted(verb, ask), expected.bytes);
+    } else {
+        if (strcmp(verb, "has") == 0) {
+            say_first_units(&expected, ask);
+        } else if (strcmp(verb, "asks") == 0) {
+            say(&expected, "pending; %s ask", lease);
+        } else {
+            cr_assert_str_eq(verb, "waits");
+            say(&expected, "waiting");
+        }
+        cr_assert_str_eq(acquire(who, lease, ask), expected.bytes, "%s", line);
+    }
 }
 
 void given_all(const char *const given_lines[])
@@ -277,7 +309,7 @@ void given_all(const char *const given_lines[])
     }
     EXPECT(define_all(definitions), "ok");
     for (; given_lines[n]; n++) {
-        given_lease(given_lines[n]);
+        given_line(given_lines[n]);
     }
 }
 

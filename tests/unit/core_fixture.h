@@ -42,7 +42,8 @@ const char *acquire(const char *who, const char *lease, const char *text);
 const char *end_lease(const char *who, const char *lease);
 
 /* What a test begins with, where nothing has been granted before: definitions, then "ann has A: s:2
- * pid=7", which gets the lowest slots, and "bob waits B: s wait=5". */
+ * pid=7", which gets the first units, "bob waits B: s wait=5", "ann asks C: s" of a database,
+ * "granted C: 17 s:0:5" as for granted(), "change: limit s 3" as for change(). */
 #define given(...) given_all((const char *const[]){__VA_ARGS__, NULL})
 void given_all(const char *const lines[]);
 

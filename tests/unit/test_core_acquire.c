@@ -130,10 +130,7 @@ Test(acquire, tokens_only_grow)
 /* The waiter granted by a release has the larger token. */
 Test(acquire, tokens_grow_in_the_order_of_grants)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
-    EXPECT(acquire("cy", "C", "d priority=1"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d", "cy waits C: d priority=1");
     uint64_t first = token_of("A", "d");
     EXPECT(end_lease("ann", "A"), "ok; C granted d=0");
     uint64_t second = token_of("C", "d");
@@ -175,9 +172,8 @@ Test(acquire, ids_and_tokens_begin_where_the_caller_says)
 /* What the client said is copied. */
 Test(acquire, texts_are_copied)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d holder=job-7"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d holder=other reason=why program=make"), "waiting");
+    given("lock d", "ann has A: d holder=job-7",
+        "bob waits B: d holder=other reason=why program=make");
     cr_expect_str_eq(lease_of("A")->attributes.holder, "job-7");
     cr_expect_str_eq(lease_of("B")->attributes.holder, "other");
     cr_expect_null(lease_of("A")->attributes.reason);
@@ -188,12 +184,10 @@ Test(acquire, texts_are_copied)
 
 Test(acquire, sixteen_resources)
 {
-    EXPECT(define("lock a", "lock b", "lock c", "lock d", "lock e", "lock f", "lock g", "lock h",
-               "lock i", "lock j", "lock k", "lock l", "lock m", "lock n", "lock o", "lock p"),
-        "ok");
-    EXPECT(acquire("ann", "A", "p o n m l k j i h g f e d c b a"),
-        "ok p=0 o=0 n=0 m=0 l=0 k=0 j=0 i=0 h=0 g=0 f=0 e=0 d=0 c=0 b=0 a=0");
-    EXPECT(acquire("bob", "B", "a b c d e f g h i j k l m n o p"), "waiting");
+    given("lock a", "lock b", "lock c", "lock d", "lock e", "lock f", "lock g", "lock h", "lock i",
+        "lock j", "lock k", "lock l", "lock m", "lock n", "lock o", "lock p",
+        "ann has A: p o n m l k j i h g f e d c b a",
+        "bob waits B: a b c d e f g h i j k l m n o p");
     EXPECT(end_lease("ann", "A"),
         "ok; B granted a=0 b=0 c=0 d=0 e=0 f=0 g=0 h=0 i=0 j=0 k=0 l=0 m=0 n=0 o=0 p=0");
 }

@@ -116,10 +116,8 @@ Test(bound, released_with_its_process_alive)
 /* Several resources are freed together. */
 Test(bound, all_units_at_once)
 {
-    EXPECT(define("semaphore s limit=3 cooldown=2", "pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 g pid=7"), "ok s=0,1 g=a");
-    EXPECT(acquire("bob", "B", "g:2"), "waiting");
-    EXPECT(acquire("cy", "C", "s:3"), "waiting");
+    given("semaphore s limit=3 cooldown=2", "pool g items=a,b select=first",
+        "ann has A: s:2 g pid=7", "bob waits B: g:2", "cy waits C: s:3");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(process_gone("A"), "ok; B granted g=a,b");
     EXPECT(tick(2), "ok; C granted s=0,1,2");

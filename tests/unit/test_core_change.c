@@ -69,9 +69,7 @@ Test(change, limit_and_kinds)
 /* Counts up to the larger of the file's and the operator's limit may wait. */
 Test(change, what_is_impossible)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(change("limit s 1"), "ok");
-    EXPECT(acquire("ann", "A", "s:3"), "waiting");
+    given("semaphore s limit=3", "change: limit s 1", "ann waits A: s:3");
     EXPECT(acquire("ann", "B", "s:4"), "impossible s");
     EXPECT(change("limit s 5"), "ok; A granted s=0,1,2");
     EXPECT(acquire("ann", "B", "s:5"), "waiting");
@@ -81,9 +79,7 @@ Test(change, what_is_impossible)
 
 Test(change, reset_goes_back_to_the_files_limit)
 {
-    given("semaphore s limit=2", "ann has A: s");
-    EXPECT(change("limit s 1"), "ok");
-    EXPECT(acquire("ann", "B", "s"), "waiting");
+    given("semaphore s limit=2", "ann has A: s", "change: limit s 1", "ann waits B: s");
     EXPECT(change("reset s"), "ok; B granted s=1");
     EXPECT(change("reset s"), "ok");
     EXPECT(change("reset none"), "unknown");
@@ -93,10 +89,7 @@ Test(change, reset_goes_back_to_the_files_limit)
 
 Test(change, an_added_item_goes_to_the_first_waiter)
 {
-    EXPECT(define("pool g items=a select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g"), "ok g=a");
-    EXPECT(acquire("bob", "B", "g"), "waiting");
-    EXPECT(acquire("cy", "C", "g"), "waiting");
+    given("pool g items=a select=first", "ann has A: g", "bob waits B: g", "cy waits C: g");
     EXPECT(change("add g b"), "ok; B granted g=b");
     EXPECT(state("g"), "2/2 free=0 waiting=1+0");
     EXPECT(change("add g b"), "ok");
@@ -105,8 +98,7 @@ Test(change, an_added_item_goes_to_the_first_waiter)
 
 Test(change, a_removed_free_item_goes_at_once)
 {
-    EXPECT(define("pool g items=a,b select=first"), "ok");
-    EXPECT(change("remove g a"), "ok");
+    given("pool g items=a,b select=first", "change: remove g a");
     EXPECT(state("g"), "0/1 free=1 waiting=0+0");
     EXPECT(acquire("ann", "A", "g"), "ok g=b");
     EXPECT(change("remove g a"), "unknown");
@@ -131,9 +123,7 @@ Test(change, items_stay_in_file_order)
 /* A held one drains: it goes when its holder does. */
 Test(change, a_removed_held_item_drains)
 {
-    EXPECT(define("pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g:2"), "ok g=a,b");
-    EXPECT(change("remove g a"), "ok");
+    given("pool g items=a,b select=first", "ann has A: g:2", "change: remove g a");
     EXPECT(state("g"), "2/1 free=0 waiting=0+0");
     EXPECT(acquire("bob", "B", "g"), "waiting");
     EXPECT(end_lease("ann", "A"), "ok; B granted g=b");
@@ -143,10 +133,8 @@ Test(change, a_removed_held_item_drains)
 
 Test(change, a_draining_item_may_come_back)
 {
-    EXPECT(define("pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g"), "ok g=a");
-    EXPECT(change("remove g a"), "ok");
-    EXPECT(change("remove g a"), "ok");
+    given("pool g items=a,b select=first", "ann has A: g", "change: remove g a",
+        "change: remove g a");
     EXPECT(state("g"), "1/1 free=1 waiting=0+0");
     EXPECT(change("add g a"), "ok");
     EXPECT(state("g"), "1/2 free=1 waiting=0+0");
@@ -157,9 +145,7 @@ Test(change, a_draining_item_may_come_back)
 /* Each item is its own limit: a draining one keeps no other from being granted. */
 Test(change, a_removed_held_item_costs_itself_alone)
 {
-    EXPECT(define("pool g items=a,b,c,d select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g"), "ok g=a");
-    EXPECT(change("remove g a"), "ok");
+    given("pool g items=a,b,c,d select=first", "ann has A: g", "change: remove g a");
     EXPECT(state("g"), "1/3 free=3 waiting=0+0");
     EXPECT(acquire("bob", "B", "g:3"), "ok g=b,c,d");
     EXPECT(state("g"), "4/3 free=0 waiting=0+0");
@@ -170,20 +156,15 @@ Test(change, a_removed_held_item_costs_itself_alone)
 
 Test(change, a_draining_item_that_comes_back_has_one_holder)
 {
-    EXPECT(define("pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g"), "ok g=a");
-    EXPECT(change("remove g a"), "ok");
-    EXPECT(acquire("bob", "B", "g"), "ok g=b");
-    EXPECT(acquire("bob", "C", "g"), "waiting");
-    EXPECT(change("add g a"), "ok");
+    given("pool g items=a,b select=first", "ann has A: g", "change: remove g a", "bob has B: g",
+        "bob waits C: g", "change: add g a");
     EXPECT(state("g"), "2/2 free=0 waiting=1+0");
     EXPECT(end_lease("ann", "A"), "ok; C granted g=a");
 }
 
 Test(change, a_pool_without_items_is_closed)
 {
-    EXPECT(define("pool g items=a"), "ok");
-    EXPECT(change("remove g a"), "ok");
+    given("pool g items=a", "change: remove g a");
     EXPECT(acquire("ann", "A", "g wait=0"), "closed g");
     EXPECT(acquire("ann", "A", "g"), "waiting");
     EXPECT(change("add g z"), "ok; A granted g=z");
@@ -191,11 +172,8 @@ Test(change, a_pool_without_items_is_closed)
 
 Test(change, reset_brings_the_files_items_back)
 {
-    EXPECT(define("pool g items=a,b,c select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g"), "ok g=a");
-    EXPECT(change("remove g a"), "ok");
-    EXPECT(change("remove g b"), "ok");
-    EXPECT(change("add g x"), "ok");
+    given("pool g items=a,b,c select=first", "ann has A: g", "change: remove g a",
+        "change: remove g b", "change: add g x");
     EXPECT(state("g"), "1/2 free=2 waiting=0+0");
     EXPECT(change("reset g"), "ok");
     EXPECT(state("g"), "1/3 free=2 waiting=0+0");
@@ -219,8 +197,7 @@ Test(change, items_and_kinds)
 
 Test(change, a_reserved_slot_is_not_granted)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(change("reserve s 1"), "ok");
+    given("semaphore s limit=3", "change: reserve s 1");
     EXPECT(state("s"), "0/3 free=2 waiting=0+0");
     EXPECT(acquire("ann", "A", "s:2"), "ok s=0,2");
     EXPECT(acquire("bob", "B", "s wait=0"), "would-wait s");
@@ -231,10 +208,8 @@ Test(change, a_reserved_slot_is_not_granted)
 
 Test(change, a_held_unit_is_reserved_when_given_back)
 {
-    EXPECT(define("semaphore s limit=2", "pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "s g"), "ok s=0 g=a");
-    EXPECT(change("reserve s 0"), "ok");
-    EXPECT(change("reserve g a"), "ok");
+    given("semaphore s limit=2", "pool g items=a,b select=first", "ann has A: s g",
+        "change: reserve s 0", "change: reserve g a");
     EXPECT(state("s"), "1/2 free=1 waiting=0+0");
     EXPECT(lease_state("A"), "granted s=0 g=a");
     EXPECT(end_lease("ann", "A"), "ok");
@@ -248,9 +223,7 @@ Test(change, a_held_unit_is_reserved_when_given_back)
 /* A reservation that ends while the unit is held leaves no trace. */
 Test(change, a_reservation_ended_while_held)
 {
-    given("semaphore s limit=1", "ann has A: s");
-    EXPECT(change("reserve s 0"), "ok");
-    EXPECT(change("add s 0"), "ok");
+    given("semaphore s limit=1", "ann has A: s", "change: reserve s 0", "change: add s 0");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "B", "s"), "ok s=0");
 }
@@ -290,9 +263,7 @@ Test(change, slots_are_strict_numbers)
 /* All reserved: not closed, only not free. */
 Test(change, all_reserved)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(change("reserve s 0"), "ok");
-    EXPECT(change("reserve s 1"), "ok");
+    given("semaphore s limit=2", "change: reserve s 0", "change: reserve s 1");
     EXPECT(acquire("ann", "A", "s wait=0"), "would-wait s");
     EXPECT(acquire("ann", "A", "s:2"), "waiting");
     EXPECT(change("add s 1"), "ok");
@@ -302,9 +273,7 @@ Test(change, all_reserved)
 /* A reservation above a lowered limit is remembered. */
 Test(change, reservations_and_limits)
 {
-    EXPECT(define("semaphore s limit=4"), "ok");
-    EXPECT(change("reserve s 3"), "ok");
-    EXPECT(change("limit s 3"), "ok");
+    given("semaphore s limit=4", "change: reserve s 3", "change: limit s 3");
     EXPECT(state("s"), "0/3 free=3 waiting=0+0");
     EXPECT(change("limit s 4"), "ok");
     EXPECT(state("s"), "0/4 free=3 waiting=0+0");
@@ -319,8 +288,7 @@ Test(change, reservations_and_limits)
 
 Test(change, paused)
 {
-    given("semaphore s limit=2", "ann has A: s");
-    EXPECT(change("pause s"), "ok");
+    given("semaphore s limit=2", "ann has A: s", "change: pause s");
     EXPECT(acquire("bob", "B", "s wait=0"), "paused s");
     EXPECT(acquire("bob", "B", "s"), "waiting");
     EXPECT(acquire("bob", "C", "s priority=1"), "waiting");
@@ -336,9 +304,7 @@ Test(change, paused)
 
 Test(change, reset_ends_a_pause)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(change("pause d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "waiting");
+    given("lock d", "change: pause d", "ann waits A: d");
     EXPECT(change("reset d"), "ok; A granted d=0");
 }
 

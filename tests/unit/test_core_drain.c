@@ -83,12 +83,8 @@ Test(drain, undrained_before_the_end)
 /* Everything that may let a waiter go, while draining. */
 Test(drain, nothing_gets_past_it)
 {
-    EXPECT(define("semaphore s limit=1", "pool g items=a", "lock p"), "ok");
-    EXPECT(acquire("ann", "A", "s g"), "ok s=0 g=a");
-    EXPECT(change("pause p"), "ok");
-    EXPECT(acquire("bob", "B", "s"), "waiting");
-    EXPECT(acquire("bob", "C", "g"), "waiting");
-    EXPECT(acquire("bob", "D", "p"), "waiting");
+    given("semaphore s limit=1", "pool g items=a", "lock p", "ann has A: s g", "change: pause p",
+        "bob waits B: s", "bob waits C: g", "bob waits D: p");
     EXPECT(drain(true), "ok");
     EXPECT(change("limit s 3"), "ok");
     EXPECT(change("add g b"), "ok");

@@ -110,9 +110,8 @@ Test(first_fit, beside_a_fifo_queue)
 /* Waiters aside are not passed. */
 Test(first_fit, aside_is_not_overtaken)
 {
-    EXPECT(define("semaphore s limit=2 order=first-fit max-overtakes=1", "lock p"), "ok");
-    EXPECT(change("pause p"), "ok");
-    EXPECT(acquire("bob", "B", "s:2 p"), "waiting");
+    given("semaphore s limit=2 order=first-fit max-overtakes=1", "lock p", "change: pause p",
+        "bob waits B: s:2 p");
     for (int i = 0; i < 4; i++) {
         EXPECT(acquire("cy", "C", "s"), "ok s=0");
         EXPECT(end_lease("cy", "C"), "ok");

@@ -27,10 +27,8 @@ Test(fleet, granted_by_the_database_alone)
 /* Not even if units are free, after everything that lets others go. */
 Test(fleet, nothing_is_granted_here)
 {
-    EXPECT(define("semaphore s limit=3 database=1", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s priority=9"), "pending; B ask");
-    EXPECT(acquire("ann", "C", "d"), "ok d=0");
+    given("semaphore s limit=3 database=1", "lock d", "ann asks A: s", "ann asks B: s priority=9",
+        "ann has C: d");
     EXPECT(end_lease("ann", "C"), "ok");
     EXPECT(tick(100), "ok");
     EXPECT(define("semaphore s limit=9 database=1", "lock d"), "ok");
@@ -40,11 +38,8 @@ Test(fleet, nothing_is_granted_here)
 
 Test(fleet, several_databases)
 {
-    EXPECT(define("lock a database=1", "lock b database=8", "lock h"), "ok");
-    EXPECT(acquire("ann", "A", "a"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "b"), "pending; B ask");
-    EXPECT(acquire("ann", "H", "h"), "ok h=0");
-    EXPECT(granted("B", "1 b:0:1"), "ok; B granted b=0");
+    given("lock a database=1", "lock b database=8", "lock h", "ann asks A: a", "ann asks B: b",
+        "ann has H: h", "granted B: 1 b:0:1");
     EXPECT(leases_of(1), "| A");
     EXPECT(leases_of(8), "B |");
     EXPECT(leases_of(2), "|");
@@ -82,26 +77,18 @@ Test(fleet, refused_here)
 /* The file's limit may be another than the fleet's; so may its queue be shorter. */
 Test(fleet, not_refused_here)
 {
-    EXPECT(define("semaphore s limit=1 max-waiters=0 database=1", "semaphore c limit=0 database=1",
-               "pool g items=a database=1"),
-        "ok");
-    EXPECT(acquire("ann", "A", "s:2 wait=0"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s"), "pending; B ask");
-    EXPECT(acquire("ann", "C", "c wait=0"), "pending; C ask");
-    EXPECT(acquire("ann", "D", "g:3"), "pending; D ask");
-    EXPECT(granted("A", "1 s:6,7:1"), "ok; A granted s=6,7");
-    EXPECT(granted("C", "2 c:0:1"), "ok; C granted c=0");
-    EXPECT(granted("D", "3 g:x,a,y:9"), "ok; D granted g=x,a,y");
+    given("semaphore s limit=1 max-waiters=0 database=1", "semaphore c limit=0 database=1",
+        "pool g items=a database=1", "ann asks A: s:2 wait=0", "ann asks B: s",
+        "ann asks C: c wait=0", "ann asks D: g:3", "granted A: 1 s:6,7:1", "granted C: 2 c:0:1",
+        "granted D: 3 g:x,a,y:9");
     EXPECT(state("s"), "2/1 free=0 waiting=0+1");
     EXPECT(state("g"), "3/1 free=0 waiting=0+0");
 }
 
 Test(fleet, an_identity_that_this_host_holds)
 {
-    EXPECT(
-        define("semaphore s limit=5 database=1", "semaphore t limit=5 identity=shared database=1"),
-        "ok");
-    EXPECT(acquire("ann", "A", "s holder=x"), "pending; A ask");
+    given("semaphore s limit=5 database=1", "semaphore t limit=5 identity=shared database=1",
+        "ann asks A: s holder=x");
     EXPECT(acquire("ann2", "B", "s holder=x"), "held s");
     EXPECT(acquire("bob", "B", "s holder=x"), "pending; B ask");
     EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
@@ -114,8 +101,7 @@ Test(fleet, an_identity_that_this_host_holds)
 
 Test(fleet, identities_change_owners_while_they_wait)
 {
-    EXPECT(define("semaphore s limit=5 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s holder=x"), "pending; A ask");
+    given("semaphore s limit=5 database=1", "ann asks A: s holder=x");
     EXPECT(define("semaphore s limit=5 identity=shared database=1"), "ok");
     EXPECT(acquire("bob", "B", "s holder=x"), "held s");
     EXPECT(end_lease("ann", "A"), "ok; A give-back");
@@ -124,9 +110,8 @@ Test(fleet, identities_change_owners_while_they_wait)
 
 Test(fleet, bounded_per_user)
 {
-    EXPECT(define("semaphore s limit=9 database=1", "user waiters=2 leases=4"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s wait=0"), "pending; B ask");
+    given("semaphore s limit=9 database=1", "user waiters=2 leases=4", "ann asks A: s",
+        "ann asks B: s wait=0");
     EXPECT(acquire("ann", "C", "s"), "quota");
     EXPECT(acquire("bob", "D", "s"), "pending; D ask");
     EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
@@ -143,9 +128,8 @@ Test(fleet, bounded_per_user)
 
 Test(fleet, instances)
 {
-    EXPECT(define("semaphore m/* limit=2 max-instances=2 database=1", "user instances=2"), "ok");
-    EXPECT(acquire("ann", "A", "m/a"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "m/b"), "pending; B ask");
+    given("semaphore m/* limit=2 max-instances=2 database=1", "user instances=2", "ann asks A: m/a",
+        "ann asks B: m/b");
     EXPECT(acquire("ann", "C", "m/c"), "quota m/c");
     EXPECT(resources(), "m/a m/b");
     EXPECT(refused("B", "would-wait"), "ok; B give-back; B denied would-wait");
@@ -162,8 +146,7 @@ Test(fleet, instances)
 
 Test(fleet, its_place)
 {
-    EXPECT(define("lock d database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    given("lock d database=1", "ann asks A: d");
     EXPECT(waits("A", 7, 3), "ok; A place 3");
     EXPECT(place("A"), "ticket 7 place 3");
     EXPECT(waits("A", 7, 3), "ok");
@@ -179,8 +162,7 @@ Test(fleet, its_place)
 /* core_check() and the fixture see to it that it is written down again. */
 Test(fleet, a_ticket_is_remembered)
 {
-    EXPECT(define("lock d database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    given("lock d database=1", "ann asks A: d");
     EXPECT(waits("A", 7, 1), "ok; A place 1");
     EXPECT(waits("A", 9, 1), "ok");
     EXPECT(place("A"), "ticket 9 place 1");
@@ -192,8 +174,7 @@ Test(fleet, a_ticket_is_remembered)
 
 Test(fleet, a_limited_wait)
 {
-    EXPECT(define("lock d database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d wait=5"), "pending; A ask");
+    given("lock d database=1", "ann asks A: d wait=5");
     EXPECT(waits("A", 7, 3), "ok; A place 3");
     EXPECT(deadline(), "5");
     EXPECT(tick(5), "ok; A give-back; A denied timeout");
@@ -202,9 +183,7 @@ Test(fleet, a_limited_wait)
 /* It waits for the answer, however late. */
 Test(fleet, a_request_that_does_not_wait)
 {
-    EXPECT(define("lock d database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d wait=0"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "d wait=0"), "pending; B ask");
+    given("lock d database=1", "ann asks A: d wait=0", "ann asks B: d wait=0");
     cr_expect(lease_of("A")->wants_now);
     EXPECT(deadline(), "never");
     EXPECT(tick(60), "ok");
@@ -215,18 +194,14 @@ Test(fleet, a_request_that_does_not_wait)
 /* A database makes it wait although it knows better. */
 Test(fleet, queued_although_it_does_not_wait)
 {
-    EXPECT(define("lock m/* database=1"), "ok");
-    EXPECT(acquire("ann", "A", "m/a wait=0"), "pending; A ask");
+    given("lock m/* database=1", "ann asks A: m/a wait=0");
     EXPECT(waits("A", 7, 3), "ok; A give-back; A denied would-wait");
     EXPECT(resources(), "");
 }
 
 Test(fleet, refused_for_any_reason)
 {
-    EXPECT(define("lock d database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "d"), "pending; B ask");
-    EXPECT(acquire("ann", "C", "d"), "pending; C ask");
+    given("lock d database=1", "ann asks A: d", "ann asks B: d", "ann asks C: d");
     EXPECT(refused("A", "differs"), "ok; A give-back; A denied differs");
     EXPECT(refused("B", "down"), "ok; B give-back; B denied down");
     EXPECT(granted("C", "1 d:0:1"), "ok; C granted d=0");
@@ -236,11 +211,7 @@ Test(fleet, refused_for_any_reason)
 
 Test(fleet, cancelled)
 {
-    EXPECT(define("lock d database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "d"), "pending; B ask");
-    EXPECT(acquire("ann", "C", "d"), "pending; C ask");
-    EXPECT(acquire("bob", "D", "d"), "pending; D ask");
+    given("lock d database=1", "ann asks A: d", "ann asks B: d", "ann asks C: d", "bob asks D: d");
     EXPECT(end_lease("ann", "A"), "ok; A give-back");
     EXPECT(end_lease("root", "B"), "ok; B give-back; B denied cancelled");
     EXPECT(revoke("C"), "ok; C give-back; C denied cancelled");
@@ -251,15 +222,9 @@ Test(fleet, cancelled)
 
 Test(fleet, given_back_once)
 {
-    EXPECT(define("semaphore s limit=9 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s ttl=5"), "pending; B ask");
-    EXPECT(acquire("bob", "C", "s pid=7"), "pending; C ask");
-    EXPECT(acquire("ann", "D", "s on-lost=kill"), "pending; D ask");
-    EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
-    EXPECT(granted("B", "2 s:1:2"), "ok; B granted s=1");
-    EXPECT(granted("C", "3 s:2:3"), "ok; C granted s=2");
-    EXPECT(granted("D", "4 s:3:4"), "ok; D granted s=3");
+    given("semaphore s limit=9 database=1", "ann asks A: s", "ann asks B: s ttl=5",
+        "bob asks C: s pid=7", "ann asks D: s on-lost=kill", "granted A: 1 s:0:1",
+        "granted B: 2 s:1:2", "granted C: 3 s:2:3", "granted D: 4 s:3:4");
     EXPECT(drop("A"), "ok; A give-back; A lost dropped");
     EXPECT(tick(5), "ok; B give-back; B stop expired");
     EXPECT(client_gone("bob"), "ok; C watch");
@@ -273,12 +238,9 @@ Test(fleet, given_back_once)
 /* The units of another host are not known here, so any that this host does not hold are right. */
 Test(fleet, any_units)
 {
-    EXPECT(define("semaphore s limit=2 database=1", "pool g items=a,b database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s:3 g:2"), "pending; A ask");
-    EXPECT(granted("A", "1 s:7,9999999,0:1 g:b,z:9007199254740991"),
-        "ok; A granted s=7,9999999,0 g=b,z");
-    EXPECT(acquire("ann", "B", "s g"), "pending; B ask");
-    EXPECT(granted("B", "2 s:1:2 g:a:3"), "ok; B granted s=1 g=a");
+    given("semaphore s limit=2 database=1", "pool g items=a,b database=1", "ann asks A: s:3 g:2",
+        "granted A: 1 s:7,9999999,0:1 g:b,z:9007199254740991", "ann asks B: s g",
+        "granted B: 2 s:1:2 g:a:3");
     EXPECT(lines("s"), "A B | |");
     EXPECT(lines("g"), "B A | |"); /* by token */
     cr_expect_eq(core_find_resource(the_core(), "s")->n_units, 0); /* none but those */
@@ -287,10 +249,8 @@ Test(fleet, any_units)
 /* A unit that a lease of this host has is not given to a second one. */
 Test(fleet, held_twice)
 {
-    EXPECT(define("semaphore s limit=9 database=1", "pool g items=a database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 g:2"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s:2 g:2"), "pending; B ask");
-    EXPECT(granted("A", "1 s:4,5:1 g:a,b:1"), "ok; A granted s=4,5 g=a,b");
+    given("semaphore s limit=9 database=1", "pool g items=a database=1", "ann asks A: s:2 g:2",
+        "ann asks B: s:2 g:2", "granted A: 1 s:4,5:1 g:a,b:1");
     EXPECT(granted("B", "2 s:6,5:2 g:c,d:2"), "no");
     EXPECT(granted("B", "2 s:6,7:2 g:c,a:2"), "no");
     EXPECT(granted("B", "2 s:6,6:2 g:c,d:2"), "no"); /* nor twice to the same one */
@@ -303,8 +263,7 @@ Test(fleet, held_twice)
 
 Test(fleet, what_cannot_be_true)
 {
-    EXPECT(define("semaphore s limit=9 database=1", "pool g items=a database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 g"), "pending; A ask");
+    given("semaphore s limit=9 database=1", "pool g items=a database=1", "ann asks A: s:2 g");
     EXPECT(granted("A", "1 s:0:1 g:a:1"), "no"); /* counts */
     EXPECT(granted("A", "1 s:0,1:1 g:a,b:1"), "no");
     EXPECT(granted("A", "1 g:a:1 s:0,1:1"), "no"); /* resources */
@@ -320,9 +279,7 @@ Test(fleet, what_cannot_be_true)
 /* A repeated answer. */
 Test(fleet, granted_again)
 {
-    EXPECT(define("semaphore s limit=9 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s:2"), "pending; A ask");
-    EXPECT(granted("A", "4 s:0,1:6"), "ok; A granted s=0,1");
+    given("semaphore s limit=9 database=1", "ann asks A: s:2", "granted A: 4 s:0,1:6");
     EXPECT(granted("A", "4 s:0,1:6"), "ok");
     EXPECT(granted("A", "4 s:1,0:6"), "ok");
     EXPECT(granted("A", "4 s:0,2:6"), "no");
@@ -346,9 +303,7 @@ Test(fleet, tokens)
 /* Whatever the file says: the database lets them rest. */
 Test(fleet, units_do_not_rest_here)
 {
-    EXPECT(define("lock d cooldown=9 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
-    EXPECT(granted("A", "1 d:0:1"), "ok; A granted d=0");
+    given("lock d cooldown=9 database=1", "ann asks A: d", "granted A: 1 d:0:1");
     EXPECT(end_lease("ann", "A"), "ok; A give-back");
     EXPECT(deadline(), "never");
     EXPECT(state("d"), "0/1 free=1 waiting=0+0");
@@ -356,8 +311,7 @@ Test(fleet, units_do_not_rest_here)
 
 Test(fleet, max_hold)
 {
-    EXPECT(define("lock d max-hold=20 kill-after=6 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "pending; A ask");
+    given("lock d max-hold=20 kill-after=6 database=1", "ann asks A: d pid=7");
     EXPECT(tick(2), "ok");
     EXPECT(granted("A", "1 d:0:1"), "ok; A granted d=0");
     EXPECT(good_until("A"), "22 gone by 30");
@@ -369,12 +323,9 @@ Test(fleet, max_hold)
 
 Test(fleet, what_ancestors_hold)
 {
-    EXPECT(define("semaphore s limit=2 database=1", "semaphore t limit=9 database=1"), "ok");
-    EXPECT(acquire("ann", "P", "s:2 t"), "pending; P ask");
-    EXPECT(granted("P", "1 s:0,1:1 t:0:1"), "ok; P granted s=0,1 t=0");
-    EXPECT(acquire("ann", "Q", "t:3 parent=P"), "pending; Q ask");
-    EXPECT(granted("Q", "2 t:1,2,3:2"), "ok; Q granted t=1,2,3");
-    EXPECT(acquire("ann", "R", "s t parent=Q"), "pending; R ask");
+    given("semaphore s limit=2 database=1", "semaphore t limit=9 database=1", "ann asks P: s:2 t",
+        "granted P: 1 s:0,1:1 t:0:1", "ann asks Q: t:3 parent=P", "granted Q: 2 t:1,2,3:2",
+        "ann asks R: s t parent=Q");
     cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("R"), 0), 2);
     cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("R"), 1), 4);
     cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("Q"), 0), 1);
@@ -385,13 +336,8 @@ Test(fleet, what_ancestors_hold)
 
 Test(fleet, the_order_of_all)
 {
-    EXPECT(define("semaphore s limit=9 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s"), "pending; B ask");
-    EXPECT(acquire("ann", "C", "s"), "pending; C ask");
-    EXPECT(acquire("ann", "D", "s"), "pending; D ask");
-    EXPECT(acquire("ann", "E", "s"), "pending; E ask");
-    EXPECT(acquire("ann", "F", "s"), "pending; F ask");
+    given("semaphore s limit=9 database=1", "ann asks A: s", "ann asks B: s", "ann asks C: s",
+        "ann asks D: s", "ann asks E: s", "ann asks F: s");
     EXPECT(waits("D", 3, 1), "ok; D place 1");
     EXPECT(waits("B", 5, 2), "ok; B place 2");
     EXPECT(granted("F", "1 s:0:1"), "ok; F granted s=0");
@@ -418,12 +364,8 @@ Test(fleet, changes_are_not_made_here)
 
 Test(fleet, a_reload_denies_what_can_never_be)
 {
-    EXPECT(define("semaphore s limit=5 database=1", "semaphore t limit=5 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s:3"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s"), "pending; B ask");
-    EXPECT(acquire("ann", "C", "t"), "pending; C ask");
-    EXPECT(acquire("ann", "H", "t"), "pending; H ask");
-    EXPECT(granted("H", "1 t:0:1"), "ok; H granted t=0");
+    given("semaphore s limit=5 database=1", "semaphore t limit=5 database=1", "ann asks A: s:3",
+        "ann asks B: s", "ann asks C: t", "ann asks H: t", "granted H: 1 t:0:1");
     EXPECT(define("semaphore s limit=1 max-units-per-user=2 database=1"),
         "ok; A give-back; A denied impossible; C give-back; C denied unknown");
     EXPECT(state("t"), "1/5 free=4 waiting=0+0");
@@ -434,8 +376,7 @@ Test(fleet, a_reload_denies_what_can_never_be)
 
 Test(fleet, a_reload_moves_nothing_that_is_in_use)
 {
-    EXPECT(define("lock d database=1", "lock e", "pool g items=a,b cooldown=5"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    given("lock d database=1", "lock e", "pool g items=a,b cooldown=5", "ann asks A: d");
     EXPECT(define("lock d", "lock e"), "kind d");
     EXPECT(define("lock d database=2", "lock e"), "kind d");
     EXPECT(granted("A", "1 d:0:1"), "ok; A granted d=0");
@@ -459,9 +400,8 @@ Test(fleet, a_reload_moves_nothing_that_is_in_use)
 /* By name, only what is held here can be found. */
 Test(fleet, a_unit_by_its_name)
 {
-    EXPECT(define("semaphore s limit=9 database=1", "pool g items=a,b database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 g"), "pending; A ask");
-    EXPECT(granted("A", "1 s:3,4:1 g:b:1"), "ok; A granted s=3,4 g=b");
+    given("semaphore s limit=9 database=1", "pool g items=a,b database=1", "ann asks A: s:2 g",
+        "granted A: 1 s:3,4:1 g:b:1");
     const struct resource *s = core_find_resource(the_core(), "s");
     const struct resource *g = core_find_resource(the_core(), "g");
     cr_expect_eq(resource_find_unit(s, "3")->claim->lease, lease_of("A"));

@@ -13,11 +13,8 @@ WORLD_SUITE(fleet_restart);
 /* Another host may have what a drained one would get. */
 Test(fleet_restart, a_drain_takes_requests_back)
 {
-    EXPECT(define("semaphore s limit=9 database=1", "lock b database=2"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s"), "pending; B ask");
-    EXPECT(acquire("ann", "C", "b wait=60"), "pending; C ask");
-    EXPECT(acquire("ann", "D", "s"), "pending; D ask");
+    given("semaphore s limit=9 database=1", "lock b database=2", "ann asks A: s", "ann asks B: s",
+        "ann asks C: b wait=60", "ann asks D: s");
     EXPECT(waits("A", 9, 2), "ok; A place 2");
     EXPECT(waits("B", 4, 1), "ok; B place 1");
     EXPECT(drain(true), "ok; B give-back; A give-back; D give-back; C give-back; drained");
@@ -36,10 +33,8 @@ Test(fleet_restart, a_drain_takes_requests_back)
 
 Test(fleet_restart, during_a_drain)
 {
-    EXPECT(define("semaphore s limit=9 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s wait=0"), "pending; B ask");
-    EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
+    given("semaphore s limit=9 database=1", "ann asks A: s", "ann asks B: s wait=0",
+        "granted A: 1 s:0:1");
     EXPECT(drain(true), "ok; B give-back; B denied draining");
     EXPECT(acquire("ann", "C", "s wait=0"), "draining");
     EXPECT(acquire("ann", "D", "s"), "pending");
@@ -53,12 +48,9 @@ Test(fleet_restart, during_a_drain)
 
 Test(fleet_restart, as_if_nothing_had_been)
 {
-    EXPECT(define("semaphore s limit=3 database=1", "pool g items=a,b database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 g pid=7"), "pending; A ask");
-    EXPECT(acquire("bob", "B", "s"), "pending; B ask");
-    EXPECT(acquire("cy", "C", "s wait=50"), "pending; C ask");
-    EXPECT(granted("A", "1 s:7,8:5 g:x:6"), "ok; A granted s=7,8 g=x");
-    EXPECT(granted("B", "2 s:1:7"), "ok; B granted s=1");
+    given("semaphore s limit=3 database=1", "pool g items=a,b database=1",
+        "ann asks A: s:2 g pid=7", "bob asks B: s", "cy asks C: s wait=50",
+        "granted A: 1 s:7,8:5 g:x:6", "granted B: 2 s:1:7");
     EXPECT(waits("C", 3, 1), "ok; C place 1");
     EXPECT(tick(1), "ok");
     EXPECT(
@@ -93,8 +85,7 @@ Test(fleet_restart, tokens)
 
 Test(fleet_restart, a_place_that_is_known)
 {
-    EXPECT(define("lock d database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    given("lock d database=1", "ann asks A: d");
     EXPECT(waits("A", 3, 5), "ok; A place 5");
     EXPECT(restart("lock d database=1"), "A");
     EXPECT(waits("A", 3, 4), "ok; A place unheard 4");
@@ -105,9 +96,7 @@ Test(fleet_restart, a_place_that_is_known)
 /* The database does not know which clients are there. */
 Test(fleet_restart, granted_while_its_client_is_absent)
 {
-    EXPECT(define("semaphore s limit=3 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
-    EXPECT(acquire("bob", "B", "s"), "pending; B ask");
+    given("semaphore s limit=3 database=1", "ann asks A: s", "bob asks B: s");
     EXPECT(restart("semaphore s limit=3 database=1"), "A B");
     EXPECT(granted("A", "1 s:0:1"), "ok; A granted unheard s=0");
     EXPECT(granted("B", "2 s:1:2"), "ok; B granted unheard s=1");
@@ -119,9 +108,7 @@ Test(fleet_restart, granted_while_its_client_is_absent)
 /* Its process only waits to begin; only a job needs stopping. */
 Test(fleet_restart, lost_before_its_client_knew_of_the_grant)
 {
-    EXPECT(define("semaphore s limit=3 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "pending; A ask");
-    EXPECT(acquire("bob", "B", "s pid=8"), "pending; B ask");
+    given("semaphore s limit=3 database=1", "ann asks A: s pid=7", "bob asks B: s pid=8");
     EXPECT(restart("semaphore s limit=3 database=1"), "A B; A watch; B watch");
     EXPECT(granted("A", "1 s:0:1"), "ok; A granted unheard s=0");
     EXPECT(granted("B", "2 s:1:2"), "ok; B granted unheard s=1");
@@ -132,10 +119,7 @@ Test(fleet_restart, lost_before_its_client_knew_of_the_grant)
 
 Test(fleet_restart, a_client_that_does_not_come_back)
 {
-    EXPECT(define("semaphore s limit=3 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
-    EXPECT(acquire("bob", "B", "s"), "pending; B ask");
-    EXPECT(granted("B", "2 s:1:2"), "ok; B granted s=1");
+    given("semaphore s limit=3 database=1", "ann asks A: s", "bob asks B: s", "granted B: 2 s:1:2");
     EXPECT(restart("semaphore s limit=3 database=1"), "B A");
     EXPECT(grace_until(), "10");
     EXPECT(tick(9.9), "ok");
@@ -148,8 +132,7 @@ Test(fleet_restart, a_client_that_does_not_come_back)
 /* It had not wanted to wait, and has had no answer. */
 Test(fleet_restart, a_request_that_does_not_wait)
 {
-    EXPECT(define("lock d database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d wait=0"), "pending; A ask");
+    given("lock d database=1", "ann asks A: d wait=0");
     EXPECT(restart("lock d database=1"), "A");
     EXPECT(reclaim("ann", "A"), "pending");
     EXPECT(waits("A", 3, 1), "ok; A give-back; A denied would-wait");
@@ -159,9 +142,7 @@ Test(fleet_restart, a_request_that_does_not_wait)
 
 Test(fleet_restart, a_deadline_that_is_near)
 {
-    EXPECT(define("lock d kill-after=6 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "pending; A ask");
-    EXPECT(granted("A", "1 d:0:1"), "ok; A granted d=0");
+    given("lock d kill-after=6 database=1", "ann asks A: d pid=7", "granted A: 1 d:0:1");
     EXPECT(good(1, 25), "ok");
     EXPECT(tick(18 - 2), "ok");
     EXPECT(restart("lock d kill-after=6 database=1"), "A; A watch");
@@ -173,9 +154,7 @@ Test(fleet_restart, a_deadline_that_is_near)
 
 Test(fleet_restart, a_deadline_that_is_past)
 {
-    EXPECT(define("lock d kill-after=6 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d pid=7"), "pending; A ask");
-    EXPECT(granted("A", "1 d:0:1"), "ok; A granted d=0");
+    given("lock d kill-after=6 database=1", "ann asks A: d pid=7", "granted A: 1 d:0:1");
     EXPECT(good(1, 25), "ok");
     crash(false);
     EXPECT(tick(40), "ok");
@@ -188,11 +167,8 @@ Test(fleet_restart, a_deadline_that_is_past)
 
 Test(fleet_restart, stopping_goes_on)
 {
-    EXPECT(define("semaphore s limit=3 kill-after=6 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s pid=8"), "pending; B ask");
-    EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
-    EXPECT(granted("B", "2 s:1:2"), "ok; B granted s=1");
+    given("semaphore s limit=3 kill-after=6 database=1", "ann asks A: s pid=7",
+        "ann asks B: s pid=8", "granted A: 1 s:0:1", "granted B: 2 s:1:2");
     EXPECT(lost("B"), "ok; B watch; B stop lost");
     EXPECT(good(1, 8), "ok; A watch; A stop deadline");
     EXPECT(restart("semaphore s limit=3 kill-after=6 database=1"),
@@ -209,10 +185,8 @@ Test(fleet_restart, stopping_goes_on)
 
 Test(fleet_restart, a_definition_that_is_gone)
 {
-    EXPECT(define("semaphore s limit=3 database=1", "pool g items=a database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s g pid=7"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "s pid=8"), "pending; B ask");
-    EXPECT(granted("A", "1 s:4:1 g:a:1"), "ok; A granted s=4 g=a");
+    given("semaphore s limit=3 database=1", "pool g items=a database=1", "ann asks A: s g pid=7",
+        "ann asks B: s pid=8", "granted A: 1 s:4:1 g:a:1");
     EXPECT(restart("lock other"), "A B=unknown; A watch");
     EXPECT(lease_state("A"), "granted s=4 g=a");
     EXPECT(leases_of(1), "A |");
@@ -348,8 +322,7 @@ Test(fleet_restart, a_drain_in_a_closed_grace)
 /* Leases of a journal that may be incomplete are there already; what they waited for may come. */
 Test(fleet_restart, waiters_of_a_journal_that_is_not_whole)
 {
-    EXPECT(define("semaphore s limit=3 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
+    given("semaphore s limit=3 database=1", "ann asks A: s");
     EXPECT(waits("A", 5, 1), "ok; A place 1");
     lose_journal();
     EXPECT(restore_all(), "A");

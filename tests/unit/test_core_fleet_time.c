@@ -140,17 +140,10 @@ Test(fleet_time, one_that_comes_too_late)
 
 Test(fleet_time, the_largest_budget_first)
 {
-    EXPECT(define("semaphore s limit=9 kill-after=3 database=1",
-               "semaphore t limit=9 kill-after=9 database=1"),
-        "ok");
-    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "t"), "pending; B ask");
-    EXPECT(acquire("ann", "C", "s t"), "pending; C ask");
-    EXPECT(acquire("ann", "D", "t kill-after=6"), "pending; D ask");
-    EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
-    EXPECT(granted("B", "2 t:0:2"), "ok; B granted t=0");
-    EXPECT(granted("C", "3 s:1:3 t:1:3"), "ok; C granted s=1 t=1");
-    EXPECT(granted("D", "4 t:2:4"), "ok; D granted t=2");
+    given("semaphore s limit=9 kill-after=3 database=1",
+        "semaphore t limit=9 kill-after=9 database=1", "ann asks A: s", "ann asks B: t",
+        "ann asks C: s t", "ann asks D: t kill-after=6", "granted A: 1 s:0:1", "granted B: 2 t:0:2",
+        "granted C: 3 s:1:3 t:1:3", "granted D: 4 t:2:4");
     EXPECT(good(1, 100), "ok");
     EXPECT(deadline(), "88");
     EXPECT(tick(88), "ok; B stop deadline");
@@ -163,15 +156,9 @@ Test(fleet_time, the_largest_budget_first)
 /* Each database for itself; one that was never good has no deadline. */
 Test(fleet_time, several_databases)
 {
-    EXPECT(define("lock a kill-after=6 database=1", "lock b kill-after=6 database=2",
-               "lock c kill-after=6 database=8"),
-        "ok");
-    EXPECT(acquire("ann", "A", "a"), "pending; A ask");
-    EXPECT(acquire("ann", "B", "b"), "pending; B ask");
-    EXPECT(acquire("ann", "C", "c"), "pending; C ask");
-    EXPECT(granted("A", "1 a:0:1"), "ok; A granted a=0");
-    EXPECT(granted("B", "1 b:0:1"), "ok; B granted b=0");
-    EXPECT(granted("C", "1 c:0:1"), "ok; C granted c=0");
+    given("lock a kill-after=6 database=1", "lock b kill-after=6 database=2",
+        "lock c kill-after=6 database=8", "ann asks A: a", "ann asks B: b", "ann asks C: c",
+        "granted A: 1 a:0:1", "granted B: 1 b:0:1", "granted C: 1 c:0:1");
     EXPECT(good(8, 30), "ok");
     EXPECT(good(1, 40), "ok");
     EXPECT(deadline(), "22");
@@ -289,8 +276,7 @@ Test(fleet_time, lost_past_the_deadline)
 /* Nothing that is not held is lost. */
 Test(fleet_time, lost_before_it_is_held)
 {
-    EXPECT(define("lock d database=1"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    given("lock d database=1", "ann asks A: d");
     EXPECT(lost("A"), "ok");
     EXPECT(lease_state("A"), "waiting");
     EXPECT(good(1, 1), "ok");

@@ -34,9 +34,7 @@ Test(identity, waiting_counts_too)
 
 Test(identity, set_aside_counts_too)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(change("pause d"), "ok");
-    EXPECT(acquire("ann", "A", "d holder=x"), "waiting");
+    given("lock d", "change: pause d", "ann waits A: d holder=x");
     EXPECT(acquire("ann", "B", "d holder=x"), "held d");
 }
 

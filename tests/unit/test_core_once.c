@@ -131,8 +131,7 @@ Test(once, after_a_restart)
 
 Test(once, of_a_database)
 {
-    EXPECT(define("semaphore s limit=2 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s once=w"), "pending; A ask");
+    given("semaphore s limit=2 database=1", "ann asks A: s once=w");
     EXPECT(repeat("ann", "A"), "pending");
     EXPECT(repeat("ann2", "A"), "pending");
     EXPECT(client_gone("ann"), "ok");

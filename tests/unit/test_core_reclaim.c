@@ -41,11 +41,8 @@ Test(reclaim, closed_to_the_end)
 /* All records are lost: what clients say is checked against each other. */
 Test(reclaim, from_what_clients_say)
 {
-    EXPECT(define("semaphore s limit=3", "pool g items=a,b,c select=first"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 g"), "ok s=0,1 g=a");
-    EXPECT(acquire("bob", "B", "s g"), "ok s=2 g=b");
-    EXPECT(acquire("cy", "C", "s pid=7"), "waiting");
-    EXPECT(acquire("di", "D", "s"), "waiting");
+    given("semaphore s limit=3", "pool g items=a,b,c select=first", "ann has A: s:2 g",
+        "bob has B: s g", "cy waits C: s pid=7", "di waits D: s");
     uint64_t token = token_of("B", "g");
     lose_record("A"), lose_record("B"), lose_record("C"), lose_record("D");
     crash(false);
@@ -67,8 +64,7 @@ Test(reclaim, from_what_clients_say)
 Test(reclaim, what_clients_may_not_say)
 {
     given("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b", "lock z",
-        "ann has A: s holder=x", "bob has B: s", "cy has C: s");
-    EXPECT(acquire("ann", "D", "g"), "ok g=a");
+        "ann has A: s holder=x", "bob has B: s", "cy has C: s", "ann has D: g");
     lose_record("A"), lose_record("B"), lose_record("C"), lose_record("D");
     crash(false);
     EXPECT(define("semaphore s limit=2 max-units-per-user=2", "pool g items=a,b", "lock z"), "ok");
@@ -240,11 +236,8 @@ Test(reclaim, a_proof_and_a_lowered_limit_taken_by_one_it_ousts)
 /* A refused claimant ousts nobody, whatever the reason. */
 Test(reclaim, a_proof_that_is_refused)
 {
-    EXPECT(
-        define("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "s g pid=7"), "ok s=0 g=a");
-    EXPECT(acquire("bob", "B", "s g pid=8"), "ok s=1 g=b");
-    EXPECT(acquire("cy", "C", "s pid=9"), "ok s=2");
+    given("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b select=first",
+        "ann has A: s g pid=7", "bob has B: s g pid=8", "cy has C: s pid=9");
     lose_record("A"), lose_record("B"), lose_record("C");
     crash(false);
     EXPECT(define("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b"), "ok");
@@ -262,8 +255,7 @@ Test(reclaim, a_proof_that_is_refused)
 /* The file has it no more: it is the job's until this ends. */
 Test(reclaim, a_proof_of_an_item_that_is_out_of_service)
 {
-    EXPECT(define("pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g:2 pid=7"), "ok g=a,b");
+    given("pool g items=a,b select=first", "ann has A: g:2 pid=7");
     lose_record("A");
     crash(false);
     EXPECT(define("pool g items=a"), "ok");
@@ -315,10 +307,8 @@ Test(reclaim, refused_without_a_trace)
 /* An item that is held and removed costs only itself: the others can be had. */
 Test(reclaim, unknown_ones_and_removed_items)
 {
-    EXPECT(define("pool g items=a,b,c,d select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g:2 pid=7"), "ok g=a,b");
-    EXPECT(acquire("bob", "B", "g pid=8"), "ok g=c");
-    EXPECT(acquire("cy", "C", "g pid=9"), "ok g=d");
+    given("pool g items=a,b,c,d select=first", "ann has A: g:2 pid=7", "bob has B: g pid=8",
+        "cy has C: g pid=9");
     lose_record("B"), lose_record("C");
     crash(false);
     EXPECT(define("pool g items=c,d"), "ok");

@@ -53,11 +53,8 @@ Test(record, beyond_a_lowered_quota)
 /* Its resource is not in the file any more: it drains. */
 Test(record, a_resource_that_is_gone)
 {
-    EXPECT(define("lock d", "pool g items=a,b select=first", "lock e"), "ok");
-    EXPECT(acquire("ann", "A", "d g pid=7"), "ok d=0 g=a");
-    EXPECT(acquire("bob", "B", "g:1 ttl=9"), "ok g=b");
-    EXPECT(acquire("cy", "C", "d"), "waiting");
-    EXPECT(acquire("cy", "D", "e d"), "waiting");
+    given("lock d", "pool g items=a,b select=first", "lock e", "ann has A: d g pid=7",
+        "bob has B: g:1 ttl=9", "cy waits C: d", "cy waits D: e d");
     EXPECT(restart("lock e"), "A B C=unknown D=unknown; A watch");
     EXPECT(resources(), "e d g");
     EXPECT(acquire("cy", "E", "g"), "unknown g");
@@ -72,8 +69,7 @@ Test(record, a_resource_that_is_gone)
 /* ...and is back in the file while it drains. */
 Test(record, a_resource_that_is_gone_and_comes_back)
 {
-    EXPECT(define("lock d", "pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "d g pid=7"), "ok d=0 g=a");
+    given("lock d", "pool g items=a,b select=first", "ann has A: d g pid=7");
     EXPECT(restart("lock e"), "A; A watch");
     EXPECT(define("lock e", "lock d", "pool g items=a,b select=first"), "ok");
     EXPECT(resources(), "e d g");
@@ -84,9 +80,7 @@ Test(record, a_resource_that_is_gone_and_comes_back)
 
 Test(record, an_item_that_is_gone)
 {
-    EXPECT(define("pool g items=a,b,c select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g:2 pid=7"), "ok g=a,b");
-    EXPECT(acquire("bob", "B", "g:2"), "waiting");
+    given("pool g items=a,b,c select=first", "ann has A: g:2 pid=7", "bob waits B: g:2");
     EXPECT(restart("pool g items=c,b"), "A B; A watch");
     EXPECT(state("g"), "2/2 free=1 waiting=1+0");
     EXPECT(lease_state("A"), "granted g=a,b");
@@ -118,8 +112,7 @@ Test(record, items_changed_at_runtime)
 
 Test(record, units_reserved_at_runtime)
 {
-    given("semaphore s limit=2", "ann has A: s pid=7");
-    EXPECT(change("reserve s 0"), "ok");
+    given("semaphore s limit=2", "ann has A: s pid=7", "change: reserve s 0");
     crash(false);
     EXPECT(define("semaphore s limit=2"), "ok");
     EXPECT(change("reserve s 0"), "ok");
@@ -145,10 +138,8 @@ Test(record, instances)
 
 Test(record, another_kind_of_resource)
 {
-    given("semaphore s limit=2", "pool g items=a,b select=first", "ann has A: s pid=7");
-    EXPECT(acquire("bob", "B", "g pid=8"), "ok g=a");
-    EXPECT(acquire("cy", "C", "s g pid=9"), "ok s=1 g=b");
-    EXPECT(acquire("di", "D", "s"), "waiting");
+    given("semaphore s limit=2", "pool g items=a,b select=first", "ann has A: s pid=7",
+        "bob has B: g pid=8", "cy has C: s g pid=9", "di waits D: s");
     EXPECT(restart("pool s items=a,b select=first", "lock g"), "A=kind B=kind C=kind D");
     EXPECT(state("s"), "0/2 free=2 waiting=1+0");
     EXPECT(state("g"), "0/1 free=1 waiting=0+0");
@@ -269,10 +260,8 @@ Test(record, a_unit_that_rests)
 /* As long as without the restart, and no longer. */
 Test(record, units_go_on_resting)
 {
-    EXPECT(
-        define("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first cooldown=9"), "ok");
-    EXPECT(acquire("ann", "A", "s g"), "ok s=0 g=a");
-    EXPECT(acquire("ann", "B", "s pid=7"), "ok s=1");
+    given("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first cooldown=9",
+        "ann has A: s g", "ann has B: s pid=7");
     EXPECT(tick(1), "ok");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(3), "ok");

@@ -6,9 +6,8 @@ WORLD_SUITE(reload);
 
 Test(reload, the_same_again_changes_nothing)
 {
-    EXPECT(define("semaphore s limit=1", "pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "s g"), "ok s=0 g=a");
-    EXPECT(acquire("bob", "B", "s"), "waiting");
+    given("semaphore s limit=1", "pool g items=a,b select=first", "ann has A: s g",
+        "bob waits B: s");
     EXPECT(define("semaphore s limit=1", "pool g items=a,b select=first"), "ok");
     EXPECT(state("s"), "1/1 free=0 waiting=1+0");
     EXPECT(state("g"), "1/2 free=1 waiting=0+0");
@@ -81,8 +80,7 @@ Test(reload, an_idle_resource_goes_at_once)
 
 Test(reload, a_resource_that_comes_back_while_held)
 {
-    EXPECT(define("semaphore s limit=2", "pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "s g"), "ok s=0 g=a");
+    given("semaphore s limit=2", "pool g items=a,b select=first", "ann has A: s g");
     EXPECT(define("lock other"), "ok");
     EXPECT(resources(), "other s g");
     EXPECT(define("semaphore s limit=2", "lock other", "pool g items=b,c select=first"), "ok");
@@ -139,8 +137,7 @@ Test(reload, a_kind_out_of_use_may_change)
 
 Test(reload, lock_and_semaphore_are_the_same_units)
 {
-    given("semaphore s limit=3", "ann has A: s", "ann has B: s");
-    EXPECT(change("limit s 4"), "ok");
+    given("semaphore s limit=3", "ann has A: s", "ann has B: s", "change: limit s 4");
     EXPECT(define("lock s"), "ok");
     EXPECT(state("s"), "2/1 free=0 waiting=0+0");
     EXPECT(define("semaphore s limit=3"), "ok");
@@ -151,8 +148,7 @@ Test(reload, lock_and_semaphore_are_the_same_units)
 
 Test(reload, a_runtime_limit_lasts_until_its_key_changes)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(change("limit s 1"), "ok");
+    given("semaphore s limit=3", "change: limit s 1");
     EXPECT(define("semaphore s limit=3 max-waiters=5", "lock d"), "ok");
     EXPECT(state("s"), "0/1 free=1 waiting=0+0");
     EXPECT(define("semaphore s limit=4"), "ok");
@@ -161,9 +157,7 @@ Test(reload, a_runtime_limit_lasts_until_its_key_changes)
 
 Test(reload, a_pause_lasts)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(change("pause d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "waiting");
+    given("lock d", "change: pause d", "ann waits A: d");
     EXPECT(define("lock d max-waiters=5", "lock e"), "ok");
     EXPECT(acquire("ann", "B", "d wait=0"), "paused d");
     EXPECT(change("resume d"), "ok; A granted d=0");
@@ -171,9 +165,7 @@ Test(reload, a_pause_lasts)
 
 Test(reload, runtime_items_last_until_the_key_changes)
 {
-    EXPECT(define("pool g items=a,b select=first"), "ok");
-    EXPECT(change("remove g a"), "ok");
-    EXPECT(change("add g x"), "ok");
+    given("pool g items=a,b select=first", "change: remove g a", "change: add g x");
     EXPECT(define("pool g items=a,b select=first max-waiters=7"), "ok");
     EXPECT(acquire("ann", "A", "g:2"), "ok g=b,x");
     EXPECT(define("pool g items=a,b,c select=first"), "ok");
@@ -184,8 +176,7 @@ Test(reload, runtime_items_last_until_the_key_changes)
 
 Test(reload, reservations_last)
 {
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(change("reserve s 0"), "ok");
+    given("semaphore s limit=2", "change: reserve s 0");
     EXPECT(define("semaphore s limit=3"), "ok");
     EXPECT(acquire("ann", "A", "s:2"), "ok s=1,2");
 }
@@ -194,9 +185,7 @@ Test(reload, reservations_last)
 
 Test(reload, items_come_and_go)
 {
-    EXPECT(define("pool g items=a,b,c select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g:2"), "ok g=a,b");
-    EXPECT(acquire("bob", "B", "g:2"), "waiting");
+    given("pool g items=a,b,c select=first", "ann has A: g:2", "bob waits B: g:2");
     EXPECT(define("pool g items=d,c,b select=first"), "ok; B granted g=d,c");
     EXPECT(state("g"), "4/3 free=0 waiting=0+0");
     EXPECT(end_lease("ann", "A"), "ok");
@@ -220,17 +209,13 @@ Test(reload, items_go_and_change_places)
 
 Test(reload, new_items_serve_waiters)
 {
-    EXPECT(define("pool g items=a select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g"), "ok g=a");
-    EXPECT(acquire("bob", "B", "g"), "waiting");
-    EXPECT(acquire("cy", "C", "g"), "waiting");
+    given("pool g items=a select=first", "ann has A: g", "bob waits B: g", "cy waits C: g");
     EXPECT(define("pool g items=b,a select=first"), "ok; B granted g=b");
 }
 
 Test(reload, a_held_item_leaves_and_returns)
 {
-    EXPECT(define("pool g items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g"), "ok g=a");
+    given("pool g items=a,b select=first", "ann has A: g");
     EXPECT(define("pool g items=b select=first"), "ok");
     EXPECT(state("g"), "1/1 free=1 waiting=0+0");
     EXPECT(define("pool g items=b,a select=first"), "ok");
@@ -241,8 +226,7 @@ Test(reload, a_held_item_leaves_and_returns)
 
 Test(reload, select_changes)
 {
-    EXPECT(define("pool g items=a,b,c select=lru"), "ok");
-    EXPECT(acquire("ann", "A", "g"), "ok g=a");
+    given("pool g items=a,b,c select=lru", "ann has A: g");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(define("pool g items=a,b,c select=first"), "ok");
     EXPECT(acquire("ann", "B", "g"), "ok g=a");
@@ -254,8 +238,7 @@ Test(reload, select_changes)
 /* Both keys in one reload: those that were free are older than those that come. */
 Test(reload, select_and_items_change_together)
 {
-    EXPECT(define("pool g items=a,b,c,d select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g:2"), "ok g=a,b");
+    given("pool g items=a,b,c,d select=first", "ann has A: g:2");
     EXPECT(define("pool g items=a,b,c,d,e select=lru"), "ok");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "B", "g:3"), "ok g=c,d,e");
@@ -284,9 +267,8 @@ Test(reload, fifo_and_first_fit_change)
 
 Test(reload, everything_goes_and_comes_back)
 {
-    EXPECT(define("lock d", "pool g items=a", "semaphore t/* limit=1"), "ok");
-    EXPECT(acquire("ann", "A", "d g t/x"), "ok d=0 g=a t/x=0");
-    EXPECT(acquire("bob", "B", "t/x"), "waiting");
+    given("lock d", "pool g items=a", "semaphore t/* limit=1", "ann has A: d g t/x",
+        "bob waits B: t/x");
     EXPECT(define_all((const char *const[]){NULL}), "ok; B denied unknown");
     EXPECT(resources(), "d g t/x");
     EXPECT(define("lock d", "pool g items=a", "semaphore t/* limit=1"), "ok");

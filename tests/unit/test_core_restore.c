@@ -8,9 +8,8 @@ WORLD_SUITE(restore);
 
 Test(restore, bound_to_processes_and_time)
 {
-    EXPECT(define("semaphore s limit=3", "pool g items=a,b,c select=first"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 g pid=7"), "ok s=0,1 g=a");
-    EXPECT(acquire("bob", "B", "g:2 s ttl=9"), "ok g=b,c s=2");
+    given("semaphore s limit=3", "pool g items=a,b,c select=first", "ann has A: s:2 g pid=7",
+        "bob has B: g:2 s ttl=9");
     EXPECT(tick(1), "ok");
     EXPECT(restart("semaphore s limit=3", "pool g items=a,b,c select=first"), "A B; A watch");
     EXPECT(lease_state("A"), "granted s=0,1 g=a");
@@ -42,11 +41,8 @@ Test(restore, the_client_comes_back)
 
 Test(restore, all_members_of_a_record)
 {
-    given("lock d max-priority=9", "ann has P: d");
-    EXPECT(acquire("ann", "A",
-               "d pid=7 signal=2 kill-after=3 holder=x reason=r program=p once=w priority=4 "
-               "wait=60"),
-        "waiting");
+    given("lock d max-priority=9", "ann has P: d",
+        "ann waits A: d pid=7 signal=2 kill-after=3 holder=x reason=r program=p once=w priority=4 wait=60");
     EXPECT(tick(1), "ok");
     EXPECT(restart("lock d max-priority=9"), "P A; A watch");
     EXPECT(restart("lock d max-priority=9"), "P A; A watch");
@@ -271,8 +267,7 @@ Test(restore, an_absent_waiter_and_the_quota)
 
 Test(restore, paused_while_absent)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(change("pause d"), "ok");
+    given("lock d", "change: pause d");
     begin_grace(false, 10);
     EXPECT(restore("A", "ann id=10 d"), "ok");
     EXPECT(lines("d"), "| | A");

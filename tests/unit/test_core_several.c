@@ -444,9 +444,7 @@ Test(several, one_release_wakes_in_both_queues)
  * others, and has its place back afterwards. */
 Test(several, a_paused_other_resource_sets_aside)
 {
-    EXPECT(define("lock a", "lock p"), "ok");
-    EXPECT(change("pause p"), "ok");
-    EXPECT(acquire("ann", "A", "a p"), "waiting");
+    given("lock a", "lock p", "change: pause p", "ann waits A: a p");
     EXPECT(state("a"), "0/1 free=1 waiting=0+1");
     EXPECT(acquire("bob", "B", "a"), "ok a=0");
     EXPECT(acquire("cy", "C", "a"), "waiting");

@@ -121,8 +121,7 @@ Test(template, the_admin_pays_while_a_change_lasts)
 /* A runtime change must last, so the instance does; without one it goes. */
 Test(template, runtime_changes_keep_an_instance)
 {
-    EXPECT(define("semaphore t/* limit=2"), "ok");
-    EXPECT(change("pause t/x"), "ok");
+    given("semaphore t/* limit=2", "change: pause t/x");
     EXPECT(acquire("ann", "A", "t/x wait=0"), "paused t/x");
     EXPECT(resources(), "t/x");
     EXPECT(change("resume t/x"), "ok");
@@ -145,8 +144,7 @@ Test(template, runtime_changes_keep_an_instance)
 
 Test(template, a_reservation_of_a_held_unit_keeps_it)
 {
-    given("semaphore t/* limit=2", "ann has A: t/x");
-    EXPECT(change("reserve t/x 0"), "ok");
+    given("semaphore t/* limit=2", "ann has A: t/x", "change: reserve t/x 0");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(state("t/x"), "0/2 free=1 waiting=0+0");
     EXPECT(change("reset t/x"), "ok");
@@ -258,9 +256,8 @@ Test(template, a_template_changes_its_kind)
 /* Nobody's bounds hold an operator up, and nobody pays for what an operator keeps alive. */
 Test(template, what_an_operator_changes_is_charged_to_nobody)
 {
-    given("semaphore t/* limit=2 max-instances=1", "user instances=1", "ann has A: t/1");
-    EXPECT(change("pause t/2"), "ok");
-    EXPECT(change("pause t/3"), "ok");
+    given("semaphore t/* limit=2 max-instances=1", "user instances=1", "ann has A: t/1",
+        "change: pause t/2", "change: pause t/3");
     EXPECT(resources(), "t/1 t/2 t/3");
     EXPECT(change("pause t/1"), "ok");
     EXPECT(end_lease("ann", "A"), "ok");

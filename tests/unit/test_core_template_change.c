@@ -24,8 +24,7 @@ Test(template_change, a_limit_is_each_instances)
 
 Test(template_change, a_limit_of_zero_closes)
 {
-    EXPECT(define("semaphore m/* limit=2", "lock d/*"), "ok");
-    EXPECT(change("limit m/* 0"), "ok");
+    given("semaphore m/* limit=2", "lock d/*", "change: limit m/* 0");
     EXPECT(acquire("ann", "A", "m/a wait=0"), "closed m/a");
     EXPECT(acquire("ann", "A", "m/a"), "waiting");
     EXPECT(change("limit d/* 0"), "ok");
@@ -36,18 +35,13 @@ Test(template_change, a_limit_of_zero_closes)
 /* Whoever waits for more than there can ever be is refused. */
 Test(template_change, a_lowered_limit_denies_what_cannot_be_any_more)
 {
-    EXPECT(define("semaphore m/* limit=2"), "ok");
-    EXPECT(change("limit m/* 5"), "ok");
-    EXPECT(acquire("ann", "A", "m/a:5"), "ok m/a=0,1,2,3,4");
-    EXPECT(acquire("bob", "B", "m/a:4"), "waiting");
+    given("semaphore m/* limit=2", "change: limit m/* 5", "ann has A: m/a:5", "bob waits B: m/a:4");
     EXPECT(change("reset m/*"), "ok; B denied impossible");
 }
 
 Test(template_change, an_instances_own_limit_comes_first)
 {
-    EXPECT(define("semaphore m/* limit=3"), "ok");
-    EXPECT(change("limit m/a 1"), "ok");
-    EXPECT(change("limit m/* 2"), "ok");
+    given("semaphore m/* limit=3", "change: limit m/a 1", "change: limit m/* 2");
     EXPECT(state("m/a"), "0/1 free=1 waiting=0+0");
     EXPECT(change("limit m/a 3"), "ok"); /* the file's, and all the same its own */
     EXPECT(state("m/a"), "0/3 free=3 waiting=0+0");
@@ -62,9 +56,7 @@ Test(template_change, an_instances_own_limit_comes_first)
 /* Once the template is as in the file, an instance as in the file is not changed, and goes. */
 Test(template_change, an_own_limit_that_is_the_files_ends_with_the_templates)
 {
-    EXPECT(define("semaphore m/* limit=3"), "ok");
-    EXPECT(change("limit m/* 2"), "ok");
-    EXPECT(change("limit m/a 3"), "ok");
+    given("semaphore m/* limit=3", "change: limit m/* 2", "change: limit m/a 3");
     cr_expect(instance("m/a"));
     EXPECT(change("limit m/* 3"), "ok");
     cr_expect_null(instance("m/a"));
@@ -89,10 +81,7 @@ Test(template_change, a_pause_holds_up_all_instances)
 
 Test(template_change, an_instance_may_be_resumed_alone)
 {
-    EXPECT(define("semaphore m/* limit=1"), "ok");
-    EXPECT(change("pause m/*"), "ok");
-    EXPECT(acquire("ann", "A", "m/a"), "waiting");
-    EXPECT(acquire("bob", "B", "m/b"), "waiting");
+    given("semaphore m/* limit=1", "change: pause m/*", "ann waits A: m/a", "bob waits B: m/b");
     EXPECT(change("resume m/a"), "ok; A granted m/a=0");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(change("pause m/* again"), "ok");
@@ -105,9 +94,7 @@ Test(template_change, an_instance_may_be_resumed_alone)
 /* It was an exception from that pause, not from the next one. */
 Test(template_change, an_exception_ends_with_its_pause)
 {
-    EXPECT(define("semaphore m/* limit=1"), "ok");
-    EXPECT(change("pause m/*"), "ok");
-    EXPECT(change("resume m/a"), "ok");
+    given("semaphore m/* limit=1", "change: pause m/*", "change: resume m/a");
     cr_expect(instance("m/a"));
     EXPECT(change("resume m/*"), "ok");
     cr_expect_null(instance("m/a"));
@@ -121,9 +108,7 @@ Test(template_change, an_exception_ends_with_its_pause)
 
 Test(template_change, an_instances_own_pause_outlives_the_templates)
 {
-    EXPECT(define("semaphore m/* limit=1"), "ok");
-    EXPECT(change("pause m/a own"), "ok");
-    EXPECT(change("pause m/* all"), "ok");
+    given("semaphore m/* limit=1", "change: pause m/a own", "change: pause m/* all");
     cr_expect_str_eq(core_pause_reason(the_core(), "m/a"), "own");
     cr_expect_str_eq(core_pause_reason(the_core(), "m/b"), "all");
     EXPECT(change("resume m/*"), "ok");
@@ -150,19 +135,16 @@ Test(template_change, only_what_all_instances_can_have)
 /* A name with its own definition is no instance. */
 Test(template_change, an_exact_name_is_no_instance)
 {
-    EXPECT(define("semaphore m/* limit=1", "semaphore m/exact limit=1"), "ok");
-    EXPECT(change("pause m/*"), "ok");
-    EXPECT(acquire("ann", "A", "m/exact"), "ok m/exact=0");
+    given("semaphore m/* limit=1", "semaphore m/exact limit=1", "change: pause m/*",
+        "ann has A: m/exact");
 }
 
 /* ---- reload ---- */
 
 Test(template_change, outlasts_a_reload)
 {
-    EXPECT(define("semaphore m/* limit=3"), "ok");
-    EXPECT(change("limit m/* 1"), "ok");
-    EXPECT(change("pause m/* why"), "ok");
-    EXPECT(change("resume m/a"), "ok");
+    given("semaphore m/* limit=3", "change: limit m/* 1", "change: pause m/* why",
+        "change: resume m/a");
     EXPECT(define("semaphore m/* limit=3 max-waiters=7", "lock other"), "ok");
     EXPECT(acquire("ann", "A", "m/b wait=0"), "paused m/b");
     cr_expect_str_eq(core_pause_reason(the_core(), "m/b"), "why");
@@ -175,10 +157,7 @@ Test(template_change, outlasts_a_reload)
 
 Test(template_change, ends_with_the_template)
 {
-    EXPECT(define("semaphore m/* limit=3"), "ok");
-    EXPECT(change("limit m/* 1"), "ok");
-    EXPECT(change("pause m/*"), "ok");
-    EXPECT(acquire("ann", "A", "m/a"), "waiting");
+    given("semaphore m/* limit=3", "change: limit m/* 1", "change: pause m/*", "ann waits A: m/a");
     EXPECT(define("lock d"), "ok; A denied unknown");
     EXPECT(define("semaphore m/* limit=3"), "ok");
     EXPECT(acquire("ann", "A", "m/a:3"), "ok m/a=0,1,2");
@@ -187,10 +166,7 @@ Test(template_change, ends_with_the_template)
 /* An instance that gets a definition of its own is as that says. */
 Test(template_change, a_new_exact_name_leaves_it)
 {
-    EXPECT(define("semaphore m/* limit=3"), "ok");
-    EXPECT(change("limit m/* 1"), "ok");
-    EXPECT(acquire("ann", "A", "m/a"), "ok m/a=0");
-    EXPECT(change("pause m/*"), "ok");
-    EXPECT(acquire("bob", "B", "m/a"), "waiting");
+    given("semaphore m/* limit=3", "change: limit m/* 1", "ann has A: m/a", "change: pause m/*",
+        "bob waits B: m/a");
     EXPECT(define("semaphore m/* limit=3", "semaphore m/a limit=3"), "ok; B granted m/a=1");
 }

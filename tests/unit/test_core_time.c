@@ -83,11 +83,8 @@ Test(time, ties_go_by_age)
 
 Test(time, set_aside_waits_end_too)
 {
-    EXPECT(define("lock d", "semaphore s limit=3 max-units-per-user=1"), "ok");
-    EXPECT(change("pause d"), "ok");
-    EXPECT(acquire("ann", "A", "d wait=5"), "waiting");
-    EXPECT(acquire("ann", "B", "s"), "ok s=0");
-    EXPECT(acquire("ann", "C", "s wait=4"), "waiting");
+    given("lock d", "semaphore s limit=3 max-units-per-user=1", "change: pause d",
+        "ann waits A: d wait=5", "ann has B: s", "ann waits C: s wait=4");
     EXPECT(tick(4), "ok; C denied timeout");
     EXPECT(tick(5), "ok; A denied timeout");
 }
@@ -139,9 +136,7 @@ Test(time, cooling_counts_against_the_limit)
 
 Test(time, a_removed_item_does_not_rest)
 {
-    EXPECT(define("pool g items=a,b select=first cooldown=10"), "ok");
-    EXPECT(acquire("ann", "A", "g:2"), "ok g=a,b");
-    EXPECT(change("remove g a"), "ok");
+    given("pool g items=a,b select=first cooldown=10", "ann has A: g:2", "change: remove g a");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(state("g"), "0/1 free=0 waiting=0+0");
     EXPECT(change("remove g b"), "ok");

@@ -84,9 +84,7 @@ static void expect_saved_lease(const char *name)
 
 Test(record, plain)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
+    given("lock d", "ann has A: d", "bob waits B: d");
     expect_saved_lease("A");
     expect_saved_lease("B");
     EXPECT(record_of("A"),
@@ -98,15 +96,10 @@ Test(record, plain)
 
 Test(record, everything)
 {
-    EXPECT(define("semaphore s limit=9 max-priority=1000 max-hold=50 on-lost=term",
-               "pool g items=a,b,c select=first", "lock d"),
-        "ok");
-    EXPECT(acquire("ann", "P", "d"), "ok d=0");
-    EXPECT(acquire("ann", "A",
-               "s:3 g:2 pid=7 signal=2 kill-after=3 on-lost=kill holder=x reason=r program=p "
-               "once=w priority=1000 parent=P"),
-        "ok s=0,1,2 g=a,b");
-    EXPECT(acquire("bob", "B", "g:2 s ttl=60 wait=30 priority=-1000 parent=P"), "waiting");
+    given("semaphore s limit=9 max-priority=1000 max-hold=50 on-lost=term",
+        "pool g items=a,b,c select=first", "lock d", "ann has P: d",
+        "ann has A: s:3 g:2 pid=7 signal=2 kill-after=3 on-lost=kill holder=x reason=r program=p once=w priority=1000 parent=P",
+        "bob waits B: g:2 s ttl=60 wait=30 priority=-1000 parent=P");
     expect_saved_lease("A");
     expect_saved_lease("B");
     EXPECT(record_of("A"),
@@ -121,9 +114,8 @@ Test(record, everything)
 /* The same lease through all that can become of it. */
 Test(record, of_a_whole_life)
 {
-    EXPECT(define("semaphore s limit=1 max-hold=50 on-lost=warn"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s pid=9 on-lost=term wait=7"), "waiting");
+    given("semaphore s limit=1 max-hold=50 on-lost=warn", "ann has A: s",
+        "bob waits B: s pid=9 on-lost=term wait=7");
     expect_saved_lease("B");
     tick(1);
     end_lease("ann", "A");
@@ -151,8 +143,7 @@ Test(record, of_a_whole_life)
 /* It is over, but its units are not yet free. */
 Test(record, of_units_at_rest)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s:2 holder=x"), "ok s=0,1");
+    given("semaphore s limit=3", "ann has A: s:2 holder=x");
     struct text out = TEXT_INIT;
     record_write(&out, lease_of("A"), NULL);
     size_t length = out.length;
