@@ -173,6 +173,12 @@ void answer(const char *text)
     answer_tag(unanswered[first_unanswered++], text);
 }
 
+void answer_next(const char *text)
+{
+    cr_assert_str_neq(next_call(), "nothing");
+    answer(text);
+}
+
 void answer_later(size_t n, const char *text)
 {
     cr_assert(first_unanswered + n < n_sent);

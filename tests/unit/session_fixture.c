@@ -87,6 +87,12 @@ void world_begin(void)
     cr_assert_eq(core_client_init(core, &client, 7), OUTCOME_OK);
 }
 
+void world_up(void)
+{
+    world_begin();
+    go_up();
+}
+
 void world_session(void)
 {
     session = make_session();

@@ -19,10 +19,18 @@ void world_end(void);
 /* A new session, with the same core. */
 void world_session(void);
 #define SESSION_SUITE(name) TestSuite(name, .init = world_begin, .fini = world_end)
+/* Its tests begin after go_up(). */
+void world_up(void);
+#define SESSION_SUITE_UP(name) TestSuite(name, .init = world_up, .fini = world_end)
 
 #define EXPECT(text, expected) cr_assert_str_eq(text, expected)
 #define HAPPENS(expected) cr_assert_str_eq(happened(), expected)
 #define CALL(expected) cr_assert_str_eq(next_call(), expected)
+#define CALL_ANSWERED(expected, reply)                                                             \
+    do {                                                                                           \
+        CALL(expected);                                                                            \
+        answer(reply);                                                                             \
+    } while (0)
 #define NO_CALL() cr_assert_str_eq(next_call(), "nothing")
 #define NOTICE(expected) cr_assert_str_eq(notice(), expected)
 
@@ -61,6 +69,8 @@ void others_call(uint64_t n);
 /* Answers the oldest unanswered call; each word is "WORD...", a number being an integer, 'in
  * quotes' or "$A" strings, [ ] a list; "-ERR text" is an error. */
 void answer(const char *text);
+/* The next call, whatever it is, and then answer(). */
+void answer_next(const char *text);
 /* Answers the one `n` after that. */
 void answer_later(size_t n, const char *text);
 /* For which data it was. */

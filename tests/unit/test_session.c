@@ -2,7 +2,8 @@
  * names a lease is in flight at any time. */
 #include "session_fixture.h"
 
-SESSION_SUITE(session);
+SESSION_SUITE(session_begin);
+SESSION_SUITE_UP(session);
 
 static const char definitions_sent[] =
     "hello define"
@@ -19,7 +20,7 @@ static const char definitions_sent[] =
 
 /* ---- hello ---- */
 
-Test(session, says_hello)
+Test(session_begin, says_hello)
 {
     NO_CALL();
     EXPECT(next_deadline(), "never");
@@ -28,8 +29,7 @@ Test(session, says_hello)
     NO_CALL(); /* one at a time */
     wait_for(1);
     answer("ok -1 0 '1' 30000 '0' 1 1");
-    CALL("hello news 0");
-    answer("ok -1 0 0 0");
+    CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
     CALL(definitions_sent);
     answer("ok -1 0 s same {} l same {} p same {} t/* stored {} warn same {}");
     CALL("hello end ''");
@@ -41,31 +41,26 @@ Test(session, says_hello)
 }
 
 /* Its server may not be able to say so. */
-Test(session, says_that_the_data_are_in_a_cluster)
+Test(session_begin, says_that_the_data_are_in_a_cluster)
 {
     say_cluster();
     connect_link();
     CALL("hello begin 30000 11000 'this host' 0 0 0 '' cluster");
 }
 
-Test(session, end_goes_on_where_it_was)
+Test(session_begin, end_goes_on_where_it_was)
 {
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 0");
-    answer("ok -1 0 '1' 30000 '0' 1 1");
-    next_call();
-    answer("ok -1 0 0 0");
-    next_call();
-    answer("ok -1 0");
-    CALL("hello end ''");
-    answer("ok -1 0 '200'");
+    CALL_ANSWERED("hello begin 30000 11000 'this host' 0 0 0", "ok -1 0 '1' 30000 '0' 1 1");
+    answer_next("ok -1 0 0 0");
+    answer_next("ok -1 0");
+    CALL_ANSWERED("hello end ''", "ok -1 0 '200'");
     cr_assert_eq(session_state(), SESSION_LISTING);
-    CALL("hello end 200");
-    answer("ok -1 0 ''");
+    CALL_ANSWERED("hello end 200", "ok -1 0 ''");
     cr_assert_eq(session_state(), SESSION_UP);
 }
 
-Test(session, begins_again_if_the_database_knows_a_later_incarnation)
+Test(session_begin, begins_again_if_the_database_knows_a_later_incarnation)
 {
     connect_link();
     next_call();
@@ -77,7 +72,7 @@ Test(session, begins_again_if_the_database_knows_a_later_incarnation)
     CALL("hello news 0");
 }
 
-Test(session, uses_the_ttl_of_the_database)
+Test(session_begin, uses_the_ttl_of_the_database)
 {
     connect_link();
     say_hello("20000 '0' 1 1");
@@ -89,7 +84,7 @@ Test(session, uses_the_ttl_of_the_database)
     NOTICE("its ttl is 20000 ms, not the file's: other hosts use it");
 }
 
-Test(session, says_the_ttl_that_its_leases_were_promised)
+Test(session_begin, says_the_ttl_that_its_leases_were_promised)
 {
     connect_link();
     say_hello("20000 '0' 1 1");
@@ -98,24 +93,22 @@ Test(session, says_the_ttl_that_its_leases_were_promised)
     CALL("hello begin 30000 11000 'this host' 0 0 20000");
 }
 
-Test(session, asks_for_nothing_before_it_is_up)
+Test(session_begin, asks_for_nothing_before_it_is_up)
 {
     ask("A", "s");
     connect_link();
     next_call();
     ask("B", "s");
     answer("ok -1 0 '1' 30000 '0' 1 1");
-    next_call();
-    answer("ok -1 0 0 0");
-    next_call();
-    answer("ok -1 0");
+    answer_next("ok -1 0 0 0");
+    answer_next("ok -1 0");
     CALL("hello end ''");
     NO_CALL();
     answer("ok -1 0 ''");
     CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0 $B 0 0 0 7 7 '' i 1 s s 1 3 0");
 }
 
-Test(session, malformed_answers_to_hello_reset_the_link)
+Test(session_begin, malformed_answers_to_hello_reset_the_link)
 {
     static const char *const wrong[] = {"ok -1 0", "ok -1 0 '0' 30000 '0' 1 1",
         "ok -1 0 '1' 999 '0' 1 1", "ok -1 0 '1' 86400001 '0' 1 1", "ok -1 0 '1' 30000 x 1 1",
@@ -137,7 +130,6 @@ Test(session, malformed_answers_to_hello_reset_the_link)
 
 Test(session, asks_and_gives_back)
 {
-    go_up();
     ask("A", "s:2 reason=a|b priority=3");
     CALL("acquire $A 0 3 0 7 7 '' i 1 s s 2 3 0");
     NO_CALL();
@@ -152,7 +144,6 @@ Test(session, asks_and_gives_back)
 
 Test(session, several_resources)
 {
-    go_up();
     ask("A", "s:2 p t/x holder=me now");
     CALL("acquire $A 1 0 0 7 7 me i 3 s s 2 3 0 p p 1 2 0 t/x t/* 1 5 0");
     answer("ok -1 0 granted '5' 'p 1 18 b|t/x 1 19 4|s 2 17 0,2'"); /* whatever their order */
@@ -161,10 +152,8 @@ Test(session, several_resources)
 
 Test(session, waits_until_a_message)
 {
-    go_up();
     ask("A", "l");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
-    answer("ok -1 0 waiting '5' 2");
+    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0", "ok -1 0 waiting '5' 2");
     HAPPENS("A place 2");
     message("000000000001 granted $A 5 l 1 17 0");
     HAPPENS("A granted l=0");
@@ -172,12 +161,10 @@ Test(session, waits_until_a_message)
 
 Test(session, refusals)
 {
-    go_up();
     ask("A", "s now");
     ask("B", "s now");
     ask("C", "s");
-    next_call();
-    answer("ok -1 0 refused would-wait s refused paused s refused nonsense s");
+    answer_next("ok -1 0 refused would-wait s refused paused s refused nonsense s");
     HAPPENS("A denied would-wait; B denied paused; C denied down");
     NO_CALL(); /* the database keeps nothing of them */
 }
@@ -194,11 +181,9 @@ static void expect_sent_first(const char *name)
 
 Test(session, a_forgotten_definition_is_sent_and_the_request_repeated)
 {
-    go_up();
     ask("A", "t/x now");
     ask("B", "s");
-    next_call();
-    answer("ok -1 0 refused unknown t/x waiting '5' 1");
+    answer_next("ok -1 0 refused unknown t/x waiting '5' 1");
     HAPPENS("B place 1");
     expect_sent_first("t/*");
     CALL("acquire $A 1 0 0 7 7 '' i 1 t/x t/* 1 5 0");
@@ -211,14 +196,12 @@ Test(session, a_forgotten_definition_is_sent_and_the_request_repeated)
 /* Each time between the definition and the request behind it. */
 Test(session, a_repeatedly_forgotten_definition_is_never_unknown)
 {
-    go_up();
     ask("A", "l");
     next_call();
     for (int i = 0; i < 8; i++) {
         answer("ok -1 0 refused unknown l");
         expect_sent_first("l");
-        CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
-        answer("ok -1 0 l stored {}");
+        CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0", "ok -1 0 l stored {}");
     }
     for (int i = 0; i < 3; i++) { /* then once in each renewal period */
         answer("ok -1 0 refused unknown l");
@@ -234,8 +217,7 @@ Test(session, a_repeatedly_forgotten_definition_is_never_unknown)
     answer("ok -1 0 granted '6' 'l 1 17 0'");
     HAPPENS("A granted l=0");
     ask("B", "l");
-    next_call();
-    answer("ok -1 0 refused unknown l");
+    answer_next("ok -1 0 refused unknown l");
     expect_sent_first("l");
     CALL("acquire $B 0 0 0 7 7 '' i 1 l l 1 1 0");
 }
@@ -243,15 +225,12 @@ Test(session, a_repeatedly_forgotten_definition_is_never_unknown)
 /* What was told behind the refused request need not be told again. */
 Test(session, a_forgotten_definition_is_sent_once_for_many_requests)
 {
-    go_up();
     ask("A", "l");
     next_call();
     ask("B", "l");
-    next_call();
-    answer("ok -1 0 refused unknown l");
+    answer_next("ok -1 0 refused unknown l");
     expect_sent_first("l");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
-    answer("ok -1 0 refused unknown l");
+    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0", "ok -1 0 refused unknown l");
     CALL("acquire $B 0 0 0 7 7 '' i 1 l l 1 1 0");
     NO_CALL();
 }
@@ -259,41 +238,33 @@ Test(session, a_forgotten_definition_is_sent_once_for_many_requests)
 /* The request is not sent ahead of its definition. */
 Test(session, a_missing_definition_is_sent_while_another_is_under_way)
 {
-    go_up();
     ask("A", "l");
     next_call();
     ask("B", "s");
-    next_call();
-    answer("ok -1 0 refused unknown l");
+    answer_next("ok -1 0 refused unknown l");
     expect_sent_first("l");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
-    answer("ok -1 0 refused unknown s");
+    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0", "ok -1 0 refused unknown s");
     expect_sent_first("s");
     CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0");
 }
 
 Test(session, a_definition_not_in_the_file_is_unknown)
 {
-    go_up();
     ask("A", "s l");
-    next_call();
-    answer("ok -1 0 refused unknown p");
+    answer_next("ok -1 0 refused unknown p");
     HAPPENS("A denied unknown");
 }
 
 Test(session, one_that_does_not_want_to_wait_never_does)
 {
-    go_up();
     ask("A", "s now");
-    next_call();
-    answer("ok -1 0 waiting '5' 1");
+    answer_next("ok -1 0 waiting '5' 1");
     HAPPENS("A denied would-wait");
     CALL("release $A");
 }
 
 Test(session, many_are_asked_for_in_few_calls_and_in_order)
 {
-    go_up();
     for (const char *name = "ABCDEFGHIJKLM"; *name; name++) {
         ask((const char[]){*name, '\0'}, "s");
     }
@@ -306,7 +277,7 @@ Test(session, many_are_asked_for_in_few_calls_and_in_order)
 }
 
 /* Up to a weight: one claim of 400 slots is 51, of 16 384 no more than one of 448. */
-Test(session, heavy_ones_are_asked_for_in_more_calls)
+Test(session_begin, heavy_ones_are_asked_for_in_more_calls)
 {
     redefine(100000, 1000, 2);
     go_up();
@@ -331,7 +302,6 @@ Test(session, heavy_ones_are_asked_for_in_more_calls)
 Test(session, releases_are_batched)
 {
     char name[8], ticket[8], expected[512] = "release";
-    go_up();
     for (int i = 0; i < 40; i++) {
         snprintf(name, sizeof name, "W%d", i);
         snprintf(ticket, sizeof ticket, "%d", i + 1);
@@ -345,8 +315,7 @@ Test(session, releases_are_batched)
         }
     }
     CALL(expected);
-    CALL("release $W32 $W33 $W34 $W35 $W36 $W37 $W38 $W39");
-    answer("ok -1 0");
+    CALL_ANSWERED("release $W32 $W33 $W34 $W35 $W36 $W37 $W38 $W39", "ok -1 0");
     answer("ok -1 0");
     NO_CALL();
 }
@@ -355,13 +324,12 @@ Test(session, releases_are_batched)
 
 Test(session, ended_before_it_was_asked_for)
 {
-    go_up();
     ask("A", "s");
     end("A");
     NO_CALL();
 }
 
-Test(session, ended_while_it_is_asked_for)
+Test(session_begin, ended_while_it_is_asked_for)
 {
     static const char *const answers[] = {
         "ok -1 0 granted '5' 's 1 17 0'", "ok -1 0 waiting '5' 1"};
@@ -372,8 +340,7 @@ Test(session, ended_while_it_is_asked_for)
         end("A");
         NO_CALL(); /* one call for a lease at a time */
         answer(answers[i]);
-        CALL("release $A");
-        answer("ok -1 0");
+        CALL_ANSWERED("release $A", "ok -1 0");
     }
     ask("A", "s");
     next_call();
@@ -385,10 +352,8 @@ Test(session, ended_while_it_is_asked_for)
 
 Test(session, drained_and_asked_for_again)
 {
-    go_up();
     ask("A", "l");
-    next_call();
-    answer("ok -1 0 waiting '5' 2");
+    answer_next("ok -1 0 waiting '5' 2");
     drain(true);
     CALL("release $A");
     drain(false);
@@ -411,7 +376,6 @@ Test(session, drained_and_asked_for_again)
 
 Test(session, drained_while_it_is_asked_for)
 {
-    go_up();
     ask("A", "l");
     next_call();
     drain(true);
@@ -419,14 +383,13 @@ Test(session, drained_while_it_is_asked_for)
     answer("ok -1 0 granted '5' 'l 1 17 0'");
     CALL("release $A"); /* given back once is given back */
     answer("ok -1 0");
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
     CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
 }
 
 /* ---- what cannot be true ---- */
 
-Test(session, grants_that_cannot_be_true_are_given_back)
+Test(session_begin, grants_that_cannot_be_true_are_given_back)
 {
     static const char *const claims[] = {"l 1 17 0", "s 1 17 0", "s 2 17 0", "s 2 17 0,0",
         "s 2 0 0,1", "s 2 17 0,1,2", "s 2 x 0,1", "s 2 17 a,b", "s 2 17 0,1|s 2 17 0,1",
@@ -444,12 +407,11 @@ Test(session, grants_that_cannot_be_true_are_given_back)
         HAPPENS("A denied down");
         cr_assert_str_neq(notice(), "", "%s", claims[i]);
         EXPECT(reset_wanted(), "");
-        CALL("release $A");
-        answer("ok -1 0");
+        CALL_ANSWERED("release $A", "ok -1 0");
     }
 }
 
-Test(session, malformed_answers_to_acquire_reset_the_link)
+Test(session_begin, malformed_answers_to_acquire_reset_the_link)
 {
     static const char *const wrong[] = {"ok -1 0", "ok -1 0 granted '5'",
         "ok -1 0 granted x 's 1 17 0'", "ok -1 0 waiting '0' 1", "ok -1 0 waiting '5' x",

@@ -11,8 +11,7 @@ static void begin(void)
 {
     go_up();
     wait_for(5);
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
 }
 
 static void ask_many(size_t n)
@@ -79,8 +78,7 @@ Test(session_burst, up_to_32_and_from_8_again_after_a_renewal)
     all_wait(32);
     all_wait(1);
     wait_for(5);
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
     ask_many(33);
     cr_assert_eq(n_asked(), 8);
 }

@@ -1,52 +1,45 @@
 /* test_session_events.c - numbered events: each is taken once, in order, whichever way it comes. */
 #include "session_fixture.h"
 
-SESSION_SUITE(session_events);
+SESSION_SUITE(session_events_begin);
+SESSION_SUITE_UP(session_events);
 
 /* ---- order ---- */
 
 Test(session_events, a_gap_is_asked_for_at_once)
 {
-    go_up();
     wait_in_line("A", "s", "5");
     wait_in_line("B", "s", "6");
     message("000000000002 granted $B 6 s 1 18 1");
     HAPPENS("");
-    CALL("renew 0");
-    answer("ok -1 0 0 1 'granted $A 5 s 1 17 0' 2 'granted $B 6 s 1 18 1'");
+    CALL_ANSWERED("renew 0", "ok -1 0 0 1 'granted $A 5 s 1 17 0' 2 'granted $B 6 s 1 18 1'");
     HAPPENS("A granted s=0; B granted s=1");
     NO_CALL();
 }
 
 Test(session_events, repeated_ones_are_nothing_new)
 {
-    go_up();
     wait_in_line("A", "s", "5");
     message("000000000001 granted $A 5 s 1 17 0");
     HAPPENS("A granted s=0");
     message("000000000001 lost $A");
     HAPPENS("");
     message("000000000003 drop $A");
-    CALL("renew 1");
-    answer("ok -1 0 0 1 'lost $A' 2 'sing it'");
+    CALL_ANSWERED("renew 1", "ok -1 0 0 1 'lost $A' 2 'sing it'");
     HAPPENS("");
     NO_CALL();
 }
 
 Test(session_events, more_are_asked_for_at_once)
 {
-    go_up();
     message("hello 0");
-    CALL("renew 0");
-    answer("ok -1 0 1 1 'sing it'");
-    CALL("renew 1");
-    answer("ok -1 0 0 2 'sing it'");
+    CALL_ANSWERED("renew 0", "ok -1 0 1 1 'sing it'");
+    CALL_ANSWERED("renew 1", "ok -1 0 0 2 'sing it'");
     NO_CALL();
 }
 
 Test(session_events, a_message_may_be_faster_than_the_answer)
 {
-    go_up();
     ask("A", "s");
     ask("B", "s");
     next_call();
@@ -60,23 +53,19 @@ Test(session_events, a_message_may_be_faster_than_the_answer)
 
 Test(session_events, lost_while_it_is_asked_for)
 {
-    go_up();
     ask("A", "s");
     next_call();
     message("000000000001 lost $A");
     answer("ok -1 0 granted '5' 's 1 17 0'"); /* was that before, or after? */
     HAPPENS("");
-    CALL("release $A");
-    answer("ok -1 0");
-    CALL("renew 1");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("release $A", "ok -1 0");
+    CALL_ANSWERED("renew 1", "ok -1 0 0");
     CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0");
 }
 
 Test(session_events, many_are_acknowledged_early)
 {
     char text[64];
-    go_up();
     for (int i = 1; i <= 1000; i++) {
         snprintf(text, sizeof text, "%012d sing it", i);
         message(text);
@@ -87,7 +76,7 @@ Test(session_events, many_are_acknowledged_early)
     CALL("renew 1000");
 }
 
-Test(session_events, nonsense_is_passed_over)
+Test(session_events_begin, nonsense_is_passed_over)
 {
     static const char *const texts[] = {"000000000001", "x", "", "000000000001 ",
         "000000000002 granted", "000000000003 granted 7", "000000000004 granted ! 5 s 1 17 0",
@@ -107,7 +96,6 @@ Test(session_events, nonsense_is_passed_over)
 
 Test(session_events, a_grant_to_an_ended_lease_is_given_back)
 {
-    go_up();
     wait_in_line("A", "s", "5");
     end("A");
     CALL("release $A");
@@ -115,14 +103,12 @@ Test(session_events, a_grant_to_an_ended_lease_is_given_back)
     answer("ok -1 0");
     NO_CALL();
     message("000000000002 granted $A 5 s 1 18 0");
-    CALL("release $A");
-    answer("ok -1 0");
+    CALL_ANSWERED("release $A", "ok -1 0");
     HAPPENS("");
 }
 
 Test(session_events, lost)
 {
-    go_up();
     hold("A", "s", "17 0");
     hold("B", "warn", "17 0");
     wait_in_line("C", "s", "7");
@@ -137,7 +123,6 @@ Test(session_events, lost)
 
 Test(session_events, operators)
 {
-    go_up();
     hold("A", "s", "17 0");
     hold("B", "s", "17 1");
     hold("C", "s", "17 2");
@@ -155,7 +140,6 @@ Test(session_events, operators)
 /* A ends before its revoke comes: B, which is revoked next, does not hear the reason for A. */
 Test(session_events, a_reason_is_for_one_lease)
 {
-    go_up();
     hold("A", "s", "17 0");
     hold("B", "s", "17 1");
     hold("C", "s", "17 2");
@@ -191,7 +175,6 @@ static void expect_takings(const char *expected)
 
 Test(session_events, who_takes_a_lease_away)
 {
-    go_up();
     session_on_taken(session, note_taking, NULL);
     hold("A", "s", "17 0");
     hold("B", "s", "17 1");
@@ -208,7 +191,6 @@ Test(session_events, who_takes_a_lease_away)
 /* A release by the lease's own user takes nothing away. */
 Test(session_events, who_releases_a_lease)
 {
-    go_up();
     session_on_taken(session, note_taking, NULL);
     hold("A", "s", "17 0");
     hold("B", "s", "17 1");
@@ -220,7 +202,6 @@ Test(session_events, who_releases_a_lease)
 
 Test(session_events, leases_of_others_are_not_touched)
 {
-    go_up();
     hold("A", "s", "17 0");
     struct lease *other = lease("A");
     other->entry = NULL; /* as one of another session */
@@ -236,7 +217,6 @@ Test(session_events, leases_of_others_are_not_touched)
 /* If older data come back, the database has not got that far. */
 Test(session_events, each_call_says_how_far_the_database_was)
 {
-    go_up();
     hold("A", "s", "4711 0");
     wait_for(5.0);
     CALL("renew 0");
@@ -254,7 +234,6 @@ Test(session_events, each_call_says_how_far_the_database_was)
 
 Test(session_events, the_state_directory_says_it_if_the_journal_is_lost)
 {
-    go_up();
     cr_assert(session_changes_changed(session));
     restart_without_journal();
     connect_link();
@@ -264,7 +243,6 @@ Test(session_events, the_state_directory_says_it_if_the_journal_is_lost)
 
 Test(session_events, the_journal_says_it_if_the_state_directory_is_lost)
 {
-    go_up();
     hold("A", "s", "4711 0");
     restart_without_state();
     connect_link();
@@ -274,7 +252,6 @@ Test(session_events, the_journal_says_it_if_the_state_directory_is_lost)
 
 Test(session_events, another_database_has_got_nowhere_yet)
 {
-    go_up();
     hold("A", "s", "4711 0");
     restart_other_host();
     connect_link();
@@ -282,7 +259,7 @@ Test(session_events, another_database_has_got_nowhere_yet)
     EXPECT(last_reached, "0-0");
 }
 
-Test(session_events, one_of_its_sentinels_is_enough_to_know_a_database)
+Test(session_events_begin, one_of_its_sentinels_is_enough_to_know_a_database)
 {
     say_sentinels("a", "b");
     go_up();

@@ -44,8 +44,7 @@ Test(session_layouts, an_upgrade_is_finished_while_it_has_leases)
     go_up();
     hold("A", "s", "5000 2");
     wait_for(5);
-    CALL("renew 0");
-    answer("layout '3'");
+    CALL_ANSWERED("renew 0", "layout '3'");
     HAPPENS("");
     NOTICE("its data have layout 3 now");
     cr_assert_eq(session_state(), SESSION_LISTING);
@@ -60,21 +59,16 @@ Test(session_layouts, a_request_is_under_way)
 {
     go_up();
     ask("A", "s");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0");
-    answer("layout '3'");
+    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0", "layout '3'");
     HAPPENS("");
-    CALL("hello begin 30000 11000 'this host' 0 0 30000");
-    answer("ok -1 0 '2' 30000 '0' 0 1");
-    CALL("hello news 0");
-    answer("ok -1 0 0 0");
+    CALL_ANSWERED("hello begin 30000 11000 'this host' 0 0 30000", "ok -1 0 '2' 30000 '0' 0 1");
+    CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
     while (strncmp(next_call(), "hello define", 12) != 0) {
         answer("ok -1 0 0");
     }
     answer("ok -1 0");
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("hello end ''", "ok -1 0 ''");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
     CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0");
     cr_assert_eq(last_layout, 3);
 }
@@ -94,8 +88,7 @@ Test(session_layouts, older_data_come_back)
 {
     go_up();
     wait_for(5);
-    CALL("renew 0");
-    answer("layout '3'");
+    CALL_ANSWERED("renew 0", "layout '3'");
     say_hello("30000 '0' 0 1");
     wait_for(5);
     CALL("renew 0");
@@ -110,8 +103,7 @@ Test(session_layouts, older_data_come_back)
 Test(session_layouts, lost_data_begin_as_they_were)
 {
     connect_link();
-    next_call();
-    answer("layout '3'");
+    answer_next("layout '3'");
     say_hello("30000 '0' 1 1");
     break_link("gone");
     connect_link();

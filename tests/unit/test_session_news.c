@@ -52,8 +52,7 @@ static void restore(const char *lines)
 static void fetch_all(const char *answered)
 {
     connect_link();
-    next_call();
-    answer("ok -1 0 '1' 30000 '0' 1 1");
+    answer_next("ok -1 0 '1' 30000 '0' 1 1");
     CALL("hello news 0");
     answer(answered);
 }
@@ -76,14 +75,12 @@ Test(session_news, a_renewal_says_that_there_is_more)
 {
     go_up();
     message("hello 0");
-    CALL("renew 0");
-    answer("ok -1 0 2");
+    CALL_ANSWERED("renew 0", "ok -1 0 2");
     CALL("hello news 0");
     NO_CALL();
     answer("ok -1 0 9 0 9 'c s' 4 {}");
     message("hello 0");
-    CALL("renew 0");
-    answer("ok -1 0 3 1 'sing it'"); /* and of events as well */
+    CALL_ANSWERED("renew 0", "ok -1 0 3 1 'sing it'"); /* and of events as well */
     CALL("renew 1");
     CALL("hello news 9");
 }
@@ -92,10 +89,8 @@ Test(session_news, a_page_may_not_be_all)
 {
     go_up();
     message("news 9 0");
-    CALL("hello news 0");
-    answer("ok -1 0 9 0 4 'c s' 3 '{\"limit\":1}' 5 'c l' 4 {}");
-    CALL("hello news 5");
-    answer("ok -1 0 9 0 9 'c l' 8 '{\"limit\":0}'");
+    CALL_ANSWERED("hello news 0", "ok -1 0 9 0 4 'c s' 3 '{\"limit\":1}' 5 'c l' 4 {}");
+    CALL_ANSWERED("hello news 5", "ok -1 0 9 0 9 'c l' 8 '{\"limit\":0}'");
     NO_CALL();
     EXPECT(kept(), "s 3 {\"limit\":1}\nl 8 {\"limit\":0}\n");
     message("news 9 0");
@@ -109,8 +104,8 @@ Test(session_news, hosts_spread_their_fetches)
     for (int i = 0; i < 50; i++) {
         go_up();
         wait_for(5);
-        next_call();
-        answer("ok -1 0 0"); /* the next renewal is far away, and so is what has had no answer */
+        /* The next renewal is far away, and so is what has had no answer. */
+        answer_next("ok -1 0 0");
         message("news 1 4000");
         NO_CALL();
         double at = strtod(next_deadline(), NULL);
@@ -267,16 +262,14 @@ Test(session_news, below_its_own_floor_it_knows_better)
     restore("floor 10 HERE\np 6 {\"paused\":true}\n");
     fetch_all(
         "ok -1 0 20 0 18 'c s' 4 '{\"limit\":1}' 19 'c l' 5 {} 20 'c t/x' 14 '{\"limit\":1}'");
-    CALL("hello change 10 20 p 6 {\"paused\":true} s 10 {}");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("hello change 10 20 p 6 {\"paused\":true} s 10 {}", "ok -1 0 0");
     CALL("hello news 20"); /* others may have told something meanwhile */
     answer("ok -1 0 22 0 21 'c p' 6 '{\"paused\":true}' 22 'c s' 10 {}");
     CALL("hello change 10 22"); /* that was all */
     answer("ok -1 0 0");
     CALL("hello news 22"); /* once more */
     answer("ok -1 0 22 0");
-    CALL("hello change 10 22");
-    answer("ok -1 0 10");
+    CALL_ANSWERED("hello change 10 22", "ok -1 0 10");
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
 }
 
@@ -285,11 +278,10 @@ Test(session_news, missed_news_is_fetched_from_the_beginning)
     go_up();
     hear(5, "4 'c s' 3 '{\"limit\":1}' 5 'c l' 4 '{\"limit\":0}'");
     message("news 20 0");
-    CALL("hello news 5");
-    answer("ok -1 0 20 12 20 'c p' 19 {}"); /* the change to s was undone, and that is forgotten */
+    /* The change to s was undone, and that is forgotten. */
+    CALL_ANSWERED("hello news 5", "ok -1 0 20 12 20 'c p' 19 {}");
     expect_definitions();
-    CALL("hello news 0");
-    answer("ok -1 0 20 12 5 'c l' 4 '{\"limit\":0}' 20 'c p' 19 {}");
+    CALL_ANSWERED("hello news 0", "ok -1 0 20 12 5 'c l' 4 '{\"limit\":0}' 20 'c p' 19 {}");
     NO_CALL();
     EXPECT(kept(), "floor 12 HERE\nl 4 {\"limit\":0}\np 19 {}\n");
 }
@@ -317,8 +309,7 @@ Test(session_news, a_definition_forgotten_during_hello_is_sent_again)
     expect_sent("hello define s 1 {");
     message("news 3 0");
     answer("ok -1 0 s same {} l same {} p same {} t/* same {} warn same {}");
-    CALL("hello news 0");
-    answer("ok -1 0 3 0 3 'd l' 0 {}");
+    CALL_ANSWERED("hello news 0", "ok -1 0 3 0 3 'd l' 0 {}");
     expect_sent("hello define l 1 {");
     answer("ok -1 0 l stored {}");
     CALL("hello end ''");
@@ -329,8 +320,7 @@ Test(session_news, after_missed_news_all_definitions_are_sent)
 {
     go_up();
     message("news 20 0");
-    CALL("hello news 0");
-    answer("ok -1 0 20 12");
+    CALL_ANSWERED("hello news 0", "ok -1 0 20 12");
     expect_definitions();
     CALL("hello news 0");
 }

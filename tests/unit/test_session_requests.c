@@ -1,7 +1,8 @@
 /* test_session_requests.c - operators' requests to the database, and their changes. */
 #include "session_fixture.h"
 
-SESSION_SUITE(session_requests);
+SESSION_SUITE(session_requests_begin);
+SESSION_SUITE_UP(session_requests);
 
 static int asker, other;
 
@@ -17,7 +18,6 @@ static void admin(const char *const words[])
 
 Test(session_requests, a_change)
 {
-    go_up();
     ADMIN("reserve", "s", "1", "for me");
     EXPECT(result(), "none");
     CALL("admin reserve s 1 'for me'");
@@ -29,12 +29,10 @@ Test(session_requests, a_change)
 
 Test(session_requests, one_that_is_done_in_parts)
 {
-    go_up();
     ADMIN("forget", "s", "");
     ADMIN("pause", "p");
     CALL("admin forget s ''");
-    CALL("admin pause p");
-    answer("ok -1 0 '3 s 1'");
+    CALL_ANSWERED("admin pause p", "ok -1 0 '3 s 1'");
     CALL("admin forget s '3 s 1'");
     EXPECT(result(), "none");
     answer("ok -1 0");
@@ -48,33 +46,26 @@ Test(session_requests, one_that_is_done_in_parts)
 
 Test(session_requests, a_cursor_that_was_not_asked_for)
 {
-    go_up();
     ADMIN("pause", "s");
-    next_call();
-    answer("ok -1 0 'more'");
+    answer_next("ok -1 0 'more'");
     cr_assert_str_neq(reset_wanted(), "");
 }
 
 Test(session_requests, in_use)
 {
-    go_up();
     ADMIN("forget", "t/*", "");
-    next_call();
-    answer("refused -1 0 in-use 't/1 3'");
+    answer_next("refused -1 0 in-use 't/1 3'");
     EXPECT(result(), "in-use 't/1 3' ");
 }
 
 Test(session_requests, refusals)
 {
-    go_up();
     ADMIN("limit", "p", "3");
     ADMIN("add", "p", "d");
     ADMIN("drop", "0123/1");
     CALL("admin limit p 3");
-    CALL("admin add p d");
-    answer("refused -1 0 kind p");
-    CALL("admin drop 0123/1");
-    answer("refused -1 0 too-much p");
+    CALL_ANSWERED("admin add p d", "refused -1 0 kind p");
+    CALL_ANSWERED("admin drop 0123/1", "refused -1 0 too-much p");
     answer("refused -1 0 unknown 0123/1");
     EXPECT(result(), "kind 'p' ");
     EXPECT(result(), "too-much 'p' ");
@@ -84,24 +75,19 @@ Test(session_requests, refusals)
 /* An operator on another host has had "s" and "t/" + star forgotten. */
 Test(session_requests, about_what_only_the_file_has)
 {
-    go_up();
     ADMIN("pause", "s", "", "x");
     ADMIN("pause", "t/1", "", "x");
     ADMIN("resume", "p");
     CALL("admin pause s '' x");
-    CALL("admin pause t/1 '' x");
-    answer("refused -1 0 unknown s");
+    CALL_ANSWERED("admin pause t/1 '' x", "refused -1 0 unknown s");
     EXPECT(result(), "none");
     cr_assert_eq(strncmp(next_call(), "hello define s 1 {", 18), 0);
-    CALL("admin pause s '' x");
-    answer("refused -1 0 unknown t/1");
+    CALL_ANSWERED("admin pause s '' x", "refused -1 0 unknown t/1");
     cr_assert_eq(strncmp(next_call(), "hello define t/* 1 {", 20), 0);
-    CALL("admin pause t/1 '' x");
-    answer("ok -1 0 s stored {}");
+    CALL_ANSWERED("admin pause t/1 '' x", "ok -1 0 s stored {}");
     answer("refused -1 0 unknown s"); /* it has been forgotten again */
     EXPECT(result(), "unknown 's' ");
-    CALL("admin resume p");
-    answer("ok -1 0 t/* stored {}");
+    CALL_ANSWERED("admin resume p", "ok -1 0 t/* stored {}");
     answer("ok -1 0");
     EXPECT(result(), "ok '' ");
     answer("ok -1 0");
@@ -111,16 +97,13 @@ Test(session_requests, about_what_only_the_file_has)
 
 Test(session_requests, about_what_is_unknown_everywhere)
 {
-    go_up();
     ADMIN("remove", "p", "d");
     ADMIN("pause", "other");
     ADMIN("revoke", "s/1");
     next_call();
-    next_call();
-    answer("refused -1 0 unknown d");
+    answer_next("refused -1 0 unknown d");
     answer("refused -1 0 unknown other");
-    next_call();
-    answer("refused -1 0 unknown s/1");
+    answer_next("refused -1 0 unknown s/1");
     EXPECT(result(), "unknown 'd' ");
     EXPECT(result(), "unknown 'other' ");
     EXPECT(result(), "unknown 's/1' ");
@@ -129,27 +112,22 @@ Test(session_requests, about_what_is_unknown_everywhere)
 
 Test(session_requests, what_an_item_was)
 {
-    go_up();
     ADMIN("add", "p", "d");
-    CALL("admin add p d");
-    answer("ok -1 0 '' draining");
+    CALL_ANSWERED("admin add p d", "ok -1 0 '' draining");
     EXPECT(result(), "ok 'draining' ");
 }
 
 Test(session_requests, errors)
 {
-    go_up();
     ADMIN("pause", "s", "", "x");
-    next_call();
-    answer("-OOM command not allowed");
+    answer_next("-OOM command not allowed");
     EXPECT(result(), "down 'OOM command not allowed' ");
     ADMIN("pause", "s", "", "x");
-    next_call();
-    answer("ok 1");
+    answer_next("ok 1");
     cr_assert_str_neq(reset_wanted(), "");
 }
 
-Test(session_requests, errors_of_other_calls)
+Test(session_requests_begin, errors_of_other_calls)
 {
     go_up_and_send_two_calls();
     ADMIN("pause", "s");
@@ -163,7 +141,7 @@ Test(session_requests, errors_of_other_calls)
     EXPECT(result(), "none");
 }
 
-Test(session_requests, down)
+Test(session_requests_begin, down)
 {
     ADMIN("pause", "s");
     EXPECT(result(), "none"); /* it may be up soon */
@@ -182,7 +160,7 @@ Test(session_requests, down)
     EXPECT(result(), "down 'gone' ");
 }
 
-Test(session_requests, an_early_request_waits_without_a_deadline)
+Test(session_requests_begin, an_early_request_waits_without_a_deadline)
 {
     connect_link();
     ADMIN("pause", "s");
@@ -191,23 +169,20 @@ Test(session_requests, an_early_request_waits_without_a_deadline)
     EXPECT(next_deadline(), "2.500"); /* until the answer must have come */
 }
 
-Test(session_requests, a_hello_that_fails)
+Test(session_requests_begin, a_hello_that_fails)
 {
     connect_link();
     ADMIN("pause", "s");
-    next_call();
-    answer("-OOM command not allowed");
+    answer_next("-OOM command not allowed");
     EXPECT(result(), "down 'OOM command not allowed' ");
 }
 
 Test(session_requests, repeated_after_a_hello)
 {
-    go_up();
     ADMIN("pause", "s");
     ADMIN("pause", "l");
     next_call();
-    next_call();
-    answer("hello grace");
+    answer_next("hello grace");
     answer("hello grace");
     say_hello("30000 '0' 1 1");
     CALL("admin pause s");
@@ -216,7 +191,6 @@ Test(session_requests, repeated_after_a_hello)
 
 Test(session_requests, the_asker_may_leave)
 {
-    go_up();
     ADMIN("pause", "s");
     next_call();
     session_forget(session, &other);
@@ -227,7 +201,6 @@ Test(session_requests, the_asker_may_leave)
 
 Test(session_requests, not_too_many)
 {
-    go_up();
     for (int i = 0; i < 1000; i++) {
         ADMIN("pause", "s");
     }
@@ -241,31 +214,24 @@ Test(session_requests, not_too_many)
 Test(session_requests, a_snapshot_has_pages)
 {
     static const char *const names[] = {"s", "l"};
-    go_up();
     session_snapshot(session, &asker, 2, names);
-    CALL("snapshot '' s l");
-    answer("ok -1 0 'l' [ resource l lock ] [ holder l '0123/7' ]");
+    CALL_ANSWERED("snapshot '' s l", "ok -1 0 'l' [ resource l lock ] [ holder l '0123/7' ]");
     EXPECT(result(), "none");
-    CALL("snapshot l s l");
-    answer("ok -1 0 '' [ resource s ] [ ]");
+    CALL_ANSWERED("snapshot l s l", "ok -1 0 '' [ resource s ] [ ]");
     EXPECT(result(), "ok '' resource|l|lock|/holder|l|0123/7|/resource|s|//");
 }
 
 Test(session_requests, a_page_is_asked_for_again_after_a_hello)
 {
-    go_up();
     session_snapshot(session, &asker, 0, NULL);
-    CALL("snapshot ''");
-    answer("ok -1 0 'l' [ resource a ]");
-    CALL("snapshot l");
-    answer("hello expired");
+    CALL_ANSWERED("snapshot ''", "ok -1 0 'l' [ resource a ]");
+    CALL_ANSWERED("snapshot l", "hello expired");
     say_hello("30000 '0' 1 1");
-    CALL("snapshot l");
-    answer("ok -1 0 '' [ resource s ]");
+    CALL_ANSWERED("snapshot l", "ok -1 0 '' [ resource s ]");
     EXPECT(result(), "ok '' resource|a|/resource|s|/");
 }
 
-Test(session_requests, a_snapshot_is_bounded)
+Test(session_requests_begin, a_snapshot_is_bounded)
 {
     struct text page = TEXT_INIT;
     text_add(&page, "ok -1 0 'l'");
@@ -285,7 +251,7 @@ Test(session_requests, a_snapshot_is_bounded)
     text_deinit(&page);
 }
 
-Test(session_requests, rows_that_are_none)
+Test(session_requests_begin, rows_that_are_none)
 {
     static const char *const wrong[] = {
         "ok -1 0", "ok -1 0 '' row", "ok -1 0 '' [ [ a ] ]", "refused -1 0 a b"};

@@ -3,7 +3,7 @@
 #include "core/timing.h"
 #include "session_fixture.h"
 
-SESSION_SUITE(session_time);
+SESSION_SUITE(session_time_first);
 
 static nanoseconds seconds(double n)
 {
@@ -13,17 +13,17 @@ static nanoseconds seconds(double n)
 /* The first renewal, whenever that is, is sent and answered at once. */
 static void first_renewal(void)
 {
-    go_up();
+    world_up();
     wait_for(5);
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
 }
+
+TestSuite(session_time, .init = first_renewal, .fini = world_end);
 
 /* ---- good until ---- */
 
 Test(session_time, counts_from_the_send)
 {
-    first_renewal();
     EXPECT(good_for(), "24.950");
     wait_for(5);
     CALL("renew 0");
@@ -36,36 +36,31 @@ Test(session_time, counts_from_the_send)
 
 Test(session_time, an_error_puts_nothing_off)
 {
-    first_renewal();
     wait_for(5);
-    CALL("renew 0");
-    answer("-MISCONF Redis is configured to save RDB snapshots");
+    CALL_ANSWERED("renew 0", "-MISCONF Redis is configured to save RDB snapshots");
     NOTICE("renew: MISCONF Redis is configured to save RDB snapshots");
     EXPECT(good_for(), "19.950");
     EXPECT(next_deadline(), "1.250");
     wait_for(1.249);
     NO_CALL();
     wait_for(0.001);
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
     EXPECT(good_for(), "24.950");
 }
 
-Test(session_time, begins_after_a_part_of_the_period)
+Test(session_time_first, begins_after_a_part_of_the_period)
 {
     go_up();
     double first = strtod(next_deadline(), NULL);
     cr_assert(first >= 0 && first < 5);
     wait_for(first);
     wait_for(0.001);
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
     EXPECT(next_deadline(), "5.000"); /* without a random part from then on */
 }
 
 Test(session_time, one_at_a_time)
 {
-    first_renewal();
     wait_for(5);
     CALL("renew 0");
     message("000000000007 sing it"); /* one has been missed */
@@ -78,7 +73,6 @@ Test(session_time, one_at_a_time)
 
 Test(session_time, a_late_answer_resets_the_link)
 {
-    first_renewal();
     ask("A", "s");
     CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0");
     EXPECT(next_deadline(), "2.500");
@@ -93,13 +87,11 @@ Test(session_time, a_late_answer_resets_the_link)
 
 Test(session_time, each_call_has_its_own_time)
 {
-    first_renewal();
     ask("A", "s");
     next_call();
     wait_for(2);
     ask("B", "s");
-    next_call();
-    answer("ok -1 0 waiting '1' 1");
+    answer_next("ok -1 0 waiting '1' 1");
     wait_for(2);
     EXPECT(reset_wanted(), "");
     wait_for(0.5);
@@ -108,7 +100,7 @@ Test(session_time, each_call_has_its_own_time)
 
 /* ---- errors ---- */
 
-Test(session_time, errors_that_reset_the_link)
+Test(session_time_first, errors_that_reset_the_link)
 {
     static const char *const errors[] = {"-BUSY Redis is busy", "-LOADING Redis is loading",
         "-MASTERDOWN Link with MASTER is down", "-TRYAGAIN Multiple keys", "-READONLY You can't",
@@ -127,7 +119,7 @@ Test(session_time, errors_that_reset_the_link)
     }
 }
 
-Test(session_time, errors_of_an_acquire_refuse_it)
+Test(session_time_first, errors_of_an_acquire_refuse_it)
 {
     static const char *const errors[] = {
         "-OOM command not allowed", "-MISCONF x", "-NOREPLICAS x", "-ERR Error running script"};
@@ -145,48 +137,37 @@ Test(session_time, errors_of_an_acquire_refuse_it)
 
 Test(session_time, an_error_does_not_refuse_a_queued_waiter)
 {
-    first_renewal();
     ask("A", "l");
-    next_call();
-    answer("ok -1 0 waiting '5' 1");
+    answer_next("ok -1 0 waiting '5' 1");
     drain(true);
-    next_call();
-    answer("ok -1 0");
+    answer_next("ok -1 0");
     drain(false);
-    next_call();
-    answer("ok -1 0 0"); /* the renewal that is first */
-    CALL("acquire $A 0 0 5 7 7 '' i 1 l l 1 1 0");
-    answer("-OOM command not allowed");
+    answer_next("ok -1 0 0"); /* the renewal that is first */
+    CALL_ANSWERED("acquire $A 0 0 5 7 7 '' i 1 l l 1 1 0", "-OOM command not allowed");
     HAPPENS("A place 1");
     NO_CALL();
     wait_for(5);
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
     CALL("acquire $A 0 0 5 7 7 '' i 1 l l 1 1 0");
 }
 
 Test(session_time, a_release_is_tried_again_after_the_next_renewal)
 {
-    first_renewal();
     hold("A", "s", "17 0");
     end("A");
-    CALL("release $A");
-    answer("-ERR Error running script");
+    CALL_ANSWERED("release $A", "-ERR Error running script");
     NO_CALL();
     wait_for(5);
-    CALL("renew 0");
-    answer("ok -1 0 0");
-    CALL("release $A");
-    answer("ok -1 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
+    CALL_ANSWERED("release $A", "ok -1 0");
     NO_CALL();
 }
 
-Test(session_time, a_hello_is_tried_again_and_refuses_meanwhile)
+Test(session_time_first, a_hello_is_tried_again_and_refuses_meanwhile)
 {
     ask("A", "s");
     connect_link();
-    next_call();
-    answer("-OOM command not allowed");
+    answer_next("-OOM command not allowed");
     HAPPENS("A denied down");
     EXPECT(next_deadline(), "1.250");
     NO_CALL();
@@ -195,7 +176,7 @@ Test(session_time, a_hello_is_tried_again_and_refuses_meanwhile)
 }
 
 /* All of them were sent before the first error. */
-Test(session_time, errors_of_several_calls_at_once)
+Test(session_time_first, errors_of_several_calls_at_once)
 {
     go_up_and_send_two_calls();
     ask("A", "s");
@@ -217,7 +198,6 @@ Test(session_time, errors_of_several_calls_at_once)
 /* kill-after is 3 s, its margin 1 s: K = 4 s. */
 Test(session_time, a_grant_in_the_last_instant_is_taken)
 {
-    first_renewal();
     ask("A", "s now");
     next_call();
     now += seconds(20.949);
@@ -227,7 +207,6 @@ Test(session_time, a_grant_in_the_last_instant_is_taken)
 
 Test(session_time, a_grant_that_is_later_is_given_back)
 {
-    first_renewal();
     ask("A", "s now");
     ask("B", "s");
     ask("C", "warn");
@@ -236,18 +215,15 @@ Test(session_time, a_grant_that_is_later_is_given_back)
     answer("ok -1 0 granted '5' 's 1 17 0' granted '6' 's 1 18 1' granted '7' 'warn 1 19 0'");
     HAPPENS("A denied down; C granted warn=0"); /* C has no job that would have to be stopped */
     CALL("renew 0"); /* it is due */
-    CALL("release $A $B");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("release $A $B", "ok -1 0 0");
     NO_CALL();
     answer("ok -1 0");
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
     CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0"); /* B goes on waiting */
 }
 
 Test(session_time, a_late_message_is_given_back_after_the_answer)
 {
-    first_renewal();
     ask("A", "s");
     next_call();
     now += seconds(20.95);
@@ -260,20 +236,17 @@ Test(session_time, a_late_message_is_given_back_after_the_answer)
     CALL("release $A");
 }
 
-Test(session_time, no_time_is_long_enough)
+Test(session_time_first, no_time_is_long_enough)
 {
     connect_link();
     say_hello("6000 '0' 1 1"); /* good for 4.79 s, renewed each second: 4 s are too many */
     ask("A", "s");
-    next_call();
-    answer("ok -1 0 granted '5' 's 1 17 0'");
+    answer_next("ok -1 0 granted '5' 's 1 17 0'");
     HAPPENS("A granted s=0");
     now += seconds(0.79);
     ask("B", "s");
-    next_call();
-    answer("ok -1 0 0");
-    next_call();
-    answer("ok -1 0 granted '6' 's 1 18 1'");
+    answer_next("ok -1 0 0");
+    answer_next("ok -1 0 granted '6' 's 1 18 1'");
     happened();
 }
 
@@ -281,40 +254,32 @@ Test(session_time, no_time_is_long_enough)
 
 Test(session_time, calls_when_something_is_due_if_anybody_waits)
 {
-    first_renewal();
     ask("A", "s");
-    next_call();
-    answer("ok 2000 0 waiting '5' 1");
+    answer_next("ok 2000 0 waiting '5' 1");
     EXPECT(next_deadline(), "2.000");
     wait_for(1.999);
     NO_CALL();
     wait_for(0.001);
-    CALL("renew 0");
-    answer("ok 30000 0 0");
+    CALL_ANSWERED("renew 0", "ok 30000 0 0");
     EXPECT(next_deadline(), "3.000"); /* its own turn stays where it was */
     wait_for(3);
-    CALL("renew 0");
-    answer("ok 30000 0 0");
+    CALL_ANSWERED("renew 0", "ok 30000 0 0");
     EXPECT(next_deadline(), "5.000");
 }
 
 Test(session_time, unfinished_work_of_a_call_is_done_at_once)
 {
-    first_renewal();
     hold("A", "s", "17 0");
     end("A");
-    next_call();
-    answer("ok 0 0");
+    answer_next("ok 0 0");
     CALL("renew 0"); /* although nobody waits here */
     answer("ok 0 0 0");
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
     NO_CALL();
 }
 
 Test(session_time, a_crowd_that_hears_of_a_grace_is_spread)
 {
-    first_renewal();
     message("hello 500");
     double first = strtod(next_deadline(), NULL);
     cr_assert(first > 0 && first <= 1, "%f", first);
@@ -322,8 +287,7 @@ Test(session_time, a_crowd_that_hears_of_a_grace_is_spread)
     first = strtod(next_deadline(), NULL);
     cr_assert(first > 0 && first <= 2.5, "%f", first);
     wait_for(2.5);
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
     NO_CALL();
 }
 
@@ -336,7 +300,7 @@ static void come_back(const char *begun)
     say_hello(begun);
 }
 
-Test(session_time, many_hosts_come_back_over_a_while)
+Test(session_time_first, many_hosts_come_back_over_a_while)
 {
     go_up();
     come_back("30000 '0' 0 3");
@@ -347,7 +311,7 @@ Test(session_time, many_hosts_come_back_over_a_while)
     cr_assert_eq(session_spread(session, now), seconds(5));
 }
 
-Test(session_time, hosts_come_back_before_a_job_is_stopped)
+Test(session_time_first, hosts_come_back_before_a_job_is_stopped)
 {
     connect_link();
     say_hello("30000 '0' 1 100000");
@@ -363,14 +327,13 @@ Test(session_time, hosts_come_back_before_a_job_is_stopped)
     end("A");
 }
 
-Test(session_time, a_database_that_has_lost_its_sessions_does_not_say_how_many_come_back)
+Test(session_time_first, a_database_that_has_lost_its_sessions_does_not_say_how_many_come_back)
 {
     connect_link();
     say_hello("30000 '0' 1 3000");
     break_link("gone");
     connect_link();
-    next_call();
-    answer("ok -1 41000 2 30000 '0' 1 1");
+    answer_next("ok -1 41000 2 30000 '0' 1 1");
     cr_assert_eq(session_spread(session, now), seconds(3));
     message("hello 4000");
     cr_assert_eq(session_spread(session, now), seconds(4));
@@ -392,7 +355,7 @@ static void renewed(double after, uint64_t others)
     answer("ok -1 0 0");
 }
 
-Test(session_time, numbers_tell_how_many_calls_all_hosts_send)
+Test(session_time_first, numbers_tell_how_many_calls_all_hosts_send)
 {
     go_up();
     cr_assert_eq(call_rate(), 0);
@@ -408,7 +371,7 @@ Test(session_time, numbers_tell_how_many_calls_all_hosts_send)
 }
 
 /* A call moves the session clock on by 0.16 T + 250 ms at most. */
-Test(session_time, one_daemon_alone_keeps_the_session_clock_right)
+Test(session_time_first, one_daemon_alone_keeps_the_session_clock_right)
 {
     for (int ttl = 6; ttl <= 86400; ttl += 3) {
         cr_assert_lt(timing_renewal(seconds(ttl)), seconds(0.16 * ttl + 0.25), "%d s", ttl);
@@ -418,11 +381,9 @@ Test(session_time, one_daemon_alone_keeps_the_session_clock_right)
 
 Test(session_time, due_times_do_not_matter_without_waiters)
 {
-    first_renewal();
     hold("A", "s", "17 0");
     end("A");
-    next_call();
-    answer("ok 100 0");
+    answer_next("ok 100 0");
     wait_for(1);
     NO_CALL();
 }
@@ -432,15 +393,12 @@ Test(session_time, due_times_do_not_matter_without_waiters)
 Test(session_time, the_grace_of_the_database_is_shown)
 {
     struct session_view view;
-    first_renewal();
     wait_for(5);
-    next_call();
-    answer("ok 7000 7000 0");
+    answer_next("ok 7000 7000 0");
     session_look(session, &view);
     cr_assert_eq(view.grace_until, now + seconds(7));
     wait_for(5);
-    next_call();
-    answer("ok -1 0 0");
+    answer_next("ok -1 0 0");
     session_look(session, &view);
     cr_assert_eq(view.grace_until, NEVER);
 }
@@ -456,10 +414,8 @@ static bool is_new(void)
 static void go_up_in_a_grace(bool is_first)
 {
     connect_link();
-    next_call();
-    answer("ok -1 41000 '1' 30000 '0' 1 1");
-    CALL("hello news 0");
-    answer("ok -1 41000 0 0");
+    answer_next("ok -1 41000 '1' 30000 '0' 1 1");
+    CALL_ANSWERED("hello news 0", "ok -1 41000 0 0");
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
     answer("ok -1 41000");
     CALL("hello end ''");
@@ -467,32 +423,29 @@ static void go_up_in_a_grace(bool is_first)
     cr_assert_eq(session_state(), SESSION_UP);
 }
 
-Test(session_time, data_are_new_in_their_first_grace)
+Test(session_time_first, data_are_new_in_their_first_grace)
 {
     go_up_in_a_grace(true);
     cr_expect(is_new());
     wait_for(6);
-    CALL("renew 0");
-    answer("ok -1 35000 0");
+    CALL_ANSWERED("renew 0", "ok -1 35000 0");
     cr_expect(is_new());
     break_link("x");
     cr_expect_not(is_new());
 }
 
-Test(session_time, data_are_not_new_in_a_later_grace)
+Test(session_time_first, data_are_not_new_in_a_later_grace)
 {
     go_up_in_a_grace(true);
     wait_for(6);
-    CALL("renew 0");
-    answer("ok -1 0 0");
+    CALL_ANSWERED("renew 0", "ok -1 0 0");
     cr_expect_not(is_new());
     wait_for(6);
-    CALL("renew 0");
-    answer("ok -1 41000 0");
+    CALL_ANSWERED("renew 0", "ok -1 41000 0");
     cr_expect_not(is_new());
 }
 
-Test(session_time, data_are_not_new_unless_it_is_said)
+Test(session_time_first, data_are_not_new_unless_it_is_said)
 {
     go_up_in_a_grace(false);
     cr_expect_not(is_new());

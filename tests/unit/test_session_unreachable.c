@@ -2,7 +2,8 @@
  * another lease has the identity: what is listed, what is requested again, what is refused. */
 #include "session_fixture.h"
 
-SESSION_SUITE(session_unreachable);
+SESSION_SUITE(session_unreachable_begin);
+SESSION_SUITE_UP(session_unreachable);
 
 /* As far as the leases. */
 static void begin_hello(const char *rest)
@@ -11,8 +12,7 @@ static void begin_hello(const char *rest)
     next_call();
     snprintf(begun, sizeof begun, "ok -1 0 '%ju' %s", (uintmax_t)incarnation(), rest);
     answer(begun);
-    CALL("hello news 0");
-    answer("ok -1 0 0 0");
+    CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
     answer("ok -1 0");
 }
@@ -27,8 +27,7 @@ static void come_back(void)
 
 static void end_hello(void)
 {
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    CALL_ANSWERED("hello end ''", "ok -1 0 ''");
 }
 
 /* The link breaks and is there again; the hello that lists A, up to the call behind the first `n`
@@ -60,7 +59,6 @@ static void renew_first(void)
 
 Test(session_unreachable, unqueued_requests_are_refused_after_a_second)
 {
-    go_up();
     hold("A", "s", "17 0");
     wait_in_line("B", "s", "6");
     ask("C", "s");
@@ -84,7 +82,6 @@ Test(session_unreachable, unqueued_requests_are_refused_after_a_second)
 
 Test(session_unreachable, a_link_that_comes_and_goes_is_down)
 {
-    go_up();
     break_link("gone");
     wait_for(0.5);
     connect_link();
@@ -104,7 +101,6 @@ Test(session_unreachable, a_link_that_comes_and_goes_is_down)
 
 Test(session_unreachable, queued_leases_are_listed)
 {
-    go_up();
     hold("A", "s", "17 2");
     wait_in_line("B", "l", "6");
     ask("C", "p now");
@@ -112,12 +108,9 @@ Test(session_unreachable, queued_leases_are_listed)
     ask("D", "s");
     break_link("gone");
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 17 6 30000");
-    answer("ok -1 0 '2' 30000 '0' 0 1");
-    next_call();
-    answer("ok -1 0 0 0");
-    next_call();
-    answer("ok -1 0");
+    CALL_ANSWERED("hello begin 30000 11000 'this host' 17 6 30000", "ok -1 0 '2' 30000 '0' 0 1");
+    answer_next("ok -1 0 0 0");
+    answer_next("ok -1 0");
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 0"
          " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0' 0 $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0' 0");
     answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' '1' $C lost '0' -");
@@ -130,7 +123,6 @@ Test(session_unreachable, queued_leases_are_listed)
 /* B waits by now, and C has been granted: these answers are lost. */
 Test(session_unreachable, an_acquire_whose_answer_is_lost_keeps_its_place)
 {
-    go_up();
     hold("A", "s", "17 2");
     ask("B", "s");
     ask("C", "p");
@@ -149,25 +141,20 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_keeps_its_place)
 /* Others who are before it may not be listed yet. */
 Test(session_unreachable, a_listing_repeats_no_known_place)
 {
-    go_up();
     ask("A", "s");
-    next_call();
-    answer("ok -1 0 waiting '6' 2");
+    answer_next("ok -1 0 waiting '6' 2");
     HAPPENS("A place 2");
     come_back();
-    next_call();
-    answer("ok -1 0 $A waiting '6' '1'");
+    answer_next("ok -1 0 $A waiting '6' '1'");
     HAPPENS("");
 }
 
 Test(session_unreachable, an_acquire_whose_answer_is_lost_and_that_does_not_wait)
 {
-    go_up();
     ask("A", "l now");
     next_call();
     come_back();
-    next_call();
-    answer("ok -1 0 $A waiting '6' '1'");
+    answer_next("ok -1 0 $A waiting '6' '1'");
     HAPPENS("A denied would-wait");
     end_hello();
     CALL("release $A");
@@ -175,21 +162,17 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_and_that_does_not_wait
 
 Test(session_unreachable, a_grace_takes_back_what_was_granted_to_one_that_does_not_wait)
 {
-    go_up();
     ask("A", "l now");
     next_call();
     come_back();
-    next_call();
-    answer("ok -1 41000 $A waiting '6' '1'");
+    answer_next("ok -1 41000 $A waiting '6' '1'");
     HAPPENS("A denied grace");
-    CALL("hello end ''");
-    answer("ok -1 41000 ''");
+    CALL_ANSWERED("hello end ''", "ok -1 41000 ''");
     CALL("release $A");
 }
 
 Test(session_unreachable, a_request_from_before_a_restart_keeps_its_place)
 {
-    go_up();
     ask("A", "s");
     next_call();
     restart();
@@ -203,7 +186,6 @@ Test(session_unreachable, a_request_from_before_a_restart_keeps_its_place)
 /* It would be granted what this host gives back at once, and its job refused. */
 Test(session_unreachable, a_lease_given_back_before_a_restart_is_not_listed)
 {
-    go_up();
     wait_in_line("A", "s", "6");
     drain(true);
     CALL("release $A");
@@ -219,7 +201,6 @@ Test(session_unreachable, a_lease_given_back_before_a_restart_is_not_listed)
 Test(session_unreachable, in_chunks)
 {
     char name[8], text[4096];
-    go_up();
     for (int i = 0; i < 150; i++) {
         snprintf(name, sizeof name, "W%d", i);
         snprintf(text, sizeof text, "%d", i + 1);
@@ -236,14 +217,12 @@ Test(session_unreachable, in_chunks)
 
 Test(session_unreachable, granted_while_unreachable)
 {
-    go_up();
     wait_in_line("A", "s", "5");
     wait_in_line("B", "warn", "6");
     break_link("gone");
     connect_link();
     begin_hello("30000 '3' 0 1");
-    next_call();
-    answer("ok -1 0 $A held '5' 's 1 17 2' $B held '6' 'warn 1 18 0'");
+    answer_next("ok -1 0 $A held '5' 's 1 17 2' $B held '6' 'warn 1 18 0'");
     HAPPENS(""); /* only once the leases are good until some time */
     end("B");
     end_hello();
@@ -257,14 +236,12 @@ Test(session_unreachable, granted_while_unreachable)
 
 Test(session_unreachable, lost_while_unreachable)
 {
-    go_up();
     hold("A", "s", "17 2");
     hold("B", "warn", "17 0");
     wait_in_line("C", "s", "6");
     hold("D", "s", "19 1");
     come_back();
-    next_call();
-    answer("ok -1 0 $A lost '0' - $B lost '0' - $C lost '0' - $D waiting '9' '1'");
+    answer_next("ok -1 0 $A lost '0' - $B lost '0' - $C lost '0' - $D waiting '9' '1'");
     HAPPENS("A stop lost; B lost lost; D stop lost");
     end_hello();
     renew_first();
@@ -273,7 +250,6 @@ Test(session_unreachable, lost_while_unreachable)
 
 Test(session_unreachable, leases_that_have_ended_are_not_listed)
 {
-    go_up();
     hold("A", "s", "17 2");
     hold("B", "s", "18 1");
     hold("C", "s", "19 0");
@@ -291,7 +267,6 @@ Test(session_unreachable, leases_that_have_ended_are_not_listed)
 
 Test(session_unreachable, a_lease_that_ends_while_it_is_listed_is_given_back)
 {
-    go_up();
     hold("A", "s", "17 2");
     hold("B", "s", "18 1");
     come_back();
@@ -307,7 +282,6 @@ Test(session_unreachable, a_lease_that_ends_while_it_is_listed_is_given_back)
 
 Test(session_unreachable, breaks_again_at_each_step)
 {
-    go_up();
     hold("A", "s", "17 2");
     for (int n = 0; n < 5; n++) {
         come_back_for(n);
@@ -322,7 +296,6 @@ Test(session_unreachable, breaks_again_at_each_step)
 
 Test(session_unreachable, messages_wait_until_all_is_listed)
 {
-    go_up();
     wait_in_line("A", "s", "5");
     come_back();
     next_call();
@@ -330,14 +303,12 @@ Test(session_unreachable, messages_wait_until_all_is_listed)
     HAPPENS("");
     answer("ok -1 0 $A waiting '5' '1'");
     end_hello();
-    CALL("renew 0");
-    answer("ok -1 0 0 1 'granted $A 5 s 1 17 2'");
+    CALL_ANSWERED("renew 0", "ok -1 0 0 1 'granted $A 5 s 1 17 2'");
     HAPPENS("A granted s=2");
 }
 
 Test(session_unreachable, one_more_while_the_listing_ends)
 {
-    go_up();
     hold("A", "s", "17 2");
     session = session_free(session);
     world_session();
@@ -355,7 +326,6 @@ Test(session_unreachable, one_more_while_the_listing_ends)
 
 Test(session_unreachable, one_more_once_it_is_up)
 {
-    go_up();
     hold("A", "s", "17 2");
     session = session_free(session);
     world_session();
@@ -368,7 +338,6 @@ Test(session_unreachable, one_more_once_it_is_up)
 /* A wait is no part of it. */
 Test(session_unreachable, says_for_how_long_it_has_been_held)
 {
-    go_up();
     wait_in_line("A", "s", "5");
     wait_for(2);
     message("000000000001 granted $A 5 s 1 17 2");
@@ -382,39 +351,32 @@ Test(session_unreachable, says_for_how_long_it_has_been_held)
 
 Test(session_unreachable, hello_is_sent_once_all_answers_are_in)
 {
-    go_up();
     wait_in_line("A", "l", "5");
     hold("D", "warn", "9 0");
     ask("B", "s");
     next_call();
     ask("C", "s");
-    next_call();
-    answer("hello grace");
+    answer_next("hello grace");
     cr_assert_eq(session_state(), SESSION_LISTING);
     NO_CALL();
     answer("hello grace");
     CALL("hello begin 30000 11000 'this host' 9 5 30000");
     answer("ok 41000 41000 '2' 30000 '0' 1 1");
-    next_call();
-    answer("ok -1 0 0 0");
-    next_call();
-    answer("ok -1 0");
+    answer_next("ok -1 0 0 0");
+    answer_next("ok -1 0");
     CALL("hello lease $A waiting 0 5 7 7 '' i 'l 1 0 -' 'l 1 0' 0"
          " $D held 0 5 7 7 '' i 'warn 1 9 0' 'warn 3 0' 0");
     answer("ok -1 0 $A waiting '5' '1' $D held '5' 'warn 1 9 0'");
-    next_call();
-    answer("ok -1 0 ''");
+    answer_next("ok -1 0 ''");
     HAPPENS("");
     CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0 $C 0 0 0 7 7 '' i 1 s s 1 3 0");
 }
 
 Test(session_unreachable, a_release_that_was_not_done_needs_no_repeating)
 {
-    go_up();
     hold("A", "s", "17 2");
     end("A");
-    next_call();
-    answer("hello expired");
+    answer_next("hello expired");
     begin_hello("30000 '0' 1 1");
     end_hello();
     NO_CALL();
@@ -423,7 +385,6 @@ Test(session_unreachable, a_release_that_was_not_done_needs_no_repeating)
 Test(session_unreachable, everywhere_in_hello)
 {
     static const char *const phases[] = {"begin", "news", "define", "lease", "end"};
-    go_up();
     hold("A", "s", "17 2");
     for (int phase = 0; phase < 5; phase++) {
         come_back_for(phase);
@@ -453,7 +414,7 @@ static void all_is_listed_again(void)
     cr_assert_eq(session_state(), SESSION_UP);
 }
 
-Test(session_unreachable, a_reload_while_waiters_are_listed)
+Test(session_unreachable_begin, a_reload_while_waiters_are_listed)
 {
     begin_to_list_a_waiter();
     redefine(5, 1000, 2);
@@ -461,7 +422,7 @@ Test(session_unreachable, a_reload_while_waiters_are_listed)
     all_is_listed_again();
 }
 
-Test(session_unreachable, a_reload_while_the_listing_ends)
+Test(session_unreachable_begin, a_reload_while_the_listing_ends)
 {
     begin_to_list_a_waiter();
     answer("ok -1 0 $A waiting '5' '1'");
@@ -473,26 +434,23 @@ Test(session_unreachable, a_reload_while_the_listing_ends)
 
 Test(session_unreachable, a_reload_before_anything_is_listed)
 {
-    go_up();
     wait_in_line("A", "s", "5");
     break_link("gone");
     connect_link();
     next_call();
     redefine(5, 1000, 2);
     answer("ok -1 0 '2' 30000 '0' 0 1");
-    CALL("hello news 0");
-    answer("ok -1 0 0 0");
+    CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
     answer("ok -1 0");
     CALL(with_limit_5);
 }
 
-Test(session_unreachable, not_for_ever_as_fast_as_it_can)
+Test(session_unreachable_begin, not_for_ever_as_fast_as_it_can)
 {
     connect_link();
     for (int i = 0; i < 3; i++) {
-        cr_assert_str_neq(next_call(), "nothing");
-        answer("hello unknown");
+        answer_next("hello unknown");
     }
     NO_CALL();
     EXPECT(next_deadline(), "1.250");
@@ -502,10 +460,8 @@ Test(session_unreachable, not_for_ever_as_fast_as_it_can)
 
 Test(session_unreachable, a_message_to_all_has_it_renew)
 {
-    go_up();
     message("hello 0");
-    CALL("renew 0");
-    answer("hello grace");
+    CALL_ANSWERED("renew 0", "hello grace");
     CALL("hello begin 30000 11000 'this host' 0 0 30000");
     message("hello 0"); /* comes again while it says hello */
     NO_CALL();
@@ -513,7 +469,7 @@ Test(session_unreachable, a_message_to_all_has_it_renew)
 
 /* ---- the listing is held ---- */
 
-Test(session_unreachable, renews_while_the_listing_is_held)
+Test(session_unreachable_begin, renews_while_the_listing_is_held)
 {
     session_hold_listing(session, true);
     connect_link();
@@ -522,8 +478,7 @@ Test(session_unreachable, renews_while_the_listing_is_held)
     EXPECT(good_for(), "-1000.000");
     EXPECT(next_deadline(), "5.000");
     wait_for(5);
-    CALL("renew 0");
-    answer("ok -1 0 0 1 'sing it'"); /* comes again */
+    CALL_ANSWERED("renew 0", "ok -1 0 0 1 'sing it'"); /* comes again */
     EXPECT(good_for(), "-1005.000");
     wait_for(1);
     session_hold_listing(session, false);
@@ -538,7 +493,6 @@ Test(session_unreachable, renews_while_the_listing_is_held)
 Test(session_unreachable, another_daemon_has_the_name)
 {
     struct session_view view;
-    go_up();
     hold("A", "s", "17 2");
     wait_in_line("B", "s", "6");
     ask("C", "s");
@@ -562,11 +516,9 @@ Test(session_unreachable, another_daemon_has_the_name)
 
 Test(session_unreachable, a_new_name_when_nothing_is_left_of_the_old_one)
 {
-    go_up();
     hold("A", "s", "17 2");
     wait_for(5);
-    next_call();
-    answer("stale");
+    answer_next("stale");
     notice();
     cr_assert(!session_needs_name(session));
     break_link("gone");
@@ -586,11 +538,9 @@ Test(session_unreachable, a_new_name_when_nothing_is_left_of_the_old_one)
 Test(session_unreachable, other_data)
 {
     struct session_view view;
-    go_up();
     wait_in_line("A", "s", "6");
     ask("B", "s");
-    next_call();
-    answer("layout '3'");
+    answer_next("layout '3'");
     HAPPENS("B denied down");
     session_look(session, &view);
     cr_assert_eq(view.state, SESSION_DOWN);
@@ -605,7 +555,6 @@ Test(session_unreachable, other_data)
 
 Test(session_unreachable, a_restart)
 {
-    go_up();
     hold("A", "s", "5000 2");
     wait_in_line("B", "l", "6");
     hear(1, "1 'c s' 4 '{\"paused\":true}'");
@@ -620,25 +569,21 @@ Test(session_unreachable, a_restart)
     CALL("hello begin 30000 11000 'this host' 5000 6 30000");
     cr_assert_eq(incarnation(), 2);
     answer("ok -1 0 '2' 30000 '7' 0 1");
-    CALL("hello news 0");
-    answer("ok -1 0 0 0");
-    CALL("hello change 0 0 s 4 {\"paused\":true}");
-    answer("ok -1 0 0 s '5' {}");
-    next_call();
-    answer("ok -1 0");
+    CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
+    CALL_ANSWERED("hello change 0 0 s 4 {\"paused\":true}", "ok -1 0 0 s '5' {}");
+    answer_next("ok -1 0");
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 5000 2' 's 3 0' 2000"
          " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0' 0 $C asked 0 0 7 7 '' i 's 1 0 -' 's 3 0' 0");
     answer("ok -1 0 $A held '5' 's 1 5000 2' $B waiting '6' '1' $C lost '0' -");
     end_hello();
-    CALL("renew 0");
-    answer("ok -1 0 0 6 'granted $B 6 l 1 17 0' 7 'sing it'");
+    CALL_ANSWERED("renew 0", "ok -1 0 0 6 'granted $B 6 l 1 17 0' 7 'sing it'");
     HAPPENS("");
     CALL("acquire $C 0 0 0 7 7 '' i 1 s s 1 3 0");
     message("000000000008 granted $B 6 l 1 5001 0");
     HAPPENS("B granted l=0");
 }
 
-Test(session_unreachable, the_tenure_is_written_when_it_must_be)
+Test(session_unreachable_begin, the_tenure_is_written_when_it_must_be)
 {
     struct text out = TEXT_INIT;
     cr_assert_not(session_is_changed(session));
@@ -650,13 +595,12 @@ Test(session_unreachable, the_tenure_is_written_when_it_must_be)
     cr_assert(session_is_changed(session));
     session_write(session, &out);
     message("hello 0");
-    next_call();
-    answer("ok -1 0 0");
+    answer_next("ok -1 0 0");
     cr_assert(session_is_changed(session));
     text_deinit(&out);
 }
 
-Test(session_unreachable, a_later_versions_keys_are_written_back)
+Test(session_unreachable_begin, a_later_versions_keys_are_written_back)
 {
     static const char later[] = "until=0 color=red ttl=30000000000 incarnation=4 token=1 ticket=1"
                                 " session=0123456789abcdef shape=round,2 place=7 tokens=3";
@@ -677,7 +621,7 @@ Test(session_unreachable, a_later_versions_keys_are_written_back)
     effects_deinit(&effects);
 }
 
-Test(session_unreachable, a_damaged_tenure_is_none)
+Test(session_unreachable_begin, a_damaged_tenure_is_none)
 {
     static const char *const lines[] = {"", "until=5",
         "until=x ttl=30000000000 incarnation=1 token=1"
