@@ -17,6 +17,12 @@ void journal_begin(void)
     scratch_begin();
 }
 
+void journal_end(void)
+{
+    journal_close(&journal);
+    scratch_end();
+}
+
 /* "NUMBER:" and letters, which are others for each length; cheap. */
 char *record_text(size_t number, size_t length)
 {

@@ -26,8 +26,9 @@ extern struct journal_report last_heard;
  * nothing. */
 void expect_heard(struct journal_report report, unsigned n);
 
-/* A suite's .init; its .fini is scratch_end(). */
+/* A suite's .init and .fini. */
 void journal_begin(void);
+void journal_end(void);
 
 /* A record's bytes; good until the next call. */
 char *record_text(size_t number, size_t length);

@@ -65,7 +65,15 @@ static void begin_run(const char *const lines[])
 #define begin_run(...) begin_run((const char *const[]){__VA_ARGS__, NULL})
 #define reload(...) reload((const char *const[]){__VA_ARGS__, NULL})
 
-TestSuite(changes, .fini = end_run);
+#define FILE_OF_ALL                                                                                \
+    "semaphore s limit=4", "lock d", "pool g items=a,b,c select=first", "semaphore market/* limit=5"
+
+static void begin(void)
+{
+    begin_run(FILE_OF_ALL);
+}
+
+TestSuite(changes, .init = begin, .fini = end_run);
 
 static void apply(const char *lines)
 {
@@ -149,9 +157,6 @@ Test(changes, only_what_was_changed_is_looked_at)
     cr_expect_eq(n_changed(), 0, "the file says something else now");
 }
 
-#define FILE_OF_ALL                                                                                \
-    "semaphore s limit=4", "lock d", "pool g items=a,b,c select=first", "semaphore market/* limit=5"
-
 /* What is described is made again by a run with the same file, and described in the same words. */
 static void expect_lasting(void)
 {
@@ -167,7 +172,6 @@ static void expect_lasting(void)
 
 Test(changes, none)
 {
-    begin_run(FILE_OF_ALL);
     cr_expect_str_eq(said(), "");
     apply("");
     release(acquire("market/x", 1));
@@ -176,7 +180,6 @@ Test(changes, none)
 
 Test(changes, limits)
 {
-    begin_run(FILE_OF_ALL);
     apply("limit s 9\nlimit d 0\nlimit market/x 0\n");
     cr_expect_str_eq(said(), "limit s 9\nlimit d 0\nlimit market/x 0\n");
     expect_lasting();
@@ -188,7 +191,6 @@ Test(changes, limits)
 
 Test(changes, pauses_and_a_drain)
 {
-    begin_run(FILE_OF_ALL);
     apply("pause s\npause g reason=a%20b=c%25\npause market/y reason=\ndrain\n");
     expect_lasting();
     cr_expect(core_is_draining(core));
@@ -210,7 +212,6 @@ static void expect_paused_by(const char *name, bool has_login, uint32_t uid, uin
 /* An older berthd has written down nobody. */
 Test(changes, who_paused)
 {
-    begin_run(FILE_OF_ALL);
     apply("pause s reason=x by=0 by_login=1000\npause g by=7\npause d by=root by_login=7\n"
           "pause market/* by=8\npause market/z by=9\n");
     cr_expect_str_eq(said(),
@@ -231,7 +232,6 @@ Test(changes, who_paused)
 
 Test(changes, items)
 {
-    begin_run(FILE_OF_ALL);
     apply("add g z\nremove g b\nadd g y\n");
     expect_lasting();
     cr_expect_eq(resource_limit(core_find_resource(core, "g")), 4);
@@ -250,7 +250,6 @@ Test(changes, items)
 
 Test(changes, an_item_that_is_removed_while_it_is_held)
 {
-    begin_run(FILE_OF_ALL);
     struct lease *lease = acquire("g", 2);
     apply("remove g a\nadd g z\n");
     char *held = strdup(describe());
@@ -263,7 +262,6 @@ Test(changes, an_item_that_is_removed_while_it_is_held)
 
 Test(changes, reservations)
 {
-    begin_run(FILE_OF_ALL);
     apply("reserve s 3 reason=broken%20fan\nreserve s 0\nreserve g b\nreserve market/x 2\n");
     cr_expect_str_eq(
         said(), "reserve s 0\nreserve s 3 reason=broken%20fan\nreserve g b\nreserve market/x 2\n");
@@ -276,7 +274,6 @@ Test(changes, reservations)
 
 Test(changes, a_reservation_of_what_is_held)
 {
-    begin_run(FILE_OF_ALL);
     struct lease *lease = acquire("s", 4);
     apply("reserve s 2\n");
     cr_expect_str_eq(said(), "reserve s 2\n");
@@ -294,7 +291,6 @@ Test(changes, a_reservation_of_what_cools_down)
 
 Test(changes, of_an_item_that_was_added)
 {
-    begin_run(FILE_OF_ALL);
     apply("add g z\nreserve g z reason=new\npause g\n");
     expect_lasting();
     cr_expect_eq(resource_available(core_find_resource(core, "g")), 3);
@@ -303,7 +299,6 @@ Test(changes, of_an_item_that_was_added)
 /* A limit that the operator raised comes before the reservations above the file's. */
 Test(changes, of_a_slot_above_the_limit_of_the_file)
 {
-    begin_run(FILE_OF_ALL);
     apply("limit s 9\nreserve s 8\n");
     cr_expect_str_eq(said(), "reserve s 8\nlimit s 9\n");
     expect_lasting();
@@ -312,7 +307,6 @@ Test(changes, of_a_slot_above_the_limit_of_the_file)
 /* It comes into force when the limit is raised again. */
 Test(changes, of_a_slot_above_a_limit_that_was_lowered)
 {
-    begin_run(FILE_OF_ALL);
     apply("reserve s 3\nreserve d 0\nlimit s 2\nlimit d 0\nlimit market/x 9\nreserve market/x 8\n"
           "limit market/x 5\n");
     cr_expect_str_eq(
@@ -329,7 +323,6 @@ Test(changes, of_a_slot_above_a_limit_that_was_lowered)
 
 Test(changes, of_a_template)
 {
-    begin_run(FILE_OF_ALL);
     apply("limit market/* 3\npause market/* reason=migration\n");
     cr_expect_str_eq(said(), "limit market/* 3\npause market/* reason=migration\n");
     expect_lasting();
@@ -342,7 +335,6 @@ Test(changes, of_a_template)
  * limit, and no pause. */
 Test(changes, of_an_instance_of_a_changed_template)
 {
-    begin_run(FILE_OF_ALL);
     apply("limit market/* 3\npause market/*\nlimit market/x 5\nresume market/y\n"
           "pause market/z reason=own\n");
     cr_expect_str_eq(said(),
@@ -358,7 +350,6 @@ Test(changes, of_an_instance_of_a_changed_template)
 /* A slot above the template's limit stays reserved. */
 Test(changes, of_a_slot_above_the_limit_of_the_template)
 {
-    begin_run(FILE_OF_ALL);
     apply("reserve market/x 4\nlimit market/* 2\n");
     cr_expect_str_eq(said(), "limit market/* 2\nreserve market/x 4\n");
     expect_lasting();
@@ -372,7 +363,6 @@ Test(changes, of_a_slot_above_the_limit_of_the_template)
 
 Test(changes, the_files_limit_has_changed)
 {
-    begin_run(FILE_OF_ALL);
     apply("limit s 9\npause s\nlimit d 0\nlimit market/x 1\n");
     char *before = strdup(describe());
     begin_run("semaphore s limit=5", "lock d", "semaphore market/* limit=6");
@@ -404,7 +394,6 @@ Test(changes, the_files_items_have_changed)
 /* A reload settles it, so that the old value of the key does not bring the change back. */
 Test(changes, over_a_reload)
 {
-    begin_run(FILE_OF_ALL);
     apply("limit s 9\nadd g z\npause d\n");
     reload("semaphore s limit=3", "lock d", "pool g items=a select=first");
     cr_expect_str_eq(said(), "pause d\n");
@@ -457,7 +446,6 @@ Test(changes, over_a_reload_as_over_a_restart)
 /* A resource that goes while it is held, and comes back before it is free. */
 Test(changes, what_has_ended_does_not_come_back_with_a_holder)
 {
-    begin_run(FILE_OF_ALL);
     struct lease *s = acquire("s", 1), *g = acquire("g", 1);
     apply("limit s 9\nreserve s 2\npause s\nadd g z\nremove g a\nreserve g b\n");
     reload("lock other");
@@ -475,7 +463,6 @@ Test(changes, what_has_ended_does_not_come_back_with_a_holder)
 /* The reservation of an item ends with its removal, which waits for the holder. */
 Test(changes, an_item_that_is_reserved_and_removed_while_it_is_held)
 {
-    begin_run(FILE_OF_ALL);
     struct lease *lease = acquire("g", 1);
     apply("reserve g a\nremove g a\n");
     cr_expect_str_eq(said(), "remove g a\n");
@@ -486,7 +473,6 @@ Test(changes, an_item_that_is_reserved_and_removed_while_it_is_held)
 
 Test(changes, the_resource_is_gone_or_another)
 {
-    begin_run(FILE_OF_ALL);
     apply("limit s 9\npause d\nadd g z\nlimit market/x 1\nreserve s 1\n");
     char *before = strdup(describe());
     begin_run("pool s items=a,b", "semaphore g limit=3");

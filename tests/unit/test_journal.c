@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(journal, .init = journal_begin, .fini = scratch_end, .timeout = 60);
+TestSuite(journal, .init = journal_begin, .fini = journal_end, .timeout = 60);
 
 /* ---- intact ---- */
 
@@ -38,7 +38,6 @@ Test(journal, records_and_their_slots_survive)
             cr_expect_eq(seen.lengths[i], filled_length(i));
         }
     }
-    journal_close(&journal);
 }
 
 Test(journal, rewritten_in_place)
@@ -58,7 +57,6 @@ Test(journal, rewritten_in_place)
     for (size_t i = 0; i < 10; i++) {
         cr_expect_eq(seen.lengths[i], filled_length(i) / 2 + 49);
     }
-    journal_close(&journal);
 }
 
 Test(journal, read_again)
@@ -78,7 +76,6 @@ Test(journal, read_again)
     const char *record = journal_look(&journal, slots[8], &length);
     cr_assert(record && length == 90);
     cr_assert_eq(memcmp(record, record_text(51, 90), 90), 0);
-    journal_close(&journal);
 }
 
 Test(journal, incomplete_until_set_complete)
@@ -94,7 +91,6 @@ Test(journal, incomplete_until_set_complete)
     cr_expect_eq(seen.n, 1);
     put(2, 500, 500); /* growing leaves it so */
     cr_expect_eq(reopen(), JOURNAL_INTACT);
-    journal_close(&journal);
 }
 
 Test(journal, of_another_boot)
@@ -147,7 +143,6 @@ Test(journal, freed_places_are_used_again)
     }
     cr_assert_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 500);
-    journal_close(&journal);
 }
 
 Test(journal, no_two_extents_overlap_nor_cross_a_page)
@@ -171,7 +166,6 @@ Test(journal, no_two_extents_overlap_nor_cross_a_page)
             cr_assert_eq(used[slot + k]++, 0);
         }
     }
-    journal_close(&journal);
 }
 
 Test(journal, too_long)
@@ -191,7 +185,6 @@ Test(journal, too_long)
     cr_assert_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.lengths[1], room);
     cr_expect_eq(seen.slots[3], largest);
-    journal_close(&journal);
 }
 
 /* ---- killed while it wrote: no damage ---- */
@@ -212,7 +205,6 @@ Test(journal, killed_while_the_file_grew)
     }
     cr_expect_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 300);
-    journal_close(&journal);
 }
 
 Test(journal, killed_before_a_long_record_was_whole)
@@ -225,7 +217,6 @@ Test(journal, killed_before_a_long_record_was_whole)
     cr_assert_eq(pwrite(journal.fd, text + first, 5000, slot_offset(slot) + (off_t)first), 5000);
     cr_expect_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 10);
-    journal_close(&journal);
 }
 
 Test(journal, killed_while_a_new_one_was_made)
@@ -238,5 +229,4 @@ Test(journal, killed_while_a_new_one_was_made)
     cr_assert_eq(truncate(journal_path, JOURNAL_PAGE), 0);
     cr_expect_eq(reopen(), JOURNAL_DAMAGED);
     cr_expect_eq(access("journal.new", F_OK), -1);
-    journal_close(&journal);
 }

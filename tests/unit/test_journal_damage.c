@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(journal_damage, .init = journal_begin, .fini = scratch_end, .timeout = 120);
+TestSuite(journal_damage, .init = journal_begin, .fini = journal_end, .timeout = 120);
 
 /* Every extent of `bytes` that lies within the first `n` is found, and nothing else. */
 static void expect_readable(const uint32_t slots[], const size_t lengths[], size_t n)
@@ -61,7 +61,6 @@ Test(journal_damage, cut_at_any_length)
         }
         cr_assert_eq(close(old.fd), 0);
     }
-    journal_close(&journal);
 }
 
 /* What is readable goes into the new file, with room for what it was reserved for. */
@@ -90,7 +89,6 @@ Test(journal_damage, cut_and_opened)
         cr_assert_eq(memcmp(seen.slots, first.slots, sizeof first.slots), 0);
     }
     free(bytes);
-    journal_close(&journal);
 }
 
 /* A waiting lease's record is short, and will be long once it is granted. */
@@ -109,7 +107,6 @@ Test(journal_damage, moved_with_room_for_what_they_may_become)
     cr_assert_eq(reopen(), JOURNAL_INCOMPLETE);
     cr_expect_eq(seen.n, 5);
     cr_expect_eq(seen.lengths[4], 5000);
-    journal_close(&journal);
 }
 
 /* Flips one byte in everything that has a meaning: the header, and every extent ever used, up to
@@ -144,7 +141,6 @@ Test(journal_damage, every_bit_of_the_header)
         flip(offset, SIZE_MAX);
     }
     cr_expect_eq(reopen(), JOURNAL_INTACT);
-    journal_close(&journal);
 }
 
 Test(journal_damage, every_bit_of_the_extents)
@@ -170,7 +166,6 @@ Test(journal_damage, every_bit_of_the_extents)
     }
     cr_expect_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 10);
-    journal_close(&journal);
 }
 
 Test(journal_damage, a_record_in_anothers_place)
@@ -185,7 +180,6 @@ Test(journal_damage, a_record_in_anothers_place)
     cr_expect_eq(seen.n, 9);
     cr_expect_eq(seen.lengths[7], 0);
     cr_expect_neq(seen.lengths[8], 0);
-    journal_close(&journal);
 }
 
 Test(journal_damage, more_than_the_header_knows)
@@ -208,7 +202,6 @@ Test(journal_damage, more_than_the_header_knows)
     cr_expect_eq(seen.n, 10);
     free(bytes);
     free(longer);
-    journal_close(&journal);
 }
 
 /* A right checksum does not make the rest right. */
@@ -269,7 +262,6 @@ Test(journal_damage, headers_that_lie)
         cr_expect_eq(reopen(), JOURNAL_INCOMPLETE);
         cr_assert_eq(unlink(journal_path), 0);
     }
-    journal_close(&journal);
 }
 
 static void spoil_features(struct journal_header *header)
@@ -326,7 +318,6 @@ Test(journal_damage, random_bytes)
         cr_assert_eq(seen.n, 0);
         put(1, 10, 10);
     }
-    journal_close(&journal);
 }
 
 /* ---- files that are not ours ---- */
@@ -397,7 +388,6 @@ Test(journal_damage, a_directory_in_its_place)
     put(1, 10, 10); /* as soon as it can be made */
     cr_expect_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 1);
-    journal_close(&journal);
 }
 
 Test(journal_damage, no_directory_at_all)
@@ -409,5 +399,4 @@ Test(journal_damage, no_directory_at_all)
     cr_expect_eq(errno, ENOENT);
     cr_assert_eq(mkdir("a", 0700), 0);
     cr_expect_neq(journal_reserve(&journal, 10), 0);
-    journal_close(&journal);
 }

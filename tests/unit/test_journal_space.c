@@ -14,7 +14,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-TestSuite(journal_space, .init = journal_begin, .fini = scratch_end, .timeout = 60);
+TestSuite(journal_space, .init = journal_begin, .fini = journal_end, .timeout = 60);
 
 Test(journal_space, limited_file_size)
 {
@@ -37,7 +37,6 @@ Test(journal_space, limited_file_size)
     put(1, 5000, 5000);
     cr_expect_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 1);
-    journal_close(&journal);
 }
 
 /* A small file system of our own. */
@@ -174,7 +173,6 @@ Test(journal_space, without_a_map)
     cr_assert_null(journal.map.region);
     cr_assert_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 151);
-    journal_close(&journal);
 }
 
 Test(journal_space, unwritable_records_are_reported)
@@ -198,7 +196,6 @@ Test(journal_space, unwritable_records_are_reported)
     close(good);
     cr_expect_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 1);
-    journal_close(&journal);
 }
 
 Test(journal_space, what_cannot_be_completed_is_said)
@@ -209,7 +206,6 @@ Test(journal_space, what_cannot_be_completed_is_said)
     journal_set_complete(&journal);
     expect_heard((struct journal_report){.trouble = TROUBLE_NOT_COMPLETE, .error = EBADF}, 1);
     cr_expect_eq(reopen(), JOURNAL_INCOMPLETE);
-    journal_close(&journal);
 }
 
 /* The pages that it writes to are gone: no crash, and what comes afterwards is written again. */
@@ -235,7 +231,6 @@ Test(journal_space, cut_while_it_is_open)
     cr_expect_eq(seen.lengths[1], 90);
     cr_expect_eq(seen.lengths[30], 5000);
     cr_expect_eq(seen.n, 3);
-    journal_close(&journal);
 }
 
 /* Nothing is written where it was cut, and then it grows: what looks whole is not. */
@@ -248,5 +243,4 @@ Test(journal_space, cut_and_made_longer)
     cr_assert_eq(reopen(), JOURNAL_INCOMPLETE);
     cr_expect_eq(seen.lengths[2], 5000);
     cr_expect_eq(seen.n, 1);
-    journal_close(&journal);
 }

@@ -29,7 +29,13 @@ static void begin(void)
     setenv("STATE_DIRECTORY", scratch_path("state"), 1);
 }
 
-TestSuite(state, .init = begin, .fini = scratch_end, .timeout = 60);
+static void end(void)
+{
+    state_deinit(&state);
+    scratch_end();
+}
+
+TestSuite(state, .init = begin, .fini = end, .timeout = 60);
 
 static enum state_found reload(void)
 {
@@ -76,7 +82,6 @@ Test(state, nothing_there)
     cr_expect_str_eq(state.path, scratch_path(file));
     cr_expect_eq(strlen(state.boot_id), 36);
     cr_expect_eq(access("state", F_OK), -1); /* looking makes nothing */
-    state_deinit(&state);
 }
 
 Test(state, numbers_and_changes)
@@ -96,7 +101,6 @@ Test(state, numbers_and_changes)
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.changes, "");
     cr_expect_eq(state.mark, mark);
-    state_deinit(&state);
 }
 
 static bool store_fleet(const char *changes)
@@ -123,7 +127,6 @@ Test(state, changes_of_databases)
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.fleet_changes, "");
     cr_expect_str_eq(state.changes, "pause fleet\ndrain\n");
-    state_deinit(&state);
 }
 
 Test(state, too_many_changes_of_databases)
@@ -136,7 +139,6 @@ Test(state, too_many_changes_of_databases)
     free(many);
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.fleet_changes, "fleet default d 7 {}\n");
-    state_deinit(&state);
 }
 
 Test(state, the_mark_only_grows)
@@ -150,7 +152,6 @@ Test(state, the_mark_only_grows)
     cr_expect_eq(state.mark, mark);
     cr_assert(reserve_numbers(mark));
     cr_expect_gt(state.mark, mark);
-    state_deinit(&state);
 }
 
 /* Early enough that nobody has to wait for them. */
@@ -171,7 +172,6 @@ Test(state, more_numbers_are_wanted_at_half)
     cr_expect(state_has_numbers(&state, first + block));
     cr_expect_not(state_has_numbers(&state, half + block));
     cr_expect_not(state_is_short_of_numbers(&state, half + block / 2 - 1));
-    state_deinit(&state);
 }
 
 /* No number is given out that a crash could bring back. */
@@ -192,7 +192,6 @@ Test(state, numbers_that_may_be_lost)
     }
     cr_assert(reserve_numbers(mark));
     cr_expect_gt(state.mark, mark);
-    state_deinit(&state);
 }
 
 static bool is_secret(const uint8_t secret[SECRET_BYTES])
@@ -221,7 +220,6 @@ Test(state, a_secret_for_as_long_as_the_file_lives)
     cr_assert_eq(reload(), STATE_DAMAGED);
     cr_expect_not(state.is_old_secret);
     cr_expect_not(is_secret(secret));
-    state_deinit(&state);
 }
 
 Test(state, only_ours_may_read_it)
@@ -234,7 +232,6 @@ Test(state, only_ours_may_read_it)
     cr_expect_eq(status.st_mode, S_IFREG | 0600);
     cr_assert_eq(stat("state", &status), 0);
     cr_expect_eq(status.st_mode, S_IFDIR | 0700);
-    state_deinit(&state);
 }
 
 Test(state, directories_are_made)
@@ -243,7 +240,6 @@ Test(state, directories_are_made)
     reload();
     cr_assert(store("drain\n"));
     cr_expect_eq(access("a/b/c/run-berth.sock.state", F_OK), 0);
-    state_deinit(&state);
 }
 
 Test(state, what_was_made_ready_goes)
@@ -258,7 +254,6 @@ Test(state, what_was_made_ready_goes)
     state_deinit(&state);
     cr_expect_eq(access("state/run-berth.sock.state.new", F_OK), -1);
     cr_expect_eq(reload(), STATE_READ);
-    state_deinit(&state);
 }
 
 Test(state, killed_while_it_was_stored)
@@ -271,7 +266,6 @@ Test(state, killed_while_it_was_stored)
     cr_assert(store(""));
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.changes, "");
-    state_deinit(&state);
 }
 
 /* ---- another boot ---- */
@@ -297,7 +291,6 @@ Test(state, of_another_boot)
     cr_assert_eq(reload(), STATE_READ);
     cr_expect(state.same_boot);
     cr_expect_str_eq(state.changes, "drain\n");
-    state_deinit(&state);
 }
 
 Test(state, a_secret_that_is_none)
@@ -318,7 +311,6 @@ Test(state, a_secret_that_is_none)
     reload();
     cr_expect(state.is_old_secret);
     cr_expect_eq(state.secret[15], 15);
-    state_deinit(&state);
 }
 
 /* ---- damaged ---- */
@@ -356,7 +348,6 @@ Test(state, every_length_and_every_bit)
     }
     free(bytes);
     expect_usable();
-    state_deinit(&state);
 }
 
 Test(state, the_mark_of_a_damaged_file)
@@ -379,7 +370,6 @@ Test(state, the_mark_of_a_damaged_file)
         cr_expect_eq(state.mark, rows[i].mark, "%s", rows[i].line);
         expect_usable();
     }
-    state_deinit(&state);
 }
 
 Test(state, checked_but_not_ours)
@@ -399,7 +389,6 @@ Test(state, checked_but_not_ours)
         cr_expect_eq(state.read_error, 0); /* it was read, and makes no sense */
         expect_usable();
     }
-    state_deinit(&state);
 }
 
 Test(state, no_number_is_left)
@@ -408,7 +397,6 @@ Test(state, no_number_is_left)
     cr_expect_not(reserve_numbers(INT64_MAX));
     cr_expect_not(reserve_numbers(UINT64_MAX));
     cr_expect_eq(state.mark, 0);
-    state_deinit(&state);
 }
 
 /* What is there may be good: nothing takes its place. */
@@ -437,7 +425,6 @@ Test(state, not_a_file)
     cr_expect(!state_can_be_read(&state));
     cr_assert_eq(rmdir(file), 0);
     cr_expect(state_can_be_read(&state));
-    state_deinit(&state);
 }
 
 /* ---- where it cannot be stored ---- */
@@ -454,7 +441,6 @@ Test(state, no_directory_can_be_made)
     cr_expect(reserve_numbers(7));
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.changes, "drain\n");
-    state_deinit(&state);
 }
 
 Test(state, limited_file_size)
@@ -476,7 +462,6 @@ Test(state, limited_file_size)
     free(long_one);
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.changes, "");
-    state_deinit(&state);
 }
 
 /* What was promised can be stored, whatever has filled the disk since. */

@@ -53,11 +53,20 @@ static void begin(size_t width, size_t height)
     begin_with(answer, N(answer), width, height);
 }
 
+/* A test may begin again, after this. */
 static void end(void)
 {
     top_deinit(&top);
     status_deinit(&status);
+    top = (struct top)TOP_INIT;
+    status = (struct status)STATUS_INIT;
 }
+
+#define TOP_SUITE(name) TestSuite(name, .fini = end)
+TOP_SUITE(top_rows);
+TOP_SUITE(top_screen);
+TOP_SUITE(top_keys);
+TOP_SUITE(top_units);
 
 /* The lines, without blanks at their ends. No line is ever too long. */
 static void expect_screen(const char *expected)
@@ -112,7 +121,6 @@ Test(top_rows, who_holds_what_is_seen_at_once)
 {
     begin(80, 24);
     expect_rows(EVERYTHING);
-    end();
 }
 
 Test(top_rows, what_does_not_fit_stays_closed)
@@ -122,7 +130,6 @@ Test(top_rows, what_does_not_fit_stays_closed)
     end();
     begin(80, 8); /* 5 rows, of which leases may take 2 */
     expect_rows("etl 1 gpus idle t/* t/x9 t/x10 5");
-    end();
 }
 
 Test(top_rows, a_resource_that_gets_its_first_lease_opens)
@@ -167,7 +174,6 @@ Test(top_rows, sorted)
     expect_row("t/x9");
     type("F");
     expect_rows(EVERYTHING);
-    end();
 }
 
 Test(top_rows, filtered)
@@ -198,7 +204,6 @@ Test(top_rows, filtered)
     expect_rows("");
     type("/\b\b\b\b\b\b\b\n");
     expect_rows(EVERYTHING);
-    end();
 }
 
 Test(top_rows, a_user_whom_nobody_knows_changes_nothing)
@@ -207,7 +212,6 @@ Test(top_rows, a_user_whom_nobody_knows_changes_nothing)
     type("uno such user\n");
     expect_rows(EVERYTHING);
     cr_expect_str_eq(top.message.bytes, "no such user: no such user");
-    end();
 }
 
 Test(top_rows, what_is_looked_for_is_shown_also_of_a_closed_resource)
@@ -215,7 +219,6 @@ Test(top_rows, what_is_looked_for_is_shown_also_of_a_closed_resource)
     begin(80, 8);
     type("/nightly\n");
     expect_rows("gpus 2");
-    end();
 }
 
 Test(top_rows, the_cursor_stays_with_its_lease)
@@ -234,7 +237,6 @@ Test(top_rows, the_cursor_stays_with_its_lease)
     expect_row("4");
     type("u9\n"); /* 4 is gone: the row in its line */
     expect_row("6");
-    end();
 }
 
 Test(top_rows, folding_a_lease_leads_to_its_resource)
@@ -245,7 +247,6 @@ Test(top_rows, folding_a_lease_leads_to_its_resource)
     expect_rows("etl 1 gpus idle t/* t/x9 6 t/x10 5");
     type("l");
     expect_rows(EVERYTHING);
-    end();
 }
 
 Test(top_rows, pages_and_ends)
@@ -264,7 +265,6 @@ Test(top_rows, pages_and_ends)
     expect_row("etl");
     top_type(&top, TOP_KEY_UP);
     expect_row("etl");
-    end();
 }
 
 /* ---- screens ---- */
@@ -291,7 +291,6 @@ Test(top_screen, of_80_columns)
         "      stops  slot 0        1s 8             15 stopping (revoked)\n"
         "\n\n\n\n\n"
         "? help  q quit  Enter opens  / find  w why  d details  x revoke  b busy  u user\n");
-    end();
 }
 
 Test(top_screen, of_any_size)
@@ -328,7 +327,6 @@ Test(top_screen, of_60_columns)
                   "    t/*       -/1    -  template, 2 instances\n"
                   "  - t/x9      1/1    0  [#]\n"
                   "? help  q quit  Enter opens  / find  w why  d details\n");
-    end();
 }
 
 Test(top_screen, of_20_columns)
@@ -340,7 +338,6 @@ Test(top_screen, of_20_columns)
                   "      held   make\n"
                   "  + gpus      1/3  2\n"
                   "? help  q quit\n");
-    end();
 }
 
 Test(top_screen, what_is_hostile_is_harmless)
@@ -365,7 +362,6 @@ Test(top_screen, what_is_hostile_is_harmless)
                   "  units    [#]\n"
                   "  used     1 of 1, 0 free\n"
                   "q back  arrows scroll  w why  x revoke\n");
-    end();
 }
 
 Test(top_screen, wide_characters_keep_to_their_columns)
@@ -391,7 +387,6 @@ Test(top_screen, wide_characters_keep_to_their_columns)
                   "      held   slot 0      0s 7        日日日日日日日日日\n"
                   "\n"
                   "? help  q quit  Enter opens  / find  w why  d details\n");
-    end();
 }
 
 Test(top_screen, what_keeps_the_host_from_granting_stands_above)
@@ -413,7 +408,6 @@ Test(top_screen, what_keeps_the_host_from_granting_stands_above)
                   ">   a         0/1    0  [.]  database down\n"
                   "\n"
                   "? help  q quit  Enter opens  / find  w why  d details  x revoke  b busy  u user\n");
-    end();
 }
 
 Test(top_screen, of_a_fleet)
@@ -445,7 +439,6 @@ Test(top_screen, of_a_fleet)
                   "    lost      0/9    0  [......]  database no>\n"
                   "\n"
                   "? help  q quit  Enter opens  / find  w why\n");
-    end();
 }
 
 Test(top_screen, a_picture_that_is_old_says_so)
@@ -462,7 +455,6 @@ Test(top_screen, a_picture_that_is_old_says_so)
     top_screen_deinit(&screen);
     type("jx"); /* and nobody can be asked */
     cr_expect_eq(top.prompt, TOP_NO_PROMPT);
-    end();
 }
 
 /* ---- questions ---- */
@@ -499,7 +491,6 @@ Test(top_keys, revoke_with_a_reason)
     top_answered(&top, false, "only its owner may\n");
     cr_expect_str_eq(top.message.bytes, "not revoked: only its owner may");
     cr_expect_eq(top.question.asking, TOP_ASKS_NOTHING);
-    end();
 }
 
 Test(top_keys, the_lease_that_was_asked_about_is_revoked)
@@ -542,7 +533,6 @@ Test(top_keys, why)
     cr_expect(!top.quits);
     type("q");
     cr_expect(top.quits);
-    end();
 }
 
 Test(top_keys, each_key_has_one_meaning_and_the_help_has_all)
@@ -568,7 +558,6 @@ Test(top_keys, each_key_has_one_meaning_and_the_help_has_all)
     }
     text_deinit(&all);
     top_screen_deinit(&screen);
-    end();
 }
 
 /* ---- boxes ---- */
