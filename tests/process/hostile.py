@@ -5,26 +5,16 @@ import urllib.parse
 
 MARK = "Qq"  # in each of them, so that a test sees that it was shown at all
 
+# Few, as each costs a program: what is no UTF-8 is apart, as it may be escaped as a whole.
 NASTY = {
-    "title": b"\x1b]0;x\x07",
-    "colour": b"\x1b[31m\x1b[2J",
-    "newline": b"\nberth: granted\n<0>kernel",
-    "carriage return": b"\rroot\r\n",
-    "tab and backspace": b"\t\b\b\v\f\0"[:-1],
-    "delete": b"\x7f\x7f",
-    "C1 as a byte": b"\x9b31m\x9d0;x\x9c",
-    "C1 in UTF-8": "\u009b31m\u0085\u009d".encode(),
-    "direction": "\u202egpj\u202c\u2066\u2069\u200f\u061c".encode(),
-    "unseen": "\u200b\u00ad\ufeff\u2060\u3164\ufe0f\U000e0041".encode(),
-    "lines of Unicode": "\u2028\u2029".encode(),
-    "no UTF-8": b"\xff\xfe\xc0\xaf\xe2\x82",
-    "surrogate": b"\xed\xa0\x80\xed\xbf\xbf",
-    "beyond Unicode": b"\xf4\x90\x80\x80\xf8\x88\x80\x80\x80",
-    "formats": b"%s%n%1000000d%%%x",
-    "encoded": b"%1b[2J%0a%C2%9B",
-    "quotes": b"'\"`\\'\\\"",
-    "shell": b"$(touch pwned);`touch pwned`;${IFS}|&touch pwned&",
-    "escapes": rb"\x1b\033\u001b\\",
+    "controls": b"\x1b]0;x\x07" b"\x1b[31m\x1b[2J" b"\rroot\r\n" b"\t\b\b\v\f" b"\x7f\x7f",
+    "newline": b"\nberth: granted\n<0>kernel" + "\u009b31m\u0085\u009d" "\u2028\u2029".encode(),
+    "unseen": ("\u202egpj\u202c\u2066\u2069\u200f\u061c"
+               "\u200b\u00ad\ufeff\u2060\u3164\ufe0f\U000e0041").encode(),
+    "no UTF-8": b"\x9b31m\x9d0;x\x9c" b"\xff\xfe\xc0\xaf\xe2\x82"
+                b"\xed\xa0\x80\xed\xbf\xbf" b"\xf4\x90\x80\x80\xf8\x88\x80\x80\x80",
+    "formats": b"%s%n%1000000d%%%x" b"%1b[2J%0a%C2%9B" rb"\x1b\033\u001b\\",
+    "shell": b"'\"`\\'\\\"" b"$(touch pwned);`touch pwned`;${IFS}|&touch pwned&",
     "keys": b" pid=1 uid=0 reason=x",
 }
 

@@ -31,7 +31,7 @@ def check(path):
     return done.stderr
 
 
-def test_what_lands_where(make):
+def test_what_lands_where(make, directory):
     assert {
         "usr/bin/berth", "usr/bin/berthctl", "usr/sbin/berthd", "etc/berth/berth.conf",
         "usr/share/doc/berth/examples/berth.conf", "usr/share/doc/berth/README.md",
@@ -39,11 +39,6 @@ def test_what_lands_where(make):
         "usr/share/bash-completion/completions/berth", "usr/share/bash-completion/completions/berthctl",
         "usr/share/bash-completion/completions/berthd", "usr/share/zsh/site-functions/_berth",
     } <= make("install")
-    assert make("uninstall") == set()
-
-
-def test_first_configuration(make, directory):
-    make("install")
     path = directory / "etc/berth/berth.conf"
     text = path.read_text()
     assert check(path) == ""
@@ -53,6 +48,8 @@ def test_first_configuration(make, directory):
     path.write_text(text.replace("\n;", "\n").replace("= berth-view", "= root"))
     assert path.read_text().count("\n[") == len(sections) + text.count("\n;[") > 4
     assert check(path) == ""
+    path.write_text(text)
+    assert make("uninstall") == set()
 
 
 def test_own_configuration_stays(make, directory):
