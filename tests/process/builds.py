@@ -15,7 +15,6 @@ PLAIN_ALONE = {
     "test_fleet_sessions.py": "a program of bench/; real berthds do the same in the other test_fleet_*.py",
     "test_install.py": "make install, and the installed files",
     "test_instructions.py": "Python alone",
-    "test_man_rights.py": "a page's table; test_rights_table.py tries the same rights",
     "test_metrics_rules.py": "rules for Prometheus, which its promtool tries",
     "test_protocol_clients.py": "a page's clients, in other languages",
     "test_readme.py": "a page's commands; the test_run_*.py and test_ctl*.py have their ways and faults",

@@ -4,12 +4,13 @@ not."""
 
 import contextlib
 import os
+import re
 import urllib.parse
 
 import pytest
 
 from conftest import Berthd
-from daemon_help import COMMANDS, become, code, connect_as, held, needs_root, status, status_lines, waits
+from daemon_help import COMMANDS, SOURCE, become, code, connect_as, held, needs_root, status, status_lines, waits
 from lost_help import living_as, sleeper
 
 pytestmark = needs_root
@@ -79,28 +80,50 @@ TABLE = {
 }
 
 
+CHANGES = {"limit", "add", "remove", "reserve", "pause", "resume", "reset"}
+
+
 def test_the_table_is_whole():
     assert TABLE.keys() == {command.word for command in COMMANDS}
 
 
-def prepare(stack, daemon, owner):
-    """Leases of the owner: one of each kind."""
-    pid = stack.enter_context(sleeper(lambda: become(OWNER)))
-    with living_as(daemon, OWNER) as client:
-        away = held(client, f"acquire s pid={pid}")
-        client.close()
-    while "away" not in status(owner, "s").resources["s"]["holders"][0]:
-        pass
-    return {"away": away, "held": held(owner, "acquire one p:1"), "timed": held(owner, "acquire s ttl=1h"),
-            "waiting": waits(owner, "acquire one p:1")}
+def test_the_manual_has_the_same_table():
+    """Without the file's rules about use. Its columns: a user, the lease's owner, an admin of the
+    resource, one of the daemon, root, the daemon's own user."""
+    columns = [STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, ROOT, DAEMON_ADMIN]
+    text = re.search(r"^# RIGHTS\n(.*?)^# ", (SOURCE / "doc/man/berthd.8.scd").read_text(), re.M | re.S).group(1)
+    rows = {word: re.findall(r"^:- (\w+)", cells, re.M)
+            for words, cells in re.findall(r"^\|< (.*)\n((?::- .*\n)+)", text, re.M)
+            for word in re.sub(r" \(\d\)", "", words).split(", ")}
+    assert rows == {word: ["yes" if uid in may or word == "acquire" else "no" for uid in columns]
+                    for word, (_, may) in TABLE.items() if word in rows} and len(rows) > 20
 
 
-def clean_up(daemon, leases):
+def prepare(stack, daemon, line):
+    """Leases of the owner: of each kind that the line names."""
+    owner = connect_as(daemon, OWNER)
+
+    def away():
+        pid = stack.enter_context(sleeper(lambda: become(OWNER)))
+        with living_as(daemon, OWNER) as client:
+            lease = held(client, f"acquire s pid={pid}")
+            client.close()
+        while "away" not in status(owner, "s").resources["s"]["holders"][0]:
+            pass
+        return lease
+
+    kinds = {"away": away, "held": lambda: held(owner, "acquire one p:1"),
+             "timed": lambda: held(owner, "acquire s ttl=1h"), "waiting": lambda: waits(owner, "acquire one p:1")}
+    needs_held = "{waiting}" in line or "item=" in line
+    return {name: make() for name, make in kinds.items() if f"{{{name}}}" in line or name == "held" and needs_held}
+
+
+def clean_up(daemon, leases, line):
     root = daemon.client()
     for lease in leases.values():
         assert root.request(f"drop {lease}").split(" ")[:2] in (["ok"], ["error", "lost"])
-    for undo in ("reset s", "reset one", "reset p", "undrain"):
-        assert root.request(undo) == "ok"
+    word, *names = line.split(" ")
+    assert root.request("undrain" if word == "drain" else f"reset {names[0]}" if word in CHANGES else "ping") == "ok"
     while status(root).held:
         pass
     root.close()
@@ -122,26 +145,21 @@ def ask(daemon, uid, line, leases):
         return refused != "forbidden"
 
 
-@pytest.mark.parametrize("word", TABLE)
-def test_which_users_may(berthd, word):
+def test_which_users_may(daemon):
     """Whom it is forbidden changes nothing."""
-    lines, may = TABLE[word]
-    daemon = berthd(CONFIG)
-    leases = {}
     with contextlib.ExitStack() as stack:
-        def prepared():
-            clean_up(daemon, leases)
-            return prepare(stack, daemon, connect_as(daemon, OWNER))
-
-        for line in lines:
-            leases = prepared()
+        for line, may in ((line, may) for lines, may in TABLE.values() for line in lines):
+            leases = prepare(stack, daemon, line)
             before = status_lines(daemon.client())
             for uid in sorted(EVERYBODY - may):
                 assert not ask(daemon, uid, line, leases), (uid, line)
-            assert status_lines(daemon.client()) == before
+            assert status_lines(daemon.client()) == before, line
             for uid in sorted(may):
-                leases = prepared() if may != EVERYBODY else leases
                 assert ask(daemon, uid, line, leases), (uid, line)
+                if may != EVERYBODY:
+                    clean_up(daemon, leases, line)
+                    leases = prepare(stack, daemon, line)
+            clean_up(daemon, leases, line)
 
 
 # ---- who sees
