@@ -238,10 +238,11 @@ def test_no_line_of_status_is_too_long(berthd):
     held(client, f"acquire {name}:50")
     waits(client, f"acquire {name}:50 wait=1h reason={text} holder={'%02' * 128}")
     assert client.request(f"pause {name} reason={text}") == "ok"
-    for item in items[:60]:
-        assert client.request(f"remove {name} {item}") == "ok"
-    for item in items[70:180]:
-        assert client.request(f"reserve {name} {item} reason={text[:300]}") == "ok"
+    operators = {daemon.client(): f"remove {name} {item}\n" for item in items[:60]}  # together: they are stored at once
+    operators |= {daemon.client(): f"reserve {name} {item} reason={text[:300]}\n" for item in items[70:180]}
+    for operator, line in operators.items():
+        operator.send(line)
+    assert {operator.line() for operator in operators} == {"ok"}
     lines = client.lines("status")
     assert max(map(len, lines)) < 4096
     resource = keys(lines[1].split())
