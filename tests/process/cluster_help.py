@@ -2,12 +2,11 @@
 faster than redis-cli, and slots that are moved from node to node, step by step."""
 
 import contextlib
-import time
 
 import pytest
 
 from fleet_help import RedisServer, free_port
-from lines import DEADLINE, look_again
+from lines import until
 
 N_SLOTS = 16384
 N_KEYS = 21  # of a database
@@ -45,12 +44,6 @@ class Node(RedisServer):
     def is_master(self):
         return self.info("replication")["role"] == "master"
 
-    def wait_until(self, is_so, what):
-        end = time.monotonic() + DEADLINE
-        while not is_so():
-            assert time.monotonic() < end, what
-            look_again()
-
 
 class Cluster:
     """Three masters, each with a third of the slots, and replicas of the first `replicas` of them."""
@@ -66,11 +59,11 @@ class Cluster:
         for node in others:
             node.do("CLUSTER", "MEET", "127.0.0.1", first.port, first.bus)
         for node in self.nodes:
-            node.wait_until(lambda: len(self.known_to(node)) == len(self.nodes), f"{node.address} knows all")
+            until(lambda: len(self.known_to(node)) == len(self.nodes), f"{node.address} knows all")
         for master, replica in zip(self.masters, self.replicas):
             replica.do("CLUSTER", "REPLICATE", master.id)
         for node in self.nodes:
-            node.wait_until(lambda: node.cluster_info("cluster_state") == "ok", f"{node.address} is ok")
+            until(lambda: node.cluster_info("cluster_state") == "ok", f"{node.address} is ok")
         for replica in self.replicas:
             replica.wait_for_replica_link()
 

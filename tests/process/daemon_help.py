@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import traceback
 
 import pytest
@@ -263,3 +264,16 @@ def key_bytes():
 
 
 KEY_BYTES = key_bytes()
+
+
+def half_close(client):
+    client.socket.shutdown(socket.SHUT_WR)
+
+
+def does(client, *lines):
+    for line in lines:
+        assert re.fullmatch(r"ok( was=\w+)?", client.request(line)), line
+
+
+def shown(client, name):
+    return status(client, name).resources[name]

@@ -29,7 +29,7 @@ from redis.retry import Retry  # noqa: E402
 from conftest import BUILD, Berthd, Program  # noqa: E402
 from daemon_help import SOURCE  # noqa: E402
 from gate import with_shim  # noqa: E402
-from lines import DEADLINE, look_again  # noqa: E402
+from lines import DEADLINE, look_again, until  # noqa: E402
 from lost_help import stop_process  # noqa: E402
 
 sys.path.append(str(SOURCE / "scripts"))
@@ -558,3 +558,9 @@ def hosts(directory, sanitizer_reports):
     yield make
     for host in made:
         host.end()
+
+
+def end_grace(server):
+    """For the database, which is new."""
+    until(lambda: server.do("HEXISTS", "{berth}:db", "grace"), "no daemon has come")
+    server.do("HSET", "{berth}:db", "grace", "1")

@@ -15,6 +15,16 @@ def look_again():
     time.sleep(0.001)
 
 
+def until(is_so, what=None, timeout=DEADLINE):
+    """Looks again and again at what nobody reports; returns what it is then. `what`, a text or a
+    function that makes it, is said if it never is."""
+    end = time.monotonic() + timeout
+    while not (value := is_so()):
+        assert time.monotonic() < end, what() if callable(what) else what
+        look_again()
+    return value
+
+
 class LineSocket:
     """One end of a connection that speaks lines; every step has a deadline."""
 

@@ -316,3 +316,9 @@ def living_as(daemon, uid, gid=None):
         yield client
     here.close()
     there.close()
+
+
+def lose_the_journal(daemon):
+    daemon.kill()
+    daemon.journal.unlink()
+    daemon.start()

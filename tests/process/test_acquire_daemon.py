@@ -8,7 +8,7 @@ import pytest
 from conftest import read_line
 from lines import DEADLINE
 
-CONFIGURATION = """
+CONFIG = """
 [lock deploy]
 [semaphore etl]
 limit = 3
@@ -44,7 +44,7 @@ def wait_until_free(berth, name):
 
 
 def test_it_lasts_as_long_as_the_process(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     process = sleeper()
     done = berth("acquire", "--pid", str(process.pid), "deploy", "gpus:2")
     assert (done.returncode, done.stderr) == (0, "")
@@ -59,7 +59,7 @@ def test_it_lasts_as_long_as_the_process(berth, berthd):
 
 def test_a_script_that_acquires_for_itself(berth, berthd, directory):
     """As the help shows. The script's end is the lease's."""
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     script = ('found=$("$0" acquire --pid $$ deploy) && eval "$found" && echo "has $BERTH_LEASE"; '
               '"$0" run -n deploy -- true || echo "not twice: $?"')
     done = subprocess.run(["sh", "-c", script, berth.path], env=berth.environ,
@@ -70,7 +70,7 @@ def test_a_script_that_acquires_for_itself(berth, berthd, directory):
 
 
 def test_no_such_process(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     process = sleeper()
     end(process)
     done = berth("acquire", "--pid", str(process.pid), "deploy")
@@ -80,7 +80,7 @@ def test_no_such_process(berth, berthd):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
 def test_another_user_s_process(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     process = sleeper()
     asker = berth.start("acquire", "--pid", str(process.pid), "deploy", user=65534)
     out, err = asker.communicate(timeout=DEADLINE)
@@ -90,7 +90,7 @@ def test_another_user_s_process(berth, berthd):
 
 
 def test_waits_as_run_does(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     holder = berth("acquire", "--ttl", "1h", "deploy")
     lease = variables(holder.stdout)["BERTH_LEASE"]
     assert berth("acquire", "-n", "--ttl", "1h", "deploy").returncode == 75
@@ -104,7 +104,7 @@ def test_waits_as_run_does(berth, berthd):
 
 def test_by_identity(berth, berthd):
     """The steps known from locks in Redis: take, refresh, give back, all by one's own name."""
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     assert berth("acquire", "--ttl", "1h", "--holder", "me", "etl").returncode == 0
     done = berth("acquire", "--ttl", "1h", "--holder", "me", "etl")
     assert done.returncode == 75 and "(held)" in done.stderr
@@ -118,7 +118,7 @@ def test_by_identity(berth, berthd):
 
 
 def test_a_ttl_runs_out(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     done = berth("acquire", "--ttl", "0.3", "deploy")
     lease = variables(done.stdout)["BERTH_LEASE"]
     wait_until_free(berth, "deploy")
@@ -127,7 +127,7 @@ def test_a_ttl_runs_out(berth, berthd):
 
 
 def test_renewed_in_time(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     done = berth("acquire", "--ttl", "10s", "deploy")
     lease = variables(done.stdout)["BERTH_LEASE"]
     assert berth("renew", lease, "--ttl", "0.3").returncode == 0
@@ -135,7 +135,7 @@ def test_renewed_in_time(berth, berthd):
 
 
 def test_a_ttl_for_a_lease_without_one(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     process = sleeper()
     done = berth("acquire", "--pid", str(process.pid), "deploy")
     lease = variables(done.stdout)["BERTH_LEASE"]
@@ -146,8 +146,7 @@ def test_a_ttl_for_a_lease_without_one(berth, berthd):
 
 @pytest.mark.parametrize("way", ["stop", "kill"])
 @pytest.mark.parametrize("kind", ["--pid", "--ttl"])
-def test_a_restart_of_berthd(berth, berthd, way, kind):
-    daemon = berthd(CONFIGURATION)
+def test_a_restart_of_berthd(berth, daemon, way, kind):
     process = sleeper()
     bound = [kind, str(process.pid)] if kind == "--pid" else [kind, "1h"]
     lease = variables(berth("acquire", *bound, "deploy").stdout)["BERTH_LEASE"]
@@ -170,14 +169,14 @@ def test_a_restart_of_berthd(berth, berthd, way, kind):
     (["--on-lost", "warn"], 77), (["--on-lost", "kill"], 0)])
 @pytest.mark.parametrize("command", ["run", "acquire"])
 def test_only_stricter(berth, berthd, command, options, status):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     args = ["etl", "--", "true"] if command == "run" else ["--ttl", "1h", "etl"]
     assert berth(command, *options, *args).returncode == status
 
 
 def test_run_in_place(berth, berthd):
     """The lease follows the process, without a connection."""
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     process = berth.start("run", "-F", "deploy", "--", "sh", "-c", "echo $$; read line", stdin=-1)
     assert read_line(process.stdout) == str(process.pid)
     assert not is_free(berth, "deploy")
@@ -188,6 +187,6 @@ def test_run_in_place(berth, berthd):
 
 
 def test_run_in_place_cannot_execute(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     assert berth("run", "-F", "deploy", "--", "/etc/passwd").returncode == 126
     wait_until_free(berth, "deploy")

@@ -11,7 +11,7 @@ from cluster_help import N_KEYS, Cluster
 from conftest import read_line
 from daemon_help import Status
 from fleet_help import documented_rights, free_port, hosts, needs_redis, redis_section  # noqa: F401
-from lines import DEADLINE, Client, look_again
+from lines import DEADLINE, Client, until
 from lost_help import witness  # noqa: F401
 from test_managed import connect_check
 
@@ -50,10 +50,7 @@ class Fleet:
         return int(now.databases["default"]["good_until"]) - now.now
 
     def until(self, is_so):
-        end = time.monotonic() + DEADLINE
-        while not is_so():
-            assert time.monotonic() < end, [self.database(n).get("why") for n in range(2)]
-            look_again()
+        until(is_so, lambda: [self.database(n).get("why") for n in range(2)])
 
     def end_grace(self, node):
         """As if the time had passed: both hosts have listed what they have."""
@@ -130,11 +127,8 @@ def test_the_slot_moves_there_and_back(shared, fleets):
 def test_it_needs_to_be_asked_for(shared, hosts):
     host, = hosts("[lock a]\nscope = fleet\n", 1, redis_section(f"redis://{shared.masters[0].address}"))
     with contextlib.closing(Client(host.socket)) as client:
-        end = time.monotonic() + DEADLINE
-        while "why" not in (database := Status(client.lines("status")).databases["default"]):
-            assert time.monotonic() < end
-            look_again()
-    assert "it%20is%20a%20node%20of%20a%20Redis%20Cluster:%20set%20cluster%20=%20yes" in database["why"]
+        why = until(lambda: Status(client.lines("status")).databases["default"].get("why"))
+    assert "it%20is%20a%20node%20of%20a%20Redis%20Cluster:%20set%20cluster%20=%20yes" in why
 
 
 def allow_blind(cluster, prefix):
@@ -276,7 +270,7 @@ def test_the_owner_dies(directory, fleets):
         fleet.runs(0)
         fleet.waits(1)
         first.kill()
-        replica.wait_until(replica.is_master, "the replica takes over")
+        until(replica.is_master, "the replica takes over")
         fleet.until(lambda: fleet.server_is(replica))
         assert fleet.grace(replica)
         fleet.waits(0)

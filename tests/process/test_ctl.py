@@ -432,8 +432,7 @@ def test_holders_and_waiters(daemon, ok, status):
     assert queued[:3] == ["#1", "wants", "1"] and queued[-1] == r"\x1b[2J"
 
 
-def test_limit(daemon, ok, status):
-    client = daemon.client()
+def test_limit(client, ok, status):
     client.request("acquire etl:2")
     ok("limit", "etl", "1")
     etl = status("etl")
@@ -448,8 +447,7 @@ def test_limit(daemon, ok, status):
     assert (status("etl")["limit"], status("etl")["changed"]) == (2, [])
 
 
-def test_items(daemon, ok, status):
-    client = daemon.client()
+def test_items(client, ok, status):
     assert ",gpu0" in client.request("acquire gpus")
 
     def items():
@@ -511,8 +509,7 @@ def test_pause(daemon, ok, status):
     assert not status()["templates"][0]["paused"]
 
 
-def test_drain(daemon, berthctl, ok, status):
-    client = daemon.client()
+def test_drain(client, berthctl, ok, status):
     lease = client.request("acquire etl").split()[1]
     assert ok("drain") == "draining, 1 lease held\n"
     assert status()["draining"]

@@ -246,9 +246,8 @@ def test_how_jobs_have_ended(berthd, berth, berthctl):
     assert len(ended(berthctl, "market/*")) == 1
 
 
-def test_a_wait_that_is_too_long(berthd, berth, berthctl):
+def test_a_wait_that_is_too_long(daemon, berth, berthctl):
     """It is berthd that ends it."""
-    daemon = berthd(CONFIG)
     held(daemon.client(), "acquire deploy")
     assert berth("run", "-w", "300ms", "deploy", "--", "true").returncode == 75
     lease, = ended(berthctl, "deploy")
@@ -256,8 +255,7 @@ def test_a_wait_that_is_too_long(berthd, berth, berthctl):
     assert 0 < lease["waited_ms"] < 1000 * DEADLINE
 
 
-def test_taken_away(berthd, berth, berthctl):
-    daemon = berthd(CONFIG)
+def test_taken_away(daemon, berth, berthctl):
     job = berth.start("run", "deploy", "--", "sh", "-c", "echo runs; exec sleep 1000", stdout=subprocess.PIPE)
     assert job.stdout.readline() == b"runs\n"
     assert berthctl("revoke", "deploy", "--all", "--reason", "disk full", "--wait").returncode == 0
@@ -268,8 +266,7 @@ def test_taken_away(berthd, berth, berthctl):
     assert f"  revoked by {ME}: disk full (SIGTERM)  " in berthctl("history").stdout
 
 
-def test_stats_of_berthd(berthd, berthctl):
-    daemon = berthd(CONFIG)
+def test_stats_of_berthd(daemon, berthctl):
     client, waiter = daemon.client(), daemon.client()
     first = held(client, "acquire etl:2 gpus:1")
     waiting = waits(waiter, "acquire etl:1")
@@ -290,8 +287,7 @@ def test_stats_of_berthd(berthd, berthctl):
     assert user["share"] in (1, None)  # null: nothing was held for a whole millisecond
 
 
-def test_what_is_not_over(berthd, berthctl):
-    daemon = berthd(CONFIG)
+def test_what_is_not_over(daemon, berthctl):
     client, waiter = daemon.client(), daemon.client()
     first = held(client, "acquire etl:2 deploy")
     waiting = waits(waiter, "acquire etl:1 deploy")

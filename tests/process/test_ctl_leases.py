@@ -89,8 +89,7 @@ def test_drop_leaves_the_job_alone(daemon, berthctl, status, begun):
 
 
 @pytest.mark.parametrize("verb", ["revoke", "drop"])
-def test_waiters_leave_the_queue(daemon, berth, berthctl, status, verb):
-    client = daemon.client()
+def test_waiters_leave_the_queue(daemon, client, berth, berthctl, status, verb):
     held(client, "acquire deploy")
     process = berth.start("run", "deploy", "--", "true")
     asked_until(daemon, lambda _: status("deploy")["waiters"])
@@ -104,9 +103,8 @@ def test_waiters_leave_the_queue(daemon, berth, berthctl, status, verb):
     ("revoke", r"stopping the job: revoked by WHO: disk full\x0a (revoked)"),
     ("drop", r"lost the lease: dropped by an operator: disk full\x0a (dropped); the job runs on"),
 ], ids=["revoke", "drop"])
-def test_the_reason_reaches_the_job(berthd, berth, berthctl, status, verb, told):
+def test_the_reason_reaches_the_job(daemon, berth, berthctl, status, verb, told):
     """And who waits; and the log, with the user who has logged in."""
-    daemon = berthd(CONFIG)
     holder = berth.start("run", "deploy", "--", *JOB, stdin=subprocess.PIPE)
     assert read_line(holder.stdout) == "begun"
     waiter = berth.start("run", "deploy", "--", "true")
@@ -152,9 +150,8 @@ def test_the_reason_outlives_berthd(daemon, berth, berthctl, status):
     job.wait(DEADLINE)
 
 
-def test_a_reason_without_room_costs_no_revoke(daemon, berth, berthctl, status):
+def test_a_reason_without_room_costs_no_revoke(daemon, client, berth, berthctl, status):
     """The journal has room for what was known at the grant: a long reason is left out, not the stop."""
-    client = daemon.client()
     job = subprocess.Popen(["sh", "-c", "trap '' TERM; echo begun; read line"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert read_line(job.stdout) == "begun"
@@ -190,8 +187,7 @@ def test_who_has_logged_in(daemon, berthctl):
 
 
 @pytest.mark.parametrize("verb", ["revoke", "drop"])
-def test_a_lease_that_is_over(daemon, berthctl, verb):
-    client = daemon.client()
+def test_a_lease_that_is_over(client, berthctl, verb):
     lease = held(client, "acquire deploy")
     assert client.request(f"release {lease}") == "ok"
     done = berthctl(verb, lease)
@@ -275,9 +271,8 @@ def test_what_leases_are_bound_to(daemon, berthctl, status, sleeper):
     assert re.search(r" (59m5\ds|1h00m) ", out) and re.search(r" (1h59m|2h00m) ", out)
 
 
-def test_what_is_being_stopped(daemon, berthctl, status, sleeper):
+def test_what_is_being_stopped(daemon, client, berthctl, status, sleeper):
     """kill-after is long: the lease stays like this until the process has ended."""
-    client = daemon.client()
     lease = held(client, f"acquire deploy pid={sleeper.pid}")
     client.close()
     asked_until(daemon, lambda _: status("deploy")["holders"][0]["away"])

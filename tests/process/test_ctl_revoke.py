@@ -40,8 +40,7 @@ def revoked(done):
 
 # ---- revoke
 
-def test_all_that_are_held(daemon, berthctl, leases):
-    client = daemon.client()
+def test_all_that_are_held(daemon, client, berthctl, leases):
     mine = {held(client, "acquire etl holder=a%1b"), held(client, "acquire etl:2 program=%1b[2J")}
     waiting = waits(client, "acquire etl:3")
     elsewhere = held(client, "acquire deploy")
@@ -55,8 +54,7 @@ def test_all_that_are_held(daemon, berthctl, leases):
     assert daemon.log.read_text().count(": disk full\n") == 2
 
 
-def test_of_an_identity(daemon, berthctl, leases):
-    client = daemon.client()
+def test_of_an_identity(client, berthctl, leases):
     night = held(client, "acquire etl holder=night")
     held(client, "acquire etl:2 holder=day")
     queued = waits(client, "acquire etl holder=later")
@@ -96,9 +94,8 @@ def test_a_resource_in_place_of_a_lease(daemon, berthctl):
             64, f"berthctl: revoke: {word} is a resource: add --all, --holder ID or --pid PID\n")
 
 
-def test_did_you_mean(daemon, berthctl):
+def test_did_you_mean(client, berthctl):
     """Of leases and identities that the user may see. A lease that is over is none that was meant otherwise."""
-    client = daemon.client()
     lease, over = held(client, "acquire etl holder=nightly"), held(client, "acquire etl")
     assert client.request(f"release {over}") == "ok"
     last = held(client, "acquire etl")
@@ -115,8 +112,7 @@ def test_did_you_mean(daemon, berthctl):
     assert berthctl("status").stdout.count(lease)
 
 
-def test_several_leases(daemon, berthctl, leases):
-    client = daemon.client()
+def test_several_leases(client, berthctl, leases):
     ids = [held(client, "acquire etl") for _ in range(3)]
     assert client.request(f"release {ids[1]}") == "ok"
     done = berthctl("drop", *ids)
@@ -146,8 +142,7 @@ def test_other_hosts_have_other_processes(berthctl, fake):
 
 # ---- wait
 
-def test_wait(daemon, berthctl):
-    client = daemon.client()
+def test_wait(client, berthctl):
     lease, template = held(client, "acquire etl:2"), held(client, "acquire market/x")
     process = berthctl.start("wait", "etl", "market/*", "deploy", text=True)
     assert read_line(process.stderr) == "berthctl: waiting for 2 units of etl to be given back"

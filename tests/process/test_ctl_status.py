@@ -45,8 +45,7 @@ def names(ok):
     return run
 
 
-def test_instances_stand_below_their_templates(daemon, names):
-    client = daemon.client()
+def test_instances_stand_below_their_templates(client, names):
     for name in ("market/m10", "customer/z", "market/m9", "customer/a", "etl deploy"):
         held(client, f"acquire {name}")
     waits(client, "acquire customer/z")
@@ -125,8 +124,7 @@ def programs(berthctl, name, **options):
     return [row[at:].split("  ")[0].strip() if at >= 0 else None for row in rows]
 
 
-def test_a_client_that_names_no_program(daemon, berthctl, named):
-    client = daemon.client()
+def test_a_client_that_names_no_program(client, berthctl, named):
     held(client, f"acquire etl program=said pid={named('found')}")
     held(client, f"acquire etl pid={named('found')}")
     waits(client, f"acquire etl pid={named('waits')}")
@@ -173,8 +171,7 @@ def figures(ok, name="etl"):
     return int(line.split()[4]), row["free"], row["grantable"]
 
 
-def test_what_a_drain_leaves(daemon, ok):
-    client = daemon.client()
+def test_what_a_drain_leaves(client, ok):
     held(client, "acquire etl")
     assert figures(ok) == (1, 1, 1) and granting(client)
     ok("drain")

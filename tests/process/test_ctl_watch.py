@@ -52,8 +52,7 @@ def send(peer, *lines):
     peer.send("".join(line + "\n" for line in lines))
 
 
-def test_what_happens_is_a_line(berthd, watch, berthctl):
-    daemon = berthd(CONFIG)
+def test_what_happens_is_a_line(daemon, watch, berthctl):
     read = watch()
     assert read() == "-             watching 2 resources"
     first, second = daemon.client(), daemon.client()
@@ -72,8 +71,7 @@ def test_what_happens_is_a_line(berthd, watch, berthctl):
     assert read() == "gpus          resumed"
 
 
-def test_ends_and_names(berthd, watch, berth):
-    daemon = berthd(CONFIG)
+def test_ends_and_names(daemon, watch, berth):
     read = watch("--ended", "etl", "market/*")
     assert read() == "-             watching 1 resource"
     held(daemon.client(), "acquire gpus")
@@ -87,8 +85,7 @@ def test_ends_and_names(berthd, watch, berth):
     assert read().startswith("market/alice  granted slot 0 ")
 
 
-def test_objects(berthd, events, berthctl):
-    daemon = berthd(CONFIG)
+def test_objects(daemon, events, berthctl):
     read = events()
     lease = held(daemon.client(), "acquire gpus holder=job-1 program=%22x%0ay")
     event, now = read(), json.loads(berthctl("status", "--json", "gpus").stdout)
@@ -100,8 +97,7 @@ def test_objects(berthd, events, berthctl):
     assert event["program"] == '"x\ny'
 
 
-def test_a_restart_is_quiet(berthd, watch, berth):
-    daemon = berthd(CONFIG)
+def test_a_restart_is_quiet(daemon, watch, berth):
     read = watch()
     read()
     job = berth.start("run", "etl", "--", "sh", "-c", "echo begun; read line", stdin=subprocess.PIPE)

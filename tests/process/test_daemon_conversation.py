@@ -5,15 +5,11 @@ import socket
 
 import pytest
 
-from daemon_help import Status, event, held, is_quiet, lease_of, status, stopped, waits
+from daemon_help import Status, event, half_close, held, is_quiet, lease_of, status, stopped, waits
 from lost_help import asked_until
 
 LOCKS = 3000
 MANY = "".join(f"[lock r{i}]\n" for i in range(LOCKS))
-
-
-def half_close(client):
-    client.socket.shutdown(socket.SHUT_WR)
 
 
 # ---- answers in the order of the requests

@@ -20,7 +20,7 @@ from fleet_ops_help import client_of, gets, up
 from gate import Gate, with_shim
 from history_help import history
 from journal_file import erase_numbers, records
-from lines import DEADLINE, look_again
+from lines import until
 from lost_help import asked_until, sleeper
 
 CONFIGURATION = """grace = 0.05s
@@ -98,13 +98,6 @@ def daemon(directory, disk, sanitizer_reports):
 
 def said(daemon):
     return daemon.log.read_text()
-
-
-def wait_until(is_so, *what):
-    end = time.monotonic() + DEADLINE
-    while not is_so():
-        assert time.monotonic() < end, what
-        look_again()
 
 
 def has_answer(client):
@@ -370,7 +363,7 @@ def test_an_operator_learns_that_a_change_is_not_stored_yet(daemon, disk, error,
         assert code(answer) == "no-space" and "in%20force,%20but%20not%20stored%20yet" in answer
         assert paused(daemon, "a") and not logged(daemon, "pause a")
         gate.fails(error)
-    wait_until(lambda: logged(daemon, "pause a") == [outcome])
+    until(lambda: logged(daemon, "pause a") == [outcome])
     assert is_quiet(operator)
     restart(daemon)
     assert paused(daemon, "a") == (not error)
@@ -401,7 +394,7 @@ def test_hanging_up_does_not_undo_a_request(daemon, disk, where, before):
         gate.wait()
         operator.close()
         assert is_quiet(daemon.client())
-    wait_until(lambda: logged(daemon, "pause a") == [""])
+    until(lambda: logged(daemon, "pause a") == [""])
     restart(daemon)
     assert paused(daemon, "a")
 
@@ -418,7 +411,7 @@ def test_hanging_up_does_not_undo_the_requests_behind(daemon, disk, where, error
         operator.close()
         assert is_quiet(daemon.client())
         gate.fails(error)
-    wait_until(lambda: logged(daemon, "limit s 3") == [""])
+    until(lambda: logged(daemon, "limit s 3") == [""])
     assert logged(daemon, "pause a") == [outcome] and logged(daemon, "pause b") == [""]
     restart(daemon)
     assert paused(daemon, "b") and shown(daemon, "s")["limit"] == "3"
@@ -479,7 +472,7 @@ def test_the_end_stores_what_is_not_stored_yet(daemon, disk):
         gate.wait()
         daemon.configure(CONFIGURATION.replace("limit = 4", "limit = 5"))
         daemon.client().send("reload\n")
-        wait_until(lambda: ": reloaded" in said(daemon), "it is in force")
+        until(lambda: ": reloaded" in said(daemon), "it is in force")
         daemon.signal(signal.SIGTERM)
         gate.fails(errno.EIO)
     daemon.stop()
@@ -662,7 +655,7 @@ def test_without_numbers_nothing_is_granted(daemon, disk):
     assert code(client.line()) == "no-space"
     assert "cannot be written: Input/output error" in said(daemon)
     # After a while they are stored again.
-    wait_until(lambda: client.request("acquire b wait=0").startswith("ok "))
+    until(lambda: client.request("acquire b wait=0").startswith("ok "))
 
 
 def test_a_long_wait_for_numbers_is_refused(daemon, disk):
@@ -673,7 +666,7 @@ def test_a_long_wait_for_numbers_is_refused(daemon, disk):
     assert refused(client, "acquire b") == "no-space"
     assert is_quiet(client)
     write.__exit__(None)
-    wait_until(lambda: client.request("acquire b wait=0").startswith("ok "))
+    until(lambda: client.request("acquire b wait=0").startswith("ok "))
 
 
 # ---- the fleet ----
@@ -696,7 +689,7 @@ def test_the_fleet_does_not_wait(directory, disk, redis_server, sanitizer_report
         gets(client, "acquire etl")
         held(client, "acquire here")
         gate.fails(errno.EIO)
-    wait_until(lambda: "operators' changes of the fleet could not be stored" in said(daemon))
+    until(lambda: "operators' changes of the fleet could not be stored" in said(daemon))
     client.close()
     daemon.stop()
 

@@ -5,21 +5,15 @@ import os
 import re
 import signal
 import socket
-import time
 
 import pytest
 
-from daemon_help import (
-    Status, event, held, in_child, is_quiet, keys, open_files, status, stopped, waits)
-from lines import DEADLINE, Client, LineSocket
+from daemon_help import Status, event, half_close, held, in_child, is_quiet, keys, open_files, status, stopped, waits
+from lines import Client, LineSocket, until
 
 
 def close(client):
     client.close()
-
-
-def half_close(client):
-    client.socket.shutdown(socket.SHUT_WR)
 
 
 def half_close_after_a_request(client):
@@ -196,8 +190,6 @@ def test_many_short_connections(berthd):
         if i % 3 == 1:
             half_close(client)
         client.close()
-    end = time.monotonic() + DEADLINE
-    while (status(other).held, status(other).waiting) != (0, 0) or open_files(daemon) > files:
-        assert time.monotonic() < end
+    until(lambda: (status(other).held, status(other).waiting) == (0, 0) and open_files(daemon) <= files)
     assert len(status(other).resources) == 2
     assert is_quiet(other)

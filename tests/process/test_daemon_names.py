@@ -7,7 +7,6 @@ import re
 import select
 import signal
 import threading
-import time
 import urllib.parse
 
 import pytest
@@ -15,10 +14,10 @@ import pytest
 from conftest import Berthd
 from daemon_help import code, held, is_quiet, refused, status
 from gate import Gate, with_shim
-from lines import DEADLINE, look_again
+from lines import until
 from lost_help import sleeper
 from test_lost_found import ignores_term
-from test_run_tree import is_alive, wait_for
+from test_run_tree import is_alive
 
 LOCKED = "[lock a]\nallow-users = root\n"
 
@@ -109,10 +108,7 @@ def test_a_slow_reload_is_answered_in_time(daemon, gate):
     assert code(operator.line()) == "down"
     assert is_quiet(operator)
     gate.open()
-    end = time.monotonic() + DEADLINE
-    while "reloaded" not in daemon.log.read_text():
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: "reloaded" in daemon.log.read_text())
 
 
 def test_a_client_that_leaves_meanwhile_holds_nothing(daemon, gate):
@@ -226,10 +222,10 @@ def test_signals_do_not_wait(directory, gate, sanitizer_reports):
     asked(daemon, operator, LOCKED + text.partition("\n")[2])
     at_gate = gate.wait_for_somebody()
     assert other.request(f"revoke {lease}") == "ok"  # which the log gives a name
-    wait_for(lambda: n_at_gate(daemon, gate) >= 4)
+    until(lambda: n_at_gate(daemon, gate) >= 4)
     with sleeper(ignores_term) as pid, sleeper() as wrapper:
         held(other, f"acquire b pid={pid} wrapper={wrapper}")
-        wait_for(lambda: not is_alive(pid))
+        until(lambda: not is_alive(pid))
     gate.path.unlink()
     os.close(at_gate)
     for each in daemon.clients:

@@ -60,9 +60,8 @@ def test_an_earlier_connection_does_not_get_it(daemon):
 
 
 @pytest.mark.parametrize("other", ["d once=w", "s:2 once=w", "s d once=w"])
-def test_something_else_by_the_same_word(daemon, other):
+def test_something_else_by_the_same_word(client, other):
     """A request for other things does not get what the first one got."""
-    client = daemon.client()
     lease = held(client, "acquire s once=w")
     assert refused(client, f"acquire {other}") == "bad-value"
     assert status(client).holders("s") == [lease]
@@ -78,9 +77,8 @@ def test_only_the_present_client_is_asked_to_stop(daemon):
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
-def test_after_a_restart(daemon, how):
+def test_after_a_restart(daemon, client, how):
     """The word is written down with the lease."""
-    client = daemon.client()
     requests = [f"acquire s once={word} {TO_ITS_PROCESS}" for word in "abc"]
     leases = [repeated(client, request) for request in requests]
     restart(daemon, how)

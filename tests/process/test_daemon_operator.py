@@ -1,8 +1,7 @@
 """The operator's requests: every answer, and what becomes of holders and waiters."""
 
-import re
 
-from daemon_help import event, held, is_quiet, refused, status, status_lines, waits
+from daemon_help import does, event, held, is_quiet, refused, shown, status, status_lines, waits
 
 CONFIG = """
 [lock a]
@@ -14,15 +13,6 @@ select = first
 [semaphore market/*]
 limit = 2
 """
-
-
-def does(client, *lines):
-    for line in lines:
-        assert re.fullmatch(r"ok( was=\w+)?", client.request(line)), line
-
-
-def shown(client, name):
-    return status(client, name).resources[name]
 
 
 def granted(client, lease):

@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from daemon_help import code, event, held, is_quiet, keys, refused, status, waits
+from daemon_help import code, event, half_close, held, is_quiet, keys, refused, status, waits
 
 CONFIG = """
 [semaphore s]
@@ -19,10 +19,6 @@ limit = 0
 items = a b c
 select = first
 """
-
-
-def half_close(client):
-    client.socket.shutdown(socket.SHUT_WR)
 
 
 # ---- lines

@@ -7,7 +7,7 @@ import pytest
 from daemon_help import SANITIZED, Status, held, resident, status, waits
 
 LOCKS = 2000
-CONFIGURATION = "[lock a]\n" + "".join(f"[lock r{i}]\n" for i in range(LOCKS))
+CONFIG = "[lock a]\n" + "".join(f"[lock r{i}]\n" for i in range(LOCKS))
 
 
 def has_hung_up(client):
@@ -29,9 +29,8 @@ def read_slowly(client, seconds, until=lambda: False):
     return received
 
 
-def test_a_client_that_reads_nothing_is_dropped_and_a_slow_one_is_not(berthd):
+def test_a_client_that_reads_nothing_is_dropped_and_a_slow_one_is_not(daemon):
     """Takes more than ten seconds, because berthd waits so long."""
-    daemon = berthd(CONFIGURATION)
     mute, slow, other = daemon.client(), daemon.client(), daemon.client()
     held(mute, "acquire a")
     waiter = waits(other, "acquire a")

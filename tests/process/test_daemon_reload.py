@@ -9,6 +9,8 @@ import pytest
 from daemon_help import NOBODY, connect_as, event, held, is_quiet, needs_root, refused, status, waits
 from lines import DEADLINE
 
+CONFIG = "[lock a]\n"
+
 
 def request(daemon, client):
     answer = client.request("reload")
@@ -75,8 +77,7 @@ def test_limits_shrink(berthd, reload):
     assert shown(client, "p")["items"] == "y" and "draining" not in shown(client, "p")
 
 
-def test_closed_and_open_again(berthd):
-    daemon = berthd("[lock a]\n")
+def test_closed_and_open_again(daemon):
     operator, client = daemon.client(), daemon.client()
     reload_to(daemon, operator, "[lock a]\nlimit = 0\n")
     waiting = waits(client, "acquire a")
@@ -142,17 +143,13 @@ def test_a_bad_file_changes_nothing(berthd, text, word):
     assert event(client)[0] == "granted"
 
 
-def test_no_file_any_more(berthd):
-    daemon = berthd("[lock a]\n")
-    client = daemon.client()
+def test_no_file_any_more(daemon, client):
     daemon.config.unlink()
     assert refused(client, "reload") == "config"
     held(client, "acquire a")
 
 
-def test_very_many_errors_fit_on_a_line(berthd):
-    daemon = berthd("[lock a]\n")
-    client = daemon.client()
+def test_very_many_errors_fit_on_a_line(daemon, client):
     daemon.configure("".join(f"colour{i} = %red\n" for i in range(3000)))
     answer = client.request("reload")
     assert answer.startswith("error config ") and 2000 < len(answer) < 4096
@@ -160,9 +157,7 @@ def test_very_many_errors_fit_on_a_line(berthd):
     assert is_quiet(client)
 
 
-def test_one_very_long_error(berthd):
-    daemon = berthd("[lock a]\n")
-    client = daemon.client()
+def test_one_very_long_error(daemon, client):
     daemon.configure("x" * 4000 + " = 1\n[" + "\x01" * 3000 + "]\n")
     answer = client.request("reload")
     assert answer.startswith("error config ") and len(answer.split(" ")) == 3
@@ -208,10 +203,8 @@ def test_a_reload_that_is_refused_leaves_the_bounds(berthd):
 # ---- the daemon's own keys
 
 
-def test_what_takes_effect_at_the_next_start(berthd, directory):
+def test_what_takes_effect_at_the_next_start(daemon, client, directory):
     """The socket stays; each reload says so."""
-    daemon = berthd("[lock a]\n")
-    client = daemon.client()
     daemon.config.write_text(f"[daemon]\nsocket = {directory / 'other'}\nsocket-mode = 0600\n[lock b]\n")
     for n in (1, 2):
         answer = client.request("reload")
@@ -246,8 +239,7 @@ def test_bounds_and_admins(berthd):
     assert is_quiet(connect_as(daemon, NOBODY))
 
 
-def test_max_clients(berthd):
-    daemon = berthd("[lock a]\n")
+def test_max_clients(daemon):
     clients = [daemon.client() for _ in range(4)]
     assert all(is_quiet(client) for client in clients)
     reload_to(daemon, clients[0], "max-clients = 2\n[lock a]\n")
@@ -293,9 +285,7 @@ def test_runtime_changes_last_until_their_keys_change(berthd, reload):
     assert p["items"] == "x,y,w" and "changed" not in p
 
 
-def test_drain_lasts_over_a_reload(berthd):
-    daemon = berthd("[lock a]\n")
-    client = daemon.client()
+def test_drain_lasts_over_a_reload(daemon, client):
     assert client.request("drain") == "ok held=0"
     reload_to(daemon, client, "[lock a]\n[lock b]\n")
     assert refused(client, "acquire b wait=0") == "draining"

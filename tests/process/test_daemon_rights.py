@@ -85,9 +85,8 @@ admin-users = {CLEO}
 DAEMON_REQUESTS = ["forget gone", "upgrade", "found", "drain", "undrain", "reload"]
 
 
-def test_admins_of_a_resource(berthd):
+def test_admins_of_a_resource(daemon):
     """Of that resource, and of nothing else."""
-    daemon = berthd(CONFIG)
     cleo = connect_as(daemon, CLEO)
     members = [connect_as(daemon, BERT, GROUP), connect_as(daemon, BERT, groups=[OTHERS, GROUP])]
     for client in [cleo, *members]:
@@ -104,8 +103,7 @@ def test_admins_of_a_resource(berthd):
     assert refused(cleo, "pause nope") == "unknown"
 
 
-def test_admins_of_the_daemon(berthd):
-    daemon = berthd(CONFIG)
+def test_admins_of_the_daemon(daemon):
     for client in [connect_as(daemon, DORA), connect_as(daemon, BERT, ADMINS),
                    connect_as(daemon, BERT, groups=[OTHERS, ADMINS]), daemon.client()]:
         for line in ["limit s 2", "pause other", "remove p a", "add p a", "reset p", "reset other",
@@ -128,9 +126,8 @@ FORMS = ["release {}", "cancel {}", "release p item=a"]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_whose_lease_may_be_ended(berthd, form):
+def test_whose_lease_may_be_ended(daemon, form):
     """A lease on several resources needs an admin of them all."""
-    daemon = berthd(CONFIG)
     anna = connect_as(daemon, ANNA)
     lease = held(anna, "acquire p:2 other holder=me")
     for stranger in (connect_as(daemon, BERT), connect_as(daemon, BERT, ANNA),
@@ -145,8 +142,7 @@ def test_whose_lease_may_be_ended(berthd, form):
 
 
 @pytest.mark.parametrize("form", FORMS[:2])
-def test_whose_wait_may_be_ended(berthd, form):
-    daemon = berthd(CONFIG)
+def test_whose_wait_may_be_ended(daemon, form):
     anna, root = connect_as(daemon, ANNA), daemon.client()
     held(root, "acquire p:2")
     lease = waits(anna, "acquire p")

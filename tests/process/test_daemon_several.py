@@ -2,14 +2,10 @@
 
 
 from conftest import read_line
-from daemon_help import event, held, status, waits
+from daemon_help import event, held, shown, waits
 from lines import DEADLINE
 
 CONFIG = "[semaphore db]\nlimit = 4\nkeep = 1h\n[lock licence]\nkeep = 2s\n[lock shut]\nlimit = 0\n"
-
-
-def shown(client, name):
-    return status(client, name).resources[name]
 
 
 def test_it_delays_no_other_queue(daemon, client):

@@ -14,6 +14,8 @@ from conftest import BUILD, Berthd
 from daemon_help import NOBODY, SANITIZED, connect_as, held, is_quiet, needs_root, untimed, waits
 from lines import DEADLINE, Client
 
+CONFIG = "[lock a]\n"
+
 
 def configuration(directory, text="", socket_path=None):
     path = directory / "berth.conf"
@@ -91,9 +93,7 @@ def test_ready_means_that_clients_can_connect(berthd):
     assert is_quiet(Client(berthd("[lock a]\n").socket))  # Berthd waits for nothing else
 
 
-def test_a_second_one_is_refused(berthd, directory):
-    daemon = berthd("[lock a]\n")
-    client = daemon.client()
+def test_a_second_one_is_refused(daemon, client, directory):
     held(client, "acquire a")
     inode = os.stat(daemon.socket).st_ino
     status, said = run("-c", daemon.config)
@@ -103,10 +103,8 @@ def test_a_second_one_is_refused(berthd, directory):
     assert is_quiet(client) and is_quiet(daemon.client())
 
 
-def test_starts_again_after_it_was_killed(berthd, directory):
+def test_starts_again_after_it_was_killed(daemon, client, directory):
     """The lock file and the socket are still there, and belong to nobody."""
-    daemon = berthd("[lock a]\n")
-    client = daemon.client()
     daemon.kill()
     assert client.ended()
     assert (directory / "s").exists() and (directory / "s.lock").exists()
@@ -362,8 +360,7 @@ def test_stops_cleanly_in_the_middle_of_everything(berthd, number):
     assert not daemon.socket.exists()
 
 
-def test_a_drainer_gets_no_false_event_at_the_end(berthd):
-    daemon = berthd("[lock a]\n")
+def test_a_drainer_gets_no_false_event_at_the_end(daemon):
     holder, drainer = daemon.client(), daemon.client()
     held(holder, "acquire a")
     assert drainer.request("drain wait=1") == "ok held=1"
@@ -380,9 +377,8 @@ def test_a_second_signal_changes_nothing(berthd):
     assert daemon.process.wait(DEADLINE) == 0
 
 
-def test_signals_without_end_change_nothing(berthd):
+def test_signals_without_end_change_nothing(daemon):
     """Up to its last moment, when only its threads could still take one."""
-    daemon = berthd("[lock a]\n")
     for _ in range(10):
         assert daemon.client().request("pause a") == "ok"
         while daemon.process.poll() is None:
@@ -391,9 +387,8 @@ def test_signals_without_end_change_nothing(berthd):
         daemon.start()
 
 
-def test_a_successors_socket_is_left_alone(berthd, directory):
+def test_a_successors_socket_is_left_alone(daemon, directory):
     """Somebody has removed our socket and its lock, and started another berthd."""
-    daemon = berthd("[lock a]\n")
     (directory / "s").unlink()
     (directory / "s.lock").unlink()
     successor = Berthd(directory, "[lock a]\n")
@@ -412,9 +407,7 @@ def test_the_socket_that_replaced_ours_is_left_alone(berthd, directory):
     theirs.close()
 
 
-def test_sigpipe_does_not_end_it(berthd):
-    daemon = berthd("[lock a]\n")
-    client = daemon.client()
+def test_sigpipe_does_not_end_it(daemon, client):
     client.send("ping\n" * 1000)
     client.close()
     assert is_quiet(daemon.client())

@@ -122,8 +122,7 @@ def test_who_has_gone_waits_no_more(daemon):
     assert is_quiet(holder)
 
 
-def test_what_it_refuses(daemon):
-    client = daemon.client()
+def test_what_it_refuses(client):
     for line, code in {
         "wait": "malformed", "wait a lease=1": "malformed", "wait lease=-": "bad-value", "wait nix": "unknown",
         "wait market/*": "bad-value", "wait a nix": "unknown",

@@ -1,12 +1,11 @@
 """Operators' changes survive hosts that come and go, and a Redis that forgets; undone changes do
 not come back."""
 
-import time
 
 from daemon_help import event, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # fixtures among them
 from fleet_ops_help import RESOURCES, asks, client_of, fleet, gets, gets_in_time, pair, queues, up  # noqa: F401
-from lines import DEADLINE, look_again
+from lines import until
 
 pytestmark = needs_redis
 
@@ -19,10 +18,8 @@ def does(host, line):
 
 def keeps(host, text, is_there=True):
     """On its disk."""
-    end = time.monotonic() + DEADLINE
-    while (text.encode() in b"".join(path.read_bytes() for path in host.state.glob("*.state"))) != is_there:
-        assert time.monotonic() < end, (host.name, text)
-        look_again()
+    until(lambda: is_there == (text.encode() in b"".join(path.read_bytes() for path in host.state.glob("*.state"))),
+          (host.name, text))
 
 
 def forgets_all(server, *hosts):

@@ -7,7 +7,6 @@ import pty
 import re
 import select
 import subprocess
-import time
 
 import pytest
 
@@ -15,7 +14,7 @@ from conftest import read_line
 from daemon_help import refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
 from fleet_ops_help import client_of, gets, queues
-from lines import DEADLINE, look_again
+from lines import DEADLINE, until
 from lost_help import asked_until
 
 pytestmark = needs_redis
@@ -38,14 +37,6 @@ def database(host):
 
 def is_in_grace(server):
     return server.do("HEXISTS", "{berth}:db", "grace") == 1
-
-
-def until(is_so, what):
-    end = time.monotonic() + DEADLINE
-    while not (value := is_so()):
-        assert time.monotonic() < end, what
-        look_again()
-    return value
 
 
 def found(host, *words):

@@ -1,13 +1,12 @@
 """berthctl forget: a definition that is in no file any more leaves the fleet, from any host."""
 
-import time
 
 import pytest
 
 from daemon_help import code, refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
-from lines import DEADLINE
+from lines import until
 from lost_help import asked_until
 
 pytestmark = needs_redis
@@ -34,12 +33,6 @@ def takes_out(redis_server, *members, text=RESOURCES):
 
 def stored(redis_server):
     return redis_server.members("definitions")
-
-
-def waits_until(is_so):
-    end = time.monotonic() + DEADLINE
-    while not is_so():
-        assert time.monotonic() < end
 
 
 def test_a_definition_goes_for_all(redis_server, pair):
@@ -88,7 +81,7 @@ def test_a_host_that_still_has_it_brings_it_back(redis_server, pair):
     assert client_of(a).request("pause old") == "ok"
     takes_out(redis_server, a)
     assert client_of(a).request("forget old") == "ok"
-    waits_until(lambda: "old" in stored(redis_server))
+    until(lambda: "old" in stored(redis_server))
     assert "paused" not in status(client_of(b), "old").resources["old"], "but not what operators have changed"
     gets(client_of(b), "acquire old")
 

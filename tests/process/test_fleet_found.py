@@ -9,8 +9,8 @@ import time
 import pytest
 
 from daemon_help import connect_as, needs_root
-from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
-from lines import DEADLINE, Client, look_again
+from fleet_help import clock, end_grace, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
+from lines import DEADLINE, Client, until
 
 pytestmark = needs_redis
 
@@ -22,23 +22,6 @@ def section(server, ttl="6s", **more):
 
 def semaphore(name="s", limit=1, more=""):
     return f"[semaphore {name}]\nlimit = {limit}\nscope = fleet\nkill-after = 500ms\n{more}"
-
-
-def until(is_so, what, timeout=DEADLINE):
-    """Polls, as nobody reports what is looked at here."""
-    end = time.monotonic() + timeout
-    while True:
-        value = is_so()
-        if value:
-            return value
-        assert time.monotonic() < end, what
-        look_again()
-
-
-def end_grace(server):
-    """For the database, which is new."""
-    until(lambda: server.do("HEXISTS", "{berth}:db", "grace"), "no daemon has come")
-    server.do("HSET", "{berth}:db", "grace", "1")
 
 
 def reload(host, text):

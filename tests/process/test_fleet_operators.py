@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from daemon_help import code, event, is_quiet, keys, needs_root, refused, status
+from daemon_help import code, does, event, is_quiet, keys, needs_root, refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, pair, queues, up  # noqa: F401
 from history_help import is_over, last
-from lines import DEADLINE, look_again
+from lines import DEADLINE, look_again, until
 from lost_help import asked_until
 
 pytestmark = needs_redis
@@ -20,11 +20,6 @@ pytestmark = needs_redis
 
 def shown(host, name):
     return status(client_of(host), name).resources[name]
-
-
-def does(client, *lines):
-    for line in lines:
-        assert re.fullmatch(r"ok( was=\w+)?", client.request(line)), line
 
 
 # ---- resources ----
@@ -292,10 +287,7 @@ def test_the_first_revoke_counts(pair):
     for reason in ("first", "second"):
         does(client_of(b), f"revoke {key} reason={reason}")
     assert client.line().endswith(":%20first")
-    end = time.monotonic() + DEADLINE
-    while not re.search(r"revoke .* on another host: second$", a.log.read_text(), re.M):
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: re.search(r"revoke .* on another host: second$", a.log.read_text(), re.M))
     client.request(f"release {lease}")
     last(client).has(how="revoked", why="first")
 

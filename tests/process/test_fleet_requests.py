@@ -12,9 +12,9 @@ import urllib.parse
 import pytest
 
 from conftest import BUILD
-from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_help import clock, end_grace, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from journal_file import records, rewrite
-from lines import DEADLINE, look_again
+from lines import DEADLINE, look_again, until
 
 pytestmark = needs_redis
 
@@ -38,15 +38,6 @@ limit = 1
 
 def sections(server, **more):
     return redis_section(server.url, failover_lag="0", **more)
-
-
-def end_grace(server):
-    """For the database, which is new."""
-    end = time.monotonic() + DEADLINE
-    while not server.do("HEXISTS", "{berth}:db", "grace"):
-        assert time.monotonic() < end, "no daemon has come"
-        look_again()
-    server.do("HSET", "{berth}:db", "grace", "1")
 
 
 @pytest.fixture
@@ -310,13 +301,6 @@ def test_pending_is_written_before_it_is_said(redis_server, host):
     assert record.startswith("held ") and " database=default ticket=" in record
 
 
-def until(is_so):
-    end = time.monotonic() + DEADLINE
-    while not is_so():
-        assert time.monotonic() < end
-        look_again()
-
-
 def listed(server):
     """The leases that the database knows."""
     return [key.split("/")[1] for key in server.members("leases")]
@@ -491,9 +475,7 @@ def test_what_a_later_version_says_of_a_database_is_kept(host):
             if "color=" not in before:
                 add_to_tenure(host, "color=red shape=round")
                 host.start()
-            end = time.monotonic() + DEADLINE
-            while tenure(host).split()[2] == before.split()[2]:  # until=
-                assert time.monotonic() < end, "it is not renewed"
+            until(lambda: tenure(host).split()[2] != before.split()[2], "it is not renewed")  # until=
             assert tenure(host).endswith(" color=red shape=round")
             host.kill()
             host.start()
@@ -547,11 +529,7 @@ def test_operators_changes_outlive_the_data(redis_server, host):
     client = host.client()
     client.send("pause a reason=broken\n")
     assert event(client) == "ok"
-    end = time.monotonic() + DEADLINE
-    state = lambda: b"".join(path.read_bytes() for path in host.state.glob("*.state"))  # noqa: E731
-    while b"\nfleet default a " not in state():
-        assert time.monotonic() < end, state()
-        look_again()
+    until(lambda: b"\nfleet default a " in b"".join(path.read_bytes() for path in host.state.glob("*.state")))
     host.stop()
     redis_server.do("FLUSHALL")
     host.start()

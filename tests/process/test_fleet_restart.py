@@ -11,7 +11,7 @@ import pytest
 from daemon_help import Status
 from fleet_help import (  # fixtures among them
     clock, hosts, needs_redis, redis_section, redis_server, ways)
-from lines import DEADLINE, Client, look_again
+from lines import DEADLINE, Client, look_again, until
 from lost_help import witness  # fixtures among them
 from scripts_help import Data, Database, Member, ok, past_the_first_grace
 
@@ -58,7 +58,7 @@ class Fleet:
             return "database_state" not in resource and len(resource["waiters"]) == n
 
         with contextlib.closing(Client(self.hosts[host].socket)) as client:
-            self.until(is_known)  # Redis has answered that after the acquire, or after a hello that lists it
+            until(is_known)  # Redis has answered that after the acquire, or after a hello that lists it
         return number
 
     def n_waiting(self):
@@ -66,13 +66,6 @@ class Fleet:
 
     def data(self):
         return Data(self.database)
-
-    def until(self, is_so):
-        """Asks again and again, as Redis does not report it."""
-        end = time.monotonic() + DEADLINE
-        while not is_so():
-            assert time.monotonic() < end
-            look_again()
 
     def sessions(self):
         """{session: incarnation}"""
@@ -90,7 +83,7 @@ class Fleet:
         for host in self.hosts:
             done = host.berth("run", "--if-down", "wait", "s", "--", "true")
             assert done.returncode == 0, done
-        self.until(lambda: not self.database.leftovers())
+        until(lambda: not self.database.leftovers())
         assert alive.keys() <= self.sessions().keys()
 
     def go_in_turn(self, between=lambda number: None):
@@ -107,7 +100,7 @@ class Fleet:
     def end_in_turn(self, between=lambda number: None):
         """The same, until a renewal has acknowledged all events."""
         self.go_in_turn(between)
-        self.until(lambda: not self.database.leftovers())
+        until(lambda: not self.database.leftovers())
 
 
 @pytest.fixture
@@ -123,7 +116,7 @@ def test_a_restart_is_not_an_event(fleet, how):
     before, held = fleet.sessions(), fleet.data().leases
     for host in fleet.hosts:
         host.restart(how)
-    fleet.until(lambda: all(fleet.sessions()[name] > number for name, number in before.items()))
+    until(lambda: all(fleet.sessions()[name] > number for name, number in before.items()))
     assert fleet.sessions().keys() == before.keys()
     assert fleet.data().leases == held
     fleet.end_in_turn(lambda number: fleet.hosts[number % 3].restart(how))
@@ -137,12 +130,12 @@ def test_a_job_ends_while_its_host_is_down(fleet):
     restarted = fleet.hosts[0]
     restarted.kill()
     fleet.witness.let_go(0)
-    fleet.until(lambda: 0 in (fleet.witness.read(), fleet.witness.ended)[1])
+    until(lambda: 0 in (fleet.witness.read(), fleet.witness.ended)[1])
     restarted.start()
     fleet.witness.wait_until(lambda: 1 in fleet.witness.pids)
     restarted.kill()
     fleet.witness.let_go(1)
-    fleet.until(lambda: fleet.data().in_use("s") == 1 and not fleet.n_waiting())
+    until(lambda: fleet.data().in_use("s") == 1 and not fleet.n_waiting())
     restarted.start()
     fleet.end_in_turn()
 
@@ -172,13 +165,13 @@ def test_a_place_is_not_lost_with_its_answer(redis_server, hosts, witness, ways,
     fleet.waits(1)
     fleet.ways[1].lose_replies()
     fleet.start(1)
-    fleet.until(lambda: fleet.n_waiting() == 2)
+    until(lambda: fleet.n_waiting() == 2)
     fleet.waits(2)
     before = fleet.listed_sessions()
     getattr(fleet.hosts[1], how)()
     fleet.ways[1].heal()
     fleet.hosts[1].start()
-    fleet.until(lambda: sum(fleet.listed_sessions().values()) > sum(before.values()))
+    until(lambda: sum(fleet.listed_sessions().values()) > sum(before.values()))
     fleet.go_in_turn()
 
 
@@ -190,7 +183,7 @@ def test_a_queued_waiter_gets_its_place_after_a_lost_answer(fleet):
         fleet.ways[1].lose_replies()
         word, lease = client.request("acquire s").split(" ")[:2]
         assert word == "pending"
-        fleet.until(lambda: fleet.n_waiting() == 2)
+        until(lambda: fleet.n_waiting() == 2)
         fleet.ways[1].reset()
         fleet.ways[1].heal()
         assert client.line() == f"* waiting {lease} position=2"

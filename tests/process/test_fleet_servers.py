@@ -2,13 +2,12 @@
 
 import contextlib
 import pathlib
-import time
 
 import pytest
 
 from fleet_help import (  # fixtures among them
     REDIS_SERVER, Monitor, Monitored, RedisServer, client_of, clock, needs_redis, redis, redis_server, ways)
-from lines import DEADLINE, look_again
+from lines import until
 
 pytestmark = needs_redis
 
@@ -45,10 +44,7 @@ def test_what_is_lost_on_the_way(redis_server, ways):
     way.lose_replies()
     with pytest.raises(redis.TimeoutError):
         hasty.set("a", 2)
-    end = time.monotonic() + DEADLINE
-    while redis_server.client().get("a") != "2":
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: redis_server.client().get("a") == "2")
     way.heal()
     assert client.get("a") == b"2"
     way.refuse()

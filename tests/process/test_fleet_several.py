@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import read_line
-from daemon_help import event, status
+from daemon_help import event, shown, status
 from fleet_help import DEADLINE, clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
 
@@ -26,10 +26,6 @@ keep = 2s
 @pytest.fixture
 def pair(redis_server, hosts):
     return fleet(redis_server, hosts, text=CONFIG)
-
-
-def shown(client, name):
-    return status(client, name).resources[name]
 
 
 def test_it_delays_no_other_queue(pair):

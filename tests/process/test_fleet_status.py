@@ -14,6 +14,7 @@ from daemon_help import Status, is_quiet, status
 from fleet_help import (  # noqa: F401
     DEADLINE, Monitor, clock, hosts, needs_redis, redis_section, redis_server, ways)
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, pair, queues, up  # noqa: F401
+from lines import until
 from lost_help import asked_until
 
 pytestmark = needs_redis
@@ -137,9 +138,7 @@ def test_of_a_lease(pair):
     assert now.resources["etl"]["waiters"][0]["position"] == "2"
     assert now.resources["etl"]["waiting"] == "2"
     ahead.close()
-    end = time.monotonic() + DEADLINE  # what is shown may be a second old
-    while status(client, f"lease={lease}").resources["etl"]["waiters"][0]["position"] != "1":
-        assert time.monotonic() < end
+    until(lambda: status(client, f"lease={lease}").resources["etl"]["waiters"][0]["position"] == "1")
 
 
 def test_few_holders_of_a_lease(redis_server, hosts):

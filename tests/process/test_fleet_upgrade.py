@@ -1,12 +1,11 @@
 """Three hosts at work go to a made-up next version, whose data have another layout (tests/next-format),
 and back; then the upgrade is finished."""
 
-import time
 
 import pytest
 
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # fixtures among them
-from lines import DEADLINE, look_again
+from lines import DEADLINE, until
 from rolling import NEXT, THIS, Rolling
 from scripts_help import Data, Database, past_the_first_grace
 
@@ -77,13 +76,6 @@ def up(redis_server, hosts, n=2, program=NEXT):
 def database(host):
     line, = [line for line in host.client().lines("status") if line.startswith("database ")]
     return dict(word.split("=", 1) for word in line.split(" ")[2:])
-
-
-def until(is_so):
-    end = time.monotonic() + DEADLINE
-    while not is_so():
-        assert time.monotonic() < end
-        look_again()
 
 
 def test_a_host_with_the_version_before_is_down_afterwards(redis_server, hosts):

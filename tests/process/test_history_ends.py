@@ -7,7 +7,7 @@ import pytest
 
 from daemon_help import code, connect_as, event, held, lease_of, needs_root, NOBODY, refused, waits
 from history_help import history, is_over, last
-from lines import DEADLINE, look_again
+from lines import until
 from lost_help import sleeper
 
 CONFIG = """grace = 50ms
@@ -29,8 +29,7 @@ limit = 2
 PATIENT = CONFIG.replace("kill-after = 50ms", "kill-after = 60s")
 
 
-def test_a_released_lease(daemon):
-    client = daemon.client()
+def test_a_released_lease(client):
     before = time.time() * 1000
     lease = held(client, "acquire deploy program=p holder=h reason=why%20not")
     assert client.request(f"release {lease}") == "ok"
@@ -43,9 +42,8 @@ def test_a_released_lease(daemon):
     assert 0 <= int(entry["held"]) <= after - before + 5
 
 
-def test_its_times_are_those_of_the_wait_and_of_the_hold(daemon):
+def test_its_times_are_those_of_the_wait_and_of_the_hold(client):
     """A hold that is ended by the clock, and a wait that lasts as long."""
-    client = daemon.client()
     client.send("acquire deploy ttl=80ms\nacquire deploy\n")  # in one turn, or the first might be over
     lease, waiting = lease_of(client.line()), lease_of(client.line())
     while event(client)[:2] != ("granted", waiting):
@@ -58,8 +56,7 @@ def test_its_times_are_those_of_the_wait_and_of_the_hold(daemon):
     assert int(first["ended"]) <= int(second["ended"])
 
 
-def test_the_units_of_several_resources(daemon):
-    client = daemon.client()
+def test_the_units_of_several_resources(client):
     lease = held(client, "acquire gpus:2 s:3 market/anna")
     client.request(f"release {lease}")
     last(client).has(units="gpus:a,b;s:0-2;market/anna:0")
@@ -67,16 +64,14 @@ def test_the_units_of_several_resources(daemon):
 
 @pytest.mark.parametrize("said, exit_status, number", [
     ("exit=0", "0", None), ("exit=255", "255", None), ("signal=9", None, "9"), ("", None, None)])
-def test_how_the_job_ended(daemon, said, exit_status, number):
-    client = daemon.client()
+def test_how_the_job_ended(client, said, exit_status, number):
     lease = held(client, "acquire deploy")
     assert client.request(f"release {lease} {said}".rstrip()) == "ok"
     last(client).has(how="released", exit=exit_status, signal=number)
 
 
-def test_how_the_job_ended_belongs_to_its_lease(daemon):
+def test_how_the_job_ended_belongs_to_its_lease(client):
     """What was said about one that is over is not said of the next."""
-    client = daemon.client()
     lease, other = held(client, "acquire deploy"), held(client, "acquire s")
     assert client.request(f"release {lease} exit=3") == "ok"
     assert client.request(f"release {lease} exit=4") == "ok"
@@ -86,8 +81,7 @@ def test_how_the_job_ended_belongs_to_its_lease(daemon):
     second.has(exit=None, how="released")
 
 
-def test_a_wait_has_no_status(daemon):
-    client = daemon.client()
+def test_a_wait_has_no_status(client):
     held(client, "acquire deploy")
     waiting = waits(client, "acquire deploy")
     assert client.request(f"release {waiting} exit=3") == "ok"
@@ -106,8 +100,7 @@ def test_a_status_that_comes_late_changes_nothing(daemon):
 @pytest.mark.parametrize("words", [
     "exit=256", "exit=300", "exit=-1", "exit=1x", "signal=0", "signal=65", "signal=99", "exit=1 signal=9",
     "signal=9 exit=1", "exit=1 exit=2", "exit="])
-def test_a_malformed_status_releases_nothing(daemon, words):
-    client = daemon.client()
+def test_a_malformed_status_releases_nothing(client, words):
     lease = held(client, "acquire deploy")
     assert refused(client, f"release {lease} {words}") in ("bad-value", "malformed")
     assert client.request(f"renew {lease}").startswith("ok") and history(client) == []
@@ -155,8 +148,7 @@ def test_expired(daemon):
     assert int(entry["held"]) >= 20
 
 
-def test_max_hold(daemon):
-    client = daemon.client()
+def test_max_hold(client):
     lease = held(client, "acquire short")
     while event(client)[:2] != ("lost", lease):
         pass
@@ -239,8 +231,7 @@ def test_an_operator_takes_over_from_the_owner(berthd):
 # ---- waits
 
 
-def test_a_wait_that_times_out(daemon):
-    client = daemon.client()
+def test_a_wait_that_times_out(client):
     held(client, "acquire deploy")
     waiting = waits(client, "acquire deploy wait=20ms")
     assert event(client)[:3] == ("denied", waiting, "timeout")
@@ -268,8 +259,7 @@ def test_a_wait_that_a_reload_ends(daemon):
     last(operator).has(how="denied", code="impossible", units="s=3")
 
 
-def test_a_refusal_at_once_is_no_entry(daemon):
-    client = daemon.client()
+def test_a_refusal_at_once_is_no_entry(client):
     held(client, "acquire deploy")
     assert refused(client, "acquire deploy wait=0") == "would-wait"
     assert refused(client, "acquire s:9") == "impossible"
@@ -280,8 +270,7 @@ def test_a_refusal_at_once_is_no_entry(daemon):
 # ---- which are shown
 
 
-def test_by_name(daemon):
-    client = daemon.client()
+def test_by_name(client):
     for name in ("deploy", "s", "market/anna", "market/bert", "s deploy"):
         client.request("release " + held(client, f"acquire {name}"))
     units = lambda request: [entry["units"] for entry in history(client, request)]  # noqa: E731
@@ -306,20 +295,15 @@ def test_by_user_and_lease(daemon):
     assert history(client, f"history user={NOBODY} lease={one}") == []
 
 
-def test_by_time(daemon):
-    client = daemon.client()
+def test_by_time(client):
     client.request("release " + held(client, "acquire deploy"))
-    end = time.monotonic() + DEADLINE
-    while history(client, "history since=10"):  # until it has ended longer ago than that
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: not history(client, "history since=10"))  # it has ended longer ago than that
     assert len(history(client, "history since=60000")) == 1
     for request in ("history since=x", "history user=-1", "history lease=!", "history since=99999999999999999"):
         assert code(client.request(request)) == "bad-value", request
 
 
-def test_the_head_says_how_far_it_goes_back(daemon):
-    client = daemon.client()
+def test_the_head_says_how_far_it_goes_back(client):
     assert len(client.lines("history")[0].split()) == 2
     client.request("release " + held(client, "acquire deploy"))
     head, line, _ = client.lines("history")

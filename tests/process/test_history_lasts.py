@@ -3,14 +3,13 @@
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
 from conftest import read_line
 from daemon_help import event, held, held_with_proof, waits
 from history_help import history, is_over, last
-from lines import DEADLINE, look_again
+from lines import until
 from lost_help import held_over_a_kill, sleeper
 from test_history_log import lines
 from test_history_origin import long_enough
@@ -22,8 +21,7 @@ limit = 4
 """
 
 
-def test_entries_survive_sigkill(daemon):
-    client = daemon.client()
+def test_entries_survive_sigkill(daemon, client):
     for i in range(3):
         client.request("release " + held(client, f"acquire deploy reason={i}"))
     before = history(client)
@@ -56,10 +54,7 @@ def test_how_a_job_ended_that_lived_over_a_restart(daemon, berth, how):
     getattr(daemon, how)()
     daemon.start()
     client = daemon.client()
-    end = time.monotonic() + DEADLINE
-    while any(" away=1" in line for line in client.lines("status deploy")):
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: not any(" away=1" in line for line in client.lines("status deploy")))
     job.stdin.close()
     assert job.wait(30) == 6
     assert client.request("wait deploy").startswith("ok held=") and client.line() == "* idle"
@@ -67,8 +62,7 @@ def test_how_a_job_ended_that_lived_over_a_restart(daemon, berth, how):
     assert len(history(client)) == 1
 
 
-def test_a_job_that_ends_while_there_is_no_berthd(daemon):
-    client = daemon.client()
+def test_a_job_that_ends_while_there_is_no_berthd(daemon, client):
     with sleeper() as pid:
         lease = held(client, f"acquire deploy pid={pid} program=x")
         waiting = waits(client, f"acquire deploy pid={pid} program=y")
@@ -79,8 +73,7 @@ def test_a_job_that_ends_while_there_is_no_berthd(daemon):
     entries[waiting].has(how="cancelled", unseen="1", units="deploy=1", program="y", held=None)
 
 
-def test_a_ttl_that_ends_while_there_is_no_berthd(daemon):
-    client = daemon.client()
+def test_a_ttl_that_ends_while_there_is_no_berthd(daemon, client):
     lease = held(client, "acquire deploy ttl=30ms")
     daemon.kill()
     daemon.start()
@@ -90,8 +83,7 @@ def test_a_ttl_that_ends_while_there_is_no_berthd(daemon):
     assert int(entry["held"]) >= 30
 
 
-def test_a_wait_whose_resource_is_gone(daemon):
-    client = daemon.client()
+def test_a_wait_whose_resource_is_gone(daemon, client):
     held(client, "acquire s:4")
     lease = waits(client, "acquire s:2")
     daemon.kill()
@@ -102,9 +94,8 @@ def test_a_wait_whose_resource_is_gone(daemon):
 
 
 @pytest.mark.parametrize("end", ["kill", "stop"])
-def test_a_revoke_is_remembered_until_the_job_ends(daemon, end):
+def test_a_revoke_is_remembered_until_the_job_ends(daemon, client, end):
     """Who has revoked it, and why: also if berthd ends between the revoke and the job's end."""
-    client = daemon.client()
     with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
         lease = held(client, f"acquire deploy pid={pid}")
         client.request("revoke " + lease + " reason=too%20long")
@@ -116,8 +107,7 @@ def test_a_revoke_is_remembered_until_the_job_ends(daemon, end):
     last(client).has(how="revoked", by=str(os.geteuid()), why="too long")
 
 
-def test_a_revoke_is_remembered_over_a_start_that_is_refused(daemon):
-    client = daemon.client()
+def test_a_revoke_is_remembered_over_a_start_that_is_refused(daemon, client):
     with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
         lease = held(client, f"acquire deploy pid={pid}")
         client.request("revoke " + lease + " reason=too%20long")
@@ -150,9 +140,8 @@ def test_a_lost_lease_that_comes_back_is_not_being_revoked(berthd, directory):
     last(client).has(how="released", by=None)
 
 
-def test_killed_before_the_record_was_erased(daemon, directory):
+def test_killed_before_the_record_was_erased(daemon, client, directory):
     """The entry is written, and the journal still has the lease: which lives, and ends once."""
-    client = daemon.client()
     with sleeper() as pid:
         for i in range(3):
             lease = held(client, f"acquire deploy pid={pid} reason={i}")
@@ -168,9 +157,8 @@ def test_killed_before_the_record_was_erased(daemon, directory):
     assert [entry["reason"] for entry in history(client)] == ["0", "1", "2"]
 
 
-def test_killed_before_the_record_was_erased_of_a_revoked_lease(daemon, directory):
+def test_killed_before_the_record_was_erased_of_a_revoked_lease(daemon, client, directory):
     """The entry that goes does not take along who has revoked it."""
-    client = daemon.client()
     with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
         lease = held(client, f"acquire deploy pid={pid}")
         assert daemon.client().request(f"revoke {lease} reason=too%20long") == "ok"
@@ -211,9 +199,8 @@ def test_killed_before_the_record_was_erased_and_the_job_ends(berthd, directory)
 
 
 @pytest.mark.parametrize("n", [20, 1000])
-def test_its_file_is_cut_while_berthd_runs(daemon, directory, n):
+def test_its_file_is_cut_while_berthd_runs(daemon, client, directory, n):
     """By root: earlier entries are lost, berthd says so once, and all else goes on."""
-    client = daemon.client()
     for _ in range(n):
         client.request("release " + held(client, "acquire deploy"))
     os.truncate(directory / "s.history", 0)
@@ -229,9 +216,7 @@ def test_its_file_is_cut_while_berthd_runs(daemon, directory, n):
     assert len(history(client)) == 1
 
 
-def test_none_is_kept(berthd, directory):
-    daemon = berthd(CONFIG)
-    client = daemon.client()
+def test_none_is_kept(daemon, client, directory):
     client.request("release " + held(client, "acquire deploy"))
     daemon.stop()
     daemon.configure("history = 0\n" + CONFIG)

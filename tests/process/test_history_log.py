@@ -7,10 +7,10 @@ import time
 import pytest
 
 from daemon_help import event, held, waits
-from lines import DEADLINE, look_again
+from lines import DEADLINE, look_again, until
 from lost_help import sleeper
 
-CONFIGURATION = """log = leases
+CONFIG = """log = leases
 [lock deploy]
 [semaphore s]
 limit = 99
@@ -27,9 +27,7 @@ def lines(daemon, n):
     return found
 
 
-def test_each_end_is_a_line(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_each_end_is_a_line(daemon, client):
     lease = held(client, "acquire deploy program=p")
     waiting = waits(client, "acquire deploy wait=1ms")
     assert event(client)[:2] == ("denied", waiting)
@@ -46,9 +44,7 @@ ENDS = [("exit=3", "exit 3"), ("signal=9", "SIGKILL"), ("", "released")]
 
 
 @pytest.mark.parametrize("said, shown", ENDS)
-def test_how_the_job_ended(berthd, said, shown):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_how_the_job_ended(daemon, client, said, shown):
     lease = held(client, "acquire deploy")
     assert client.request(f"release {lease} {said}".rstrip()) == "ok"
     assert f" has ended ({shown}): held for " in lines(daemon, 1)[0]
@@ -57,7 +53,7 @@ def test_how_the_job_ended(berthd, said, shown):
 @pytest.mark.parametrize("said, shown", ENDS)
 def test_how_the_job_ended_with_v(berthd, said, shown):
     """Of the log of all that happens."""
-    daemon = berthd(CONFIGURATION.replace("log = leases\n", ""), "-v")
+    daemon = berthd(CONFIG.replace("log = leases\n", ""), "-v")
     client = daemon.client()
     lease = held(client, "acquire deploy")
     waiting = waits(client, "acquire deploy wait=1ms")
@@ -68,17 +64,13 @@ def test_how_the_job_ended_with_v(berthd, said, shown):
     assert re.search(rf"lease {lease} .* has ended \({shown}\): held for \w+\n", text)
 
 
-def test_nobody_told_how_the_job_ended(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_nobody_told_how_the_job_ended(daemon, client):
     held(client, "acquire deploy")
     client.close()
     assert " has ended (gone): held for " in lines(daemon, 1)[0]
 
 
-def test_many_at_once(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_many_at_once(daemon, client):
     for _ in range(90):
         held(client, "acquire s")
     client.close()
@@ -96,16 +88,11 @@ def test_more_than_the_history_keeps(berthd):
             assert client.line().startswith("ok ")
     client.close()
     pattern = r"(\d+) ended leases and requests were not logged;"
-    end = time.monotonic() + DEADLINE
-    while not (said := re.findall(pattern, daemon.log.read_text())):
-        assert time.monotonic() < end, daemon.log.read_text()[-2000:]
-        look_again()
+    said = until(lambda: re.findall(pattern, daemon.log.read_text()), lambda: daemon.log.read_text()[-2000:])
     lines(daemon, n - int(said[0]))
 
 
-def test_what_ended_while_there_was_no_berthd(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_what_ended_while_there_was_no_berthd(daemon, client):
     client.request("release " + held(client, "acquire deploy"))
     with sleeper() as pid:
         lease = held(client, f"acquire s pid={pid}")
@@ -119,17 +106,17 @@ def test_what_ended_while_there_was_no_berthd(berthd):
 
 @pytest.mark.parametrize("value", ["log = changes\n", "", "log = leases\nhistory = 0\n"])
 def test_not_without_it(berthd, value):
-    daemon = berthd(CONFIGURATION.replace("log = leases\n", value))
+    daemon = berthd(CONFIG.replace("log = leases\n", value))
     client = daemon.client()
     client.request("release " + held(client, "acquire deploy"))
     assert client.request("ping") == "ok" and " has ended " not in daemon.log.read_text()
 
 
 def test_a_reload_begins_and_ends_it(berthd):
-    daemon = berthd(CONFIGURATION.replace("log = leases\n", ""))
+    daemon = berthd(CONFIG.replace("log = leases\n", ""))
     client = daemon.client()
     client.request("release " + held(client, "acquire deploy"))
-    daemon.configure(CONFIGURATION)
+    daemon.configure(CONFIG)
     assert client.request("reload") == "ok"
     lease = held(client, "acquire deploy")
     client.request(f"release {lease}")

@@ -70,9 +70,8 @@ def test_of_a_wait(daemon):
     last(client).has(how="cancelled")["args"]
 
 
-def test_the_job_is_what_the_wrapper_has_begun(daemon, berth):
+def test_the_job_is_what_the_wrapper_has_begun(daemon, client, berth):
     """While it waits there is only the wrapper."""
-    client = daemon.client()
     blocker = held(client, "acquire open:9")
     job = berth.start("run", "-q", "open", "--", "cat", stdin=subprocess.PIPE)
     long_enough(daemon.client())
@@ -115,8 +114,7 @@ def test_a_reload_that_takes_the_consent_back(daemon):
     last(client).has(args=None)
 
 
-def test_a_lease_that_is_over_at_once_has_none(daemon):
-    client = daemon.client()
+def test_a_lease_that_is_over_at_once_has_none(client):
     client.send("acquire open holder=h\nrelease open holder=h\n")  # in one turn, however busy the machine is
     assert client.line().startswith("ok ") and client.line() == "ok"
     last(client).has(args=None, cgroup=None, login=None)

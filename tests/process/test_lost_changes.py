@@ -12,7 +12,7 @@ from conftest import Berthd
 from daemon_help import held, refused, status
 from lost_help import BOOTS, all_free, asked_until, needs_mounts, reboot, set_boot_id, with_own_mounts
 
-CONFIGURATION = """grace = 0.05s
+CONFIG = """grace = 0.05s
 [semaphore s]
 limit = 4
 [semaphore t]
@@ -44,8 +44,7 @@ def change_all(daemon):
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
 @pytest.mark.parametrize("loss", ["nothing", "journal"])
-def test_changes_survive(berthd, how, loss):
-    daemon = berthd(CONFIGURATION)
+def test_changes_survive(daemon, how, loss):
     changed = change_all(daemon)
     assert changed[0] and changed[1]["s"]["limit"] == "7" and changed[1]["l"]["paused"] == "1"
     assert changed[1]["l"]["paused_by"] == str(os.getuid())
@@ -83,8 +82,7 @@ def test_changes_to_all_instances_survive(berthd):
     held(client, "acquire m/new:3 wait=0")
 
 
-def test_what_was_undone_stays_undone(berthd):
-    daemon = berthd(CONFIGURATION)
+def test_what_was_undone_stays_undone(daemon):
     before = what_was_changed(daemon)
     change_all(daemon)
     client = daemon.client()
@@ -95,33 +93,30 @@ def test_what_was_undone_stays_undone(berthd):
     assert what_was_changed(daemon) == before
 
 
-def test_until_the_file_says_otherwise(berthd):
+def test_until_the_file_says_otherwise(daemon):
     """A change lasts as long as the file's value that it replaced; the others stay."""
-    daemon = berthd(CONFIGURATION)
     change_all(daemon)
     daemon.kill()
-    daemon.configure(CONFIGURATION.replace("limit = 4", "limit = 5"))
+    daemon.configure(CONFIG.replace("limit = 4", "limit = 5"))
     daemon.start()
     now = what_was_changed(daemon)[1]
     assert (now["s"]["limit"], now["t"]["limit"], now["l"]["paused"]) == ("5", "0", "1")
 
 
-def test_what_the_file_has_ended_does_not_come_back(berthd):
+def test_what_the_file_has_ended_does_not_come_back(daemon):
     """Neither with the old file, nor with a holder."""
-    daemon = berthd(CONFIGURATION)
     before = what_was_changed(daemon)
     change_all(daemon)
     assert daemon.client().request("undrain") == "ok"
-    for configuration in CONFIGURATION.replace("limit = 4", "limit = 5"), "[lock other]\n", CONFIGURATION:
+    for configuration in CONFIG.replace("limit = 4", "limit = 5"), "[lock other]\n", CONFIG:
         daemon.kill()
         daemon.configure(configuration)
         daemon.start()
     assert what_was_changed(daemon) == before
 
 
-def test_changes_outlast_a_file_that_is_refused(berthd):
+def test_changes_outlast_a_file_that_is_refused(daemon):
     """berthd must not start with it: the next one starts with the old file."""
-    daemon = berthd(CONFIGURATION)
     held(daemon.client(), f"acquire s pid={os.getpid()}")
     change_all(daemon)
     changed = what_was_changed(daemon)
@@ -129,7 +124,7 @@ def test_changes_outlast_a_file_that_is_refused(berthd):
     daemon.configure("[pool s]\nitems = a b\n")
     with pytest.raises(pytest.fail.Exception, match="its kind cannot change"):
         daemon.start()
-    daemon.configure(CONFIGURATION)
+    daemon.configure(CONFIG)
     daemon.start()
     assert what_was_changed(daemon) == changed
 
@@ -142,7 +137,7 @@ def test_a_reboot(directory, journal_is_left):
     """Changes and numbers are kept; leases are over, and there is no grace."""
     def work():
         set_boot_id(directory, BOOTS[0])
-        daemon = Berthd(directory, CONFIGURATION.replace("0.05s", "1h"))
+        daemon = Berthd(directory, CONFIG.replace("0.05s", "1h"))
         client = daemon.client()
         held(client, f"acquire t pid={os.getpid()}")
         held(client, "acquire t ttl=1h")
@@ -211,8 +206,7 @@ def state_of_an_hour_ago(daemon):
 
 @pytest.mark.parametrize("lose", [
     nothing, journal, state, both, damaged_state, state_of_an_hour_ago], ids=lambda f: f.__name__)
-def test_tokens_only_grow(berthd, lose):
-    daemon = berthd(CONFIGURATION)
+def test_tokens_only_grow(daemon, lose):
     highest, ids = 0, set()
     for i in range(5):
         client = daemon.client()
@@ -230,9 +224,8 @@ def test_tokens_only_grow(berthd, lose):
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_numbers_do_not_run_ahead_of_the_clock(berthd, how):
+def test_numbers_do_not_run_ahead_of_the_clock(daemon, how):
     """If the state is lost, numbers begin at the clock: none above that may have been given out."""
-    daemon = berthd(CONFIGURATION)
     for _ in range(5):
         now = token(daemon.client())
         clock = time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000
@@ -241,9 +234,8 @@ def test_numbers_do_not_run_ahead_of_the_clock(berthd, how):
         daemon.start()
 
 
-def test_a_killed_daemon_leaves_few_numbers_unused(berthd):
+def test_a_killed_daemon_leaves_few_numbers_unused(daemon):
     """The state directory's mark is far ahead; the journal says where the run has ended."""
-    daemon = berthd(CONFIGURATION)
     daemon.stop()
     ahead(daemon, 10**15)
     daemon.start()
@@ -266,9 +258,8 @@ def ahead(daemon, microseconds):
     return future
 
 
-def test_the_clock_was_set_back(berthd):
+def test_the_clock_was_set_back(daemon):
     """The numbers in the state directory are higher than the clock's: they count."""
-    daemon = berthd(CONFIGURATION)
     daemon.stop()
     highest = ahead(daemon, 10**15) - 1
     for how in ("stop", "kill", "stop"):
@@ -281,9 +272,8 @@ def test_the_clock_was_set_back(berthd):
         daemon.journal.unlink()
 
 
-def test_the_state_is_lost_and_the_clock_was_set_back(berthd):
+def test_the_state_is_lost_and_the_clock_was_set_back(daemon):
     """The journal has higher numbers: they count, though another state file has made them."""
-    daemon = berthd(CONFIGURATION)
     daemon.stop()
     ahead(daemon, 10**15)
     daemon.start()

@@ -6,7 +6,6 @@ import os
 import resource
 import shutil
 import signal
-import time
 
 import pytest
 
@@ -14,7 +13,7 @@ from conftest import Berthd
 from daemon_help import (
     NOBODY, become, children, connect_as, event, held, held_with_proof, is_quiet, lease_of, needs_root,
     open_files, refused, status, waits)
-from lines import DEADLINE, Client
+from lines import Client, until
 from lost_help import (
     BOOTS, MS_RDONLY, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, read_byte, restart,
     set_boot_id, sleeper, with_own_mounts, with_own_pids)
@@ -280,9 +279,7 @@ def test_a_user_uses_up_descriptors(berthd, first):
         if first == "connections":
             connect_until_busy(daemon)
         flood.close()
-        end = time.monotonic() + DEADLINE
-        while not all(one.get("away") == "1" for one in status(early).resources["s"]["holders"]):
-            assert time.monotonic() < end
+        until(lambda: all(one.get("away") == "1" for one in status(early).resources["s"]["holders"]))
         connect_until_busy(daemon)
         assert open_files(daemon) < FILES - 24
         assert answered(daemon.client()) == "ok"  # an operator's

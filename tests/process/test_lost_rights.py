@@ -7,13 +7,13 @@ import os
 import pytest
 
 from daemon_help import NOBODY, become, connect_as, held, held_with_proof, needs_root, refused, status, waits
-from lost_help import living_as, restart, sleeper
+from lost_help import living_as, lose_the_journal, restart, sleeper
 
 pytestmark = needs_root
 
 OWNER = 12345  # any uid; the refused one is NOBODY
 
-CONFIGURATION = """
+CONFIG = """
 [lock a]
 [lock shared]
 identity = shared
@@ -53,7 +53,7 @@ def sleeper_of(uid):
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["at once", "restarted"])
 def test_another_user_does_nothing_to_it(berthd, restarted):
-    daemon = berthd("grace = 1h\n" + CONFIGURATION)
+    daemon = berthd("grace = 1h\n" + CONFIG)
     with contextlib.ExitStack() as stack:
         pid, own = stack.enter_context(sleeper_of(OWNER)), stack.enter_context(sleeper_of(NOBODY))
         owner = stack.enter_context(living_as(daemon, OWNER))
@@ -72,9 +72,8 @@ def test_another_user_does_nothing_to_it(berthd, restarted):
             assert owner.request(request.format(**leases)).startswith("ok"), request
 
 
-def test_no_user_may_bind_to_another_users_process(berthd):
+def test_no_user_may_bind_to_another_users_process(daemon):
     """berthd does not kill for a user what that user may not signal."""
-    daemon = berthd(CONFIGURATION)
     with sleeper_of(OWNER) as pid, sleeper_of(NOBODY) as own:
         with living_as(daemon, NOBODY) as other:
             for target in (pid, 1, os.getpid()):
@@ -93,7 +92,7 @@ def test_no_user_may_bind_to_another_users_process(berthd):
 
 def test_identities_are_their_user_s(berthd):
     """Another user may use the same name: that is another identity, also after a restart."""
-    daemon = berthd("grace = 1h\n" + CONFIGURATION)
+    daemon = berthd("grace = 1h\n" + CONFIG)
     with sleeper_of(OWNER) as pid:
         mine = held(connect_as(daemon, OWNER), f"acquire s holder=me pid={pid}")
         daemon.kill()
@@ -106,7 +105,7 @@ def test_identities_are_their_user_s(berthd):
 
 
 def test_a_shared_identity_is_taken(berthd):
-    daemon = berthd("grace = 1h\n" + CONFIGURATION)
+    daemon = berthd("grace = 1h\n" + CONFIG)
     with sleeper_of(OWNER) as pid:
         held(connect_as(daemon, OWNER), f"acquire shared holder=me pid={pid}")
         daemon.kill()
@@ -116,19 +115,12 @@ def test_a_shared_identity_is_taken(berthd):
         assert refused(other, "release shared holder=me") == "forbidden"
 
 
-def test_once_is_its_user_s(berthd):
+def test_once_is_its_user_s(daemon):
     """Repeating another's request does not yield that lease."""
-    daemon = berthd(CONFIGURATION)
     with sleeper_of(OWNER) as pid:
         lease = held(connect_as(daemon, OWNER), f"acquire s once=abc pid={pid}")
         other = held(connect_as(daemon, NOBODY), "acquire s once=abc")
         assert other != lease
-
-
-def lose_the_journal(daemon):
-    daemon.kill()
-    daemon.journal.unlink()
-    daemon.start()
 
 
 def test_rights_hold_for_what_is_brought_back(berthd):

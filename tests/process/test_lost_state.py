@@ -15,7 +15,7 @@ from gate import with_shim
 from lines import DEADLINE, look_again
 from lost_help import asked_until
 
-CONFIGURATION = """grace = 2s
+CONFIG = """grace = 2s
 [semaphore s]
 limit = 4
 [lock l]
@@ -70,7 +70,7 @@ def begins_again(daemon):
 def test_nothing_is_granted_until_it_can_be_read(berthd, berth, directory, how, hidden, why):
     disk = directory / "disk"
     disk.mkdir()
-    daemon = berthd(CONFIGURATION, before=with_shim("disk_shim.so", BERTH_DISK=disk))
+    daemon = berthd(CONFIG, before=with_shim("disk_shim.so", BERTH_DISK=disk))
     daemon.disk = disk
     client = daemon.client()
     assert client.request("pause l reason=migration") == "ok"
@@ -97,9 +97,8 @@ def test_nothing_is_granted_until_it_can_be_read(berthd, berth, directory, how, 
     assert job.wait(DEADLINE) == -signal.SIGTERM
 
 
-def test_a_job_proves_its_lease_once_the_secret_is_known(berthd, berth):
+def test_a_job_proves_its_lease_once_the_secret_is_known(daemon, berth):
     """The journal is lost as well."""
-    daemon = berthd(CONFIGURATION)
     job = berth.start("run", "l", "--", "sleep", "1000")
     asked_until(daemon, lambda now: now.held == 1)
     daemon.kill()
@@ -117,8 +116,7 @@ def test_a_job_proves_its_lease_once_the_secret_is_known(berthd, berth):
     assert waiter.wait(DEADLINE) == 0
 
 
-def test_it_is_read_when_it_is_missing_after_all(berthd):
-    daemon = berthd(CONFIGURATION)
+def test_it_is_read_when_it_is_missing_after_all(daemon):
     daemon.stop()
     path = state_file(daemon)
     path.unlink()
@@ -130,9 +128,8 @@ def test_it_is_read_when_it_is_missing_after_all(berthd):
     held(daemon.client(), "acquire s")
 
 
-def test_a_damaged_file_is_kept(berthd):
+def test_a_damaged_file_is_kept(daemon):
     """And earlier ones as well."""
-    daemon = berthd(CONFIGURATION)
     path = state_file(daemon)
     kept = []
     for number in (1, 2):
@@ -147,8 +144,7 @@ def test_a_damaged_file_is_kept(berthd):
         assert [copy.read_bytes() for copy in copies] == kept
 
 
-def test_a_damaged_file_that_cannot_be_kept(berthd):
-    daemon = berthd(CONFIGURATION)
+def test_a_damaged_file_that_cannot_be_kept(daemon):
     daemon.stop()
     path = state_file(daemon)
     path.write_bytes(path.read_bytes()[:-1])
@@ -179,8 +175,7 @@ def test_a_fleet_goes_on_meanwhile(redis_server, hosts):
     begins_again(one)
 
 
-def test_it_begins_again_with_the_configuration_in_force(berthd):
-    daemon = berthd(CONFIGURATION)
+def test_it_begins_again_with_the_configuration_in_force(daemon):
     daemon.stop()
     with unreadable(daemon):
         daemon.start()
@@ -189,9 +184,8 @@ def test_it_begins_again_with_the_configuration_in_force(berthd):
     assert refused(daemon.client(), "reload") == "config"
 
 
-def test_numbers_that_began_at_the_clock_do_not_count(berthd):
+def test_numbers_that_began_at_the_clock_do_not_count(daemon):
     """The state file has higher ones, and the journal is of a run that could not read it."""
-    daemon = berthd(CONFIGURATION)
     daemon.stop()
     path = state_file(daemon)
     path.write_text(re.sub(r"^numbers \d+$", f"numbers {2**51}", path.read_text(), flags=re.M))

@@ -15,7 +15,7 @@ from lost_help import (
 
 MAX_HOLD, KILL_AFTER = 1.0, 0.3
 LATE = 3  # how much later this process may notice, on a busy machine
-CONFIGURATION = f"""
+CONFIG = f"""
 [lock a]
 max-hold = {MAX_HOLD}s
 kill-after = {KILL_AFTER}s
@@ -36,9 +36,8 @@ def operator(daemon, verb):
 
 
 @SCRIPTS
-def test_the_wrapper_stops_it_while_berthd_hangs(berthd, job, script):
+def test_the_wrapper_stops_it_while_berthd_hangs(daemon, job, script):
     """The deadline was told with the grant; the job is gone before it comes."""
-    daemon = berthd(CONFIGURATION)
     one = job("a", script=script)
     begun = time.clock_gettime(time.CLOCK_BOOTTIME)
     with stopped(daemon):
@@ -50,10 +49,8 @@ def test_the_wrapper_stops_it_while_berthd_hangs(berthd, job, script):
     asked_until(daemon, all_free)
 
 
-def test_the_client_gets_its_deadline(berthd):
+def test_the_client_gets_its_deadline(client):
     """The event has max-hold from now on, and when to begin so that the job is gone by then."""
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
     begun = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     lease = held(client, f"acquire a pid={os.getpid()}")
     star, kind, whose, until, *rest = client.line().split(" ")
@@ -82,9 +79,8 @@ needs_time = pytest.mark.skipif(
 
 @needs_time
 @OTHER_TIME
-def test_a_wrapper_in_another_time_namespace(berth, berthd, offset):
+def test_a_wrapper_in_another_time_namespace(berth, daemon, offset):
     """Its job runs until the deadline, and no longer, though berthd hangs."""
-    daemon = berthd(CONFIGURATION)
     begun = time.monotonic()
     wrapper = subprocess.Popen(
         [*in_time(offset), berth.path, "run", "a", "--", "sh", "-c", "echo runs; exec sleep 1000"],
@@ -103,7 +99,7 @@ def test_a_wrapper_in_another_time_namespace(berth, berthd, offset):
 @needs_time
 @OTHER_TIME
 def test_a_berthd_in_another_time_namespace(berthd, job, offset):
-    daemon = berthd(CONFIGURATION, before=in_time(offset))
+    daemon = berthd(CONFIG, before=in_time(offset))
     one = job("a")
     code, said = one.wait()
     assert code == 124 and "max-hold" in said
@@ -116,16 +112,14 @@ def test_a_berthd_in_another_time_namespace(berthd, job, offset):
 
 
 @SCRIPTS
-def test_berthd_stops_it_when_the_wrapper_is_dead(berthd, job, script):
-    daemon = berthd(CONFIGURATION)
+def test_berthd_stops_it_when_the_wrapper_is_dead(daemon, job, script):
     one = job("a", script=script)
     one.kill_wrapper()
     one.end()
     asked_until(daemon, all_free)
 
 
-def test_berthd_stops_it_when_the_wrapper_hangs(berthd, job):
-    daemon = berthd(CONFIGURATION)
+def test_berthd_stops_it_when_the_wrapper_hangs(daemon, job):
     one = job("a", script=STUBBORN)
     stop_process(one.wrapper)
     one.end()
@@ -133,9 +127,8 @@ def test_berthd_stops_it_when_the_wrapper_hangs(berthd, job):
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
-def test_the_deadline_passes_while_berthd_is_down(berthd, job, how):
+def test_the_deadline_passes_while_berthd_is_down(daemon, job, how):
     """The wrapper is dead; the new berthd finds the deadline by itself."""
-    daemon = berthd(CONFIGURATION)
     one = job("a", script=STUBBORN)
     one.kill_wrapper()
     restart(daemon, how)
@@ -144,8 +137,7 @@ def test_the_deadline_passes_while_berthd_is_down(berthd, job, how):
 
 
 @SCRIPTS
-def test_revoked_with_a_wrapper(berthd, job, script):
-    daemon = berthd(CONFIGURATION)
+def test_revoked_with_a_wrapper(daemon, job, script):
     one = job("b", script=script)
     assert operator(daemon, "revoke") == "ok"
     one.end()
@@ -155,8 +147,7 @@ def test_revoked_with_a_wrapper(berthd, job, script):
 
 
 @SCRIPTS
-def test_revoked_without_a_wrapper(berthd, job, script):
-    daemon = berthd(CONFIGURATION)
+def test_revoked_without_a_wrapper(daemon, job, script):
     one = job("b", script=script)
     one.kill_wrapper()
     assert operator(daemon, "revoke") == "ok"
@@ -195,9 +186,8 @@ def test_a_restart_does_not_ask_again(berthd, job, options):
     asked_until(daemon, all_free)
 
 
-def test_dropped(berthd, job):
+def test_dropped(daemon, job):
     """The unit is free: the job runs on."""
-    daemon = berthd(CONFIGURATION)
     one = job("b", script=f"{WAITS}; exit 7")
     assert operator(daemon, "drop") == "ok"
     asked_until(daemon, all_free)
@@ -205,9 +195,8 @@ def test_dropped(berthd, job):
     assert one.wait()[0] == 7
 
 
-def test_without_a_wrapper_of_its_own(berthd, job):
+def test_without_a_wrapper_of_its_own(daemon, job):
     """berth run -F: only berthd can stop it."""
-    daemon = berthd(CONFIGURATION)
     one = job("-F", "b", script=WAITS)
     assert one.pids == [one.wrapper.pid]
     assert operator(daemon, "revoke") == "ok"

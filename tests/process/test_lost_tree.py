@@ -7,8 +7,9 @@ import signal
 import pytest
 
 from daemon_help import held, refused, status
+from lines import until
 from lost_help import all_free, asked_until, restart, sleeper
-from test_run_tree import APART, is_alive, let_go, pid_in, wait_for
+from test_run_tree import APART, is_alive, let_go, pid_in
 
 TREE = "[lock a]\nkill-after = 200ms\n"
 
@@ -42,7 +43,7 @@ def test_the_main_process_ends_while_berthd_is_down(berth, berthd, directory, ho
         os.kill(process.pid, signal.SIGSTOP)  # it cannot come back
         getattr(daemon, how)()
         let_go(directory / "go")
-        wait_for(lambda: not main_lives(process.pid))
+        until(lambda: not main_lives(process.pid))
         daemon.start()
         client = daemon.client()
         for _ in range(3):
@@ -73,7 +74,7 @@ def test_a_hung_wrapper_is_revoked(berth, berthd, directory, main, restarted):
     daemon = berthd(TREE)
     with tree(berth, directory, daemon, LEFT_BEHIND + main) as (process, pid):
         if main != "wait":
-            wait_for(lambda: not main_lives(process.pid))
+            until(lambda: not main_lives(process.pid))
         os.kill(process.pid, signal.SIGSTOP)
         lease, = status(daemon.client()).holders("a")
         if restarted:

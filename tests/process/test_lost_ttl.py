@@ -13,7 +13,7 @@ from daemon_help import held, status
 from lines import DEADLINE
 from lost_help import WAITS, all_free, asked_until, restart, scaled, sleeper
 
-CONFIGURATION = "[lock a]\n[semaphore s]\nlimit = 2\n"
+CONFIG = "[lock a]\n[semaphore s]\nlimit = 2\n"
 
 
 def variables(done):
@@ -21,9 +21,8 @@ def variables(done):
     return dict(line.split("=", 1) for line in done.stdout.splitlines())
 
 
-def test_refreshed_in_time(berth, berthd):
+def test_refreshed_in_time(berth, daemon):
     """Each renewal restarts the ttl, over restarts too."""
-    daemon = berthd(CONFIGURATION)
     lease = variables(berth("acquire", "--ttl", "2s", "a", "--holder", "me"))["BERTH_LEASE"]
     end = time.monotonic() + 2.5
     while time.monotonic() < end:
@@ -35,9 +34,8 @@ def test_refreshed_in_time(berth, berthd):
     asked_until(daemon, all_free)
 
 
-def test_refreshed_too_late(berth, berthd):
+def test_refreshed_too_late(berth, daemon):
     """The next waiter has it, and a late renewal is told so."""
-    daemon = berthd(CONFIGURATION)
     lease = variables(berth("acquire", "--ttl", "0.2s", "a"))["BERTH_LEASE"]
     waiter = berth.start("run", "a", "--", "sh", "-c", WAITS, stdin=subprocess.PIPE)
     assert waiter.stdout.readline().startswith(b"runs ")
@@ -49,8 +47,7 @@ def test_refreshed_too_late(berth, berthd):
     assert waiter.returncode == 0
 
 
-def test_time_goes_on_while_berthd_is_down(berth, berthd):
-    daemon = berthd(CONFIGURATION)
+def test_time_goes_on_while_berthd_is_down(berth, daemon):
     lease = variables(berth("acquire", "--ttl", "0.2s", "a"))["BERTH_LEASE"]
     long = variables(berth("acquire", "--ttl", "1h", "s"))["BERTH_LEASE"]
     begun = time.monotonic()
@@ -76,8 +73,7 @@ def test_max_hold_is_that_of_the_grant(berth, berthd):
     assert left["a"] <= 30_000 and left["b"] == 3_600_000
 
 
-def test_the_wrong_identity(berth, berthd):
-    daemon = berthd(CONFIGURATION)
+def test_the_wrong_identity(berth, daemon):
     assert berth("acquire", "--ttl", "1h", "a", "--holder", "me").returncode == 0
     assert berth("release", "a", "--holder", "you").returncode == 77
     assert berth("renew", "a", "--holder", "you").returncode == 1
@@ -88,9 +84,8 @@ def test_the_wrong_identity(berth, berthd):
     assert berth("renew", "a", "--holder", "me").returncode == 1
 
 
-def test_bound_to_a_process(berth, berthd):
+def test_bound_to_a_process(berth, daemon):
     """It lives on after `berth acquire` has ended, and over restarts, until the process ends."""
-    daemon = berthd(CONFIGURATION)
     with sleeper() as pid:
         done = berth("acquire", "--json", "--pid", str(pid), "a")
         assert done.returncode == 0 and json.loads(done.stdout)
@@ -99,8 +94,7 @@ def test_bound_to_a_process(berth, berthd):
     asked_until(daemon, all_free)
 
 
-def test_a_shell_s_own(berth, berthd, directory):
-    daemon = berthd(CONFIGURATION)
+def test_a_shell_s_own(berth, daemon, directory):
     shell = subprocess.Popen(
         ["sh", "-ec", f'eval "$({berth.path} acquire --pid $$ s)"; echo $BERTH_NAME $BERTH_COUNT; read line'],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=berth.environ)

@@ -3,7 +3,6 @@ does without, and says so; a fault must be acknowledged; what it needs it names.
 
 import json
 import subprocess
-import time
 
 import pytest
 
@@ -12,7 +11,7 @@ from fake_redis import FakeRedis, array, bulk
 from fleet_help import (  # fixtures among them
     Monitored, RedisServer, documented_rights, hosts, needs_redis, redis_section)  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, gets, gets_in_time, up
-from lines import DEADLINE, look_again
+from lines import DEADLINE, until
 from test_link import OWN, probe  # a fixture among them  # noqa: F401
 from tls_help import TlsServer, authority, needs_tls  # a fixture among them  # noqa: F401
 
@@ -258,10 +257,7 @@ def test_without_info_old_data_are_noticed_by_what_a_host_knows(managed, hosts, 
     before = epoch(there)
     there.server.restart(directory / "old")
     there.allow(["+info"], user="blind")
-    end = time.monotonic() + DEADLINE
-    while epoch(there) == before:
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: epoch(there) != before)
     assert there.server.members("leases")
 
 

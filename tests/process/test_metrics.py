@@ -70,8 +70,7 @@ def test_what_is_refused_before_the_core(daemon):
     assert value(rows, "requests_refused_total", "bad-value") == 1
 
 
-def test_instances_are_summed(daemon):
-    client = daemon.client()
+def test_instances_are_summed(client):
     held(client, "acquire market/a:2 market/b")
     rows = answer(client)
     assert value(rows, "held", "market/*") == 3 and value(rows, "instances", "market/*") == 2
@@ -79,8 +78,7 @@ def test_instances_are_summed(daemon):
     assert not any("market/a" in labels for _, labels in rows)
 
 
-def test_nobody_is_named(daemon):
-    client = daemon.client()
+def test_nobody_is_named(client):
     held(client, "acquire deploy holder=Somebody reason=Secret program=Thing")
     assert not re.search(r"Somebody|Secret|Thing|uid|pid", "\n".join(client.lines("metrics")))
 
@@ -96,8 +94,7 @@ def test_many_definitions(berthd):
 
 # ---- over any end of berthd
 
-def test_each_berthd_counts_from_zero(daemon):
-    client = daemon.client()
+def test_each_berthd_counts_from_zero(daemon, client):
     with sleeper() as pid:
         held(client, f"acquire market/a:2 pid={pid}")
         client.request("release " + held(client, "acquire deploy"))
@@ -113,9 +110,8 @@ def test_each_berthd_counts_from_zero(daemon):
             assert value(rows, "unit_seconds_total", "market/*") <= 2 * value(rows, "uptime_seconds")
 
 
-def test_a_job_that_ends_meanwhile(daemon):
+def test_a_job_that_ends_meanwhile(daemon, client):
     """Its end is counted, and its grant was another berthd's."""
-    client = daemon.client()
     with sleeper() as pid:
         held(client, f"acquire deploy pid={pid}")
         daemon.kill()
@@ -141,8 +137,7 @@ def test_each_figure_has_help_and_type(daemon, berthctl):
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool")
-def test_promtool_accepts_it(daemon, berthctl):
-    client = daemon.client()
+def test_promtool_accepts_it(daemon, client, berthctl):
     client.request("release " + held(client, "acquire deploy market/a:2"))
     done = subprocess.run(["promtool", "check", "metrics"], input=text_of(daemon, berthctl), text=True,
                           capture_output=True, timeout=DEADLINE, check=False)

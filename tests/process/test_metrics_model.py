@@ -9,7 +9,7 @@ from lost_help import sleeper
 from test_metrics import answer, count, value
 
 LIMIT, QUOTA, STEPS, RESTARTS = 3, 4, 120, 4
-CONFIGURATION = f"""grace = 60s
+CONFIG = f"""grace = 60s
 [semaphore etl]
 limit = {LIMIT}
 max-waiters = 2
@@ -125,8 +125,7 @@ class Model:
         assert {key: n for key, n in shown.items() if n} == dict(self.counts)
 
 
-def test_as_the_model_counts(berthd, chance):
-    daemon = berthd(CONFIGURATION)
+def test_as_the_model_counts(daemon, chance):
     with sleeper() as pid:
         model = Model(daemon, pid, chance)
         for _ in range(RESTARTS):

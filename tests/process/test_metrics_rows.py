@@ -11,7 +11,7 @@ from daemon_help import (
     become, connect_as, event, held, in_child, must_end_well, needs_root, NOBODY, SOURCE, waits)
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
 from fleet_ops_help import client_of, gets, up
-from lines import DEADLINE
+from lines import DEADLINE, until
 from lost_help import asked_until, sleeper
 from test_metrics import answer, count, value
 
@@ -40,7 +40,7 @@ OF_TIME = {"unit_seconds_total", "oldest_wait_seconds", "oldest_hold_seconds", "
            "uptime_seconds", "grace_seconds", "database_good_seconds", "database_grace_seconds",
            "database_renewal_seconds"}
 
-CONFIGURATION = """grace = 60s
+CONFIG = """grace = 60s
 [lock deploy]
 [semaphore pair]
 limit = 2
@@ -90,13 +90,10 @@ class Watcher:
         self.seen = now
 
     def waits_until(self, name, is_value):
-        end = time.monotonic() + DEADLINE
-        while value(answer(self.client), name) != is_value:
-            assert time.monotonic() < end
+        until(lambda: value(answer(self.client), name) == is_value)
 
 
-def test_step_by_step(berthd):
-    daemon = berthd(CONFIGURATION)
+def test_step_by_step(daemon):
     client, other = daemon.client(), daemon.client()
     watcher = Watcher(daemon.client())
     with watcher.sees():
@@ -125,9 +122,7 @@ def test_step_by_step(berthd):
         assert event(other)[0] == "lost"
 
 
-def test_operators_step_by_step(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_operators_step_by_step(daemon, client):
     watcher = Watcher(daemon.client())
     with watcher.sees("requests_total acquire", "granted_total market/* at-once +2", "wait_seconds market/* +2",
                       "held market/* +3", "instances market/* +2"):
@@ -187,7 +182,7 @@ def connect_often(daemon, n):
 
 @needs_root
 def test_refused_connections(berthd):
-    daemon = berthd("max-clients-per-user = 2\nmax-clients = 4\n" + CONFIGURATION)
+    daemon = berthd("max-clients-per-user = 2\nmax-clients = 4\n" + CONFIG)
     watcher = Watcher(daemon.client())
     with watcher.sees("connections_total +2", "connections +2", "connections_refused_total user",
                       "requests_total ping +2"):
@@ -204,7 +199,7 @@ def test_refused_connections(berthd):
         operator.request("acquire deploy")
         watcher.waits_until("connections", 4)
     daemon.stop()
-    daemon.configure("max-requests-per-second-per-user = 1\n" + CONFIGURATION)
+    daemon.configure("max-requests-per-second-per-user = 1\n" + CONFIG)
     daemon.start()
     watcher = Watcher(daemon.client())
     must_end_well(in_child(lambda: connect_often(daemon, 2100)))
@@ -214,8 +209,7 @@ def test_refused_connections(berthd):
     assert "connections_refused_total user" not in now and "connections_refused_total full" not in now
 
 
-def test_reclaimed(berthd):
-    daemon = berthd(CONFIGURATION)
+def test_reclaimed(daemon):
     with sleeper() as pid:
         lease = held(daemon.client(), f"acquire pair:2 pid={pid}")
         daemon.kill()
@@ -233,9 +227,8 @@ def total(rows, name, *labels):
     return float(row.get("value", row.get("sum")))
 
 
-def test_times_of_a_lease(berthd):
+def test_times_of_a_lease(daemon):
     """As long as it was, by the test's own clock: not shorter, and not longer."""
-    daemon = berthd(CONFIGURATION)
     client, other, watcher = daemon.client(), daemon.client(), daemon.client()
     began = time.monotonic()
     lease = held(client, "acquire pair:2")
@@ -269,10 +262,8 @@ def cpu_seconds(daemon):
         return int(file.read().split()[0]) / 1e9
 
 
-def test_turns(berthd):
+def test_turns(daemon, client):
     """They last as long as berthd works, about: what the kernel does between them is not theirs."""
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
     before, cpu, began = answer(client), cpu_seconds(daemon), time.monotonic()
     while (used := cpu_seconds(daemon) - cpu) < 0.2:
         client.send("status\n" * 50)
@@ -288,7 +279,7 @@ def test_turns(berthd):
 
 
 def test_journal(berthd, directory):
-    daemon = berthd(CONFIGURATION.replace("limit = 2", "limit = 5000").replace("max-units", ";max-units"))
+    daemon = berthd(CONFIG.replace("limit = 2", "limit = 5000").replace("max-units", ";max-units"))
     client = daemon.client()
     first = value(answer(client), "journal_bytes")
     assert first == os.stat(directory / "s.journal").st_size
@@ -302,7 +293,7 @@ def test_journal(berthd, directory):
 
 def test_uptime_and_grace(berthd):
     began = time.monotonic()
-    daemon = berthd(CONFIGURATION)
+    daemon = berthd(CONFIG)
     client = daemon.client()
     ready = time.monotonic()
     held(client, "acquire deploy")

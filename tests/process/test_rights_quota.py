@@ -10,7 +10,7 @@ import pytest
 from daemon_help import become, connect_as, held, held_with_proof, needs_root, refused, status
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
-from lost_help import living_as, sleeper
+from lost_help import living_as, lose_the_journal, sleeper
 
 pytestmark = needs_root
 
@@ -93,12 +93,6 @@ def test_in_a_fleet(redis_server, hosts, bound):  # noqa: F811
 
 
 # ---- what is brought back
-
-
-def lose_the_journal(daemon):
-    daemon.kill()
-    daemon.journal.unlink()
-    daemon.start()
 
 
 @pytest.mark.parametrize("key, name, is_over", [

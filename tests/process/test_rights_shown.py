@@ -51,8 +51,7 @@ def answers_to(client, *requests):
 ALL = set(SECRETS)
 
 
-def test_which_users_see_which_details(berthd):
-    daemon = berthd(CONFIG)
+def test_which_users_see_which_details(daemon):
     anna = connect_as(daemon, ANNA)
     held(anna, f"acquire shut {WORDS}")
     held(anna, f"acquire shut {WORDS}1")
@@ -78,23 +77,20 @@ def test_which_users_see_which_details(berthd):
         assert not {"holder", "program", "reason"} & one.keys()
 
 
-def test_all_is_the_default(berthd):
-    daemon = berthd(CONFIG)
+def test_all_is_the_default(daemon):
     held(connect_as(daemon, ANNA), f"acquire open {WORDS}")
     assert secrets_in(answers_to(connect_as(daemon, BERT), "status")) == ALL
 
 
-def test_instances_follow_their_template(berthd):
-    daemon = berthd(CONFIG)
+def test_instances_follow_their_template(daemon):
     anna = connect_as(daemon, ANNA)
     held(anna, f"acquire t/x {WORDS}")
     assert not secrets_in(answers_to(connect_as(daemon, BERT), "status", "status t/x"))
     assert secrets_in(answers_to(connect_as(daemon, CLEO), "status t/x")) == ALL
 
 
-def test_a_viewer_must_administer_each_resource_that_hides(berthd):
+def test_a_viewer_must_administer_each_resource_that_hides(daemon):
     """What one hides, another does not show."""
-    daemon = berthd(CONFIG)
     anna = connect_as(daemon, ANNA)
     held(anna, f"acquire open shut {WORDS}")
     waits(anna, f"acquire open:2 also shut {WORDS}2")
@@ -108,8 +104,7 @@ def test_a_viewer_must_administer_each_resource_that_hides(berthd):
         assert secrets_in(answers_to(connect_as(daemon, who), "status also")) == ALL
 
 
-def test_a_reload_hides_and_shows(berthd):
-    daemon = berthd(CONFIG)
+def test_a_reload_hides_and_shows(daemon):
     anna, bert, root = connect_as(daemon, ANNA), connect_as(daemon, BERT), daemon.client()
     held(anna, f"acquire open {WORDS}")
     daemon.configure(CONFIG.replace("[semaphore open]", "[semaphore open]\nshow-commands = owner"))
@@ -120,9 +115,8 @@ def test_a_reload_hides_and_shows(berthd):
     assert secrets_in(answers_to(bert, "status")) == ALL
 
 
-def test_a_reload_makes_viewers(berthd):
+def test_a_reload_makes_viewers(daemon):
     """Also for connections that are older than it."""
-    daemon = berthd(CONFIG)
     held(connect_as(daemon, ANNA), f"acquire shut {WORDS}")
     bert, emil, root = connect_as(daemon, BERT), connect_as(daemon, EMIL), daemon.client()
     assert not secrets_in(answers_to(bert, "status shut"))
@@ -132,8 +126,7 @@ def test_a_reload_makes_viewers(berthd):
     assert not secrets_in(answers_to(emil, "status shut"))
 
 
-def test_a_viewer_changes_nothing(berthd):
-    daemon = berthd(CONFIG)
+def test_a_viewer_changes_nothing(daemon):
     lease = held(connect_as(daemon, ANNA), f"acquire shut {WORDS}")
     emil = connect_as(daemon, EMIL)
     for request in ("limit shut 1", "pause shut", "drain", "reload", f"revoke {lease}", f"release {lease}"):
@@ -152,8 +145,7 @@ def test_a_long_answer_hides_to_its_end(berthd):
 # ---- refusals, messages, programs
 
 
-def test_refusals(berthd):
-    daemon = berthd(CONFIG)
+def test_refusals(daemon):
     anna = connect_as(daemon, ANNA)
     held(anna, f"acquire shut:2 {WORDS}")
     request = "acquire shut wait=0"
@@ -165,9 +157,8 @@ def test_refusals(berthd):
         assert secrets_in(answer) == {"theiridentity", "theirprogram", "theirreason"}
 
 
-def test_explanations(berthd):
+def test_explanations(daemon):
     """`why` names holders, those ahead, and the lease itself."""
-    daemon = berthd(CONFIG)
     anna = connect_as(daemon, ANNA)
     lease = held(anna, f"acquire shut:2 {WORDS}")
     waiting = waits(anna, f"acquire shut {WORDS}2")
@@ -196,9 +187,8 @@ admin-users = {CLEO}
             assert answer == "error unknown deplot: no such resource" + (f"; did you mean {name}?" if name else "")
 
 
-def test_berth_while_it_waits(berthd, berth, berthctl):
+def test_berth_while_it_waits(daemon, berth, berthctl):
     """`berth run`, `berthctl status` and its JSON, as another user and as root."""
-    daemon = berthd(CONFIG)
     anna = connect_as(daemon, ANNA)
     lease = held(anna, f"acquire shut:2 {WORDS}")
 

@@ -7,13 +7,12 @@ import select
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
 from conftest import read_line
 from daemon_help import connect_as, held, needs_root, refused, stopped
-from lines import DEADLINE, look_again
+from lines import DEADLINE, look_again, until
 from lost_help import asked_until, living_as
 
 pytestmark = needs_root
@@ -44,10 +43,7 @@ def running(script):
         ["setpriv", "--reuid", str(OWNER), "--regid", str(OWNER), "--clear-groups", "--", "sh", "-c", script],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     try:
-        end = time.monotonic() + DEADLINE
-        while real_uid(process.pid) != OWNER:
-            assert time.monotonic() < end
-            look_again()
+        until(lambda: real_uid(process.pid) == OWNER)
         yield process
     finally:
         process.kill()
@@ -103,10 +99,7 @@ def crowd(as_root):
 def becomes_root(job):
     job.stdin.write(b"now\n")
     job.stdin.flush()
-    end = time.monotonic() + DEADLINE
-    while real_uid(job.pid) != 0:
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: real_uid(job.pid) == 0)
 
 
 def left(daemon, job, number):
@@ -188,10 +181,7 @@ def acquired_and_withdrawn(daemon, job):
     assert owner.request(f"revoke {lease}") == "ok"
     with stopped(daemon):
         becomes_root(job)
-    end = time.monotonic() + DEADLINE
-    while f"process {job.pid}: cannot signal it" not in daemon.log.read_text():
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: f"process {job.pid}: cannot signal it" in daemon.log.read_text())
     assert job.poll() is None
     return lease
 

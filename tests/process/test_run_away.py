@@ -43,8 +43,7 @@ def waiters(client, name):
     return status(client, name).resources[name]["waiters"]
 
 
-def test_others_go_before_it_meanwhile(berth, berthd):
-    daemon = berthd(CONFIG)
+def test_others_go_before_it_meanwhile(berth, daemon):
     client, other = daemon.client(), daemon.client()
     lease = held(client, "acquire x")
     away = starts_waiting(berth, "x")
@@ -62,9 +61,7 @@ def test_others_go_before_it_meanwhile(berth, berthd):
     assert event(client)[:2] == ("granted", third)
 
 
-def test_it_is_free_when_it_goes_on(berth, berthd):
-    daemon = berthd(CONFIG)
-    client = daemon.client()
+def test_it_is_free_when_it_goes_on(berth, client):
     lease = held(client, "acquire x")
     away = starts_waiting(berth, "x")
     stops(away)
@@ -74,9 +71,7 @@ def test_it_is_free_when_it_goes_on(berth, berthd):
     goes_on(away)
 
 
-def test_stopped_again_and_again(berth, berthd):
-    daemon = berthd(CONFIG)
-    client = daemon.client()
+def test_stopped_again_and_again(berth, daemon, client):
     lease = held(client, "acquire x")
     away = starts_waiting(berth, "x")
     for _ in range(3):
@@ -89,9 +84,8 @@ def test_stopped_again_and_again(berth, berthd):
 
 
 @pytest.mark.parametrize("names", [["x", "y"], ["s"]])
-def test_what_it_stands_for(berth, berthd, names):
+def test_what_it_stands_for(berth, daemon, names):
     """For several resources, and in its user's quota: nothing is kept, and a later one goes."""
-    daemon = berthd(CONFIG)
     client, other = daemon.client(), daemon.client()
     lease = held(client, f"acquire {names[0]}")
     away = starts_waiting(berth, *names)
@@ -103,9 +97,7 @@ def test_what_it_stands_for(berth, berthd, names):
     goes_on(away)
 
 
-def test_why_says_so(berth, berthctl, berthd):
-    daemon = berthd(CONFIG)
-    client = daemon.client()
+def test_why_says_so(berth, berthctl, daemon, client):
     held(client, "acquire x")
     away = starts_waiting(berth, "x")
     stops(away)
@@ -153,8 +145,7 @@ def test_it_dies_meanwhile(berth, berthd):
     asked_until(daemon, lambda now: now.waiting == 0)
 
 
-def test_who_may_say_so(berthd):
-    daemon = berthd(CONFIG)
+def test_who_may_say_so(daemon):
     client, other = daemon.client(), daemon.client()
     lease = held(client, "acquire x")
     waiting = waits(client, "acquire x")
@@ -171,9 +162,8 @@ def test_who_may_say_so(berthd):
     assert event(client)[:2] == ("granted", waiting)
 
 
-def test_a_nested_one(berthd):
+def test_a_nested_one(daemon):
     """What is kept for another one is not taken for a request that would not use it."""
-    daemon = berthd(CONFIG)
     client, other = daemon.client(), daemon.client()
     parent = held(client, "acquire y")
     blocker = held(client, "acquire x")
@@ -205,9 +195,7 @@ def must_say_not_started(host, berthctl, process):
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_stopped_without_a_warning(berth, berthctl, berthd, again):
-    daemon = berthd(CONFIG)
-    client = daemon.client()
+def test_stopped_without_a_warning(berth, berthctl, daemon, client, again):
     lease = held(client, "acquire x")
     process = berth.start("run", "-v", "x", "--", "sh", "-c", "echo runs; read line",
                           stdin=subprocess.PIPE, process_group=0)

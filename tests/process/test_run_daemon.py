@@ -12,7 +12,7 @@ from daemon_help import held, waits
 from fake_berthd import FakeBerthd
 from lines import DEADLINE
 
-CONFIGURATION = """
+CONFIG = """
 [lock deploy]
 [semaphore etl]
 limit = 3
@@ -52,7 +52,7 @@ def wait_in_queue(berth, *args):
 
 
 def test_granted_and_released(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     done = berth("run", "deploy", "etl:2", "gpus", "market/x", "--", "sh", "-c",
                  "echo $BERTH_NAME $BERTH_1_SLOT, $BERTH_2_SLOT, $BERTH_3_ITEM, $BERTH_4_NAME")
     assert (done.returncode, done.stderr) == (0, "")
@@ -60,9 +60,8 @@ def test_granted_and_released(berth, berthd):
     assert berth("run", "-n", "deploy", "etl:3", "gpus:3", "--", "true").returncode == 0
 
 
-def test_an_older_berthd_refuses_to_be_told_the_exit_status(berth, berthd, directory):
+def test_an_older_berthd_refuses_to_be_told_the_exit_status(berth, daemon, directory):
     """The lease ends all the same, with its connection and its job."""
-    daemon = berthd(CONFIGURATION)
     between = FakeBerthd(directory / "between")
     job = berth.start("run", "deploy", "--", "sh", "-c", "exit 3", env={"BERTH_SOCKET": str(between.path)})
     here, there = between.accept(), daemon.client()
@@ -79,8 +78,7 @@ def test_an_older_berthd_refuses_to_be_told_the_exit_status(berth, berthd, direc
     between.close()
 
 
-def test_the_lease_lasts_as_long_as_the_job(berth, berthd):
-    daemon = berthd(CONFIGURATION)
+def test_the_lease_lasts_as_long_as_the_job(berth, daemon):
     first, lease = hold(berth, "deploy")
     client = daemon.client()
     assert [line for line in client.lines("status deploy") if line.startswith(f"holder {lease} ")]
@@ -89,8 +87,7 @@ def test_the_lease_lasts_as_long_as_the_job(berth, berthd):
     assert berth("run", "-n", "deploy", "--", "true").returncode == 0
 
 
-def test_what_status_shows(berth, berthd):
-    daemon = berthd(CONFIGURATION)
+def test_what_status_shows(berth, daemon):
     process = berth.start("run", "--holder", "me", "--reason", "because of it", "deploy", "--",
                           "sh", "-c", "echo $$; read line", stdin=subprocess.PIPE)
     pid = read_line(process.stdout)
@@ -104,9 +101,7 @@ def test_what_status_shows(berth, berthd):
     let_go(process)
 
 
-def test_an_identity_that_waits(berth, berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_an_identity_that_waits(berth, client):
     held(client, "acquire deploy holder=first")
     waits(client, "acquire deploy holder=me")
     for identity, verb in (("first", "has"), ("me", "waits for")):
@@ -131,10 +126,8 @@ def test_an_identity_that_waits(berth, berthd):
     (["etl:99999999999"], 78, "(impossible)"),
     (["deploy", "deploy"], 64, "(malformed)"),
 ])
-def test_not_acquired(berth, berthd, directory, args, status, message):
+def test_not_acquired(berth, client, directory, args, status, message):
     """The words are berthd's; only code, status and a single line are checked."""
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
     assert client.request("acquire deploy").startswith("ok ")
     assert client.request("acquire gpus holder=me").startswith("ok ")
     assert client.request("pause market/paused").startswith("ok")
@@ -152,19 +145,18 @@ def test_not_acquired(berth, berthd, directory, args, status, message):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
 def test_not_permitted(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     process = berth.start("run", "private", "--", "true", user=65534)
     assert "(forbidden)" in error_of(process, 77)
 
 
-def test_draining(berth, berthd):
-    daemon = berthd(CONFIGURATION)
+def test_draining(berth, daemon):
     assert daemon.client().request("drain").startswith("ok")
     assert berth("run", "-n", "deploy", "--", "true").returncode == 75
 
 
 def test_too_many_connections(berth, berthd):
-    daemon = berthd("max-clients-per-user = 1\n" + CONFIGURATION)
+    daemon = berthd("max-clients-per-user = 1\n" + CONFIG)
     client = daemon.client()
     assert client.request("ping") == "ok"
     done = berth("run", "deploy", "--", "true")
@@ -175,15 +167,14 @@ def test_too_many_connections(berth, berthd):
 
 def test_its_own_ancestor(berth, berthd):
     """Refused at once: it would wait for itself."""
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     done = berth("run", "deploy", "--", berth.path, "run", "deploy", "--", "true")
     assert done.returncode == 75
     assert "(ancestor)" in done.stderr
     assert berth("run", "deploy", "--", berth.path, "run", "gpus", "--", "true").returncode == 0
 
 
-def test_cancelled_by_somebody(berth, berthd):
-    daemon = berthd(CONFIGURATION)
+def test_cancelled_by_somebody(berth, daemon):
     first, _ = hold(berth, "deploy")
     second = wait_in_queue(berth, "deploy")
     waiter = [line for line in daemon.client().lines("status deploy")
@@ -193,8 +184,7 @@ def test_cancelled_by_somebody(berth, berthd):
     let_go(first)
 
 
-def test_removed_by_a_reload(berth, berthd):
-    daemon = berthd(CONFIGURATION)
+def test_removed_by_a_reload(berth, daemon):
     first, _ = hold(berth, "deploy")
     second = wait_in_queue(berth, "deploy")
     daemon.configure("[lock another]\n")
@@ -205,7 +195,7 @@ def test_removed_by_a_reload(berth, berthd):
 
 def test_released_by_somebody(berth, berthd):
     """On purpose: the job runs on."""
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     first, lease = hold(berth, "deploy")
     assert berth("release", lease).returncode == 0
     assert read_line(first.stderr).startswith("berth: lost the lease: ")
@@ -215,7 +205,7 @@ def test_released_by_somebody(berth, berthd):
 
 
 def test_in_order(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     running, _ = hold(berth, "deploy")
     waiting = [wait_in_queue(berth, "deploy") for _ in range(5)]
     for process in waiting:
@@ -227,7 +217,7 @@ def test_in_order(berth, berthd):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_waiter_that_dies_leaves_the_queue(berth, berthd, number):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     running, _ = hold(berth, "deploy")
     second = wait_in_queue(berth, "deploy")
     third = wait_in_queue(berth, "deploy")
@@ -239,7 +229,7 @@ def test_a_waiter_that_dies_leaves_the_queue(berth, berthd, number):
 
 
 def test_a_waiter_sees_the_holder(berth, berthd):
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     process = berth.start("run", "deploy", "--", "sh", "-c", "echo $$; read line",
                           stdin=subprocess.PIPE)
     pid = read_line(process.stdout)
@@ -253,9 +243,8 @@ def test_a_waiter_sees_the_holder(berth, berthd):
 
 
 @pytest.mark.parametrize("way", ["stop", "kill"])
-def test_a_daemon_that_comes_back(berth, berthd, way):
+def test_a_daemon_that_comes_back(berth, daemon, way):
     """The lease and the place in the queue are kept, without a message."""
-    daemon = berthd(CONFIGURATION)
     running, lease = hold(berth, "deploy")
     waiter = wait_in_queue(berth, "deploy")
     getattr(daemon, way)()

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from conftest import read_line
-from lines import DEADLINE, look_again
+from lines import DEADLINE, until
 
 REPORT = [sys.executable, "-S", str(pathlib.Path(__file__).with_name("report_signals.py"))]
 
@@ -252,10 +252,7 @@ def state_of(pid):
 
 def wait_for_state(pid, states):
     """For a process that is not our child there is no event to wait for."""
-    end = time.monotonic() + DEADLINE
-    while state_of(pid) not in states:
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: state_of(pid) in states)
 
 
 def test_a_stop_stops_the_job_and_berth(berth, fake):

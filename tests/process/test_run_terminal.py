@@ -8,12 +8,11 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 
 import pytest
 
-from conftest import DEADLINE, read_line
-from lines import look_again
+from conftest import read_line
+from lines import until
 from terminal_help import INTERRUPT, QUIT, SUSPEND, Shell
 
 HERE = pathlib.Path(__file__).parent
@@ -36,10 +35,7 @@ def granted(fake):
 
 
 def wait_until_stopped(pid):
-    end = time.monotonic() + DEADLINE
-    while pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] != "T":
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] == "T")
 
 
 def test_the_job_is_in_the_foreground(shell, fake):

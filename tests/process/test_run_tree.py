@@ -8,7 +8,7 @@ import time
 import pytest
 
 from conftest import error_of, read_line
-from lines import DEADLINE, look_again
+from lines import DEADLINE, until
 
 # Descendants that no process above waits for: {} runs in its own session, and so in its own group.
 APART = "setsid sh -c '{}' </dev/null >out 2>&1 & "
@@ -23,18 +23,10 @@ def start(berth, fake, script, *args, terms=""):
     return process, peer, words
 
 
-def wait_for(condition):
-    """Polls for what the kernel does not report."""
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < end
-        look_again()
-
-
 def wait_for_main(words):
     """Until it has ended, and the wrapper has seen that."""
     pid, = (word.removeprefix("pid=") for word in words if word.startswith("pid="))
-    wait_for(lambda: not os.path.exists(f"/proc/{pid}"))
+    until(lambda: not os.path.exists(f"/proc/{pid}"))
 
 
 @pytest.fixture
@@ -58,7 +50,7 @@ def is_alive(pid):
 
 
 def pid_in(path):
-    wait_for(lambda: path.exists() and path.read_text().endswith("\n"))
+    until(lambda: path.exists() and path.read_text().endswith("\n"))
     return int(path.read_text())
 
 
@@ -141,7 +133,7 @@ def test_a_stop_asks_those_apart_once(berth, fake, directory):
         berth, fake, APART.format(polite) + "while [ ! -s pid ]; do sleep .01; done;" + READY +
         "wait")
     peer.send("* revoked 1 revoked\n")
-    wait_for(lambda: (directory / "out").read_text() == "asked\n")
+    until(lambda: (directory / "out").read_text() == "asked\n")
     (directory / "go").touch()
     assert peer.line() == "release 1 signal=15"
     assert "(revoked)" in error_of(process, 124)
@@ -197,7 +189,7 @@ def test_many_descendants(berth, fake):
     """More than the list holds at first."""
     process, peer, _ = start(
         berth, fake, "for i in $(seq 100); do setsid sleep 1000 & done; " + READY + "exit 0")
-    wait_for(lambda: len(subprocess.run(
+    until(lambda: len(subprocess.run(
         ["ps", "--ppid", str(process.pid), "-o", "comm="], capture_output=True, text=True,
         timeout=DEADLINE).stdout.split()) == 100)
     peer.send("* revoked 1 revoked\n")

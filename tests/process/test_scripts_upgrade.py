@@ -1,12 +1,11 @@
 """Daemons of several versions in one database: the data take the next layout once all know it, and an
 operator says so."""
 
-import time
 
 import pytest
 
 from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
-from lines import DEADLINE, look_again
+from lines import until
 from scripts_help import World, breaks_off, definition, next_scripts, ok, redis, world
 
 pytestmark = needs_redis
@@ -187,10 +186,7 @@ def cluster_of_one(directory, clock):
     server = RedisServer(directory, "one", port=True, clock=clock, options=("--cluster-enabled", "yes"))
     client = server.client()
     client.execute_command("CLUSTER", "ADDSLOTS", *range(16384))
-    end = time.monotonic() + DEADLINE
-    while client.execute_command("CLUSTER INFO")["cluster_state"] != "ok":
-        assert time.monotonic() < end
-        look_again()
+    until(lambda: client.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
     yield server
     server.kill()
 

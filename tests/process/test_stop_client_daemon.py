@@ -13,7 +13,7 @@ from daemon_help import status
 from lines import DEADLINE
 from lost_help import asked_until, main_is_gone
 
-CONFIGURATION = """
+CONFIG = """
 [lock deploy]
 kill-after = 300ms
 [lock patient]
@@ -50,9 +50,8 @@ def is_free(berth, name):
 
 
 @pytest.mark.parametrize("job", [REPORT, STUBBORN])
-def test_revoked(berth, berthd, job):
+def test_revoked(berth, daemon, job):
     """The units are free only when the job is gone."""
-    daemon = berthd(CONFIGURATION)
     process = start(berth, "deploy", job)
     waiter = berth.start("run", "deploy", "--", "sh", "-c", f"kill -0 {process.pid} && echo on")
     [lease] = holder_of(daemon, "deploy")
@@ -64,8 +63,7 @@ def test_revoked(berth, berthd, job):
 
 
 @pytest.mark.parametrize("job", [REPORT, STUBBORN])
-def test_held_for_too_long(berth, berthd, job):
-    daemon = berthd(CONFIGURATION)
+def test_held_for_too_long(berth, daemon, job):
     process = start(berth, "short", job)
     error = error_of(process, 124)
     assert re.fullmatch(r"berth: stopping the job: short: held for \d+m?s, as long as max-hold allows \(max-hold\)\n",
@@ -75,9 +73,8 @@ def test_held_for_too_long(berth, berthd, job):
     assert is_free(berth, "short")
 
 
-def test_revoked_while_it_is_stopped(berth, berthd):
+def test_revoked_while_it_is_stopped(berth, daemon):
     """berthd has killed the job by the time berth is continued and hears why."""
-    daemon = berthd(CONFIGURATION)
     process = berth.start(  # a shell that forks just then could not be stopped by the signal
         "run", "deploy", "--", "sh", "-c", "trap '' TERM; echo ready; read line",
         stdin=subprocess.PIPE, process_group=0)
@@ -93,9 +90,8 @@ def test_revoked_while_it_is_stopped(berth, berthd):
     assert "revoked" in process.stderr.read().decode()
 
 
-def test_held_for_too_long_while_berthd_is_stopped(berth, berthd):
+def test_held_for_too_long_while_berthd_is_stopped(berth, daemon):
     """The wrapper knows the deadline, and needs nobody."""
-    daemon = berthd(CONFIGURATION)
     process = start(berth, "short", STUBBORN)
     daemon.signal(signal.SIGSTOP)
     try:
@@ -106,8 +102,7 @@ def test_held_for_too_long_while_berthd_is_stopped(berth, berthd):
     assert is_free(berth, "short")
 
 
-def test_held_for_too_long_while_berthd_is_down(berth, berthd):
-    daemon = berthd(CONFIGURATION)
+def test_held_for_too_long_while_berthd_is_down(berth, daemon):
     process = start(berth, "short", STUBBORN)
     daemon.kill()
     assert error_of(process, 124).endswith("(deadline)\n")
@@ -115,8 +110,7 @@ def test_held_for_too_long_while_berthd_is_down(berth, berthd):
     assert is_free(berth, "short")
 
 
-def test_revoked_politely(berth, berthd):
-    daemon = berthd(CONFIGURATION)
+def test_revoked_politely(berth, daemon):
     process = start(berth, "polite", REPORT, "-s", "USR1")
     [lease] = holder_of(daemon, "polite")
     assert daemon.client().request(f"revoke {lease}") == "ok"
@@ -127,8 +121,7 @@ def test_revoked_politely(berth, berthd):
 
 
 @pytest.mark.parametrize("name, code", [("free", "revoked"), ("short-free", "max-hold")])
-def test_only_warned(berth, berthd, name, code):
-    daemon = berthd(CONFIGURATION)
+def test_only_warned(berth, daemon, name, code):
     process = start(berth, name, REPORT)
     if code == "revoked":
         [lease] = holder_of(daemon, name)
@@ -140,8 +133,7 @@ def test_only_warned(berth, berthd, name, code):
     assert error_of(process, 7) == ""
 
 
-def test_dropped(berth, berthd):
-    daemon = berthd(CONFIGURATION)
+def test_dropped(berth, daemon):
     process = start(berth, "deploy", REPORT)
     [lease] = holder_of(daemon, "deploy")
     assert daemon.client().request(f"drop {lease}") == "ok"
@@ -153,9 +145,8 @@ def test_dropped(berth, berthd):
     assert error_of(process, 7) == ""
 
 
-def test_dropped_while_the_wrapper_is_stopped(berth, berthd):
+def test_dropped_while_the_wrapper_is_stopped(berth, daemon):
     """Nobody could tell it: the reclaim is refused."""
-    daemon = berthd(CONFIGURATION)
     process = start(berth, "deploy", REPORT)
     process.send_signal(signal.SIGSTOP)
     daemon.kill()
@@ -169,10 +160,9 @@ def test_dropped_while_the_wrapper_is_stopped(berth, berthd):
     assert error.endswith("(lost)\n")
 
 
-def test_revoked_while_the_wrapper_is_stopped(berth, berthd):
+def test_revoked_while_the_wrapper_is_stopped(berth, daemon):
     """The wrapper is told when it is back; unless the job has already obeyed the signal that berthd
     sends itself to a lease without a client, and has ended with its own status."""
-    daemon = berthd(CONFIGURATION)
     process = start(berth, "patient", REPORT)
     process.send_signal(signal.SIGSTOP)
     daemon.kill()
@@ -185,9 +175,8 @@ def test_revoked_while_the_wrapper_is_stopped(berth, berthd):
 
 
 @pytest.mark.parametrize("way", ["stop", "kill"])
-def test_a_tree_over_a_restart(berth, berthd, directory, way):
+def test_a_tree_over_a_restart(berth, daemon, directory, way):
     """The main process is gone, so only the wrapper keeps the lease."""
-    daemon = berthd(CONFIGURATION)
     os.mkfifo(directory / "fifo")
     process = berth.start(
         "run", "--tree", "deploy", "--", "sh", "-c",
@@ -206,7 +195,7 @@ def test_a_tree_over_a_restart(berth, berthd, directory, way):
 
 def test_the_job_outlives_its_killed_wrapper(berth, berthd, directory):
     """And keeps the lease."""
-    berthd(CONFIGURATION)
+    berthd(CONFIG)
     process = berth.start("run", "deploy", "--", "sh", "-c", "echo ready; read line",
                           stdin=subprocess.PIPE)
     assert read_line(process.stdout) == "ready"

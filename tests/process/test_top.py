@@ -72,8 +72,7 @@ def choose(screen, text):
 
 # ---- what is shown ----
 
-def test_who_holds_what_is_seen_at_once_and_live(daemon, top):
-    client = daemon.client()
+def test_who_holds_what_is_seen_at_once_and_live(daemon, client, top):
     lease = held(client, "acquire gpus:2 program=train holder=nightly reason=models")
     screen = top()
     lines = screen.see("[gpu0] [gpu1] gpu2", "train, nightly, models", "1 of 3 resources busy, 1 held, 0 waiting")

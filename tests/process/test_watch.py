@@ -10,7 +10,7 @@ from daemon_help import (
 from lost_help import sleeper
 from watch_help import Copy, told_by_status
 
-CONFIGURATION = """grace = 60s
+CONFIG = """grace = 60s
 max-requests-per-second-per-user = 1000000
 [lock deploy]
 [semaphore pair]
@@ -35,9 +35,7 @@ def copy_of(daemon, request="watch"):
 
 # ---- what is told
 
-def test_a_snapshot_first(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_a_snapshot_first(daemon, client):
     held(client, "acquire deploy market/x")
     waits(client, "acquire deploy pair reason=later")
     client.request("pause gpus reason=broken")
@@ -65,8 +63,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_each_change_is_told(berthd, change):
-    daemon = berthd(CONFIGURATION)
+def test_each_change_is_told(daemon, change):
     client, other = daemon.client(), daemon.client()
     with sleeper() as pid:
         words = {
@@ -81,9 +78,7 @@ def test_each_change_is_told(berthd, change):
         assert copy.shown() != before or "renew" in change or "rests" in change
 
 
-def test_undone_changes(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_undone_changes(daemon, client):
     waiting = daemon.client()
     copy = copy_of(daemon)
     for one, another in (("pause pair", "resume pair"), ("pause market/*", "resume market/*"),
@@ -101,9 +96,7 @@ def test_undone_changes(berthd):
     assert copy.snapshots == 1
 
 
-def test_another_reason_to_wait(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_another_reason_to_wait(daemon, client):
     held(client, "acquire few:2")
     lease = waits(client, "acquire few pair")
     copy = copy_of(daemon)
@@ -116,9 +109,7 @@ def test_another_reason_to_wait(berthd):
         assert (words["blocked"], words.get("blocker")) == (why, blocker), change
 
 
-def test_clients_that_go_and_come_back(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_clients_that_go_and_come_back(daemon, client):
     copy = copy_of(daemon)
     with sleeper() as pid:
         first = daemon.client()
@@ -134,9 +125,7 @@ def test_clients_that_go_and_come_back(berthd):
         copy.catches_up(client)
 
 
-def test_the_order_of_a_queue(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_the_order_of_a_queue(daemon, client):
     held(client, "acquire few:2")
     copy = copy_of(daemon)
     leases = [waits(client, f"acquire few:2 priority={priority}") for priority in (0, 5, 0, 9, 5, -3)]
@@ -144,9 +133,8 @@ def test_the_order_of_a_queue(berthd):
     assert copy.queue("few") == [leases[i] for i in (3, 1, 4, 0, 2, 5)] == status(client, "few").waiters("few")
 
 
-def test_a_waiter_says_only_its_own_change(berthd):
+def test_a_waiter_says_only_its_own_change(daemon):
     """The first of a long queue goes: no other waiter's line comes again."""
-    daemon = berthd(CONFIGURATION)
     client, queue = daemon.client(), daemon.client()
     lease = held(client, "acquire deploy")
     waiters = [waits(queue, "acquire deploy") for _ in range(50)]
@@ -157,9 +145,7 @@ def test_a_waiter_says_only_its_own_change(berthd):
     assert [line.split(" ")[1] for line in copy.said if line.startswith("holder ")] == waiters[:1]
 
 
-def test_changes_of_one_turn_are_one_batch(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_changes_of_one_turn_are_one_batch(daemon, client):
     copy = copy_of(daemon)
     with stopped(daemon):
         client.send("acquire pair\n" * 2 + "acquire gpus\n" * 3)
@@ -168,9 +154,7 @@ def test_changes_of_one_turn_are_one_batch(berthd):
     assert len(copy.leases) == 5 and copy.shown() == told_by_status(client)
 
 
-def test_a_lease_that_comes_and_goes_at_once(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_a_lease_that_comes_and_goes_at_once(daemon, client):
     copy = copy_of(daemon, "watch ended=1")
     for _ in range(10):
         client.request("acquire market/x")
@@ -183,9 +167,7 @@ def test_a_lease_that_comes_and_goes_at_once(berthd):
 
 # ---- leases that are over
 
-def test_ended_leases(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_ended_leases(daemon, client):
     held(client, "acquire pair ttl=1ms")
     assert event(client)[0] == "expired"
     copy = copy_of(daemon, "watch ended=1")
@@ -204,9 +186,7 @@ def test_ended_leases(berthd):
 
 
 @pytest.mark.parametrize("request_line", ["watch", "watch ended=0"])
-def test_no_ended_lines_unless_asked_for(berthd, request_line):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_no_ended_lines_unless_asked_for(daemon, client, request_line):
     copy = copy_of(daemon, request_line)
     client.request(f"release {held(client, 'acquire deploy')}")
     held(client, "acquire pair")
@@ -216,9 +196,7 @@ def test_no_ended_lines_unless_asked_for(berthd, request_line):
 
 # ---- the connection
 
-def test_refused_requests(berthd):
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
+def test_refused_requests(client):
     for request in ("watch ended=2", "watch ended=", "watch ended=yes"):
         assert refused(client, request) == "bad-value"
     assert refused(client, "watch deploy") == "malformed"
@@ -226,8 +204,7 @@ def test_refused_requests(berthd):
     assert is_quiet(client)
 
 
-def test_nothing_else_on_a_connection_that_follows(berthd):
-    daemon = berthd(CONFIGURATION)
+def test_nothing_else_on_a_connection_that_follows(daemon):
     copy = copy_of(daemon)
     for request in ("ping", "watch", "acquire deploy", "nonsense", "x" * 5000):
         assert refused(copy.client, request) in ("state", "too-long")
@@ -237,9 +214,8 @@ def test_nothing_else_on_a_connection_that_follows(berthd):
     assert copy.shown() == told_by_status(client)
 
 
-def test_requests_sent_before_and_with_it(berthd):
+def test_requests_sent_before_and_with_it(daemon):
     """Answers and events stand before its first line, or between two batches."""
-    daemon = berthd(CONFIGURATION)
     other = daemon.client()
     lease = held(other, "acquire deploy")
     client = daemon.client()
@@ -255,8 +231,7 @@ def test_requests_sent_before_and_with_it(berthd):
     assert "end" in (seen[-1], seen[-2])
 
 
-def test_a_half_close_ends_it(berthd):
-    daemon = berthd(CONFIGURATION)
+def test_a_half_close_ends_it(daemon):
     copy = copy_of(daemon)
     copy.client.socket.shutdown(socket.SHUT_WR)
     assert copy.client.ended()
@@ -266,10 +241,8 @@ def test_a_half_close_ends_it(berthd):
     assert daemon.client().request("ping") == "ok"
 
 
-def test_a_reload(berthd):
+def test_a_reload(daemon, client):
     """Everything may be different: a fresh snapshot, in the new order."""
-    daemon = berthd(CONFIGURATION)
-    client = daemon.client()
     held(client, "acquire pair")
     held(client, "acquire gpus")
     copy = copy_of(daemon)
@@ -285,8 +258,7 @@ def test_a_reload(berthd):
     assert set(copy.resources) == {"first", "pair"}
 
 
-def test_a_restart(berthd):
-    daemon = berthd(CONFIGURATION)
+def test_a_restart(daemon):
     with sleeper() as pid:
         lease = held(daemon.client(), f"acquire deploy pid={pid}")
         waits(daemon.client(), "acquire deploy")
@@ -365,7 +337,7 @@ def acquire_and_release(client, n):
 def test_a_slow_reader_gets_a_fresh_snapshot(berthd):
     """It does not read; nothing waits for it but what it cannot take at once. What it missed of the
     ended leases is said, as the history has forgotten them."""
-    daemon = berthd("history = 64K\n" + CONFIGURATION)
+    daemon = berthd("history = 64K\n" + CONFIG)
     client = daemon.client()
     quick, slow = copy_of(daemon, "watch ended=1"), copy_of(daemon, "watch ended=1")
     last = held(client, "acquire pair reason=stays")
@@ -385,7 +357,7 @@ def test_a_slow_reader_gets_a_fresh_snapshot(berthd):
 def test_followers_that_do_not_read(berthd):
     """What berthd keeps for them is bounded, and others are served. All that they have not heard
     would be 50 MB."""
-    daemon = berthd("history = 64K\n" + CONFIGURATION)
+    daemon = berthd("history = 64K\n" + CONFIG)
     client = daemon.client()
     idle = [copy_of(daemon) for _ in range(20)]
     acquire_and_release(client, 4000)
@@ -448,7 +420,7 @@ class Crowd:
 
 
 def test_a_copy_is_what_status_says_at_random(berthd, chance):
-    daemon = berthd(CONFIGURATION.replace("[semaphore pair]", "[semaphore pair]\norder = first-fit"))
+    daemon = berthd(CONFIG.replace("[semaphore pair]", "[semaphore pair]\norder = first-fit"))
     with sleeper() as pid:
         crowd = Crowd(daemon, chance, pid)
         copy, late = copy_of(daemon, "watch ended=1"), copy_of(daemon)

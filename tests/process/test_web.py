@@ -72,8 +72,7 @@ def test_the_scripts_of_the_page_parse(daemon, web):
         subprocess.run(["node", "--check"], input=script, text=True, check=True, timeout=DEADLINE)
 
 
-def test_status_is_what_berthctl_prints(daemon, web, berthctl):
-    client = daemon.client()
+def test_status_is_what_berthctl_prints(daemon, client, web, berthctl):
     held(client, "acquire gpus holder=job-1")
     waits(daemon.client(), "acquire gpus:2")
     seen = web.follow(lambda answer: (resource_of(answer, "gpus") or {}).get("waiting") == 1)
@@ -227,8 +226,7 @@ def test_time_goes_on(daemon, web):
     assert 0 <= first["now"] - licenses(first)[0]["since"] < 60000
 
 
-def test_what_is_removed(daemon, web):
-    client = daemon.client()
+def test_what_is_removed(daemon, client, web):
     before = web.status()
     daemon.configure("[pool gpus]\nitems = gpu0 gpu1\n")
     assert client.request("reload") == "ok"
@@ -242,8 +240,7 @@ def test_what_is_removed(daemon, web):
     assert [each["name"] for each in web.status()["resources"]] == ["gpus"]
 
 
-def test_berthd_restarts(daemon, web):
-    client = daemon.client()
+def test_berthd_restarts(daemon, client, web):
     held(client, f"acquire licenses pid={os.getpid()}")
     before = web.follow(lambda answer: (resource_of(answer, "licenses") or {}).get("in_use") == 1)
     daemon.stop()
@@ -287,8 +284,7 @@ def test_a_berthd_that_sends_nonsense(fake, web_of):
 # ---- what has ended
 
 
-def test_history(daemon, web):
-    client = daemon.client()
+def test_history(client, web):
     lease = held(client, "acquire licenses program=train")
     assert client.request(f"release {lease}") == "ok"
     web.until(lambda: [each["lease"] for each in web.history()["leases"]], [lease])
@@ -298,8 +294,7 @@ def test_history(daemon, web):
     assert web.history()["host"] == socket.gethostname()
 
 
-def test_history_outlives_berth_web(daemon, web, web_of):
-    client = daemon.client()
+def test_history_outlives_berth_web(client, web, web_of):
     first = held(client, "acquire licenses")
     assert client.request(f"release {first}") == "ok"
     web.until(lambda: [each["lease"] for each in web.history()["leases"]], [first])

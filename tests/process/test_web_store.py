@@ -17,7 +17,7 @@ import pytest
 
 from conftest import BUILD
 from daemon_help import held
-from lines import DEADLINE, look_again
+from lines import DEADLINE
 
 pytestmark = pytest.mark.skipif(not (BUILD / "berth-web").exists(), reason="built without berth-web")
 
@@ -78,20 +78,12 @@ class Web:
         return self.get("/healthz")
 
     def is_well(self):
-        wait_for(lambda: self.health() == (200, "ok\n"), self.log.read_text)
+        until(lambda: self.health() == (200, "ok\n"), self.log.read_text)
 
     def limit_files(self, size):
         """As a disk that is full for every file of so many bytes."""
         _, hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (size, hard))
-
-
-def wait_for(is_so, explain=lambda: "in time not"):
-    end = time.monotonic() + DEADLINE
-    while not (value := is_so()):
-        assert time.monotonic() < end, explain()
-        look_again()
-    return value
 
 
 @pytest.fixture
@@ -124,15 +116,15 @@ def ended(daemon, name="deploy", **keys):
 def test_it_lasts_over_a_restart(web, daemon, how):
     page = web()
     first = ended(daemon, reason="one")
-    wait_for(lambda: page.leases() == [first])
+    until(lambda: page.leases() == [first])
     page.end(how)
     second = ended(daemon, "s")  # berthd tells it afterwards
     page.start()
-    wait_for(lambda: page.leases() == [second, first], page.log.read_text)
+    until(lambda: page.leases() == [second, first], page.log.read_text)
     daemon.stop()
     daemon.start()
     third = ended(daemon)
-    wait_for(lambda: page.leases() == [third, second, first], page.log.read_text)
+    until(lambda: page.leases() == [third, second, first], page.log.read_text)
     assert page.leases(resource="s") == [second]
     assert page.leases(limit=2) == [third, second]
     assert page.history(limit=2)["truncated"]
@@ -143,7 +135,7 @@ def test_it_lasts_over_a_restart(web, daemon, how):
 def test_it_outlives_berthd_s(web, daemon):
     page = web()
     lease = ended(daemon)
-    wait_for(lambda: page.leases() == [lease])
+    until(lambda: page.leases() == [lease])
     daemon.kill()
     daemon.socket.with_name("s.history").unlink()
     assert page.leases() == [lease]
@@ -157,11 +149,11 @@ def test_when_nothing_was_recorded(web, daemon):
     page = web()
     begun = round(time.time() * 1000)
     first = ended(daemon)
-    wait_for(lambda: page.leases() == [first])
+    until(lambda: page.leases() == [first])
     page.end()
     second = ended(daemon)
     page.start()
-    wait_for(lambda: page.leases() == [second, first], page.log.read_text)
+    until(lambda: page.leases() == [second, first], page.log.read_text)
     assert page.history(**{"from": begun})["gaps"] == []
     page.end()
     off = round(time.time() * 1000)
@@ -171,8 +163,8 @@ def test_when_nothing_was_recorded(web, daemon):
     daemon.start()
     kept = ended(daemon)
     page.start()
-    wait_for(lambda: page.leases()[0] == kept, page.log.read_text)
-    gap, = wait_for(lambda: page.history(**{"from": begun})["gaps"], page.log.read_text)
+    until(lambda: page.leases()[0] == kept, page.log.read_text)
+    gap, = until(lambda: page.history(**{"from": begun})["gaps"], page.log.read_text)
     until = page.history()["leases"][0]["ended_at_ms"]
     assert begun < gap["from_ms"] <= off and abs(gap["until_ms"] - until) <= 1000
 
@@ -180,7 +172,7 @@ def test_when_nothing_was_recorded(web, daemon):
 def test_what_is_too_old_goes(web, daemon):
     page = web("retention = 1h\n")
     old, new = ended(daemon), ended(daemon)
-    wait_for(lambda: page.leases() == [new, old])
+    until(lambda: page.leases() == [new, old])
     page.end()
     with contextlib.closing(sqlite3.connect(page.database)) as database:
         number, = database.execute("SELECT number FROM leases WHERE id = ?", [old]).fetchone()
@@ -192,7 +184,7 @@ def test_what_is_too_old_goes(web, daemon):
     daemon.socket.with_name("s.history").unlink()
     daemon.start()
     page.start()
-    wait_for(lambda: page.leases(**{"from": 0}) == [new], page.log.read_text)
+    until(lambda: page.leases(**{"from": 0}) == [new], page.log.read_text)
     assert page.history()["retention_ms"] == 3600000
 
 
@@ -226,10 +218,10 @@ def test_many_ask_for_much(web):
 def test_a_full_disk(web, daemon):
     page = web()
     first = ended(daemon)
-    wait_for(lambda: page.leases() == [first])
+    until(lambda: page.leases() == [first])
     page.limit_files(page.database.with_name("history.db-wal").stat().st_size)
     second = ended(daemon)
-    status, why = wait_for(lambda: page.health() if page.health()[0] == 503 else None)
+    status, why = until(lambda: page.health() if page.health()[0] == 503 else None)
     assert "history.db: cannot write: disk I/O error" in why
     assert page.log.read_text().count("kept in memory meanwhile") == 1
     assert page.get("/status.json")[0] == 200
@@ -248,10 +240,10 @@ def test_a_full_disk(web, daemon):
 
 def test_no_directory(daemon, directory):
     page = Web(daemon, directory, f"database = {directory}/nowhere/history.db\n")
-    status, why = wait_for(lambda: page.health() if "history" in page.health()[1] else None)
+    status, why = until(lambda: page.health() if "history" in page.health()[1] else None)
     assert status == 503 and "No such file or directory" in why
     lease = ended(daemon)
-    wait_for(lambda: page.leases() == [lease])
+    until(lambda: page.leases() == [lease])
     (directory / "nowhere").mkdir()
     page.is_well()
     assert page.leases() == [lease]
@@ -263,7 +255,7 @@ def test_a_damaged_file(web, daemon, damage):
     page = web()
     for _ in range(30):
         lease = ended(daemon, reason=200 * "x")
-    wait_for(lambda: lease in page.leases())
+    until(lambda: lease in page.leases())
     page.end()
     whole = page.database.read_bytes()
     assert len(whole) > 7 * 4096
@@ -274,16 +266,16 @@ def test_a_damaged_file(web, daemon, damage):
     page.is_well()
     assert page.database.with_name("history.db.damaged-1").exists()
     assert "history.db.damaged-1, and a new one begins" in page.log.read_text()
-    wait_for(lambda: len(page.leases()) == 30)  # berthd still knows them
+    until(lambda: len(page.leases()) == 30)  # berthd still knows them
     last = ended(daemon)
-    wait_for(lambda: page.leases()[0] == last)
+    until(lambda: page.leases()[0] == last)
 
 
 def test_a_file_is_one_process_s(web, daemon, directory):
     page = web()
     (directory / "other").mkdir()
     other = Web(daemon, directory / "other", f"database = {page.database}\n")
-    _, why = wait_for(lambda: other.health() if "history" in other.health()[1] else None)
+    _, why = until(lambda: other.health() if "history" in other.health()[1] else None)
     assert "another process has it" in why
     assert page.health()[0] == 200
     assert other.end() == 0

@@ -39,8 +39,7 @@ def told(client, words):
     return keys(first.split()), sentences
 
 
-def test_names(daemon):
-    client = daemon.client()
+def test_names(daemon, client):
     held(client, "acquire db holder=night%20job program=etl")
     said, sentences = told(client, "db")
     assert said == {"is": "free"} and sentences[0] == "a request for db would be granted at once"
@@ -57,8 +56,7 @@ def test_names(daemon):
     assert sentences[0].startswith(f"lease {waiting} of pid {os.getpid()} (late, ")
 
 
-def test_users_have_names(daemon):
-    client = daemon.client()
+def test_users_have_names(client):
     lease = held(client, "acquire deploy")
     name = pwd.getpwuid(os.getuid()).pw_name
     assert told(client, lease)[1][0].startswith(f"lease {lease} of pid {os.getpid()} ({name}) has held ")
@@ -66,9 +64,8 @@ def test_users_have_names(daemon):
         f"error would-wait deploy: held by pid {os.getpid()} ({name}) for ")
 
 
-def test_what_a_word_is(daemon):
+def test_what_a_word_is(client):
     """A resource, else a lease, else a process."""
-    client = daemon.client()
     lease = held(client, "acquire deploy")
     assert told(client, "deploy")[0]["is"] == "busy"
     assert told(client, lease)[0] == {"is": "held", "lease": lease}
@@ -113,9 +110,8 @@ def test_more_than_one_request_can_have(berthd, wanted):
     assert sentences[0] == f"a request for {wanted} would be refused: {refusal}"
 
 
-def test_nothing_is_made(daemon):
+def test_nothing_is_made(client):
     """Looking at an instance does not make it, and takes nothing."""
-    client = daemon.client()
     for _ in range(3):
         assert told(client, "market/x")[0] == {"is": "free"}
         assert told(client, "market/x:2")[0] == {"is": "refused", "code": "impossible"}
