@@ -401,37 +401,6 @@ def notified(members):
             if event.startswith("granted")}
 
 
-def play(server, clock, scene, after, prefix):
-    """Plays the scene in its own world, broken off after so many writes (None: not): the digest of
-    the result, and whether it was broken off."""
-    world = World(server, clock, prefix)
-    a, b = world.several(2, DEFINITIONS)
-    call = scene(world, a, b)
-    limits = {**LIMITS, "a": 4} if scene in (a_larger_limit, a_definition) else LIMITS
-    was_broken = False
-    if after is not None:
-        try:
-            call(before=breaks_off(after))
-        except redis.ResponseError as error:
-            assert "broken off" in str(error)
-            was_broken = True
-        is_safe(world.data(), limits)
-    if after is None or was_broken:
-        call()
-    for one in (a, b, a, b):
-        one.renew()
-    for one in (a, b):  # a daemon gives back the leases that it hears it has lost
-        for event in one.events:
-            if event.startswith("lost "):
-                ok(one.release(event.split(" ")[1]))
-    data = world.data()
-    data.check(was_broken=was_broken)
-    result = digest(data)
-    empty(world, a, b)
-    world.database.client.delete(*world.database.keys)
-    return result, was_broken
-
-
 def empty(world, *members):
     """Whatever has become of it all, everything ends."""
     for one in members:
@@ -444,25 +413,21 @@ def empty(world, *members):
     world.must_be_empty()
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
-def test_broken_off_anywhere(redis_server, clock, scene):
-    whole, _ = play(redis_server, clock, scene, None, "whole")
-    after, was_broken = 0, True
-    while was_broken:
-        result, was_broken = play(redis_server, clock, scene, after, f"b{after}")
-        assert result == whole, f"broken off after {after} writes"
-        after += 1
-        assert after < 200
-    assert after > 1
+def known(member):
+    """What it has heard so far."""
+    return {**vars(member), "events": [*member.events]}
 
 
-def breaks(server, clock, definitions=DEFINITIONS):
-    """For each number of writes after which a call can be broken off: that number, a world of two, and what does so with
-    the call it is given, and says whether it was; at the end with one that is whole."""
+def breaks(server, clock, prepare, definitions=DEFINITIONS):
+    """For each number of writes after which a call can be broken off: that number, a world of two that
+    is prepared, the same each time; what prepare() returned; and what does so with the call it is
+    given, and says whether it was. At the end with one that is whole."""
+    world = World(server, clock)
+    a, b = world.several(2, definitions)
+    prepared = prepare(world, a, b)
+    now, data, members = world.now, world.copy(), [known(one) for one in (a, b)]
     after, was_broken = 0, True
     while was_broken:
-        world = World(server, clock, f"b{after}")
-        a, b = world.several(2, definitions)
 
         def broken_off(call):
             nonlocal was_broken
@@ -473,19 +438,48 @@ def breaks(server, clock, definitions=DEFINITIONS):
                 assert "broken off" in str(error)
             return was_broken
 
-        yield after, world, a, b, broken_off
+        yield after, world, a, b, prepared, broken_off
         empty(world, a, b)
-        world.database.client.delete(*world.database.keys)
+        world.tick(now - world.now)
+        world.put_back(data)
+        for one, knew in zip((a, b), members):
+            vars(one).update(knew, events=[*knew["events"]])
         after += 1
     assert after > 1
+
+
+def result_of(world, a, b, was_broken):
+    """The digest of what has become of it, when all have heard."""
+    for one in (a, b, a, b):
+        one.renew()
+    for one in (a, b):  # a daemon gives back the leases that it hears it has lost
+        for event in one.events:
+            if event.startswith("lost "):
+                ok(one.release(event.split(" ")[1]))
+    data = world.data()
+    data.check(was_broken=was_broken)
+    return digest(data)
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+def test_broken_off_anywhere(redis_server, clock, scene):
+    limits = {**LIMITS, "a": 4} if scene in (a_larger_limit, a_definition) else LIMITS
+    results = []
+    for _, world, a, b, call, broken_off in breaks(redis_server, clock, scene):
+        was_broken = broken_off(call)
+        if was_broken:
+            is_safe(world.data(), limits)
+            call()
+        results.append(result_of(world, a, b, was_broken))
+    for after, result in enumerate(results):
+        assert result == results[-1], f"broken off after {after} writes"
 
 
 @pytest.mark.parametrize("scene", [a_keeper_goes, a_release_that_grants, the_end_of_a_rest, a_resume, a_larger_limit,
                                    a_release_that_frees_a_quota],
                          ids=lambda scene: scene.__name__)
 def test_every_grant_is_announced(redis_server, clock, scene):
-    for after, world, a, b, broken_off in breaks(redis_server, clock):
-        call = scene(world, a, b)
+    for after, world, a, b, call, broken_off in breaks(redis_server, clock, scene):
         held_before = world.data().holding()
         broken_off(call)
         for _ in range(2):  # nobody repeats it: others call
@@ -497,8 +491,7 @@ def test_every_grant_is_announced(redis_server, clock, scene):
 
 @pytest.mark.parametrize("scene", QUOTA_SCENES, ids=lambda scene: scene.__name__)
 def test_room_in_the_quota_wakes_a_waiter(redis_server, clock, scene):
-    for after, world, a, b, broken_off in breaks(redis_server, clock):
-        call = scene(world, a, b)
+    for after, world, a, b, call, broken_off in breaks(redis_server, clock, scene):
         assert world.data().aside[b.key("3")]
         if broken_off(call):
             call()
@@ -518,7 +511,7 @@ def a_pause_of_what_it_has(world, a, b):
 
 @pytest.mark.parametrize("ends", [the_end_of_its_patience, a_pause_of_what_it_has], ids=lambda ends: ends.__name__)
 def test_what_a_fall_left_is_kept_no_longer_than_the_rest(redis_server, clock, ends):
-    for after, world, a, b, broken_off in breaks(redis_server, clock, {name: definition(limit=2) for name in "abcd"}):
+    def a_fall(world, a, b):
         for i, name in enumerate("abcd"):
             a.acquire(str(i), (name, 2))
         b.acquire("1", ("a", 2), ("b", 2), "c", "d")
@@ -528,8 +521,12 @@ def test_what_a_fall_left_is_kept_no_longer_than_the_rest(redis_server, clock, e
         ok(a.release("1"))
         ok(a.release("2"))
         assert {name for name, key in world.data().kept if key == b.key("1")} == {*"abc"}
-        if broken_off(lambda **how: a.acquire("4", ("b", 2), priority=5, **how)):
-            a.acquire("4", ("b", 2), priority=5)
+        return lambda **how: a.acquire("4", ("b", 2), priority=5, **how)
+
+    definitions = {name: definition(limit=2) for name in "abcd"}
+    for after, world, a, b, call, broken_off in breaks(redis_server, clock, a_fall, definitions):
+        if broken_off(call):
+            call()
         ends(world, a, b)
         assert {key for _, key in world.data().kept} == {b.key("2")}, f"broken off after {after} writes"
         world.check()
@@ -539,8 +536,7 @@ def test_what_a_fall_left_is_kept_no_longer_than_the_rest(redis_server, clock, e
                          ids=lambda scene: scene.__name__)
 def test_its_own_traces_refuse_nobody(redis_server, clock, scene):
     definitions = {name: definition(limit=2, user=2, max_waiters=2 if name == "b" else 1) for name in "abq"}
-    for after, world, a, b, broken_off in breaks(redis_server, clock, definitions):
-        call = scene(world, a, b)
+    for after, world, a, b, call, broken_off in breaks(redis_server, clock, scene, definitions):
         if broken_off(call):
             assert call().word == "waiting", f"broken off after {after} writes"
         raw = world.check().raw
@@ -548,12 +544,15 @@ def test_its_own_traces_refuse_nobody(redis_server, clock, scene):
 
 
 def test_a_listing_broken_off_leaves_no_second_place(redis_server, clock):
-    for after, world, a, b, broken_off in breaks(redis_server, clock):
+    def a_listing(_, a, b):
         b.acquire("1", ("a", 2))
         b.acquire("2", "a")
         row = list_row("1", "waiting", [Claim("a", 1, 0, ())])
-        if broken_off(lambda **how: a.call("hello", "lease", *row, **how)):
-            a.lists(row)
+        return lambda **how: a.call("hello", "lease", *row, **how)
+
+    for after, world, a, b, call, broken_off in breaks(redis_server, clock, a_listing):
+        if broken_off(call):
+            call()
         queue = [member for member, _ in world.check().raw["queue"] if a.key("1") in member]
         assert len(queue) == 1, f"broken off after {after} writes"
 
@@ -561,11 +560,15 @@ def test_a_listing_broken_off_leaves_no_second_place(redis_server, clock):
 def test_a_grant_taken_back_frees_items_that_were_counted_before(redis_server, clock):
     """Too many for one command to take."""
     definitions = {"p": definition("pool", 0, [f"i{i}" for i in range(600)]), "a": definition(limit=20)}
-    for after, world, a, b, broken_off in breaks(redis_server, clock, definitions):
+
+    def a_release(_, a, b):
         a.acquire("0", ("p", 600))
         a.acquire("1", ("a", 20))
         b.acquire("1", ("p", 600))
-        broken_off(lambda **how: a.release("0", **how))
+        return lambda **how: a.release("0", **how)
+
+    for after, world, a, b, call, broken_off in breaks(redis_server, clock, a_release, definitions):
+        broken_off(call)
         a.lists(list_row("2", "waiting", [Claim("a", 1, 0, ()), Claim("p", 50, 0, ())], priority=5))
         a.release("0")
         b.renew()
@@ -577,8 +580,8 @@ def test_a_grant_taken_back_frees_items_that_were_counted_before(redis_server, c
 @pytest.mark.parametrize("scene", SCENES + QUOTA_SCENES, ids=lambda scene: scene.__name__)
 def test_what_nobody_repeats_leaves_nothing(redis_server, clock, scene):
     """Its daemon may have died at once."""
-    for _, world, a, b, broken_off in breaks(redis_server, clock):
-        broken_off(scene(world, a, b))
+    for *_, call, broken_off in breaks(redis_server, clock, scene):
+        broken_off(call)
 
 
 CROWD = [f"z{i}" for i in range(400_000)]  # a call serves 50 of those whose turn it is, at random: 1 in 8000 is ours
