@@ -127,24 +127,7 @@ def test_items_come_and_go(client):
     assert resource["items"] == "g0,g1,g2" and resource["draining"] == "new"
 
 
-# ---- pause
-
-
-def test_pause(daemon, client):
-    does(client, "pause a reason=move")
-    waiting = waits(client, "acquire a b")
-    other = daemon.client()
-    held(other, "acquire b:4")  # a waiter for a paused resource delays nobody elsewhere
-    assert status(client).resources["b"]["waiters"][0]["blocked"] == "other"
-    answer = other.request("acquire a wait=0")
-    assert answer.startswith("error paused ") and "move" in answer
-    does(client, "pause a reason=other")
-    assert shown(client, "a")["pause_reason"] == "other"
-    other.close()
-    client.send("resume a\n")
-    assert client.line() == "ok"
-    granted(client, waiting)
-    does(client, "resume a")
+# ---- templates
 
 
 def test_all_instances_of_a_template(daemon, client):
@@ -169,42 +152,7 @@ def test_all_instances_of_a_template(daemon, client):
     assert shown(client, "market/x")["limit"] == "2"
 
 
-def test_reset_undoes_everything(client):
-    before = status_lines(client)
-    does(client, "limit b 9", "pause b", "reserve b 1", "remove gpus g0", "add gpus x", "limit a 0",
-         "reserve gpus g1", "pause market/x", "limit market/x 9")
-    does(client, "reset a", "reset b", "reset gpus", "reset market/x")
-    assert status_lines(client) == before
-
-
 # ---- drain
-
-
-def test_drain(daemon, client):
-    other = daemon.client()
-    first, second = held(other, "acquire a"), held(other, "acquire b")
-    waiting = waits(other, "acquire a")
-    assert client.request("drain wait=1") == "ok held=2"
-    assert status(client).draining == 1
-    assert refused(other, "acquire b wait=0") == "draining"
-    queued = waits(other, "acquire b")  # nothing is granted, though it is free
-    does(other, f"release {first}")
-    assert is_quiet(client) and is_quiet(other)
-    does(other, f"release {second}")
-    assert client.line() == "* drained"
-    assert is_quiet(client) and is_quiet(other)
-    assert client.request("drain") == "ok held=0"
-    assert is_quiet(client)  # it did not ask this time
-    assert client.request("undrain") == "ok"
-    assert [event(other)[1] for _ in range(2)] == [waiting, queued]
-    assert status(client).draining == 0
-
-
-def test_drain_of_nothing(client):
-    assert client.request("drain wait=1") == "ok held=0"
-    assert client.line() == "* drained"
-    assert client.request("drain wait=0") == "ok held=0"
-    assert is_quiet(client)
 
 
 def test_drained_by_the_end_of_connections(daemon, client):

@@ -53,17 +53,6 @@ def test_of_several_resources_all_must_be_allowed(berthd):
     held(connect_as(daemon, ANNA), "acquire a b")
 
 
-def test_a_reload_changes_rights(berthd):
-    daemon = berthd("[semaphore s]\nlimit = 9\n")
-    anna, root = connect_as(daemon, ANNA), daemon.client()
-    held(anna, "acquire s")
-    daemon.configure(f"[semaphore s]\nlimit = 9\nallow-users = {BERT}\nadmin-users = {CLEO}\n")
-    assert root.request("reload") == "ok"
-    assert refused(anna, "acquire s") == "forbidden"
-    assert status(anna).held == 1
-    assert connect_as(daemon, CLEO).request("pause s") == "ok"
-
-
 # ---- administer
 
 CONFIG = f"""admin-users = {DORA}
@@ -110,14 +99,6 @@ def test_admins_of_the_daemon(daemon):
                      "reset s", "drain", "undrain", "reload"]:
             answer = client.request(line)
             assert answer.split()[0] == "ok", (line, answer)
-
-
-def test_admins_may_use_their_resource(berthd):
-    daemon = berthd(f"admin-users = {DORA}\n[semaphore s]\nlimit = 9\nallow-users = {ANNA}\n"
-                    f"admin-users = {CLEO}\n")
-    held(connect_as(daemon, CLEO), "acquire s")
-    held(connect_as(daemon, DORA), "acquire s")
-    assert refused(connect_as(daemon, BERT), "acquire s") == "forbidden"
 
 
 # ---- others' leases

@@ -2,7 +2,6 @@
 after a reload, with real users and groups."""
 
 import contextlib
-import os
 
 import pytest
 
@@ -44,31 +43,6 @@ def test_deny_beats_allow(berthd):
     assert may(BERT, groups=[OTHERS] * 3) == everything - {"user-of-group"}
     assert may(DORA, GROUP) == everything, "an admin of the daemon is never denied"
     assert may(0, GROUP) == everything
-
-
-def test_a_denied_user_may_administer(berthd):
-    daemon = berthd(f"[lock a]\nadmin-users = {ANNA}\ndeny-users = {ANNA} {BERT}\n")
-    anna, bert = connect_as(daemon, ANNA), connect_as(daemon, BERT)
-    lease = held(daemon.client(), "acquire a")
-    assert refused(anna, "acquire a") == "forbidden"
-    assert anna.request("pause a") == "ok" and anna.request("resume a") == "ok"
-    assert refused(bert, "pause a") == "forbidden" and refused(bert, f"drop {lease}") == "forbidden"
-    assert anna.request(f"drop {lease}") == "ok"
-
-
-def test_of_several_resources_none_may_deny(berthd):
-    daemon = berthd(f"[lock a]\n[lock b]\ndeny-groups = {GROUP}\n")
-    client = connect_as(daemon, BERT, GROUP)
-    assert refused(client, "acquire a b") == "forbidden"
-    held(connect_as(daemon, BERT), "acquire a b")
-
-
-def test_berth_says_77(berthd, berth):
-    daemon = berthd(f"[lock a]\ndeny-users = {ANNA}\n")
-    done = berth("run", "a", "--", "true", preexec_fn=lambda: os.setuid(ANNA))
-    assert done.returncode == 77 and "a: not permitted (forbidden)" in done.stderr
-    assert berth("run", "a", "--", "true", preexec_fn=lambda: os.setuid(BERT)).returncode == 0
-    assert status(daemon.client()).held == 0
 
 
 def test_groups_are_those_of_the_connect(berthd):
@@ -122,18 +96,6 @@ def test_an_admin_loses_the_right(berthd):
     assert is_quiet(anna)
     reload_to(daemon, rule)
     assert event(anna) == ("denied", lease, "forbidden")
-
-
-def test_a_bad_file_denies_nobody(berthd):
-    daemon = berthd("[lock a]\n")
-    anna, root = connect_as(daemon, ANNA), daemon.client()
-    held(root, "acquire a")
-    waits(anna, "acquire a")
-    for text in (f"[lock a]\ndeny-users = {ANNA}\n[lock a]\n",
-                 f"[pool a]\nitems = x\ndeny-users = {ANNA}\n"):
-        daemon.configure(text)
-        assert refused(root, "reload") == "config"
-    assert is_quiet(anna) and status(root).waiting == 1
 
 
 @pytest.mark.parametrize("how", ["restarted", "reloaded while away"])

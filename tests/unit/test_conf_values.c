@@ -136,45 +136,6 @@ Test(conf_values, defaults_of_the_daemon)
     conf_free(conf);
 }
 
-static void expect_defaults(const struct definition *definition, const char *name, enum kind kind)
-{
-    cr_expect_str_eq(definition->name, name);
-    cr_expect_eq(definition->kind, kind);
-    cr_expect_eq(definition->order, ORDER_FIFO);
-    cr_expect_eq(definition->selection, SELECT_LRU);
-    cr_expect_eq(definition->cooldown, 0);
-    cr_expect_eq(definition->max_hold, NEVER);
-    cr_expect_eq(definition->kill_after, 10 * NANOSECONDS_PER_SECOND);
-    cr_expect_eq(definition->keep, 10 * NANOSECONDS_PER_SECOND);
-    cr_expect_eq(definition->on_lost, ON_LOST_KILL);
-    cr_expect_eq(definition->max_waiters, 1000);
-    cr_expect_eq(definition->max_units_per_user, UNBOUNDED);
-    cr_expect_eq(definition->max_overtakes, 16);
-    cr_expect_eq(definition->max_instances, 10000);
-    cr_expect_eq(definition->max_priority, 0);
-    cr_expect_not(definition->identity_shared);
-    cr_expect_eq(definition->rights.allow_users.n, 0);
-    cr_expect_eq(definition->rights.allow_groups.n, 0);
-    cr_expect_eq(definition->rights.deny_users.n, 0);
-    cr_expect_eq(definition->rights.deny_groups.n, 0);
-    cr_expect_not(definition->shows_to_owner_only);
-    cr_expect_eq(definition->rights.admin_users.n, 0);
-    cr_expect_eq(definition->rights.admin_groups.n, 0);
-}
-
-Test(conf_values, defaults_of_resources)
-{
-    struct conf *conf = load_good("[semaphore s]\nlimit = 3\n[lock l]\n[pool p]\nitems =\n");
-    cr_assert_eq(conf->n_definitions, 3);
-    expect_defaults(&conf->definitions[0], "s", KIND_SEMAPHORE);
-    expect_defaults(&conf->definitions[1], "l", KIND_LOCK);
-    expect_defaults(&conf->definitions[2], "p", KIND_POOL);
-    cr_expect_eq(conf->definitions[0].limit, 3);
-    cr_expect_eq(conf->definitions[1].limit, 1);
-    cr_expect_eq(conf->definitions[2].n_items, 0);
-    conf_free(conf);
-}
-
 /* ---- every key arrives ---- */
 
 static void expect_ids(const struct id_set *set, uint32_t first, uint32_t second)
@@ -426,6 +387,7 @@ static const struct {
     {true, SECTION_LOCK, "scope", "host"},
     {false, SECTION_LOCK, "scope", "galaxy"},
     {true, SECTION_POOL, "items", "a.b_c/d:e@f+g-h"},
+    {true, SECTION_POOL, "items", ""},
     {false, SECTION_POOL, "items", "a,b"},
     {false, SECTION_POOL, "items", "a b a"},
     {true, SECTION_LOCK, "allow-users", "alice alice"},
@@ -576,8 +538,11 @@ static void print_other_value(const struct key_row *key, FILE *out)
     }
 }
 
-/* One resource with all that it needs, and with `key` as it is anyway or with another value. */
-static struct conf *load_with(enum section_kind kind, const struct key_row *key, bool is_other)
+enum written { NOT_AT_ALL, AS_BY_DEFAULT, ANOTHER_VALUE };
+
+/* One resource with all that it needs, and with `key` written so. */
+static struct conf *load_with(
+    enum section_kind kind, const struct key_row *key, enum written written)
 {
     char *text;
     size_t size;
@@ -587,14 +552,17 @@ static struct conf *load_with(enum section_kind kind, const struct key_row *key,
         strcmp(key->word, "redis") == 0 ? "scope = fleet\n" : "");
     for (size_t i = 0; i < N_KEYS; i++) {
         const struct key_row *needed = &key_table[i];
-        if (key_is_in(needed, kind) && !needed->initial && !(needed == key && is_other)) {
+        bool is_written = needed == key && written == ANOTHER_VALUE;
+        if (key_is_in(needed, kind) && !needed->initial && !is_written) {
             fprintf(out, "%s = 1\n", needed->word);
         }
     }
-    if (is_other) {
+    if (written == ANOTHER_VALUE) {
         fprintf(out, "%s = ", key->word);
         print_other_value(key, out);
         fputs("\n", out);
+    } else if (written == AS_BY_DEFAULT && key->initial) {
+        fprintf(out, "%s = %s\n", key->word, key->initial);
     }
     fclose(out);
     struct conf *conf = load_good(text);
@@ -609,9 +577,9 @@ Test(conf_values, each_key_of_a_resource_makes_it_another)
             if (!key_is_in(&key_table[i], kind)) {
                 continue;
             }
-            struct conf *before = load_with(kind, &key_table[i], false);
-            struct conf *again = load_with(kind, &key_table[i], false);
-            struct conf *after = load_with(kind, &key_table[i], true);
+            struct conf *before = load_with(kind, &key_table[i], NOT_AT_ALL);
+            struct conf *again = load_with(kind, &key_table[i], AS_BY_DEFAULT);
+            struct conf *after = load_with(kind, &key_table[i], ANOTHER_VALUE);
             const struct definition *definition = before->definitions;
             cr_expect(
                 conf_same_definition(definition, again->definitions), "%s", key_table[i].word);
