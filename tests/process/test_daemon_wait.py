@@ -5,7 +5,8 @@ import os
 import pytest
 
 from daemon_help import held, held_with_proof, is_quiet, refused, status, waits
-from lines import look_again
+from lines import until
+from lost_help import lose_the_journal
 
 CONFIG = """
 [semaphore s]
@@ -62,26 +63,22 @@ def test_each_name_of_a_lease(daemon, name):
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
-@pytest.mark.parametrize("request_line, told", [
-    ("wait a", "* idle"), ("wait lease={}", "* idle"), ("drain wait=1", "* drained")])
-def test_leases_that_may_come_back(berthd, comes_back, request_line, told):
+def test_leases_that_may_come_back(berthd, comes_back):
     """The journal is lost: what berthd does not know of may still run."""
     daemon = berthd("grace = 2s\n[lock a]\n")
     lease, proof = held_with_proof(daemon.client(), f"acquire a pid={os.getpid()}")
-    daemon.kill()
-    daemon.journal.unlink()
-    daemon.start()
-    looker, holder = daemon.client(), daemon.client()
-    assert looker.request(request_line.format(lease)) == "ok held=0"
-    assert is_quiet(looker)
+    lose_the_journal(daemon)
+    told = {"wait a": "* idle", f"wait lease={lease}": "* idle", "drain wait=1": "* drained"}
+    lookers, holder = {request: daemon.client() for request in told}, daemon.client()
+    assert [looker.request(request) for request, looker in lookers.items()] == ["ok held=0"] * 3
+    assert all(map(is_quiet, lookers.values()))
     if comes_back:
         line = f"reclaim {lease} a:1:0 pid={os.getpid()} {proof}"
         assert holder.request(line).startswith(f"ok {lease} ")
-        while status(holder).grace:
-            look_again()
-        assert is_quiet(looker)
+        until(lambda: not status(holder).grace)
+        assert all(map(is_quiet, lookers.values()))
         assert holder.request(f"release {lease}") == "ok"
-    assert looker.line() == told
+    assert {request: looker.line() for request, looker in lookers.items()} == told
 
 
 def test_a_lease(daemon):
