@@ -10,6 +10,7 @@ import pytest
 from daemon_help import become, connect_as, held, held_with_proof, needs_root, refused, status
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
+from lines import until
 from lost_help import living_as, lose_the_journal, sleeper
 
 pytestmark = needs_root
@@ -45,7 +46,7 @@ def run_as(berth, uid, *words):
 
 
 def check(berth, root, anna, bound):
-    _, request, words, exit_status, code = bound
+    key, request, words, exit_status, code = bound
     waits_only = request == "acquire l"
     if waits_only:
         gets(root, request)
@@ -56,40 +57,42 @@ def check(berth, root, anna, bound):
         gets(anna, request)
     for quiet in ([], ["-q"]):
         done = run_as(berth, ANNA, *quiet, *words)
-        assert done.returncode == exit_status
+        assert done.returncode == exit_status, (key, done.stderr)
         assert f"({code})" in done.stderr or (quiet and exit_status == 75), done.stderr
     if not waits_only:
-        assert run_as(berth, BERT, *words).returncode == 0, "it is hers alone"
+        assert run_as(berth, BERT, *words).returncode == 0, (key, "it is hers alone")
     anna.close()
     root.close()
 
 
-IDS = [bound[0] or "max-units-per-user" for bound in BOUNDS]
-
-
-@pytest.mark.parametrize("bound", BOUNDS, ids=IDS)
-def test_on_a_host(berthd, berth, bound):
-    daemon = berthd(f"{bound[0]}\n{RESOURCES.format('')}")
-    check(berth, daemon.client(), connect_as(daemon, ANNA), bound)
-    root = daemon.client()
-    while root.request("ping") != "ok" or status(root).held:
-        pass
-    assert run_as(berth, ANNA, *bound[2]).returncode == 0, "what is given back counts no more"
+def test_on_a_host(berthd, berth):
+    daemon = berthd(RESOURCES.format(""))
+    for bound in BOUNDS:
+        daemon.configure(f"{bound[0]}\n{RESOURCES.format('')}")
+        root = daemon.client()
+        assert root.request("reload") == "ok"
+        check(berth, root, connect_as(daemon, ANNA), bound)
+        root = daemon.client()
+        while root.request("ping") != "ok" or status(root).held:
+            pass
+        assert run_as(berth, ANNA, *bound[2]).returncode == 0, "what is given back counts no more"
+        root.close()
 
 
 @needs_redis
-@pytest.mark.parametrize("bound", BOUNDS, ids=IDS)
-def test_in_a_fleet(redis_server, hosts, bound):  # noqa: F811
+def test_in_a_fleet(redis_server, hosts):  # noqa: F811
     """Bounds of [daemon] are each host's own; max-units-per-user holds over all."""
-    key = bound[0]
     a, b = fleet(redis_server, hosts, 2, RESOURCES.format("scope = fleet"))
-    for host in (a, b):
-        host.config.write_text(host.config.read_text().replace("[daemon]\n", f"[daemon]\n{key}\n"))
-        root = client_of(host)
-        assert root.request("reload") == "ok"
-        root.close()
-    there = a if key else b
-    check(there.berth, client_of(b), client_of(a, ANNA), bound)
+    files = {host: host.config.read_text() for host in (a, b)}
+    for bound in BOUNDS:
+        for host, text in files.items():
+            host.config.write_text(text.replace("[daemon]\n", f"[daemon]\n{bound[0]}\n"))
+            root = client_of(host)
+            until(lambda root=root: not status(root).held)
+            assert root.request("reload") == "ok"
+            root.close()
+        there = a if bound[0] else b
+        check(there.berth, client_of(b), client_of(a, ANNA), bound)
 
 
 # ---- what is brought back
