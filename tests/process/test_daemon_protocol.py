@@ -169,10 +169,10 @@ def test_full_house(berthd):
 # ---- acquire, release, cancel
 
 
-@pytest.mark.parametrize("count", [0, 3, 2**31, 2**32, 2**32 + 1, 2**64 - 1])
-def test_impossible_counts(client, count):
-    assert refused(client, f"acquire s:{count}") == "impossible"
-    assert refused(client, f"acquire l s:{count} wait=0") == "impossible"
+def test_impossible_counts(client):
+    for count in (0, 3, 2**31, 2**32, 2**32 + 1, 2**64 - 1):
+        assert refused(client, f"acquire s:{count}") == "impossible", count
+        assert refused(client, f"acquire l s:{count} wait=0") == "impossible", count
     shown = status(client)
     assert shown.held == 0 and shown.waiting == 0
 

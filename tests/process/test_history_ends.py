@@ -97,12 +97,11 @@ def test_a_status_that_comes_late_changes_nothing(daemon):
     last(watcher).has(how="gone", exit=None)
 
 
-@pytest.mark.parametrize("words", [
-    "exit=256", "exit=300", "exit=-1", "exit=1x", "signal=0", "signal=65", "signal=99", "exit=1 signal=9",
-    "signal=9 exit=1", "exit=1 exit=2", "exit="])
-def test_a_malformed_status_releases_nothing(client, words):
+def test_a_malformed_status_releases_nothing(client):
     lease = held(client, "acquire deploy")
-    assert refused(client, f"release {lease} {words}") in ("bad-value", "malformed")
+    for words in ("exit=256", "exit=300", "exit=-1", "exit=1x", "signal=0", "signal=65", "signal=99", "exit=1 signal=9",
+                  "signal=9 exit=1", "exit=1 exit=2", "exit="):
+        assert refused(client, f"release {lease} {words}") in ("bad-value", "malformed"), words
     assert client.request(f"renew {lease}").startswith("ok") and history(client) == []
 
 

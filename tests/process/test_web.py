@@ -121,10 +121,10 @@ def test_a_long_query_is_refused(daemon, web, query):
     assert web.ask("/status.json?" + query[:15]).status == 200
 
 
-@pytest.mark.parametrize("query", [
-    "from=x", "from=-1", "from=2&until=1", "limit=0", "limit=5001", "resource=../x", "until=99999999999999999999"])
-def test_bad_queries(daemon, web, query):
-    assert web.ask("/history.json?" + query).status == 400
+def test_bad_queries(daemon, web):
+    for query in ("from=x", "from=-1", "from=2&until=1", "limit=0", "limit=5001", "resource=../x",
+                  "until=99999999999999999999"):
+        assert web.ask("/history.json?" + query).status == 400, query
 
 
 # ---- who asks
@@ -210,10 +210,10 @@ def test_changes_after_a_serial(daemon, web):
     assert {each["name"] for each in changes["resources"]} == {"gpus", "licenses"}
 
 
-@pytest.mark.parametrize("serial", ["x", "0123456789abcdef.1.1", "1.2", "9.9.9.9", "%00", "z" * 200])
-def test_an_unknown_serial_gets_all(daemon, web, serial):
-    answer = web.status(serial)
-    assert answer["full"] and len(answer["resources"]) == 3
+def test_an_unknown_serial_gets_all(daemon, web):
+    for serial in ("x", "0123456789abcdef.1.1", "1.2", "9.9.9.9", "%00", "z" * 200):
+        answer = web.status(serial)
+        assert answer["full"] and len(answer["resources"]) == 3, serial
 
 
 def test_time_goes_on(daemon, web):
