@@ -339,8 +339,4 @@ void core_cursor_init(struct core *core, struct core_cursor *cursor);
 struct resource *core_cursor_next(struct core *core, struct core_cursor *cursor);
 void core_cursor_deinit(struct core *core, struct core_cursor *cursor);
 
-/* Recomputes every derived figure from the sets of leases and aborts where they disagree. For
- * tests; O(everything). */
-void core_check(struct core *core);
-
 #endif

@@ -8,6 +8,7 @@
 #include "core/units.h"
 #include "journal/record.h"
 #include "../unit/terms_help.h"
+#include "tests/core_check.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "journal/state.h"
 #include "log/log.h"
 #include "record/changes.h"
+#include "tests/core_check.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* answers_world.c - what the world outside knows about the core's leases, and what must be true of
  * these after each step. */
 #include "answers_internal.h"
+#include "tests/core_check.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -3,6 +3,7 @@
 
 #include "../unit/core_remember.h"
 #include "core/queue.h"
+#include "tests/core_check.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,6 +6,7 @@
  * The same numbers do the same. */
 #include "fleet_internal.h"
 #include "runs.h"
+#include "tests/core_check.h"
 
 #include <signal.h>
 #include <stdarg.h>

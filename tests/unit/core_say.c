@@ -3,6 +3,7 @@
 #include "core_remember.h"
 #include "core_text.h"
 #include "core_world.h"
+#include "tests/core_check.h"
 
 #include <stdarg.h>
 #include <stdio.h>

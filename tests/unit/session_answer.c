@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "fleet/session_text.h"
+#include "tests/core_check.h"
 
 enum { MAX_ELEMENTS = 2048 };
 

@@ -3,6 +3,7 @@
 #include "core_text.h"
 #include "log/log.h"
 #include "record/changes.h"
+#include "tests/core_check.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

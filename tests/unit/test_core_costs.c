@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "core/core.h"
 #include "core/preview.h"
+#include "tests/core_check.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

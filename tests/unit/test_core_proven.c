@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "core/core.h"
 #include "seed.h"
+#include "tests/core_check.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "core/core.h"
 
 #include "../sim/random.h"
+#include "tests/core_check.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* check.c - core_check(): compares derived figures with the sets they are derived from. */
+#include "tests/core_check.h"
+
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/keep.h"
