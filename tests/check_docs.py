@@ -34,7 +34,7 @@ def require(condition, message):
 
 
 def rows(kind):
-    for line in tables.split("\nkeys\n")[0].splitlines():
+    for line in tables.splitlines():
         fields = line.split("\t")
         if fields[0] == kind:
             yield fields[1:]
@@ -104,12 +104,12 @@ def sample_keys():
 def check_sample():
     found = sample_keys()
     coded = set()
-    for line in tables.split("\nkeys\n")[1].splitlines():
-        section, key, _ = line.split(" ", 2)
-        coded.add((section, key))
-        require(any(kind_key in found for kind_key in [(section, key)] + [
-            (kind, key) for kind in ("semaphore", "lock", "pool") if section != "daemon"]),
-            f"berth.conf: no {key} for [{section}]")
+    for key, sections, *_ in rows("conf"):
+        for section in sections.split():
+            coded.add((section, key))
+            require(any(kind_key in found for kind_key in [(section, key)] + [
+                (kind, key) for kind in ("semaphore", "lock", "pool") if section != "daemon"]),
+                f"berth.conf: no {key} for [{section}]")
     require(coded, "no keys: did print_tables run?")
     for section, key in found:
         require((section, key) in coded, f"berth.conf: [{section}] has no key {key}")

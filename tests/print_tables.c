@@ -90,7 +90,5 @@ int main(void)
     for (size_t i = 0; i < N_KEYS; i++) {
         print_conf_key(&key_table[i]);
     }
-    printf("keys\n");
-    keys_print(stdout);
     return 0;
 }

@@ -160,17 +160,6 @@ struct sorted_set_node *sorted_set_previous(const struct sorted_set_node *node)
     return node->parent;
 }
 
-uint32_t sorted_set_rank(const struct sorted_set_node *node)
-{
-    uint32_t rank = size_of(node->left);
-    for (; node->parent; node = node->parent) {
-        if (node->parent->right == node) {
-            rank += 1 + size_of(node->parent->left);
-        }
-    }
-    return rank;
-}
-
 static bool node_is_below(const struct sorted_set_node *node, uint64_t major, uint64_t minor)
 {
     return node->major != major ? node->major < major : node->minor < minor;

@@ -73,8 +73,6 @@ static inline bool sorted_set_node_is_before(
 {
     return a->major != b->major ? a->major < b->major : a->minor < b->minor;
 }
-/* The number of nodes before `node` in its set. */
-uint32_t sorted_set_rank(const struct sorted_set_node *node);
 /* The number of nodes with a smaller key. */
 uint32_t sorted_set_count_below(const struct sorted_set *set, uint64_t major, uint64_t minor);
 /* The sum of the weights of nodes with a smaller key. */

@@ -117,17 +117,3 @@ void key_explain_unknown(
             out);
     }
 }
-
-void keys_print(FILE *out)
-{
-    for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
-        for (size_t i = 0; i < N_KEYS; i++) {
-            const struct key_row *key = &key_table[i];
-            if (key_is_in(key, kind)) {
-                const char *initial = key->initial ? key->initial : "(required)";
-                fprintf(out, "%s %s %s\n", section_words[kind], key->word,
-                    initial[0] != '\0' ? initial : "(empty)");
-            }
-        }
-    }
-}

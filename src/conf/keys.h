@@ -55,8 +55,4 @@ const struct key_row *key_nearest(enum section_kind kind, const char *word);
 void key_explain_unknown(
     enum section_kind kind, const char *word, const struct key_row *nearest, FILE *out);
 
-/* The table, one "SECTION KEY DEFAULT" a line; DEFAULT is "(required)" or "(empty)" where
- * there is none. */
-void keys_print(FILE *out);
-
 #endif

@@ -301,7 +301,6 @@ void core_walk_leases(struct core *core, uint64_t *cursorp, size_t n,
     void (*function)(struct lease *lease, void *context), void *context);
 size_t core_n_held(const struct core *core);
 size_t core_n_waiting(const struct core *core);
-size_t core_n_resources(const struct core *core);
 /* The resources that operators have changed, longest ago first, including those no longer
  * defined. */
 void core_for_each_changed(

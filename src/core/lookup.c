@@ -122,11 +122,6 @@ size_t core_n_waiting(const struct core *core)
     return core->n_waiting;
 }
 
-size_t core_n_resources(const struct core *core)
-{
-    return core->resources.n;
-}
-
 void core_for_each_changed(
     const struct core *core, void (*function)(const struct resource *, void *), void *context)
 {

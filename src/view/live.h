@@ -190,7 +190,5 @@ const struct live_resource *live_resource_at(const struct live *live, size_t i);
 const struct live_resource *live_resource_find(const struct live *live, const char *name);
 /* Its place in the queue of its resource, from 1 on; 0: it does not wait. */
 size_t live_lease_place(const struct live_lease *lease);
-const struct live_lease *live_lease_find(
-    const struct live *live, const char *resource, const char *id);
 
 #endif

@@ -233,13 +233,6 @@ void live_leases_settle(struct live *live)
     live->n_touched = 0;
 }
 
-const struct live_lease *live_lease_find(const struct live *live, const char *name, const char *id)
-{
-    const struct live_resource *resource = resource_named(live, name);
-    const struct live_lease *lease = resource ? lease_named(live, id, resource) : NULL;
-    return lease && lease->state != LIVE_ABSENT ? lease : NULL;
-}
-
 size_t live_lease_place(const struct live_lease *lease)
 {
     return lease->state == LIVE_WAITS ? live_leases_place_of(&lease->resource->waiters, lease) + 1

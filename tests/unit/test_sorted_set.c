@@ -52,7 +52,6 @@ static void expect_same(const struct sorted_set *order, const struct sorted *sor
     for (size_t i = 0; i < sorted->n; i++) {
         cr_assert_eq(node, sorted->nodes[i]);
         cr_assert(sorted_set_contains(node));
-        cr_assert_eq(sorted_set_rank(node), i);
         cr_assert_eq(sorted_set_at(order, (uint32_t)i), node);
         cr_assert_eq(sorted_set_count_below(order, node->major, node->minor), i);
         node = sorted_set_next(node);
