@@ -168,9 +168,9 @@ function convert(line)
 # A row of metrics.def: its name and its type and labels, then its help.
 function metric(part,    word, scope, type, label)
 {
-    split(part[1], word, /[_(]/)
-    scope = tolower(word[1])
-    type = word[2] == "TIME" ? "counter" : word[2] == "SPAN" ? "gauge" : tolower(word[2])
+    split(part[1], word, /[(, ]+/)
+    scope = tolower(word[2])
+    type = word[3] == "TIME" ? "counter" : word[3] == "SPAN" ? "gauge" : tolower(word[3])
     label = tolower(part[3])
     gsub(/[^a-z]/, "", label)
     return "*" escaped(part[2]) "* (" type \
@@ -207,7 +207,7 @@ function take_keys(path,    line, row, part, section)
 function take_table(path,    line, row, part, help)
 {
     while ((getline line <path) > 0) {
-        if (line ~ /^[A-Z]+_[A-Z]+\([a-z]/ || line ~ /^    \{act_/) {
+        if (line ~ /^METRIC\(/ || line ~ /^    \{act_/) {
             row = line
         } else if (row != "") {
             row = row line

@@ -39,23 +39,15 @@ struct views;
 
 /* ---- what berthd counts of itself and of its databases, from zero ---- */
 
-enum {
-    DAEMON_N_NONE = 1,
-    DAEMON_N_VERB = N_COMMANDS,
-    DAEMON_N_CODE = N_CODES,
-    DAEMON_N_CAUSE = N_REFUSED_CAUSES,
-};
-
 struct daemon_counts {
-#define DAEMON_COUNTER(id, name, label, help) uint64_t id[DAEMON_N_##label];
-#define DAEMON_HISTOGRAM(id, name, label, help) struct metric_histogram id;
-#include "base/metrics.def"
+    uint64_t requests[N_COMMANDS], refusals[N_CODES];
+    uint64_t connections, connections_refused[N_REFUSED_CAUSES];
+    struct metric_histogram turn;
 };
 
 struct database_counts {
-#define DATABASE_COUNTER(id, name, label, help) uint64_t id[DAEMON_N_##label];
-#define DATABASE_HISTOGRAM(id, name, label, help) struct metric_histogram id;
-#include "base/metrics.def"
+    uint64_t sessions;
+    struct metric_histogram renewals;
 };
 
 /* ---- the server ---- */

@@ -50,7 +50,7 @@ static void add_connections(struct text *out, const struct server *server)
 {
     static const char *const causes[N_REFUSED_CAUSES] = {"full", "rate", "user"};
     const struct daemon_counts *counts = &server->counts;
-    metrics_value(out, METRIC_DAEMON_connections, &no_labels, counts->connections[0]);
+    metrics_value(out, METRIC_DAEMON_connections, &no_labels, counts->connections);
     for (size_t i = 0; i < N_REFUSED_CAUSES; i++) {
         const struct metrics_labels labels = {.word = causes[i]};
         metrics_value(
@@ -97,7 +97,7 @@ static void command_metrics_add_database(
     metrics_time(
         out, METRIC_DATABASE_grace, &labels, microseconds_until(view.grace_until, now));
     metrics_value(out, METRIC_DATABASE_differing, &labels, view.n_differing);
-    metrics_value(out, METRIC_DATABASE_sessions, &labels, counts->sessions[0]);
+    metrics_value(out, METRIC_DATABASE_sessions, &labels, counts->sessions);
     metrics_histogram(out, METRIC_DATABASE_renewals, &labels, &counts->renewals);
 }
 

@@ -258,7 +258,7 @@ static void conn_open(struct conn *conn)
 {
     struct server *server = conn->server;
     LIST_INSERT_HEAD(&server->conns, conn, link);
-    server->counts.connections[0]++;
+    server->counts.connections++;
     if (scheduler_must_wait(&server->scheduler, conn->member.fair_user)) {
         conn_put_off(conn);
     } else {

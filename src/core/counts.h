@@ -12,17 +12,10 @@ struct acquire_request;
 struct definition;
 struct saved_lease;
 
-enum {
-    METRIC_N_NONE = 1,
-    METRIC_N_HOW = N_GRANTED_HOW,
-    METRIC_N_REASON = N_OUTCOMES,
-};
-
 /* The counters and histograms of one definition, but for the time that its units were held. */
 struct counts {
-#define RESOURCE_COUNTER(id, name, label, help) uint64_t id[METRIC_N_##label];
-#define RESOURCE_HISTOGRAM(id, name, label, help) struct metric_histogram id;
-#include "base/metrics.def"
+    uint64_t granted[N_GRANTED_HOW], denied[N_OUTCOMES], ended[N_OUTCOMES], reclaimed;
+    struct metric_histogram wait, hold;
 };
 
 /* A request that was refused before the core was asked. Names without a definition count

@@ -108,7 +108,7 @@ void tally_grant(struct lease *lease, nanoseconds now)
 void tally_reclaim(const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        lease->claims[i].resource->tally->counts.reclaimed[0]++;
+        lease->claims[i].resource->tally->counts.reclaimed++;
     }
 }
 

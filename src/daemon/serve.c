@@ -172,7 +172,7 @@ static void count_databases(struct serving *serving)
     struct server *server = &serving->server;
     for (uint8_t i = 1; i <= server->databases.n; i++) {
         struct database_counts *counts = &server->database_counts[i - 1];
-        fleet_count(server->fleet, i, counts->sessions, &counts->renewals);
+        fleet_count(server->fleet, i, &counts->sessions, &counts->renewals);
     }
 }
 

@@ -126,7 +126,7 @@ static void add_counters(struct text *out, const struct counts_view *view)
     }
     add_reasons(out, METRIC_RESOURCE_denied, view, counts->denied, is_usual_denial);
     add_reasons(out, METRIC_RESOURCE_ended, view, counts->ended, is_usual_end);
-    metrics_value(out, METRIC_RESOURCE_reclaimed, &labels, counts->reclaimed[0]);
+    metrics_value(out, METRIC_RESOURCE_reclaimed, &labels, counts->reclaimed);
     metrics_time(out, METRIC_RESOURCE_unit_seconds, &labels, view->unit_seconds);
     metrics_histogram(out, METRIC_RESOURCE_wait, &labels, &counts->wait);
     metrics_histogram(out, METRIC_RESOURCE_hold, &labels, &counts->hold);

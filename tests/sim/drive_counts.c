@@ -29,7 +29,7 @@ static void compare_counters(const struct counts_view *view, const struct model_
         same(view->name, "denied", i, counts->denied[i], expected->denied[i]);
         same(view->name, "ended", i, counts->ended[i], expected->ended[i]);
     }
-    same(view->name, "reclaimed", 0, counts->reclaimed[0], expected->reclaimed);
+    same(view->name, "reclaimed", 0, counts->reclaimed, expected->reclaimed);
     same(view->name, "unit-seconds", 0, view->unit_seconds, expected->unit_microseconds);
     compare_histogram(view->name, "wait", &counts->wait, expected->waited, expected->waits);
     compare_histogram(view->name, "hold", &counts->hold, expected->held, expected->holds);
