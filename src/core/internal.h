@@ -220,13 +220,13 @@ void detached_watch(struct lease *lease, struct effects *effects);
 /* No more, unless that is needed still. */
 void detached_unwatch(struct lease *lease, struct effects *effects);
 
-/* ---- once.c: repeated requests ---- */
+/* ---- identity.c: repeated requests ---- */
 
 /* The lease is in the table for as long as it lives. */
 void once_enter(struct core *core, struct lease *lease);
 void once_leave(struct core *core, struct lease *lease);
 
-/* ---- ancestors.c ---- */
+/* ---- lookup.c ---- */
 
 enum { MAX_ANCESTORS = 64 };
 /* Whether the lease's ancestors hold this: leases that were held before it was requested, and that

@@ -1,6 +1,7 @@
 /* lookup.c - leases and resources by name, by id, or one after the other. */
 #include "base/memory.h"
 #include "core/internal.h"
+#include "core/resource.h"
 
 struct lease *core_find_lease(struct core *core, uint64_t id)
 {
@@ -171,4 +172,54 @@ void core_cursor_deinit(struct core *core, struct core_cursor *cursor)
         linkp = &(*linkp)->next_cursor;
     }
     *linkp = cursor->next_cursor;
+}
+
+/* ---- the leases that a lease runs under ---- */
+
+const struct lease *core_fleet_above(
+    struct core *core, const struct lease *lease, const struct lease *below)
+{
+    uint64_t id = below->attributes.parent;
+    const struct lease *above = id != 0 ? core_find_lease(core, id) : NULL;
+    bool counts = above && above->state == LEASE_HELD && above->uid == lease->uid &&
+        above->granted_at < lease->asked_at;
+    return counts ? above : NULL;
+}
+
+bool lease_ancestors_hold(
+    struct core *core, const struct lease *lease, const struct resource *resource)
+{
+    const struct lease *above = lease;
+    for (int i = 0; i < MAX_ANCESTORS && (above = core_fleet_above(core, lease, above)); i++) {
+        for (size_t k = 0; k < above->n_claims; k++) {
+            if (above->claims[k].resource == resource) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- the claims of those who hold units of a resource, one after the other ---- */
+
+static struct claim *claim_of_node(struct sorted_set_node *node)
+{
+    return node ? container_of(node, struct claim, node) : NULL;
+}
+
+struct claim *resource_first_holder(const struct resource *resource)
+{
+    return claim_of_node(sorted_set_first(&resource->holders));
+}
+
+struct claim *resource_holder_from(const struct resource *resource, uint64_t token, uint64_t lease)
+{
+    uint32_t rank = sorted_set_count_below(&resource->holders, token, lease);
+    bool is_there = rank < sorted_set_size(&resource->holders);
+    return is_there ? claim_of_node(sorted_set_at(&resource->holders, rank)) : NULL;
+}
+
+struct claim *claim_next_holder(const struct claim *claim)
+{
+    return claim_of_node(sorted_set_next(&claim->node));
 }

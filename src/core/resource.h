@@ -97,7 +97,7 @@ struct resource {
 
 TAILQ_HEAD(resource_list, resource);
 
-/* ---- holders.c ---- */
+/* ---- lookup.c ---- */
 
 /* NULL if nobody holds a unit. */
 struct claim *resource_first_holder(const struct resource *resource);
