@@ -1,6 +1,5 @@
 /* handshake_questions.c - what a server is asked when it is not known yet. */
 #include "redis/handshake_internal.h"
-#include "redis/script_needs.h"
 
 #include <string.h>
 
@@ -49,14 +48,61 @@ static bool check_config(struct handshake *handshake, size_t index, const struct
         handshake_fail(handshake, RESP_UNEXPECTED);
 }
 
-/* ---- what scripts may do: script_needs.h ---- */
+/* ---- what scripts may do ---- */
+
+/* Asks a server what scripts may do there, and writes nothing.
+ * ARGV: any of the database's keys (among KEYS, it might not be allowed), and one of its channels.
+ * Returns an array of strings: the error of INFO, or "" if scripts may use it; the error of a
+ * write, or ""; what the user lacks, as ACL SETUSER takes it ("+hset"). */
+static const char needs_script[] =
+    "local names = {"
+#define RIGHT(command) "'" #command "',"
+#include "redis/script_needs.def"
+#undef RIGHT
+    "}\n"
+    "local prefix = string.match(ARGV[1], '^.*:')\n"
+    "local lacking = {}\n"
+    "local function need(acl, ...)\n"
+    "    local good, may = pcall(redis.acl_check_cmd, ...)\n"
+    "    if not (good and may) then\n"
+    "        lacking[#lacking + 1] = acl\n"
+    "    end\n"
+    "end\n"
+    /* After the key. Redis 8.0 judges no command that has too few or too many. */
+    "local ones = {'1', '1', '1'}\n"
+    "local function number_of_arguments(name)\n"
+    "    local n = 0\n"
+    "    while n < #ones and not pcall(redis.acl_check_cmd, name, ARGV[1], unpack(ones, 1, n)) do\n"
+    "        n = n + 1\n"
+    "    end\n"
+    "    return n\n"
+    "end\n"
+    "for _, name in ipairs(names) do\n"
+    "    local n = number_of_arguments(name)\n"
+    "    need('+' .. string.lower(name), name, ARGV[1], unpack(ones, 1, n))\n"
+    "end\n"
+    "if #lacking == #names then\n"
+    "    lacking = {'~' .. prefix .. '*'}\n"
+    "end\n"
+    "need('+publish &' .. prefix .. '*', 'PUBLISH', ARGV[2], '1')\n"
+    "need('+ping', 'PING')\n"
+    "need('+time', 'TIME')\n"
+    "local info = redis.pcall('INFO', 'server')\n"
+    "local cluster = redis.pcall('INFO', 'cluster')\n"
+    "if type(cluster) == 'string' and string.find(cluster, 'cluster_enabled:1', 1, true) then\n"
+    "    need('+spublish', 'SPUBLISH', ARGV[2], '1')\n"
+    "end\n"
+    /* Nobody is that member: nothing is written. */
+    "local writing = redis.pcall('ZADD', prefix .. 'sessions', 'XX', 0, '')\n"
+    "return {type(info) == 'table' and info.err or '',\n"
+    "    type(writing) == 'table' and writing.err or '', unpack(lacking)}\n";
 
 static size_t make_rights(
     const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
 {
     (void)index, (void)number;
     argv[0] = "EVAL";
-    argv[1] = script_needs_text;
+    argv[1] = needs_script;
     argv[2] = "0";
     argv[3] = handshake->wish.keys->keys[0];
     argv[4] = handshake->wish.keys->channels[CHANNEL_ALL];
