@@ -4,70 +4,39 @@
 
 #include <stdlib.h>
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 struct tls_context *tls_context_new(const struct database *database, char *why, size_t size)
 {
-    (void)database;
     format_one_line(why, size, "this berthd was built without TLS");
     return NULL;
 }
 
 struct tls_context *tls_context_ref(struct tls_context *context)
 {
-    return context;
+    return NULL;
 }
 
 struct tls_context *tls_context_unref(struct tls_context *context)
 {
-    (void)context;
     return NULL;
-}
-
-/* There is no context, and so no connection either. */
-
-struct tls *tls_new(struct tls_context *context, const char *host)
-{
-    (void)context, (void)host;
-    abort();
 }
 
 struct tls *tls_free(struct tls *tls)
 {
-    (void)tls;
     return NULL;
 }
 
-void tls_feed(struct tls *tls, const char *bytes, size_t n)
-{
-    (void)tls, (void)bytes, (void)n;
-    abort();
-}
-
-enum tls_next tls_next(struct tls *tls, char *plain, size_t size, size_t *np)
-{
-    (void)tls, (void)plain, (void)size, (void)np;
-    abort();
-}
-
-void tls_send(struct tls *tls, const char *bytes, size_t n)
-{
-    (void)tls, (void)bytes, (void)n;
-    abort();
-}
-
-void tls_end(struct tls *tls)
-{
-    (void)tls;
-    abort();
-}
-
-struct text *tls_output(struct tls *tls)
-{
-    (void)tls;
-    abort();
-}
-
-const char *tls_why(const struct tls *tls)
-{
-    (void)tls;
-    abort();
-}
+/* There is no context, and so no connection either. */
+#define NEVER_CALLED(function)                                                                     \
+    function                                                                                       \
+    {                                                                                              \
+        abort();                                                                                   \
+    }
+NEVER_CALLED(struct tls *tls_new(struct tls_context *context, const char *host))
+NEVER_CALLED(void tls_feed(struct tls *tls, const char *bytes, size_t n))
+NEVER_CALLED(enum tls_next tls_next(struct tls *tls, char *plain, size_t size, size_t *np))
+NEVER_CALLED(void tls_send(struct tls *tls, const char *bytes, size_t n))
+NEVER_CALLED(void tls_end(struct tls *tls))
+NEVER_CALLED(struct text *tls_output(struct tls *tls))
+NEVER_CALLED(const char *tls_why(const struct tls *tls))
