@@ -2,6 +2,7 @@
 
 #include "base/words.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,5 +86,17 @@ void text_add_encoded(struct text *text, const char *string)
     if (*string) {
         size_t max = 3 * strlen(string);
         text_grown(text, percent_encode(text_room(text, max), max + 1, string));
+    }
+}
+
+void text_add_job_status(struct text *text, bool is_signal, uint64_t number)
+{
+    const char *name = is_signal && number <= INT_MAX ? sigabbrev_np((int)number) : NULL;
+    if (name) {
+        text_add(text, "SIG");
+        text_add(text, name);
+    } else {
+        text_add(text, is_signal ? "signal " : "exit ");
+        text_add_number(text, number);
     }
 }

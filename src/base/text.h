@@ -5,6 +5,7 @@
 
 #include "base/put.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -60,6 +61,10 @@ void text_add_list(struct text *text, const char *words);
 void text_add_number(struct text *text, uint64_t number);
 __attribute__((format(printf, 2, 3))) void text_add_format(
     struct text *text, const char *format, ...);
+
+/* How the main process of a job has ended: "exit 3"; with `is_signal` "SIGTERM", or "signal 40" of
+ * one that has no name. */
+void text_add_job_status(struct text *text, bool is_signal, uint64_t number);
 
 /* ---- words of the protocol ---- */
 

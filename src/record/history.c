@@ -1,6 +1,5 @@
 #include "record/history.h"
 
-#include "base/job_status.h"
 #include "base/memory.h"
 #include "journal/paths.h"
 #include "journal/record.h"

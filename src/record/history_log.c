@@ -1,6 +1,5 @@
 #include "record/history_log.h"
 
-#include "base/job_status.h"
 #include "base/memory.h"
 #include "journal/record.h"
 #include "log/log.h"

@@ -1,6 +1,5 @@
 #include "table/cell_text.h"
 
-#include "base/job_status.h"
 #include "view/printable.h"
 
 #include <string.h>
