@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_OPTIONS = 32 };
+enum {
+    MAX_OPTIONS = 32,
+    FIRST_ROW = 256, /* getopt's value of a word is that and the number of its row */
+};
 
 struct getopt_tables {
     char letters[2 + 2 * MAX_OPTIONS + 1];
@@ -29,10 +32,10 @@ static void getopt_tables_fill(struct getopt_tables *tables, unsigned in)
         tables->words[n++] = (struct option){
             .name = row->word,
             .has_arg = row->argument ? required_argument : no_argument,
-            .val = row->letter,
+            .val = FIRST_ROW + (int)(row - option_rows),
         };
-        if (row->letter < FIRST_LONG) {
-            tables->letters[n_letters++] = (char)row->letter;
+        if (row->letter) {
+            tables->letters[n_letters++] = row->letter;
             if (row->argument) {
                 tables->letters[n_letters++] = ':';
             }
@@ -42,9 +45,13 @@ static void getopt_tables_fill(struct getopt_tables *tables, unsigned in)
     tables->words[n] = (struct option){0};
 }
 
+/* Of a letter, or of getopt's value of a word. */
 static const struct option_row *find_row(unsigned in, int letter)
 {
     const struct option_row *row = option_rows;
+    if (letter >= FIRST_ROW) {
+        return &option_rows[letter - FIRST_ROW];
+    }
     while (row->set && !(row->letter == letter && (row->in & in))) {
         row++;
     }
@@ -59,7 +66,7 @@ static void refuse_option(
     char see[32];
     const char alone[] = {'-', (char)optopt, '\0'};
     /* An unknown letter may be one of several in a word. */
-    bool is_letter = optopt > 0 && optopt < FIRST_LONG && !find_row(grammar->in, optopt);
+    bool is_letter = optopt > 0 && optopt < FIRST_ROW && !find_row(grammar->in, optopt);
     if (letter == ':') {
         message("%s needs an argument", word);
     } else {
@@ -172,7 +179,7 @@ void options_print_help(const struct grammar *grammar)
             continue;
         }
         char left[40] = "    ";
-        if (row->letter < FIRST_LONG) {
+        if (row->letter) {
             snprintf(left, sizeof left, "-%c, ", row->letter);
         }
         append(left, sizeof left, "--%s%s%s", row->word, row->argument ? " " : "",

@@ -72,10 +72,8 @@ enum {
     IN_ALL = 15,
 };
 
-enum { FIRST_LONG = 256 };
-
 struct option_row {
-    int letter; /* from FIRST_LONG on: a long option only */
+    char letter; /* 0: a long option only */
     unsigned in;
     const char *word;
     const char *argument; /* as the help names it; NULL: none */
