@@ -44,7 +44,7 @@ void watch_events_init(
                 .host = watch_host,
                 .database = watch_database,
                 .resource = watch_resource,
-                .template = watch_template,
+                .template = watch_resource,
                 .granted = watch_granted,
                 .waits = watch_waits,
                 .gone = watch_gone,

@@ -63,9 +63,8 @@ void watch_begun(void *context);
 void watch_host(void *context, const struct status *before, const struct status *now);
 void watch_database(
     void *context, const struct status_database *before, const struct status_database *now);
+/* Of a template too: it has no .template, and is never .removed. */
 void watch_resource(
-    void *context, const struct status_resource *before, const struct status_resource *now);
-void watch_template(
     void *context, const struct status_resource *before, const struct status_resource *now);
 
 #endif

@@ -133,22 +133,6 @@ void watch_resource(
     print_reserves(events, now, &before->reserved, &now->reserved, false);
 }
 
-void watch_template(
-    void *context, const struct status_resource *before, const struct status_resource *now)
-{
-    struct watch_events *events = context;
-    const struct status_resource *either = now ? now : before;
-    if (!watch_is_named(&events->choice, either->name)) {
-        return;
-    }
-    if (!before || !now) {
-        print_plain(events, either, now ? "new" : "removed", now ? "new" : "removed",
-            now ? "is new" : "is gone");
-    } else if (!now->database_state && !before->database_state) {
-        print_differences(events, before, now);
-    }
-}
-
 /* ---- what is not a resource ---- */
 
 /* Who follows knows from then on that it misses nothing. */
