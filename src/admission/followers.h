@@ -39,9 +39,8 @@ struct followers_ops {
 /* What its line says of a database, as it was last told. */
 struct told_database {
     enum session_state state;
-    nanoseconds grace_until, good_until;
-    uint64_t incarnation, n_differing, words; /* a hash */
-    bool is_new, is_too_large;
+    bool is_too_large;
+    uint64_t line; /* a hash of all that it says */
 };
 
 struct followers {

@@ -58,29 +58,21 @@ static struct told_database follow_source_look_at(const struct server *server, u
     fleet_look(server->fleet, database, &view);
     struct told_database told = {
         .state = view.state,
-        .grace_until = view.grace_until,
-        .is_new = view.is_new,
-        .good_until = view.good_until,
-        .incarnation = view.incarnation,
-        .n_differing = view.n_differing,
+        .is_too_large = fleet_follows_is_too_large(server->fleet_follows, database),
     };
-    if (info) {
-        told.words = hash_word(info->address, told.words);
-        told.words = hash_word(info->version, told.words);
-        told.words = hash_word(info->warning, told.words);
-        told.words = hash_word(info->lacks, told.words);
+    const uint64_t numbers[] = {view.state, (uint64_t)view.grace_until, view.is_new,
+        (uint64_t)view.good_until, view.incarnation, view.n_differing, told.is_too_large};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        told.line = hash_number(told.line ^ numbers[i]);
     }
-    told.words = view.state == SESSION_UP ? told.words : hash_word(view.why, told.words);
-    told.is_too_large = fleet_follows_is_too_large(server->fleet_follows, database);
+    if (info) {
+        told.line = hash_word(info->address, told.line);
+        told.line = hash_word(info->version, told.line);
+        told.line = hash_word(info->warning, told.line);
+        told.line = hash_word(info->lacks, told.line);
+    }
+    told.line = view.state == SESSION_UP ? told.line : hash_word(view.why, told.line);
     return told;
-}
-
-static bool are_equal(const struct told_database *a, const struct told_database *b)
-{
-    return a->state == b->state && a->grace_until == b->grace_until &&
-        a->good_until == b->good_until && a->incarnation == b->incarnation &&
-        a->n_differing == b->n_differing && a->is_new == b->is_new &&
-        a->is_too_large == b->is_too_large && a->words == b->words;
 }
 
 /* Their lines say in which state the database is, or that what it lists is too large. */
@@ -110,7 +102,7 @@ void follow_source_look(struct server *server)
     for (uint8_t i = 1; i <= server->databases.n; i++) {
         struct told_database *told = &server->followers.databases[i - 1];
         const struct told_database now = follow_source_look_at(server, i);
-        if (are_equal(&now, told)) {
+        if (now.line == told->line) {
             continue;
         }
         news_database(core_news(server->core), i);
