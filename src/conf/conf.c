@@ -1,7 +1,6 @@
 #include "conf/conf.h"
 
 #include "base/memory.h"
-#include "conf/conf_internal.h"
 #include "conf/sections.h"
 
 #include <dirent.h>
@@ -152,12 +151,12 @@ static void files_read(struct loading *loading)
 
 /* ---- a configuration ---- */
 
-static struct conf *load(const char *path, const struct conf *running,
+struct conf *conf_load(const char *path, const struct conf *running,
     const struct conf_lookup *lookup, struct conf_errors *errors)
 {
     struct loading loading;
     struct conf *conf = NULL;
-    loading_init(&loading, running, lookup);
+    loading_init(&loading, running, lookup ? lookup : &conf_system_lookup);
     loading.conf->path = memory_string(path);
     files_read(&loading);
     fleet_uses_resolve(&loading);
@@ -168,28 +167,6 @@ static struct conf *load(const char *path, const struct conf *running,
     complaints_report(&loading.complaints, errors);
     loading_deinit(&loading);
     return conf;
-}
-
-struct conf *conf_load_with(
-    const char *path, const struct conf_lookup *lookup, struct conf_errors *errors)
-{
-    return load(path, NULL, lookup, errors);
-}
-
-struct conf *conf_reload_with(
-    const struct conf *running, const struct conf_lookup *lookup, struct conf_errors *errors)
-{
-    return load(running->path, running, lookup, errors);
-}
-
-struct conf *conf_load(const char *path, struct conf_errors *errors)
-{
-    return conf_load_with(path, &conf_system_lookup, errors);
-}
-
-struct conf *conf_reload(const struct conf *running, struct conf_errors *errors)
-{
-    return conf_reload_with(running, &conf_system_lookup, errors);
 }
 
 /* ---- reload ---- */

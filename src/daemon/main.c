@@ -169,7 +169,7 @@ static struct conf *load(const struct options *options)
     struct conf_errors errors = CONF_ERRORS_INIT;
     char *path = options->conf_path ? memory_string(options->conf_path) : default_conf_path();
     nanoseconds began = clock_now();
-    struct conf *conf = conf_load(path, &errors);
+    struct conf *conf = conf_load(path, NULL, NULL, &errors);
     say_if_slow(began);
     for (size_t i = 0; i < errors.n; i++) {
         log_error("%s", errors.messages[i]);

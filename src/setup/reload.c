@@ -100,7 +100,7 @@ static void answer_all(struct reload *reload)
 static void reload_on_work(uv_work_t *work)
 {
     struct reload *reload = container_of(work, struct reload, work);
-    reload->loaded = conf_reload(reload->running, &reload->errors);
+    reload->loaded = conf_load(reload->running->path, reload->running, NULL, &reload->errors);
     if (reload->loaded) {
         certificates_read(&reload->certificates, reload->running, reload->loaded, &reload->errors);
     }

@@ -1,7 +1,8 @@
 /* fuzz_conf.c - any bytes as a configuration: either a good object, or messages that a terminal
  * can show. With clang: -fsanitize=fuzzer,address,undefined instead of replay.c. */
 #include "base/words.h"
-#include "conf/conf_internal.h"
+#include "conf/conf.h"
+#include "conf/names.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     int fd = memfd_create("conf", MFD_CLOEXEC);
     require(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    struct conf *conf = conf_load_with(path, &lookup, &errors);
+    struct conf *conf = conf_load(path, NULL, &lookup, &errors);
     require((conf == NULL) == (errors.n > 0));
     if (conf) {
         check_conf(conf);

@@ -82,7 +82,7 @@ void write_text(const char *path, const char *text)
 struct conf *load_bytes(const char *bytes, size_t n, struct conf_errors *errors)
 {
     write_bytes("t.conf", bytes, n);
-    return conf_load_with("t.conf", &test_lookup, errors);
+    return conf_load("t.conf", NULL, &test_lookup, errors);
 }
 
 struct conf *load_good(const char *text)
@@ -117,7 +117,7 @@ static void expect_messages(struct conf_errors *messages, const char *expected)
 void expect_errors_in(const char *path, const char *expected)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
-    struct conf *conf = conf_load_with(path, &test_lookup, &errors);
+    struct conf *conf = conf_load(path, NULL, &test_lookup, &errors);
     expect_messages(&errors, expected);
     cr_expect_eq(conf == NULL, expected[0] != '\0');
     conf_free(conf);
@@ -127,7 +127,7 @@ void expect_reload_errors(const struct conf *running, const char *text, const ch
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
     write_text("t.conf", text);
-    struct conf *conf = conf_reload_with(running, &test_lookup, &errors);
+    struct conf *conf = conf_load(running->path, running, &test_lookup, &errors);
     expect_messages(&errors, expected);
     cr_expect_eq(conf == NULL, expected[0] != '\0');
     conf_free(conf);
@@ -137,7 +137,7 @@ struct conf *reload_good(const struct conf *running, const char *text)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
     write_text("t.conf", text);
-    struct conf *conf = conf_reload_with(running, &test_lookup, &errors);
+    struct conf *conf = conf_load(running->path, running, &test_lookup, &errors);
     cr_assert(conf, "%s", errors.n > 0 ? errors.messages[0] : "no message");
     return conf;
 }

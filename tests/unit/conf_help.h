@@ -3,7 +3,8 @@
 #ifndef BERTH_TESTS_CONF_HELP_H
 #define BERTH_TESTS_CONF_HELP_H
 
-#include "conf/conf_internal.h"
+#include "conf/conf.h"
+#include "conf/names.h"
 
 #include <stddef.h>
 

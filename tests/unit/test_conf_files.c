@@ -64,7 +64,7 @@ static void expect_names(const struct conf *conf, const char *expected)
 static void expect_included(const char *path, const char *expected)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
-    struct conf *conf = conf_load_with(path, &test_lookup, &errors);
+    struct conf *conf = conf_load(path, NULL, &test_lookup, &errors);
     cr_assert(conf, "%s", errors.n > 0 ? errors.messages[0] : "no message");
     expect_names(conf, expected);
     conf_free(conf);

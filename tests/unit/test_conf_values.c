@@ -497,7 +497,7 @@ Test(conf_values, the_system_knows_its_users)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
     write_text("t.conf", "[lock a]\nallow-users = root\nallow-groups = root no-such-group-here\n");
-    cr_expect_null(conf_load("t.conf", &errors));
+    cr_expect_null(conf_load("t.conf", NULL, NULL, &errors));
     cr_assert_eq(errors.n, 1);
     cr_expect_str_eq(errors.messages[0],
         "t.conf:3: [lock a] allow-groups: \"no-such-group-here\" is not a group of this host, nor "
