@@ -61,16 +61,6 @@ def test_others_go_before_it_meanwhile(berth, daemon):
     assert event(client)[:2] == ("granted", third)
 
 
-def test_it_is_free_when_it_goes_on(berth, client):
-    lease = held(client, "acquire x")
-    away = starts_waiting(berth, "x")
-    stops(away)
-    assert client.request(f"release {lease}") == "ok"
-    now = status(client, "x")
-    assert (now.resources["x"]["free"], now.held, now.waiting) == ("1", 0, 1)
-    goes_on(away)
-
-
 def test_stopped_again_and_again(berth, daemon, client):
     lease = held(client, "acquire x")
     away = starts_waiting(berth, "x")
@@ -79,7 +69,10 @@ def test_stopped_again_and_again(berth, daemon, client):
         assert waiters(client, "x")[0]["blocked"] == "away"
         away.send_signal(signal.SIGCONT)
         asked_until(daemon, lambda now: "blocked" not in now.resources["x"]["waiters"][0])
+    stops(away)
     assert client.request(f"release {lease}") == "ok"
+    now = status(client, "x")
+    assert (now.resources["x"]["free"], now.held, now.waiting) == ("1", 0, 1)
     goes_on(away)
 
 
@@ -183,8 +176,18 @@ def not_started(now):
     return any(holder.get("unread") == "1" for holder in now.resources["x"]["holders"])
 
 
-def must_say_not_started(host, berthctl, process):
-    """It waits behind a lease that has just ended. Only a grant that is not read is said so."""
+def stops_unasked(process):
+    process.send_signal(signal.SIGSTOP)
+    assert stopped(process.pid)
+
+
+def granted_while_stopped(host, berth, berthctl, client, lease):
+    """It waits behind that lease, which ends. Only a grant that is not read is said so."""
+    process = berth.start("run", "-v", "x", "--", "sh", "-c", "echo runs; read line",
+                          stdin=subprocess.PIPE, process_group=0)
+    assert read_line(process.stderr).startswith("berth: queued")
+    stops_unasked(process)
+    assert client.request(f"release {lease}") == "ok"
     asked_until(host, not_started, "x")
     assert " not started" in berthctl("status", "x").stdout
     said = berthctl("why", str(process.pid)).stdout
@@ -192,27 +195,22 @@ def must_say_not_started(host, berthctl, process):
     process.send_signal(signal.SIGCONT)
     assert read_line(process.stdout) == "runs"
     assert not not_started(status(host.client(), "x"))
+    stops_unasked(process)  # now its job runs
+    return process
 
 
-@pytest.mark.parametrize("again", [False, True])
-def test_stopped_without_a_warning(berth, berthctl, daemon, client, again):
-    lease = held(client, "acquire x")
-    process = berth.start("run", "-v", "x", "--", "sh", "-c", "echo runs; read line",
-                          stdin=subprocess.PIPE, process_group=0)
-    assert read_line(process.stderr).startswith("berth: queued")
-    process.send_signal(signal.SIGSTOP)
-    assert stopped(process.pid)
-    assert client.request(f"release {lease}") == "ok"
-    must_say_not_started(daemon, berthctl, process)
-    if again:  # now its job runs
-        process.send_signal(signal.SIGSTOP)
-        assert stopped(process.pid)
-        asked_until(daemon, lambda now: now.age(now.resources["x"]["holders"][0]) > 1000, "x")
-        assert not not_started(status(client, "x"))
-        process.send_signal(signal.SIGCONT)
+def must_end(process):
+    process.send_signal(signal.SIGCONT)
     process.stdin.close()
     process.stdin = None
     assert process.wait(DEADLINE) == 1
+
+
+def test_stopped_without_a_warning(berth, berthctl, daemon, client):
+    process = granted_while_stopped(daemon, berth, berthctl, client, held(client, "acquire x"))
+    asked_until(daemon, lambda now: now.age(now.resources["x"]["holders"][0]) > 1000, "x")
+    assert not not_started(status(client, "x"))
+    must_end(process)
 
 
 # ---- fleet scope
@@ -223,25 +221,13 @@ def test_stopped_without_a_warning_in_a_fleet(redis_server, hosts):
     host, = up(redis_server, *hosts("[lock x]\nscope = fleet\n[lock y]\nscope = fleet\n", 1,
                                     redis_section(redis_server.url)), name="x")
     client = client_of(host)
-    lease = gets(client, "acquire x")
-    process = host.berth.start("run", "-v", "x", "--", "sh", "-c", "echo runs; read line",
-                               stdin=subprocess.PIPE, process_group=0)
-    assert read_line(process.stderr).startswith("berth: queued")
-    process.send_signal(signal.SIGSTOP)
-    assert stopped(process.pid)
-    assert client.request(f"release {lease}") == "ok"
-    must_say_not_started(host, host.berthctl, process)
+    process = granted_while_stopped(host, host.berth, host.berthctl, client, gets(client, "acquire x"))
     renewals = host.client()
     answer, _ = asks(renewals, "acquire y")
-    process.send_signal(signal.SIGSTOP)
-    assert stopped(process.pid)
     for _ in range(2):
         assert renewals.line().startswith(f"* deadline {answer} ")
     assert not not_started(status(renewals, "x"))
-    process.send_signal(signal.SIGCONT)
-    process.stdin.close()
-    process.stdin = None
-    assert process.wait(DEADLINE) == 1
+    must_end(process)
 
 
 @needs_redis

@@ -187,11 +187,17 @@ def test_sigchld_ignored_at_start(berth, fake):
     assert process.wait(DEADLINE) == 5
 
 
-def test_a_stop_while_waiting_stops_berth(berth, fake):
+@pytest.mark.parametrize("has_place", [True, False])
+def test_a_stop_while_waiting_stops_berth(berth, fake, has_place):
+    """It steps aside from its place, once it has one."""
     process = berth.start("run", "-v", "r", "--", "true", process_group=0)
-    peer = fake.queue()
+    peer, _ = fake.asked()
+    if not has_place:
+        process.send_signal(signal.SIGTSTP)
+    peer.send("waiting 1 position=1\n")
     assert read_line(process.stderr) == "berth: queued, place 1"
-    process.send_signal(signal.SIGTSTP)
+    if has_place:
+        process.send_signal(signal.SIGTSTP)
     assert peer.line() == "away 1"
     peer.send("ok\n")
     assert stopped(process.pid)
@@ -211,21 +217,6 @@ def test_a_stop_while_nobody_answers(berth, fake):
     process.send_signal(signal.SIGCONT)
     assert [peer.line(), peer.line()] == ["away 1", "back 1"]
     peer.send("ok\nok\n* granted 1 slot=r,1,0\n")
-    assert process.wait(DEADLINE) == 0
-
-
-def test_a_stop_before_the_answer(berth, fake):
-    """There is no place yet from which berth could step aside."""
-    process = berth.start("run", "r", "--", "true", process_group=0)
-    peer, _ = fake.asked()
-    process.send_signal(signal.SIGTSTP)
-    peer.send("waiting 1 position=1\n")
-    assert peer.line() == "away 1"
-    peer.send("ok\n")
-    assert stopped(process.pid)
-    process.send_signal(signal.SIGCONT)
-    assert peer.line() == "back 1"
-    peer.send("ok\n* granted 1 slot=r,1,0\n")
     assert process.wait(DEADLINE) == 0
 
 
