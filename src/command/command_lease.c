@@ -162,6 +162,17 @@ static void release_by_identity(struct call *call, struct resource *resource, co
     }
 }
 
+/* A slot that nobody has used yet, or a unit of an idle instance. */
+static bool is_free_unit(struct core *core, const char *name, const char *item)
+{
+    const struct resource *resource = core_find_resource(core, name);
+    const struct definition *definition =
+        resource ? resource->definition : core_find_definition(core, name);
+    uint32_t slot, limit = resource ? resource_limit(resource) : definition->limit;
+    return definition_is_pool(definition) ? !resource && definition_has_item(definition, item)
+                                          : slot_parse(item, &slot) && slot < limit;
+}
+
 static void release_by_item(struct call *call, struct resource *resource, const char *item)
 {
     if (!call_check_item(call, item)) {
@@ -173,15 +184,9 @@ static void release_by_item(struct call *call, struct resource *resource, const 
         remote_release(call, NULL, item);
         return;
     }
-    if (!resource) {
-        call_ok(call);
-        return;
-    }
-    uint64_t slot;
-    bool slot_never_used = !resource_is_pool(resource) && number_parse(item, MAX_LIMIT, &slot) &&
-        slot < resource_limit(resource);
-    if (!unit && !slot_never_used) {
-        call_refuse_unknown_item(call, resource->name, item);
+    const char *name = call->request->arguments[0];
+    if (!unit && !is_free_unit(call->server->core, name, item)) {
+        call_refuse_unknown_item(call, name, item);
         return;
     }
     struct text who = TEXT_INIT;

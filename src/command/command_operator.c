@@ -76,12 +76,15 @@ static void answer_ok(struct conn *conn, const char *was)
     text_add(conn_answers(conn), "ok\n");
 }
 
-/* What an item is that is to be added. */
-static const char *what_is(struct core *core, const char *name, const char *item)
+/* What an item is that is to be added. An idle instance has those of its template. */
+static const char *what_is(
+    struct core *core, const char *name, const struct definition *definition, const char *item)
 {
     const struct resource *resource = core_find_resource(core, name);
     const struct unit *unit = resource ? resource_find_unit(resource, item) : NULL;
-    return !unit         ? "absent"
+    bool is_of_idle = !resource && definition && definition_has_item(definition, item);
+    return is_of_idle    ? "present"
+        : !unit          ? "absent"
         : unit->removed  ? "draining"
         : unit->reserved ? "reserved"
                          : "present";
@@ -103,7 +106,7 @@ static void run_change(struct call *call, struct change change)
     change.is_charged = !call_may(call, rights_daemon, NULL);
     change.payer = call->conn->client.uid;
     bool adds = change.kind == CHANGE_ADD;
-    const char *was = adds ? what_is(server->core, name, change.item) : NULL;
+    const char *was = adds ? what_is(server->core, name, definition, change.item) : NULL;
     enum outcome outcome = core_change(server->core, name, &change, call->now, &server->effects);
     if (outcome == OUTCOME_OK) {
         settings_note_changes(call->server);

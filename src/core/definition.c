@@ -25,6 +25,15 @@ struct basis definition_basis(const struct definition *definition)
     };
 }
 
+bool definition_has_item(const struct definition *definition, const char *item)
+{
+    size_t i = 0;
+    while (i < definition->n_items && strcmp(definition->items[i], item) != 0) {
+        i++;
+    }
+    return i < definition->n_items;
+}
+
 static struct id_set id_set_copy(const struct id_set *set)
 {
     struct id_set copy = {.n = set->n};

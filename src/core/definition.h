@@ -73,6 +73,9 @@ struct basis {
 
 struct basis definition_basis(const struct definition *definition);
 
+/* Of a pool: whether the file has that item. */
+bool definition_has_item(const struct definition *definition, const char *item);
+
 /* Deep copies; NULL stays NULL. */
 struct definition *definition_copy(const struct definition *definition);
 void definition_free(struct definition *definition);

@@ -59,15 +59,6 @@ bool change_lasts(enum change_kind kind, const struct basis *then, const struct 
         (!is_of_key || then->value == now->value);
 }
 
-static bool definition_has_item(const struct definition *definition, const char *item)
-{
-    size_t i = 0;
-    while (i < definition->n_items && strcmp(definition->items[i], item) != 0) {
-        i++;
-    }
-    return i < definition->n_items;
-}
-
 /* Whether the items in service differ from the file's. */
 static bool items_differ(const struct resource *resource)
 {
