@@ -9,6 +9,8 @@
 
 /* Resources, a template, and one of its instances, whose own changes come first. */
 static const char *const names[N_CHANGED] = {"r2", "r3", "each/*", "each/x"};
+/* Their limits in the file: set by an operator, they are no change. */
+static const uint32_t limits_of_file[N_CHANGED] = {3, 5, 2, 2};
 
 static const char *name_of(const struct fleet *fleet, const struct act *act)
 {
@@ -105,8 +107,9 @@ void operator_acts(struct fleet *fleet, struct host *host)
     if (!fleet->is_calm) {
         forget(fleet, host);
         uint32_t n_words = may_be_forgotten(fleet, act) ? ACT_FORGET + 1 : ACT_FORGET;
-        ask(fleet, host, act, (enum act_word)random_below(&fleet->random, n_words),
-            random_below(&fleet->random, MAX_CHANGED + 1));
+        uint32_t limit = random_below(&fleet->random, MAX_CHANGED + 1);
+        limit += limit == limits_of_file[act - fleet->acts];
+        ask(fleet, host, act, (enum act_word)random_below(&fleet->random, n_words), limit);
     } else if (may_undo) {
         check(fleet, act);
         ask(fleet, host, act, ACT_RESET, 0);

@@ -303,6 +303,15 @@ local is_of_all_changed -- of the template, too
 local was -- of an item that is added: 'absent', 'draining', 'reserved' or 'present'
 local operations = {}
 
+-- The file's own limit is no change, unless it keeps an instance from its template's. Returns whether it was one.
+local function end_limit_of_file(one, limit_of_all)
+    if one.limit ~= resource.definition.limit or limit_of_all then
+        return false
+    end
+    one.limit, one['limit-base'], one['limit-generation'] = nil, nil, nil
+    return true
+end
+
 do -- this block keeps its helpers to itself
     local MAX_ITEMS = 5000 -- in service, in a pool
 
@@ -354,10 +363,11 @@ do -- this block keeps its helpers to itself
         end
         change.limit, change['limit-base'] = limit, resource.definition.limit
         change['limit-generation'] = text_of(resource.definition.generation)
+        end_limit_of_file(change, resource.limit_of_all)
     end
 
     function operations.add()
-        if change.reserved and change.reserved[WORD] then
+        if change.reserved and change.reserved[WORD] and (not resource.is_pool or exists(WORD)) then
             change.reserved[WORD] = nil
             was = 'reserved'
             return
@@ -386,6 +396,9 @@ do -- this block keeps its helpers to itself
         end
         begin_items_change()
         local place = has_item(change.added, WORD)
+        if change.reserved then
+            change.reserved[WORD] = nil
+        end
         if place then
             table.remove(change.added, place)
         else
@@ -417,20 +430,6 @@ do -- this block keeps its helpers to itself
         end
         set_exempt(false)
     end
-end
-
--- Leaves out empty lists: JSON written by Lua cannot tell an empty list from an empty object.
-local function to_json(change)
-    for _, key in ipairs({'added', 'removed', 'reserved', 'exempt'}) do
-        if change[key] and next(change[key]) == nil then
-            change[key] = nil
-        end
-    end
-    if not change.added and not change.removed then
-        change['items-base'], change['items-generation'] = nil, nil
-    end
-    change.version = nil
-    return next(change) == nil and '{}' or cjson.encode(change)
 end
 
 -- Whether that is more than Redis or the daemons keep.
@@ -478,9 +477,9 @@ local function change_resource()
     if code then
         return refused(code, about)
     end
-    local stored = {{name = NAME, json = to_json(change)}}
+    local stored = {{name = NAME, json = news().to_json(change)}}
     if is_of_all_changed then -- first: a resume that is broken off leaves an instance's own pause
-        table.insert(stored, 1, {name = resource.definition_name, json = to_json(resource.of_all)})
+        table.insert(stored, 1, {name = resource.definition_name, json = news().to_json(resource.of_all)})
     end
     if is_too_much(stored) then
         resources = {} -- the change was undone above
@@ -488,6 +487,12 @@ local function change_resource()
     end
     for _, one in ipairs(stored) do
         news().store_change(one.name, next_number(), one.json)
+    end
+    if is_template(NAME) and (OP == 'limit' or OP == 'reset') then
+        local limit_of_all = resource_of(NAME).limit
+        news().edit_changes(NAME, function(one)
+            return end_limit_of_file(one, limit_of_all)
+        end)
     end
     news().tell()
     settle()

@@ -186,6 +186,7 @@ end
 -- repeated.
 local function end_changes(definition, stored, said, generation)
     local words_of_key = {limit = {'limit'}, items = {'added', 'removed'}}
+    local is_other_sort, is_item = (stored.kind == 'pool') ~= (said.kind == 'pool'), {}
     for key in pairs(words_of_key) do
         if are_same(stored[key], said[key]) then
             words_of_key[key] = nil
@@ -194,10 +195,11 @@ local function end_changes(definition, stored, said, generation)
     if next(words_of_key) == nil then
         return
     end
-    local prefix = string.sub(definition, 1, -2)
-    for _, name in ipairs(is_template(definition) and call('HKEYS', CHANGES) or {definition}) do
-        local is_ours = string.sub(name, 1, #prefix) == prefix and definition_name(name) == definition
-        local change, has_ended = is_ours and load_change(name) or {}, false
+    for _, item in ipairs(said.items) do
+        is_item[item] = true
+    end
+    news().edit_changes(definition, function(change)
+        local has_ended = false
         for key, words in pairs(words_of_key) do
             if change[key .. '-base'] and generation > (tonumber(change[key .. '-generation']) or -1) then
                 change[key .. '-base'], change[key .. '-generation'], has_ended = nil, nil, true
@@ -206,11 +208,16 @@ local function end_changes(definition, stored, said, generation)
                 end
             end
         end
-        if has_ended then
-            change.version = nil
-            news().store_change(name, next_number(), next(change) == nil and '{}' or cjson.encode(change))
+        for unit in pairs(words_of_key.items and change.reserved or {}) do
+            if not is_item[unit] then
+                change.reserved[unit], has_ended = nil, true
+            end
         end
-    end
+        for key in pairs(is_other_sort and change or {}) do
+            change[key], has_ended = nil, true
+        end
+        return has_ended
+    end)
 end
 
 local function store_definition(name, generation, json)

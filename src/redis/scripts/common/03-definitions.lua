@@ -47,10 +47,8 @@ local function change_text(name) -- 0 and nil if there is none
 end
 
 local function load_change(name)
-    local version, json = change_text(name)
-    local change = json and cjson.decode(json) or {}
-    change.version = version
-    return change
+    local _, json = change_text(name)
+    return json and cjson.decode(json) or {}
 end
 
 local function items_text(definition)
@@ -82,7 +80,8 @@ local function resource_of(name)
             local with_all = of_all.paused and not (of_all.exempt and of_all.exempt[name])
             resource.of_all = of_all
             resource.is_pool = rules.kind == 'pool'
-            resource.limit = limit_in(change) or limit_in(of_all)
+            resource.limit_of_all = limit_in(of_all)
+            resource.limit = limit_in(change) or resource.limit_of_all
             resource.paused = change.paused or with_all
             resource.pauser = change.paused or with_all and of_all.paused or ''
             resource.reason = change.paused and change.reason or with_all and of_all.reason

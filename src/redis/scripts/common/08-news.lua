@@ -76,8 +76,34 @@ function make.news()
         resources = {} -- it may be a template's
     end
 
+    -- Leaves out empty lists: JSON written by Lua cannot tell an empty list from an empty object.
+    local function to_json(change)
+        for _, key in ipairs({'added', 'removed', 'reserved', 'exempt'}) do
+            if change[key] and next(change[key]) == nil then
+                change[key] = nil
+            end
+        end
+        if not change.added and not change.removed then
+            change['items-base'], change['items-generation'] = nil, nil
+        end
+        return next(change) == nil and '{}' or cjson.encode(change)
+    end
+
+    -- Calls `edit` with the change to each name that the definition governs; it returns whether it has edited it.
+    local function edit_changes(definition, edit)
+        local prefix = is_template(definition) and string.sub(definition, 1, -2)
+        for _, name in ipairs(prefix and call('HKEYS', CHANGES) or {definition}) do
+            local is_ours = not prefix
+                or string.sub(name, 1, #prefix) == prefix and definition_name(name) == definition
+            local change = is_ours and load_change(name)
+            if change and edit(change) then
+                store_change(name, next_number(), to_json(change))
+            end
+        end
+    end
+
     return {note = note, tell = tell, floor_of_changes = floor_of_changes, raise_floor = raise_floor,
-        forget_undone = forget_undone, store_change = store_change}
+        forget_undone = forget_undone, store_change = store_change, to_json = to_json, edit_changes = edit_changes}
 end
 
 local function news()
