@@ -473,6 +473,7 @@ local function change_resource()
     elseif is_template(NAME) and (OP == 'add' or OP == 'remove' or OP == 'reserve') then
         return refused('kind')
     end
+    local before = resource.is_pool and pools().grantable(resource)
     local code, about = operations[OP]()
     if code then
         return refused(code, about)
@@ -487,6 +488,9 @@ local function change_resource()
     end
     for _, one in ipairs(stored) do
         news().store_change(one.name, next_number(), one.json)
+    end
+    if before then
+        pools().note_grantable(resource_of(NAME), before)
     end
     if is_template(NAME) and (OP == 'limit' or OP == 'reset') then
         local limit_of_all = resource_of(NAME).limit

@@ -222,13 +222,17 @@ end
 
 local function store_definition(name, generation, json)
     mark_changed(name)
-    if resource_of(name).is_pool then
+    local before = resource_of(name).is_pool and pools().grantable(resource_of(name))
+    if before then
         sweep_from(SWEEP_ITEMS)
     end
     news().note('d ' .. name)
     call('HSET', DEFINITIONS, name, text_of(generation) .. ' ' .. json)
     definitions[name] = nil
     resources = {}
+    if before then
+        pools().note_grantable(resource_of(name), before)
+    end
     return 'stored'
 end
 

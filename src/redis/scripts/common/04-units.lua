@@ -356,11 +356,9 @@ function make.pools()
         end
     end
 
-    local function note_freed(resource, items, is_resting)
+    -- They are free from now on, or once they have rested: they come behind all others.
+    local function note_use(resource, items)
         local words = {}
-        for _, item in ipairs(is_resting and {} or items) do
-            note_free(resource, item)
-        end
         if #items == 0 or not resource.definition or resource.definition.select ~= 'lru' then
             return
         end
@@ -379,10 +377,34 @@ function make.pools()
         end
     end
 
+    local function note_freed(resource, items, is_resting)
+        for _, item in ipairs(is_resting and {} or items) do
+            note_free(resource, item)
+        end
+        note_use(resource, items)
+    end
+
+    -- The items that only a holder, or a rest, keeps from being granted.
+    local function grantable(resource)
+        local items = {}
+        for _, item in ipairs(resource.is_pool and items_of(resource) or {}) do
+            items[item] = not resource.reserved[item]
+        end
+        return items
+    end
+
+    -- Items that are grantable now, and were not before.
+    local function note_grantable(resource, before)
+        local is_now, items = grantable(resource), {}
+        for _, item in ipairs(resource.is_pool and items_of(resource) or {}) do
+            items[#items + 1] = is_now[item] and not before[item] and item or nil
+        end
+        note_use(resource, items)
+    end
+
     -- An idle instance leaves nothing behind.
     local function forget_idle_instance(resource)
-        local is_instance = string.sub(resource.definition_name, -2) == '/*'
-        if not is_instance or not resource.is_pool or n_taken(resource.name) > 0 then
+        if n_taken(resource.name) > 0 then
             return
         end
         local members = {}
@@ -398,6 +420,7 @@ function make.pools()
     return {items_of = items_of, is_in_service = is_in_service,
         n_reserved_and_free = n_reserved_and_free, n_free = n_free, pick_items = pick_items,
         note_taken = note_taken, note_freed = note_freed, note_rested = note_rested,
+        grantable = grantable, note_grantable = note_grantable,
         forget_idle_instance = forget_idle_instance}
 end
 

@@ -71,6 +71,11 @@ local function n_waiting(name)
         + call('ZLEXCOUNT', ELSEWHERE, low, high)
 end
 
+function rooms.is_unwanted_instance(resource) -- of a pool
+    return resource.is_pool and is_template(resource.definition_name) and next(resource.change) == nil
+        and n_waiting(resource.name) == 0
+end
+
 local function n_in_line_before(name, order)
     local low, high = '[' .. name .. ' ', '(' .. name .. ' ' .. order
     return call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ELSEWHERE, low, high)

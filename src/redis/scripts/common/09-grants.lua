@@ -81,7 +81,7 @@ local function free_claim(lease, claim)
     if rules and rules['max-units-per-user'] > 0 then
         turns().wake_user(resource, lease.uid)
     end
-    if resource.is_pool then
+    if rooms.is_unwanted_instance(resource) then
         pools().forget_idle_instance(resource)
     end
 end

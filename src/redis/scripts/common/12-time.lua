@@ -86,7 +86,7 @@ function make.time()
             if has_rested then
                 rooms.note_rested(resource, word)
             end
-            if resource.is_pool then
+            if rooms.is_unwanted_instance(resource) then
                 pools().forget_idle_instance(resource)
             end
         end
