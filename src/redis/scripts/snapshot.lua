@@ -240,8 +240,12 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
             end
         end
         for _, name in ipairs(call('HKEYS', CHANGES)) do
-            if name ~= KEEP and not match(call('HGET', CHANGES, name), ' {}$') then
+            local _, json = change_text(name)
+            if json and json ~= '{}' then
                 add(name)
+                for instance in pairs(is_template(name) and load_change(name).exempt or {}) do
+                    add(instance)
+                end
             end
         end
         return names
