@@ -34,12 +34,24 @@ local function describe_lease(kind, name, lease, ...)
         lease.info, ...})
 end
 
+-- In the order of the units.
 local function reserved_text(resource)
-    local parts = {}
-    for unit, reason in pairs(resource.reserved) do
-        parts[#parts + 1] = unit .. ',' .. (reason == true and '' or reason)
+    local units, parts = {}, {}
+    for _, item in ipairs(resource.is_pool and resource.has_reserved and items_of(resource) or {}) do
+        units[#units + 1] = resource.reserved[item] and item
     end
-    table.sort(parts)
+    for slot in pairs(not resource.is_pool and resource.reserved or {}) do
+        units[#units + 1] = tonumber(slot) and slot -- else an item, reserved when this was a pool
+    end
+    if not resource.is_pool then
+        table.sort(units, function(a, b)
+            return tonumber(a) < tonumber(b)
+        end)
+    end
+    for i, unit in ipairs(units) do
+        local reason = resource.reserved[unit]
+        parts[i] = unit .. ',' .. (reason == true and '' or reason)
+    end
     return table.concat(parts, ' ')
 end
 
