@@ -131,7 +131,7 @@ local function describe_waiter(name, member, position)
         local first, blocked = road and lease.claims[math.abs(road.station)] or claim, '' -- what it lacks
         if road and road.station < 0 and road.is_quota or match(reason, '^u') then
             blocked = 'quota'
-        elseif first ~= claim or reason ~= '' then
+        elseif first ~= claim or reason ~= '' or is_blocked(resource_of(name), own_limit(claim)) then
             blocked = 'other'
         end
         describe_lease('waiter', name, lease, claim.count,
