@@ -65,6 +65,7 @@ enum resource_field {
     RESOURCE_KEPT,
     RESOURCE_KEEPER,
     RESOURCE_PAUSED_BY,
+    RESOURCE_DRAINING,
     N_RESOURCE_FIELDS
 };
 

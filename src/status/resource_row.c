@@ -272,6 +272,8 @@ void resource_row_write(struct text *out, const struct resource_row *row)
         text_add(&items.text, ""); /* shown even if there is none */
         unit_list_add_all(&items, fleet_field(row->fields, RESOURCE_ITEMS), true,
             UNITS_OF_RESOURCE_BYTES);
+        unit_list_add_all(&draining, fleet_field(row->fields, RESOURCE_DRAINING), true,
+            UNITS_OF_RESOURCE_BYTES);
     } else if (!row->listed && resource_is_pool(row->here)) {
         resource_row_add_items(&items, row->here, false);
         resource_row_add_items(&draining, row->here, true);

@@ -1231,8 +1231,8 @@ def test_snapshot(world):
     ok(a.admin("pause", "p", "", "a%20b"))
     rows = b.snapshot()
     resources = {row[1]: row[2:] for row in rows if row[0] == "resource"}
-    assert resources["a"] == ["semaphore", "2", "2", "0", "1", "0", "0", "", "a", "", "", "", "0", "0", ""]
-    assert resources["p"] == ["pool", "2", "0", "0", "0", "0", "1", "a%20b", "p", "", "x,y", "", "0", "0", ""]
+    assert resources["a"] == ["semaphore", "2", "2", "0", "1", "0", "0", "", "a", "", "", "", "0", "0", "", ""]
+    assert resources["p"] == ["pool", "2", "0", "0", "0", "0", "1", "a%20b", "p", "", "x,y", "", "0", "0", "", ""]
     assert resources["t/x"][:4] == ["semaphore", "1", "1", "0"] and resources["t/x"][8] == "t/*"
     assert set(resources) == {"a", "p", "t/x"}
     token = str(first.claims[0].token)
@@ -1295,7 +1295,7 @@ def test_who_has_paused(world):
     a, = world.several(1, {"t/*": definition(), "l": definition()})
 
     def pausers():
-        return {row[1]: (row[8], row[-1]) for row in a.snapshot("t/x", "t/y", "l") if row[0] == "resource"}
+        return {row[1]: (row[8], row[16]) for row in a.snapshot("t/x", "t/y", "l") if row[0] == "resource"}
 
     ok(a.admin("pause", "t/*", "", "", "0 1000"))
     ok(a.admin("pause", "t/x", "", "", "7"))

@@ -24,7 +24,7 @@ static void add_row(const char *const fields[])
 static void resource(const char *name, const char *in_use)
 {
     ROW("resource", name, "semaphore", "4", in_use, "1", "1", "0", "0", "", name, "", "", "",
-        "0", "0", "");
+        "0", "0", "", "");
 }
 
 static void holder(const char *name, const char *key, const char *unit, const char *held_for)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define N(array) (sizeof(array) / sizeof(array)[0])
-#define NONE "0", "0", "" /* the last fields of a resource */
+#define NONE "0", "0", "", "" /* the last fields of a resource */
 #define REMOTE "0123456789abcdef/"
 #define HERE "fedcba9876543210/"
 
@@ -46,7 +46,7 @@ static void add_etl(void)
 static void add_kept(void)
 {
     ROW("resource", "etl", "semaphore", "4", "1", "3", "2", "0", "0", "", "etl", "", "", "", "2",
-        "1", "");
+        "1", "", "");
     ROW("waiter", "etl", REMOTE "1", "13", "0", "7", "", "pid=78 at=1005000", "2", "1", "db1", "2",
         "other", "licence");
     ROW("waiter", "etl", REMOTE "2", "14", "0", "7", "", "pid=79 at=1005000", "2", "2", "db1", "0",
@@ -219,12 +219,12 @@ Test(fleet_rows, a_holders_age_is_no_wait)
 Test(fleet_rows, pool)
 {
     ROW("resource", "g", "pool", "3", "1", "1", "0", "1", "1", "new%20fan", "g", "items", "a,b,c:d",
-        "b, c:d,too%20hot,%20they%20say", "0", "0", "0 1000");
+        "b, c:d,too%20hot,%20they%20say", "0", "0", "0 1000", "x,y");
     ROW("holder", "g", REMOTE "1", "1", "0", "0", "", "", "1", "5", "a", "h", "0");
     expect_lines("resource g kind=pool scope=fleet database=default limit=3 in_use=1 free=1 "
                  "waiting=0 cooling=1"
-                 " paused=1 pause_reason=new%20fan paused_by=0 paused_by_login=1000 changed=items items=a,b,c:d reserved=b,c:d"
-                 " reserve=c:d,too%20hot,%20they%20say\n"
+                 " paused=1 pause_reason=new%20fan paused_by=0 paused_by_login=1000 changed=items items=a,b,c:d"
+                 " draining=x,y reserved=b,c:d reserve=c:d,too%20hot,%20they%20say\n"
                  "holder " REMOTE "1 units=a token=5 since=6000 pid=0 uid=0 host=h\n");
 }
 
@@ -468,7 +468,8 @@ Test(fleet_rows, longest_lines)
     text_deinit(&list);
     text_deinit(&pairs);
     ROW("resource", name, "pool", "2147483647", "2147483647", "2147483647", "2147483647",
-        "2147483647", "1", reason, template, "limit", items, reserved, NONE);
+        "2147483647", "1", reason, template, "limit", items, reserved, "0", "0",
+        "", items);
     ROW("holder", name, REMOTE "7zzzzzzzzzzzz", "11", "0", "4294967295", holder, info, "2",
         "9223372036854775807", items, reason, "0");
     ROW("waiter", name, REMOTE "7zzzzzzzzzzzz", "11", "-1000", "4294967295", holder, info,

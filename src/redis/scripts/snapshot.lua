@@ -62,15 +62,20 @@ local function changed_word(resource)
     return resource.items_changed and 'items' or ''
 end
 
-local function n_cooling(resource)
-    local n = 0
-    if resource.definition.cooldown > 0 then
+-- How many units rest; and the items that are held though removed.
+local function look_at_taken(resource)
+    local n_cooling, draining = 0, {}
+    if resource.is_pool or call('ZCARD', REST) > 1 then -- KEEP
         for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
             local word, key = match(member, '^%S+ (%S+) (%S+)$')
-            n = n + (key == RESTING and size_of(resource, word) or 0)
+            if key == RESTING then
+                n_cooling = n_cooling + size_of(resource, word)
+            elseif resource.is_pool and not pools().is_in_service(resource, word) then
+                draining[#draining + 1] = word
+            end
         end
     end
-    return n
+    return n_cooling, table.concat(draining, ',')
 end
 
 local function n_free(resource)
@@ -82,7 +87,7 @@ local function add_to_sum(name)
     if resource.definition and not is_template(name) then
         local sum = sums[resource.definition_name] or {limit = 0, held = 0, free = 0, waiting = 0}
         sum.limit = sum.limit + limit_of(resource)
-        sum.held = sum.held + n_taken(name) - n_cooling(resource)
+        sum.held = sum.held + n_taken(name) - look_at_taken(resource)
         sum.free = sum.free + n_free(resource)
         sum.waiting = sum.waiting + n_waiting(name)
         sums[resource.definition_name] = sum
@@ -95,7 +100,7 @@ local function describe_resource(name)
     if not rules then
         return false
     end
-    local cooling = n_cooling(resource)
+    local cooling, draining = look_at_taken(resource)
     local n_kept, first_kept = 0, nil
     if db.keeps then
         n_kept, first_kept = roads().all_kept(name)
@@ -105,7 +110,7 @@ local function describe_resource(name)
         resource.definition_name, changed_word(resource),
         resource.is_pool and table.concat(items_of(resource), ',') or '', reserved_text(resource),
         n_kept, first_kept and n_in_line_before(name, first_kept) + 1 or 0,
-        resource.pauser})
+        resource.pauser, draining})
     return true
 end
 
