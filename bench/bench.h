@@ -1,7 +1,6 @@
 /* bench.h - shared by the programs of this folder: the clock, blocking connections, giving up. They
  * measure and print samples, one line each; bench/run makes figures of them. */
-#ifndef BERTH_BENCH_BENCH_H
-#define BERTH_BENCH_BENCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ char *bench_expect(char *line, const char *prefix);
 /* The lease's id in "ok LEASE ..." or "waiting LEASE ...". */
 enum { BENCH_LEASE_SIZE = 16 };
 void bench_copy_lease(char out[static BENCH_LEASE_SIZE], const char *line);
-
-#endif

@@ -1,8 +1,7 @@
 /* redis.h - a bare client of Redis that calls Berth's scripts as berthd does, with nothing in
  * between: raw RESP over a blocking connection, one lease in each call, commands made
  * beforehand. */
-#ifndef BERTH_BENCH_REDIS_H
-#define BERTH_BENCH_REDIS_H
+#pragma once
 
 #include "redis/scripts.h"
 
@@ -21,5 +20,3 @@ void redis_acquire(struct redis *redis, unsigned depth);
 void redis_release(struct redis *redis, unsigned depth);
 /* Sends `depth` calls of a function that does nothing, and reads their answers. */
 void redis_nothing(struct redis *redis, unsigned depth);
-
-#endif

@@ -1,7 +1,6 @@
 /* activation.h - the listening socket that a service manager has made and keeps: which sockets
  * berthd takes. */
-#ifndef BERTH_ADMISSION_ACTIVATION_H
-#define BERTH_ADMISSION_ACTIVATION_H
+#pragma once
 
 #include "conf/conf.h"
 
@@ -19,5 +18,3 @@ bool activation_take(struct inherited *inherited);
 
 /* Logs which settings of the file do not apply: the socket's unit has them. */
 void activation_say_ignored(const struct inherited *inherited, const struct conf *conf);
-
-#endif

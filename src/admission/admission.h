@@ -1,8 +1,7 @@
 /* admission.h - connection admission. Some connections are reserved for operators' requests: an
  * admin of the daemon gets one when all others, or the user's own, are used up. They serve nothing
  * else, or root's jobs would take them all. */
-#ifndef BERTH_ADMISSION_ADMISSION_H
-#define BERTH_ADMISSION_ADMISSION_H
+#pragma once
 
 #include "base/metrics.h"
 #include "wire/protocol.h"
@@ -52,5 +51,3 @@ uint32_t admissions_max_watches(const struct admissions *admissions);
 /* Whether the request is allowed on a reserved place: requests that take or keep a lease are
  * not. */
 bool admission_allows(bool is_operators, enum command_index command);
-
-#endif

@@ -1,7 +1,6 @@
 /* asker.h - peer credentials of a connection (uid, groups, pid), from the kernel; and its user with
  * their groups, as rights.h needs them, for one turn of the loop. */
-#ifndef BERTH_ADMISSION_ASKER_H
-#define BERTH_ADMISSION_ASKER_H
+#pragma once
 
 #include "base/time.h"
 #include "core/rights.h"
@@ -48,5 +47,3 @@ rights_function rights_daemon;
 /* Groups cost two system calls: they are read only if the uid alone does not decide. They are those
  * that the process had when it connected. */
 bool asker_may(struct asker *asker, rights_function *may, const struct rights *rights);
-
-#endif

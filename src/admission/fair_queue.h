@@ -4,8 +4,7 @@
  *
  * A user is paid up until some instant, which each request moves on by one interval. A user who is
  * paid up for more than a short burst ahead has to wait until the clock has caught up (GCRA). */
-#ifndef BERTH_ADMISSION_FAIR_QUEUE_H
-#define BERTH_ADMISSION_FAIR_QUEUE_H
+#pragma once
 
 #include "base/sorted_set.h"
 #include "base/table.h"
@@ -110,5 +109,3 @@ void fair_queue_withdraw(struct fair_queue *fair_queue, struct fair_member *memb
 struct fair_member *fair_queue_next(struct fair_queue *fair_queue, nanoseconds now);
 /* When fair_queue_next() has something to do: 0 is at once, NEVER if there is nothing. */
 nanoseconds fair_queue_due(const struct fair_queue *fair_queue);
-
-#endif

@@ -5,8 +5,7 @@
  * part of the time only, and so is the part of a pass in one turn of the loop. What does not fit
  * into the first piece of a batch waits in its user's fair queue, a piece in each turn. A follower
  * that does not read has no batch, and costs nothing. */
-#ifndef BERTH_ADMISSION_FOLLOWERS_H
-#define BERTH_ADMISSION_FOLLOWERS_H
+#pragma once
 
 #include "core/database.h"
 #include "fleet/session.h"
@@ -69,5 +68,3 @@ struct followed *followers_leave(struct followed *followed);
 void followers_look(struct followed *followed);
 /* At the end of each turn, if there is any: perhaps something has changed. */
 void followers_end_turn(struct followers *followers);
-
-#endif

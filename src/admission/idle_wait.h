@@ -1,7 +1,6 @@
 /* idle_wait.h - clients that wait until nothing is held of some resources, or until a lease is over
  * (`wait`). Each is looked at only when the one that it waits for next has changed. */
-#ifndef BERTH_ADMISSION_IDLE_WAIT_H
-#define BERTH_ADMISSION_IDLE_WAIT_H
+#pragma once
 
 #include "base/table.h"
 
@@ -42,5 +41,3 @@ void idle_wait_lease_ended(struct idle_waits *waits, const struct lease *lease);
 void idle_wait_look_again(struct idle_waits *waits);
 /* Ends its wait, if it has one, without notify(). */
 void idle_wait_end(struct idle_waits *waits, struct idle_waiter *waiter);
-
-#endif

@@ -1,7 +1,6 @@
 /* listener.h - the one socket, made so that two daemons never share a path, and that only a stale
  * socket is ever unlinked. */
-#ifndef BERTH_ADMISSION_LISTENER_H
-#define BERTH_ADMISSION_LISTENER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ bool listener_adopt(struct listener *listener, const struct inherited *inherited
 bool listener_is_inherited(const struct listener *listener);
 /* Unlinks the socket if it is still ours. */
 void listener_close(struct listener *listener);
-
-#endif

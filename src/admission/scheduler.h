@@ -1,8 +1,7 @@
 /* scheduler.h - the turns of the loop: what a connection has put off goes on in a later turn, of
  * each user in turn (fair_queue.h), and each turn is short. A waiting connection is not read from,
  * but its end is noticed. */
-#ifndef BERTH_ADMISSION_SCHEDULER_H
-#define BERTH_ADMISSION_SCHEDULER_H
+#pragma once
 
 #include "admission/fair_queue.h"
 #include "record/loop_iteration.h"
@@ -66,5 +65,3 @@ bool scheduler_watch_gone(
     struct scheduler *scheduler, struct fair_member *member, int fd, bool was_watched);
 /* UNBOUNDED: no rate. */
 void scheduler_set_rate(struct scheduler *scheduler, uint32_t per_second);
-
-#endif

@@ -1,7 +1,6 @@
 /* server.h - what requests need to be carried out, and what they are about. One thread; every
  * callback of the loop ends with loop_iteration_end(). serve.c owns it. */
-#ifndef BERTH_ADMISSION_SERVER_H
-#define BERTH_ADMISSION_SERVER_H
+#pragma once
 
 #include "admission/admission.h"
 #include "admission/followers.h"
@@ -91,5 +90,3 @@ struct server {
     nanoseconds started_at;
     nanoseconds clock_offset; /* clock_namespace_offset() */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* user_names.h - what the name service calls users, for explanations. It may be slow, or hang: it
  * is asked in libuv's pool, for one user at a time, and only for those who are to be named. */
-#ifndef BERTH_ADMISSION_USER_NAMES_H
-#define BERTH_ADMISSION_USER_NAMES_H
+#pragma once
 
 #include "base/table.h"
 #include "base/time.h"
@@ -53,5 +52,3 @@ void user_names_leave(struct names_waiter *waiter); /* does nothing if it does n
 void user_names_timed_out(struct user_names *names);
 /* Whether a thread waits for the name service. */
 bool user_names_is_looking(const struct user_names *names);
-
-#endif

@@ -1,7 +1,6 @@
 /* actor.h - who paused a resource or took a lease away: the operator's uid and, if known and
  * different, the login uid (before sudo). Everybody may know both. */
-#ifndef BERTH_BASE_ACTOR_H
-#define BERTH_BASE_ACTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ enum { ACTOR_SIZE = 24 };
 void actor_format(char text[static ACTOR_SIZE], const struct actor *by);
 /* Not known if the text is malformed. */
 struct actor actor_parse(const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* backoff.h - when to try again: soon at first, then after pauses that double up to a bound. The
  * pauses are jittered, so that clients that lost one server together do not come back together.
  * Pure: chance is passed in. */
-#ifndef BERTH_BASE_BACKOFF_H
-#define BERTH_BASE_BACKOFF_H
+#pragma once
 
 #include "base/time.h"
 
@@ -25,5 +24,3 @@ nanoseconds backoff_next(
  * the span. The pauses that follow begin at a quarter of it. */
 nanoseconds backoff_next_spread(struct backoff *backoff, nanoseconds first, nanoseconds longest,
     nanoseconds span, bool is_first, uint64_t random);
-
-#endif

@@ -1,7 +1,6 @@
 /* bitset.h - a set of small integers, one bit each. Adding and removing takes O(1); finding the
  * first member, or counting members, reads one counter per 4096 numbers and at most 64 words. */
-#ifndef BERTH_BASE_BITSET_H
-#define BERTH_BASE_BITSET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline bool bitset_has(const struct bitset *set, uint32_t number)
 {
     return number < set->size && (set->words[number / 64] >> number % 64 & 1) != 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* clock.h - the one clock: CLOCK_BOOTTIME, which goes on during suspend and never steps. */
-#ifndef BERTH_BASE_CLOCK_H
-#define BERTH_BASE_CLOCK_H
+#pragma once
 
 #include "base/time.h"
 
@@ -24,5 +23,3 @@ static inline nanoseconds clock_wall_now(void)
     clock_gettime(CLOCK_REALTIME, &now);
     return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* closest_match.h - "did you mean ...?" Pure, and bounded: a candidate costs at most a few hundred
  * steps.
  */
-#ifndef BERTH_BASE_CLOSEST_MATCH_H
-#define BERTH_BASE_CLOSEST_MATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ size_t closest_match_distance(const char *a, const char *b, size_t max);
 bool closest_match_is_better(const struct closest_match *match, const char *candidate);
 /* Keeps the candidate if it is the best. */
 void closest_match_try(struct closest_match *match, const char *candidate);
-
-#endif

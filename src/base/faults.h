@@ -1,7 +1,6 @@
 /* faults.h - safeguards that a Redis may lack and an operator may accept (faults.def): the values
  * of `acknowledge`. */
-#ifndef BERTH_BASE_FAULTS_H
-#define BERTH_BASE_FAULTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline bool fault_is_in(fault_set set, enum fault fault)
 {
     return set >> fault & 1;
 }
-
-#endif

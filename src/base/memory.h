@@ -1,7 +1,6 @@
 /* memory.h - allocation that cannot fail. The daemon ends when there is no memory: a restart costs
  * no job anything, and everything that peers can make it allocate is bounded. */
-#ifndef BERTH_BASE_MEMORY_H
-#define BERTH_BASE_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ char *memory_string(const char *string); /* NULL stays NULL */
 
 #define container_of(pointer, type, member)                                                        \
     ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
-
-#endif

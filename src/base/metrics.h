@@ -1,7 +1,6 @@
 /* metrics.h - the figures of metrics.def: their names, kinds and labels, and the bounds of the
  * histograms' buckets. */
-#ifndef BERTH_BASE_METRICS_H
-#define BERTH_BASE_METRICS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ static inline void metric_observe(struct metric_histogram *histogram, uint64_t m
     histogram->sum += microseconds;
     histogram->buckets[microseconds <= METRIC_FIRST_BOUND ? 0 : metric_bucket(microseconds)]++;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* on_lost.h - what to do with a job whose lease is lost: the values of on-lost. */
-#ifndef BERTH_BASE_ON_LOST_H
-#define BERTH_BASE_ON_LOST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ extern const char *const on_lost_words[N_ON_LOST + 1]; /* ends with NULL */
 
 /* False if the word is unknown. */
 bool on_lost_parse(const char *word, enum on_lost *on_lostp);
-
-#endif

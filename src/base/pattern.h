@@ -1,7 +1,6 @@
 /* pattern.h - matches resource names against patterns: a star matches any text without a slash, so
  * market/ and a star match all names one level below market. Pure. */
-#ifndef BERTH_BASE_PATTERN_H
-#define BERTH_BASE_PATTERN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@ bool pattern_is_valid(const char *pattern);
 /* A star matches any bytes but "/", or none. It also matches the star at the end of a template's
  * name. */
 bool pattern_matches(const char *pattern, const char *name);
-
-#endif

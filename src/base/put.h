@@ -1,8 +1,7 @@
 /* put.h - unchecked appends of bytes and numbers to a buffer that is large enough. Each function
  * returns the new end, so that a line of many parts needs one check for all; nothing is
  * NUL-terminated. Pure; text.h makes the room. */
-#ifndef BERTH_BASE_PUT_H
-#define BERTH_BASE_PUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ static inline char *put_number(char *to, uint64_t number)
 /* Lower case, zeros in front: always 16 digits. */
 enum { HEX_DIGITS = 16 };
 char *put_hex(char *to, uint64_t number);
-
-#endif

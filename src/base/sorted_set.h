@@ -6,8 +6,7 @@
  *
  * The set is a treap (Aragon & Seidel 1989) whose priorities are a hash of the key. It needs no
  * random state and no allocation, and nobody outside can choose the keys freely. */
-#ifndef BERTH_BASE_SORTED_SET_H
-#define BERTH_BASE_SORTED_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ uint32_t sorted_set_count_below(const struct sorted_set *set, uint64_t major, ui
 uint32_t sorted_set_sum_below(const struct sorted_set *set, uint64_t major, uint64_t minor);
 /* The node with `rank` nodes before it; rank < sorted_set_size(). */
 struct sorted_set_node *sorted_set_at(const struct sorted_set *set, uint32_t rank);
-
-#endif

@@ -1,6 +1,5 @@
 /* table.h - an intrusive hash table with chaining. It grows and shrinks with use. */
-#ifndef BERTH_BASE_TABLE_H
-#define BERTH_BASE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ static inline uint64_t hash_name(const char *name)
 {
     return hash_bytes(name, strlen(name), 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* text.h - text that grows: answers of the daemon, pages of berthctl. Running out of memory ends
  * the program. Pure. */
-#ifndef BERTH_BASE_TEXT_H
-#define BERTH_BASE_TEXT_H
+#pragma once
 
 #include "base/put.h"
 
@@ -95,5 +94,3 @@ static inline void text_add_number_key(struct text *text, const char *key, uint6
     text_add_key_name(text, key);
     text_add_number(text, number);
 }
-
-#endif

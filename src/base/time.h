@@ -1,6 +1,5 @@
 /* time.h - instants and spans. Reading the clock is clock.h's business. */
-#ifndef BERTH_BASE_TIME_H
-#define BERTH_BASE_TIME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ static inline nanoseconds later(nanoseconds a, nanoseconds b)
 {
     return a > b ? a : b;
 }
-
-#endif

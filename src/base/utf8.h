@@ -1,6 +1,5 @@
 /* utf8.h - characters of UTF-8. */
-#ifndef BERTH_BASE_UTF8_H
-#define BERTH_BASE_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@ size_t utf8_decode(const char *bytes, uint32_t *characterp);
 
 /* The length of `text`, cut to at most `max` bytes: a character that would be cut is left out. */
 size_t utf8_cut(const char *text, size_t max);
-
-#endif

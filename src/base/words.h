@@ -3,8 +3,7 @@
  *
  * Formatting functions write at most `size` bytes including the final NUL and return the length
  * that was needed, as snprintf does. */
-#ifndef BERTH_BASE_WORDS_H
-#define BERTH_BASE_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ bool words_find_number(char *const words[], size_t n, const char *key, uint64_t 
 /* Returns its length. */
 size_t lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id);
 bool lease_id_parse(const char *text, uint64_t *idp);
-
-#endif

@@ -1,7 +1,6 @@
 /* acquire_loop.h - waits for a lease: the loop that joins asking, the clock and signals, for every
  * subcommand that acquires. */
-#ifndef BERTH_BERTH_ACQUIRE_LOOP_H
-#define BERTH_BERTH_ACQUIRE_LOOP_H
+#pragma once
 
 #include "berth/acquisition.h"
 #include "berth/environment.h"
@@ -64,5 +63,3 @@ bool acquire_loop_fill(const struct acquire_loop *acquire_loop, const struct opt
 typedef int use_lease(
     struct acquire_loop *acquire_loop, const struct options *options, bool is_leased);
 int acquire_loop_run(const struct options *options, pid_t pid, use_lease *use);
-
-#endif

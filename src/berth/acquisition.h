@@ -3,8 +3,7 @@
  *
  * The loop calls acquisition_step() when the connection is readable or acquisition_deadline() has
  * come; nothing here blocks. */
-#ifndef BERTH_BERTH_ACQUISITION_H
-#define BERTH_BERTH_ACQUISITION_H
+#pragma once
 
 #include "base/backoff.h"
 #include "base/clock.h"
@@ -103,5 +102,3 @@ void acquisition_continue(struct acquisition *acquisition, nanoseconds now);
 
 /* NEVER if only the connection can bring news. */
 nanoseconds acquisition_deadline(const struct acquisition *acquisition);
-
-#endif

@@ -1,7 +1,6 @@
 /* acquisition_internal.h - shared by acquisition.c (connects, asks, waits, and ends) and
  * acquisition_answers.c (what berthd says meanwhile). */
-#ifndef BERTH_BERTH_ACQUISITION_INTERNAL_H
-#define BERTH_BERTH_ACQUISITION_INTERNAL_H
+#pragma once
 
 #include "berth/acquisition.h"
 
@@ -34,5 +33,3 @@ enum acquisition_result acquisition_is_absent(struct acquisition *acquisition, n
 /* berthd, or the database, is not there: does what --if-down says. acquisition->outage has the
  * reason. */
 enum acquisition_result acquisition_is_down(struct acquisition *acquisition, nanoseconds now);
-
-#endif

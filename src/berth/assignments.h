@@ -1,6 +1,5 @@
 /* assignments.h - what `berth acquire` prints. Pure but for the stream. */
-#ifndef BERTH_BERTH_ASSIGNMENTS_H
-#define BERTH_BERTH_ASSIGNMENTS_H
+#pragma once
 
 #include "berth/environment.h"
 #include "berth/grant.h"
@@ -12,5 +11,3 @@ void assignments_print(FILE *out, const struct environment *environment);
 
 /* One JSON object on one line; doc: `berth acquire --help`. */
 void assignments_print_json(FILE *out, const struct grant *grant, const char *socket);
-
-#endif

@@ -1,7 +1,6 @@
 /* child.h - the process that becomes the job: forked before the lease is requested, so that the
  * request can carry its pid, and held back until the lease is there. */
-#ifndef BERTH_BERTH_CHILD_H
-#define BERTH_BERTH_CHILD_H
+#pragma once
 
 #include "berth/environment.h"
 #include "berth/signals.h"
@@ -51,5 +50,3 @@ enum child_change { CHILD_AS_BEFORE, CHILD_STOPPED, CHILD_ENDED };
 
 /* What has become of the child; `*statusp` as of waitpid(). Also reaps the job's orphans. */
 enum child_change child_look(struct child *child, int *statusp);
-
-#endif

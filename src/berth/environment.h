@@ -1,7 +1,6 @@
 /* environment.h - the BERTH_* variables of a job, as one block of NUL-terminated strings that the
  * wrapper fills and the child installs. */
-#ifndef BERTH_BERTH_ENVIRONMENT_H
-#define BERTH_BERTH_ENVIRONMENT_H
+#pragma once
 
 #include "berth/grant.h"
 #include "berth/options.h"
@@ -34,5 +33,3 @@ size_t environment_size(void);
 void environment_prepare(char **list);
 /* In the child, later: adds the block's variables; the block must stay. */
 void environment_enter(struct environment *environment);
-
-#endif

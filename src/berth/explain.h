@@ -1,6 +1,5 @@
 /* explain.h - berthd's answers, in words for people. */
-#ifndef BERTH_BERTH_EXPLAIN_H
-#define BERTH_BERTH_EXPLAIN_H
+#pragma once
 
 #include "berth/grant.h"
 #include "berth/options.h"
@@ -20,5 +19,3 @@ void append_why_of_wanted(
     char *out, size_t size, struct answer *answer, const struct options *options);
 /* To "2: no such resource (unknown)" after `berth run db 2`: "; did you mean db:2?". */
 void append_count_meant(char *out, size_t size, const struct options *options);
-
-#endif

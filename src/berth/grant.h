@@ -1,6 +1,5 @@
 /* grant.h - what berthd has granted, checked against what was asked for. Pure. */
-#ifndef BERTH_BERTH_GRANT_H
-#define BERTH_BERTH_GRANT_H
+#pragma once
 
 #include "base/clock.h"
 #include "berth/options.h"
@@ -41,5 +40,3 @@ bool grant_has_units_of(const struct grant *grant, const struct grant *other);
  * `length` bytes. False if the list is malformed. */
 typedef void unit_function(void *context, const char *unit, size_t length);
 bool granted_for_each_unit(const struct granted *granted, unit_function *function, void *context);
-
-#endif

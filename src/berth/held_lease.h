@@ -4,8 +4,7 @@
  *
  * The loop calls held_lease_step() when the connection is readable or held_lease_deadline() has
  * come; nothing here blocks. */
-#ifndef BERTH_BERTH_HELD_LEASE_H
-#define BERTH_BERTH_HELD_LEASE_H
+#pragma once
 
 #include "berth/acquisition.h"
 #include "base/backoff.h"
@@ -50,5 +49,3 @@ void held_lease_main_is_gone(struct held_lease *held_lease);
 
 /* Gives the lease back: the job has ended so, and has been reaped. */
 void held_lease_release(struct held_lease *held_lease, const struct job_end *end);
-
-#endif

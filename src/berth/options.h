@@ -1,7 +1,6 @@
 /* options.h - the command lines of berth, as tables: the same rows serve parsing and help
  * (option_rows.c, grammars.c). */
-#ifndef BERTH_BERTH_OPTIONS_H
-#define BERTH_BERTH_OPTIONS_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/on_lost.h"
@@ -105,5 +104,3 @@ bool options_parse(struct options *options, const struct grammar *grammar, int a
 
 /* Prints to stdout. */
 void options_print_help(const struct grammar *grammar);
-
-#endif

@@ -1,6 +1,5 @@
 /* request.h - the lines that berth sends. Pure. */
-#ifndef BERTH_BERTH_REQUEST_H
-#define BERTH_BERTH_REQUEST_H
+#pragma once
 
 #include "base/clock.h"
 #include "berth/grant.h"
@@ -65,5 +64,3 @@ bool request_why_wanted(struct request_line *line, const struct options *options
 /* `berth release` and `berth renew` with their options. False if the line would be too long. */
 bool request_release(struct request_line *line, const struct options *options);
 bool request_renew(struct request_line *line, const struct options *options);
-
-#endif

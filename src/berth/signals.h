@@ -1,7 +1,6 @@
 /* signals.h - the signals that the wrapper handles, read from a descriptor: no handler ever runs,
  * so the job's dispositions are the wrapper's own, and only the mask has to be restored. */
-#ifndef BERTH_BERTH_SIGNALS_H
-#define BERTH_BERTH_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ _Noreturn void signal_die(int signal, bool whole_group);
 /* Stops by `signal`, which berth may have blocked, alone or with all of its process group. Returns
  * true when continued; false at once where the signal is ignored or nobody could continue berth. */
 bool signal_stop(int signal, bool whole_group);
-
-#endif

@@ -1,6 +1,5 @@
 /* subcommands.h - the subcommands of berth. Each returns the exit status. */
-#ifndef BERTH_BERTH_SUBCOMMANDS_H
-#define BERTH_BERTH_SUBCOMMANDS_H
+#pragma once
 
 #include "berth/options.h"
 
@@ -8,5 +7,3 @@ int command_run(const struct options *options);
 int command_acquire(const struct options *options);
 int command_renew(const struct options *options);
 int command_release(const struct options *options);
-
-#endif

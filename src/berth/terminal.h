@@ -2,8 +2,7 @@
  *
  * The job has its own process group, so the shell's commands (^Z, fg, bg) reach only berth's group
  * or only the job's; this file makes both follow. */
-#ifndef BERTH_BERTH_TERMINAL_H
-#define BERTH_BERTH_TERMINAL_H
+#pragma once
 
 #include "base/clock.h"
 #include "berth/child.h"
@@ -34,5 +33,3 @@ void terminal_is_due(struct terminal *terminal, const struct child *job);
 void terminal_job_stopped(struct terminal *terminal, const struct child *job, int signal);
 /* SIGCONT came to berth while the job runs. */
 void terminal_continue(struct terminal *terminal, const struct child *job);
-
-#endif

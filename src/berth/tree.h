@@ -1,7 +1,6 @@
 /* tree.h - --tree: orphaned descendants of a job. berth is their subreaper, so they become its
  * children; those outside the job's process group are signalled here. */
-#ifndef BERTH_BERTH_TREE_H
-#define BERTH_BERTH_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void tree_stop(struct tree *tree, pid_t group, int signal, bool only_new);
 /* Whether there are children other than strangers. Ask when waitpid() has said that there are
  * children. */
 bool tree_has_members(const struct tree *tree);
-
-#endif

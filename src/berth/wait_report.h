@@ -1,8 +1,7 @@
 /* wait_report.h - what a waiting berth says to its user, and when: why it waits, its place, and for
  * how long. For a place of host scope, or a pause, berth asks now and then: if berthd sent these by
  * itself, each grant would be a line to each of 10 000 waiters. */
-#ifndef BERTH_BERTH_WAIT_REPORT_H
-#define BERTH_BERTH_WAIT_REPORT_H
+#pragma once
 
 #include "base/clock.h"
 #include "berth/options.h"
@@ -71,5 +70,3 @@ void wait_report_moved(struct wait_report *wait_report, uint64_t position);
 
 /* The wait is over: "got deploy after 6m12s", if the user has read about the wait. */
 void wait_report_granted(struct wait_report *wait_report, nanoseconds now);
-
-#endif

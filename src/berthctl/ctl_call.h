@@ -1,7 +1,6 @@
 /* ctl_call.h - one request to berthd and its answer, with a deadline. Reports errors on stderr, so
  * that its callers need not look at the connection. */
-#ifndef BERTH_BERTHCTL_CTL_CALL_H
-#define BERTH_BERTHCTL_CTL_CALL_H
+#pragma once
 
 #include "client/ctl_request.h"
 #include "base/text.h"
@@ -54,5 +53,3 @@ void call_print_lines(char *lines);
 bool call_stderr_is_the_journal(void);
 
 void call_end(struct call *call);
-
-#endif

@@ -1,7 +1,6 @@
 /* past_table.h - what `berthctl history` and `berthctl stats` show to people. Pure but for the time
  * zone. */
-#ifndef BERTH_BERTHCTL_PAST_TABLE_H
-#define BERTH_BERTHCTL_PAST_TABLE_H
+#pragma once
 
 #include "view/past.h"
 #include "view/printable.h"
@@ -22,5 +21,3 @@ void stats_table_print(const struct stats *stats, size_t width, struct text *out
 /* Adds what berthd could not answer, or why nothing is shown: a line or none. `n_shown`: leases. */
 void past_add_note(
     const struct past *past, size_t n_shown, const struct past_style *style, struct text *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* run.h - the command line of berthctl: its options, their help, and the functions that run the
  * commands that need more than one request and its answer. */
-#ifndef BERTH_BERTHCTL_RUN_H
-#define BERTH_BERTHCTL_RUN_H
+#pragma once
 
 #include "berthctl/show.h"
 #include "table/status_filter.h"
@@ -81,5 +80,3 @@ run_function run_finish_upgrade, run_found, run_history, run_hosts, run_revoke, 
 /* Sends the call's request for each of its first `n` arguments, with what follows them. Goes on
  * after a refusal. Returns the first exit status that is not 0. */
 int run_each(struct call *call, size_t n, show_function *show);
-
-#endif

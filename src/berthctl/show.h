@@ -1,6 +1,5 @@
 /* show.h - shows the answer to each command: results on stdout, messages on stderr. */
-#ifndef BERTH_BERTHCTL_SHOW_H
-#define BERTH_BERTHCTL_SHOW_H
+#pragma once
 
 #include "berthctl/ctl_call.h"
 #include "view/printable.h"
@@ -19,5 +18,3 @@ int show_print(struct text *text);
 size_t show_width(void);
 /* Sends the call's request, `status` or `hosts`, and reads the answer. False after a message. */
 bool show_ask_status(struct call *call, struct status *status);
-
-#endif

@@ -1,7 +1,6 @@
 /* watch_events.h - the lines of `berthctl watch`: what a copy of berthd's state is told, in words.
  * Pure. */
-#ifndef BERTH_BERTHCTL_WATCH_EVENTS_H
-#define BERTH_BERTHCTL_WATCH_EVENTS_H
+#pragma once
 
 #include "base/text.h"
 #include "view/json.h"
@@ -66,5 +65,3 @@ void watch_database(
 /* Of a template too: it has no .template, and is never .removed. */
 void watch_resource(
     void *context, const struct status_resource *before, const struct status_resource *now);
-
-#endif

@@ -1,7 +1,6 @@
 /* answer.h - parses and checks the lines that berthd sends: callers need not trust the server to
  * keep to the protocol. Pure. */
-#ifndef BERTH_CLIENT_ANSWER_H
-#define BERTH_CLIENT_ANSWER_H
+#pragma once
 
 #include "base/words.h"
 #include "wire/protocol.h"
@@ -33,5 +32,3 @@ struct answer {
 
 /* Parses the line in place. */
 void answer_parse(struct answer *answer, char *line);
-
-#endif

@@ -1,8 +1,7 @@
 /* connection.h - lines to and from berthd over its Unix socket, whatever they mean.
  *
  * Only connection_wait_line() blocks, until an instant that its caller gives. */
-#ifndef BERTH_CLIENT_CONNECTION_H
-#define BERTH_CLIENT_CONNECTION_H
+#pragma once
 
 #include "base/clock.h"
 #include "client/endpoint.h"
@@ -54,5 +53,3 @@ enum connection_line connection_next(struct connection *connection, char **linep
  * connection has ended. */
 enum connection_line connection_wait_line(
     struct connection *connection, char **linep, nanoseconds deadline);
-
-#endif

@@ -1,6 +1,5 @@
 /* ctl_request.h - one command of berthctl as a line of the protocol. Pure. */
-#ifndef BERTH_CLIENT_CTL_REQUEST_H
-#define BERTH_CLIENT_CTL_REQUEST_H
+#pragma once
 
 #include "base/text.h"
 
@@ -18,5 +17,3 @@ struct ctl_request {
 /* Includes the LF. The daemon gets the arguments unchanged, and judges them. False if the line
  * would be too long. */
 bool request_print(const struct ctl_request *request, struct text *out);
-
-#endif

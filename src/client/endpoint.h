@@ -1,6 +1,5 @@
 /* endpoint.h - which socket to speak to. */
-#ifndef BERTH_CLIENT_ENDPOINT_H
-#define BERTH_CLIENT_ENDPOINT_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ bool endpoint_of_user(struct endpoint *endpoint);
 
 /* Makes the path absolute, for programs in another directory. */
 void endpoint_absolute(const struct endpoint *endpoint, char out[static PATH_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* exit_status.h - exit statuses that berth itself gives, or treats specially; all others are rows
  * of code_table (wire/protocol.h). Doc: berth(1). */
-#ifndef BERTH_CLIENT_EXIT_STATUS_H
-#define BERTH_CLIENT_EXIT_STATUS_H
+#pragma once
 
 enum {
     STATUS_LOST = 1,
@@ -15,5 +14,3 @@ enum {
     STATUS_NOT_FOUND = 127,
     STATUS_SIGNAL = 128, /* plus the signal, if berth cannot die by that signal */
 };
-
-#endif

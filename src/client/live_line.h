@@ -1,7 +1,6 @@
 /* live_line.h - one line on the terminal behind stderr that is written over while it changes, and
  * gone before anything else is written. */
-#ifndef BERTH_CLIENT_LIVE_LINE_H
-#define BERTH_CLIENT_LIVE_LINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void live_line_show(const char *text);
 
 /* Erases the line, if there is one and that would not block. */
 void live_line_clear(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* message.h - what berth and berthctl tell the user: whole lines on stderr. stdout belongs to the
  * job, and to results. */
-#ifndef BERTH_CLIENT_MESSAGE_H
-#define BERTH_CLIENT_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ char *message_decoded(char *text);
 
 /* Appends to a string in a buffer of `size` bytes; cuts what does not fit. */
 void append(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-#endif

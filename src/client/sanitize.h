@@ -3,8 +3,7 @@
  * Printable characters of UTF-8 stay as they are if the locale (LC_CTYPE) can print them: with "C"
  * these are those of ASCII. Each byte of everything else becomes \xNN: controls, bad UTF-8, and
  * characters that are invisible or change the direction of writing. */
-#ifndef BERTH_CLIENT_SANITIZE_H
-#define BERTH_CLIENT_SANITIZE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ void sanitize_choose_locale(void);
 /* Writes the first character of `text`, which is not empty. Returns how many of its bytes that
  * was. */
 size_t sanitize_char(char out[static SANITIZED_SIZE], const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* stopping.h - when and how a job whose lease is gone is stopped. Pure: the caller passes in the
  * time and what is left of the job, and sends the signals that stopping_step() asks for. Doc:
  * doc/protocol.md 3. */
-#ifndef BERTH_CLIENT_STOPPING_H
-#define BERTH_CLIENT_STOPPING_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/on_lost.h"
@@ -59,5 +58,3 @@ enum stopping_action stopping_step(struct stopping *stopping, enum job_left left
 
 /* When to call again, or NEVER. */
 nanoseconds stopping_deadline(const struct stopping *stopping);
-
-#endif

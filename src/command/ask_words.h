@@ -1,7 +1,6 @@
 /* ask_words.h - from the words of an acquire or a reclaim to an ask. A function that returns false
  * has answered with an error. */
-#ifndef BERTH_COMMAND_ASK_WORDS_H
-#define BERTH_COMMAND_ASK_WORDS_H
+#pragma once
 
 #include "core/acquire_request.h"
 
@@ -19,5 +18,3 @@ bool ask_parse_wants(struct call *call, const char *const arguments[], size_t n,
 /* Afterwards the ask has its keys, its process, and a definition for each name; its user may use
  * all of them. */
 bool ask_parse_attributes(struct call *call, struct acquire_request *ask);
-
-#endif

@@ -1,7 +1,6 @@
 /* asking.h - requests that show what databases say: these are asked for their views, one after the
  * other, and the connection is parked until all have answered. */
-#ifndef BERTH_COMMAND_ASKING_H
-#define BERTH_COMMAND_ASKING_H
+#pragma once
 
 #include "admission/user_names.h"
 #include "database/fleet_views.h"
@@ -55,5 +54,3 @@ void asking_begin(struct call *call, struct asking *asking);
 void asking_leave_out(struct asking *asking, uint8_t database, const char *why);
 /* Gives its views back. */
 void asking_release(struct asking *asking);
-
-#endif

@@ -1,7 +1,6 @@
 /* named_process.h - a process that a client names by its pid: whether the number means the same
  * here, and whether a lease may be bound to the process. */
-#ifndef BERTH_COMMAND_NAMED_PROCESS_H
-#define BERTH_COMMAND_NAMED_PROCESS_H
+#pragma once
 
 #include "core/lease.h"
 
@@ -15,5 +14,3 @@ bool named_process_find(
     struct call *call, const char *pid, enum binding *bindingp, struct process *process);
 /* False, after an answer: the client lives in another PID namespace, or that cannot be told. */
 bool named_process_shares_pid_ns(struct call *call);
-
-#endif

@@ -1,7 +1,6 @@
 /* remote.h - requests that a database carries out: the connection is parked until it has answered.
  * Among them those about leases that another host may have. */
-#ifndef BERTH_COMMAND_REMOTE_H
-#define BERTH_COMMAND_REMOTE_H
+#pragma once
 
 #include "conn/command_call.h"
 
@@ -41,5 +40,3 @@ void remote_revoke_or_drop(struct call *call);
 /* `release NAME` by an identity or an item (the other is NULL), which no lease on this host
  * matches. NAME is of fleet scope. */
 void remote_release(struct call *call, const char *holder, const char *item);
-
-#endif

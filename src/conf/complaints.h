@@ -1,7 +1,6 @@
 /* complaints.h - collects configuration errors in any order and reports them in file and line
  * order. */
-#ifndef BERTH_CONF_COMPLAINTS_H
-#define BERTH_CONF_COMPLAINTS_H
+#pragma once
 
 #include "conf/configuration.h"
 
@@ -54,5 +53,3 @@ void complaints_report(struct complaints *complaints, struct conf_errors *errors
 /* For text of any length inside a message: "%.*s%s" with QUOTE(text). Cuts at a whole character. */
 int quote_length(const char *text);
 #define QUOTE(text) quote_length(text), (text), (text)[quote_length(text)] == '\0' ? "" : "..."
-
-#endif

@@ -1,8 +1,7 @@
 /* conf.h - the configuration file(s) -> one immutable object, or all errors of one run.
  *
  * To reload, conf_load() a second object and swap: nothing is ever half applied. */
-#ifndef BERTH_CONF_CONF_H
-#define BERTH_CONF_CONF_H
+#pragma once
 
 #include "conf/configuration.h"
 
@@ -28,5 +27,3 @@ void conf_keep_fixed(struct conf *running, struct conf *loaded);
 
 /* Whether two resources have the same name and kind, and the same value of every key. */
 bool conf_same_definition(const struct definition *a, const struct definition *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* configuration.h - what the files say, or everything that is wrong with them. */
-#ifndef BERTH_CONF_CONFIGURATION_H
-#define BERTH_CONF_CONFIGURATION_H
+#pragma once
 
 #include "conf/redis_url.h"
 #include "core/definition.h"
@@ -54,5 +53,3 @@ void conf_errors_deinit(struct conf_errors *errors);
 /* Copies the message. */
 void conf_errors_add(struct conf_errors *errors, const char *message);
 struct database *database_find(const struct conf *conf, const char *name);
-
-#endif

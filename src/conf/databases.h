@@ -1,6 +1,5 @@
 /* databases.h - [redis] sections, and whether they have what resources of fleet scope need. */
-#ifndef BERTH_CONF_DATABASES_H
-#define BERTH_CONF_DATABASES_H
+#pragma once
 
 #include "conf/complaints.h"
 #include "conf/keys.h"
@@ -33,5 +32,3 @@ void fleet_use_note(struct loading *loading);
  * fit. */
 void fleet_uses_resolve(struct loading *loading);
 void fleet_uses_deinit(struct loading *loading);
-
-#endif

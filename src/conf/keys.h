@@ -1,7 +1,6 @@
 /* keys.h - the table of keys (keys.def): where each may stand, what values it takes, where they
  * go. */
-#ifndef BERTH_CONF_KEYS_H
-#define BERTH_CONF_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ const struct key_row *key_nearest(enum section_kind kind, const char *word);
 /* Says why the section has no such key: where the key belongs, or what was probably meant. */
 void key_explain_unknown(
     enum section_kind kind, const char *word, const struct key_row *nearest, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* known.h - a table of strings already seen and where each was first seen: finds duplicates, caches
  * look-ups. */
-#ifndef BERTH_CONF_KNOWN_H
-#define BERTH_CONF_KNOWN_H
+#pragma once
 
 #include "base/table.h"
 #include "conf/complaints.h"
@@ -30,5 +29,3 @@ void known_set_deinit(struct known_set *set);
 /* NULL if not known yet. */
 struct known *known_find(const struct known_set *set, const char *text);
 struct known *known_add(struct known_set *set, const char *text, struct place place);
-
-#endif

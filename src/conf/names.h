@@ -1,7 +1,6 @@
 /* names.h - users and groups by name or number. Each name is looked up once per load: thousands of
  * resources that name the same group cost the name service one query. */
-#ifndef BERTH_CONF_NAMES_H
-#define BERTH_CONF_NAMES_H
+#pragma once
 
 #include "conf/known.h"
 
@@ -29,5 +28,3 @@ void names_deinit(struct names *names);
 
 /* Of a user, or a group. On LOOKUP_FAILED errno says why. */
 enum lookup_result names_find(struct names *names, bool is_group, const char *text, uint32_t *idp);
-
-#endif

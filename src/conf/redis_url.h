@@ -1,6 +1,5 @@
 /* redis_url.h - parses the url of a [redis] section. Pure. */
-#ifndef BERTH_CONF_REDIS_URL_H
-#define BERTH_CONF_REDIS_URL_H
+#pragma once
 
 #include "core/database.h"
 
@@ -12,5 +11,3 @@
 /* NULL, or what is wrong (static text). Call redis_url_deinit() in any case. */
 const char *redis_url_parse(const char *text, struct redis_url *url);
 void redis_url_deinit(struct redis_url *url);
-
-#endif

@@ -1,7 +1,6 @@
 /* sections.h - sections and keys, in the order of the files -> struct conf. lines.c decides what a
  * line is, value_types.c what a word means. */
-#ifndef BERTH_CONF_SECTIONS_H
-#define BERTH_CONF_SECTIONS_H
+#pragma once
 
 #include "conf/complaints.h"
 #include "conf/databases.h"
@@ -78,5 +77,3 @@ enum {
 /* Reads to the end of `stream`, and calls the functions above. Check ferror(stream) for a read
  * error. */
 void lines_read(struct loading *loading, FILE *stream);
-
-#endif

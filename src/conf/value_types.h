@@ -1,7 +1,6 @@
 /* value_types.h - the types of values (value_types.def): one word of text -> one member of the
  * object. */
-#ifndef BERTH_CONF_VALUE_TYPES_H
-#define BERTH_CONF_VALUE_TYPES_H
+#pragma once
 
 #include "conf/complaints.h"
 #include "conf/keys.h"
@@ -61,5 +60,3 @@ bool same_items(const void *a, const void *b);
 bool parse_id(const struct value *value, const char *word);
 void describe_id(const struct key_row *key, FILE *out);
 bool same_ids(const void *a, const void *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* accepting.h - accepts connections: a few in each turn of the loop, and with a bound on the time
  * that refusing may take. */
-#ifndef BERTH_CONN_ACCEPTING_H
-#define BERTH_CONN_ACCEPTING_H
+#pragma once
 
 #include "base/time.h"
 
@@ -22,5 +21,3 @@ void accepting_init(struct accepting *accepting, struct server *server);
 void accepting_begin(struct accepting *accepting, int fd);
 /* Before the descriptor is closed. */
 void accepting_end(struct accepting *accepting);
-
-#endif

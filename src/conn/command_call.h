@@ -1,7 +1,6 @@
 /* command_call.h - one request being carried out: who asks, for what, and where the answer goes. A
  * row `x` of wire/commands.def is carried out by command_x(). */
-#ifndef BERTH_CONN_COMMAND_CALL_H
-#define BERTH_CONN_COMMAND_CALL_H
+#pragma once
 
 #include "admission/asker.h"
 #include "base/actor.h"
@@ -78,5 +77,3 @@ struct lease *call_find_lease(struct call *call, const char *id);
 /* command.c: one line of a client -> one answer. Modifies `line`. False: the request would only be
  * answered, which is not possible any more, so it is skipped and not charged. */
 bool command_run(struct conn *conn, char *line, size_t length);
-
-#endif

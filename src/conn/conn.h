@@ -1,7 +1,6 @@
 /* conn.h - a client's connection: bytes in and out, bounded both ways. command.c has the meaning of
  * its lines. */
-#ifndef BERTH_CONN_CONN_H
-#define BERTH_CONN_CONN_H
+#pragma once
 
 #include "admission/fair_queue.h"
 #include "admission/idle_wait.h"
@@ -181,5 +180,3 @@ void conn_drop_output(struct conn *conn);
 void conn_settle_output(struct conn *conn);
 /* The connection closes. */
 void conn_end_output(struct conn *conn);
-
-#endif

@@ -21,8 +21,7 @@
  *   HAS_LOOKED                                               SPENT -> FREE
  *
  * PARKED and LONG_BEGINS need NONE, ANSWERED needs PARKED, and LONG_ENDS needs LONG. */
-#ifndef BERTH_CONN_CONN_STATE_H
-#define BERTH_CONN_CONN_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ bool conn_state_has_work_left(struct conn_state state, struct conn_load load);
 bool conn_state_is_over(struct conn_state state, struct conn_load load);
 /* Whether the peer does not take what it is sent. */
 bool conn_load_is_behind(struct conn_load load);
-
-#endif

@@ -4,8 +4,7 @@
  * it could not be stored after all, the answer and the log say the same: it stays in force. A lease
  * is requested once there are numbers for it, which are stored so far ahead that they run out only
  * if the disk does not answer for very long. */
-#ifndef BERTH_CONN_DISK_WAIT_H
-#define BERTH_CONN_DISK_WAIT_H
+#pragma once
 
 #include "conn/command_call.h"
 #include "record/state_writer.h"
@@ -66,5 +65,3 @@ void disk_wait_end_turn(struct disk_wait *disk_wait);
 /* The end of the run: stores what has changed, and which numbers are unused. False: the disk does
  * not answer, and a thread is still waiting for it. */
 bool disk_wait_end(struct disk_wait *disk_wait);
-
-#endif

@@ -1,8 +1,7 @@
 /* parked.h - a request that a database or the disk answers: until then its connection carries out
  * nothing that came behind it. It still hears a half-close; events still go out, unless they are
  * held back. */
-#ifndef BERTH_CONN_PARKED_H
-#define BERTH_CONN_PARKED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void parked_end(struct conn *conn);
 void parked_again(struct conn *conn);
 /* The connection closes: nobody is to be answered. Does nothing if it is not parked. */
 void parked_close(struct conn *conn);
-
-#endif

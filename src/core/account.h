@@ -2,8 +2,7 @@
  *
  * A charge (after dbus-broker's util/user.c) records which account it was taken from, so that
  * returning it is one idempotent call: a count can neither leak nor be given back twice. */
-#ifndef BERTH_CORE_ACCOUNT_H
-#define BERTH_CORE_ACCOUNT_H
+#pragma once
 
 #include "base/table.h"
 #include "core/definition.h"
@@ -54,5 +53,3 @@ bool charge_take(
 void charge_force(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot);
 void charge_give_back(struct charge *charge, struct accounts *accounts);
-
-#endif

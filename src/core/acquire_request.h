@@ -1,6 +1,5 @@
 /* acquire_request.h - what somebody asks for. */
-#ifndef BERTH_CORE_ACQUIRE_REQUEST_H
-#define BERTH_CORE_ACQUIRE_REQUEST_H
+#pragma once
 
 #include "core/lease.h"
 #include "core/lease_attributes.h"
@@ -25,5 +24,3 @@ struct acquire_request {
     nanoseconds ttl; /* BOUND_TIME; a span > 0 */
     bool has_kill_after, has_on_lost; /* in .attributes; else the resources' */
 };
-
-#endif

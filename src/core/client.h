@@ -1,6 +1,5 @@
 /* client.h - a client: in the daemon, one connection. Embedded in the caller's struct. */
-#ifndef BERTH_CORE_CLIENT_H
-#define BERTH_CORE_CLIENT_H
+#pragma once
 
 #include "core/account.h"
 
@@ -19,5 +18,3 @@ struct client {
     struct charge charge; /* one connection of that uid */
     struct lease_list leases; /* held and waiting */
 };
-
-#endif

@@ -9,8 +9,7 @@
  * who goes next, and what is kept for requests for several resources. A waiter that cannot go for a
  * reason outside the queue (its user's quota; one of its resources is paused or closed) is set
  * aside and delays nobody; its place counts again when the reason is gone. */
-#ifndef BERTH_CORE_CORE_H
-#define BERTH_CORE_CORE_H
+#pragma once
 
 #include "core/acquire_request.h"
 #include "core/client.h"
@@ -337,5 +336,3 @@ struct core_cursor {
 void core_cursor_init(struct core *core, struct core_cursor *cursor);
 struct resource *core_cursor_next(struct core *core, struct core_cursor *cursor);
 void core_cursor_deinit(struct core *core, struct core_cursor *cursor);
-
-#endif

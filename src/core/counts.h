@@ -1,7 +1,6 @@
 /* counts.h - what the core counts for each definition, from zero. The instances of a template count
  * for the template. */
-#ifndef BERTH_CORE_COUNTS_H
-#define BERTH_CORE_COUNTS_H
+#pragma once
 
 #include "base/metrics.h"
 #include "core/outcome.h"
@@ -43,5 +42,3 @@ struct counts_view {
 /* False: that slot is no definition's at present. */
 bool core_counts_at(
     const struct core *core, size_t number, nanoseconds now, struct counts_view *view);
-
-#endif

@@ -1,7 +1,6 @@
 /* database.h - one [redis NAME] section: a Redis that grants the leases of fleet-scope resources.
  * Made by conf/; read-only for all others. */
-#ifndef BERTH_CORE_DATABASE_H
-#define BERTH_CORE_DATABASE_H
+#pragma once
 
 #include "base/faults.h"
 #include "core/types.h"
@@ -52,5 +51,3 @@ struct database {
     nanoseconds failover_lag;
     uint64_t generation; /* the file with the larger one is newer */
 };
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Read-only for the core, which keeps pointers to definitions until the next core_define() has
  * returned. conf/ builds and owns them. */
-#ifndef BERTH_CORE_DEFINITION_H
-#define BERTH_CORE_DEFINITION_H
+#pragma once
 
 #include "base/on_lost.h"
 #include "core/types.h"
@@ -89,5 +88,3 @@ struct user_bounds {
     uint32_t leases; /* held and waiting */
     uint32_t instances; /* of templates */
 };
-
-#endif

@@ -3,8 +3,7 @@
  * Operations append; the glue carries the effects out after the operation has returned and then
  * calls effects_clear(), which also frees the leases that ended. So nothing outside ever runs
  * inside the core, and a test can assert the whole list. */
-#ifndef BERTH_CORE_EFFECTS_H
-#define BERTH_CORE_EFFECTS_H
+#pragma once
 
 #include "core/outcome.h"
 
@@ -71,5 +70,3 @@ void effects_change(struct effects *effects, struct lease *lease);
 /* The caller has written down effects->changed. */
 void effects_clear_changed(struct effects *effects);
 void effects_clear(struct effects *effects);
-
-#endif

@@ -1,7 +1,6 @@
 /* ended.h - how a lease or a wait ended, or who takes a lease away, besides what is remembered of
  * the lease itself (saved_lease.h). Whoever fills it in owns the strings. */
-#ifndef BERTH_CORE_ENDED_H
-#define BERTH_CORE_ENDED_H
+#pragma once
 
 #include "base/actor.h"
 #include "core/types.h"
@@ -41,5 +40,3 @@ struct history_entry {
     const char *record; /* the lease's last record of the journal, without a NUL */
     size_t record_length;
 };
-
-#endif

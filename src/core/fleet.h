@@ -7,8 +7,7 @@
  *
  * All leases of a database are good until the same instant, as they share one session there. A
  * lease whose job must be stopped by then begins to be stopped earlier by its stop budget K. */
-#ifndef BERTH_CORE_FLEET_H
-#define BERTH_CORE_FLEET_H
+#pragma once
 
 #include "core/core.h"
 
@@ -57,5 +56,3 @@ uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size
  * belongs to the same user and was granted before this lease was requested; else NULL. */
 const struct lease *core_fleet_above(
     struct core *core, const struct lease *lease, const struct lease *below);
-
-#endif

@@ -1,6 +1,5 @@
 /* internal.h - the struct behind core.h, for the core's own files alone. */
-#ifndef BERTH_CORE_INTERNAL_H
-#define BERTH_CORE_INTERNAL_H
+#pragma once
 
 #include "core/core.h"
 #include "core/fleet.h"
@@ -283,5 +282,3 @@ void preempted_leases_end(struct core *core, const struct preempted_leases *pree
 /* Gives these units and tokens to all of the lease's claims or to none: false if another lease
  * holds one, or there is no such slot. The caller decides whether the lease may have them. */
 bool adopt_units(struct core *core, struct lease *lease, const struct saved_claim claims[]);
-
-#endif

@@ -1,7 +1,6 @@
 /* keep.h - requests for several resources: in which queue each waits, and which units are kept for
  * it until it has the rest. doc/ordering.md has the rule. */
-#ifndef BERTH_CORE_KEEP_H
-#define BERTH_CORE_KEEP_H
+#pragma once
 
 #include "core/core.h"
 
@@ -56,5 +55,3 @@ void keep_yields(struct core *core, const struct claim *nested);
 
 /* The first lease that is due lets go. */
 void keep_is_due(struct core *core, nanoseconds now, struct effects *effects);
-
-#endif

@@ -1,6 +1,5 @@
 /* lease.h - one lease, from the request to its end. */
-#ifndef BERTH_CORE_LEASE_H
-#define BERTH_CORE_LEASE_H
+#pragma once
 
 #include "base/sorted_set.h"
 #include "base/table.h"
@@ -188,5 +187,3 @@ static inline struct place *claim_place(const struct claim *claim)
 {
     return &claim->lease->waiting->places[claim - claim->lease->claims];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* lease_attributes.h - a lease's attributes, other than its resources: the rows of
  * base/attributes.def. */
-#ifndef BERTH_CORE_LEASE_ATTRIBUTES_H
-#define BERTH_CORE_LEASE_ATTRIBUTES_H
+#pragma once
 
 #include "base/on_lost.h"
 #include "core/types.h"
@@ -64,5 +63,3 @@ size_t lease_attributes_texts_size(const struct lease_attributes *attributes);
 /* With copies of all texts, which go into `room` for so many bytes. */
 void lease_attributes_copy(
     struct lease_attributes *copy, const struct lease_attributes *attributes, char *room);
-
-#endif

@@ -4,8 +4,7 @@
  * The log is a ring, so that a reader that stops costs nothing: a cursor that falls out of it has
  * to begin again with all there is. Nothing is logged, and no memory is used, while nobody follows.
  * A change that nobody has read yet is not logged twice. Pure. */
-#ifndef BERTH_CORE_NEWS_H
-#define BERTH_CORE_NEWS_H
+#pragma once
 
 #include "base/table.h"
 
@@ -113,5 +112,3 @@ void news_database(struct news *news, uint64_t database);
 void news_host(struct news *news);
 /* Anything may be different: every cursor falls out. */
 void news_all(struct news *news);
-
-#endif

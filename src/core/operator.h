@@ -1,6 +1,5 @@
 /* operator.h - shared by operator.c and define.c. */
-#ifndef BERTH_CORE_OPERATOR_H
-#define BERTH_CORE_OPERATOR_H
+#pragma once
 
 #include "core/core.h"
 
@@ -14,5 +13,3 @@ void operator_drop_moot(struct resource *resource);
 
 /* Ends all that operators have changed, in host scope. */
 void operator_end_changes(struct core *core, struct resource *resource);
-
-#endif

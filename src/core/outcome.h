@@ -1,7 +1,6 @@
 /* outcome.h - how an operation of the core, or a lease, ended: named results that the caller must
  * handle. Running out of memory is none of them: it ends the daemon (doc/architecture.md). */
-#ifndef BERTH_CORE_OUTCOME_H
-#define BERTH_CORE_OUTCOME_H
+#pragma once
 
 enum outcome {
 #define OUTCOME(id, code, refusal) OUTCOME_##id,
@@ -9,5 +8,3 @@ enum outcome {
 #undef OUTCOME
     N_OUTCOMES
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* place.h - each resource's ordered sets of waiters (queued, aside, kept for), all in the one order
  * (bigger priority, smaller ticket), and which waiters to look at after a change there. */
-#ifndef BERTH_CORE_PLACE_H
-#define BERTH_CORE_PLACE_H
+#pragma once
 
 #include "base/memory.h"
 #include "core/core.h"
@@ -31,5 +30,3 @@ void queue_mark_dirty(struct core *core, struct resource *resource);
 void queue_mark_all_dirty(struct core *core, const struct lease *lease);
 /* This lease is to be looked at, if it still waits then. */
 void queue_look_at(struct core *core, struct lease *lease);
-
-#endif

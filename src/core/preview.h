@@ -1,7 +1,6 @@
 /* preview.h - read-only previews: what an acquire would be answered now, who is ahead of a waiter,
  * when a unit's cooldown ends. */
-#ifndef BERTH_CORE_PREVIEW_H
-#define BERTH_CORE_PREVIEW_H
+#pragma once
 
 #include "core/core.h"
 #include "core/tally.h"
@@ -32,5 +31,3 @@ size_t core_recent_holds(struct core *core, const char *name, uint64_t holds[REC
 
 /* How many units of it the user holds. */
 uint32_t resource_held_by(const struct resource *resource, uint32_t uid);
-
-#endif

@@ -11,8 +11,7 @@
  * units, beside those kept for older leases (keep.h). Under `fifo` the head may go; under
  * `first-fit`, one of the first FIRST_FIT_WINDOW, if nobody before it has been overtaken
  * max-overtakes times. */
-#ifndef BERTH_CORE_QUEUE_H
-#define BERTH_CORE_QUEUE_H
+#pragma once
 
 #include "core/core.h"
 #include "core/place.h"
@@ -47,5 +46,3 @@ void queue_resort_lease(struct core *core, struct lease *lease);
 /* All waiters, those in the queue first, in an array that the caller frees: for walks during which
  * leases may move between the queue and aside. */
 struct lease **queue_waiters(const struct resource *resource, size_t *np);
-
-#endif

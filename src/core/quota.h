@@ -6,8 +6,7 @@
  * them bounded, form a *lane*: all of them fit or none does, so only the first stands in a queue
  * until something is kept for it there. So a user at the quota fills no queue, and a unit that
  * comes back lets in one request for each lane. */
-#ifndef BERTH_CORE_QUOTA_H
-#define BERTH_CORE_QUOTA_H
+#pragma once
 
 #include "core/core.h"
 #include "core/usage.h"
@@ -68,5 +67,3 @@ struct lease *lane_next_to_enter(struct core *core);
 /* The resource has changed: puts nested requests that are aside by a quota on the agenda, one of
  * each lane. */
 void quota_look_at_nested(struct core *core, const struct resource *resource);
-
-#endif

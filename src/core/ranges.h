@@ -1,8 +1,7 @@
 /* ranges.h - finds out whether a waiting claim can have its slots, and picks them. Adjacent slots
  * are one word of a line, "0-499", and a grant has to fit on one line: so a lease may have many
  * slots, but in few ranges. */
-#ifndef BERTH_CORE_RANGES_H
-#define BERTH_CORE_RANGES_H
+#pragma once
 
 #include "core/resource.h"
 
@@ -16,5 +15,3 @@ bool claim_has_units(const struct claim *claim);
 /* Gives the claim its units, which claim_has_units() must allow: the lowest slots, or the longest
  * ranges where those lie too scattered. */
 void claim_take_units(struct claim *claim, uint64_t *random);
-
-#endif

@@ -1,7 +1,6 @@
 /* resource.h - one resource: its units and their states. queue.h has its waiters and their
  * order. */
-#ifndef BERTH_CORE_RESOURCE_H
-#define BERTH_CORE_RESOURCE_H
+#pragma once
 
 #include "base/actor.h"
 #include "base/bitset.h"
@@ -205,5 +204,3 @@ void resource_rekey_free(struct resource *resource);
 void resource_order_items(struct resource *resource);
 /* Makes the items those of the definition: adds new ones, removes others. */
 void resource_reset_items(struct resource *resource, struct sorted_set *timers);
-
-#endif

@@ -1,7 +1,6 @@
 /* rights.h - access checks: may this uid, with these groups, do that? Pure; every such decision is
  * made here. Which right a request needs is a column of the command table (wire/commands.def). */
-#ifndef BERTH_CORE_RIGHTS_H
-#define BERTH_CORE_RIGHTS_H
+#pragma once
 
 #include "core/definition.h"
 
@@ -37,5 +36,3 @@ bool rights_see(const struct credentials *credentials, const struct daemon_admin
  * refused. */
 bool rights_use(const struct credentials *credentials, const struct daemon_admins *admins,
     const struct rights *rights);
-
-#endif

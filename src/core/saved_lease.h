@@ -1,7 +1,6 @@
 /* saved_lease.h - the persistent form of a lease: it is stored, and the lease is rebuilt from it
  * after a restart. Whoever fills it in owns the strings and arrays. */
-#ifndef BERTH_CORE_SAVED_LEASE_H
-#define BERTH_CORE_SAVED_LEASE_H
+#pragma once
 
 #include "core/lease.h"
 #include "core/outcome.h"
@@ -44,5 +43,3 @@ struct saved_lease {
     size_t n_claims;
     struct saved_claim claims[MAX_RESOURCES_PER_LEASE];
 };
-
-#endif

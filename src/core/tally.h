@@ -1,7 +1,6 @@
 /* tally.h - counts what happens to leases (counts.h), and knows who has waited and held longest.
  * Each resource has the tally of the definition that governs it. */
-#ifndef BERTH_CORE_TALLY_H
-#define BERTH_CORE_TALLY_H
+#pragma once
 
 #include "base/table.h"
 #include "core/counts.h"
@@ -63,5 +62,3 @@ void counts_end(struct counts *counts, enum outcome why, uint64_t held_for); /* 
 /* The lease ends, whatever its state. OUTCOME_OK: that is not counted. Returns as what it is
  * counted. */
 enum outcome tally_end(struct lease *lease, enum outcome why, nanoseconds now);
-
-#endif

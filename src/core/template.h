@@ -1,7 +1,6 @@
 /* template.h - a definition "x/" + star, and what operators have changed for all its instances,
  * those to come included. A change to one instance comes before it. */
-#ifndef BERTH_CORE_TEMPLATE_H
-#define BERTH_CORE_TEMPLATE_H
+#pragma once
 
 #include "core/resource.h"
 
@@ -29,5 +28,3 @@ static inline bool template_is_changed(const struct template *template)
 {
     return template->paused || template->runtime_limit != UNBOUNDED;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* timing.h - the time formulas of doc/timing.md: how long a grant of a database is valid, and how
  * long before that a job must be told to stop. T is the database's ttl. */
-#ifndef BERTH_CORE_TIMING_H
-#define BERTH_CORE_TIMING_H
+#pragma once
 
 #include "core/types.h"
 
@@ -28,5 +27,3 @@ static inline nanoseconds timing_stop_margin(nanoseconds kill_after)
     nanoseconds third = kill_after / 3;
     return third > NANOSECONDS_PER_SECOND ? third : NANOSECONDS_PER_SECOND;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* types.h - the few types and bounds that every part of the core shares. Time comes in as an
  * argument. */
-#ifndef BERTH_CORE_TYPES_H
-#define BERTH_CORE_TYPES_H
+#pragma once
 
 #include "base/time.h"
 
@@ -35,5 +34,3 @@ struct process {
 #define UNBOUNDED UINT32_MAX
 
 enum { MAX_DATABASES = 8 }; /* numbered from 1; 0 = host scope */
-
-#endif

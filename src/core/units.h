@@ -1,7 +1,6 @@
 /* units.h - lists of units as the protocol and the journal write them: "0-3,7", "gpu0,gpu1". The
  * parser takes untrusted text. */
-#ifndef BERTH_CORE_UNITS_H
-#define BERTH_CORE_UNITS_H
+#pragma once
 
 #include "base/text.h"
 #include "core/saved_lease.h"
@@ -24,5 +23,3 @@ uint32_t units_count(const char *text, bool is_pool);
 /* False unless the list names exactly `count` units, each once; `units` has room for them. Cuts the
  * text in place, and items point into it. */
 bool units_parse(char *text, bool is_pool, uint32_t count, struct saved_unit *units);
-
-#endif

@@ -1,6 +1,5 @@
 /* usage.h - what one user has of one resource. */
-#ifndef BERTH_CORE_USAGE_H
-#define BERTH_CORE_USAGE_H
+#pragma once
 
 #include "core/resource.h"
 
@@ -29,5 +28,3 @@ bool usage_has_claim(const struct resource *resource, uint32_t uid);
 bool usage_first_claimant(const struct resource *resource, uint32_t *uidp);
 /* How many units the user holds. */
 uint32_t usage_units_of(const struct resource *resource, uint32_t uid);
-
-#endif

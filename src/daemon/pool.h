@@ -1,6 +1,5 @@
 /* pool.h - the threads of libuv's pool, for work that may take long. */
-#ifndef BERTH_DAEMON_POOL_H
-#define BERTH_DAEMON_POOL_H
+#pragma once
 
 #include <uv.h>
 
@@ -8,5 +7,3 @@
  * restored the default actions, the loop's thread blocks all signals, and one that came to another
  * thread would end us half-way. */
 void pool_start(uv_loop_t *loop);
-
-#endif

@@ -1,6 +1,5 @@
 /* serve.h - berthd from its start to its end: the loop, and all that belongs to it. */
-#ifndef BERTH_DAEMON_SERVE_H
-#define BERTH_DAEMON_SERVE_H
+#pragma once
 
 #include "admission/server.h"
 #include "conn/accepting.h"
@@ -67,5 +66,3 @@ void serve_end_turn(struct loop_iteration *turn);
 void serve_set_timer(struct serving *serving);
 /* The callback of .deadline_poll: lets the core and the sessions do what is due. */
 void serve_on_deadline(uv_poll_t *poll, int status, int events);
-
-#endif

@@ -1,6 +1,5 @@
 /* certificates.h - reloads the TLS files of all databases, all or nothing. */
-#ifndef BERTH_DATABASE_CERTIFICATES_H
-#define BERTH_DATABASE_CERTIFICATES_H
+#pragma once
 
 #include "conf/conf.h"
 
@@ -19,5 +18,3 @@ void certificates_read(struct certificates *certificates, const struct conf *run
 /* On the loop: the links use them from now on. */
 void certificates_use(const struct certificates *certificates, struct fleet *fleet);
 void certificates_forget(struct certificates *certificates);
-
-#endif

@@ -1,7 +1,6 @@
 /* client_events.h - writes the event lines that tell a lease's client, if it has one, what happened
  * to the lease. */
-#ifndef BERTH_DATABASE_CLIENT_EVENTS_H
-#define BERTH_DATABASE_CLIENT_EVENTS_H
+#pragma once
 
 #include "core/effects.h"
 #include "wire/protocol.h"
@@ -22,5 +21,3 @@ void client_events_deadlines(struct core *core, uint8_t database);
 void client_events_idle(struct idle_waiter *waiter);
 /* Those who sent "drain wait=1" hear how it ended: drained or undrained. */
 void client_events_to_drainers(const struct conn_list *conns, enum event event);
-
-#endif

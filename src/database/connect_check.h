@@ -1,7 +1,6 @@
 /* connect_check.h - `berthd --check --connect`: tries each database of the file once, as the daemon
  * would connect to it, without a session there: nothing is read or written under its keys. */
-#ifndef BERTH_DATABASE_CONNECT_CHECK_H
-#define BERTH_DATABASE_CONNECT_CHECK_H
+#pragma once
 
 #include "conf/conf.h"
 
@@ -12,5 +11,3 @@
  * at most. Does not return if a name service does not answer, but ends the process with that
  * status. */
 int connect_check(const struct conf *conf, FILE *out);
-
-#endif

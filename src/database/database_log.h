@@ -1,7 +1,6 @@
 /* database_log.h - what the log says about a database of fleet scope: when it comes and goes, and
  * its graces. */
-#ifndef BERTH_DATABASE_DATABASE_LOG_H
-#define BERTH_DATABASE_DATABASE_LOG_H
+#pragma once
 
 #include "database/down_reasons.h"
 #include "fleet/session.h"
@@ -21,5 +20,3 @@ void database_log_certificates(const struct database_log *log);
 void database_log_notice(const struct database_log *log, const char *notice);
 /* At the end of each turn: says that a grace has begun or is over. */
 void database_log_grace(struct database_log *log, const struct session_view *view);
-
-#endif

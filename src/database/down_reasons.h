@@ -1,8 +1,7 @@
 /* down_reasons.h - which reasons of an outage of a database are worth a line in the log: each new
  * one, up to a few. The first reason may be only a symptom, whose cause the next attempt finds: a
  * server that is back with a certificate that cannot be trusted. Pure. */
-#ifndef BERTH_DATABASE_DOWN_REASONS_H
-#define BERTH_DATABASE_DOWN_REASONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ struct down_reasons {
 
 /* One more try has failed, so. True: to be logged. */
 bool down_reasons_add(struct down_reasons *reasons, const char *reason);
-
-#endif

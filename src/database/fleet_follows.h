@@ -6,8 +6,7 @@
  * only if something has changed. What is
  * different goes into the news. While a database is down, or in a grace, in which hosts still put
  * back what they have, its last listing stays. */
-#ifndef BERTH_DATABASE_FLEET_FOLLOWS_H
-#define BERTH_DATABASE_FLEET_FOLLOWS_H
+#pragma once
 
 #include "core/core.h"
 #include "status/listing.h"
@@ -62,5 +61,3 @@ const struct listing *fleet_follows_listing(const struct fleet_follows *follows,
 bool fleet_follows_is_too_large(const struct fleet_follows *follows, uint8_t database);
 /* False: a database is about to list everything for the first time. */
 bool fleet_follows_are_ready(const struct fleet_follows *follows);
-
-#endif

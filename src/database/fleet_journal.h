@@ -1,8 +1,7 @@
 /* fleet_journal.h - what outlives the daemon about its databases: each one's tenure (until when its
  * leases are good, the incarnation, the highest numbers seen) in the journal, and operators'
  * changes in the state directory. fleet/session.h has the meaning of the lines. */
-#ifndef BERTH_DATABASE_FLEET_JOURNAL_H
-#define BERTH_DATABASE_FLEET_JOURNAL_H
+#pragma once
 
 #include "base/text.h"
 #include "core/database.h"
@@ -60,5 +59,3 @@ bool fleet_is_written_down(const struct fleet_journal *fleet_journal, uint8_t da
 void fleet_restore_changes(struct fleet_journal *fleet_journal);
 /* Once per turn and database, before anything is sent: writes what has changed. */
 void fleet_write_down(struct fleet_journal *fleet_journal, uint8_t database);
-
-#endif

@@ -1,8 +1,7 @@
 /* fleet_sessions.h - between the daemon and the databases of fleet scope: each [redis] section has
  * a session (what to say, what the answers mean) and a link (the way there). Hands the core's
  * effects to the session of the lease's database, and the session's calls to the link. */
-#ifndef BERTH_DATABASE_FLEET_SESSIONS_H
-#define BERTH_DATABASE_FLEET_SESSIONS_H
+#pragma once
 
 #include "core/core.h"
 #include "fleet/session.h"
@@ -87,5 +86,3 @@ bool fleet_is_down(const struct fleet *fleet, uint8_t database);
 const char *fleet_session_id(const struct fleet *fleet, uint8_t database);
 /* The server, as the link has last heard; NULL: never connected. */
 const struct link_info *fleet_server_info(const struct fleet *fleet, uint8_t database);
-
-#endif

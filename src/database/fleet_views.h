@@ -1,8 +1,7 @@
 /* fleet_views.h - shared snapshots of a database's resources: one request serves all connections
  * that want the same at the same time. So a thousand clients that look at one queue cost the
  * database two requests, and the daemon the memory of one. */
-#ifndef BERTH_DATABASE_FLEET_VIEWS_H
-#define BERTH_DATABASE_FLEET_VIEWS_H
+#pragma once
 
 #include "core/types.h"
 #include "status/database_load.h"
@@ -62,5 +61,3 @@ struct load_view views_load(struct views *views, uint8_t database, const struct 
 void views_leave(struct view_asker *asker);
 /* Nobody waits any more. */
 void views_deinit(struct views *views);
-
-#endif

@@ -1,7 +1,6 @@
 /* follow_source.h - what `watch` reports beyond the core's own state: databases, and leases that
  * have ended. */
-#ifndef BERTH_DATABASE_FOLLOW_SOURCE_H
-#define BERTH_DATABASE_FOLLOW_SOURCE_H
+#pragma once
 
 #include "status/follower.h"
 
@@ -10,5 +9,3 @@ struct server;
 struct follow_source follow_source_of(struct server *server);
 /* Tells followers of databases of which the lines are different by now. */
 void follow_source_look(struct server *server);
-
-#endif

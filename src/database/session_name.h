@@ -1,8 +1,7 @@
 /* session_name.h - this daemon's name in a database. A restart keeps it, even if the journal is
  * lost, and no other daemon has it: neither after a reboot, nor in another container, nor on
  * another socket. */
-#ifndef BERTH_DATABASE_SESSION_NAME_H
-#define BERTH_DATABASE_SESSION_NAME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ struct session_origin {
 void session_name_format(char out[static SESSION_NAME_SIZE], const struct session_origin *origin);
 /* In place. */
 void session_host_clean(char *host);
-
-#endif

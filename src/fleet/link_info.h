@@ -1,6 +1,5 @@
 /* link_info.h - describes the server at the other end of a link, for people. */
-#ifndef BERTH_FLEET_LINK_INFO_H
-#define BERTH_FLEET_LINK_INFO_H
+#pragma once
 
 #include <string.h>
 
@@ -23,5 +22,3 @@ static inline const char *link_info_version(const struct link_info *info)
 {
     return info->version[0] != '\0' ? info->version : "of an unknown version";
 }
-
-#endif

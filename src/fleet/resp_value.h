@@ -1,6 +1,5 @@
 /* resp_value.h - what a Redis has sent, as plain values. */
-#ifndef BERTH_FLEET_RESP_VALUE_H
-#define BERTH_FLEET_RESP_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ struct resp {
     const struct resp *elements; /* RESP_ARRAY */
     size_t n;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* script.h - the scripts by name, and what they and their callers agree on. doc/redis.md has their
  * arguments and answers. */
-#ifndef BERTH_FLEET_SCRIPT_H
-#define BERTH_FLEET_SCRIPT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ struct layouts {
 struct script_bounds {
     size_t change_bytes, changes;
 };
-
-#endif

@@ -4,8 +4,7 @@
  * calls.
  *
  * Each function that may change a lease takes the caller's effects. */
-#ifndef BERTH_FLEET_SESSION_H
-#define BERTH_FLEET_SESSION_H
+#pragma once
 
 #include "base/actor.h"
 #include "base/text.h"
@@ -168,5 +167,3 @@ void session_look(const struct session *session, struct session_view *view);
 /* A message for the log, for operators, once; or NULL. Good until the next call of a function of
  * the session. After each other function, ask until it is NULL. */
 const char *session_take_notice(struct session *session);
-
-#endif

@@ -1,6 +1,5 @@
 /* session_internal.h - what the session's own files call of each other. */
-#ifndef BERTH_FLEET_SESSION_INTERNAL_H
-#define BERTH_FLEET_SESSION_INTERNAL_H
+#pragma once
 
 #include "fleet/session_struct.h"
 
@@ -217,5 +216,3 @@ void change_hear(struct session *session, const char *name, uint64_t version, co
 void changes_are_heard(struct session *session);
 /* Adds NAME VERSION JSON of each, one chunk of changes. */
 void changes_send_some(struct session *session, struct arguments *arguments);
-
-#endif

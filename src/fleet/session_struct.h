@@ -3,8 +3,7 @@
  * The session remembers entries (one for each lease that the database knows, or will be asked for)
  * and calls in flight. Each is in exactly one list, which is its state. At most one call that names
  * an entry is in flight at any time, and no entry is freed while one is. */
-#ifndef BERTH_FLEET_SESSION_STRUCT_H
-#define BERTH_FLEET_SESSION_STRUCT_H
+#pragma once
 
 #include "base/memory.h"
 #include "base/metrics.h"
@@ -328,5 +327,3 @@ struct session {
     struct session_requests requests;
     struct session_look look;
 };
-
-#endif

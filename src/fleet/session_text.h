@@ -2,8 +2,7 @@
  * values. Pure text, both ways; session.h has the meaning, doc/redis.md the arguments and answers.
  *
  * A reply is untrusted: whatever is malformed is reported as an error, never by an assert. */
-#ifndef BERTH_FLEET_SESSION_TEXT_H
-#define BERTH_FLEET_SESSION_TEXT_H
+#pragma once
 
 #include "base/text.h"
 #include "core/core.h"
@@ -142,5 +141,3 @@ struct fleet_event {
 const char *fleet_event_read(const char *text, struct fleet_event *event);
 /* Parses "NNNNNNNNNNNN TEXT", a message from a channel. */
 const char *message_read(const char *text, uint64_t *numberp, const char **textp);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * libuv's thread pool reads all of /proc for that, off the loop: once for all signals that have
  * come meanwhile. */
-#ifndef BERTH_JOB_GROUP_H
-#define BERTH_JOB_GROUP_H
+#pragma once
 
 #include "core/types.h"
 
@@ -40,5 +39,3 @@ void group_signaller_init(struct group_signaller *signaller, uv_loop_t *loop);
 void group_signaller_deinit(struct group_signaller *signaller);
 /* Soon. Logged if nobody gets it. */
 void group_signaller_add(struct group_signaller *signaller, const struct group_signal *signal);
-
-#endif

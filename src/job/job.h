@@ -1,6 +1,5 @@
 /* job.h - the process that a lease is bound to: when it is gone, how it is stopped. */
-#ifndef BERTH_JOB_JOB_H
-#define BERTH_JOB_JOB_H
+#pragma once
 
 #include "job/group.h"
 #include "job/watch.h"
@@ -29,5 +28,3 @@ void job_watch(struct jobs *jobs, struct lease *lease);
 void job_signal(struct jobs *jobs, const struct lease *lease, int signal);
 /* Gives up the watch, if there is one. */
 void job_forget(struct lease *lease);
-
-#endif

@@ -1,8 +1,7 @@
 /* job_origin.h - where a lease's job comes from, for the history: who had logged in, the unit or
  * container, its arguments. That costs a dozen system calls: it is looked up a while after the
  * answer has gone, a few jobs in each turn of the loop. A lease that is over by then has none. */
-#ifndef BERTH_JOB_JOB_ORIGIN_H
-#define BERTH_JOB_JOB_ORIGIN_H
+#pragma once
 
 #include "base/table.h"
 #include "core/ended.h"
@@ -43,5 +42,3 @@ void job_origins_deinit(struct job_origins *origins);
 void job_origin_want(struct job_origins *origins, struct lease *lease);
 /* The lease has ended: lease->origin, which may be NULL, is needed no more. */
 void job_origin_forget(struct job_origins *origins, struct lease *lease);
-
-#endif

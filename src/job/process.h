@@ -1,7 +1,6 @@
 /* process.h - what the kernel says about a process, and signals to it. A pid alone is never
  * trusted: it may be another process by now. watch.h sees when a process is gone. */
-#ifndef BERTH_JOB_PROCESS_H
-#define BERTH_JOB_PROCESS_H
+#pragma once
 
 #include "core/ended.h"
 #include "job/process_text.h"
@@ -70,5 +69,3 @@ bool process_leads_group(int pidfd, const struct process *process);
 bool process_signal(int pidfd, const struct process *process, int signal);
 /* The same for this process only. */
 bool process_signal_alone(int pidfd, int signal);
-
-#endif

@@ -1,7 +1,6 @@
 /* process_text.h - parses files of /proc/PID: stat, status, cgroup, cmdline. Pure: process.c reads
  * them. */
-#ifndef BERTH_JOB_PROCESS_TEXT_H
-#define BERTH_JOB_PROCESS_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ const char *process_cgroup_find(char *text);
  * for one more byte. `is_cut`: there are more bytes than these, which are at least 3 and get "..."
  * for their end. NULL if there are no arguments. */
 const char *process_args_join(char *text, size_t length, bool is_cut);
-
-#endif

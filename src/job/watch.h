@@ -4,8 +4,7 @@
  * A look, and a signal to a process without a pidfd, take descriptors for a moment. Connections and
  * pidfds together leave some (settings.c). Should there be none all the same, a process that
  * nobody has reaped yet counts as alive until there is one again. */
-#ifndef BERTH_JOB_WATCH_H
-#define BERTH_JOB_WATCH_H
+#pragma once
 
 #include "core/types.h"
 
@@ -47,5 +46,3 @@ struct watch *watch_new(struct watches *watches, const struct process *process,
 struct watch *watch_free(struct watch *watch);
 /* As process_signal(). */
 bool watch_signal(struct watch *watch, int signal);
-
-#endif

@@ -1,7 +1,6 @@
 /* history_entry.h - an entry of the history (core/ended.h) as bytes. The reader checks everything.
  * Pure. */
-#ifndef BERTH_JOURNAL_HISTORY_ENTRY_H
-#define BERTH_JOURNAL_HISTORY_ENTRY_H
+#pragma once
 
 #include "core/ended.h"
 
@@ -13,5 +12,3 @@ size_t history_entry_size(const struct history_entry *entry);
 void history_entry_write(const struct history_entry *entry, void *room);
 /* The strings point into `bytes`. False if they are no entry. */
 bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n);
-
-#endif

@@ -6,8 +6,7 @@
  * meanwhile (sigbus_guard.h), its entries are gone, and new ones end with the process. A file that
  * is not ours alone, of another boot, or damaged is replaced by a new one. Without space or a
  * directory the memory is anonymous: the entries then end with the process. */
-#ifndef BERTH_JOURNAL_HISTORY_RING_H
-#define BERTH_JOURNAL_HISTORY_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ bool history_ring_next(
 bool history_ring_has(const struct history_ring *ring, uint64_t position);
 /* Where that walk ends now. */
 uint64_t history_ring_end(const struct history_ring *ring);
-
-#endif

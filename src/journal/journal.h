@@ -4,8 +4,7 @@
  * Written with pwrite, without fsync: records outlive this process, but not the host, and a journal
  * of another boot says nothing. Space is taken before it is promised. A file that cannot be trusted
  * is never repaired: a new one takes its place. */
-#ifndef BERTH_JOURNAL_JOURNAL_H
-#define BERTH_JOURNAL_JOURNAL_H
+#pragma once
 
 #include "journal/journal_layout.h"
 #include "journal/journal_map.h"
@@ -105,5 +104,3 @@ const char *journal_look(struct journal *journal, uint32_t slot, size_t *lengthp
 /* Frees the slot, whatever it held. If the file system fails (reported), the record may come
  * back. */
 void journal_erase(struct journal *journal, uint32_t slot);
-
-#endif

@@ -1,7 +1,6 @@
 /* journal_file.h - the system calls below journal.c: finds, reads, makes and writes a journal's
  * file. Does not trust what it reads. */
-#ifndef BERTH_JOURNAL_JOURNAL_FILE_H
-#define BERTH_JOURNAL_JOURNAL_FILE_H
+#pragma once
 
 #include "journal/journal.h"
 
@@ -34,5 +33,3 @@ bool file_grow(int fd, struct journal_header *header, size_t size_class);
 bool file_read_extent(int fd, uint32_t slot, struct extent_header *extent, size_t n);
 /* Writes a sealed extent. */
 bool file_write_extent(int fd, uint32_t slot, const struct extent_header *extent);
-
-#endif

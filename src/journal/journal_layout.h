@@ -6,8 +6,7 @@
  * The header is rewritten by one pwrite of one page, and no extent of at most a page crosses a page
  * boundary: a daemon killed while writing leaves the old bytes or the new ones. A slot number is an
  * extent's place, in units of the smallest extent. */
-#ifndef BERTH_JOURNAL_JOURNAL_LAYOUT_H
-#define BERTH_JOURNAL_JOURNAL_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ static inline off_t slot_offset(uint32_t slot)
 void extent_seal(struct extent_header *extent, uint32_t slot);
 /* `size` bytes of the file at that slot. */
 enum extent_state extent_look(const struct extent_header *extent, uint32_t slot, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Not for rewriting a record: a daemon killed between two stores would leave neither the old bytes
  * nor the new ones. */
-#ifndef BERTH_JOURNAL_JOURNAL_MAP_H
-#define BERTH_JOURNAL_JOURNAL_MAP_H
+#pragma once
 
 #include "journal/journal_layout.h"
 
@@ -30,5 +29,3 @@ bool journal_map_withdraw(struct journal_map *map, uint32_t slot);
 
 /* What is in the slot; NULL: read the file instead. */
 const struct extent_header *journal_map_look(struct journal_map *map, uint32_t slot);
-
-#endif

@@ -1,7 +1,6 @@
 /* own_file.h - files that nobody but berthd's user writes: how they are opened, made and replaced.
  * Functions that return bool or a descriptor set errno. */
-#ifndef BERTH_JOURNAL_OWN_FILE_H
-#define BERTH_JOURNAL_OWN_FILE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -19,5 +18,3 @@ int own_file_make(const char *path);
 /* Gives it its name, or removes it. */
 bool own_file_install(const char *path);
 void own_file_discard(const char *path); /* keeps errno */
-
-#endif

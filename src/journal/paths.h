@@ -1,8 +1,7 @@
 /* paths.h - where berthd keeps files that survive it. They are named after the socket, so that
  * several daemons on one host share nothing. These functions make no file, and read only the
  * environment. */
-#ifndef BERTH_JOURNAL_PATHS_H
-#define BERTH_JOURNAL_PATHS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ bool path_at_runtime(const char *socket_path, const char *suffix, char *out, siz
 bool path_of_state_directory(char *out, size_t size);
 /* A file there: the socket's path as one word ("run-berth-berth.sock"), and `suffix`. */
 bool path_in_state_directory(const char *socket_path, const char *suffix, char *out, size_t size);
-
-#endif

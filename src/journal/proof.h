@@ -5,8 +5,7 @@
  *
  * The hash is keyed and covers the lease's id and user, whether it is held or waits, names, counts,
  * units, tokens and the process that it is bound to. Pure. */
-#ifndef BERTH_JOURNAL_PROOF_H
-#define BERTH_JOURNAL_PROOF_H
+#pragma once
 
 #include "base/text.h"
 #include "core/saved_lease.h"
@@ -32,5 +31,3 @@ struct siphash {
 struct siphash siphash_begin(const uint8_t key[static SECRET_BYTES]);
 void siphash_add(struct siphash *hash, uint64_t word);
 uint64_t siphash_end(struct siphash *hash);
-
-#endif

@@ -3,8 +3,7 @@
  * its checksum. Pure.
  *
  * Databases get new numbers at each start, so a record of fleet scope has its database's name. */
-#ifndef BERTH_JOURNAL_RECORD_H
-#define BERTH_JOURNAL_RECORD_H
+#pragma once
 
 #include "base/text.h"
 #include "core/core.h"
@@ -47,5 +46,3 @@ struct record_numbers {
 void record_write_numbers(struct text *out, uint64_t mark, uint64_t of);
 /* False: it is another record. */
 bool record_read_numbers(const char *text, size_t length, struct record_numbers *numbers);
-
-#endif

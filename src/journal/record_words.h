@@ -1,6 +1,5 @@
 /* record_words.h - what the writer and the reader of a lease's record have in common. */
-#ifndef BERTH_JOURNAL_RECORD_WORDS_H
-#define BERTH_JOURNAL_RECORD_WORDS_H
+#pragma once
 
 #include "core/core.h"
 
@@ -28,5 +27,3 @@ enum presence {
 extern const char *const record_state_words[2]; /* by .is_held */
 /* For `stopping`; has gaps. */
 extern const char *const record_stopping_words[N_OUTCOMES];
-
-#endif

@@ -1,8 +1,7 @@
 /* sigbus_guard.h - protects mappings of files that somebody may truncate meanwhile: a load or store
  * beyond the end raises SIGBUS, and the handler puts an anonymous page of zeros there (after
  * systemd's basic/sigbus.c). */
-#ifndef BERTH_JOURNAL_SIGBUS_GUARD_H
-#define BERTH_JOURNAL_SIGBUS_GUARD_H
+#pragma once
 
 #include <signal.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@
 void sigbus_guard_add(char *start, size_t size, volatile sig_atomic_t *was_cutp);
 /* Does nothing if that memory is not guarded. */
 void cut_unguard(const char *start);
-
-#endif

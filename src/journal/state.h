@@ -5,8 +5,7 @@
  *
  * Here is what the file says. state_file.h writes it: on the loop at the start, later for
  * state_writer.h in other threads. */
-#ifndef BERTH_JOURNAL_STATE_H
-#define BERTH_JOURNAL_STATE_H
+#pragma once
 
 #include "base/text.h"
 #include "journal/proof.h"
@@ -94,5 +93,3 @@ void state_image_settle(
 enum stored state_store(struct state *state, int *errorp);
 /* The end of a run: no number from `next` on has been given out. The next image says so. */
 void state_give_back_numbers(struct state *state, uint64_t next);
-
-#endif

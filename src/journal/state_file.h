@@ -1,8 +1,7 @@
 /* state_file.h - replaces a file on disk: writes beside it, fsyncs, renames. Each step may take as
  * long as the disk likes, so the loop leaves them to state_writer.h. Logs nothing. May be called
  * from any thread, for one file from one thread at a time. */
-#ifndef BERTH_JOURNAL_STATE_FILE_H
-#define BERTH_JOURNAL_STATE_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ enum stored state_file_replace(
 /* Allocates space, so that later that many bytes can be written to `next_path`, whatever fills the
  * disk. 0, or an errno. */
 int state_file_make_room(const char *next_path, size_t bytes);
-
-#endif

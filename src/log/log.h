@@ -1,7 +1,6 @@
 /* log.h - writes to stderr, or to the function given to log_divert(). In normal operation, the log
  * has only what operators did. Preserves errno. */
-#ifndef BERTH_LOG_LOG_H
-#define BERTH_LOG_LOG_H
+#pragma once
 
 #include "base/time.h"
 #include "base/words.h"
@@ -80,5 +79,3 @@ size_t log_escape(char *out, size_t size, const char *text);
 #define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
-
-#endif

@@ -1,7 +1,6 @@
 /* log_budget.h - per-user rate limit on log lines, so that a user who floods the log cannot hide
  * what others do. Pure: time is an argument. */
-#ifndef BERTH_LOG_LOG_BUDGET_H
-#define BERTH_LOG_LOG_BUDGET_H
+#pragma once
 
 #include "base/time.h"
 
@@ -25,5 +24,3 @@ struct log_budgets {
  * that is over; this line is to mention them. */
 bool log_budget_take(
     struct log_budgets *budgets, uint32_t uid, nanoseconds now, uint32_t *suppressedp);
-
-#endif

@@ -1,6 +1,5 @@
 /* log_fields.h - a message and what it is about, as fields of the journal ("NAME=value"). Pure. */
-#ifndef BERTH_LOG_LOG_FIELDS_H
-#define BERTH_LOG_LOG_FIELDS_H
+#pragma once
 
 #include "log/log.h"
 
@@ -22,5 +21,3 @@ struct log_fields {
  * own BERTH_RESOURCE. Fields that do not fit are left out. */
 void log_fields_fill(struct log_fields *fields, enum log_level level, const char *text,
     const struct log_subject *subject);
-
-#endif

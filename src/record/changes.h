@@ -1,7 +1,6 @@
 /* changes.h - operators' changes at runtime, as lines of text and back: requests of the protocol.
  * Each also has what it rests on in the file (`file=`). */
-#ifndef BERTH_RECORD_CHANGES_H
-#define BERTH_RECORD_CHANGES_H
+#pragma once
 
 #include "base/text.h"
 #include "core/core.h"
@@ -17,5 +16,3 @@ bool changes_note(struct state *state, const struct core *core);
 /* Makes those changes again that the file has not ended meanwhile (logged), as core_define() would
  * have. Modifies `lines`. The caller carries the effects out. */
 void changes_apply(struct core *core, char *lines, nanoseconds now, struct effects *effects);
-
-#endif

@@ -1,7 +1,6 @@
 /* fleet_names.h - the databases by number and by name: in records, and in messages. They are the
  * file's at the start, until the daemon ends. */
-#ifndef BERTH_RECORD_FLEET_NAMES_H
-#define BERTH_RECORD_FLEET_NAMES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ const struct database *fleet_database(const struct fleet_names *names, uint8_t d
 const char *fleet_name_of(const struct fleet_names *names, uint8_t database);
 /* 0: no database has that name. */
 uint8_t fleet_find(const struct fleet_names *names, const char *name);
-
-#endif

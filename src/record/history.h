@@ -1,7 +1,6 @@
 /* history.h - what is kept of leases and waits that are over, for `history`: `<socket>.history` in
  * the runtime directory. */
-#ifndef BERTH_RECORD_HISTORY_H
-#define BERTH_RECORD_HISTORY_H
+#pragma once
 
 #include "base/table.h"
 #include "base/text.h"
@@ -83,4 +82,3 @@ void history_ended(
  * unless *n_leftp is 0, that is the end. */
 bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
     struct history_entry *entry);
-#endif

@@ -1,8 +1,7 @@
 /* history_log.h - with `log = leases`: the log gets a line for each lease and wait that is over,
  * made from its entry in the history after the answers of the turn have gone. If more end than the
  * history keeps until then, it says how many have no line. */
-#ifndef BERTH_RECORD_HISTORY_LOG_H
-#define BERTH_RECORD_HISTORY_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void history_log_init(struct history_log *log, uv_loop_t *loop, const struct his
 void history_log_begin(struct history_log *log);
 /* At the end of each turn, if it is or was on; `is_on`: as the file says. */
 void history_log_end_turn(struct history_log *log, bool is_on);
-
-#endif

@@ -1,7 +1,6 @@
 /* id_allocator.h - allocates lease ids and tokens below the mark stored in the state directory, and
  * raises the mark early enough that nobody waits for the disk. */
-#ifndef BERTH_RECORD_ID_ALLOCATOR_H
-#define BERTH_RECORD_ID_ALLOCATOR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ bool id_allocator_is_low(const struct id_allocator *numbers);
 bool id_allocator_wants_more(struct id_allocator *numbers);
 /* At the end of the run: gives the unused ones back. False: there is nothing to store. */
 bool id_allocator_give_back(struct id_allocator *numbers);
-
-#endif

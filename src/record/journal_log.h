@@ -1,7 +1,6 @@
 /* journal_log.h - what the log says about the files that outlive berthd: the journal, and that in
  * the state directory. */
-#ifndef BERTH_RECORD_JOURNAL_LOG_H
-#define BERTH_RECORD_JOURNAL_LOG_H
+#pragma once
 
 #include "journal/journal.h"
 #include "journal/state_file.h"
@@ -19,5 +18,3 @@ void state_log_stored(const struct state *state, enum stored stored, int error);
 void state_log_no_numbers(const struct state *state);
 /* state_set_fleet_changes() has refused them. */
 void state_log_too_many_changes(const struct state *state);
-
-#endif

@@ -1,7 +1,6 @@
 /* lease_log.h - what the log says about a lease: with -v its whole life; else what has happened to
  * it against its holder's will. */
-#ifndef BERTH_RECORD_LEASE_LOG_H
-#define BERTH_RECORD_LEASE_LOG_H
+#pragma once
 
 #include "base/actor.h"
 #include "core/effects.h"
@@ -37,5 +36,3 @@ void lease_log_taken_remotely(const struct fleet_names *databases, const struct 
     const struct actor *by, enum command_index command, const char *event, const char *reason);
 /* At the start: its record cannot be made true again. */
 void lease_log_not_taken_over(const struct saved_lease *saved, const char *why);
-
-#endif

@@ -1,7 +1,6 @@
 /* ledger.h - write-ahead journaling: every change to a lease is journaled before anyone is told
  * about it. */
-#ifndef BERTH_RECORD_LEDGER_H
-#define BERTH_RECORD_LEDGER_H
+#pragma once
 
 #include "base/sorted_set.h"
 #include "base/text.h"
@@ -59,5 +58,3 @@ void ledger_deinit(struct ledger *ledger);
 
 /* Every lease is in the journal: when the grace, if there was one, is over. */
 void ledger_note_complete(struct ledger *ledger);
-
-#endif

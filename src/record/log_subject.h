@@ -1,7 +1,6 @@
 /* log_subject.h - makes the subject of a log message from what the daemon has: leases, clients,
  * names. Each function adds to *subject, which begins as {0} or with an event. */
-#ifndef BERTH_RECORD_LOG_SUBJECT_H
-#define BERTH_RECORD_LOG_SUBJECT_H
+#pragma once
 
 #include "base/actor.h"
 #include "core/lease.h"
@@ -31,5 +30,3 @@ struct log_what {
     char text[NAME_BYTES + 32];
 };
 struct log_what log_subject_what(const struct log_subject *subject);
-
-#endif

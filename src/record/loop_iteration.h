@@ -1,6 +1,5 @@
 /* loop_iteration.h - what every callback of the event loop must do before it returns. */
-#ifndef BERTH_RECORD_LOOP_ITERATION_H
-#define BERTH_RECORD_LOOP_ITERATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ static inline void loop_iteration_end(struct loop_iteration *turn)
 {
     turn->end(turn);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* request_log.h - what the log says about an operator's request: once, when its result is known. */
-#ifndef BERTH_RECORD_REQUEST_LOG_H
-#define BERTH_RECORD_REQUEST_LOG_H
+#pragma once
 
 #include "log/log.h"
 #include "wire/protocol.h"
@@ -15,5 +14,3 @@ struct request_log *request_log_new(
 void request_log_end(struct request_log *log, const char *outcome);
 /* Frees it without logging. Returns NULL. */
 struct request_log *request_log_free(struct request_log *log);
-
-#endif

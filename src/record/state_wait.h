@@ -1,8 +1,7 @@
 /* state_wait.h - waits for a state file that is there and cannot be read: what operators have
  * changed and who may prove what is not known, so nothing is granted until then. A restart, which
  * is not an event, then does all that a start does. */
-#ifndef BERTH_RECORD_STATE_WAIT_H
-#define BERTH_RECORD_STATE_WAIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <uv.h>
@@ -24,5 +23,3 @@ void state_wait_init(struct state_wait *wait, uv_loop_t *loop);
  * that returns true. */
 void state_wait_begin(struct state_wait *wait, const struct state *state,
     bool (*readable)(struct state_wait *wait));
-
-#endif

@@ -3,8 +3,7 @@
  *
  * One job at a time. The next job stores all that changes meanwhile at once: each change has a
  * serial number, and an image of the state has every change up to one of these. */
-#ifndef BERTH_RECORD_STATE_WRITER_H
-#define BERTH_RECORD_STATE_WRITER_H
+#pragma once
 
 #include "journal/state.h"
 
@@ -71,5 +70,3 @@ void state_writer_begin(struct state_writer *writer);
  * inherits the mask. False: the disk has not answered (on_written() says STORED_UNKNOWN); do not
  * wait for the thread that waits for it. */
 bool state_writer_end(struct state_writer *writer, unsigned patience_ms);
-
-#endif

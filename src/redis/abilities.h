@@ -1,7 +1,6 @@
 /* abilities.h - which commands a server allows, as discovered while a connection is set up
  * (abilities.def is the table of them). Pure. */
-#ifndef BERTH_REDIS_ABILITIES_H
-#define BERTH_REDIS_ABILITIES_H
+#pragma once
 
 #include "base/faults.h"
 #include "base/text.h"
@@ -46,5 +45,3 @@ bool ability_is_denied_by(const char *error);
 
 /* The words of what it lacks, with commas between; "" if nothing. */
 void abilities_add_lacking(const struct abilities *abilities, struct text *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* calls.h - what has been sent to one Redis and not been answered yet, in the order of the
  * answers. */
-#ifndef BERTH_REDIS_CALLS_H
-#define BERTH_REDIS_CALLS_H
+#pragma once
 
 #include "redis/scripts.h"
 
@@ -38,5 +37,3 @@ void calls_add(struct calls *calls, const struct link_call *call);
 /* The oldest call; NULL: there is none. The caller frees it. */
 struct link_call *calls_take(struct calls *calls);
 struct link_call *call_free(struct link_call *call); /* returns NULL */
-
-#endif

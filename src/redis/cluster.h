@@ -1,6 +1,5 @@
 /* cluster.h - hash slots, and what the nodes of a Redis Cluster say about them. Pure. */
-#ifndef BERTH_REDIS_CLUSTER_H
-#define BERTH_REDIS_CLUSTER_H
+#pragma once
 
 #include "fleet/resp_value.h"
 
@@ -51,5 +50,3 @@ struct redirection {
  * sense. */
 bool redirection_read(
     struct redirection *redirection, const char *error, uint16_t slot, const char *asked_host);
-
-#endif

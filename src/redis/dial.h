@@ -1,8 +1,7 @@
 /* dial.h - from a configured place (a name and a port, or a path) to a connected stream: looks the
  * name up without blocking, and tries its addresses in turn. With TLS it is connected when the
  * handshake is over. */
-#ifndef BERTH_REDIS_DIAL_H
-#define BERTH_REDIS_DIAL_H
+#pragma once
 
 #include "redis/stream.h"
 
@@ -23,5 +22,3 @@ struct dial *dial_unix(
 struct dial *dial_cancel(struct dial *dial);
 /* How many lookups of all loops are under way. Neither libuv nor the C library can cancel one. */
 size_t dial_n_looking(void);
-
-#endif

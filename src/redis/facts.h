@@ -1,7 +1,6 @@
 /* facts.h - what a server says of itself in its answers to INFO, CONFIG GET and HELLO (facts.def).
  * Pure. */
-#ifndef BERTH_REDIS_FACTS_H
-#define BERTH_REDIS_FACTS_H
+#pragma once
 
 #include "fleet/resp_value.h"
 
@@ -35,5 +34,3 @@ bool facts_read_config(struct facts *facts, const struct resp *reply);
 bool facts_read_hello(struct facts *facts, const struct resp *reply);
 /* Adds what is known from an earlier connection to the same server and need not be asked again. */
 void facts_keep(struct facts *facts, const struct facts *earlier);
-
-#endif

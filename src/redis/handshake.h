@@ -4,8 +4,7 @@
  * What is sent comes in stages: the next one begins when every command of the one before has its
  * reply, and so can depend on them. Each command is an ability of the server (abilities.def). Where
  * that is not REQUIRED, an error reply is an answer, which is noted. */
-#ifndef BERTH_REDIS_HANDSHAKE_H
-#define BERTH_REDIS_HANDSHAKE_H
+#pragma once
 
 #include "base/text.h"
 #include "redis/abilities.h"
@@ -91,5 +90,3 @@ enum handshake_result { HANDSHAKE_MORE, HANDSHAKE_DONE, HANDSHAKE_FAILED };
 /* Takes the next reply, and appends what to send after it. */
 enum handshake_result handshake_reply(
     struct handshake *handshake, const struct resp *reply, struct text *out);
-
-#endif

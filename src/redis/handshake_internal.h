@@ -1,8 +1,7 @@
 /* handshake_internal.h - shared by handshake.c (the stages, and what is always sent),
  * handshake_cluster.c (which node it has to be) and handshake_questions.c (what is asked of a
  * server that is not known yet). */
-#ifndef BERTH_REDIS_HANDSHAKE_INTERNAL_H
-#define BERTH_REDIS_HANDSHAKE_INTERNAL_H
+#pragma once
 
 #include "redis/handshake.h"
 
@@ -36,5 +35,3 @@ void handshake_subscribe_to_slot(struct handshake *handshake, struct text *out);
 bool handshake_is_redirected(struct handshake *handshake, const struct resp *reply);
 /* CONFIG GET, for what INFO has not said. */
 void handshake_add_settings(struct handshake *handshake, struct text *out);
-
-#endif

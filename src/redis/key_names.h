@@ -1,6 +1,5 @@
 /* key_names.h - the names of a database's keys and channels in Redis. Pure. */
-#ifndef BERTH_REDIS_KEY_NAMES_H
-#define BERTH_REDIS_KEY_NAMES_H
+#pragma once
 
 #include "redis/scripts.h"
 
@@ -20,5 +19,3 @@ struct keys {
 
 /* False if the names would be too long. */
 bool keys_init(struct keys *keys, const char *prefix, const char *session);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Every call is answered exactly once by on_reply, or else on_down makes its outcome unknown. No
  * callback runs inside a call of these functions. SIGPIPE must be ignored. */
-#ifndef BERTH_REDIS_LINK_H
-#define BERTH_REDIS_LINK_H
+#pragma once
 
 #include "base/time.h"
 #include "conf/redis_url.h"
@@ -60,5 +59,3 @@ void link_close(struct link *link);
 /* Whether the loop would not end before a lookup has timed out in the resolver, or a file is read.
  */
 bool link_is_looking_up(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* link_internal.h - shared by link.c (makes a link, again if necessary), link_calls.c (calls and
  * their replies) and link_messages.c (pub/sub). */
-#ifndef BERTH_REDIS_LINK_INTERNAL_H
-#define BERTH_REDIS_LINK_INTERNAL_H
+#pragma once
 
 #include "base/backoff.h"
 #include "redis/calls.h"
@@ -94,5 +93,3 @@ void link_take_message(struct link *link, const struct resp *reply);
 /* The heartbeat of the connection for messages. */
 void link_heartbeat_begin(struct link *link);
 void link_heartbeat_tick(struct link *link);
-
-#endif

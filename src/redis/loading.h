@@ -1,7 +1,6 @@
 /* loading.h - loads our scripts into a server: as a function library if it allows these, else as
  * one script; asks first whether they are there. Pure. */
-#ifndef BERTH_REDIS_LOADING_H
-#define BERTH_REDIS_LOADING_H
+#pragma once
 
 #include "redis/resp.h"
 #include "redis/scripts.h"
@@ -33,5 +32,3 @@ bool loading_is_forgotten(const struct resp *reply);
 /* Whether the reply to LOADING_LIBRARY says that there is one of that name. Another daemon may have
  * loaded it since; or it is somebody else's. */
 bool loading_is_there(const struct resp *reply);
-
-#endif

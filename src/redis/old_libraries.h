@@ -1,7 +1,6 @@
 /* old_libraries.h - deletes function libraries of other versions of Berth that nobody has called
  * for an hour. A version that comes back loads its library again (loading.h). Pure. */
-#ifndef BERTH_REDIS_OLD_LIBRARIES_H
-#define BERTH_REDIS_OLD_LIBRARIES_H
+#pragma once
 
 #include "redis/resp.h"
 
@@ -25,5 +24,3 @@ size_t old_libraries_begin(struct old_libraries *old, const char *argv[OLD_LIBRA
  * Errors are answers: where a user has no right to list or to delete, all libraries stay. */
 size_t old_libraries_next(struct old_libraries *old, const struct resp *reply,
     const char *argv[OLD_LIBRARIES_WORDS]);
-
-#endif

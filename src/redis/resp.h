@@ -1,7 +1,6 @@
 /* resp.h - what Redis sends, as plain values, and what it is sent. resp.c alone uses hiredis, and
  * only its reader and formatter: its asynchronous core aborts on surprises and loses errors. */
-#ifndef BERTH_REDIS_RESP_H
-#define BERTH_REDIS_RESP_H
+#pragma once
 
 #include "fleet/resp_value.h"
 
@@ -31,5 +30,3 @@ enum resp_next resp_reader_next(struct resp_reader *reader, const struct resp **
 
 /* A command as bytes, *np many, which the caller frees. */
 char *resp_command(size_t argc, const char *const argv[], const size_t lengths[], size_t *np);
-
-#endif

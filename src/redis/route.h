@@ -1,7 +1,6 @@
 /* route.h - which node of a cluster is dialed next, and what its redirections mean: each node that
  * is known is asked once before a pause is due, and no chain of redirections is endless. Pure. */
-#ifndef BERTH_REDIS_ROUTE_H
-#define BERTH_REDIS_ROUTE_H
+#pragma once
 
 #include "base/time.h"
 #include "conf/redis_url.h"
@@ -48,5 +47,3 @@ void route_is_good(struct route *route);
 void route_has_slot(struct route *route);
 /* What is wrong with the slot at present; or "". */
 void route_trouble(const struct route *route, char *out, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* same_server.h - where INFO is not allowed: does a message that is published on one connection
  * arrive on the other one? Nothing else would notice that one name leads to two servers. Pure. */
-#ifndef BERTH_REDIS_SAME_SERVER_H
-#define BERTH_REDIS_SAME_SERVER_H
+#pragma once
 
 #include "base/text.h"
 #include "fleet/resp_value.h"
@@ -28,5 +27,3 @@ enum same_result same_server_reply(struct same_server *same, const struct resp *
 /* Whatever comes on the other one. Messages of others are for a session that says hello when the
  * link is up, and hears of it then. */
 enum same_result same_server_message(struct same_server *same, const struct resp *reply);
-
-#endif

@@ -1,7 +1,6 @@
 /* scripts.h - what Redis runs for us, embedded at build time: one library of functions, and the
  * same as one script. doc/redis.md has their arguments and answers. */
-#ifndef BERTH_REDIS_SCRIPTS_H
-#define BERTH_REDIS_SCRIPTS_H
+#pragma once
 
 #include "fleet/script.h"
 
@@ -35,5 +34,3 @@ struct layouts script_layouts(void);
 extern const struct script_bounds script_bounds; /* the same bounds as in the scripts */
 /* Without their prefix: "db", "sessions", ... in the order of KEYS. */
 extern const char *const script_key_words[N_SCRIPT_KEYS];
-
-#endif

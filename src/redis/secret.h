@@ -1,6 +1,5 @@
 /* secret.h - a password from a file: its only line, without the line's end. */
-#ifndef BERTH_REDIS_SECRET_H
-#define BERTH_REDIS_SECRET_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@ const char *secret_find(const char *source, char path[PATH_MAX]);
 const char *secret_hint(const char *source);
 /* Wipes the secret. Accepts NULL; returns NULL. */
 char *secret_free(char *secret);
-
-#endif

@@ -1,7 +1,6 @@
 /* sentinel.h - asks the Sentinels of a database, one after the other, which server is its master.
  * Their answer may be out of date: the caller checks the server itself. */
-#ifndef BERTH_REDIS_SENTINEL_H
-#define BERTH_REDIS_SENTINEL_H
+#pragma once
 
 #include "base/time.h"
 #include "conf/redis_url.h"
@@ -42,5 +41,3 @@ struct sentinel *sentinel_ask(uv_loop_t *loop, const struct redis_url *url,
     const char *password, nanoseconds timeout, sentinel_done *done, void *context);
 /* Accepts NULL; returns NULL. */
 struct sentinel *sentinel_cancel(struct sentinel *sentinel);
-
-#endif

@@ -1,6 +1,5 @@
 /* server_check.h - may this server keep leases? Decides by what it says of itself. Pure. */
-#ifndef BERTH_REDIS_SERVER_CHECK_H
-#define BERTH_REDIS_SERVER_CHECK_H
+#pragma once
 
 #include "redis/abilities.h"
 #include "redis/facts.h"
@@ -32,5 +31,3 @@ void server_check_identity(
 /* When everything has been tried: the faults, and the warnings. It may refuse as well. */
 void server_check_settings(
     struct server_check *check, const struct server_check_question *question);
-
-#endif

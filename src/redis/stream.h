@@ -3,8 +3,7 @@
  * before the loop waits again.
  *
  * No callback runs inside a call of these functions. */
-#ifndef BERTH_REDIS_STREAM_H
-#define BERTH_REDIS_STREAM_H
+#pragma once
 
 #include "base/time.h"
 #include "redis/resp.h"
@@ -52,5 +51,3 @@ struct stream *stream_close(struct stream *stream);
 const char *stream_why_late(const struct stream *stream);
 /* Appended to "cannot connect": what the service's unit has to do with that error; or "". */
 const char *stream_why_refused(int error);
-
-#endif

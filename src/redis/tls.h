@@ -3,8 +3,7 @@
  * was called or the configured one.
  *
  * In a build without OpenSSL no context can be made, and so nothing else is called. */
-#ifndef BERTH_REDIS_TLS_H
-#define BERTH_REDIS_TLS_H
+#pragma once
 
 #include "base/text.h"
 
@@ -56,5 +55,3 @@ struct text *tls_output(struct tls *tls);
 
 /* Why it has failed, as one line for people; NULL: it has not. */
 const char *tls_why(const struct tls *tls);
-
-#endif

@@ -1,7 +1,6 @@
 /* tls_internal.h - shared by tls_context.c (what all connections to a database share), tls.c (one
  * connection) and tls_words.c (what is wrong, in words). */
-#ifndef BERTH_REDIS_TLS_INTERNAL_H
-#define BERTH_REDIS_TLS_INTERNAL_H
+#pragma once
 
 #include "redis/one_line.h"
 #include "redis/tls.h"
@@ -36,5 +35,3 @@ void tls_say_last_error(char *out, size_t size);
 
 /* In tls.c; NULL: no memory. */
 BIO_METHOD *tls_bio_method(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* tls_load.h - reads the files of a database's TLS in a thread of libuv's pool: they may be large,
  * or far away. */
-#ifndef BERTH_REDIS_TLS_LOAD_H
-#define BERTH_REDIS_TLS_LOAD_H
+#pragma once
 
 #include "redis/tls.h"
 
@@ -21,5 +20,3 @@ struct tls_load *tls_load_begin(
 struct tls_load *tls_load_cancel(struct tls_load *load);
 /* How many reads of all loops are under way. None can be interrupted. */
 size_t tls_load_n_reading(void);
-
-#endif

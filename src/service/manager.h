@@ -4,8 +4,7 @@
  * refuses a socket that is handed over, and its log has no fields.
  *
  * Leaves the environment as it is: no daemon of ours starts a program that it could mislead. */
-#ifndef BERTH_SERVICE_MANAGER_H
-#define BERTH_SERVICE_MANAGER_H
+#pragma once
 
 #include "base/time.h"
 #include "log/log.h"
@@ -29,5 +28,3 @@ nanoseconds manager_watchdog(void);
 bool manager_log(enum log_level level, const char *text, const struct log_subject *subject);
 /* For the status line: why berthd does not start. */
 void manager_not_started(const char *why);
-
-#endif

@@ -1,7 +1,6 @@
 /* notify.h - what the service manager is told while berthd runs: that it is ready, reloads, stops,
  * that its loop turns, and its status in one line. Does nothing where there is no manager. */
-#ifndef BERTH_SETUP_NOTIFY_H
-#define BERTH_SETUP_NOTIFY_H
+#pragma once
 
 #include "setup/notify_text.h"
 
@@ -41,5 +40,3 @@ void notify_end_turn(struct notify *notify);
 void notify_reloading(struct notify *notify);
 void notify_reloaded(struct notify *notify);
 void notify_stopping(struct notify *notify);
-
-#endif

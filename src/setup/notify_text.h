@@ -1,7 +1,6 @@
 /* notify_text.h - berthd's status in one line, and when it is due. Pure: time is passed in, and
  * nothing is sent. */
-#ifndef BERTH_SETUP_NOTIFY_TEXT_H
-#define BERTH_SETUP_NOTIFY_TEXT_H
+#pragma once
 
 #include "core/types.h"
 
@@ -36,5 +35,3 @@ nanoseconds notify_due(const struct notify_pace *pace, const struct notify_facts
 /* An attempt was made; what could not be sent stays due. */
 void notify_tried(
     struct notify_pace *pace, const struct notify_facts *facts, bool was_said, nanoseconds now);
-
-#endif

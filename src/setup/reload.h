@@ -3,8 +3,7 @@
  *
  * One reading at a time. A request during one wants what the file says now, so another reading
  * follows, once for all such requests. */
-#ifndef BERTH_SETUP_RELOAD_H
-#define BERTH_SETUP_RELOAD_H
+#pragma once
 
 #include "conf/conf.h"
 #include "database/certificates.h"
@@ -44,5 +43,3 @@ void reload_begin(struct reload *reload);
 void reload_for(struct conn *conn);
 /* Perhaps for as long as a name service does not answer: the loop cannot end before. */
 bool reload_is_reading(const struct reload *reload);
-
-#endif

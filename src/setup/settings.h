@@ -1,6 +1,5 @@
 /* settings.h - the configuration that the server runs by: at the start, and after each reload. */
-#ifndef BERTH_SETUP_SETTINGS_H
-#define BERTH_SETUP_SETTINGS_H
+#pragma once
 
 #include "admission/server.h"
 
@@ -17,5 +16,3 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
 
 /* The runtime changes, which outlive the daemon, have changed, and will be stored. */
 void settings_note_changes(struct server *server);
-
-#endif

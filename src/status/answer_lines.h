@@ -1,6 +1,5 @@
 /* answer_lines.h - outcomes, leases and units as words of the protocol. Pure. */
-#ifndef BERTH_STATUS_ANSWER_LINES_H
-#define BERTH_STATUS_ANSWER_LINES_H
+#pragma once
 
 #include "base/text.h"
 #include "core/core.h"
@@ -38,5 +37,3 @@ void answer_effect(struct text *text, const struct effect *effect);
 /* The same with another text for EFFECT_DENIED, EFFECT_LOST and EFFECT_STOP; for EFFECT_GRANTED,
  * with the proof. */
 void answer_effect_saying(struct text *text, const struct effect *effect, const char *what);
-
-#endif

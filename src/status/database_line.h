@@ -1,7 +1,6 @@
 /* database_line.h - the lines of databases in the answers to `status` and `hosts`, and of the hosts
  * that they have heard from. Pure. */
-#ifndef BERTH_STATUS_DATABASE_LINE_H
-#define BERTH_STATUS_DATABASE_LINE_H
+#pragma once
 
 #include "base/text.h"
 #include "fleet/link_info.h"
@@ -17,5 +16,3 @@ void database_line_write(struct text *out, const struct database *database,
  * milliseconds; it said this at `listed_at`. */
 void host_lines_write(struct text *out, const struct fleet_rows *rows, const char *database,
     const char *own_session, uint64_t ttl, nanoseconds listed_at);
-
-#endif

@@ -1,7 +1,6 @@
 /* database_load.h - how busy the Redis of a database is, as far as it says so: from the row `load`
  * of the script `snapshot`, of one moment or of two. Pure. */
-#ifndef BERTH_STATUS_DATABASE_LOAD_H
-#define BERTH_STATUS_DATABASE_LOAD_H
+#pragma once
 
 #include "base/time.h"
 #include "status/fleet_rows.h"
@@ -33,5 +32,3 @@ bool load_read(const struct fleet_rows *rows, nanoseconds now, struct load_sampl
 void load_note(struct database_load *load, const struct load_sample *sample);
 /* `rate`: calls of all hosts in 1000 seconds; 0: not known. */
 struct load_view load_view(const struct database_load *load, uint64_t rate);
-
-#endif

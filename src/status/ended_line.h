@@ -1,6 +1,5 @@
 /* ended_line.h - a line of `history`: one lease or wait that is over. Pure. */
-#ifndef BERTH_STATUS_ENDED_LINE_H
-#define BERTH_STATUS_ENDED_LINE_H
+#pragma once
 
 #include "base/text.h"
 #include "core/ended.h"
@@ -28,5 +27,3 @@ void ended_units(struct text *out, const struct saved_lease *lease);
 
 /* Milliseconds since 1970 at that instant, as the clock is set now. */
 uint64_t wall_milliseconds(nanoseconds instant, const struct answer_moment *moment);
-
-#endif

@@ -1,7 +1,6 @@
 /* explained.h - the answer to `why`: what would happen to a request, or is happening to a lease,
  * and why. Pure. */
-#ifndef BERTH_STATUS_EXPLAINED_H
-#define BERTH_STATUS_EXPLAINED_H
+#pragma once
 
 #include "status/resource_row.h"
 
@@ -26,5 +25,3 @@ void explained_ask(struct text *out, const struct scene *scene,
 /* The whole answer for a lease, which is waiting or held. */
 void explained_lease(struct text *out, const struct scene *scene,
     const struct explained_database *database, struct lease *lease);
-
-#endif

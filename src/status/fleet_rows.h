@@ -1,8 +1,7 @@
 /* fleet_rows.h - parses the rows of the script `snapshot` (doc/redis.md), which say what a database
  * knows about its resources. Pure. Other hosts have written them: anything may be in them, and what
  * makes no sense is skipped. */
-#ifndef BERTH_STATUS_FLEET_ROWS_H
-#define BERTH_STATUS_FLEET_ROWS_H
+#pragma once
 
 #include "base/text.h"
 #include "base/words.h"
@@ -132,5 +131,3 @@ bool fleet_has_unit(
 
 /* SESSION/ID: 16 hex digits and a lease's id, which goes to *idp. */
 bool fleet_key_parse(const char *key, uint64_t *idp);
-
-#endif

@@ -1,6 +1,5 @@
 /* fleet_why.h - explains a database's part in a refusal. Pure. */
-#ifndef BERTH_STATUS_FLEET_WHY_H
-#define BERTH_STATUS_FLEET_WHY_H
+#pragma once
 
 #include "base/time.h"
 #include "core/database.h"
@@ -16,5 +15,3 @@ void fleet_why_new(char *out, size_t size, const char *name, nanoseconds left);
  * `trouble` describes the database's own trouble (for OUTCOME_GRACE: fleet_why_new()), or is "". */
 void fleet_why_of(char *out, size_t size, const struct database *database, const char *trouble,
     const char *name, enum outcome why);
-
-#endif

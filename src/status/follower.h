@@ -2,8 +2,7 @@
  * one has a snapshot; the later ones have what has changed since, as it is when the line is made.
  * So a follower has a cursor in the news, and nothing else waits for it: if it reads so slowly that
  * the cursor falls out, its next batch begins with a fresh snapshot. Pure. */
-#ifndef BERTH_STATUS_FOLLOWER_H
-#define BERTH_STATUS_FOLLOWER_H
+#pragma once
 
 #include "core/core.h"
 #include "status/status_walk.h"
@@ -45,5 +44,3 @@ void follower_init(struct follower *follower, const struct follow_source *source
 void follower_deinit(struct follower *follower);
 /* Whether a batch would say something. */
 bool follower_has_news(const struct follower *follower);
-
-#endif

@@ -6,8 +6,7 @@
  * holders do not all end at once, but for max-hold at most. It is a guess, and none is made from
  * fewer than FORECAST_MIN_HOLDS leases, where somebody has held for longer than all of these, or
  * where there is an obstacle whose end nobody knows. */
-#ifndef BERTH_STATUS_FORECAST_H
-#define BERTH_STATUS_FORECAST_H
+#pragma once
 
 #include "core/preview.h"
 
@@ -58,5 +57,3 @@ uint64_t forecast_start(struct forecast *forecast, uint32_t wants);
 
 /* "about 4m", "at any moment"; or why it is not known. `start` is forecast_start()'s. */
 void forecast_say(char *out, size_t size, const struct forecast *forecast, uint64_t start);
-
-#endif

@@ -1,7 +1,6 @@
 /* lease_row.h - a holder or a waiter as it is shown: one kind of row, filled from the core or from
  * what a database has listed. Pure. */
-#ifndef BERTH_STATUS_LEASE_ROW_H
-#define BERTH_STATUS_LEASE_ROW_H
+#pragma once
 
 #include "status/resource_row.h"
 
@@ -34,5 +33,3 @@ const struct claim *lease_claim_on(const struct lease *lease, const char *name);
 
 /* Adds its line. The line of one who follows changes only when something becomes of the lease. */
 void lease_row_write(struct text *out, struct lease_row *row, const struct scene *scene);
-
-#endif

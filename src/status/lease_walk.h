@@ -4,8 +4,7 @@
  * A walk may be made in pieces. Between two of them anything may happen: what has gone is left out,
  * and the walk goes on behind the last lease it came to. A newer listing begins again, as a line
  * more does no harm to one who follows. */
-#ifndef BERTH_STATUS_LEASE_WALK_H
-#define BERTH_STATUS_LEASE_WALK_H
+#pragma once
 
 #include "status/lease_row.h"
 
@@ -43,5 +42,3 @@ bool lease_walk_next(struct lease_walk *walk, const struct scene *scene, struct 
 /* Adds the lines of a piece until `out` has `enough`, or .name is empty. */
 void lease_walk_write(
     struct lease_walk *walk, const struct scene *scene, struct text *out, size_t enough);
-
-#endif

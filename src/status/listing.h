@@ -1,7 +1,6 @@
 /* listing.h - what a database has last said about everything, kept for those who follow: its rows,
  * found by resource and lease. Pure. */
-#ifndef BERTH_STATUS_LISTING_H
-#define BERTH_STATUS_LISTING_H
+#pragma once
 
 #include "base/time.h"
 #include "status/fleet_rows.h"
@@ -48,5 +47,3 @@ struct fleet_changes_heard {
 /* `before` may be NULL: there was none. Passes by this host's leases. */
 void fleet_changes_find(const struct listing *before, const struct listing *now,
     const struct fleet_changes_heard *heard);
-
-#endif

@@ -1,7 +1,6 @@
 /* long_answer.h - an answer that is made and sent piece by piece, while the client reads it. Each
  * kind is a struct that begins with this one. */
-#ifndef BERTH_STATUS_LONG_ANSWER_H
-#define BERTH_STATUS_LONG_ANSWER_H
+#pragma once
 
 #include "base/text.h"
 #include "core/definition.h"
@@ -43,5 +42,3 @@ bool long_answer_continue(struct long_answer *answer, const struct answer_moment
     struct text *out, size_t enough);
 uint32_t long_answer_view_weight(const struct long_answer *answer);
 struct long_answer *long_answer_free(struct long_answer *answer); /* returns NULL */
-
-#endif

@@ -1,7 +1,6 @@
 /* metric_rows.h - the rows of the answer to `metrics`: figures with their labels, and those of the
  * core. Pure. */
-#ifndef BERTH_STATUS_METRIC_ROWS_H
-#define BERTH_STATUS_METRIC_ROWS_H
+#pragma once
 
 #include "base/metrics.h"
 #include "base/text.h"
@@ -50,5 +49,3 @@ struct metrics_sums {
  * these sums of the definitions of that database. Returns the next number; 0: there are no more. */
 size_t metrics_resources(struct text *out, struct core *core, const struct metrics_sums *sums,
     size_t from, size_t n, nanoseconds now);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * There are two forms. `lines` has a sentence for each thing, and several holders. `brief` is one
  * line, which names the holder of each resource who has held it for longest. */
-#ifndef BERTH_STATUS_REASONS_H
-#define BERTH_STATUS_REASONS_H
+#pragma once
 
 #include "base/text.h"
 #include "core/core.h"
@@ -83,5 +82,3 @@ struct reasons_ahead {
 
 void reasons_ahead(struct reasons *reasons, const struct reasons_resource *resource,
     const struct reasons_ahead *ahead);
-
-#endif

@@ -1,7 +1,6 @@
 /* resource_reasons.h - what reasons.h says about one resource, and when a request for it will
  * probably start: from its row, its holders and its waiters, whoever knows them. Pure. */
-#ifndef BERTH_STATUS_RESOURCE_REASONS_H
-#define BERTH_STATUS_RESOURCE_REASONS_H
+#pragma once
 
 #include "status/forecast.h"
 #include "status/lease_walk.h"
@@ -28,5 +27,3 @@ void resource_brief(
 struct request_row resource_reasons(struct reasons *reasons, const struct scene *scene,
     const char *name, const struct definition *definition, uint32_t wants,
     const struct claim *claim, struct forecast *forecast);
-
-#endif

@@ -1,8 +1,7 @@
 /* resource_row.h - a resource or a template as it is shown: one kind of row, filled from the core
  * or from what a database has listed. Pure. Whatever other hosts have written, its line stays one
  * line, below LINE_BYTES. */
-#ifndef BERTH_STATUS_RESOURCE_ROW_H
-#define BERTH_STATUS_RESOURCE_ROW_H
+#pragma once
 
 #include "base/words.h"
 #include "core/core.h"
@@ -55,5 +54,3 @@ void resource_set_pause(
 /* Its reserved units; `reason` may be NULL. */
 void resource_row_for_each_reserved(const struct resource_row *row,
     void (*function)(void *context, const char *unit, const char *reason), void *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* status_walk.h - resources, each with its leases, and then templates, as lines, piece by piece:
  * the rest of the answer to `status`, and the snapshot of one who follows. Pure. */
-#ifndef BERTH_STATUS_STATUS_WALK_H
-#define BERTH_STATUS_STATUS_WALK_H
+#pragma once
 
 #include "status/lease_walk.h"
 #include "status/long_answer.h"
@@ -74,5 +73,3 @@ bool status_walk_continue(struct status_walk *walk, const struct answer_moment *
 
 struct scene scene_of(
     const struct walk_source *source, const struct answer_moment *moment, uint8_t database);
-
-#endif

@@ -1,7 +1,6 @@
 /* suggest.h - "did you mean ...?" for an unknown name: the nearest name that the user who asks may
  * know. Pure. */
-#ifndef BERTH_STATUS_SUGGEST_H
-#define BERTH_STATUS_SUGGEST_H
+#pragma once
 
 #include "base/words.h"
 #include "core/definition.h"
@@ -15,5 +14,3 @@ typedef bool suggest_filter(void *context, const struct definition *definition);
 /* Looks at the first 1000 definitions. False: none is near. */
 bool suggest_name(char out[static SUGGESTION_SIZE], const char *name,
     const struct definition definitions[], size_t n, suggest_filter *may, void *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* unit_list.h - lists of units that must fit on a line of `status`: what does not fit is cut. Pure.
  */
-#ifndef BERTH_STATUS_UNIT_LIST_H
-#define BERTH_STATUS_UNIT_LIST_H
+#pragma once
 
 #include "base/text.h"
 
@@ -36,5 +35,3 @@ struct reserve_list {
 
 /* Returns whether there was room. */
 bool reserve_list_add(struct reserve_list *list, const char *unit, const char *reason);
-
-#endif

@@ -1,7 +1,6 @@
 /* viewer.h - what a user may see of leases (`show-commands`): always pid, uid and age; program,
  * reason and identity only with the right to. Pure. */
-#ifndef BERTH_STATUS_VIEWER_H
-#define BERTH_STATUS_VIEWER_H
+#pragma once
 
 #include "core/definition.h"
 #include "core/lease.h"
@@ -45,5 +44,3 @@ bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hi
  * only who sees everything sees it. */
 bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
     const struct saved_lease *saved, uint16_t hiding);
-
-#endif

@@ -1,6 +1,5 @@
 /* why.h - explains a refused acquire: who is in the way, what there is. Pure. */
-#ifndef BERTH_STATUS_WHY_H
-#define BERTH_STATUS_WHY_H
+#pragma once
 
 #include "core/core.h"
 #include "status/viewer.h"
@@ -15,5 +14,3 @@ void why_refused(char *out, size_t size, struct core *core, const struct acquire
 void why_held_for(char *out, size_t size, nanoseconds held_for);
 /* Why a lease on `what` must end. */
 void why_max_hold(char *out, size_t size, const char *what, nanoseconds held_for);
-
-#endif

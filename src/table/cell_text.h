@@ -1,6 +1,5 @@
 /* cell_text.h - resources and leases in a few words: what stands in one cell of a table. Pure. */
-#ifndef BERTH_TABLE_CELL_TEXT_H
-#define BERTH_TABLE_CELL_TEXT_H
+#pragma once
 
 #include "table/grid.h"
 #include "view/past.h"
@@ -37,5 +36,3 @@ void text_add_how(struct text *text, const struct past_lease *lease);
 /* Columns of what a lease says about itself, behind the first `n`: all but the program, which has a
  * fixed one. `offset` is that of .shown in a row. Returns how many columns there are with these. */
 size_t add_shown_columns(struct column columns[MAX_COLUMNS], size_t n, size_t offset);
-
-#endif

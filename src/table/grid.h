@@ -2,8 +2,7 @@
  * environment whether there is colour.
  *
  * All cells are added first, so that rows printed far from each other line up. */
-#ifndef BERTH_TABLE_GRID_H
-#define BERTH_TABLE_GRID_H
+#pragma once
 
 #include "view/printable.h"
 
@@ -91,5 +90,3 @@ size_t grid_n_rows(const struct grid *grid);
 void grid_print_titles(const struct grid *grid, struct text *out);
 void grid_print_row(const struct grid *grid, size_t row, struct text *out);
 void grid_print(const struct grid *grid, struct text *out); /* all of it */
-
-#endif

@@ -1,7 +1,6 @@
 /* lease_table.h - the columns of a holder or a waiter; and its rows in the table of `berthctl
  * status`. Pure. */
-#ifndef BERTH_TABLE_LEASE_TABLE_H
-#define BERTH_TABLE_LEASE_TABLE_H
+#pragma once
 
 #include "table/grid.h"
 #include "table/status_table.h"
@@ -45,5 +44,3 @@ void lease_table_add(struct grid *grid, const struct status *status,
  * behind them, and how many more there are. `what`: "held" or "waiting". */
 void lease_table_print(const struct grid *grid, size_t *rowp, const struct status_leases *leases,
     const char *what, const struct table_style *style, struct text *out);
-
-#endif

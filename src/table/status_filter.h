@@ -1,7 +1,6 @@
 /* status_filter.h - which resources and leases of an answer `berthctl status` shows, and in which
  * order. Pure. */
-#ifndef BERTH_TABLE_STATUS_FILTER_H
-#define BERTH_TABLE_STATUS_FILTER_H
+#pragma once
 
 #include "view/status.h"
 
@@ -49,5 +48,3 @@ struct status_row {
  * as they are, and then the templates. The caller frees the list of n_resources + n_templates; it
  * points into the answer. */
 struct status_row *status_rows(const struct status *status, bool is_sorted);
-
-#endif

@@ -1,6 +1,5 @@
 /* status_table.h - what `berthctl status` shows to people. Pure. */
-#ifndef BERTH_TABLE_STATUS_TABLE_H
-#define BERTH_TABLE_STATUS_TABLE_H
+#pragma once
 
 #include "view/printable.h"
 #include "view/status.h"
@@ -19,5 +18,3 @@ void table_print(const struct status *status, const struct table_style *style, s
  * why; which units are reserved. Perhaps none. */
 void table_print_notes(struct text *out, const struct status_resource *resource);
 void table_print_template_notes(struct text *out, const struct status_resource *template);
-
-#endif

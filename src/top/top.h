@@ -1,11 +1,8 @@
 /* top.h - `berthctl top`. */
-#ifndef BERTH_TOP_TOP_H
-#define BERTH_TOP_TOP_H
+#pragma once
 
 #include "client/endpoint.h"
 #include "table/status_filter.h"
 
 /* Shows what berthd there does until somebody ends it. Returns the exit status. */
 int top_run(const struct endpoint *endpoint, const struct status_filter *choice);
-
-#endif

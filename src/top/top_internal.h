@@ -1,7 +1,6 @@
 /* top.h - what the files of `berthctl top` tell each other. Pure, but for top_draw.c, top_ask.c,
  * top_processes.c, the locale, and the names of users. */
-#ifndef BERTH_TOP_TOP_INTERNAL_H
-#define BERTH_TOP_TOP_INTERNAL_H
+#pragma once
 
 #include "base/text.h"
 #include "base/time.h"
@@ -300,5 +299,3 @@ void top_processes_set_time(struct top_processes *processes, nanoseconds now);
 /* The arguments, with blanks between them, or the name of the lease's process; as program_read().
  * Good until the next call. NULL: not known. `context` is the struct. */
 const char *top_process_of(void *context, const struct status_lease *lease, bool arguments);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The rows point into the picture (struct status) that they were made of: they are made again
  * whenever that has changed. */
-#ifndef BERTH_TOP_TOP_ROWS_H
-#define BERTH_TOP_TOP_ROWS_H
+#pragma once
 
 #include "base/table.h"
 #include "table/status_filter.h"
@@ -78,5 +77,3 @@ void top_rows_make(struct top_rows *rows, const struct status *status,
 const char *top_row_name(const struct top_row *row);
 /* NULL: it is none. */
 const char *top_row_lease(const struct top_row *row);
-
-#endif

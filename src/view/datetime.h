@@ -1,6 +1,5 @@
 /* datetime.h - times of day as an operator writes and reads them. Pure but for the time zone. */
-#ifndef BERTH_VIEW_DATETIME_H
-#define BERTH_VIEW_DATETIME_H
+#pragma once
 
 #include "base/text.h"
 
@@ -17,5 +16,3 @@ bool datetime_parse(const char *text, int64_t now, int64_t *whenp);
 
 /* Adds "14:02:11", behind its date unless that is today's. */
 void text_add_datetime(struct text *text, int64_t when, int64_t now);
-
-#endif

@@ -7,8 +7,7 @@
  * describes are those of wire/status_keys.def.
  *
  * Bytes of strings that are not UTF-8 appear as the four characters \xNN. */
-#ifndef BERTH_VIEW_JSON_H
-#define BERTH_VIEW_JSON_H
+#pragma once
 
 #include "view/stats.h"
 
@@ -49,5 +48,3 @@ void past_json_print(const struct past *past, struct text *out);
 /* One element of its leases, without an LF. */
 void past_json_add_lease(const struct past_lease *lease, struct text *out);
 void stats_json_print(const struct stats *stats, struct text *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* json_internal.h - values of JSON from what berthd says, and the document that has them: for the
  * files of json.h. Pure. */
-#ifndef BERTH_VIEW_JSON_INTERNAL_H
-#define BERTH_VIEW_JSON_INTERNAL_H
+#pragma once
 
 #include "view/json.h"
 
@@ -34,5 +33,3 @@ json_t *holder_value(const struct status_lease *lease, bool is_pool);
 json_t *waiter_value(const struct status_lease *lease);
 /* Of `berthctl history --json`. */
 json_t *past_lease_value(const struct past_lease *lease);
-
-#endif

@@ -12,8 +12,7 @@
  * watchers.
  *
  * Running out of memory ends the program. */
-#ifndef BERTH_VIEW_LIVE_H
-#define BERTH_VIEW_LIVE_H
+#pragma once
 
 #include "base/table.h"
 #include "base/time.h"
@@ -190,5 +189,3 @@ const struct live_resource *live_resource_at(const struct live *live, size_t i);
 const struct live_resource *live_resource_find(const struct live *live, const char *name);
 /* Its place in the queue of its resource, from 1 on; 0: it does not wait. */
 size_t live_lease_place(const struct live_lease *lease);
-
-#endif

@@ -1,6 +1,5 @@
 /* live_internal.h - what the files of live.h tell each other. */
-#ifndef BERTH_VIEW_LIVE_INTERNAL_H
-#define BERTH_VIEW_LIVE_INTERNAL_H
+#pragma once
 
 #include "view/live.h"
 
@@ -39,5 +38,3 @@ struct live_record *live_record_named(
 void live_tell(struct live *live);
 /* Notes which databases have listed their leases, once that was told. */
 void live_note_databases(struct live *live, nanoseconds now);
-
-#endif

@@ -1,7 +1,6 @@
 /* live_link.h - keeps a copy of what berthd shows up to date, over a connection that is made again
  * whenever it is lost. Never waits: its owner polls the connection, and the clock. */
-#ifndef BERTH_VIEW_LIVE_LINK_H
-#define BERTH_VIEW_LIVE_LINK_H
+#pragma once
 
 #include "base/backoff.h"
 #include "base/text.h"
@@ -50,5 +49,3 @@ void live_link_read(struct live_link *link, nanoseconds now);
 void live_link_close(struct live_link *link);
 /* Says why the command has no picture to go on with. Returns the exit status. */
 int live_link_complain(const struct live_link *link, const char *command);
-
-#endif

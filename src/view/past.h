@@ -2,8 +2,7 @@
  *
  * Doc: doc/protocol.md, history. Unknown keys and lines are ignored; missing known keys are NULL or
  * not given. Strings are decoded, but not escaped. */
-#ifndef BERTH_VIEW_PAST_H
-#define BERTH_VIEW_PAST_H
+#pragma once
 
 #include "view/status.h"
 #include "wire/fields.h"
@@ -69,5 +68,3 @@ void past_drop_after(struct past *past, uint64_t until);
 /* When it was asked for, and (of one that was) granted. */
 uint64_t past_asked(const struct past_lease *lease);
 uint64_t past_granted(const struct past_lease *lease);
-
-#endif

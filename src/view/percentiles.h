@@ -1,6 +1,5 @@
 /* percentiles.h - summarises durations: median, 95th percentile, maximum. Pure. */
-#ifndef BERTH_VIEW_PERCENTILES_H
-#define BERTH_VIEW_PERCENTILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct percentiles {
 
 /* Sorts the durations. */
 struct percentiles percentiles_of(struct durations *durations);
-
-#endif

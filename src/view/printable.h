@@ -3,8 +3,7 @@
  *
  * Pure but for the locale (LC_CTYPE). Widths are columns of a terminal. Running out of memory ends
  * the program. */
-#ifndef BERTH_VIEW_PRINTABLE_H
-#define BERTH_VIEW_PRINTABLE_H
+#pragma once
 
 #include "wire/fields.h"
 
@@ -31,5 +30,3 @@ size_t text_width(const char *escaped);
 void text_add_cut(struct text *text, const char *escaped, size_t width);
 /* The same, but leaves out the middle, where the text is ASCII: of names, the end tells most. */
 void text_add_cut_inside(struct text *text, const char *escaped, size_t width);
-
-#endif

@@ -1,6 +1,5 @@
 /* programs.h - the names of processes, as /proc has them, for leases without a program. */
-#ifndef BERTH_VIEW_PROGRAMS_H
-#define BERTH_VIEW_PROGRAMS_H
+#pragma once
 
 #include "view/status.h"
 
@@ -14,5 +13,3 @@ void program_fill_in(struct status_lease *lease);
 /* Reads a file ("comm", "cmdline") of the lease's process, under the same conditions. Returns how
  * many bytes it has put into `out`; 0: nothing is known. */
 size_t program_read(const struct status_lease *lease, const char *file, char *out, size_t size);
-
-#endif

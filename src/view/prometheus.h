@@ -1,7 +1,6 @@
 /* prometheus.h - the answer to `metrics` as Prometheus reads it: all figures of one name together,
  * below their HELP and TYPE. Pure. */
-#ifndef BERTH_VIEW_PROMETHEUS_H
-#define BERTH_VIEW_PROMETHEUS_H
+#pragma once
 
 #include "base/metrics.h"
 #include "base/text.h"
@@ -22,5 +21,3 @@ void prometheus_add_database(
     struct prometheus *prometheus, const char *name, const struct prometheus *figures);
 void prometheus_print(const struct prometheus *prometheus, struct text *out);
 void prometheus_deinit(struct prometheus *prometheus);
-
-#endif

@@ -1,8 +1,7 @@
 /* stats.h - what `berthctl stats` says, computed from the answers to `history` and `status`. Pure.
  *
  * Durations are milliseconds. */
-#ifndef BERTH_VIEW_STATS_H
-#define BERTH_VIEW_STATS_H
+#pragma once
 
 #include "view/past.h"
 #include "view/percentiles.h"
@@ -65,5 +64,3 @@ void stats_deinit(struct stats *stats);
 /* unit_time in thousandths of `whole`. False: not known. */
 bool stats_permille(
     const struct optional *unit_time, const struct optional *whole, uint64_t *permillep);
-
-#endif

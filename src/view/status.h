@@ -2,8 +2,7 @@
  *
  * Doc: doc/protocol.md, status. Unknown keys and lines are ignored; missing known keys are 0 or
  * NULL. Strings are decoded, but not escaped. */
-#ifndef BERTH_VIEW_STATUS_H
-#define BERTH_VIEW_STATUS_H
+#pragma once
 
 #include "wire/status_keys.h"
 
@@ -65,5 +64,3 @@ bool status_item_is_held(const struct status_resource *resource, const char *ite
 const char *status_reserve_reason(const struct status_resource *resource, const char *item);
 /* Parses "3-7" or "3". False if malformed, or beyond any resource. */
 bool slots_parse(const char *word, uint64_t *firstp, uint64_t *lastp);
-
-#endif

@@ -1,6 +1,5 @@
 /* users.h - names of users, each looked up once. */
-#ifndef BERTH_VIEW_USERS_H
-#define BERTH_VIEW_USERS_H
+#pragma once
 
 #include "view/past.h"
 #include "view/status.h"
@@ -13,5 +12,3 @@ void users_fill_in_past_lease(struct past_lease *lease);
 const char *user_name(uint64_t uid);
 /* The uid of a user's name, or of its digits. False: there is no such user. */
 bool user_find(const char *word, uint64_t *uidp);
-
-#endif

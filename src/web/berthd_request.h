@@ -1,7 +1,6 @@
 /* berthd_request.h - one request to berthd over a connection of its own, and the lines of its
  * answer, on the loop. */
-#ifndef BERTH_WEB_BERTHD_REQUEST_H
-#define BERTH_WEB_BERTHD_REQUEST_H
+#pragma once
 
 #include "client/endpoint.h"
 
@@ -33,5 +32,3 @@ struct berthd_request *berthd_request_begin(uv_loop_t *loop, const struct endpoi
     size_t size);
 /* NULL is nothing. The loop must run once more for its handles. */
 void berthd_request_stop(struct berthd_request *talk);
-
-#endif

@@ -5,8 +5,7 @@
  * is kept. So an answer costs what has changed, and a copy of bytes.
  *
  * Doc: doc/man/berth-web.8.scd. */
-#ifndef BERTH_WEB_FEED_H
-#define BERTH_WEB_FEED_H
+#pragma once
 
 #include "base/table.h"
 #include "base/text.h"
@@ -70,5 +69,3 @@ bool feed_is_behind(
 /* Adds the answer: what has changed after `after`, or all, if it is NULL or too long ago. */
 void feed_print(struct feed *feed, const struct feed_around *around,
     const struct feed_serial *after, nanoseconds now, struct text *out);
-
-#endif

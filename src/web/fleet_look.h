@@ -1,6 +1,5 @@
 /* fleet_look.h - the hosts of the fleet, asked for while somebody reads. */
-#ifndef BERTH_WEB_FLEET_LOOK_H
-#define BERTH_WEB_FLEET_LOOK_H
+#pragma once
 
 #include "web/web.h"
 
@@ -13,5 +12,3 @@ void fleet_look_note(struct fleet_look *look);
 
 const char *fleet_look_json(const struct fleet_look *look); /* an array */
 uint64_t fleet_look_events(const struct fleet_look *look); /* how often it has changed */
-
-#endif

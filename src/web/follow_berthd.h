@@ -1,7 +1,6 @@
 /* follow_berthd.h - a copy of what berthd shows, by `watch`, over a connection that is made again
  * when it ends. */
-#ifndef BERTH_WEB_FOLLOW_BERTHD_H
-#define BERTH_WEB_FOLLOW_BERTHD_H
+#pragma once
 
 #include "view/live_link.h"
 
@@ -30,5 +29,3 @@ void follower_start(struct follower *follower);
 /* The loop must run once more. The copy stays until follower_deinit(). */
 void follower_stop(struct follower *follower);
 void follower_deinit(struct follower *follower);
-
-#endif

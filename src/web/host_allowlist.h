@@ -3,8 +3,7 @@
  *
  * A page of anybody's can make a browser send requests to loopback addresses, also under a name
  * that leads there; so the names in these headers count. Pure. */
-#ifndef BERTH_WEB_HOST_ALLOWLIST_H
-#define BERTH_WEB_HOST_ALLOWLIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool origin_is_valid(const char *origin);
 bool url_is_valid(const char *url);
 /* A name or an address, as the header Host has it without a port. */
 bool host_is_valid(const char *host);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Only GET and HEAD; no bodies. A request whose header Host or Origin names somebody else is
  * refused before its route hears of it. */
-#ifndef BERTH_WEB_HTTP_H
-#define BERTH_WEB_HTTP_H
+#pragma once
 
 #include "base/text.h"
 #include "web/host_allowlist.h"
@@ -76,5 +75,3 @@ void http_say(struct http_request *request, enum http_status status, const char 
 struct http_bytes *http_bytes_of(struct http *http, struct text *text);
 struct http_bytes *http_bytes_static(struct http *http, const char *bytes, size_t length);
 void http_bytes_drop(struct http_bytes *bytes); /* NULL is nothing */
-
-#endif

@@ -1,6 +1,5 @@
 /* http_internal.h - what the files of http.h share. */
-#ifndef BERTH_WEB_HTTP_INTERNAL_H
-#define BERTH_WEB_HTTP_INTERNAL_H
+#pragma once
 
 #include "web/http.h"
 #include "web/http_room.h"
@@ -44,5 +43,3 @@ void http_schedule_run(struct http *http);
 
 /* Whether the request may be carried out; else it says why not, and has been answered. */
 bool http_check(struct http_request *request, const char *method);
-
-#endif

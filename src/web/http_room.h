@@ -4,8 +4,7 @@
  * crowd the first of them goes; one that waits for its route stays, as its route has a time limit.
  * Headers have a deadline. libmicrohttpd has no call that closes a connection: shutdown(2) makes
  * it do so. */
-#ifndef BERTH_WEB_HTTP_ROOM_H
-#define BERTH_WEB_HTTP_ROOM_H
+#pragma once
 
 #include <microhttpd.h>
 #include <sys/queue.h>
@@ -31,5 +30,3 @@ void http_room_set_state(
 void http_room_on_connection(void *room, struct MHD_Connection *connection, void **connp,
     enum MHD_ConnectionNotificationCode code);
 void *http_room_on_uri(void *room, const char *uri, struct MHD_Connection *connection);
-
-#endif

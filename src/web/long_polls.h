@@ -1,7 +1,6 @@
 /* long_polls.h - /status.json: at once, or as soon as something has changed after the serial that
  * the reader has. */
-#ifndef BERTH_WEB_LONG_POLLS_H
-#define BERTH_WEB_LONG_POLLS_H
+#pragma once
 
 #include "web/web.h"
 
@@ -15,5 +14,3 @@ void long_polls_note(struct long_polls *polls);
 /* Whether somebody has asked in the last minute. */
 bool long_polls_are_read(const struct long_polls *polls);
 size_t long_polls_waiting(const struct long_polls *polls);
-
-#endif

@@ -1,7 +1,6 @@
 /* recorder.h - gives the store each lease that ends, and after a connection those that have ended
  * before it. */
-#ifndef BERTH_WEB_RECORDER_H
-#define BERTH_WEB_RECORDER_H
+#pragma once
 
 #include "web/web.h"
 
@@ -11,5 +10,3 @@ struct recorder *recorder_new(struct web *web);
 void recorder_free(struct recorder *recorder);
 /* The follower's connection may be another, or gone. */
 void recorder_note(struct recorder *recorder);
-
-#endif

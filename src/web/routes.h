@@ -1,6 +1,5 @@
 /* routes.h - what is answered to which path. */
-#ifndef BERTH_WEB_ROUTES_H
-#define BERTH_WEB_ROUTES_H
+#pragma once
 
 #include "web/web.h"
 
@@ -9,5 +8,3 @@ void routes_take(void *web, struct http_request *request);
 
 /* The header of the page; the caller frees it. */
 char *routes_page_policy(const struct web_conf *conf);
-
-#endif

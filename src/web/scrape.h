@@ -1,6 +1,5 @@
 /* scrape.h - /metrics: berthd's metrics, fetched on demand, followed by berth-web's own. */
-#ifndef BERTH_WEB_SCRAPE_H
-#define BERTH_WEB_SCRAPE_H
+#pragma once
 
 #include "web/web.h"
 
@@ -8,5 +7,3 @@ struct scrape *scrape_new(struct web *web);
 /* Answers all. */
 void scrape_free(struct scrape *scrape);
 void scrape_take(struct scrape *scrape, struct http_request *request);
-
-#endif

@@ -4,8 +4,7 @@
  * store_close(); every callback is called on the thread of the loop, never from within the function
  * that was given it. A file that is damaged, or a disk that is full, is no error of any function:
  * store_health() says it, the log says it once, and the store goes on as well as it can. */
-#ifndef BERTH_WEB_STORE_H
-#define BERTH_WEB_STORE_H
+#pragma once
 
 #include "base/text.h"
 #include "base/time.h"
@@ -55,5 +54,3 @@ struct store_figures {
     uint64_t failures; /* of writing, since the start */
 };
 void store_look(const struct store *store, struct store_figures *figures);
-
-#endif

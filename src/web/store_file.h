@@ -3,8 +3,7 @@
  * Every function runs on the store's thread, and may wait for the disk. The file is ours alone
  * while it is open. It is bounded: what ended too long ago goes, and, when it is nearly full, what
  * ended first. Times are milliseconds since 1970. */
-#ifndef BERTH_WEB_STORE_FILE_H
-#define BERTH_WEB_STORE_FILE_H
+#pragma once
 
 #include "base/text.h"
 #include "web/store_row.h"
@@ -78,5 +77,3 @@ enum store_result store_file_step(
     struct store_file *file, enum store_statement statement, bool *has_rowp);
 void store_file_bind(
     struct store_file *file, enum store_statement statement, const int64_t numbers[], int n);
-
-#endif

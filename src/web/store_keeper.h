@@ -4,8 +4,7 @@
  * Instants (`now`) are milliseconds since 1970. A lease is kept in memory until it is in the file.
  * When the file cannot be written, it is closed, and opened again STORE_RETRY_MILLISECONDS later;
  * one that is damaged is set aside, and a new one begins. */
-#ifndef BERTH_WEB_STORE_KEEPER_H
-#define BERTH_WEB_STORE_KEEPER_H
+#pragma once
 
 #include "base/text.h"
 #include "web/store_file.h"
@@ -68,5 +67,3 @@ void store_keeper_find(struct store_keeper *keeper, const struct store_question 
     uint64_t now, struct text *json);
 /* The file has failed as `result` says, file.why too: it is closed, or set aside. */
 void store_keeper_fail(struct store_keeper *keeper, enum store_result result, uint64_t now);
-
-#endif

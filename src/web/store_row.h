@@ -1,6 +1,5 @@
 /* store_row.h - a lease that has ended, as a store keeps it. */
-#ifndef BERTH_WEB_STORE_ROW_H
-#define BERTH_WEB_STORE_ROW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ struct store_row {
     const char *id, *json; /* as of `berthctl history --json` */
     const char *names[]; /* of its resources; all strings are behind them */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* web.h - all that berth-web has, for its routes. */
-#ifndef BERTH_WEB_WEB_H
-#define BERTH_WEB_WEB_H
+#pragma once
 
 #include "web/feed.h"
 #include "web/follow_berthd.h"
@@ -28,5 +27,3 @@ struct web {
     struct long_polls *polls;
     struct scrape *scrape;
 };
-
-#endif

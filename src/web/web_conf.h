@@ -1,6 +1,5 @@
 /* web_conf.h - the command line of berth-web and its file. */
-#ifndef BERTH_WEB_WEB_CONF_H
-#define BERTH_WEB_WEB_CONF_H
+#pragma once
 
 #include "base/time.h"
 #include "web/host_allowlist.h"
@@ -23,5 +22,3 @@ void web_conf_deinit(struct web_conf *conf);
 /* Reads the file; `path` NULL: the default one, which may be missing. False (each error is logged
  * in a line): it cannot be used. */
 bool web_conf_read(struct web_conf *conf, const char *path);
-
-#endif

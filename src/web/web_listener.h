@@ -1,8 +1,7 @@
 /* web_listener.h - the socket that browsers connect to: of loopback TCP or a Unix socket, made here
  * or by a service manager. berth-web serves only users of this host; others must log in at a
  * proxy. */
-#ifndef BERTH_WEB_WEB_LISTENER_H
-#define BERTH_WEB_WEB_LISTENER_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ bool web_listener_take(struct web_listener *listener, bool *is_therep);
 bool web_listener_open(struct web_listener *listener, const char *listen);
 /* Unlinks a path that is still ours. Whoever has taken .fd over closes it. */
 void web_listener_close(struct web_listener *listener);
-
-#endif

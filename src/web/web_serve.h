@@ -1,6 +1,5 @@
 /* web_serve.h - berth-web from its start to its end. */
-#ifndef BERTH_WEB_WEB_SERVE_H
-#define BERTH_WEB_WEB_SERVE_H
+#pragma once
 
 #include "client/endpoint.h"
 #include "web/web_conf.h"
@@ -11,5 +10,3 @@
  * (logged): it could not begin. */
 bool web_serve(const struct web_conf *conf, const struct endpoint *endpoint,
     const struct web_listener *listener, int ready_fd);
-
-#endif

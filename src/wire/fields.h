@@ -1,8 +1,7 @@
 /* fields.h - the key=value words of a line <-> the members of a struct, by a table. Pure.
  *
  * A reader ignores unknown keys, and leaves the members of missing ones as they are. */
-#ifndef BERTH_WIRE_FIELDS_H
-#define BERTH_WIRE_FIELDS_H
+#pragma once
 
 #include "base/text.h"
 #include "base/time.h"
@@ -105,5 +104,3 @@ void fields_add(
 
 /* Splits `value` in place. */
 void words_parse(struct words *words, char *value);
-
-#endif

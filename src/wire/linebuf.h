@@ -3,8 +3,7 @@
  * The caller lends bytes with linebuf_feed(), takes lines with linebuf_next() until it returns
  * LINE_MORE, and calls linebuf_keep(), which copies what is left, before the lent bytes go away. So
  * a connection that sends whole lines costs no memory and no copy. Pure. */
-#ifndef BERTH_WIRE_LINEBUF_H
-#define BERTH_WIRE_LINEBUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ static inline size_t linebuf_pending(const struct linebuf *buffer)
 
 /* Whether these contain the end of a line. */
 bool linebuf_has_line(const struct linebuf *buffer);
-
-#endif

@@ -3,8 +3,7 @@
  * business.
  *
  * Doc: doc/protocol.md. */
-#ifndef BERTH_WIRE_PROTOCOL_H
-#define BERTH_WIRE_PROTOCOL_H
+#pragma once
 
 #include "base/words.h"
 
@@ -101,5 +100,3 @@ struct request {
 /* Parses `line` in place; its LF is a NUL already, and `length` does not count it. Returns
  * CODE_NONE or the error; on an error *detailp is the offending word, or NULL. */
 enum code request_parse(char *line, size_t length, struct request *request, const char **detailp);
-
-#endif

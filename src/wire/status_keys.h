@@ -3,8 +3,7 @@
  *
  * berthd fills a record and writes its line; who asks parses the line into the same record. Strings
  * belong to whoever fills it. What is NULL, false or not given is left out of the line. */
-#ifndef BERTH_WIRE_STATUS_KEYS_H
-#define BERTH_WIRE_STATUS_KEYS_H
+#pragma once
 
 #include "wire/fields.h"
 
@@ -126,5 +125,3 @@ struct status {
 };
 
 #undef MEMBER
-
-#endif

@@ -1,6 +1,5 @@
 /* answers_internal.h - the one world of a run of answers.c. */
-#ifndef BERTH_TESTS_SIM_ANSWERS_INTERNAL_H
-#define BERTH_TESTS_SIM_ANSWERS_INTERNAL_H
+#pragma once
 
 #include "../unit/core_remember.h"
 #include "core/fleet.h"
@@ -58,5 +57,3 @@ struct lease *some_lease(void);
 void take_effects(void);
 /* The same, then checks all that must be true. */
 void check(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* drive.h - one step: done by the core, explained by the model, compared. */
-#ifndef BERTH_TESTS_SIM_DRIVE_H
-#define BERTH_TESTS_SIM_DRIVE_H
+#pragma once
 
 #include "model.h"
 #include "operation.h"
@@ -12,5 +11,3 @@ void simulation_step(struct simulation *simulation, const struct operation *oper
 const struct model *simulation_model(const struct simulation *simulation);
 /* All clients go; then everything must be free and core_free() must find nothing left. */
 struct simulation *simulation_end(struct simulation *simulation, nanoseconds now);
-
-#endif

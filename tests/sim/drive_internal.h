@@ -1,7 +1,6 @@
 /* drive_internal.h - the simulation, for drive*.c alone: the only files here that look into the
  * core's structs. */
-#ifndef BERTH_TESTS_SIM_DRIVE_INTERNAL_H
-#define BERTH_TESTS_SIM_DRIVE_INTERNAL_H
+#pragma once
 
 #include "drive.h"
 
@@ -125,5 +124,3 @@ void compare_all(struct simulation *simulation);
 /* All records, which takes longer. */
 void compare_records(struct simulation *simulation);
 void require_all_free(const struct simulation *simulation);
-
-#endif

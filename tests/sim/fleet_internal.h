@@ -1,7 +1,6 @@
 /* fleet_internal.h - the simulated fleet: hosts (a core and a session each), jobs, the network, one
  * Redis that runs the real scripts. One thread, one clock, one source of chance. */
-#ifndef BERTH_TESTS_SIM_FLEET_INTERNAL_H
-#define BERTH_TESTS_SIM_FLEET_INTERNAL_H
+#pragma once
 
 #include "core/fleet.h"
 #include "fleet/session.h"
@@ -316,5 +315,3 @@ void jobs_check(struct fleet *fleet);
 void jobs_tick(struct fleet *fleet, struct host *host);
 nanoseconds jobs_next_deadline(const struct host *host);
 size_t jobs_used(const struct host *host);
-
-#endif

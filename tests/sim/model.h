@@ -4,8 +4,7 @@
  * Each operation gets the trace of what the core did and requires that it is right. Where several
  * outcomes are right (the order of grants by independent queues; select = random), it adopts the
  * core's if that is one of them. */
-#ifndef BERTH_TESTS_SIM_MODEL_H
-#define BERTH_TESTS_SIM_MODEL_H
+#pragma once
 
 #include "core/core.h"
 
@@ -473,5 +472,3 @@ void model_require_effect(
 void model_pump(struct model *model, nanoseconds now, struct trace *trace);
 /* Ends every operation. */
 void model_settle(struct model *model, nanoseconds now, struct trace *trace);
-
-#endif

@@ -1,6 +1,5 @@
 /* operation.h - one random step of the simulation, and how it reads. */
-#ifndef BERTH_TESTS_SIM_OPERATION_H
-#define BERTH_TESTS_SIM_OPERATION_H
+#pragma once
 
 #include "model.h"
 #include "random.h"
@@ -60,5 +59,3 @@ void operation_make(
 /* A configuration; the same seed makes the same one. */
 void rules_make(struct rules_file *file, uint64_t seed);
 void operation_write(const struct operation *operation, char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* random.h - the simulator's own numbers: the same for the same seed, everywhere. */
-#ifndef BERTH_TESTS_SIM_RANDOM_H
-#define BERTH_TESTS_SIM_RANDOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ static inline uint32_t random_pick(struct random *random, const uint32_t *list, 
 #define PICK(random, ...)                                                                          \
     random_pick(random, (const uint32_t[]){__VA_ARGS__},                                           \
         sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
-
-#endif

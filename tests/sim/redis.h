@@ -1,8 +1,7 @@
 /* redis.h - a Redis in this process, as far as the scripts know one: Debian's Lua 5.1, cjson, their
  * commands. It runs them unchanged, by a clock that the caller sets. An unknown command, or an
  * unexpected error in a script, ends the program. */
-#ifndef BERTH_TESTS_SIM_REDIS_H
-#define BERTH_TESTS_SIM_REDIS_H
+#pragma once
 
 #include "base/text.h"
 #include "random.h"
@@ -40,5 +39,3 @@ void redis_run(struct redis *redis, enum script script, const struct keys *keys,
 /* EVAL of a text without keys or arguments; an error is an answer. */
 void redis_eval(
     struct redis *redis, const char *name, const char *text, size_t length, struct text *reply);
-
-#endif

@@ -1,7 +1,6 @@
 /* redis_data.h - what a Redis keeps, in memory: hashes, sets and sorted sets of bytes. Sorted
  * arrays throughout, so that the same calls find the same order; a copy is a backup. */
-#ifndef BERTH_TESTS_SIM_REDIS_DATA_H
-#define BERTH_TESTS_SIM_REDIS_DATA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ bool value_remove(struct value *value, struct bytes name);
 size_t value_rank_of_score(const struct value *value, double score, bool or_equal);
 /* The same by names; all scores must be equal. */
 size_t value_rank_of_name(const struct value *value, struct bytes name, bool or_equal);
-
-#endif

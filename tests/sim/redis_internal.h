@@ -1,6 +1,5 @@
 /* redis_internal.h - for the files of the simulated Redis alone. */
-#ifndef BERTH_TESTS_SIM_REDIS_INTERNAL_H
-#define BERTH_TESTS_SIM_REDIS_INTERNAL_H
+#pragma once
 
 #include "redis.h"
 
@@ -25,5 +24,3 @@ extern const struct command redis_commands[]; /* an empty one ends them */
 /* cmsgpack.pack() of one value, cmsgpack.unpack() of one. */
 int redis_pack(lua_State *lua);
 int redis_unpack(lua_State *lua);
-
-#endif

@@ -3,8 +3,7 @@
  *   PROGRAM [--seed N] [--seeds N] [--steps|--seconds N] [--trace] [--tap]
  *
  * --seed N alone replays that seed; --seeds K runs the seeds N, N+1 ... N+K-1. */
-#ifndef BERTH_TESTS_SIM_RUNS_H
-#define BERTH_TESTS_SIM_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct runs {
 
 /* Exits with 64 if the command line is wrong; begins the TAP output if requested. */
 void runs_parse(struct runs *runs, int argc, char **argv);
-
-#endif

@@ -1,6 +1,5 @@
 /* child_help.h - for tests that watch processes: children that wait until they are told to end. */
-#ifndef BERTH_TESTS_CHILD_HELP_H
-#define BERTH_TESTS_CHILD_HELP_H
+#pragma once
 
 #include "core/types.h"
 
@@ -23,5 +22,3 @@ int child_reap(struct child *child, int signal);
 
 /* As the kernel has it now. */
 struct process child_process(const struct child *child);
-
-#endif

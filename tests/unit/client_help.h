@@ -1,7 +1,6 @@
 /* client_help.h - a berthd played by the test, for what berth does with its answers and with time
  * (berth/acquisition.h, held_lease.h): real sockets, the test's clock. */
-#ifndef BERTH_TESTS_CLIENT_HELP_H
-#define BERTH_TESTS_CLIENT_HELP_H
+#pragma once
 
 #include "berth/acquisition.h"
 #include "berth/held_lease.h"
@@ -37,5 +36,3 @@ void stage_say(struct stage *stage, const char *text);
 void stage_hang_up(struct stage *stage);
 /* All of stderr since the last call. */
 const char *stage_said(struct stage *stage);
-
-#endif

@@ -1,7 +1,6 @@
 /* conf_help.h - for the tests of conf/: configurations as text, in their own directory, with a name
  * service of two users and two groups. */
-#ifndef BERTH_TESTS_CONF_HELP_H
-#define BERTH_TESTS_CONF_HELP_H
+#pragma once
 
 #include "conf/conf.h"
 #include "conf/names.h"
@@ -31,5 +30,3 @@ void expect_reload_errors(const struct conf *running, const char *text, const ch
 struct conf *reload_good(const struct conf *running, const char *text);
 void expect_fixed_changes(
     const struct conf *running, const struct conf *loaded, const char *expected);
-
-#endif

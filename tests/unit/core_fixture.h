@@ -8,8 +8,7 @@
  * An effect whose client is not there ends in "unheard". Texts are good for a few further calls.
  * After each operation core_check() runs, the record that a journal would have from the changes
  * alone is compared with the leases, and all processes that must be watched are. */
-#ifndef BERTH_TESTS_CORE_FIXTURE_H
-#define BERTH_TESTS_CORE_FIXTURE_H
+#pragma once
 
 #include "core/core.h"
 
@@ -143,5 +142,3 @@ const char *good_until(const char *lease);
 struct lease *lease_of(const char *lease);
 uint64_t token_of(const char *lease, const char *resource);
 struct core *the_core(void);
-
-#endif

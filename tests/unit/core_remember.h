@@ -1,7 +1,6 @@
 /* core_remember.h - what is to be written down about a lease, made from the lease itself: for tests
  * that end one core and begin another. */
-#ifndef BERTH_TESTS_CORE_REMEMBER_H
-#define BERTH_TESTS_CORE_REMEMBER_H
+#pragma once
 
 #include "core/core.h"
 
@@ -11,5 +10,3 @@ struct saved_lease *remember(const struct lease *lease);
 struct saved_lease *forget(struct saved_lease *saved);
 /* The name of the first thing that differs; NULL if nothing does. */
 const char *saved_lease_difference(const struct saved_lease *a, const struct saved_lease *b);
-
-#endif

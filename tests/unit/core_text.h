@@ -1,7 +1,6 @@
 /* core_text.h - the words in which tests speak to core_fixture.h: definitions, numbers. A slip in a
  * test's own text ends the test. */
-#ifndef BERTH_TESTS_CORE_TEXT_H
-#define BERTH_TESTS_CORE_TEXT_H
+#pragma once
 
 #include "core/definition.h"
 #include "core/outcome.h"
@@ -27,5 +26,3 @@ void definitions_parse(
     struct definitions *definitions, struct user_bounds *bounds, const char *line);
 /* Overwrites what the core must not look at any more. */
 void definitions_free(struct definitions *definitions);
-
-#endif

@@ -1,6 +1,5 @@
 /* core_world.h - the one world of a test, for the fixture's own files alone. */
-#ifndef BERTH_TESTS_CORE_WORLD_H
-#define BERTH_TESTS_CORE_WORLD_H
+#pragma once
 
 #include "core_fixture.h"
 
@@ -76,5 +75,3 @@ struct parsed_ask {
     char words[MAX_ASK_WORDS][64];
 };
 void parsed_ask_read(struct parsed_ask *parsed, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* journal_help.h - one journal in its own directory, with records that can be told apart. */
-#ifndef BERTH_TESTS_JOURNAL_HELP_H
-#define BERTH_TESTS_JOURNAL_HELP_H
+#pragma once
 
 #include "journal/journal.h"
 #include "scratch.h"
@@ -46,5 +45,3 @@ uint32_t put(size_t number, size_t length, size_t max);
 /* A new one with one record of each size and three of the smallest, with free places between. */
 void fill(uint32_t slots[static N_FILLED]);
 size_t filled_length(size_t number);
-
-#endif

@@ -1,6 +1,5 @@
 /* print_help.h - what the tests of berthctl's output share. */
-#ifndef BERTH_TESTS_PRINT_HELP_H
-#define BERTH_TESTS_PRINT_HELP_H
+#pragma once
 
 #include "view/printable.h"
 
@@ -22,5 +21,3 @@ static inline void expect_text(struct text *text, const char *expected)
     cr_expect_str_eq(text->bytes ? text->bytes : "", expected);
     text_deinit(text);
 }
-
-#endif

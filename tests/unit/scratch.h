@@ -1,7 +1,6 @@
 /* scratch.h - an empty directory for one test, which is its working directory and in
  * absolute form scratch_path(). */
-#ifndef BERTH_TESTS_SCRATCH_H
-#define BERTH_TESTS_SCRATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -17,5 +16,3 @@ const char *scratch_path(const char *name);
 char *scratch_read(const char *name, size_t *np);
 void scratch_write(const char *name, const void *bytes, size_t n);
 off_t scratch_size(const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * There is one world in each test. The clock stands still at 1000 s until wait_for() moves it.
  * Leases have names, one letter or word; in calls and answers "$A" stands for the id of lease A. */
-#ifndef BERTH_TESTS_SESSION_FIXTURE_H
-#define BERTH_TESTS_SESSION_FIXTURE_H
+#pragma once
 
 #include "core/fleet.h"
 #include "fleet/session.h"
@@ -123,5 +122,3 @@ void restart_other_host(void);
 void restart_with_sentinels(char *one, char *other);
 void restart_without_journal(void);
 void restart_without_state(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* session_world.h - the one world of a test, for the fixture's own files alone. */
-#ifndef BERTH_TESTS_SESSION_WORLD_H
-#define BERTH_TESTS_SESSION_WORLD_H
+#pragma once
 
 #include "session_fixture.h"
 
@@ -36,5 +35,3 @@ void forget_happenings(void);
 
 /* No call in flight is answered any more. */
 void forget_unanswered(void);
-
-#endif

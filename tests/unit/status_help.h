@@ -1,6 +1,5 @@
 /* status_help.h - takes a whole answer to `status`, for the tests of berthctl. */
-#ifndef BERTH_TESTS_STATUS_HELP_H
-#define BERTH_TESTS_STATUS_HELP_H
+#pragma once
 
 #include "view/status.h"
 
@@ -14,5 +13,3 @@ static inline void take_status(struct status *status, const char *const lines[],
             status_take(status, lines[i]), i + 1 < n ? ANSWER_MORE : ANSWER_END, "%s", lines[i]);
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* terms_help.h - whether two leases have the same attributes. */
-#ifndef BERTH_TESTS_TERMS_HELP_H
-#define BERTH_TESTS_TERMS_HELP_H
+#pragma once
 
 #include "core/lease_attributes.h"
 
@@ -29,5 +28,3 @@ static inline const char *lease_attributes_difference(
 #undef ATTRIBUTE
     return NULL;
 }
-
-#endif

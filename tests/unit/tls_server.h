@@ -1,7 +1,6 @@
 /* tls_server.h - the other side of tls.h, in the same process: an authority, certificates in
  * scratch files, and a server that speaks TLS into memory. */
-#ifndef BERTH_TESTS_TLS_SERVER_H
-#define BERTH_TESTS_TLS_SERVER_H
+#pragma once
 
 #include "base/text.h"
 
@@ -27,5 +26,3 @@ void tls_server_take(
 void tls_server_say(struct tls_server *server, const char *bytes, size_t n, struct text *out);
 /* Appends what the server wants to be sent by itself. */
 void tls_server_flush(struct tls_server *server, struct text *out);
-
-#endif
