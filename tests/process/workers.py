@@ -40,7 +40,7 @@ def taken(queue, items):
 
 
 def print_to(output, config):
-    """From now on. pytest's capturing begins anew, as its file would have several writers."""
+    """From now on. pytest captures into another file, as the old one would have several writers."""
     capture = config.pluginmanager.getplugin("capturemanager")
     capture.stop_global_capturing()
     os.dup2(output.fileno(), 1)

@@ -37,7 +37,7 @@ static void see_extent(
     }
 }
 
-/* Two chunks, so that every length near a page's end can be tried, and each seventh of the others. */
+/* Two chunks, so that every length near the end of a page can be tried, and each seventh other. */
 Test(journal_damage, cut_at_any_length)
 {
     open_new();

@@ -198,7 +198,7 @@ Test(resp, elements_are_bounded)
 static enum resp_next feed_much(const char *head, size_t megabytes)
 {
     const struct resp *reply;
-    size_t n = megabytes * 1024 * 1024 / 5; /* not small, as a reader moves all that it has each time */
+    size_t n = megabytes * 1024 * 1024 / 5; /* not small: all that is there is moved each time */
     char *bytes = calloc(1, n);
     enum resp_next result = RESP_MORE;
     feed(head);
