@@ -6,6 +6,7 @@ import time
 
 
 from fleet_help import Monitor, clock, hosts, needs_redis, redis_server, ways  # fixtures
+from lines import until
 from lost_help import witness  # a fixture
 from scripts_help import assembled
 from test_fleet_restart import Fleet
@@ -46,7 +47,7 @@ def test_nothing_but_renewals(redis_server, hosts, witness, ways):
     for n in range(160):  # 148 are granted, the others wait
         client = many[n % 2]
         client.send("acquire s\n")
-    fleet.until(lambda: len(fleet.data().leases) == 162)
+    until(lambda: len(fleet.data().leases) == 162)
     later = heard(redis_server, 4.2)
     counts = collections.Counter(words[1] if words[0].upper() == "FCALL" else words[0].upper()
                                  for words in later)
@@ -58,7 +59,7 @@ def test_nothing_but_renewals(redis_server, hosts, witness, ways):
     witness.let_all_go()
     for wrapper in fleet.wrappers:
         assert wrapper.wait(30) == 0
-    fleet.until(lambda: not fleet.database.leftovers())
+    until(lambda: not fleet.database.leftovers())
 
 
 def size(words):

@@ -3,6 +3,7 @@
 import pytest
 
 from fleet_help import clock, hosts, needs_redis, redis_server, ways  # fixtures
+from lines import until
 from lost_help import witness  # a fixture
 from test_fleet_restart import Fleet
 
@@ -34,10 +35,10 @@ def test_granted_and_gone(fleet):
     number = fleet.runs(0)
     client = fleet.hosts[1].client()
     client.send("acquire s\n")
-    fleet.until(lambda: fleet.n_waiting() == 1)
+    until(lambda: fleet.n_waiting() == 1)
     fleet.ways[1].reply_after(0.3)
     fleet.witness.let_go(number)
-    fleet.until(lambda: fleet.n_waiting() == 0)
+    until(lambda: fleet.n_waiting() == 0)
     client.close()
     assert fleet.wrappers[number].wait(30) == 0
     fleet.ways[1].heal()
@@ -48,7 +49,7 @@ def test_replies_are_lost(fleet):
     """An acquire that was carried out, and whose answer was lost, is not carried out twice."""
     fleet.ways[0].lose_replies()
     number = fleet.start(0)
-    fleet.until(lambda: fleet.data().in_use("s") == 1)
+    until(lambda: fleet.data().in_use("s") == 1)
     fleet.ways[0].reset()
     fleet.ways[0].heal()
     fleet.witness.wait_until(lambda: number in fleet.witness.pids)

@@ -17,7 +17,7 @@ import pytest
 
 from conftest import BUILD
 from daemon_help import held
-from lines import DEADLINE
+from lines import DEADLINE, until
 
 pytestmark = pytest.mark.skipif(not (BUILD / "berth-web").exists(), reason="built without berth-web")
 
@@ -165,8 +165,8 @@ def test_when_nothing_was_recorded(web, daemon):
     page.start()
     until(lambda: page.leases()[0] == kept, page.log.read_text)
     gap, = until(lambda: page.history(**{"from": begun})["gaps"], page.log.read_text)
-    until = page.history()["leases"][0]["ended_at_ms"]
-    assert begun < gap["from_ms"] <= off and abs(gap["until_ms"] - until) <= 1000
+    end = page.history()["leases"][0]["ended_at_ms"]
+    assert begun < gap["from_ms"] <= off and abs(gap["until_ms"] - end) <= 1000
 
 
 def test_what_is_too_old_goes(web, daemon):
