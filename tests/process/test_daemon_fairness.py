@@ -17,6 +17,7 @@ from daemon_help import (
     NOBODY, SANITIZED, become, children, connect_as, event, held, in_child, is_quiet, must_end_well, needs_root,
     open_files, resident, status, stopped, waits)
 from lines import DEADLINE, LineSocket
+from test_run_signals import wait_for_state
 
 
 def keeps_working(client, name, times):
@@ -151,6 +152,7 @@ def test_a_place_is_free_as_soon_as_its_connection_has_ended(berthd):
     clients = [connect_as(daemon, NOBODY), connect_as(daemon, NOBODY)]
     assert [client.request("ping") for client in clients] == ["ok", "ok"]  # berthd has accepted both
     for _ in range(20):
+        wait_for_state(daemon.process.pid, "S")  # in the midst of work, the stopped time would be that user's
         with stopped(daemon):
             first = daemon.client()
             clients.pop(0).close()

@@ -6,7 +6,7 @@ import pytest
 
 from daemon_help import (
     NOBODY, connect_as, event, held, is_quiet, lease_of, needs_root, open_files, refused, status, waits)
-from lines import Client
+from lines import Client, until
 
 SOMEBODY = 4711
 
@@ -95,7 +95,7 @@ def test_what_is_kept_for_operators_is_for_nobody_else(berthd):
     assert all(is_quiet(operator) for operator in kept)
     assert busy(connect_as(daemon, 0), "ping")
     kept.pop().close()
-    assert is_quiet(connect_as(daemon, 0))
+    until(lambda: connect_as(daemon, 0).request("ping") == "ok")  # its user may be over the rate
 
 
 @needs_root
