@@ -202,15 +202,28 @@ for name, head in pairs(names) do
     end
 end
 
+-- What older requests of the same user that stand in line there want: a wake-up leaves those aside for which
+-- they leave no room.
+local function n_wanted_before(name, uid, order)
+    local n = 0
+    for _, member in ipairs(sorted('queue')) do
+        local its_order, lease = string.match(member, '^' .. name .. ' (%S+ %S+ (%S+))$')
+        if its_order and its_order < order and tostring(load(lease)[5]) == uid then
+            n = n + claim_on(lease, name)[2]
+        end
+    end
+    return n
+end
+
 -- Nobody stands aside without a reason. What is kept for others counts for a quota as well.
 local is_settled = record[1] and not record[2] and call('SCARD', key('dirty')) == 1
 for _, member in ipairs(is_settled and sorted('aside') or {}) do
-    local name, uid, lease = string.match(member, '^(%S+) [bu](%d*)%S* %S+ %S+ (%S+)$')
+    local name, uid, order, lease = string.match(member, '^(%S+) [bu](%d*)%S* (%S+ %S+ (%S+))$')
     local claim = claim_on(lease, name)
     local rules, limit, is_paused = rules_for(name, claim[5])
     local is_blocked = is_paused or claim[2] > limit
-    local is_over = uid ~= '' and (call('ZCARD', key('keeping')) > 1
-        or claim[2] > rules['max-units-per-user'] - n_in('users', name .. ' ' .. uid))
+    local is_over = uid ~= '' and (call('ZCARD', key('keeping')) > 1 or claim[2]
+        > rules['max-units-per-user'] - n_in('users', name .. ' ' .. uid) - n_wanted_before(name, uid, order))
     if not is_blocked and not is_over then
         return lease .. ' stands aside at ' .. name .. ' for nothing'
     end
