@@ -283,8 +283,7 @@ static struct lease *find_by_id(struct call *call)
     }
     struct lease *lease = core_find_lease(call->server->core, id);
     if (!lease) {
-        answer_error_saying(call->out, CODE_LOST, ANSWER_NO_LEASE);
-        lease_log_refused(call_asker(call), call->request->command, CODE_LOST, NULL);
+        call_refuse_unknown_lease(call);
         return NULL;
     }
     return call_owns(call, lease) ? lease : NULL;

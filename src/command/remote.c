@@ -172,7 +172,7 @@ void remote_revoke_or_drop(struct call *call)
     } else if (!call_administers_daemon(call)) {
         return;
     } else if (call->server->databases.n == 0) {
-        answer_error_saying(call->out, CODE_LOST, ANSWER_NO_LEASE);
+        call_refuse_unknown_lease(call);
     } else {
         char by[ACTOR_SIZE], *reason = remote_encoded(call->request->keys[KEY_INDEX_reason]);
         const struct actor by_whom = call_actor(call);

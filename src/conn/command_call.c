@@ -107,6 +107,12 @@ void call_refuse(struct call *call, enum code code, const char *subject)
     lease_log_refused(call_asker(call), call->request->command, code, subject);
 }
 
+void call_refuse_unknown_lease(struct call *call)
+{
+    answer_error_saying(call->out, CODE_LOST, ANSWER_NO_LEASE);
+    lease_log_refused(call_asker(call), call->request->command, CODE_LOST, NULL);
+}
+
 /* The user whose request names something unknown, and the right that it needs. */
 struct suggesting {
     struct asker asker;

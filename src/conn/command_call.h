@@ -52,6 +52,8 @@ bool call_administers(struct call *call, const struct lease *lease);
 
 void call_ok(struct call *call);
 void call_refuse(struct call *call, enum code code, const char *subject);
+/* Answers that no lease has that id. */
+void call_refuse_unknown_lease(struct call *call);
 /* Answers that there is no such resource, and suggests the nearest to which the user has that
  * right. NULL: to look at, as everybody may. */
 void call_refuse_unknown(struct call *call, const char *name, rights_function *may);
