@@ -52,21 +52,33 @@ static bool read_status(const struct call *call, struct reported_exit *told)
     return is_good;
 }
 
+/* Looks into /proc, unless it is the process itself. */
+static bool is_or_runs_below(pid_t process, uint64_t pid)
+{
+    pid_t pids[MAX_PARENTS];
+    if ((uint64_t)process == pid) {
+        return true;
+    }
+    size_t n = process_and_ancestors(process, pids), i = 0;
+    while (i < n && (uint64_t)pids[i] != pid) {
+        i++;
+    }
+    return i < n;
+}
+
 /* Whose job goes on without its lease, in words. Adds nothing if that is the user's own process or
  * one of its ancestors, as of a script that gives back what it has taken, or if there is no job. */
 static void add_bereft(struct call *call, const struct lease *lease, struct text *who)
 {
     struct asker asker;
     struct lease_row row;
-    pid_t pids[MAX_PARENTS];
+    if (lease->binding == BOUND_TIME) {
+        return;
+    }
     call_init_asker(call, &asker);
     const struct scene scene = {.viewer = &asker.viewer};
     lease_row_identify(&row, lease, &scene);
-    size_t n = process_and_ancestors(call->conn->pid, pids), i = 0;
-    while (i < n && (uint64_t)pids[i] != row.line.pid) {
-        i++;
-    }
-    if (i == n && lease->binding != BOUND_TIME) {
+    if (!is_or_runs_below(call->conn->pid, row.line.pid)) {
         party_write(who, &row.line);
     }
     asker_deinit(&asker);
