@@ -109,8 +109,11 @@ static bool leave_one_out(struct grid *grid)
             column = i;
         }
     }
-    grid->used[column] &= most == 0;
-    return most > 0;
+    if (most == 0) {
+        return false;
+    }
+    grid->used[column] = false;
+    return true;
 }
 
 void grid_fit(struct grid *grid, size_t max)
