@@ -38,7 +38,8 @@ static int replay(const char *corpus, const char *name)
     return 1;
 }
 
-int main(void)
+/* libFuzzer has another. */
+__attribute__((weak)) int main(void)
 {
     char corpus[2048];
     snprintf(corpus, sizeof corpus, "%s/tests/fuzz/corpus-%s", source_dir,
