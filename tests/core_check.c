@@ -4,17 +4,9 @@
 #include "core/internal.h"
 #include "core/keep.h"
 #include "core/queue.h"
+#include "tests/require.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* Replaces assert(): tests want it in every build. */
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static uint32_t n_free_ranges(const struct resource *resource)
 {

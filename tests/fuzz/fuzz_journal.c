@@ -5,6 +5,7 @@
  * journal that works and finds again what it has. */
 #include "base/table.h"
 #include "journal/journal.h"
+#include "tests/require.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -15,14 +16,6 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
-
-/* Not assert(): whatever the build. */
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static const char boot[] = "a boot";
 

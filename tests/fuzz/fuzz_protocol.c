@@ -7,20 +7,13 @@
 #include "base/words.h"
 #include "wire/linebuf.h"
 #include "wire/protocol.h"
+#include "tests/require.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
-
-/* Not assert(): whatever the build. */
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* What came out, folded into one number, order included. */
 struct digest {

@@ -9,20 +9,13 @@
 #include "journal/record.h"
 #include "../unit/terms_help.h"
 #include "tests/core_check.h"
+#include "tests/require.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
-
-/* Not assert(): whatever the build. */
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* ---- promises ---- */
 

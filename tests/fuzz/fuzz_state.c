@@ -8,6 +8,7 @@
 #include "log/log.h"
 #include "record/changes.h"
 #include "tests/core_check.h"
+#include "tests/require.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -18,14 +19,6 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
-
-/* Not assert(): whatever the build. */
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* ---- the file ---- */
 
