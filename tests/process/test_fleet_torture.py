@@ -55,8 +55,7 @@ def test_a_clock_has_its_rate(directory, rate):
                           check=True, stdout=subprocess.PIPE).stdout
     shown, at_least, at_most = map(int, said.split())
     assert shown >= 219_000_000
-    assert shown < at_most if rate < 0 else shown > at_least
-    assert at_most >= 219_000_000 / (1 + rate)
+    assert at_least - 1_000_000 <= shown / (1 + rate) <= at_most + 1_000_000  # the real one may be slewed
 
 
 LOCK = "[lock s]\nscope = fleet\nkill-after = 500ms\n"
