@@ -207,8 +207,8 @@ end
 local function n_wanted_before(name, uid, order)
     local n = 0
     for _, member in ipairs(sorted('queue')) do
-        local its_order, lease = string.match(member, '^' .. name .. ' (%S+ %S+ (%S+))$')
-        if its_order and its_order < order and tostring(load(lease)[5]) == uid then
+        local its_name, its_order, lease = string.match(member, '^(%S+) (%S+ %S+ (%S+))$')
+        if its_name == name and its_order < order and tostring(load(lease)[5]) == uid then
             n = n + claim_on(lease, name)[2]
         end
     end
