@@ -62,15 +62,15 @@ local function changed_word(resource)
     return resource.items_changed and 'items' or ''
 end
 
--- How many units rest; and the items that are held though removed.
-local function look_at_taken(resource)
+-- How many units rest; and, to be shown, the items that are held though removed.
+local function look_at_taken(resource, is_shown)
     local n_cooling, draining = 0, {}
-    if resource.is_pool or call('ZCARD', REST) > 1 then -- KEEP
+    if resource.is_pool and is_shown or call('ZCARD', REST) > 1 then -- KEEP
         for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
             local word, key = match(member, '^%S+ (%S+) (%S+)$')
             if key == RESTING then
                 n_cooling = n_cooling + size_of(resource, word)
-            elseif resource.is_pool and not pools().is_in_service(resource, word) then
+            elseif resource.is_pool and is_shown and not pools().is_in_service(resource, word) then
                 draining[#draining + 1] = word
             end
         end
@@ -100,7 +100,7 @@ local function describe_resource(name)
     if not rules then
         return false
     end
-    local cooling, draining = look_at_taken(resource)
+    local cooling, draining = look_at_taken(resource, true)
     local n_kept, first_kept = 0, nil
     if db.keeps then
         n_kept, first_kept = roads().all_kept(name)

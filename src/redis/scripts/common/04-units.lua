@@ -404,9 +404,6 @@ function make.pools()
 
     -- An idle instance leaves nothing behind.
     local function forget_idle_instance(resource)
-        if n_taken(resource.name) > 0 then
-            return
-        end
         local members = {}
         resource.free = nil
         for i, item in ipairs(items_of(resource)) do

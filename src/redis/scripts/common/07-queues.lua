@@ -71,9 +71,12 @@ local function n_waiting(name)
         + call('ZLEXCOUNT', ELSEWHERE, low, high)
 end
 
-function rooms.is_unwanted_instance(resource) -- of a pool
-    return resource.is_pool and is_template(resource.definition_name) and next(resource.change) == nil
-        and n_waiting(resource.name) == 0
+function rooms.forget_if_idle(resource)
+    local is_idle = resource.is_pool and is_template(resource.definition_name) and next(resource.change) == nil
+        and n_taken(resource.name) == 0 and n_waiting(resource.name) == 0
+    if is_idle then
+        pools().forget_idle_instance(resource)
+    end
 end
 
 local function n_in_line_before(name, order)

@@ -81,9 +81,7 @@ local function free_claim(lease, claim)
     if rules and rules['max-units-per-user'] > 0 then
         turns().wake_user(resource, lease.uid)
     end
-    if rooms.is_unwanted_instance(resource) then
-        pools().forget_idle_instance(resource)
-    end
+    rooms.forget_if_idle(resource)
 end
 
 -- Ends a lease, held or waiting. If it is broken off, the next call finishes it.

@@ -86,9 +86,7 @@ function make.time()
             if has_rested then
                 rooms.note_rested(resource, word)
             end
-            if rooms.is_unwanted_instance(resource) then
-                pools().forget_idle_instance(resource)
-            end
+            rooms.forget_if_idle(resource)
         end
         noted.first[REST] = nil
     end
