@@ -52,20 +52,6 @@ static bool read_status(const struct call *call, struct reported_exit *told)
     return is_good;
 }
 
-/* Looks into /proc, unless it is the process itself. */
-static bool is_or_runs_below(pid_t process, uint64_t pid)
-{
-    pid_t pids[MAX_PARENTS];
-    if ((uint64_t)process == pid) {
-        return true;
-    }
-    size_t n = process_and_ancestors(process, pids), i = 0;
-    while (i < n && (uint64_t)pids[i] != pid) {
-        i++;
-    }
-    return i < n;
-}
-
 /* Whose job goes on without its lease, in words. Adds nothing if that is the user's own process or
  * one of its ancestors, as of a script that gives back what it has taken, or if there is no job. */
 static void add_bereft(struct call *call, const struct lease *lease, struct text *who)
@@ -78,7 +64,7 @@ static void add_bereft(struct call *call, const struct lease *lease, struct text
     call_init_asker(call, &asker);
     const struct scene scene = {.viewer = &asker.viewer};
     lease_row_identify(&row, lease, &scene);
-    if (!is_or_runs_below(call->conn->pid, row.line.pid)) {
+    if (!process_is_or_descends_from(call->conn->pid, (pid_t)row.line.pid)) {
         party_write(who, &row.line);
     }
     asker_deinit(&asker);

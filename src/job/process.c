@@ -151,6 +151,16 @@ size_t process_and_ancestors(pid_t pid, pid_t pids[MAX_PARENTS])
     return n;
 }
 
+bool process_is_or_descends_from(pid_t pid, pid_t ancestor)
+{
+    pid_t pids[MAX_PARENTS];
+    size_t n = pid == ancestor ? 0 : process_and_ancestors(pid, pids), i = 0;
+    while (i < n && pids[i] != ancestor) {
+        i++;
+    }
+    return pid == ancestor || i < n;
+}
+
 /* As much as fits, and a NUL. `folder` may be AT_FDCWD. Returns its length, 0 if there is none. */
 static size_t read_short(int folder, const char *path, char *text, size_t size)
 {

@@ -34,6 +34,8 @@ bool process_look(pid_t pid, struct process_stat *stat, struct process_status *s
 enum { MAX_PARENTS = 64 };
 /* The process and its ancestors, the nearest first, without process 1. Returns how many. */
 size_t process_and_ancestors(pid_t pid, pid_t pids[MAX_PARENTS]);
+/* Looks into /proc only if it is another process. */
+bool process_is_or_descends_from(pid_t pid, pid_t ancestor);
 
 /* Whether kill(2) would let `uid`, with no privileges other than root's. */
 bool process_may_be_signalled_by(const struct process_status *status, uint32_t uid);
