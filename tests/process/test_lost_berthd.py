@@ -21,8 +21,7 @@ def waiting_pids(now):
     return [int(waiter["pid"]) for waiter in now.resources["s"]["waiters"]]
 
 
-@pytest.mark.parametrize("how", ["kill", "stop"])
-def test_restarts_under_a_crowd(berth, berthd, witness, chance, directory, how):
+def test_restarts_under_a_crowd(berth, berthd, witness, chance, directory):
     limit, restarts = scaled(CROWD), scaled(RESTARTS)
     daemon = berthd(f"grace = 20s\n[semaphore s]\nlimit = {limit}\n")
     crowd = Crowd(berth, witness, directory / "said")
@@ -35,7 +34,7 @@ def test_restarts_under_a_crowd(berth, berthd, witness, chance, directory, how):
     queue = waiting_pids(before)
     number = 2 * limit
     for i in range(restarts):
-        restart(daemon, how)
+        restart(daemon, chance.choice(["kill", "stop"]))
         witness.read(chance.uniform(0, 0.02))
         if i % CHANGE == 0:
             witness.let_go(chance.choice(sorted(witness.running)))
