@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    MAX_DOUBLINGS = 62,
+    MAX_DOUBLINGS = 40,
     /* how often a waiter makes way for nested requests before its patience must end by itself */
     MAX_FORCED = 3,
 };
@@ -242,14 +242,14 @@ void keep_drop(struct core *core, struct lease *lease)
 /* ---- nested requests ---- */
 
 /* The keeper waits for an ancestor of the nested request, and so for that request itself. */
-static bool yields_to(struct core *core, struct lease *keeper, const struct lease *nested)
+static bool makes_way_for(struct core *core, struct lease *keeper, const struct lease *nested)
 {
     return keeper->waiting->road->n_forced < MAX_FORCED &&
         lease_ancestors_hold(core, nested, lease_station(keeper)->resource);
 }
 
-/* How much of the resource those who yield keep; with `usage`, only that user's. */
-static uint32_t kept_by_yielders(
+/* How much of the resource those who make way keep; with `usage`, only that user's. */
+static uint32_t kept_that_makes_way(
     struct core *core, const struct claim *nested, const struct usage *usage)
 {
     const struct sorted_set_node *own = &claim_place(nested)->node;
@@ -257,7 +257,7 @@ static uint32_t kept_by_yielders(
     uint32_t units = 0;
     for (; node && sorted_set_node_is_before(node, own); node = sorted_set_next(node)) {
         const struct claim *kept = place_of_node(node)->claim;
-        if ((!usage || kept->usage == usage) && yields_to(core, kept->lease, nested->lease)) {
+        if ((!usage || kept->usage == usage) && makes_way_for(core, kept->lease, nested->lease)) {
             units += kept->count;
         }
     }
@@ -269,16 +269,16 @@ bool keep_has_and_fits(const struct claim *claim)
     return claim_has(claim) && quota_fits_beside(claim, quota_kept_for_older(claim));
 }
 
-bool keep_would_yield(struct core *core, const struct claim *nested)
+bool keep_would_make_way(struct core *core, const struct claim *nested)
 {
     return nested->lease->attributes.parent != 0 && has_beside(nested, 0) &&
         quota_fits_beside(nested, 0) &&
-        has_beside(nested, kept_for_older(nested) - kept_by_yielders(core, nested, NULL)) &&
-        quota_fits_beside(
-            nested, quota_kept_for_older(nested) - kept_by_yielders(core, nested, nested->usage));
+        has_beside(nested, kept_for_older(nested) - kept_that_makes_way(core, nested, NULL)) &&
+        quota_fits_beside(nested,
+            quota_kept_for_older(nested) - kept_that_makes_way(core, nested, nested->usage));
 }
 
-void keep_yields(struct core *core, const struct claim *nested)
+void keep_make_way(struct core *core, const struct claim *nested)
 {
     struct sorted_set_node *next, *node = sorted_set_first(&nested->resource->kept);
     for (; !keep_has_and_fits(nested); node = next) {
@@ -287,7 +287,7 @@ void keep_yields(struct core *core, const struct claim *nested)
         struct lease *keeper = kept->lease;
         bool helps = !claim_has(nested) || kept->usage == nested->usage;
         next = sorted_set_next(node);
-        if (helps && yields_to(core, keeper, nested->lease)) {
+        if (helps && makes_way_for(core, keeper, nested->lease)) {
             keeper->waiting->road->n_forced++;
             let_go(core, keeper);
         }

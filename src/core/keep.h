@@ -47,11 +47,11 @@ void keep_fall(struct core *core, struct lease *lease, const struct claim *lost)
 void keep_drop(struct core *core, struct lease *lease);
 /* Whether the claim has enough units and its user's quota leaves room for it. */
 bool keep_has_and_fits(const struct claim *claim);
-/* Whether a nested claim has enough units once older requests yield: these wait for what its
+/* Whether a nested claim has enough units once older requests make way: these wait for what its
  * ancestors hold, so for the nested request itself, and have not made way too often yet. */
-bool keep_would_yield(struct core *core, const struct claim *nested);
+bool keep_would_make_way(struct core *core, const struct claim *nested);
 /* As many of those older requests let go as necessary, the oldest first. */
-void keep_yields(struct core *core, const struct claim *nested);
+void keep_make_way(struct core *core, const struct claim *nested);
 
 /* The first lease that is due lets go. */
 void keep_is_due(struct core *core, nanoseconds now, struct effects *effects);

@@ -203,8 +203,7 @@ static void count_overtaken(struct lease *lease)
 }
 
 /* Grants to a lease that is in no queue. */
-static void grant(
-    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+static void grant(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
@@ -253,24 +252,23 @@ bool queue_grant_alone(
     return may;
 }
 
-/* Not aside, or only because of units that may be kept for waiters that yield to this lease. */
+/* Not aside, or only because of units that may be kept for waiters that make way for it. */
 static bool is_there(const struct lease *lease)
 {
     return !lease->waiting->aside || (lease->attributes.parent != 0 && lane_is_next(lease));
 }
 
-bool queue_try(
-    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+bool queue_try(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     bool may = can_be_granted(core, lease) && is_there(lease), has_all = true;
     for (size_t i = 0; may && i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         bool has = keep_has_and_fits(claim);
         has_all &= has;
-        may = has || keep_would_yield(core, claim);
+        may = has || keep_would_make_way(core, claim);
     }
     for (size_t i = 0; may && !has_all && i < lease->n_claims; i++) {
-        keep_yields(core, &lease->claims[i]);
+        keep_make_way(core, &lease->claims[i]);
     }
     if (may) {
         assert(!lease_lacks(lease) && quota_fits(lease));
@@ -292,7 +290,7 @@ static bool can_act(struct core *core, struct lease *lease)
     if (!quota_fits(lease)) {
         return true;
     }
-    return can_go_on(core, lease) && (claim_has(station) || keep_would_yield(core, station));
+    return can_go_on(core, lease) && (claim_has(station) || keep_would_make_way(core, station));
 }
 
 static void look_at_queue(struct core *core, const struct resource *resource)
@@ -355,7 +353,7 @@ static void queue_go_on(
     }
 }
 
-/* The lease exceeds its user's quota, unless those that keep what it lacks yield to it. */
+/* The lease exceeds its user's quota, unless those that keep what it lacks make way for it. */
 static bool go_before_keepers(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
@@ -389,8 +387,8 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
     } else if (can_go_on(core, lease) && claim_has(station)) {
         queue_go_on(core, lease, now, effects);
     } else {
-        if (can_go_on(core, lease) && keep_would_yield(core, station)) {
-            keep_yields(core, station);
+        if (can_go_on(core, lease) && keep_would_make_way(core, station)) {
+            keep_make_way(core, station);
         }
         queue_mark_dirty(core, station->resource); /* now this lease may act, or one behind it */
     }

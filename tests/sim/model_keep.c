@@ -84,7 +84,7 @@ bool model_is_its_turn(
 }
 
 /* Units of the resource that are kept for those before it; only one user's, if `uid` is not -1. */
-static uint32_t kept_before(const struct model *model, const struct model_lease *lease,
+static uint32_t kept_for_older(const struct model *model, const struct model_lease *lease,
     const struct model_resource *resource, int uid)
 {
     uint32_t n = 0;
@@ -100,7 +100,7 @@ static uint32_t kept_before(const struct model *model, const struct model_lease 
 bool model_has(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
 {
-    return kept_before(model, lease, claim->resource, -1) + claim->count <=
+    return kept_for_older(model, lease, claim->resource, -1) + claim->count <=
         model_available(claim->resource) &&
         model_is_its_turn(model, lease, claim);
 }
@@ -111,7 +111,7 @@ bool model_fits(const struct model *model, const struct model_lease *lease)
         const struct model_claim *claim = &lease->claims[i];
         uint32_t max = claim->resource->rules.max_units_per_user;
         uint32_t has = model_units_of_user(model, claim->resource, lease->uid) +
-            kept_before(model, lease, claim->resource, (int)lease->uid);
+            kept_for_older(model, lease, claim->resource, (int)lease->uid);
         if (max != UNBOUNDED && has + claim->count > max) {
             return false;
         }
@@ -224,7 +224,7 @@ static bool has_and_fits(
 {
     return model_has(model, lease, claim) &&
         fits_beside(
-            model, lease, claim, kept_before(model, lease, claim->resource, (int)lease->uid));
+            model, lease, claim, kept_for_older(model, lease, claim->resource, (int)lease->uid));
 }
 
 /* Would it have enough there, and room in its quota, if all let go that keep some while they wait
@@ -232,8 +232,8 @@ static bool has_and_fits(
 static bool could_have(
     const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
 {
-    uint32_t kept = kept_before(model, nested, claim->resource, -1);
-    uint32_t kept_of_user = kept_before(model, nested, claim->resource, (int)nested->uid);
+    uint32_t kept = kept_for_older(model, nested, claim->resource, -1);
+    uint32_t kept_of_user = kept_for_older(model, nested, claim->resource, (int)nested->uid);
     for (size_t i = 0; model->waiters[i] != nested; i++) {
         struct model_lease *other = model->waiters[i];
         uint32_t given = would_give(model, other, nested, claim);

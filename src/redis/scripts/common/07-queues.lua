@@ -133,7 +133,7 @@ end
 local function quota_left_for(lease, resource)
     local left = quota_left(resource, lease.uid)
     if db.keeps and left < math.huge and lease.ticket > 0 then
-        left = left - roads().kept_before(lease, resource.name .. ' u' .. lease.uid .. ' ')
+        left = left - roads().kept_for_older(lease, resource.name .. ' u' .. lease.uid .. ' ')
     end
     return left
 end
@@ -185,7 +185,7 @@ local function has(lease, claim, is_head)
     end
     local n = n_available(resource, own_limit(claim))
     if db.keeps and n >= claim.count then
-        n = n - roads().kept_before(lease, claim.name .. ' ')
+        n = n - roads().kept_for_older(lease, claim.name .. ' ')
     end
     return n >= claim.count
 end

@@ -42,7 +42,7 @@ function make.roads()
     end
 
     -- How many units are kept for older leases, under "NAME " or "NAME uUID ".
-    local function kept_before(lease, prefix)
+    local function kept_for_older(lease, prefix)
         local n, order = 0, order_text(lease)
         each_power(prefix, function(power)
             n = n + 2 ^ tonumber(string.sub(power, -2))
@@ -398,7 +398,7 @@ function make.roads()
 
     -- Older leases, oldest first, for which some of these names are kept while they wait for what the lease's
     -- ancestors hold.
-    local function keepers_to_yield(lease, name, names)
+    local function keepers_who_make_way(lease, name, names)
         local keepers, seen, n = {}, {}, 0
         each_power(name .. ' ', function(power)
             local members = call('ZRANGEBYLEX', KEPT, '[' .. power .. ':',
@@ -427,7 +427,7 @@ function make.roads()
         if not lease.above or not db.keeps then
             return nil
         end
-        local names, yielding, is_in = names_above(lease), {}, {}
+        local names, making_way, is_in = names_above(lease), {}, {}
         for _, claim in ipairs(claims) do
             local resource = resource_of(claim.name)
             local head = head_of(claim.name)
@@ -435,11 +435,11 @@ function make.roads()
                 or head and head < claim.name .. ' ' .. order_text(lease) then
                 return nil
             end
-            local n = n_available(resource, own_limit(claim)) - kept_before(lease, claim.name .. ' ')
-            for _, keeper in ipairs(n < claim.count and keepers_to_yield(lease, claim.name, names) or {}) do
+            local n = n_available(resource, own_limit(claim)) - kept_for_older(lease, claim.name .. ' ')
+            for _, keeper in ipairs(n < claim.count and keepers_who_make_way(lease, claim.name, names) or {}) do
                 if n < claim.count then
                     n = n + keeper.count
-                    yielding[#yielding + 1] = not is_in[keeper.lease.key] and keeper.lease or nil
+                    making_way[#making_way + 1] = not is_in[keeper.lease.key] and keeper.lease or nil
                     is_in[keeper.lease.key] = true
                 end
             end
@@ -447,16 +447,16 @@ function make.roads()
                 return nil
             end
         end
-        return yielding
+        return making_way
     end
 
     -- Whether there are now enough units for all its claims.
     local function make_way(lease, claims)
-        local yielding = who_makes_way(lease, claims)
-        for _, keeper in ipairs(yielding or {}) do
+        local making_way = who_makes_way(lease, claims)
+        for _, keeper in ipairs(making_way or {}) do
             let_go(keeper, true)
         end
-        return yielding ~= nil
+        return making_way ~= nil
     end
 
     -- Nothing is kept for the lease: removes what a broken-off script has left.
@@ -487,7 +487,7 @@ function make.roads()
         end
     end
 
-    return {kept_before = kept_before, all_kept = all_kept, last_kept = last_kept,
+    return {kept_for_older = kept_for_older, all_kept = all_kept, last_kept = last_kept,
         free_kept = free_kept, station_of = station_of,
         claim_on = claim_on, keeps = keeps, lost_place = lost_place, first_without = first_without,
         choose_station = choose_station, note_elsewhere = note_elsewhere,
