@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 
 enum {
-    LOG_FIELDS_MAX = 12 + LOG_RESOURCES + LOG_MORE,
+    LOG_FIELDS_MAX = 13 + LOG_RESOURCES + LOG_MORE,
     LOG_FIELDS_BYTES = 8192,
 };
 

@@ -68,6 +68,29 @@ Test(log_fields, a_clients_text_stays_one_value)
         "[BERTH_HOLDER=a\\x0aPRIORITY=0\\x0aMESSAGE=b][BERTH_PROGRAM=\\x1b[2J\\xff\\x09]");
 }
 
+Test(log_fields, everything_has_its_place)
+{
+    struct log_field more[LOG_MORE];
+    struct log_subject subject = {
+        .event = "revoked",
+        .database = "main",
+        .identity = "night",
+        .program = "etl",
+        .holder = {.pid = 12},
+        .asker = {.pid = 34, .has_login = true},
+        .lease = "0abc",
+        .more = more,
+        .n_more = LOG_MORE,
+    };
+    for (size_t i = 0; i < LOG_MORE; i++) {
+        more[i] = (struct log_field){i + 1 < LOG_MORE ? "BERTH_CODE" : "BERTH_LAST", "1"};
+    }
+    for (size_t i = 0; i < LOG_RESOURCES; i++) {
+        memcpy(subject.resources + 2 * i, "r ", 2);
+    }
+    cr_assert(strstr(filled(LOG_LEVEL_INFO, "x", &subject), "[BERTH_LAST=1]"));
+}
+
 /* The longest of everything, and more. */
 Test(log_fields, bounded)
 {
