@@ -44,9 +44,7 @@ static void add_hosts(struct text *out, const struct status *status, const char 
 static void explain(const struct status *status, const struct status_database *database)
 {
     struct text out = TEXT_INIT;
-    text_add(&out, "database ");
-    text_add_escaped(&out, database->name);
-    text_add(&out, " is new: for another ");
+    text_add_safe(&out, "database %s is new: for another ", database->name);
     text_add_age(&out, status_until(status, &database->grace_until));
     text_add(&out, " it grants nothing, because hosts may hold leases\nthat it has no record of.\n"
                    "These hosts are connected, and have listed none:\n");

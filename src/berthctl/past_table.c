@@ -36,14 +36,9 @@ static void units_cell(struct text *text, const void *row, const void *context)
         const struct past_claim *claim = &lease->claims[i];
         text_add(text, i > 0 ? "; " : "");
         if (claim->wanted.is_given) {
-            text_add(text, "wanted ");
-            text_add_number(text, claim->wanted.number);
+            text_add_safe(text, "wanted %llu", (unsigned long long)claim->wanted.number);
         }
-        for (size_t j = 0; j < claim->units.n; j++) {
-            text_add(text, j > 0 ? "," : "");
-            text_add_escaped(text, claim->units.list[j]);
-        }
-        text_add(text, claim->units.is_cut ? ",..." : "");
+        text_add_words(text, &claim->units, ",");
     }
 }
 

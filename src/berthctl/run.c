@@ -198,10 +198,8 @@ struct revoking {
 static void print_revoked(const struct status_resource *resource, const struct status_lease *lease)
 {
     struct text out = TEXT_INIT;
-    text_add_escaped(&out, resource->name);
-    text_add(&out, ": revoked ");
-    text_add_escaped(&out, lease->id);
-    text_add_format(&out, " (pid %llu", (unsigned long long)lease->pid);
+    text_add_safe(&out, "%s: revoked %s (pid %llu", resource->name, lease->id,
+        (unsigned long long)lease->pid);
     const char *const details[] = {lease->host, lease->user, lease->shown[SHOWN_program]};
     for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
         if (details[i]) {
@@ -264,8 +262,7 @@ static int found_none(
     }
     if (choice->all) {
         struct text complaint = TEXT_INIT;
-        text_add_escaped(&complaint, name);
-        text_add(&complaint, ": nothing is held\n");
+        text_add_safe(&complaint, "%s: nothing is held\n", name);
         return show_print(&complaint);
     }
     bool is_near = choice->holder && nearest.best;

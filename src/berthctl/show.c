@@ -48,10 +48,8 @@ int show_version(struct call *call, char *answer)
         return call_protocol_error(call);
     }
     struct text out = TEXT_INIT;
-    text_add(&out, "berthctl " PACKAGE_VERSION "\nberthd ");
-    text_add_escaped(&out, version);
-    text_add_format(&out, " (protocol %llu, pid %llu, up ", (unsigned long long)protocol,
-        (unsigned long long)pid);
+    text_add_safe(&out, "berthctl " PACKAGE_VERSION "\nberthd %s (protocol %llu, pid %llu, up ",
+        version, (unsigned long long)protocol, (unsigned long long)pid);
     text_add_age(&out, uptime);
     text_add(&out, ")\n");
     return show_print(&out);
@@ -74,10 +72,8 @@ int show_added(struct call *call, char *answer)
     for (size_t i = 0; was && i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(was, rows[i].was) == 0) {
             struct text out = TEXT_INIT;
-            text_add_escaped(&out, call->request.arguments[0]);
-            text_add(&out, ": ");
-            text_add_escaped(&out, call->request.arguments[1]);
-            text_add_format(&out, " %s\n", rows[i].says);
+            text_add_safe(&out, "%s: %s %s\n", call->request.arguments[0],
+                call->request.arguments[1], rows[i].says);
             return show_print(&out);
         }
     }
@@ -111,9 +107,7 @@ int show_upgraded(struct call *call, char *answer)
     }
     bool is_old = words_find_number(words, n, "was", &was) && was == layout;
     struct text out = TEXT_INIT;
-    text_add(&out, "database ");
-    text_add_escaped(&out, database);
-    text_add_format(&out, " has layout %llu%s\n", (unsigned long long)layout,
+    text_add_safe(&out, "database %s has layout %llu%s\n", database, (unsigned long long)layout,
         is_old ? " already: there is nothing to upgrade" : "");
     return show_print(&out);
 }
@@ -166,9 +160,7 @@ static bool show_why_add_sentence(struct text *out, char *words[], size_t n)
     if (n < 2 || !percent_decode(words[1])) {
         return false;
     }
-    text_add(out, out->length > 0 ? "  " : "");
-    text_add_escaped(out, words[1]);
-    text_add(out, "\n");
+    text_add_safe(out, "%s%s\n", out->length > 0 ? "  " : "", words[1]);
     return true;
 }
 

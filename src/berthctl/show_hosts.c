@@ -13,8 +13,7 @@ static void host_cell(struct text *text, const void *row, const void *context)
 {
     const struct status_host *host = row;
     (void)context;
-    text_add_escaped(text, host->name);
-    text_add(text, host->own ? " (this host)" : "");
+    text_add_safe(text, "%s%s", host->name, host->own ? " (this host)" : "");
 }
 
 static void heard_cell(struct text *text, const void *row, const void *context)
@@ -34,8 +33,7 @@ static void layouts_cell(struct text *text, const void *row, const void *context
     const struct status_host *host = row;
     (void)context;
     if (host->layout_from < host->layout_to) {
-        text_add_number(text, host->layout_from);
-        text_add(text, "-");
+        text_add_safe(text, "%llu-", (unsigned long long)host->layout_from);
     }
     text_add_number(text, host->layout_to);
 }
@@ -73,9 +71,7 @@ static bool add_server(
     }
     if (database->redis_version) {
         bool is_named = strncmp(database->redis_version, "Valkey ", 7) == 0;
-        text_add(out, is_named ? "" : "Redis ");
-        text_add_escaped(out, database->redis_version);
-        text_add(out, " at ");
+        text_add_safe(out, "%s%s at ", is_named ? "" : "Redis ", database->redis_version);
     }
     return add_escaped(out, database->server);
 }
@@ -84,10 +80,7 @@ static bool add_lacks(
     struct text *out, const struct status *status, const struct status_database *database)
 {
     (void)status;
-    for (size_t i = 0; i < database->lacks.n; i++) {
-        text_add(out, i > 0 ? ", " : "");
-        text_add_escaped(out, database->lacks.list[i]);
-    }
+    text_add_words(out, &database->lacks, ", ");
     return database->lacks.n > 0;
 }
 
@@ -159,8 +152,7 @@ static size_t add_hindering(
     for (size_t i = 0; i < status->n_hosts; i++) {
         const struct status_host *host = &status->hosts[i];
         if (is_of(host, database) && host->layout_to <= database->layout.number) {
-            text_add(out, n++ > 0 ? ", " : "");
-            text_add_escaped(out, host->name);
+            text_add_safe(out, "%s%s", n++ > 0 ? ", " : "", host->name);
         }
     }
     return n;
@@ -179,9 +171,8 @@ static bool add_upgrade(
     if (n > 0) {
         text_add_format(out, "%s cannot read layout %llu", hindering.bytes, layout + 1);
     } else {
-        text_add_format(
-            out, "all hosts can read layout %llu: berthctl finish-upgrade ", layout + 1);
-        text_add_escaped(out, database->name);
+        text_add_safe(out, "all hosts can read layout %llu: berthctl finish-upgrade %s", layout + 1,
+            database->name);
     }
     text_deinit(&hindering);
     return true;
@@ -216,9 +207,8 @@ static void add_other(struct text *out, const struct status_host *host, const ch
     const struct optional *time, uint64_t usual)
 {
     if (time->is_given && time->number != usual) {
-        text_add(out, out->length > 0 ? ", " : "");
-        text_add_escaped(out, host->name);
-        text_add_format(out, " (%s = %llums)", key, (unsigned long long)time->number);
+        text_add_safe(out, "%s%s (%s = %llums)", out->length > 0 ? ", " : "", host->name, key,
+            (unsigned long long)time->number);
     }
 }
 
@@ -250,10 +240,10 @@ static bool add_too_many(
         database->sessions.number <= database->ttl / NEEDED_TO_RETURN) {
         return false;
     }
-    text_add_number(out, database->sessions.number);
-    text_add(out,
-        " hosts may come back too late for their jobs after a restart of Redis: "
-        "see servers.md, Large fleets");
+    text_add_safe(out,
+        "%llu hosts may come back too late for their jobs after a restart of Redis: "
+        "see servers.md, Large fleets",
+        (unsigned long long)database->sessions.number);
     return true;
 }
 
@@ -275,13 +265,8 @@ static const struct {
 static void print_database(
     struct text *out, const struct status *status, const struct status_database *database)
 {
-    text_add(out, "database ");
-    text_add_escaped(out, database->name);
-    text_add(out, " ");
-    text_add_escaped(out, database->state);
-    text_add(out, database->why ? ": " : "");
-    text_add_escaped(out, database->why ? database->why : "");
-    text_add(out, "\n");
+    text_add_safe(out, "database %s %s%s%s\n", database->name, database->state,
+        database->why ? ": " : "", database->why);
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         struct text note = TEXT_INIT;
         if (notes[i].add(&note, status, database)) {

@@ -112,8 +112,7 @@ static void add_command(const struct ctl_request *asked, const struct status_lea
 {
     text_add(out, ": berthctl status");
     for (size_t i = 0; i < asked->n_arguments; i++) {
-        text_add(out, " ");
-        text_add_escaped(out, asked->arguments[i]);
+        text_add_safe(out, " %s", asked->arguments[i]);
     }
     if (choice->uid.is_given) {
         text_add(out, " --user ");
@@ -137,8 +136,7 @@ static void add_running(const struct status *status, const struct ctl_request *a
     }
     free(leases);
     if (first) {
-        text_add_number(out, n_meant);
-        text_add(out, " still held or waiting");
+        text_add_safe(out, "%llu still held or waiting", (unsigned long long)n_meant);
         if (choice->until.is_given) {
             text_add(out, " since before ");
             text_add_datetime(out, (int64_t)choice->until.number, (int64_t)now);
@@ -153,8 +151,9 @@ static void add_fleet_note(const struct status *status, struct text *out)
 {
     for (size_t i = 0; i < status->n_resources; i++) {
         if (status->resources[i].database) {
-            text_add_escaped(out, status->resources[i].name);
-            text_add(out, " has fleet scope: each host keeps the history of its own jobs only\n");
+            text_add_safe(out,
+                "%s has fleet scope: each host keeps the history of its own jobs only\n",
+                status->resources[i].name);
             return;
         }
     }

@@ -12,14 +12,10 @@ static void add_who(struct text *text, const struct status_lease *lease, bool is
     text_add_program(&program, lease);
     text_add_lease_user(text, lease);
     if (is_elsewhere && lease->host) {
-        text_add(text, " on ");
-        text_add_escaped(text, lease->host);
+        text_add_safe(text, " on %s", lease->host);
     }
-    text_add(text, " (");
-    text_add(text, program.bytes);
-    text_add(text, program.length > 0 ? ", " : "");
-    text_add_escaped(text, lease->id);
-    text_add(text, ")");
+    text_add_format(text, " (%s%s", program.bytes, program.length > 0 ? ", " : "");
+    text_add_safe(text, "%s)", lease->id);
     text_deinit(&program);
 }
 
@@ -28,8 +24,8 @@ static void add_object(
     struct text *text, const struct status_lease *lease, bool holds, bool is_pool)
 {
     if (!holds) {
-        text_add_number(text, lease->wants);
-        text_add(text, lease->wants == 1 ? " unit" : " units");
+        text_add_safe(text, "%llu unit%s", (unsigned long long)lease->wants,
+            lease->wants == 1 ? "" : "s");
     } else if (lease->units.n > 0) {
         text_add_units(text, &lease->units, is_pool);
     } else {
@@ -112,12 +108,8 @@ void watch_changed(void *context, const struct live_lease *lease, const struct s
     if (!why || (before->stopping && strcmp(before->stopping, why) == 0)) {
         return;
     }
-    text_add(&what, "stopping (");
-    text_add_escaped(&what, why);
-    text_add(&what, ")");
-    text_add(&does, "is being stopped (");
-    text_add_escaped(&does, why);
-    text_add(&does, "), but still holds");
+    text_add_safe(&what, "stopping (%s)", why);
+    text_add_safe(&does, "is being stopped (%s), but still holds", why);
     const struct lease_words words = {"stopping", what.bytes, does.bytes, false};
     print_lease(context, lease, true, &words);
     text_deinit(&what);
@@ -152,13 +144,8 @@ void watch_ended(void *context, const struct past_lease *lease)
     text_add(&line.what, held ? "ended: " : "got nothing: ");
     text_add_how(&line.what, lease);
     text_add_who(&line.who, &lease->user, &lease->login);
-    text_add(&line.who, " (");
-    if (lease->shown[SHOWN_program]) {
-        text_add_escaped(&line.who, lease->shown[SHOWN_program]);
-        text_add(&line.who, ", ");
-    }
-    text_add_escaped(&line.who, lease->id);
-    text_add(&line.who, ")");
+    const char *program = lease->shown[SHOWN_program];
+    text_add_safe(&line.who, " (%s%s%s)", program, program ? ", " : "", lease->id);
     text_add_format(&line.sentence, "%s %s %s: ", line.who.bytes,
         held ? "no longer holds anything of" : "got nothing of", line.name.bytes);
     text_add_how(&line.sentence, lease);

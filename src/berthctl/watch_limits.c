@@ -17,6 +17,16 @@ static void print(struct watch_events *events, struct watch_line *line)
     watch_line_print(events, line, events->wall);
 }
 
+/* With the reason; NULL: there is none. */
+static void print_why(struct watch_events *events, struct watch_line *line, const char *reason)
+{
+    if (reason) {
+        text_add_safe(&line->what, ": %s", reason);
+        text_add_safe(&line->sentence, ": %s", reason);
+    }
+    print(events, line);
+}
+
 static void print_limit(struct watch_events *events, const struct status_resource *before,
     const struct status_resource *now)
 {
@@ -37,13 +47,7 @@ static void print_pause(struct watch_events *events, const struct status_resourc
         text_add_who(&line.who, &now->paused_by, &now->paused_by_login);
         text_add_format(&line.sentence, " by %s", line.who.bytes);
     }
-    if (now->pause_reason) {
-        text_add(&line.what, ": ");
-        text_add_escaped(&line.what, now->pause_reason);
-        text_add(&line.sentence, ": ");
-        text_add_escaped(&line.sentence, now->pause_reason);
-    }
-    print(events, &line);
+    print_why(events, &line, now->pause_reason);
 }
 
 /* WHAT in the column, "NAME SAYS" as the sentence. */
@@ -78,19 +82,10 @@ static void print_reserved(struct watch_events *events, const struct status_reso
     struct watch_line line = line_about(resource, is_reserved ? "reserved" : "unreserved");
     const char *unit = status_is_pool(resource) ? "item" : "slot",
                *reason = is_reserved ? status_reserve_reason(resource, item) : NULL;
-    text_add(&line.what, is_reserved ? "reserved " : "no longer reserved: ");
-    text_add_escaped(&line.what, item);
-    text_add_format(&line.sentence, "%s ", unit);
-    text_add_escaped(&line.sentence, item);
-    text_add_format(&line.sentence, " of %s is %s", line.name.bytes,
+    text_add_safe(&line.what, "%s%s", is_reserved ? "reserved " : "no longer reserved: ", item);
+    text_add_safe(&line.sentence, "%s %s of %s is %s", unit, item, resource->name,
         is_reserved ? "reserved" : "no longer reserved");
-    if (reason) {
-        text_add(&line.what, ": ");
-        text_add_escaped(&line.what, reason);
-        text_add(&line.sentence, ": ");
-        text_add_escaped(&line.sentence, reason);
-    }
-    print(events, &line);
+    print_why(events, &line, reason);
 }
 
 /* Those of `some` that are not among `others`. */
@@ -195,15 +190,7 @@ void watch_database(
     struct watch_line line = {
         .json = {.event = is_up ? "database-up" : "database-down", .database = now->name}};
     text_add_escaped(&line.name, now->name);
-    text_add(&line.what, "database ");
-    text_add_escaped(&line.what, now->state);
-    text_add_format(&line.sentence, "database %s is ", line.name.bytes);
-    text_add_escaped(&line.sentence, now->state);
-    if (!is_up && now->why) {
-        text_add(&line.what, ": ");
-        text_add_escaped(&line.what, now->why);
-        text_add(&line.sentence, ": ");
-        text_add_escaped(&line.sentence, now->why);
-    }
-    print(events, &line);
+    text_add_safe(&line.what, "database %s", now->state);
+    text_add_safe(&line.sentence, "database %s is %s", now->name, now->state);
+    print_why(events, &line, is_up ? NULL : now->why);
 }

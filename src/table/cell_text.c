@@ -31,8 +31,7 @@ void text_add_resource_state(
         }
     }
     if (resource->database_state) {
-        text_add(text, is_first ? "database " : ", database ");
-        text_add_escaped(text, resource->database_state);
+        text_add_safe(text, "%sdatabase %s", is_first ? "" : ", ", resource->database_state);
     }
 }
 
@@ -44,8 +43,7 @@ void text_add_template_state(struct text *text, const struct status_resource *te
     text_add(text, template->limit == 0 && template->changed.n > 0 ? ", closed" : "");
     text_add(text, template->changed.n > 0 ? ", changed" : "");
     if (template->database_state) {
-        text_add(text, ", database ");
-        text_add_escaped(text, template->database_state);
+        text_add_safe(text, ", database %s", template->database_state);
     }
 }
 
@@ -61,11 +59,7 @@ void text_add_units(struct text *text, const struct words *units, bool is_pool)
     if (units->n > 0) {
         text_add_format(text, "%s%s ", is_pool ? "item" : "slot", is_one ? "" : "s");
     }
-    for (size_t i = 0; i < units->n; i++) {
-        text_add(text, i > 0 ? "," : "");
-        text_add_escaped(text, units->list[i]);
-    }
-    text_add(text, units->is_cut ? ",..." : "");
+    text_add_words(text, units, ",");
 }
 
 /* A lease that lasts as long as a process, or for a time, needs no client; any other is lost unless
@@ -79,9 +73,7 @@ void text_add_lease_state(struct text *text, const struct status_lease *lease)
 {
     text_add(text, "");
     if (lease->stopping) {
-        text_add(text, "stopping (");
-        text_add_escaped(text, lease->stopping);
-        text_add(text, ")");
+        text_add_safe(text, "stopping (%s)", lease->stopping);
     }
     if (is_missed(lease) || lease->unread) {
         text_add(text, lease->stopping ? ", " : "");
@@ -94,12 +86,10 @@ void text_add_blocked(
 {
     bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
     bool is_this = lease->blocker && strcmp(lease->blocker, resource->name) == 0;
-    text_add(text, "");
     if (!lease->blocker || (is_quota && is_this)) {
-        text_add_escaped(text, lease->blocked ? lease->blocked : "");
+        text_add_safe(text, "%s", lease->blocked);
     } else if (!is_this) {
-        text_add(text, is_quota ? "quota of " : "");
-        text_add_escaped(text, lease->blocker);
+        text_add_safe(text, "%s%s", is_quota ? "quota of " : "", lease->blocker);
     } else {
         text_add(text, resource->paused ? "paused" : resource->limit == 0 ? "closed" : "limit");
     }
@@ -114,16 +104,14 @@ void text_add_program(struct text *text, const struct status_lease *lease)
 {
     bool is_said = lease->shown[SHOWN_program];
     bool is_found = !is_said && lease->process[0] != '\0';
-    text_add(text, is_found ? "[" : "");
-    text_add_escaped(text, is_said ? lease->shown[SHOWN_program] : lease->process);
-    text_add(text, is_found ? "]" : "");
+    text_add_safe(text, "%s%s%s", is_found ? "[" : "",
+        is_said ? lease->shown[SHOWN_program] : lease->process, is_found ? "]" : "");
 }
 
 void text_add_claims(struct text *text, const struct past_lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        text_add(text, i > 0 ? ", " : "");
-        text_add_escaped(text, lease->claims[i].name);
+        text_add_safe(text, "%s%s", i > 0 ? ", " : "", lease->claims[i].name);
     }
     text_add(text, lease->has_more_claims ? ", ..." : "");
 }
@@ -151,17 +139,14 @@ void text_add_how(struct text *text, const struct past_lease *lease)
         text_add_escaped(text, lease->how);
     }
     if (lease->code) {
-        text_add(text, " (");
-        text_add_escaped(text, lease->code);
-        text_add(text, ")");
+        text_add_safe(text, " (%s)", lease->code);
     }
     if (lease->by.uid.is_given) {
         text_add(text, " by ");
         text_add_who(text, &lease->by, &lease->by_login);
     }
     if (lease->why) {
-        text_add(text, ": ");
-        text_add_escaped(text, lease->why);
+        text_add_safe(text, ": %s", lease->why);
     }
     if (!is_usual && (lease->exit.is_given || lease->signal.is_given)) {
         text_add(text, " (");

@@ -99,62 +99,50 @@ enum { N_RESOURCE_COLUMNS = sizeof resource_columns / sizeof resource_columns[0]
 
 /* ---- notes below a resource ---- */
 
-static void print_note(struct text *out, const char *title, const char *rest)
+static void begin_note(struct text *out, const char *title)
 {
     text_add_repeated(out, ' ', INDENT);
-    text_add_format(out, "%s: %s\n", title, rest);
+    text_add(out, title);
 }
 
 static void print_escaped_note(struct text *out, const char *title, const char *untrusted)
 {
     if (untrusted) {
-        struct text escaped = TEXT_INIT;
-        text_add_escaped(&escaped, untrusted);
-        print_note(out, title, escaped.bytes);
-        text_deinit(&escaped);
+        begin_note(out, title);
+        text_add_safe(out, ": %s\n", untrusted);
     }
-}
-
-static void add_listed(struct text *list, const char *word)
-{
-    text_add(list, list->length > 0 ? ", " : "");
-    text_add_escaped(list, word);
 }
 
 static void print_words(struct text *out, const char *title, const struct words *words)
 {
-    struct text list = TEXT_INIT;
-    for (size_t i = 0; i < words->n; i++) {
-        add_listed(&list, words->list[i]);
-    }
     if (words->n > 0) {
-        text_add(&list, words->is_cut ? ", ..." : "");
-        print_note(out, title, list.bytes);
+        begin_note(out, title);
+        text_add(out, ": ");
+        text_add_words(out, words, ", ");
+        text_add(out, "\n");
     }
-    text_deinit(&list);
 }
 
 /* "gpu3, gpu0 (broken fan)": units without a reason first. */
 static void print_reserved(struct text *out, const struct status_resource *resource)
 {
     const struct words *reserved = &resource->reserved;
-    struct text list = TEXT_INIT;
+    const char *between = status_is_pool(resource) ? "  reserved items: " : "  reserved slots: ";
+    size_t before = out->length;
     for (size_t i = 0; i < reserved->n; i++) {
         if (!status_reserve_reason(resource, reserved->list[i])) {
-            add_listed(&list, reserved->list[i]);
+            text_add_safe(out, "%s%s", between, reserved->list[i]);
+            between = ", ";
         }
     }
     for (size_t i = 0; i < resource->n_reserves; i++) {
-        add_listed(&list, resource->reserves[i].item);
-        text_add(&list, " (");
-        text_add_escaped(&list, resource->reserves[i].reason);
-        text_add(&list, ")");
+        text_add_safe(out, "%s%s (%s)", between, resource->reserves[i].item,
+            resource->reserves[i].reason);
+        between = ", ";
     }
-    if (list.length > 0) {
-        text_add(&list, reserved->is_cut ? ", ..." : "");
-        print_note(out, status_is_pool(resource) ? "reserved items" : "reserved slots", list.bytes);
+    if (out->length > before) {
+        text_add(out, reserved->is_cut ? ", ...\n" : "\n");
     }
-    text_deinit(&list);
 }
 
 /* "paused by root (alice): new disks"; nothing if neither is known. */
@@ -170,8 +158,7 @@ static void print_pause(struct text *out, const char *reason, const struct shown
     if (reason) {
         print_escaped_note(out, title.bytes, reason);
     } else if (by->uid.is_given) {
-        text_add_repeated(out, ' ', INDENT);
-        text_add(out, title.bytes);
+        begin_note(out, title.bytes);
         text_add(out, "\n");
     }
     text_deinit(&title);
@@ -186,13 +173,11 @@ void table_print_notes(struct text *out, const struct status_resource *resource)
     print_reserved(out, resource);
     print_words(out, "draining items", &resource->draining);
     if (resource->cooling > 0) {
-        text_add_repeated(out, ' ', INDENT);
-        text_add_format(out, "%llu unit%s cooling down\n", (unsigned long long)resource->cooling,
+        text_add_format(out, "  %llu unit%s cooling down\n", (unsigned long long)resource->cooling,
             resource->cooling == 1 ? "" : "s");
     }
     if (resource->kept_for.is_given) {
-        text_add_repeated(out, ' ', INDENT);
-        text_add_format(out, "%llu kept for #%llu\n", (unsigned long long)resource->kept,
+        text_add_format(out, "  %llu kept for #%llu\n", (unsigned long long)resource->kept,
             (unsigned long long)resource->kept_for.number);
     }
     print_words(out, "changed at runtime", &resource->changed);
@@ -259,13 +244,12 @@ static void print_new(
     struct text *out, const struct status *status, const struct status_database *database)
 {
     int64_t now = clock_wall_now() / NANOSECONDS_PER_MILLISECOND;
-    text_add_repeated(out, ' ', INDENT);
-    text_add(out, "new: until ");
+    begin_note(out, "new: until ");
     text_add_datetime(out, now + (int64_t)status_until(status, &database->grace_until), now);
-    text_add(out, " it grants nothing, because hosts may hold leases it has no record of;"
-                  " if it never held anything: berthctl found ");
-    text_add_escaped(out, database->name);
-    text_add(out, "\n");
+    text_add_safe(out,
+        " it grants nothing, because hosts may hold leases it has no record of;"
+        " if it never held anything: berthctl found %s\n",
+        database->name);
 }
 
 static void print_databases(
@@ -291,9 +275,8 @@ static void print_databases(
             print_new(out, status, database);
         }
         if (database->differing > 0) {
-            text_add_repeated(out, ' ', INDENT);
-            text_add_format(out,
-                "differing: %llu %s from the fleet's\n", (unsigned long long)database->differing,
+            text_add_format(out, "  differing: %llu %s from the fleet's\n",
+                (unsigned long long)database->differing,
                 database->differing == 1 ? "definition of this host's file differs"
                                          : "definitions of this host's file differ");
         }
@@ -316,9 +299,7 @@ static void print_notices(
             (unsigned long long)status->held, status->held == 1 ? "" : "s");
     }
     if (status->closed) {
-        text_add(out, "closed: this host grants nothing: ");
-        text_add_escaped(out, status->closed);
-        text_add(out, "\n");
+        text_add_safe(out, "closed: this host grants nothing: %s\n", status->closed);
     }
     if (status->grace_until.is_given) {
         text_add(out, "grace: berthd has restarted and waits ");

@@ -182,8 +182,8 @@ static void act_revoke(struct top *top)
 static void answer_revoke(struct top *top, bool is_good, const char *answer)
 {
     struct text text = TEXT_INIT;
-    text_add(&text, is_good ? "revoked " : "not revoked: ");
-    text_add_escaped(&text, is_good ? top->question.subject.lease : "");
+    text_add_safe(&text, is_good ? "revoked %s" : "not revoked: %s",
+        is_good ? top->question.subject.lease : "");
     text_add_bytes(&text, answer, strcspn(answer, "\n"));
     top_say(top, is_good ? LOOK_STRONG : LOOK_ALARM, text.bytes);
     text_deinit(&text);

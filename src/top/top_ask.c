@@ -71,25 +71,16 @@ void top_ask_send(struct top_ask *ask, struct top *top, nanoseconds now)
 
 /* ---- the answer ---- */
 
-static void top_ask_add_sentence(struct text *reply, const char *untrusted)
-{
-    text_add(reply, reply->length > 0 ? "  " : ""); /* the first says what becomes of it */
-    text_add_escaped(reply, untrusted);
-    text_add(reply, "\n");
-}
-
 /* `error CODE TEXT` */
 static void add_error(struct text *reply, char *const words[], size_t n)
 {
     enum code code = n > 1 ? code_find(words[1]) : CODE_NONE;
     bool has_text = n > 2 && percent_decode(words[2]);
-    text_add_escaped(reply,
+    text_add_safe(reply, "%s (%s)\n",
         has_text                ? words[2]
             : code != CODE_NONE ? code_table[code].meaning
-                                : "refused");
-    text_add(reply, " (");
-    text_add_escaped(reply, n > 1 ? words[1] : "");
-    text_add(reply, ")\n");
+                                : "refused",
+        n > 1 ? words[1] : "");
 }
 
 /* True: that was all of it. */
@@ -109,7 +100,8 @@ static bool top_ask_take_line(struct top_ask *ask, struct top *top, char *line)
         top_ask_answer(ask, top, true, ask->reply.bytes);
     } else {
         if (strcmp(word, "because") == 0 && n > 1 && percent_decode(words[1])) {
-            top_ask_add_sentence(&ask->reply, words[1]);
+            /* the first says what becomes of it */
+            text_add_safe(&ask->reply, "%s%s\n", ask->reply.length > 0 ? "  " : "", words[1]);
         }
         ask->is_ok = true;
         return false;

@@ -13,8 +13,7 @@ static void add_figures(const struct top *top, struct top_line *line)
 {
     struct text text = TEXT_INIT;
     text_add_escaped(&text, top->host);
-    top_line_add(line, LOOK_STRONG, text.bytes);
-    text_deinit(&text);
+    top_line_take(line, LOOK_STRONG, &text);
     if (top->status) {
         text_add_format(&text, ": %zu of %zu resources busy, %llu held, %llu waiting",
             top->rows.n_busy, top->rows.n_resources, (unsigned long long)top->status->held,
@@ -22,8 +21,7 @@ static void add_figures(const struct top *top, struct top_line *line)
     } else {
         text_add(&text, ": waiting for the answer of berthd");
     }
-    top_line_add(line, LOOK_PLAIN, text.bytes);
-    text_deinit(&text);
+    top_line_take(line, LOOK_PLAIN, &text);
 }
 
 /* At the right end, where there is room. */
@@ -37,15 +35,15 @@ static void add_clock(const struct top *top, struct top_line *line)
 
 static void add_trouble(const struct top *top, struct top_line *line)
 {
-    top_line_add(line, LOOK_ALARM, "berthd is gone");
+    struct text text = TEXT_INIT;
+    text_add(&text, "berthd is gone");
     if (top->clock[0] != '\0' && top->status) {
-        top_line_add(line, LOOK_ALARM, "; last update at ");
-        top_line_add(line, LOOK_ALARM, top->clock);
+        text_add_format(&text, "; last update at %s", top->clock);
     }
     if (top->trouble.length > 0) {
-        top_line_add(line, LOOK_ALARM, "; ");
-        top_line_add(line, LOOK_ALARM, top->trouble.bytes);
+        text_add_format(&text, "; %s", top->trouble.bytes);
     }
+    top_line_take(line, LOOK_ALARM, &text);
 }
 
 /* ---- why nothing is granted ---- */
@@ -66,8 +64,7 @@ static void add_draining(const struct top *top, struct top_line *line)
     if (text.length == 0) {
         text_add(&text, "this host grants nothing now");
     }
-    top_line_add(line, LOOK_NOTICE, text.bytes);
-    text_deinit(&text);
+    top_line_take(line, LOOK_NOTICE, &text);
 }
 
 static bool grants_nothing(const struct status *status)
@@ -105,20 +102,15 @@ static void top_header_add_database(
 {
     struct text text = TEXT_INIT;
     bool is_up = strcmp(database->state, "up") == 0;
-    text_add(&text, "database ");
-    text_add_escaped(&text, database->name);
-    text_add(&text, ": ");
-    text_add_escaped(&text, database->state);
+    text_add_safe(&text, "database %s: %s", database->name, database->state);
     if (database->grace_until.is_given) {
         text_add(&text, database->new ? ", in its first grace for " : ", in its grace for ");
         text_add_age(&text, status_until(status, &database->grace_until));
     }
     if (database->why) {
-        text_add(&text, ": ");
-        text_add_escaped(&text, database->why);
+        text_add_safe(&text, ": %s", database->why);
     }
-    top_line_add(line, is_up ? LOOK_NOTICE : LOOK_ALARM, text.bytes);
-    text_deinit(&text);
+    top_line_take(line, is_up ? LOOK_NOTICE : LOOK_ALARM, &text);
 }
 
 /* ---- what is chosen ---- */
@@ -137,11 +129,7 @@ static void add_user(struct text *text, const struct top *top)
         name = rows->list[i].lease ? rows->list[i].lease->user : NULL;
     }
     text_add(text, "of user ");
-    if (name) {
-        text_add_escaped(text, name);
-    } else {
-        text_add_number(text, top->choice.uid);
-    }
+    text_add_user(text, &(struct shown_user){{true, top->choice.uid}, name});
 }
 
 /* "only: busy, of user alice, with "gpu"; by used" */
@@ -157,15 +145,13 @@ static void add_choice(const struct top *top, struct top_line *line)
         add_user(&text, top);
     }
     if (choice->filter[0] != '\0') {
-        text_add(&text, choice->busy || choice->by_user ? ", with \"" : "with \"");
-        text_add_escaped(&text, choice->filter);
-        text_add(&text, "\"");
+        text_add_safe(&text, "%swith \"%s\"", choice->busy || choice->by_user ? ", " : "",
+            choice->filter);
     }
     if (choice->sort) {
         text_add_format(&text, "%ssorted by %s", is_only ? "; " : "", choice->sort->word);
     }
-    top_line_add(line, LOOK_PLAIN, text.bytes);
-    text_deinit(&text);
+    top_line_take(line, LOOK_PLAIN, &text);
 }
 
 /* ---- all of them ---- */

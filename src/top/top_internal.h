@@ -36,6 +36,8 @@ void top_line_deinit(struct top_line *line);
 size_t top_line_room(const struct top_line *line);
 /* Adds an escaped text, cut to what room is left. */
 void top_line_add(struct top_line *line, enum look look, const char *escaped);
+/* The same of a text that is the caller's, and that it frees. */
+void top_line_take(struct top_line *line, enum look look, struct text *escaped);
 /* The same, into so many columns, and a gap behind them. */
 void top_line_add_cell(
     struct top_line *line, enum look look, const char *escaped, size_t width, bool is_right);

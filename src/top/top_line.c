@@ -60,6 +60,12 @@ void top_line_add(struct top_line *line, enum look look, const char *escaped)
     add_cut(line, look, escaped, top_line_room(line), text_add_cut);
 }
 
+void top_line_take(struct top_line *line, enum look look, struct text *escaped)
+{
+    top_line_add(line, look, escaped->bytes);
+    text_deinit(escaped);
+}
+
 static void add_cell(struct top_line *line, enum look look, const char *escaped, size_t width,
     bool is_right, void (*cut)(struct text *text, const char *escaped, size_t width))
 {

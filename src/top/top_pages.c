@@ -20,16 +20,14 @@ static void add_text(struct text *text, const char *what, const char *untrusted)
 {
     if (untrusted && untrusted[0] != '\0') {
         begin_line(text, what);
-        text_add_escaped(text, untrusted);
-        text_add(text, "\n");
+        text_add_safe(text, "%s\n", untrusted);
     }
 }
 
 static void top_pages_add_number(struct text *text, const char *what, uint64_t number)
 {
     begin_line(text, what);
-    text_add_number(text, number);
-    text_add(text, "\n");
+    text_add_safe(text, "%llu\n", (unsigned long long)number);
 }
 
 /* What the function adds, if it adds anything. */
@@ -88,12 +86,8 @@ static void add_standing(struct text *text, const struct status *status,
 static void add_owner(struct text *text, const struct top *top, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
-    if (lease->user) {
-        text_add_escaped(&cell, lease->user);
-        text_add_format(&cell, " (%llu)", (unsigned long long)lease->uid);
-    } else {
-        text_add_number(&cell, lease->uid);
-    }
+    text_add_safe(&cell, lease->user ? "%s (%llu)" : "%s%llu", lease->user,
+        (unsigned long long)lease->uid);
     add_cell(text, "user", &cell);
     add_text(text, "host", lease->host);
     if (lease->pid > 0) {
@@ -164,9 +158,8 @@ static void top_pages_add_resource(struct text *text, const struct top *top, siz
         text_add(text, "  It is gone.\n");
         return;
     }
-    text_add_escaped(&cell, resource->kind);
-    text_add(&cell, ", scope ");
-    text_add_escaped(&cell, resource->scope ? resource->scope : "host");
+    text_add_safe(&cell, "%s, scope %s", resource->kind,
+        resource->scope ? resource->scope : "host");
     add_cell(text, "kind", &cell);
     add_text(text, "template", resource->template);
     add_text(text, "database", resource->database);
@@ -217,9 +210,7 @@ void text_add_page_title(struct text *text, const struct top *top)
     };
     text_add(text, titles[top->page]);
     if (top->page != TOP_HELP && top->subject.lease) {
-        text_add(text, "lease ");
-        text_add_escaped(text, top->subject.lease);
-        text_add(text, " on ");
+        text_add_safe(text, "lease %s on ", top->subject.lease);
     }
     if (top->page != TOP_HELP && top->subject.name) {
         text_add_escaped(text, top->subject.name);

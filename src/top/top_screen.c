@@ -22,8 +22,7 @@ static void add_typed(struct top_line *line, const struct top *top, const char *
 {
     struct text typed = TEXT_INIT;
     top_line_add(line, LOOK_STRONG, question);
-    text_add_escaped(&typed, top->typed);
-    text_add(&typed, "_");
+    text_add_safe(&typed, "%s_", top->typed);
     size_t room = top_line_room(line), width = text_width(typed.bytes);
     const char *tail = typed.bytes; /* its end is where one types */
     while (width > room && *tail) {
@@ -41,20 +40,15 @@ static void add_question(struct top_line *line, const struct top *top)
     bool is_held;
     const struct status_lease *lease = top_find(top, &top->revoked, &resource, &is_held);
     struct text question = TEXT_INIT;
-    text_add(&question, "y/n: revoke ");
-    text_add_escaped(&question, top->revoked.lease);
+    text_add_safe(&question, "y/n: revoke %s", top->revoked.lease);
     if (lease && lease->user) {
-        text_add(&question, " of ");
-        text_add_escaped(&question, lease->user);
+        text_add_safe(&question, " of %s", lease->user);
     }
-    text_add(&question, " on ");
-    text_add_escaped(&question, top->revoked.name);
-    text_add(&question,
+    text_add_safe(&question, " on %s%s", top->revoked.name,
         is_held     ? ", and stop its job?"
             : lease ? ", which waits?"
                     : ", which is over?");
-    top_line_add(line, LOOK_ALARM, question.bytes);
-    text_deinit(&question);
+    top_line_take(line, LOOK_ALARM, &question);
 }
 
 /* Whole words, as many as there is room for. */
@@ -132,8 +126,7 @@ static void add_titles(struct top_line *line, const struct top *top)
     if (top->page) {
         struct text title = TEXT_INIT;
         text_add_page_title(&title, top);
-        top_line_add(line, LOOK_STRONG, title.bytes);
-        text_deinit(&title);
+        top_line_take(line, LOOK_STRONG, &title);
     } else {
         top_table_titles(top, line);
     }

@@ -109,8 +109,7 @@ static void add_template(const struct top *top, const struct top_row *row, struc
     top_table_add_number(line, LOOK_PLAIN, &number, top->rows.waiting_width);
     top_line_add(line, LOOK_PLAIN, " ");
     text_add_template_state(&state, template);
-    top_line_add(line, resource_state_look(template, true), state.bytes);
-    text_deinit(&state);
+    top_line_take(line, resource_state_look(template, true), &state);
 }
 
 /* ---- leases ---- */
@@ -198,11 +197,10 @@ static void add_program(struct text *text, const struct top *top, const struct s
         ? top->process_of(top->context, lease, top->with_arguments)
         : NULL;
     if (found) {
-        text_add(text, program || top->with_arguments ? "" : "[");
-        text_add_escaped(text, found);
-        text_add(text, program || top->with_arguments ? "" : "]");
+        bool is_name = !program && !top->with_arguments;
+        text_add_safe(text, "%s%s%s", is_name ? "[" : "", found, is_name ? "]" : "");
     } else {
-        text_add_escaped(text, program ? program : "");
+        text_add_safe(text, "%s", program);
     }
 }
 
@@ -215,8 +213,8 @@ static void add_notes(struct text *text, const struct top_row *row)
         text_add_blocked(text, row->resource, lease);
     }
     if (lease->priority != 0) {
-        text_add(text, text->length > 0 ? ", " : "");
-        text_add_format(text, "priority %lld", (long long)lease->priority);
+        text_add_format(text, "%spriority %lld", text->length > 0 ? ", " : "",
+            (long long)lease->priority);
     }
     if (lease->until.is_given) {
         text_add(text, text->length > 0 ? ", " : "");
@@ -228,8 +226,7 @@ static void add_notes(struct text *text, const struct top_row *row)
 static void add_listed(struct text *text, const char *untrusted)
 {
     if (untrusted) {
-        text_add(text, text->length > 0 ? ", " : "");
-        text_add_escaped(text, untrusted);
+        text_add_safe(text, "%s%s", text->length > 0 ? ", " : "", untrusted);
     }
 }
 
@@ -245,11 +242,10 @@ static void add_rest(const struct top *top, const struct top_row *row, struct to
     if (row->lease->hidden) {
         text_add(&rest, rest.length > 0 ? ", (hidden)" : "(hidden)");
     }
-    top_line_add(line, LOOK_NOTICE, notes.bytes);
-    top_line_add(line, LOOK_PLAIN, notes.length > 0 && rest.length > 0 ? "; " : "");
-    top_line_add(line, LOOK_PLAIN, rest.bytes);
-    text_deinit(&notes);
-    text_deinit(&rest);
+    bool are_both = notes.length > 0 && rest.length > 0;
+    top_line_take(line, LOOK_NOTICE, &notes);
+    top_line_add(line, LOOK_PLAIN, are_both ? "; " : "");
+    top_line_take(line, LOOK_PLAIN, &rest);
 }
 
 static void add_lease(const struct top *top, const struct top_row *row, struct top_line *line)

@@ -59,8 +59,7 @@ static void choose_user(struct top *top)
     top->choice.by_user = top->typed[0] != '\0';
     if (top->choice.by_user && !user_find(top->typed, &top->choice.uid)) {
         top->choice.by_user = false;
-        text_add(&text, "no such user: ");
-        text_add_escaped(&text, top->typed);
+        text_add_safe(&text, "no such user: %s", top->typed);
         top_say(top, LOOK_NOTICE, text.bytes);
         text_deinit(&text);
     }

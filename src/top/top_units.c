@@ -19,10 +19,8 @@ static bool top_units_add_items(
         const char *item = resource->items.list[i];
         bool is_held = status_item_is_held(resource, item);
         bool is_reserved = words_contain(&resource->reserved, item);
-        text_add(&items, i > 0 ? " " : "");
-        text_add(&items, is_held ? "[" : is_reserved ? "(" : "");
-        text_add_escaped(&items, item);
-        text_add(&items, is_held ? "]" : is_reserved ? ")" : "");
+        text_add_safe(&items, is_held ? "%s[%s]" : is_reserved ? "%s(%s)" : "%s%s",
+            i > 0 ? " " : "", item);
         fits = text_width(items.bytes) <= width;
     }
     if (fits) {

@@ -4,6 +4,8 @@
 #include "base/words.h"
 #include "client/sanitize.h"
 
+#include <assert.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +22,29 @@ void text_add_escaped(struct text *text, const char *untrusted)
     }
 }
 
+void text_add_safe(struct text *text, const char *format, ...)
+{
+    static const char number[] = "%llu";
+    va_list arguments;
+    va_start(arguments, format);
+    text_add(text, "");
+    while (*format) {
+        size_t plain = strcspn(format, "%");
+        text_add_bytes(text, format, plain);
+        format += plain;
+        if (strncmp(format, "%s", 2) == 0) {
+            const char *untrusted = va_arg(arguments, const char *);
+            text_add_escaped(text, untrusted ? untrusted : "");
+            format += 2;
+        } else if (*format) {
+            assert(strncmp(format, number, strlen(number)) == 0);
+            text_add_number(text, va_arg(arguments, unsigned long long));
+            format += strlen(number);
+        }
+    }
+    va_end(arguments);
+}
+
 void text_add_valid(struct text *text, const char *untrusted)
 {
     text_add(text, "");
@@ -34,6 +59,16 @@ void text_add_valid(struct text *text, const char *untrusted)
         }
         untrusted += n;
     }
+}
+
+void text_add_words(struct text *text, const struct words *words, const char *between)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        text_add(text, i > 0 ? between : "");
+        text_add_escaped(text, words->list[i]);
+    }
+    text_add(text, words->is_cut ? between : "");
+    text_add(text, words->is_cut ? "..." : "");
 }
 
 void text_add_age(struct text *text, uint64_t milliseconds)

@@ -12,8 +12,14 @@
 
 /* Adds `untrusted` made harmless, with backslashes doubled. */
 void text_add_escaped(struct text *text, const char *untrusted);
-/* The same, but replaces only bad UTF-8: for formats with their own escapes. */
+/* As text_add_format(), but escapes each %s (NULL: nothing). Knows %s and %llu. */
+void text_add_safe(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* As text_add_escaped(), but replaces only bad UTF-8: for formats with their own escapes. */
 void text_add_valid(struct text *text, const char *untrusted);
+
+/* Adds them escaped, with this between; then "..." if the list was cut. */
+void text_add_words(struct text *text, const struct words *words, const char *between);
 
 /* As age_format() of base/words.h. */
 void text_add_age(struct text *text, uint64_t milliseconds);
