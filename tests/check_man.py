@@ -201,7 +201,7 @@ def check_status_of_berthctl():
 def check_keys_of_top():
     """What each key does, in the words of its help."""
     found_keys = found("keys of top", re.findall(
-        r'^    \{act_\w+, \{[^}]*\}, "([^"]+)",\s*"([^"]+)"\}', code["src/top/top_actions.c"], re.M))
+        r'^    \{\{[^}]*\}, "([^"]+)",\s*"([^"]+)",\s*\.act', code["src/top/top_actions.c"], re.M))
     require_same("berthctl.1: TOP",
                  {plain(term): plain(text).strip() for term, text in entries(section("berthctl.1", "TOP"))},
                  {", ".join(label.split()): f"{text[0].upper()}{text[1:]}." for label, text in found_keys})

@@ -207,15 +207,15 @@ function take_keys(path,    line, row, part, section)
 function take_table(path,    line, row, part, help)
 {
     while ((getline line <path) > 0) {
-        if (line ~ /^METRIC\(/ || line ~ /^    \{act_/) {
+        if (line ~ /^METRIC\(/ || line ~ /^    \{\{/) {
             row = line
         } else if (row != "") {
             row = row line
         }
-        if (row ~ /"\)$|"\},$/) {
+        if (row ~ /"\)$|\},$/) {
             split(row, part, "\"")
             help = part[4]
-            print row ~ /\{act_/ ? keys(part[2]) : metric(part)
+            print row ~ /^    \{\{/ ? keys(part[2]) : metric(part)
             print "\t" escaped(toupper(substr(help, 1, 1)) substr(help, 2)) (help ~ /\.$/ ? "" : ".") "\n"
             row = ""
         }

@@ -11,7 +11,7 @@ struct sort_row {
     enum sort_column column;
 };
 
-extern const struct sort_row sort_rows[]; /* to a word that is NULL */
+extern const struct sort_row sort_rows[]; /* by .column; to a word that is NULL */
 
 /* NULL: no such word. */
 const struct sort_row *sort_find(const char *word);

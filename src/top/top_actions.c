@@ -5,7 +5,12 @@
 
 #include <string.h>
 
+enum { BY_FILE = -1 }; /* the order in place of an enum sort_column */
+
 /* ---- moving ---- */
+
+#define TO_FIRST (-(PTRDIFF_MAX / 4))
+#define TO_LAST (PTRDIFF_MAX / 4)
 
 static void move_by(struct top *top, ptrdiff_t by)
 {
@@ -26,40 +31,15 @@ static ptrdiff_t page_of(const struct top *top)
     return n > 1 ? (ptrdiff_t)n - 1 : 1;
 }
 
-static void act_up(struct top *top)
+static void move_pages(struct top *top, ptrdiff_t by)
 {
-    move_by(top, -1);
-}
-
-static void act_down(struct top *top)
-{
-    move_by(top, 1);
-}
-
-static void act_page_up(struct top *top)
-{
-    move_by(top, -page_of(top));
-}
-
-static void act_page_down(struct top *top)
-{
-    move_by(top, page_of(top));
-}
-
-static void act_first(struct top *top)
-{
-    move_by(top, -(PTRDIFF_MAX / 4));
-}
-
-static void act_last(struct top *top)
-{
-    move_by(top, PTRDIFF_MAX / 4);
+    move_by(top, by * page_of(top));
 }
 
 /* ---- opening ---- */
 
 /* Of the resource of the row; the cursor goes there if the row goes. */
-static void set_open(struct top *top, bool is_open)
+static void set_open(struct top *top, ptrdiff_t is_open)
 {
     const struct top_row *row = top_row(top);
     if (top->page || !row || !row->resource) {
@@ -73,16 +53,6 @@ static void set_open(struct top *top, bool is_open)
     top_update(top);
 }
 
-static void act_fold(struct top *top)
-{
-    set_open(top, false);
-}
-
-static void act_unfold(struct top *top)
-{
-    set_open(top, true);
-}
-
 static void act_toggle(struct top *top)
 {
     const struct top_row *row = top_row(top);
@@ -91,7 +61,8 @@ static void act_toggle(struct top *top)
 
 /* ---- pages ---- */
 
-static void show_page(struct top *top, enum top_page page)
+/* `page`: enum top_page. */
+static void show_page(struct top *top, ptrdiff_t page)
 {
     const struct top_row *row = top_row(top);
     if (page != TOP_HELP && row && !top->page) {
@@ -99,13 +70,8 @@ static void show_page(struct top *top, enum top_page page)
     } else if (page != TOP_HELP && !top->subject.name) {
         return;
     }
-    top->page = page;
+    top->page = (enum top_page)page;
     top->scroll = 0;
-}
-
-static void act_details(struct top *top)
-{
-    show_page(top, TOP_DETAILS);
 }
 
 static void act_enter(struct top *top)
@@ -116,13 +82,8 @@ static void act_enter(struct top *top)
     } else if (row && row->kind == TOP_RESOURCE) {
         act_toggle(top);
     } else {
-        act_details(top);
+        show_page(top, TOP_DETAILS);
     }
-}
-
-static void act_help(struct top *top)
-{
-    show_page(top, TOP_HELP);
 }
 
 /* ---- questions ---- */
@@ -233,37 +194,13 @@ static void act_arguments(struct top *top)
     top_update(top); /* they may be looked for */
 }
 
-/* The cursor goes to the first row: the largest is there. */
-static void sort_by(struct top *top, const char *word)
+/* The cursor goes to the first row: the largest is there. `column`: enum sort_column, or
+ * BY_FILE. */
+static void sort_by(struct top *top, ptrdiff_t column)
 {
-    top->choice.sort = word ? sort_find(word) : NULL;
+    top->choice.sort = column == BY_FILE ? NULL : &sort_rows[column];
     top_update(top);
-    top_cursor_move(&top->cursor, &top->rows, -(PTRDIFF_MAX / 4), top_layout(top).n_body);
-}
-
-static void act_sort_file(struct top *top)
-{
-    sort_by(top, NULL);
-}
-
-static void act_sort_name(struct top *top)
-{
-    sort_by(top, "name");
-}
-
-static void act_sort_used(struct top *top)
-{
-    sort_by(top, "used");
-}
-
-static void act_sort_waiting(struct top *top)
-{
-    sort_by(top, "wait");
-}
-
-static void act_sort_age(struct top *top)
-{
-    sort_by(top, "age");
+    top_cursor_move(&top->cursor, &top->rows, TO_FIRST, top_layout(top).n_body);
 }
 
 /* ---- leaving ---- */
@@ -293,34 +230,34 @@ static void act_redraw(struct top *top)
 /* ---- keys ---- */
 
 const struct top_key top_keys[] = {
-    {act_up, {TOP_KEY_UP, 'k'}, "Up k", "the row above"},
-    {act_down, {TOP_KEY_DOWN, 'j'}, "Down j", "the row below"},
-    {act_page_up, {TOP_KEY_PAGE_UP, 'B' - '@'}, "PgUp ^B", "a page up"},
-    {act_page_down, {TOP_KEY_PAGE_DOWN, 'F' - '@'}, "PgDn ^F", "a page down"},
-    {act_first, {TOP_KEY_HOME, 'g'}, "Home g", "the first row"},
-    {act_last, {TOP_KEY_END, 'G'}, "End G", "the last row"},
-    {act_enter, {TOP_KEY_ENTER}, "Enter",
-        "of a resource: show or hide its leases; of a lease: details"},
-    {act_toggle, {' '}, "Space", "show or hide the leases of the resource"},
-    {act_unfold, {TOP_KEY_RIGHT, 'l'}, "Right l", "show them"},
-    {act_fold, {TOP_KEY_LEFT, 'h'}, "Left h", "hide them"},
-    {act_details, {'d'}, "d", "show all details of the row"},
-    {act_why, {'w'}, "w", "why it waits, or would wait, and for whom"},
-    {act_revoke, {'x'}, "x", "revoke the lease: stop its job; asks before it does"},
-    {act_filter, {'/'}, "/", "filter by text in name, user, program or host"},
-    {act_user, {'u'}, "u", "only leases of this user"},
-    {act_busy, {'b'}, "b", "only what is held or waited for, or everything"},
-    {act_arguments, {'a'}, "a", "show full arguments of this host's jobs, or programs only"},
-    {act_sort_file, {'F'}, "F", "in the order of the file"},
-    {act_sort_name, {'N'}, "N", "by name"},
-    {act_sort_used, {'U'}, "U", "by use, the largest first"},
-    {act_sort_waiting, {'W'}, "W", "by number of waiters"},
-    {act_sort_age, {'A'}, "A", "by the age of the oldest lease"},
-    {act_redraw, {'L' - '@'}, "^L", "draw the screen again"},
-    {act_help, {'?'}, "?", "this help"},
-    {act_back, {TOP_KEY_ESCAPE}, "Esc", "back to the list, or show everything again"},
-    {act_quit, {'q'}, "q ^C", "back, or leave"},
-    {0},
+    {{TOP_KEY_UP, 'k'}, "Up k", "the row above", .act_by = move_by, .by = -1},
+    {{TOP_KEY_DOWN, 'j'}, "Down j", "the row below", .act_by = move_by, .by = 1},
+    {{TOP_KEY_PAGE_UP, 'B' - '@'}, "PgUp ^B", "a page up", .act_by = move_pages, .by = -1},
+    {{TOP_KEY_PAGE_DOWN, 'F' - '@'}, "PgDn ^F", "a page down", .act_by = move_pages, .by = 1},
+    {{TOP_KEY_HOME, 'g'}, "Home g", "the first row", .act_by = move_by, .by = TO_FIRST},
+    {{TOP_KEY_END, 'G'}, "End G", "the last row", .act_by = move_by, .by = TO_LAST},
+    {{TOP_KEY_ENTER}, "Enter", "of a resource: show or hide its leases; of a lease: details",
+        .act = act_enter},
+    {{' '}, "Space", "show or hide the leases of the resource", .act = act_toggle},
+    {{TOP_KEY_RIGHT, 'l'}, "Right l", "show them", .act_by = set_open, .by = true},
+    {{TOP_KEY_LEFT, 'h'}, "Left h", "hide them", .act_by = set_open, .by = false},
+    {{'d'}, "d", "show all details of the row", .act_by = show_page, .by = TOP_DETAILS},
+    {{'w'}, "w", "why it waits, or would wait, and for whom", .act = act_why},
+    {{'x'}, "x", "revoke the lease: stop its job; asks before it does", .act = act_revoke},
+    {{'/'}, "/", "filter by text in name, user, program or host", .act = act_filter},
+    {{'u'}, "u", "only leases of this user", .act = act_user},
+    {{'b'}, "b", "only what is held or waited for, or everything", .act = act_busy},
+    {{'a'}, "a", "show full arguments of this host's jobs, or programs only", .act = act_arguments},
+    {{'F'}, "F", "in the order of the file", .act_by = sort_by, .by = BY_FILE},
+    {{'N'}, "N", "by name", .act_by = sort_by, .by = SORT_NAME},
+    {{'U'}, "U", "by use, the largest first", .act_by = sort_by, .by = SORT_USED},
+    {{'W'}, "W", "by number of waiters", .act_by = sort_by, .by = SORT_WAIT},
+    {{'A'}, "A", "by the age of the oldest lease", .act_by = sort_by, .by = SORT_AGE},
+    {{'L' - '@'}, "^L", "draw the screen again", .act = act_redraw},
+    {{'?'}, "?", "this help", .act_by = show_page, .by = TOP_HELP},
+    {{TOP_KEY_ESCAPE}, "Esc", "back to the list, or show everything again", .act = act_back},
+    {{'q'}, "q ^C", "back, or leave", .act = act_quit},
+    {.label = NULL},
 };
 
 static const struct top_key *find_key(uint32_t code)
@@ -346,8 +283,10 @@ void top_type(struct top *top, uint32_t code)
         top_typed(top, code);
     } else {
         const struct top_key *key = find_key(code);
-        if (key) {
+        if (key && key->act) {
             key->act(top);
+        } else if (key) {
+            key->act_by(top, key->by);
         } else {
             top_say(top, LOOK_QUIET, "no such key: ? shows them all");
         }

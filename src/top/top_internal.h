@@ -179,10 +179,12 @@ enum top_code {
 };
 
 struct top_key {
-    void (*act)(struct top *top);
     uint32_t codes[3]; /* to a 0 */
     const char *label; /* the keys, as the help shows them */
     const char *help;
+    void (*act)(struct top *top); /* or, if it is NULL: */
+    void (*act_by)(struct top *top, ptrdiff_t by);
+    ptrdiff_t by;
 };
 
 extern const struct top_key top_keys[]; /* to a label that is NULL */
