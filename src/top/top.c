@@ -4,6 +4,8 @@
  */
 #include "top/top.h"
 
+#include "config.h"
+
 #include "client/exit_status.h"
 #include "client/message.h"
 #include "top/top_internal.h"
@@ -17,6 +19,14 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+static int refuse(const char *why)
+{
+    message("top: %s", why);
+    return STATUS_USAGE;
+}
+
+#ifdef HAVE_NCURSES
+
 /* At least between two screens; and so many times as long as the last one has taken, so that a
  * large picture that changes all the time costs a tenth of a processor. */
 #define FRAME (50 * NANOSECONDS_PER_MILLISECOND)
@@ -26,7 +36,7 @@ struct session {
     struct top top;
     struct live_link link;
     struct top_ask ask;
-    struct top_processes *processes;
+    struct top_processes processes;
     char host[HOST_BYTES];
     sigset_t signals;
     int signal_fd;
@@ -57,7 +67,7 @@ static void update(struct session *session, nanoseconds now)
         localtime_r(&seconds, &local);
         strftime(top->clock, sizeof top->clock, "%H:%M:%S", &local);
     }
-    top_processes_set_time(session->processes, now);
+    session->processes.now = now;
     top_update(top);
 }
 
@@ -224,18 +234,11 @@ static void loop(struct session *session)
 
 /* ---- begin and end ---- */
 
-static int refuse(const char *why)
-{
-    message("top: %s", why);
-    return STATUS_USAGE;
-}
-
 static void top_end(struct session *session)
 {
     top_ask_end(&session->ask);
     live_link_deinit(&session->link);
     top_deinit(&session->top);
-    top_processes_free(session->processes);
     close(session->signal_fd);
     if (session->ended_by != 0) {
         signal(session->ended_by, SIG_DFL);
@@ -264,9 +267,6 @@ static int show(struct session *session)
 int top_run(const struct endpoint *endpoint, const struct status_filter *choice)
 {
     static struct session session;
-    if (draw_missing) {
-        return refuse(draw_missing);
-    }
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         return refuse("it needs a terminal; without one, use berthctl status or berthctl watch");
     }
@@ -279,9 +279,8 @@ int top_run(const struct endpoint *endpoint, const struct status_filter *choice)
         return exit_status;
     }
     session.top = (struct top)TOP_INIT;
-    session.processes = top_processes_new();
     session.top.process_of = top_process_of;
-    session.top.context = session.processes;
+    session.top.context = &session.processes;
     session.top.choice.busy = choice->busy;
     session.top.choice.by_user = choice->by_user;
     session.top.choice.uid = choice->uid;
@@ -296,3 +295,14 @@ int top_run(const struct endpoint *endpoint, const struct status_filter *choice)
     }
     return show(&session);
 }
+
+#else
+
+int top_run(const struct endpoint *endpoint, const struct status_filter *choice)
+{
+    (void)endpoint, (void)choice;
+    return refuse(
+        "this berthctl was built without ncurses (see berthctl status, and berthctl watch)");
+}
+
+#endif

@@ -15,11 +15,8 @@ enum { BY_FILE = -1 }; /* the order in place of an enum sort_column */
 static void move_by(struct top *top, ptrdiff_t by)
 {
     if (top->page) {
-        size_t distance = by < 0 ? (size_t)0 - (size_t)by : (size_t)by;
-        size_t up = distance < top->scroll ? distance : top->scroll;
-        top->scroll = by < 0             ? top->scroll - up
-            : top->scroll < SIZE_MAX / 4 ? top->scroll + distance
-                                         : top->scroll; /* the screen knows how far it goes */
+        /* the screen knows how far it goes */
+        top->scroll = top_moved(top->scroll, by, SIZE_MAX / 4);
     } else {
         top_cursor_move(&top->cursor, &top->rows, by, top_layout(top).n_body);
     }

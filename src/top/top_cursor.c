@@ -4,16 +4,14 @@
  * next row when that is gone. */
 #include "top/top_internal.h"
 
-#include "base/memory.h"
-
-#include <stdlib.h>
 #include <string.h>
 
-void top_cursor_deinit(struct top_cursor *cursor)
+size_t top_moved(size_t at, ptrdiff_t by, size_t last)
 {
-    free(cursor->name);
-    free(cursor->lease);
-    *cursor = (struct top_cursor){0};
+    size_t distance = by < 0 ? (size_t)0 - (size_t)by : (size_t)by;
+    size_t room = by < 0 ? at : last > at ? last - at : 0;
+    distance = distance < room ? distance : room;
+    return by < 0 ? at - distance : at + distance;
 }
 
 const struct top_row *top_cursor_row(const struct top_cursor *cursor, const struct top_rows *rows)
@@ -28,14 +26,14 @@ static bool are_equal(const char *a, const char *b)
 
 static bool is_of(const struct top_cursor *cursor, const struct top_row *row)
 {
-    return are_equal(cursor->lease, top_row_lease(row)) &&
-        are_equal(cursor->name, top_row_name(row));
+    return are_equal(cursor->row.lease, top_row_lease(row)) &&
+        are_equal(cursor->row.name, top_row_name(row));
 }
 
 /* Looks near where it was at first: it is seldom elsewhere. */
 static void top_cursor_find(struct top_cursor *cursor, const struct top_rows *rows)
 {
-    if (!cursor->name || (cursor->at < rows->n && is_of(cursor, &rows->list[cursor->at]))) {
+    if (!cursor->row.name || (cursor->at < rows->n && is_of(cursor, &rows->list[cursor->at]))) {
         return;
     }
     for (size_t i = 0; i < rows->n; i++) {
@@ -51,13 +49,9 @@ static void top_cursor_find(struct top_cursor *cursor, const struct top_rows *ro
 static void keep(struct top_cursor *cursor, const struct top_rows *rows)
 {
     const struct top_row *row = top_cursor_row(cursor, rows);
-    if (row && cursor->name && is_of(cursor, row)) {
-        return;
+    if (!row || !is_of(cursor, row)) {
+        top_subject_set(&cursor->row, row);
     }
-    free(cursor->name);
-    free(cursor->lease);
-    cursor->name = row ? memory_string(top_row_name(row)) : NULL;
-    cursor->lease = row ? memory_string(top_row_lease(row)) : NULL;
 }
 
 static void scroll(struct top_cursor *cursor, size_t n, size_t height)
@@ -80,13 +74,7 @@ void top_cursor_follow(struct top_cursor *cursor, const struct top_rows *rows, s
 void top_cursor_move(
     struct top_cursor *cursor, const struct top_rows *rows, ptrdiff_t by, size_t height)
 {
-    size_t distance = by < 0 ? (size_t)0 - (size_t)by : (size_t)by;
-    size_t below = rows->n > cursor->at ? rows->n - 1 - cursor->at : 0;
-    if (by < 0) {
-        cursor->at -= distance < cursor->at ? distance : cursor->at;
-    } else {
-        cursor->at += distance < below ? distance : below;
-    }
+    cursor->at = top_moved(cursor->at, by, rows->n > 0 ? rows->n - 1 : 0);
     scroll(cursor, rows->n, height);
     keep(cursor, rows);
 }

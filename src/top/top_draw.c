@@ -21,8 +21,6 @@
 
 enum { USUAL_WIDTH = 80, USUAL_HEIGHT = 24, MAX_SIZE = 1000, ESCAPE_MILLISECONDS = 25 };
 
-const char *const draw_missing = NULL;
-
 static SCREEN *terminal;
 static struct termios before;
 static attr_t looks[N_LOOKS];
@@ -190,44 +188,6 @@ uint32_t draw_key(void)
             return key;
         }
     }
-    return 0;
-}
-
-#else /* without ncurses */
-
-const char *const draw_missing =
-    "this berthctl was built without ncurses (see berthctl status, and berthctl watch)";
-
-const char *draw_begin(void)
-{
-    return draw_missing;
-}
-
-void draw_end(void)
-{
-}
-
-void draw_pause(void)
-{
-}
-
-void draw_resume(void)
-{
-}
-
-void draw_size(size_t *widthp, size_t *heightp)
-{
-    *widthp = *heightp = 0;
-}
-
-void draw_screen(const struct top_screen *screen, bool again)
-{
-    (void)screen;
-    (void)again;
-}
-
-uint32_t draw_key(void)
-{
     return 0;
 }
 

@@ -51,13 +51,19 @@ void text_add_wrapped(struct text *text, const char *escaped, size_t width);
 
 /* ---- top_cursor.c ---- */
 
+/* A resource, a template, or a lease on a resource: a row, while rows come and go. */
+struct top_subject {
+    char *name, *lease; /* owned; NULL: none */
+};
+
 struct top_cursor {
     size_t at; /* the row chosen */
     size_t first; /* the row in the first line */
-    char *name, *lease; /* of the row chosen, owned; NULL: none */
+    struct top_subject row; /* the row chosen */
 };
 
-void top_cursor_deinit(struct top_cursor *cursor);
+/* `at`, moved by so many; to 0 or to `last`, if there are less. */
+size_t top_moved(size_t at, ptrdiff_t by, size_t last);
 
 /* After rows were made: finds the row again, and sees to it that it is among `height` lines. */
 void top_cursor_follow(struct top_cursor *cursor, const struct top_rows *rows, size_t height);
@@ -77,11 +83,7 @@ enum top_page { TOP_NO_PAGE, TOP_HELP, TOP_DETAILS, TOP_REASONS };
 /* What is typed into the last line. */
 enum top_prompt { TOP_NO_PROMPT, TOP_ASK_FILTER, TOP_ASK_USER, TOP_ASK_SURE, TOP_ASK_REASON };
 
-/* A resource, a template, or a lease on a resource: a row, while rows come and go. */
-struct top_subject {
-    char *name, *lease; /* owned; NULL: none */
-};
-
+/* `row` NULL: none. */
 void top_subject_set(struct top_subject *subject, const struct top_row *row);
 void top_subject_copy(struct top_subject *subject, const struct top_subject *other); /* into {0} */
 void top_subject_deinit(struct top_subject *subject);
@@ -246,9 +248,6 @@ void top_screen_deinit(struct top_screen *screen);
 
 /* ---- top_draw.c ---- */
 
-/* Why this berthctl cannot draw on any terminal; NULL: it can. */
-extern const char *const draw_missing;
-
 /* Takes the terminal behind stdin and stdout. NULL; or why it cannot be taken: then nothing has
  * happened to it. */
 const char *draw_begin(void);
@@ -292,13 +291,22 @@ void top_ask_end(struct top_ask *ask);
 
 /* ---- top_processes.c ---- */
 
-struct top_processes;
+enum { TOP_PROCESSES = 512 }; /* more than a screen has lines */
 
-struct top_processes *top_processes_new(void);
-void top_processes_free(struct top_processes *processes);
+/* One process; another one with the same place takes it over. */
+struct top_process {
+    char id[256]; /* of the lease; "": none */
+    uint64_t pid;
+    bool arguments;
+    nanoseconds until;
+    char command[1001];
+};
 
-/* What is older than a few seconds then is looked up again. */
-void top_processes_set_time(struct top_processes *processes, nanoseconds now);
+/* Set to {0} at first. What is older than a few seconds at .now is looked up again. */
+struct top_processes {
+    nanoseconds now;
+    struct top_process list[TOP_PROCESSES];
+};
 
 /* The arguments, with blanks between them, or the name of the lease's process; as program_read().
  * Good until the next call. NULL: not known. `context` is the struct. */

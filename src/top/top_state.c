@@ -17,8 +17,10 @@ void top_subject_deinit(struct top_subject *subject)
 void top_subject_set(struct top_subject *subject, const struct top_row *row)
 {
     top_subject_deinit(subject);
-    subject->name = memory_string(top_row_name(row));
-    subject->lease = memory_string(top_row_lease(row));
+    if (row) {
+        subject->name = memory_string(top_row_name(row));
+        subject->lease = memory_string(top_row_lease(row));
+    }
 }
 
 void top_subject_copy(struct top_subject *subject, const struct top_subject *other)
@@ -34,7 +36,7 @@ void top_deinit(struct top *top)
     text_deinit(&top->message);
     top_folds_deinit(&top->folds);
     top_rows_deinit(&top->rows);
-    top_cursor_deinit(&top->cursor);
+    top_subject_deinit(&top->cursor.row);
     top_subject_deinit(&top->subject);
     top_subject_deinit(&top->revoked);
     top_subject_deinit(&top->question.subject);
