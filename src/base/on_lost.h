@@ -1,8 +1,6 @@
 /* on_lost.h - what to do with a job whose lease is lost: the values of on-lost. */
 #pragma once
 
-#include <stdbool.h>
-
 enum on_lost { /* stricter is larger */
     ON_LOST_WARN, /* the job is left alone, and its user is told */
     ON_LOST_TERM, /* the job gets a signal */
@@ -12,6 +10,3 @@ enum on_lost { /* stricter is larger */
 };
 
 extern const char *const on_lost_words[N_ON_LOST + 1]; /* ends with NULL */
-
-/* False if the word is unknown. */
-bool on_lost_parse(const char *word, enum on_lost *on_lostp);

@@ -322,6 +322,17 @@ bool percent_decode(char *text)
     return true;
 }
 
+bool word_look_up(const char *const words[], const char *word, unsigned *placep)
+{
+    for (unsigned i = 0; words[i]; i++) {
+        if (strcmp(words[i], word) == 0) {
+            *placep = i;
+            return true;
+        }
+    }
+    return false;
+}
+
 char *word_cut(char *text)
 {
     char *space = strchr(text, ' ');

@@ -55,6 +55,9 @@ size_t percent_encoded_length(const char *text);
  * unspecified). */
 bool percent_decode(char *text);
 
+/* Sets `*placep` to the place of the word in a list that ends with NULL. False: it is not there. */
+bool word_look_up(const char *const words[], const char *word, unsigned *placep);
+
 /* Ends the first word of a line at its space. Returns the rest, or NULL if there is none. */
 char *word_cut(char *text);
 /* Splits a line at its spaces, in place. Returns the number of words, or 0 if it is empty or has

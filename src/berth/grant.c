@@ -109,7 +109,7 @@ static void take_terms(struct grant *grant, const struct answer *answer)
     if (!kill_after || !duration_parse(kill_after, &grant->kill_after)) {
         grant->kill_after = NEVER;
     }
-    if (!on_lost || !on_lost_parse(on_lost, &grant->on_lost)) {
+    if (!on_lost || !word_look_up(on_lost_words, on_lost, &grant->on_lost)) {
         grant->on_lost = ON_LOST_NOT_SAID;
     }
 }

@@ -1,6 +1,7 @@
 /* show_status.c - reads the answer to `status`, and shows it as a table or as JSON. */
 #include "table/grid.h"
 #include "view/programs.h"
+#include "base/words.h"
 #include "berthctl/run.h"
 #include "table/status_table.h"
 #include "client/exit_status.h"
@@ -60,13 +61,9 @@ static struct table_style style_of(const struct call *call, const struct status_
 /* What it says of a database that is up: an answer that did not come, or not whole. */
 static bool is_partial(const char *database_state)
 {
-    static const char *const words[] = {"no-answer", "busy", "too-large"};
-    for (size_t i = 0; database_state && i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(database_state, words[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    static const char *const words[] = {"no-answer", "busy", "too-large", NULL};
+    unsigned place;
+    return database_state && word_look_up(words, database_state, &place);
 }
 
 static bool any_is_partial(const struct status *status)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-const char *const section_words[N_SECTION_KINDS] = {
+const char *const section_words[N_SECTION_KINDS + 1] = {
     [SECTION_DAEMON] = "daemon",
     [SECTION_REDIS] = "redis",
     [SECTION_SEMAPHORE] = "semaphore",

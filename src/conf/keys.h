@@ -18,7 +18,7 @@ enum section_kind {
     N_SECTION_KINDS
 };
 
-extern const char *const section_words[N_SECTION_KINDS];
+extern const char *const section_words[N_SECTION_KINDS + 1]; /* ends with NULL */
 
 enum key_id {
 #define KEY(id, ...) KEY_##id,

@@ -74,17 +74,6 @@ void section_complain(
 
 /* ---- headers ---- */
 
-static bool find_kind(const char *word, enum section_kind *kindp)
-{
-    for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
-        if (strcmp(section_words[kind], word) == 0) {
-            *kindp = kind;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* `word` is all that the header has if `is_alone`: perhaps a name. */
 static void complain_of_kind(
     struct loading *loading, uint32_t line, const char *word, bool is_alone)
@@ -197,7 +186,7 @@ static void open_words(struct loading *loading, char *words)
     if (!word) {
         section_complain(loading, section->place.line, NULL,
             "the section header is empty: it needs a kind and a name");
-    } else if (!find_kind(word, &section->kind)) {
+    } else if (!word_look_up(section_words, word, &section->kind)) {
         complain_of_kind(loading, section->place.line, word, !name);
     } else {
         section->state = SECTION_OPEN;

@@ -205,14 +205,7 @@ static_assert(sizeof(enum on_lost) == sizeof(unsigned), "parse_choice stores uns
 
 static bool choose(const struct value *value, const char *word, unsigned *choicep)
 {
-    const char *const *choices = value->key->type->choices;
-    for (unsigned i = 0; choices[i]; i++) {
-        if (strcmp(choices[i], word) == 0) {
-            *choicep = i;
-            return true;
-        }
-    }
-    return false;
+    return word_look_up(value->key->type->choices, word, choicep);
 }
 
 static void describe_choice(const struct key_row *key, FILE *out)
@@ -228,24 +221,14 @@ static bool parse_choice(const struct value *value, const char *word)
     return choose(value, word, value_target(value));
 }
 
-/* The second of the two words means true. */
+/* The second of the two words means true, or 1. */
 static bool parse_either(const struct value *value, const char *word)
 {
     unsigned choice;
     if (!choose(value, word, &choice)) {
         return false;
     }
-    *(bool *)value_target(value) = choice == 1;
-    return true;
-}
-
-static bool parse_scope(const struct value *value, const char *word)
-{
-    unsigned choice;
-    if (!choose(value, word, &choice)) {
-        return false;
-    }
-    *(uint8_t *)value_target(value) = choice == 1; /* the database is found later */
+    *(uint8_t *)value_target(value) = choice == 1;
     return true;
 }
 
@@ -255,11 +238,6 @@ static bool same_choice(const void *a, const void *b)
 }
 
 static bool same_either(const void *a, const void *b)
-{
-    return *(const bool *)a == *(const bool *)b;
-}
-
-static bool same_scope(const void *a, const void *b)
 {
     return *(const uint8_t *)a == *(const uint8_t *)b;
 }

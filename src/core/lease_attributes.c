@@ -46,7 +46,7 @@ static bool parse_signal(const char *value, uint64_t bound, uint8_t *member)
 static bool parse_on_lost(const char *value, uint8_t *member)
 {
     enum on_lost on_lost = ON_LOST_KILL;
-    bool is_good = on_lost_parse(value, &on_lost);
+    bool is_good = word_look_up(on_lost_words, value, &on_lost);
     *member = (uint8_t)on_lost;
     return is_good;
 }
