@@ -83,7 +83,7 @@ static bool take_option(struct options *options, const struct grammar *grammar, 
         refuse_option(grammar, letter, argv, words);
         return false;
     }
-    const char *wrong = row->set(options, row->argument ? optarg : NULL);
+    const char *wrong = row->set((char *)options + row->offset, row->argument ? optarg : NULL);
     if (wrong) {
         message("--%s=%s: %s", row->word, optarg, wrong);
     }

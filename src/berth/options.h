@@ -59,8 +59,9 @@ struct options {
 
 /* ---- the tables ---- */
 
-/* Takes an option's argument (NULL if it has none). Returns NULL, or what is wrong with it. */
-typedef const char *set_option(struct options *options, const char *argument);
+/* Puts an option's argument (NULL if it has none) into the member of struct options. Returns NULL,
+ * or what is wrong with it. */
+typedef const char *set_option(void *member, const char *argument);
 
 /* The subcommands that take an option. */
 enum {
@@ -77,6 +78,7 @@ struct option_row {
     const char *word;
     const char *argument; /* as the help names it; NULL: none */
     set_option *set;
+    size_t offset; /* of the member */
     const char *help;
 };
 
