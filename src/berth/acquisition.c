@@ -265,7 +265,7 @@ static bool request_fill(
     if (!acquisition->lease[0] || acquisition->options->ttl != NEVER) {
         return request_acquire(line, &acquisition->params, left);
     }
-    request_reclaim_waiting(line, &acquisition->params, acquisition->lease, left);
+    request_reclaim(line, &acquisition->params, acquisition->lease, left, NULL);
     return true;
 }
 

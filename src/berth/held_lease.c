@@ -109,7 +109,8 @@ static void reclaim(struct held_lease *held_lease, nanoseconds now)
         return;
     }
     held_lease->state = HELD_LEASE_RECLAIMING;
-    request_reclaim_held(&line, &held_lease->params, held_lease->grant);
+    request_reclaim(
+        &line, &held_lease->params, held_lease->grant->lease, NEVER, held_lease->grant);
     /* If that fails, reading will tell. */
     connection_send(held_lease->connection, line.text, line.length);
 }

@@ -145,11 +145,6 @@ void acquire_params_take_proof(struct acquire_params *params, const struct answe
     }
 }
 
-static void request_add_proof(struct request_line *line, const struct acquire_params *params)
-{
-    request_add_text(line, KEY_INDEX_proof, params->proof[0] ? params->proof : NULL);
-}
-
 /* `ttl` is no key of a reclaim: a lease bound to time repeats the acquire. */
 bool request_acquire(
     struct request_line *line, const struct acquire_params *params, nanoseconds wait)
@@ -162,37 +157,22 @@ bool request_acquire(
     return request_end(line);
 }
 
-void request_reclaim_waiting(struct request_line *line, const struct acquire_params *params,
-    const char *lease, nanoseconds wait)
+void request_reclaim(struct request_line *line, const struct acquire_params *params,
+    const char *lease, nanoseconds wait, const struct grant *grant)
 {
-    static const unsigned forms[] = {WITH_NAMES | WITH_TEXTS, WITH_NAMES};
-    bool fits = false;
-    for (size_t i = 0; !fits && i < sizeof forms / sizeof forms[0]; i++) {
-        request_begin(line, COMMAND_reclaim);
-        request_add(line, " %s", lease);
-        request_add_wanted(line, params->options, NULL);
-        request_add_span(line, KEY_INDEX_wait, wait);
-        request_add_keys(line, params, forms[i]);
-        request_add_proof(line, params);
-        fits = request_end(line);
-    }
-    assert(fits); /* without the texts, 16 names and all keys at their longest have 3300 bytes */
-}
-
-void request_reclaim_held(
-    struct request_line *line, const struct acquire_params *params, const struct grant *grant)
-{
-    /* If berthd knows the lease, only the id counts: so the last form, which always fits, serves
-     * unless berthd has lost its journal. */
+    /* The last form always fits: without the texts, 16 names and all keys at their longest have
+     * 3300 bytes. If berthd knows a held lease, only the id counts: so that form serves unless
+     * berthd has lost its journal. */
     static const unsigned forms[] = {
         WITH_UNITS | WITH_NAMES | WITH_TEXTS, WITH_UNITS | WITH_NAMES, WITH_UNITS, WITH_NAMES};
     bool fits = false;
     for (size_t i = 0; !fits && i < sizeof forms / sizeof forms[0]; i++) {
         request_begin(line, COMMAND_reclaim);
-        request_add(line, " %s", grant->lease);
+        request_add(line, " %s", lease);
         request_add_wanted(line, params->options, forms[i] & WITH_UNITS ? grant : NULL);
+        request_add_span(line, KEY_INDEX_wait, wait);
         request_add_keys(line, params, forms[i]);
-        request_add_proof(line, params);
+        request_add_text(line, KEY_INDEX_proof, params->proof[0] ? params->proof : NULL);
         fits = request_end(line);
     }
     assert(fits);

@@ -40,13 +40,10 @@ void acquire_params_take_proof(struct acquire_params *params, const struct answe
 bool request_acquire(
     struct request_line *line, const struct acquire_params *params, nanoseconds wait);
 
-/* For a lease that waits. Always fits; if necessary, without what only people read. */
-void request_reclaim_waiting(struct request_line *line, const struct acquire_params *params,
-    const char *lease, nanoseconds wait);
-
-/* For a lease that is held. Always fits; if necessary, without what only people read. */
-void request_reclaim_held(
-    struct request_line *line, const struct acquire_params *params, const struct grant *grant);
+/* For a lease that waits, for `wait`; or that is held: then `wait` is NEVER, and `grant` what it
+ * has, else NULL. Always fits; if necessary, without what only people read. */
+void request_reclaim(struct request_line *line, const struct acquire_params *params,
+    const char *lease, nanoseconds wait, const struct grant *grant);
 
 /* Gives up what was requested, granted or not. */
 void request_cancel(struct request_line *line, const struct acquire_params *params);

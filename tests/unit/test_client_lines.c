@@ -77,10 +77,10 @@ Test(request, reclaim)
     struct request_line line;
     static struct grant grant;
     cr_assert(grant_of(&grant, "ok 3k slot=r,5,3-4 item=gpus,6,gpu1", &options));
-    request_reclaim_held(&line, &params, &grant);
+    request_reclaim(&line, &params, grant.lease, NEVER, &grant);
     cr_expect_str_eq(
         line.text, "reclaim 3k r:2:3-4 gpus:1:gpu1 once=0000000000000001 pid=42 proof=5f\n");
-    request_reclaim_waiting(&line, &params, "3k", 0);
+    request_reclaim(&line, &params, "3k", 0, NULL);
     cr_expect_str_eq(
         line.text, "reclaim 3k r:2 gpus:1 wait=0ms once=0000000000000001 pid=42 proof=5f\n");
 }
@@ -124,13 +124,13 @@ Test(request, reclaim_always_fits)
         options.wanted[0].count = 1 + extra;
         cr_assert(grant_of(&grant, text, &options));
         struct request_line line;
-        request_reclaim_held(&line, &params, &grant);
+        request_reclaim(&line, &params, grant.lease, NEVER, &grant);
         cr_assert_leq(line.length, LINE_BYTES);
         cr_assert(strncmp(line.text, "reclaim f123456789abc aaa", 25) == 0);
         cr_assert_eq(line.text[line.length - 1], '\n');
     }
     struct request_line line;
-    request_reclaim_waiting(&line, &params, "f123456789abc", NEVER - MS);
+    request_reclaim(&line, &params, "f123456789abc", NEVER - MS, NULL);
     cr_assert_leq(line.length, LINE_BYTES);
     cr_assert_eq(line.text[line.length - 1], '\n');
 }
