@@ -14,7 +14,8 @@ static void *allocate(size_t size)
     return memory_resize(NULL, size, 1);
 }
 
-void json_begin(void)
+/* From then on no constructor of jansson can fail. */
+static __attribute__((constructor)) void choose_memory(void)
 {
     json_set_alloc_funcs(allocate, free);
 }
@@ -159,9 +160,9 @@ static void set_key(json_t *object, const struct field *field, const char *recor
     }
 }
 
-static void set_keys(json_t *object, enum status_line line, const void *record)
+void set_fields(json_t *object, const struct field *fields, const void *record)
 {
-    for (const struct field *field = status_fields(line); field->key; field++) {
+    for (const struct field *field = fields; field->key; field++) {
         if (field->whom != FOR_FOLLOWERS) {
             set_key(object, field, record);
         }
@@ -174,7 +175,7 @@ static json_t *record_value(
 {
     json_t *object = json_object();
     json_object_set_new(object, key, text_value(name));
-    set_keys(object, line, record);
+    set_fields(object, status_fields(line), record);
     return object;
 }
 
@@ -322,38 +323,38 @@ static json_t *resource_value(
     return object;
 }
 
-static json_t *template_value(const struct status_resource *template)
+/* Of `n` records of `size` bytes; each begins with its name, which is called `key`. */
+static json_t *records_value(
+    enum status_line line, const char *key, const void *records, size_t n, size_t size)
 {
-    return record_value(LINE_TEMPLATE, "name", template->name, template);
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++) {
+        const void *record = (const char *)records + i * size;
+        json_array_append_new(
+            array, record_value(line, key, *(const char *const *)record, record));
+    }
+    return array;
 }
 
 static json_t *databases_value(const struct status *status)
 {
-    json_t *databases = json_array();
-    for (size_t i = 0; i < status->n_databases; i++) {
-        const struct status_database *database = &status->databases[i];
-        json_array_append_new(
-            databases, record_value(LINE_DATABASE, "name", database->name, database));
-    }
-    return databases;
+    return records_value(LINE_DATABASE, "name", status->databases, status->n_databases,
+        sizeof *status->databases);
 }
 
 void json_print(const struct status *status, struct text *out)
 {
-    json_begin();
     json_t *resources = json_array();
     for (size_t i = 0; i < status->n_resources; i++) {
         json_array_append_new(resources, resource_value(status, &status->resources[i]));
     }
-    json_t *templates = json_array();
-    for (size_t i = 0; i < status->n_templates; i++) {
-        json_array_append_new(templates, template_value(&status->templates[i]));
-    }
     json_t *object = json_object();
     json_object_set_new(object, "version", json_integer(1));
-    set_keys(object, LINE_FIGURES, status);
+    set_fields(object, status_fields(LINE_FIGURES), status);
     json_object_set_new(object, "resources", resources);
-    json_object_set_new(object, "templates", templates);
+    json_object_set_new(object, "templates",
+        records_value(LINE_TEMPLATE, "name", status->templates, status->n_templates,
+            sizeof *status->templates));
     json_object_set_new(object, "databases", databases_value(status));
     json_finish(object, out);
 }
@@ -362,17 +363,12 @@ void json_print(const struct status *status, struct text *out)
 
 static json_t *hosts_value(const struct status *status)
 {
-    json_t *hosts = json_array();
-    for (size_t i = 0; i < status->n_hosts; i++) {
-        json_array_append_new(
-            hosts, record_value(LINE_HOST, "host", status->hosts[i].name, &status->hosts[i]));
-    }
-    return hosts;
+    return records_value(
+        LINE_HOST, "host", status->hosts, status->n_hosts, sizeof *status->hosts);
 }
 
 void json_print_hosts(const struct status *status, struct text *out)
 {
-    json_begin();
     json_t *object = json_object();
     json_object_set_new(object, "version", json_integer(1));
     json_object_set_new(object, "now", instant_value(&status->now));
@@ -385,32 +381,27 @@ void json_print_hosts(const struct status *status, struct text *out)
 
 void json_add_string(const char *string, struct text *out)
 {
-    json_begin();
     json_add(text_value(string), out);
 }
 
 void json_add_resource(
     const struct status *status, const struct status_resource *resource, struct text *out)
 {
-    json_begin();
     json_add(resource_value(status, resource), out);
 }
 
 void json_add_template(const struct status_resource *template, struct text *out)
 {
-    json_begin();
-    json_add(template_value(template), out);
+    json_add(record_value(LINE_TEMPLATE, "name", template->name, template), out);
 }
 
 void json_add_databases(const struct status *status, struct text *out)
 {
-    json_begin();
     json_add(databases_value(status), out);
 }
 
 void json_add_hosts(const struct status *status, struct text *out)
 {
-    json_begin();
     json_add(hosts_value(status), out);
 }
 
@@ -427,7 +418,6 @@ static json_t *lease_of(const struct json_event *event)
 
 void json_print_event(const struct json_event *event, struct text *out)
 {
-    json_begin();
     json_t *object = json_object(), *lease = lease_of(event);
     json_object_set_new(object, "event", text_value(event->event));
     json_object_set_new(object, "time_ms", json_integer(event->time));

@@ -6,8 +6,6 @@
 
 #include <jansson.h>
 
-/* Before all others: from then on no constructor of jansson can fail. */
-void json_begin(void);
 /* Adds the value in ASCII, without an LF, and frees it. */
 void json_add(json_t *value, struct text *out);
 /* The same as one line. */
@@ -23,6 +21,8 @@ json_t *words_value(const struct words *words);
 /* Sets two keys: the uid, and the name. */
 void set_user(
     json_t *object, const char *uid_key, const char *user_key, const struct shown_user *user);
+/* A member for each key, but those that only followers get. */
+void set_fields(json_t *object, const struct field *fields, const void *record);
 /* A member for each attribute that has a title. */
 void shown_set(json_t *object, const char *const shown[N_SHOWN]);
 

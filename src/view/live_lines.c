@@ -220,8 +220,7 @@ static enum live_result live_lines_take(struct live *live, const struct words_of
 enum live_result live_take(struct live *live, const char *line, nanoseconds now)
 {
     char *words[MAX_WORDS];
-    size_t size = strlen(line) + 1;
-    char *copy = memcpy(memory_resize(NULL, size, 1), line, size);
+    char *copy = memory_string(line);
     const struct words_of_line split = {
         .line = line, .words = words, .n = words_split(copy, words, MAX_WORDS), .now = now};
     enum live_result result = live_lines_take(live, &split);

@@ -11,10 +11,11 @@
     {                                                                                              \
         .key = key_, .type = type_, .offset = offsetof(struct past, member)                        \
     }
-#define LEASE(key_, type_, member)                                                                 \
+#define LEASE(key_, type_, member, ...)                                                            \
     {                                                                                              \
-        .key = key_, .type = type_, .offset = offsetof(struct past_lease, member)                  \
+        .key = key_, .type = type_, .offset = offsetof(struct past_lease, member), __VA_ARGS__     \
     }
+#define NOT_IN_JSON .whom = FOR_FOLLOWERS
 
 static const struct field past_fields[] = {
     PAST("now", FIELD_NUMBER, now),
@@ -22,20 +23,20 @@ static const struct field past_fields[] = {
     {0},
 };
 
-static const struct field lease_fields[] = {
-    LEASE("ended", FIELD_NUMBER, ended),
-    LEASE("waited", FIELD_NUMBER, waited),
-    LEASE("held", FIELD_OPTIONAL, held),
+const struct field past_lease_fields[] = {
+    LEASE("ended", FIELD_NUMBER, ended, NOT_IN_JSON),
+    LEASE("waited", FIELD_SPAN, waited),
+    LEASE("held", FIELD_OPTIONAL_SPAN, held),
     LEASE("how", FIELD_TEXT, how),
     LEASE("code", FIELD_TEXT, code),
     LEASE("exit", FIELD_OPTIONAL, exit),
     LEASE("signal", FIELD_OPTIONAL, signal),
-    LEASE("unseen", FIELD_OPTIONAL, unseen),
+    LEASE("unseen", FIELD_OPTIONAL, unseen, NOT_IN_JSON),
     LEASE("pid", FIELD_OPTIONAL, pid),
-    LEASE("uid", FIELD_OPTIONAL, user.uid),
-    LEASE("login", FIELD_OPTIONAL, login.uid),
-    LEASE("by", FIELD_OPTIONAL, by.uid),
-    LEASE("by_login", FIELD_OPTIONAL, by_login.uid),
+    LEASE("uid", FIELD_USER, user, NOT_IN_JSON),
+    LEASE("login", FIELD_USER, login),
+    LEASE("by", FIELD_USER, by),
+    LEASE("by_login", FIELD_USER, by_login),
     LEASE("why", FIELD_TEXT, why),
     LEASE("database", FIELD_TEXT, database),
     LEASE("holder", FIELD_TEXT, holder),
@@ -81,10 +82,9 @@ static bool claims_take(struct past_lease *lease, char *value)
 static bool past_lease_take(struct past_lease *lease, const char *line)
 {
     char *words[MAX_WORDS];
-    size_t size = strlen(line) + 1;
-    lease->line = memcpy(memory_resize(NULL, size, 1), line, size);
+    lease->line = memory_string(line);
     size_t n = words_split(lease->line, words, MAX_WORDS);
-    return line_take(lease_fields, words, n, &lease->id, lease) &&
+    return line_take(past_lease_fields, words, n, &lease->id, lease) &&
         shown_take(lease->shown, words + 2, n - 2) &&
         claims_take(lease, words_find(words + 2, n - 2, "units")) && lease->how &&
         lease->user.uid.is_given;
@@ -106,8 +106,7 @@ bool past_add(struct past *past, const char *line)
 enum answer_result past_take(struct past *past, const char *line)
 {
     char *words[MAX_WORDS];
-    size_t size = strlen(line) + 1;
-    char *copy = memcpy(memory_resize(NULL, size, 1), line, size);
+    char *copy = memory_string(line);
     size_t n = words_split(copy, words, MAX_WORDS);
     const char *word = n > 0 ? words[0] : "";
     enum answer_result result = n > 0 && past->begun ? ANSWER_MORE : ANSWER_MALFORMED;

@@ -48,6 +48,9 @@ struct past {
     size_t n;
 };
 
+/* Its keys, and which of them are members of JSON as they are; an empty one follows. */
+extern const struct field past_lease_fields[];
+
 #define PAST_INIT                                                                                  \
     {                                                                                              \
         0                                                                                          \

@@ -22,61 +22,30 @@ static json_t *claims_value(const struct past_lease *lease)
     return array;
 }
 
-static void set_who(json_t *object, const struct past_lease *lease)
-{
-    set_user(object, "uid", "user", &lease->user);
-    set_user(object, "login_uid", "login_user", &lease->login);
-    json_object_set_new(object, "pid", optional_value(&lease->pid));
-    shown_set(object, lease->shown);
-    json_object_set_new(object, "holder", text_value(lease->holder));
-    json_object_set_new(object, "cgroup", text_value(lease->cgroup));
-    json_object_set_new(object, "args", text_value(lease->args));
-}
-
-static void set_times(json_t *object, const struct past_lease *lease)
-{
-    const struct optional granted = {lease->held.is_given, past_granted(lease)};
-    json_object_set_new(object, "asked_at_ms", number_value(past_asked(lease)));
-    json_object_set_new(object, "granted_at_ms", optional_value(&granted));
-    json_object_set_new(object, "ended_at_ms", number_value(lease->ended));
-    json_object_set_new(object, "waited_ms", number_value(lease->waited));
-    json_object_set_new(object, "held_ms", optional_value(&lease->held));
-}
-
-static void set_how(json_t *object, const struct past_lease *lease)
-{
-    json_object_set_new(object, "how", text_value(lease->how));
-    json_object_set_new(object, "code", text_value(lease->code));
-    json_object_set_new(object, "exit", optional_value(&lease->exit));
-    json_object_set_new(object, "signal", optional_value(&lease->signal));
-    json_object_set_new(object, "unseen", json_boolean(lease->unseen.is_given));
-    set_user(object, "by_uid", "by_user", &lease->by);
-    set_user(object, "by_login_uid", "by_login_user", &lease->by_login);
-    json_object_set_new(object, "why", text_value(lease->why));
-}
-
 json_t *past_lease_value(const struct past_lease *lease)
 {
+    const struct optional granted = {lease->held.is_given, past_granted(lease)};
     json_t *object = json_object();
     json_object_set_new(object, "lease", text_value(lease->id));
     json_object_set_new(object, "resources", claims_value(lease));
     json_object_set_new(object, "resources_cut", json_boolean(lease->has_more_claims));
-    json_object_set_new(object, "database", text_value(lease->database));
-    set_who(object, lease);
-    set_times(object, lease);
-    set_how(object, lease);
+    set_user(object, "uid", "user", &lease->user);
+    json_object_set_new(object, "asked_at_ms", number_value(past_asked(lease)));
+    json_object_set_new(object, "granted_at_ms", optional_value(&granted));
+    json_object_set_new(object, "ended_at_ms", number_value(lease->ended));
+    json_object_set_new(object, "unseen", json_boolean(lease->unseen.is_given));
+    set_fields(object, past_lease_fields, lease);
+    shown_set(object, lease->shown);
     return object;
 }
 
 void past_json_add_lease(const struct past_lease *lease, struct text *out)
 {
-    json_begin();
     json_add(past_lease_value(lease), out);
 }
 
 void past_json_print(const struct past *past, struct text *out)
 {
-    json_begin();
     json_t *leases = json_array(), *object = json_object();
     for (size_t i = 0; i < past->n; i++) {
         json_array_append_new(leases, past_lease_value(&past->leases[i]));
@@ -153,7 +122,6 @@ static json_t *resource_value(const struct stats_resource *resource)
 
 void stats_json_print(const struct stats *stats, struct text *out)
 {
-    json_begin();
     json_t *resources = json_array(), *object = json_object();
     for (size_t i = 0; i < stats->n_resources; i++) {
         json_array_append_new(resources, resource_value(&stats->resources[i]));

@@ -136,14 +136,12 @@ static bool take_figure(struct text *out, const char *name, const struct text *w
 
 static bool take_database(struct prometheus *prometheus, char *name)
 {
-    struct text copy = TEXT_INIT;
     if (!percent_decode(name)) {
         return false;
     }
-    text_add(&copy, name);
     prometheus->databases = memory_resize(
         prometheus->databases, prometheus->n_databases + 1, sizeof *prometheus->databases);
-    prometheus->databases[prometheus->n_databases++] = text_take(&copy);
+    prometheus->databases[prometheus->n_databases++] = memory_string(name);
     return true;
 }
 

@@ -9,7 +9,7 @@
 /* What one lease had or wanted of one resource. */
 struct sample {
     const char *name;
-    const struct shown_user *user;
+    struct shown_user user;
     const struct past_lease *lease; /* NULL: it is not over */
     const struct status_lease *waiter; /* that waits now; or NULL */
     uint64_t waits; /* so long already */
@@ -22,8 +22,6 @@ struct sample {
 struct samples {
     struct sample *list;
     size_t n;
-    struct shown_user *running; /* whose leases are held or waited for now */
-    size_t n_running;
 };
 
 /* ---- samples ---- */
@@ -65,7 +63,7 @@ static void add_past(struct samples *samples, const struct past *past,
             }
             *add_sample(samples) = (struct sample){
                 .name = lease->claims[j].name,
-                .user = &lease->user,
+                .user = lease->user,
                 .lease = lease,
                 .is_first = is_first,
                 .units = lease->claims[j].units,
@@ -92,22 +90,12 @@ static const char **ended_ids(const struct past *past)
     return ids;
 }
 
-static size_t n_running(const struct status *status)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < status->n_resources; i++) {
-        n += status->resources[i].holders.n + status->resources[i].waiters.n;
-    }
-    return n;
-}
-
 static struct sample *add_one_running(struct samples *samples,
     const struct status_resource *resource, const struct status_lease *lease)
 {
-    struct shown_user *user = &samples->running[samples->n_running++];
-    *user = (struct shown_user){.uid = {true, lease->uid}, .name = lease->user};
     struct sample *sample = add_sample(samples);
-    *sample = (struct sample){.name = resource->name, .user = user};
+    *sample = (struct sample){
+        .name = resource->name, .user = {.uid = {true, lease->uid}, .name = lease->user}};
     return sample;
 }
 
@@ -177,7 +165,6 @@ static void add_running(
 {
     const struct running running = {
         .status = status, .ended = ended_ids(past), .n_ended = past->n, .span = span};
-    samples->running = memory_resize(NULL, n_running(status) + 1, sizeof samples->running[0]);
     for (size_t i = 0; i < status->n_resources; i++) {
         add_resource_running(samples, &status->resources[i], &running);
     }
@@ -258,7 +245,7 @@ static int compare_names(const struct sample *a, const struct sample *b)
 
 static int compare_users(const struct sample *a, const struct sample *b)
 {
-    uint64_t left = a->user->uid.number, right = b->user->uid.number;
+    uint64_t left = a->user.uid.number, right = b->user.uid.number;
     return (left > right) - (left < right);
 }
 
@@ -339,7 +326,7 @@ static struct stats_user *users_of(
         end = i + group(&samples[i], n - i, compare_users);
         users = memory_resize(users, *n_usersp + 1, sizeof users[0]);
         users[(*n_usersp)++] = (struct stats_user){
-            .user = *samples[i].user, .figures = figures_of(&samples[i], end - i, is_of_users)};
+            .user = samples[i].user, .figures = figures_of(&samples[i], end - i, is_of_users)};
     }
     if (users) {
         qsort(users, *n_usersp, sizeof users[0], by_waits);
@@ -395,7 +382,7 @@ static void keep_user(struct samples *samples, const struct optional *uid)
 {
     size_t n = 0;
     for (size_t i = 0; i < samples->n; i++) {
-        if (!uid->is_given || samples->list[i].user->uid.number == uid->number) {
+        if (!uid->is_given || samples->list[i].user.uid.number == uid->number) {
             samples->list[n++] = samples->list[i];
         }
     }
@@ -433,7 +420,6 @@ struct stats stats_of(
         compute(&stats, &samples, status);
     }
     free(samples.list);
-    free(samples.running);
     return stats;
 }
 

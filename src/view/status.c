@@ -34,8 +34,7 @@ static bool resource_take_reserves(struct status_resource *resource, char *const
 /* Sets *linep to a copy of the line, which the record owns. Returns the number of its words. */
 static size_t line_split(const char *line, char **linep, char *words[MAX_WORDS])
 {
-    size_t size = strlen(line) + 1;
-    *linep = memcpy(memory_resize(NULL, size, 1), line, size);
+    *linep = memory_string(line);
     return words_split(*linep, words, MAX_WORDS);
 }
 

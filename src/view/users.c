@@ -24,12 +24,7 @@ static int user_compare(const void *left, const void *right)
 static const char *look_up(uint64_t uid)
 {
     const struct passwd *entry = uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
-    if (!entry || entry->pw_name[0] == '\0') {
-        return NULL;
-    }
-    struct text name = TEXT_INIT;
-    text_add(&name, entry->pw_name);
-    return text_take(&name);
+    return entry && entry->pw_name[0] != '\0' ? memory_string(entry->pw_name) : NULL;
 }
 
 const char *user_name(uint64_t uid)
