@@ -51,7 +51,7 @@ static const struct command {
     {COMMAND_history, "[NAME...] [OPTION]...", OPTION_SINCE | OPTION_USER | OPTION_JSON,
         show_nothing, .requests = WHOLE, .run = run_stats, .word = "stats",
         .help = "show how long leases waited and were held"},
-    {COMMAND_metrics, "", 0, show_metrics, .requests = WHOLE},
+    {COMMAND_metrics, "", 0, show_nothing, .requests = WHOLE, .run = run_metrics},
     {COMMAND_hosts, "[--json]", OPTION_JSON, show_nothing, .requests = WHOLE, .run = run_hosts},
     {COMMAND_revoke, "LEASE... [OPTION]...",
         OPTION_REASON | OPTION_WAIT | OPTION_TIMEOUT | OPTIONS_OF_CHOICE, show_nothing,
@@ -197,12 +197,6 @@ static int check(const struct command *command, const struct line *line, char **
 
 /* ---- running ---- */
 
-static int run_one(const struct command *command, struct call *call)
-{
-    char *answer = call_answer(call);
-    return answer ? command->show(call, answer) : call->exit_status;
-}
-
 static int berthctl_run(
     const struct command *command, const struct line *line, char **words, size_t n)
 {
@@ -231,7 +225,7 @@ static int berthctl_run(
     } else if (command->requests != WHOLE) {
         exit_status = run_each(&call, command->requests == EACH ? n : n - 1, command->show);
     } else {
-        exit_status = run_one(command, &call);
+        exit_status = show_answer(&call, command->show);
     }
     call_end(&call);
     return exit_status;

@@ -137,10 +137,13 @@ static bool take_argument(struct line *line, unsigned option)
         line->choice.all = true;
     } else if (option == OPTION_BUSY) {
         line->shown.busy = true;
-    } else if (option == OPTION_USER &&
-        !(line->shown.by_user = user_find(optarg, &line->shown.uid))) {
-        line_refuse("no such user", optarg);
-        return false;
+    } else if (option == OPTION_USER) {
+        line->shown.by_user = line->past.uid.is_given = user_find(optarg, &line->shown.uid);
+        line->past.uid.number = line->shown.uid;
+        if (!line->shown.by_user) {
+            line_refuse("no such user", optarg);
+            return false;
+        }
     } else if (option == OPTION_SORT && !(line->shown.sort = sort_find(optarg))) {
         line_refuse("not a column to sort by (name, kind, limit, used, free, wait, age)", optarg);
         return false;

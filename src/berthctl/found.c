@@ -99,6 +99,5 @@ int run_found(struct call *call, const struct line *line)
     }
     call->request = (struct ctl_request){
         .word = command_table[COMMAND_found].word, .database = name};
-    char *answer = call_answer(call);
-    return answer ? show_nothing(call, answer) : call->exit_status;
+    return show_answer(call, show_nothing);
 }

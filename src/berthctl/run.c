@@ -346,8 +346,7 @@ int run_each(struct call *call, size_t n, show_function *show)
         call->request.arguments = words;
         call->request.n_arguments = 1 + all.n_arguments - n;
         call->exit_status = 0;
-        char *answer = call_answer(call);
-        int now = answer ? show(call, answer) : call->exit_status;
+        int now = show_answer(call, show);
         exit_status = exit_status == 0 ? now : exit_status;
         if (now == STATUS_DOWN) {
             break;
@@ -417,8 +416,7 @@ int run_finish_upgrade(struct call *call, const struct line *line)
         call->request.n_arguments = 0;
         call->request.database = call->request.arguments[0];
     }
-    char *answer = call_answer(call);
-    return answer ? show_upgraded(call, answer) : call->exit_status;
+    return show_answer(call, show_upgraded);
 }
 
 /* NAME=N is NAME:N on the wire, as = would make it a key. */
@@ -431,6 +429,5 @@ int run_why(struct call *call, const struct line *line)
             *equals = ':';
         }
     }
-    char *answer = call_answer(call);
-    return answer ? show_why(call, answer) : call->exit_status;
+    return show_answer(call, show_why);
 }

@@ -74,8 +74,8 @@ int line_refuse(const char *what, const char *word);
 /* Carries a command out in its own way. The call has the command's arguments. Returns the exit
  * status. */
 typedef int run_function(struct call *call, const struct line *line);
-run_function run_finish_upgrade, run_found, run_history, run_hosts, run_revoke, run_stats,
-    run_status, run_top, run_wait, run_watch, run_why;
+run_function run_finish_upgrade, run_found, run_history, run_hosts, run_metrics, run_revoke,
+    run_stats, run_status, run_top, run_wait, run_watch, run_why;
 
 /* Sends the call's request for each of its first `n` arguments, with what follows them. Goes on
  * after a refusal. Returns the first exit status that is not 0. */

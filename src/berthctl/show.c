@@ -20,26 +20,28 @@ int show_print(struct text *text)
     return EXIT_FAILURE;
 }
 
-int show_nothing(struct call *call, char *answer)
+int show_answer(struct call *call, show_function *show)
 {
-    (void)call;
-    (void)answer;
+    char *words[MAX_WORDS], *answer = call_answer(call);
+    return answer ? show(call, words, words_split(answer, words, MAX_WORDS)) : call->exit_status;
+}
+
+int show_nothing(struct call *call, char *words[], size_t n)
+{
+    (void)call, (void)words, (void)n;
     return EXIT_SUCCESS;
 }
 
-int show_ok(struct call *call, char *answer)
+int show_ok(struct call *call, char *words[], size_t n)
 {
-    (void)call;
-    (void)answer;
+    (void)call, (void)words, (void)n;
     struct text out = TEXT_INIT;
     text_add(&out, "ok\n");
     return show_print(&out);
 }
 
-int show_version(struct call *call, char *answer)
+int show_version(struct call *call, char *words[], size_t n)
 {
-    char *words[MAX_WORDS];
-    size_t n = words_split(answer, words, MAX_WORDS);
     char *version = words_find(words, n, "version");
     uint64_t protocol, pid, uptime;
     if (!version || !percent_decode(version) || !words_find_number(words, n, "proto", &protocol) ||
@@ -56,7 +58,7 @@ int show_version(struct call *call, char *answer)
 }
 
 /* An `add` may make an item that nobody has meant. */
-int show_added(struct call *call, char *answer)
+int show_added(struct call *call, char *words[], size_t n)
 {
     static const struct {
         const char *was, *says;
@@ -66,8 +68,6 @@ int show_added(struct call *call, char *answer)
         {"reserved", "is no longer reserved"},
         {"present", "is already there"},
     };
-    char *words[MAX_WORDS];
-    size_t n = words_split(answer, words, MAX_WORDS);
     const char *was = words_find(words, n, "was");
     for (size_t i = 0; was && i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(was, rows[i].was) == 0) {
@@ -81,11 +81,9 @@ int show_added(struct call *call, char *answer)
 }
 
 /* What the file says and is not in force. */
-int show_reloaded(struct call *call, char *answer)
+int show_reloaded(struct call *call, char *words[], size_t n)
 {
     (void)call;
-    char *words[MAX_WORDS];
-    size_t n = words_split(answer, words, MAX_WORDS);
     char *notes = words_find(words, n, "notes");
     if (notes && !call_stderr_is_the_journal()) {
         message("reloaded, but:");
@@ -95,11 +93,9 @@ int show_reloaded(struct call *call, char *answer)
 }
 
 /* It may have been the newest before. */
-int show_upgraded(struct call *call, char *answer)
+int show_upgraded(struct call *call, char *words[], size_t n)
 {
-    char *words[MAX_WORDS];
     uint64_t layout, was;
-    size_t n = words_split(answer, words, MAX_WORDS);
     char *database = words_find(words, n, "database");
     if (!database || !percent_decode(database) ||
         !words_find_number(words, n, "layout", &layout)) {
@@ -127,11 +123,9 @@ static bool wait_drained(struct call *call)
     return line;
 }
 
-int show_drain(struct call *call, char *answer)
+int show_drain(struct call *call, char *words[], size_t n)
 {
-    char *words[MAX_WORDS];
     uint64_t held;
-    size_t n = words_split(answer, words, MAX_WORDS);
     if (!words_find_number(words, n, "held", &held)) {
         return call_protocol_error(call);
     }
@@ -154,26 +148,18 @@ int show_drain(struct call *call, char *answer)
 
 /* ---- why ---- */
 
-/* The first sentence says what becomes of it, the others why. False: no daemon sends that. */
-static bool show_why_add_sentence(struct text *out, char *words[], size_t n)
+int show_why(struct call *call, char *words[], size_t n)
 {
-    if (n < 2 || !percent_decode(words[1])) {
-        return false;
-    }
-    text_add_safe(out, "%s%s\n", out->length > 0 ? "  " : "", words[1]);
-    return true;
-}
-
-int show_why(struct call *call, char *answer)
-{
+    char *line, *sentence[MAX_WORDS];
     struct text out = TEXT_INIT;
-    char *line = answer;
     bool is_good = true;
+    (void)words;
     while (is_good && (line = call_line(call)) && strcmp(line, "end") != 0) {
-        char *words[MAX_WORDS];
-        size_t n = words_split(line, words, MAX_WORDS);
-        if (n > 0 && strcmp(words[0], "because") == 0) {
-            is_good = show_why_add_sentence(&out, words, n);
+        n = words_split(line, sentence, MAX_WORDS);
+        if (n > 0 && strcmp(sentence[0], "because") == 0) {
+            is_good = n > 1 && percent_decode(sentence[1]);
+            /* the first says what becomes of it, the others why */
+            text_add_safe(&out, "%s%s\n", out.length > 0 ? "  " : "", is_good ? sentence[1] : "");
         }
     }
     if (is_good && line) {

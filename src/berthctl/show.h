@@ -5,12 +5,14 @@
 #include "view/printable.h"
 #include "view/status.h"
 
-/* `answer` is the line that begins with "ok"; call_line() has the others. Returns the exit
- * status. */
-typedef int show_function(struct call *call, char *answer);
+/* The words are those of the line that begins with "ok"; call_line() has the others. Returns the
+ * exit status. */
+typedef int show_function(struct call *call, char *words[], size_t n);
+/* Sends the request, and shows the answer. Returns the exit status. */
+int show_answer(struct call *call, show_function *show);
 
-show_function show_nothing, show_ok, show_version, show_added, show_drain, show_metrics;
-show_function show_reloaded, show_upgraded, show_why;
+show_function show_nothing, show_ok, show_version, show_added, show_drain,
+    show_reloaded, show_upgraded, show_why;
 
 /* Writes the text to stdout, and frees it. Returns the exit status. */
 int show_print(struct text *text);

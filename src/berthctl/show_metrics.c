@@ -1,7 +1,7 @@
 /* show_metrics.c - `berthctl metrics`: the host's figures, then those of the fleet from each
  * database that gives them. */
 #include "base/words.h"
-#include "berthctl/show.h"
+#include "berthctl/run.h"
 #include "view/prometheus.h"
 
 #include <inttypes.h>
@@ -14,9 +14,8 @@
 static bool read_answer(
     struct call *call, char *answer, struct prometheus *prometheus, uint64_t *nextp)
 {
-    char *words[MAX_WORDS];
+    char *words[MAX_WORDS], *line;
     size_t n = words_split(answer, words, MAX_WORDS);
-    char *line;
     if (!words_find_number(words, n, "next", nextp)) {
         *nextp = 0;
     }
@@ -29,18 +28,19 @@ static bool read_answer(
     return line;
 }
 
-/* All answers; `answer` begins the first, NULL: there is none. */
-static bool read_answers(struct call *call, char *answer, struct prometheus *prometheus)
+/* All answers. False after a message. */
+static bool read_answers(struct call *call, struct prometheus *prometheus)
 {
     char from[24];
     uint64_t next = 0, before;
     bool is_read;
     do {
+        char *answer = call_answer(call);
         before = next;
         is_read = answer && read_answer(call, answer, prometheus, &next);
         snprintf(from, sizeof from, "%" PRIu64, next);
         call->request.from = from;
-    } while (is_read && next > before && (answer = call_answer(call), true));
+    } while (is_read && next > before);
     call->request.from = NULL;
     return is_read;
 }
@@ -50,7 +50,7 @@ static void read_database(struct call *call, struct prometheus *prometheus, cons
 {
     struct prometheus part = {0};
     call->request.database = name;
-    bool is_read = read_answers(call, call_answer(call), &part);
+    bool is_read = read_answers(call, &part);
     if (!is_read && call->code == CODE_NONE) {
         /* There may be more of this answer: the next comes over another connection. */
         call_end(call);
@@ -59,11 +59,12 @@ static void read_database(struct call *call, struct prometheus *prometheus, cons
     prometheus_deinit(&part);
 }
 
-int show_metrics(struct call *call, char *answer)
+int run_metrics(struct call *call, const struct line *line)
 {
+    (void)line;
     struct prometheus prometheus = {0};
     struct text out = TEXT_INIT;
-    bool is_read = read_answers(call, answer, &prometheus);
+    bool is_read = read_answers(call, &prometheus);
     call->is_silent = true;
     for (size_t i = 0; is_read && i < prometheus.n_databases; i++) {
         call->code = CODE_NONE;

@@ -198,14 +198,15 @@ static int print_history(
     return show_print(&out);
 }
 
-static int show_history(struct call *call, const struct past_choice *choice, bool is_json)
+int run_history(struct call *call, const struct line *line)
 {
+    const struct past_choice *choice = &line->past;
     struct past past = PAST_INIT;
     struct text out = TEXT_INIT;
     int exit_status = EXIT_FAILURE;
     if (!ask_past(call, choice, &past)) {
         exit_status = call->exit_status;
-    } else if (is_json) {
+    } else if (line->options & OPTION_JSON) {
         past_json_print(&past, &out);
         exit_status = show_print(&out);
     } else {
@@ -215,9 +216,10 @@ static int show_history(struct call *call, const struct past_choice *choice, boo
     return exit_status;
 }
 
-static int print_stats(const struct call *call, const struct past_choice *choice,
-    const struct past *past, const struct status *status, bool is_json)
+static int print_stats(const struct call *call, const struct line *line, const struct past *past,
+    const struct status *status)
 {
+    const struct past_choice *choice = &line->past;
     struct text out = TEXT_INIT;
     const struct stats_choice chosen = {
         .since = choice->since,
@@ -226,7 +228,7 @@ static int print_stats(const struct call *call, const struct past_choice *choice
         .n_names = call->request.n_arguments,
     };
     struct stats stats = stats_of(past, status, &chosen);
-    if (is_json) {
+    if (line->options & OPTION_JSON) {
         stats_json_print(&stats, &out);
     } else {
         struct past_style style = style_of(call, choice);
@@ -239,35 +241,16 @@ static int print_stats(const struct call *call, const struct past_choice *choice
 
 /* Asks for the history of all users, since each one's share is a part of what all have used. Asks
  * for status first: a lease that ends in between is in both answers, and counts once. */
-static int show_stats(struct call *call, const struct past_choice *choice, bool is_json)
+int run_stats(struct call *call, const struct line *line)
 {
     struct past past = PAST_INIT;
     struct status status = STATUS_INIT;
-    struct past_choice asked = *choice;
+    struct past_choice asked = line->past;
     asked.uid = (struct optional){0};
     bool is_read = ask_status(call, &status) && ask_past(call, &asked, &past);
     int exit_status =
-        is_read ? print_stats(call, choice, &past, &status, is_json) : call->exit_status;
+        is_read ? print_stats(call, line, &past, &status) : call->exit_status;
     past_deinit(&past);
     status_deinit(&status);
     return exit_status;
-}
-
-static struct past_choice choice_of(const struct line *line)
-{
-    struct past_choice choice = line->past;
-    choice.uid = (struct optional){line->options & OPTION_USER, line->shown.uid};
-    return choice;
-}
-
-int run_history(struct call *call, const struct line *line)
-{
-    const struct past_choice choice = choice_of(line);
-    return show_history(call, &choice, line->options & OPTION_JSON);
-}
-
-int run_stats(struct call *call, const struct line *line)
-{
-    const struct past_choice choice = choice_of(line);
-    return show_stats(call, &choice, line->options & OPTION_JSON);
 }

@@ -85,16 +85,16 @@ static void add_column(struct text *out, const struct text *cell, size_t width, 
     }
 }
 
-void watch_line_print(struct watch_events *events, struct watch_line *line, int64_t time)
+void watch_line_print(struct watch_events *events, struct watch_line *line)
 {
+    line->json.time = line->json.time != 0 ? line->json.time : events->wall;
     if (events->choice.is_json) {
-        line->json.time = time;
         line->json.now = live_now(events->live, events->now);
         line->json.text = line->sentence.bytes;
         json_print_event(&line->json, &events->out);
     } else {
         bool has_who = line->who.length > 0;
-        text_add_datetime(&events->out, time, events->wall);
+        text_add_datetime(&events->out, line->json.time, events->wall);
         add_column(&events->out, &line->name, NAME_WIDTH, false);
         add_column(&events->out, &line->what, WHAT_WIDTH, !has_who);
         if (has_who) {

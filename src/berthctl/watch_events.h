@@ -38,13 +38,13 @@ const char *watch_events_unknown(const struct watch_events *events);
 /* ---- for the files that make lines ---- */
 
 struct watch_line {
-    struct json_event json; /* .time and .text are set when it is printed */
+    struct json_event json; /* .time (0: now) and .text are set when it is printed */
     struct text name, what, who; /* columns, escaped; .who may be empty */
     struct text sentence;
 };
 
-/* Adds the line to what is to be written, and frees it. `time`: milliseconds since 1970. */
-void watch_line_print(struct watch_events *events, struct watch_line *line, int64_t time);
+/* Adds the line to what is to be written, and frees it. */
+void watch_line_print(struct watch_events *events, struct watch_line *line);
 
 /* Whether lines about this resource are wanted. */
 bool watch_is_named(const struct watch_choice *choice, const char *name);

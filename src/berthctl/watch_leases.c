@@ -74,7 +74,7 @@ static void print_lease(struct watch_events *events, const struct live_lease *li
     text_add_format(&line.sentence, "%s %s ", line.who.bytes, words->does);
     add_object(&line.sentence, &lease, holds, is_pool);
     text_add_format(&line.sentence, " of %s", line.name.bytes);
-    watch_line_print(events, &line, events->wall);
+    watch_line_print(events, &line);
 }
 
 void watch_granted(void *context, const struct live_lease *lease)
@@ -134,6 +134,7 @@ void watch_ended(void *context, const struct past_lease *lease)
     struct watch_line line = {
         .json = {.event = "ended",
             .resource = is_one ? lease->claims[0].name : NULL,
+            .time = (int64_t)lease->ended,
             .database = lease->database,
             .ended = lease},
     };
@@ -149,7 +150,7 @@ void watch_ended(void *context, const struct past_lease *lease)
     text_add_format(&line.sentence, "%s %s %s: ", line.who.bytes,
         held ? "no longer holds anything of" : "got nothing of", line.name.bytes);
     text_add_how(&line.sentence, lease);
-    watch_line_print(events, &line, (int64_t)lease->ended);
+    watch_line_print(events, &line);
 }
 
 void watch_missed(void *context)
@@ -159,5 +160,5 @@ void watch_missed(void *context)
     text_add(&line.name, "-");
     text_add(&line.what, "more leases have ended");
     text_add(&line.sentence, "more leases have ended than are shown here");
-    watch_line_print(events, &line, events->wall);
+    watch_line_print(events, &line);
 }

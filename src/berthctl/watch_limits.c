@@ -12,11 +12,6 @@ static struct watch_line line_about(const struct status_resource *resource, cons
     return line;
 }
 
-static void print(struct watch_events *events, struct watch_line *line)
-{
-    watch_line_print(events, line, events->wall);
-}
-
 /* With the reason; NULL: there is none. */
 static void print_why(struct watch_events *events, struct watch_line *line, const char *reason)
 {
@@ -24,7 +19,7 @@ static void print_why(struct watch_events *events, struct watch_line *line, cons
         text_add_safe(&line->what, ": %s", reason);
         text_add_safe(&line->sentence, ": %s", reason);
     }
-    print(events, line);
+    watch_line_print(events, line);
 }
 
 static void print_limit(struct watch_events *events, const struct status_resource *before,
@@ -35,7 +30,7 @@ static void print_limit(struct watch_events *events, const struct status_resourc
     text_add_format(&line.what, "limit %llu, was %llu", is, was);
     text_add_format(
         &line.sentence, "the limit of %s is now %llu; it was %llu", line.name.bytes, is, was);
-    print(events, &line);
+    watch_line_print(events, &line);
 }
 
 static void print_pause(struct watch_events *events, const struct status_resource *now)
@@ -57,7 +52,7 @@ static void print_plain(struct watch_events *events, const struct status_resourc
     struct watch_line line = line_about(resource, word);
     text_add(&line.what, what);
     text_add_format(&line.sentence, "%s %s", line.name.bytes, says);
-    print(events, &line);
+    watch_line_print(events, &line);
 }
 
 static void print_differences(struct watch_events *events, const struct status_resource *before,
@@ -143,7 +138,7 @@ void watch_begun(void *context)
     text_add_format(&line.what, "watching %zu resource%s", n, n == 1 ? "" : "s");
     text_add_format(&line.sentence, "reporting every change to %zu resource%s from now on", n,
         n == 1 ? "" : "s");
-    print(events, &line);
+    watch_line_print(events, &line);
 }
 
 void watch_host(void *context, const struct status *before, const struct status *now)
@@ -158,7 +153,7 @@ void watch_host(void *context, const struct status *before, const struct status 
     text_add(&line.sentence,
         now->draining ? "this host is being drained, and grants nothing"
                       : "this host is no longer being drained");
-    print(events, &line);
+    watch_line_print(events, &line);
 }
 
 static bool has_named_resource(const struct watch_events *events, const char *database)
