@@ -99,5 +99,5 @@ int run_found(struct call *call, const struct line *line)
     }
     call->request = (struct ctl_request){
         .word = command_table[COMMAND_found].word, .database = name};
-    return show_answer(call, show_nothing);
+    return show_answer(call, NULL);
 }

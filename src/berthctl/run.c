@@ -399,7 +399,7 @@ int run_revoke(struct call *call, const struct line *line)
         return revoke_chosen(call, &line->choice, wait, until);
     }
     call->is_silent = all.n_arguments == 1; /* there may be more to say */
-    int exit_status = run_each(call, all.n_arguments, show_nothing);
+    int exit_status = run_each(call, all.n_arguments, NULL);
     if (call->is_silent && call->refusal.length > 0) {
         explain_refusal(call, all.arguments[0], &exit_status);
     }

@@ -23,13 +23,10 @@ int show_print(struct text *text)
 int show_answer(struct call *call, show_function *show)
 {
     char *words[MAX_WORDS], *answer = call_answer(call);
-    return answer ? show(call, words, words_split(answer, words, MAX_WORDS)) : call->exit_status;
-}
-
-int show_nothing(struct call *call, char *words[], size_t n)
-{
-    (void)call, (void)words, (void)n;
-    return EXIT_SUCCESS;
+    if (!answer || !show) {
+        return answer ? EXIT_SUCCESS : call->exit_status;
+    }
+    return show(call, words, words_split(answer, words, MAX_WORDS));
 }
 
 int show_ok(struct call *call, char *words[], size_t n)

@@ -8,11 +8,10 @@
 /* The words are those of the line that begins with "ok"; call_line() has the others. Returns the
  * exit status. */
 typedef int show_function(struct call *call, char *words[], size_t n);
-/* Sends the request, and shows the answer. Returns the exit status. */
+/* Sends the request, and shows the answer; `show` NULL: not. Returns the exit status. */
 int show_answer(struct call *call, show_function *show);
 
-show_function show_nothing, show_ok, show_version, show_added, show_drain,
-    show_reloaded, show_upgraded, show_why;
+show_function show_ok, show_version, show_added, show_drain, show_reloaded, show_upgraded, show_why;
 
 /* Writes the text to stdout, and frees it. Returns the exit status. */
 int show_print(struct text *text);

@@ -52,9 +52,13 @@ static const struct column columns[] = {
 
 /* ---- what is said of each database below the hosts: one row each, in this order ---- */
 
+struct scene {
+    const struct status *status;
+    const struct status_database *database; /* of it */
+};
+
 /* Adds the text of its row; false: there is nothing to say. */
-typedef bool add_note(
-    struct text *out, const struct status *status, const struct status_database *database);
+typedef bool add_note(struct text *out, const struct scene *scene);
 
 static bool add_escaped(struct text *out, const char *text)
 {
@@ -62,10 +66,9 @@ static bool add_escaped(struct text *out, const char *text)
     return text;
 }
 
-static bool add_server(
-    struct text *out, const struct status *status, const struct status_database *database)
+static bool add_server(struct text *out, const struct scene *scene)
 {
-    (void)status;
+    const struct status_database *database = scene->database;
     if (!database->server) {
         return false;
     }
@@ -76,19 +79,15 @@ static bool add_server(
     return add_escaped(out, database->server);
 }
 
-static bool add_lacks(
-    struct text *out, const struct status *status, const struct status_database *database)
+static bool add_lacks(struct text *out, const struct scene *scene)
 {
-    (void)status;
-    text_add_words(out, &database->lacks, ", ");
-    return database->lacks.n > 0;
+    text_add_words(out, &scene->database->lacks, ", ");
+    return scene->database->lacks.n > 0;
 }
 
-static bool add_warning(
-    struct text *out, const struct status *status, const struct status_database *database)
+static bool add_warning(struct text *out, const struct scene *scene)
 {
-    (void)status;
-    return add_escaped(out, database->warning);
+    return add_escaped(out, scene->database->warning);
 }
 
 /* Of a second, microseconds. */
@@ -97,10 +96,9 @@ static void add_percent(struct text *out, uint64_t share)
     text_add_format(out, share < 100000 ? "%.1f %%" : "%.0f %%", (double)share / 10000);
 }
 
-static bool add_busy(
-    struct text *out, const struct status *status, const struct status_database *database)
+static bool add_busy(struct text *out, const struct scene *scene)
 {
-    (void)status;
+    const struct status_database *database = scene->database;
     if (!database->busy_us_per_s.is_given) {
         return false;
     }
@@ -115,10 +113,9 @@ static bool add_busy(
     return true;
 }
 
-static bool add_too_busy(
-    struct text *out, const struct status *status, const struct status_database *database)
+static bool add_too_busy(struct text *out, const struct scene *scene)
 {
-    (void)status;
+    const struct status_database *database = scene->database;
     if (!database->busy_us_per_s.is_given || database->busy_us_per_s.number < TOO_BUSY) {
         return false;
     }
@@ -158,9 +155,10 @@ static size_t add_hindering(
     return n;
 }
 
-static bool add_upgrade(
-    struct text *out, const struct status *status, const struct status_database *database)
+static bool add_upgrade(struct text *out, const struct scene *scene)
 {
+    const struct status *status = scene->status;
+    const struct status_database *database = scene->database;
     struct text hindering = TEXT_INIT;
     if (!may_go_on(status, database)) {
         return false;
@@ -212,9 +210,10 @@ static void add_other(struct text *out, const struct status_host *host, const ch
     }
 }
 
-static bool add_other_times(
-    struct text *out, const struct status *status, const struct status_database *database)
+static bool add_other_times(struct text *out, const struct scene *scene)
 {
+    const struct status *status = scene->status;
+    const struct status_database *database = scene->database;
     struct text others = TEXT_INIT;
     uint64_t failover_lag = usual_lag(status, database);
     for (size_t i = 0; i < status->n_hosts; i++) {
@@ -232,10 +231,9 @@ static bool add_other_times(
     return is_any;
 }
 
-static bool add_too_many(
-    struct text *out, const struct status *status, const struct status_database *database)
+static bool add_too_many(struct text *out, const struct scene *scene)
 {
-    (void)status;
+    const struct status_database *database = scene->database;
     if (!database->sessions.is_given ||
         database->sessions.number <= database->ttl / NEEDED_TO_RETURN) {
         return false;
@@ -269,7 +267,7 @@ static void print_database(
         database->why ? ": " : "", database->why);
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         struct text note = TEXT_INIT;
-        if (notes[i].add(&note, status, database)) {
+        if (notes[i].add(&note, &(struct scene){status, database})) {
             text_add_format(out, "  %s: %s\n", notes[i].label, note.bytes);
         }
         text_deinit(&note);

@@ -183,15 +183,6 @@ void table_print_notes(struct text *out, const struct status_resource *resource)
     print_words(out, "changed at runtime", &resource->changed);
 }
 
-void table_print_template_notes(struct text *out, const struct status_resource *template)
-{
-    if (template->paused) {
-        print_pause(
-            out, template->pause_reason, &template->paused_by, &template->paused_by_login);
-    }
-    print_words(out, "changed at runtime", &template->changed);
-}
-
 /* ---- databases ---- */
 
 /* A row is a struct status_database, its context the struct status. */
@@ -417,7 +408,7 @@ void table_print(const struct status *status, const struct table_style *style, s
         if (rows[i].resource) {
             print_resource(rows[i].resource, &tables.leases, &lease, style, out);
         } else {
-            table_print_template_notes(out, rows[i].template);
+            table_print_notes(out, rows[i].template);
         }
     }
     if (n > 1 || (n > 0 && status->n_left_out > 0)) {

@@ -187,7 +187,7 @@ static void add_template(struct text *text, const struct status_resource *templa
     add_cell(text, "limit", &cell);
     text_add_template_state(&cell, template);
     add_cell(text, "state", &cell);
-    table_print_template_notes(text, template);
+    table_print_notes(text, template);
 }
 
 /* ---- pages ---- */
