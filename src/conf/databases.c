@@ -99,16 +99,14 @@ static void check_tls(struct loading *loading, const struct database *database)
 static void check_cluster(struct loading *loading, const struct database *database)
 {
     const struct redis_url *url = &database->url;
-    uint32_t line = loading->section.lines[KEY_url];
-    const char *word = key_table[KEY_url].word;
     if (!database->is_cluster && url->scheme == REDIS_TCP && url->n_hosts > 1) {
-        section_complain(loading, line, word,
+        KEY_COMPLAIN(loading, KEY_url,
             "has several hosts, which needs cluster = yes (or sentinel://, if they are sentinels)");
     } else if (database->is_cluster && url->scheme != REDIS_TCP) {
-        section_complain(loading, line, word,
+        KEY_COMPLAIN(loading, KEY_url,
             "with cluster = yes it is redis://HOST:PORT,HOST:PORT: some nodes of the cluster");
     } else if (database->is_cluster && url->db != 0) {
-        section_complain(loading, line, word,
+        KEY_COMPLAIN(loading, KEY_url,
             "a Redis Cluster has only database 0; give each database of Berth a prefix of its "
             "own");
     }
@@ -116,18 +114,16 @@ static void check_cluster(struct loading *loading, const struct database *databa
 
 static void check_url(struct loading *loading, struct database *database)
 {
-    uint32_t line = loading->section.lines[KEY_url];
     if (!database->url_text) {
         return;
     }
     const char *wrong = redis_url_parse(database->url_text, &database->url);
     if (wrong) {
-        section_complain(loading, line, key_table[KEY_url].word, "%s", wrong);
+        KEY_COMPLAIN(loading, KEY_url, "%s", wrong);
         return;
     }
     if (database->url.user && !database->url.password && !database->password_file) {
-        section_complain(loading, line, key_table[KEY_url].word,
-            "has a user, but neither a password nor a password-file");
+        KEY_COMPLAIN(loading, KEY_url, "has a user, but neither a password nor a password-file");
     }
     if (database->url.password && database->password_file) {
         KEY_COMPLAIN(loading, KEY_password_file, "the url has a password already");

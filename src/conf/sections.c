@@ -394,9 +394,8 @@ static void check_order(struct loading *loading)
 {
     const struct section *section = &loading->section;
     const struct definition *definition = section->object;
-    uint32_t line = section->lines[KEY_max_overtakes];
-    if (line != 0 && definition->order != ORDER_FIRST_FIT) {
-        section_complain(loading, line, key_table[KEY_max_overtakes].word,
+    if (section->lines[KEY_max_overtakes] != 0 && definition->order != ORDER_FIRST_FIT) {
+        KEY_COMPLAIN(loading, KEY_max_overtakes,
             "is only for order = first-fit; fifo lets no request pass");
     }
 }
