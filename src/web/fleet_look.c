@@ -1,10 +1,9 @@
-#include "web/fleet_look.h"
+#include "web/web.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "view/json.h"
 #include "web/berthd_request.h"
-#include "web/long_polls.h"
 
 #include <stdlib.h>
 #include <string.h>

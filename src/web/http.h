@@ -1,6 +1,6 @@
 /* http.h - HTTP on one listening socket, by libmicrohttpd, on the loop: bounded connections and
  * answers, a time limit, and the same headers on each answer. What a request is answered is its
- * route's business (routes.h).
+ * route's business (routes.c).
  *
  * Only GET and HEAD; no bodies. A request whose header Host or Origin names somebody else is
  * refused before its route hears of it. */

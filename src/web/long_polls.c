@@ -1,8 +1,7 @@
-#include "web/long_polls.h"
+#include "web/web.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "web/fleet_look.h"
 
 #include <stdlib.h>
 #include <sys/queue.h>

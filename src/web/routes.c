@@ -1,12 +1,9 @@
-#include "web/routes.h"
+#include "web/web.h"
 
 #include "base/clock.h"
 #include "base/words.h"
 #include "view/json.h"
-#include "web/fleet_look.h"
-#include "web/long_polls.h"
 #include "web/page.h"
-#include "web/scrape.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,10 @@
-#include "web/scrape.h"
+#include "web/web.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "view/prometheus.h"
 #include "web/berthd_request.h"
-#include "web/long_polls.h"
 #include "wire/protocol.h"
 
 #include <inttypes.h>

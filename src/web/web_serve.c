@@ -7,11 +7,7 @@
 #include "service/manager.h"
 #include "view/json.h"
 #include "view/users.h"
-#include "web/fleet_look.h"
-#include "web/long_polls.h"
 #include "web/recorder.h"
-#include "web/routes.h"
-#include "web/scrape.h"
 #include "web/web.h"
 
 #include <signal.h>
