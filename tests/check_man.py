@@ -176,7 +176,7 @@ def check_options_of_berthctl():
 
 def columns_in(source):
     """Titles of struct column."""
-    return set(re.findall(r'"([^"]+)", (?:\.cell|STRING|COLUMN_)', source))
+    return set(re.findall(r'"([^"]+)", (?:\.cell|STRING|VALUE|COLUMN_)', source))
 
 
 def check_status_of_berthctl():

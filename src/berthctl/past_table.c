@@ -49,37 +49,6 @@ static void user_cell(struct text *text, const void *row, const void *context)
     text_add_who(text, &lease->user, &lease->login);
 }
 
-static void pid_cell(struct text *text, const void *row, const void *context)
-{
-    const struct past_lease *lease = row;
-    (void)context;
-    if (lease->pid.is_given) {
-        text_add_number(text, lease->pid.number);
-    }
-}
-
-static void add_age(struct text *text, bool is_given, uint64_t milliseconds)
-{
-    if (is_given) {
-        text_add_age(text, milliseconds);
-    } else {
-        text_add(text, "-");
-    }
-}
-
-static void waited_cell(struct text *text, const void *row, const void *context)
-{
-    (void)context;
-    text_add_age(text, ((const struct past_lease *)row)->waited);
-}
-
-static void held_cell(struct text *text, const void *row, const void *context)
-{
-    const struct past_lease *lease = row;
-    (void)context;
-    add_age(text, lease->held.is_given, lease->held.number);
-}
-
 static void how_cell(struct text *text, const void *row, const void *context)
 {
     (void)context;
@@ -87,16 +56,17 @@ static void how_cell(struct text *text, const void *row, const void *context)
 }
 
 #define STRING(member) COLUMN_STRING(struct past_lease, member)
+#define VALUE(member, kind) COLUMN_VALUE(struct past_lease, member, kind)
 
 static const struct column fixed_columns[] = {
     {"ENDED", .cell = ended_cell},
     {"RESOURCE", .cell = names_cell, .min_width = 8},
     {"UNITS", .cell = units_cell, .min_width = 5},
     {"USER", .cell = user_cell, .min_width = 8},
-    {"PID", .cell = pid_cell, .is_right = true},
+    {"PID", VALUE(pid, FIELD_OPTIONAL), .is_right = true},
     {"PROGRAM", STRING(shown[SHOWN_program]), .is_optional = true, .min_width = 8},
-    {"WAITED", .cell = waited_cell, .is_right = true},
-    {"HELD", .cell = held_cell, .is_right = true},
+    {"WAITED", VALUE(waited, FIELD_SPAN), .is_right = true},
+    {"HELD", VALUE(held, FIELD_OPTIONAL_SPAN), .is_right = true},
     [HOW_COLUMN] = {"HOW", .cell = how_cell, .min_width = 10},
     [LEASE_COLUMN] = {"LEASE", STRING(id)},
     {"HOLDER", STRING(holder), .is_optional = true, .min_width = 8},
@@ -198,7 +168,11 @@ struct stats_context {
     {                                                                                              \
         const struct figures *figures = ((const struct stats_context *)context)->figures;          \
         (void)row;                                                                                 \
-        add_age(text, figures->spread.n > 0, figures->spread.member);                              \
+        if (figures->spread.n > 0) {                                                               \
+            text_add_age(text, figures->spread.member);                                            \
+        } else {                                                                                   \
+            text_add(text, "-");                                                                   \
+        }                                                                                          \
     }
 AGE(wait, waits, median)
 AGE(wait_95, waits, percentile_95)
@@ -220,12 +194,6 @@ static void percent_cell(struct text *text, const void *row, const void *context
     } else {
         text_add(text, "unknown");
     }
-}
-
-static void stats_user_cell(struct text *text, const void *row, const void *context)
-{
-    (void)context;
-    text_add_user(text, &((const struct stats_user *)row)->user);
 }
 
 /* The columns of both tables. */
@@ -253,7 +221,7 @@ static const struct column stats_resource_columns[] = {
 };
 
 static const struct column stats_user_columns[] = {
-    {"USER", .cell = stats_user_cell, .min_width = 8},
+    {"USER", COLUMN_VALUE(struct stats_user, user, FIELD_USER), .min_width = 8},
     WAITS(struct stats_user),
     {"IN ALL", .cell = wait_sum_cell, .is_right = true},
     HOLDS,

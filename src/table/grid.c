@@ -62,18 +62,45 @@ static void add_cell(struct grid *grid, size_t column, struct text *cell, enum l
     grid->cells[grid->n_cells++] = (struct grid_cell){.text = text_take(cell), .look = look};
 }
 
+/* What is not given is nothing; a span: "-". */
+static void add_member(struct text *text, enum field_type type, const void *member)
+{
+    const struct optional *optional = member;
+    switch (type) {
+    case FIELD_NUMBER:
+        text_add_number(text, *(const uint64_t *)member);
+        break;
+    case FIELD_OPTIONAL:
+        if (optional->is_given) {
+            text_add_number(text, optional->number);
+        }
+        break;
+    case FIELD_SPAN:
+        text_add_age(text, *(const uint64_t *)member);
+        break;
+    case FIELD_OPTIONAL_SPAN:
+        if (optional->is_given) {
+            text_add_age(text, optional->number);
+        } else {
+            text_add(text, "-");
+        }
+        break;
+    case FIELD_USER:
+        text_add_user(text, member);
+        break;
+    default:
+        text_add_safe(text, "%s", *(const char *const *)member);
+    }
+}
+
 void column_add_cell(
     const struct column *column, struct text *text, const void *row, const void *context)
 {
-    const void *member = (const char *)row + column->offset;
     text_add(text, "");
     if (column->cell) {
         column->cell(text, row, context);
-    } else if (column->is_number) {
-        text_add_number(text, *(const uint64_t *)member);
     } else {
-        const char *string = *(const char *const *)member;
-        text_add_escaped(text, string ? string : "");
+        add_member(text, column->type, (const char *)row + column->offset);
     }
 }
 

@@ -34,12 +34,11 @@ const char *look_end(void);
 
 enum { MAX_COLUMNS = 32 };
 
-/* What stands in it is a member of the row, unless .cell adds that: a string, which is escaped
- * (NULL: nothing), or a number. */
+/* What stands in it is a member of the row, unless .cell adds that. */
 struct column {
     const char *title;
-    size_t offset; /* of the member: a const char *, or a uint64_t */
-    bool is_number;
+    size_t offset; /* of the member */
+    enum field_type type; /* of the member: FIELD_TEXT, or another that column_add_cell() knows */
     /* Adds escaped text, or nothing; or NULL. `context` is that of grid_add_row(). */
     void (*cell)(struct text *text, const void *row, const void *context);
     enum look (*look)(const void *row, const void *context); /* NULL: plain */
@@ -52,8 +51,9 @@ struct column {
 
 /* Of struct column. */
 #define COLUMN_STRING(type, member) .offset = offsetof(type, member)
-#define COLUMN_NUMBER(type, member)                                                                \
-    .offset = offsetof(type, member), .is_number = true, .is_right = true
+#define COLUMN_VALUE(record, member, kind) .offset = offsetof(record, member), .type = (kind)
+#define COLUMN_NUMBER(record, member)                                                              \
+    COLUMN_VALUE(record, member, FIELD_NUMBER), .is_right = true
 
 void column_add_cell(
     const struct column *column, struct text *text, const void *row, const void *context);

@@ -193,12 +193,6 @@ static enum look database_look(const void *row, const void *context)
                                                                            : LOOK_ALARM;
 }
 
-static void ttl_cell(struct text *text, const void *row, const void *context)
-{
-    (void)context;
-    text_add_age(text, ((const struct status_database *)row)->ttl);
-}
-
 static void add_until(struct text *text, const struct status *status, const struct instant *instant)
 {
     if (instant->is_given) {
@@ -221,7 +215,7 @@ static void grace_cell(struct text *text, const void *row, const void *context)
 static const struct column database_columns[] = {
     {"DATABASE", STRING(name), .min_width = 8},
     {"STATE", STRING(state), .look = database_look},
-    {"TTL", .cell = ttl_cell, .is_right = true},
+    {"TTL", COLUMN_VALUE(struct status_database, ttl, FIELD_SPAN), .is_right = true},
     {"GOOD FOR", .cell = good_cell, .is_right = true, .is_optional = true},
     {"GRACE", .cell = grace_cell, .is_right = true, .is_optional = true},
     {"REDIS", STRING(redis_version), .is_optional = true},

@@ -93,33 +93,18 @@ void top_line_add_name(struct top_line *line, enum look look, const char *escape
 /* How many bytes of a word fit into so many columns: at least one character. */
 static size_t fitting(const char *word, size_t n, size_t width)
 {
-    struct text part = TEXT_INIT;
-    size_t length = n;
-    for (;;) {
-        text_deinit(&part);
-        text_add_bytes(&part, word, length);
-        if (text_width(part.bytes) <= width) {
-            break;
-        }
-        size_t shorter = length - 1;
-        while (shorter > 0 && ((unsigned char)word[shorter] & 0xc0) == 0x80) {
-            shorter--; /* never inside a character */
-        }
-        if (shorter == 0) {
-            break;
-        }
-        length = shorter;
+    size_t first = n > 0;
+    while (first < n && ((unsigned char)word[first] & 0xc0) == 0x80) {
+        first++;
     }
-    text_deinit(&part);
-    return length;
+    size_t most = text_fitting(word, n, &width);
+    return most > first ? most : first;
 }
 
 static size_t width_of(const char *word, size_t n)
 {
-    struct text part = TEXT_INIT;
-    text_add_bytes(&part, word, n);
-    size_t width = text_width(part.bytes);
-    text_deinit(&part);
+    size_t width = SIZE_MAX;
+    text_fitting(word, n, &width);
     return width;
 }
 

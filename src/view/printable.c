@@ -88,13 +88,26 @@ static size_t character_bytes(const char *escaped, size_t *widthp)
     return n == 0 ? 1 : n;
 }
 
+size_t text_fitting(const char *escaped, size_t n, size_t *widthp)
+{
+    size_t at = 0, used = 0;
+    while (at < n && escaped[at]) {
+        size_t width, length = character_bytes(escaped + at, &width);
+        if (used + width > *widthp) {
+            break;
+        }
+        used += width;
+        at += length;
+    }
+    *widthp = used;
+    return at;
+}
+
 size_t text_width(const char *escaped)
 {
-    size_t sum = 0;
-    for (size_t width; *escaped; sum += width) {
-        escaped += character_bytes(escaped, &width);
-    }
-    return sum;
+    size_t width = SIZE_MAX;
+    text_fitting(escaped, SIZE_MAX, &width);
+    return width;
 }
 
 static void add_ellipsis(struct text *text)
@@ -109,19 +122,10 @@ void text_add_cut(struct text *text, const char *escaped, size_t width)
         text_add(text, escaped);
         return;
     }
-    size_t room = width - 1;
-    while (*escaped) {
-        size_t columns;
-        size_t n = character_bytes(escaped, &columns);
-        if (columns > room) {
-            break;
-        }
-        text_add_bytes(text, escaped, n);
-        escaped += n;
-        room -= columns;
-    }
+    size_t used = width - 1;
+    text_add_bytes(text, escaped, text_fitting(escaped, SIZE_MAX, &used));
     add_ellipsis(text);
-    text_add_repeated(text, ' ', room); /* a wide character did not fit */
+    text_add_repeated(text, ' ', width - 1 - used); /* a wide character did not fit */
 }
 
 void text_add_cut_inside(struct text *text, const char *escaped, size_t width)

@@ -32,6 +32,9 @@ void text_add_who(
 
 /* Columns of an escaped text. */
 size_t text_width(const char *escaped);
+/* How many of at most `n` bytes of it, in whole characters, fit into `*widthp` columns; sets that
+ * to the columns of these. */
+size_t text_fitting(const char *escaped, size_t n, size_t *widthp);
 /* Cuts to `width` columns (at least 1); the last then shows that something is missing. */
 void text_add_cut(struct text *text, const char *escaped, size_t width);
 /* The same, but leaves out the middle, where the text is ASCII: of names, the end tells most. */
