@@ -35,15 +35,22 @@ static int request_commands_ask(struct connection *connection, const struct requ
     return STATUS_DOWN;
 }
 
+typedef bool request_print(struct request_line *line, const struct options *options);
+
 /* Returns the exit status; unless it is 0, a message was written. On 0, `*answerp` is the
  * answer. */
 static int call(
-    const struct options *options, const struct request_line *line, const struct answer **answerp)
+    const struct options *options, request_print *print, const struct answer **answerp)
 {
     static struct connection connection = CONNECTION_INIT; /* the answer points into it */
     static struct answer answer; /* large */
     nanoseconds deadline = clock_now() + options->down_after;
     struct endpoint endpoint;
+    struct request_line line;
+    if (!print(&line, options)) {
+        message("the arguments do not fit into one request");
+        return STATUS_USAGE;
+    }
     if (!endpoint_choose(&endpoint, options->socket)) {
         message("the socket path is empty or too long");
         return STATUS_USAGE;
@@ -56,18 +63,13 @@ static int call(
         return STATUS_DOWN;
     }
     *answerp = &answer;
-    return request_commands_ask(&connection, line, deadline, &answer);
+    return request_commands_ask(&connection, &line, deadline, &answer);
 }
 
 int command_release(const struct options *options)
 {
-    struct request_line line;
     const struct answer *answer;
-    if (!request_release(&line, options)) {
-        message("the arguments do not fit into one request");
-        return STATUS_USAGE;
-    }
-    int status = call(options, &line, &answer);
+    int status = call(options, request_release, &answer);
     char *was = status == 0 ? words_find(answer->words, answer->n_words, "was") : NULL;
     if (was) {
         message("%s was held by %s, which goes on without it", options->lease,
@@ -90,13 +92,8 @@ static void say_left(const struct answer *answer)
 
 int command_renew(const struct options *options)
 {
-    struct request_line line;
     const struct answer *answer;
-    if (!request_renew(&line, options)) {
-        message("the arguments do not fit into one request");
-        return STATUS_USAGE;
-    }
-    int status = call(options, &line, &answer);
+    int status = call(options, request_renew, &answer);
     if (status == 0 && options->verbose) {
         say_left(answer);
     }
