@@ -141,16 +141,6 @@ def test_refused_but_only_warned(berth, fake):
     assert end(process) == ""
 
 
-def test_items_in_another_order_are_the_same(berth, fake):
-    process, peer, _, _ = running(berth, fake, "g:3", answer="ok 1 item=g,1,a,b,c")
-    peer.close()
-    peer, words = fake.asked()
-    assert words[2] == "g:3:a,b,c"
-    peer.send("ok 1 item=g,1,c,a,b\n")
-    assert end(process) == ""
-    assert peer.line() == "release 1 exit=6"
-
-
 def test_the_job_ends_while_berthd_is_down(berth, fake, directory):
     """One try to give the lease back; berthd sees by itself that the process is gone."""
     process, _, _, _ = running(berth, fake)

@@ -37,29 +37,3 @@ def test_after_a_second(berth, fake, lines, said):
     peer.send("* granted 3k slot=r,1,0\n")
     assert process.wait(DEADLINE) == 0
     assert re.fullmatch(rb"berth: got r after \d+s\n", process.stderr.read())
-
-
-def test_quiet(berth, fake):
-    process = berth.start("run", "-q", "-w", "1.3", "r", "--", "true")
-    peer = fake.queue()
-    assert peer.line() == ""  # it times out without having asked who holds it
-    assert process.wait(DEADLINE) == 75
-    assert process.stderr.read() == b""
-
-
-def test_granted_while_it_asks(berth, fake):
-    process = berth.start("run", "r", "--", "true")
-    peer = fake.queue("waiting 3k position=2")
-    assert peer.line() == "why lease=3k"
-    peer.send("* granted 3k slot=r,1,0\nok is=held lease=3k\nend\n")
-    assert process.wait(DEADLINE) == 0
-    assert process.stderr.read() == b""
-
-
-def test_a_refused_question_is_not_spoken_of(berth, fake):
-    process = berth.start("run", "r", "--", "true")
-    peer = fake.queue("waiting 3k position=2")
-    assert peer.line() == "why lease=3k"
-    peer.send("error unknown x\n* granted 3k slot=r,1,0\n")
-    assert process.wait(DEADLINE) == 0
-    assert process.stderr.read() == b""

@@ -49,20 +49,18 @@ def test_events_that_stop_the_job(berth, fake, event, why):
     assert peer.line() == ("release 1 exit=7" if not event.startswith("* lost") else "")
 
 
-@pytest.mark.parametrize("event", [
-    "* revoked 2 revoked", "* lost 2 lost", "* expired 2 max-hold", "* deadline 2 1 stop=1",
-    "* revoked", "* lost", "* deadline 1", "* deadline 1 soon stop=1"])
-def test_events_of_other_leases(berth, fake, event):
+def test_events_of_other_leases(berth, fake):
     process, peer = start(berth, fake, REPORT)
-    peer.send(event + "\n")
+    for event in ("revoked 2 revoked", "lost 2 lost", "expired 2 max-hold", "deadline 2 1 stop=1",
+                  "revoked", "lost", "deadline 1", "deadline 1 soon stop=1"):
+        peer.send(f"* {event}\n")
     peer.send("* lost 1 released\n")
     assert read_line(process.stderr).endswith("(released); the job runs on")
     process.send_signal(signal.SIGTERM)
     assert error_of(process, 7) == ""
 
 
-@pytest.mark.parametrize("code", ["released", "dropped", "revoked", "max-hold"])
-@pytest.mark.parametrize("quiet", [[], ["-q"]])
+@pytest.mark.parametrize("code, quiet", [("released", []), ("dropped", ["-q"]), ("revoked", []), ("max-hold", ["-q"])])
 def test_freed_on_purpose(berth, fake, code, quiet):
     """By release, drop, or under on-lost = warn: the job runs on, and nothing is released."""
     process, peer = start(berth, fake, REPORT, *quiet)
@@ -110,25 +108,6 @@ def test_the_deadline_stays_after_a_reclaim(berth, fake):
     peer.close()
     fake.grant("ok 1 slot=r,6,0")
     assert "(deadline)" in error_of(process, 124)
-
-
-def test_a_later_deadline_replaces_it(berth, fake):
-    process, peer = start(berth, fake, REPORT)
-    begun = time.monotonic()
-    peer.send(f"* deadline 1 {boottime(60)} stop={boottime(0.2)}\n"
-              f"* deadline 1 {boottime(60)} stop={boottime(50)}\n"
-              f"* deadline 1 {boottime(60)} stop={boottime(0.6)}\n")
-    assert "(deadline)" in error_of(process, 124)
-    assert time.monotonic() - begun > 0.5
-
-
-def test_a_deadline_that_has_passed(berth, fake):
-    """As after a suspend: no time is left for the signal."""
-    process, peer = start(berth, fake, STUBBORN)
-    peer.send(f"* deadline 1 {boottime(-1)} stop={boottime(-5)}\n")
-    begun = time.monotonic()
-    assert "(deadline)" in error_of(process, 124)
-    assert time.monotonic() - begun < 5
 
 
 def test_a_deadline_without_its_stop(berth, fake):

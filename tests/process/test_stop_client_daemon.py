@@ -18,8 +18,6 @@ CONFIG = """
 kill-after = 300ms
 [lock patient]
 kill-after = 20s
-[lock polite]
-on-lost = term
 [lock free]
 on-lost = warn
 [lock short]
@@ -62,9 +60,8 @@ def test_revoked(berth, daemon, job):
     assert waiter.wait(DEADLINE) in (0, 1)
 
 
-@pytest.mark.parametrize("job", [REPORT, STUBBORN])
-def test_held_for_too_long(berth, daemon, job):
-    process = start(berth, "short", job)
+def test_held_for_too_long(berth, daemon):
+    process = start(berth, "short", STUBBORN)
     error = error_of(process, 124)
     assert re.fullmatch(r"berth: stopping the job: short: held for \d+m?s, as long as max-hold allows \(max-hold\)\n",
                         error), error
@@ -100,24 +97,6 @@ def test_held_for_too_long_while_berthd_is_stopped(berth, daemon):
         daemon.signal(signal.SIGCONT)
     assert process.stderr.read().decode().endswith("(deadline)\n")
     assert is_free(berth, "short")
-
-
-def test_held_for_too_long_while_berthd_is_down(berth, daemon):
-    process = start(berth, "short", STUBBORN)
-    daemon.kill()
-    assert error_of(process, 124).endswith("(deadline)\n")
-    daemon.start()
-    assert is_free(berth, "short")
-
-
-def test_revoked_politely(berth, daemon):
-    process = start(berth, "polite", REPORT, "-s", "USR1")
-    [lease] = holder_of(daemon, "polite")
-    assert daemon.client().request(f"revoke {lease}") == "ok"
-    assert {read_line(process.stdout), read_line(process.stdout)} == {"SIGUSR1", "SIGCONT"}
-    process.send_signal(signal.SIGTERM)
-    assert "(revoked)" in error_of(process, 124)
-    assert is_free(berth, "polite")
 
 
 @pytest.mark.parametrize("name, code", [("free", "revoked"), ("short-free", "max-hold")])
