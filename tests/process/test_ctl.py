@@ -233,18 +233,6 @@ UNFRIENDLY = (
     "end\n")
 
 
-@pytest.mark.parametrize("args", [[], ["--json"]])
-@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
-def test_nothing_is_printed_unescaped(berthctl, fake, args, locale):
-    _, status, out, _ = served(
-        berthctl, fake, "status", *args, answer=UNFRIENDLY, env={"LC_ALL": locale})
-    assert status == 0
-    for line in out.split("\n"):
-        assert line.isprintable()
-        assert line.isascii() or (locale == "C.UTF-8" and not args)
-    assert ("ü" in out) == (locale == "C.UTF-8" and not args)
-
-
 def test_terminals_of_other_encodings(berthctl, fake, directory):
     """UTF-8 may contain what such a terminal takes for a control: nothing gets through."""
     made = subprocess.run(
@@ -257,15 +245,6 @@ def test_terminals_of_other_encodings(berthctl, fake, directory):
                                env={"LOCPATH": str(directory), "LC_ALL": "en_US"})
     assert status == 0
     assert out.isascii() and r"\xc3\x80" in out
-
-
-def test_what_it_does_not_know_is_ignored(berthctl, fake):
-    answer = ("ok draining=0 held=0 waiting=0 moon=full\nweather fine\n"
-              "resource a kind=lock scope=host limit=1 in_use=0 free=1 waiting=0 colour=red\n"
-              "end\n")
-    _, status, out, err = served(berthctl, fake, "status", "--json", "a", answer=answer)
-    assert (status, err) == (0, "")
-    assert [row["name"] for row in json.loads(out)["resources"]] == ["a"]
 
 
 def long_queue(n):
@@ -286,13 +265,6 @@ def test_status_on_a_terminal(berthctl, fake):
     lines = on_terminal(berthctl, "status", "a", columns=300, env=plain, fake=fake, answer=long_queue(25))
     assert lines[3].endswith(" " + "x" * 200)
     assert len(lines) == 2 + 1 + 1 + 25
-
-
-def test_status_to_a_pipe_is_not_cut(berthctl, fake):
-    _, status, out, _ = served(berthctl, fake, "status", answer=long_queue(3000))
-    assert status == 0
-    assert "x" * 200 in out
-    assert len(out.splitlines()) == 2 + 1 + 1 + 3000
 
 
 # ---- drain ----
@@ -471,15 +443,6 @@ def test_items(client, ok, status):
     assert "  changed at runtime: items" in lines
     ok("reset", "gpus")
     assert items() == {"gpu0": ("held", None), "gpu1": ("idle", None), "gpu2": ("idle", None)}
-
-
-def test_reserved_slots(daemon, ok, status):
-    ok("reserve", "etl", "1", "--reason", "maintenance")
-    etl = status("etl")
-    assert etl["items"] == [{"name": 1, "state": "reserved", "reason": "maintenance"}]
-    assert "  reserved slots: 1 (maintenance)" in ok("status", "etl")
-    assert ok("add", "etl", "1") == "etl: 1 is no longer reserved\n"
-    assert status("etl")["items"] == []
 
 
 def test_pause(daemon, ok, status):

@@ -88,17 +88,6 @@ def test_drop_leaves_the_job_alone(daemon, berthctl, status, begun):
                      daemon.log.read_text())
 
 
-@pytest.mark.parametrize("verb", ["revoke", "drop"])
-def test_waiters_leave_the_queue(daemon, client, berth, berthctl, status, verb):
-    held(client, "acquire deploy")
-    process = berth.start("run", "deploy", "--", "true")
-    asked_until(daemon, lambda _: status("deploy")["waiters"])
-    assert silently(berthctl(verb, status("deploy")["waiters"][0]["lease"]))
-    assert process.wait(DEADLINE) == 75
-    assert status("deploy")["waiters"] == []
-    assert status("deploy")["in_use"] == 1
-
-
 @pytest.mark.parametrize("verb, told", [
     ("revoke", r"stopping the job: revoked by WHO: disk full\x0a (revoked)"),
     ("drop", r"lost the lease: dropped by an operator: disk full\x0a (dropped); the job runs on"),
@@ -186,20 +175,14 @@ def test_who_has_logged_in(daemon, berthctl):
     assert re.search(r"pause etl: asked by uid 0, pid \d+: why$", log, re.M)
 
 
-@pytest.mark.parametrize("verb", ["revoke", "drop"])
-def test_a_lease_that_is_over(client, berthctl, verb):
-    lease = held(client, "acquire deploy")
-    assert client.request(f"release {lease}") == "ok"
-    done = berthctl(verb, lease)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"berthctl: {verb}: no such lease: it has ended, or the id is wrong (lost)\n"
-
-
-@pytest.mark.parametrize("verb", ["revoke", "drop"])
-def test_what_is_no_lease(daemon, berthctl, verb):
-    done = berthctl(verb, "nightly-etl")
-    assert (done.returncode, done.stdout) == (64, "")
-    assert done.stderr == f"berthctl: {verb}: not a lease (bad-value)\n"
+def test_what_is_no_lease(client, berthctl):
+    over = held(client, "acquire deploy")
+    assert client.request(f"release {over}") == "ok"
+    for verb in "revoke", "drop":
+        for lease, status, said in ((over, 1, "no such lease: it has ended, or the id is wrong (lost)"),
+                                    ("nightly-etl", 64, "not a lease (bad-value)")):
+            done = berthctl(verb, lease)
+            assert (done.returncode, done.stdout, done.stderr) == (status, "", f"berthctl: {verb}: {said}\n")
 
 
 @needs_root

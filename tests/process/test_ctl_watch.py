@@ -191,19 +191,3 @@ def test_a_full_berthd_is_asked_again(fake, watch):
     assert read.process.stderr.read().splitlines() == [
         "berthctl: berthd closed the connection: waiting for it to come back",
         "berthctl: berthd is back"]
-
-
-def test_a_database_that_was_away_is_told_once(fake, watch):
-    read = watch()
-    peer, _ = fake.asked()
-    web = "resource web kind=semaphore scope=fleet database=main limit=4"
-    theirs = ["holder 01/x resource=web units=0 token=1 since=0 pid=1 uid=0 host=b",
-              "holder 01/y resource=web units=1 token=2 since=0 pid=2 uid=0 host=b"]
-    send(peer, *FIRST[:2], "database main state=up", web, *theirs, "end")
-    read()
-    send(peer, "database main state=down why=connection%20refused", f"{web} database_state=down", "end",
-         "database main state=listing", f"{web} database_state=listing", "end",
-         "database main state=up", web, "gone 01/x resource=web", "end", "gone 01/y resource=web", "end")
-    assert read() == "main          database down: connection refused"
-    assert read() == "main          database up"
-    assert read() == "web           given back slot 1           root on b (01/y)"

@@ -87,15 +87,6 @@ def test_who_holds_what_is_seen_at_once_and_live(daemon, client, top):
     screen.see(re.compile(r"^> +etl +0/4 +0  \[\.\.\.\.\]"), "0 of 3 resources busy")
 
 
-def test_instances_stand_below_their_template(daemon, top):
-    screen = top()
-    screen.see(re.compile(r"^    market/\* +-/2 +-  template, 0 instances"))
-    held(daemon.client(), "acquire market/alice")
-    lines = screen.see("market/alice", "template, 1 instance")
-    row, = [i for i, line in enumerate(lines) if "market/*" in line]
-    assert "- market/alice" in lines[row + 1] and "held   slot 0" in lines[row + 2]
-
-
 def test_arguments_of_a_job(daemon, top, berth):
     screen = top()
     berth.start("run", "deploy", "--", "cat", "-n", "-", stdin=subprocess.PIPE)
@@ -132,19 +123,6 @@ def test_hostile_text_is_harmless(fake, on_screen):
 
 # ---- moving, finding ----
 
-def test_scroll(berthd, on_screen):
-    berthd("".join(f"[lock r{i:03}]\n" for i in range(200)))
-    screen = on_screen(60, 24)
-    screen.see(re.compile(r"^>   r000 "))
-    screen.press("End")
-    lines = screen.see(re.compile(r"^>   r199 "))
-    assert lines[-2].startswith(">   r199") and lines[2].startswith("    r179")
-    screen.press("PageUp")
-    screen.see(re.compile(r"^>   r179 "))
-    screen.press("Home", "PageDown", "j", "j", "k")
-    screen.see(re.compile(r"^>   r021 "))
-
-
 def test_find(daemon, top):
     held(daemon.client(), "acquire gpus program=train")
     held(daemon.client(), "acquire etl:2 program=make")
@@ -166,21 +144,6 @@ def test_find(daemon, top):
     screen.press("U")
     lines = screen.see("sorted by used")
     assert "\n".join(lines).index("- etl") < "\n".join(lines).index("- gpus")
-
-
-def test_fold(daemon, top):
-    held(daemon.client(), "acquire gpus program=train")
-    screen = top()
-    choose(screen, "train")
-    screen.press("Left")
-    screen.see(re.compile(r"^> \+ gpus "), none=["train"])
-    screen.press("Enter")
-    screen.see(re.compile(r"^> - gpus "), "train")
-    choose(screen, "train")
-    screen.press("Enter")
-    screen.see("Details of lease", "holds    item gpu0, token", "program  train")
-    screen.press("q")
-    screen.see("NAME", none=["Details"])
 
 
 # ---- questions ----
