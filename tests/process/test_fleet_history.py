@@ -71,17 +71,6 @@ def test_a_lease_that_another_host_made_wait(pair):
     assert int(entry["waited"]) >= 50 and int(entry["waited"]) + int(entry["held"]) <= whole + 2
 
 
-def test_a_wait_that_was_too_long(pair):
-    a, b = pair
-    gets(client_of(a), "acquire door")
-    client = client_of(b)
-    lease = queues(client, "acquire door wait=300ms")
-    assert event(client)[:3] == ("denied", lease, "timeout")
-    entry, = ended(b)
-    entry.has(units="door=1", how="timeout", held=None)
-    assert int(entry["waited"]) >= 300 and ended(a) == []
-
-
 def test_a_lease_that_an_outage_ends(redis_server, pair):
     a, b = pair
     client, waiter = client_of(a), client_of(b)

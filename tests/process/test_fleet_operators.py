@@ -24,24 +24,6 @@ def shown(host, name):
 
 # ---- resources ----
 
-def test_limit(pair):
-    a, b = pair
-    client = client_of(a)
-    holder = gets(client, "acquire etl")
-    does(client_of(b), "limit etl 1")
-    assert shown(a, "etl").items() >= {
-        "limit": "1", "in_use": "1", "free": "0", "changed": "limit"}.items()
-    waiter = queues(client, "acquire etl")
-    does(client_of(b), "limit etl 2")
-    assert event(client)[:2] == ("granted", waiter)
-    does(client_of(a), "limit etl 0")
-    does(client, f"release {waiter}", f"release {holder}")
-    assert shown(b, "etl")["free"] == "0"
-    does(client_of(b), "reset etl")
-    assert "changed" not in shown(a, "etl")
-    gets(client, "acquire etl:2")
-
-
 def test_pause_and_resume(pair):
     a, b = pair
     does(client_of(a), "pause etl reason=new%20disks%25%7c%09")
@@ -286,24 +268,6 @@ def test_the_first_revoke_counts(pair):
     until(lambda: re.search(r"revoke .* on another host: second$", a.log.read_text(), re.M))
     client.request(f"release {lease}")
     last(client).has(how="revoked", why="first")
-
-
-def test_drop_of_another_host(pair):
-    a, b = pair
-    client = client_of(a)
-    lease = gets(client, "acquire etl")
-    does(client_of(b), f"drop {key_of(b)}")
-    assert event(client) == ("lost", lease, "dropped")
-
-
-def test_revoke_of_a_waiter(pair):
-    a, b = pair
-    client = client_of(a)
-    gets(client, "acquire door")
-    lease = queues(client, "acquire door")
-    key = shown(b, "door")["waiters"][0]["lease"]
-    does(client_of(b), f"revoke {key}")
-    assert event(client) == ("denied", lease, "cancelled")
 
 
 def test_ones_own_by_its_whole_name(pair):

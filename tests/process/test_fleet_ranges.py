@@ -35,22 +35,6 @@ def slots(line):
     return re.search(r" slot=[^,]+,\d+,(\S+)", line)[1].split(",")
 
 
-@pytest.mark.parametrize("count", [500, 1024, 16384])
-def test_many_slots_are_one_word(host, count):
-    client = host.client()
-    _, _, line = held(client, f"mem:{count}")
-    assert slots(line) == [f"0-{count - 1}"]
-    (holder,) = status(host.client(), "mem").resources["mem"]["holders"]
-    assert holder["units"] == f"0-{count - 1}"
-
-
-def test_how_many_one_lease_can_have(host):
-    client = host.client()
-    assert client.request("acquire mem:16385").startswith("error impossible ")
-    assert client.request("acquire mem:16384 small").startswith("error impossible ")
-    held(client, "mem:16383 small")
-
-
 def test_many_slots_outlive_daemon_and_database(redis_server, host):
     """Both know them, each from the other."""
     child = os.fork()
@@ -84,8 +68,3 @@ def test_one_slot_of_many_is_released_by_its_number(host, berth):
     assert status(host.client(), "mem").holders("mem") == [lease]
     assert berth("release", "-S", host.socket, "mem", "--item", "4321").returncode == 0
     assert status(host.client(), "mem").holders("mem") == []
-
-
-def test_a_job_of_many_slots(host, berth):
-    run = berth("run", "-S", host.socket, "mem:500", "--", "sh", "-c", "echo $BERTH_COUNT $BERTH_SLOT")
-    assert run.stdout.split() == ["500", *map(str, range(500))]

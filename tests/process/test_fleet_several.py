@@ -2,9 +2,8 @@
 
 import pytest
 
-from conftest import read_line
-from daemon_help import event, shown, status
-from fleet_help import DEADLINE, clock, hosts, needs_redis, redis_server  # noqa: F401
+from daemon_help import event, shown
+from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
 
 pytestmark = needs_redis
@@ -28,16 +27,6 @@ def pair(redis_server, hosts):
     return fleet(redis_server, hosts, text=CONFIG)
 
 
-def test_it_delays_no_other_queue(pair):
-    one, two = map(client_of, pair)
-    gets(one, "acquire licence")
-    queues(one, "acquire db:2 licence")
-    gets(two, "acquire db:4")
-    waiter = shown(two, "db")["waiters"][0]
-    assert (waiter["blocked"], waiter["blocker"], waiter.get("kept")) == ("other", "licence", None)
-    assert "blocked" not in shown(two, "licence")["waiters"][0]
-
-
 def keeper(pair):
     """One host's request has the licence that it waited for, and waits for db."""
     one, two = map(client_of, pair)
@@ -59,21 +48,6 @@ def test_what_it_has_waited_for_is_kept_for_a_while(pair):
     assert event(behind)[:2] == ("granted", next_one)  # the shorter of both, 2 s
     assert "kept" not in shown(two, "licence")
     assert shown(two, "licence")["waiters"][0]["blocker"] == "db"
-
-
-def test_what_berth_says(pair, berth):
-    keeper(pair)
-    process = berth.start("run", "-S", pair[0].socket, "licence", "--", "true")
-    line = read_line(process.stderr)
-    assert line.startswith("berth: waiting for licence: not held (1 kept for #1); place 2 in the queue"), line
-    assert process.wait(DEADLINE) == 0
-
-
-def test_a_nested_request_does_not_wait_for_its_ancestors_waiters(pair):
-    one, two, holds = keeper(pair)
-    nested = client_of(pair[0])
-    gets(nested, f"acquire licence parent={holds} wait=0")
-    assert "kept" not in shown(one, "licence")
 
 
 def test_a_place_is_kept_over_a_restart(pair):

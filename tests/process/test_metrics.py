@@ -56,7 +56,6 @@ def count(rows, name, *labels):
 
 # ---- what is counted
 
-
 @needs_root
 def test_what_is_refused_before_the_core(daemon):
     client = connect_as(daemon, NOBODY)
@@ -68,14 +67,6 @@ def test_what_is_refused_before_the_core(daemon):
     assert value(rows, "requests_refused_total", "forbidden") == 1
     assert value(rows, "requests_refused_total", "unknown-command") == 1
     assert value(rows, "requests_refused_total", "bad-value") == 1
-
-
-def test_instances_are_summed(client):
-    held(client, "acquire market/a:2 market/b")
-    rows = answer(client)
-    assert value(rows, "held", "market/*") == 3 and value(rows, "instances", "market/*") == 2
-    assert value(rows, "granted_total", "market/*", "at-once") == 2
-    assert not any("market/a" in labels for _, labels in rows)
 
 
 def test_nobody_is_named(client):
