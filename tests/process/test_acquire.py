@@ -37,7 +37,7 @@ def test_help(berth):
         assert option not in done.stdout
 
 
-@pytest.mark.parametrize("args, message", [
+USAGE_ERRORS = [
     (["r"], "how long should the lease last? Use --pid $$ (as long as the calling script), "
             "or --ttl DURATION"),
     (["--pid", "2", "--ttl", "1", "r"], "--pid cannot be combined with --ttl"),
@@ -54,10 +54,13 @@ def test_help(berth):
     (["--ttl", "1", "--tree", "r"], "no such option: --tree (see berth acquire --help)"),
     (["--ttl", "1", "-F", "r"], "no such option: -F (see berth acquire --help)"),
     (["--ttl", "1", "--if-down", "run", "r"], "--if-down=run: acquire has no command to run"),
-])
-def test_usage_errors(berth, args, message):
-    done = berth("acquire", *args)
-    assert (done.returncode, done.stdout, done.stderr) == (64, "", f"berth: {message}\n")
+]
+
+
+def test_usage_errors(berth):
+    for args, message in USAGE_ERRORS:
+        done = berth("acquire", *args)
+        assert (done.returncode, done.stdout, done.stderr) == (64, "", f"berth: {message}\n")
 
 
 def test_the_request_for_a_process(berth, fake):
@@ -103,8 +106,7 @@ def test_variables_of_several(berth, fake):
     assert "BERTH_2_ITEM='gpu:0 x/y@z+w'\n" in out
 
 
-@pytest.mark.parametrize("name", ["it's", "a b", "$HOME", "`x`", 'a"b', "a\\b", "a'\"$`\\b", "~",
-                                  "\u00e4", "a*b", "a;b", "a\nb", "-S"])
+@pytest.mark.parametrize("name", ["a'\"$`\\b *;~", "\u00e4\nb", "-S"])
 def test_a_socket_of_any_name(berth, fake, directory, name):
     os.rename(fake.path, directory / name)
     (status, out, _), _, _ = acquired(

@@ -144,8 +144,7 @@ def test_a_ttl_for_a_lease_without_one(berth, berthd):
     end(process)
 
 
-@pytest.mark.parametrize("way", ["stop", "kill"])
-@pytest.mark.parametrize("kind", ["--pid", "--ttl"])
+@pytest.mark.parametrize("way, kind", [("stop", "--pid"), ("kill", "--ttl")])
 def test_a_restart_of_berthd(berth, daemon, way, kind):
     process = sleeper()
     bound = [kind, str(process.pid)] if kind == "--pid" else [kind, "1h"]
@@ -164,14 +163,11 @@ def test_a_restart_of_berthd(berth, daemon, way, kind):
     end(process)
 
 
-@pytest.mark.parametrize("options, status", [
-    (["-k", "3s"], 77), (["-k", "2s"], 0), (["-k", "1s"], 0), (["--on-lost", "term"], 77),
-    (["--on-lost", "warn"], 77), (["--on-lost", "kill"], 0)])
-@pytest.mark.parametrize("command", ["run", "acquire"])
-def test_only_stricter(berth, berthd, command, options, status):
-    berthd(CONFIG)
-    args = ["etl", "--", "true"] if command == "run" else ["--ttl", "1h", "etl"]
-    assert berth(command, *options, *args).returncode == status
+def test_only_stricter(berth, daemon):
+    for options, status in ((["-k", "3s"], 77), (["-k", "2s"], 0), (["-k", "1s"], 0), (["--on-lost", "term"], 77),
+                            (["--on-lost", "warn"], 77), (["--on-lost", "kill"], 0)):
+        for command in (["run"], ["etl", "--", "true"]), (["acquire"], ["--ttl", "1h", "etl"]):
+            assert berth(*command[0], *options, *command[1]).returncode == status, (command, options)
 
 
 def test_run_in_place(berth, berthd):

@@ -224,39 +224,31 @@ def test_what_a_database_s_grace_leaves(redis_server, hosts):  # noqa: F811
 
 # ---- terminals ----
 
-@pytest.mark.parametrize("env, is_coloured", [
-    ({"TERM": "xterm"}, True),
-    ({"TERM": "xterm", "NO_COLOR": ""}, True),
-    ({"TERM": "xterm", "NO_COLOR": "1"}, False),
-    ({"TERM": "dumb"}, False),
-])
-def test_colours(daemon, berthctl, env, is_coloured):
+def test_colours(daemon, berthctl):
     berthctl.environ.pop("NO_COLOR", None)
-    assert berthctl("pause", "etl").returncode == 0
-    shown = "\n".join(on_terminal(berthctl, "status", columns=100, env=env))
-    assert ("\x1b[33mpaused\x1b[0m" in shown) == is_coloured == ("\x1b" in shown)
-    assert "\x1b" not in berthctl("status", env=env).stdout
-    assert re.sub("\x1b\\[[0-9]+m", "", shown) == berthctl("status").stdout.rstrip("\n")
-
-
-def test_a_terminal_without_a_name(daemon, berthctl):
     berthctl.environ.pop("TERM", None)
-    assert "\x1b" not in "\n".join(on_terminal(berthctl, "status", columns=100))
+    assert berthctl("pause", "etl").returncode == 0
+    for env, is_coloured in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": ""}, True),
+                             ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({}, False)):
+        shown = "\n".join(on_terminal(berthctl, "status", columns=100, env=env))
+        assert ("\x1b[33mpaused\x1b[0m" in shown) == is_coloured == ("\x1b" in shown), env
+        piped = berthctl("status", env=env).stdout
+        assert "\x1b" not in piped and re.sub("\x1b\\[[0-9]+m", "", shown) == piped.rstrip("\n")
 
 
-@pytest.mark.parametrize("columns", [10, 30, 50, 80])
-def test_narrow_terminals(daemon, berthctl, columns):
+def test_narrow_terminals(daemon, berthctl):
     """Many instances, of which some have long names: lines fit, and a pipe gets all of it."""
     client, long = daemon.client(), "x" * 100
     for i in range(100):
         held(client, f"acquire market/{long}{i} reason=quotes holder=job-{i}")
         held(client, f"acquire customer/{i} program=feed")
-    lines = on_terminal(berthctl, "status", columns=columns, env={"TERM": "dumb", "LC_ALL": "C"})
-    assert max(len(line) for line in lines if "more" not in line and "resources," not in line) <= columns
-    ends = [line.split()[0] for line in lines if line.startswith("mark")]
-    assert len(ends) == 101
-    assert lines[-1] == "203 resources, 2 templates; 200 held, 0 waiting"
-    assert columns < 30 or [name[-3:] for name in ends[1:]] == [f"xx{i}"[-3:] for i in range(100)]
+    for columns in (10, 30, 50, 80):
+        lines = on_terminal(berthctl, "status", columns=columns, env={"TERM": "dumb", "LC_ALL": "C"})
+        assert max(len(line) for line in lines if "more" not in line and "resources," not in line) <= columns
+        ends = [line.split()[0] for line in lines if line.startswith("mark")]
+        assert len(ends) == 101
+        assert lines[-1] == "203 resources, 2 templates; 200 held, 0 waiting"
+        assert columns < 30 or [name[-3:] for name in ends[1:]] == [f"xx{i}"[-3:] for i in range(100)]
     piped = berthctl("status").stdout
     assert all(f"market/{long}{i} " in piped and f"job-{i} " in piped for i in range(100))
 

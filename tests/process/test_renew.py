@@ -47,17 +47,20 @@ def test_answers(berth, fake, answer, status, text):
     assert process.stderr.read().decode() == f"berth: {text}\n"
 
 
-@pytest.mark.parametrize("args, message", [
+USAGE_ERRORS = [
     ([], "LEASE or NAME is required"),
     (["1", "2"], "more than one LEASE or NAME"),
     (["deploy"], "deploy: not a lease; for a NAME use --holder ID"),
     (["/", "--holder", "me"], "/: not a resource's name"),
     (["1", "--ttl", "0"], "--ttl=0: not a duration like 30s or 1h30m"),
     (["1", "--item", "x"], "no such option: --item (see berth renew --help)"),
-])
-def test_usage_errors(berth, args, message):
-    done = berth("renew", *args)
-    assert (done.returncode, done.stdout, done.stderr) == (64, "", f"berth: {message}\n")
+]
+
+
+def test_usage_errors(berth):
+    for args, message in USAGE_ERRORS:
+        done = berth("renew", *args)
+        assert (done.returncode, done.stdout, done.stderr) == (64, "", f"berth: {message}\n")
 
 
 def test_help(berth):

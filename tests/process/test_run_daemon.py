@@ -110,7 +110,7 @@ def test_an_identity_that_waits(berth, client):
             75, f"berth: deploy: the identity {identity} already {verb} it, as pid {os.getpid()} (held)\n")
 
 
-@pytest.mark.parametrize("args, status, message", [
+NOT_ACQUIRED = [
     (["-n", "deploy"], 75, "(would-wait)"),
     (["-w", "0.1", "deploy"], 75, "s (timeout)"),
     (["-n", "-E", "0", "deploy"], 0, "(would-wait)"),
@@ -125,21 +125,24 @@ def test_an_identity_that_waits(berth, client):
     (["etl:0"], 78, "(impossible)"),
     (["etl:99999999999"], 78, "(impossible)"),
     (["deploy", "deploy"], 64, "(malformed)"),
-])
-def test_not_acquired(berth, client, directory, args, status, message):
+]
+
+
+def test_not_acquired(berth, client, directory):
     """The words are berthd's; only code, status and a single line are checked."""
     assert client.request("acquire deploy").startswith("ok ")
     assert client.request("acquire gpus holder=me").startswith("ok ")
     assert client.request("pause market/paused").startswith("ok")
     assert client.request("acquire etl:3").startswith("ok ")
     assert client.request("acquire etl:3").startswith("waiting ")
-    done = berth("run", *args, "--", "touch", "ran")
-    assert done.returncode == status
-    if message is None:
-        assert done.stderr == ""
-    else:
-        assert done.stderr.startswith("berth: ") and done.stderr.endswith(f"{message}\n")
-        assert done.stderr.count("\n") == 1
+    for args, status, message in NOT_ACQUIRED:
+        done = berth("run", *args, "--", "touch", "ran")
+        assert done.returncode == status, args
+        if message is None:
+            assert done.stderr == ""
+        else:
+            assert done.stderr.startswith("berth: ") and done.stderr.endswith(f"{message}\n")
+            assert done.stderr.count("\n") == 1
     assert not (directory / "ran").exists()
 
 

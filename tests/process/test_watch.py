@@ -7,7 +7,7 @@ import pytest
 
 from daemon_help import (
     code, connect_as, event, held, is_quiet, needs_root, refused, resident, SANITIZED, status, stopped, waits)
-from lost_help import sleeper
+from lost_help import asked_until, sleeper
 from watch_help import Copy, told_by_status
 
 CONFIG = """grace = 60s
@@ -62,20 +62,27 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_each_change_is_told(daemon, change):
-    client, other = daemon.client(), daemon.client()
-    with sleeper() as pid:
-        words = {
-            "lease": held(client, "acquire deploy"), "waiter": waits(client, "acquire deploy"),
-            "timed": held(client, "acquire pair ttl=1h"), "pid": pid}
-        copy = copy_of(daemon)
-        before = deepcopy(copy.shown())
-        assert not other.request(change.format(**words)).startswith("error")
-        copy.take()
-        assert copy.snapshots == 1
-        copy.catches_up(daemon.client())
-        assert copy.shown() != before or "renew" in change or "rests" in change
+def test_each_change_is_told(daemon):
+    operator = daemon.client()
+    for change in CHANGES:
+        client, other = daemon.client(), daemon.client()
+        with sleeper() as pid:
+            words = {
+                "lease": held(client, "acquire deploy"), "waiter": waits(client, "acquire deploy"),
+                "timed": held(client, "acquire pair ttl=1h"), "pid": pid}
+            copy = copy_of(daemon)
+            before = deepcopy(copy.shown())
+            assert not other.request(change.format(**words)).startswith("error"), change
+            copy.take()
+            assert copy.snapshots == 1, change
+            copy.catches_up(operator)
+            assert copy.shown() != before or "renew" in change or "rests" in change
+        for one in client, other, copy.client:
+            one.close()
+        for undo in (*(f"drop {lease}" for lease, _ in copy.leases), "undrain", "reset pair", "reset market/*",
+                     "reset market/new", "reset deploy", "reset gpus"):
+            operator.request(undo)
+        asked_until(daemon, lambda now: now.held == now.waiting == 0)
 
 
 def test_undone_changes(daemon, client):
