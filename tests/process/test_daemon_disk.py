@@ -274,8 +274,8 @@ def test_a_drain_that_is_over_before_it_is_stored(daemon, disk):
 # ---- what could not be stored ----
 
 
-@pytest.mark.parametrize("request_line", ["pause a", "limit s 7", "reserve s 1", "drain", "drain wait=1"])
-@pytest.mark.parametrize("where", [WRITE, RENAME])
+@pytest.mark.parametrize("request_line, where", [
+    ("pause a", WRITE), ("limit s 7", RENAME), ("reserve s 1", WRITE), ("drain", RENAME), ("drain wait=1", WRITE)])
 def test_an_unstored_change_is_reported_as_in_force(daemon, disk, request_line, where):
     before = status_lines(daemon.client())
     with disk.shut(where) as gate:

@@ -208,7 +208,7 @@ def state_of_an_hour_ago(daemon):
     nothing, journal, state, both, damaged_state, state_of_an_hour_ago], ids=lambda f: f.__name__)
 def test_tokens_only_grow(daemon, lose):
     highest, ids = 0, set()
-    for i in range(5):
+    for i in range(3):
         client = daemon.client()
         for _ in range(10):
             now = token(client)
@@ -240,7 +240,7 @@ def test_a_killed_daemon_leaves_few_numbers_unused(daemon):
     ahead(daemon, 10**15)
     daemon.start()
     highest = token(daemon.client())
-    for _ in range(20):
+    for _ in range(5):
         client = daemon.client()
         for _ in range(3):
             now = token(client)
