@@ -686,10 +686,11 @@ class World:
                 if client.exists(key)}
 
     def put_back(self, copy):
-        client = self.database.client
-        client.delete(*self.database.keys)
-        for key, content in copy.items():
-            client.restore(key, 0, content)
+        with self.database.client.pipeline(transaction=False) as pipe:
+            pipe.delete(*self.database.keys)
+            for key, content in copy.items():
+                pipe.restore(key, 0, content)
+            pipe.execute()
 
     def data(self):
         return Data(self.database)
