@@ -165,11 +165,10 @@ def test_one_very_long_error(daemon, client):
     assert is_quiet(client)
 
 
-@pytest.mark.parametrize("before, after", [
-    ("[semaphore s]\nlimit = 2\n", "[pool s]\nitems = x y\n"),
-    ("[pool s]\nitems = x y\n", "[lock s]\n"),
-    ("[lock x/*]\n[pool s]\nitems = a\n", "[pool x/*]\nitems = b\n[semaphore s]\nlimit = 1\n")])
-@pytest.mark.parametrize("use", ["held", "waiting"])
+@pytest.mark.parametrize("before, after, use", [
+    ("[semaphore s]\nlimit = 2\n", "[pool s]\nitems = x y\n", "held"),
+    ("[pool s]\nitems = x y\n", "[lock s]\n", "waiting"),
+    ("[lock x/*]\n[pool s]\nitems = a\n", "[pool x/*]\nitems = b\n[semaphore s]\nlimit = 1\n", "held")])
 def test_no_other_kind_while_in_use(berthd, before, after, use):
     daemon = berthd(before)
     operator, client = daemon.client(), daemon.client()
