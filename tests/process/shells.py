@@ -1,15 +1,19 @@
 """What bash and zsh offer at a TAB: the completions of completions/, in real shells, for a line
 that ends at the cursor."""
 
+import functools
 import os
 import pathlib
 import pty
 import re
 import select
+import shutil
 import subprocess
+import tempfile
 import time
 
 from lines import DEADLINE
+from workers import at_end
 
 COMPLETIONS = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", pathlib.Path(__file__).parents[2])) / "completions"
 
@@ -32,7 +36,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 ZSH = r"""
 fpath=("$COMPLETIONS" $fpath)
-autoload -U compinit && compinit -u -D
+autoload -U compinit && compinit -u -d "$COMPLETIONS_DUMP"
 zstyle ':completion:*' list-grouped false
 compadd() {
     local -a hits
@@ -81,6 +85,14 @@ class Bash:
         pass
 
 
+@functools.cache
+def zsh_dump():
+    """What compinit has found in all files of zsh: to look for it takes longer than a test."""
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-zsh-", dir="/tmp"))
+    at_end(shutil.rmtree, directory)
+    return directory / "dump"
+
+
 class Zsh:
     """The same for zsh. It needs a terminal, and takes long to start: one serves several lines."""
 
@@ -88,7 +100,7 @@ class Zsh:
         (directory / ".zshrc").write_text(ZSH)
         environ = {
             **environ, "PATH": f"{path}:/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "dumb", "ZDOTDIR": str(directory),
-            "COMPLETIONS": str(COMPLETIONS)}
+            "COMPLETIONS": str(COMPLETIONS), "COMPLETIONS_DUMP": str(zsh_dump())}
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.chdir(directory)
