@@ -4,7 +4,7 @@ so."""
 import pytest
 
 from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import Claim, World, breaks_off, definition, list_row, ok, redis, world
+from scripts_help import Claim, World, breaks_off, claim_words, definition, list_row, ok, redis, world
 
 pytestmark = needs_redis
 
@@ -1172,8 +1172,9 @@ def test_a_forgotten_library(world):
 
 def test_the_end_of_a_large_host_is_done_in_parts(world):
     a, b = world.several(2, {"a": definition(limit=10000)})
-    for i in range(10000):
-        a.acquire(f"{i:x}", "a")
+    for first in range(0, 10000, 25):
+        ok(a.call("acquire", *(word for i in range(first, first + 25) for word in (
+            f"{i:x}", 0, 0, 0, 1000, 1000, "", "pid=1", 1, *claim_words("a")))))
     assert world.data().in_use("a") == 10000
     world.pass_time(T - 1000, b)
     client = world.database.client
