@@ -549,19 +549,29 @@ def passes(gates):
     return thread
 
 
-def used_up(daemon, write, behind):
-    """Started so that it wants numbers at once: those of a lease in the journal are far above what
-    is stored. They are being stored now, and the disk gives no answer."""
-    daemon.stop()
+NUMBERS_AHEAD = 2**24 # that a start stores
+
+
+def set_numbers(daemon, number):
     path, = daemon.state.glob("*.state")
+    path.write_text(re.sub(r"^numbers \d+$", f"numbers {number}", path.read_text(), flags=re.M))
+
+
+def used_up(daemon, write, behind, left=None):
+    """Started so that it wants numbers at once: those of a lease in the journal are far above what is
+    stored, or about `left` below it. More are being stored now, and the disk gives no answer."""
+    daemon.stop()
     future = 10**12 + time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000
-    path.write_text(re.sub(r"^numbers \d+$", f"numbers {future}", path.read_text(), flags=re.M))
+    set_numbers(daemon, future + (NUMBERS_AHEAD if left else 0))
     daemon.start()
     asked_until(daemon, lambda now: now.grace is None)
     lease = held(daemon.client(), "acquire a ttl=1h")
     daemon.kill()
     erase_numbers(daemon.journal)
-    shutil.rmtree(daemon.state)
+    if left:
+        set_numbers(daemon, future + left)
+    else:
+        shutil.rmtree(daemon.state)
     write.gate.shut()
     behind.gate.shut()
     passing = passes([write, behind])
@@ -589,41 +599,10 @@ def test_a_request_waits_until_its_numbers_are_stored(daemon, disk):
     assert status(daemon.client()).held == 2
 
 
-NUMBERS_AHEAD = 2**24 # that a start stores
-
-
-def nearly_used_up(daemon, write, behind, left):
-    """Started so that about so many numbers are left below what is stored, while more are being
-    stored and the disk gives no answer: the numbers of a lease in the journal are that much
-    smaller."""
-    def set_numbers(number):
-        daemon.stop()
-        path, = daemon.state.glob("*.state")
-        path.write_text(re.sub(r"^numbers \d+$", f"numbers {number}", path.read_text(), flags=re.M))
-
-    future = 10**12 + time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000
-    set_numbers(future + NUMBERS_AHEAD)
-    daemon.start()
-    asked_until(daemon, lambda now: now.grace is None)
-    lease = held(daemon.client(), "acquire a ttl=1h")
-    daemon.kill()
-    erase_numbers(daemon.journal)
-    path, = daemon.state.glob("*.state")
-    path.write_text(re.sub(r"^numbers \d+$", f"numbers {future + left}", path.read_text(), flags=re.M))
-    write.gate.shut()
-    behind.gate.shut()
-    passing = passes([write, behind])
-    daemon.start()
-    passing.join()
-    asked_until(daemon, lambda now: now.grace is None)
-    write.wait()
-    return lease
-
-
 def test_numbers_are_left_for_waiters(daemon, disk):
     """They are granted while the disk gives no answer, with tokens below what is stored."""
     write, behind = disk.shut(WRITE), disk.shut(BEHIND)
-    lease = nearly_used_up(daemon, write, behind, 400)
+    lease = used_up(daemon, write, behind, left=400)
     waiters = []
     while not waiters or waiters[-1].line().startswith("waiting "):
         assert len(waiters) < 400
