@@ -139,6 +139,8 @@ class Berthd:
 class Program:
     """`berth` or `berthctl`; the environment names the socket."""
 
+    searched = set()  # for leaks: each subcommand once with the same options, in each worker
+
     def __init__(self, name, directory):
         self.path = str(BUILD / name)
         self.directory = directory
@@ -146,7 +148,6 @@ class Program:
             name: value for name, value in os.environ.items() if not name.startswith("BERTH_")}
         self.environ["BERTH_SOCKET"] = str(directory / "s")
         self.started = []
-        self.searched = set()  # subcommands
 
     def start(self, *args, env=None, **options):
         """A Popen with pipes; killed at the end of the test if it still runs."""
@@ -155,9 +156,10 @@ class Program:
         options.setdefault("stderr", subprocess.PIPE)
         options.setdefault("cwd", self.directory)
         environ = {**self.environ, **(env or {})}
-        if args[:1] in self.searched:  # for leaks, which takes longer than most of what it does
+        call = (self.path, *args[:1], *(str(word) for word in args[1:] if str(word).startswith("-")))
+        if call in self.searched:  # for leaks, which takes longer than most of what it does
             environ["ASAN_OPTIONS"] = environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-        self.searched.add(args[:1])
+        self.searched.add(call)
         process = subprocess.Popen([self.path, *args], env=environ, **options)
         self.started.append(process)
         return process
