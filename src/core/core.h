@@ -167,11 +167,15 @@ nanoseconds core_grace_until(const struct core *core);
 enum outcome core_restore(struct core *core, const struct saved_lease *saved, nanoseconds now,
     struct effects *effects, struct lease **leasep);
 
-/* Units of a lease that had ended (remembered.rested_at): those that nobody has had since go on
- * resting. Returns until when; 0 if none rests. Later ids and tokens are larger than this lease's,
- * too. */
+/* Says in *saved when the lease ended and how long its units rest. Returns until when the last of
+ * them rests; 0 if none does. */
+nanoseconds core_note_rest(const struct lease *ended, struct saved_lease *saved);
+/* Units of a lease that had ended (saved.rested_at): those that nobody has had since go on resting,
+ * as long as *saved says. If it says nothing of that, then as long as the definitions say, and
+ * *saved says it too. Returns until when; 0 if none rests. Later ids and tokens are larger than
+ * this lease's, too. */
 nanoseconds core_restore_cooldown(
-    struct core *core, const struct saved_lease *saved, nanoseconds now, struct effects *effects);
+    struct core *core, struct saved_lease *saved, nanoseconds now, struct effects *effects);
 
 /* Gives a lease without a client this one: OUTCOME_OK (held), OUTCOME_WAITING, or OUTCOME_PENDING
  * if its database has not sent its place yet, as of the return. OUTCOME_HELD if it has a client

@@ -38,7 +38,10 @@ struct claim {
     struct usage *usage; /* what the lease's uid has of the resource */
     struct identity *identity; /* NULL without one */
     struct unit *units; /* held: `count` of them, linked by unit.next_of_claim */
-    struct sorted_set_node node; /* held: in resource.holders */
+    union {
+        struct sorted_set_node node; /* held: in resource.holders */
+        nanoseconds cooldown; /* once it has ended: how long its units rest; 0: they do not */
+    };
     TAILQ_ENTRY(claim) tally_link; /* in a list of its resource's tally: lease.is_listed */
     uint64_t token; /* of a held lease */
     uint32_t count;
@@ -104,7 +107,6 @@ struct lease {
         struct { /* once it has ended */
             struct lease *next_ended; /* effects.ended */
             nanoseconds ended_at;
-            nanoseconds cooldown_until; /* when its units' last cooldown ends; 0: no cooldown */
             uint16_t hiding; /* bit 1 << i: the resource of claim i hides it (viewer.h) */
             bool shows_arguments; /* all resources do */
             uint8_t ended_why; /* enum outcome, as it is counted; OUTCOME_OK: that is not counted */

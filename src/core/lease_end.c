@@ -4,47 +4,40 @@
 #include "core/queue.h"
 #include "core/quota.h"
 
-static void unit_rest(struct core *core, struct unit *unit, nanoseconds until)
-{
-    unit_set_cooling(unit, &core->cooldown_timers, until, ++core->timer_serial);
-}
-
-/* Returns until when it rests; 0: it does not. */
+/* Returns how long it rests. */
 static nanoseconds unit_give_back(struct core *core, struct unit *unit, nanoseconds now)
 {
-    nanoseconds until = now + unit->resource->definition->cooldown;
-    if (until == now || unit->removed || resource_is_fleet(unit->resource)) {
+    nanoseconds cooldown = unit->resource->definition->cooldown;
+    if (cooldown == 0 || unit->removed || resource_is_fleet(unit->resource)) {
         unit_settle(unit);
         return 0;
     }
-    unit_rest(core, unit, until);
-    return until;
+    unit_set_cooling(unit, &core->cooldown_timers, now + cooldown, ++core->timer_serial);
+    return cooldown;
 }
 
-/* Returns until when the last of its units rests; 0: none does. */
+/* Returns how long its units rest. */
 static nanoseconds claim_give_back(struct core *core, struct claim *claim, nanoseconds now)
 {
     struct resource *resource = claim->resource;
-    nanoseconds cooldown_until = 0;
+    nanoseconds cooldown = 0;
     while (claim->units) {
         struct unit *unit = claim->units;
         claim->units = unit->next_of_claim;
-        cooldown_until = later(cooldown_until, unit_give_back(core, unit, now));
+        cooldown = later(cooldown, unit_give_back(core, unit, now));
     }
     claim->usage->units -= claim->count;
     sorted_set_remove(&resource->holders, &claim->node);
     queue_mark_dirty(core, resource);
-    return cooldown_until;
+    return cooldown;
 }
 
 /* The lease is in no list and no table any more. For the history; the definitions may be gone
  * before it is written. */
-static void note_end(
-    struct lease *lease, enum outcome why, nanoseconds cooldown_until, nanoseconds now)
+static void note_end(struct lease *lease, enum outcome why, nanoseconds now)
 {
     lease->ended_at = now;
     lease->ended_why = (uint8_t)why;
-    lease->cooldown_until = cooldown_until;
     lease->shows_arguments = true;
     lease->hiding = 0;
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -57,21 +50,22 @@ static void note_end(
 void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    nanoseconds cooldown_until = 0;
+    bool was_held = lease->state == LEASE_HELD;
     news_lease(&core->news, lease);
     why = tally_end(lease, why, now);
-    if (lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD)) {
+    if (lease->is_asked || (lease->database != 0 && was_held)) {
         lease->is_asked = false;
         effects_append(effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);
     }
-    if (lease->state == LEASE_WAITING) {
-        queue_leave(core, lease);
-    } else {
+    if (was_held) {
         core->n_held--;
         lease_timer_end(core, lease);
-        for (size_t i = 0; i < lease->n_claims; i++) {
-            cooldown_until = later(cooldown_until, claim_give_back(core, &lease->claims[i], now));
-        }
+    } else {
+        queue_leave(core, lease);
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        struct claim *claim = &lease->claims[i];
+        claim->cooldown = was_held ? claim_give_back(core, claim, now) : 0;
     }
     quota_changed_for(core, lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -88,7 +82,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
     table_remove(&core->leases, &lease->by_id);
     charge_give_back(&lease->charge, &core->accounts);
     lease_set_state(lease, LEASE_ENDED);
-    note_end(lease, why, cooldown_until, now);
+    note_end(lease, why, now);
     lease->next_ended = effects->ended;
     effects->ended = lease;
 }

@@ -212,17 +212,46 @@ static bool rest_claim(struct core *core, const struct saved_claim *claim, nanos
     return any;
 }
 
+static bool has_cooldowns(const struct saved_lease *saved)
+{
+    bool has = false;
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        has |= saved->claims[i].cooldown != 0;
+    }
+    return has;
+}
+
+static void take_cooldowns(struct core *core, struct saved_lease *saved)
+{
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        const struct definition *definition = core_find_definition(core, saved->claims[i].name);
+        saved->claims[i].cooldown = definition ? definition->cooldown : 0;
+    }
+}
+
+nanoseconds core_note_rest(const struct lease *ended, struct saved_lease *saved)
+{
+    nanoseconds longest = 0;
+    for (size_t i = 0; i < ended->n_claims; i++) {
+        saved->claims[i].cooldown = ended->claims[i].cooldown;
+        longest = later(longest, ended->claims[i].cooldown);
+    }
+    saved->rested_at = ended->ended_at;
+    return longest == 0 ? 0 : ended->ended_at + longest;
+}
+
 nanoseconds core_restore_cooldown(
-    struct core *core, const struct saved_lease *saved, nanoseconds now, struct effects *effects)
+    struct core *core, struct saved_lease *saved, nanoseconds now, struct effects *effects)
 {
     nanoseconds last = 0;
     raise_numbers(core, saved);
+    if (!has_cooldowns(saved)) {
+        take_cooldowns(core, saved);
+    }
     for (size_t i = 0; saved->is_held && i < saved->n_claims; i++) {
         const struct saved_claim *claim = &saved->claims[i];
-        const struct definition *definition = core_find_definition(core, claim->name);
-        nanoseconds cooldown = definition ? definition->cooldown : 0;
-        bool is_over = saved->rested_at > now || now - saved->rested_at >= cooldown;
-        nanoseconds until = is_over ? 0 : saved->rested_at + cooldown;
+        bool is_over = saved->rested_at > now || now - saved->rested_at >= claim->cooldown;
+        nanoseconds until = is_over ? 0 : saved->rested_at + claim->cooldown;
         if (until > now && rest_claim(core, claim, until) && until > last) {
             last = until;
         }

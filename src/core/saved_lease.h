@@ -16,6 +16,7 @@ struct saved_claim {
     uint64_t token; /* of a held lease */
     bool is_pool; /* held */
     const struct saved_unit *units; /* held: `count` of them; else NULL */
+    nanoseconds cooldown; /* with .rested_at: how long its units rest since */
 };
 
 struct saved_lease {

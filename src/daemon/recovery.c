@@ -247,7 +247,7 @@ static bool restore_rest(struct server *server, const struct found *found,
     }
     nanoseconds until = core_restore_cooldown(server->core, &saved, now, &server->effects);
     return until != 0 && found->slot != RECORD_NONE &&
-        ledger_rest(&server->ledger, found->slot, was_seen ? 0 : saved.rested_at, until);
+        ledger_rest(&server->ledger, found->slot, was_seen ? NULL : &saved, until);
 }
 
 /* False if the file must not be used; then the journal is unchanged. */

@@ -96,10 +96,11 @@ static inline char *write_process(
     return put_number(put_byte(to, ','), process.started);
 }
 
-/* These are claims, which are not in struct record. */
+/* These are of claims, which are not in struct record. */
 #define write_slot(to, ...) (to)
 #define write_item(to, ...) (to)
 #define write_want(to, ...) (to)
+#define write_cooldowns(to, ...) (to)
 
 static char *write_words(char *to, const struct record *record)
 {
@@ -182,9 +183,19 @@ void record_write_brief(struct text *out, const struct lease *lease, const char 
     write_lease(out, lease, database, true);
 }
 
-void record_add_rest(struct text *record, nanoseconds ended_at)
+void record_add_rest(struct text *record, const struct saved_lease *ended)
 {
-    text_add_number_key(record, "rested", (uint64_t)ended_at);
+    const char *before = " cooldown=";
+    text_add_number_key(record, "rested", (uint64_t)ended->rested_at);
+    for (size_t i = 0; i < ended->n_claims; i++, before = ",") {
+        text_add_format(record, "%s%jd", before, (intmax_t)ended->claims[i].cooldown);
+    }
+}
+
+size_t record_rest_bytes(size_t n_claims)
+{
+    return strlen(" rested=9223372036854775806 cooldown") +
+        n_claims * strlen("=315360000000000000");
 }
 
 /* ---- the longest record ---- */
@@ -201,6 +212,7 @@ void record_add_rest(struct text *record, nanoseconds ended_at)
 #define LONGEST_slot(member, max) (void)0
 #define LONGEST_item(member, max) (void)0
 #define LONGEST_want(member, max) (void)0
+#define LONGEST_cooldowns(member, max) (void)0
 
 static size_t longest_in(bool is_held)
 {
@@ -209,9 +221,9 @@ static size_t longest_in(bool is_held)
 #define ROW(key, form, presence, member, min, max, initial) LONGEST_##form(record.member, max);
 #include "journal/record_rows.def"
 #undef ROW
-    /* It finds room where `ttl` and, at the longest, `rested` or `ticket` would be: with a process
-     * there is no ttl, in host scope no ticket, in fleet scope no rest. */
-    record.lease.hold_until = NEVER;
+    record.lease.ttl = 0; /* only without a process, which takes more */
+    record.lease.ticket = 0; /* in fleet scope only, */
+    record.lease.rested_at = 0; /* where there is no rest */
     return (size_t)(write_words(room, &record) - room);
 }
 
@@ -232,15 +244,16 @@ static size_t texts_length(const struct lease_attributes *attributes, const char
     return length;
 }
 
-size_t record_max_bytes(
-    const struct lease_attributes *attributes, const char *database, size_t units)
+size_t record_max_bytes(const struct lease_attributes *attributes, const char *database,
+    size_t n_claims, size_t units)
 {
     static size_t longest; /* always the same */
     if (longest == 0) {
         size_t held = longest_in(true), waiting = longest_in(false);
         longest = held > waiting ? held : waiting;
     }
-    return longest + texts_length(attributes, database) + units;
+    size_t of_scope = database ? strlen(" ticket=9007199254740992") : record_rest_bytes(n_claims);
+    return longest + of_scope + texts_length(attributes, database) + units;
 }
 
 /* ---- numbers ---- */

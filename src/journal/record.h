@@ -13,13 +13,13 @@
 void record_write(struct text *out, const struct lease *lease, const char *database);
 /* The same without the reason of a stop: never longer than record_max_bytes(). */
 void record_write_brief(struct text *out, const struct lease *lease, const char *database);
-/* Appends to the record of a held lease that it has ended, and that its units rest since then. */
-void record_add_rest(struct text *record, nanoseconds ended_at);
-enum { RECORD_REST_BYTES = 32 }; /* the most that this appends */
+/* Appends to the record of a held lease when it has ended, and how long its units rest. */
+void record_add_rest(struct text *record, const struct saved_lease *ended);
+size_t record_rest_bytes(size_t n_claims); /* the most that this appends */
 /* How long the record of a lease with such texts can get, whatever becomes of it, without the
  * reason of a stop. `units` as units_max_bytes() gives it. */
-size_t record_max_bytes(
-    const struct lease_attributes *attributes, const char *database, size_t units);
+size_t record_max_bytes(const struct lease_attributes *attributes, const char *database,
+    size_t n_claims, size_t units);
 
 enum record_kind {
     RECORD_LEASE,

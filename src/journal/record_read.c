@@ -178,6 +178,21 @@ static bool read_want(struct record *record, const struct row *row, char *value)
     return true;
 }
 
+/* COOLDOWN,... : one for each claim, in their order. */
+static bool read_cooldowns(struct record *record, const struct row *row, char *value)
+{
+    struct saved_lease *lease = &record->lease;
+    size_t n = 0;
+    for (char *word; (word = strsep(&value, ",")); n++) {
+        uint64_t cooldown;
+        if (n == lease->n_claims || !read_in_range(row, word, &cooldown)) {
+            return false;
+        }
+        lease->claims[n].cooldown = (nanoseconds)cooldown;
+    }
+    return n == lease->n_claims;
+}
+
 static const struct row rows[] = {
 #define ROW(key, form, presence, member, min, max, initial)                                        \
     {#key, read_##form, presence, offsetof(struct record, member),                                 \

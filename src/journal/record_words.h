@@ -22,6 +22,7 @@ enum presence {
     MUST = MUST_WAITING | MUST_HELD | ENVELOPE,
 };
 
+#define MAX_COOLDOWN (INT64_C(3650) * 86400 * NANOSECONDS_PER_SECOND)
 #define MAX_TICKET (UINT64_C(1) << 53) /* the largest integer exact in Lua */
 
 extern const char *const record_state_words[2]; /* by .is_held */

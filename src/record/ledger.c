@@ -53,7 +53,8 @@ uint32_t ledger_reserve(struct ledger *ledger, const struct acquire_request *ask
     }
     uint8_t database = ask->wants[0].definition->database;
     const char *name = fleet_name_of(ledger->databases, database);
-    return journal_reserve(&ledger->journal, record_max_bytes(&ask->attributes, name, units));
+    return journal_reserve(
+        &ledger->journal, record_max_bytes(&ask->attributes, name, ask->n_wants, units));
 }
 
 void ledger_give_back(struct ledger *ledger, uint32_t record)
@@ -80,8 +81,8 @@ static uint32_t reserve_for(struct ledger *ledger, const struct lease *lease)
     const char *database = fleet_name_of(ledger->databases, lease->database);
     size_t units = max_bytes_of_units(ledger, lease);
     size_t kept = lease->kept ? strlen(lease->kept) : 0;
-    return journal_reserve(
-        &ledger->journal, record_max_bytes(&lease->attributes, database, units) + kept);
+    return journal_reserve(&ledger->journal,
+        record_max_bytes(&lease->attributes, database, lease->n_claims, units) + kept);
 }
 
 /* A reload may have given the units longer names than there was room for. Until the first record is
@@ -110,7 +111,8 @@ static void write_down(struct ledger *ledger, struct lease *lease)
     line->length = 0;
     record_write(line, lease, database);
     if (lease_stop_reason(lease) && lease->record != RECORD_NONE &&
-        line->length + RECORD_REST_BYTES > journal_room(&ledger->journal, lease->record)) {
+        line->length + record_rest_bytes(lease->n_claims) >
+            journal_room(&ledger->journal, lease->record)) {
         line->length = 0;
         record_write_brief(line, lease, database);
     }
@@ -133,21 +135,22 @@ static struct rest *first_rest(const struct ledger *ledger)
     return node ? container_of(node, struct rest, node) : NULL;
 }
 
-static bool write_rest(struct ledger *ledger, uint32_t record, nanoseconds ended_at)
+static bool write_rest(
+    struct ledger *ledger, uint32_t record, const struct saved_lease *ended)
 {
     size_t length = 0;
     const char *bytes = journal_look(&ledger->journal, record, &length);
     struct text *line = &ledger->line;
     line->length = 0;
     text_add_bytes(line, bytes, length);
-    record_add_rest(line, ended_at);
+    record_add_rest(line, ended);
     return bytes && journal_write(&ledger->journal, record, line->bytes, line->length);
 }
 
-bool ledger_rest(
-    struct ledger *ledger, uint32_t record, nanoseconds ended_at, nanoseconds until)
+bool ledger_rest(struct ledger *ledger, uint32_t record, const struct saved_lease *ended,
+    nanoseconds until)
 {
-    if (ended_at != 0 && !write_rest(ledger, record, ended_at)) {
+    if (ended && !write_rest(ledger, record, ended)) {
         return false;
     }
     struct rest *rest = memory_new(sizeof *rest);
@@ -193,9 +196,9 @@ static void end_record(struct ledger *ledger, struct lease *lease)
     size_t length;
     const char *record = journal_look(&ledger->journal, lease->record, &length);
     history_ended(ledger->history, lease, record, length);
-    bool rests = lease->cooldown_until != 0 &&
-        ledger_rest(ledger, lease->record, lease->ended_at, lease->cooldown_until);
-    if (!rests) {
+    struct saved_lease ended = {.n_claims = lease->n_claims};
+    nanoseconds until = core_note_rest(lease, &ended);
+    if (until == 0 || !ledger_rest(ledger, lease->record, &ended, until)) {
         journal_erase(&ledger->journal, lease->record);
     }
     lease->record = RECORD_NONE;

@@ -45,10 +45,10 @@ void ledger_commit(struct ledger *ledger);
 
 /* A lease that is held or waits without a record: after a start with no space for a new journal. */
 void ledger_enter(struct ledger *ledger, struct lease *lease);
-/* The units of a lease that has ended rest until then, and its record stays that long. `ended_at`
- * is written down; 0: it has been. False if it cannot be. */
-bool ledger_rest(
-    struct ledger *ledger, uint32_t record, nanoseconds ended_at, nanoseconds until);
+/* The units of a lease that has ended rest until then, and its record stays that long. What `ended`
+ * says of the rest is written down; NULL: it has been. False if it cannot be. */
+bool ledger_rest(struct ledger *ledger, uint32_t record, const struct saved_lease *ended,
+    nanoseconds until);
 /* The journal has that record of numbers, which follow the marks of that state file (its
  * fingerprint). The next start begins where this run ends, however it ends: the mark in the state
  * directory, which is far ahead, need not move. */

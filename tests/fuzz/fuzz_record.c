@@ -34,6 +34,7 @@ static void check_claim(const struct saved_claim *claim, bool is_held, bool is_f
     REQUIRE(name_is_valid(claim->name) && claim->count >= 1 && claim->count <= MAX_LIMIT);
     REQUIRE((claim->units != NULL) == is_held);
     REQUIRE((claim->token > 0) == is_held || (is_held && is_fleet));
+    check_time(claim->cooldown);
     REQUIRE(claim->token <= INT64_MAX && (!is_held || claim->count <= MAX_UNITS));
     for (uint32_t i = 0; is_held && i < claim->count; i++) {
         const struct saved_unit *unit = &claim->units[i];
@@ -128,7 +129,7 @@ static void number_database(struct saved_lease *saved)
     saved->database = database && texts_are_same(database, "default");
 }
 
-static void restore(struct core *core, const struct saved_lease *saved)
+static void restore(struct core *core, struct saved_lease *saved)
 {
     struct effects effects = EFFECTS_INIT;
     struct lease *lease = NULL;

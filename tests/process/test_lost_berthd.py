@@ -208,6 +208,25 @@ def test_an_end_is_seen_once(berthd):
         assert records(daemon.journal) == rests
 
 
+@pytest.mark.parametrize("unseen", [False, True])
+def test_a_rest_keeps_its_end(berthd, unseen):
+    """... over starts with another cooldown in the file, as over a reload."""
+    daemon = berthd("[semaphore s]\nlimit = 3\ncooldown = 1h\n")
+    with sleeper() as pid:
+        client = daemon.client()
+        lease = held(client, f"acquire s pid={pid}")
+        if unseen:
+            daemon.kill()
+        else:
+            assert client.request(f"release {lease}") == "ok"
+    if unseen:
+        daemon.start()
+    for cooldown in ("0", "1ms", "2h"):
+        daemon.configure(f"[semaphore s]\nlimit = 3\ncooldown = {cooldown}\n")
+        restart(daemon, "kill")
+        assert status(daemon.client()).resources["s"]["cooling"] == "1"
+
+
 def spare(daemon):
     """How many bytes the record of the newest lease, which is being stopped, has left in its place."""
     content = daemon.journal.read_bytes()

@@ -138,11 +138,11 @@ static char *text_of(const struct lease *lease)
 static void write_down(struct simulation *simulation, struct lease *lease)
 {
     struct record *record = lease->record != 0 ? &simulation->records[lease->record - 1] : NULL;
-    if (lease->state == LEASE_ENDED && record && lease->cooldown_until != 0) {
-        record->cooldown_until = lease->cooldown_until;
-        record->saved->rested_at = simulation->now;
-    } else if (lease->state == LEASE_ENDED && record) {
-        record_clear(record);
+    if (lease->state == LEASE_ENDED && record) {
+        record->cooldown_until = core_note_rest(lease, record->saved);
+        if (record->cooldown_until == 0) {
+            record_clear(record);
+        }
     } else if (lease->state != LEASE_ENDED) {
         record = record ? record : find_free_record(simulation);
         REQUIRE(record, "too many records for the simulation");

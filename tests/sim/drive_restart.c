@@ -149,7 +149,7 @@ static void restore(struct simulation *simulation, struct record *record)
 
 static void restore_rest(struct simulation *simulation, struct record *record)
 {
-    const struct saved_lease *saved = record->saved;
+    struct saved_lease *saved = record->saved;
     begin_trace(simulation);
     nanoseconds until =
         core_restore_cooldown(simulation->core, saved, simulation->now, &simulation->effects);

@@ -209,6 +209,7 @@ struct model_ended {
         char name[MODEL_NAME];
         uint32_t count;
         uint8_t units[MODEL_UNITS];
+        nanoseconds cooldown; /* that its units are given */
     } claims[MODEL_WANTS];
     size_t n_claims;
 };

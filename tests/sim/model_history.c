@@ -40,6 +40,18 @@ static struct model_ended ended_of(
     return ended;
 }
 
+/* An item that is no longer in service goes instead. */
+static nanoseconds cooldown_of(const struct model_claim *claim, bool is_held)
+{
+    nanoseconds cooldown = 0;
+    for (uint32_t i = 0; is_held && i < claim->count; i++) {
+        if (!claim->resource->units[claim->units[i]].removed) {
+            cooldown = claim->resource->rules.cooldown;
+        }
+    }
+    return cooldown;
+}
+
 void model_history_end(
     struct model *model, const struct model_lease *lease, enum outcome why, nanoseconds now)
 {
@@ -47,6 +59,7 @@ void model_history_end(
     struct model_ended ended = ended_of(lease, is_stopped ? lease->stopping : why, now);
     for (size_t i = 0; i < lease->n_claims; i++) {
         strcpy(ended.claims[i].name, lease->claims[i].resource->name);
+        ended.claims[i].cooldown = cooldown_of(&lease->claims[i], lease->held);
     }
     if (is_saved(lease, why)) {
         add(model, &ended);
@@ -60,7 +73,9 @@ void model_history_gone(struct model *model, const struct model_past *past, enum
     ended.deserted = true;
     ended.unseen = unseen;
     for (size_t i = 0; i < past->lease.n_claims; i++) {
+        const struct rules *rules = file_find(&model->file, past->on[i].name);
         strcpy(ended.claims[i].name, past->on[i].name);
+        ended.claims[i].cooldown = rules ? rules->cooldown : 0;
     }
     add(model, &ended);
 }

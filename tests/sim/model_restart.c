@@ -205,17 +205,28 @@ static bool rest_units(struct model *model, struct model_resource *resource,
     return any;
 }
 
+/* A lease that has been brought back since has ended twice. */
+static const struct model_ended *find_end(
+    const struct model *model, const struct saved_lease *saved)
+{
+    const struct model_ended *end = model->ended + model->n_ended;
+    do {
+        REQUIRE(end-- > model->ended, "lease %ju rests, and has not ended", saved->id);
+    } while (end->id != saved->id || end->ended_at != saved->rested_at);
+    return end;
+}
+
 nanoseconds model_restore_rest(
     struct model *model, const struct saved_lease *saved, nanoseconds now, struct trace *trace)
 {
     nanoseconds last = 0;
+    const struct model_ended *ended = find_end(model, saved);
     model->moment++;
     raise_numbers(model, saved->id);
     for (size_t i = 0; saved->is_held && i < saved->n_claims; i++) {
         const struct saved_claim *claim = &saved->claims[i];
         raise_tokens(model, claim->token);
-        const struct rules *rules = file_find(&model->file, claim->name);
-        nanoseconds until = saved->rested_at + (rules ? rules->cooldown : 0);
+        nanoseconds until = ended->ended_at + ended->claims[i].cooldown;
         struct model_resource *resource;
         if (until > now && model_get_resource(model, claim->name, -1, &resource) == OUTCOME_OK &&
             rest_units(model, resource, claim, until)) {

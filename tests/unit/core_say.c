@@ -174,9 +174,8 @@ static void write_down(const struct lease *lease)
 {
     struct named_lease *its = named_by_id(lease->id);
     bool is_over = lease->state == LEASE_ENDED;
-    if (its && its->record && is_over && lease->cooldown_until != 0) {
-        its->record->rested_at = world.now;
-    } else if (its) { /* else it was over before it had a name */
+    bool rests = its && its->record && is_over && core_note_rest(lease, its->record) != 0;
+    if (its && !rests) { /* else it was over before it had a name */
         forget(its->record);
         its->record = is_over ? NULL : remember(lease);
     }

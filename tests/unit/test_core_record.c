@@ -288,16 +288,42 @@ Test(record, rested_while_there_was_no_core)
     EXPECT(deadline(), "never");
 }
 
-/* By the file as it is now. */
+/* As in a reload: what rests keeps the end that it was given. */
 Test(record, another_cooldown)
 {
-    given("lock d cooldown=5", "lock e cooldown=5", "lock f cooldown=5", "ann has A: d e f");
+    given("lock d cooldown=5", "lock e cooldown=3", "lock f cooldown=5", "lock g",
+        "ann has A: d e f g");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(1), "ok");
-    EXPECT(restart("lock d cooldown=2", "lock e"), "A=rests");
-    EXPECT(resources(), "d e");
+    for (int i = 0; i < 2; i++) {
+        EXPECT(restart("lock d cooldown=2", "lock e", "lock g cooldown=9"), "A=rests");
+        EXPECT(resources(), "d e g");
+        EXPECT(state("g"), "0/1 free=1 waiting=0+0");
+        EXPECT(deadline(), "3");
+    }
+    EXPECT(tick(3), "ok");
+    EXPECT(deadline(), "5");
     EXPECT(acquire("bob", "B", "e"), "ok e=0");
-    EXPECT(deadline(), "2");
+}
+
+/* Units of a lease whose end nobody has seen: from the first start on. */
+Test(record, cooldowns_that_are_not_known)
+{
+    static const struct saved_unit units[] = {{.slot = 0}};
+    EXPECT(define("lock d cooldown=5", "lock e"), "ok");
+    struct saved_lease saved = {.id = 3,
+        .is_held = true,
+        .rested_at = 1 * NANOSECONDS_PER_SECOND,
+        .n_claims = 2,
+        .claims = {{.name = "d", .count = 1, .token = 5, .units = units},
+            {.name = "e", .count = 1, .token = 5, .units = units}}};
+    struct effects effects = EFFECTS_INIT;
+    cr_expect_eq(core_restore_cooldown(the_core(), &saved, saved.rested_at, &effects),
+        6 * NANOSECONDS_PER_SECOND);
+    cr_expect_eq(saved.claims[0].cooldown, 5 * NANOSECONDS_PER_SECOND);
+    cr_expect_eq(saved.claims[1].cooldown, 0);
+    effects_clear(&effects);
+    effects_deinit(&effects);
 }
 
 /* Not a unit that has had another holder since, or that an operator keeps. */
@@ -326,7 +352,7 @@ Test(record, rests_for_ever)
 {
     EXPECT(define("semaphore s limit=1 cooldown=5"), "ok");
     const struct saved_unit units[] = {{.slot = 0}, {.slot = 4000000000}};
-    const struct saved_lease saved = {.id = 3,
+    struct saved_lease saved = {.id = 3,
         .is_held = true,
         .rested_at = NEVER - 1,
         .n_claims = 1,

@@ -147,12 +147,14 @@ Test(record, of_units_at_rest)
     struct text out = TEXT_INIT;
     record_write(&out, lease_of("A"), NULL);
     size_t length = out.length;
-    record_add_rest(&out, 77);
+    const struct saved_lease ended = {.rested_at = 77, .n_claims = 1, .claims = {{.cooldown = 5}}};
+    record_add_rest(&out, &ended);
     struct saved_lease *before = record_read(out.bytes, length);
     struct saved_lease *read = record_read(out.bytes, out.length);
     cr_assert(before && read);
     cr_expect_eq(before->rested_at, 0);
     cr_expect_eq(read->rested_at, 77);
+    cr_expect_eq(read->claims[0].cooldown, 5);
     cr_expect_eq(read->claims[0].units[1].slot, 1);
     record_free(before);
     record_free(read);
@@ -289,14 +291,20 @@ static struct room room_of(struct core *core, struct client *client,
     struct lease_timer lease_timer = {.lease = NULL};
     const char *at_fault;
     size_t units = units_max_bytes(core, ask->wants, ask->n_wants);
-    size_t max = record_max_bytes(&ask->attributes, database, units);
+    size_t max = record_max_bytes(&ask->attributes, database, ask->n_wants, units);
     cr_assert_eq(core_acquire(core, client, ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
     struct lease original = *lease;
     inflate(lease, &lease_timer);
     lease->ticket = database ? UINT64_C(1) << 53 : 0;
     record_write(&out, lease, database);
+    struct saved_lease ended = {.rested_at = NEVER - 1, .n_claims = ask->n_wants};
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        ended.claims[i].cooldown = INT64_C(3650) * 86400 * NANOSECONDS_PER_SECOND;
+    }
+    size_t length = out.length;
     if (!database) {
-        record_add_rest(&out, NEVER - 1);
+        record_add_rest(&out, &ended);
+        cr_expect_eq(out.length - length, record_rest_bytes(ask->n_wants));
     }
     cr_expect_leq(out.length, max);
     cr_assert_leq(max, JOURNAL_MAX_BYTES);
@@ -391,8 +399,7 @@ Test(record, stays_in_its_buffer)
     effects_deinit(&effects);
 }
 
-/* Nobody reserves more than what may come: here only a ttl, which is not there with a process, and
- * a rest, which is not there in fleet scope. The former's room is that of hold_until. */
+/* Nobody reserves more than what may come. */
 Test(record, its_bounds_are_no_larger)
 {
     EXPECT(define("pool g items=aa,bb,cc,dd,ee"), "ok");
@@ -407,9 +414,7 @@ Test(record, its_bounds_are_no_larger)
         .wrapper = {9, 9},
     };
     struct room room = room_of(the_core(), &client, &ask, "big");
-    cr_expect_eq(room.of_record,
-        strlen(" ttl=9223372036854775806 rested=9223372036854775806") -
-            strlen(" hold_until=9223372036854775806"));
+    cr_expect_eq(room.of_record, 0);
     cr_expect_eq(room.of_grant, 0);
     struct effects effects = EFFECTS_INIT;
     core_client_deinit(the_core(), &client, 0, &effects);
@@ -440,6 +445,7 @@ Test(record, bounds_of_each_value)
         HELD " slot=d,1,0 priority=-1000 until=0 stopping=revoked",
         HELD " slot=d,1,0 ttl=1",
         HELD " slot=d,1,0 rested=1",
+        HELD " slot=d,1,0 item=e,2,a rested=1 cooldown=0,315360000000000000",
         HELD " slot=d,1,0 process=2,0",
         HELD " slot=d,1,0 process=2147483647,18446744073709551615 signal=0",
         HELD " slot=d,1,0 holder=%20 reason=%25 on_lost=warn kill_after=0",
@@ -585,6 +591,10 @@ static const char *const opaque[] = {
     HELD " slot=d,1,0 stopping=ok",
     HELD " slot=d,1,0 stopping=released",
     HELD " slot=d,1,0 parent=0",
+    HELD " slot=d,1,0 rested=1 cooldown=",
+    HELD " slot=d,1,0 rested=1 cooldown=5,5",
+    HELD " slot=d,1,0 slot=e,1,0 rested=1 cooldown=5",
+    HELD " slot=d,1,0 rested=1 cooldown=315360000000000001",
 };
 
 Test(record, must_be_understood)
