@@ -336,10 +336,27 @@ static int revoke_chosen(
 
 /* ---- one request after another ---- */
 
+/* False after a message. */
+static bool are_resources(struct call *call, char *const names[], size_t n)
+{
+    bool are = true;
+    for (size_t i = 0; i < n && are; i += MAX_NAMES) {
+        struct status status = STATUS_INIT;
+        are = ask_status(call, names + i, n - i < MAX_NAMES ? n - i : MAX_NAMES, &status);
+        status_deinit(&status);
+    }
+    return are;
+}
+
 int run_each(struct call *call, size_t n, show_function *show)
 {
     const struct ctl_request all = call->request;
     int exit_status = 0;
+    bool are_names = call->right == RIGHT_RESOURCE_ADMIN;
+    if (n > 1 && are_names && !are_resources(call, all.arguments, n)) {
+        return call->exit_status;
+    }
+    call->request = all;
     call->is_one_of_several = n > 1 && call->right == RIGHT_OWNER;
     for (size_t i = 0; i < n; i++) {
         char *words[] = {all.arguments[i], all.n_arguments > n ? all.arguments[n] : NULL};

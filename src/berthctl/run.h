@@ -77,6 +77,7 @@ typedef int run_function(struct call *call, const struct line *line);
 run_function run_finish_upgrade, run_found, run_history, run_hosts, run_metrics, run_revoke,
     run_stats, run_status, run_top, run_wait, run_watch, run_why;
 
-/* Sends the call's request for each of its first `n` arguments, with what follows them. Goes on
- * after a refusal. Returns the first exit status that is not 0. */
+/* Sends the call's request for each of its first `n` arguments, with what follows them: for none if
+ * one of several should be a resource and is not. Goes on after a refusal. Returns the first exit
+ * status that is not 0. */
 int run_each(struct call *call, size_t n, show_function *show);

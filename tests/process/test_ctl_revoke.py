@@ -211,9 +211,13 @@ def test_several_names(daemon, berthctl):
     def paused():
         rows = json.loads(berthctl("status", "--json").stdout)["resources"]
         return {row["name"] for row in rows if row["paused"]}
-    done = berthctl("pause", "etl", "dploy", "deploy", "market/x", "--reason", "x")
+    done = berthctl("pause", "--reason", "new", "etl", "dploy", *(f"market/{i}" for i in range(20)))
     assert done.returncode == 78
     assert done.stderr == "berthctl: pause: dploy: no such resource; did you mean deploy? (unknown)\n"
+    assert paused() == set()
+    assert berthctl("limit", *(f"market/{i}" for i in range(20)), "dploy", "7").returncode == 78
+    assert not any(row["limit"] == 7 for row in json.loads(berthctl("status", "--json").stdout)["resources"])
+    assert berthctl("pause", "etl", "deploy", "market/x").returncode == 0
     assert paused() == {"etl", "deploy", "market/x"}
     assert berthctl("resume", "etl", "market/x").returncode == 0
     assert paused() == {"deploy"}
