@@ -12,6 +12,8 @@
 #include "record/request_log.h"
 #include "status/answer_lines.h"
 #include "status/fleet_rows.h"
+#include "status/lease_row.h"
+#include "status/reasons.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,10 +191,12 @@ void remote_revoke_or_drop(struct call *call)
 /* The lease may just have ended: released. */
 static bool release_done(struct conn *conn, struct remote *remote, struct session_result *result)
 {
-    if (result->outcome != OUTCOME_UNKNOWN) {
+    if (result->outcome != OUTCOME_OK && result->outcome != OUTCOME_UNKNOWN) {
         return remote_answer(conn, remote->database, result);
     }
-    text_add(conn_answers(conn), "ok\n");
+    text_add(conn_answers(conn), "ok");
+    text_add_key(conn_answers(conn), "was", result->outcome == OUTCOME_OK ? remote->why : NULL);
+    text_add(conn_answers(conn), "\n");
     return true;
 }
 
@@ -213,8 +217,30 @@ static void release_identity(
 /* By an item: the database is first asked who has it. */
 enum { RELEASE_NAME, RELEASE_ITEM, RELEASE_BY, N_RELEASE_WORDS };
 
-static bool release_found(
-    struct conn *conn, struct remote *remote, const struct fleet_holder *found)
+/* Whose job goes on without its lease, in words; owned by the caller. */
+static char *bereft(struct call *call, const struct remote *remote, const struct fleet_rows *rows,
+    const struct fleet_holder *found)
+{
+    struct asker asker;
+    struct lease_row row = {.unit_words = TEXT_INIT};
+    struct text who = TEXT_INIT;
+    call_init_asker(call, &asker);
+    const struct scene scene = {
+        .core = call->server->core,
+        .viewer = &asker.viewer,
+        .session = fleet_session_id(call->server->fleet, remote->database),
+        .rows = rows,
+    };
+    lease_row_fill_listed(
+        &row, found->row, fleet_rows_find(rows, remote->words[RELEASE_NAME]), &scene);
+    party_write(&who, &row.line);
+    text_deinit(&row.unit_words);
+    asker_deinit(&asker);
+    return text_take(&who);
+}
+
+static bool release_found(struct conn *conn, struct remote *remote, const struct fleet_rows *rows,
+    const struct fleet_holder *found)
 {
     const struct request request = {.command = COMMAND_release}; /* for the log */
     const char *name = remote->words[RELEASE_NAME];
@@ -231,6 +257,7 @@ static bool release_found(
     } else if (call_owns_of(&call, found->uid, definition, name)) {
         const char *const words[] = {"drop", found->key, "", "", remote->words[RELEASE_BY]};
         remote->done = release_done;
+        remote->why = bereft(&call, remote, rows, found);
         fleet_admin(conn->server->fleet, remote->database, conn, 5, words, on_result);
         return false;
     }
@@ -248,7 +275,7 @@ static bool release_looked(struct conn *conn, struct remote *remote, struct sess
     const struct fleet_resource *resource = fleet_rows_find(rows, remote->words[RELEASE_NAME]);
     bool is_answered = true;
     if (resource && fleet_find_holder(rows, resource, item, &found)) {
-        is_answered = release_found(conn, remote, &found);
+        is_answered = release_found(conn, remote, rows, &found);
     } else if (resource && !fleet_has_unit(rows, resource, item)) {
         answer_error(conn_answers(conn), CODE_UNKNOWN, item);
     } else {

@@ -316,7 +316,8 @@ bool fleet_find_holder(const struct fleet_rows *rows, const struct fleet_resourc
         uint64_t uid;
         if (fleet_row_kind(row, resource) == FLEET_HOLDER && has_unit(row, unit, is_pool) &&
             fleet_number(row, ROW_UID, UINT32_MAX, &uid)) {
-            *holder = (struct fleet_holder){.key = fleet_field(row, ROW_KEY), .uid = (uint32_t)uid};
+            *holder = (struct fleet_holder){
+                .key = fleet_field(row, ROW_KEY), .uid = (uint32_t)uid, .row = row};
             return true;
         }
     }

@@ -120,6 +120,7 @@ size_t fleet_first_waiter(const struct fleet_rows *rows, const struct fleet_reso
 struct fleet_holder {
     const char *key; /* SESSION/ID */
     uint32_t uid;
+    const struct fleet_row *row;
 };
 
 /* Finds who has that unit of the resource. False: nobody. */

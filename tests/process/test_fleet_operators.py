@@ -348,7 +348,9 @@ def test_release_by_item(pair):
     assert refused(client_of(b, 1000), "release gpus item=g1") == "forbidden"
     assert refused(client_of(b), "release gpus item=g7") == "unknown"
     does(client_of(b), "release gpus item=g2")
-    does(client_of(b, 1001), "release gpus item=g1")
+    answer = client_of(b, 1001).request("release gpus item=g1")
+    assert re.fullmatch(r"ok was=pid%20\d+%20on%20\S+%20\(uid%201001\)", answer)
+    does(client_of(b, 1001), "release gpus item=g1")  # it is free
     assert event(client) == ("lost", lease, "dropped")
     assert refused(client_of(b), "release etl item=2") == "unknown"
     does(client_of(b), "release etl item=1")
