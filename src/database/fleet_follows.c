@@ -133,9 +133,6 @@ static void on_result(void *context, struct session_result *result)
     struct fleet_followed *followed = context;
     struct fleet_follows *follows = followed->follows;
     nanoseconds now = clock_now();
-    if (!result) {
-        return;
-    }
     bool is_answer = result->outcome == OUTCOME_OK;
     followed->is_asked = false;
     /* A grace may have begun since it was asked for. */

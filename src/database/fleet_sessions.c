@@ -24,13 +24,6 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* A request to a database on somebody's behalf. */
-struct fleet_request {
-    LIST_ENTRY(fleet_request) entry; /* in its member's */
-    void *context;
-    fleet_done *done;
-};
-
 /* A database of ours. */
 struct member {
     struct fleet *fleet;
@@ -45,7 +38,6 @@ struct member {
     nanoseconds sent_until; /* the deadline that clients have */
     nanoseconds due_at; /* when its session has something to do by itself */
     bool is_touched; /* something has happened to it in this turn */
-    LIST_HEAD(, fleet_request) requests;
 };
 
 struct fleet {
@@ -175,11 +167,8 @@ static void hand_out_results(struct member *member)
 {
     struct session_result result;
     while (session_take_result(member->session, &result)) {
-        struct fleet_request *request = result.context;
-        if (request) {
-            LIST_REMOVE(request, entry);
-            request->done(request->context, &result);
-            free(request);
+        if (result.context) {
+            result.done(result.context, &result);
         }
         text_deinit(&result.rows);
     }
@@ -316,49 +305,22 @@ void fleet_use_tls(struct fleet *fleet, uint8_t database, struct tls_context *tl
 
 /* ---- requests ---- */
 
-static struct fleet_request *request_new(struct member *member, void *context, fleet_done *done)
-{
-    struct fleet_request *request = memory_new(sizeof *request);
-    request->context = context;
-    request->done = done;
-    LIST_INSERT_HEAD(&member->requests, request, entry);
-    return request;
-}
-
 void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t argc,
-    const char *const argv[], fleet_done *done)
+    const char *const argv[], session_done *done)
 {
-    struct member *member = touch(fleet, database);
-    session_admin(member->session, request_new(member, context, done), argc, argv);
+    session_admin(touch(fleet, database)->session, done, context, argc, argv);
 }
 
 void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
-    const char *const names[], fleet_done *done)
+    const char *const names[], session_done *done)
 {
-    struct member *member = touch(fleet, database);
-    session_snapshot(member->session, request_new(member, context, done), n, names);
-}
-
-static void forget_request(struct member *member, struct fleet_request *request)
-{
-    member->is_touched = true;
-    session_forget(member->session, request);
-    LIST_REMOVE(request, entry);
-    free(request);
+    session_snapshot(touch(fleet, database)->session, done, context, n, names);
 }
 
 void fleet_forget(struct fleet *fleet, const void *context)
 {
     for (size_t i = 0; i < fleet->n; i++) {
-        struct member *member = &fleet->members[i];
-        struct fleet_request *next;
-        for (struct fleet_request *request = LIST_FIRST(&member->requests); request;
-             request = next) {
-            next = LIST_NEXT(request, entry);
-            if (request->context == context) {
-                forget_request(member, request);
-            }
-        }
+        session_forget(fleet->members[i].session, context);
     }
 }
 
@@ -423,7 +385,6 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
     session_name_make(id, with->boot_id, with->socket_path, settings->name);
     *member = (struct member){
         .fleet = fleet, .database = database, .is_touched = true, .log = {.name = settings->name}};
-    LIST_INIT(&member->requests);
     const struct session_options options = {
         .core = with->core,
         .database = database,
@@ -480,9 +441,6 @@ void fleet_stop(struct fleet *fleet)
 {
     for (size_t i = 0; i < fleet->n; i++) {
         struct member *member = &fleet->members[i];
-        while (!LIST_EMPTY(&member->requests)) {
-            forget_request(member, LIST_FIRST(&member->requests));
-        }
         if (member->link) {
             link_close(member->link);
         }

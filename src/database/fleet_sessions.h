@@ -56,13 +56,12 @@ void fleet_tick(struct fleet *fleet, nanoseconds now);
 
 /* ---- requests that a database answers ---- */
 
-/* Called once, from fleet_end_turn(). The result's rows are freed afterwards. */
-typedef void fleet_done(void *context, struct session_result *result);
+/* `done` is called once, from fleet_end_turn(). The result's rows are freed afterwards. */
 
 void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t argc,
-    const char *const argv[], fleet_done *done);
+    const char *const argv[], session_done *done);
 void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
-    const char *const names[], fleet_done *done);
+    const char *const names[], session_done *done);
 /* `done` will not be called for that context. */
 void fleet_forget(struct fleet *fleet, const void *context);
 

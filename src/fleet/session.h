@@ -91,17 +91,22 @@ void session_hold_listing(struct session *session, bool hold);
 
 /* ---- requests of operators ---- */
 
-/* The result of a request: session_take_result(). */
+struct session_result;
+typedef void session_done(void *context, struct session_result *result);
+/* The result of a request: session_take_result(), whose caller calls `done`. */
 struct session_result {
-    void *context; /* the asker's; NULL: the asker has gone */
+    session_done *done; /* the asker's */
+    void *context; /* the same; NULL: the asker has gone */
     enum outcome outcome; /* OUTCOME_OK, OUTCOME_DOWN, ... */
     char detail[160]; /* what the result is about; or "" */
     /* of a snapshot: each row's fields end in NUL, each row in LF; the taker frees it */
     struct text rows;
 };
-void session_admin(struct session *session, void *context, size_t argc, const char *const argv[]);
+void session_admin(struct session *session, session_done *done, void *context, size_t argc,
+    const char *const argv[]);
 /* `n` = 0: everything. */
-void session_snapshot(struct session *session, void *context, size_t n, const char *const names[]);
+void session_snapshot(struct session *session, session_done *done, void *context, size_t n,
+    const char *const names[]);
 /* The asker is gone: nobody waits for the result. */
 void session_forget(struct session *session, const void *context);
 /* False: there is no result. */

@@ -12,18 +12,6 @@ enum { LOOK_PAUSE = 4 };
 
 static const char too_many[] = "too many such requests at once";
 
-static struct admin_request *request_new(
-    struct session *session, void *context, enum call_kind kind)
-{
-    struct admin_request *request = memory_new(sizeof *request);
-    request->kind = kind;
-    request->serial = ++session->leases.last_serial;
-    request->result.context = context;
-    request->cursor = memory_string("");
-    session->requests.n++;
-    return request;
-}
-
 static void request_free(struct session *session, struct admin_request *request)
 {
     session->requests.n--;
@@ -52,9 +40,16 @@ static void request_end(struct session *session, struct admin_request *request,
     TAILQ_INSERT_TAIL(&session->requests.results, request, link);
 }
 
-static void request_add(
-    struct session *session, struct admin_request *request, size_t n, const char *const words[])
+static void request_add(struct session *session, enum call_kind kind, session_done *done,
+    void *context, size_t n, const char *const words[])
 {
+    struct admin_request *request = memory_new(sizeof *request);
+    request->kind = kind;
+    request->serial = ++session->leases.last_serial;
+    request->result.done = done;
+    request->result.context = context;
+    request->cursor = memory_string("");
+    session->requests.n++;
     request->words = memory_resize(NULL, n + 1, sizeof *request->words);
     request->n_words = n;
     for (size_t i = 0; i < n; i++) {
@@ -69,14 +64,16 @@ static void request_add(
     }
 }
 
-void session_admin(struct session *session, void *context, size_t argc, const char *const argv[])
+void session_admin(struct session *session, session_done *done, void *context, size_t argc,
+    const char *const argv[])
 {
-    request_add(session, request_new(session, context, CALL_ADMIN), argc, argv);
+    request_add(session, CALL_ADMIN, done, context, argc, argv);
 }
 
-void session_snapshot(struct session *session, void *context, size_t n, const char *const names[])
+void session_snapshot(struct session *session, session_done *done, void *context, size_t n,
+    const char *const names[])
 {
-    request_add(session, request_new(session, context, CALL_SNAPSHOT), n, names);
+    request_add(session, CALL_SNAPSHOT, done, context, n, names);
 }
 
 static void forget_in(struct admin_request_list *list, const void *context)
@@ -222,8 +219,9 @@ static const char *goes_on(struct session *session, struct inflight_call *call, 
 }
 
 /* Requests that come back to the list were made before all that are still in it. */
-static void put_back(struct session *session, struct admin_request *request)
+static void put_back(struct session *session, struct inflight_call *call)
 {
+    struct admin_request *request = take_request(session, call);
     struct admin_request *other = TAILQ_FIRST(&session->requests.unsent);
     while (other && other->serial < request->serial) {
         other = TAILQ_NEXT(other, link);
@@ -248,7 +246,7 @@ static bool is_asked_again(struct session *session, struct inflight_call *call, 
         return false;
     }
     request->is_repeated = true;
-    put_back(session, take_request(session, call));
+    put_back(session, call);
     return true;
 }
 
@@ -323,7 +321,13 @@ void request_has_failed(
     request_end(session, take_request(session, call), OUTCOME_DOWN, answer->text);
 }
 
-void request_is_undone(struct session *session, struct inflight_call *call)
+void call_is_undone(struct session *session, struct inflight_call *call)
 {
-    put_back(session, take_request(session, call));
+    for (size_t i = 0; i < call->n; i++) {
+        call->entries[i]->is_there &= call->kind != CALL_ACQUIRE;
+        entry_is_undone(session, call->entries[i]);
+    }
+    if (call->request) {
+        put_back(session, call);
+    }
 }

@@ -10,21 +10,20 @@
 struct kind_row {
     call_is_answered *answered;
     call_has_failed *failed;
-    call_is_undone *undone;
 };
 
 static const struct kind_row kind_table[N_CALL_KINDS] = {
-    [CALL_BEGIN] = {begin_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_NEWS] = {news_are_answered, hello_has_failed, hello_is_undone},
-    [CALL_CHANGE] = {change_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_DEFINE] = {define_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_LIST] = {list_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_END] = {end_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_RENEW] = {renewal_is_answered, renewal_has_failed, renewal_is_undone},
-    [CALL_ACQUIRE] = {acquire_is_answered, acquire_has_failed, acquire_is_undone},
-    [CALL_RELEASE] = {release_is_answered, release_has_failed, release_is_undone},
-    [CALL_ADMIN] = {admin_is_answered, request_has_failed, request_is_undone},
-    [CALL_SNAPSHOT] = {snapshot_is_answered, request_has_failed, request_is_undone},
+    [CALL_BEGIN] = {begin_is_answered, hello_has_failed},
+    [CALL_NEWS] = {news_are_answered, hello_has_failed},
+    [CALL_CHANGE] = {change_is_answered, hello_has_failed},
+    [CALL_DEFINE] = {define_is_answered, hello_has_failed},
+    [CALL_LIST] = {list_is_answered, hello_has_failed},
+    [CALL_END] = {end_is_answered, hello_has_failed},
+    [CALL_RENEW] = {renewal_is_answered, renewal_has_failed},
+    [CALL_ACQUIRE] = {acquire_is_answered, acquire_has_failed},
+    [CALL_RELEASE] = {release_is_answered, release_has_failed},
+    [CALL_ADMIN] = {admin_is_answered, request_has_failed},
+    [CALL_SNAPSHOT] = {snapshot_is_answered, request_has_failed},
 };
 
 /* ---- answers ---- */
@@ -63,7 +62,7 @@ static const char *is_unknown(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)answer;
-    kind_table[call->kind].undone(session, call);
+    call_is_undone(session, call);
     listing_begin(session);
     return NULL;
 }
@@ -72,7 +71,7 @@ static const char *is_stale(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)answer;
-    kind_table[call->kind].undone(session, call);
+    call_is_undone(session, call);
     snprintf(session->link.why, sizeof session->link.why,
         "another berthd uses this one's identity: the same host, socket and runtime directory");
     session_set_unusable(session, SESSION_REPLACED);
@@ -85,7 +84,7 @@ static const char *is_other_layout(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     uint64_t layout;
-    kind_table[call->kind].undone(session, call);
+    call_is_undone(session, call);
     if (number_parse(answer->text, session->layouts.to, &layout) &&
         layout >= session->layouts.from) {
         if (session->state == SESSION_UP) {

@@ -16,49 +16,14 @@ enum { MAX_KEPT_BYTES = 4096 }; /* of lines of a later version */
 static const char undone[] = "{}";
 static const char floor_word[] = "floor";
 
-static struct known_change *change_find(const struct session *session, const char *name)
-{
-    struct table_node *node = table_find(&session->changes.by_name, hash_string(name, 0));
-    for (; node; node = table_find_next(node)) {
-        struct known_change *change = container_of(node, struct known_change, by_name);
-        if (strcmp(change->name, name) == 0) {
-            return change;
-        }
-    }
-    return NULL;
-}
-
-static bool is_undone(const struct known_change *change)
+static bool is_undone(const struct known *change)
 {
     return strcmp(change->json, undone) == 0;
 }
 
-static void set_unsent(struct session *session, struct known_change *change, bool is_unsent)
-{
-    if (is_unsent && !change->is_unsent) {
-        TAILQ_INSERT_TAIL(&session->changes.unsent, change, unsent_link);
-    } else if (!is_unsent && change->is_unsent) {
-        TAILQ_REMOVE(&session->changes.unsent, change, unsent_link);
-    }
-    change->is_unsent = is_unsent;
-}
-
-static void change_free(struct session *session, struct known_change *change)
-{
-    set_unsent(session, change, false);
-    TAILQ_REMOVE(&session->changes.all, change, link);
-    table_remove(&session->changes.by_name, &change->by_name);
-    free(change->name);
-    free(change->json);
-    free(change);
-}
-
 void changes_deinit(struct session *session)
 {
-    while (!TAILQ_EMPTY(&session->changes.all)) {
-        change_free(session, TAILQ_FIRST(&session->changes.all));
-    }
-    table_deinit(&session->changes.by_name);
+    session_known_deinit(&session->changes.known);
     text_deinit(&session->changes.kept);
 }
 
@@ -67,31 +32,27 @@ void changes_deinit(struct session *session)
 /* Of the changes that undo something, the oldest can go. */
 static bool session_changes_make_room(struct session *session)
 {
-    struct known_change *change;
-    if (session->changes.by_name.n < session->bounds->changes) {
+    struct known *change;
+    if (session->changes.known.by_name.n < session->bounds->changes) {
         return true;
     }
-    TAILQ_FOREACH (change, &session->changes.all, link) {
+    TAILQ_FOREACH (change, &session->changes.known.all, link) {
         if (is_undone(change)) {
-            change_free(session, change);
+            session_known_free(&session->changes.known, change);
             return true;
         }
     }
     return false;
 }
 
-static struct known_change *change_new(struct session *session, const char *name)
+static struct known *change_new(struct session *session, const char *name)
 {
     if (!session_changes_make_room(session)) {
         session_say(session, "%s: more than %zu changes are not remembered", name,
             session->bounds->changes);
         return NULL;
     }
-    struct known_change *change = memory_new(sizeof *change);
-    change->name = memory_string(name);
-    table_insert(&session->changes.by_name, &change->by_name, hash_string(name, 0));
-    TAILQ_INSERT_TAIL(&session->changes.all, change, link);
-    return change;
+    return session_known_add(&session->changes.known, name);
 }
 
 static bool is_json_line(const struct session *session, const char *json)
@@ -106,7 +67,7 @@ static bool is_json_line(const struct session *session, const char *json)
 static void keep(
     struct session *session, const char *name, uint64_t version, const char *json, bool is_unsent)
 {
-    struct known_change *change = change_find(session, name);
+    struct known *change = session_known_find(&session->changes.known, name);
     bool is_name = name_is_valid(name) || template_name_is_valid(name);
     if ((change && change->version > version) || !is_name ||
         !is_json_line(session, json)) {
@@ -121,26 +82,18 @@ static void keep(
         change->version = version;
         session->changes.is_unwritten = true;
     }
-    set_unsent(session, change, is_unsent);
+    session_known_set_unsent(&session->changes.known, change, is_unsent);
 }
 
 /* ---- what the database has ---- */
-
-void changes_mark_unsent(struct session *session)
-{
-    struct known_change *change;
-    TAILQ_FOREACH (change, &session->changes.all, link) {
-        set_unsent(session, change, true);
-    }
-}
 
 void changes_arrive(struct session *session, bool is_grace)
 {
     if (!*session->changes.foreign_place) {
         return;
     }
-    while (!is_grace && !TAILQ_EMPTY(&session->changes.all)) {
-        change_free(session, TAILQ_FIRST(&session->changes.all));
+    while (!is_grace && !TAILQ_EMPTY(&session->changes.known.all)) {
+        session_known_free(&session->changes.known, TAILQ_FIRST(&session->changes.known.all));
     }
     *session->changes.foreign_place = '\0';
     session->changes.is_unwritten = true;
@@ -154,9 +107,10 @@ static bool was_undone(const struct session *session, uint64_t version)
 
 void change_hear(struct session *session, const char *name, uint64_t version, const char *json)
 {
-    struct known_change *change = change_find(session, name);
+    struct known *change = session_known_find(&session->changes.known, name);
     if (change && change->version > version) {
-        set_unsent(session, change, true); /* the database has lost the newer one */
+        /* The database has lost the newer one. */
+        session_known_set_unsent(&session->changes.known, change, true);
     } else if (change || !was_undone(session, version)) {
         keep(session, name, version, json, false);
     } else if (strcmp(json, undone) != 0) {
@@ -167,11 +121,11 @@ void change_hear(struct session *session, const char *name, uint64_t version, co
 /* Forgets changes that the database has undone so long ago that it does not remember. */
 static void forget_lost(struct session *session)
 {
-    struct known_change *change, *next;
-    for (change = TAILQ_FIRST(&session->changes.unsent); change; change = next) {
+    struct known *change, *next;
+    for (change = TAILQ_FIRST(&session->changes.known.unsent); change; change = next) {
         next = TAILQ_NEXT(change, unsent_link);
         if (change->version <= session->news.floor_there) {
-            change_free(session, change);
+            session_known_free(&session->changes.known, change);
             session->changes.is_unwritten = true;
         }
     }
@@ -179,11 +133,11 @@ static void forget_lost(struct session *session)
 
 static void forget_undone(struct session *session)
 {
-    struct known_change *change, *next;
-    for (change = TAILQ_FIRST(&session->changes.all); change; change = next) {
+    struct known *change, *next;
+    for (change = TAILQ_FIRST(&session->changes.known.all); change; change = next) {
         next = TAILQ_NEXT(change, link);
         if (change->version <= session->changes.floor && is_undone(change) && !change->is_unsent) {
-            change_free(session, change);
+            session_known_free(&session->changes.known, change);
         }
     }
 }
@@ -200,13 +154,13 @@ void changes_are_heard(struct session *session)
 
 void changes_send_some(struct session *session, struct arguments *arguments)
 {
-    struct known_change *change = TAILQ_FIRST(&session->changes.unsent);
+    struct known *change = TAILQ_FIRST(&session->changes.known.unsent);
     for (int i = 0; i < CHUNK && change; i++) {
         arguments_add(arguments, change->name);
         arguments_add_number(arguments, change->version);
         arguments_add(arguments, change->json);
-        set_unsent(session, change, false);
-        change = TAILQ_FIRST(&session->changes.unsent);
+        session_known_set_unsent(&session->changes.known, change, false);
+        change = TAILQ_FIRST(&session->changes.known.unsent);
     }
 }
 
@@ -219,7 +173,7 @@ bool session_changes_changed(const struct session *session)
 
 void session_write_changes(struct session *session, struct text *out)
 {
-    const struct known_change *change;
+    const struct known *change;
     session->changes.is_unwritten = false;
     reached_write(session, out);
     if (session->changes.floor > 0) {
@@ -233,7 +187,7 @@ void session_write_changes(struct session *session, struct text *out)
     if (session->changes.kept.length > 0) {
         text_add(out, session->changes.kept.bytes);
     }
-    TAILQ_FOREACH (change, &session->changes.all, link) {
+    TAILQ_FOREACH (change, &session->changes.known.all, link) {
         text_add(out, change->name);
         text_add(out, " ");
         text_add_number(out, change->version);

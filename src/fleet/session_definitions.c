@@ -5,61 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct known_definition *definition_find(const struct session *session, const char *name)
+static void send_first(struct session *session, struct known *known)
 {
-    uint64_t hash = hash_string(name, 0);
-    struct table_node *node = table_find(&session->definitions.by_name, hash);
-    for (; node; node = table_find_next(node)) {
-        struct known_definition *known = container_of(node, struct known_definition, by_name);
-        if (strcmp(known->name, name) == 0) {
-            return known;
-        }
-    }
-    return NULL;
-}
-
-static void set_unsent(struct session *session, struct known_definition *known, bool is_unsent)
-{
-    if (is_unsent && !known->is_unsent) {
-        TAILQ_INSERT_TAIL(&session->definitions.unsent, known, unsent_link);
-    } else if (!is_unsent && known->is_unsent) {
-        TAILQ_REMOVE(&session->definitions.unsent, known, unsent_link);
-    }
-    known->is_unsent = is_unsent;
-    known->is_missing = known->is_missing && is_unsent;
-    known->sent_by = is_unsent ? 0 : known->sent_by;
-}
-
-static void session_definitions_forget(struct session *session, struct known_definition *known)
-{
-    set_unsent(session, known, false);
-    TAILQ_REMOVE(&session->definitions.all, known, link);
-    table_remove(&session->definitions.by_name, &known->by_name);
-    free(known->name);
-    free(known->json);
-    free(known);
-}
-
-void definitions_deinit(struct session *session)
-{
-    while (!TAILQ_EMPTY(&session->definitions.all)) {
-        session_definitions_forget(session, TAILQ_FIRST(&session->definitions.all));
-    }
-    table_deinit(&session->definitions.by_name);
-}
-
-void definitions_mark_unsent(struct session *session)
-{
-    struct known_definition *known;
-    TAILQ_FOREACH (known, &session->definitions.all, link) {
-        set_unsent(session, known, false);
-        set_unsent(session, known, true);
-    }
-}
-
-static void send_first(struct session *session, struct known_definition *known)
-{
-    set_unsent(session, known, true);
+    session_known_set_unsent(&session->definitions, known, true);
     known->is_missing = true;
     TAILQ_REMOVE(&session->definitions.unsent, known, unsent_link);
     TAILQ_INSERT_HEAD(&session->definitions.unsent, known, unsent_link);
@@ -71,7 +19,7 @@ bool definitions_are_missing(
     bool is_ours = false;
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *wanted = lease->claims[i].resource;
-        struct known_definition *known = definition_find(session, wanted->definition->name);
+        struct known *known = session_known_find(&session->definitions, wanted->definition->name);
         is_ours |= known && strcmp(wanted->name, resource) == 0;
         if (known && known->sent_by < tag) {
             send_first(session, known);
@@ -84,7 +32,8 @@ bool definition_is_missing(struct session *session, const char *resource, uint64
 {
     const struct definition *definition = core_find_definition(session->core, resource);
     bool is_ours = definition && definition->database == session->database;
-    struct known_definition *known = is_ours ? definition_find(session, definition->name) : NULL;
+    struct known *known =
+        is_ours ? session_known_find(&session->definitions, definition->name) : NULL;
     if (known && known->sent_by < tag) {
         send_first(session, known);
     }
@@ -93,35 +42,26 @@ bool definition_is_missing(struct session *session, const char *resource, uint64
 
 /* ---- the file ---- */
 
-static struct known_definition *session_definitions_add(struct session *session, const char *name)
-{
-    struct known_definition *known = memory_new(sizeof *known);
-    known->name = memory_string(name);
-    table_insert(&session->definitions.by_name, &known->by_name, hash_string(name, 0));
-    TAILQ_INSERT_TAIL(&session->definitions.all, known, link);
-    return known;
-}
-
 /* Whether it differs from the one before. */
 static bool define_one(struct session *session, const struct definition *definition)
 {
     struct text json = TEXT_INIT;
-    struct known_definition *known = definition_find(session, definition->name);
+    struct known *known = session_known_find(&session->definitions, definition->name);
     uint64_t generation = session->settings->generation;
     definition_write(&json, definition);
     if (!known) {
-        known = session_definitions_add(session, definition->name);
+        known = session_known_add(&session->definitions, definition->name);
     }
     known->is_defined = true;
-    if (known->json && known->generation == generation && strcmp(known->json, json.bytes) == 0) {
+    if (known->json && known->version == generation && strcmp(known->json, json.bytes) == 0) {
         text_deinit(&json);
         return false;
     }
     free(known->json);
     known->json = text_take(&json);
-    known->generation = generation;
+    known->version = generation;
     known->verdict = VERDICT_NONE;
-    set_unsent(session, known, true);
+    session_known_set_unsent(&session->definitions, known, true);
     return true;
 }
 
@@ -134,7 +74,7 @@ static bool has_listed_some(const struct session *session)
 /* Grants to a waiter depend partly on this daemon's file: with a new file, all are listed again. */
 void session_define(struct session *session, const struct definition *definitions, size_t n)
 {
-    struct known_definition *known, *next;
+    struct known *known, *next;
     bool any = false;
     TAILQ_FOREACH (known, &session->definitions.all, link) {
         known->is_defined = false;
@@ -147,12 +87,13 @@ void session_define(struct session *session, const struct definition *definition
     for (known = TAILQ_FIRST(&session->definitions.all); known; known = next) {
         next = TAILQ_NEXT(known, link);
         if (!known->is_defined) {
-            session_definitions_forget(session, known);
+            session_known_free(&session->definitions, known);
         }
     }
     TAILQ_FOREACH (known, &session->definitions.all, link) {
         if (known->verdict == VERDICT_DIFFERS) {
-            set_unsent(session, known, true); /* by now it may be out of use, or be the newer one */
+            /* By now it may be out of use, or be the newer one. */
+            session_known_set_unsent(&session->definitions, known, true);
         }
     }
     if (any && has_listed_some(session) &&
@@ -163,7 +104,7 @@ void session_define(struct session *session, const struct definition *definition
 
 enum outcome session_may_use(const struct session *session, const struct definition *definition)
 {
-    const struct known_definition *known = definition_find(session, definition->name);
+    const struct known *known = session_known_find(&session->definitions, definition->name);
     if (session_is_unreachable(session)) {
         return OUTCOME_DOWN;
     }
@@ -174,20 +115,19 @@ enum outcome session_may_use(const struct session *session, const struct definit
 
 bool definitions_next_call(struct session *session, struct session_call *out)
 {
-    struct known_definition *known = TAILQ_FIRST(&session->definitions.unsent);
-    if (!known || (session->definitions.is_in_flight && !known->is_missing)) {
+    struct known *known = TAILQ_FIRST(&session->definitions.unsent);
+    if (!known || (session->calls.n_of_kind[CALL_DEFINE] > 0 && !known->is_missing)) {
         return false;
     }
     struct arguments *arguments = inflight_call_arguments(session);
     arguments_add(arguments, "define");
     for (int i = 0; i < MAX_DEFINED && (known = TAILQ_FIRST(&session->definitions.unsent)); i++) {
         arguments_add(arguments, known->name);
-        arguments_add_number(arguments, known->generation);
+        arguments_add_number(arguments, known->version);
         arguments_add(arguments, known->json);
-        set_unsent(session, known, false);
+        session_known_set_unsent(&session->definitions, known, false);
         known->sent_by = session->calls.last_tag + 1; /* of this call */
     }
-    session->definitions.is_in_flight = true;
     inflight_call_send(session, inflight_call_new(CALL_DEFINE, 0), out);
     return true;
 }
@@ -211,7 +151,7 @@ static const struct {
 enum { N_VERDICT_ROWS = sizeof verdict_rows / sizeof verdict_rows[0] };
 
 static void set_verdict(
-    struct session *session, struct known_definition *known, size_t row, const char *json)
+    struct session *session, struct known *known, size_t row, const char *json)
 {
     bool is_news = known->verdict != verdict_rows[row].verdict;
     known->verdict = verdict_rows[row].verdict;
@@ -223,7 +163,7 @@ static void set_verdict(
 static bool take_verdict(
     struct session *session, const char *name, const char *word, const char *json)
 {
-    struct known_definition *known = definition_find(session, name);
+    struct known *known = session_known_find(&session->definitions, name);
     for (size_t row = 0; row < N_VERDICT_ROWS; row++) {
         if (strcmp(verdict_rows[row].word, word) == 0) {
             if (known && !known->is_unsent) { /* otherwise it is about an earlier one */
@@ -239,8 +179,6 @@ const char *define_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)call;
-    session->definitions.is_in_flight = false;
-    session->hello.is_in_flight = false;
     if (answer->kind != REPLY_OK || answer->n % 3 != 0) {
         return "a wrong answer to define";
     }
@@ -256,8 +194,8 @@ const char *define_is_answered(
 
 void definition_is_news(struct session *session, const char *name)
 {
-    struct known_definition *known = definition_find(session, name);
+    struct known *known = session_known_find(&session->definitions, name);
     if (known) {
-        set_unsent(session, known, true);
+        session_known_set_unsent(&session->definitions, known, true);
     }
 }

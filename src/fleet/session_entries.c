@@ -57,14 +57,8 @@ void entry_move(struct session *session, struct entry *entry, enum entry_state s
 
 struct entry *entry_find(const struct session *session, uint64_t id)
 {
-    struct table_node *node = table_find(&session->leases.by_id, hash_number(id));
-    for (; node; node = table_find_next(node)) {
-        struct entry *entry = container_of(node, struct entry, by_id);
-        if (entry->id == id) {
-            return entry;
-        }
-    }
-    return NULL;
+    struct table_node *node = table_find_number(&session->leases.by_id, id);
+    return node ? container_of(node, struct entry, by_id) : NULL;
 }
 
 /* The work that the lease is for a database: each claim, its scattered slots, all items of its
@@ -171,6 +165,8 @@ void entry_refuse(struct session *session, struct entry *entry, enum outcome why
 void entry_is_undone(struct session *session, struct entry *entry)
 {
     entry->must_release = false;
+    free(entry->claims);
+    entry->claims = NULL;
     if (!entry->lease) {
         entry_free(session, entry);
     } else {
@@ -179,20 +175,6 @@ void entry_is_undone(struct session *session, struct entry *entry)
 }
 
 /* ---- all of them ---- */
-
-static void entry_unlist(struct session *session, struct entry *entry)
-{
-    entry->must_release = false;
-    free(entry->claims);
-    entry->claims = NULL;
-    if (!entry->lease) {
-        entry_free(session, entry);
-    } else if (entry_is_to_be_listed(entry)) {
-        entry_move(session, entry, ENTRY_UNLISTED);
-    } else {
-        entry_move(session, entry, ENTRY_UNSENT);
-    }
-}
 
 static void unlist_state(struct session *session, enum entry_state state)
 {
@@ -203,7 +185,7 @@ static void unlist_state(struct session *session, enum entry_state state)
         next = TAILQ_NEXT(entry, link);
         TAILQ_REMOVE(&list, entry, link);
         TAILQ_INSERT_TAIL(&session->leases.entries[state], entry, link);
-        entry_unlist(session, entry);
+        entry_is_undone(session, entry);
     }
 }
 

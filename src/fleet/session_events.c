@@ -17,7 +17,7 @@ static bool may_renew(const struct session *session)
 {
     bool is_listed = session->state == SESSION_UP;
     bool has_begun = session->state == SESSION_LISTING && session->hello.step > STEP_BEGIN;
-    return !session->renewal.is_in_flight && (is_listed || has_begun);
+    return session->calls.n_of_kind[CALL_RENEW] == 0 && (is_listed || has_begun);
 }
 
 nanoseconds renewal_deadline(const struct session *session)
@@ -44,7 +44,6 @@ bool renewal_next_call(struct session *session, struct session_call *out)
     struct arguments *arguments = inflight_call_arguments(session);
     arguments_add_number(arguments, events->last);
     arguments_add_number(arguments, session->news.followed);
-    renewal->is_in_flight = true;
     renewal->is_wanted = false;
     renewal->due_at = renewal->hello_at = NEVER;
     events->acknowledged = events->last;
@@ -206,7 +205,6 @@ const char *renewal_is_answered(
     struct session_renewal *renewal = &session->renewal;
     uint64_t more;
     const char *wrong = NULL;
-    renewal->is_in_flight = false;
     if (answer->kind != REPLY_OK || !answer_number(answer, 0, MORE_EVENTS | MORE_NEWS, &more) ||
         answer->n % 2 != 1) {
         return "a wrong answer";
@@ -255,13 +253,6 @@ void renewal_has_failed(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)call, (void)answer;
-    session->renewal.is_in_flight = false;
     session->renewal.next_at = session->renewal.not_before =
         session->now + session->tenure.ttl / 24;
-}
-
-void renewal_is_undone(struct session *session, struct inflight_call *call)
-{
-    (void)call;
-    session->renewal.is_in_flight = false;
 }

@@ -225,11 +225,3 @@ void acquire_has_failed(
         has_failed(session, call->entries[i]);
     }
 }
-
-void acquire_is_undone(struct session *session, struct inflight_call *call)
-{
-    for (size_t i = 0; i < call->n; i++) {
-        call->entries[i]->is_there = false;
-        entry_is_undone(session, call->entries[i]);
-    }
-}

@@ -36,6 +36,15 @@ bool inflight_call_is_request(const struct inflight_call *call)
     return call->kind >= CALL_ACQUIRE;
 }
 
+bool is_in_flight(const struct session *session, enum call_kind first, enum call_kind last)
+{
+    size_t n = 0;
+    for (enum call_kind kind = first; kind <= last; kind++) {
+        n += session->calls.n_of_kind[kind];
+    }
+    return n > 0;
+}
+
 struct inflight_call *inflight_call_new(enum call_kind kind, size_t n_entries)
 {
     struct inflight_call *call = memory_new(sizeof *call + n_entries * sizeof call->entries[0]);
@@ -73,9 +82,11 @@ void inflight_call_send(
     struct arguments *arguments = &session->calls.arguments;
     call->tag = ++session->calls.last_tag;
     call->sent_at = session->now;
+    call->is_of_hello = session->state == SESSION_LISTING && call->kind <= CALL_END;
     TAILQ_INSERT_TAIL(&session->calls.in_flight, call, link);
     table_insert(&session->calls.by_tag, &call->by_tag, hash_number(call->tag));
     session->calls.n_in_flight++;
+    session->calls.n_of_kind[call->kind]++;
     session->calls.n_requests += inflight_call_is_request(call);
     session->calls.n_sent++;
     arguments_finish(arguments);
@@ -94,6 +105,7 @@ static void inflight_call_unlink(struct session *session, struct inflight_call *
     TAILQ_REMOVE(&session->calls.in_flight, call, link);
     table_remove(&session->calls.by_tag, &call->by_tag);
     session->calls.n_in_flight--;
+    session->calls.n_of_kind[call->kind]--;
     session->calls.n_requests -= inflight_call_is_request(call);
 }
 
@@ -107,21 +119,10 @@ void inflight_calls_forget(struct session *session)
     table_deinit(&session->calls.by_tag);
 }
 
-static struct inflight_call *inflight_call_find(const struct session *session, uint64_t tag)
-{
-    struct table_node *node = table_find(&session->calls.by_tag, hash_number(tag));
-    for (; node; node = table_find_next(node)) {
-        struct inflight_call *call = container_of(node, struct inflight_call, by_tag);
-        if (call->tag == tag) {
-            return call;
-        }
-    }
-    return NULL;
-}
-
 struct inflight_call *inflight_call_take(struct session *session, uint64_t tag)
 {
-    struct inflight_call *call = inflight_call_find(session, tag);
+    struct table_node *node = table_find_number(&session->calls.by_tag, tag);
+    struct inflight_call *call = node ? container_of(node, struct inflight_call, by_tag) : NULL;
     if (call) {
         inflight_call_unlink(session, call);
     }

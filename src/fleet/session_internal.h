@@ -46,6 +46,8 @@ void inflight_calls_forget(struct session *session);
  */
 struct inflight_call *inflight_call_take(struct session *session, uint64_t tag);
 enum script inflight_call_script(const struct inflight_call *call);
+/* One of these kinds is. */
+bool is_in_flight(const struct session *session, enum call_kind first, enum call_kind last);
 /* Of a job or an operator. */
 bool inflight_call_is_request(const struct inflight_call *call);
 
@@ -58,8 +60,6 @@ typedef const char *call_is_answered(
 /* The server returned an error, but the link goes on: whether the call took effect is unknown. */
 typedef void call_has_failed(
     struct session *session, struct inflight_call *call, const struct answer *answer);
-/* The call had no effect; everything is listed again before it is repeated. */
-typedef void call_is_undone(struct session *session, struct inflight_call *call);
 
 /* ---- session_listing.c: hello ---- */
 
@@ -67,14 +67,21 @@ bool listing_next_call(struct session *session, struct session_call *out);
 nanoseconds listing_deadline(const struct session *session);
 call_is_answered begin_is_answered, list_is_answered, end_is_answered;
 call_has_failed hello_has_failed;
-call_is_undone hello_is_undone;
+
+/* ---- session_known.c ---- */
+
+void session_known_init(struct known_set *set);
+void session_known_deinit(struct known_set *set);
+struct known *session_known_find(const struct known_set *set, const char *name);
+struct known *session_known_add(struct known_set *set, const char *name);
+void session_known_free(struct known_set *set, struct known *known);
+void session_known_set_unsent(struct known_set *set, struct known *known, bool is_unsent);
+/* The database may have none of them. */
+void session_known_mark_unsent(struct known_set *set);
 
 /* ---- session_definitions.c ---- */
 
 bool definitions_next_call(struct session *session, struct session_call *out);
-/* All definitions must be sent (again). */
-void definitions_mark_unsent(struct session *session);
-void definitions_deinit(struct session *session);
 /* When call `tag` requested the lease, the database lacked the definition that governs that
  * resource. False: the file lacks it too. Otherwise the lease's definitions are sent first, unless
  * they have been since. */
@@ -129,7 +136,6 @@ void entries_are_listed(struct session *session, uint64_t tag);
 void entries_renewed(struct session *session, uint64_t tag);
 call_is_answered release_is_answered;
 call_has_failed release_has_failed;
-call_is_undone release_is_undone;
 
 /* ---- session_grants.c ---- */
 
@@ -142,7 +148,6 @@ void entry_granted(
 void entry_lost(struct session *session, struct entry *entry);
 call_is_answered acquire_is_answered;
 call_has_failed acquire_has_failed;
-call_is_undone acquire_is_undone;
 
 /* ---- session_events.c: renewals, and what they bring ---- */
 
@@ -150,7 +155,6 @@ bool renewal_next_call(struct session *session, struct session_call *out);
 nanoseconds renewal_deadline(const struct session *session);
 call_is_answered renewal_is_answered;
 call_has_failed renewal_has_failed;
-call_is_undone renewal_is_undone;
 
 /* ---- session_crowd.c: all daemons that use the database ---- */
 
@@ -176,7 +180,8 @@ void requests_fail(struct session *session, const char *why);
 void requests_deinit(struct session *session);
 call_is_answered admin_is_answered, snapshot_is_answered;
 call_has_failed request_has_failed;
-call_is_undone request_is_undone;
+/* The call had no effect; everything is listed again before it is repeated. */
+void call_is_undone(struct session *session, struct inflight_call *call);
 
 /* ---- session_news.c: what is stored for all ---- */
 
@@ -205,8 +210,6 @@ bool reached_restore(struct session *session, char *line, bool *is_older);
 /* ---- session_changes.c ---- */
 
 void changes_deinit(struct session *session);
-/* The database may have none of the changes. */
-void changes_mark_unsent(struct session *session);
 /* This database has answered for the first time. Another database's changes are sent to it only in
  * a grace: that database may have moved here. */
 void changes_arrive(struct session *session, bool is_grace);

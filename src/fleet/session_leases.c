@@ -154,13 +154,6 @@ void release_has_failed(
     }
 }
 
-void release_is_undone(struct session *session, struct inflight_call *call)
-{
-    for (size_t i = 0; i < call->n; i++) {
-        entry_is_undone(session, call->entries[i]);
-    }
-}
-
 /* ---- nothing too early ---- */
 
 void entries_are_listed(struct session *session, uint64_t tag)

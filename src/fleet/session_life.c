@@ -14,10 +14,8 @@ static void init_lists(struct session *session)
         TAILQ_INIT(&session->leases.entries[i]);
     }
     TAILQ_INIT(&session->calls.in_flight);
-    TAILQ_INIT(&session->definitions.all);
-    TAILQ_INIT(&session->definitions.unsent);
-    TAILQ_INIT(&session->changes.all);
-    TAILQ_INIT(&session->changes.unsent);
+    session_known_init(&session->definitions);
+    session_known_init(&session->changes.known);
     TAILQ_INIT(&session->requests.unsent);
     TAILQ_INIT(&session->requests.asked);
     TAILQ_INIT(&session->requests.results);
@@ -52,7 +50,7 @@ struct session *session_free(struct session *session)
         inflight_calls_forget(session);
         entries_deinit(session);
         requests_deinit(session);
-        definitions_deinit(session);
+        session_known_deinit(&session->definitions);
         changes_deinit(session);
         arguments_deinit(&session->calls.arguments);
         claims_deinit(&session->calls.claims);
@@ -92,13 +90,6 @@ void session_rename(struct session *session, const char *id)
     session_say(session, "this berthd goes on as session %s", session->id);
 }
 
-static void forget_calls(struct session *session)
-{
-    inflight_calls_forget(session);
-    session->renewal.is_in_flight = session->hello.is_in_flight = false;
-    session->definitions.is_in_flight = session->news.is_in_flight = false;
-}
-
 void session_connected(struct session *session, nanoseconds now)
 {
     session_at(session, now, NULL);
@@ -121,7 +112,7 @@ void session_disconnected(struct session *session, const char *why, nanoseconds 
         session->state = SESSION_DOWN;
         snprintf(session->link.why, sizeof session->link.why, "%s", why);
     }
-    forget_calls(session);
+    inflight_calls_forget(session);
     session->renewal.due_at = session->grace_until = NEVER;
     entries_unlist(session);
     requests_fail(session, session->link.why);
@@ -140,7 +131,7 @@ void session_set_unusable(struct session *session, enum session_state state)
     session->link.is_given_up = true;
     session->renewal.due_at = session->grace_until = NEVER;
     session->hello.not_before = session->now + session->tenure.ttl;
-    forget_calls(session);
+    inflight_calls_forget(session);
     entries_refuse(session, state == SESSION_REPLACED);
     requests_fail(session, session->link.why);
     session_say(session, "%s", session->link.why);
@@ -227,7 +218,7 @@ static bool has_trouble_with_link(const struct session *session)
 
 void session_look(const struct session *session, struct session_view *view)
 {
-    const struct known_definition *definition;
+    const struct known *definition;
     *view = (struct session_view){
         .state = session->state,
         .is_unreachable = session_is_unreachable(session),

@@ -67,7 +67,7 @@ static struct inflight_call *session_listing_begin(struct session *session)
         arguments, (uint64_t)(promised_ttl(session) / NANOSECONDS_PER_MILLISECOND));
     add_who(arguments, session);
     entries_unlist(session);
-    definitions_mark_unsent(session);
+    session_known_mark_unsent(&session->definitions);
     news_begin(session);
     free(session->hello.cursor);
     session->hello.cursor = memory_string("");
@@ -97,7 +97,6 @@ static struct inflight_call *session_listing_end(struct session *session)
 static bool session_listing_say(
     struct session *session, struct inflight_call *call, struct session_call *out)
 {
-    session->hello.is_in_flight = true;
     inflight_call_send(session, call, out);
     return true;
 }
@@ -115,7 +114,7 @@ static bool begin_next_call(struct session *session, struct session_call *out)
 
 bool listing_next_call(struct session *session, struct session_call *out)
 {
-    if (session->hello.is_in_flight) {
+    if (is_in_flight(session, CALL_BEGIN, CALL_END)) {
         return false;
     }
     if (session->hello.step == STEP_BEGIN) {
@@ -123,7 +122,6 @@ bool listing_next_call(struct session *session, struct session_call *out)
     }
     if ((session->hello.step == STEP_NEWS && news_next_call(session, out)) ||
         definitions_next_call(session, out)) {
-        session->hello.is_in_flight = true;
         return true;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNLISTED])) {
@@ -139,27 +137,14 @@ bool listing_next_call(struct session *session, struct session_call *out)
 
 /* ---- what comes back ---- */
 
-void hello_is_undone(struct session *session, struct inflight_call *call)
-{
-    session->hello.is_in_flight = session->news.is_in_flight = false;
-    session->definitions.is_in_flight = false;
-    for (size_t i = 0; i < call->n; i++) {
-        entry_move(session, call->entries[i], ENTRY_UNLISTED);
-    }
-    if (call->n > 0) {
-        entries_unlist(session); /* some leases may have ended meanwhile */
-    }
-}
-
 void hello_has_failed(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
+    call_is_undone(session, call);
+    session->hello.not_before = session->now + session->tenure.ttl / 24;
     /* One that was sent before the hello is no reason: others of that time name entries, and are
      * still in flight. */
-    bool is_of_hello = session->hello.is_in_flight;
-    hello_is_undone(session, call);
-    session->hello.not_before = session->now + session->tenure.ttl / 24;
-    if (is_of_hello) {
+    if (call->is_of_hello) {
         entries_refuse(session, false); /* nobody knows how long that lasts */
         requests_fail(session, answer->text);
     }
@@ -179,7 +164,6 @@ const char *begin_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     uint64_t incarnation, ttl, newest, is_new, n_sessions;
-    session->hello.is_in_flight = false;
     if (answer->kind != REPLY_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &incarnation) ||
         incarnation == 0 ||
         !answer_number(answer, 1, LONGEST_TTL / NANOSECONDS_PER_MILLISECOND, &ttl) ||
@@ -281,7 +265,6 @@ static const char *is_listed(
 const char *list_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
-    session->hello.is_in_flight = false;
     if (answer->kind != REPLY_OK || answer->n != 4 * call->n) {
         return "a wrong answer to lease";
     }
@@ -312,7 +295,6 @@ const char *end_is_answered(
 {
     const char *cursor;
     uint64_t is_new;
-    session->hello.is_in_flight = false;
     if (answer->kind != REPLY_OK || !answer_text(answer, 0, &cursor)) {
         return "a wrong answer to end";
     }

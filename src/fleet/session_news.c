@@ -11,7 +11,7 @@ enum { NEWS_ROW = 4, LONGEST_SPREAD = 3600 * 1000 /* ms */ };
 
 void news_begin(struct session *session)
 {
-    changes_mark_unsent(session);
+    session_known_mark_unsent(&session->changes.known);
     session->news.followed = session->news.floor_there = 0;
     session->news.follow_at = 0;
     session->news.is_of_all = true;
@@ -64,14 +64,13 @@ static struct arguments *change_arguments(struct session *session)
 
 static bool send(struct session *session, enum call_kind kind, struct session_call *out)
 {
-    session->news.is_in_flight = true;
     inflight_call_send(session, inflight_call_new(kind, 0), out);
     return true;
 }
 
 bool news_next_call(struct session *session, struct session_call *out)
 {
-    if (session->news.is_in_flight) {
+    if (is_in_flight(session, CALL_NEWS, CALL_CHANGE)) {
         return false;
     }
     if (session->now >= session->news.follow_at) {
@@ -80,7 +79,7 @@ bool news_next_call(struct session *session, struct session_call *out)
         arguments_add_number(arguments, session->news.followed);
         return send(session, CALL_NEWS, out);
     }
-    if (!TAILQ_EMPTY(&session->changes.unsent)) {
+    if (!TAILQ_EMPTY(&session->changes.known.unsent)) {
         changes_send_some(session, change_arguments(session));
         return send(session, CALL_CHANGE, out);
     }
@@ -93,7 +92,7 @@ bool news_next_call(struct session *session, struct session_call *out)
 
 nanoseconds news_deadline(const struct session *session)
 {
-    return session->news.is_in_flight ? NEVER : session->news.follow_at;
+    return is_in_flight(session, CALL_NEWS, CALL_CHANGE) ? NEVER : session->news.follow_at;
 }
 
 /* ---- what comes back ---- */
@@ -142,7 +141,6 @@ const char *news_are_answered(
 {
     uint64_t newest, followed = session->news.followed;
     (void)call;
-    session->news.is_in_flight = session->hello.is_in_flight = false;
     if (answer->kind != REPLY_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &newest) ||
         !answer_number(answer, 1, MAX_CREDIBLE_NUMBER, &session->news.floor_there) ||
         answer->n % NEWS_ROW != 2) {
@@ -153,7 +151,8 @@ const char *news_are_answered(
         return wrong; /* the next page */
     }
     if (has_missed_some(session, followed)) {
-        definitions_mark_unsent(session); /* about a forgotten one there may be no news any more */
+        /* About a forgotten one there may be no news any more. */
+        session_known_mark_unsent(&session->definitions);
         news_begin(session);
         return NULL;
     }
@@ -169,7 +168,6 @@ const char *change_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)call;
-    session->news.is_in_flight = session->hello.is_in_flight = false;
     if (answer->kind != REPLY_OK || answer->n % 3 != 1 ||
         !answer_number(answer, 0, MAX_CREDIBLE_NUMBER, &session->news.floor_there)) {
         return "a wrong answer to change";

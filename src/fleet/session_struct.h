@@ -92,6 +92,7 @@ struct inflight_call {
     nanoseconds sent_at;
     enum call_kind kind;
     struct admin_request *request; /* CALL_ADMIN, CALL_SNAPSHOT */
+    bool is_of_hello; /* sent after it has begun */
     uint32_t weight; /* of its entries */
     size_t n;
     struct entry *entries[];
@@ -103,31 +104,29 @@ TAILQ_HEAD(inflight_call_list, inflight_call);
 
 enum verdict { VERDICT_NONE, VERDICT_SAME, VERDICT_NEWER, VERDICT_LIMIT, VERDICT_DIFFERS };
 
-struct known_definition {
+/* What this daemon and the database each have under a name: a definition, or an operator's
+ * change. */
+struct known {
     struct table_node by_name;
-    TAILQ_ENTRY(known_definition) link; /* in session.definitions.all, in the order of the file */
-    TAILQ_ENTRY(known_definition) unsent_link; /* in session.definitions.unsent */
+    TAILQ_ENTRY(known) link; /* in known_set.all */
+    TAILQ_ENTRY(known) unsent_link; /* in known_set.unsent */
     char *name, *json;
-    uint64_t generation;
+    uint64_t version; /* a definition's generation */
+    bool is_unsent; /* the database may not know it */
+    /* Of a definition: */
     enum verdict verdict;
-    uint64_t sent_by; /* the last call that sent the present definition; 0: none */
-    bool is_unsent;
+    uint64_t sent_by; /* the last call that sent the present one; 0: none */
     bool is_missing; /* an acquire needs it: sent without waiting for other answers */
     bool is_defined; /* false until session_define() has seen it again */
 };
 
-TAILQ_HEAD(known_definition_list, known_definition);
+TAILQ_HEAD(known_list, known);
 
-struct known_change {
-    struct table_node by_name;
-    TAILQ_ENTRY(known_change) link; /* in session.changes.all, oldest first */
-    TAILQ_ENTRY(known_change) unsent_link; /* in session.changes.unsent */
-    char *name, *json;
-    uint64_t version;
-    bool is_unsent; /* the database may not know it */
+struct known_set {
+    struct known_list all; /* definitions in the order of the file, changes from the oldest on */
+    struct known_list unsent;
+    struct table by_name;
 };
-
-TAILQ_HEAD(known_change_list, known_change);
 
 /* ---- requests ---- */
 
@@ -193,7 +192,6 @@ struct session_renewal {
     nanoseconds due_at; /* this session has to call then, if a lease waits; NEVER */
     nanoseconds hello_at; /* a grace has begun: the session renews then, to be told so; NEVER */
     bool is_wanted; /* at once */
-    bool is_in_flight;
     struct metric_histogram *times; /* or NULL */
 };
 
@@ -225,7 +223,6 @@ struct session_hello {
     nanoseconds not_before;
     uint32_t n_begun; /* since the last one that ended */
     uint64_t *n_up; /* counts those that ended; or NULL */
-    bool is_in_flight; /* one of its calls is */
     bool is_held; /* more leases may have to be listed */
     bool is_new; /* the database had nothing for this session when it began */
 };
@@ -240,6 +237,7 @@ struct session_calls {
     struct inflight_call_list in_flight;
     struct table by_tag;
     size_t n_in_flight;
+    size_t n_of_kind[N_CALL_KINDS]; /* of these */
     size_t n_requests; /* of these: what jobs and operators ask for */
     nanoseconds heard_at; /* the last answer */
     uint64_t last_tag;
@@ -248,19 +246,12 @@ struct session_calls {
     struct claims claims; /* scratch */
 };
 
-struct session_definitions {
-    struct known_definition_list all, unsent;
-    struct table by_name;
-    bool is_in_flight; /* a `define` outside a hello is */
-};
-
 enum { PLACE_BYTES = MAX_HOSTS * 8 + 1 };
 
 /* Operators' changes. */
 struct session_changes {
-    struct known_change_list all, unsent;
-    struct table by_name;
-    uint64_t floor; /* what is not newer, and not in .all, was undone */
+    struct known_set known;
+    uint64_t floor; /* what is not newer, and not in .known, was undone */
     char foreign_place[PLACE_BYTES]; /* the database that all changes come from; "": this one */
     struct text kept; /* lines that a later version has written, to be written again */
     bool is_unwritten; /* the changes, or how far the database was, have to be stored */
@@ -272,7 +263,6 @@ struct session_news {
     uint64_t followed; /* number of the newest fetched since the hello */
     uint64_t floor_there; /* the database's, as last reported */
     nanoseconds follow_at; /* NEVER: no newer news is known */
-    bool is_in_flight; /* one of its calls is */
     bool is_of_all; /* everything from the first on, not only additions */
 };
 
@@ -321,7 +311,7 @@ struct session {
     struct session_hello hello;
     struct session_leases leases;
     struct session_calls calls;
-    struct session_definitions definitions;
+    struct known_set definitions; /* those of the file */
     struct session_changes changes;
     struct session_news news;
     struct session_requests requests;

@@ -74,7 +74,7 @@ static void ask(
     act->word = word;
     act->asked_limit = limit;
     act->asked_at = fleet->now;
-    session_admin(host->session, act, 4, argv);
+    session_admin(host->session, NULL, act, 4, argv);
 }
 
 /* As if the host's file no longer had it. All files do, so it comes back at once. */
@@ -83,7 +83,7 @@ static void forget(struct fleet *fleet, struct host *host)
     const char *name = resource_to_forget(fleet);
     const char *argv[] = {"forget", name, ""};
     trace(fleet, "%s: an operator: forget %s", host->name, name);
-    session_admin(host->session, NULL, 3, argv);
+    session_admin(host->session, NULL, NULL, 3, argv);
 }
 
 /* What the operator says is true as long as no job has had a place. */
@@ -91,7 +91,7 @@ static void found(struct fleet *fleet, struct host *host)
 {
     static const char *const argv[] = {"found", ""};
     trace(fleet, "%s: an operator: found", host->name);
-    session_admin(host->session, &fleet->n_founded, 2, argv);
+    session_admin(host->session, NULL, &fleet->n_founded, 2, argv);
 }
 
 void operator_acts(struct fleet *fleet, struct host *host)

@@ -13,7 +13,7 @@ static void admin(const char *const words[])
     while (words[n]) {
         n++;
     }
-    session_admin(session, &asker, n, words);
+    session_admin(session, NULL, &asker, n, words);
 }
 
 Test(session_requests, a_change)
@@ -214,7 +214,7 @@ Test(session_requests, not_too_many)
 Test(session_requests, a_snapshot_has_pages)
 {
     static const char *const names[] = {"s", "l"};
-    session_snapshot(session, &asker, 2, names);
+    session_snapshot(session, NULL, &asker, 2, names);
     CALL_ANSWERED("snapshot '' s l", "ok -1 0 'l' [ resource l lock ] [ holder l '0123/7' ]");
     EXPECT(result(), "none");
     CALL_ANSWERED("snapshot l s l", "ok -1 0 '' [ resource s ] [ ]");
@@ -223,7 +223,7 @@ Test(session_requests, a_snapshot_has_pages)
 
 Test(session_requests, a_page_is_asked_for_again_after_a_hello)
 {
-    session_snapshot(session, &asker, 0, NULL);
+    session_snapshot(session, NULL, &asker, 0, NULL);
     CALL_ANSWERED("snapshot ''", "ok -1 0 'l' [ resource a ]");
     CALL_ANSWERED("snapshot l", "hello expired");
     say_hello("30000 '0' 1 1");
@@ -241,7 +241,7 @@ Test(session_requests_begin, a_snapshot_is_bounded)
         text_add(&page, "' ]");
     }
     go_up();
-    session_snapshot(session, &asker, 0, NULL);
+    session_snapshot(session, NULL, &asker, 0, NULL);
     int n = 0;
     for (; strcmp(next_call(), "nothing") != 0; n++) {
         answer(page.bytes);
@@ -258,7 +258,7 @@ Test(session_requests_begin, rows_that_are_none)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         connect_link();
         say_hello("30000 '0' 1 1");
-        session_snapshot(session, &asker, 0, NULL);
+        session_snapshot(session, NULL, &asker, 0, NULL);
         next_call();
         answer(wrong[i]);
         cr_assert_str_neq(reset_wanted(), "", "%s", wrong[i]);
