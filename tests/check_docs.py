@@ -309,7 +309,7 @@ def check_rights():
     require(tried == given - beside, f"script_needs.def: not as the scripts: {sorted(tried ^ (given - beside))}")
     for name in ("handshake", "handshake_cluster", "loading", "link_messages"):
         text = (srcdir / f"src/redis/{name}.c").read_text()
-        given |= set(re.findall(r'= "([A-Z]+)"|put\(link, 0, "([A-Z]+)"|\{"([A-Z]+)"\}', text))
+        given |= set(re.findall(r'= "([A-Z]+)"|put\(link, 0, "([A-Z]+)"|\{"([A-Z]+)"[},]', text))
     given.add("EVAL")  # by which the rights of scripts are tried
     words = {word for item in given for word in ([item] if isinstance(item, str) else item) if word}
     words = {{"SCRIPT": "script|load", "FUNCTION": "function|load", "CLIENT": "client|setname",

@@ -13,56 +13,44 @@ bool handshake_fail(struct handshake *handshake, const char *what)
     return false;
 }
 
-static bool check_status(struct handshake *handshake, size_t index, const struct resp *reply)
+size_t handshake_index(const struct handshake *handshake)
 {
-    (void)index;
+    return handshake->steps[handshake->next].index;
+}
+
+bool handshake_check_status(struct handshake *handshake, const struct resp *reply)
+{
     return reply->type == RESP_STATUS || handshake_fail(handshake, RESP_UNEXPECTED);
 }
 
 /* ---- AUTH, SELECT, CLIENT SETNAME ---- */
 
-static size_t make_auth(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
-{
-    size_t n = 0;
-    (void)index, (void)number;
-    argv[n++] = "AUTH";
-    if (handshake->wish.user) {
-        argv[n++] = handshake->wish.user;
-    }
-    argv[n++] = handshake->wish.password ? handshake->wish.password : "";
-    return n;
-}
-
-static size_t make_select(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
+static void make_auth(
+    const struct handshake *handshake, size_t index, struct handshake_words *words)
 {
     (void)index;
-    snprintf(number, 16, "%u", handshake->wish.db);
-    argv[0] = "SELECT";
-    argv[1] = number;
-    return 2;
+    if (handshake->wish.user) {
+        words->argv[words->n++] = handshake->wish.user;
+    }
+    words->argv[words->n++] = handshake->wish.password ? handshake->wish.password : "";
 }
 
-static size_t make_name(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
+static void make_select(
+    const struct handshake *handshake, size_t index, struct handshake_words *words)
 {
-    (void)index, (void)number;
-    argv[0] = "CLIENT";
-    argv[1] = "SETNAME";
-    argv[2] = handshake->wish.client_name;
-    return 3;
+    (void)index;
+    snprintf(words->number, sizeof words->number, "%u", handshake->wish.db);
+    words->argv[words->n++] = words->number;
+}
+
+static void make_name(
+    const struct handshake *handshake, size_t index, struct handshake_words *words)
+{
+    (void)index;
+    words->argv[words->n++] = handshake->wish.client_name;
 }
 
 /* ---- INFO: one call for everything; ROLE would need another right ---- */
-
-static size_t make_info(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
-{
-    (void)handshake, (void)index, (void)number;
-    argv[0] = "INFO";
-    return 1;
-}
 
 static struct server_check_question question_of(const struct handshake *handshake)
 {
@@ -83,9 +71,8 @@ static bool judge(struct handshake *handshake)
     return !handshake->refused || handshake_fail(handshake, handshake->guard.refusal);
 }
 
-static bool check_info(struct handshake *handshake, size_t index, const struct resp *reply)
+static bool check_info(struct handshake *handshake, const struct resp *reply)
 {
-    (void)index;
     if (reply->type != RESP_STRING) {
         return handshake_fail(handshake, RESP_UNEXPECTED);
     }
@@ -94,9 +81,9 @@ static bool check_info(struct handshake *handshake, size_t index, const struct r
 }
 
 /* A name or a proxy may lead to several servers. */
-static bool check_same_server(struct handshake *handshake, size_t index, const struct resp *reply)
+static bool check_same_server(struct handshake *handshake, const struct resp *reply)
 {
-    if (!check_info(handshake, index, reply)) {
+    if (!check_info(handshake, reply)) {
         return false;
     }
     return strcmp(handshake->guard.run_id, handshake->wish.known->run_id) == 0 ||
@@ -105,29 +92,26 @@ static bool check_same_server(struct handshake *handshake, size_t index, const s
 
 /* ---- the scripts ---- */
 
-static size_t make_loading(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
+static void make_loading(
+    const struct handshake *handshake, size_t index, struct handshake_words *words)
 {
-    (void)handshake, (void)number;
-    return loading_command((enum loading)index, handshake->wish.set, argv);
+    words->n = loading_command((enum loading)index, handshake->wish.set, words->argv);
 }
 
-static bool check_loading(struct handshake *handshake, size_t index, const struct resp *reply)
+static bool check_loading(struct handshake *handshake, const struct resp *reply)
 {
-    handshake->loading = loading_next((enum loading)index, handshake->wish.set, reply);
+    enum loading step = (enum loading)handshake_index(handshake);
+    handshake->loading = loading_next(step, handshake->wish.set, reply);
     handshake->has_library = handshake->loading == LOADING_HAS_LIBRARY;
     return handshake->loading != LOADING_FAILED || handshake_fail(handshake, RESP_UNEXPECTED);
 }
 
 /* ---- SUBSCRIBE ---- */
 
-static size_t make_subscribe(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
+static void make_subscribe(
+    const struct handshake *handshake, size_t index, struct handshake_words *words)
 {
-    (void)number;
-    argv[0] = "SUBSCRIBE";
-    argv[1] = handshake->wish.keys->channels[index];
-    return 2;
+    words->argv[words->n++] = handshake->wish.keys->channels[index];
 }
 
 static bool text_is(const struct resp *resp, const char *text)
@@ -136,31 +120,34 @@ static bool text_is(const struct resp *resp, const char *text)
         memcmp(resp->text, text, resp->length) == 0;
 }
 
-static bool check_subscribe(struct handshake *handshake, size_t index, const struct resp *reply)
+static bool check_subscribe(struct handshake *handshake, const struct resp *reply)
 {
     bool good = reply->type == RESP_ARRAY && reply->n == 3 &&
         text_is(&reply->elements[0], "subscribe") &&
-        text_is(&reply->elements[1], handshake->wish.keys->channels[index]);
+        text_is(&reply->elements[1],
+            handshake->wish.keys->channels[handshake_index(handshake)]);
     return good || handshake_fail(handshake, RESP_UNEXPECTED);
 }
 
 /* ---- the commands ---- */
 
-static const struct handshake_kind kind_auth = {ABILITY_auth, make_auth, check_status, true};
-static const struct handshake_kind kind_select = {ABILITY_select, make_select, check_status, false};
+static const struct handshake_kind kind_auth = {
+    ABILITY_auth, handshake_check_status, {"AUTH"}, make_auth, true};
+static const struct handshake_kind kind_select = {
+    ABILITY_select, handshake_check_status, {"SELECT"}, make_select, false};
 static const struct handshake_kind kind_name = {
-    ABILITY_client_name, make_name, check_status, false};
-static const struct handshake_kind kind_info = {ABILITY_info, make_info, check_info, false};
-static const struct handshake_kind kind_same = {ABILITY_info, make_info, check_same_server, false};
+    ABILITY_client_name, handshake_check_status, {"CLIENT", "SETNAME"}, make_name, false};
+static const struct handshake_kind kind_info = {ABILITY_info, check_info, {"INFO"}, NULL, false};
+static const struct handshake_kind kind_same = {
+    ABILITY_info, check_same_server, {"INFO"}, NULL, false};
 static const struct handshake_kind kind_subscribe = {
-    ABILITY_subscribe, make_subscribe, check_subscribe, false};
-
+    ABILITY_subscribe, check_subscribe, {"SUBSCRIBE"}, make_subscribe, false};
 static const struct handshake_kind loading_kinds[] = {
-    [LOADING_ASKS_LIBRARY] = {ABILITY_functions, make_loading, check_loading, false},
-    [LOADING_LIBRARY] = {ABILITY_function_load, make_loading, check_loading, false},
-    [LOADING_ASKS_AGAIN] = {ABILITY_functions, make_loading, check_loading, false},
-    [LOADING_ASKS_SCRIPT] = {ABILITY_scripts, make_loading, check_loading, false},
-    [LOADING_SCRIPT] = {ABILITY_script_load, make_loading, check_loading, false},
+    [LOADING_ASKS_LIBRARY] = {ABILITY_functions, check_loading, {NULL}, make_loading, false},
+    [LOADING_LIBRARY] = {ABILITY_function_load, check_loading, {NULL}, make_loading, false},
+    [LOADING_ASKS_AGAIN] = {ABILITY_functions, check_loading, {NULL}, make_loading, false},
+    [LOADING_ASKS_SCRIPT] = {ABILITY_scripts, check_loading, {NULL}, make_loading, false},
+    [LOADING_SCRIPT] = {ABILITY_script_load, check_loading, {NULL}, make_loading, false},
 };
 
 void handshake_expect(struct handshake *handshake, const struct handshake_kind *kind, size_t index)
@@ -172,14 +159,19 @@ void handshake_expect(struct handshake *handshake, const struct handshake_kind *
 void handshake_add(
     struct handshake *handshake, const struct handshake_kind *kind, size_t index, struct text *out)
 {
-    const char *argv[MAX_WORDS];
+    struct handshake_words words = {.n = 0};
     size_t lengths[MAX_WORDS], n;
-    char number[16];
-    size_t argc = kind->make(handshake, index, argv, number);
-    for (size_t i = 0; i < argc; i++) {
-        lengths[i] = strlen(argv[i]);
+    while (words.n < sizeof kind->words / sizeof kind->words[0] && kind->words[words.n]) {
+        words.argv[words.n] = kind->words[words.n];
+        words.n++;
     }
-    char *bytes = resp_command(argc, argv, lengths, &n);
+    if (kind->make) {
+        kind->make(handshake, index, &words);
+    }
+    for (size_t i = 0; i < words.n; i++) {
+        lengths[i] = strlen(words.argv[i]);
+    }
+    char *bytes = resp_command(words.n, words.argv, lengths, &n);
     text_add_bytes(out, bytes, n);
     if (kind->is_secret) {
         explicit_bzero(bytes, n);
@@ -366,7 +358,7 @@ static bool take_error_of_loading(
                !loading_is_there(reply));
     handshake->server.abilities.states[step->kind->ability] =
         is_denied ? ABILITY_LACKING : ABILITY_THERE;
-    if (!step->kind->check(handshake, step->index, reply)) {
+    if (!step->kind->check(handshake, reply)) {
         handshake->refused = is_denied;
         say_error(handshake, step->kind, reply);
         return false;
@@ -401,7 +393,7 @@ static bool handshake_take(
         return take_error(handshake, step->kind, reply);
     }
     handshake->server.abilities.states[step->kind->ability] = ABILITY_THERE;
-    return step->kind->check(handshake, step->index, reply);
+    return step->kind->check(handshake, reply);
 }
 
 enum handshake_result handshake_reply(

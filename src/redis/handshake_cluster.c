@@ -3,77 +3,47 @@
 
 #include <string.h>
 
-static size_t make_slots(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
-{
-    (void)handshake, (void)index, (void)number;
-    argv[0] = "CLUSTER";
-    argv[1] = "SLOTS";
-    return 2;
-}
-
 /* The node's reply to the next command says more surely whether it has the slot. */
-static bool check_slots(struct handshake *handshake, size_t index, const struct resp *reply)
+static bool check_slots(struct handshake *handshake, const struct resp *reply)
 {
     const struct handshake_cluster *cluster = handshake->wish.cluster;
-    (void)index;
     if (cluster_map_read(&handshake->map, reply, cluster->slot, cluster->host)) {
         handshake->map.n = 0;
     }
     return true;
 }
 
-static size_t make_asking(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
-{
-    (void)handshake, (void)index, (void)number;
-    argv[0] = "ASKING";
-    return 1;
-}
-
 /* A node answers this only if it would let a script have all these keys. */
-static size_t make_exists(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
+static void make_exists(
+    const struct handshake *handshake, size_t index, struct handshake_words *words)
 {
-    size_t n = 0;
-    (void)index, (void)number;
-    argv[n++] = "EXISTS";
+    (void)index;
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
-        argv[n++] = handshake->wish.keys->keys[i];
+        words->argv[words->n++] = handshake->wish.keys->keys[i];
     }
-    return n;
 }
 
-static bool check_asking(struct handshake *handshake, size_t index, const struct resp *reply)
+static bool check_number(struct handshake *handshake, const struct resp *reply)
 {
-    (void)index;
-    return reply->type == RESP_STATUS || handshake_fail(handshake, RESP_UNEXPECTED);
-}
-
-static bool check_number(struct handshake *handshake, size_t index, const struct resp *reply)
-{
-    (void)index;
     return reply->type == RESP_INTEGER || handshake_fail(handshake, RESP_UNEXPECTED);
 }
 
 static const struct handshake_kind kind_ssubscribe;
 
 /* All channels in one command, as ASKING holds for one, and may not follow a subscription. */
-static size_t make_ssubscribe(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
+static void make_ssubscribe(
+    const struct handshake *handshake, size_t index, struct handshake_words *words)
 {
-    size_t n = 0;
-    (void)index, (void)number;
-    argv[n++] = "SSUBSCRIBE";
+    (void)index;
     for (size_t i = 0; i < N_CHANNELS; i++) {
-        argv[n++] = handshake->wish.keys->channels[i];
+        words->argv[words->n++] = handshake->wish.keys->channels[i];
     }
-    return n;
 }
 
 /* Each channel has a reply. */
-static bool check_ssubscribe(struct handshake *handshake, size_t index, const struct resp *reply)
+static bool check_ssubscribe(struct handshake *handshake, const struct resp *reply)
 {
+    size_t index = handshake_index(handshake);
     const char *channel = handshake->wish.keys->channels[index];
     bool good = reply->type == RESP_ARRAY && reply->n == 3 &&
         strcmp(reply->elements[0].text, "ssubscribe") == 0 &&
@@ -85,11 +55,13 @@ static bool check_ssubscribe(struct handshake *handshake, size_t index, const st
 }
 
 static const struct handshake_kind kind_slots = {
-    ABILITY_cluster_slots, make_slots, check_slots, false};
-static const struct handshake_kind kind_asking = {ABILITY_asking, make_asking, check_asking, false};
-static const struct handshake_kind kind_exists = {ABILITY_exists, make_exists, check_number, false};
+    ABILITY_cluster_slots, check_slots, {"CLUSTER", "SLOTS"}, NULL, false};
+static const struct handshake_kind kind_asking = {
+    ABILITY_asking, handshake_check_status, {"ASKING"}, NULL, false};
+static const struct handshake_kind kind_exists = {
+    ABILITY_exists, check_number, {"EXISTS"}, make_exists, false};
 static const struct handshake_kind kind_ssubscribe = {
-    ABILITY_ssubscribe, make_ssubscribe, check_ssubscribe, false};
+    ABILITY_ssubscribe, check_ssubscribe, {"SSUBSCRIBE"}, make_ssubscribe, false};
 static void add_asking(struct handshake *handshake, struct text *out)
 {
     if (handshake->wish.cluster && handshake->wish.cluster->is_asking) {

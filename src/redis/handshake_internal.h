@@ -7,17 +7,28 @@
 
 enum { MAX_WORDS = 1 + N_SCRIPT_KEYS }; /* of a command */
 
+/* A command. */
+struct handshake_words {
+    const char *argv[MAX_WORDS];
+    size_t n;
+    char number[16]; /* what one of them may point to */
+};
+
 struct handshake_kind {
     enum ability ability; /* that the command is */
-    /* Fills argv, returns argc. `number` has room for one number. */
-    size_t (*make)(const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS],
-        char number[16]);
     /* False: `why` says what is wrong. Error replies never get here. */
-    bool (*check)(struct handshake *handshake, size_t index, const struct resp *reply);
+    bool (*check)(struct handshake *handshake, const struct resp *reply);
+    const char *words[3]; /* what it begins with */
+    /* Adds the rest; NULL: there is none. */
+    void (*make)(const struct handshake *handshake, size_t index, struct handshake_words *words);
     /* Error replies may repeat the secret that was sent. */
     bool is_secret;
 };
 
+/* The index of the step that the reply is to. */
+size_t handshake_index(const struct handshake *handshake);
+/* The reply is "OK". */
+bool handshake_check_status(struct handshake *handshake, const struct resp *reply);
 /* Sets .why; returns false. */
 bool handshake_fail(struct handshake *handshake, const char *what);
 /* One more reply, to what the stage sends last. */

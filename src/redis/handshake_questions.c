@@ -5,18 +5,8 @@
 
 /* ---- HELLO and CONFIG GET, for what INFO does not say ---- */
 
-/* Without a version, the server goes on with RESP 2. Every user may use it. */
-static size_t make_hello(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
+static bool check_hello(struct handshake *handshake, const struct resp *reply)
 {
-    (void)handshake, (void)index, (void)number;
-    argv[0] = "HELLO";
-    return 1;
-}
-
-static bool check_hello(struct handshake *handshake, size_t index, const struct resp *reply)
-{
-    (void)index;
     return facts_read_hello(&handshake->server.facts, reply) ||
         handshake_fail(handshake, RESP_UNEXPECTED);
 }
@@ -31,19 +21,15 @@ static const struct {
     {FACT_maxmemory_policy, "maxmemory-policy"},
 };
 
-static size_t make_config(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
+static void make_config(
+    const struct handshake *handshake, size_t index, struct handshake_words *words)
 {
-    (void)handshake, (void)number;
-    argv[0] = "CONFIG";
-    argv[1] = "GET";
-    argv[2] = settings[index].name;
-    return 3;
+    (void)handshake;
+    words->argv[words->n++] = settings[index].name;
 }
 
-static bool check_config(struct handshake *handshake, size_t index, const struct resp *reply)
+static bool check_config(struct handshake *handshake, const struct resp *reply)
 {
-    (void)index;
     return facts_read_config(&handshake->server.facts, reply) ||
         handshake_fail(handshake, RESP_UNEXPECTED);
 }
@@ -97,16 +83,12 @@ static const char needs_script[] =
     "return {type(info) == 'table' and info.err or '',\n"
     "    type(writing) == 'table' and writing.err or '', unpack(lacking)}\n";
 
-static size_t make_rights(
-    const struct handshake *handshake, size_t index, const char *argv[MAX_WORDS], char number[16])
+static void make_rights(
+    const struct handshake *handshake, size_t index, struct handshake_words *words)
 {
-    (void)index, (void)number;
-    argv[0] = "EVAL";
-    argv[1] = needs_script;
-    argv[2] = "0";
-    argv[3] = handshake->wish.keys->keys[0];
-    argv[4] = handshake->wish.keys->channels[CHANNEL_ALL];
-    return 5;
+    (void)index;
+    words->argv[words->n++] = handshake->wish.keys->keys[0];
+    words->argv[words->n++] = handshake->wish.keys->channels[CHANNEL_ALL];
 }
 
 static const struct {
@@ -131,11 +113,10 @@ static const char *refusal_to_write(const char *error)
 
 enum { RIGHTS_INFO, RIGHTS_WRITING, N_RIGHTS }; /* what is lacking follows */
 
-static bool check_rights(struct handshake *handshake, size_t index, const struct resp *reply)
+static bool check_rights(struct handshake *handshake, const struct resp *reply)
 {
     struct text lacking = TEXT_INIT;
     uint8_t *states = handshake->server.abilities.states;
-    (void)index;
     if (reply->type != RESP_ARRAY || reply->n < N_RIGHTS) {
         return handshake_fail(handshake, RESP_UNEXPECTED);
     }
@@ -155,10 +136,13 @@ static bool check_rights(struct handshake *handshake, size_t index, const struct
     return !handshake->refused;
 }
 
-const struct handshake_kind handshake_hello = {ABILITY_hello, make_hello, check_hello, false};
-const struct handshake_kind handshake_rights = {ABILITY_eval, make_rights, check_rights, false};
+/* Without a version, the server goes on with RESP 2. Every user may use it. */
+const struct handshake_kind handshake_hello = {
+    ABILITY_hello, check_hello, {"HELLO"}, NULL, false};
+const struct handshake_kind handshake_rights = {
+    ABILITY_eval, check_rights, {"EVAL", needs_script, "0"}, make_rights, false};
 static const struct handshake_kind handshake_config = {
-    ABILITY_config_get, make_config, check_config, false};
+    ABILITY_config_get, check_config, {"CONFIG", "GET"}, make_config, false};
 
 void handshake_add_settings(struct handshake *handshake, struct text *out)
 {
