@@ -232,10 +232,8 @@ bool core_find_want(const struct core *core, struct requested_resource *want);
 /* The template of that name, star and all; NULL: there is none. */
 struct template *core_find_template(const struct core *core, const char *name);
 
-/* The operator's reason for a pause of that resource, alive or not; NULL: none is known. */
-const char *core_pause_reason(const struct core *core, const char *name);
-/* Who paused it, in the same way. */
-struct actor core_paused_by(const struct core *core, const char *name);
+/* The pause in force of that resource, alive or not; none is not on. */
+const struct pause *core_pause(const struct core *core, const char *name);
 
 /* Changes that operators make at runtime. */
 enum change_kind {

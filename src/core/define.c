@@ -176,10 +176,8 @@ static void template_take_over(struct template *next, struct template *before)
     if (!is_same_sort(then, now)) {
         return;
     }
-    next->paused = before->paused;
-    next->paused_by = before->paused_by;
-    next->pause_reason = before->pause_reason;
-    before->pause_reason = NULL;
+    next->pause = before->pause;
+    before->pause.reason = NULL;
     if (lasts(CHANGE_LIMIT, then, now) && !(now->kind == KIND_LOCK && before->runtime_limit > 1)) {
         next->runtime_limit = before->runtime_limit;
     }

@@ -67,28 +67,16 @@ bool resource_limit_is_changed(const struct resource *resource)
         (resource->template && resource->template->runtime_limit != UNBOUNDED);
 }
 
-static bool is_paused_with_template(const struct resource *resource)
+const struct pause *resource_pause(const struct resource *resource)
 {
-    return resource->template && resource->template->paused && !resource->is_exempt;
+    const struct template *template = resource->template;
+    bool is_with_template = template && template->pause.is_on && !resource->is_exempt;
+    return is_with_template && !resource->pause.is_on ? &template->pause : &resource->pause;
 }
 
 bool resource_is_paused(const struct resource *resource)
 {
-    return resource->paused || is_paused_with_template(resource);
-}
-
-const char *resource_pause_reason(const struct resource *resource)
-{
-    return resource->paused                 ? resource->pause_reason
-        : is_paused_with_template(resource) ? resource->template->pause_reason
-                                            : NULL;
-}
-
-struct actor resource_paused_by(const struct resource *resource)
-{
-    return resource->paused                 ? resource->paused_by
-        : is_paused_with_template(resource) ? resource->template->paused_by
-                                            : (struct actor){.is_known = false};
+    return resource_pause(resource)->is_on;
 }
 
 bool resource_is_blocked(const struct resource *resource)
@@ -98,7 +86,7 @@ bool resource_is_blocked(const struct resource *resource)
 
 bool resource_is_changed(const struct resource *resource)
 {
-    return resource->paused || resource->is_exempt || resource->runtime_limit != UNBOUNDED ||
+    return resource->pause.is_on || resource->is_exempt || resource->runtime_limit != UNBOUNDED ||
         resource->items_changed || resource->n_reserved > 0;
 }
 

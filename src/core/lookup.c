@@ -5,10 +5,7 @@
 
 struct lease *core_find_lease(struct core *core, uint64_t id)
 {
-    struct table_node *node = table_find(&core->leases, hash_number(id));
-    while (node && container_of(node, struct lease, by_id)->id != id) {
-        node = table_find_next(node);
-    }
+    struct table_node *node = table_find_number(&core->leases, id);
     return node ? container_of(node, struct lease, by_id) : NULL;
 }
 
@@ -42,20 +39,12 @@ const struct definition *core_find_definition(struct core *core, const char *nam
     return want.definition;
 }
 
-const char *core_pause_reason(const struct core *core, const char *name)
+const struct pause *core_pause(const struct core *core, const char *name)
 {
+    static const struct pause none;
     const struct resource *resource = registry_find(core, name);
     const struct template *template = registry_find_template(core, name);
-    return resource ? resource_pause_reason(resource) : template ? template->pause_reason : NULL;
-}
-
-struct actor core_paused_by(const struct core *core, const char *name)
-{
-    const struct resource *resource = registry_find(core, name);
-    const struct template *template = registry_find_template(core, name);
-    return resource ? resource_paused_by(resource)
-        : template  ? template->paused_by
-                    : (struct actor){.is_known = false};
+    return resource ? resource_pause(resource) : template ? &template->pause : &none;
 }
 
 bool core_is_drained(const struct core *core)

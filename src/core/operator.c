@@ -47,7 +47,7 @@ void operator_drop_moot(struct resource *resource)
     if (resource->runtime_limit == resource->definition->limit && !is_of_template) {
         resource->runtime_limit = UNBOUNDED;
     }
-    if (!template || !template->paused) {
+    if (!template || !template->pause.is_on) {
         resource->is_exempt = false;
     }
 }
@@ -159,31 +159,26 @@ static enum outcome change_reserve(
     return OUTCOME_OK;
 }
 
+void pause_set(struct pause *pause, bool is_on, const char *reason, struct actor by)
+{
+    free(pause->reason);
+    *pause = (struct pause){.reason = memory_string(reason), .by = by, .is_on = is_on};
+}
+
 static enum outcome change_pause(
     struct core *core, struct resource *resource, const struct change *change)
 {
     (void)core;
-    free(resource->pause_reason);
-    resource->pause_reason = memory_string(change->reason);
-    resource->paused_by = change->by;
-    resource->paused = true;
+    pause_set(&resource->pause, true, change->reason, change->by);
     resource->is_exempt = false;
     return OUTCOME_OK;
-}
-
-static void end_own_pause(struct resource *resource)
-{
-    free(resource->pause_reason);
-    resource->pause_reason = NULL;
-    resource->paused_by = (struct actor){.is_known = false};
-    resource->paused = false;
 }
 
 static enum outcome change_resume(
     struct core *core, struct resource *resource, const struct change *change)
 {
     (void)core, (void)change;
-    end_own_pause(resource);
+    pause_set(&resource->pause, false, NULL, (struct actor){.is_known = false});
     resource->is_exempt = true; /* if its template is paused */
     return OUTCOME_OK;
 }
@@ -199,7 +194,7 @@ void operator_end_changes(struct core *core, struct resource *resource)
     resource->items_changed = false;
     resource->runtime_limit = UNBOUNDED;
     resource->is_exempt = false;
-    end_own_pause(resource);
+    pause_set(&resource->pause, false, NULL, (struct actor){.is_known = false});
 }
 
 static enum outcome change_reset(
@@ -237,10 +232,7 @@ static enum outcome change_template(struct template *template, const struct chan
                 change->limit == definition->limit ? UNBOUNDED : change->limit;
         }
     } else if (is_pause || change->kind == CHANGE_RESUME || is_reset) {
-        free(template->pause_reason);
-        template->pause_reason = is_pause ? memory_string(change->reason) : NULL;
-        template->paused_by = change->by;
-        template->paused = is_pause;
+        pause_set(&template->pause, is_pause, is_pause ? change->reason : NULL, change->by);
         template->runtime_limit = is_reset ? UNBOUNDED : template->runtime_limit;
         outcome = OUTCOME_OK;
     }

@@ -181,7 +181,7 @@ void registry_free_templates(struct templates *templates)
     while ((template = TAILQ_FIRST(&templates->list))) {
         TAILQ_REMOVE(&templates->list, template, link);
         table_remove(&templates->by_name, &template->by_name);
-        free(template->pause_reason);
+        free(template->pause.reason);
         free(template);
     }
     table_deinit(&templates->by_name);

@@ -418,7 +418,7 @@ void resource_free(struct resource *resource)
     bitset_deinit(&resource->free_slots);
     free(resource->units);
     definition_free(resource->remains);
-    free(resource->pause_reason);
+    free(resource->pause.reason);
     free(resource->name);
     free(resource);
 }

@@ -49,6 +49,13 @@ struct cooldown {
     struct sorted_set_node timer; /* in the core's cooldown timers */
 };
 
+/* Whether an operator has paused it. */
+struct pause {
+    char *reason; /* or NULL; owned */
+    struct actor by;
+    bool is_on;
+};
+
 struct resource {
     struct table_node by_name;
     TAILQ_ENTRY(resource) link; /* in the core's list, oldest first */
@@ -83,9 +90,7 @@ struct resource {
     TAILQ_HEAD(, lane_link) nested; /* lanes whose first request, nested, may go although aside */
 
     uint32_t runtime_limit; /* its own; UNBOUNDED: the template's or the definition's */
-    char *pause_reason;
-    struct actor paused_by;
-    bool paused; /* by itself; see resource_is_paused() */
+    struct pause pause; /* its own; see resource_pause() */
     bool is_exempt; /* from the pause of its template, which is on */
     bool items_changed; /* at runtime */
     bool is_instance;
@@ -117,11 +122,11 @@ uint32_t resource_kept(const struct resource *resource);
 uint32_t resource_spare(const struct resource *resource);
 /* How many units could be granted now, order and pause apart. */
 uint32_t resource_available(const struct resource *resource);
-/* By itself, or with its template. */
+/* The pause in force: its own, or its template's; else one that is not on. */
+const struct pause *resource_pause(const struct resource *resource);
 bool resource_is_paused(const struct resource *resource);
-const char *resource_pause_reason(const struct resource *resource); /* or NULL */
-/* Who made the pause that is in force; not known without one. */
-struct actor resource_paused_by(const struct resource *resource);
+/* Takes the place of the pause before. */
+void pause_set(struct pause *pause, bool is_on, const char *reason, struct actor by);
 /* Whether an operator has set the limit, of the resource or of its template. */
 bool resource_limit_is_changed(const struct resource *resource);
 /* Paused or closed: nothing is granted, and a lease that also wants something else is set aside

@@ -10,9 +10,7 @@ struct template {
     const struct definition *definition;
     uint32_t n_instances; /* alive */
     uint32_t runtime_limit; /* of each instance; UNBOUNDED: the definition's */
-    char *pause_reason;
-    struct actor paused_by;
-    bool paused;
+    struct pause pause;
 };
 
 TAILQ_HEAD(template_list, template);
@@ -26,5 +24,5 @@ static inline uint32_t template_limit(const struct template *template)
 
 static inline bool template_is_changed(const struct template *template)
 {
-    return template->paused || template->runtime_limit != UNBOUNDED;
+    return template->pause.is_on || template->runtime_limit != UNBOUNDED;
 }

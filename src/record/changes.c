@@ -150,15 +150,15 @@ static void add_limit(struct text *out, const char *name, const struct definitio
 }
 
 static void add_pause(struct text *out, const char *name, const struct definition *definition,
-    const struct charge *charge, const char *reason, const struct actor *by)
+    const struct charge *charge, const struct pause *pause)
 {
     add_request(out, COMMAND_pause, name);
-    text_add_key(out, "reason", reason);
-    if (by->is_known) {
-        text_add_number_key(out, "by", by->uid);
+    text_add_key(out, "reason", pause->reason);
+    if (pause->by.is_known) {
+        text_add_number_key(out, "by", pause->by.uid);
     }
-    if (by->has_login) {
-        text_add_number_key(out, "by_login", by->login);
+    if (pause->by.has_login) {
+        text_add_number_key(out, "by_login", pause->by.login);
     }
     add_end(out, definition, charge);
 }
@@ -170,9 +170,8 @@ static void describe_template_changes(const struct template *template, void *con
     if (template->runtime_limit != UNBOUNDED) {
         add_limit(out, definition->name, definition, NULL, template->runtime_limit);
     }
-    if (template->paused) {
-        add_pause(
-            out, definition->name, definition, NULL, template->pause_reason, &template->paused_by);
+    if (template->pause.is_on) {
+        add_pause(out, definition->name, definition, NULL, &template->pause);
     }
 }
 
@@ -190,9 +189,8 @@ static void describe_changes(const struct resource *resource, void *context)
     if (resource->runtime_limit != UNBOUNDED) {
         add_limit(out, resource->name, definition, charge, resource->runtime_limit);
     }
-    if (resource->paused) {
-        add_pause(
-            out, resource->name, definition, charge, resource->pause_reason, &resource->paused_by);
+    if (resource->pause.is_on) {
+        add_pause(out, resource->name, definition, charge, &resource->pause);
     } else if (resource->is_exempt) {
         add_request(out, COMMAND_resume, resource->name);
         add_end(out, definition, charge);

@@ -64,6 +64,7 @@ static void fill_kept(struct status_resource *line, const struct resource *resou
 static void fill_here(struct resource_row *row, const struct scene *scene)
 {
     const struct resource *resource = row->here;
+    const struct pause *pause = resource_pause(resource);
     struct status_resource *line = &row->line;
     bool gives_nothing = resource_is_blocked(resource) || scene->state;
     *line = line_of(resource->name, kind_word(resource->definition->kind), scene);
@@ -77,8 +78,7 @@ static void fill_here(struct resource_row *row, const struct scene *scene)
     line->changed.joined = resource_limit_is_changed(resource) ? "limit"
         : resource->items_changed                              ? "items"
                                                                : NULL;
-    resource_set_pause(line, resource_is_paused(resource), resource_pause_reason(resource),
-        resource_paused_by(resource));
+    resource_set_pause(line, pause->is_on, pause->reason, pause->by);
     fill_kept(line, resource);
 }
 
@@ -307,7 +307,8 @@ void template_write(struct text *out, const struct template *template, const str
         }
     } else {
         line.changed.joined = template->runtime_limit != UNBOUNDED ? "limit" : NULL;
-        resource_set_pause(&line, template->paused, template->pause_reason, template->paused_by);
+        const struct pause *pause = &template->pause;
+        resource_set_pause(&line, pause->is_on, pause->reason, pause->by);
     }
     status_line_write(out, LINE_TEMPLATE, line.name, &line);
 }

@@ -55,8 +55,8 @@ static void why_impossible(struct text *out, const struct refusal *refusal)
 static void why_paused(struct text *out, const struct refusal *refusal)
 {
     struct status_resource paused = {0};
-    resource_set_pause(&paused, true, core_pause_reason(refusal->core, refusal->want->name),
-        core_paused_by(refusal->core, refusal->want->name));
+    const struct pause *pause = core_pause(refusal->core, refusal->want->name);
+    resource_set_pause(&paused, true, pause->reason, pause->by);
     pause_name_users(&paused, refusal->viewer);
     pause_write(out, &paused);
 }

@@ -115,7 +115,7 @@ static void compare_resource(const struct simulation *simulation, const struct r
     REQUIRE(strcmp(resource->name, expected->name) == 0, "resource %s stands where %s should",
         resource->name, expected->name);
     REQUIRE(resource->is_defined == expected->defined, "%s: is it defined?", resource->name);
-    REQUIRE(resource->paused == expected->paused, "%s: is it paused itself?", resource->name);
+    REQUIRE(resource->pause.is_on == expected->paused, "%s: is it paused itself?", resource->name);
     REQUIRE(resource->is_exempt == expected->exempt, "%s: is it an exception?", resource->name);
     REQUIRE(resource_is_paused(resource) == model_is_paused(expected), "%s: is it paused?",
         resource->name);
@@ -162,7 +162,7 @@ static void compare_templates(struct simulation *simulation)
         const struct template *template = core_find_template(simulation->core, expected->name);
         bool is_limited = template && template->runtime_limit != UNBOUNDED;
         int64_t limit = is_limited ? (int64_t)template->runtime_limit : -1;
-        REQUIRE((template && template->paused) == expected->paused, "%s: is it paused?",
+        REQUIRE((template && template->pause.is_on) == expected->paused, "%s: is it paused?",
             expected->name);
         REQUIRE(limit == expected->limit, "%s: limit %jd instead of %jd", expected->name,
             (intmax_t)limit, (intmax_t)expected->limit);

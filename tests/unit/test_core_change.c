@@ -313,12 +313,12 @@ Test(change, reasons)
     EXPECT(define("semaphore s limit=2"), "ok");
     const struct resource *s = core_find_resource(the_core(), "s");
     EXPECT(change("pause s upgrade"), "ok");
-    cr_expect_str_eq(s->pause_reason, "upgrade");
+    cr_expect_str_eq(s->pause.reason, "upgrade");
     EXPECT(change("pause s"), "ok");
-    cr_expect_null(s->pause_reason);
+    cr_expect_null(s->pause.reason);
     EXPECT(change("pause s again"), "ok");
     EXPECT(change("resume s"), "ok");
-    cr_expect_null(s->pause_reason);
+    cr_expect_null(s->pause.reason);
     EXPECT(change("reserve s 1 broken"), "ok");
     cr_expect_str_eq(resource_find_unit(s, "1")->reason, "broken");
     EXPECT(change("reserve s 1"), "ok");
@@ -329,7 +329,7 @@ Test(change, reasons)
     EXPECT(change("pause s upgrade"), "ok");
     EXPECT(change("reserve s 0 broken"), "ok");
     EXPECT(change("reset s"), "ok");
-    cr_expect_null(s->pause_reason);
+    cr_expect_null(s->pause.reason);
     cr_expect_null(resource_find_unit(s, "0")->reason);
 }
 
