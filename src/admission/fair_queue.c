@@ -62,10 +62,7 @@ void fair_queue_deinit(struct fair_queue *fair_queue)
 
 static struct fair_user *fair_queue_find(const struct fair_queue *fair_queue, uint32_t uid)
 {
-    struct table_node *node = table_find(&fair_queue->by_uid, hash_number(uid));
-    while (node && container_of(node, struct fair_user, node)->uid != uid) {
-        node = table_find_next(node);
-    }
+    struct table_node *node = table_find_number(&fair_queue->by_uid, uid);
     return node ? container_of(node, struct fair_user, node) : NULL;
 }
 

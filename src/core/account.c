@@ -28,10 +28,7 @@ void accounts_set_bounds(struct accounts *accounts, const struct user_bounds *bo
 
 static struct account *account_find(const struct accounts *accounts, uint32_t uid)
 {
-    struct table_node *node = table_find(&accounts->by_uid, hash_number(uid));
-    while (node && container_of(node, struct account, node)->uid != uid) {
-        node = table_find_next(node);
-    }
+    struct table_node *node = table_find_number(&accounts->by_uid, uid);
     return node ? container_of(node, struct account, node) : NULL;
 }
 

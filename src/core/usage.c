@@ -7,10 +7,7 @@
 
 static struct usage *usage_find(const struct resource *resource, uint32_t uid)
 {
-    struct table_node *node = table_find(&resource->usages, hash_number(uid));
-    while (node && container_of(node, struct usage, by_uid)->uid != uid) {
-        node = table_find_next(node);
-    }
+    struct table_node *node = table_find_number(&resource->usages, uid);
     return node ? container_of(node, struct usage, by_uid) : NULL;
 }
 

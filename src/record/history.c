@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "journal/paths.h"
-#include "journal/record.h"
 #include "status/answer_lines.h"
 
 #include <limits.h>
@@ -21,11 +20,7 @@ struct taker {
 
 static struct taker *find_taker(const struct history *history, uint64_t lease)
 {
-    struct table_node *node =
-        history->revokers.n > 0 ? table_find(&history->revokers, hash_number(lease)) : NULL;
-    while (node && container_of(node, struct taker, by_lease)->lease != lease) {
-        node = table_find_next(node);
-    }
+    struct table_node *node = table_find_number(&history->revokers, lease);
     return node ? container_of(node, struct taker, by_lease) : NULL;
 }
 
