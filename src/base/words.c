@@ -356,6 +356,15 @@ size_t words_split(char *line, char *words[], size_t max)
     return n;
 }
 
+size_t words_index(const char *word, const char *const list[], size_t n)
+{
+    size_t i = 0;
+    while (i < n && !(list[i] && strcmp(list[i], word) == 0)) {
+        i++;
+    }
+    return i;
+}
+
 char *words_find(char *const words[], size_t n, const char *key)
 {
     size_t length = strlen(key);

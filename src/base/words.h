@@ -64,6 +64,8 @@ char *word_cut(char *text);
  * more than `max`. Words are not decoded. */
 size_t words_split(char *line, char *words[], size_t max);
 
+/* Where the word is in a list, which may have gaps; n: nowhere. */
+size_t words_index(const char *word, const char *const list[], size_t n);
 /* The value of key=value among words, or NULL. Not decoded. */
 char *words_find(char *const words[], size_t n, const char *key);
 /* The same of a number, at most INT64_MAX. False: it is missing, or no number. */

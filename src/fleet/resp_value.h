@@ -16,3 +16,8 @@ struct resp {
     const struct resp *elements; /* RESP_ARRAY */
     size_t n;
 };
+
+static inline bool resp_is_text(const struct resp *resp)
+{
+    return resp->type == RESP_STRING || resp->type == RESP_STATUS;
+}

@@ -15,8 +15,7 @@ enum { N_HEAD = 4 }; /* status, due, grace, sequence */
 
 static bool field_text(const struct resp *field, const char **textp)
 {
-    if ((field->type != RESP_STRING && field->type != RESP_STATUS) ||
-        memchr(field->text, '\0', field->length)) {
+    if (!resp_is_text(field) || memchr(field->text, '\0', field->length)) {
         return false;
     }
     *textp = field->text;
@@ -117,14 +116,10 @@ static const char *const acquired_words[N_ACQUIRED] = {
 
 bool acquired_read(const struct answer *answer, size_t i, enum acquired *acquiredp)
 {
-    const char *word;
-    for (int k = 0; answer_text(answer, i, &word) && k < N_ACQUIRED; k++) {
-        if (strcmp(acquired_words[k], word) == 0) {
-            *acquiredp = (enum acquired)k;
-            return true;
-        }
-    }
-    return false;
+    const char *word = "";
+    bool is_text = answer_text(answer, i, &word);
+    *acquiredp = (enum acquired)words_index(word, acquired_words, N_ACQUIRED);
+    return is_text && *acquiredp != N_ACQUIRED;
 }
 
 /* ---- errors ---- */
@@ -164,12 +159,8 @@ enum outcome refusal_outcome(const char *word)
 #include "core/outcomes.def"
 #undef OUTCOME
     };
-    for (enum outcome outcome = 0; outcome < N_OUTCOMES; outcome++) {
-        if (refusals[outcome] && strcmp(refusals[outcome], word) == 0) {
-            return outcome;
-        }
-    }
-    return OUTCOME_DOWN;
+    enum outcome outcome = (enum outcome)words_index(word, refusals, N_OUTCOMES);
+    return outcome != N_OUTCOMES ? outcome : OUTCOME_DOWN;
 }
 
 /* ---- claims ---- */
@@ -356,13 +347,9 @@ const char *fleet_event_read(const char *text, struct fleet_event *event)
     if (!take_word(&text, word, sizeof word)) {
         return "an event without a word";
     }
-    for (size_t i = 0; i < N_FLEET_EVENTS; i++) {
-        if (strcmp(fleet_event_words[i], word) == 0) {
-            event->kind = (enum event_kind)i;
-            return read_event_arguments(text, event) ? NULL : "an event with wrong arguments";
-        }
-    }
-    return NULL;
+    event->kind = (enum event_kind)words_index(word, fleet_event_words, N_FLEET_EVENTS);
+    bool is_good = event->kind == FLEET_UNKNOWN || read_event_arguments(text, event);
+    return is_good ? NULL : "an event with wrong arguments";
 }
 
 const char *message_read(const char *text, uint64_t *numberp, const char **textp)

@@ -126,7 +126,7 @@ enum event_kind {
     FLEET_DROP,
     FLEET_RELEASE,
     N_FLEET_EVENTS,
-    FLEET_UNKNOWN, /* a newer berthd's: taken and ignored */
+    FLEET_UNKNOWN = N_FLEET_EVENTS, /* a newer berthd's: taken and ignored */
 };
 
 struct fleet_event {

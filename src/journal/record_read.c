@@ -76,13 +76,9 @@ static bool read_text(struct record *record, const struct row *row, char *value)
 static bool read_word(struct record *record, const struct row *row, const char *value,
     const char *const words[], size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (words[i] && strcmp(words[i], value) == 0) {
-            set_number(record, row, i);
-            return true;
-        }
-    }
-    return false;
+    size_t i = words_index(value, words, n);
+    set_number(record, row, i < n ? i : 0);
+    return i < n;
 }
 
 static bool read_on_lost(struct record *record, const struct row *row, char *value)

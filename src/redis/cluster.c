@@ -57,17 +57,12 @@ static bool is_unknown(const char *text, size_t length)
 
 /* ---- CLUSTER SLOTS ---- */
 
-static bool is_text(const struct resp *resp)
-{
-    return resp->type == RESP_STRING || resp->type == RESP_STATUS;
-}
-
 /* The value of a key in [key, value, ...]. */
 static const struct resp *metadata_find(const struct resp *list, const char *key)
 {
     for (size_t i = 0; i + 1 < list->n; i += 2) {
-        if (is_text(&list->elements[i]) && strcmp(list->elements[i].text, key) == 0 &&
-            is_text(&list->elements[i + 1])) {
+        if (resp_is_text(&list->elements[i]) && strcmp(list->elements[i].text, key) == 0 &&
+            resp_is_text(&list->elements[i + 1])) {
             return &list->elements[i + 1];
         }
     }
@@ -83,13 +78,13 @@ static bool read_node(struct cluster_node *node, const struct resp *row, const c
         return false;
     }
     const struct resp *host = &row->elements[0];
-    if (host->type == RESP_NIL || (is_text(host) && host->length == 0)) {
+    if (host->type == RESP_NIL || (resp_is_text(host) && host->length == 0)) {
         return cluster_take_host(node, asked_host, strlen(asked_host));
     }
-    if (is_text(host) && is_unknown(host->text, host->length)) {
+    if (resp_is_text(host) && is_unknown(host->text, host->length)) {
         host = row->n > 3 ? metadata_find(&row->elements[3], "ip") : NULL;
     }
-    return host && is_text(host) && cluster_take_host(node, host->text, host->length);
+    return host && resp_is_text(host) && cluster_take_host(node, host->text, host->length);
 }
 
 static void add_node(struct cluster_map *map, const struct cluster_node *node)

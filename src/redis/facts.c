@@ -55,11 +55,6 @@ void facts_read_info(struct facts *facts, const char *info)
 
 /* ---- arrays ---- */
 
-static bool is_text(const struct resp *resp)
-{
-    return resp->type == RESP_STRING || resp->type == RESP_STATUS;
-}
-
 /* Calls `take` for each pair of texts. False: the reply is something else. */
 static bool read_pairs(struct facts *facts, const struct resp *reply,
     void (*take)(struct facts *facts, const char *name, const char *value))
@@ -67,7 +62,7 @@ static bool read_pairs(struct facts *facts, const struct resp *reply,
     bool is_good = reply->type == RESP_ARRAY && reply->n % 2 == 0;
     for (size_t i = 0; is_good && i < reply->n; i += 2) {
         const struct resp *name = &reply->elements[i], *value = name + 1;
-        if (is_text(name) && is_text(value)) {
+        if (resp_is_text(name) && resp_is_text(value)) {
             take(facts, name->text, value->text);
         }
     }

@@ -32,24 +32,15 @@ static bool row_is(const struct fleet_row *row, const char *word)
     return strcmp(row->fields, word) == 0;
 }
 
-static bool is_one_of(const char *word, const char *const words[], size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(word, words[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool resource_row_is_sound(const struct fleet_row *row)
 {
-    static const char *const kinds[] = {"semaphore", "lock", "pool"};
+    enum { N_KINDS = 3 };
+    static const char *const kinds[N_KINDS] = {"semaphore", "lock", "pool"};
     const char *name = row->n > RESOURCE_NAME ? fleet_field(row, RESOURCE_NAME) : "";
     uint64_t number;
     if (!row_is(row, "resource") || row->n < N_RESOURCE_FIELDS ||
         !(name_is_valid(name) || template_name_is_valid(name)) ||
-        !is_one_of(fleet_field(row, RESOURCE_KIND), kinds, sizeof kinds / sizeof kinds[0])) {
+        words_index(fleet_field(row, RESOURCE_KIND), kinds, N_KINDS) == N_KINDS) {
         return false;
     }
     for (size_t i = RESOURCE_LIMIT; i <= RESOURCE_COOLING; i++) {

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/pattern.h"
+#include "base/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,12 +92,8 @@ bool asked_names_search(const struct asked_names *asked)
 
 static bool is_named(const struct asked_names *asked, const char *name)
 {
-    for (size_t i = 0; i < asked->n_names; i++) {
-        if (strcmp(asked->names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    const char *const *names = (const char *const *)asked->names;
+    return words_index(name, names, asked->n_names) < asked->n_names;
 }
 
 bool asked_names_match(const struct asked_names *asked, const char *name)
