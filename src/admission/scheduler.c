@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/metrics.h"
 
-#include <assert.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>

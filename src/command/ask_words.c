@@ -8,7 +8,6 @@
 #include "status/answer_lines.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A count that is a number, but too large for anything, is for the core to refuse. */

@@ -16,7 +16,6 @@
 #include "status/lease_row.h"
 #include "status/reasons.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char *reason_of(const struct call *call)

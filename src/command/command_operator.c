@@ -7,7 +7,6 @@
 #include "conn/conn.h"
 #include "conn/disk_wait.h"
 #include "database/client_events.h"
-#include "database/fleet_sessions.h"
 #include "log/log.h"
 #include "setup/reload.h"
 #include "setup/settings.h"

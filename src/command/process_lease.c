@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { MAX_LOOKED_AT = 500 }; /* leases of one piece: some 200 microseconds */

@@ -3,7 +3,6 @@
 #include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/words.h"
 #include "conn/conn.h"
 #include "conn/parked.h"
 #include "database/fleet_sessions.h"

@@ -14,7 +14,6 @@
 #include "status/answer_lines.h"
 #include "status/suggest.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

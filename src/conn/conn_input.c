@@ -1,7 +1,6 @@
 /* conn_input.c - the way into a connection: bytes become lines, which are carried out while the
  * connection may go on. Writes traffic.in. */
 #include "admission/server.h"
-#include "base/memory.h"
 #include "conn/conn.h"
 #include "conn/parked.h"
 #include "status/answer_lines.h"

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "conn/conn.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 enum { PATIENCE_MS = 4000 };

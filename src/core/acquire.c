@@ -1,11 +1,9 @@
 /* acquire.c - from a request to a granted or waiting lease, or to the reason for a refusal. */
-#include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"
 #include "core/ranges.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 /* The lease gets the strictest of its resources' rules and its own. False if its own are laxer. */
 static bool take_stop_rules(

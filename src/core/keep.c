@@ -7,7 +7,6 @@
 #include "core/ranges.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

@@ -1,5 +1,4 @@
 /* lease_end.c - a lease ends, and what has become free is granted. */
-#include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"
 #include "core/quota.h"

@@ -1,7 +1,6 @@
 /* lifecycle.c - creates and frees the core; clients come and go. */
 #include "base/memory.h"
 #include "core/internal.h"
-#include "core/queue.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "core/keep.h"
 #include "core/place.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 /* ---- what fits ---- */

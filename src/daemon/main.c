@@ -10,7 +10,6 @@
 #include "database/connect_check.h"
 #include "log/log.h"
 #include "service/manager.h"
-#include "status/answer_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

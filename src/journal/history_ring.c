@@ -1,6 +1,5 @@
 #include "journal/history_ring.h"
 
-#include "base/memory.h"
 #include "journal/own_file.h"
 #include "journal/sigbus_guard.h"
 

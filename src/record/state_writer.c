@@ -5,7 +5,6 @@
 #include "wire/protocol.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 
 enum { CHANGE_BYTES = LINE_BYTES }; /* more than one request can add */

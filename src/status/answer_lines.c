@@ -2,7 +2,6 @@
 #include "core/units.h"
 
 #include "base/words.h"
-#include "core/ranges.h"
 
 #include <stdarg.h>
 #include <stdio.h>
