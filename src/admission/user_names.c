@@ -40,10 +40,7 @@ static void on_done(uv_work_t *work, int status);
 
 static struct user_name *find(const struct user_names *names, uint32_t uid)
 {
-    struct table_node *node = table_find(&names->by_uid, hash_number(uid));
-    while (node && container_of(node, struct user_name, by_uid)->uid != uid) {
-        node = table_find_next(node);
-    }
+    struct table_node *node = table_find_number(&names->by_uid, uid);
     return node ? container_of(node, struct user_name, by_uid) : NULL;
 }
 
@@ -149,11 +146,6 @@ void user_names_leave(struct names_waiter *waiter)
 void user_names_timed_out(struct user_names *names)
 {
     names->is_stuck = names->is_looking;
-}
-
-bool user_names_is_looking(const struct user_names *names)
-{
-    return names->is_looking;
 }
 
 void user_names_init(struct user_names *names, uv_loop_t *loop, struct loop_iteration *turn)

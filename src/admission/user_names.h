@@ -50,5 +50,3 @@ void user_names_await(struct user_names *names, struct names_waiter *waiter);
 void user_names_leave(struct names_waiter *waiter); /* does nothing if it does not wait */
 /* The one who waits has no more patience. */
 void user_names_timed_out(struct user_names *names);
-/* Whether a thread waits for the name service. */
-bool user_names_is_looking(const struct user_names *names);

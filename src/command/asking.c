@@ -6,6 +6,7 @@
 #include "conn/parked.h"
 #include "database/fleet_sessions.h"
 #include "status/database_line.h"
+#include "status/resource_row.h"
 
 void asking_release(struct asking *asking)
 {
@@ -22,6 +23,17 @@ nanoseconds asking_age(const struct lease *lease, nanoseconds now)
 
 /* ---- databases ---- */
 
+void asking_set_scene(const struct asking *asking, const struct server *server, uint8_t database,
+    struct scene *scene)
+{
+    const struct asked_part *part = &asking->parts[database];
+    scene->database = fleet_name_of(&server->databases, database);
+    scene->session = fleet_session_id(server->fleet, database);
+    scene->state = part->why;
+    scene->rows = part->view ? part->view->rows : NULL;
+    scene->listed_at = part->view ? part->view->made_at : scene->now;
+}
+
 void asking_leave_out(struct asking *asking, uint8_t database, const char *why)
 {
     asking->parts[database].why = why;
@@ -30,8 +42,7 @@ void asking_leave_out(struct asking *asking, uint8_t database, const char *why)
 /* Its state; NULL: it is up. */
 static const char *why_not_asked(const struct conn *conn, uint8_t database)
 {
-    struct session_view session;
-    fleet_look(conn->server->fleet, database, &session);
+    const struct session_view session = fleet_look(conn->server->fleet, database);
     return session.state == SESSION_UP ? NULL : database_state_word(session.state);
 }
 

@@ -10,6 +10,8 @@ struct asking;
 struct call;
 struct lease;
 struct long_answer;
+struct scene;
+struct server;
 
 /* The greatest age of what a database has said where many ask for the same: who waits in one queue,
  * or scrapes. */
@@ -52,5 +54,8 @@ nanoseconds asking_age(const struct lease *lease, nanoseconds now);
 void asking_begin(struct call *call, struct asking *asking);
 /* It is not asked, for this reason. */
 void asking_leave_out(struct asking *asking, uint8_t database, const char *why);
+/* Sets the scene's members of that database. */
+void asking_set_scene(const struct asking *asking, const struct server *server, uint8_t database,
+    struct scene *scene);
 /* Gives its views back. */
 void asking_release(struct asking *asking);

@@ -161,9 +161,8 @@ void command_forget(struct call *call)
 
 static void answer_upgraded(struct conn *conn, uint8_t database, unsigned before)
 {
-    struct session_view view;
     struct text *out = conn_answers(conn);
-    fleet_look(conn->server->fleet, database, &view);
+    const struct session_view view = fleet_look(conn->server->fleet, database);
     text_add(out, "ok");
     text_add_key(out, "database", fleet_name_of(&conn->server->databases, database));
     text_add_number_key(out, "layout", view.layout);
@@ -216,8 +215,7 @@ void command_upgrade(struct call *call)
     static const char *const words[] = {"upgrade", "", "" /* the cursor */};
     uint8_t database = named_database(call, 0);
     if (database != 0) {
-        struct session_view view;
-        fleet_look(call->server->fleet, database, &view);
+        const struct session_view view = fleet_look(call->server->fleet, database);
         remote_ask(call, database, 3, words, upgrade_done)->number = view.layout;
     }
 }

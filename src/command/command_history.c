@@ -1,13 +1,11 @@
 /* command_history.c - `history`: leases and waits that are over, oldest first, some at a time. */
 #include "admission/server.h"
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "journal/record.h"
 #include "record/history.h"
-#include "status/answer_lines.h"
 #include "status/status_walk.h"
 #include "status/ended_line.h"
 #include "status/long_answer.h"
@@ -69,16 +67,6 @@ static void add_head(struct history_answer *history, struct text *out,
     text_add(out, "\n");
 }
 
-static void add_line(const struct history_answer *history, struct text *out,
-    const struct history_entry *entry, const struct saved_lease *lease,
-    const struct answer_moment *moment)
-{
-    const struct ended_lease ended = {entry, lease, record_database(lease)};
-    bool is_seen =
-        viewer_sees_ended(moment->viewer, history->server->core, lease, entry->hiding);
-    ended_line_write(out, &ended, is_seen, moment);
-}
-
 /* Returns whether the entry had to be taken apart. */
 static bool add_entry(const struct history_answer *history, struct text *out,
     const struct history_entry *entry, const struct answer_moment *moment)
@@ -86,7 +74,8 @@ static bool add_entry(const struct history_answer *history, struct text *out,
     struct saved_lease *lease =
         is_asked_by_key(history, entry) ? record_read(entry->record, entry->record_length) : NULL;
     if (lease && is_asked_by_name(&history->asked, lease)) {
-        add_line(history, out, entry, lease, moment);
+        const struct ended_lease ended = {entry, lease, record_database(lease)};
+        ended_line_write(out, &ended, history->server->core, moment);
     }
     record_free(lease);
     return lease;

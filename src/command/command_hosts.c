@@ -20,13 +20,12 @@ static size_t names_to_ask_for(
 static void command_hosts_add_database(
     struct text *out, struct server *server, uint8_t number, const struct view *hosts)
 {
-    struct session_view session;
     const struct database *database = fleet_database(&server->databases, number);
     struct load_view load = {0};
     if (hosts) {
         load = views_load(server->views, number, hosts);
     }
-    fleet_look(server->fleet, number, &session);
+    const struct session_view session = fleet_look(server->fleet, number);
     database_line_write(out, database, &session, fleet_server_info(server->fleet, number),
         hosts ? &load : NULL);
     if (hosts) {

@@ -83,8 +83,7 @@ static void command_metrics_add_database(
     const struct database_counts *counts = &server->database_counts[database - 1];
     const char *name = fleet_name_of(&server->databases, database);
     const struct metrics_labels labels = {.database = name};
-    struct session_view view;
-    fleet_look(server->fleet, database, &view);
+    const struct session_view view = fleet_look(server->fleet, database);
     text_add(out, "database ");
     text_add_encoded(out, name);
     text_add(out, "\n");

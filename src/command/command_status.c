@@ -3,12 +3,10 @@
 #include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/words.h"
 #include "command/asking.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "database/fleet_sessions.h"
-#include "status/answer_lines.h"
 #include "status/database_line.h"
 #include "status/status_walk.h"
 
@@ -39,12 +37,7 @@ struct status_answer {
 static void set_database(void *context, uint8_t database, struct scene *scene)
 {
     const struct status_answer *status = context;
-    const struct asked_part *part = &status->asking.parts[database];
-    scene->database = fleet_name_of(&status->server->databases, database);
-    scene->session = fleet_session_id(status->server->fleet, database);
-    scene->state = part->why;
-    scene->rows = part->view ? part->view->rows : NULL;
-    scene->listed_at = part->view ? part->view->made_at : scene->now;
+    asking_set_scene(&status->asking, status->server, database, scene);
 }
 
 static struct status_answer *status_of(struct long_answer *answer)
@@ -94,9 +87,8 @@ static bool begin_answer(struct conn *conn, struct asking *asking)
     const struct status figures = host_figures_of(server->core, clock_now());
     host_figures_write(out, "ok", &figures);
     for (uint8_t i = 1; i <= server->databases.n; i++) {
-        struct session_view view;
         if (status->wanted & UINT32_C(1) << i) {
-            fleet_look(server->fleet, i, &view);
+            const struct session_view view = fleet_look(server->fleet, i);
             database_line_write(out, fleet_database(&server->databases, i), &view,
                 fleet_server_info(server->fleet, i), NULL);
         }

@@ -14,11 +14,9 @@
 #include "journal/proof.h"
 #include "record/lease_log.h"
 #include "status/answer_lines.h"
-#include "status/database_line.h"
 #include "status/explained.h"
 #include "status/fleet_rows.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- the answer ---- */
@@ -76,14 +74,8 @@ static bool find_definitions(struct core *core, struct acquire_request *ask)
 static void set_database(const struct server *server, const struct subject *subject,
     struct scene *scene, struct explained_database *grants)
 {
-    struct session_view session;
-    const struct asked_part *part = &subject->asking.parts[subject->database];
-    fleet_look(server->fleet, subject->database, &session);
-    scene->database = fleet_name_of(&server->databases, subject->database);
-    scene->session = fleet_session_id(server->fleet, subject->database);
-    scene->rows = part->view ? part->view->rows : NULL;
-    scene->listed_at = part->view ? part->view->made_at : scene->now;
-    scene->state = part->why;
+    const struct session_view session = fleet_look(server->fleet, subject->database);
+    asking_set_scene(&subject->asking, server, subject->database, scene);
     *grants = (struct explained_database){
         .is_unreachable = session.is_unreachable,
         .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - scene->now,

@@ -333,8 +333,3 @@ void disk_wait_init(struct disk_wait *disk_wait, uv_loop_t *loop, struct loop_it
     TAILQ_INIT(&disk_wait->made);
     state_writer_init(&disk_wait->writer, loop, state, &events, disk_wait);
 }
-
-void disk_wait_deinit(struct disk_wait *disk_wait)
-{
-    state_writer_deinit(&disk_wait->writer);
-}

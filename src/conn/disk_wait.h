@@ -37,8 +37,6 @@ struct disk_wait {
 
 void disk_wait_init(struct disk_wait *disk_wait, uv_loop_t *loop, struct loop_iteration *turn,
     struct state *state, struct id_allocator *numbers);
-/* When the loop is gone. */
-void disk_wait_deinit(struct disk_wait *disk_wait);
 
 /* What a request needs before it does anything. False: it is held back, and carried out again when
  * there is some; it returns without an answer. */

@@ -197,8 +197,3 @@ size_t core_recent_holds(struct core *core, const char *name, uint64_t holds[REC
     memcpy(holds, tally->recent, n * sizeof holds[0]);
     return n;
 }
-
-uint32_t resource_held_by(const struct resource *resource, uint32_t uid)
-{
-    return usage_units_of(resource, uid);
-}

@@ -28,6 +28,3 @@ nanoseconds core_next_cooled(const struct core *core, const struct resource *res
 /* For how long the latest leases on resources of that definition were held before they ended, in
  * microseconds; in no order. Returns how many, at most RECENT_HOLDS. */
 size_t core_recent_holds(struct core *core, const char *name, uint64_t holds[RECENT_HOLDS]);
-
-/* How many units of it the user holds. */
-uint32_t resource_held_by(const struct resource *resource, uint32_t uid);

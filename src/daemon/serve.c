@@ -14,7 +14,6 @@
 #include "record/journal_log.h"
 #include "redis/link.h"
 #include "setup/settings.h"
-#include "status/answer_lines.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -69,8 +68,8 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 /* Whether libuv's threads do what may take long: the end would not wait for them. */
 static bool is_looking_up(const struct serving *serving)
 {
-    return link_is_looking_up() || reload_is_reading(&serving->reload) ||
-        user_names_is_looking(&serving->server.user_names);
+    return link_is_looking_up() || serving->reload.is_reading ||
+        serving->server.user_names.is_looking;
 }
 
 static bool on_state_readable(struct state_wait *wait)
@@ -305,9 +304,9 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     pool_start(&server->loop);
     disk_wait_init(
         &serving->disk_wait, &server->loop, &server->turn, &server->state, &server->numbers);
-    state_wait_init(&serving->state_wait, &server->loop);
+    uv_timer_init(&server->loop, &serving->state_wait.timer);
     settings_use(server, conf);
-    group_signaller_init(&server->jobs.signaller, &server->loop);
+    server->jobs.signaller.loop = &server->loop;
     watches_init(&server->jobs.watches, &server->loop, admissions_max_watches(&server->admissions));
     start_signals(serving);
     notify_init(&serving->notify, &server->loop, &server->turn);
@@ -364,7 +363,7 @@ static bool stop_core(struct serving *serving)
     views_deinit(&serving->views);
     fleet_follows_deinit(&serving->fleet_follows);
     server->fleet = fleet_free(server->fleet);
-    fleet_journal_deinit(&serving->fleet_journal);
+    text_deinit(&serving->fleet_journal.line);
     bool is_stored = disk_wait_end(&serving->disk_wait);
     effects_clear(&server->effects);
     effects_deinit(&server->effects);
@@ -413,8 +412,8 @@ void serve_deinit(struct serving *serving)
     assert(error == 0);
     (void)error;
     group_signaller_deinit(&server->jobs.signaller);
-    disk_wait_deinit(&serving->disk_wait);
-    reload_deinit(&serving->reload);
+    state_writer_deinit(&serving->disk_wait.writer);
+    conf_errors_deinit(&serving->reload.notes);
     scheduler_deinit(&server->scheduler);
     traffic_free(server->spare);
     close(serving->deadline_fd);

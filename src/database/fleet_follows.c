@@ -114,8 +114,7 @@ static bool anybody_follows(const struct fleet_follows *follows)
 /* In a grace the listing would lack what hosts have not put back yet. */
 static bool may_list(const struct fleet_followed *followed)
 {
-    struct session_view view;
-    fleet_look(followed->follows->fleet, followed->database, &view);
+    const struct session_view view = fleet_look(followed->follows->fleet, followed->database);
     return view.state == SESSION_UP && (view.grace_until == NEVER || !followed->listing);
 }
 
@@ -227,16 +226,6 @@ void fleet_follows_look(struct fleet_follows *follows)
     if (has_changed) {
         arm(follows);
     }
-}
-
-const struct listing *fleet_follows_listing(const struct fleet_follows *follows, uint8_t database)
-{
-    return follows->databases[database - 1].listing;
-}
-
-bool fleet_follows_is_too_large(const struct fleet_follows *follows, uint8_t database)
-{
-    return follows->databases[database - 1].is_too_large;
 }
 
 bool fleet_follows_are_ready(const struct fleet_follows *follows)

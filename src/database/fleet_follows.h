@@ -28,12 +28,12 @@ struct missing_lease {
 struct fleet_followed {
     struct fleet_follows *follows;
     uint8_t database;
-    struct listing *listing; /* the last one; NULL: none yet */
+    struct listing *listing; /* the last one, good until the turn ends; NULL: none yet */
     uint64_t n_listings; /* so far */
     SLIST_HEAD(, missing_lease) missing;
     bool is_asked; /* the answer has not come yet */
     bool is_late; /* nobody waits for that answer any more */
-    bool is_too_large; /* the last answer took too much memory */
+    bool is_too_large; /* the last answer took too much memory: .listing is older */
     bool was_up;
     nanoseconds asked_at, ask_at; /* the last time, the next time */
 };
@@ -55,9 +55,5 @@ void fleet_follows_deinit(struct fleet_follows *follows);
 
 /* At the end of each turn while anybody follows. */
 void fleet_follows_look(struct fleet_follows *follows);
-/* Good until the turn ends; NULL: nothing was listed yet. */
-const struct listing *fleet_follows_listing(const struct fleet_follows *follows, uint8_t database);
-/* What it was asked for takes too much memory: the listing, if any, is an older one. */
-bool fleet_follows_is_too_large(const struct fleet_follows *follows, uint8_t database);
 /* False: a database is about to list everything for the first time. */
 bool fleet_follows_are_ready(const struct fleet_follows *follows);

@@ -218,14 +218,3 @@ void fleet_write_down(struct fleet_journal *fleet_journal, uint8_t database)
 }
 
 /* ---- life ---- */
-
-void fleet_journal_begin(
-    struct fleet_journal *fleet_journal, uint8_t database, struct session *session)
-{
-    record_of(fleet_journal, database)->session = session;
-}
-
-void fleet_journal_deinit(struct fleet_journal *fleet_journal)
-{
-    text_deinit(&fleet_journal->line);
-}

@@ -20,7 +20,7 @@ struct loop_iteration;
 
 /* For one database. */
 struct fleet_record {
-    struct session *session;
+    struct session *session; /* set by fleet_new() */
     uint32_t record; /* of the journal; 0: none yet */
     bool is_unwritten; /* the record is out of date */
 };
@@ -34,11 +34,6 @@ struct fleet_journal {
     struct text line; /* of the journal; kept for its memory */
     struct fleet_record records[MAX_DATABASES]; /* database 1 first */
 };
-
-/* A database has that session, which must outlive all but fleet_journal_deinit(). */
-void fleet_journal_begin(
-    struct fleet_journal *fleet_journal, uint8_t database, struct session *session);
-void fleet_journal_deinit(struct fleet_journal *fleet_journal);
 
 /* Whether a record of the journal is a tenure: "database NAME ...". */
 bool fleet_is_tenure(const char *text, size_t length);

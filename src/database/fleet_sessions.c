@@ -20,7 +20,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -326,25 +325,25 @@ void fleet_forget(struct fleet *fleet, const void *context)
 
 /* ---- looking ---- */
 
-void fleet_look(const struct fleet *fleet, uint8_t database, struct session_view *view)
+struct session_view fleet_look(const struct fleet *fleet, uint8_t database)
 {
-    session_look(member_of(fleet, database)->session, view);
+    struct session_view view;
+    session_look(member_of(fleet, database)->session, &view);
+    return view;
 }
 
 bool fleet_is_up(const struct fleet *fleet, uint8_t database)
 {
-    struct session_view view;
-    fleet_look(fleet, database, &view);
+    const struct session_view view = fleet_look(fleet, database);
     return view.state == SESSION_UP;
 }
 
 void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t database,
     const char *name, enum outcome why)
 {
-    struct session_view view;
     char is_new[352] = "";
     const struct database *settings = fleet_database(fleet->with.databases, database);
-    fleet_look(fleet, database, &view);
+    const struct session_view view = fleet_look(fleet, database);
     if (view.is_new) {
         fleet_why_new(is_new, sizeof is_new, settings->name, view.grace_until - clock_now());
     }
@@ -399,7 +398,7 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
     };
     member->session = session_new(&options);
     session_on_taken(member->session, on_taken, member);
-    fleet_journal_begin(with->journal, database, member->session);
+    with->journal->records[database - 1].session = member->session;
 }
 
 struct fleet *fleet_new(const struct fleet_options *options)

@@ -73,7 +73,7 @@ void fleet_count(struct fleet *fleet, uint8_t database, uint64_t *sessions,
 
 /* ---- looking ---- */
 
-void fleet_look(const struct fleet *fleet, uint8_t database, struct session_view *view);
+struct session_view fleet_look(const struct fleet *fleet, uint8_t database);
 /* Whether the database can be asked at present. */
 bool fleet_is_up(const struct fleet *fleet, uint8_t database);
 /* Why a request for `name` (NULL: none) in that database is refused, or a lease there is over. */

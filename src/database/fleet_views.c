@@ -180,9 +180,8 @@ struct view *views_ask(struct views *views, struct view_asker *asker, uint8_t da
 
 struct load_view views_load(struct views *views, uint8_t database, const struct view *view)
 {
-    struct session_view session;
     struct load_sample sample;
-    fleet_look(views->fleet, database, &session);
+    const struct session_view session = fleet_look(views->fleet, database);
     if (!load_read(view->rows, view->made_at, &sample)) {
         return (struct load_view){0}; /* it does not say, or no longer */
     }

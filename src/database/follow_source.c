@@ -1,7 +1,6 @@
 #include "database/follow_source.h"
 
 #include "admission/server.h"
-#include "base/memory.h"
 #include "core/news.h"
 #include "database/fleet_follows.h"
 #include "database/fleet_sessions.h"
@@ -21,8 +20,7 @@ enum {
 static void follow_source_add_database(void *context, struct text *out, uint8_t database)
 {
     const struct server *server = context;
-    struct session_view view;
-    fleet_look(server->fleet, database, &view);
+    const struct session_view view = fleet_look(server->fleet, database);
     database_line_write(out, fleet_database(&server->databases, database), &view,
         fleet_server_info(server->fleet, database), NULL);
 }
@@ -30,14 +28,13 @@ static void follow_source_add_database(void *context, struct text *out, uint8_t 
 static void set_database(void *context, uint8_t database, struct scene *scene)
 {
     const struct server *server = context;
-    struct session_view view;
-    fleet_look(server->fleet, database, &view);
-    bool is_too_large = fleet_follows_is_too_large(server->fleet_follows, database);
+    const struct session_view view = fleet_look(server->fleet, database);
+    const struct fleet_followed *followed = &server->fleet_follows->databases[database - 1];
     scene->database = fleet_name_of(&server->databases, database);
     scene->state = view.state != SESSION_UP ? database_state_word(view.state)
-        : is_too_large                      ? VIEW_TOO_LARGE
+        : followed->is_too_large            ? VIEW_TOO_LARGE
                                             : NULL;
-    scene->listing = fleet_follows_listing(server->fleet_follows, database);
+    scene->listing = followed->listing;
     if (scene->listing) {
         scene->session = scene->listing->session;
         scene->rows = scene->listing->rows;
@@ -53,12 +50,11 @@ static uint64_t hash_word(const char *word, uint64_t seed)
 /* Not the number of calls, which changes all the time. */
 static struct told_database follow_source_look_at(const struct server *server, uint8_t database)
 {
-    struct session_view view;
     const struct link_info *info = fleet_server_info(server->fleet, database);
-    fleet_look(server->fleet, database, &view);
+    const struct session_view view = fleet_look(server->fleet, database);
     struct told_database told = {
         .state = view.state,
-        .is_too_large = fleet_follows_is_too_large(server->fleet_follows, database),
+        .is_too_large = server->fleet_follows->databases[database - 1].is_too_large,
     };
     const uint64_t numbers[] = {view.state, (uint64_t)view.grace_until, view.is_new,
         (uint64_t)view.good_until, view.incarnation, view.n_differing, told.is_too_large};
@@ -134,8 +130,7 @@ static void add_line(const struct server *server, struct text *out,
     struct saved_lease *lease = record_read(entry->record, entry->record_length);
     if (lease) {
         const struct ended_lease ended = {entry, lease, record_database(lease)};
-        bool is_seen = viewer_sees_ended(moment->viewer, server->core, lease, entry->hiding);
-        ended_line_write(out, &ended, is_seen, moment);
+        ended_line_write(out, &ended, server->core, moment);
     }
     record_free(lease);
 }

@@ -44,11 +44,6 @@ void crowd_counts(struct session *session, uint64_t number)
     crowd->counted_at = session->now;
 }
 
-void crowd_counts_again(struct session *session)
-{
-    session->crowd.counted = session->crowd.rate = 0;
-}
-
 /* ---- how much is asked at once ---- */
 
 /* All that is asked at once, by all sessions, is to be answered in a quarter of the time after

@@ -162,8 +162,6 @@ call_has_failed renewal_has_failed;
 void crowd_set_size(struct session *session, uint64_t n, bool is_grace);
 /* A renewal or the end of a hello has been answered: call `number` of all. */
 void crowd_counts(struct session *session, uint64_t number);
-/* The numbers go on elsewhere. */
-void crowd_counts_again(struct session *session);
 void crowd_begins(struct session *session);
 /* How long that took says how much may be asked at once. */
 void crowd_answers(struct session *session, const struct inflight_call *call);

@@ -181,7 +181,7 @@ const char *begin_is_answered(
     changes_arrive(session, answer->grace > 0);
     take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
     crowd_set_size(session, n_sessions, answer->grace > 0);
-    crowd_counts_again(session);
+    session->crowd.counted = session->crowd.rate = 0; /* the numbers go on elsewhere */
     session->renewal.renewed_at = call->sent_at;
     session->renewal.next_at = call->sent_at + timing_renewal(session->tenure.ttl);
     session->events.newest_at_begin = newest;

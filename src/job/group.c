@@ -295,11 +295,6 @@ void group_signaller_add(struct group_signaller *signaller, const struct group_s
     send_waiting(signaller);
 }
 
-void group_signaller_init(struct group_signaller *signaller, uv_loop_t *loop)
-{
-    *signaller = (struct group_signaller){.loop = loop};
-}
-
 void group_signaller_deinit(struct group_signaller *signaller)
 {
     assert(!signaller->is_sending);

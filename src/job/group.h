@@ -34,7 +34,6 @@ struct group_signaller {
     bool is_sending;
 };
 
-void group_signaller_init(struct group_signaller *signaller, uv_loop_t *loop);
 /* After the loop has ended. */
 void group_signaller_deinit(struct group_signaller *signaller);
 /* Soon. Logged if nobody gets it. */

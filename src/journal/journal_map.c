@@ -63,7 +63,7 @@ void journal_map_end(struct journal_map *map)
 
 /* ---- extents ---- */
 
-static struct extent_header *extent_at(struct journal_map *map, uint32_t slot)
+struct extent_header *journal_map_look(struct journal_map *map, uint32_t slot)
 {
     bool is_mapped = map->region && slot_chunk(slot) < map->n_chunks;
     return is_mapped
@@ -80,7 +80,7 @@ static void store_mark(struct extent_header *extent, union extent_mark mark)
 bool journal_map_publish(
     struct journal_map *map, uint32_t slot, const struct extent_header *sealed)
 {
-    struct extent_header *extent = extent_at(map, slot);
+    struct extent_header *extent = journal_map_look(map, slot);
     if (!extent || !mark_is_free(extent->mark, slot)) {
         return false;
     }
@@ -92,15 +92,10 @@ bool journal_map_publish(
 
 bool journal_map_withdraw(struct journal_map *map, uint32_t slot)
 {
-    struct extent_header *extent = extent_at(map, slot);
+    struct extent_header *extent = journal_map_look(map, slot);
     if (!extent) {
         return false;
     }
     store_mark(extent, mark_free(slot));
     return is_whole(map);
-}
-
-const struct extent_header *journal_map_look(struct journal_map *map, uint32_t slot)
-{
-    return extent_at(map, slot);
 }

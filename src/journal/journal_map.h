@@ -28,4 +28,4 @@ bool journal_map_publish(
 bool journal_map_withdraw(struct journal_map *map, uint32_t slot);
 
 /* What is in the slot; NULL: read the file instead. */
-const struct extent_header *journal_map_look(struct journal_map *map, uint32_t slot);
+struct extent_header *journal_map_look(struct journal_map *map, uint32_t slot);

@@ -4,7 +4,6 @@
 #include "journal/state.h"
 
 #include <assert.h>
-#include <stddef.h>
 
 enum { LOOK_AGAIN_MS = 1000 };
 
@@ -34,11 +33,6 @@ static void state_wait_look(uv_timer_t *timer)
     int error = uv_queue_work(timer->loop, &wait->work, state_wait_on_work, on_looked);
     assert(error == 0);
     (void)error;
-}
-
-void state_wait_init(struct state_wait *wait, uv_loop_t *loop)
-{
-    uv_timer_init(loop, &wait->timer);
 }
 
 void state_wait_begin(struct state_wait *wait, const struct state *state,

@@ -17,8 +17,6 @@ struct state_wait {
     bool is_readable; /* the work's result */
 };
 
-/* Starts nothing yet. */
-void state_wait_init(struct state_wait *wait, uv_loop_t *loop);
 /* If the state could not be read: looks at it each second, and calls readable() if it can be, until
  * that returns true. */
 void state_wait_begin(struct state_wait *wait, const struct state *state,

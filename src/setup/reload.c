@@ -163,11 +163,6 @@ void reload_for(struct conn *conn)
     parked_begin(conn, &ops, waiter);
 }
 
-bool reload_is_reading(const struct reload *reload)
-{
-    return reload->is_reading;
-}
-
 void reload_init(struct reload *reload, struct server *server, struct notify *notify)
 {
     *reload = (struct reload){
@@ -177,9 +172,4 @@ void reload_init(struct reload *reload, struct server *server, struct notify *no
         .notes = CONF_ERRORS_INIT,
     };
     LIST_INIT(&reload->waiters);
-}
-
-void reload_deinit(struct reload *reload)
-{
-    conf_errors_deinit(&reload->notes);
 }

@@ -36,10 +36,7 @@ struct reload {
 };
 
 void reload_init(struct reload *reload, struct server *server, struct notify *notify);
-void reload_deinit(struct reload *reload);
 /* Soon. Logs the result. */
 void reload_begin(struct reload *reload);
 /* The same for a connection, which is parked until it has its answer. */
 void reload_for(struct conn *conn);
-/* Perhaps for as long as a name service does not answer: the loop cannot end before. */
-bool reload_is_reading(const struct reload *reload);

@@ -72,12 +72,11 @@ void ended_units(struct text *out, const struct saved_lease *lease)
 
 const char *ended_how(const struct ended_lease *ended, const char **codep)
 {
-    static const char *const of_waits[] = {"timeout", "cancelled"};
+    enum { N_OF_WAITS = 2 };
+    static const char *const of_waits[N_OF_WAITS] = {"timeout", "cancelled"};
     const char *how = ended->entry->how;
-    bool is_plain = ended->lease->is_held && strcmp(how, "no-space") != 0;
-    for (size_t i = 0; i < sizeof of_waits / sizeof of_waits[0]; i++) {
-        is_plain |= strcmp(how, of_waits[i]) == 0;
-    }
+    bool is_plain = (ended->lease->is_held && strcmp(how, "no-space") != 0) ||
+        words_index(how, of_waits, N_OF_WAITS) < N_OF_WAITS;
     *codep = is_plain ? NULL : how;
     return is_plain ? how : "denied";
 }
@@ -137,7 +136,7 @@ static void add_details(struct text *out, size_t start, const struct ended_lease
     add_if_it_fits(out, start, "args", ended->entry->origin.args);
 }
 
-void ended_line_write(struct text *out, const struct ended_lease *ended, bool is_seen,
+void ended_line_write(struct text *out, const struct ended_lease *ended, struct core *core,
     const struct answer_moment *moment)
 {
     const struct history_entry *entry = ended->entry;
@@ -160,7 +159,7 @@ void ended_line_write(struct text *out, const struct ended_lease *ended, bool is
     ended_line_add_number(out, "exit", entry->status == HISTORY_EXITED, entry->number);
     ended_line_add_number(out, "signal", entry->status == HISTORY_SIGNALLED, entry->number);
     text_add_key(out, "unseen", entry->was_unseen ? "1" : NULL);
-    if (is_seen) {
+    if (viewer_sees_ended(moment->viewer, core, lease, entry->hiding)) {
         add_details(out, start, ended);
     }
     text_add(out, "\n");

@@ -12,8 +12,8 @@ struct ended_lease {
     const char *database; /* its name; NULL: host scope */
 };
 
-/* Appends the line, LF included; it is below LINE_BYTES. */
-void ended_line_write(struct text *out, const struct ended_lease *ended, bool is_seen,
+/* Appends the line, as the viewer may see it, LF included; it is below LINE_BYTES. */
+void ended_line_write(struct text *out, const struct ended_lease *ended, struct core *core,
     const struct answer_moment *moment);
 
 /* How it ended: a code's word, "gone", or "denied" with the code in *codep (else NULL). */

@@ -1,6 +1,7 @@
 #include "status/resource_reasons.h"
 
 #include "core/preview.h"
+#include "core/usage.h"
 
 #include <string.h>
 
@@ -223,7 +224,7 @@ static uint64_t held_by(const struct subject *subject, uint32_t uid)
     const struct fleet_resource *listed = subject->row.listed;
     const struct fleet_rows *rows = subject->scene->rows;
     if (!listed) {
-        return resource_held_by(subject->row.here, uid);
+        return usage_units_of(subject->row.here, uid);
     }
     uint64_t sum = 0, resource_reasons_end = fleet_first_waiter(rows, listed);
     for (size_t i = listed->row + 1; i < resource_reasons_end; i++) {
