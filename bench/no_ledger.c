@@ -28,10 +28,10 @@ void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark, 
     (void)ledger, (void)record, (void)mark, (void)of;
 }
 
-bool ledger_rest(
-    struct ledger *ledger, uint32_t record, nanoseconds ended_at, nanoseconds until)
+bool ledger_rest(struct ledger *ledger, uint32_t record, const struct saved_lease *ended,
+    nanoseconds until)
 {
-    (void)ledger, (void)record, (void)ended_at, (void)until;
+    (void)ledger, (void)record, (void)ended, (void)until;
     return true;
 }
 
