@@ -313,13 +313,13 @@ Test(record, cooldowns_that_are_not_known)
     EXPECT(define("lock d cooldown=5", "lock e"), "ok");
     struct saved_lease saved = {.id = 3,
         .is_held = true,
-        .rested_at = 1 * NANOSECONDS_PER_SECOND,
+        .rested_at = 1001 * NANOSECONDS_PER_SECOND, /* the core's clock begins at 1000 */
         .n_claims = 2,
         .claims = {{.name = "d", .count = 1, .token = 5, .units = units},
             {.name = "e", .count = 1, .token = 5, .units = units}}};
     struct effects effects = EFFECTS_INIT;
     cr_expect_eq(core_restore_cooldown(the_core(), &saved, saved.rested_at, &effects),
-        6 * NANOSECONDS_PER_SECOND);
+        1006 * NANOSECONDS_PER_SECOND);
     cr_expect_eq(saved.claims[0].cooldown, 5 * NANOSECONDS_PER_SECOND);
     cr_expect_eq(saved.claims[1].cooldown, 0);
     effects_clear(&effects);
