@@ -178,15 +178,20 @@ static bool read_want(struct record *record, const struct row *row, char *value)
 static bool read_cooldowns(struct record *record, const struct row *row, char *value)
 {
     struct saved_lease *lease = &record->lease;
+    bool is_good = true;
     size_t n = 0;
-    for (char *word; (word = strsep(&value, ",")); n++) {
+    for (char *word; is_good && (word = strsep(&value, ",")); n++) {
         uint64_t cooldown;
-        if (n == lease->n_claims || !read_in_range(row, word, &cooldown)) {
-            return false;
+        is_good = n < lease->n_claims && read_in_range(row, word, &cooldown);
+        if (is_good) {
+            lease->claims[n].cooldown = (nanoseconds)cooldown;
         }
-        lease->claims[n].cooldown = (nanoseconds)cooldown;
     }
-    return n == lease->n_claims;
+    is_good = is_good && n == lease->n_claims;
+    for (size_t i = 0; !is_good && i < lease->n_claims; i++) {
+        lease->claims[i].cooldown = 0; /* as if nothing had been said */
+    }
+    return is_good;
 }
 
 static const struct row rows[] = {

@@ -594,6 +594,7 @@ static const char *const opaque[] = {
     HELD " slot=d,1,0 rested=1 cooldown=",
     HELD " slot=d,1,0 rested=1 cooldown=5,5",
     HELD " slot=d,1,0 slot=e,1,0 rested=1 cooldown=5",
+    HELD " slot=d,1,0 slot=e,1,0 rested=1 cooldown=5,x",
     HELD " slot=d,1,0 rested=1 cooldown=315360000000000001",
 };
 
@@ -608,6 +609,7 @@ Test(record, must_be_understood)
         cr_expect_eq(read->attributes.on_lost, ON_LOST_KILL);
         cr_expect_null(read->attributes.holder);
         cr_expect_str_eq(read->claims[0].name, "d");
+        cr_expect_eq(read->claims[0].cooldown, 0);
         record_free(read);
     }
 }
