@@ -108,11 +108,11 @@ static void write_down(struct ledger *ledger, struct lease *lease)
 {
     struct text *line = &ledger->line;
     const char *database = fleet_name_of(ledger->databases, lease->database);
+    size_t rest = database ? 0 : record_rest_bytes(lease->n_claims);
     line->length = 0;
     record_write(line, lease, database);
     if (lease_stop_reason(lease) && lease->record != RECORD_NONE &&
-        line->length + record_rest_bytes(lease->n_claims) >
-            journal_room(&ledger->journal, lease->record)) {
+        line->length + rest > journal_room(&ledger->journal, lease->record)) {
         line->length = 0;
         record_write_brief(line, lease, database);
     }
