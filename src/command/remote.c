@@ -255,8 +255,10 @@ static bool release_found(struct conn *conn, struct remote *remote, const struct
         call_refuse(&call, CODE_UNKNOWN, name);
     } else if (call_owns_of(&call, found->uid, definition, name)) {
         const char *const words[] = {"drop", found->key, "", "", remote->words[RELEASE_BY]};
+        uint64_t id;
+        bool is_over = remote_is_local(conn->server, found->key, &id); /* the database hears soon */
         remote->done = release_done;
-        remote->why = bereft(&call, remote, rows, found);
+        remote->why = is_over ? NULL : bereft(&call, remote, rows, found);
         fleet_admin(conn->server->fleet, remote->database, conn, 5, words, on_result);
         return false;
     }
