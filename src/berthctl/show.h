@@ -2,6 +2,7 @@
 #pragma once
 
 #include "berthctl/ctl_call.h"
+#include "view/past.h"
 #include "view/printable.h"
 #include "view/status.h"
 
@@ -17,5 +18,7 @@ show_function show_ok, show_version, show_added, show_drain, show_reloaded, show
 int show_print(struct text *text);
 /* Columns of the terminal; 0: stdout is none. */
 size_t show_width(void);
+/* Sends the call's request, `history`, and reads the answer. False after a message. */
+bool show_read_past(struct call *call, struct past *past);
 /* Sends the call's request, `status` or `hosts`, and reads the answer. False after a message. */
 bool show_ask_status(struct call *call, struct status *status);

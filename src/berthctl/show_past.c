@@ -20,7 +20,7 @@ static void print_span(char out[static 24], uint64_t instant)
     snprintf(out, 24, "%llu", (unsigned long long)(now > instant ? now - instant : 0));
 }
 
-static bool read_past(struct call *call, struct past *past)
+bool show_read_past(struct call *call, struct past *past)
 {
     for (const char *line = call_answer(call); line; line = call_line(call)) {
         switch (past_take(past, line)) {
@@ -50,7 +50,7 @@ static bool ask_past(struct call *call, const struct past_choice *choice, struct
         call->request.user = user;
     }
     call->request.lease = choice->lease;
-    bool is_read = read_past(call, past);
+    bool is_read = show_read_past(call, past);
     call->request.since = call->request.user = NULL;
     if (is_read && choice->until.is_given) {
         past_drop_after(past, choice->until.number);
