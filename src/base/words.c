@@ -322,17 +322,6 @@ bool percent_decode(char *text)
     return true;
 }
 
-bool word_look_up(const char *const words[], const char *word, unsigned *placep)
-{
-    for (unsigned i = 0; words[i]; i++) {
-        if (strcmp(words[i], word) == 0) {
-            *placep = i;
-            return true;
-        }
-    }
-    return false;
-}
-
 char *word_cut(char *text)
 {
     char *space = strchr(text, ' ');
@@ -363,6 +352,19 @@ size_t words_index(const char *word, const char *const list[], size_t n)
         i++;
     }
     return i;
+}
+
+bool word_look_up(const char *const words[], const char *word, unsigned *placep)
+{
+    size_t n = 0;
+    while (words[n]) {
+        n++;
+    }
+    size_t i = words_index(word, words, n);
+    if (i < n) {
+        *placep = (unsigned)i;
+    }
+    return i < n;
 }
 
 char *words_find(char *const words[], size_t n, const char *key)

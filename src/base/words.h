@@ -55,9 +55,6 @@ size_t percent_encoded_length(const char *text);
  * unspecified). */
 bool percent_decode(char *text);
 
-/* Sets `*placep` to the place of the word in a list that ends with NULL. False: it is not there. */
-bool word_look_up(const char *const words[], const char *word, unsigned *placep);
-
 /* Ends the first word of a line at its space. Returns the rest, or NULL if there is none. */
 char *word_cut(char *text);
 /* Splits a line at its spaces, in place. Returns the number of words, or 0 if it is empty or has
@@ -66,6 +63,8 @@ size_t words_split(char *line, char *words[], size_t max);
 
 /* Where the word is in a list, which may have gaps; n: nowhere. */
 size_t words_index(const char *word, const char *const list[], size_t n);
+/* The same of a list that ends with NULL. False: nowhere, and *placep is as it was. */
+bool word_look_up(const char *const words[], const char *word, unsigned *placep);
 /* The value of key=value among words, or NULL. Not decoded. */
 char *words_find(char *const words[], size_t n, const char *key);
 /* The same of a number, at most INT64_MAX. False: it is missing, or no number. */
