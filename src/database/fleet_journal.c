@@ -216,5 +216,3 @@ void fleet_write_down(struct fleet_journal *fleet_journal, uint8_t database)
         note_changes(fleet_journal);
     }
 }
-
-/* ---- life ---- */

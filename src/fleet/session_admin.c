@@ -219,7 +219,7 @@ static const char *goes_on(struct session *session, struct inflight_call *call, 
 }
 
 /* Requests that come back to the list were made before all that are still in it. */
-static void put_back(struct session *session, struct inflight_call *call)
+void request_put_back(struct session *session, struct inflight_call *call)
 {
     struct admin_request *request = take_request(session, call);
     struct admin_request *other = TAILQ_FIRST(&session->requests.unsent);
@@ -246,7 +246,7 @@ static bool is_asked_again(struct session *session, struct inflight_call *call, 
         return false;
     }
     request->is_repeated = true;
-    put_back(session, call);
+    request_put_back(session, call);
     return true;
 }
 
@@ -319,15 +319,4 @@ void request_has_failed(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     request_end(session, take_request(session, call), OUTCOME_DOWN, answer->text);
-}
-
-void call_is_undone(struct session *session, struct inflight_call *call)
-{
-    for (size_t i = 0; i < call->n; i++) {
-        call->entries[i]->is_there &= call->kind != CALL_ACQUIRE;
-        entry_is_undone(session, call->entries[i]);
-    }
-    if (call->request) {
-        put_back(session, call);
-    }
 }

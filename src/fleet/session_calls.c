@@ -58,6 +58,17 @@ static const char *is_error(
     return NULL;
 }
 
+void call_is_undone(struct session *session, struct inflight_call *call)
+{
+    for (size_t i = 0; i < call->n; i++) {
+        call->entries[i]->is_there &= call->kind != CALL_ACQUIRE;
+        entry_is_undone(session, call->entries[i]);
+    }
+    if (call->request) {
+        request_put_back(session, call);
+    }
+}
+
 static const char *is_unknown(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {

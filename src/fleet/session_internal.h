@@ -60,6 +60,8 @@ typedef const char *call_is_answered(
 /* The server returned an error, but the link goes on: whether the call took effect is unknown. */
 typedef void call_has_failed(
     struct session *session, struct inflight_call *call, const struct answer *answer);
+/* The call had no effect; everything is listed again before it is repeated. */
+void call_is_undone(struct session *session, struct inflight_call *call);
 
 /* ---- session_listing.c: hello ---- */
 
@@ -178,8 +180,8 @@ void requests_fail(struct session *session, const char *why);
 void requests_deinit(struct session *session);
 call_is_answered admin_is_answered, snapshot_is_answered;
 call_has_failed request_has_failed;
-/* The call had no effect; everything is listed again before it is repeated. */
-void call_is_undone(struct session *session, struct inflight_call *call);
+/* The call had no effect: its request is sent again. */
+void request_put_back(struct session *session, struct inflight_call *call);
 
 /* ---- session_news.c: what is stored for all ---- */
 
