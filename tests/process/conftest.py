@@ -243,9 +243,8 @@ def own_files(directory, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def sanitizer_reports(directory, monkeypatch):
-    for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
-        options = os.environ.get(variable, "")
-        monkeypatch.setenv(variable, f"{options}:log_path={directory}/sanitizer")
+    options = os.environ.get("ASAN_OPTIONS", "")
+    monkeypatch.setenv("ASAN_OPTIONS", f"{options}:log_path={directory}/sanitizer")
     yield
     reports = [path.read_text() for path in sorted(directory.glob("sanitizer*"))]
     # A leak check interrupted by our SIGKILL reports only these lines.
