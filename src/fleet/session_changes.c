@@ -16,7 +16,7 @@ enum { MAX_KEPT_BYTES = 4096 }; /* of lines of a later version */
 static const char undone[] = "{}";
 static const char floor_word[] = "floor";
 
-static bool is_undone(const struct known *change)
+static bool is_undone(const struct session_known *change)
 {
     return strcmp(change->json, undone) == 0;
 }
@@ -32,7 +32,7 @@ void changes_deinit(struct session *session)
 /* Of the changes that undo something, the oldest can go. */
 static bool session_changes_make_room(struct session *session)
 {
-    struct known *change;
+    struct session_known *change;
     if (session->changes.known.by_name.n < session->bounds->changes) {
         return true;
     }
@@ -45,7 +45,7 @@ static bool session_changes_make_room(struct session *session)
     return false;
 }
 
-static struct known *change_new(struct session *session, const char *name)
+static struct session_known *change_new(struct session *session, const char *name)
 {
     if (!session_changes_make_room(session)) {
         session_say(session, "%s: more than %zu changes are not remembered", name,
@@ -67,7 +67,7 @@ static bool is_json_line(const struct session *session, const char *json)
 static void keep(
     struct session *session, const char *name, uint64_t version, const char *json, bool is_unsent)
 {
-    struct known *change = session_known_find(&session->changes.known, name);
+    struct session_known *change = session_known_find(&session->changes.known, name);
     bool is_name = name_is_valid(name) || template_name_is_valid(name);
     if ((change && change->version > version) || !is_name ||
         !is_json_line(session, json)) {
@@ -107,7 +107,7 @@ static bool was_undone(const struct session *session, uint64_t version)
 
 void change_hear(struct session *session, const char *name, uint64_t version, const char *json)
 {
-    struct known *change = session_known_find(&session->changes.known, name);
+    struct session_known *change = session_known_find(&session->changes.known, name);
     if (change && change->version > version) {
         /* The database has lost the newer one. */
         session_known_set_unsent(&session->changes.known, change, true);
@@ -121,7 +121,7 @@ void change_hear(struct session *session, const char *name, uint64_t version, co
 /* Forgets changes that the database has undone so long ago that it does not remember. */
 static void forget_lost(struct session *session)
 {
-    struct known *change, *next;
+    struct session_known *change, *next;
     for (change = TAILQ_FIRST(&session->changes.known.unsent); change; change = next) {
         next = TAILQ_NEXT(change, unsent_link);
         if (change->version <= session->news.floor_there) {
@@ -133,7 +133,7 @@ static void forget_lost(struct session *session)
 
 static void forget_undone(struct session *session)
 {
-    struct known *change, *next;
+    struct session_known *change, *next;
     for (change = TAILQ_FIRST(&session->changes.known.all); change; change = next) {
         next = TAILQ_NEXT(change, link);
         if (change->version <= session->changes.floor && is_undone(change) && !change->is_unsent) {
@@ -154,7 +154,7 @@ void changes_are_heard(struct session *session)
 
 void changes_send_some(struct session *session, struct arguments *arguments)
 {
-    struct known *change = TAILQ_FIRST(&session->changes.known.unsent);
+    struct session_known *change = TAILQ_FIRST(&session->changes.known.unsent);
     for (int i = 0; i < CHUNK && change; i++) {
         arguments_add(arguments, change->name);
         arguments_add_number(arguments, change->version);
@@ -173,7 +173,7 @@ bool session_changes_changed(const struct session *session)
 
 void session_write_changes(struct session *session, struct text *out)
 {
-    const struct known *change;
+    const struct session_known *change;
     session->changes.is_unwritten = false;
     reached_write(session, out);
     if (session->changes.floor > 0) {

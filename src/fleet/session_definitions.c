@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void send_first(struct session *session, struct known *known)
+static void send_first(struct session *session, struct session_known *known)
 {
     session_known_set_unsent(&session->definitions, known, true);
     known->is_missing = true;
@@ -19,7 +19,8 @@ bool definitions_are_missing(
     bool is_ours = false;
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *wanted = lease->claims[i].resource;
-        struct known *known = session_known_find(&session->definitions, wanted->definition->name);
+        struct session_known *known =
+            session_known_find(&session->definitions, wanted->definition->name);
         is_ours |= known && strcmp(wanted->name, resource) == 0;
         if (known && known->sent_by < tag) {
             send_first(session, known);
@@ -32,7 +33,7 @@ bool definition_is_missing(struct session *session, const char *resource, uint64
 {
     const struct definition *definition = core_find_definition(session->core, resource);
     bool is_ours = definition && definition->database == session->database;
-    struct known *known =
+    struct session_known *known =
         is_ours ? session_known_find(&session->definitions, definition->name) : NULL;
     if (known && known->sent_by < tag) {
         send_first(session, known);
@@ -46,7 +47,7 @@ bool definition_is_missing(struct session *session, const char *resource, uint64
 static bool define_one(struct session *session, const struct definition *definition)
 {
     struct text json = TEXT_INIT;
-    struct known *known = session_known_find(&session->definitions, definition->name);
+    struct session_known *known = session_known_find(&session->definitions, definition->name);
     uint64_t generation = session->settings->generation;
     definition_write(&json, definition);
     if (!known) {
@@ -74,7 +75,7 @@ static bool has_listed_some(const struct session *session)
 /* Grants to a waiter depend partly on this daemon's file: with a new file, all are listed again. */
 void session_define(struct session *session, const struct definition *definitions, size_t n)
 {
-    struct known *known, *next;
+    struct session_known *known, *next;
     bool any = false;
     TAILQ_FOREACH (known, &session->definitions.all, link) {
         known->is_defined = false;
@@ -104,7 +105,7 @@ void session_define(struct session *session, const struct definition *definition
 
 enum outcome session_may_use(const struct session *session, const struct definition *definition)
 {
-    const struct known *known = session_known_find(&session->definitions, definition->name);
+    const struct session_known *known = session_known_find(&session->definitions, definition->name);
     if (session_is_unreachable(session)) {
         return OUTCOME_DOWN;
     }
@@ -115,7 +116,7 @@ enum outcome session_may_use(const struct session *session, const struct definit
 
 bool definitions_next_call(struct session *session, struct session_call *out)
 {
-    struct known *known = TAILQ_FIRST(&session->definitions.unsent);
+    struct session_known *known = TAILQ_FIRST(&session->definitions.unsent);
     if (!known || (session->calls.n_of_kind[CALL_DEFINE] > 0 && !known->is_missing)) {
         return false;
     }
@@ -151,7 +152,7 @@ static const struct {
 enum { N_VERDICT_ROWS = sizeof verdict_rows / sizeof verdict_rows[0] };
 
 static void set_verdict(
-    struct session *session, struct known *known, size_t row, const char *json)
+    struct session *session, struct session_known *known, size_t row, const char *json)
 {
     bool is_news = known->verdict != verdict_rows[row].verdict;
     known->verdict = verdict_rows[row].verdict;
@@ -163,7 +164,7 @@ static void set_verdict(
 static bool take_verdict(
     struct session *session, const char *name, const char *word, const char *json)
 {
-    struct known *known = session_known_find(&session->definitions, name);
+    struct session_known *known = session_known_find(&session->definitions, name);
     for (size_t row = 0; row < N_VERDICT_ROWS; row++) {
         if (strcmp(verdict_rows[row].word, word) == 0) {
             if (known && !known->is_unsent) { /* otherwise it is about an earlier one */
@@ -194,7 +195,7 @@ const char *define_is_answered(
 
 void definition_is_news(struct session *session, const char *name)
 {
-    struct known *known = session_known_find(&session->definitions, name);
+    struct session_known *known = session_known_find(&session->definitions, name);
     if (known) {
         session_known_set_unsent(&session->definitions, known, true);
     }

@@ -72,14 +72,15 @@ call_has_failed hello_has_failed;
 
 /* ---- session_known.c ---- */
 
-void session_known_init(struct known_set *set);
-void session_known_deinit(struct known_set *set);
-struct known *session_known_find(const struct known_set *set, const char *name);
-struct known *session_known_add(struct known_set *set, const char *name);
-void session_known_free(struct known_set *set, struct known *known);
-void session_known_set_unsent(struct known_set *set, struct known *known, bool is_unsent);
+void session_known_init(struct session_known_set *set);
+void session_known_deinit(struct session_known_set *set);
+struct session_known *session_known_find(const struct session_known_set *set, const char *name);
+struct session_known *session_known_add(struct session_known_set *set, const char *name);
+void session_known_free(struct session_known_set *set, struct session_known *known);
+void session_known_set_unsent(
+    struct session_known_set *set, struct session_known *known, bool is_unsent);
 /* The database may have none of them. */
-void session_known_mark_unsent(struct known_set *set);
+void session_known_mark_unsent(struct session_known_set *set);
 
 /* ---- session_definitions.c ---- */
 

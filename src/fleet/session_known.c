@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void session_known_init(struct known_set *set)
+void session_known_init(struct session_known_set *set)
 {
     TAILQ_INIT(&set->all);
     TAILQ_INIT(&set->unsent);
 }
 
-void session_known_deinit(struct known_set *set)
+void session_known_deinit(struct session_known_set *set)
 {
     while (!TAILQ_EMPTY(&set->all)) {
         session_known_free(set, TAILQ_FIRST(&set->all));
@@ -18,25 +18,25 @@ void session_known_deinit(struct known_set *set)
     table_deinit(&set->by_name);
 }
 
-struct known *session_known_find(const struct known_set *set, const char *name)
+struct session_known *session_known_find(const struct session_known_set *set, const char *name)
 {
     struct table_node *node = table_find(&set->by_name, hash_string(name, 0));
-    while (node && strcmp(container_of(node, struct known, by_name)->name, name) != 0) {
+    while (node && strcmp(container_of(node, struct session_known, by_name)->name, name) != 0) {
         node = table_find_next(node);
     }
-    return node ? container_of(node, struct known, by_name) : NULL;
+    return node ? container_of(node, struct session_known, by_name) : NULL;
 }
 
-struct known *session_known_add(struct known_set *set, const char *name)
+struct session_known *session_known_add(struct session_known_set *set, const char *name)
 {
-    struct known *known = memory_new(sizeof *known);
+    struct session_known *known = memory_new(sizeof *known);
     known->name = memory_string(name);
     table_insert(&set->by_name, &known->by_name, hash_string(name, 0));
     TAILQ_INSERT_TAIL(&set->all, known, link);
     return known;
 }
 
-void session_known_free(struct known_set *set, struct known *known)
+void session_known_free(struct session_known_set *set, struct session_known *known)
 {
     session_known_set_unsent(set, known, false);
     TAILQ_REMOVE(&set->all, known, link);
@@ -46,7 +46,8 @@ void session_known_free(struct known_set *set, struct known *known)
     free(known);
 }
 
-void session_known_set_unsent(struct known_set *set, struct known *known, bool is_unsent)
+void session_known_set_unsent(
+    struct session_known_set *set, struct session_known *known, bool is_unsent)
 {
     if (is_unsent && !known->is_unsent) {
         TAILQ_INSERT_TAIL(&set->unsent, known, unsent_link);
@@ -58,9 +59,9 @@ void session_known_set_unsent(struct known_set *set, struct known *known, bool i
     known->sent_by = is_unsent ? 0 : known->sent_by;
 }
 
-void session_known_mark_unsent(struct known_set *set)
+void session_known_mark_unsent(struct session_known_set *set)
 {
-    struct known *known;
+    struct session_known *known;
     TAILQ_FOREACH (known, &set->all, link) {
         session_known_set_unsent(set, known, false);
         session_known_set_unsent(set, known, true);

@@ -218,7 +218,7 @@ static bool has_trouble_with_link(const struct session *session)
 
 void session_look(const struct session *session, struct session_view *view)
 {
-    const struct known *definition;
+    const struct session_known *definition;
     *view = (struct session_view){
         .state = session->state,
         .is_unreachable = session_is_unreachable(session),

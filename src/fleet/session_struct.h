@@ -106,10 +106,10 @@ enum verdict { VERDICT_NONE, VERDICT_SAME, VERDICT_NEWER, VERDICT_LIMIT, VERDICT
 
 /* What this daemon and the database each have under a name: a definition, or an operator's
  * change. */
-struct known {
+struct session_known {
     struct table_node by_name;
-    TAILQ_ENTRY(known) link; /* in known_set.all */
-    TAILQ_ENTRY(known) unsent_link; /* in known_set.unsent */
+    TAILQ_ENTRY(session_known) link; /* in session_known_set.all */
+    TAILQ_ENTRY(session_known) unsent_link; /* in session_known_set.unsent */
     char *name, *json;
     uint64_t version; /* a definition's generation */
     bool is_unsent; /* the database may not know it */
@@ -120,11 +120,11 @@ struct known {
     bool is_defined; /* false until session_define() has seen it again */
 };
 
-TAILQ_HEAD(known_list, known);
+TAILQ_HEAD(session_known_list, session_known);
 
-struct known_set {
-    struct known_list all; /* definitions in the order of the file, changes from the oldest on */
-    struct known_list unsent;
+struct session_known_set {
+    struct session_known_list all; /* definitions as they came, changes from the oldest on */
+    struct session_known_list unsent;
     struct table by_name;
 };
 
@@ -250,7 +250,7 @@ enum { PLACE_BYTES = MAX_HOSTS * 8 + 1 };
 
 /* Operators' changes. */
 struct session_changes {
-    struct known_set known;
+    struct session_known_set known;
     uint64_t floor; /* what is not newer, and not in .known, was undone */
     char foreign_place[PLACE_BYTES]; /* the database that all changes come from; "": this one */
     struct text kept; /* lines that a later version has written, to be written again */
@@ -311,7 +311,7 @@ struct session {
     struct session_hello hello;
     struct session_leases leases;
     struct session_calls calls;
-    struct known_set definitions; /* those of the file */
+    struct session_known_set definitions; /* those of the file */
     struct session_changes changes;
     struct session_news news;
     struct session_requests requests;
