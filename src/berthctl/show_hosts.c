@@ -52,13 +52,13 @@ static const struct column columns[] = {
 
 /* ---- what is said of each database below the hosts: one row each, in this order ---- */
 
-struct scene {
+struct shown_database {
     const struct status *status;
     const struct status_database *database; /* of it */
 };
 
 /* Adds the text of its row; false: there is nothing to say. */
-typedef bool add_note(struct text *out, const struct scene *scene);
+typedef bool add_note(struct text *out, const struct shown_database *shown);
 
 static bool add_escaped(struct text *out, const char *text)
 {
@@ -66,9 +66,9 @@ static bool add_escaped(struct text *out, const char *text)
     return text;
 }
 
-static bool add_server(struct text *out, const struct scene *scene)
+static bool add_server(struct text *out, const struct shown_database *shown)
 {
-    const struct status_database *database = scene->database;
+    const struct status_database *database = shown->database;
     if (!database->server) {
         return false;
     }
@@ -79,15 +79,15 @@ static bool add_server(struct text *out, const struct scene *scene)
     return add_escaped(out, database->server);
 }
 
-static bool add_lacks(struct text *out, const struct scene *scene)
+static bool add_lacks(struct text *out, const struct shown_database *shown)
 {
-    text_add_words(out, &scene->database->lacks, ", ");
-    return scene->database->lacks.n > 0;
+    text_add_words(out, &shown->database->lacks, ", ");
+    return shown->database->lacks.n > 0;
 }
 
-static bool add_warning(struct text *out, const struct scene *scene)
+static bool add_warning(struct text *out, const struct shown_database *shown)
 {
-    return add_escaped(out, scene->database->warning);
+    return add_escaped(out, shown->database->warning);
 }
 
 /* Of a second, microseconds. */
@@ -96,9 +96,9 @@ static void add_percent(struct text *out, uint64_t share)
     text_add_format(out, share < 100000 ? "%.1f %%" : "%.0f %%", (double)share / 10000);
 }
 
-static bool add_busy(struct text *out, const struct scene *scene)
+static bool add_busy(struct text *out, const struct shown_database *shown)
 {
-    const struct status_database *database = scene->database;
+    const struct status_database *database = shown->database;
     if (!database->busy_us_per_s.is_given) {
         return false;
     }
@@ -113,9 +113,9 @@ static bool add_busy(struct text *out, const struct scene *scene)
     return true;
 }
 
-static bool add_too_busy(struct text *out, const struct scene *scene)
+static bool add_too_busy(struct text *out, const struct shown_database *shown)
 {
-    const struct status_database *database = scene->database;
+    const struct status_database *database = shown->database;
     if (!database->busy_us_per_s.is_given || database->busy_us_per_s.number < TOO_BUSY) {
         return false;
     }
@@ -155,10 +155,10 @@ static size_t add_hindering(
     return n;
 }
 
-static bool add_upgrade(struct text *out, const struct scene *scene)
+static bool add_upgrade(struct text *out, const struct shown_database *shown)
 {
-    const struct status *status = scene->status;
-    const struct status_database *database = scene->database;
+    const struct status *status = shown->status;
+    const struct status_database *database = shown->database;
     struct text hindering = TEXT_INIT;
     if (!may_go_on(status, database)) {
         return false;
@@ -210,10 +210,10 @@ static void add_other(struct text *out, const struct status_host *host, const ch
     }
 }
 
-static bool add_other_times(struct text *out, const struct scene *scene)
+static bool add_other_times(struct text *out, const struct shown_database *shown)
 {
-    const struct status *status = scene->status;
-    const struct status_database *database = scene->database;
+    const struct status *status = shown->status;
+    const struct status_database *database = shown->database;
     struct text others = TEXT_INIT;
     uint64_t failover_lag = usual_lag(status, database);
     for (size_t i = 0; i < status->n_hosts; i++) {
@@ -231,9 +231,9 @@ static bool add_other_times(struct text *out, const struct scene *scene)
     return is_any;
 }
 
-static bool add_too_many(struct text *out, const struct scene *scene)
+static bool add_too_many(struct text *out, const struct shown_database *shown)
 {
-    const struct status_database *database = scene->database;
+    const struct status_database *database = shown->database;
     if (!database->sessions.is_given ||
         database->sessions.number <= database->ttl / NEEDED_TO_RETURN) {
         return false;
@@ -267,7 +267,7 @@ static void print_database(
         database->why ? ": " : "", database->why);
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         struct text note = TEXT_INIT;
-        if (notes[i].add(&note, &(struct scene){status, database})) {
+        if (notes[i].add(&note, &(struct shown_database){status, database})) {
             text_add_format(out, "  %s: %s\n", notes[i].label, note.bytes);
         }
         text_deinit(&note);
