@@ -11,11 +11,7 @@
 static void age_cell(struct text *text, const void *row, const void *context)
 {
     const struct status_host *host = row;
-    if (host->since.is_given) {
-        text_add_age(text, status_since(context, &host->since));
-    } else {
-        text_add(text, "-");
-    }
+    text_add_given_age(text, host->since.is_given, status_since(context, &host->since));
 }
 
 /* A row is a struct status_host, its context the struct status. */

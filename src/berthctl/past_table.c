@@ -168,11 +168,7 @@ struct stats_context {
     {                                                                                              \
         const struct figures *figures = ((const struct stats_context *)context)->figures;          \
         (void)row;                                                                                 \
-        if (figures->spread.n > 0) {                                                               \
-            text_add_age(text, figures->spread.member);                                            \
-        } else {                                                                                   \
-            text_add(text, "-");                                                                   \
-        }                                                                                          \
+        text_add_given_age(text, figures->spread.n > 0, figures->spread.member);                   \
     }
 AGE(wait, waits, median)
 AGE(wait_95, waits, percentile_95)

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- looks ---- */
@@ -79,16 +80,13 @@ static void add_member(struct text *text, enum field_type type, const void *memb
         text_add_age(text, *(const uint64_t *)member);
         break;
     case FIELD_OPTIONAL_SPAN:
-        if (optional->is_given) {
-            text_add_age(text, optional->number);
-        } else {
-            text_add(text, "-");
-        }
+        text_add_given_age(text, optional->is_given, optional->number);
         break;
     case FIELD_USER:
         text_add_user(text, member);
         break;
     default:
+        assert(type == FIELD_TEXT);
         text_add_safe(text, "%s", *(const char *const *)member);
     }
 }

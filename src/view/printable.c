@@ -78,6 +78,15 @@ void text_add_age(struct text *text, uint64_t milliseconds)
     text_add(text, age);
 }
 
+void text_add_given_age(struct text *text, bool is_given, uint64_t milliseconds)
+{
+    if (is_given) {
+        text_add_age(text, milliseconds);
+    } else {
+        text_add(text, "-");
+    }
+}
+
 /* The bytes of the character at `escaped`, which has at least one, and its columns. */
 static size_t character_bytes(const char *escaped, size_t *widthp)
 {

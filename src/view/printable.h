@@ -23,6 +23,8 @@ void text_add_words(struct text *text, const struct words *words, const char *be
 
 /* As age_format() of base/words.h. */
 void text_add_age(struct text *text, uint64_t milliseconds);
+/* The same; "-" if it is not given. */
+void text_add_given_age(struct text *text, bool is_given, uint64_t milliseconds);
 
 /* The name, else the uid. */
 void text_add_user(struct text *text, const struct shown_user *user);
