@@ -6,7 +6,6 @@ import os
 import time
 
 from conftest import BUILD
-from daemon_help import SANITIZED
 from lines import DEADLINE, look_again
 
 
@@ -41,6 +40,4 @@ def with_shim(name, **variables):
     """The words that start a program with the shim."""
     words = ["env", f"LD_PRELOAD={BUILD / 'tests/process' / name}"]
     words += [f"{variable}={value}" for variable, value in variables.items()]
-    if SANITIZED:
-        words.append(f"ASAN_OPTIONS={os.environ.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0")
     return words
