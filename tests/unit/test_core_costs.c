@@ -87,16 +87,16 @@ static uint64_t cost_of_reload(size_t n, size_t n_gone, bool is_reversed)
     return cost;
 }
 
-static void expect_times(uint64_t few, uint64_t many, uint64_t max)
+static void expect_times(const char *about, uint64_t few, uint64_t many, uint64_t max)
 {
-    cr_log_info("%ju steps, and %ju", (uintmax_t)few, (uintmax_t)many);
-    cr_assert(few > 0 && many < few * max, "%ju steps have become %ju", (uintmax_t)few,
+    cr_log_info("%s: %ju steps, and %ju", about, (uintmax_t)few, (uintmax_t)many);
+    cr_assert(few > 0 && many < few * max, "%s: %ju steps have become %ju", about, (uintmax_t)few,
         (uintmax_t)many); /* or what comes next could take for ever */
 }
 
 static void expect_no_square(size_t n_gone_of_ten, bool is_reversed)
 {
-    expect_times(cost_of_reload(SMALL, SMALL * n_gone_of_ten / 10, is_reversed),
+    expect_times("reload", cost_of_reload(SMALL, SMALL * n_gone_of_ten / 10, is_reversed),
         cost_of_reload(LARGE, LARGE * n_gone_of_ten / 10, is_reversed), MANY_TIMES);
 }
 
@@ -152,30 +152,27 @@ static uint64_t cost_of_restart(uint32_t n)
 
 Test(costs, holders_found_in_any_order)
 {
-    expect_times(cost_of_restart(SMALL), cost_of_restart(LARGE), MANY_TIMES);
+    expect_times("restart", cost_of_restart(SMALL), cost_of_restart(LARGE), MANY_TIMES);
 }
 
 /* ---- a release and an acquire, while others wait ---- */
 
+/* All want s, and t where that has a limit. */
 struct scene {
-    struct definition definitions[2];
-    size_t n_definitions;
-    const char *wants[2]; /* of all; the second may be NULL */
+    const char *about;
+    uint32_t limits[2], quotas[2]; /* of s and t; no quota: 0 */
     uint32_t n_users;
-    bool has_identity;
-    bool is_kept; /* both are held at first; then the first comes free, one after the other */
+    enum queue_order order;
+    bool has_identity, is_identity_shared;
+    bool is_kept; /* both are held at first; then s comes free, one unit after the other */
 };
 
+static const char *const names[] = {"s", "t"};
 static struct client *clients; /* of each user, and one more, which has all of a resource */
 
-static struct acquire_request ask_of(const struct scene *scene, const char *holder)
+static size_t n_wants(const struct scene *scene)
 {
-    struct acquire_request ask = {
-        .n_wants = scene->wants[1] ? 2 : 1, .wait = NEVER, .attributes.holder = holder};
-    for (size_t i = 0; i < ask.n_wants; i++) {
-        ask.wants[i] = (struct requested_resource){.name = scene->wants[i], .count = 1};
-    }
-    return ask;
+    return scene->limits[1] > 0 ? 2 : 1;
 }
 
 /* Each has the user and the identity of its number. */
@@ -185,7 +182,10 @@ static struct lease *acquire(const struct scene *scene, uint32_t number)
     struct lease *lease;
     const char *at_fault;
     snprintf(holder, sizeof holder, "h%u", number);
-    struct acquire_request ask = ask_of(scene, scene->has_identity ? holder : NULL);
+    struct acquire_request ask = {.n_wants = n_wants(scene),
+        .wants = {{names[0], 1, NULL}, {names[1], 1, NULL}},
+        .wait = NEVER,
+        .attributes.holder = scene->has_identity ? holder : NULL};
     core_acquire(core, &clients[number % scene->n_users], &ask, 0, &effects, &lease, &at_fault);
     effects_clear(&effects);
     cr_assert(lease);
@@ -200,7 +200,7 @@ static void end_lease(struct lease *lease)
 
 static struct lease *hold(const struct scene *scene, size_t i, uint32_t count)
 {
-    struct acquire_request ask = {.n_wants = 1, .wants = {{scene->definitions[i].name, count}}};
+    struct acquire_request ask = {.n_wants = 1, .wants = {{names[i], count, NULL}}};
     struct lease *lease;
     const char *at_fault;
     cr_assert_eq(core_acquire(core, &clients[scene->n_users], &ask, 0, &effects, &lease, &at_fault),
@@ -212,25 +212,37 @@ static struct lease *hold(const struct scene *scene, size_t i, uint32_t count)
 /* The one that holds what all want; else the newest. */
 static struct lease *one_to_end(const struct scene *scene, struct lease *newest)
 {
-    const struct resource *resource = core_find_resource(core, scene->wants[0]);
+    const struct resource *resource = core_find_resource(core, names[0]);
     return scene->is_kept ? newest : resource->units[0]->claim->lease;
 }
 
-static void begin_scene(const struct scene *scene)
+static void begin(const struct definition definitions[], size_t n, uint32_t n_users)
 {
-    clients = memory_new((scene->n_users + 1) * sizeof *clients);
+    clients = memory_new((n_users + 1) * sizeof *clients);
     core = core_new(0);
-    define(scene->definitions, scene->n_definitions);
-    for (uint32_t i = 0; i <= scene->n_users; i++) {
+    define(definitions, n);
+    for (uint32_t i = 0; i <= n_users; i++) {
         core_client_init(core, &clients[i], i);
     }
 }
 
-static void end_scene(const struct scene *scene)
+static void begin_scene(const struct scene *scene)
+{
+    static struct definition definitions[2]; /* the core goes on looking at them */
+    for (size_t i = 0; i < n_wants(scene); i++) {
+        definitions[i] = definition_of(names[i], KIND_SEMAPHORE, scene->limits[i]);
+        definitions[i].max_units_per_user = scene->quotas[i] > 0 ? scene->quotas[i] : UNBOUNDED;
+        definitions[i].order = scene->order;
+        definitions[i].identity_shared = scene->is_identity_shared;
+    }
+    begin(definitions, n_wants(scene), scene->n_users);
+}
+
+static void end(uint32_t n_users)
 {
     core_check(core);
     core_drain(core, true, 0, &effects);
-    for (uint32_t i = 0; i <= scene->n_users; i++) {
+    for (uint32_t i = 0; i <= n_users; i++) {
         core_client_deinit(core, &clients[i], 0, &effects);
         effects_clear(&effects);
     }
@@ -243,8 +255,8 @@ static uint64_t all_come(const struct scene *scene, uint32_t n_waiters)
 {
     struct lease **first = memory_new((n_waiters + 1) * sizeof *first);
     if (scene->is_kept) {
-        hold(scene, 1, scene->definitions[1].limit);
-        hold(scene, 0, scene->definitions[0].limit - n_waiters);
+        hold(scene, 1, scene->limits[1]);
+        hold(scene, 0, scene->limits[0] - n_waiters);
     }
     for (uint32_t i = 0; scene->is_kept && i < n_waiters; i++) {
         first[i] = hold(scene, 0, 1);
@@ -257,7 +269,7 @@ static uint64_t all_come(const struct scene *scene, uint32_t n_waiters)
         end_lease(first[i]);
     }
     uint64_t cost = n_steps - start;
-    uint32_t n_kept = resource_kept(core_find_resource(core, scene->wants[0]));
+    uint32_t n_kept = resource_kept(core_find_resource(core, names[0]));
     cr_assert_eq(n_kept, scene->is_kept ? n_waiters : 0);
     free(first);
     return cost;
@@ -267,7 +279,7 @@ static uint64_t cost_of_coming(const struct scene *scene, uint32_t n_waiters)
 {
     begin_scene(scene);
     uint64_t cost = all_come(scene, n_waiters);
-    end_scene(scene);
+    end(scene->n_users);
     return cost;
 }
 
@@ -282,120 +294,35 @@ static uint64_t cost_of_pairs(const struct scene *scene, uint32_t n_waiters)
         end_lease(one_to_end(scene, newest));
         cost += n_steps - start;
     }
-    end_scene(scene);
+    end(scene->n_users);
     return cost / ROUNDS;
 }
 
-static void expect_same(const struct scene *scene)
-{
-    expect_times(cost_of_coming(scene, FEW), cost_of_coming(scene, 10 * FEW), MANY_TIMES);
-    expect_times(cost_of_pairs(scene, FEW), cost_of_pairs(scene, LARGE), SAME);
-}
+static const struct scene scenes[] = {
+    {"one resource", {4}, .n_users = 1},
+    {"first fit", {4}, .n_users = 1, .order = ORDER_FIRST_FIT},
+    {"one user's quota", {4}, .quotas = {2}, .n_users = 1},
+    {"many users' quotas", {4}, .quotas = {2}, .n_users = 100},
+    {"several resources", {4, 4}, .n_users = 1},
+    {"several resources and a quota", {4, 4}, .quotas = {0, 2}, .n_users = 1},
+    {"identities", {4}, .n_users = 1, .has_identity = true},
+    {"shared identities", {4}, .n_users = 100, .has_identity = true, .is_identity_shared = true},
+    /* All have stood for what is free now, and stand for the other resource. */
+    {"many keepers", {2 * LARGE, 3 * LARGE}, .n_users = 1, .is_kept = true},
+    {"many keepers of one user", {2 * LARGE, 3 * LARGE}, .quotas = {2 * LARGE, 3 * LARGE},
+        .n_users = 1, .is_kept = true},
+    {"many keepers of other users", {2 * LARGE, 3 * LARGE}, .quotas = {2 * LARGE}, .n_users = 100,
+        .is_kept = true},
+};
 
-static struct scene one_semaphore(void)
+Test(costs, while_others_wait)
 {
-    return (struct scene){.definitions = {definition_of("s", KIND_SEMAPHORE, 4)},
-        .n_definitions = 1,
-        .wants = {"s"},
-        .n_users = 1};
-}
-
-static struct scene two_semaphores(void)
-{
-    return (struct scene){.definitions = {definition_of("s", KIND_SEMAPHORE, 4),
-                              definition_of("t", KIND_SEMAPHORE, 4)},
-        .n_definitions = 2,
-        .wants = {"s", "t"},
-        .n_users = 1};
-}
-
-/* All have stood for what is free now, and stand for the other resource. */
-static struct scene all_keep(void)
-{
-    struct scene scene = two_semaphores();
-    scene.definitions[0].limit = 2 * LARGE;
-    scene.definitions[1].limit = 3 * LARGE;
-    scene.is_kept = true;
-    return scene;
-}
-
-Test(costs, one_resource)
-{
-    struct scene scene = one_semaphore();
-    expect_same(&scene);
-}
-
-Test(costs, first_fit)
-{
-    struct scene scene = one_semaphore();
-    scene.definitions[0].order = ORDER_FIRST_FIT;
-    expect_same(&scene);
-}
-
-Test(costs, one_users_quota)
-{
-    struct scene scene = one_semaphore();
-    scene.definitions[0].max_units_per_user = 2;
-    expect_same(&scene);
-}
-
-Test(costs, many_users_quotas)
-{
-    struct scene scene = one_semaphore();
-    scene.definitions[0].max_units_per_user = 2;
-    scene.n_users = 100;
-    expect_same(&scene);
-}
-
-Test(costs, several_resources)
-{
-    struct scene scene = two_semaphores();
-    expect_same(&scene);
-}
-
-Test(costs, several_resources_and_a_quota)
-{
-    struct scene scene = two_semaphores();
-    scene.definitions[1].max_units_per_user = 2;
-    expect_same(&scene);
-}
-
-Test(costs, identities)
-{
-    struct scene scene = one_semaphore();
-    scene.has_identity = true;
-    expect_same(&scene);
-}
-
-Test(costs, shared_identities)
-{
-    struct scene scene = one_semaphore();
-    scene.has_identity = true;
-    scene.definitions[0].identity_shared = true;
-    scene.n_users = 100;
-    expect_same(&scene);
-}
-
-Test(costs, many_keepers)
-{
-    struct scene scene = all_keep();
-    expect_same(&scene);
-}
-
-Test(costs, many_keepers_of_one_user)
-{
-    struct scene scene = all_keep();
-    scene.definitions[0].max_units_per_user = 2 * LARGE;
-    scene.definitions[1].max_units_per_user = 3 * LARGE;
-    expect_same(&scene);
-}
-
-Test(costs, many_keepers_of_other_users)
-{
-    struct scene scene = all_keep();
-    scene.definitions[0].max_units_per_user = 2 * LARGE;
-    scene.n_users = 100;
-    expect_same(&scene);
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        const struct scene *scene = &scenes[i];
+        expect_times(
+            scene->about, cost_of_coming(scene, FEW), cost_of_coming(scene, 10 * FEW), MANY_TIMES);
+        expect_times(scene->about, cost_of_pairs(scene, FEW), cost_of_pairs(scene, LARGE), SAME);
+    }
 }
 
 /* ---- a refusal, while units of other resources rest ---- */
@@ -403,22 +330,20 @@ Test(costs, many_keepers_of_other_users)
 /* How many steps it is to find when the lock has cooled down, behind `n` others. */
 static uint64_t cost_of_next_cooled(uint32_t n)
 {
-    struct scene scene = {.definitions = {definition_of("m/*", KIND_LOCK, 1),
-                              definition_of("last", KIND_LOCK, 1)},
-        .n_definitions = 2,
-        .n_users = 1};
-    scene.definitions[0].cooldown = 1;
-    scene.definitions[0].max_instances = UNBOUNDED;
-    scene.definitions[1].cooldown = 2;
-    begin_scene(&scene);
+    struct definition definitions[] = {
+        definition_of("m/*", KIND_LOCK, 1), definition_of("last", KIND_LOCK, 1)};
+    definitions[0].cooldown = 1;
+    definitions[0].max_instances = UNBOUNDED;
+    definitions[1].cooldown = 2;
+    begin(definitions, 2, 1);
     for (uint32_t i = 0; i <= n; i++) {
         char name[16];
         struct lease *lease;
         const char *at_fault;
         snprintf(name, sizeof name, i < n ? "m/%u" : "last", i);
         const struct acquire_request ask = {.n_wants = 1, .wants = {{name, 1, NULL}}};
-        cr_assert_eq(core_acquire(core, &clients[0], &ask, 0, &effects, &lease, &at_fault),
-            OUTCOME_OK);
+        cr_assert_eq(
+            core_acquire(core, &clients[0], &ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
         effects_clear(&effects);
         end_lease(lease);
     }
@@ -428,11 +353,11 @@ static uint64_t cost_of_next_cooled(uint32_t n)
     uint64_t cost = n_steps - start;
     core_tick(core, 2, &effects);
     effects_clear(&effects);
-    end_scene(&scene);
+    end(1);
     return cost;
 }
 
 Test(costs, when_a_unit_has_cooled_down)
 {
-    expect_times(cost_of_next_cooled(FEW), cost_of_next_cooled(2 * LARGE), SAME);
+    expect_times("cooldown", cost_of_next_cooled(FEW), cost_of_next_cooled(2 * LARGE), SAME);
 }
