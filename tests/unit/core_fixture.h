@@ -40,17 +40,34 @@ uint32_t uid_of(const char *who);
 const char *acquire(const char *who, const char *lease, const char *text);
 const char *end_lease(const char *who, const char *lease);
 
-/* What a test begins with, where nothing has been granted before: definitions, then "ann has A: s:2
- * pid=7", which gets the first units, "bob waits B: s wait=5", "ann asks C: s" of a database,
- * "granted C: 17 s:0:5" as for granted(), "change: limit s 3" as for change(). */
+/* ---- core_steps.c: tests told as lists ---- */
+
+/* What a test begins with: definitions, then steps. A step is an operation in words, and after
+ * " -> " its answer where that is not "ok":
+ *   "ann has A: s:2 pid=7"   gets the first units: for tests that have given nothing back yet
+ *   "bob waits B: s wait=5", "ann asks C: s" of a database
+ *   "ann acquires D: s wait=0 -> would-wait s"
+ *   "ann ends A", "ann goes -> ok; A watch", "exit A" for process_gone()
+ *   "granted C: 17 s:0:5", "change: limit s 3", "at 5" for tick(), "reload: lock d; lock e"
+ * The others are in core_steps.c. */
 #define given(...) given_all((const char *const[]){__VA_ARGS__, NULL})
 void given_all(const char *const lines[]);
 
+/* A row of a table of tests, in a world of its own. */
+struct story {
+    const char *about;
+    const char *steps[24];
+};
+
+#define tell(stories) tell_all(stories, sizeof(stories) / sizeof *(stories))
+void tell_all(const struct story stories[], size_t n);
+
 /* ---- core_lost.c: what leases are bound to, stopping, another run ---- */
 
-/* "lock d kill-after=3 KEYS", held by ann's lease A ("d ASK"), with bob's B waiting. The margin is
- * 1 s: a client that is there gets 3.5 s, a process alone 3 s. */
-void one_holder(const char *keys, const char *ask);
+/* ann has the lock d as A, and bob waits. The margin is 1 s: a client that is there gets 3.5 s, a
+ * process alone 3 s. */
+#define ONE_HOLDER(keys, ask) "lock d kill-after=3 " keys, "ann has A: d " ask, "bob waits B: d"
+
 /* The connection's reading end: its leases are treated as if it had gone. */
 const char *half_close(const char *who);
 /* The process that it is bound to has gone. */
@@ -78,6 +95,10 @@ const char *restore_all(void);
 /* crash(), define(), a grace of 10 s that is not closed, restore_all(). */
 #define restart(...) restart_with((const char *const[]){__VA_ARGS__, NULL})
 const char *restart_with(const char *const lines[]);
+/* The same without the records of "A,B", and so with a closed grace. */
+#define restart_without(leases, ...)                                                               \
+    restart_without_records(leases, (const char *const[]){__VA_ARGS__, NULL})
+const char *restart_without_records(const char *leases, const char *const lines[]);
 /* A made-up record: "ann id=7 s:2:0,1:17 g:1:b:18 pid=7 until=5" is held, with units and token in
  * the third and fourth part; "bob s:2 g until=5" waits. Keys as for acquire, but for id=, until=,
  * granted= and stopping=. */

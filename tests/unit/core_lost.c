@@ -16,16 +16,6 @@ static struct lease *living(const char *lease)
     return found;
 }
 
-void one_holder(const char *keys, const char *ask)
-{
-    char line[128], text[128];
-    snprintf(line, sizeof line, "lock d kill-after=3 %s", keys);
-    snprintf(text, sizeof text, "d %s", ask);
-    EXPECT(define(line), "ok");
-    EXPECT(acquire("ann", "A", text), "ok d=0");
-    EXPECT(acquire("bob", "B", "d"), "waiting");
-}
-
 /* ---- bound to something ---- */
 
 const char *half_close(const char *who)
@@ -211,12 +201,27 @@ const char *restore_all(void)
     }
 }
 
-const char *restart_with(const char *const lines_of_file[])
+static const char *start_again(bool is_closed, const char *const lines_of_file[])
 {
     crash(false);
     EXPECT(define_all(lines_of_file), "ok");
-    core_begin_grace(world.core, false, world.now + 10 * NANOSECONDS_PER_SECOND);
+    core_begin_grace(world.core, is_closed, world.now + 10 * NANOSECONDS_PER_SECOND);
     return restore_all();
+}
+
+const char *restart_with(const char *const lines_of_file[])
+{
+    return start_again(false, lines_of_file);
+}
+
+const char *restart_without_records(const char *lost_ones, const char *const lines_of_file[])
+{
+    char names[WORD_BYTES], *rest = names;
+    snprintf(names, sizeof names, "%s", lost_ones);
+    for (const char *lease; (lease = strsep(&rest, ","));) {
+        lose_record(lease);
+    }
+    return start_again(true, lines_of_file);
 }
 
 /* ---- made up ---- */
@@ -387,8 +392,8 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
         named(lease)->id, is_held ? claims : NULL, world.now, &world.effects, &got, &at_fault);
     struct text out = text_new();
     say(&out, "%s%s%s", outcome_words[outcome], at_fault ? " " : "", at_fault ? at_fault : "");
-    cr_assert_eq(!got,
-        outcome != OUTCOME_OK && outcome != OUTCOME_WAITING && outcome != OUTCOME_PENDING);
+    cr_assert_eq(
+        !got, outcome != OUTCOME_OK && outcome != OUTCOME_WAITING && outcome != OUTCOME_PENDING);
     if (outcome == OUTCOME_OK) {
         note_there(got);
         say_units(&out, got);

@@ -26,6 +26,7 @@ struct world {
     struct named_client *clients[MAX_CLIENTS];
     struct named_lease leases[MAX_LEASES];
     size_t n_leases;
+    const char *about; /* the row of a table */
 };
 
 extern struct world world;

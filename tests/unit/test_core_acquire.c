@@ -3,51 +3,46 @@
 
 WORLD_SUITE(acquire);
 
-Test(acquire, lowest_free_slot_first)
-{
-    EXPECT(define("semaphore s limit=4"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s:2"), "ok s=1,2");
-    EXPECT(state("s"), "3/4 free=1 waiting=0+0");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("ann", "C", "s:2"), "ok s=0,3");
-    EXPECT(end_lease("bob", "B"), "ok");
-    EXPECT(acquire("ann", "D", "s"), "ok s=1");
-    EXPECT(lines("s"), "C D | |");
-}
+static const struct story stories[] = {
+    {"lowest free slot first",
+        {"semaphore s limit=4", "ann acquires A: s -> ok s=0", "bob acquires B: s:2 -> ok s=1,2",
+            "state s -> 3/4 free=1 waiting=0+0", "ann ends A", "ann acquires C: s:2 -> ok s=0,3",
+            "bob ends B", "ann acquires D: s -> ok s=1", "lines s -> C D | |"}},
+    {"lock is a semaphore of one",
+        {"lock d", "ann acquires A: d -> ok d=0", "bob acquires B: d wait=0 -> would-wait d",
+            "bob acquires C: d:2 -> impossible d", "ann ends A",
+            "bob acquires D: d wait=0 -> ok d=0"}},
+    {"pool first goes by file order",
+        {"pool g items=c,a,b select=first", "ann acquires A: g -> ok g=c",
+            "ann acquires B: g:2 -> ok g=a,b", "ann ends B", "ann ends A",
+            "ann acquires C: g -> ok g=c"}},
+    {"pool lru goes by time of release",
+        {"pool g items=a,b,c select=lru", "ann acquires A: g -> ok g=a", "ann ends A",
+            "ann acquires B: g -> ok g=b", "ann ends B", "ann acquires C: g -> ok g=c",
+            "ann acquires D: g -> ok g=a", "ann ends C", "ann ends D",
+            "ann acquires E: g:3 -> ok g=b,c,a"}},
+    {"several units are all or nothing",
+        {"semaphore s limit=3", "ann acquires A: s:2 -> ok s=0,1",
+            "bob acquires B: s:2 wait=0 -> would-wait s", "state s -> 2/3 free=1 waiting=0+0",
+            "bob waits B: s:2", "state s -> 2/3 free=1 waiting=1+0",
+            "ann ends A -> ok; B granted s=0,1"}},
+    {"a priority above the resource's is forbidden",
+        {"semaphore s limit=1 max-priority=5", "semaphore t limit=1 max-priority=0",
+            "ann acquires A: s priority=6 -> forbidden s",
+            "ann acquires A: s t priority=5 -> forbidden t",
+            "ann acquires A: t priority=-5 -> ok t=0", "ann acquires B: s priority=5 -> ok s=0"}},
+    {"sixteen resources",
+        {"lock a", "lock b", "lock c", "lock d", "lock e", "lock f", "lock g", "lock h", "lock i",
+            "lock j", "lock k", "lock l", "lock m", "lock n", "lock o", "lock p",
+            "ann has A: p o n m l k j i h g f e d c b a",
+            "bob waits B: a b c d e f g h i j k l m n o p",
+            "ann ends A -> ok; B granted a=0 b=0 c=0 d=0 e=0 f=0 g=0 h=0 i=0 j=0 k=0 l=0 m=0 n=0 "
+            "o=0 p=0"}},
+};
 
-Test(acquire, lock_is_a_semaphore_of_one)
+Test(acquire, stories)
 {
-    EXPECT(define("lock d"), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "d wait=0"), "would-wait d");
-    EXPECT(acquire("bob", "C", "d:2"), "impossible d");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("bob", "D", "d wait=0"), "ok d=0");
-}
-
-Test(acquire, pool_first_goes_by_file_order)
-{
-    EXPECT(define("pool g items=c,a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "g"), "ok g=c");
-    EXPECT(acquire("ann", "B", "g:2"), "ok g=a,b");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("ann", "C", "g"), "ok g=c");
-}
-
-Test(acquire, pool_lru_goes_by_time_of_release)
-{
-    EXPECT(define("pool g items=a,b,c select=lru"), "ok");
-    EXPECT(acquire("ann", "A", "g"), "ok g=a");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("ann", "B", "g"), "ok g=b");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(acquire("ann", "C", "g"), "ok g=c");
-    EXPECT(acquire("ann", "D", "g"), "ok g=a");
-    EXPECT(end_lease("ann", "C"), "ok");
-    EXPECT(end_lease("ann", "D"), "ok");
-    EXPECT(acquire("ann", "E", "g:3"), "ok g=b,c,a");
+    tell(stories);
 }
 
 Test(acquire, pool_random_gives_each_item)
@@ -63,17 +58,6 @@ Test(acquire, pool_random_gives_each_item)
     cr_expect(seen[0] && seen[1] && seen[2] && seen[3]);
     acquire("ann", "A", "g:4");
     EXPECT(state("g"), "4/4 free=0 waiting=0+0");
-}
-
-Test(acquire, several_units_are_all_or_nothing)
-{
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
-    EXPECT(acquire("bob", "B", "s:2 wait=0"), "would-wait s");
-    EXPECT(state("s"), "2/3 free=1 waiting=0+0");
-    EXPECT(acquire("bob", "B", "s:2"), "waiting");
-    EXPECT(state("s"), "2/3 free=1 waiting=1+0");
-    EXPECT(end_lease("ann", "A"), "ok; B granted s=0,1");
 }
 
 Test(acquire, refused_at_once)
@@ -102,31 +86,6 @@ Test(acquire, zero_means_closed)
     EXPECT(change("limit s 1"), "ok; A granted s=0");
 }
 
-Test(acquire, priority_above_the_resources_is_forbidden)
-{
-    EXPECT(
-        define("semaphore s limit=1 max-priority=5", "semaphore t limit=1 max-priority=0"), "ok");
-    EXPECT(acquire("ann", "A", "s priority=6"), "forbidden s");
-    EXPECT(acquire("ann", "A", "s t priority=5"), "forbidden t");
-    EXPECT(acquire("ann", "A", "t priority=-5"), "ok t=0");
-    EXPECT(acquire("ann", "B", "s priority=5"), "ok s=0");
-}
-
-Test(acquire, tokens_only_grow)
-{
-    EXPECT(define("semaphore s limit=2", "lock d"), "ok");
-    uint64_t last = 0;
-    for (int i = 0; i < 20; i++) {
-        EXPECT(acquire("ann", "A", "s"), "ok s=0");
-        EXPECT(acquire("ann", "B", "s d"), "ok s=1 d=0");
-        cr_assert_gt(token_of("A", "s"), last);
-        cr_assert_gt(token_of("B", "s"), token_of("A", "s"));
-        last = token_of("B", "s");
-        end_lease("ann", "A");
-        end_lease("ann", "B");
-    }
-}
-
 /* The waiter granted by a release has the larger token. */
 Test(acquire, tokens_grow_in_the_order_of_grants)
 {
@@ -137,36 +96,6 @@ Test(acquire, tokens_grow_in_the_order_of_grants)
     EXPECT(end_lease("cy", "C"), "ok; B granted d=0");
     cr_expect(first < second && second < token_of("B", "d"));
     cr_expect_lt(token_of("B", "d"), UINT64_C(1) << 63);
-}
-
-Test(acquire, ids_and_tokens_begin_where_the_caller_says)
-{
-    const uint64_t first = UINT64_C(1) << 40;
-    struct core *core = core_new(3);
-    struct definition definition = {.name = "d",
-        .kind = KIND_LOCK,
-        .limit = 1,
-        .max_hold = NEVER,
-        .max_waiters = 9,
-        .max_units_per_user = UNBOUNDED};
-    struct user_bounds bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
-    struct effects effects = EFFECTS_INIT;
-    struct client client;
-    struct acquire_request ask = {.wants = {{"d", 1}}, .n_wants = 1, .wait = NEVER};
-    struct lease *lease;
-    const char *at_fault;
-    core_begin_numbers(core, first);
-    cr_assert_eq(core_define(core, &definition, 1, &bounds, 0, &effects, &at_fault), OUTCOME_OK);
-    cr_assert_eq(core_client_init(core, &client, 1), OUTCOME_OK);
-    cr_assert_eq(core_acquire(core, &client, &ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
-    cr_expect_geq(lease->id, first);
-    cr_expect_geq(lease->claims[0].token, first);
-    cr_expect_eq(core_find_lease(core, lease->id), lease);
-    cr_expect_null(core_find_lease(core, lease->id + 1));
-    core_client_deinit(core, &client, 0, &effects);
-    effects_clear(&effects);
-    effects_deinit(&effects);
-    cr_expect_null(core_free(core));
 }
 
 /* What the client said is copied. */
@@ -180,14 +109,4 @@ Test(acquire, texts_are_copied)
     cr_expect_null(lease_of("A")->attributes.program);
     cr_expect_str_eq(lease_of("B")->attributes.reason, "why");
     cr_expect_str_eq(lease_of("B")->attributes.program, "make");
-}
-
-Test(acquire, sixteen_resources)
-{
-    given("lock a", "lock b", "lock c", "lock d", "lock e", "lock f", "lock g", "lock h", "lock i",
-        "lock j", "lock k", "lock l", "lock m", "lock n", "lock o", "lock p",
-        "ann has A: p o n m l k j i h g f e d c b a",
-        "bob waits B: a b c d e f g h i j k l m n o p");
-    EXPECT(end_lease("ann", "A"),
-        "ok; B granted a=0 b=0 c=0 d=0 e=0 f=0 g=0 h=0 i=0 j=0 k=0 l=0 m=0 n=0 o=0 p=0");
 }

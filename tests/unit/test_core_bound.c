@@ -5,16 +5,39 @@ WORLD_SUITE(bound);
 
 /* ---- the end of the connection ---- */
 
-Test(bound, to_the_connection)
+static const struct story the_end_of_the_connection[] = {
+    {"to the connection",
+        {"lock d", "ann has A: d", "bob waits B: d", "ann goes -> ok; B granted d=0"}},
+    {"to time",
+        {"lock d", "ann has A: d ttl=5", "bob waits B: d", "at 2", "ann goes",
+            "lease A -> granted d=0", "deadline -> 5", "at 4.999",
+            "at 5 -> ok; A stop expired unheard; B granted d=0"}},
+    /* One connection, everything at once: waiters leave first, so nothing is granted to a client
+     * that is gone. */
+    {"one client with all kinds",
+        {"semaphore s limit=4", "lock d", "ann has A: s", "ann has P: s pid=7",
+            "ann has T: s ttl=9", "ann has Q: s pid=8", "ann waits W: s pid=9",
+            "ann waits V: s ttl=9 wait=3", "bob waits B: s:2", "cy waits C: s",
+            "ann goes -> ok; Q watch; P watch", "lines s -> P T Q | B C |",
+            "exit P -> ok; B granted s=0,1", "exit Q -> ok; C granted s=3", "deadline -> 9"}},
+    {"waiting with a process ends with the connection",
+        {"lock d", "ann has A: d", "bob waits B: d pid=7", "cy waits C: d ttl=7", "di waits D: d",
+            "bob goes", "cy goes", "ann goes -> ok; D granted d=0"}},
+    /* The ttl begins with the grant, not with the request. */
+    {"the ttl begins with the grant",
+        {"lock d", "ann has A: d", "bob waits B: d ttl=5", "deadline -> never", "at 7",
+            "ann ends A -> ok; B granted d=0", "good-until B -> 12 gone by 25.3333",
+            "at 12 -> ok; B stop expired", "state d -> 0/1 free=1 waiting=0+0"}},
+};
+
+Test(bound, the_end_of_the_connection)
 {
-    given("lock d", "ann has A: d", "bob waits B: d");
-    EXPECT(client_gone("ann"), "ok; B granted d=0");
+    tell(the_end_of_the_connection);
 }
 
 Test(bound, to_a_process_that_outlives_the_connection)
 {
-    given("lock d", "ann has A: d pid=7", "bob waits B: d");
-    EXPECT(client_gone("ann"), "ok; A watch");
+    given("lock d", "ann has A: d pid=7", "bob waits B: d", "ann goes -> ok; A watch");
     EXPECT(lease_state("A"), "granted d=0");
     EXPECT(state("d"), "1/1 free=0 waiting=1+0");
     cr_expect(lease_is_detached(lease_of("A")));
@@ -32,52 +55,30 @@ Test(bound, to_a_process_whose_client_lives)
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
 }
 
-Test(bound, to_time)
-{
-    given("lock d", "ann has A: d ttl=5", "bob waits B: d");
-    EXPECT(tick(2), "ok");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(lease_state("A"), "granted d=0");
-    EXPECT(deadline(), "5");
-    EXPECT(tick(4.999), "ok");
-    EXPECT(tick(5), "ok; A stop expired unheard; B granted d=0");
-}
-
-/* One connection, everything at once: waiters leave first, so nothing is granted to a client that
- * is gone. */
-Test(bound, one_client_with_all_kinds)
-{
-    given("semaphore s limit=4", "lock d", "ann has A: s", "ann has P: s pid=7",
-        "ann has T: s ttl=9", "ann has Q: s pid=8", "ann waits W: s pid=9",
-        "ann waits V: s ttl=9 wait=3", "bob waits B: s:2", "cy waits C: s");
-    EXPECT(client_gone("ann"), "ok; Q watch; P watch");
-    EXPECT(lines("s"), "P T Q | B C |");
-    EXPECT(process_gone("P"), "ok; B granted s=0,1");
-    EXPECT(process_gone("Q"), "ok; C granted s=3");
-    EXPECT(deadline(), "9");
-}
-
-Test(bound, waiting_with_a_process_ends_with_the_connection)
-{
-    given("lock d", "ann has A: d", "bob waits B: d pid=7", "cy waits C: d ttl=7", "di waits D: d");
-    EXPECT(client_gone("bob"), "ok");
-    EXPECT(client_gone("cy"), "ok");
-    EXPECT(client_gone("ann"), "ok; D granted d=0");
-}
-
-/* The ttl begins with the grant, not with the request. */
-Test(bound, the_ttl_begins_with_the_grant)
-{
-    given("lock d", "ann has A: d", "bob waits B: d ttl=5");
-    EXPECT(deadline(), "never");
-    EXPECT(tick(7), "ok");
-    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
-    EXPECT(good_until("B"), "12 gone by 25.3333");
-    EXPECT(tick(12), "ok; B stop expired");
-    EXPECT(state("d"), "0/1 free=1 waiting=0+0");
-}
-
 /* ---- every order of what may end ---- */
+
+static const struct story every_order_of_what_may_end[] = {
+    {"connection then process with another client of the user",
+        {"lock d", "ann has A: d pid=7", "ann goes -> ok; A watch", "ann comes", "exit A",
+            "ann acquires B: d -> ok d=0"}},
+    {"released by another connection while detached",
+        {"lock d", "ann has A: d pid=7", "bob waits B: d", "ann goes -> ok; A watch",
+            "ann2 ends A -> ok; A lost released unheard; B granted d=0"}},
+    {"released with its process alive",
+        {"lock d", "ann has A: d pid=7", "ann ends A", "ann goes",
+            "state d -> 0/1 free=1 waiting=0+0"}},
+    /* Several resources are freed together. */
+    {"all units at once",
+        {"semaphore s limit=3 cooldown=2", "pool g items=a,b select=first",
+            "ann has A: s:2 g pid=7", "bob waits B: g:2", "cy waits C: s:3",
+            "ann goes -> ok; A watch", "exit A -> ok; B granted g=a,b",
+            "at 2 -> ok; C granted s=0,1,2"}},
+};
+
+Test(bound, every_order_of_what_may_end)
+{
+    tell(every_order_of_what_may_end);
+}
 
 /* Watched because it is being stopped: the only way in which a process that has a client is. */
 Test(bound, process_then_connection)
@@ -87,40 +88,6 @@ Test(bound, process_then_connection)
     EXPECT(process_gone("A"), "ok");
     EXPECT(lease_state("A"), "granted d=0 e=0");
     EXPECT(client_gone("ann"), "ok; B granted e=0");
-}
-
-Test(bound, connection_then_process_with_another_client_of_the_user)
-{
-    given("lock d", "ann has A: d pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(connect_client("ann"), "ok");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(acquire("ann", "B", "d"), "ok d=0");
-}
-
-Test(bound, released_by_another_connection_while_detached)
-{
-    given("lock d", "ann has A: d pid=7", "bob waits B: d");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(end_lease("ann2", "A"), "ok; A lost released unheard; B granted d=0");
-}
-
-Test(bound, released_with_its_process_alive)
-{
-    given("lock d", "ann has A: d pid=7");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(state("d"), "0/1 free=1 waiting=0+0");
-}
-
-/* Several resources are freed together. */
-Test(bound, all_units_at_once)
-{
-    given("semaphore s limit=3 cooldown=2", "pool g items=a,b select=first",
-        "ann has A: s:2 g pid=7", "bob waits B: g:2", "cy waits C: s:3");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(process_gone("A"), "ok; B granted g=a,b");
-    EXPECT(tick(2), "ok; C granted s=0,1,2");
 }
 
 /* ---- half-close ---- */
@@ -139,10 +106,27 @@ Test(bound, half_close)
 
 /* ---- back again ---- */
 
+static const struct story back_again[] = {
+    {"watched while it is being stopped",
+        {"lock d", "ann has A: d pid=7", "ann goes -> ok; A watch", "revoke A -> ok; A signal 15",
+            "ann reclaims A -> ok d=0; A stop revoked", "exit A", "ann ends A"}},
+    {"another client's lease cannot be had",
+        {"lock d", "ann has A: d pid=7", "bob waits B: d", "ann2 reclaims A -> held",
+            "bob2 reclaims B -> held", "ann reclaims A -> held", "ann goes -> ok; A watch",
+            "ann2 reclaims A -> ok d=0; A unwatch", "ann3 reclaims A -> held"}},
+    {"to time and back",
+        {"lock d", "ann has A: d ttl=5", "ann goes", "at 3", "ann reclaims A -> ok d=0",
+            "deadline -> 5", "at 5 -> ok; A stop expired"}},
+};
+
+Test(bound, back_again)
+{
+    tell(back_again);
+}
+
 Test(bound, watched_while_detached)
 {
-    given("lock d", "ann has A: d pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
+    given("lock d", "ann has A: d pid=7", "ann goes -> ok; A watch");
     EXPECT(reclaim("ann", "A"), "ok d=0; A unwatch");
     cr_expect_not(lease_is_detached(lease_of("A")));
     EXPECT(client_gone("ann"), "ok; A watch");
@@ -152,113 +136,67 @@ Test(bound, watched_while_detached)
     EXPECT(lease_state("A"), "gone");
 }
 
-Test(bound, watched_while_it_is_being_stopped)
-{
-    given("lock d", "ann has A: d pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(revoke("A"), "ok; A signal 15");
-    EXPECT(reclaim("ann", "A"), "ok d=0; A stop revoked");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(end_lease("ann", "A"), "ok");
-}
-
-Test(bound, another_clients_lease_cannot_be_had)
-{
-    given("lock d", "ann has A: d pid=7", "bob waits B: d");
-    EXPECT(reclaim("ann2", "A"), "held");
-    EXPECT(reclaim("bob2", "B"), "held");
-    EXPECT(reclaim("ann", "A"), "held");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(reclaim("ann2", "A"), "ok d=0; A unwatch");
-    EXPECT(reclaim("ann3", "A"), "held");
-}
-
-Test(bound, to_time_and_back)
-{
-    given("lock d", "ann has A: d ttl=5");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(tick(3), "ok");
-    EXPECT(reclaim("ann", "A"), "ok d=0");
-    EXPECT(deadline(), "5");
-    EXPECT(tick(5), "ok; A stop expired");
-}
-
 /* ---- what the lease is counted in while its client is away ---- */
 
-Test(bound, the_quota_of_a_detached_lease)
-{
-    given("semaphore s limit=5 max-units-per-user=2", "user leases=3", "ann has A: s:2 pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(acquire("ann", "B", "s wait=0"), "quota s");
-    EXPECT(acquire("ann", "C", "s"), "waiting");
-    EXPECT(acquire("ann", "D", "s"), "waiting");
-    EXPECT(acquire("ann", "E", "s"), "quota");
-    EXPECT(acquire("bob", "F", "s"), "ok s=2");
-    EXPECT(process_gone("A"), "ok; C granted s=0; D granted s=1");
-    EXPECT(acquire("ann", "E", "s"), "waiting");
-}
+static const struct story what_the_lease_is_counted_in_while_its_client_is_away[] = {
+    {"the quota of a detached lease",
+        {"semaphore s limit=5 max-units-per-user=2", "user leases=3", "ann has A: s:2 pid=7",
+            "ann goes -> ok; A watch", "ann acquires B: s wait=0 -> quota s", "ann waits C: s",
+            "ann waits D: s", "ann acquires E: s -> quota", "bob acquires F: s -> ok s=2",
+            "exit A -> ok; C granted s=0; D granted s=1", "ann waits E: s"}},
+    {"a connection that is gone is not counted",
+        {"lock d", "user clients=1", "ann has A: d pid=7", "ann2 comes -> quota",
+            "ann goes -> ok; A watch", "ann2 comes", "ann2 reclaims A -> ok d=0; A unwatch"}},
+    {"the identity of a detached lease",
+        {"semaphore s limit=2", "ann has A: s holder=x pid=7", "ann goes -> ok; A watch",
+            "ann acquires B: s holder=x -> held s", "bob acquires C: s holder=x -> ok s=1",
+            "exit A", "ann acquires D: s holder=x -> ok s=0"}},
+    /* The parent's wrapper is gone, its job is not: the job's child still waits for it. */
+    {"a detached ancestor",
+        {"lock d", "ann has P: d pid=7", "ann goes -> ok; P watch",
+            "ann acquires A: d parent=P -> ancestor d"}},
+    {"a resource is removed while its holder is detached",
+        {"lock d", "lock e", "ann has A: d pid=7", "ann goes -> ok; A watch", "reload: lock e",
+            "resources -> e d", "exit A", "resources -> e"}},
+    {"an instance lives as long as its process",
+        {"semaphore t/* limit=1", "user instances=1", "ann has A: t/x pid=7",
+            "ann goes -> ok; A watch", "ann acquires B: t/y -> quota t/y", "exit A",
+            "resources -> ", "ann acquires B: t/y -> ok t/y=0"}},
+};
 
-Test(bound, a_connection_that_is_gone_is_not_counted)
+Test(bound, what_the_lease_is_counted_in_while_its_client_is_away)
 {
-    given("lock d", "user clients=1", "ann has A: d pid=7");
-    EXPECT(connect_client("ann2"), "quota");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(connect_client("ann2"), "ok");
-    EXPECT(reclaim("ann2", "A"), "ok d=0; A unwatch");
-}
-
-Test(bound, the_identity_of_a_detached_lease)
-{
-    given("semaphore s limit=2", "ann has A: s holder=x pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(acquire("ann", "B", "s holder=x"), "held s");
-    EXPECT(acquire("bob", "C", "s holder=x"), "ok s=1");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(acquire("ann", "D", "s holder=x"), "ok s=0");
-}
-
-/* The parent's wrapper is gone, its job is not: the job's child still waits for it. */
-Test(bound, a_detached_ancestor)
-{
-    given("lock d", "ann has P: d pid=7");
-    EXPECT(client_gone("ann"), "ok; P watch");
-    EXPECT(acquire("ann", "A", "d parent=P"), "ancestor d");
+    tell(what_the_lease_is_counted_in_while_its_client_is_away);
 }
 
 Test(bound, drained_when_the_last_process_is_gone)
 {
-    given("lock d", "ann has A: d pid=7");
-    EXPECT(drain(true), "ok");
-    EXPECT(client_gone("ann"), "ok; A watch");
+    given("lock d", "ann has A: d pid=7", "drain", "ann goes -> ok; A watch");
     EXPECT(process_gone("A"), "ok; drained");
-}
-
-Test(bound, a_resource_is_removed_while_its_holder_is_detached)
-{
-    given("lock d", "lock e", "ann has A: d pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(define("lock e"), "ok");
-    EXPECT(resources(), "e d");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(resources(), "e");
-}
-
-Test(bound, an_instance_lives_as_long_as_its_process)
-{
-    given("semaphore t/* limit=1", "user instances=1", "ann has A: t/x pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(acquire("ann", "B", "t/y"), "quota t/y");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(resources(), "");
-    EXPECT(acquire("ann", "B", "t/y"), "ok t/y=0");
 }
 
 /* ---- bind ---- */
 
+static const struct story bind[] = {
+    /* Away: the new process is watched at once, and the old one's death does not matter. */
+    {"bound while detached",
+        {"lock d", "ann has A: d pid=7", "ann goes -> ok; A watch",
+            "ann2 binds A: 8 -> ok; A watch", "ann2 goes", "exit A", "lease A -> gone"}},
+    /* The process died while the client was there; the lease has another one now. */
+    {"bound after its process is gone",
+        {"lock d", "ann has A: d pid=7", "revoke A -> ok; A watch; A stop revoked", "exit A",
+            "ann binds A: 8 -> ok; A watch", "ann goes -> ok; A signal 15",
+            "lease A -> granted d=0"}},
+};
+
+Test(bound, bind)
+{
+    tell(bind);
+}
+
 Test(bound, bound_to_a_process_later)
 {
-    given("lock d", "ann has A: d");
-    EXPECT(bind_to("ann", "A", 8), "ok");
+    given("lock d", "ann has A: d", "ann binds A: 8");
     cr_expect_eq(lease_of("A")->pid, 8);
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(process_gone("A"), "ok");
@@ -267,33 +205,10 @@ Test(bound, bound_to_a_process_later)
 
 Test(bound, a_waiter_bound_to_another_process)
 {
-    given("lock d", "ann has A: d", "bob waits B: d pid=7");
-    EXPECT(bind_to("bob", "B", 8), "ok");
+    given("lock d", "ann has A: d", "bob waits B: d pid=7", "bob binds B: 8");
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
     EXPECT(client_gone("bob"), "ok; B watch");
     cr_expect_eq(lease_of("B")->process.started, 80);
-}
-
-/* Away: the new process is watched at once, and the old one's death does not matter. */
-Test(bound, bound_while_detached)
-{
-    given("lock d", "ann has A: d pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(bind_to("ann2", "A", 8), "ok; A watch");
-    EXPECT(client_gone("ann2"), "ok");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(lease_state("A"), "gone");
-}
-
-/* The process died while the client was there; the lease has another one now. */
-Test(bound, bound_after_its_process_is_gone)
-{
-    given("lock d", "ann has A: d pid=7");
-    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(bind_to("ann", "A", 8), "ok; A watch");
-    EXPECT(client_gone("ann"), "ok; A signal 15");
-    EXPECT(lease_state("A"), "granted d=0");
 }
 
 Test(bound, bound_to_the_connection_again)

@@ -3,10 +3,42 @@
 
 WORLD_SUITE(drain);
 
+static const struct story stories[] = {
+    {"said once",
+        {"semaphore s limit=2", "ann has A: s", "bob has B: s", "drain", "ann ends A",
+            "bob goes -> ok; drained", "at 1", "ann waits C: s", "ann ends C"}},
+    {"nothing is held",
+        {"lock d", "drain -> ok; drained", "undrain", "ann acquires A: d -> ok d=0", "ann ends A"}},
+    /* In a closed grace a lease that nobody remembers may come back; its job has never stopped. */
+    {"not before all are back",
+        {"semaphore s limit=2", "ann has A: s pid=7", "restart-without A: semaphore s limit=2",
+            "drain", "ann claims A: s:1:0:11 pid=7 -> ok s=0", "at 10",
+            "ann ends A -> ok; drained"}},
+    /* Waiters do not keep the host from being drained. */
+    {"waiters do not count",
+        {"lock d", "ann has A: d", "bob waits B: d", "drain",
+            "root ends A -> ok; A lost released; drained", "lines d -> | B |",
+            "undrain -> ok; B granted d=0"}},
+    {"undrained before the end",
+        {"lock d", "ann has A: d", "drain", "undrain", "ann ends A",
+            "ann acquires B: d -> ok d=0"}},
+    /* Everything that may let a waiter go, while draining. */
+    {"nothing gets past it",
+        {"semaphore s limit=1", "pool g items=a", "lock p", "ann has A: s g", "change: pause p",
+            "bob waits B: s", "bob waits C: g", "bob waits D: p", "drain", "change: limit s 3",
+            "change: add g b", "change: resume p",
+            "reload: semaphore s limit=4; pool g items=a,c; lock p", "bob ends C",
+            "undrain -> ok; B granted s=1; D granted p=0"}},
+};
+
+Test(drain, stories)
+{
+    tell(stories);
+}
+
 Test(drain, grants_nothing_more)
 {
-    given("semaphore s limit=2", "ann has A: s");
-    EXPECT(drain(true), "ok");
+    given("semaphore s limit=2", "ann has A: s", "drain");
     cr_expect(core_is_draining(the_core()));
     EXPECT(acquire("bob", "B", "s wait=0"), "draining");
     EXPECT(acquire("bob", "B", "s"), "waiting");
@@ -18,40 +50,6 @@ Test(drain, grants_nothing_more)
     cr_expect_not(core_is_draining(the_core()));
 }
 
-Test(drain, said_once)
-{
-    given("semaphore s limit=2", "ann has A: s", "bob has B: s");
-    EXPECT(drain(true), "ok");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(client_gone("bob"), "ok; drained");
-    EXPECT(tick(1), "ok");
-    EXPECT(acquire("ann", "C", "s"), "waiting");
-    EXPECT(end_lease("ann", "C"), "ok");
-}
-
-Test(drain, nothing_is_held)
-{
-    EXPECT(define("lock d"), "ok");
-    EXPECT(drain(true), "ok; drained");
-    EXPECT(drain(false), "ok");
-    EXPECT(acquire("ann", "A", "d"), "ok d=0");
-    EXPECT(end_lease("ann", "A"), "ok");
-}
-
-/* In a closed grace a lease that nobody remembers may come back; its job has never stopped. */
-Test(drain, not_before_all_are_back)
-{
-    given("semaphore s limit=2", "ann has A: s pid=7");
-    lose_record("A");
-    crash(false);
-    EXPECT(define("semaphore s limit=2"), "ok");
-    begin_grace(true, 10);
-    EXPECT(drain(true), "ok");
-    EXPECT(reclaim_unknown("ann", "A", "s:1:0:11 pid=7"), "ok s=0");
-    EXPECT(tick(10), "ok");
-    EXPECT(end_lease("ann", "A"), "ok; drained");
-}
-
 Test(drain, nobody_has_come_back)
 {
     EXPECT(define("semaphore s limit=2"), "ok");
@@ -59,53 +57,6 @@ Test(drain, nobody_has_come_back)
     EXPECT(drain(true), "ok");
     EXPECT(tick(9), "ok");
     EXPECT(tick(10), "ok; drained");
-}
-
-/* Waiters do not keep the host from being drained. */
-Test(drain, waiters_do_not_count)
-{
-    given("lock d", "ann has A: d", "bob waits B: d");
-    EXPECT(drain(true), "ok");
-    EXPECT(end_lease("root", "A"), "ok; A lost released; drained");
-    EXPECT(lines("d"), "| B |");
-    EXPECT(drain(false), "ok; B granted d=0");
-}
-
-Test(drain, undrained_before_the_end)
-{
-    given("lock d", "ann has A: d");
-    EXPECT(drain(true), "ok");
-    EXPECT(drain(false), "ok");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("ann", "B", "d"), "ok d=0");
-}
-
-/* Everything that may let a waiter go, while draining. */
-Test(drain, nothing_gets_past_it)
-{
-    given("semaphore s limit=1", "pool g items=a", "lock p", "ann has A: s g", "change: pause p",
-        "bob waits B: s", "bob waits C: g", "bob waits D: p");
-    EXPECT(drain(true), "ok");
-    EXPECT(change("limit s 3"), "ok");
-    EXPECT(change("add g b"), "ok");
-    EXPECT(change("resume p"), "ok");
-    EXPECT(define("semaphore s limit=4", "pool g items=a,c", "lock p"), "ok");
-    EXPECT(end_lease("bob", "C"), "ok");
-    EXPECT(drain(false), "ok; B granted s=1; D granted p=0");
-}
-
-Test(drain, counters)
-{
-    EXPECT(define("semaphore s limit=1", "lock d"), "ok");
-    cr_expect_str_eq(resources(), "s d");
-    EXPECT(acquire("ann", "A", "s d"), "ok s=0 d=0");
-    EXPECT(acquire("ann", "B", "s"), "waiting");
-    EXPECT(acquire("ann", "C", "d"), "waiting");
-    cr_expect_eq(core_n_held(the_core()), 1);
-    cr_expect_eq(core_n_waiting(the_core()), 2);
-    EXPECT(client_gone("ann"), "ok");
-    cr_expect_eq(core_n_held(the_core()), 0);
-    cr_expect_eq(core_n_waiting(the_core()), 0);
 }
 
 /* ---- cursors ---- */

@@ -10,8 +10,7 @@ WORLD_SUITE(fleet);
 
 Test(fleet, granted_by_the_database_alone)
 {
-    EXPECT(define("semaphore s limit=3 database=1"), "ok");
-    EXPECT(acquire("ann", "A", "s:2"), "pending; A ask");
+    given("semaphore s limit=3 database=1", "ann asks A: s:2");
     EXPECT(lease_state("A"), "waiting");
     EXPECT(place("A"), "ticket 0 place 0");
     EXPECT(tick(1), "ok");
@@ -28,9 +27,7 @@ Test(fleet, granted_by_the_database_alone)
 Test(fleet, nothing_is_granted_here)
 {
     given("semaphore s limit=3 database=1", "lock d", "ann asks A: s", "ann asks B: s priority=9",
-        "ann has C: d");
-    EXPECT(end_lease("ann", "C"), "ok");
-    EXPECT(tick(100), "ok");
+        "ann has C: d", "ann ends C", "at 100");
     EXPECT(define("semaphore s limit=9 database=1", "lock d"), "ok");
     EXPECT(end_lease("ann", "B"), "ok; B give-back");
     EXPECT(lines("s"), "| | A");
@@ -60,68 +57,42 @@ Test(fleet, one_request_names_one_database)
 
 /* ---- what is refused here, and what the database decides ---- */
 
-Test(fleet, refused_here)
-{
-    EXPECT(
-        define("semaphore s limit=5 max-units-per-user=2 max-priority=3 kill-after=5 database=1"),
-        "ok");
-    EXPECT(acquire("ann", "A", "nosuch"), "unknown nosuch");
-    EXPECT(acquire("ann", "A", "s:0"), "impossible s");
-    EXPECT(acquire("ann", "A", "s:3"), "impossible s");
-    EXPECT(acquire("ann", "A", "s priority=4"), "forbidden s");
-    EXPECT(acquire("ann", "A", "s kill-after=6"), "forbidden s");
-    EXPECT(acquire("ann", "A", "s on-lost=warn"), "forbidden s");
-    EXPECT(state("s"), "0/5 free=5 waiting=0+0");
-}
+static const struct story what_is_refused_here_and_what_the_database_decides[] = {
+    {"refused here",
+        {"semaphore s limit=5 max-units-per-user=2 max-priority=3 kill-after=5 database=1",
+            "ann acquires A: nosuch -> unknown nosuch", "ann acquires A: s:0 -> impossible s",
+            "ann acquires A: s:3 -> impossible s", "ann acquires A: s priority=4 -> forbidden s",
+            "ann acquires A: s kill-after=6 -> forbidden s",
+            "ann acquires A: s on-lost=warn -> forbidden s", "state s -> 0/5 free=5 waiting=0+0"}},
+    /* The file's limit may be another than the fleet's; so may its queue be shorter. */
+    {"not refused here",
+        {"semaphore s limit=1 max-waiters=0 database=1", "semaphore c limit=0 database=1",
+            "pool g items=a database=1", "ann asks A: s:2 wait=0", "ann asks B: s",
+            "ann asks C: c wait=0", "ann asks D: g:3", "granted A: 1 s:6,7:1", "granted C: 2 c:0:1",
+            "granted D: 3 g:x,a,y:9", "state s -> 2/1 free=0 waiting=0+1",
+            "state g -> 3/1 free=0 waiting=0+0"}},
+    {"an identity that this host holds",
+        {"semaphore s limit=5 database=1", "semaphore t limit=5 identity=shared database=1",
+            "ann asks A: s holder=x", "ann2 acquires B: s holder=x -> held s",
+            "bob asks B: s holder=x", "granted A: 1 s:0:1", "ann2 acquires C: s holder=x -> held s",
+            "ann ends A -> ok; A give-back", "ann2 asks C: s holder=x", "ann2 asks D: t holder=x",
+            "bob acquires E: t holder=x -> held t"}},
+    {"identities change owners while they wait",
+        {"semaphore s limit=5 database=1", "ann asks A: s holder=x",
+            "reload: semaphore s limit=5 identity=shared database=1",
+            "bob acquires B: s holder=x -> held s", "ann ends A -> ok; A give-back",
+            "bob asks B: s holder=x"}},
+    {"bounded per user",
+        {"semaphore s limit=9 database=1", "user waiters=2 leases=4", "ann asks A: s",
+            "ann asks B: s wait=0", "ann acquires C: s -> quota", "bob asks D: s",
+            "granted A: 1 s:0:1", "ann asks C: s", "granted B: 2 s:1:2", "granted C: 3 s:2:3",
+            "ann asks E: s", "ann acquires F: s -> quota",
+            "refuse E: queue-full -> ok; E give-back; E denied queue-full", "ann asks F: s"}},
+};
 
-/* The file's limit may be another than the fleet's; so may its queue be shorter. */
-Test(fleet, not_refused_here)
+Test(fleet, what_is_refused_here_and_what_the_database_decides)
 {
-    given("semaphore s limit=1 max-waiters=0 database=1", "semaphore c limit=0 database=1",
-        "pool g items=a database=1", "ann asks A: s:2 wait=0", "ann asks B: s",
-        "ann asks C: c wait=0", "ann asks D: g:3", "granted A: 1 s:6,7:1", "granted C: 2 c:0:1",
-        "granted D: 3 g:x,a,y:9");
-    EXPECT(state("s"), "2/1 free=0 waiting=0+1");
-    EXPECT(state("g"), "3/1 free=0 waiting=0+0");
-}
-
-Test(fleet, an_identity_that_this_host_holds)
-{
-    given("semaphore s limit=5 database=1", "semaphore t limit=5 identity=shared database=1",
-        "ann asks A: s holder=x");
-    EXPECT(acquire("ann2", "B", "s holder=x"), "held s");
-    EXPECT(acquire("bob", "B", "s holder=x"), "pending; B ask");
-    EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
-    EXPECT(acquire("ann2", "C", "s holder=x"), "held s");
-    EXPECT(end_lease("ann", "A"), "ok; A give-back");
-    EXPECT(acquire("ann2", "C", "s holder=x"), "pending; C ask");
-    EXPECT(acquire("ann2", "D", "t holder=x"), "pending; D ask");
-    EXPECT(acquire("bob", "E", "t holder=x"), "held t");
-}
-
-Test(fleet, identities_change_owners_while_they_wait)
-{
-    given("semaphore s limit=5 database=1", "ann asks A: s holder=x");
-    EXPECT(define("semaphore s limit=5 identity=shared database=1"), "ok");
-    EXPECT(acquire("bob", "B", "s holder=x"), "held s");
-    EXPECT(end_lease("ann", "A"), "ok; A give-back");
-    EXPECT(acquire("bob", "B", "s holder=x"), "pending; B ask");
-}
-
-Test(fleet, bounded_per_user)
-{
-    given("semaphore s limit=9 database=1", "user waiters=2 leases=4", "ann asks A: s",
-        "ann asks B: s wait=0");
-    EXPECT(acquire("ann", "C", "s"), "quota");
-    EXPECT(acquire("bob", "D", "s"), "pending; D ask");
-    EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
-    EXPECT(acquire("ann", "C", "s"), "pending; C ask");
-    EXPECT(granted("B", "2 s:1:2"), "ok; B granted s=1");
-    EXPECT(granted("C", "3 s:2:3"), "ok; C granted s=2");
-    EXPECT(acquire("ann", "E", "s"), "pending; E ask");
-    EXPECT(acquire("ann", "F", "s"), "quota");
-    EXPECT(refused("E", "queue-full"), "ok; E give-back; E denied queue-full");
-    EXPECT(acquire("ann", "F", "s"), "pending; F ask");
+    tell(what_is_refused_here_and_what_the_database_decides);
 }
 
 /* ---- instances of templates ---- */
@@ -144,40 +115,48 @@ Test(fleet, instances)
 
 /* ---- places in line ---- */
 
-Test(fleet, its_place)
-{
-    given("lock d database=1", "ann asks A: d");
-    EXPECT(waits("A", 7, 3), "ok; A place 3");
-    EXPECT(place("A"), "ticket 7 place 3");
-    EXPECT(waits("A", 7, 3), "ok");
-    EXPECT(waits("A", 7, 4), "ok"); /* somebody with a bigger priority */
-    EXPECT(place("A"), "ticket 7 place 4");
-    EXPECT(waits("A", 7, 0), "ok");
-    EXPECT(waits("A", 7, 1), "ok; A place 1");
-    EXPECT(granted("A", "7 d:0:1"), "ok; A granted d=0");
-    EXPECT(waits("A", 7, 1), "ok");
-    EXPECT(place("A"), "ticket 7 place 0");
-}
+static const struct story places_in_line[] = {
+    {"its place",
+        {"lock d database=1", "ann asks A: d", "queued A: 7 3 -> ok; A place 3",
+            "place A -> ticket 7 place 3", "queued A: 7 3",
+            "queued A: 7 4", /* somebody with a bigger priority */
+            "place A -> ticket 7 place 4", "queued A: 7 0", "queued A: 7 1 -> ok; A place 1",
+            "granted A: 7 d:0:1", "queued A: 7 1", "place A -> ticket 7 place 0"}},
+    /* core_check() and the fixture see to it that it is written down again. */
+    {"a ticket is remembered",
+        {"lock d database=1", "ann asks A: d", "queued A: 7 1 -> ok; A place 1", "queued A: 9 1",
+            "place A -> ticket 9 place 1", "queued A: 0 1", "place A -> ticket 9 place 1"}},
+};
 
-/* core_check() and the fixture see to it that it is written down again. */
-Test(fleet, a_ticket_is_remembered)
+Test(fleet, places_in_line)
 {
-    given("lock d database=1", "ann asks A: d");
-    EXPECT(waits("A", 7, 1), "ok; A place 1");
-    EXPECT(waits("A", 9, 1), "ok");
-    EXPECT(place("A"), "ticket 9 place 1");
-    EXPECT(waits("A", 0, 1), "ok");
-    EXPECT(place("A"), "ticket 9 place 1");
+    tell(places_in_line);
 }
 
 /* ---- waits that end ---- */
 
-Test(fleet, a_limited_wait)
+static const struct story waits_that_end[] = {
+    {"a limited wait",
+        {"lock d database=1", "ann asks A: d wait=5", "queued A: 7 3 -> ok; A place 3",
+            "deadline -> 5", "at 5 -> ok; A give-back; A denied timeout"}},
+    /* A database makes it wait although it knows better. */
+    {"queued although it does not wait",
+        {"lock m/* database=1", "ann asks A: m/a wait=0",
+            "queued A: 7 3 -> ok; A give-back; A denied would-wait", "resources -> "}},
+    {"refused for any reason",
+        {"lock d database=1", "ann asks A: d", "ann asks B: d", "ann asks C: d",
+            "refuse A: differs -> ok; A give-back; A denied differs",
+            "refuse B: down -> ok; B give-back; B denied down", "granted C: 1 d:0:1",
+            "refuse C: held", "lease C -> granted d=0"}},
+    {"cancelled",
+        {"lock d database=1", "ann asks A: d", "ann asks B: d", "ann asks C: d", "bob asks D: d",
+            "ann ends A -> ok; A give-back", "root ends B -> ok; B give-back; B denied cancelled",
+            "revoke C -> ok; C give-back; C denied cancelled", "bob goes -> ok; D give-back"}},
+};
+
+Test(fleet, waits_that_end)
 {
-    given("lock d database=1", "ann asks A: d wait=5");
-    EXPECT(waits("A", 7, 3), "ok; A place 3");
-    EXPECT(deadline(), "5");
-    EXPECT(tick(5), "ok; A give-back; A denied timeout");
+    tell(waits_that_end);
 }
 
 /* It waits for the answer, however late. */
@@ -189,33 +168,6 @@ Test(fleet, a_request_that_does_not_wait)
     EXPECT(tick(60), "ok");
     EXPECT(refused("A", "would-wait"), "ok; A give-back; A denied would-wait");
     EXPECT(granted("B", "1 d:0:1"), "ok; B granted d=0");
-}
-
-/* A database makes it wait although it knows better. */
-Test(fleet, queued_although_it_does_not_wait)
-{
-    given("lock m/* database=1", "ann asks A: m/a wait=0");
-    EXPECT(waits("A", 7, 3), "ok; A give-back; A denied would-wait");
-    EXPECT(resources(), "");
-}
-
-Test(fleet, refused_for_any_reason)
-{
-    given("lock d database=1", "ann asks A: d", "ann asks B: d", "ann asks C: d");
-    EXPECT(refused("A", "differs"), "ok; A give-back; A denied differs");
-    EXPECT(refused("B", "down"), "ok; B give-back; B denied down");
-    EXPECT(granted("C", "1 d:0:1"), "ok; C granted d=0");
-    EXPECT(refused("C", "held"), "ok");
-    EXPECT(lease_state("C"), "granted d=0");
-}
-
-Test(fleet, cancelled)
-{
-    given("lock d database=1", "ann asks A: d", "ann asks B: d", "ann asks C: d", "bob asks D: d");
-    EXPECT(end_lease("ann", "A"), "ok; A give-back");
-    EXPECT(end_lease("root", "B"), "ok; B give-back; B denied cancelled");
-    EXPECT(revoke("C"), "ok; C give-back; C denied cancelled");
-    EXPECT(client_gone("bob"), "ok; D give-back");
 }
 
 /* ---- the ends of held ones ---- */
@@ -234,6 +186,38 @@ Test(fleet, given_back_once)
 }
 
 /* ---- grants ---- */
+
+static const struct story grants[] = {
+    {"what cannot be true",
+        {"semaphore s limit=9 database=1", "pool g items=a database=1", "ann asks A: s:2 g",
+            "granted A: 1 s:0:1 g:a:1 -> no", /* counts */
+            "granted A: 1 s:0,1:1 g:a,b:1 -> no",
+            "granted A: 1 g:a:1 s:0,1:1 -> no", /* resources */
+            "granted A: 1 s:0,1:1 h:a:1 -> no", "granted A: 1 s:a,b:1 g:a:1 -> no", /* kinds */
+            "granted A: 1 s:0,1:1 g:0:1 -> no", "granted A: 1 s:0,1:0 g:a:1 -> no", /* no token */
+            "granted A: 1 s:0,10000000:1 g:a:1 -> no", /* no such slot */
+            "lease A -> waiting", "granted A: 1 s:0,1:1 g:a:1"}},
+    /* A repeated answer. */
+    {"granted again",
+        {"semaphore s limit=9 database=1", "ann asks A: s:2", "granted A: 4 s:0,1:6",
+            "granted A: 4 s:0,1:6 -> ok", "granted A: 4 s:1,0:6 -> ok",
+            "granted A: 4 s:0,2:6 -> no", "granted A: 4 s:0,1:7 -> no",
+            "lease A -> granted s=0,1"}},
+    /* Whatever the file says: the database lets them rest. */
+    {"units do not rest here",
+        {"lock d cooldown=9 database=1", "ann asks A: d", "granted A: 1 d:0:1",
+            "ann ends A -> ok; A give-back", "deadline -> never",
+            "state d -> 0/1 free=1 waiting=0+0"}},
+    {"max hold",
+        {"lock d max-hold=20 kill-after=6 database=1", "ann asks A: d pid=7", "at 2",
+            "granted A: 1 d:0:1", "good-until A -> 22 gone by 30",
+            "at 22 -> ok; A watch; A stop max-hold", "ann ends A -> ok; A give-back"}},
+};
+
+Test(fleet, grants)
+{
+    tell(grants);
+}
 
 /* The units of another host are not known here, so any that this host does not hold are right. */
 Test(fleet, any_units)
@@ -261,32 +245,6 @@ Test(fleet, held_twice)
     EXPECT(granted("B", "2 s:4,5:2 g:a,b:2"), "ok; B granted s=4,5 g=a,b");
 }
 
-Test(fleet, what_cannot_be_true)
-{
-    given("semaphore s limit=9 database=1", "pool g items=a database=1", "ann asks A: s:2 g");
-    EXPECT(granted("A", "1 s:0:1 g:a:1"), "no"); /* counts */
-    EXPECT(granted("A", "1 s:0,1:1 g:a,b:1"), "no");
-    EXPECT(granted("A", "1 g:a:1 s:0,1:1"), "no"); /* resources */
-    EXPECT(granted("A", "1 s:0,1:1 h:a:1"), "no");
-    EXPECT(granted("A", "1 s:a,b:1 g:a:1"), "no"); /* kinds */
-    EXPECT(granted("A", "1 s:0,1:1 g:0:1"), "no");
-    EXPECT(granted("A", "1 s:0,1:0 g:a:1"), "no"); /* no token */
-    EXPECT(granted("A", "1 s:0,10000000:1 g:a:1"), "no"); /* no such slot */
-    EXPECT(lease_state("A"), "waiting");
-    EXPECT(granted("A", "1 s:0,1:1 g:a:1"), "ok; A granted s=0,1 g=a");
-}
-
-/* A repeated answer. */
-Test(fleet, granted_again)
-{
-    given("semaphore s limit=9 database=1", "ann asks A: s:2", "granted A: 4 s:0,1:6");
-    EXPECT(granted("A", "4 s:0,1:6"), "ok");
-    EXPECT(granted("A", "4 s:1,0:6"), "ok");
-    EXPECT(granted("A", "4 s:0,2:6"), "no");
-    EXPECT(granted("A", "4 s:0,1:7"), "no");
-    EXPECT(lease_state("A"), "granted s=0,1");
-}
-
 /* The core's own tokens are no business of the database's, nor the other way round. */
 Test(fleet, tokens)
 {
@@ -298,25 +256,6 @@ Test(fleet, tokens)
     EXPECT(acquire("ann", "B", "d"), "ok d=0");
     cr_expect_eq(token_of("B", "d"), token + 1);
     cr_expect_eq(token_of("F", "f"), 900000);
-}
-
-/* Whatever the file says: the database lets them rest. */
-Test(fleet, units_do_not_rest_here)
-{
-    given("lock d cooldown=9 database=1", "ann asks A: d", "granted A: 1 d:0:1");
-    EXPECT(end_lease("ann", "A"), "ok; A give-back");
-    EXPECT(deadline(), "never");
-    EXPECT(state("d"), "0/1 free=1 waiting=0+0");
-}
-
-Test(fleet, max_hold)
-{
-    given("lock d max-hold=20 kill-after=6 database=1", "ann asks A: d pid=7");
-    EXPECT(tick(2), "ok");
-    EXPECT(granted("A", "1 d:0:1"), "ok; A granted d=0");
-    EXPECT(good_until("A"), "22 gone by 30");
-    EXPECT(tick(22), "ok; A watch; A stop max-hold");
-    EXPECT(end_lease("ann", "A"), "ok; A give-back");
 }
 
 /* ---- ancestors ---- */

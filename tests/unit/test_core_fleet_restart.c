@@ -46,6 +46,29 @@ Test(fleet_restart, during_a_drain)
 
 /* ---- a restart ---- */
 
+static const struct story a_restart[] = {
+    {"a place that is known",
+        {"lock d database=1", "ann asks A: d", "queued A: 3 5 -> ok; A place 5",
+            "restart: lock d database=1 -> A", "queued A: 3 4 -> ok; A place unheard 4",
+            "ann reclaims A -> waiting", "queued A: 3 1 -> ok; A place 1"}},
+    /* The database does not know which clients are there. */
+    {"granted while its client is absent",
+        {"semaphore s limit=3 database=1", "ann asks A: s", "bob asks B: s",
+            "restart: semaphore s limit=3 database=1 -> A B",
+            "granted A: 1 s:0:1 -> ok; A granted unheard s=0",
+            "granted B: 2 s:1:2 -> ok; B granted unheard s=1", "ann reclaims A -> ok s=0",
+            "at 10 -> ok; B give-back", "lease A -> granted s=0"}},
+    /* It had not wanted to wait, and has had no answer. */
+    {"a request that does not wait",
+        {"lock d database=1", "ann asks A: d wait=0", "restart: lock d database=1 -> A",
+            "ann reclaims A -> pending", "queued A: 3 1 -> ok; A give-back; A denied would-wait"}},
+};
+
+Test(fleet_restart, a_restart)
+{
+    tell(a_restart);
+}
+
 Test(fleet_restart, as_if_nothing_had_been)
 {
     given("semaphore s limit=3 database=1", "pool g items=a,b database=1",
@@ -75,34 +98,11 @@ Test(fleet_restart, as_if_nothing_had_been)
 /* The database's tokens do not raise the core's own. */
 Test(fleet_restart, tokens)
 {
-    EXPECT(define("lock d database=1", "lock e"), "ok");
-    EXPECT(restore("A", "ann id=7 d:1:0:900000 database=1 ticket=4 pid=7"), "ok; A watch");
-    EXPECT(acquire("ann", "B", "e"), "ok e=0");
+    given("lock d database=1", "lock e",
+        "record A: ann id=7 d:1:0:900000 database=1 ticket=4 pid=7 -> ok; A watch", "ann has B: e");
     cr_expect_eq(token_of("B", "e"), 100);
     cr_expect_eq(token_of("A", "d"), 900000);
     EXPECT(place("A"), "ticket 4 place 0");
-}
-
-Test(fleet_restart, a_place_that_is_known)
-{
-    given("lock d database=1", "ann asks A: d");
-    EXPECT(waits("A", 3, 5), "ok; A place 5");
-    EXPECT(restart("lock d database=1"), "A");
-    EXPECT(waits("A", 3, 4), "ok; A place unheard 4");
-    EXPECT(reclaim("ann", "A"), "waiting");
-    EXPECT(waits("A", 3, 1), "ok; A place 1");
-}
-
-/* The database does not know which clients are there. */
-Test(fleet_restart, granted_while_its_client_is_absent)
-{
-    given("semaphore s limit=3 database=1", "ann asks A: s", "bob asks B: s");
-    EXPECT(restart("semaphore s limit=3 database=1"), "A B");
-    EXPECT(granted("A", "1 s:0:1"), "ok; A granted unheard s=0");
-    EXPECT(granted("B", "2 s:1:2"), "ok; B granted unheard s=1");
-    EXPECT(reclaim("ann", "A"), "ok s=0");
-    EXPECT(tick(10), "ok; B give-back");
-    EXPECT(lease_state("A"), "granted s=0");
 }
 
 /* Its process only waits to begin; only a job needs stopping. */
@@ -129,21 +129,12 @@ Test(fleet_restart, a_client_that_does_not_come_back)
         "%s", text);
 }
 
-/* It had not wanted to wait, and has had no answer. */
-Test(fleet_restart, a_request_that_does_not_wait)
-{
-    given("lock d database=1", "ann asks A: d wait=0");
-    EXPECT(restart("lock d database=1"), "A");
-    EXPECT(reclaim("ann", "A"), "pending");
-    EXPECT(waits("A", 3, 1), "ok; A give-back; A denied would-wait");
-}
-
 /* ---- deadlines ---- */
 
 Test(fleet_restart, a_deadline_that_is_near)
 {
-    given("lock d kill-after=6 database=1", "ann asks A: d pid=7", "granted A: 1 d:0:1");
-    EXPECT(good(1, 25), "ok");
+    given("lock d kill-after=6 database=1", "ann asks A: d pid=7", "granted A: 1 d:0:1",
+        "good 1: 25");
     EXPECT(tick(18 - 2), "ok");
     EXPECT(restart("lock d kill-after=6 database=1"), "A; A watch");
     EXPECT(deadline(), "never"); /* until the caller says what it has written down */
@@ -154,8 +145,8 @@ Test(fleet_restart, a_deadline_that_is_near)
 
 Test(fleet_restart, a_deadline_that_is_past)
 {
-    given("lock d kill-after=6 database=1", "ann asks A: d pid=7", "granted A: 1 d:0:1");
-    EXPECT(good(1, 25), "ok");
+    given("lock d kill-after=6 database=1", "ann asks A: d pid=7", "granted A: 1 d:0:1",
+        "good 1: 25");
     crash(false);
     EXPECT(tick(40), "ok");
     EXPECT(define("lock d kill-after=6 database=1"), "ok");
@@ -171,8 +162,7 @@ Test(fleet_restart, stopping_goes_on)
         "ann asks B: s pid=8", "granted A: 1 s:0:1", "granted B: 2 s:1:2");
     EXPECT(lost("B"), "ok; B watch; B stop lost");
     EXPECT(good(1, 8), "ok; A watch; A stop deadline");
-    EXPECT(restart("semaphore s limit=3 kill-after=6 database=1"),
-        "A B; A watch; B watch");
+    EXPECT(restart("semaphore s limit=3 kill-after=6 database=1"), "A B; A watch; B watch");
     cr_expect(lease_of("A")->is_asked);
     cr_expect_not(lease_of("B")->is_asked); /* it is another's already */
     EXPECT(good(1, 100), "ok");
@@ -183,47 +173,35 @@ Test(fleet_restart, stopping_goes_on)
 
 /* ---- another file ---- */
 
-Test(fleet_restart, a_definition_that_is_gone)
-{
-    given("semaphore s limit=3 database=1", "pool g items=a database=1", "ann asks A: s g pid=7",
-        "ann asks B: s pid=8", "granted A: 1 s:4:1 g:a:1");
-    EXPECT(restart("lock other"), "A B=unknown; A watch");
-    EXPECT(lease_state("A"), "granted s=4 g=a");
-    EXPECT(leases_of(1), "A |");
-    EXPECT(resources(), "other s g");
-    EXPECT(define("lock other", "semaphore s limit=3"), "kind s");
-    EXPECT(define("lock other", "semaphore s limit=3 database=1"), "ok");
-    EXPECT(process_gone("A"), "ok; A give-back");
-    EXPECT(resources(), "other s");
-}
+static const struct story another_file[] = {
+    {"a definition that is gone",
+        {"semaphore s limit=3 database=1", "pool g items=a database=1", "ann asks A: s g pid=7",
+            "ann asks B: s pid=8", "granted A: 1 s:4:1 g:a:1",
+            "restart: lock other -> A B=unknown; A watch", "lease A -> granted s=4 g=a",
+            "leases-of 1 -> A |", "resources -> other s g",
+            "reload: lock other; semaphore s limit=3 -> kind s",
+            "reload: lock other; semaphore s limit=3 database=1", "exit A -> ok; A give-back",
+            "resources -> other s"}},
+    {"a definition of another scope",
+        {"semaphore s limit=3", "semaphore t limit=3 database=1", "lock u database=1",
+            "record A: ann id=7 s:1:0:5 database=1 pid=7 -> kind",
+            "record A: ann id=7 s:1 database=1 -> kind", "record A: ann id=7 t:1:0:5 pid=7 -> kind",
+            "record A: ann id=7 t:1 pid=7 -> kind",
+            "record A: ann id=7 t:1:0:5 database=2 pid=7 -> kind",
+            "record A: ann id=7 t:1:0:5 s:1:0:5 database=1 pid=7 -> kind",
+            "record A: ann id=7 t:1:b:5 database=1 pid=7 -> kind", "resources -> s t u"}},
+    {"what is impossible",
+        {"semaphore s limit=1 database=1", "semaphore t limit=3 max-units-per-user=1 database=1",
+            "record A: ann id=7 s:3 database=1", "record B: ann id=8 t:2 database=1 -> impossible",
+            "record C: ann id=9 t:2:0,1:5 database=1 pid=7 -> ok; C watch",
+            "record D: bob id=10 t:2:2,1:5 database=1 pid=7 -> held",
+            "state t -> 2/3 free=1 waiting=0+0", "leases-of 1 -> C | A", "grace 10",
+            "at 10 -> ok; A give-back"}},
+};
 
-Test(fleet_restart, a_definition_of_another_scope)
+Test(fleet_restart, another_file)
 {
-    EXPECT(
-        define("semaphore s limit=3", "semaphore t limit=3 database=1", "lock u database=1"), "ok");
-    EXPECT(restore("A", "ann id=7 s:1:0:5 database=1 pid=7"), "kind");
-    EXPECT(restore("A", "ann id=7 s:1 database=1"), "kind");
-    EXPECT(restore("A", "ann id=7 t:1:0:5 pid=7"), "kind");
-    EXPECT(restore("A", "ann id=7 t:1 pid=7"), "kind");
-    EXPECT(restore("A", "ann id=7 t:1:0:5 database=2 pid=7"), "kind");
-    EXPECT(restore("A", "ann id=7 t:1:0:5 s:1:0:5 database=1 pid=7"), "kind");
-    EXPECT(restore("A", "ann id=7 t:1:b:5 database=1 pid=7"), "kind");
-    EXPECT(resources(), "s t u");
-}
-
-Test(fleet_restart, what_is_impossible)
-{
-    EXPECT(define("semaphore s limit=1 database=1",
-               "semaphore t limit=3 max-units-per-user=1 database=1"),
-        "ok");
-    EXPECT(restore("A", "ann id=7 s:3 database=1"), "ok");
-    EXPECT(restore("B", "ann id=8 t:2 database=1"), "impossible");
-    EXPECT(restore("C", "ann id=9 t:2:0,1:5 database=1 pid=7"), "ok; C watch");
-    EXPECT(restore("D", "bob id=10 t:2:2,1:5 database=1 pid=7"), "held");
-    EXPECT(state("t"), "2/3 free=1 waiting=0+0");
-    EXPECT(leases_of(1), "C | A");
-    begin_grace(false, 10);
-    EXPECT(tick(10), "ok; A give-back");
+    tell(another_file);
 }
 
 /* ---- a journal that is lost ---- */

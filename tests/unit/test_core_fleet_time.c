@@ -6,21 +6,36 @@
 
 WORLD_SUITE(fleet_time);
 
-/* One lease bound to the process 7, held from the start, whose client is there. */
-static void hold(const char *lease, const char *definition, const char *ask)
-{
-    EXPECT(define(definition), "ok");
-    acquire("ann", lease, ask);
-    granted(lease, "1 d:0:1");
-    cr_assert_eq(lease_of(lease)->state, LEASE_HELD);
-}
+/* ann has the lock d as A. */
+#define ONE_HELD(keys, ask) "lock d database=1 " keys, "ann asks A: d " ask, "granted A: 1 d:0:1"
 
 /* ---- the rule ---- */
+
+static const struct story the_rule[] = {
+    {"a client that stops its job",
+        {ONE_HELD("kill-after=6", "pid=7"), "good 1: 25", "at 17 -> ok; A watch; A stop deadline",
+            "at 20", "ann ends A -> ok; A give-back", "at 60"}},
+    {"without a client",
+        {ONE_HELD("kill-after=6", "pid=7 signal=2"), "ann goes -> ok; A watch", "good 1: 25",
+            "at 17 -> ok; A signal 2", "deadline -> 23", "at 23 -> ok; A signal 9",
+            "exit A -> ok; A give-back"}},
+    /* The margin is at least a second, else a third. */
+    {"what a stop takes",
+        {ONE_HELD("kill-after=1.5", "pid=7"), "stop-at A -> never for 2.5",
+            "ann asks B: d kill-after=0", "stop-at B -> never for 1", "good 1: 20",
+            "stop-at A -> 17.5 for 2.5", "stop-at B -> 19 for 1", /* what it would be */
+            "deadline -> 17.5"}},
+};
+
+Test(fleet_time, the_rule)
+{
+    tell(the_rule);
+}
 
 /* kill-after 6: K is 8, so at D - K the client is told, and SIGKILL comes 1 s before D. */
 Test(fleet_time, stopped_in_time)
 {
-    hold("A", "lock d kill-after=6 database=1", "d pid=7");
+    given(ONE_HELD("kill-after=6", "pid=7"));
     EXPECT(deadline(), "never"); /* it never was good */
     EXPECT(good(1, 25), "ok");
     EXPECT(good_until("A"), "17 gone by 25");
@@ -35,34 +50,10 @@ Test(fleet_time, stopped_in_time)
     EXPECT(process_gone("A"), "ok; A give-back; A lost deadline");
 }
 
-Test(fleet_time, a_client_that_stops_its_job)
-{
-    hold("A", "lock d kill-after=6 database=1", "d pid=7");
-    EXPECT(good(1, 25), "ok");
-    EXPECT(tick(17), "ok; A watch; A stop deadline");
-    EXPECT(tick(20), "ok");
-    EXPECT(end_lease("ann", "A"), "ok; A give-back");
-    EXPECT(tick(60), "ok");
-}
-
-Test(fleet_time, without_a_client)
-{
-    hold("A", "lock d kill-after=6 database=1", "d pid=7 signal=2");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(good(1, 25), "ok");
-    EXPECT(tick(17), "ok; A signal 2");
-    EXPECT(deadline(), "23");
-    EXPECT(tick(23), "ok; A signal 9");
-    EXPECT(process_gone("A"), "ok; A give-back");
-}
-
 /* Its own user's stop may not reach all of it: the deadline does. */
 Test(fleet_time, withdrawn_before)
 {
-    hold("A", "lock d kill-after=6 database=1", "d pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(good(1, 25), "ok");
-    EXPECT(tick(13), "ok");
+    given(ONE_HELD("kill-after=6", "pid=7"), "ann goes -> ok; A watch", "good 1: 25", "at 13");
     EXPECT(withdraw("A"), "ok; A signal 15");
     EXPECT(deadline(), "17");
     EXPECT(tick(17), "ok; A signal 15");
@@ -70,28 +61,33 @@ Test(fleet_time, withdrawn_before)
     EXPECT(process_gone("A"), "ok; A give-back");
 }
 
-/* The margin is at least a second, else a third. */
-Test(fleet_time, what_a_stop_takes)
-{
-    hold("A", "lock d kill-after=1.5 database=1", "d pid=7");
-    EXPECT(stop_at("A"), "never for 2.5");
-    EXPECT(acquire("ann", "B", "d kill-after=0"), "pending; B ask");
-    EXPECT(stop_at("B"), "never for 1");
-    EXPECT(good(1, 20), "ok");
-    EXPECT(stop_at("A"), "17.5 for 2.5");
-    EXPECT(stop_at("B"), "19 for 1"); /* what it would be */
-    EXPECT(deadline(), "17.5");
-}
-
 /* ---- renewals ---- */
+
+static const struct story renewals[] = {
+    {"once it is being stopped it goes on",
+        {ONE_HELD("kill-after=6", "pid=7"), "good 1: 25", "at 17 -> ok; A watch; A stop deadline",
+            "good 1: 80", "deadline -> 24", "at 24 -> ok; A signal 9",
+            "exit A -> ok; A give-back; A lost deadline"}},
+    /* A new one, granted after that, is good until the new deadline. */
+    {"after a renewal",
+        {ONE_HELD("kill-after=6", ""), "good 1: 25", "at 17 -> ok; A stop deadline",
+            "ann ends A -> ok; A give-back", "good 1: 45", "ann asks B: d", "granted B: 2 d:0:2",
+            "good-until B -> 37 gone by 45"}},
+    {"one that comes too late",
+        {ONE_HELD("kill-after=6", ""), "at 10",
+            "good 1: 18 -> ok; A stop deadline", /* D - K is now */
+            "ann ends A -> ok; A give-back", "ann asks B: d", "granted B: 2 d:0:2",
+            "deadline -> 10", "at 10 -> ok; B stop deadline"}},
+};
+
+Test(fleet_time, renewals)
+{
+    tell(renewals);
+}
 
 Test(fleet_time, a_renewal_puts_it_off)
 {
-    hold("A", "lock d kill-after=6 database=1", "d pid=7");
-    EXPECT(good(1, 25), "ok");
-    EXPECT(tick(16), "ok");
-    EXPECT(good(1, 41), "ok");
-    EXPECT(tick(17), "ok");
+    given(ONE_HELD("kill-after=6", "pid=7"), "good 1: 25", "at 16", "good 1: 41", "at 17");
     EXPECT(good_until("A"), "33 gone by 41");
     EXPECT(deadline(), "33");
     EXPECT(tick(32.9), "ok");
@@ -100,111 +96,64 @@ Test(fleet_time, a_renewal_puts_it_off)
     EXPECT(lease_state("A"), "granted d=0");
 }
 
-Test(fleet_time, once_it_is_being_stopped_it_goes_on)
-{
-    hold("A", "lock d kill-after=6 database=1", "d pid=7");
-    EXPECT(good(1, 25), "ok");
-    EXPECT(tick(17), "ok; A watch; A stop deadline");
-    EXPECT(good(1, 80), "ok");
-    EXPECT(deadline(), "24");
-    EXPECT(tick(24), "ok; A signal 9");
-    EXPECT(process_gone("A"), "ok; A give-back; A lost deadline");
-}
-
-/* A new one, granted after that, is good until the new deadline. */
-Test(fleet_time, after_a_renewal)
-{
-    hold("A", "lock d kill-after=6 database=1", "d");
-    EXPECT(good(1, 25), "ok");
-    EXPECT(tick(17), "ok; A stop deadline");
-    EXPECT(end_lease("ann", "A"), "ok; A give-back");
-    EXPECT(good(1, 45), "ok");
-    EXPECT(acquire("ann", "B", "d"), "pending; B ask");
-    EXPECT(granted("B", "2 d:0:2"), "ok; B granted d=0");
-    EXPECT(good_until("B"), "37 gone by 45");
-}
-
-Test(fleet_time, one_that_comes_too_late)
-{
-    hold("A", "lock d kill-after=6 database=1", "d");
-    EXPECT(tick(10), "ok");
-    EXPECT(good(1, 18), "ok; A stop deadline"); /* D - K is now */
-    EXPECT(end_lease("ann", "A"), "ok; A give-back");
-    EXPECT(acquire("ann", "B", "d"), "pending; B ask");
-    EXPECT(granted("B", "2 d:0:2"), "ok; B granted d=0");
-    EXPECT(deadline(), "10");
-    EXPECT(tick(10), "ok; B stop deadline");
-}
-
 /* ---- several ---- */
 
-Test(fleet_time, the_largest_budget_first)
-{
-    given("semaphore s limit=9 kill-after=3 database=1",
-        "semaphore t limit=9 kill-after=9 database=1", "ann asks A: s", "ann asks B: t",
-        "ann asks C: s t", "ann asks D: t kill-after=6", "granted A: 1 s:0:1", "granted B: 2 t:0:2",
-        "granted C: 3 s:1:3 t:1:3", "granted D: 4 t:2:4");
-    EXPECT(good(1, 100), "ok");
-    EXPECT(deadline(), "88");
-    EXPECT(tick(88), "ok; B stop deadline");
-    EXPECT(deadline(), "92");
-    EXPECT(tick(92), "ok; D stop deadline");
-    EXPECT(deadline(), "96");
-    EXPECT(tick(96), "ok; A stop deadline; C stop deadline");
-}
+static const struct story several[] = {
+    {"the largest budget first",
+        {"semaphore s limit=9 kill-after=3 database=1",
+            "semaphore t limit=9 kill-after=9 database=1", "ann asks A: s", "ann asks B: t",
+            "ann asks C: s t", "ann asks D: t kill-after=6", "granted A: 1 s:0:1",
+            "granted B: 2 t:0:2", "granted C: 3 s:1:3 t:1:3", "granted D: 4 t:2:4", "good 1: 100",
+            "deadline -> 88", "at 88 -> ok; B stop deadline", "deadline -> 92",
+            "at 92 -> ok; D stop deadline", "deadline -> 96",
+            "at 96 -> ok; A stop deadline; C stop deadline"}},
+    /* Each database for itself; one that was never good has no deadline. */
+    {"several databases",
+        {"lock a kill-after=6 database=1", "lock b kill-after=6 database=2",
+            "lock c kill-after=6 database=8", "ann asks A: a", "ann asks B: b", "ann asks C: c",
+            "granted A: 1 a:0:1", "granted B: 1 b:0:1", "granted C: 1 c:0:1", "good 8: 30",
+            "good 1: 40", "deadline -> 22", "at 22 -> ok; C stop deadline",
+            "good-until A -> 32 gone by 40", "good-until B -> never",
+            "at 32 -> ok; C give-back; C lost deadline; A stop deadline",
+            "lease B -> granted b=0"}},
+};
 
-/* Each database for itself; one that was never good has no deadline. */
-Test(fleet_time, several_databases)
+Test(fleet_time, several)
 {
-    given("lock a kill-after=6 database=1", "lock b kill-after=6 database=2",
-        "lock c kill-after=6 database=8", "ann asks A: a", "ann asks B: b", "ann asks C: c",
-        "granted A: 1 a:0:1", "granted B: 1 b:0:1", "granted C: 1 c:0:1");
-    EXPECT(good(8, 30), "ok");
-    EXPECT(good(1, 40), "ok");
-    EXPECT(deadline(), "22");
-    EXPECT(tick(22), "ok; C stop deadline");
-    EXPECT(good_until("A"), "32 gone by 40");
-    EXPECT(good_until("B"), "never");
-    EXPECT(tick(32), "ok; C give-back; C lost deadline; A stop deadline");
-    EXPECT(lease_state("B"), "granted b=0");
+    tell(several);
 }
 
 /* ---- nobody to stop ---- */
 
-Test(fleet_time, a_client_that_is_only_notified)
+static const struct story nobody_to_stop[] = {
+    {"a client that is only notified",
+        {ONE_HELD("kill-after=6 on-lost=warn", "pid=7"), "good 1: 25", "stop-at A -> 25 for 0",
+            "good-until A -> 25 gone by 25", "at 24.9",
+            "at 25 -> ok; A give-back; A lost deadline"}},
+    {"a job that gets one signal",
+        {ONE_HELD("kill-after=6 on-lost=term", "pid=7"), "ann goes -> ok; A watch", "good 1: 25",
+            "at 17 -> ok; A signal 15", "at 23 -> ok; A give-back; A lost deadline unheard"}},
+};
+
+Test(fleet_time, nobody_to_stop)
 {
-    hold("A", "lock d kill-after=6 on-lost=warn database=1", "d pid=7");
-    EXPECT(good(1, 25), "ok");
-    EXPECT(stop_at("A"), "25 for 0");
-    EXPECT(good_until("A"), "25 gone by 25");
-    EXPECT(tick(24.9), "ok");
-    EXPECT(tick(25), "ok; A give-back; A lost deadline");
+    tell(nobody_to_stop);
 }
 
 Test(fleet_time, bound_to_time)
 {
-    hold("A", "lock d kill-after=6 database=1", "d ttl=90");
-    EXPECT(good(1, 25), "ok");
+    given(ONE_HELD("kill-after=6", "ttl=90"), "good 1: 25");
     EXPECT(stop_at("A"), "25 for 0");
     cr_expect_eq(lease_own_until(lease_of("A")), lease_of("A")->granted_at + 90000000000);
     EXPECT(renew("A", 50), "ok");
     EXPECT(tick(25), "ok; A give-back; A lost deadline");
 }
 
-Test(fleet_time, a_job_that_gets_one_signal)
-{
-    hold("A", "lock d kill-after=6 on-lost=term database=1", "d pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(good(1, 25), "ok");
-    EXPECT(tick(17), "ok; A signal 15");
-    EXPECT(tick(23), "ok; A give-back; A lost deadline unheard");
-}
-
 /* ---- with max-hold ---- */
 
 Test(fleet_time, the_earlier_of_both)
 {
-    hold("A", "lock d max-hold=30 kill-after=6 database=1", "d");
+    given(ONE_HELD("max-hold=30 kill-after=6", ""));
     EXPECT(good_until("A"), "30 gone by 38");
     EXPECT(good(1, 25), "ok");
     EXPECT(good_until("A"), "17 gone by 25");
@@ -220,8 +169,7 @@ Test(fleet_time, the_earlier_of_both)
 
 Test(fleet_time, hurried)
 {
-    hold("A", "lock d kill-after=6 database=1", "d pid=7");
-    EXPECT(good(1, 25), "ok");
+    given(ONE_HELD("kill-after=6", "pid=7"), "good 1: 25");
     EXPECT(tick(20), "ok; A watch; A stop deadline");
     EXPECT(deadline(), "24");
     EXPECT(tick(24), "ok; A signal 9");
@@ -229,57 +177,36 @@ Test(fleet_time, hurried)
 
 Test(fleet_time, past_the_deadline)
 {
-    hold("A", "lock d kill-after=6 database=1", "d pid=7");
-    EXPECT(good(1, 25), "ok");
+    given(ONE_HELD("kill-after=6", "pid=7"), "good 1: 25");
     EXPECT(tick(70), "ok; A watch; A stop deadline; A signal 9");
     EXPECT(deadline(), "71");
 }
 
 /* ---- what the database takes away ---- */
 
-Test(fleet_time, lost)
-{
-    hold("A", "lock d kill-after=6 database=1", "d pid=7");
-    EXPECT(good(1, 90), "ok");
-    EXPECT(lost("A"), "ok; A watch; A stop lost");
-    EXPECT(lost("A"), "ok");
-    EXPECT(lease_state("A"), "granted d=0"); /* until its job is gone */
-    EXPECT(granted("A", "1 d:0:1"), "no");
-    EXPECT(tick(7), "ok; A signal 9");
-    EXPECT(process_gone("A"), "ok; A give-back; A lost lost");
-}
+static const struct story what_the_database_takes_away[] = {
+    {"lost",
+        {ONE_HELD("kill-after=6", "pid=7"), "good 1: 90", "lose A -> ok; A watch; A stop lost",
+            "lose A", "lease A -> granted d=0", /* until its job is gone */
+            "granted A: 1 d:0:1 -> no", "at 7 -> ok; A signal 9",
+            "exit A -> ok; A give-back; A lost lost"}},
+    {"lost by a client that is only notified",
+        {ONE_HELD("on-lost=warn", ""), "lose A -> ok; A give-back; A lost lost"}},
+    {"lost while it is being stopped",
+        {ONE_HELD("kill-after=6", ""), "revoke A -> ok; A stop revoked", "lose A",
+            "at 7 -> ok; A give-back; A lost revoked"}},
+    {"lost past the deadline",
+        {ONE_HELD("kill-after=6", "pid=7"), "good 1: 15", "at 6.9",
+            "lose A -> ok; A watch; A stop lost",
+            "deadline -> 13.9", /* 7 s later: no later than it would have been */
+            "ann ends A -> ok; A give-back"}},
+    /* Nothing that is not held is lost. */
+    {"lost before it is held",
+        {"lock d database=1", "ann asks A: d", "lose A", "lease A -> waiting", "good 1: 1", "at 50",
+            "granted A: 1 d:0:1"}},
+};
 
-Test(fleet_time, lost_by_a_client_that_is_only_notified)
+Test(fleet_time, what_the_database_takes_away)
 {
-    hold("A", "lock d on-lost=warn database=1", "d");
-    EXPECT(lost("A"), "ok; A give-back; A lost lost");
-}
-
-Test(fleet_time, lost_while_it_is_being_stopped)
-{
-    hold("A", "lock d kill-after=6 database=1", "d");
-    EXPECT(revoke("A"), "ok; A stop revoked");
-    EXPECT(lost("A"), "ok");
-    EXPECT(tick(7), "ok; A give-back; A lost revoked");
-}
-
-Test(fleet_time, lost_past_the_deadline)
-{
-    hold("A", "lock d kill-after=6 database=1", "d pid=7");
-    EXPECT(good(1, 15), "ok");
-    EXPECT(tick(6.9), "ok");
-    EXPECT(lost("A"), "ok; A watch; A stop lost");
-    EXPECT(deadline(), "13.9"); /* 7 s later: no later than it would have been */
-    EXPECT(end_lease("ann", "A"), "ok; A give-back");
-}
-
-/* Nothing that is not held is lost. */
-Test(fleet_time, lost_before_it_is_held)
-{
-    given("lock d database=1", "ann asks A: d");
-    EXPECT(lost("A"), "ok");
-    EXPECT(lease_state("A"), "waiting");
-    EXPECT(good(1, 1), "ok");
-    EXPECT(tick(50), "ok");
-    EXPECT(granted("A", "1 d:0:1"), "ok; A granted d=0");
+    tell(what_the_database_takes_away);
 }

@@ -8,34 +8,49 @@ static struct lease *find(const char *resource, uint32_t uid, const char *holder
     return core_find_identity(the_core(), core_find_resource(the_core(), resource), uid, holder);
 }
 
-Test(identity, holds_a_resource_once)
-{
-    given("semaphore s limit=3", "lock d", "ann has A: s holder=x");
-    EXPECT(acquire("ann", "B", "s holder=x"), "held s");
-    EXPECT(acquire("ann2", "B", "s holder=x wait=0"), "held s");
-    EXPECT(acquire("ann", "B", "d s holder=x"), "held s");
-    EXPECT(state("d"), "0/1 free=1 waiting=0+0");
-    EXPECT(acquire("ann", "B", "d holder=x"), "ok d=0");
-    EXPECT(acquire("ann", "C", "s holder=y"), "ok s=1");
-    EXPECT(acquire("ann", "D", "s"), "ok s=2");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("ann", "E", "s holder=x"), "ok s=0");
-}
+static const struct story stories[] = {
+    {"holds a resource once",
+        {"semaphore s limit=3", "lock d", "ann has A: s holder=x",
+            "ann acquires B: s holder=x -> held s", "ann2 acquires B: s holder=x wait=0 -> held s",
+            "ann acquires B: d s holder=x -> held s", "state d -> 0/1 free=1 waiting=0+0",
+            "ann acquires B: d holder=x -> ok d=0", "ann acquires C: s holder=y -> ok s=1",
+            "ann acquires D: s -> ok s=2", "ann ends A", "ann acquires E: s holder=x -> ok s=0"}},
+    {"waiting counts too",
+        {"lock d", "ann has A: d", "ann waits B: d holder=x",
+            "ann acquires C: d holder=x -> held d", "ann ends A -> ok; B granted d=0",
+            "ann acquires C: d holder=x -> held d", "ann ends B",
+            "ann acquires C: d holder=x -> ok d=0"}},
+    {"set aside counts too",
+        {"lock d", "change: pause d", "ann waits A: d holder=x",
+            "ann acquires B: d holder=x -> held d"}},
+    {"of each resource of a lease",
+        {"lock a", "lock b", "ann has A: a b holder=x", "ann acquires B: a holder=x -> held a",
+            "ann acquires B: b holder=x -> held b", "ann ends A",
+            "ann acquires B: b holder=x -> ok b=0"}},
+    {"a refused request leaves none behind",
+        {"lock d max-waiters=0", "ann has A: d",
+            "ann acquires B: d holder=x wait=0 -> would-wait d",
+            "ann acquires B: d holder=x -> queue-full d", "ann ends A",
+            "ann acquires B: d holder=x -> ok d=0"}},
+    /* The key changes under those who have identities. */
+    {"reload to shared and back",
+        {"semaphore s limit=2", "ann has A: s holder=x", "bob has B: s holder=y",
+            "bob waits C: s holder=z", "reload: semaphore s limit=2 identity=shared",
+            "cy acquires D: s holder=x -> held s", "cy acquires D: s holder=z -> held s",
+            "reload: semaphore s limit=2", "cy waits D: s holder=x",
+            "ann acquires E: s holder=x -> held s", "bob acquires F: s holder=z -> held s"}},
+    /* Two users have it as it becomes shared: both keep it, and the name is free when both are
+       gone. */
+    {"reload to shared while two have it",
+        {"semaphore s limit=3", "ann has A: s holder=x", "bob has B: s holder=x",
+            "reload: semaphore s limit=3 identity=shared", "cy acquires C: s holder=x -> held s",
+            "ann ends A", "cy acquires C: s holder=x -> held s", "bob ends B",
+            "cy acquires C: s holder=x -> ok s=0"}},
+};
 
-Test(identity, waiting_counts_too)
+Test(identity, stories)
 {
-    given("lock d", "ann has A: d", "ann waits B: d holder=x");
-    EXPECT(acquire("ann", "C", "d holder=x"), "held d");
-    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
-    EXPECT(acquire("ann", "C", "d holder=x"), "held d");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(acquire("ann", "C", "d holder=x"), "ok d=0");
-}
-
-Test(identity, set_aside_counts_too)
-{
-    given("lock d", "change: pause d", "ann waits A: d holder=x");
-    EXPECT(acquire("ann", "B", "d holder=x"), "held d");
+    tell(stories);
 }
 
 Test(identity, belongs_to_its_uid)
@@ -57,48 +72,4 @@ Test(identity, shared_by_all)
     EXPECT(client_gone("ann"), "ok");
     cr_expect_null(find("s", 1, "x"));
     EXPECT(acquire("bob", "B", "s holder=x"), "ok s=0");
-}
-
-Test(identity, of_each_resource_of_a_lease)
-{
-    given("lock a", "lock b", "ann has A: a b holder=x");
-    EXPECT(acquire("ann", "B", "a holder=x"), "held a");
-    EXPECT(acquire("ann", "B", "b holder=x"), "held b");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("ann", "B", "b holder=x"), "ok b=0");
-}
-
-Test(identity, a_refused_request_leaves_none_behind)
-{
-    given("lock d max-waiters=0", "ann has A: d");
-    EXPECT(acquire("ann", "B", "d holder=x wait=0"), "would-wait d");
-    EXPECT(acquire("ann", "B", "d holder=x"), "queue-full d");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("ann", "B", "d holder=x"), "ok d=0");
-}
-
-/* The key changes under those who have identities. */
-Test(identity, reload_to_shared_and_back)
-{
-    given("semaphore s limit=2", "ann has A: s holder=x", "bob has B: s holder=y",
-        "bob waits C: s holder=z");
-    EXPECT(define("semaphore s limit=2 identity=shared"), "ok");
-    EXPECT(acquire("cy", "D", "s holder=x"), "held s");
-    EXPECT(acquire("cy", "D", "s holder=z"), "held s");
-    EXPECT(define("semaphore s limit=2"), "ok");
-    EXPECT(acquire("cy", "D", "s holder=x"), "waiting");
-    EXPECT(acquire("ann", "E", "s holder=x"), "held s");
-    EXPECT(acquire("bob", "F", "s holder=z"), "held s");
-}
-
-/* Two users have it as it becomes shared: both keep it, and the name is free when both are gone. */
-Test(identity, reload_to_shared_while_two_have_it)
-{
-    given("semaphore s limit=3", "ann has A: s holder=x", "bob has B: s holder=x");
-    EXPECT(define("semaphore s limit=3 identity=shared"), "ok");
-    EXPECT(acquire("cy", "C", "s holder=x"), "held s");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("cy", "C", "s holder=x"), "held s");
-    EXPECT(end_lease("bob", "B"), "ok");
-    EXPECT(acquire("cy", "C", "s holder=x"), "ok s=0");
 }

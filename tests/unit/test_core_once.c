@@ -30,10 +30,8 @@ Test(once, found_as_long_as_the_lease_lives)
 /* An earlier version has granted it twice: the later one is meant. */
 Test(once, found_in_two_records)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    begin_grace(false, 10);
-    EXPECT(restore("A", "ann id=10 s:1:0:5 once=w"), "ok");
-    EXPECT(restore("B", "ann id=11 s:1:1:6 once=w"), "ok");
+    given("semaphore s limit=3", "grace 10", "record A: ann id=10 s:1:0:5 once=w",
+        "record B: ann id=11 s:1:1:6 once=w");
     EXPECT(find_once("ann", "w"), "B");
     EXPECT(repeat("ann", "B"), "ok s=1");
     EXPECT(end_lease("ann", "B"), "ok");
@@ -42,60 +40,34 @@ Test(once, found_in_two_records)
 
 /* ---- whose lease it is ---- */
 
-/* The first one may end whenever it likes. */
-Test(once, the_later_connection_has_it)
-{
-    given("semaphore s limit=2", "ann has A: s once=w", "ann has B: s pid=7 once=v");
-    EXPECT(repeat("ann2", "A"), "ok s=0");
-    EXPECT(repeat("ann2", "B"), "ok s=1");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(lines("s"), "A B | |");
-    EXPECT(client_gone("ann2"), "ok; B watch");
-    EXPECT(lines("s"), "B | |");
-}
+static const struct story whose_lease_it_is[] = {
+    /* The first one may end whenever it likes. */
+    {"the later connection has it",
+        {"semaphore s limit=2", "ann has A: s once=w", "ann has B: s pid=7 once=v",
+            "ann2 repeats A -> ok s=0", "ann2 repeats B -> ok s=1", "ann goes",
+            "lines s -> A B | |", "ann2 goes -> ok; B watch", "lines s -> B | |"}},
+    /* Repeated on its own connection: nothing has changed. */
+    {"the same connection keeps it",
+        {"lock d", "ann has A: d once=w", "bob waits B: d once=w", "ann repeats A -> ok d=0",
+            "bob repeats B -> waiting", "ann goes -> ok; B granted d=0",
+            "bob repeats B -> ok d=0"}},
+    /* An earlier connection's line is read last: it must not end what the later one has. */
+    {"an earlier connection does not get it",
+        {"lock d", "ann comes", "ann2 acquires A: d once=w -> ok d=0", "ann2 waits B: d once=v",
+            "ann repeats A -> held", "ann repeats B -> held", "ann goes", "lines d -> A | B |"}},
+    {"an earlier connection gets it when the later is gone",
+        {"lock d", "ann comes", "ann2 acquires A: d pid=7 once=w -> ok d=0",
+            "ann2 goes -> ok; A watch", "ann repeats A -> ok d=0; A unwatch"}},
+    {"a waiter keeps its place",
+        {"lock d", "ann has A: d", "bob waits B: d once=w wait=9", "cy waits C: d",
+            "bob2 repeats B -> waiting", "lines d -> A | B C |", "bob half-closes", "bob goes",
+            "lines d -> A | B C |", "ann ends A -> ok; B granted d=0",
+            "bob2 goes -> ok; C granted d=0"}},
+};
 
-/* Repeated on its own connection: nothing has changed. */
-Test(once, the_same_connection_keeps_it)
+Test(once, whose_lease_it_is)
 {
-    given("lock d", "ann has A: d once=w", "bob waits B: d once=w");
-    EXPECT(repeat("ann", "A"), "ok d=0");
-    EXPECT(repeat("bob", "B"), "waiting");
-    EXPECT(client_gone("ann"), "ok; B granted d=0");
-    EXPECT(repeat("bob", "B"), "ok d=0");
-}
-
-/* An earlier connection's line is read last: it must not end what the later one has. */
-Test(once, an_earlier_connection_does_not_get_it)
-{
-    EXPECT(define("lock d"), "ok");
-    EXPECT(connect_client("ann"), "ok");
-    EXPECT(acquire("ann2", "A", "d once=w"), "ok d=0");
-    EXPECT(acquire("ann2", "B", "d once=v"), "waiting");
-    EXPECT(repeat("ann", "A"), "held");
-    EXPECT(repeat("ann", "B"), "held");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(lines("d"), "A | B |");
-}
-
-Test(once, an_earlier_connection_gets_it_when_the_later_is_gone)
-{
-    EXPECT(define("lock d"), "ok");
-    EXPECT(connect_client("ann"), "ok");
-    EXPECT(acquire("ann2", "A", "d pid=7 once=w"), "ok d=0");
-    EXPECT(client_gone("ann2"), "ok; A watch");
-    EXPECT(repeat("ann", "A"), "ok d=0; A unwatch");
-}
-
-Test(once, a_waiter_keeps_its_place)
-{
-    given("lock d", "ann has A: d", "bob waits B: d once=w wait=9", "cy waits C: d");
-    EXPECT(repeat("bob2", "B"), "waiting");
-    EXPECT(lines("d"), "A | B C |");
-    EXPECT(half_close("bob"), "ok");
-    EXPECT(client_gone("bob"), "ok");
-    EXPECT(lines("d"), "A | B C |");
-    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
-    EXPECT(client_gone("bob2"), "ok; C granted d=0");
+    tell(whose_lease_it_is);
 }
 
 /* Only the client that has the lease gets the event of its end, and once. */

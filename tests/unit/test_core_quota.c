@@ -4,6 +4,51 @@
 
 WORLD_SUITE(quota);
 
+static const struct story stories[] = {
+    /* At the quota is one thing, a full resource another. */
+    {"would wait below the quota",
+        {"semaphore s limit=2 max-units-per-user=2", "bob has A: s:2",
+            "ann acquires B: s wait=0 -> would-wait s", "ann waits B: s",
+            "ann acquires C: s wait=0 -> would-wait s", "lines s -> A | B |"}},
+    {"the refusal names the resource",
+        {"lock a", "semaphore s limit=3 max-units-per-user=1", "ann has A: s", "bob has B: a",
+            "ann acquires C: a s wait=0 -> quota s"}},
+    /* The place counts again once the quota allows it. */
+    {"the old place comes back",
+        {"semaphore s limit=2 max-units-per-user=1", "ann has A: s", "bob has B: s",
+            "ann waits C: s", "cy waits D: s", "di waits E: s", "lines s -> A B | D E | C",
+            "ann ends A -> ok; C granted s=0"}},
+    /* Several units at once never take a user above. */
+    {"counts",
+        {"semaphore s limit=9 max-units-per-user=3", "ann has A: s:2", "ann waits B: s:2",
+            "ann has C: s", "ann ends C", "ann ends A -> ok; B granted s=0,1"}},
+    /* Requests of one user wait in order among themselves. */
+    {"one user's requests stay in order",
+        {"semaphore s limit=4 max-units-per-user=2", "ann has A: s", "ann has B: s",
+            "ann waits C: s", "ann waits D: s priority=1", "ann waits E: s",
+            "ann ends A -> ok; D granted s=0", "ann ends B -> ok; C granted s=1",
+            "ann ends D -> ok; E granted s=0"}},
+    /* At the quota of one resource: does not block the other one that the request wants. */
+    {"set aside in all queues",
+        {"semaphore s limit=3 max-units-per-user=1", "lock d", "ann has A: s", "ann waits B: d s",
+            "bob has C: d s", "bob waits D: d", "lines d -> C | D | B", "ann ends A",
+            "lines d -> C | B D |", "bob ends C -> ok; B granted d=0 s=0"}},
+    {"reload raises and lowers it",
+        {"semaphore s limit=9 max-units-per-user=3", "ann has A: s:3", "ann waits B: s",
+            "ann waits C: s:3",
+            "reload: semaphore s limit=9 max-units-per-user=4 -> ok; B granted s=3",
+            "reload: semaphore s limit=9 max-units-per-user=2 -> ok; C denied impossible",
+            "lease A -> granted s=0,1,2", "ann waits D: s", "ann ends A -> ok; D granted s=0",
+            "ann waits E: s", "reload: semaphore s limit=9 -> ok; E granted s=1",
+            "reload: semaphore s limit=9 max-units-per-user=1",
+            "ann acquires F: s wait=0 -> quota s"}},
+};
+
+Test(quota, stories)
+{
+    tell(stories);
+}
+
 Test(quota, units_per_user)
 {
     EXPECT(define("semaphore s limit=5 max-units-per-user=2"), "ok");
@@ -17,22 +62,6 @@ Test(quota, units_per_user)
     EXPECT(end_lease("ann2", "B"), "ok; C granted s=1");
 }
 
-/* At the quota is one thing, a full resource another. */
-Test(quota, would_wait_below_the_quota)
-{
-    given("semaphore s limit=2 max-units-per-user=2", "bob has A: s:2");
-    EXPECT(acquire("ann", "B", "s wait=0"), "would-wait s");
-    EXPECT(acquire("ann", "B", "s"), "waiting");
-    EXPECT(acquire("ann", "C", "s wait=0"), "would-wait s");
-    EXPECT(lines("s"), "A | B |");
-}
-
-Test(quota, the_refusal_names_the_resource)
-{
-    given("lock a", "semaphore s limit=3 max-units-per-user=1", "ann has A: s", "bob has B: a");
-    EXPECT(acquire("ann", "C", "a s wait=0"), "quota s");
-}
-
 /* The first in the line is at the quota: those behind go past. */
 Test(quota, set_aside_delays_nobody)
 {
@@ -44,71 +73,22 @@ Test(quota, set_aside_delays_nobody)
     EXPECT(end_lease("ann", "A"), "ok; D granted s=0");
 }
 
-/* The place counts again once the quota allows it. */
-Test(quota, the_old_place_comes_back)
-{
-    given("semaphore s limit=2 max-units-per-user=1", "ann has A: s", "bob has B: s",
-        "ann waits C: s", "cy waits D: s", "di waits E: s");
-    EXPECT(lines("s"), "A B | D E | C");
-    EXPECT(end_lease("ann", "A"), "ok; C granted s=0");
-}
-
-/* Several units at once never take a user above. */
-Test(quota, counts)
-{
-    given("semaphore s limit=9 max-units-per-user=3", "ann has A: s:2", "ann waits B: s:2",
-        "ann has C: s");
-    EXPECT(end_lease("ann", "C"), "ok");
-    EXPECT(end_lease("ann", "A"), "ok; B granted s=0,1");
-}
-
-/* Requests of one user wait in order among themselves. */
-Test(quota, one_users_requests_stay_in_order)
-{
-    given("semaphore s limit=4 max-units-per-user=2", "ann has A: s", "ann has B: s",
-        "ann waits C: s", "ann waits D: s priority=1", "ann waits E: s");
-    EXPECT(end_lease("ann", "A"), "ok; D granted s=0");
-    EXPECT(end_lease("ann", "B"), "ok; C granted s=1");
-    EXPECT(end_lease("ann", "D"), "ok; E granted s=0");
-}
-
-/* At the quota of one resource: does not block the other one that the request wants. */
-Test(quota, set_aside_in_all_queues)
-{
-    given("semaphore s limit=3 max-units-per-user=1", "lock d", "ann has A: s", "ann waits B: d s",
-        "bob has C: d s", "bob waits D: d");
-    EXPECT(lines("d"), "C | D | B");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(lines("d"), "C | B D |");
-    EXPECT(end_lease("bob", "C"), "ok; B granted d=0 s=0");
-}
-
-Test(quota, reload_raises_and_lowers_it)
-{
-    given("semaphore s limit=9 max-units-per-user=3", "ann has A: s:3", "ann waits B: s",
-        "ann waits C: s:3");
-    EXPECT(define("semaphore s limit=9 max-units-per-user=4"), "ok; B granted s=3");
-    EXPECT(define("semaphore s limit=9 max-units-per-user=2"), "ok; C denied impossible");
-    EXPECT(lease_state("A"), "granted s=0,1,2");
-    EXPECT(acquire("ann", "D", "s"), "waiting");
-    EXPECT(end_lease("ann", "A"), "ok; D granted s=0");
-    EXPECT(acquire("ann", "E", "s"), "waiting");
-    EXPECT(define("semaphore s limit=9"), "ok; E granted s=1");
-    EXPECT(define("semaphore s limit=9 max-units-per-user=1"), "ok");
-    EXPECT(acquire("ann", "F", "s wait=0"), "quota s");
-}
-
 /* ---- bounds over all resources ---- */
 
-Test(quota, clients)
+static const struct story bounds_over_all_resources[] = {
+    {"clients",
+        {"lock d", "user clients=2", "ann comes", "ann2 comes", "ann3 comes -> quota", "bob comes",
+            "ann goes", "ann3 comes"}},
+    {"a lower bound takes nothing away",
+        {"semaphore s limit=3", "user leases=3", "ann has A: s", "ann has B: s",
+            "reload: semaphore s limit=3; user leases=1", "ann acquires C: s -> quota",
+            "ann ends A", "ann acquires C: s -> quota", "ann ends B",
+            "ann acquires C: s -> ok s=0"}},
+};
+
+Test(quota, bounds_over_all_resources)
 {
-    EXPECT(define("lock d", "user clients=2"), "ok");
-    EXPECT(connect_client("ann"), "ok");
-    EXPECT(connect_client("ann2"), "ok");
-    EXPECT(connect_client("ann3"), "quota");
-    EXPECT(connect_client("bob"), "ok");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(connect_client("ann3"), "ok");
+    tell(bounds_over_all_resources);
 }
 
 Test(quota, leases_held_and_waiting)
@@ -151,15 +131,4 @@ Test(quota, refusals_charge_nothing)
     }
     EXPECT(end_lease("ann", "B"), "ok");
     EXPECT(acquire("ann", "C", "d"), "waiting");
-}
-
-Test(quota, a_lower_bound_takes_nothing_away)
-{
-    given("semaphore s limit=3", "user leases=3", "ann has A: s", "ann has B: s");
-    EXPECT(define("semaphore s limit=3", "user leases=1"), "ok");
-    EXPECT(acquire("ann", "C", "s"), "quota");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("ann", "C", "s"), "quota");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(acquire("ann", "C", "s"), "ok s=0");
 }

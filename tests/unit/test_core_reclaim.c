@@ -44,11 +44,8 @@ Test(reclaim, from_what_clients_say)
     given("semaphore s limit=3", "pool g items=a,b,c select=first", "ann has A: s:2 g",
         "bob has B: s g", "cy waits C: s pid=7", "di waits D: s");
     uint64_t token = token_of("B", "g");
-    lose_record("A"), lose_record("B"), lose_record("C"), lose_record("D");
-    crash(false);
-    EXPECT(define("semaphore s limit=3", "pool g items=a,b,c select=first"), "ok");
-    begin_grace(true, 10);
-    EXPECT(restore_all(), "");
+    EXPECT(
+        restart_without("A,B,C,D", "semaphore s limit=3", "pool g items=a,b,c select=first"), "");
     EXPECT(reclaim_unknown("di", "D", "s"), "waiting");
     EXPECT(reclaim_unknown("bob", "B", "s:1:2 g:1:b"), "ok s=2 g=b");
     EXPECT(acquire("ed", "E", "s"), "waiting");
@@ -64,11 +61,9 @@ Test(reclaim, from_what_clients_say)
 Test(reclaim, what_clients_may_not_say)
 {
     given("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b", "lock z",
-        "ann has A: s holder=x", "bob has B: s", "cy has C: s", "ann has D: g");
-    lose_record("A"), lose_record("B"), lose_record("C"), lose_record("D");
-    crash(false);
-    EXPECT(define("semaphore s limit=2 max-units-per-user=2", "pool g items=a,b", "lock z"), "ok");
-    begin_grace(true, 10);
+        "ann has A: s holder=x", "bob has B: s", "cy has C: s", "ann has D: g",
+        "restart-without A,B,C,D: semaphore s limit=2 max-units-per-user=2; pool g items=a,b; lock "
+        "z");
     EXPECT(reclaim_unknown("ann", "A", "s:1:2 holder=x"), "lost"); /* above the limit */
     EXPECT(reclaim_unknown("ann", "A", "g:1:c holder=x"), "lost"); /* no such item */
     EXPECT(reclaim_unknown("ann", "A", "s:2:0,0 holder=x"), "lost"); /* twice the same */
@@ -91,11 +86,7 @@ Test(reclaim, what_clients_may_not_say)
 Test(reclaim, unknown_ones_and_the_limit)
 {
     given("semaphore s limit=4", "ann has A: s:2", "bob has B: s:2", "cy waits C: s");
-    lose_record("B"), lose_record("C");
-    crash(false);
-    EXPECT(define("semaphore s limit=3"), "ok");
-    begin_grace(true, 10);
-    EXPECT(restore_all(), "A");
+    EXPECT(restart_without("B,C", "semaphore s limit=3"), "A");
     EXPECT(reclaim_unknown("bob", "B", "s:2:1,2"), "lost");
     EXPECT(reclaim_unknown("bob", "B", "s:2:2,3"), "lost");
     EXPECT(state("s"), "2/3 free=1 waiting=0+0");
@@ -109,10 +100,9 @@ static void lose_two(void)
     EXPECT(define("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first"), "ok");
     EXPECT(acquire("ann", "A", "s g pid=7"), "ok s=0 g=a");
     EXPECT(acquire("bob", "B", "s g pid=8"), "ok s=1 g=b");
-    lose_record("A"), lose_record("B");
-    crash(false);
-    EXPECT(define("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first"), "ok");
-    begin_grace(true, 10);
+    EXPECT(
+        restart_without("A,B", "semaphore s limit=2 cooldown=5", "pool g items=a,b select=first"),
+        "");
 }
 
 static void expect_the_later_one(void)
@@ -149,11 +139,7 @@ Test(reclaim, a_proof_and_the_limit)
 {
     given("semaphore s limit=4 max-units-per-user=2", "ann has A: s:2 pid=7",
         "bob has B: s:2 pid=8", "cy waits C: s pid=9");
-    lose_record("B"), lose_record("C");
-    crash(false);
-    EXPECT(define("semaphore s limit=1 max-units-per-user=2"), "ok");
-    begin_grace(true, 10);
-    EXPECT(restore_all(), "A; A watch");
+    EXPECT(restart_without("B,C", "semaphore s limit=1 max-units-per-user=2"), "A; A watch");
     uint64_t token = token_of("A", "s");
     EXPECT(reclaim_unknown("bob", "B", "s:2:2,3 pid=8"), "impossible s");
     EXPECT(reclaim_unknown("ann2", "B", "s:1:2:199 pid=8"), "lost");
@@ -168,80 +154,68 @@ Test(reclaim, a_proof_and_the_limit)
 
 /* ---- ousted leases do not count ---- */
 
-/* A proof proves who was given a unit, and says nothing about identities: no identity, and no
- * request for one, stops a job that was given its units. */
-Test(reclaim, a_proof_and_identities)
-{
-    given("semaphore s limit=3 identity=shared", "ann has A: s holder=a pid=7",
-        "bob has B: s holder=b pid=8", "cy has C: s holder=c pid=9");
-    lose_record("A"), lose_record("B"), lose_record("C");
-    crash(false);
-    EXPECT(define("semaphore s limit=3 identity=shared"), "ok");
-    begin_grace(true, 10);
-    EXPECT(reclaim_unknown("ann", "A", "s:1:1:11 holder=b pid=7"), "ok s=1");
-    EXPECT(reclaim_unknown("bob", "B", "s:1:1:13 holder=b pid=8"), "ok s=1; A lost lost");
-    EXPECT(acquire("di", "D", "s holder=c"), "waiting");
-    EXPECT(reclaim_unknown("cy", "C", "s:1:2:15 holder=c pid=9"), "ok s=2");
-    EXPECT(acquire("di", "E", "s holder=b"), "held s");
-    EXPECT(lines("s"), "B C | D |");
-}
+static const struct story ousted_leases_do_not_count[] = {
+    /* A proof proves who was given a unit, and says nothing about identities: no identity, and no
+     * request for one, stops a job that was given its units. */
+    {"a proof and identities",
+        {"semaphore s limit=3 identity=shared", "ann has A: s holder=a pid=7",
+            "bob has B: s holder=b pid=8", "cy has C: s holder=c pid=9",
+            "restart-without A,B,C: semaphore s limit=3 identity=shared",
+            "ann claims A: s:1:1:11 holder=b pid=7 -> ok s=1",
+            "bob claims B: s:1:1:13 holder=b pid=8 -> ok s=1; A lost lost",
+            "di waits D: s holder=c", "cy claims C: s:1:2:15 holder=c pid=9 -> ok s=2",
+            "di acquires E: s holder=b -> held s", "lines s -> B C | D |"}},
+    {"a proof and the quota of one it ousts",
+        {"semaphore s limit=4 max-units-per-user=2", "ann has A: s:2 pid=7", "bob has B: s pid=8",
+            "bob has C: s pid=9", "restart-without A,B,C: semaphore s limit=4 max-units-per-user=2",
+            "ann claims A: s:2:0,1:11 pid=7 -> ok s=0,1",
+            "ann claims B: s:1:2:13 pid=8 -> lost", /* it ousts nobody */
+            "ann claims B: s:2:1,2:13 pid=8 -> ok s=1,2; A lost lost",
+            "state s -> 2/4 free=2 waiting=0+0",
+            "bob claims C: s:2:2,3:12 pid=9 -> lost", /* nor is B ousted then */
+            "lease B -> granted s=1,2"}},
+    {"a proof and the user's bound met by one it ousts",
+        {"semaphore s limit=4", "ann has A: s pid=7", "ann has B: s pid=8",
+            "restart-without A,B: semaphore s limit=4; user leases=1",
+            "ann claims A: s:1:0:11 pid=7 -> ok s=0", "ann claims B: s:1:1:13 pid=8 -> quota",
+            "ann claims B: s:1:0:13 pid=8 -> ok s=0; A lost lost", "ann acquires C: s -> quota",
+            "ann ends B", "ann waits C: s"}},
+    /* All that the ousted one has, below the present limit or above. */
+    {"a proof and a lowered limit taken by one it ousts",
+        {"semaphore s limit=4", "ann has A: s:4 pid=7", "bob waits B: s pid=8",
+            "cy waits C: s pid=9",
+            "restart-without B,C: semaphore s limit=2 cooldown=5 -> A; A watch",
+            "bob claims B: s:1:1:199 pid=8 -> ok s=1; A lost lost unheard",
+            "state s -> 1/2 free=0 waiting=0+0", /* the others rest */
+            "cy claims C: s:1:0:198 pid=9 -> ok s=0", "state s -> 2/2 free=0 waiting=0+0"}},
+    /* The file has it no more: it is the job's until this ends. */
+    {"a proof of an item that is out of service",
+        {"pool g items=a,b select=first", "ann has A: g:2 pid=7",
+            "restart-without A: pool g items=a", "ann claims A: g:2:a,b pid=7 -> impossible g",
+            "ann claims A: g:2:a,b:11 pid=7 -> ok g=a,b", "ann ends A",
+            "state g -> 0/1 free=1 waiting=0+0"}},
+    /* A reclaim that names a unit twice is refused, and changes nothing: the unit rests as long as
+     * before, and the holder with an older token keeps it. */
+    {"refused without a trace",
+        {"semaphore s limit=3 cooldown=5", "ann has A: s pid=7", "bob has B: s:2 pid=8",
+            "cy waits C: s", "restart-without A,B,C: semaphore s limit=3 cooldown=5",
+            "ann claims A: s:1:0:11 pid=7 -> ok s=0", "bob claims B: s:2:0,0:99 pid=8 -> lost",
+            "lines s -> A | |", "ann ends A", "state s -> 0/3 free=2 waiting=0+0",
+            "bob claims B: s:2:0,0:99 pid=8 -> lost", "state s -> 0/3 free=2 waiting=0+0",
+            "deadline -> 5", "bob claims B: s:2:0,1:99 pid=8 -> ok s=0,1"}},
+};
 
-Test(reclaim, a_proof_and_the_quota_of_one_it_ousts)
+Test(reclaim, ousted_leases_do_not_count)
 {
-    given("semaphore s limit=4 max-units-per-user=2", "ann has A: s:2 pid=7", "bob has B: s pid=8",
-        "bob has C: s pid=9");
-    lose_record("A"), lose_record("B"), lose_record("C");
-    crash(false);
-    EXPECT(define("semaphore s limit=4 max-units-per-user=2"), "ok");
-    begin_grace(true, 10);
-    EXPECT(reclaim_unknown("ann", "A", "s:2:0,1:11 pid=7"), "ok s=0,1");
-    EXPECT(reclaim_unknown("ann", "B", "s:1:2:13 pid=8"), "lost"); /* it ousts nobody */
-    EXPECT(reclaim_unknown("ann", "B", "s:2:1,2:13 pid=8"), "ok s=1,2; A lost lost");
-    EXPECT(state("s"), "2/4 free=2 waiting=0+0");
-    EXPECT(reclaim_unknown("bob", "C", "s:2:2,3:12 pid=9"), "lost"); /* nor is B ousted then */
-    EXPECT(lease_state("B"), "granted s=1,2");
-}
-
-Test(reclaim, a_proof_and_the_users_bound_met_by_one_it_ousts)
-{
-    given("semaphore s limit=4", "ann has A: s pid=7", "ann has B: s pid=8");
-    lose_record("A"), lose_record("B");
-    crash(false);
-    EXPECT(define("semaphore s limit=4", "user leases=1"), "ok");
-    begin_grace(true, 10);
-    EXPECT(reclaim_unknown("ann", "A", "s:1:0:11 pid=7"), "ok s=0");
-    EXPECT(reclaim_unknown("ann", "B", "s:1:1:13 pid=8"), "quota");
-    EXPECT(reclaim_unknown("ann", "B", "s:1:0:13 pid=8"), "ok s=0; A lost lost");
-    EXPECT(acquire("ann", "C", "s"), "quota");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(acquire("ann", "C", "s"), "waiting");
-}
-
-/* All that the ousted one has, below the present limit or above. */
-Test(reclaim, a_proof_and_a_lowered_limit_taken_by_one_it_ousts)
-{
-    given("semaphore s limit=4", "ann has A: s:4 pid=7", "bob waits B: s pid=8",
-        "cy waits C: s pid=9");
-    lose_record("B"), lose_record("C");
-    crash(false);
-    EXPECT(define("semaphore s limit=2 cooldown=5"), "ok");
-    begin_grace(true, 10);
-    EXPECT(restore_all(), "A; A watch");
-    EXPECT(reclaim_unknown("bob", "B", "s:1:1:199 pid=8"), "ok s=1; A lost lost unheard");
-    EXPECT(state("s"), "1/2 free=0 waiting=0+0"); /* the others rest */
-    EXPECT(reclaim_unknown("cy", "C", "s:1:0:198 pid=9"), "ok s=0");
-    EXPECT(state("s"), "2/2 free=0 waiting=0+0");
+    tell(ousted_leases_do_not_count);
 }
 
 /* A refused claimant ousts nobody, whatever the reason. */
 Test(reclaim, a_proof_that_is_refused)
 {
     given("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b select=first",
-        "ann has A: s g pid=7", "bob has B: s g pid=8", "cy has C: s pid=9");
-    lose_record("A"), lose_record("B"), lose_record("C");
-    crash(false);
-    EXPECT(define("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b"), "ok");
-    begin_grace(true, 10);
+        "ann has A: s g pid=7", "bob has B: s g pid=8", "cy has C: s pid=9",
+        "restart-without A,B,C: semaphore s limit=3 max-units-per-user=2; pool g items=a,b");
     EXPECT(reclaim_unknown("ann", "A", "s:1:0:11 g:1:a:12 pid=7"), "ok s=0 g=a");
     EXPECT(reclaim_unknown("cy", "C", "s:1:2:15 pid=9"), "ok s=2");
     EXPECT(reclaim_unknown("bob", "B", "s:1:2:13 g:1:a:14 pid=8"), "lost"); /* C is newer */
@@ -252,29 +226,11 @@ Test(reclaim, a_proof_that_is_refused)
     EXPECT(reclaim_unknown("bob", "B", "s:1:0:13 g:1:b:14 pid=8"), "ok s=0 g=b; A lost lost");
 }
 
-/* The file has it no more: it is the job's until this ends. */
-Test(reclaim, a_proof_of_an_item_that_is_out_of_service)
-{
-    given("pool g items=a,b select=first", "ann has A: g:2 pid=7");
-    lose_record("A");
-    crash(false);
-    EXPECT(define("pool g items=a"), "ok");
-    begin_grace(true, 10);
-    EXPECT(reclaim_unknown("ann", "A", "g:2:a,b pid=7"), "impossible g");
-    EXPECT(reclaim_unknown("ann", "A", "g:2:a,b:11 pid=7"), "ok g=a,b");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(state("g"), "0/1 free=1 waiting=0+0");
-}
-
 /* It had an instance of its own: the bounds on instances do not stop it either. */
 Test(reclaim, a_proof_and_instances)
 {
-    given(
-        "semaphore t/* limit=1 max-instances=1", "ann has A: t/x pid=7", "bob waits B: t/x pid=8");
-    lose_record("A"), lose_record("B");
-    crash(false);
-    EXPECT(define("semaphore t/* limit=1 max-instances=1"), "ok");
-    begin_grace(true, 10);
+    given("semaphore t/* limit=1 max-instances=1", "ann has A: t/x pid=7", "bob waits B: t/x pid=8",
+        "restart-without A,B: semaphore t/* limit=1 max-instances=1");
     EXPECT(reclaim_unknown("ann", "A", "t/y:1:0:11 pid=7"), "ok t/y=0");
     EXPECT(reclaim_unknown("bob", "B", "t/x:1:0:13 pid=8"), "ok t/x=0");
     EXPECT(acquire("cy", "C", "t/z"), "quota t/z");
@@ -283,25 +239,37 @@ Test(reclaim, a_proof_and_instances)
     EXPECT(resources(), "t/x");
 }
 
-/* A reclaim that names a unit twice is refused, and changes nothing: the unit rests as long as
- * before, and the holder with an older token keeps it. */
-Test(reclaim, refused_without_a_trace)
+/* ---- without a proof ---- */
+
+static const struct story without_a_proof[] = {
+    /* Its job runs: a pause takes nothing away. But a closed resource has no units to give. */
+    {"unknown ones and the pause",
+        {"lock d", "lock e", "ann has A: d", "ann has B: e", "restart-without A,B: lock d; lock e",
+            "change: pause d", "change: limit e 0", "ann claims A: d:1:0 -> ok d=0",
+            "ann claims B: e:1:0 -> lost"}},
+    /* Only ids of earlier runs: nobody makes one up for later. */
+    {"ids that were never given out",
+        {"semaphore s limit=3", "ann has A: s", "restart-without A: semaphore s limit=3",
+            "bob waits B: s", "bob ends B", "bob claims B: s:1:1 -> lost",
+            "ann claims A: s:1:0 -> ok s=0"}},
+    /* Their time restarts. */
+    {"unknown ones bound to time",
+        {"semaphore s limit=2 max-hold=20", "ann has A: s ttl=9", "ann has B: s pid=7", "at 5",
+            "restart-without A,B: semaphore s limit=2 max-hold=20",
+            "ann claims A: s:1:0 ttl=9 -> ok s=0", "ann claims B: s:1:1 pid=7 -> ok s=1",
+            "good-until A -> 14 gone by 27.3333", "good-until B -> 25 gone by 38.3333",
+            "ann goes -> ok; B watch", "at 14 -> ok; A stop expired unheard", "at 15",
+            "lease B -> granted s=1"}},
+    {"unknown instances",
+        {"semaphore t/* limit=2 max-instances=1", "ann has A: t/x", "ann has B: t/x",
+            "restart-without A,B: semaphore t/* limit=2 max-instances=1",
+            "ann claims A: t/x:1:5 -> lost", "resources -> ", "ann claims A: t/x:1:0 -> ok t/x=0",
+            "ann claims B: t/y:1:0 -> quota t/y", "ann ends A", "resources -> "}},
+};
+
+Test(reclaim, without_a_proof)
 {
-    given("semaphore s limit=3 cooldown=5", "ann has A: s pid=7", "bob has B: s:2 pid=8",
-        "cy waits C: s");
-    lose_record("A"), lose_record("B"), lose_record("C");
-    crash(false);
-    EXPECT(define("semaphore s limit=3 cooldown=5"), "ok");
-    begin_grace(true, 10);
-    EXPECT(reclaim_unknown("ann", "A", "s:1:0:11 pid=7"), "ok s=0");
-    EXPECT(reclaim_unknown("bob", "B", "s:2:0,0:99 pid=8"), "lost");
-    EXPECT(lines("s"), "A | |");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(state("s"), "0/3 free=2 waiting=0+0");
-    EXPECT(reclaim_unknown("bob", "B", "s:2:0,0:99 pid=8"), "lost");
-    EXPECT(state("s"), "0/3 free=2 waiting=0+0");
-    EXPECT(deadline(), "5");
-    EXPECT(reclaim_unknown("bob", "B", "s:2:0,1:99 pid=8"), "ok s=0,1");
+    tell(without_a_proof);
 }
 
 /* An item that is held and removed costs only itself: the others can be had. */
@@ -309,11 +277,7 @@ Test(reclaim, unknown_ones_and_removed_items)
 {
     given("pool g items=a,b,c,d select=first", "ann has A: g:2 pid=7", "bob has B: g pid=8",
         "cy has C: g pid=9");
-    lose_record("B"), lose_record("C");
-    crash(false);
-    EXPECT(define("pool g items=c,d"), "ok");
-    begin_grace(true, 10);
-    EXPECT(restore_all(), "A; A watch");
+    EXPECT(restart_without("B,C", "pool g items=c,d"), "A; A watch");
     EXPECT(reclaim_unknown("bob", "B", "g:1:c pid=8"), "ok g=c");
     EXPECT(reclaim_unknown("cy", "C", "g:1:d:99 pid=9"), "ok g=d");
     EXPECT(state("g"), "4/2 free=0 waiting=0+0");
@@ -324,47 +288,15 @@ Test(reclaim, unknown_ones_and_the_users_bounds)
 {
     given("semaphore s limit=5 max-units-per-user=2", "lock d", "lock e", "ann has A: s",
         "ann has B: s", "bob has C: s", "ann has D: d", "ann waits E: d", "ann has F: e");
-    lose_record("B"), lose_record("C"), lose_record("D"), lose_record("E"), lose_record("F");
-    crash(false);
-    EXPECT(define("semaphore s limit=5 max-units-per-user=2", "lock d", "lock e",
-               "user leases=3 waiters=0"),
-        "ok");
-    begin_grace(true, 10);
-    EXPECT(restore_all(), "A");
+    EXPECT(restart_without("B,C,D,E,F", "semaphore s limit=5 max-units-per-user=2", "lock d",
+               "lock e", "user leases=3 waiters=0"),
+        "A");
     EXPECT(reclaim_unknown("ann", "B", "s:2:1,3"), "lost");
     EXPECT(reclaim_unknown("ann", "B", "s:1:1"), "ok s=1");
     EXPECT(reclaim_unknown("ann", "C", "s:1:2"), "lost");
     EXPECT(reclaim_unknown("ann", "E", "d"), "quota");
     EXPECT(reclaim_unknown("ann", "D", "d:1:0"), "ok d=0");
     EXPECT(reclaim_unknown("ann", "F", "e:1:0"), "quota");
-}
-
-/* Its job runs: a pause takes nothing away. But a closed resource has no units to give. */
-Test(reclaim, unknown_ones_and_the_pause)
-{
-    given("lock d", "lock e", "ann has A: d", "ann has B: e");
-    lose_record("A"), lose_record("B");
-    crash(false);
-    EXPECT(define("lock d", "lock e"), "ok");
-    EXPECT(change("pause d"), "ok");
-    EXPECT(change("limit e 0"), "ok");
-    begin_grace(true, 10);
-    EXPECT(reclaim_unknown("ann", "A", "d:1:0"), "ok d=0");
-    EXPECT(reclaim_unknown("ann", "B", "e:1:0"), "lost");
-}
-
-/* Only ids of earlier runs: nobody makes one up for later. */
-Test(reclaim, ids_that_were_never_given_out)
-{
-    given("semaphore s limit=3", "ann has A: s");
-    lose_record("A");
-    crash(false);
-    EXPECT(define("semaphore s limit=3"), "ok");
-    begin_grace(true, 10);
-    EXPECT(acquire("bob", "B", "s"), "waiting");
-    EXPECT(end_lease("bob", "B"), "ok");
-    EXPECT(reclaim_unknown("bob", "B", "s:1:1"), "lost");
-    EXPECT(reclaim_unknown("ann", "A", "s:1:0"), "ok s=0");
 }
 
 Test(reclaim, no_unknown_ones_when_it_is_not_closed)
@@ -379,56 +311,15 @@ Test(reclaim, no_unknown_ones_when_it_is_not_closed)
     EXPECT(acquire("bob", "B", "d"), "ok d=0");
 }
 
-/* Their time restarts. */
-Test(reclaim, unknown_ones_bound_to_time)
-{
-    given("semaphore s limit=2 max-hold=20", "ann has A: s ttl=9", "ann has B: s pid=7");
-    EXPECT(tick(5), "ok");
-    lose_record("A"), lose_record("B");
-    crash(false);
-    EXPECT(define("semaphore s limit=2 max-hold=20"), "ok");
-    begin_grace(true, 15);
-    EXPECT(reclaim_unknown("ann", "A", "s:1:0 ttl=9"), "ok s=0");
-    EXPECT(reclaim_unknown("ann", "B", "s:1:1 pid=7"), "ok s=1");
-    EXPECT(good_until("A"), "14 gone by 27.3333");
-    EXPECT(good_until("B"), "25 gone by 38.3333");
-    EXPECT(client_gone("ann"), "ok; B watch");
-    EXPECT(tick(14), "ok; A stop expired unheard");
-    EXPECT(tick(15), "ok");
-    EXPECT(lease_state("B"), "granted s=1");
-}
-
-Test(reclaim, unknown_instances)
-{
-    given("semaphore t/* limit=2 max-instances=1", "ann has A: t/x", "ann has B: t/x");
-    lose_record("A"), lose_record("B");
-    crash(false);
-    EXPECT(define("semaphore t/* limit=2 max-instances=1"), "ok");
-    begin_grace(true, 10);
-    EXPECT(reclaim_unknown("ann", "A", "t/x:1:5"), "lost");
-    EXPECT(resources(), "");
-    EXPECT(reclaim_unknown("ann", "A", "t/x:1:0"), "ok t/x=0");
-    EXPECT(reclaim_unknown("ann", "B", "t/y:1:0"), "quota t/y");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(resources(), "");
-}
-
-/* ---- without a world ---- */
-
 /* What the daemon cannot know may forbid everything: no grace opens it. */
-Test(bare_core, closed_for_a_reason)
+Test(reclaim, closed_for_a_reason)
 {
-    struct effects effects = EFFECTS_INIT;
-    struct core *core = core_new(0);
-    core_close(core, "why");
-    core_begin_grace(core, true, 10);
-    cr_expect(core_may_miss_leases(core));
-    core_tick(core, 20, &effects);
-    cr_expect(core_is_closed(core) && !core_may_miss_leases(core));
-    cr_expect_eq(core_grace_until(core), NEVER);
-    effects_clear(&effects);
-    effects_deinit(&effects);
-    core_free(core);
+    core_close(the_core(), "why");
+    begin_grace(true, 10);
+    cr_expect(core_may_miss_leases(the_core()));
+    EXPECT(tick(20), "ok");
+    cr_expect(core_is_closed(the_core()) && !core_may_miss_leases(the_core()));
+    EXPECT(grace_until(), "never");
 }
 
 /* Numbers may begin lower after all: those above are then this run's. */
@@ -447,8 +338,8 @@ Test(bare_core, an_id_that_is_yet_to_come)
     core_begin_grace(core, true, 10);
     cr_expect_eq(core_next_number(core), 500);
     for (uint64_t id = 499; id < 502; id++) {
-        enum outcome outcome = core_reclaim_unknown(
-            core, &client, &ask, id, NULL, 0, &effects, &lease, &at_fault);
+        enum outcome outcome =
+            core_reclaim_unknown(core, &client, &ask, id, NULL, 0, &effects, &lease, &at_fault);
         cr_expect_eq(outcome, id < 500 ? OUTCOME_UNKNOWN : OUTCOME_LOST);
     }
     core_client_deinit(core, &client, 0, &effects);

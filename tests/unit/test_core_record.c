@@ -6,76 +6,70 @@ WORLD_SUITE(record);
 
 /* ---- the file has changed ---- */
 
-/* Takes nothing away from a holder; nothing new is granted until it fits. */
-Test(record, over_a_lowered_limit)
-{
-    given("semaphore s limit=4", "ann has A: s:2 pid=7", "bob has B: s:2 pid=8", "cy waits C: s",
-        "di waits D: s:3");
-    EXPECT(restart("semaphore s limit=2"), "A B C D=impossible; A watch; B watch");
-    EXPECT(state("s"), "4/2 free=0 waiting=1+0");
-    EXPECT(reclaim("cy", "C"), "waiting");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(state("s"), "2/2 free=0 waiting=1+0");
-    EXPECT(process_gone("B"), "ok; C granted s=0");
-}
+static const struct story the_file_has_changed[] = {
+    /* Takes nothing away from a holder; nothing new is granted until it fits. */
+    {"over a lowered limit",
+        {"semaphore s limit=4", "ann has A: s:2 pid=7", "bob has B: s:2 pid=8", "cy waits C: s",
+            "di waits D: s:3",
+            "restart: semaphore s limit=2 -> A B C D=impossible; A watch; B watch",
+            "state s -> 4/2 free=0 waiting=1+0", "cy reclaims C -> waiting", "exit A",
+            "state s -> 2/2 free=0 waiting=1+0", "exit B -> ok; C granted s=0"}},
+    {"over a closed resource",
+        {"semaphore s limit=2", "ann has A: s", "bob waits B: s:2",
+            "restart: semaphore s limit=0 -> A B", "ann reclaims A -> ok s=0",
+            "bob reclaims B -> waiting", "ann goes",
+            "reload: semaphore s limit=2 -> ok; B granted s=0,1"}},
+    {"over a lowered quota",
+        {"semaphore s limit=5", "lock d", "ann has A: s:2", "ann has B: s", "ann has C: d",
+            "ann waits D: d",
+            "restart: semaphore s limit=5 max-units-per-user=1; lock d; user leases=1 waiters=0 "
+            "clients=1 -> A B C D",
+            "ann reclaims A -> ok s=0,1", "ann reclaims D -> waiting", "ann acquires E: s -> quota",
+            "ann reclaims C -> ok d=0", "ann ends C -> ok; D granted d=0"}},
+    /* A waiter that wants more than its user may ever have. */
+    {"beyond a lowered quota",
+        {"semaphore s limit=5", "ann has A: s:5 pid=7", "bob waits B: s:3",
+            "restart: semaphore s limit=5 max-units-per-user=2 -> A B=impossible; A watch"}},
+    /* Its resource is not in the file any more: it drains. */
+    {"a resource that is gone",
+        {"lock d", "pool g items=a,b select=first", "lock e", "ann has A: d g pid=7",
+            "bob has B: g:1 ttl=9", "cy waits C: d", "cy waits D: e d",
+            "restart: lock e -> A B C=unknown D=unknown; A watch", "resources -> e d g",
+            "cy acquires E: g -> unknown g", "cy acquires E: e -> ok e=0",
+            "restart: lock e -> A B E; A watch", "exit A", "resources -> e g",
+            "at 9 -> ok; B stop expired unheard", "resources -> e"}},
+    /* ...and is back in the file while it drains. */
+    {"a resource that is gone and comes back",
+        {"lock d", "pool g items=a,b select=first", "ann has A: d g pid=7",
+            "restart: lock e -> A; A watch",
+            "reload: lock e; lock d; pool g items=a,b select=first", "resources -> e d g",
+            "bob waits B: g:2", "state g -> 1/2 free=1 waiting=1+0",
+            "exit A -> ok; B granted g=a,b"}},
+    {"instances",
+        {"semaphore t/* limit=1 max-instances=2", "user instances=1", "ann has A: t/x",
+            "ann waits B: t/x", "bob has C: t/y pid=7",
+            "restart: semaphore t/* limit=1 max-instances=1 -> A C B; C watch",
+            "resources -> t/x t/y", "cy acquires D: t/z -> quota t/z", "exit C", "resources -> t/x",
+            "ann reclaims B -> waiting", "at 10 -> ok; B granted t/x=0"}},
+    {"another kind of resource",
+        {"semaphore s limit=2", "pool g items=a,b select=first", "ann has A: s pid=7",
+            "bob has B: g pid=8", "cy has C: s g pid=9", "di waits D: s",
+            "restart: pool s items=a,b select=first; lock g -> A=kind B=kind C=kind D",
+            "state s -> 0/2 free=2 waiting=1+0", "state g -> 0/1 free=1 waiting=0+0",
+            "di reclaims D -> ok s=a"}},
+    /* Nothing remains of an instance that only a refused record named. */
+    {"refused instances",
+        {"semaphore t/* limit=1", "pool u/* items=a max-instances=1",
+            "record A: ann id=10 t/x:2 -> impossible", "resources -> ",
+            "record A: ann id=11 t/x:1:a:5 -> kind", "record A: ann id=12 u/x:1:0:5 -> kind",
+            "resources -> ", "record A: ann id=13 z:1:0:5 u/x:1:0:5 -> kind", "resources -> ",
+            "record A: ann id=14 u/x:1:a:5 z:1:0:5 z:1:1:5 -> held", "resources -> ",
+            "ann acquires B: u/y -> ok u/y=a"}},
+};
 
-Test(record, over_a_closed_resource)
+Test(record, the_file_has_changed)
 {
-    given("semaphore s limit=2", "ann has A: s", "bob waits B: s:2");
-    EXPECT(restart("semaphore s limit=0"), "A B");
-    EXPECT(reclaim("ann", "A"), "ok s=0");
-    EXPECT(reclaim("bob", "B"), "waiting");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(define("semaphore s limit=2"), "ok; B granted s=0,1");
-}
-
-Test(record, over_a_lowered_quota)
-{
-    given("semaphore s limit=5", "lock d", "ann has A: s:2", "ann has B: s", "ann has C: d",
-        "ann waits D: d");
-    EXPECT(restart("semaphore s limit=5 max-units-per-user=1", "lock d",
-               "user leases=1 waiters=0 clients=1"),
-        "A B C D");
-    EXPECT(reclaim("ann", "A"), "ok s=0,1");
-    EXPECT(reclaim("ann", "D"), "waiting");
-    EXPECT(acquire("ann", "E", "s"), "quota");
-    EXPECT(reclaim("ann", "C"), "ok d=0");
-    EXPECT(end_lease("ann", "C"), "ok; D granted d=0");
-}
-
-/* A waiter that wants more than its user may ever have. */
-Test(record, beyond_a_lowered_quota)
-{
-    given("semaphore s limit=5", "ann has A: s:5 pid=7", "bob waits B: s:3");
-    EXPECT(restart("semaphore s limit=5 max-units-per-user=2"), "A B=impossible; A watch");
-}
-
-/* Its resource is not in the file any more: it drains. */
-Test(record, a_resource_that_is_gone)
-{
-    given("lock d", "pool g items=a,b select=first", "lock e", "ann has A: d g pid=7",
-        "bob has B: g:1 ttl=9", "cy waits C: d", "cy waits D: e d");
-    EXPECT(restart("lock e"), "A B C=unknown D=unknown; A watch");
-    EXPECT(resources(), "e d g");
-    EXPECT(acquire("cy", "E", "g"), "unknown g");
-    EXPECT(acquire("cy", "E", "e"), "ok e=0");
-    EXPECT(restart("lock e"), "A B E; A watch");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(resources(), "e g");
-    EXPECT(tick(9), "ok; B stop expired unheard");
-    EXPECT(resources(), "e");
-}
-
-/* ...and is back in the file while it drains. */
-Test(record, a_resource_that_is_gone_and_comes_back)
-{
-    given("lock d", "pool g items=a,b select=first", "ann has A: d g pid=7");
-    EXPECT(restart("lock e"), "A; A watch");
-    EXPECT(define("lock e", "lock d", "pool g items=a,b select=first"), "ok");
-    EXPECT(resources(), "e d g");
-    EXPECT(acquire("bob", "B", "g:2"), "waiting");
-    EXPECT(state("g"), "1/2 free=1 waiting=1+0");
-    EXPECT(process_gone("A"), "ok; B granted g=a,b");
+    tell(the_file_has_changed);
 }
 
 Test(record, an_item_that_is_gone)
@@ -93,10 +87,8 @@ Test(record, an_item_that_is_gone)
  * still drains, one that was added is still in service. */
 Test(record, items_changed_at_runtime)
 {
-    EXPECT(define("pool g items=a,b select=first"), "ok");
-    EXPECT(change("add g x"), "ok");
-    EXPECT(acquire("ann", "A", "g:3 pid=7"), "ok g=a,b,x");
-    EXPECT(change("remove g a"), "ok");
+    given("pool g items=a,b select=first", "change: add g x",
+        "ann acquires A: g:3 pid=7 -> ok g=a,b,x", "change: remove g a");
     EXPECT(state("g"), "3/2 free=0 waiting=0+0");
     crash(false);
     EXPECT(define("pool g items=a,b select=first"), "ok");
@@ -123,52 +115,32 @@ Test(record, units_reserved_at_runtime)
     EXPECT(change("add s 0"), "ok; B granted s=0,1");
 }
 
-Test(record, instances)
-{
-    given("semaphore t/* limit=1 max-instances=2", "user instances=1", "ann has A: t/x",
-        "ann waits B: t/x", "bob has C: t/y pid=7");
-    EXPECT(restart("semaphore t/* limit=1 max-instances=1"), "A C B; C watch");
-    EXPECT(resources(), "t/x t/y");
-    EXPECT(acquire("cy", "D", "t/z"), "quota t/z");
-    EXPECT(process_gone("C"), "ok");
-    EXPECT(resources(), "t/x");
-    EXPECT(reclaim("ann", "B"), "waiting");
-    EXPECT(tick(10), "ok; B granted t/x=0");
-}
-
-Test(record, another_kind_of_resource)
-{
-    given("semaphore s limit=2", "pool g items=a,b select=first", "ann has A: s pid=7",
-        "bob has B: g pid=8", "cy has C: s g pid=9", "di waits D: s");
-    EXPECT(restart("pool s items=a,b select=first", "lock g"), "A=kind B=kind C=kind D");
-    EXPECT(state("s"), "0/2 free=2 waiting=1+0");
-    EXPECT(state("g"), "0/1 free=1 waiting=0+0");
-    EXPECT(reclaim("di", "D"), "ok s=a");
-}
-
-/* Nothing remains of an instance that only a refused record named. */
-Test(record, refused_instances)
-{
-    EXPECT(define("semaphore t/* limit=1", "pool u/* items=a max-instances=1"), "ok");
-    EXPECT(restore("A", "ann id=10 t/x:2"), "impossible");
-    EXPECT(resources(), "");
-    EXPECT(restore("A", "ann id=11 t/x:1:a:5"), "kind");
-    EXPECT(restore("A", "ann id=12 u/x:1:0:5"), "kind");
-    EXPECT(resources(), "");
-    EXPECT(restore("A", "ann id=13 z:1:0:5 u/x:1:0:5"), "kind");
-    EXPECT(resources(), "");
-    EXPECT(restore("A", "ann id=14 u/x:1:a:5 z:1:0:5 z:1:1:5"), "held");
-    EXPECT(resources(), "");
-    EXPECT(acquire("ann", "B", "u/y"), "ok u/y=a");
-}
-
 /* ---- records that cannot be true ---- */
+
+static const struct story records_that_cannot_be_true[] = {
+    {"slots beyond everything",
+        {"semaphore s limit=3", "record A: ann id=10 s:1:1000000:5 pid=7 -> held",
+            "record A: ann id=10 s:1:4000000000:5 pid=7 -> held",
+            "record A: ann id=10 s:2:9,700:5 pid=7 -> ok; A watch",
+            "state s -> 2/3 free=1 waiting=0+0", "bob acquires B: s:2 wait=0 -> would-wait s",
+            "bob acquires B: s:1 -> ok s=0", "exit A", "bob acquires C: s:2 -> ok s=1,2"}},
+    /* A unit that rests since another record's lease is over: resting is no bar, and held it does
+     * not rest any more. */
+    {"a unit that rests",
+        {"lock d cooldown=3", "record A: ann id=10 d:1:0:5 pid=7 -> ok; A watch", "exit A",
+            "deadline -> 3", "record B: bob id=11 d:1:0:6 pid=8 -> ok; B watch",
+            "deadline -> never", "cy waits C: d", "at 3", "exit B", "at 6 -> ok; C granted d=0"}},
+};
+
+Test(record, records_that_cannot_be_true)
+{
+    tell(records_that_cannot_be_true);
+}
 
 Test(record, duplicates)
 {
-    EXPECT(define("semaphore s limit=3", "pool g items=a,b"), "ok");
-    begin_grace(false, 10);
-    EXPECT(restore("A", "ann id=10 s:2:0,1:15 g:1:a:16 holder=x pid=7"), "ok; A watch");
+    given("semaphore s limit=3", "pool g items=a,b", "grace 10",
+        "record A: ann id=10 s:2:0,1:15 g:1:a:16 holder=x pid=7 -> ok; A watch");
     EXPECT(restore("B", "ann id=10 s:1:2:17"), "held"); /* the id */
     EXPECT(restore("B", "ann id=10 s"), "held");
     EXPECT(restore("B", "bob id=11 s:1:1:15"), "held"); /* the unit */
@@ -186,9 +158,8 @@ Test(record, duplicates)
  * larger token, in whatever order they are found. */
 Test(record, a_unit_of_two_records)
 {
-    EXPECT(define("semaphore s limit=3", "pool g items=a,b cooldown=5"), "ok");
-    begin_grace(false, 10);
-    EXPECT(restore("A", "ann id=10 s:2:0,1:5 g:1:a:6 pid=7"), "ok; A watch");
+    given("semaphore s limit=3", "pool g items=a,b cooldown=5", "grace 10",
+        "record A: ann id=10 s:2:0,1:5 g:1:a:6 pid=7 -> ok; A watch");
     EXPECT(restore("B", "bob id=11 g:1:a:8 pid=8"), "ok; A lost lost unheard; B watch");
     EXPECT(state("s"), "0/3 free=3 waiting=0+0");
     EXPECT(restore("C", "ann id=9 g:1:a:7 pid=7"), "held");
@@ -200,9 +171,8 @@ Test(record, a_unit_of_two_records)
 /* A record that cannot be true takes nothing from one that can. */
 Test(record, an_untrue_record_with_the_larger_token)
 {
-    EXPECT(define("semaphore s limit=3", "pool g items=a,b"), "ok");
-    begin_grace(false, 10);
-    EXPECT(restore("A", "ann id=10 s:1:0:5 g:1:a:6 pid=7"), "ok; A watch");
+    given("semaphore s limit=3", "pool g items=a,b", "grace 10",
+        "record A: ann id=10 s:1:0:5 g:1:a:6 pid=7 -> ok; A watch");
     EXPECT(restore("B", "bob id=11 s:2:0,0:7 pid=8"), "held");
     EXPECT(restore("B", "bob id=11 s:2:0,4000000000:7 pid=8"), "held");
     EXPECT(restore("B", "bob id=11 g:3:a,x,x:7 pid=8"), "held");
@@ -226,45 +196,13 @@ Test(record, identities_that_have_become_one)
     EXPECT(acquire("di", "D", "s holder=x"), "ok s=0");
 }
 
-Test(record, slots_beyond_everything)
-{
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(restore("A", "ann id=10 s:1:1000000:5 pid=7"), "held");
-    EXPECT(restore("A", "ann id=10 s:1:4000000000:5 pid=7"), "held");
-    EXPECT(restore("A", "ann id=10 s:2:9,700:5 pid=7"), "ok; A watch");
-    EXPECT(state("s"), "2/3 free=1 waiting=0+0");
-    EXPECT(acquire("bob", "B", "s:2 wait=0"), "would-wait s");
-    EXPECT(acquire("bob", "B", "s:1"), "ok s=0");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(acquire("bob", "C", "s:2"), "ok s=1,2");
-}
-
-/* A unit that rests since another record's lease is over: resting is no bar, and held it does not
- * rest any more. */
-Test(record, a_unit_that_rests)
-{
-    EXPECT(define("lock d cooldown=3"), "ok");
-    EXPECT(restore("A", "ann id=10 d:1:0:5 pid=7"), "ok; A watch");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(deadline(), "3");
-    EXPECT(restore("B", "bob id=11 d:1:0:6 pid=8"), "ok; B watch");
-    EXPECT(deadline(), "never");
-    EXPECT(acquire("cy", "C", "d"), "waiting");
-    EXPECT(tick(3), "ok");
-    EXPECT(process_gone("B"), "ok");
-    EXPECT(tick(6), "ok; C granted d=0");
-}
-
 /* ---- units at rest ---- */
 
 /* As long as without the restart, and no longer. */
 Test(record, units_go_on_resting)
 {
     given("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first cooldown=9",
-        "ann has A: s g", "ann has B: s pid=7");
-    EXPECT(tick(1), "ok");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(tick(3), "ok");
+        "ann has A: s g", "ann has B: s pid=7", "at 1", "ann ends A", "at 3");
     EXPECT(restart("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first cooldown=9"),
         "A=rests B; B watch");
     EXPECT(state("s"), "1/2 free=0 waiting=0+0");
@@ -281,9 +219,7 @@ Test(record, units_go_on_resting)
 
 Test(record, rested_while_there_was_no_core)
 {
-    given("lock d cooldown=2", "ann has A: d");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(tick(2), "ok");
+    given("lock d cooldown=2", "ann has A: d", "ann ends A", "at 2");
     EXPECT(restart("lock d cooldown=2"), "A=rested");
     EXPECT(deadline(), "never");
 }
@@ -292,9 +228,7 @@ Test(record, rested_while_there_was_no_core)
 Test(record, another_cooldown)
 {
     given("lock d cooldown=5", "lock e cooldown=3", "lock f cooldown=5", "lock g",
-        "ann has A: d e f g");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(tick(1), "ok");
+        "ann has A: d e f g", "ann ends A", "at 1");
     for (int i = 0; i < 2; i++) {
         EXPECT(restart("lock d cooldown=2", "lock e", "lock g cooldown=9"), "A=rests");
         EXPECT(resources(), "d e g");
@@ -329,11 +263,8 @@ Test(record, cooldowns_that_are_not_known)
 /* Not a unit that has had another holder since, or that an operator keeps. */
 Test(record, units_that_have_rested)
 {
-    EXPECT(define("lock d cooldown=5", "pool g items=a,b cooldown=5",
-               "semaphore t/* limit=1 cooldown=5"),
-        "ok");
-    EXPECT(acquire("ann", "A", "d g t/x"), "ok d=0 g=a t/x=0");
-    EXPECT(end_lease("ann", "A"), "ok");
+    given("lock d cooldown=5", "pool g items=a,b cooldown=5", "semaphore t/* limit=1 cooldown=5",
+        "ann has A: d g t/x", "ann ends A");
     crash(false);
     EXPECT(
         define("lock d cooldown=5", "lock g cooldown=5", "semaphore t/* limit=1 cooldown=5"), "ok");
@@ -418,9 +349,8 @@ Test(record, numbers_of_refused_records)
 /* Smaller ones change nothing. */
 Test(record, numbers_that_are_larger_already)
 {
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(restore("A", "ann id=50 s:1:0:180 pid=7"), "ok; A watch");
-    EXPECT(restore("B", "ann id=3 s:1:1:170 pid=8"), "ok; B watch");
+    given("semaphore s limit=3", "record A: ann id=50 s:1:0:180 pid=7 -> ok; A watch",
+        "record B: ann id=3 s:1:1:170 pid=8 -> ok; B watch");
     EXPECT(lines("s"), "B A | |");
     EXPECT(acquire("bob", "C", "s"), "ok s=2");
     cr_expect_eq(lease_of("C")->id, 100);

@@ -6,6 +6,36 @@
 
 WORLD_SUITE(several);
 
+static const struct story in_every_queue[] = {
+    {"refused without a trace",
+        {"lock a", "lock b", "ann has A: b", "bob acquires B: a b wait=0 -> would-wait b",
+            "state a -> 0/1 free=1 waiting=0+0", "cy acquires C: a -> ok a=0"}},
+    /* B waits for a alone: what it wants besides goes to others. */
+    {"delays no other queue",
+        {"lock a", "lock b", "lock c", "ann has A: a", "bob waits B: a b", "cy has C: b c",
+            "di waits D: a", "lines a -> A | B D |", "lines b -> C | | B", "cy ends C",
+            "deadline -> never", "ann ends A -> ok; B granted a=0 b=0",
+            "bob ends B -> ok; D granted a=0"}},
+    {"leaving lets the queue move",
+        {"lock a", "lock b", "ann has A: a b", "bob waits B: a b", "cy waits C: b", "di waits D: a",
+            "bob ends B", "ann ends A -> ok; C granted b=0; D granted a=0"}},
+    /* Asked for in opposite orders: no deadlock, the older one first. */
+    {"no deadlock",
+        {"lock a", "lock b", "ann has A: a b", "bob waits B: b a", "cy waits C: a b",
+            "ann ends A -> ok; B granted b=0 a=0", "bob ends B -> ok; C granted a=0 b=0"}},
+    /* Priority holds in every queue: C is behind E for b, though it could have a. */
+    {"priority in every queue",
+        {"lock a", "lock b", "ann has A: a", "bob has B: b", "cy waits C: a b",
+            "di waits D: a priority=1", "ed waits E: b priority=1",
+            "bob ends B -> ok; E granted b=0", "ann ends A -> ok; D granted a=0", "di ends D",
+            "ed ends E -> ok; C granted a=0 b=0"}},
+};
+
+Test(several, in_every_queue)
+{
+    tell(in_every_queue);
+}
+
 Test(several, all_or_nothing)
 {
     given("lock a", "lock b", "semaphore s limit=4", "ann has A: a", "bob waits B: b s:2 a");
@@ -17,60 +47,11 @@ Test(several, all_or_nothing)
     EXPECT(state("s"), "0/4 free=4 waiting=0+0");
 }
 
-Test(several, refused_without_a_trace)
-{
-    given("lock a", "lock b", "ann has A: b");
-    EXPECT(acquire("bob", "B", "a b wait=0"), "would-wait b");
-    EXPECT(state("a"), "0/1 free=1 waiting=0+0");
-    EXPECT(acquire("cy", "C", "a"), "ok a=0");
-}
-
-/* B waits for a alone: what it wants besides goes to others. */
-Test(several, delays_no_other_queue)
-{
-    given("lock a", "lock b", "lock c", "ann has A: a", "bob waits B: a b", "cy has C: b c",
-        "di waits D: a");
-    EXPECT(lines("a"), "A | B D |");
-    EXPECT(lines("b"), "C | | B");
-    EXPECT(end_lease("cy", "C"), "ok");
-    EXPECT(deadline(), "never");
-    EXPECT(end_lease("ann", "A"), "ok; B granted a=0 b=0");
-    EXPECT(end_lease("bob", "B"), "ok; D granted a=0");
-}
-
-Test(several, leaving_lets_the_queue_move)
-{
-    given(
-        "lock a", "lock b", "ann has A: a b", "bob waits B: a b", "cy waits C: b", "di waits D: a");
-    EXPECT(end_lease("bob", "B"), "ok");
-    EXPECT(end_lease("ann", "A"), "ok; C granted b=0; D granted a=0");
-}
-
-/* Asked for in opposite orders: no deadlock, the older one first. */
-Test(several, no_deadlock)
-{
-    given("lock a", "lock b", "ann has A: a b", "bob waits B: b a", "cy waits C: a b");
-    EXPECT(end_lease("ann", "A"), "ok; B granted b=0 a=0");
-    EXPECT(end_lease("bob", "B"), "ok; C granted a=0 b=0");
-}
-
-/* Priority holds in every queue: C is behind E for b, though it could have a. */
-Test(several, priority_in_every_queue)
-{
-    given("lock a", "lock b", "ann has A: a", "bob has B: b", "cy waits C: a b",
-        "di waits D: a priority=1", "ed waits E: b priority=1");
-    EXPECT(end_lease("bob", "B"), "ok; E granted b=0");
-    EXPECT(end_lease("ann", "A"), "ok; D granted a=0");
-    EXPECT(end_lease("di", "D"), "ok");
-    EXPECT(end_lease("ed", "E"), "ok; C granted a=0 b=0");
-}
-
 /* There is enough of s for C, but E is before C there. */
 Test(several, overtakes_in_no_queue)
 {
     given("lock d", "semaphore s limit=2", "ann has A: d", "ann has B: s", "ed waits E: s:2",
-        "cy waits C: d s");
-    EXPECT(end_lease("ann", "A"), "ok");
+        "cy waits C: d s", "ann ends A");
     EXPECT(lines("s"), "B | E C |");
     EXPECT(end_lease("ann", "B"), "ok; E granted s=0,1");
     EXPECT(end_lease("ed", "E"), "ok; C granted d=0 s=0");
@@ -99,6 +80,31 @@ static void begin_with_d_kept(void)
     EXPECT(deadline(), "10");
 }
 
+static const struct story not_for_ever[] = {
+    {"not longer than any of its resources says",
+        {"lock a keep=60", "lock b keep=3", "ann has A: a", "ann has B: b", "bob waits M: a b",
+            "ann ends A", "deadline -> 3", "at 3", "state a -> 0/1 free=1 waiting=0+1"}},
+    /* K keeps a, L keeps b, and each wants the other's: the older has both. */
+    {"two keepers",
+        {"semaphore a limit=2", "semaphore b limit=2", "ann has A: a:2", "ann has B: b:2",
+            "kim waits K: a:2 b:1", "leo waits L: a:1 b:2", "ann ends B", "lines b -> | | K | L",
+            "ann ends A -> ok; K granted a=0,1 b=0", "lines b -> K | L |",
+            "kim ends K -> ok; L granted a=0 b=0,1"}},
+    /* A user fills a resource of their own and asks for it together with one that all want: nobody
+     * else waits for that. */
+    {"one that can never go",
+        {"lock deploy", "semaphore me limit=5", "eve has E: me:5", "ann has A: deploy",
+            "eve waits M: deploy me", "bob waits B: deploy", "ann ends A",
+            "at 10 -> ok; B granted deploy=0", "bob ends B",
+            "ann acquires C: deploy -> ok deploy=0", "bob waits D: deploy",
+            "ann ends C -> ok; D granted deploy=0", "deadline -> never"}},
+};
+
+Test(several, not_for_ever)
+{
+    tell(not_for_ever);
+}
+
 Test(several, kept_for_a_while)
 {
     begin_with_d_kept();
@@ -124,15 +130,6 @@ Test(several, longer_the_next_time)
     EXPECT(tick(29), "ok");
     EXPECT(end_lease("cy", "C"), "ok; B granted s=0,1 d=0");
     EXPECT(deadline(), "never");
-}
-
-Test(several, not_longer_than_any_of_its_resources_says)
-{
-    given("lock a keep=60", "lock b keep=3", "ann has A: a", "ann has B: b", "bob waits M: a b");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(deadline(), "3");
-    EXPECT(tick(3), "ok");
-    EXPECT(state("a"), "0/1 free=1 waiting=0+1");
 }
 
 /* Others want each alone, again and again, for much longer than anything is kept at first: M is
@@ -170,33 +167,6 @@ Test(several, the_older_take_what_is_kept)
     EXPECT(end_lease("pia", "P"), "ok");
     EXPECT(state("d"), "0/1 free=1 waiting=0+0 kept=1");
     EXPECT(deadline(), "10");
-}
-
-/* K keeps a, L keeps b, and each wants the other's: the older has both. */
-Test(several, two_keepers)
-{
-    given("semaphore a limit=2", "semaphore b limit=2", "ann has A: a:2", "ann has B: b:2",
-        "kim waits K: a:2 b:1", "leo waits L: a:1 b:2");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(lines("b"), "| | K | L");
-    EXPECT(end_lease("ann", "A"), "ok; K granted a=0,1 b=0");
-    EXPECT(lines("b"), "K | L |");
-    EXPECT(end_lease("kim", "K"), "ok; L granted a=0 b=0,1");
-}
-
-/* A user fills a resource of their own and asks for it together with one that all want: nobody else
- * waits for that. */
-Test(several, one_that_can_never_go)
-{
-    given("lock deploy", "semaphore me limit=5", "eve has E: me:5", "ann has A: deploy",
-        "eve waits M: deploy me", "bob waits B: deploy");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(tick(10), "ok; B granted deploy=0");
-    EXPECT(end_lease("bob", "B"), "ok");
-    EXPECT(acquire("ann", "C", "deploy"), "ok deploy=0");
-    EXPECT(acquire("bob", "D", "deploy"), "waiting");
-    EXPECT(end_lease("ann", "C"), "ok; D granted deploy=0");
-    EXPECT(deadline(), "never");
 }
 
 /* H has lic; db is kept for K, which waits for both. */
@@ -347,9 +317,7 @@ Test(several, makes_way_for_a_nested_request_that_is_aside_when_units_come)
 Test(several, nobody_makes_way_for_a_request_that_is_refused)
 {
     given("lock db", "lock lic", "lock c", "ann has A: db", "ann has C: c", "hal has H: lic",
-        "kim waits K: db lic");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(tick(1), "ok");
+        "kim waits K: db lic", "ann ends A", "at 1");
     EXPECT(acquire("hal", "N", "db c parent=H wait=0"), "would-wait c");
     EXPECT(state("db"), "0/1 free=1 waiting=0+0 kept=1");
     EXPECT(end_lease("hal", "H"), "ok; K granted db=0 lic=0");
@@ -368,12 +336,8 @@ Test(several, naming_another_users_lease_gains_nothing)
 Test(several, a_nested_request_that_sets_itself_free)
 {
     given("semaphore db limit=2", "lock lic", "lock parent", "ann has A: db:2", "ann has L: lic",
-        "kim waits K: db:2 lic parent");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("hal", "H", "parent"), "ok parent=0");
-    EXPECT(end_lease("ann", "L"), "ok");
-    EXPECT(tick(1), "ok");
-    EXPECT(acquire("bob", "B", "db"), "waiting");
+        "kim waits K: db:2 lic parent", "ann ends A", "hal has H: parent", "ann ends L", "at 1",
+        "bob waits B: db");
     EXPECT(acquire("hal", "N", "db lic parent=H"), "ok db=1 lic=0; B granted db=0");
     EXPECT(lines("db"), "B N | | K");
 }
@@ -382,14 +346,39 @@ Test(several, a_nested_request_that_sets_itself_free)
 Test(several, what_is_kept_counts_in_the_quota)
 {
     given("semaphore e limit=2 max-units-per-user=2", "semaphore z limit=4", "hal has H: e:2",
-        "zoe has Z: z:4", "bob waits M: e:1 z");
-    EXPECT(end_lease("hal", "H"), "ok");
+        "zoe has Z: z:4", "bob waits M: e:1 z", "hal ends H");
     EXPECT(state("e"), "0/2 free=2 waiting=0+0 kept=1");
     EXPECT(acquire("bob", "N", "e:2"), "waiting");
     EXPECT(lines("e"), "| | N | M");
     EXPECT(acquire("cy", "C", "e"), "ok e=0");
     EXPECT(end_lease("cy", "C"), "ok");
     EXPECT(tick(10), "ok; N granted e=0,1");
+}
+
+/* ---- set aside ---- */
+
+static const struct story what_is_set_aside[] = {
+    /* A paused or closed resource among those wanted sets the request aside: it delays nobody on
+     * the others, and has its place back afterwards. */
+    {"a paused other resource sets aside",
+        {"lock a", "lock p", "change: pause p", "ann waits A: a p",
+            "state a -> 0/1 free=1 waiting=0+1", "bob acquires B: a -> ok a=0", "cy waits C: a",
+            "di waits D: p", "change: resume p -> ok; D granted p=0", "lines a -> B | A C |",
+            "bob ends B", "lines a -> | C | | A", "di ends D -> ok; A granted a=0 p=0"}},
+    {"a closed other resource sets aside",
+        {"lock a", "semaphore z limit=2", "ann has H: a", "bob waits B: a z", "cy waits C: a",
+            "change: limit z 0", "lines a -> H | C | B", "ann ends H -> ok; C granted a=0",
+            "change: limit z 1", "lines a -> C | B |", "cy ends C -> ok; B granted a=0 z=0"}},
+    /* Nothing is kept for who is set aside. */
+    {"pausing frees those behind",
+        {"lock a", "lock p", "ann has G: a", "ann has H: p", "bob waits B: a p", "cy waits C: a",
+            "ann ends G", "change: pause p -> ok; C granted a=0", "deadline -> never",
+            "change: resume p", "ann ends H", "cy ends C -> ok; B granted a=0 p=0"}},
+};
+
+Test(several, what_is_set_aside)
+{
+    tell(what_is_set_aside);
 }
 
 /* The quota is met at y: that sets A aside, but not B, who does not want y. */
@@ -405,8 +394,8 @@ Test(several, another_resources_quota_sets_only_that_request_aside)
 /* More than a limit that was lowered: it delays nobody, and has its place when that is undone. */
 Test(several, more_than_the_limit_in_force_is_set_aside)
 {
-    given("semaphore s limit=3", "lock d", "ann has A: d", "hal has H: s:3", "bob waits B: s:3 d");
-    EXPECT(end_lease("ann", "A"), "ok");
+    given("semaphore s limit=3", "lock d", "ann has A: d", "hal has H: s:3", "bob waits B: s:3 d",
+        "ann ends A");
     EXPECT(state("d"), "0/1 free=1 waiting=0+0 kept=1");
     EXPECT(change("limit s 2"), "ok");
     EXPECT(state("d"), "0/1 free=1 waiting=0+1");
@@ -438,43 +427,4 @@ Test(several, one_release_wakes_in_both_queues)
 {
     given("lock a", "lock b", "ann has A: a b", "bob waits B: b", "cy waits C: a");
     EXPECT(end_lease("ann", "A"), "ok; B granted b=0; C granted a=0");
-}
-
-/* A paused or closed resource among those wanted sets the request aside: it delays nobody on the
- * others, and has its place back afterwards. */
-Test(several, a_paused_other_resource_sets_aside)
-{
-    given("lock a", "lock p", "change: pause p", "ann waits A: a p");
-    EXPECT(state("a"), "0/1 free=1 waiting=0+1");
-    EXPECT(acquire("bob", "B", "a"), "ok a=0");
-    EXPECT(acquire("cy", "C", "a"), "waiting");
-    EXPECT(acquire("di", "D", "p"), "waiting");
-    EXPECT(change("resume p"), "ok; D granted p=0");
-    EXPECT(lines("a"), "B | A C |");
-    EXPECT(end_lease("bob", "B"), "ok");
-    EXPECT(lines("a"), "| C | | A");
-    EXPECT(end_lease("di", "D"), "ok; A granted a=0 p=0");
-}
-
-Test(several, a_closed_other_resource_sets_aside)
-{
-    given("lock a", "semaphore z limit=2", "ann has H: a", "bob waits B: a z", "cy waits C: a");
-    EXPECT(change("limit z 0"), "ok");
-    EXPECT(lines("a"), "H | C | B");
-    EXPECT(end_lease("ann", "H"), "ok; C granted a=0");
-    EXPECT(change("limit z 1"), "ok");
-    EXPECT(lines("a"), "C | B |");
-    EXPECT(end_lease("cy", "C"), "ok; B granted a=0 z=0");
-}
-
-/* Nothing is kept for who is set aside. */
-Test(several, pausing_frees_those_behind)
-{
-    given("lock a", "lock p", "ann has G: a", "ann has H: p", "bob waits B: a p", "cy waits C: a");
-    EXPECT(end_lease("ann", "G"), "ok");
-    EXPECT(change("pause p"), "ok; C granted a=0");
-    EXPECT(deadline(), "never");
-    EXPECT(change("resume p"), "ok");
-    EXPECT(end_lease("ann", "H"), "ok");
-    EXPECT(end_lease("cy", "C"), "ok; B granted a=0 p=0");
 }

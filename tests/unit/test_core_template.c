@@ -4,57 +4,59 @@
 
 WORLD_SUITE(template);
 
-Test(template, each_name_is_a_resource_of_its_own)
-{
-    EXPECT(define("semaphore market/* limit=2"), "ok");
-    EXPECT(resources(), "");
-    EXPECT(acquire("ann", "A", "market/alice:2"), "ok market/alice=0,1");
-    EXPECT(acquire("ann", "B", "market/bob"), "ok market/bob=0");
-    EXPECT(acquire("ann", "C", "market/alice wait=0"), "would-wait market/alice");
-    EXPECT(acquire("ann", "D", "market/alice:3"), "impossible market/alice");
-    EXPECT(resources(), "market/alice market/bob");
-    EXPECT(state("market/bob"), "1/2 free=1 waiting=0+0");
-}
+static const struct story stories[] = {
+    {"each name is a resource of its own",
+        {"semaphore market/* limit=2", "resources -> ",
+            "ann acquires A: market/alice:2 -> ok market/alice=0,1",
+            "ann acquires B: market/bob -> ok market/bob=0",
+            "ann acquires C: market/alice wait=0 -> would-wait market/alice",
+            "ann acquires D: market/alice:3 -> impossible market/alice",
+            "resources -> market/alice market/bob", "state market/bob -> 1/2 free=1 waiting=0+0"}},
+    {"forgotten when idle",
+        {"semaphore t/* limit=1", "ann has A: t/x", "bob waits B: t/x",
+            "ann ends A -> ok; B granted t/x=0", "state t/x -> 1/1 free=0 waiting=0+0",
+            "bob ends B", "state t/x -> gone", "resources -> "}},
+    /* A refused request leaves no instance behind. */
+    {"refusals leave nothing",
+        {"semaphore t/* limit=2 max-priority=1", "lock d", "semaphore z/* limit=0",
+            "ann acquires A: t/x:3 -> impossible t/x",
+            "ann acquires A: t/x t/y none -> unknown none",
+            "ann acquires A: t/x priority=2 -> forbidden t/x", "bob acquires B: d -> ok d=0",
+            "ann acquires A: t/x d wait=0 -> would-wait d",
+            "ann acquires A: z/x wait=0 -> closed z/x", "change: add t/x 0 -> kind",
+            "change: resume t/x", "resources -> d"}},
+    {"one level only",
+        {"semaphore t/* limit=1", "semaphore t/u/* limit=3",
+            "ann acquires A: t/x/y -> unknown t/x/y", "ann acquires A: t -> unknown t",
+            "ann acquires A: tt/x -> unknown tt/x", "ann acquires A: t/u/v:3 -> ok t/u/v=0,1,2",
+            "ann acquires B: t/u -> ok t/u=0"}},
+    {"instances are bounded per uid",
+        {"semaphore t/* limit=2", "user instances=2", "ann has A: t/1", "ann2 has B: t/2",
+            "ann acquires C: t/3 -> quota t/3", "bob acquires D: t/3 -> ok t/3=0",
+            "ann acquires E: t/3 -> ok t/3=1", "ann ends A", "ann acquires F: t/4 -> ok t/4=0"}},
+    {"a reservation of a held unit keeps it",
+        {"semaphore t/* limit=2", "ann has A: t/x", "change: reserve t/x 0", "ann ends A",
+            "state t/x -> 0/2 free=1 waiting=0+0", "change: reset t/x", "resources -> "}},
+    {"of a pool",
+        {"pool p/* items=a,b select=first", "ann acquires A: p/x -> ok p/x=a",
+            "change: remove p/x b", "ann ends A", "state p/x -> 0/1 free=1 waiting=0+0",
+            "ann acquires B: p/y:2 -> ok p/y=a,b", "change: add p/x b", "state p/x -> gone",
+            "change: add p/z c", "state p/z -> 0/3 free=3 waiting=0+0", "change: remove p/z c",
+            "state p/z -> gone"}},
+    {"a cooling unit keeps an instance",
+        {"semaphore t/* limit=1 cooldown=5", "ann has A: t/x", "ann ends A",
+            "state t/x -> 0/1 free=0 waiting=0+0", "ann acquires B: t/x wait=0 -> would-wait t/x",
+            "at 4.9", "resources -> t/x", "at 5", "resources -> ", "deadline -> never"}},
+};
 
-Test(template, forgotten_when_idle)
+Test(template, stories)
 {
-    given("semaphore t/* limit=1", "ann has A: t/x", "bob waits B: t/x");
-    EXPECT(end_lease("ann", "A"), "ok; B granted t/x=0");
-    EXPECT(state("t/x"), "1/1 free=0 waiting=0+0");
-    EXPECT(end_lease("bob", "B"), "ok");
-    EXPECT(state("t/x"), "gone");
-    EXPECT(resources(), "");
-}
-
-/* A refused request leaves no instance behind. */
-Test(template, refusals_leave_nothing)
-{
-    EXPECT(define("semaphore t/* limit=2 max-priority=1", "lock d", "semaphore z/* limit=0"), "ok");
-    EXPECT(acquire("ann", "A", "t/x:3"), "impossible t/x");
-    EXPECT(acquire("ann", "A", "t/x t/y none"), "unknown none");
-    EXPECT(acquire("ann", "A", "t/x priority=2"), "forbidden t/x");
-    EXPECT(acquire("bob", "B", "d"), "ok d=0");
-    EXPECT(acquire("ann", "A", "t/x d wait=0"), "would-wait d");
-    EXPECT(acquire("ann", "A", "z/x wait=0"), "closed z/x");
-    EXPECT(change("add t/x 0"), "kind");
-    EXPECT(change("resume t/x"), "ok");
-    EXPECT(resources(), "d");
-}
-
-Test(template, one_level_only)
-{
-    EXPECT(define("semaphore t/* limit=1", "semaphore t/u/* limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "t/x/y"), "unknown t/x/y");
-    EXPECT(acquire("ann", "A", "t"), "unknown t");
-    EXPECT(acquire("ann", "A", "tt/x"), "unknown tt/x");
-    EXPECT(acquire("ann", "A", "t/u/v:3"), "ok t/u/v=0,1,2");
-    EXPECT(acquire("ann", "B", "t/u"), "ok t/u=0");
+    tell(stories);
 }
 
 Test(template, an_exact_name_beats_the_template)
 {
-    given("semaphore t/* limit=1", "semaphore t/big limit=5", "ann has A: t/big:5");
-    EXPECT(end_lease("ann", "A"), "ok");
+    given("semaphore t/* limit=1", "semaphore t/big limit=5", "ann has A: t/big:5", "ann ends A");
     EXPECT(resources(), "t/big");
     const struct definition *big = core_find_definition(the_core(), "t/big");
     const struct definition *small = core_find_definition(the_core(), "t/small");
@@ -76,16 +78,6 @@ Test(template, instances_are_bounded)
     EXPECT(acquire("cy", "F", "t/4 t/1"), "quota t/4");
 }
 
-Test(template, instances_are_bounded_per_uid)
-{
-    given("semaphore t/* limit=2", "user instances=2", "ann has A: t/1", "ann2 has B: t/2");
-    EXPECT(acquire("ann", "C", "t/3"), "quota t/3");
-    EXPECT(acquire("bob", "D", "t/3"), "ok t/3=0");
-    EXPECT(acquire("ann", "E", "t/3"), "ok t/3=1");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("ann", "F", "t/4"), "ok t/4=0");
-}
-
 /* An instance belongs to the user who made it until it is forgotten. */
 Test(template, the_maker_pays_while_it_has_a_claim)
 {
@@ -102,9 +94,8 @@ Test(template, the_maker_pays_while_it_has_a_claim)
 
 Test(template, the_admin_pays_while_a_change_lasts)
 {
-    given("semaphore t/* limit=2", "user instances=1", "bob has A: t/1");
-    EXPECT(change_as("ann", "pause t/1"), "ok");
-    EXPECT(change_as("ann", "limit t/1 5"), "ok");
+    given("semaphore t/* limit=2", "user instances=1", "bob has A: t/1", "ann changes: pause t/1",
+        "ann changes: limit t/1 5");
     EXPECT(change_as("ann", "pause t/2"), "quota");
     EXPECT(acquire("bob", "B", "t/3"), "ok t/3=0");
     EXPECT(change_as("ann", "pause t/3"), "quota");
@@ -142,127 +133,55 @@ Test(template, runtime_changes_keep_an_instance)
     EXPECT(resources(), "");
 }
 
-Test(template, a_reservation_of_a_held_unit_keeps_it)
-{
-    given("semaphore t/* limit=2", "ann has A: t/x", "change: reserve t/x 0");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(state("t/x"), "0/2 free=1 waiting=0+0");
-    EXPECT(change("reset t/x"), "ok");
-    EXPECT(resources(), "");
-}
-
-Test(template, of_a_pool)
-{
-    EXPECT(define("pool p/* items=a,b select=first"), "ok");
-    EXPECT(acquire("ann", "A", "p/x"), "ok p/x=a");
-    EXPECT(change("remove p/x b"), "ok");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(state("p/x"), "0/1 free=1 waiting=0+0");
-    EXPECT(acquire("ann", "B", "p/y:2"), "ok p/y=a,b");
-    EXPECT(change("add p/x b"), "ok");
-    EXPECT(state("p/x"), "gone");
-    EXPECT(change("add p/z c"), "ok");
-    EXPECT(state("p/z"), "0/3 free=3 waiting=0+0");
-    EXPECT(change("remove p/z c"), "ok");
-    EXPECT(state("p/z"), "gone");
-}
-
-Test(template, a_cooling_unit_keeps_an_instance)
-{
-    given("semaphore t/* limit=1 cooldown=5", "ann has A: t/x");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(state("t/x"), "0/1 free=0 waiting=0+0");
-    EXPECT(acquire("ann", "B", "t/x wait=0"), "would-wait t/x");
-    EXPECT(tick(4.9), "ok");
-    EXPECT(resources(), "t/x");
-    EXPECT(tick(5), "ok");
-    EXPECT(resources(), "");
-    EXPECT(deadline(), "never");
-}
-
 /* ---- reload ---- */
 
-Test(template, instances_take_over_a_reloaded_template)
-{
-    given("semaphore t/* limit=1", "ann has A: t/x", "ann waits B: t/x");
-    EXPECT(define("semaphore t/* limit=3"), "ok; B granted t/x=1");
-    EXPECT(state("t/x"), "2/3 free=1 waiting=0+0");
-    EXPECT(define("semaphore t/* limit=1"), "ok");
-    EXPECT(state("t/x"), "2/1 free=0 waiting=0+0");
-}
+static const struct story reload[] = {
+    {"instances take over a reloaded template",
+        {"semaphore t/* limit=1", "ann has A: t/x", "ann waits B: t/x",
+            "reload: semaphore t/* limit=3 -> ok; B granted t/x=1",
+            "state t/x -> 2/3 free=1 waiting=0+0", "reload: semaphore t/* limit=1",
+            "state t/x -> 2/1 free=0 waiting=0+0"}},
+    {"a template that goes",
+        {"semaphore t/* limit=1", "lock d", "ann has A: t/x", "ann waits B: t/x",
+            "change: pause t/idle", "reload: lock d -> ok; B denied unknown", "resources -> d t/x",
+            "ann acquires C: t/x -> unknown t/x", "ann acquires C: t/y -> unknown t/y",
+            "ann ends A", "resources -> d"}},
+    /* Instances that are alive count against the new bound; nothing is taken away. */
+    {"a lower bound on instances",
+        {"semaphore t/* limit=1 max-instances=3", "ann has A: t/1", "ann has B: t/2",
+            "reload: semaphore t/* limit=1 max-instances=1", "ann acquires C: t/3 -> quota t/3",
+            "ann ends A", "ann acquires C: t/3 -> quota t/3", "ann ends B",
+            "ann acquires C: t/3 -> ok t/3=0"}},
+    /* An instance gets a section of its own, and loses it again. */
+    {"from instance to exact and back",
+        {"semaphore t/* limit=1 max-instances=1", "user instances=1", "ann has A: t/x",
+            "reload: semaphore t/* limit=1 max-instances=1; semaphore t/x limit=2; user "
+            "instances=1",
+            "state t/x -> 1/2 free=1 waiting=0+0", "ann acquires B: t/y -> ok t/y=0", "ann ends B",
+            "reload: semaphore t/* limit=1 max-instances=1; user instances=1",
+            "ann acquires B: t/y -> quota t/y", "ann ends A", "state t/x -> gone",
+            "ann acquires B: t/y -> ok t/y=0"}},
+    /* An idle exact resource whose section goes while a template covers it: gone, and made again.
+     */
+    {"from idle exact to instance",
+        {"semaphore t/* limit=1", "semaphore t/x limit=9", "resources -> t/x",
+            "reload: semaphore t/* limit=1", "resources -> ",
+            "ann acquires A: t/x:2 -> impossible t/x"}},
+    {"a template changes its kind",
+        {"semaphore t/* limit=1", "ann has A: t/x",
+            "reload: pool t/* items=a,b select=first -> kind t/x", "ann ends A",
+            "change: pause t/x", "reload: pool t/* items=a,b select=first", "resources -> ",
+            "ann acquires B: t/x -> ok t/x=a"}},
+    /* Nobody's bounds hold an operator up, and nobody pays for what an operator keeps alive. */
+    {"what an operator changes is charged to nobody",
+        {"semaphore t/* limit=2 max-instances=1", "user instances=1", "ann has A: t/1",
+            "change: pause t/2", "change: pause t/3", "resources -> t/1 t/2 t/3",
+            "change: pause t/1", "ann ends A", "change: reset t/2", "change: reset t/3",
+            "reload: semaphore t/* limit=2 max-instances=2; user instances=1",
+            "ann acquires B: t/4 -> ok t/4=0"}},
+};
 
-Test(template, a_template_that_goes)
+Test(template, reload)
 {
-    given("semaphore t/* limit=1", "lock d", "ann has A: t/x", "ann waits B: t/x");
-    EXPECT(change("pause t/idle"), "ok");
-    EXPECT(define("lock d"), "ok; B denied unknown");
-    EXPECT(resources(), "d t/x");
-    EXPECT(acquire("ann", "C", "t/x"), "unknown t/x");
-    EXPECT(acquire("ann", "C", "t/y"), "unknown t/y");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(resources(), "d");
-}
-
-/* Instances that are alive count against the new bound; nothing is taken away. */
-Test(template, a_lower_bound_on_instances)
-{
-    given("semaphore t/* limit=1 max-instances=3", "ann has A: t/1", "ann has B: t/2");
-    EXPECT(define("semaphore t/* limit=1 max-instances=1"), "ok");
-    EXPECT(acquire("ann", "C", "t/3"), "quota t/3");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(acquire("ann", "C", "t/3"), "quota t/3");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(acquire("ann", "C", "t/3"), "ok t/3=0");
-}
-
-/* An instance gets a section of its own, and loses it again. */
-Test(template, from_instance_to_exact_and_back)
-{
-    given("semaphore t/* limit=1 max-instances=1", "user instances=1", "ann has A: t/x");
-    EXPECT(define("semaphore t/* limit=1 max-instances=1", "semaphore t/x limit=2",
-               "user instances=1"),
-        "ok");
-    EXPECT(state("t/x"), "1/2 free=1 waiting=0+0");
-    EXPECT(acquire("ann", "B", "t/y"), "ok t/y=0");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(define("semaphore t/* limit=1 max-instances=1", "user instances=1"), "ok");
-    EXPECT(acquire("ann", "B", "t/y"), "quota t/y");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(state("t/x"), "gone");
-    EXPECT(acquire("ann", "B", "t/y"), "ok t/y=0");
-}
-
-/* An idle exact resource whose section goes while a template covers it: gone, and made again. */
-Test(template, from_idle_exact_to_instance)
-{
-    EXPECT(define("semaphore t/* limit=1", "semaphore t/x limit=9"), "ok");
-    EXPECT(resources(), "t/x");
-    EXPECT(define("semaphore t/* limit=1"), "ok");
-    EXPECT(resources(), "");
-    EXPECT(acquire("ann", "A", "t/x:2"), "impossible t/x");
-}
-
-Test(template, a_template_changes_its_kind)
-{
-    given("semaphore t/* limit=1", "ann has A: t/x");
-    EXPECT(define("pool t/* items=a,b select=first"), "kind t/x");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(change("pause t/x"), "ok");
-    EXPECT(define("pool t/* items=a,b select=first"), "ok");
-    EXPECT(resources(), "");
-    EXPECT(acquire("ann", "B", "t/x"), "ok t/x=a");
-}
-
-/* Nobody's bounds hold an operator up, and nobody pays for what an operator keeps alive. */
-Test(template, what_an_operator_changes_is_charged_to_nobody)
-{
-    given("semaphore t/* limit=2 max-instances=1", "user instances=1", "ann has A: t/1",
-        "change: pause t/2", "change: pause t/3");
-    EXPECT(resources(), "t/1 t/2 t/3");
-    EXPECT(change("pause t/1"), "ok");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(change("reset t/2"), "ok");
-    EXPECT(change("reset t/3"), "ok");
-    EXPECT(define("semaphore t/* limit=2 max-instances=2", "user instances=1"), "ok");
-    EXPECT(acquire("ann", "B", "t/4"), "ok t/4=0");
+    tell(reload);
 }

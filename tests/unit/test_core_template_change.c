@@ -11,6 +11,23 @@ static const struct resource *instance(const char *name)
 
 /* ---- limit ---- */
 
+static const struct story limit[] = {
+    {"a limit of zero closes",
+        {"semaphore m/* limit=2", "lock d/*", "change: limit m/* 0",
+            "ann acquires A: m/a wait=0 -> closed m/a", "ann waits A: m/a", "change: limit d/* 0",
+            "ann acquires B: d/a wait=0 -> closed d/a",
+            "change: limit m/* 2 -> ok; A granted m/a=0"}},
+    /* Whoever waits for more than there can ever be is refused. */
+    {"a lowered limit denies what cannot be any more",
+        {"semaphore m/* limit=2", "change: limit m/* 5", "ann has A: m/a:5", "bob waits B: m/a:4",
+            "change: reset m/* -> ok; B denied impossible"}},
+};
+
+Test(template_change, limit)
+{
+    tell(limit);
+}
+
 Test(template_change, a_limit_is_each_instances)
 {
     given("semaphore m/* limit=2", "ann has A: m/a:2", "bob waits B: m/a", "bob has C: m/b:2",
@@ -20,23 +37,6 @@ Test(template_change, a_limit_is_each_instances)
     EXPECT(change("limit m/* 1"), "ok");
     EXPECT(state("m/a"), "3/1 free=0 waiting=0+0");
     EXPECT(acquire("ann", "F", "m/other:2 wait=0"), "would-wait m/other");
-}
-
-Test(template_change, a_limit_of_zero_closes)
-{
-    given("semaphore m/* limit=2", "lock d/*", "change: limit m/* 0");
-    EXPECT(acquire("ann", "A", "m/a wait=0"), "closed m/a");
-    EXPECT(acquire("ann", "A", "m/a"), "waiting");
-    EXPECT(change("limit d/* 0"), "ok");
-    EXPECT(acquire("ann", "B", "d/a wait=0"), "closed d/a");
-    EXPECT(change("limit m/* 2"), "ok; A granted m/a=0");
-}
-
-/* Whoever waits for more than there can ever be is refused. */
-Test(template_change, a_lowered_limit_denies_what_cannot_be_any_more)
-{
-    given("semaphore m/* limit=2", "change: limit m/* 5", "ann has A: m/a:5", "bob waits B: m/a:4");
-    EXPECT(change("reset m/*"), "ok; B denied impossible");
 }
 
 Test(template_change, an_instances_own_limit_comes_first)
@@ -66,9 +66,8 @@ Test(template_change, an_own_limit_that_is_the_files_ends_with_the_templates)
 
 Test(template_change, a_pause_holds_up_all_instances)
 {
-    given("semaphore m/* limit=1", "lock other", "ann has A: m/a", "bob waits B: m/a");
-    EXPECT(change("pause m/* upgrade"), "ok");
-    EXPECT(end_lease("ann", "A"), "ok");
+    given("semaphore m/* limit=1", "lock other", "ann has A: m/a", "bob waits B: m/a",
+        "change: pause m/* upgrade", "ann ends A");
     EXPECT(acquire("ann", "C", "m/new wait=0"), "paused m/new");
     EXPECT(acquire("ann", "C", "m/new"), "waiting");
     EXPECT(acquire("ann", "D", "other"), "ok other=0");
@@ -119,27 +118,41 @@ Test(template_change, an_instances_own_pause_outlives_the_templates)
 
 /* ---- which changes ---- */
 
-Test(template_change, only_what_all_instances_can_have)
-{
-    EXPECT(define("semaphore m/* limit=1", "lock d/*", "pool g/* items=a,b"), "ok");
-    EXPECT(change("reserve m/* 0"), "kind");
-    EXPECT(change("add g/* c"), "kind");
-    EXPECT(change("remove g/* a"), "kind");
-    EXPECT(change("limit g/* 1"), "kind");
-    EXPECT(change("limit d/* 2"), "kind");
-    EXPECT(change("pause g/*"), "ok");
-    EXPECT(acquire("ann", "A", "g/x wait=0"), "paused g/x");
-    EXPECT(change("pause none/*"), "unknown");
-}
+static const struct story which_changes[] = {
+    {"only what all instances can have",
+        {"semaphore m/* limit=1", "lock d/*", "pool g/* items=a,b", "change: reserve m/* 0 -> kind",
+            "change: add g/* c -> kind", "change: remove g/* a -> kind",
+            "change: limit g/* 1 -> kind", "change: limit d/* 2 -> kind", "change: pause g/*",
+            "ann acquires A: g/x wait=0 -> paused g/x", "change: pause none/* -> unknown"}},
+    /* A name with its own definition is no instance. */
+    {"an exact name is no instance",
+        {"semaphore m/* limit=1", "semaphore m/exact limit=1", "change: pause m/*",
+            "ann has A: m/exact"}},
+};
 
-/* A name with its own definition is no instance. */
-Test(template_change, an_exact_name_is_no_instance)
+Test(template_change, which_changes)
 {
-    given("semaphore m/* limit=1", "semaphore m/exact limit=1", "change: pause m/*",
-        "ann has A: m/exact");
+    tell(which_changes);
 }
 
 /* ---- reload ---- */
+
+static const struct story reload[] = {
+    {"ends with the template",
+        {"semaphore m/* limit=3", "change: limit m/* 1", "change: pause m/*", "ann waits A: m/a",
+            "reload: lock d -> ok; A denied unknown", "reload: semaphore m/* limit=3",
+            "ann acquires A: m/a:3 -> ok m/a=0,1,2"}},
+    /* An instance that gets a definition of its own is as that says. */
+    {"a new exact name leaves it",
+        {"semaphore m/* limit=3", "change: limit m/* 1", "ann has A: m/a", "change: pause m/*",
+            "bob waits B: m/a",
+            "reload: semaphore m/* limit=3; semaphore m/a limit=3 -> ok; B granted m/a=1"}},
+};
+
+Test(template_change, reload)
+{
+    tell(reload);
+}
 
 Test(template_change, outlasts_a_reload)
 {
@@ -153,20 +166,4 @@ Test(template_change, outlasts_a_reload)
     EXPECT(define("semaphore m/* limit=4"), "ok"); /* the limit's key has changed */
     EXPECT(state("m/a"), "1/4 free=3 waiting=0+0");
     EXPECT(acquire("ann", "B", "m/b wait=0"), "paused m/b");
-}
-
-Test(template_change, ends_with_the_template)
-{
-    given("semaphore m/* limit=3", "change: limit m/* 1", "change: pause m/*", "ann waits A: m/a");
-    EXPECT(define("lock d"), "ok; A denied unknown");
-    EXPECT(define("semaphore m/* limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "m/a:3"), "ok m/a=0,1,2");
-}
-
-/* An instance that gets a definition of its own is as that says. */
-Test(template_change, a_new_exact_name_leaves_it)
-{
-    given("semaphore m/* limit=3", "change: limit m/* 1", "ann has A: m/a", "change: pause m/*",
-        "bob waits B: m/a");
-    EXPECT(define("semaphore m/* limit=3", "semaphore m/a limit=3"), "ok; B granted m/a=1");
 }

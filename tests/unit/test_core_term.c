@@ -6,91 +6,82 @@ WORLD_SUITE(term);
 
 /* ---- max-hold ---- */
 
+static const struct story max_hold[] = {
+    {"max hold",
+        {ONE_HOLDER("max-hold=5", "pid=7"), "good-until A -> 5 gone by 9", "deadline -> 5",
+            "at 4.999", "at 5 -> ok; A watch; A stop max-hold", "deadline -> 8.5",
+            "at 8.5 -> ok; A signal 9", "exit A -> ok; A lost max-hold; B granted d=0",
+            "good-until B -> 13.5 gone by 17.5"}},
+    {"max hold without a client",
+        {ONE_HOLDER("max-hold=5", "pid=7"), "ann goes -> ok; A watch", "at 5 -> ok; A signal 15",
+            "at 8 -> ok; A signal 9", "exit A -> ok; B granted d=0"}},
+    {"max hold of the connection",
+        {ONE_HOLDER("max-hold=5", ""), "at 5 -> ok; A stop max-hold",
+            "at 8.5 -> ok; A lost max-hold; B granted d=0"}},
+    {"max hold with warn",
+        {ONE_HOLDER("max-hold=5 on-lost=warn", "pid=7"),
+            "at 5 -> ok; A lost max-hold; B granted d=0"}},
+    /* The shortest of its resources'. */
+    {"max hold of several",
+        {"lock a max-hold=9", "lock b", "lock c max-hold=4", "ann has A: a b c",
+            "ann waits B: a b c", "deadline -> 4", "ann ends A -> ok; B granted a=0 b=0 c=0",
+            "deadline -> 4"}},
+    /* A reload changes nothing for present holders. */
+    {"max hold changed by a reload",
+        {ONE_HOLDER("max-hold=5", ""), "reload: lock d max-hold=1 kill-after=3", "at 2",
+            "deadline -> 5", "at 5 -> ok; A stop max-hold"}},
+    /* A late tick: from when it is noticed, the job has all its time. */
+    {"max hold noticed late",
+        {ONE_HOLDER("max-hold=5", "pid=7"), "at 20 -> ok; A watch; A stop max-hold",
+            "deadline -> 23.5"}},
+};
+
 Test(term, max_hold)
 {
-    one_holder("max-hold=5", "pid=7");
-    EXPECT(good_until("A"), "5 gone by 9");
-    EXPECT(deadline(), "5");
-    EXPECT(tick(4.999), "ok");
-    EXPECT(tick(5), "ok; A watch; A stop max-hold");
-    EXPECT(deadline(), "8.5");
-    EXPECT(tick(8.5), "ok; A signal 9");
-    EXPECT(process_gone("A"), "ok; A lost max-hold; B granted d=0");
-    EXPECT(good_until("B"), "13.5 gone by 17.5");
-}
-
-Test(term, max_hold_without_a_client)
-{
-    one_holder("max-hold=5", "pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(tick(5), "ok; A signal 15");
-    EXPECT(tick(8), "ok; A signal 9");
-    EXPECT(process_gone("A"), "ok; B granted d=0");
-}
-
-Test(term, max_hold_of_the_connection)
-{
-    one_holder("max-hold=5", "");
-    EXPECT(tick(5), "ok; A stop max-hold");
-    EXPECT(tick(8.5), "ok; A lost max-hold; B granted d=0");
-}
-
-Test(term, max_hold_with_warn)
-{
-    one_holder("max-hold=5 on-lost=warn", "pid=7");
-    EXPECT(tick(5), "ok; A lost max-hold; B granted d=0");
-}
-
-/* The shortest of its resources'. */
-Test(term, max_hold_of_several)
-{
-    given("lock a max-hold=9", "lock b", "lock c max-hold=4", "ann has A: a b c",
-        "ann waits B: a b c");
-    EXPECT(deadline(), "4");
-    EXPECT(end_lease("ann", "A"), "ok; B granted a=0 b=0 c=0");
-    EXPECT(deadline(), "4");
-}
-
-/* A reload changes nothing for present holders. */
-Test(term, max_hold_changed_by_a_reload)
-{
-    one_holder("max-hold=5", "");
-    EXPECT(define("lock d max-hold=1 kill-after=3"), "ok");
-    EXPECT(tick(2), "ok");
-    EXPECT(deadline(), "5");
-    EXPECT(tick(5), "ok; A stop max-hold");
-}
-
-/* A late tick: from when it is noticed, the job has all its time. */
-Test(term, max_hold_noticed_late)
-{
-    one_holder("max-hold=5", "pid=7");
-    EXPECT(tick(20), "ok; A watch; A stop max-hold");
-    EXPECT(deadline(), "23.5");
+    tell(max_hold);
 }
 
 /* ---- ttl ---- */
 
-Test(term, ttl_runs_out)
-{
-    one_holder("", "ttl=5");
-    EXPECT(good_until("A"), "5 gone by 9");
-    EXPECT(tick(5), "ok; A stop expired; B granted d=0");
-    EXPECT(lease_state("A"), "gone");
-}
+static const struct story ttl[] = {
+    {"ttl runs out",
+        {ONE_HOLDER("", "ttl=5"), "good-until A -> 5 gone by 9",
+            "at 5 -> ok; A stop expired; B granted d=0", "lease A -> gone"}},
+    /* Even with warn the event is `expired`. */
+    {"ttl runs out warn",
+        {ONE_HOLDER("on-lost=warn", "ttl=5"), "at 5 -> ok; A stop expired; B granted d=0"}},
+    {"renewed while away",
+        {ONE_HOLDER("", "ttl=5"), "ann goes", "at 4", "renew A: 0",
+            "at 9 -> ok; A stop expired unheard; B granted d=0"}},
+    {"renewed while waiting",
+        {"lock d", "ann has A: d ttl=5", "bob waits B: d ttl=5", "renew B: 0 -> lost",
+            "renew B: 3 -> lost"}},
+    {"only looked at",
+        {"semaphore s limit=2 max-hold=5", "ann has A: s pid=7", "ann has B: s", "at 1",
+            "renew A: 0", "renew B: 0", "renew A: 3 -> kind", "renew B: 3 -> kind",
+            "deadline -> 5"}},
+    {"a ttl longer than max hold",
+        {ONE_HOLDER("max-hold=8", "ttl=100"), "good-until A -> 8 gone by 12",
+            "at 8 -> ok; A lost max-hold; B granted d=0"}},
+    /* Those that end at the same instant end by age, and their units go to the next in line. */
+    {"ties go by age",
+        {"semaphore s limit=3", "ann has A: s ttl=5", "bob has B: s ttl=5", "cy has C: s ttl=3",
+            "di waits D: s:3 wait=5", "renew C: 5",
+            "at 5 -> ok; A stop expired; B stop expired; C stop expired; D granted s=0,1,2"}},
+    /* A unit that rests after its ttl ran out. */
+    {"cooldown after the ttl",
+        {"lock d cooldown=2", "ann has A: d ttl=5", "bob waits B: d", "at 5 -> ok; A stop expired",
+            "at 7 -> ok; B granted d=0"}},
+};
 
-/* Even with warn the event is `expired`. */
-Test(term, ttl_runs_out_warn)
+Test(term, ttl)
 {
-    one_holder("on-lost=warn", "ttl=5");
-    EXPECT(tick(5), "ok; A stop expired; B granted d=0");
+    tell(ttl);
 }
 
 Test(term, renewed)
 {
-    one_holder("", "ttl=5");
-    EXPECT(tick(4), "ok");
-    EXPECT(renew("A", 0), "ok");
+    given(ONE_HOLDER("", "ttl=5"), "at 4", "renew A: 0");
     EXPECT(deadline(), "9");
     EXPECT(tick(8.999), "ok");
     EXPECT(renew("A", 2), "ok");
@@ -103,38 +94,9 @@ Test(term, renewed)
     EXPECT(tick(9.999), "ok; A stop expired; B granted d=0");
 }
 
-Test(term, renewed_while_away)
-{
-    one_holder("", "ttl=5");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(tick(4), "ok");
-    EXPECT(renew("A", 0), "ok");
-    EXPECT(tick(9), "ok; A stop expired unheard; B granted d=0");
-}
-
-Test(term, renewed_while_waiting)
-{
-    given("lock d", "ann has A: d ttl=5", "bob waits B: d ttl=5");
-    EXPECT(renew("B", 0), "lost");
-    EXPECT(renew("B", 3), "lost");
-}
-
-Test(term, only_looked_at)
-{
-    given("semaphore s limit=2 max-hold=5", "ann has A: s pid=7", "ann has B: s");
-    EXPECT(tick(1), "ok");
-    EXPECT(renew("A", 0), "ok");
-    EXPECT(renew("B", 0), "ok");
-    EXPECT(renew("A", 3), "kind");
-    EXPECT(renew("B", 3), "kind");
-    EXPECT(deadline(), "5");
-}
-
 Test(term, never_beyond_max_hold)
 {
-    one_holder("max-hold=8", "ttl=5");
-    EXPECT(tick(4), "ok");
-    EXPECT(renew("A", 0), "ok");
+    given(ONE_HOLDER("max-hold=8", "ttl=5"), "at 4", "renew A: 0");
     EXPECT(deadline(), "8");
     EXPECT(renew("A", 100), "ok");
     EXPECT(deadline(), "8");
@@ -144,17 +106,10 @@ Test(term, never_beyond_max_hold)
     EXPECT(tick(8), "ok; A lost max-hold; B granted d=0");
 }
 
-Test(term, a_ttl_longer_than_max_hold)
-{
-    one_holder("max-hold=8", "ttl=100");
-    EXPECT(good_until("A"), "8 gone by 12");
-    EXPECT(tick(8), "ok; A lost max-hold; B granted d=0");
-}
-
 /* No span is too long. */
 Test(term, a_ttl_beyond_the_end_of_time)
 {
-    one_holder("", "ttl=9223372036");
+    given(ONE_HOLDER("", "ttl=9223372036"));
     EXPECT(deadline(), "never");
     EXPECT(good_until("A"), "never");
     EXPECT(renew("A", 0), "ok");
@@ -168,48 +123,39 @@ Test(term, a_ttl_beyond_the_end_of_time)
     EXPECT(renew("A", 1), "ok");
 }
 
-/* Those that end at the same instant end by age, and their units go to the next in line. */
-Test(term, ties_go_by_age)
-{
-    given("semaphore s limit=3", "ann has A: s ttl=5", "bob has B: s ttl=5", "cy has C: s ttl=3",
-        "di waits D: s:3 wait=5");
-    EXPECT(renew("C", 5), "ok");
-    EXPECT(tick(5), "ok; A stop expired; B stop expired; C stop expired; D granted s=0,1,2");
-}
-
-/* A unit that rests after its ttl ran out. */
-Test(term, cooldown_after_the_ttl)
-{
-    given("lock d cooldown=2", "ann has A: d ttl=5", "bob waits B: d");
-    EXPECT(tick(5), "ok; A stop expired");
-    EXPECT(tick(7), "ok; B granted d=0");
-}
-
 /* ---- stricter and laxer ---- */
 
-Test(term, the_resources_rules)
-{
-    given("lock d", "lock e kill-after=2 on-lost=term", "lock f kill-after=5 on-lost=warn",
-        "ann has A: d");
-    EXPECT(stop_rules("A"), "kill 10");
-    EXPECT(acquire("ann", "B", "e f"), "ok e=0 f=0");
-    EXPECT(stop_rules("B"), "term 2");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(acquire("ann", "C", "f e d"), "ok f=0 e=0 d=0");
-    EXPECT(stop_rules("C"), "kill 2");
-}
+static const struct story stricter_and_laxer[] = {
+    {"the resource's rules",
+        {"lock d", "lock e kill-after=2 on-lost=term", "lock f kill-after=5 on-lost=warn",
+            "ann has A: d", "stop-rules A -> kill 10", "ann acquires B: e f -> ok e=0 f=0",
+            "stop-rules B -> term 2", "ann ends A", "ann ends B",
+            "ann acquires C: f e d -> ok f=0 e=0 d=0", "stop-rules C -> kill 2"}},
+    {"stricter than the resource",
+        {"semaphore s limit=9 kill-after=5 on-lost=term", "ann has A: s kill-after=2",
+            "stop-rules A -> term 2", "ann acquires B: s on-lost=kill -> ok s=1",
+            "stop-rules B -> kill 5", "ann acquires C: s on-lost=term kill-after=5 -> ok s=2",
+            "stop-rules C -> term 5", "ann acquires D: s kill-after=0 -> ok s=3",
+            "stop-rules D -> term 0"}},
+    /* No patience at all: the signal and SIGKILL at the next tick. */
+    {"no patience",
+        {"lock d kill-after=0", "ann has A: d pid=7", "ann goes -> ok; A watch",
+            "revoke A -> ok; A signal 15", "deadline -> 0", "at 0 -> ok; A signal 9",
+            "deadline -> 1"}},
+    /* The margin is a third of kill-after, and at least a second. */
+    {"margins",
+        {"semaphore s limit=9 kill-after=12 max-hold=1", "ann has A: s",
+            "good-until A -> 1 gone by 17", "ann acquires B: s kill-after=3 -> ok s=1",
+            "good-until B -> 1 gone by 5", "ann acquires C: s kill-after=0 -> ok s=2",
+            "good-until C -> 1 gone by 2",
+            "at 1 -> ok; A stop max-hold; B stop max-hold; C stop max-hold",
+            "at 1.5 -> ok; C lost max-hold", "at 4.5 -> ok; B lost max-hold", "at 14.999",
+            "at 15 -> ok; A lost max-hold"}},
+};
 
-Test(term, stricter_than_the_resource)
+Test(term, stricter_and_laxer)
 {
-    given("semaphore s limit=9 kill-after=5 on-lost=term", "ann has A: s kill-after=2");
-    EXPECT(stop_rules("A"), "term 2");
-    EXPECT(acquire("ann", "B", "s on-lost=kill"), "ok s=1");
-    EXPECT(stop_rules("B"), "kill 5");
-    EXPECT(acquire("ann", "C", "s on-lost=term kill-after=5"), "ok s=2");
-    EXPECT(stop_rules("C"), "term 5");
-    EXPECT(acquire("ann", "D", "s kill-after=0"), "ok s=3");
-    EXPECT(stop_rules("D"), "term 0");
+    tell(stricter_and_laxer);
 }
 
 Test(term, laxer_than_the_resource)
@@ -220,31 +166,4 @@ Test(term, laxer_than_the_resource)
     EXPECT(acquire("ann", "A", "s d on-lost=term"), "forbidden d");
     EXPECT(acquire("ann", "A", "d s kill-after=6"), "forbidden s");
     EXPECT(acquire("ann", "A", "d s on-lost=kill kill-after=5"), "ok d=0 s=0");
-}
-
-/* No patience at all: the signal and SIGKILL at the next tick. */
-Test(term, no_patience)
-{
-    given("lock d kill-after=0", "ann has A: d pid=7");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(revoke("A"), "ok; A signal 15");
-    EXPECT(deadline(), "0");
-    EXPECT(tick(0), "ok; A signal 9");
-    EXPECT(deadline(), "1");
-}
-
-/* The margin is a third of kill-after, and at least a second. */
-Test(term, margins)
-{
-    given("semaphore s limit=9 kill-after=12 max-hold=1", "ann has A: s");
-    EXPECT(good_until("A"), "1 gone by 17");
-    EXPECT(acquire("ann", "B", "s kill-after=3"), "ok s=1");
-    EXPECT(good_until("B"), "1 gone by 5");
-    EXPECT(acquire("ann", "C", "s kill-after=0"), "ok s=2");
-    EXPECT(good_until("C"), "1 gone by 2");
-    EXPECT(tick(1), "ok; A stop max-hold; B stop max-hold; C stop max-hold");
-    EXPECT(tick(1.5), "ok; C lost max-hold");
-    EXPECT(tick(4.5), "ok; B lost max-hold");
-    EXPECT(tick(14.999), "ok");
-    EXPECT(tick(15), "ok; A lost max-hold");
 }
