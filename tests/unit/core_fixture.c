@@ -129,6 +129,13 @@ struct lease *lease_of(const char *lease)
     return found ? core_find_lease(world.core, found->id) : NULL;
 }
 
+struct lease *living(const char *lease)
+{
+    struct lease *found = lease_of(lease);
+    cr_assert_not_null(found, "%s is over", lease);
+    return found;
+}
+
 /* A process with the pid 7 was started at 70. */
 struct process process_of(uint32_t pid)
 {
@@ -225,9 +232,7 @@ const char *acquire(const char *who, const char *lease, const char *text)
 
 const char *end_lease(const char *who, const char *lease)
 {
-    struct lease *found = lease_of(lease);
-    cr_assert_not_null(found, "%s is over", lease);
-    core_end(world.core, found, client(who), world.now, &world.effects);
+    core_end(world.core, living(lease), client(who), world.now, &world.effects);
     return answer(OUTCOME_OK, NULL);
 }
 

@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct lease *living(const char *lease)
-{
-    struct lease *found = lease_of(lease);
-    cr_assert_not_null(found, "%s is over", lease);
-    return found;
-}
-
 /* ---- what a database says ---- */
 
 struct said {

@@ -102,8 +102,7 @@ const char *stop_rules(const char *lease)
 {
     static const char *const words[] = {
         [ON_LOST_WARN] = "warn", [ON_LOST_TERM] = "term", [ON_LOST_KILL] = "kill"};
-    const struct lease *found = lease_of(lease);
-    cr_assert_not_null(found, "%s is over", lease);
+    const struct lease *found = living(lease);
     struct text text = text_new();
     say(&text, "%s %g", words[found->attributes.on_lost],
         (double)found->attributes.kill_after / 1e9);

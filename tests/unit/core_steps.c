@@ -256,9 +256,27 @@ static const char *carry_out(
                        : verb->by_to(who, name, text);
 }
 
+/* "VERB [NAME]" or "WHO VERB [NAME]" */
+static const struct verb *parse_words(
+    const char *words, char who[WORD_BYTES], char name[WORD_BYTES])
+{
+    char word[WORD_BYTES];
+    who[0] = '\0';
+    next_word(&words, word);
+    const struct verb *verb = find_verb(word);
+    if (!verb) {
+        strcpy(who, word);
+        next_word(&words, word);
+        verb = find_verb(word);
+    }
+    next_word(&words, name);
+    cr_assert_str_eq(words + strspn(words, " "), "", "too many words");
+    return verb;
+}
+
 static void step(const char *line)
 {
-    char copy[STEP_BYTES], first[WORD_BYTES], second[WORD_BYTES], third[WORD_BYTES];
+    char copy[STEP_BYTES], who[WORD_BYTES], name[WORD_BYTES];
     cr_assert_lt(strlen(line), sizeof copy);
     strcpy(copy, line);
     char *answer = strstr(copy, " -> ");
@@ -266,20 +284,13 @@ static void step(const char *line)
         *answer = '\0';
         answer += strlen(" -> ");
     }
-    const char *words = copy;
     char *text = strchr(copy, ':');
     if (text) {
         *text++ = '\0';
         text += strspn(text, " ");
     }
-    cr_assert(next_word(&words, first), "%s", line);
-    next_word(&words, second);
-    next_word(&words, third);
-    const struct verb *verb = find_verb(first);
-    bool has_subject = !verb;
-    verb = verb ? verb : find_verb(second);
-    cr_assert_not_null(verb, "no verb: %s", line);
-    const char *who = has_subject ? first : "", *name = has_subject ? third : second;
+    const struct verb *verb = parse_words(copy, who, name);
+    cr_assert(verb && !text == !(verb->to || verb->by_to), "no such step: %s", line);
     struct text expected = text_new();
     if (answer || !verb->say_answer) {
         say(&expected, "%s", answer ? answer : "ok");

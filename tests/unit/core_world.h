@@ -59,6 +59,8 @@ struct named_client **find_client(const char *who);
 /* NULL if there was none. */
 struct named_lease *named(const char *lease);
 struct named_lease *named_by_id(uint64_t id);
+/* Fails if it is over. */
+struct lease *living(const char *lease);
 /* From now on, the lease with that id has this name. */
 struct named_lease *name_id(const char *name, uint64_t id);
 
