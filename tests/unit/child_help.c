@@ -58,7 +58,9 @@ struct child child_start(void (*prepare)(void))
     close(hold[0]);
     require(read(ready[0], &byte, 1) == 1);
     close(ready[0]);
-    return (struct child){.pid = pid, .hold = hold[1]};
+    struct child child = {.pid = pid, .hold = hold[1]};
+    require(process_identify(pid, 0, false, &child.process) == PROCESS_OK);
+    return child;
 }
 
 struct child child_start_in_group(pid_t group)
@@ -87,6 +89,7 @@ int child_reap(struct child *child, int signal)
         kill(child->pid, signal);
     }
     require(waitpid(child->pid, &status, 0) == child->pid);
+    child->pid = 0;
     if (child->hold >= 0) {
         close(child->hold);
         child->hold = -1;
@@ -94,9 +97,8 @@ int child_reap(struct child *child, int signal)
     return status;
 }
 
-struct process child_process(const struct child *child)
+bool child_ends_by(struct child *child, int signal)
 {
-    struct process process;
-    require(process_identify(child->pid, 0, false, &process) == PROCESS_OK);
-    return process;
+    int status = child_reap(child, 0);
+    return WIFSIGNALED(status) && WTERMSIG(status) == signal;
 }

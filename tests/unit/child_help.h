@@ -4,8 +4,9 @@
 #include "core/types.h"
 
 struct child {
-    pid_t pid;
+    pid_t pid; /* 0: it has been reaped */
     int hold; /* the child ends when this is closed; -1 if it is */
+    struct process process; /* as the kernel had it at the start */
 };
 
 /* Runs `prepare` (or nothing, if NULL) in the child; returns when that is done. */
@@ -19,6 +20,5 @@ void child_await(const struct child *child);
 /* Its status as of waitpid(). First kills it if it has not been told to end, unless `signal` is
  * 0. */
 int child_reap(struct child *child, int signal);
-
-/* As the kernel has it now. */
-struct process child_process(const struct child *child);
+/* Waits and reaps; whether that signal has ended it. */
+bool child_ends_by(struct child *child, int signal);

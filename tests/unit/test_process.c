@@ -115,43 +115,42 @@ static void take_a_bad_name(void)
 Test(process, a_name_confuses_nobody)
 {
     struct child child = child_start(take_a_bad_name);
-    struct process process = child_process(&child);
-    cr_expect(process_is_alive(&process));
+    cr_expect(process_is_alive(&child.process));
     if (getuid() == 0) {
-        cr_expect_eq(process_identify(child.pid, 12345, false, &process), PROCESS_NOT_YOURS);
+        cr_expect_eq(process_identify(child.pid, 12345, false, &child.process), PROCESS_NOT_YOURS);
     }
     child_reap(&child, SIGKILL);
 }
 
 /* ---- whether it lives ---- */
 
+static void expect_gone(const struct process *process)
+{
+    cr_expect_not(process_is_alive(process));
+    cr_expect_eq(process_open(process), -1);
+    cr_expect_eq(errno, ESRCH);
+}
+
 Test(process, alive_zombie_gone)
 {
     struct child child = child_start(NULL);
-    struct process process = child_process(&child), unused;
-    cr_expect(process_is_alive(&process));
+    struct process unused;
+    cr_expect(process_is_alive(&child.process));
     child_end(&child);
-    cr_expect_not(process_is_alive(&process));
+    expect_gone(&child.process);
     cr_expect_eq(process_identify(child.pid, 0, true, &unused), PROCESS_NONE);
-    cr_expect_eq(process_open(&process), -1);
-    cr_expect_eq(errno, ESRCH);
     child_reap(&child, 0);
-    cr_expect_not(process_is_alive(&process));
-    cr_expect_eq(process_identify(child.pid, 0, true, &unused), PROCESS_NONE);
-    cr_expect_eq(process_open(&process), -1);
-    cr_expect_eq(errno, ESRCH);
+    expect_gone(&child.process);
+    cr_expect_eq(process_identify(child.process.pid, 0, true, &unused), PROCESS_NONE);
 }
 
 Test(process, another_with_the_same_pid)
 {
     struct child child = child_start(NULL);
-    struct process process = child_process(&child);
-    const uint64_t others[] = {0, process.started - 1, process.started + 1};
+    const uint64_t others[] = {0, child.process.started - 1, child.process.started + 1};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        struct process other = {.pid = process.pid, .started = others[i]};
-        cr_expect_not(process_is_alive(&other));
-        cr_expect_eq(process_open(&other), -1);
-        cr_expect_eq(errno, ESRCH);
+        struct process other = {.pid = child.process.pid, .started = others[i]};
+        expect_gone(&other);
     }
     child_reap(&child, SIGKILL);
 }
@@ -203,13 +202,13 @@ Test(process, lives_on_without_its_main_thread)
         sched_yield();
     }
     struct child child = {.pid = pid, .hold = thread_hold[1]};
-    struct process process = child_process(&child);
-    cr_expect(process_is_alive(&process));
-    int fd = process_open(&process);
+    cr_assert_eq(process_identify(pid, 0, false, &child.process), PROCESS_OK);
+    cr_expect(process_is_alive(&child.process));
+    int fd = process_open(&child.process);
     cr_assert(fd >= 0);
     cr_expect_eq(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0), 0);
     child_end(&child);
-    cr_expect_not(process_is_alive(&process));
+    cr_expect_not(process_is_alive(&child.process));
     cr_expect_eq(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0), 1);
     close(fd);
     child_reap(&child, 0);
@@ -219,18 +218,18 @@ Test(process, without_descriptors_it_is_taken_for_alive)
 {
     struct rlimit limit, none;
     struct child child = child_start(NULL);
-    struct process process = child_process(&child), unused;
+    struct process unused;
     getrlimit(RLIMIT_NOFILE, &limit);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
     setrlimit(RLIMIT_NOFILE, &none);
-    bool is_alive = process_is_alive(&process);
+    bool is_alive = process_is_alive(&child.process);
     enum process_check check = process_identify(child.pid, 0, true, &unused);
     int check_errno = errno;
-    int fd = process_open(&process);
+    int fd = process_open(&child.process);
     int open_errno = errno;
     child_end(&child);
     child_reap(&child, 0);
-    bool is_alive_then = process_is_alive(&process);
+    bool is_alive_then = process_is_alive(&child.process);
     setrlimit(RLIMIT_NOFILE, &limit);
     cr_expect(is_alive);
     cr_expect_eq(check, PROCESS_NONE);
@@ -313,18 +312,18 @@ Test(process, a_namespace_of_its_own)
 static int look_where_it_is_hidden(void)
 {
     struct child child = child_start(NULL);
-    struct process process = child_process(&child);
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("proc", "/proc", "proc", 0, "hidepid=2") < 0 || setgroups(0, NULL) < 0 ||
         setresgid(1000, 1000, 1000) < 0 || setresuid(1000, 1000, 1000) < 0) {
         return IMPOSSIBLE_HERE;
     }
     bool is_hidden = access("/proc/1", F_OK) < 0;
-    bool is_alive = process_is_alive(&process);
-    bool may_live = process_open(&process) < 0 && errno != ESRCH;
+    bool is_alive = process_is_alive(&child.process);
+    bool may_live = process_open(&child.process) < 0 && errno != ESRCH;
     child_end(&child);
     child_reap(&child, 0);
-    bool is_dead = !process_is_alive(&process) && process_open(&process) < 0 && errno == ESRCH;
+    bool is_dead =
+        !process_is_alive(&child.process) && process_open(&child.process) < 0 && errno == ESRCH;
     return !is_hidden ? 1 : !is_alive ? 2 : !may_live ? 3 : !is_dead ? 4 : 0;
 }
 
@@ -343,8 +342,7 @@ Test(process, who_is_hidden_is_not_gone)
 Test(process, a_pidfd_is_not_inherited)
 {
     struct child child = child_start(NULL);
-    struct process process = child_process(&child);
-    int fd = process_open(&process);
+    int fd = process_open(&child.process);
     cr_assert(fd >= 0);
     cr_expect(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     close(fd);
@@ -355,12 +353,10 @@ Test(process, signals_go_to_the_group_of_a_leader)
 {
     struct child leader = child_start_in_group(0);
     struct child member = child_start_in_group(leader.pid);
-    struct process process = child_process(&leader);
-    int fd = process_open(&process);
-    cr_assert(process_signal(fd, &process, SIGTERM));
-    int leader_status = child_reap(&leader, 0), member_status = child_reap(&member, 0);
-    cr_expect(WIFSIGNALED(leader_status) && WTERMSIG(leader_status) == SIGTERM);
-    cr_expect(WIFSIGNALED(member_status) && WTERMSIG(member_status) == SIGTERM);
+    int fd = process_open(&leader.process);
+    cr_assert(process_signal(fd, &leader.process, SIGTERM));
+    cr_expect(child_ends_by(&leader, SIGTERM));
+    cr_expect(child_ends_by(&member, SIGTERM));
     close(fd);
 }
 
@@ -368,14 +364,11 @@ Test(process, others_are_signalled_alone)
 {
     struct child leader = child_start_in_group(0);
     struct child member = child_start_in_group(leader.pid);
-    struct process process = child_process(&member);
-    int fd = process_open(&process);
-    cr_assert(process_signal(fd, &process, SIGTERM));
-    int member_status = child_reap(&member, 0);
-    cr_expect(WIFSIGNALED(member_status) && WTERMSIG(member_status) == SIGTERM);
+    int fd = process_open(&member.process);
+    cr_assert(process_signal(fd, &member.process, SIGTERM));
+    cr_expect(child_ends_by(&member, SIGTERM));
     child_end(&leader); /* it must live to end by itself */
-    int leader_status = child_reap(&leader, 0);
-    cr_expect(WIFEXITED(leader_status));
+    cr_expect(WIFEXITED(child_reap(&leader, 0)));
     close(fd);
 }
 
@@ -400,25 +393,22 @@ Test(process, our_own_group_is_not_signalled)
 Test(process, a_stopped_job_can_end)
 {
     struct child child = child_start_in_group(0);
-    struct process process = child_process(&child);
     siginfo_t info;
     kill(child.pid, SIGSTOP);
     cr_assert(waitid(P_PID, (id_t)child.pid, &info, WSTOPPED | WNOWAIT) == 0);
-    int fd = process_open(&process);
-    cr_assert(process_signal(fd, &process, SIGTERM));
-    int status = child_reap(&child, 0);
-    cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    int fd = process_open(&child.process);
+    cr_assert(process_signal(fd, &child.process, SIGTERM));
+    cr_expect(child_ends_by(&child, SIGTERM));
     close(fd);
 }
 
 Test(process, a_signal_to_the_dead_fails)
 {
     struct child child = child_start_in_group(0);
-    struct process process = child_process(&child);
-    int fd = process_open(&process);
+    int fd = process_open(&child.process);
     child_end(&child);
     child_reap(&child, 0);
-    cr_expect_not(process_signal(fd, &process, SIGTERM));
+    cr_expect_not(process_signal(fd, &child.process, SIGTERM));
     cr_expect_eq(errno, ESRCH);
     close(fd);
 }
@@ -427,12 +417,11 @@ Test(process, a_signal_to_the_dead_fails)
 Test(process, a_group_whose_leader_has_gone_is_not_signalled)
 {
     struct child child = child_start(NULL), another = child_start_in_group(0);
-    struct process process = child_process(&child);
-    int fd = process_open(&process);
+    int fd = process_open(&child.process);
     child_end(&child);
     child_reap(&child, 0);
-    process.pid = another.pid;
-    cr_expect_not(process_signal(fd, &process, SIGTERM));
+    child.process.pid = another.pid;
+    cr_expect_not(process_signal(fd, &child.process, SIGTERM));
     cr_expect_eq(errno, ESRCH);
     child_end(&another);
     cr_expect(WIFEXITED(child_reap(&another, 0)));
@@ -449,9 +438,8 @@ static void become_a_user(void)
 static int signal_another_users(void)
 {
     struct child child = child_start(become_a_user);
-    struct process process = child_process(&child);
-    int fd = process_open(&process);
-    bool may = setresuid(1001, 1001, 1001) < 0 || process_signal(fd, &process, SIGTERM);
+    int fd = process_open(&child.process);
+    bool may = setresuid(1001, 1001, 1001) < 0 || process_signal(fd, &child.process, SIGTERM);
     return may ? 1 : errno != EPERM ? 2 : 0;
 }
 

@@ -17,6 +17,17 @@ static struct watches watches;
 static struct rlimit usual_limit;
 static unsigned n_open_before;
 
+/* A process that is watched, and how often its end was reported. */
+struct seen {
+    struct watch *watch;
+    struct seen *frees; /* whose watch the callback frees, or NULL */
+    unsigned n;
+};
+
+/* What most tests have; a second one for some. */
+static struct child child;
+static struct seen seen, other;
+
 static unsigned count_descriptors(void)
 {
     unsigned n = 0;
@@ -38,6 +49,7 @@ static void begin(void)
     getrlimit(RLIMIT_NOFILE, &usual_limit);
     cr_assert_eq(uv_loop_init(&loop), 0);
     watches_init(&watches, &loop, 100);
+    child = child_start(NULL);
 }
 
 static void close_handle(uv_handle_t *handle, void *unused)
@@ -50,6 +62,11 @@ static void close_handle(uv_handle_t *handle, void *unused)
 
 static void end(void)
 {
+    watch_free(seen.watch);
+    watch_free(other.watch);
+    if (child.pid != 0) {
+        child_reap(&child, child.hold >= 0 ? SIGKILL : 0);
+    }
     watches_deinit(&watches);
     uv_walk(&loop, close_handle, NULL);
     uv_run(&loop, UV_RUN_DEFAULT);
@@ -71,40 +88,27 @@ TestSuite(watch, .timeout = 30);
     }                                                                                              \
     static void name(void)
 
-/* A process that is watched, and how often its end was reported. */
-struct seen {
-    struct watch *watch;
-    struct seen *frees; /* whose watch the callback frees, or NULL */
-    unsigned n;
-};
-
 static void on_gone(struct watches *of, void *context)
 {
-    struct seen *seen = context;
+    struct seen *of_it = context;
     cr_expect_eq(of, &watches);
-    seen->n++;
-    if (seen->frees) {
-        seen->frees->watch = watch_free(seen->frees->watch);
+    of_it->n++;
+    if (of_it->frees) {
+        of_it->frees->watch = watch_free(of_it->frees->watch);
     }
 }
 
-static void watch(struct seen *seen, const struct process *process)
+static void watch(struct seen *of, const struct process *process)
 {
-    seen->watch = watch_new(&watches, process, on_gone, seen);
-    cr_assert(seen->watch);
-}
-
-static void watch_child(struct seen *seen, const struct child *child)
-{
-    struct process process = child_process(child);
-    watch(seen, &process);
+    of->watch = watch_new(&watches, process, on_gone, of);
+    cr_assert(of->watch);
 }
 
 /* Until it is reported; the suite's time limit is the deadline. */
-static void run_until_reported(const struct seen *seen)
+static void run_until_reported(const struct seen *of)
 {
-    while (seen->n == 0) {
-        cr_assert(uv_run(&loop, UV_RUN_ONCE) != 0 || seen->n > 0, "nothing left to wait for");
+    while (of->n == 0) {
+        cr_assert(uv_run(&loop, UV_RUN_ONCE) != 0 || of->n > 0, "nothing left to wait for");
     }
 }
 
@@ -119,9 +123,7 @@ static void run_what_is_due(void)
 
 WATCH_TEST(a_death_is_seen_before_it_is_reaped)
 {
-    struct seen seen = {0};
-    struct child child = child_start(NULL);
-    watch_child(&seen, &child);
+    watch(&seen, &child.process);
     cr_expect_eq(watches.n_pidfds, 1);
     run_what_is_due();
     cr_expect_eq(seen.n, 0);
@@ -130,159 +132,124 @@ WATCH_TEST(a_death_is_seen_before_it_is_reaped)
     child_reap(&child, 0);
     run_what_is_due();
     cr_expect_eq(seen.n, 1);
-    watch_free(seen.watch);
 }
 
 WATCH_TEST(it_may_be_freed_long_after)
 {
-    struct seen seen = {0}, other = {0};
-    struct child child = child_start(NULL);
     struct child second = child_start(NULL);
-    watch_child(&seen, &child);
-    watch_child(&other, &second);
+    watch(&seen, &child.process);
+    watch(&other, &second.process);
     child_end(&child);
     run_until_reported(&seen);
     kill(second.pid, SIGKILL);
     run_until_reported(&other);
     cr_expect_eq(seen.n, 1);
     cr_expect_not(watch_signal(seen.watch, SIGTERM));
-    watch_free(seen.watch);
-    watch_free(other.watch);
-    child_reap(&child, 0);
     child_reap(&second, 0);
 }
 
 static void expect_reported_from_the_loop(const struct process *process)
 {
-    struct seen seen = {0};
-    watch(&seen, process);
-    cr_expect_eq(seen.n, 0, "told from inside watch_new()");
+    struct seen one = {0};
+    watch(&one, process);
+    cr_expect_eq(one.n, 0, "told from inside watch_new()");
     run_what_is_due();
-    cr_expect_eq(seen.n, 1);
-    watch_free(seen.watch);
+    cr_expect_eq(one.n, 1);
+    watch_free(one.watch);
 }
 
 WATCH_TEST(a_zombie_and_the_dead_are_told_from_the_loop)
 {
-    struct child child = child_start(NULL);
-    struct process process = child_process(&child);
     child_end(&child);
-    expect_reported_from_the_loop(&process);
+    expect_reported_from_the_loop(&child.process);
     child_reap(&child, 0);
-    expect_reported_from_the_loop(&process);
+    expect_reported_from_the_loop(&child.process);
 }
 
 WATCH_TEST(another_process_with_that_pid_is_not_watched)
 {
-    struct child child = child_start(NULL);
-    struct process process = child_process(&child);
-    process.started--;
-    expect_reported_from_the_loop(&process);
+    child.process.started--;
+    expect_reported_from_the_loop(&child.process);
     watches.max = 0;
-    expect_reported_from_the_loop(&process);
-    child_reap(&child, SIGKILL);
+    expect_reported_from_the_loop(&child.process);
 }
 
 /* ---- freed ---- */
 
 WATCH_TEST(a_watch_that_is_freed_says_nothing)
 {
-    struct seen seen = {0}, other = {0};
-    struct child child = child_start(NULL);
-    struct process process = child_process(&child);
-    watch_child(&seen, &child);
-    watch_child(&other, &child);
-    cr_expect_null(watch_free(seen.watch));
+    watch(&seen, &child.process);
+    watch(&other, &child.process);
+    seen.watch = watch_free(seen.watch);
+    cr_expect_null(seen.watch);
     cr_expect_null(watch_free(NULL));
     child_end(&child);
     run_until_reported(&other);
     watch_free(other.watch);
-    watch(&other, &process); /* gone already */
-    cr_expect_null(watch_free(other.watch));
+    watch(&other, &child.process); /* gone already */
+    other.watch = watch_free(other.watch);
     run_what_is_due();
     cr_expect_eq(seen.n, 0);
     cr_expect_eq(other.n, 1);
-    child_reap(&child, 0);
 }
 
 /* Of two processes that are gone, the first callback frees both watches. */
-static void expect_one_reported(struct process *one, struct process *two)
+static void expect_one_reported(struct child *second, bool are_alive)
 {
-    struct seen first = {0}, second = {0};
-    first.frees = &second;
-    second.frees = &first;
-    watch(&first, one);
-    watch(&second, two);
-    while (first.n + second.n == 0) {
+    struct seen one = {.frees = &other};
+    other = (struct seen){.frees = &one};
+    watch(&one, &child.process);
+    watch(&other, &second->process);
+    if (are_alive) {
+        child_end(&child);
+        child_end(second);
+    }
+    while (one.n + other.n == 0) {
         uv_run(&loop, UV_RUN_ONCE);
     }
     run_what_is_due();
-    cr_expect_eq(first.n + second.n, 1);
-    watch_free(first.watch);
-    watch_free(second.watch);
+    cr_expect_eq(one.n + other.n, 1);
+    watch_free(one.watch);
+    other.watch = watch_free(other.watch);
 }
 
 WATCH_TEST(the_callback_may_free_any)
 {
-    struct child one = child_start(NULL), two = child_start(NULL);
-    struct process first = child_process(&one), second = child_process(&two);
-    struct seen own = {0};
-    own.frees = &own;
-    watch(&own, &first);
-    kill(one.pid, SIGKILL);
-    kill(two.pid, SIGKILL);
-    run_until_reported(&own);
-    child_await(&two);
-    expect_one_reported(&first, &second);
+    struct child second = child_start(NULL);
+    seen.frees = &seen;
+    watch(&seen, &child.process);
+    kill(child.pid, SIGKILL);
+    kill(second.pid, SIGKILL);
+    run_until_reported(&seen);
+    child_await(&second);
+    expect_one_reported(&second, false);
     watches.max = 0;
-    expect_one_reported(&first, &second);
-    child_reap(&one, 0);
-    child_reap(&two, 0);
+    expect_one_reported(&second, false);
+    child_reap(&second, 0);
 }
 
 WATCH_TEST(two_that_end_at_once)
 {
-    struct child one = child_start(NULL), two = child_start(NULL);
-    struct process first = child_process(&one), second = child_process(&two);
-    struct seen of_first = {0}, of_second = {0};
-    of_first.frees = &of_second;
-    of_second.frees = &of_first;
-    watch(&of_first, &first);
-    watch(&of_second, &second);
-    child_end(&one);
-    child_end(&two);
-    while (of_first.n + of_second.n == 0) {
-        uv_run(&loop, UV_RUN_ONCE);
-    }
-    run_what_is_due();
-    cr_expect_eq(of_first.n + of_second.n, 1);
-    watch_free(of_first.watch);
-    watch_free(of_second.watch);
-    child_reap(&one, 0);
-    child_reap(&two, 0);
+    struct child second = child_start(NULL);
+    expect_one_reported(&second, true);
+    child_reap(&second, 0);
 }
 
-static struct process dead;
 static void watch_another_dead_one(struct watches *of, void *context)
 {
-    struct seen *seen = context;
-    if (seen->n++ < 3) {
-        watch_free(seen->watch);
-        seen->watch = watch_new(of, &dead, watch_another_dead_one, seen);
+    (void)context;
+    if (seen.n++ < 3) {
+        watch_free(seen.watch);
+        seen.watch = watch_new(of, &child.process, watch_another_dead_one, NULL);
     }
 }
 
 WATCH_TEST(the_callback_may_watch_another)
 {
-    struct seen seen = {0};
-    struct child child = child_start(NULL);
-    dead = child_process(&child);
     child_end(&child);
-    seen.watch = watch_new(&watches, &dead, watch_another_dead_one, &seen);
+    seen.watch = watch_new(&watches, &child.process, watch_another_dead_one, NULL);
     run_what_is_due();
     cr_expect_eq(seen.n, 4);
-    watch_free(seen.watch);
-    child_reap(&child, 0);
 }
 
 /* ---- without descriptors ---- */
@@ -315,51 +282,38 @@ static void give_descriptors_back(void)
 /* kill(2) tells who has been reaped, and finds a zombie. */
 WATCH_TEST(without_descriptors_nobody_counts_as_gone_early)
 {
-    struct seen of_lasting = {0}, of_ending = {0};
-    struct child lasting = child_start(NULL), ending = child_start(NULL);
-    struct process process = child_process(&ending), last = child_process(&lasting);
+    struct child ending = child_start(NULL);
     use_up_descriptors();
-    watch(&of_lasting, &last);
-    watch(&of_ending, &process);
+    watch(&seen, &child.process);
+    watch(&other, &ending.process);
     cr_expect_eq(watches.n_pidfds, 0);
     cr_expect_eq(watches.n_looked_at, 2);
-    cr_expect_not(watch_signal(of_lasting.watch, SIGKILL));
+    cr_expect_not(watch_signal(seen.watch, SIGKILL));
     cr_expect_eq(errno, EMFILE);
     child_end(&ending);
     child_reap(&ending, 0);
-    run_until_reported(&of_ending);
-    cr_expect_eq(of_lasting.n, 0);
-    expect_reported_from_the_loop(&process);
+    run_until_reported(&other);
+    cr_expect_eq(seen.n, 0);
+    expect_reported_from_the_loop(&ending.process);
     give_descriptors_back();
-    watch_free(of_ending.watch);
-    watch_free(of_lasting.watch);
-    child_reap(&lasting, SIGKILL);
 }
 
 WATCH_TEST(deaths_are_seen_when_there_are_descriptors_again)
 {
-    struct seen seen = {0};
-    struct child child = child_start(NULL);
-    struct process process = child_process(&child);
     use_up_descriptors();
-    watch(&seen, &process);
+    watch(&seen, &child.process);
     child_end(&child); /* a zombie */
     give_descriptors_back();
     run_until_reported(&seen);
-    expect_reported_from_the_loop(&process);
-    process.started++;
-    expect_reported_from_the_loop(&process);
-    watch_free(seen.watch);
-    child_reap(&child, 0);
+    expect_reported_from_the_loop(&child.process);
+    child.process.started++;
+    expect_reported_from_the_loop(&child.process);
 }
 
 WATCH_TEST(descriptors_are_taken_when_there_are_some_again)
 {
-    struct seen seen = {0};
-    struct child child = child_start(NULL);
-    struct process process = child_process(&child);
     use_up_descriptors();
-    watch(&seen, &process);
+    watch(&seen, &child.process);
     give_descriptors_back();
     while (watches.n_pidfds == 0) {
         uv_run(&loop, UV_RUN_ONCE);
@@ -369,26 +323,24 @@ WATCH_TEST(descriptors_are_taken_when_there_are_some_again)
     cr_expect_not(uv_is_active((uv_handle_t *)&watches.timer));
     child_end(&child);
     run_until_reported(&seen);
-    watch_free(seen.watch);
-    child_reap(&child, 0);
 }
 
 WATCH_TEST(no_more_than_that_many_descriptors)
 {
-    struct seen seen[3] = {0};
+    struct seen of_them[3] = {0};
     struct child children[3];
     watches.max = 1;
     for (size_t i = 0; i < 3; i++) {
         children[i] = child_start(NULL);
-        watch_child(&seen[i], &children[i]);
+        watch(&of_them[i], &children[i].process);
     }
     cr_expect_eq(watches.n_pidfds, 1);
     cr_expect_eq(watches.n_looked_at, 2);
     for (size_t i = 3; i-- > 0;) {
         child_end(&children[i]);
-        run_until_reported(&seen[i]);
+        run_until_reported(&of_them[i]);
         cr_expect(watches.n_pidfds <= 1);
-        watch_free(seen[i].watch);
+        watch_free(of_them[i].watch);
         child_reap(&children[i], 0);
     }
 }
@@ -396,31 +348,25 @@ WATCH_TEST(no_more_than_that_many_descriptors)
 /* The one with a pidfd goes, and one of the others gets it. */
 WATCH_TEST(a_descriptor_goes_to_the_next)
 {
-    struct seen one = {0}, two = {0};
-    struct child child = child_start(NULL);
     watches.max = 1;
-    watch_child(&one, &child);
-    watch_child(&two, &child);
-    watch_free(one.watch);
+    watch(&seen, &child.process);
+    watch(&other, &child.process);
+    seen.watch = watch_free(seen.watch);
     while (watches.n_looked_at > 0) {
         uv_run(&loop, UV_RUN_ONCE);
     }
     cr_expect_eq(watches.n_pidfds, 1);
-    watch_free(two.watch);
-    child_reap(&child, SIGKILL);
 }
 
 /* Each at least once a second, which is ten looks, however many have ended at once. */
 WATCH_TEST(many_that_are_looked_at)
 {
-    static struct seen seen[95];
+    static struct seen many[95];
     uint32_t n_left = 95, n_looks = 0;
-    const size_t n = sizeof seen / sizeof seen[0];
-    struct child child = child_start(NULL);
-    struct process process = child_process(&child);
+    const size_t n = sizeof many / sizeof many[0];
     watches.max = 0;
     for (size_t i = 0; i < n; i++) {
-        watch(&seen[i], &process);
+        watch(&many[i], &child.process);
     }
     child_end(&child);
     while (n_left > 0) {
@@ -430,61 +376,37 @@ WATCH_TEST(many_that_are_looked_at)
     }
     cr_expect_leq(n_looks, 10);
     for (size_t i = 0; i < n; i++) {
-        run_until_reported(&seen[i]);
-        watch_free(seen[i].watch);
+        run_until_reported(&many[i]);
+        watch_free(many[i].watch);
     }
-    child_reap(&child, 0);
 }
 
 /* ---- signals ---- */
 
-static void expect_ended_by(struct child *child, int signal)
-{
-    int status = child_reap(child, 0);
-    cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == signal, "%x", (unsigned)status);
-}
-
 WATCH_TEST(a_signal_goes_to_the_group)
 {
-    struct seen seen = {0};
     struct child leader = child_start_in_group(0), member = child_start_in_group(leader.pid);
-    watch_child(&seen, &leader);
+    watch(&seen, &leader.process);
     cr_expect(watch_signal(seen.watch, SIGTERM));
-    expect_ended_by(&leader, SIGTERM);
-    expect_ended_by(&member, SIGTERM);
+    cr_expect(child_ends_by(&leader, SIGTERM));
+    cr_expect(child_ends_by(&member, SIGTERM));
     run_until_reported(&seen);
     cr_expect_not(watch_signal(seen.watch, SIGKILL));
     cr_expect_eq(errno, ESRCH);
-    watch_free(seen.watch);
-}
-
-WATCH_TEST(or_to_the_process_alone)
-{
-    struct seen seen = {0};
-    struct child leader = child_start_in_group(0), member = child_start_in_group(leader.pid);
-    watch_child(&seen, &member);
-    cr_expect(watch_signal(seen.watch, SIGKILL));
-    expect_ended_by(&member, SIGKILL);
-    child_end(&leader);
-    cr_expect(WIFEXITED(child_reap(&leader, 0)));
-    watch_free(seen.watch);
 }
 
 WATCH_TEST(signals_without_a_pidfd)
 {
-    struct seen seen = {0}, of_another = {0};
     struct child leader = child_start_in_group(0), member = child_start_in_group(leader.pid);
-    struct process process = child_process(&leader), another = process;
+    struct process another = leader.process;
     another.started--;
     watches.max = 0;
-    watch(&of_another, &another);
-    cr_expect_not(watch_signal(of_another.watch, SIGTERM));
+    watch(&other, &another);
+    cr_expect_not(watch_signal(other.watch, SIGTERM));
     cr_expect_eq(errno, ESRCH);
-    watch(&seen, &process);
+    watch(&seen, &leader.process);
     cr_expect(watch_signal(seen.watch, SIGTERM));
     cr_expect_eq(watches.n_pidfds, 0);
-    expect_ended_by(&leader, SIGTERM);
-    expect_ended_by(&member, SIGTERM);
-    watch_free(seen.watch);
-    watch_free(of_another.watch);
+    cr_expect(child_ends_by(&leader, SIGTERM));
+    cr_expect(child_ends_by(&member, SIGTERM));
 }
