@@ -2,24 +2,12 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "fleet/session_text.h"
+#include "resp_text.h"
 #include "wire/protocol.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STRING(words)                                                                              \
-    {                                                                                              \
-        .type = RESP_STRING, .text = (words), .length = sizeof(words) - 1                          \
-    }
-#define NUMBER(value)                                                                              \
-    {                                                                                              \
-        .type = RESP_INTEGER, .text = "", .integer = (value)                                       \
-    }
-#define LIST(list)                                                                                 \
-    {                                                                                              \
-        .type = RESP_ARRAY, .text = "", .elements = (list), .n = sizeof(list) / sizeof(list)[0]    \
-    }
 
 /* ---- what is sent ---- */
 
@@ -112,23 +100,12 @@ Test(calls, info_has_no_bar)
 
 /* ---- answers ---- */
 
-static const char *wrong_with(const struct resp *reply, struct answer *answer)
-{
-    return answer_read(reply, answer);
-}
-
 Test(calls, answers)
 {
-    struct resp ok[] = {
-        STRING("ok"), NUMBER(-1), NUMBER(0), STRING("5"), STRING("17"), NUMBER(18), STRING("x")};
-    struct resp soon[] = {STRING("refused"), STRING("250"), STRING("41000"), STRING("6")};
-    struct resp hello[] = {STRING("hello"), STRING("grace")};
-    struct resp stale[] = {STRING("stale")};
-    struct resp reply = LIST(ok);
     struct answer answer;
     const char *text;
     uint64_t number;
-    cr_assert_null(wrong_with(&reply, &answer));
+    cr_assert_null(answer_read(resp_of("[ ok -1 0 '5' '17' 18 x ]"), &answer));
     cr_assert_eq(answer.kind, REPLY_OK);
     cr_assert_eq(answer.due, NEVER);
     cr_assert_eq(answer.grace, 0);
@@ -142,45 +119,33 @@ Test(calls, answers)
     cr_assert(answer_text(&answer, 2, &text));
     cr_assert_not(answer_text(&answer, 1, &text));
     cr_assert_not(answer_text(&answer, 3, &text));
-
-    reply = (struct resp)LIST(soon);
-    cr_assert_null(wrong_with(&reply, &answer));
+    cr_assert_null(answer_read(resp_of("[ refused '250' '41000' '6' ]"), &answer));
     cr_assert_eq(answer.kind, REPLY_REFUSED);
     cr_assert_eq(answer.due, NANOSECONDS_PER_SECOND / 4);
     cr_assert_eq(answer.grace, 41 * NANOSECONDS_PER_SECOND);
-
-    reply = (struct resp)LIST(hello);
-    cr_assert_null(wrong_with(&reply, &answer));
+    cr_assert_null(answer_read(resp_of("[ hello grace ]"), &answer));
     cr_assert_eq(answer.kind, REPLY_HELLO);
     cr_assert_str_eq(answer.text, "grace");
-    reply = (struct resp)LIST(stale);
-    cr_assert_null(wrong_with(&reply, &answer));
+    cr_assert_null(answer_read(resp_of("[ stale ]"), &answer));
     cr_assert_eq(answer.kind, REPLY_STALE);
-
-    struct resp error = {.type = RESP_ERROR, .text = "BUSY x", .length = 6};
-    cr_assert_null(wrong_with(&error, &answer));
+    cr_assert_null(answer_read(resp_of("-BUSY x"), &answer));
     cr_assert_eq(answer.kind, REPLY_ERROR);
     cr_assert_str_eq(answer.text, "BUSY x");
 }
 
 Test(calls, answers_that_are_none)
 {
-    struct resp empty[1], word[] = {STRING("o\0k"), NUMBER(-1), NUMBER(0)};
-    struct resp unknown[] = {STRING("fine"), NUMBER(-1), NUMBER(0)};
-    struct resp number[] = {NUMBER(1), NUMBER(-1), NUMBER(0)};
-    struct resp brief[] = {STRING("ok"), NUMBER(-1)};
-    struct resp due[] = {STRING("ok"), NUMBER(-2), NUMBER(0)};
-    struct resp grace[] = {STRING("ok"), NUMBER(0), NUMBER(-1)};
-    struct resp huge[] = {STRING("ok"), NUMBER(INT64_MAX), NUMBER(0)};
-    struct resp nil[] = {STRING("ok"), {.type = RESP_NIL, .text = ""}, NUMBER(0)};
-    struct resp reason[] = {STRING("hello"), NUMBER(1)};
-    struct resp replies[] = {{.type = RESP_ARRAY, .text = "", .elements = empty, .n = 0},
-        {.type = RESP_NIL, .text = ""}, NUMBER(1), STRING("ok"), LIST(word), LIST(unknown),
-        LIST(number), LIST(brief), LIST(due), LIST(grace), LIST(huge), LIST(nil), LIST(reason)};
+    static const char *const replies[] = {"[ ]", "_", "1", "ok", "[ fine -1 0 ]", "[ 1 -1 0 ]",
+        "[ ok -1 ]", "[ ok -2 0 ]", "[ ok 0 -1 ]", "[ ok 9223372036854775807 0 ]", "[ ok _ 0 ]",
+        "[ hello 1 ]"};
+    struct resp word[] = {{.type = RESP_STRING, .text = "o\0k", .length = 3},
+        {.type = RESP_INTEGER, .text = "", .integer = -1}, {.type = RESP_INTEGER, .text = ""}};
+    struct resp reply = {.type = RESP_ARRAY, .text = "", .elements = word, .n = 3};
     struct answer answer;
     for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
-        cr_assert_not_null(wrong_with(&replies[i], &answer), "%zu", i);
+        cr_assert_not_null(answer_read(resp_of(replies[i]), &answer), "%s", replies[i]);
     }
+    cr_assert_not_null(answer_read(&reply, &answer), "a word with a zero byte");
 }
 
 /* The scripts refuse in the words of the codes. */
@@ -220,19 +185,15 @@ Test(calls, claims)
     cr_assert_null(claims_read(&claims, "s 2 9007199254740991 0,4294967295", lease));
     cr_assert_eq(claims.list[0].token, MAX_DATABASE_NUMBER);
     cr_assert_eq(claims.list[0].units[1].slot, UINT32_MAX); /* the core knows better */
-    cr_assert_not_null(claims_read(&claims, "s 2 9007199254740992 0,1", lease));
-    cr_assert_not_null(claims_read(&claims, "s 2 1 0,4294967296", lease));
-    cr_assert_not_null(claims_read(&claims, "s 2 1 0,01", lease));
-    cr_assert_not_null(claims_read(&claims, "s 2 1 0 1", lease));
     cr_assert_null(claims_read(&claims, "s 2 1 7-8", lease));
     cr_assert_eq(claims.list[0].units[0].slot, 7);
     cr_assert_eq(claims.list[0].units[1].slot, 8);
-    cr_assert_not_null(claims_read(&claims, "s 2 1 7-9", lease));
-    cr_assert_not_null(claims_read(&claims, "s 2 1 7-7,8", lease));
-    cr_assert_not_null(claims_read(&claims, "s 2 1 8-7", lease));
-    cr_assert_not_null(claims_read(&claims, "s 2 1 0-4294967295", lease));
-    cr_assert_not_null(claims_read(&claims, "s 2 1 7-", lease));
-    cr_assert_not_null(claims_read(&claims, "s 2 1 -8", lease));
+    static const char *const no_slots[] = {"s 2 9007199254740992 0,1", "s 2 1 0,4294967296",
+        "s 2 1 0,01", "s 2 1 0 1", "s 2 1 7-9", "s 2 1 7-7,8", "s 2 1 8-7", "s 2 1 0-4294967295",
+        "s 2 1 7-", "s 2 1 -8"};
+    for (size_t i = 0; i < sizeof no_slots / sizeof no_slots[0]; i++) {
+        cr_assert_not_null(claims_read(&claims, no_slots[i], lease), "%s", no_slots[i]);
+    }
     definition.kind = KIND_POOL;
     cr_assert_null(claims_read(&claims, "s 2 5 a,b", lease));
     cr_assert_str_eq(claims.list[0].units[1].item, "b");

@@ -1,6 +1,6 @@
 /* Hash slots, and what the nodes of a cluster say about them. */
 #include "redis/cluster.h"
-#include "redis/resp.h"
+#include "resp_text.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -8,58 +8,12 @@
 
 TestSuite(cluster, .timeout = 20);
 
-static struct resp_reader *reader;
 static struct cluster_map map;
 static struct redirection redirection;
 
-static void begin(void)
-{
-    reader = resp_reader_new();
-}
-
-static void end(void)
-{
-    reader = resp_reader_free(reader);
-}
-
-/* A reply in short: "[" and "]" begin and end an array, "_" is nil, a number an integer, all else a
- * string. */
-static void write_reply(FILE *out, const char *text)
-{
-    for (const char *at = text; *at; at += *at == ' ') {
-        size_t n = strcspn(at, " "), inside = 0;
-        if (*at == '[') {
-            int depth = 1;
-            for (const char *word = at + n; depth > 0 && *word;) {
-                word += *word == ' ';
-                inside += depth == 1 && *word != ']';
-                depth += (*word == '[') - (*word == ']');
-                word += strcspn(word, " ");
-            }
-            fprintf(out, "*%zu\r\n", inside);
-        } else if (*at == '_') {
-            fputs("$-1\r\n", out);
-        } else if (strspn(at, "-0123456789") == n) {
-            fprintf(out, ":%.*s\r\n", (int)n, at);
-        } else if (*at != ']') {
-            bool is_empty = n == 2 && at[0] == '"';
-            fprintf(out, "$%zu\r\n%.*s\r\n", is_empty ? 0 : n, is_empty ? 0 : (int)n, at);
-        }
-        at += n;
-    }
-}
-
 static const char *read_map(const char *text, uint16_t slot)
 {
-    char bytes[4096];
-    const struct resp *reply;
-    FILE *out = fmemopen(bytes, sizeof bytes, "w");
-    write_reply(out, text);
-    long n = ftell(out);
-    fclose(out);
-    resp_reader_feed(reader, bytes, (size_t)n);
-    cr_assert_eq(resp_reader_next(reader, &reply), RESP_REPLY, "%s", text);
-    return cluster_map_read(&map, reply, slot, "asked");
+    return cluster_map_read(&map, resp_of(text), slot, "asked");
 }
 
 /* "host:port host:port" */
@@ -89,7 +43,7 @@ static const struct {
     {"[ [ 0 16383 [ a 1 id ] ] ]", "a:1"},
     {"[ [ 0 99 [ a 1 ] [ b 2 ] ] [ 100 100 [ c 3 id [ ] ] [ d 4 ] ] [ 101 200 [ a 1 ] [ e 5 ] ] ]",
         "c:3 d:4 a:1 b:2 e:5"},
-    {"[ [ 100 200 [ _ 1 ] [ \"\" 2 ] ] ]", "asked:1 asked:2"},
+    {"[ [ 100 200 [ _ 1 ] [ '' 2 ] ] ]", "asked:1 asked:2"},
     {"[ [ 100 200 [ ? 1 id [ hostname h ip 10.0.0.1 ] ] ] ]", "10.0.0.1:1"},
     {"[ [ 100 200 [ h.x 1 id [ ip 10.0.0.1 ] ] [ 2001:db8::1 2 ] ] ]", "h.x:1 2001:db8::1:2"},
     /* others that cannot be reached do not matter */
@@ -97,7 +51,7 @@ static const struct {
         "a:1"},
 };
 
-Test(cluster, who_owns_a_slot, .init = begin, .fini = end)
+Test(cluster, who_owns_a_slot)
 {
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
         const char *wrong = read_map(maps[i].reply, 100);
@@ -106,7 +60,7 @@ Test(cluster, who_owns_a_slot, .init = begin, .fini = end)
     }
 }
 
-Test(cluster, no_more_nodes_are_remembered_than_there_is_room_for, .init = begin, .fini = end)
+Test(cluster, no_more_nodes_are_remembered_than_there_is_room_for)
 {
     char text[2048] = "[ ";
     for (int i = 0; i < 40; i++) {
@@ -147,7 +101,7 @@ static const struct {
     {"[ [ 0 200 [ ? 1 id [ ip ? ] ] ] ]", NO_PLACE},
 };
 
-Test(cluster, what_makes_no_sense, .init = begin, .fini = end)
+Test(cluster, what_makes_no_sense)
 {
     for (size_t i = 0; i < sizeof bad_maps / sizeof bad_maps[0]; i++) {
         const char *wrong = read_map(bad_maps[i].reply, 100);
@@ -156,7 +110,7 @@ Test(cluster, what_makes_no_sense, .init = begin, .fini = end)
     }
 }
 
-Test(cluster, hosts_that_are_too_long, .init = begin, .fini = end)
+Test(cluster, hosts_that_are_too_long)
 {
     char text[512], host[300];
     memset(host, 'x', sizeof host);

@@ -2,21 +2,23 @@
  * of themselves in other ways than INFO. */
 #include "redis/facts.h"
 #include "redis/same_server.h"
+#include "resp_text.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 static struct same_server same;
 
-static struct resp text(const char *bytes)
-{
-    return (struct resp){.type = RESP_STRING, .text = bytes, .length = strlen(bytes)};
-}
-
 static enum same_result message(const char *payload)
 {
-    struct resp elements[] = {text("message"), text("c"), text(payload)};
-    struct resp resp = {.type = RESP_ARRAY, .elements = elements, .n = 3, .text = ""};
-    return same_server_message(&same, &resp);
+    char text[100];
+    snprintf(text, sizeof text, "[ message c '%s' ]", payload);
+    return same_server_message(&same, resp_of(text));
+}
+
+static enum same_result reply(const char *text)
+{
+    return same_server_reply(&same, resp_of(text));
 }
 
 static void ask(void)
@@ -31,48 +33,39 @@ static void ask(void)
 
 Test(same_server, in_any_order)
 {
-    struct resp one = {.type = RESP_INTEGER, .integer = 1, .text = ""};
     ask();
-    cr_assert_eq(same_server_reply(&same, &one), SAME_MORE);
+    cr_assert_eq(reply("1"), SAME_MORE);
     cr_assert_eq(message("000000000001 lost 5"), SAME_MORE);
     cr_assert_eq(message("proof 000000000000000b"), SAME_MORE);
     cr_assert_eq(message("proof 000000000000000a"), SAME_YES);
     cr_assert_not(same.is_asked);
     ask();
     cr_assert_eq(message("proof 000000000000000a"), SAME_MORE);
-    cr_assert_eq(same_server_reply(&same, &one), SAME_YES);
+    cr_assert_eq(reply("1"), SAME_YES);
 }
 
 Test(same_server, other_answers)
 {
-    struct resp error = {.type = RESP_ERROR, .text = "NOPERM no", .length = 9};
-    struct resp one = {.type = RESP_INTEGER, .integer = 1, .text = ""};
-    struct resp nils[] = {{.text = ""}, {.text = ""}, {.text = ""}};
-    struct resp array = {.type = RESP_ARRAY, .elements = nils, .n = 3, .text = ""};
     ask();
-    cr_assert_eq(same_server_message(&same, &array), SAME_MORE);
-    cr_assert_eq(same_server_message(&same, &one), SAME_MORE);
-    cr_assert_eq(same_server_reply(&same, &one), SAME_MORE);
-    cr_assert_eq(same_server_reply(&same, &one), SAME_FAILED);
+    cr_assert_eq(same_server_message(&same, resp_of("[ _ _ _ ]")), SAME_MORE);
+    cr_assert_eq(same_server_message(&same, resp_of("1")), SAME_MORE);
+    cr_assert_eq(reply("1"), SAME_MORE);
+    cr_assert_eq(reply("1"), SAME_FAILED);
     ask();
-    cr_assert_eq(same_server_reply(&same, &error), SAME_FAILED);
+    cr_assert_eq(reply("-NOPERM no"), SAME_FAILED);
     cr_assert_str_eq(same.why, "PUBLISH: NOPERM no");
-    cr_assert_eq(same_server_message(&same, &error), SAME_FAILED);
+    cr_assert_eq(same_server_message(&same, resp_of("-NOPERM no")), SAME_FAILED);
 }
 
 Test(facts, pairs)
 {
     struct facts facts = {0};
-    struct resp pairs[] = {text("role"), text("replica"), text("id"),
-        {.type = RESP_INTEGER, .text = ""}, text("version"), text("7.2.4\n")};
-    struct resp resp = {.type = RESP_ARRAY, .elements = pairs, .n = 6, .text = ""};
-    cr_assert(facts_read_hello(&facts, &resp));
+    cr_assert(facts_read_hello(&facts, resp_of("[ role replica id 0 version '7.2.4\n' ]")));
     cr_assert_str_eq(fact_of(&facts, FACT_role), "slave");
     cr_assert_str_eq(fact_of(&facts, FACT_redis_version), "7.2.4?");
     cr_assert_null(fact_of(&facts, FACT_mode));
-    resp.n = 5;
-    cr_assert_not(facts_read_hello(&facts, &resp));
-    cr_assert_not(facts_read_config(&facts, &pairs[0]));
+    cr_assert_not(facts_read_hello(&facts, resp_of("[ role replica id 0 version ]")));
+    cr_assert_not(facts_read_config(&facts, resp_of("role")));
 }
 
 Test(facts, what_is_kept)
