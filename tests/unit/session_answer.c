@@ -4,9 +4,8 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "fleet/session_text.h"
+#include "resp_text.h"
 #include "tests/core_check.h"
-
-enum { MAX_ELEMENTS = 2048 };
 
 static uint64_t unanswered[4096];
 static size_t first_unanswered, n_sent;
@@ -28,6 +27,12 @@ void break_link(const char *why)
     forget_unanswered();
     session_disconnected(session, why, now);
     carry_out();
+}
+
+void reconnect(void)
+{
+    break_link("gone");
+    connect_link();
 }
 
 const char *reset_wanted(void)
@@ -73,53 +78,6 @@ size_t n_unanswered(void)
     return n_sent - first_unanswered;
 }
 
-static struct resp elements[MAX_ELEMENTS];
-static size_t n_elements;
-
-static void read_element(struct text *bytes, const char **textp, struct resp *element)
-{
-    const char *text = *textp;
-    size_t n = *text == '\'' ? strcspn(text + 1, "'") : strcspn(text, " ");
-    size_t begin = bytes->length;
-    bool is_quoted = *text == '\'';
-    add_with_ids(bytes, text + is_quoted, n);
-    text_add_repeated(bytes, '\0', 1);
-    *element = (struct resp){
-        .type = RESP_STRING, .text = bytes->bytes + begin, .length = bytes->length - begin - 1};
-    bool is_number =
-        !is_quoted && (strspn(text, "0123456789") == n || (n == 2 && strncmp(text, "-1", n) == 0));
-    if (is_number) {
-        element->type = RESP_INTEGER;
-        element->integer = strtoll(text, NULL, 10);
-    }
-    *textp = text + n + 2 * is_quoted;
-}
-
-static struct resp read_list(struct text *bytes, const char **textp)
-{
-    struct resp list[256];
-    size_t n = 0;
-    const char *text = *textp;
-    while (*text && *text != ']') {
-        if (*text == '[') {
-            text++;
-            list[n++] = read_list(bytes, &text);
-            text++;
-        } else if (*text == ' ') {
-            text++;
-        } else {
-            read_element(bytes, &text, &list[n++]);
-        }
-        cr_assert(n < 256);
-    }
-    cr_assert(n_elements + n < MAX_ELEMENTS);
-    memcpy(elements + n_elements, list, n * sizeof list[0]);
-    n_elements += n;
-    *textp = text;
-    return (struct resp){
-        .type = RESP_ARRAY, .text = "", .elements = elements + n_elements - n, .n = n};
-}
-
 static uint64_t last_sequence;
 
 const char *reached(uint64_t event)
@@ -137,33 +95,35 @@ void others_call(uint64_t n)
 /* The number of the call follows its times, if it has any. */
 static void number_reply(struct resp *reply)
 {
+    static struct resp numbered[1024];
     static char digits[24];
     enum { N_BEFORE = 3 };
-    struct resp *list = elements + n_elements - reply->n;
-    if (reply->n < N_BEFORE || strcmp(list[0].text, "hello") == 0) {
+    if (reply->type != RESP_ARRAY || reply->n < N_BEFORE ||
+        strcmp(reply->elements[0].text, "hello") == 0) {
         return;
     }
     snprintf(digits, sizeof digits, "%ju", (uintmax_t)++last_sequence);
-    cr_assert(n_elements < MAX_ELEMENTS);
-    memmove(list + N_BEFORE + 1, list + N_BEFORE, (reply->n - N_BEFORE) * sizeof *list);
-    list[N_BEFORE] = (struct resp){.type = RESP_STRING, .text = digits, .length = strlen(digits)};
+    cr_assert_lt(reply->n, sizeof numbered / sizeof numbered[0]);
+    memcpy(numbered, reply->elements, N_BEFORE * sizeof numbered[0]);
+    numbered[N_BEFORE] =
+        (struct resp){.type = RESP_STRING, .text = digits, .length = strlen(digits)};
+    memcpy(numbered + N_BEFORE + 1, reply->elements + N_BEFORE,
+        (reply->n - N_BEFORE) * sizeof numbered[0]);
+    reply->elements = numbered;
     reply->n++;
-    n_elements++;
 }
 
 static void answer_tag(uint64_t tag, const char *text)
 {
-    struct text bytes = TEXT_INIT;
-    struct resp reply = {.type = RESP_ERROR, .text = text + 1, .length = strlen(text)};
-    text_add_repeated(&bytes, '\0', 65536); /* does not move any more */
-    bytes.length = 0;
-    n_elements = 0;
-    if (*text != '-') {
-        reply = read_list(&bytes, &text);
-        number_reply(&reply);
-    }
+    struct text with_ids = TEXT_INIT;
+    bool is_list = *text != '-';
+    text_add(&with_ids, is_list ? "[ " : "");
+    add_with_ids(&with_ids, text, strlen(text));
+    text_add(&with_ids, is_list ? " ]" : "");
+    struct resp reply = *resp_of(with_ids.bytes);
+    text_deinit(&with_ids);
+    number_reply(&reply);
     session_reply(session, tag, &reply, now, &world_effects);
-    text_deinit(&bytes);
     carry_out();
     core_check(core);
 }
@@ -204,7 +164,7 @@ void hear(unsigned newest, const char *rows)
     struct text text = TEXT_INIT;
     text_add_format(&text, "news %u 0", newest);
     message(text.bytes);
-    cr_assert_eq(strncmp(next_call(), "hello news ", 11), 0);
+    CALL_BEGINS("hello news ");
     text.length = 0;
     text_add_format(&text, "ok -1 0 %u 0 %s", newest, rows);
     answer(text.bytes);
@@ -255,17 +215,28 @@ static void answer_hello(const char *call)
     text_deinit(&out);
 }
 
+/* The answer to the first call of a hello. */
+static void answer_begin(const char *rest)
+{
+    char begun[128];
+    CALL_BEGINS("hello begin");
+    snprintf(begun, sizeof begun, "ok -1 0 '%ju' %s", (uintmax_t)view()->incarnation, rest);
+    answer(begun);
+}
+
+void begin_hello(const char *rest)
+{
+    answer_begin(rest);
+    CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
+    CALL_BEGINS("hello define ");
+    answer("ok -1 0");
+}
+
 void say_hello(const char *rest)
 {
-    struct session_view view;
-    char begun[128];
-    const char *call = next_call();
-    cr_assert(strncmp(call, "hello begin", 11) == 0, "%s", call);
-    snprintf(begun, sizeof begun, "ok -1 0 '%ju' %s", (uintmax_t)incarnation(), rest);
-    answer(begun);
-    for (session_look(session, &view); view.state == SESSION_LISTING;
-         session_look(session, &view)) {
-        call = next_call();
+    answer_begin(rest);
+    while (view()->state == SESSION_LISTING) {
+        const char *call = next_call();
         cr_assert(strncmp(call, "hello ", 6) == 0, "%s", call);
         answer_hello(call);
     }
@@ -281,7 +252,7 @@ void go_up_and_send_two_calls(void)
 {
     go_up();
     redefine(5, 1000, 2);
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    CALL_BEGINS("hello define ");
     message("news 9 0");
     CALL("hello news 0");
 }

@@ -139,25 +139,16 @@ const char *next_deadline(void)
     return in_seconds(session_next_deadline(session));
 }
 
+const struct session_view *view(void)
+{
+    static struct session_view seen;
+    session_look(session, &seen);
+    return &seen;
+}
+
 const char *good_for(void)
 {
-    struct session_view view;
-    session_look(session, &view);
-    return in_seconds(view.good_until);
-}
-
-enum session_state session_state(void)
-{
-    struct session_view view;
-    session_look(session, &view);
-    return view.state;
-}
-
-uint64_t incarnation(void)
-{
-    struct session_view view;
-    session_look(session, &view);
-    return view.incarnation;
+    return in_seconds(view()->good_until);
 }
 
 /* ---- leases ---- */

@@ -31,6 +31,7 @@ void world_up(void);
         answer(reply);                                                                             \
     } while (0)
 #define NO_CALL() cr_assert_str_eq(next_call(), "nothing")
+#define CALL_BEGINS(expected) cr_assert_eq(strncmp(next_call(), expected, strlen(expected)), 0)
 #define NOTICE(expected) cr_assert_str_eq(notice(), expected)
 
 extern struct session *session;
@@ -45,13 +46,15 @@ void wait_for(double seconds);
 /* "never", or in how many seconds. */
 const char *next_deadline(void);
 const char *good_for(void);
-enum session_state session_state(void);
-uint64_t incarnation(void);
+/* As it is now; good until the next call. */
+const struct session_view *view(void);
 
 /* ---- the link ---- */
 
 void connect_link(void);
 void break_link(const char *why);
+/* It breaks, and is there again at once. */
+void reconnect(void);
 /* What session_wants_reset() says, "" for NULL. */
 const char *reset_wanted(void);
 
@@ -65,8 +68,8 @@ extern char last_reached[48];
 const char *reached(uint64_t event);
 /* Calls of other hosts, which get the next numbers. */
 void others_call(uint64_t n);
-/* Answers the oldest unanswered call; each word is "WORD...", a number being an integer, 'in
- * quotes' or "$A" strings, [ ] a list; "-ERR text" is an error. */
+/* Answers the oldest unanswered call with what resp_of() makes of "[ text ]"; "-ERR text" is an
+ * error. */
 void answer(const char *text);
 /* The next call, whatever it is, and then answer(). */
 void answer_next(const char *text);
@@ -81,6 +84,8 @@ void message(const char *text);
  * JSON"... */
 void hear(unsigned newest, const char *rows);
 
+/* The hello up to the leases: nothing is news, all definitions are known. */
+void begin_hello(const char *rest);
 /* Connects and says hello, with nothing to list; t0 is now. All definitions are "stored". */
 void go_up(void);
 /* The same; then `hello define` and `hello news` are unanswered. */

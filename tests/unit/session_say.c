@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "fleet/session_text.h"
+#include "wire/protocol.h"
 
 enum { N_TEXTS = 16 };
 
@@ -77,27 +78,13 @@ void add_word(struct text *out, const char *word)
 
 const char *outcome_word(enum outcome outcome)
 {
-    static const char *const words[N_OUTCOMES] = {[OUTCOME_OK] = "ok",
-        [OUTCOME_WOULD_WAIT] = "would-wait",
-        [OUTCOME_PAUSED] = "paused",
-        [OUTCOME_DOWN] = "down",
-        [OUTCOME_LOST] = "lost",
-        [OUTCOME_CANCELLED] = "cancelled",
-        [OUTCOME_REVOKED] = "revoked",
-        [OUTCOME_WITHDRAWN] = "withdrawn",
-        [OUTCOME_DROPPED] = "dropped",
-        [OUTCOME_RELEASED] = "released",
-        [OUTCOME_DEADLINE] = "deadline",
-        [OUTCOME_DIFFERS] = "differs",
-        [OUTCOME_TOO_MUCH] = "too-much",
-        [OUTCOME_HELD] = "held",
-        [OUTCOME_UNKNOWN] = "unknown",
-        [OUTCOME_DRAINING] = "draining",
-        [OUTCOME_IN_USE] = "in-use",
-        [OUTCOME_GRACE] = "grace",
-        [OUTCOME_NO_SPACE] = "no-space",
-        [OUTCOME_KIND] = "kind"};
-    return words[outcome] ? words[outcome] : "other";
+    static const enum code codes[N_OUTCOMES] = {
+#define OUTCOME(id, code, refusal) [OUTCOME_##id] = CODE_##code,
+#include "core/outcomes.def"
+#undef OUTCOME
+    };
+    const char *word = code_table[codes[outcome]].word;
+    return word ? word : "ok";
 }
 
 static void say_units(struct text *out, const struct lease *of)

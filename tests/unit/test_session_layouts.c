@@ -11,18 +11,11 @@ static void know_two_layouts(void)
 }
 TestSuite(session_layouts, .init = know_two_layouts, .fini = world_end);
 
-static unsigned layout_seen(void)
-{
-    struct session_view view;
-    session_look(session, &view);
-    return view.layout;
-}
-
 Test(session_layouts, a_new_database_begins_with_the_oldest)
 {
     go_up();
     cr_assert_eq(last_layout, 2);
-    cr_assert_eq(layout_seen(), 2);
+    cr_assert_eq(view()->layout, 2);
 }
 
 Test(session_layouts, the_data_are_newer)
@@ -31,11 +24,11 @@ Test(session_layouts, the_data_are_newer)
     CALL("hello begin 30000 11000 'this host' 0 0 0");
     cr_assert_eq(last_layout, 2);
     answer("layout '3'");
-    cr_assert_eq(session_state(), SESSION_LISTING);
+    cr_assert_eq(view()->state, SESSION_LISTING);
     say_hello("30000 '0' 1 1");
     cr_assert_eq(last_layout, 3);
-    cr_assert_eq(session_state(), SESSION_UP);
-    cr_assert_eq(layout_seen(), 3);
+    cr_assert_eq(view()->state, SESSION_UP);
+    cr_assert_eq(view()->layout, 3);
 }
 
 /* It lists what it has. */
@@ -47,9 +40,9 @@ Test(session_layouts, an_upgrade_is_finished_while_it_has_leases)
     CALL_ANSWERED("renew 0", "layout '3'");
     HAPPENS("");
     NOTICE("its data have layout 3 now");
-    cr_assert_eq(session_state(), SESSION_LISTING);
+    cr_assert_eq(view()->state, SESSION_LISTING);
     say_hello("30000 '0' 0 1");
-    cr_assert_eq(session_state(), SESSION_UP);
+    cr_assert_eq(view()->state, SESSION_UP);
     cr_assert_eq(last_layout, 3);
     EXPECT(good_for(), "24.950");
 }
@@ -61,12 +54,7 @@ Test(session_layouts, a_request_is_under_way)
     ask("A", "s");
     CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0", "layout '3'");
     HAPPENS("");
-    CALL_ANSWERED("hello begin 30000 11000 'this host' 0 0 30000", "ok -1 0 '2' 30000 '0' 0 1");
-    CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
-    while (strncmp(next_call(), "hello define", 12) != 0) {
-        answer("ok -1 0 0");
-    }
-    answer("ok -1 0");
+    begin_hello("30000 '0' 0 1");
     CALL_ANSWERED("hello end ''", "ok -1 0 ''");
     CALL_ANSWERED("renew 0", "ok -1 0 0");
     CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0");
@@ -81,7 +69,7 @@ Test(session_layouts, many_calls_were_under_way)
     answer("layout '3'");
     say_hello("30000 '0' 0 1");
     cr_assert_eq(last_layout, 3);
-    cr_assert_eq(session_state(), SESSION_UP);
+    cr_assert_eq(view()->state, SESSION_UP);
 }
 
 Test(session_layouts, older_data_come_back)
@@ -96,7 +84,7 @@ Test(session_layouts, older_data_come_back)
     answer("layout '2'");
     say_hello("30000 '0' 0 1");
     cr_assert_eq(last_layout, 2);
-    cr_assert_eq(layout_seen(), 2);
+    cr_assert_eq(view()->layout, 2);
 }
 
 /* Also over a connection that breaks: the data that it lists belong to that layout. */
@@ -105,23 +93,20 @@ Test(session_layouts, lost_data_begin_as_they_were)
     connect_link();
     answer_next("layout '3'");
     say_hello("30000 '0' 1 1");
-    break_link("gone");
-    connect_link();
+    reconnect();
     CALL("hello begin 30000 11000 'this host' 0 0 30000");
     cr_assert_eq(last_layout, 3);
 }
 
 Test(session_layouts, neither_of_them)
 {
-    struct session_view view;
     static const char *const others[] = {"layout '1'", "layout '4'", "layout ''", "layout 'x'"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         connect_link();
         next_call();
         answer(others[i]);
-        session_look(session, &view);
-        cr_assert_eq(view.state, SESSION_DOWN);
-        cr_assert(strstr(view.why, "this berthd knows 2 to 3"), "%s", view.why);
+        cr_assert_eq(view()->state, SESSION_DOWN);
+        cr_assert(strstr(view()->why, "this berthd knows 2 to 3"), "%s", view()->why);
         break_link("gone");
     }
 }

@@ -57,15 +57,9 @@ static void fetch_all(const char *answered)
     answer(answered);
 }
 
-static void expect_sent(const char *begin)
-{
-    const char *call = next_call();
-    cr_assert_eq(strncmp(call, begin, strlen(begin)), 0, "%s", call);
-}
-
 static void expect_definitions(void)
 {
-    expect_sent("hello define s 1 {");
+    CALL_BEGINS("hello define s 1 {");
     answer("ok -1 0");
 }
 
@@ -226,7 +220,7 @@ Test(session_news, changes_that_the_database_lacks_are_sent)
     fetch_all("ok -1 0 3 0 1 'c l' 5 {} 2 'c s' 3 {} 3 'c warn' 2 {}");
     CALL("hello change 0 3 s 4 {\"limit\":1} p 6 {\"paused\":true}");
     answer("ok -1 0 0 s '9' {\"limit\":2}"); /* somebody else was faster */
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    CALL_BEGINS("hello define ");
     EXPECT(kept(), "s 9 {\"limit\":2}\nl 5 {}\np 6 {\"paused\":true}\nwarn 2 {}\n");
 }
 
@@ -270,7 +264,7 @@ Test(session_news, below_its_own_floor_it_knows_better)
     CALL("hello news 22"); /* once more */
     answer("ok -1 0 22 0");
     CALL_ANSWERED("hello change 10 22", "ok -1 0 10");
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    CALL_BEGINS("hello define ");
 }
 
 Test(session_news, missed_news_is_fetched_from_the_beginning)
@@ -292,13 +286,13 @@ Test(session_news, a_forgotten_definition_is_sent_each_time)
 {
     go_up();
     hear(1, "1 'd l' 0 {}");
-    expect_sent("hello define l 1 {");
+    CALL_BEGINS("hello define l 1 {");
     message("news 2 0"); /* before the answer */
     CALL("hello news 1");
     answer_later(1, "ok -1 0 2 0 2 'd l' 0 {}");
     NO_CALL();
     answer("ok -1 0 l stored {}");
-    expect_sent("hello define l 1 {");
+    CALL_BEGINS("hello define l 1 {");
     answer("ok -1 0 l stored {}");
     NO_CALL();
 }
@@ -306,11 +300,11 @@ Test(session_news, a_forgotten_definition_is_sent_each_time)
 Test(session_news, a_definition_forgotten_during_hello_is_sent_again)
 {
     fetch_all("ok -1 0 0 0");
-    expect_sent("hello define s 1 {");
+    CALL_BEGINS("hello define s 1 {");
     message("news 3 0");
     answer("ok -1 0 s same {} l same {} p same {} t/* same {} warn same {}");
     CALL_ANSWERED("hello news 0", "ok -1 0 3 0 3 'd l' 0 {}");
-    expect_sent("hello define l 1 {");
+    CALL_BEGINS("hello define l 1 {");
     answer("ok -1 0 l stored {}");
     CALL("hello end ''");
 }
@@ -350,7 +344,7 @@ static void begin_after_a_move(const char *grace)
 {
     char answered[64];
     snprintf(answered, sizeof answered, "ok -1 %s '%ju' 30000 '0' 1 1", grace,
-        (uintmax_t)incarnation() + 1);
+        (uintmax_t)view()->incarnation + 1);
     connect_link();
     next_call();
     answer(answered);
@@ -367,7 +361,7 @@ Test(session_news, anothers_floor_takes_nothing_back)
 {
     knew_another_one();
     fetch_all_after_a_move("ok -1 0 3 0 3 'c s' 3 '{\"limit\":1}'");
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    CALL_BEGINS("hello define ");
     EXPECT(kept(), "s 3 {\"limit\":1}\n");
 }
 
@@ -375,7 +369,7 @@ Test(session_news, anothers_changes_are_not_brought_along)
 {
     knew_another_one();
     fetch_all_after_a_move("ok -1 0 3 0 3 'c l' 3 '{\"limit\":1}'");
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    CALL_BEGINS("hello define ");
     EXPECT(kept(), "l 3 {\"limit\":1}\n");
 }
 
@@ -385,7 +379,7 @@ Test(session_news, anothers_changes_stay_so_while_it_is_not_reached)
     knew_another_one();
     restart();
     fetch_all_after_a_move("ok -1 0 3 0 3 'c l' 3 '{\"limit\":1}'");
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    CALL_BEGINS("hello define ");
     EXPECT(kept(), "l 3 {\"limit\":1}\n");
 }
 
@@ -411,13 +405,6 @@ Test(session_news, changes_move_with_their_database)
 
 /* ---- definitions ---- */
 
-static uint32_t n_differing(void)
-{
-    struct session_view view;
-    session_look(session, &view);
-    return view.n_differing;
-}
-
 /* Our own definition is told again, and gets that verdict. */
 static void somebody_stores(const char *verdict)
 {
@@ -425,7 +412,7 @@ static void somebody_stores(const char *verdict)
     char row[32], answered[64];
     snprintf(row, sizeof row, "%u 'd s' 0 {}", ++number);
     hear(number, row);
-    cr_assert_eq(strncmp(next_call(), "hello define s 1 {", 18), 0);
+    CALL_BEGINS("hello define s 1 {");
     NO_CALL();
     snprintf(answered, sizeof answered, "ok -1 0 s %s {}", verdict);
     answer(answered);
@@ -438,13 +425,13 @@ Test(session_news, a_definition_that_differs_may_not_be_used)
     somebody_stores("differs");
     cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_DIFFERS);
     cr_assert_eq(session_may_use(session, definition("l")), OUTCOME_OK);
-    cr_assert_eq(n_differing(), 1);
+    cr_assert_eq(view()->n_differing, 1);
     cr_assert(strstr(notice(), "another definition"));
     somebody_stores("limit");
     cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_OK);
-    cr_assert_eq(n_differing(), 1);
+    cr_assert_eq(view()->n_differing, 1);
     somebody_stores("same");
-    cr_assert_eq(n_differing(), 0);
+    cr_assert_eq(view()->n_differing, 0);
 }
 
 static const char sent[] =

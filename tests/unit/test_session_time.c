@@ -107,8 +107,7 @@ Test(session_time_first, errors_that_reset_the_link)
         "-NOAUTH Authentication required.", "-WRONGPASS invalid", "-NOPERM this user",
         "-CLUSTERDOWN Hash slot", "-MOVED 1 host:1", "-ASK 1 host:1", "-NOSCRIPT No matching"};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
-        connect_link();
-        say_hello("30000 '0' 1 1");
+        go_up();
         ask("A", "s");
         next_call();
         answer(errors[i]);
@@ -295,20 +294,24 @@ Test(session_time, a_crowd_that_hears_of_a_grace_is_spread)
 
 static void come_back(const char *begun)
 {
-    break_link("gone");
-    connect_link();
+    reconnect();
     say_hello(begun);
+}
+
+static void expect_spread(double n)
+{
+    cr_assert_eq(session_spread(session, now), seconds(n));
 }
 
 Test(session_time_first, many_hosts_come_back_over_a_while)
 {
     go_up();
     come_back("30000 '0' 0 3");
-    cr_assert_eq(session_spread(session, now), seconds(0.003));
+    expect_spread(0.003);
     come_back("30000 '0' 0 3000");
-    cr_assert_eq(session_spread(session, now), seconds(3));
+    expect_spread(3);
     come_back("30000 '0' 0 100000");
-    cr_assert_eq(session_spread(session, now), seconds(5));
+    expect_spread(5);
 }
 
 Test(session_time_first, hosts_come_back_before_a_job_is_stopped)
@@ -317,13 +320,13 @@ Test(session_time_first, hosts_come_back_before_a_job_is_stopped)
     say_hello("30000 '0' 1 100000");
     hold("A", "s", "17 0"); /* 4 s to stop it */
     break_link("gone");
-    cr_assert_eq(session_spread(session, now), seconds(5));
+    expect_spread(5);
     wait_for(16.95);
-    cr_assert_eq(session_spread(session, now), seconds(2)); /* half of what is left of 20.95 s */
+    expect_spread(2); /* half of what is left of 20.95 s */
     wait_for(3);
-    cr_assert_eq(session_spread(session, now), seconds(0.5));
+    expect_spread(0.5);
     wait_for(2);
-    cr_assert_eq(session_spread(session, now), seconds(5)); /* it is too late for this one */
+    expect_spread(5); /* it is too late for this one */
     end("A");
 }
 
@@ -331,19 +334,11 @@ Test(session_time_first, a_database_that_has_lost_its_sessions_does_not_say_how_
 {
     connect_link();
     say_hello("30000 '0' 1 3000");
-    break_link("gone");
-    connect_link();
+    reconnect();
     answer_next("ok -1 41000 2 30000 '0' 1 1");
-    cr_assert_eq(session_spread(session, now), seconds(3));
+    expect_spread(3);
     message("hello 4000");
-    cr_assert_eq(session_spread(session, now), seconds(4));
-}
-
-static uint64_t call_rate(void)
-{
-    struct session_view view;
-    session_look(session, &view);
-    return view.call_rate;
+    expect_spread(4);
 }
 
 /* So many calls of others come before it. */
@@ -358,16 +353,16 @@ static void renewed(double after, uint64_t others)
 Test(session_time_first, numbers_tell_how_many_calls_all_hosts_send)
 {
     go_up();
-    cr_assert_eq(call_rate(), 0);
+    cr_assert_eq(view()->call_rate, 0);
     renewed(5, 1999);
-    cr_assert_eq(call_rate(), 400 * 1000);
+    cr_assert_eq(view()->call_rate, 400 * 1000);
     renewed(5, 4);
-    cr_assert_eq(call_rate(), 1000);
+    cr_assert_eq(view()->call_rate, 1000);
     message("000000000007 sing it"); /* one has been missed */
     renewed(0.5, 10000);
-    cr_assert_eq(call_rate(), 1000); /* too soon to tell */
+    cr_assert_eq(view()->call_rate, 1000); /* too soon to tell */
     come_back("30000 '0' 0 3"); /* perhaps to another server */
-    cr_assert_eq(call_rate(), 0);
+    cr_assert_eq(view()->call_rate, 0);
 }
 
 /* A call moves the session clock on by 0.16 T + 250 ms at most. */
@@ -392,61 +387,47 @@ Test(session_time, due_times_do_not_matter_without_waiters)
 
 Test(session_time, the_grace_of_the_database_is_shown)
 {
-    struct session_view view;
     wait_for(5);
     answer_next("ok 7000 7000 0");
-    session_look(session, &view);
-    cr_assert_eq(view.grace_until, now + seconds(7));
+    cr_assert_eq(view()->grace_until, now + seconds(7));
     wait_for(5);
     answer_next("ok -1 0 0");
-    session_look(session, &view);
-    cr_assert_eq(view.grace_until, NEVER);
+    cr_assert_eq(view()->grace_until, NEVER);
 }
 
-static bool is_new(void)
-{
-    struct session_view view;
-    session_look(session, &view);
-    return view.is_new;
-}
-
-/* A hello in a grace; `is_first`: its end says that. */
-static void go_up_in_a_grace(bool is_first)
+/* A hello whose end says that there is a grace, and perhaps that it is the first. */
+static void go_up_in_a_grace(const char *end)
 {
     connect_link();
-    answer_next("ok -1 41000 '1' 30000 '0' 1 1");
-    CALL_ANSWERED("hello news 0", "ok -1 41000 0 0");
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
-    answer("ok -1 41000");
-    CALL("hello end ''");
-    answer(is_first ? "ok -1 41000 '' 1" : "ok -1 41000 ''");
-    cr_assert_eq(session_state(), SESSION_UP);
+    begin_hello("30000 '0' 1 1");
+    CALL_ANSWERED("hello end ''", end);
+    cr_assert_eq(view()->state, SESSION_UP);
 }
 
 Test(session_time_first, data_are_new_in_their_first_grace)
 {
-    go_up_in_a_grace(true);
-    cr_expect(is_new());
+    go_up_in_a_grace("ok -1 41000 '' 1");
+    cr_expect(view()->is_new);
     wait_for(6);
     CALL_ANSWERED("renew 0", "ok -1 35000 0");
-    cr_expect(is_new());
+    cr_expect(view()->is_new);
     break_link("x");
-    cr_expect_not(is_new());
+    cr_expect_not(view()->is_new);
 }
 
 Test(session_time_first, data_are_not_new_in_a_later_grace)
 {
-    go_up_in_a_grace(true);
+    go_up_in_a_grace("ok -1 41000 '' 1");
     wait_for(6);
     CALL_ANSWERED("renew 0", "ok -1 0 0");
-    cr_expect_not(is_new());
+    cr_expect_not(view()->is_new);
     wait_for(6);
     CALL_ANSWERED("renew 0", "ok -1 41000 0");
-    cr_expect_not(is_new());
+    cr_expect_not(view()->is_new);
 }
 
 Test(session_time_first, data_are_not_new_unless_it_is_said)
 {
-    go_up_in_a_grace(false);
-    cr_expect_not(is_new());
+    go_up_in_a_grace("ok -1 41000 ''");
+    cr_expect_not(view()->is_new);
 }

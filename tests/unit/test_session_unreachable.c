@@ -5,23 +5,10 @@
 SESSION_SUITE(session_unreachable_begin);
 SESSION_SUITE_UP(session_unreachable);
 
-/* As far as the leases. */
-static void begin_hello(const char *rest)
-{
-    char begun[64];
-    next_call();
-    snprintf(begun, sizeof begun, "ok -1 0 '%ju' %s", (uintmax_t)incarnation(), rest);
-    answer(begun);
-    CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
-    answer("ok -1 0");
-}
-
 /* The link breaks and is there again at once; as far as the leases. */
 static void come_back(void)
 {
-    break_link("gone");
-    connect_link();
+    reconnect();
     begin_hello("30000 '0' 0 1");
 }
 
@@ -37,10 +24,9 @@ static void come_back_for(int n)
     char begun[64];
     const char *const answers[] = {
         begun, "ok -1 0 0 0", "ok -1 0", "ok -1 0 $A held '5' 's 1 17 2'"};
-    break_link("gone");
-    connect_link();
+    reconnect();
     next_call();
-    snprintf(begun, sizeof begun, "ok -1 0 '%ju' 30000 '0' 0 1", (uintmax_t)incarnation());
+    snprintf(begun, sizeof begun, "ok -1 0 '%ju' 30000 '0' 0 1", (uintmax_t)view()->incarnation);
     for (int i = 0; i < n; i++) {
         answer(answers[i]);
         cr_assert_str_neq(next_call(), "nothing");
@@ -50,7 +36,7 @@ static void come_back_for(int n)
 /* After a hello with an old session: events may still be under way. */
 static void renew_first(void)
 {
-    cr_assert_eq(strncmp(next_call(), "renew ", 6), 0);
+    CALL_BEGINS("renew ");
     NO_CALL();
     answer("ok -1 0 0");
 }
@@ -65,7 +51,7 @@ Test(session_unreachable, unqueued_requests_are_refused_after_a_second)
     next_call(); /* in flight */
     ask("D", "s");
     break_link("gone");
-    cr_assert_eq(session_state(), SESSION_DOWN);
+    cr_assert_eq(view()->state, SESSION_DOWN);
     cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_OK);
     ask("E", "s");
     HAPPENS("");
@@ -106,8 +92,7 @@ Test(session_unreachable, queued_leases_are_listed)
     ask("C", "p now");
     next_call();
     ask("D", "s");
-    break_link("gone");
-    connect_link();
+    reconnect();
     CALL_ANSWERED("hello begin 30000 11000 'this host' 17 6 30000", "ok -1 0 '2' 30000 '0' 0 1");
     answer_next("ok -1 0 0 0");
     answer_next("ok -1 0");
@@ -219,8 +204,7 @@ Test(session_unreachable, granted_while_unreachable)
 {
     wait_in_line("A", "s", "5");
     wait_in_line("B", "warn", "6");
-    break_link("gone");
-    connect_link();
+    reconnect();
     begin_hello("30000 '3' 0 1");
     answer_next("ok -1 0 $A held '5' 's 1 17 2' $B held '6' 'warn 1 18 0'");
     HAPPENS(""); /* only once the leases are good until some time */
@@ -286,10 +270,9 @@ Test(session_unreachable, breaks_again_at_each_step)
     for (int n = 0; n < 5; n++) {
         come_back_for(n);
     }
-    break_link("gone");
-    connect_link();
+    reconnect();
     say_hello("30000 '0' 0 1");
-    cr_assert_eq(session_state(), SESSION_UP);
+    cr_assert_eq(view()->state, SESSION_UP);
     end("A");
     CALL("release $A");
 }
@@ -317,7 +300,7 @@ Test(session_unreachable, one_more_while_the_listing_ends)
     CALL("hello end ''");
     session_restore(session, lease("A"));
     answer("ok -1 0 ''");
-    cr_assert_eq(session_state(), SESSION_LISTING);
+    cr_assert_eq(view()->state, SESSION_LISTING);
     begin_hello("30000 '0' 0 1");
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 0");
     answer("ok -1 0 $A held '5' 's 1 17 2'");
@@ -357,7 +340,7 @@ Test(session_unreachable, hello_is_sent_once_all_answers_are_in)
     next_call();
     ask("C", "s");
     answer_next("hello grace");
-    cr_assert_eq(session_state(), SESSION_LISTING);
+    cr_assert_eq(view()->state, SESSION_LISTING);
     NO_CALL();
     answer("hello grace");
     CALL("hello begin 30000 11000 'this host' 9 5 30000");
@@ -411,7 +394,7 @@ static void all_is_listed_again(void)
     CALL(with_limit_5);
     answer("ok -1 0 $A waiting '5' '1'");
     end_hello();
-    cr_assert_eq(session_state(), SESSION_UP);
+    cr_assert_eq(view()->state, SESSION_UP);
 }
 
 Test(session_unreachable_begin, a_reload_while_waiters_are_listed)
@@ -435,13 +418,12 @@ Test(session_unreachable_begin, a_reload_while_the_listing_ends)
 Test(session_unreachable, a_reload_before_anything_is_listed)
 {
     wait_in_line("A", "s", "5");
-    break_link("gone");
-    connect_link();
+    reconnect();
     next_call();
     redefine(5, 1000, 2);
     answer("ok -1 0 '2' 30000 '0' 0 1");
     CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    CALL_BEGINS("hello define ");
     answer("ok -1 0");
     CALL(with_limit_5);
 }
@@ -492,7 +474,6 @@ Test(session_unreachable_begin, renews_while_the_listing_is_held)
 
 Test(session_unreachable, another_daemon_has_the_name)
 {
-    struct session_view view;
     hold("A", "s", "17 2");
     wait_in_line("B", "s", "6");
     ask("C", "s");
@@ -501,17 +482,15 @@ Test(session_unreachable, another_daemon_has_the_name)
     next_call();
     answer_later(1, "stale");
     HAPPENS("B denied down; C denied down");
-    cr_assert_eq(session_state(), SESSION_REPLACED);
-    session_look(session, &view);
-    cr_assert(strstr(view.why, "identity"));
+    cr_assert_eq(view()->state, SESSION_REPLACED);
+    cr_assert(strstr(view()->why, "identity"));
     cr_assert(strstr(notice(), "identity"));
     NO_CALL();
     ask("D", "s");
     HAPPENS("D denied down");
-    break_link("gone");
-    connect_link();
+    reconnect();
     NO_CALL();
-    cr_assert_eq(session_state(), SESSION_REPLACED);
+    cr_assert_eq(view()->state, SESSION_REPLACED);
 }
 
 Test(session_unreachable, a_new_name_when_nothing_is_left_of_the_old_one)
@@ -531,20 +510,18 @@ Test(session_unreachable, a_new_name_when_nothing_is_left_of_the_old_one)
     NO_CALL();
     connect_link();
     CALL("hello begin 30000 11000 'this host' 17 5 30000");
-    cr_assert_eq(incarnation(), 1);
+    cr_assert_eq(view()->incarnation, 1);
     EXPECT(last_reached, reached(0));
 }
 
 Test(session_unreachable, other_data)
 {
-    struct session_view view;
     wait_in_line("A", "s", "6");
     ask("B", "s");
     answer_next("layout '3'");
     HAPPENS("B denied down");
-    session_look(session, &view);
-    cr_assert_eq(view.state, SESSION_DOWN);
-    EXPECT(view.why, "its data has layout 3, this berthd knows 2 to 2");
+    cr_assert_eq(view()->state, SESSION_DOWN);
+    EXPECT(view()->why, "its data has layout 3, this berthd knows 2 to 2");
     NO_CALL();
     EXPECT(next_deadline(), "30.000");
     wait_for(30);
@@ -567,7 +544,7 @@ Test(session_unreachable, a_restart)
     connect_link();
     /* The largest numbers seen, or larger; the next incarnation. */
     CALL("hello begin 30000 11000 'this host' 5000 6 30000");
-    cr_assert_eq(incarnation(), 2);
+    cr_assert_eq(view()->incarnation, 2);
     answer("ok -1 0 '2' 30000 '7' 0 1");
     CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
     CALL_ANSWERED("hello change 0 0 s 4 {\"paused\":true}", "ok -1 0 0 s '5' {}");
@@ -637,6 +614,6 @@ Test(session_unreachable_begin, a_damaged_tenure_is_none)
                                " ticket=1 more=1";
     cr_assert(session_restore_tenure(session, fits, strlen(fits), now, &effects));
     EXPECT(good_for(), "-1000.000"); /* of another boot */
-    cr_assert_eq(incarnation(), 4);
+    cr_assert_eq(view()->incarnation, 4);
     effects_deinit(&effects);
 }
