@@ -1,14 +1,12 @@
 #include "conf_help.h"
 
+#include "scratch.h"
+
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-static char directory[] = "/tmp/berth-conf-XXXXXX";
 
 size_t n_lookups;
 
@@ -46,52 +44,35 @@ const struct conf_lookup test_lookup = {.user = look_up_user, .group = look_up_g
 
 void conf_test_init(void)
 {
-    cr_assert(mkdtemp(directory));
-    cr_assert_eq(chmod(directory, 0755), 0);
-    cr_assert_eq(chdir(directory), 0);
+    scratch_begin();
+    cr_assert_eq(chmod(".", 0755), 0); /* for tests that are another user for a while */
     n_lookups = 0;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-    (void)status;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
-void conf_test_fini(void)
-{
-    cr_assert_eq(chdir("/"), 0);
-    cr_assert_eq(nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
-}
-
-void write_bytes(const char *path, const char *bytes, size_t n)
-{
-    FILE *file = fopen(path, "w");
-    cr_assert(file, "%s: %m", path);
-    cr_assert_eq(fwrite(bytes, 1, n, file), n);
-    cr_assert_eq(fclose(file), 0);
 }
 
 void write_text(const char *path, const char *text)
 {
-    write_bytes(path, text, strlen(text));
+    scratch_write(path, text, strlen(text));
 }
 
 struct conf *load_bytes(const char *bytes, size_t n, struct conf_errors *errors)
 {
-    write_bytes("t.conf", bytes, n);
+    scratch_write("t.conf", bytes, n);
     return conf_load("t.conf", NULL, &test_lookup, errors);
+}
+
+struct conf *load_good_file(const char *path, const struct conf *running)
+{
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    struct conf *conf = conf_load(path, running, &test_lookup, &errors);
+    cr_assert(conf, "%s", errors.n > 0 ? errors.messages[0] : "no message");
+    cr_assert_eq(errors.n, 0);
+    return conf;
 }
 
 struct conf *load_good(const char *text)
 {
-    struct conf_errors errors = CONF_ERRORS_INIT;
-    struct conf *conf = load_bytes(text, strlen(text), &errors);
-    cr_assert(conf, "%s", errors.n > 0 ? errors.messages[0] : "no message");
-    cr_assert_eq(errors.n, 0);
-    return conf;
+    write_text("t.conf", text);
+    return load_good_file("t.conf", NULL);
 }
 
 static char *joined(const struct conf_errors *errors)
@@ -114,32 +95,30 @@ static void expect_messages(struct conf_errors *messages, const char *expected)
     conf_errors_deinit(messages);
 }
 
-void expect_errors_in(const char *path, const char *expected)
+static void expect_errors_of(const char *path, const struct conf *running, const char *expected)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
-    struct conf *conf = conf_load(path, NULL, &test_lookup, &errors);
+    struct conf *conf = conf_load(path, running, &test_lookup, &errors);
     expect_messages(&errors, expected);
     cr_expect_eq(conf == NULL, expected[0] != '\0');
     conf_free(conf);
+}
+
+void expect_errors_in(const char *path, const char *expected)
+{
+    expect_errors_of(path, NULL, expected);
 }
 
 void expect_reload_errors(const struct conf *running, const char *text, const char *expected)
 {
-    struct conf_errors errors = CONF_ERRORS_INIT;
     write_text("t.conf", text);
-    struct conf *conf = conf_load(running->path, running, &test_lookup, &errors);
-    expect_messages(&errors, expected);
-    cr_expect_eq(conf == NULL, expected[0] != '\0');
-    conf_free(conf);
+    expect_errors_of(running->path, running, expected);
 }
 
 struct conf *reload_good(const struct conf *running, const char *text)
 {
-    struct conf_errors errors = CONF_ERRORS_INIT;
     write_text("t.conf", text);
-    struct conf *conf = conf_load(running->path, running, &test_lookup, &errors);
-    cr_assert(conf, "%s", errors.n > 0 ? errors.messages[0] : "no message");
-    return conf;
+    return load_good_file(running->path, running);
 }
 
 void expect_fixed_changes(

@@ -11,17 +11,17 @@
 extern const struct conf_lookup test_lookup;
 extern size_t n_lookups;
 
-/* Makes a directory and goes there; messages then begin with plain file names. */
+/* A suite's .init, in whose directory messages begin with plain file names; .fini is
+ * scratch_end(). */
 void conf_test_init(void);
-void conf_test_fini(void);
 
-void write_bytes(const char *path, const char *bytes, size_t n);
 void write_text(const char *path, const char *text);
 
 /* Writes "t.conf" and loads it. */
 struct conf *load_bytes(const char *bytes, size_t n, struct conf_errors *errors);
-/* The text must have no errors. */
+/* The text, or the file, must have no errors. */
 struct conf *load_good(const char *text);
+struct conf *load_good_file(const char *path, const struct conf *running);
 /* `expected`: all messages, one a line; "" if it must be good. */
 void expect_errors(const char *text, const char *expected);
 void expect_errors_in(const char *path, const char *expected);

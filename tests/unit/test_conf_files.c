@@ -1,6 +1,7 @@
 /* Which files are read, in which order; and the sample that is shipped. */
 #include "conf/keys.h"
 #include "conf_help.h"
+#include "scratch.h"
 #include "tests/source.h"
 
 #include <criterion/criterion.h>
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(conf_files, .init = conf_test_init, .fini = conf_test_fini, .timeout = 20);
+TestSuite(conf_files, .init = conf_test_init, .fini = scratch_end, .timeout = 20);
 
 /* ---- files that are none ---- */
 
@@ -52,21 +53,14 @@ Test(conf_files, control_characters_of_a_name_are_not_printed)
 
 /* ---- include ---- */
 
-static void expect_names(const struct conf *conf, const char *expected)
+static void expect_included(const char *path, const char *expected)
 {
+    struct conf *conf = load_good_file(path, NULL);
     char names[256] = "";
     for (size_t i = 0; i < conf->n_definitions; i++) {
         strcat(strcat(names, i == 0 ? "" : " "), conf->definitions[i].name);
     }
     cr_expect_str_eq(names, expected);
-}
-
-static void expect_included(const char *path, const char *expected)
-{
-    struct conf_errors errors = CONF_ERRORS_INIT;
-    struct conf *conf = conf_load(path, NULL, &test_lookup, &errors);
-    cr_assert(conf, "%s", errors.n > 0 ? errors.messages[0] : "no message");
-    expect_names(conf, expected);
     conf_free(conf);
 }
 
@@ -99,15 +93,13 @@ Test(conf_files, an_absolute_path_and_a_single_file)
     cr_assert(getcwd(directory, sizeof directory));
     write_text("one", "[lock one]\n");
     snprintf(text, sizeof text, "[daemon]\ninclude = %s/one\n", directory);
-    struct conf *conf = load_good(text);
-    expect_names(conf, "one");
-    conf_free(conf);
+    write_text("t.conf", text);
+    expect_included("t.conf", "one");
     mkdir("d", 0755);
     write_text("d/t.conf", text);
     expect_included("d/t.conf", "one");
-    conf = load_good("[daemon]\ninclude = one\n");
-    expect_names(conf, "one");
-    conf_free(conf);
+    write_text("t.conf", "[daemon]\ninclude = one\n");
+    expect_included("t.conf", "one");
 }
 
 Test(conf_files, an_absent_directory_is_empty_an_absent_file_an_error)
@@ -197,13 +189,8 @@ static const char *sample(void)
 
 static char *read_sample(void)
 {
-    FILE *file = fopen(sample(), "r");
-    cr_assert(file, "%s: %m", sample());
-    char *text = NULL;
-    size_t size = 0;
-    cr_assert(getdelim(&text, &size, '\0', file) > 0);
-    fclose(file);
-    return text;
+    size_t n;
+    return scratch_read(sample(), &n);
 }
 
 Test(conf_files, the_sample_is_good)

@@ -2,12 +2,13 @@
  * error with its line, and values may be long. */
 #include "conf/sections.h"
 #include "conf_help.h"
+#include "scratch.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(conf_lines, .init = conf_test_init, .fini = conf_test_fini, .timeout = 20);
+TestSuite(conf_lines, .init = conf_test_init, .fini = scratch_end, .timeout = 20);
 
 #define KINDS "there are [daemon], [redis NAME], [semaphore NAME], [lock NAME] and [pool NAME]"
 #define NAME_RULE                                                                                  \

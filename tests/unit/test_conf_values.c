@@ -2,12 +2,13 @@
 #include "conf/keys.h"
 #include "conf/value_types.h"
 #include "conf_help.h"
+#include "scratch.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(conf_values, .init = conf_test_init, .fini = conf_test_fini, .timeout = 20);
+TestSuite(conf_values, .init = conf_test_init, .fini = scratch_end, .timeout = 20);
 
 /* ---- the table ---- */
 

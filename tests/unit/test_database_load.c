@@ -1,10 +1,10 @@
 /* test_database_load.c - how busy a database is, from what its server has counted; and what servers
  * and strangers may say instead. */
+#include "row_help.h"
 #include "status/database_load.h"
 #include "status/metric_rows.h"
 
 #include <criterion/criterion.h>
-#include <string.h>
 
 #define SECOND NANOSECONDS_PER_SECOND
 #define RATE 400000 /* 400 calls a second */
@@ -17,10 +17,7 @@ static bool say(double seconds, const char *const fields[])
 {
     struct text text = TEXT_INIT;
     struct load_sample sample;
-    for (; *fields; fields++) {
-        text_add_bytes(&text, *fields, strlen(*fields) + 1);
-    }
-    text_add(&text, "\n");
+    add_row(&text, fields);
     struct fleet_rows *rows = fleet_rows_new(&text);
     bool is_read = load_read(rows, (nanoseconds)(seconds * (double)SECOND), &sample);
     if (is_read) {

@@ -1,5 +1,6 @@
 /* test_fleet_changes.c - what is different between two listings of a database. */
 #include "base/words.h"
+#include "row_help.h"
 #include "status/listing.h"
 
 #include <criterion/criterion.h>
@@ -12,14 +13,7 @@
 
 static struct text text, heard;
 
-#define ROW(...) add_row((const char *const[]){__VA_ARGS__, NULL})
-static void add_row(const char *const fields[])
-{
-    for (; *fields; fields++) {
-        text_add_bytes(&text, *fields, strlen(*fields) + 1);
-    }
-    text_add(&text, "\n");
-}
+#define ROW(...) ADD_ROW(&text, __VA_ARGS__)
 
 static void resource(const char *name, const char *in_use)
 {

@@ -2,6 +2,7 @@
  * rows may say. */
 #include "core/core.h"
 #include "core/definition.h"
+#include "row_help.h"
 #include "status/metric_rows.h"
 
 #include <criterion/criterion.h>
@@ -42,15 +43,7 @@ static void end(void)
 
 TestSuite(fleet_figures, .init = begin, .fini = end);
 
-/* Fields of one row, in words. */
-#define ROW(...) add_row((const char *const[]){__VA_ARGS__, NULL})
-static void add_row(const char *const fields[])
-{
-    for (; *fields; fields++) {
-        text_add_bytes(&text, *fields, strlen(*fields) + 1);
-    }
-    text_add(&text, "\n");
-}
+#define ROW(...) ADD_ROW(&text, __VA_ARGS__)
 
 /* Returns the next number. */
 static size_t write_figures(size_t from, size_t n)

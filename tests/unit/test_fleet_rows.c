@@ -1,6 +1,7 @@
 /* test_fleet_rows.c - a database's rows as lines of `status`: correct rows are shown unchanged, and
  * whatever else other hosts may have written harms neither the line nor its reader. */
 #include "base/words.h"
+#include "row_help.h"
 #include "status/lease_walk.h"
 #include "wire/protocol.h"
 
@@ -14,22 +15,11 @@
 #define REMOTE "0123456789abcdef/"
 #define HERE "fedcba9876543210/"
 
-static struct text text;
+static struct text text; /* the rows so far */
+static struct fleet_rows *rows; /* what read_rows() has made of them */
+static char *lines; /* and show() */
 
-/* Fields of one row, in words. */
-#define ROW(...) add_row((const char *const[]){__VA_ARGS__, NULL})
-static void add_row(const char *const fields[])
-{
-    for (; *fields; fields++) {
-        text_add_bytes(&text, *fields, strlen(*fields) + 1);
-    }
-    text_add(&text, "\n");
-}
-
-static struct fleet_rows *rows_of(void)
-{
-    return fleet_rows_new(&text);
-}
+#define ROW(...) ADD_ROW(&text, __VA_ARGS__)
 
 static void add_etl(void)
 {
@@ -86,6 +76,8 @@ static void begin(void)
 
 static void end(void)
 {
+    free(lines);
+    fleet_rows_free(rows);
     text_deinit(&text);
     core_client_deinit(core, &client, 0, &effects);
     effects_clear(&effects);
@@ -110,7 +102,7 @@ static int32_t pid_of(const struct lease *lease)
 static const struct viewer viewer = {
     .uid = 77, .may_see = may_see, .pid_of = pid_of};
 
-static struct scene scene(const struct fleet_rows *rows)
+static struct scene scene(const struct fleet_rows *listed)
 {
     return (struct scene){
         .core = core,
@@ -119,16 +111,41 @@ static struct scene scene(const struct fleet_rows *rows)
         .session = "fedcba9876543210",
         .now = 7 * NANOSECONDS_PER_SECOND,
         .wall_now = 1010 * NANOSECONDS_PER_SECOND,
-        .rows = rows,
+        .rows = listed,
         .listed_at = 6 * NANOSECONDS_PER_SECOND,
     };
 }
 
-/* All lines of all resources; freed by the caller. */
-static char *lines_of(const struct fleet_rows *rows)
+static void read_rows(void)
 {
-    const struct scene there = scene(rows);
+    fleet_rows_free(rows);
+    rows = fleet_rows_new(&text);
+}
+
+/* Every line could be one of the protocol. */
+static void expect_sound(const char *of)
+{
+    while (*of) {
+        size_t n = strcspn(of, "\n");
+        cr_assert_eq(of[n], '\n');
+        cr_assert_lt(n + 1, LINE_BYTES);
+        cr_assert(strncmp(of, "resource ", 9) == 0 || strncmp(of, "holder ", 7) == 0 ||
+                strncmp(of, "waiter ", 7) == 0,
+            "%s", of);
+        for (size_t i = 0; i < n; i++) {
+            cr_assert(of[i] >= ' ' && of[i] <= '~', "%s", of);
+            cr_assert(of[i] != ' ' || of[i + 1] != ' ', "%s", of);
+        }
+        of += n + 1;
+    }
+}
+
+/* All lines of all resources in the rows. */
+static void show(void)
+{
     struct text out = TEXT_INIT;
+    read_rows();
+    const struct scene there = scene(rows);
     text_add(&out, "");
     for (size_t i = 0; i < rows->n_resources; i++) {
         struct resource_row row;
@@ -138,35 +155,15 @@ static char *lines_of(const struct fleet_rows *rows)
         lease_walk_begin(&walk, rows->resources[i].name, 0);
         lease_walk_write(&walk, &there, &out, SIZE_MAX);
     }
-    return text_take(&out);
-}
-
-/* Every line could be one of the protocol. */
-static void expect_sound(const char *lines)
-{
-    while (*lines) {
-        size_t n = strcspn(lines, "\n");
-        cr_assert_eq(lines[n], '\n');
-        cr_assert_lt(n + 1, LINE_BYTES);
-        cr_assert(strncmp(lines, "resource ", 9) == 0 || strncmp(lines, "holder ", 7) == 0 ||
-                strncmp(lines, "waiter ", 7) == 0,
-            "%s", lines);
-        for (size_t i = 0; i < n; i++) {
-            cr_assert(lines[i] >= ' ' && lines[i] <= '~', "%s", lines);
-            cr_assert(lines[i] != ' ' || lines[i + 1] != ' ', "%s", lines);
-        }
-        lines += n + 1;
-    }
+    free(lines);
+    lines = text_take(&out);
+    expect_sound(lines);
 }
 
 static void expect_lines(const char *expected)
 {
-    struct fleet_rows *rows = rows_of();
-    char *lines = lines_of(rows);
-    expect_sound(lines);
+    show();
     cr_expect_str_eq(lines, expected);
-    free(lines);
-    fleet_rows_free(rows);
 }
 
 /* ---- what is right ---- */
@@ -242,13 +239,12 @@ Test(fleet_rows, found_by_name)
     add_etl();
     ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "", NONE);
     ROW("session", "0123456789abcdef", "db1", "20000", "3", "0.1.0", "2", "2", "30000", "13000");
-    struct fleet_rows *rows = rows_of();
+    read_rows();
     cr_assert_eq(rows->n_resources, 3);
     cr_expect_str_eq(fleet_rows_find(rows, "a")->name, "a");
     cr_expect_str_eq(fleet_rows_find(rows, "etl")->name, "etl");
     cr_expect_eq(fleet_rows_find(rows, "etl")->end - fleet_rows_find(rows, "etl")->row, 4);
     cr_expect_null(fleet_rows_find(rows, "c"));
-    fleet_rows_free(rows);
 }
 
 Test(fleet_rows, runs_of_slots)
@@ -272,12 +268,9 @@ Test(fleet_rows, runs_of_slots)
         ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "",
             NONE);
         ROW("holder", "etl", REMOTE "1", "1", "0", "0", "", "", "1", "5", all[i].units, "h", "0");
-        struct fleet_rows *rows = rows_of();
-        char *lines = lines_of(rows);
+        show();
         snprintf(expected, sizeof expected, " units=%s token=", all[i].shown);
         cr_expect(strstr(lines, expected), "%s: %s", all[i].units, lines);
-        free(lines);
-        fleet_rows_free(rows);
     }
 }
 
@@ -292,11 +285,8 @@ Test(fleet_rows, as_the_core_would_say)
         "0");
     lease_walk_begin(&walk, "etl", 0);
     lease_walk_write(&walk, &unlisted, &here, SIZE_MAX);
-    struct fleet_rows *rows = rows_of();
-    char *lines = lines_of(rows);
+    show();
     cr_expect_str_eq(strchr(lines, '\n') + 1, here.bytes);
-    free(lines);
-    fleet_rows_free(rows);
     text_deinit(&here);
 }
 
@@ -305,7 +295,7 @@ Test(fleet_rows, as_the_core_would_say)
 Test(fleet_rows, holder_of_a_unit)
 {
     add_etl();
-    struct fleet_rows *rows = rows_of();
+    read_rows();
     const struct fleet_resource *etl = fleet_rows_find(rows, "etl");
     struct fleet_holder found;
     cr_assert(fleet_find_holder(rows, etl, "1", &found));
@@ -315,7 +305,6 @@ Test(fleet_rows, holder_of_a_unit)
     cr_expect(fleet_has_unit(rows, etl, "3"));
     cr_expect_not(fleet_has_unit(rows, etl, "4"));
     cr_expect_not(fleet_has_unit(rows, etl, "x"));
-    fleet_rows_free(rows);
 }
 
 Test(fleet_rows, keys)
@@ -353,7 +342,7 @@ Test(fleet_rows, of_another_resource)
 /* Their leases go with them, not to the resource before. */
 Test(fleet_rows, unsound_resources)
 {
-    static const char *const values[][14] = {
+    static const char *const values[][15] = {
         {"resource", "", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", ""},
         {"resource", "a b", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", ""},
         {"resource", "a\nend\n", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", ""},
@@ -366,10 +355,7 @@ Test(fleet_rows, unsound_resources)
     for (size_t i = 0; i < N(values); i++) {
         ROW("resource", "first", "lock", "1", "0", "1", "0", "0", "0", "", "first", "", "", "",
             NONE);
-        for (size_t j = 0; j < 14; j++) {
-            text_add_bytes(&text, values[i][j], strlen(values[i][j]) + 1);
-        }
-        text_add(&text, "\n");
+        add_row(&text, values[i]);
         ROW("holder", "first", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0", "h", "0");
         expect_lines("resource first kind=lock scope=fleet database=default limit=1 in_use=0 free=1"
                      " waiting=0\n");
@@ -401,39 +387,31 @@ Test(fleet_rows, hostile_fields)
         "at=99999999999999999999 pid=-1", "\xff\xfe", endless, items, pairs, "0,0,0", "-1",
         "9223372036854775808", "18446744073709551616", "../..", "*", "reason=%0aend",
         "program=\xe2\x80\xae"};
-    static const char *const resource[] = {
-        "resource", "etl", "pool", "4", "3", "1", "1", "0", "1", "r", "etl", "", "a,b", "a,b c,d",
-        "1", "1", "0"};
-    static const char *const leases[][14] = {
+    enum { MAX_FIELDS = 17 };
+    static const char *const sound[][MAX_FIELDS + 1] = {
+        {"resource", "etl", "pool", "4", "3", "1", "1", "0", "1", "r", "etl", "", "a,b", "a,b c,d",
+            "1", "1", "0"},
         {"holder", "etl", REMOTE "3f9k", "11", "0", "7", "job", "pid=77 program=load at=1", "2",
             "90", "0,1", "db1", "500", ""},
-        {"waiter", "etl", HERE "1", "13", "-5", "7", "", "pid=78 at=1005000", "2", "1", "db1",
-            "0", "", ""},
+        {"waiter", "etl", HERE "1", "13", "-5", "7", "", "pid=78 at=1005000", "2", "1", "db1", "0",
+            "", ""},
     };
-    for (size_t field = 1; field < N(resource); field++) {
+    for (size_t field = 1; field < MAX_FIELDS; field++) {
         for (size_t i = 0; i < N(nasty); i++) {
-            for (size_t j = 0; j < N(resource); j++) {
-                const char *value = j == field ? nasty[i] : resource[j];
-                text_add_bytes(&text, value, strlen(value) + 1);
-            }
-            text_add(&text, "\n");
-            for (size_t lease = 0; lease < N(leases); lease++) {
-                for (size_t j = 0; j < N(leases[lease]); j++) {
-                    const char *value = j == field ? nasty[i] : leases[lease][j];
-                    text_add_bytes(&text, value, strlen(value) + 1);
+            for (size_t row = 0; row < N(sound); row++) {
+                const char *fields[MAX_FIELDS + 1];
+                memcpy(fields, sound[row], sizeof fields);
+                if (fields[field]) {
+                    fields[field] = nasty[i];
                 }
-                text_add(&text, "\n");
+                add_row(&text, fields);
             }
-            struct fleet_rows *rows = rows_of();
-            char *lines = lines_of(rows);
+            show();
             struct fleet_holder found;
-            expect_sound(lines);
             for (size_t k = 0; k < rows->n_resources; k++) {
                 fleet_find_holder(rows, &rows->resources[k], "0", &found);
                 fleet_has_unit(rows, &rows->resources[k], "a");
             }
-            free(lines);
-            fleet_rows_free(rows);
         }
     }
 }
@@ -474,17 +452,13 @@ Test(fleet_rows, longest_lines)
         "9223372036854775807", items, reason, "0");
     ROW("waiter", name, REMOTE "7zzzzzzzzzzzz", "11", "-1000", "4294967295", holder, info,
         "2147483647", "2147483647", reason, "0", "", "");
-    struct fleet_rows *rows = rows_of();
-    char *lines = lines_of(rows);
-    expect_sound(lines);
+    show();
     cr_expect(strstr(lines, ",..."));
     size_t n = 0;
     for (const char *c = lines; *c; c++) {
         n += *c == '\n';
     }
     cr_expect_eq(n, 3);
-    free(lines);
-    fleet_rows_free(rows);
 }
 
 /* Cut off anywhere, it is read as far as it goes. */
@@ -496,11 +470,7 @@ Test(fleet_rows, cut_off)
     text = (struct text)TEXT_INIT;
     for (size_t n = 0; n <= length; n++) {
         text_add_bytes(&text, whole, n);
-        struct fleet_rows *rows = rows_of();
-        char *lines = lines_of(rows);
-        expect_sound(lines);
-        free(lines);
-        fleet_rows_free(rows);
+        show();
     }
     free(whole);
 }
@@ -520,11 +490,10 @@ Test(fleet_rows, instances_of_a_template)
     add_named("market", "market");
     add_named("market/own", "market/own");
     add_named("market0/a", "market0/*");
-    struct fleet_rows *rows = rows_of();
+    read_rows();
     cr_expect_eq(fleet_rows_n_instances(rows, "market/*"), 2);
     cr_expect_eq(fleet_rows_n_instances(rows, "market/x/*"), 1);
     cr_expect_eq(fleet_rows_n_instances(rows, "market0/*"), 1);
     cr_expect_eq(fleet_rows_n_instances(rows, "z/*"), 0);
     cr_expect_eq(fleet_rows_n_instances(rows, "a/*"), 0);
-    fleet_rows_free(rows);
 }

@@ -1,5 +1,6 @@
 /* test_journal_damage.c - damage to a journal's file is always noticed, and each record that can be
  * read is right. */
+#include "../sim/random.h"
 #include "journal/journal_file.h"
 #include "journal_help.h"
 #include "seed.h"
@@ -205,58 +206,37 @@ Test(journal_damage, more_than_the_header_knows)
 }
 
 /* A right checksum does not make the rest right. */
-static void write_header(void (*spoil)(struct journal_header *header))
+struct spoil {
+    const char *what;
+    size_t at; /* in the header */
+    uint32_t value;
+    size_t n; /* bytes */
+};
+
+#define SPOIL(member, n, value) #member, offsetof(struct journal_header, member), value, n
+
+static void write_header(const struct spoil *spoil)
 {
     struct journal_header header = journal.header;
-    spoil(&header);
+    memcpy((char *)&header + spoil->at, &spoil->value, spoil->n);
     header_seal(&header);
     cr_assert_eq(pwrite(journal.fd, &header, sizeof header, 0), sizeof header);
 }
 
-static void spoil_version(struct journal_header *header)
-{
-    header->version++;
-}
-
-static void spoil_count(struct journal_header *header)
-{
-    header->n_chunks = UINT32_MAX;
-}
-
-static void spoil_count_a_bit(struct journal_header *header)
-{
-    header->n_chunks = JOURNAL_MAX_CHUNKS + 1;
-}
-
-static void spoil_class(struct journal_header *header)
-{
-    header->classes[1] = JOURNAL_CLASSES;
-}
-
-static void spoil_boot(struct journal_header *header)
-{
-    memset(header->boot_id, 'x', sizeof header->boot_id);
-}
-
-static void spoil_completeness(struct journal_header *header)
-{
-    header->is_complete = 2;
-}
-
-static void spoil_magic(struct journal_header *header)
-{
-    header->magic[0] = 'B';
-}
-
 Test(journal_damage, headers_that_lie)
 {
-    void (*const spoils[])(struct journal_header *) = {spoil_count,
-        spoil_count_a_bit, spoil_class, spoil_boot, spoil_completeness, spoil_magic};
+    static const struct spoil spoils[] = {
+        {SPOIL(n_chunks, 4, UINT32_MAX)},
+        {SPOIL(n_chunks, 4, JOURNAL_MAX_CHUNKS + 1)},
+        {SPOIL(classes[1], 1, JOURNAL_CLASSES)},
+        {SPOIL(boot_id, 4, 0x78787878)},
+        {SPOIL(is_complete, 1, 2)},
+        {SPOIL(magic, 1, 'B')},
+    };
     for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
-        uint32_t slots[N_FILLED];
         fill(slots);
-        write_header(spoils[i]);
-        cr_expect_eq(reopen(), JOURNAL_DAMAGED, "%zu", i);
+        write_header(&spoils[i]);
+        cr_expect_eq(reopen(), JOURNAL_DAMAGED, "%s", spoils[i].what);
         expect_heard((struct journal_report){.trouble = TROUBLE_NO_JOURNAL}, (unsigned)i + 1);
         put(99, 10, 10);
         cr_expect_eq(reopen(), JOURNAL_INCOMPLETE);
@@ -264,24 +244,20 @@ Test(journal_damage, headers_that_lie)
     }
 }
 
-static void spoil_features(struct journal_header *header)
-{
-    header->must_understand = 4;
-}
-
 /* Another version's file is not damaged: it is left alone as long as its records may mean
  * something. */
 Test(journal_damage, of_a_later_version)
 {
-    void (*const spoils[])(struct journal_header *) = {spoil_version, spoil_features};
+    static const struct spoil spoils[] = {
+        {SPOIL(version, 4, JOURNAL_VERSION + 1)}, {SPOIL(must_understand, 4, 4)}};
     for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
         uint32_t slots[N_FILLED];
         size_t n, n_after;
         fill(slots);
-        write_header(spoils[i]);
+        write_header(&spoils[i]);
         char *before = scratch_read(journal_path, &n);
         for (int again = 0; again < 2; again++) {
-            cr_expect_eq(reopen(), JOURNAL_OF_LATER_VERSION, "%zu", i);
+            cr_expect_eq(reopen(), JOURNAL_OF_LATER_VERSION, "%s", spoils[i].what);
             cr_expect_eq(seen.n, 0);
         }
         journal_close(&journal);
@@ -296,21 +272,15 @@ Test(journal_damage, of_a_later_version)
     }
 }
 
-static uint32_t random_number(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (uint32_t)(*state >> 32);
-}
-
 Test(journal_damage, random_bytes)
 {
-    uint64_t random = seed_of_test();
+    struct random random = {.state = seed_of_test()};
     for (size_t round = 0; round < 200; round++) {
-        size_t n = random_number(&random) % (JOURNAL_PAGE + JOURNAL_CHUNK + 100);
+        size_t n = random_below(&random, JOURNAL_PAGE + JOURNAL_CHUNK + 100);
         char *bytes = malloc(n + 1);
         cr_assert(bytes);
         for (size_t i = 0; i < n; i++) {
-            bytes[i] = (char)random_number(&random);
+            bytes[i] = (char)random_below(&random, 256);
         }
         scratch_write(journal_path, bytes, n);
         free(bytes);

@@ -1,5 +1,6 @@
 /* test_journal_killed.c - a process that writes a journal is killed at arbitrary points: what it
  * had finished is there, what it was writing is there or not, and nothing is damaged. */
+#include "../sim/random.h"
 #include "journal_help.h"
 #include "seed.h"
 
@@ -22,20 +23,14 @@ struct shared {
     _Atomic uint32_t lengths[NUMBERS]; /* of the records; 0: none */
 };
 
-static uint32_t random_below(uint64_t *random, uint32_t n)
-{
-    *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (uint32_t)((*random >> 33) % n);
-}
-
 /* Of one page, so that it is rewritten at once; or, of every eighth number, long. */
-static uint32_t random_length(uint64_t *random, uint32_t number)
+static uint32_t random_length(struct random *random, uint32_t number)
 {
     uint32_t max = number % 8 == 0 ? JOURNAL_MAX_BYTES : 1000;
     return 8 + random_below(random, max - 8);
 }
 
-static void random_step(struct shared *shared, uint64_t *random)
+static void random_step(struct shared *shared, struct random *random)
 {
     uint32_t number = random_below(random, NUMBERS), length = 0;
     bool is_long = number % 8 == 0, is_there = seen.lengths[number] > 0;
@@ -58,8 +53,9 @@ static void random_step(struct shared *shared, uint64_t *random)
 }
 
 /* Until it is killed. */
-static void write_for_ever(struct shared *shared, uint64_t random)
+static void write_for_ever(struct shared *shared, uint64_t seed)
 {
+    struct random random = {.state = seed};
     if (reopen() != JOURNAL_INTACT) {
         _exit(1);
     }
@@ -69,14 +65,14 @@ static void write_for_ever(struct shared *shared, uint64_t random)
 }
 
 /* Lets a child do so many steps, and then a few more. */
-static void run_child(struct shared *shared, uint64_t random, uint32_t n_steps)
+static void run_child(struct shared *shared, uint64_t seed, uint32_t n_steps)
 {
     int status = 0;
     shared->n_steps = 0;
     pid_t pid = fork();
     cr_assert_geq(pid, 0);
     if (pid == 0) {
-        write_for_ever(shared, random);
+        write_for_ever(shared, seed);
     }
     while (shared->n_steps < n_steps && waitpid(pid, &status, WNOHANG) == 0) {
         sched_yield();
@@ -88,7 +84,7 @@ static void run_child(struct shared *shared, uint64_t random, uint32_t n_steps)
 
 Test(journal_killed, at_any_moment)
 {
-    uint64_t random = seed_of_test();
+    struct random random = {.state = seed_of_test()};
     struct shared *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     cr_assert_neq(shared, MAP_FAILED);

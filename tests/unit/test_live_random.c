@@ -1,5 +1,6 @@
 /* test_live_random.c - random lines of `watch`: who applies what the watcher hears to the state
  * that was there at the beginning has what the copy has (view/live.h). */
+#include "../sim/random.h"
 #include "print_help.h"
 #include "seed.h"
 #include "view/live.h"
@@ -10,12 +11,11 @@
 
 enum { N_RESOURCES = 4, N_LEASES = 6, LINES = 60000 };
 
-static uint64_t state;
+static struct random series;
 
 static unsigned below(unsigned n)
 {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (unsigned)(state >> 33) % n;
+    return random_below(&series, n);
 }
 
 /* What was heard of. */
@@ -165,7 +165,7 @@ Test(live_random, who_hears_of_all_changes_has_the_copy)
     struct live live;
     char line[200];
     nanoseconds now = 0;
-    state = seed_of_test();
+    series.state = seed_of_test();
     memset(&heard, 0, sizeof heard);
     live_init(&live);
     live_watch(&live, &watcher);

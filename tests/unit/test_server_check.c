@@ -18,60 +18,80 @@ static struct abilities abilities;
 static struct server_check_question question = {.facts = &facts, .abilities = &abilities};
 
 /* By all that the server says. */
-static void judge_info(const char *info, bool may_fail_over)
+static void judge_info(const char *info)
 {
     memset(&facts, 0, sizeof facts);
     facts_read_info(&facts, info);
-    question.may_fail_over = may_fail_over;
     server_check_identity(&guard, &question);
     if (!guard.refusal[0]) {
         server_check_settings(&guard, &question);
     }
 }
 
-/* With the line of that key put in place of its own, or at the end. */
-static void judge(const char *line, bool may_fail_over)
+/* With these lines put in place of those of the same keys. */
+static void judge(const char *lines)
 {
-    char info[1024] = "", *out = info;
-    size_t key = strcspn(line, ":") + 1;
+    char info[1024], given[512], key[64], *out = info;
+    snprintf(given, sizeof given, "\n%s", lines);
     for (const char *old = plain; *old; old += strcspn(old, "\n") + 1) {
-        if (strncmp(old, line, key) != 0) {
+        snprintf(key, sizeof key, "\n%.*s", (int)strcspn(old, ":\r") + 1, old);
+        if (!strstr(given, key)) {
             out += sprintf(out, "%.*s", (int)strcspn(old, "\n") + 1, old);
         }
     }
-    sprintf(out, "%s\r\n", line);
-    judge_info(info, may_fail_over);
+    sprintf(out, "%s\r\n", lines);
+    judge_info(info);
 }
 
-static void expect_refused(const char *line, const char *part)
+static void require_refusal(const char *of, const char *part)
 {
-    judge(line, false);
-    cr_assert(strstr(guard.refusal, part), "%s: \"%s\"", line, guard.refusal);
+    cr_assert(strstr(guard.refusal, part), "%s: \"%s\"", of, guard.refusal);
 }
 
-static void expect_good(const char *line)
+static void expect_refused(const char *lines, const char *part)
 {
-    judge(line, false);
-    cr_assert_str_empty(guard.refusal, "%s: %s", line, guard.refusal);
+    judge(lines);
+    require_refusal(lines, part);
+}
+
+static void expect_info_refused(const char *info, const char *part)
+{
+    judge_info(info);
+    require_refusal(info, part);
+}
+
+/* Usable, with this in its warning; "": with none. */
+static void require_good(const char *of, const char *warning)
+{
+    cr_assert_str_empty(guard.refusal, "%s: %s", of, guard.refusal);
+    cr_assert(warning[0] ? strstr(guard.warning, warning) != NULL : guard.warning[0] == '\0',
+        "%s: \"%s\"", of, guard.warning);
+}
+
+static void expect_good(const char *lines, const char *warning)
+{
+    judge(lines);
+    require_good(lines, warning);
+}
+
+static void expect_info_good(const char *info, const char *warning)
+{
+    judge_info(info);
+    require_good(info, warning);
 }
 
 Test(guard, a_plain_server)
 {
-    judge_info(plain, false);
-    cr_assert_str_empty(guard.refusal);
-    cr_assert_str_empty(guard.warning);
+    expect_info_good(plain, "");
     cr_assert_str_eq(guard.run_id, "5d2c5a1e3a5f0f6f0f6f0f6f0f6f0f6f0f6f0f6f");
     cr_assert_str_eq(guard.version, "7.0.15");
 }
 
 Test(guard, something_else)
 {
-    judge_info("", false);
-    cr_assert(strstr(guard.refusal, "run_id"));
-    judge_info("run_id", false);
-    cr_assert(strstr(guard.refusal, "run_id"));
-    judge_info("xrun_id:1\r\n\n\n:\n", false);
-    cr_assert(strstr(guard.refusal, "run_id"));
+    expect_info_refused("", "run_id");
+    expect_info_refused("run_id", "run_id");
+    expect_info_refused("xrun_id:1\r\n\n\n:\n", "run_id");
 }
 
 Test(guard, versions)
@@ -79,9 +99,9 @@ Test(guard, versions)
     expect_refused("redis_version:6.2.14", "its version is 6.2.14; Redis 7 or later is needed");
     expect_refused("redis_version:", "unknown");
     expect_refused("redis_version:x", "x");
-    expect_good("redis_version:7.0.0");
-    expect_good("redis_version:10.0.1");
-    judge("valkey_version:8.0.1", false);
+    expect_good("redis_version:7.0.0", "");
+    expect_good("redis_version:10.0.1", "");
+    judge("valkey_version:8.0.1");
     cr_assert_str_eq(guard.version, "Valkey 8.0.1");
 }
 
@@ -89,7 +109,7 @@ Test(guard, several_masters)
 {
     expect_refused("redis_mode:cluster", "Cluster");
     expect_refused("cluster_enabled:1", "Cluster");
-    expect_good("cluster_enabled:0");
+    expect_good("cluster_enabled:0", "");
     expect_refused("role:slave", "a replica");
     expect_refused("role:active-replica", "active-replica");
     expect_refused("role:", "\"\"");
@@ -97,15 +117,10 @@ Test(guard, several_masters)
 
 Test(guard, clusters)
 {
-    static const char node[] = "redis_version:7.0.15\r\nrun_id:a\r\nrole:master\r\n"
-                               "redis_mode:cluster\r\nconnected_slaves:1\r\n"
-                               "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
-    question.is_cluster = true;
-    judge_info(node, true);
-    cr_assert_str_empty(guard.refusal);
-    cr_assert_str_empty(guard.warning);
-    judge_info(plain, false);
-    cr_assert(strstr(guard.refusal, "not a node of a Redis Cluster"), "%s", guard.refusal);
+    question.is_cluster = question.may_fail_over = true;
+    expect_good("redis_mode:cluster\r\nconnected_slaves:1", "");
+    question.may_fail_over = false;
+    expect_info_refused(plain, "not a node of a Redis Cluster");
 }
 
 Test(guard, eviction)
@@ -114,38 +129,26 @@ Test(guard, eviction)
         "allkeys-lru", "allkeys-lfu", "allkeys-random", "eviction"};
     static const char *const fine[] = {
         "noeviction", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"};
-    char info[256];
+    char lines[256];
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
-        sprintf(info, "maxmemory_policy:%s", policies[i]);
-        expect_good(info); /* without a bound nothing is evicted */
-        sprintf(info,
-            "maxmemory:1000000\r\nredis_version:7.0.0\r\nrun_id:a\r\nrole:master\r\n"
-            "maxmemory_policy:%s\r\n",
-            policies[i]);
-        judge_info(info, false);
-        cr_assert(strstr(guard.refusal, policies[i]), "%s", guard.refusal);
+        sprintf(lines, "maxmemory_policy:%s", policies[i]);
+        expect_good(lines, ""); /* without a bound nothing is evicted */
+        strcat(lines, "\r\nmaxmemory:1000000");
+        expect_refused(lines, policies[i]);
     }
     for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
-        sprintf(info,
-            "maxmemory:1000000\r\nredis_version:7.0.0\r\nrun_id:a\r\nrole:master\r\n"
-            "maxmemory_policy:%s\r\n",
-            fine[i]);
-        judge_info(info, false);
-        cr_assert_str_empty(guard.refusal, "%s", guard.refusal);
+        sprintf(lines, "maxmemory:1000000\r\nmaxmemory_policy:%s", fine[i]);
+        expect_good(lines, "");
     }
 }
 
 Test(guard, replicas)
 {
-    judge("connected_slaves:1", false);
-    cr_assert(strstr(guard.warning, "min-replicas-to-write"));
-    cr_assert_str_empty(guard.refusal);
-    judge("connected_slaves:1\r\nmin_slaves_good_slaves:1", false);
-    cr_assert_str_empty(guard.warning);
-    judge("connected_slaves:0", true);
-    cr_assert(strstr(guard.warning, "min-replicas-to-write"));
-    judge("min_slaves_good_slaves:0", true);
-    cr_assert_str_empty(guard.warning);
+    expect_good("connected_slaves:1", "min-replicas-to-write");
+    expect_good("connected_slaves:1\r\nmin_slaves_good_slaves:1", "");
+    question.may_fail_over = true;
+    expect_good("connected_slaves:0", "min-replicas-to-write");
+    expect_good("min_slaves_good_slaves:0", "");
 }
 
 Test(guard, words_of_others)
@@ -153,17 +156,11 @@ Test(guard, words_of_others)
     expect_refused("role:\x1b[31m", "\"?[31m\"");
     char line[400] = "run_id:";
     memset(line + 7, 'x', 300);
-    judge(line, false);
+    judge(line);
     cr_assert_eq(strlen(guard.run_id), sizeof guard.run_id - 1);
 }
 
 /* ---- where not all is known ---- */
-
-static void acknowledge(fault_set set)
-{
-    question.acknowledged = set;
-    judge_info(plain, false);
-}
 
 static void lack(enum ability ability)
 {
@@ -173,49 +170,38 @@ static void lack(enum ability ability)
 Test(guard, scripts_without_info)
 {
     lack(ABILITY_script_info);
-    acknowledge(0);
-    cr_assert(strstr(guard.refusal, "INFO in scripts"), "%s", guard.refusal);
-    cr_assert(strstr(guard.refusal, "acknowledge = no-info"), "%s", guard.refusal);
+    expect_info_refused(plain, "INFO in scripts");
+    require_refusal(plain, "acknowledge = no-info");
     cr_assert_eq(guard.faults, 1U << FAULT_no_info);
-    acknowledge(1U << FAULT_eviction);
-    cr_assert(strstr(guard.refusal, "INFO in scripts"), "another word does not count");
-    acknowledge(1U << FAULT_no_info);
-    cr_assert_str_empty(guard.refusal);
-    cr_assert(strstr(guard.warning, "INFO in scripts"), "%s", guard.warning);
-    cr_assert(strstr(guard.warning, "(acknowledged: no-info)"), "%s", guard.warning);
+    question.acknowledged = 1U << FAULT_eviction; /* another word does not count */
+    expect_info_refused(plain, "INFO in scripts");
+    question.acknowledged = 1U << FAULT_no_info;
+    expect_info_good(plain, "INFO in scripts");
+    require_good(plain, "(acknowledged: no-info)");
 }
 
 Test(guard, without_info_at_all)
 {
     lack(ABILITY_info);
-    judge_info("", false);
-    cr_assert(strstr(guard.refusal, "acknowledge = no-info"), "%s", guard.refusal);
-    cr_assert(strstr(guard.refusal, "acknowledge = eviction"), "%s", guard.refusal);
+    expect_info_refused("", "acknowledge = no-info");
+    require_refusal("", "acknowledge = eviction");
     question.acknowledged = 1U << FAULT_no_info;
-    judge_info("maxmemory_policy:noeviction\r\n", false);
+    judge_info("maxmemory_policy:noeviction\r\n");
     cr_assert_str_empty(guard.refusal, "%s", guard.refusal);
     cr_assert_str_empty(guard.run_id);
-    judge_info("maxmemory_policy:noeviction\r\nrole:slave\r\n", false);
-    cr_assert(strstr(guard.refusal, "a replica"), "%s", guard.refusal);
-    judge_info("maxmemory_policy:noeviction\r\nredis_version:6.0.0\r\n", false);
-    cr_assert(strstr(guard.refusal, "6.0.0"), "%s", guard.refusal);
-    judge_info("maxmemory_policy:noeviction\r\nredis_mode:cluster\r\n", false);
-    cr_assert(strstr(guard.refusal, "Cluster"), "%s", guard.refusal);
+    expect_info_refused("maxmemory_policy:noeviction\r\nrole:slave\r\n", "a replica");
+    expect_info_refused("maxmemory_policy:noeviction\r\nredis_version:6.0.0\r\n", "6.0.0");
+    expect_info_refused("maxmemory_policy:noeviction\r\nredis_mode:cluster\r\n", "Cluster");
 }
 
 Test(guard, eviction_acknowledged)
 {
     question.acknowledged = 1U << FAULT_eviction;
-    judge_info("run_id:a\r\nredis_version:7.0.0\r\nrole:master\r\nmaxmemory:1\r\n"
-               "maxmemory_policy:allkeys-lru\r\n",
-        false);
-    cr_assert_str_empty(guard.refusal, "%s", guard.refusal);
-    cr_assert(strstr(guard.warning, "allkeys-lru"), "%s", guard.warning);
-    judge_info("run_id:a\r\nredis_version:7.0.0\r\nrole:master\r\n", false);
-    cr_assert(strstr(guard.warning, "unknown"), "%s", guard.warning);
+    expect_good("maxmemory:1\r\nmaxmemory_policy:allkeys-lru", "allkeys-lru");
+    expect_info_good("run_id:a\r\nredis_version:7.0.0\r\nrole:master\r\n", "unknown");
 }
 
-static void set_saving(const char *save, const char *stop)
+static void expect_saving(const char *save, const char *stop, const char *warning)
 {
     memset(&facts, 0, sizeof facts);
     facts_set(&facts, FACT_save, save);
@@ -223,22 +209,16 @@ static void set_saving(const char *save, const char *stop)
     facts_read_info(&facts, plain);
     server_check_identity(&guard, &question);
     server_check_settings(&guard, &question);
+    require_good(save, warning);
 }
 
 Test(guard, persistence)
 {
-    set_saving("", "yes");
-    cr_assert_str_empty(guard.warning);
-    set_saving("3600 1", "no");
-    cr_assert_str_empty(guard.warning);
-    set_saving("3600 1", "yes");
-    cr_assert(strstr(guard.warning, "stop-writes-on-bgsave-error"), "%s", guard.warning);
-    cr_assert_str_empty(guard.refusal);
+    expect_saving("", "yes", "");
+    expect_saving("3600 1", "no", "");
+    expect_saving("3600 1", "yes", "stop-writes-on-bgsave-error");
     question.acknowledged = 1U << FAULT_persistence;
-    set_saving("3600 1", "yes");
-    cr_assert(strstr(guard.warning, "(acknowledged: persistence)"), "%s", guard.warning);
-    judge("rdb_last_bgsave_status:err", false);
-    cr_assert(strstr(guard.warning, "last RDB"), "%s", guard.warning);
-    judge("rdb_last_bgsave_status:ok", false);
-    cr_assert_str_empty(guard.warning);
+    expect_saving("3600 1", "yes", "(acknowledged: persistence)");
+    expect_good("rdb_last_bgsave_status:err", "last RDB");
+    expect_good("rdb_last_bgsave_status:ok", "");
 }

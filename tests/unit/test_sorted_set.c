@@ -1,4 +1,5 @@
 /* test_sorted_set.c - the ordered set against a sorted array: keys, ties, ranks, first, removal. */
+#include "../sim/random.h"
 #include "base/sorted_set.h"
 #include "seed.h"
 
@@ -57,12 +58,6 @@ static void expect_same(const struct sorted_set *order, const struct sorted *sor
         node = sorted_set_next(node);
     }
     cr_assert_null(node);
-}
-
-static size_t random_below(uint64_t *state, size_t n)
-{
-    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (size_t)(*state >> 33) % n;
 }
 
 Test(order, empty)
@@ -135,14 +130,14 @@ Test(order, random_insertions_and_removals)
     for (uint64_t seed = seed_of_test(), end = seed + 20; seed < end; seed++) {
         struct sorted_set order = SORTED_SET_INIT;
         struct sorted sorted = {.n = 0};
-        uint64_t state = seed;
+        struct random random = {.state = seed};
         for (uint64_t step = 0; step < 600; step++) {
-            size_t i = random_below(&state, MANY);
+            size_t i = random_below(&random, MANY);
             if (sorted_set_contains(&nodes[i])) {
                 sorted_remove(&sorted, sorted_place(&sorted, nodes[i].major, nodes[i].minor));
                 sorted_set_remove(&order, &nodes[i]);
             } else {
-                sorted_set_insert(&order, &nodes[i], random_below(&state, 5), step);
+                sorted_set_insert(&order, &nodes[i], random_below(&random, 5), step);
                 sorted_insert(&sorted, &nodes[i]);
             }
             if (step % 10 == 0 || sorted.n < 4) {
@@ -150,7 +145,7 @@ Test(order, random_insertions_and_removals)
             }
         }
         while (sorted.n > 0) {
-            size_t place = random_below(&state, sorted.n);
+            size_t place = random_below(&random, (uint32_t)sorted.n);
             sorted_set_remove(&order, sorted.nodes[place]);
             sorted_remove(&sorted, place);
             if (sorted.n % 16 == 0) {

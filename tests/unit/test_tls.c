@@ -1,5 +1,6 @@
 /* A connection's TLS, against a server in the same process: however its bytes come, and whatever
  * they are. */
+#include "../sim/random.h"
 #include "base/memory.h"
 #include "conf/redis_url.h"
 #include "redis/one_line.h"
@@ -263,7 +264,7 @@ Test(tls, a_handshake_that_breaks_off_is_never_over)
 /* Nothing is heard that was changed on its way. (Of the handshake, a record's version may be.) */
 Test(tls, a_changed_byte)
 {
-    uint64_t random = seed_of_test();
+    struct random random = {.state = seed_of_test()};
     for (size_t i = 0; i < N_VERSIONS; i++) {
         for (int round = 0; round < 60; round++) {
             struct pair pair =
@@ -274,8 +275,7 @@ Test(tls, a_changed_byte)
                 client_steps(&pair);
                 client_sends(&pair, NULL);
             }
-            random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-            size_t at = (size_t)(random >> 33) % pair.to_client.length;
+            size_t at = random_below(&random, (uint32_t)pair.to_client.length);
             pair.to_client.bytes[at] = (char)(pair.to_client.bytes[at] ^ (1 << round % 8));
             struct text arriving = pair.to_client;
             pair.to_client = (struct text)TEXT_INIT;
