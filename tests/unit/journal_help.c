@@ -9,6 +9,7 @@ const char journal_path[] = "journal";
 const char journal_boot[] = "0b5f8f5e-4d40-4b04-9d8a-6f7c5a1f5d10";
 struct journal journal;
 struct seen seen;
+uint32_t slots[N_FILLED];
 unsigned heard[N_TROUBLES];
 struct journal_report last_heard;
 
@@ -93,7 +94,7 @@ size_t filled_length(size_t number)
     return number < JOURNAL_CLASSES ? class_size(number) - 20 : 20 + number;
 }
 
-void fill(uint32_t slots[static N_FILLED])
+void fill(void)
 {
     open_new();
     for (size_t i = 0; i < N_FILLED; i++) {

@@ -42,6 +42,8 @@ enum journal_found reopen(void);
 void open_new(void);
 /* Reserves and writes. */
 uint32_t put(size_t number, size_t length, size_t max);
-/* A new one with one record of each size and three of the smallest, with free places between. */
-void fill(uint32_t slots[static N_FILLED]);
+/* A new one with one record of each size and three of the smallest, with free places between: in
+ * these slots. */
+void fill(void);
+extern uint32_t slots[N_FILLED];
 size_t filled_length(size_t number);

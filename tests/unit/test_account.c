@@ -5,12 +5,24 @@
 
 static const struct user_bounds bounds = {.clients = 2, .waiters = 1, .leases = 3, .instances = 0};
 
-Test(account, bounded_by_uid_and_slot)
+static struct accounts accounts;
+
+static void begin(void)
 {
-    struct accounts accounts;
-    struct charge a, b, c, other, waiter;
     accounts_init(&accounts);
     accounts_set_bounds(&accounts, &bounds);
+}
+
+static void end(void)
+{
+    accounts_deinit(&accounts);
+}
+
+TestSuite(account, .init = begin, .fini = end);
+
+Test(account, bounded_by_uid_and_slot)
+{
+    struct charge a, b, c, other, waiter;
     cr_expect(charge_take(&a, &accounts, 1000, ACCOUNT_CLIENTS));
     cr_expect(charge_take(&b, &accounts, 1000, ACCOUNT_CLIENTS));
     cr_expect_not(charge_take(&c, &accounts, 1000, ACCOUNT_CLIENTS));
@@ -26,24 +38,18 @@ Test(account, bounded_by_uid_and_slot)
     charge_give_back(&other, &accounts);
     charge_give_back(&waiter, &accounts);
     cr_expect_eq(accounts.by_uid.n, 0);
-    accounts_deinit(&accounts);
 }
 
 Test(account, zero_is_a_bound)
 {
-    struct accounts accounts;
     struct charge charge;
-    accounts_init(&accounts);
-    accounts_set_bounds(&accounts, &bounds);
     cr_expect_not(charge_take(&charge, &accounts, 0, ACCOUNT_INSTANCES));
     cr_expect_eq(accounts.by_uid.n, 0);
     charge_give_back(&charge, &accounts);
-    accounts_deinit(&accounts);
 }
 
 Test(account, unbounded_until_a_bound_is_set)
 {
-    struct accounts accounts;
     struct charge charges[100];
     accounts_init(&accounts);
     for (size_t i = 0; i < 100; i++) {
@@ -52,15 +58,11 @@ Test(account, unbounded_until_a_bound_is_set)
     for (size_t i = 0; i < 100; i++) {
         charge_give_back(&charges[i], &accounts);
     }
-    accounts_deinit(&accounts);
 }
 
 Test(account, giving_back_twice_counts_once)
 {
-    struct accounts accounts;
     struct charge a, b, c, d;
-    accounts_init(&accounts);
-    accounts_set_bounds(&accounts, &bounds);
     cr_expect(charge_take(&a, &accounts, 5, ACCOUNT_CLIENTS));
     cr_expect(charge_take(&b, &accounts, 5, ACCOUNT_CLIENTS));
     charge_give_back(&a, &accounts);
@@ -70,15 +72,11 @@ Test(account, giving_back_twice_counts_once)
     cr_expect_not(charge_take(&d, &accounts, 5, ACCOUNT_CLIENTS));
     charge_give_back(&b, &accounts);
     charge_give_back(&c, &accounts);
-    accounts_deinit(&accounts);
 }
 
 Test(account, a_lower_bound_revokes_nothing)
 {
-    struct accounts accounts;
     struct charge a, b, c;
-    accounts_init(&accounts);
-    accounts_set_bounds(&accounts, &bounds);
     cr_expect(charge_take(&a, &accounts, 5, ACCOUNT_CLIENTS));
     cr_expect(charge_take(&b, &accounts, 5, ACCOUNT_CLIENTS));
     struct user_bounds lower = bounds;
@@ -89,5 +87,4 @@ Test(account, a_lower_bound_revokes_nothing)
     charge_give_back(&b, &accounts);
     cr_expect(charge_take(&c, &accounts, 5, ACCOUNT_CLIENTS));
     charge_give_back(&c, &accounts);
-    accounts_deinit(&accounts);
 }

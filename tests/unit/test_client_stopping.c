@@ -122,25 +122,6 @@ Test(stopping, deadline)
     cr_expect_eq(stopping_deadline(&stopping), T + 3 * S);
 }
 
-/* After a suspend: what is left until the deadline is less than kill-after, or nothing. */
-Test(stopping, begins_late)
-{
-    struct stopping late = stopping_of(ON_LOST_KILL, 3 * S);
-    stopping_set_deadline(&late, T + 5 * S, T);
-    stopping_begin(&late);
-    expect_step(&late, JOB_LEFT, T + 4 * S, STOPPING_ASK);
-    nanoseconds kill_at = stopping_deadline(&late);
-    cr_expect(kill_at > T + 4 * S && kill_at < T + 5 * S);
-    cr_expect_leq(kill_at, T + 5 * S - S / 2); /* dies before it */
-
-    struct stopping too_late = stopping_of(ON_LOST_KILL, 3 * S);
-    stopping_set_deadline(&too_late, T + 5 * S, T);
-    stopping_begin(&too_late);
-    expect_step(&too_late, JOB_LEFT, T + 6 * S, STOPPING_ASK);
-    cr_expect_leq(stopping_deadline(&too_late), T + 6 * S);
-    expect_step(&too_late, JOB_LEFT, T + 6 * S, STOPPING_KILL);
-}
-
 Test(stopping, begins_once)
 {
     struct stopping stopping = begun(ON_LOST_KILL, 3 * S);

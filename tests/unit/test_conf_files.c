@@ -187,12 +187,6 @@ static const char *sample(void)
     return path;
 }
 
-static char *read_sample(void)
-{
-    size_t n;
-    return scratch_read(sample(), &n);
-}
-
 Test(conf_files, the_sample_is_good)
 {
     expect_included(sample(), "nightly-etl deploy gpus market/*");
@@ -201,25 +195,27 @@ Test(conf_files, the_sample_is_good)
 /* Every key with its help above it; what is commented out has the default. */
 Test(conf_files, the_sample_has_every_key_with_its_help_and_default)
 {
-    char *sample = read_sample(), expected[512];
+    size_t n;
+    char *text = scratch_read(sample(), &n), expected[512];
     for (size_t i = 0; i < N_KEYS; i++) {
         const struct key_row *key = &key_table[i];
         snprintf(expected, sizeof expected, "\n;%s =%s%s", key->word,
             key->initial && key->initial[0] != '\0' ? " " : "", key->initial ? key->initial : "");
-        bool is_shown = strstr(sample, expected) != NULL;
+        bool is_shown = strstr(text, expected) != NULL;
         snprintf(expected, sizeof expected, "\n%s = ", key->word);
-        cr_expect(is_shown || strstr(sample, expected), "%s", key->word);
+        cr_expect(is_shown || strstr(text, expected), "%s", key->word);
         snprintf(expected, sizeof expected, "\n# %s\n", key->help);
-        cr_expect(strstr(sample, expected), "%s: %s", key->word, key->help);
+        cr_expect(strstr(text, expected), "%s: %s", key->word, key->help);
     }
-    free(sample);
+    free(text);
 }
 
 /* A user who removes the semicolons changes nothing. */
 Test(conf_files, the_sample_is_good_without_its_semicolons)
 {
-    char *sample = read_sample();
-    for (char *c = sample; (c = strstr(c, "\n;")); c++) {
+    size_t n;
+    char *text = scratch_read(sample(), &n);
+    for (char *c = text; (c = strstr(c, "\n;")); c++) {
         memmove(c + 1, c + 2, strlen(c + 2) + 1);
     }
     /* those that need order = first-fit, scope = fleet or another url */
@@ -227,11 +223,11 @@ Test(conf_files, the_sample_is_good_without_its_semicolons)
         "sentinel-password-file =", "sentinel-user =", "ca-file =", "cert-file =", "key-file =",
         "server-name =", "tls-min-version ="};
     for (size_t i = 0; i < sizeof conditional / sizeof conditional[0]; i++) {
-        char *key = strstr(sample, conditional[i]);
+        char *key = strstr(text, conditional[i]);
         cr_assert(key);
         key[0] = ';';
     }
-    write_text("t.conf", sample);
+    write_text("t.conf", text);
     expect_errors_in("t.conf", "");
-    free(sample);
+    free(text);
 }

@@ -13,14 +13,23 @@
 enum { RATE = 1000, INTERVAL_MS = 1, BURST = FAIR_BURST_MS / INTERVAL_MS };
 
 static struct fair_queue fair_queue;
+static struct fair_member m[FAIR_CROWD + 2];
 
-static void setup(void)
+static void begin(void)
 {
     fair_queue_init(&fair_queue, OWN);
     fair_queue_set_rate(&fair_queue, RATE);
 }
 
-TestSuite(fair_queue, .init = setup);
+static void end(void)
+{
+    for (size_t i = 0; i < FAIR_CROWD + 2; i++) {
+        fair_user_leave(&fair_queue, &m[i], START);
+    }
+    fair_queue_deinit(&fair_queue);
+}
+
+TestSuite(fair_queue, .init = begin, .fini = end);
 
 static void join(struct fair_member *member, uint32_t uid, nanoseconds now)
 {
@@ -47,24 +56,21 @@ static unsigned ask_often(struct fair_member *member, nanoseconds now)
     return n;
 }
 
-static void end(struct fair_member *members, size_t n)
+/* They wait, one connection of each of these users; without a rate. */
+static void put_off(const uint32_t uids[], size_t n)
 {
+    fair_queue_set_rate(&fair_queue, UNBOUNDED);
     for (size_t i = 0; i < n; i++) {
-        fair_user_leave(&fair_queue, &members[i], START);
+        join(&m[i], uids[i], START);
+        fair_queue_put_off(&fair_queue, &m[i], START);
     }
-    fair_queue_deinit(&fair_queue);
 }
 
 /* ---- whose turn it is ---- */
 
 Test(fair_queue, users_alternate_not_connections)
 {
-    struct fair_member m[6];
-    fair_queue_set_rate(&fair_queue, UNBOUNDED);
-    for (size_t i = 0; i < 6; i++) {
-        join(&m[i], i == 4 ? BOB : i == 5 ? ROOT : ANN, START);
-        fair_queue_put_off(&fair_queue, &m[i], START);
-    }
+    put_off((const uint32_t[]){ANN, ANN, ANN, ANN, BOB, ROOT}, 6);
     cr_expect_eq(fair_queue_due(&fair_queue), 0);
     struct fair_member *expected[] = {&m[0], &m[4], &m[5], &m[1], &m[2], &m[3]};
     for (size_t i = 0; i < 6; i++) {
@@ -72,77 +78,59 @@ Test(fair_queue, users_alternate_not_connections)
     }
     cr_expect_null(fair_queue_next(&fair_queue, START));
     cr_expect_eq(fair_queue_due(&fair_queue), NEVER);
-    end(m, 6);
 }
 
 Test(fair_queue, a_busy_user_stands_behind_the_others)
 {
-    struct fair_member m[3];
-    fair_queue_set_rate(&fair_queue, UNBOUNDED);
-    for (size_t i = 0; i < 3; i++) {
-        join(&m[i], i == 2 ? BOB : ANN, START);
-        fair_queue_put_off(&fair_queue, &m[i], START);
-    }
+    put_off((const uint32_t[]){ANN, ANN, BOB}, 3);
     const size_t expected[] = {0, 2, 1, 2, 0, 2, 1, 2};
     for (size_t i = 0; i < 8; i++) {
         struct fair_member *next = fair_queue_next(&fair_queue, START);
         cr_expect_eq(next, &m[expected[i]], "%zu", i);
         fair_queue_put_off(&fair_queue, next, START);
     }
-    end(m, 3);
 }
 
 Test(fair_queue, a_member_that_left_is_not_called)
 {
-    struct fair_member m[3];
-    fair_queue_set_rate(&fair_queue, UNBOUNDED);
-    for (size_t i = 0; i < 3; i++) {
-        join(&m[i], i == 2 ? BOB : ANN, START);
-        fair_queue_put_off(&fair_queue, &m[i], START);
-    }
+    put_off((const uint32_t[]){ANN, ANN, BOB}, 3);
     fair_queue_withdraw(&fair_queue, &m[0]);
     fair_queue_withdraw(&fair_queue, &m[0]);
     fair_user_leave(&fair_queue, &m[2], START);
     fair_user_leave(&fair_queue, &m[2], START);
     cr_expect_eq(fair_queue_next(&fair_queue, START), &m[1]);
     cr_expect_null(fair_queue_next(&fair_queue, START));
-    end(m, 2);
 }
 
 /* ---- how fast ---- */
 
 Test(fair_queue, a_burst_then_the_rate)
 {
-    struct fair_member m;
-    join(&m, ANN, START);
-    cr_expect_eq(ask_often(&m, START), BURST + 1);
+    join(m, ANN, START);
+    cr_expect_eq(ask_often(m, START), BURST + 1);
     cr_expect_eq(fair_queue_due(&fair_queue), START + INTERVAL_MS * MS);
     unsigned n = 0;
     for (nanoseconds now = START; now <= START + 1000 * MS; now += MS / 4) {
         if (fair_queue_next(&fair_queue, now)) {
-            fair_user_charge(&fair_queue, m.fair_user, 1, 0, now);
-            fair_queue_put_off(&fair_queue, &m, now);
+            fair_user_charge(&fair_queue, m->fair_user, 1, 0, now);
+            fair_queue_put_off(&fair_queue, m, now);
             n++;
         }
     }
     cr_expect_eq(n, RATE);
-    end(&m, 1);
 }
 
 Test(fair_queue, a_quiet_user_earns_another_burst)
 {
-    struct fair_member m;
-    join(&m, ANN, START);
-    ask_often(&m, START);
+    join(m, ANN, START);
+    ask_often(m, START);
     nanoseconds later = START + 10 * FAIR_BURST_MS * MS;
-    cr_expect_eq(fair_queue_next(&fair_queue, later), &m);
-    cr_expect_eq(ask_often(&m, later), BURST + 1, "no more than one burst is saved");
-    end(&m, 1);
+    cr_expect_eq(fair_queue_next(&fair_queue, later), m);
+    cr_expect_eq(ask_often(m, later), BURST + 1, "no more than one burst is saved");
 }
 
 Test(fair_queue, connections_of_one_user_go_in_order)
 {
-    struct fair_member m[4];
     for (size_t i = 0; i < 4; i++) {
         join(&m[i], ANN, START);
     }
@@ -157,12 +145,10 @@ Test(fair_queue, connections_of_one_user_go_in_order)
     cr_expect_null(fair_queue_next(&fair_queue, later));
     cr_expect_eq(fair_queue_next(&fair_queue, later + INTERVAL_MS * MS), &m[2]);
     cr_expect(ask(&m[3], later + INTERVAL_MS * MS), "nobody is before it");
-    end(m, 4);
 }
 
 Test(fair_queue, others_notice_nothing)
 {
-    struct fair_member m[4];
     const uint32_t uids[] = {ANN, BOB, ROOT, OWN};
     for (size_t i = 0; i < 4; i++) {
         join(&m[i], uids[i], START);
@@ -173,53 +159,45 @@ Test(fair_queue, others_notice_nothing)
         cr_assert(ask(&m[2], START), "root is exempt");
         cr_assert(ask(&m[3], START), "so is the daemon's own user");
     }
-    end(m, 4);
 }
 
 Test(fair_queue, work_counts_by_its_time)
 {
-    struct fair_member m;
-    join(&m, ANN, START);
-    fair_user_charge(&fair_queue, m.fair_user, 1, 9 * FAIR_UNIT_US * INT64_C(1000), START);
-    cr_expect_eq(ask_often(&m, START), BURST + 1 - 10);
-    fair_queue_withdraw(&fair_queue, &m);
-    fair_user_charge(&fair_queue, m.fair_user, 1, -5000 * MS, START);
+    join(m, ANN, START);
+    fair_user_charge(&fair_queue, m->fair_user, 1, 9 * FAIR_UNIT_US * INT64_C(1000), START);
+    cr_expect_eq(ask_often(m, START), BURST + 1 - 10);
+    fair_queue_withdraw(&fair_queue, m);
+    fair_user_charge(&fair_queue, m->fair_user, 1, -5000 * MS, START);
     cr_expect_eq(fair_queue_due(&fair_queue), NEVER);
-    end(&m, 1);
 }
 
 Test(fair_queue, no_debt_is_for_ever)
 {
-    struct fair_member m;
-    join(&m, ANN, START);
-    fair_user_charge(&fair_queue, m.fair_user, UINT32_MAX, INT64_MAX / 2, START);
-    fair_queue_put_off(&fair_queue, &m, START);
+    join(m, ANN, START);
+    fair_user_charge(&fair_queue, m->fair_user, UINT32_MAX, INT64_MAX / 2, START);
+    fair_queue_put_off(&fair_queue, m, START);
     cr_expect_eq(fair_queue_due(&fair_queue), START + FAIR_DEBT_MS * MS);
-    cr_expect_eq(fair_queue_next(&fair_queue, START + FAIR_DEBT_MS * MS), &m);
-    end(&m, 1);
+    cr_expect_eq(fair_queue_next(&fair_queue, START + FAIR_DEBT_MS * MS), m);
 }
 
 Test(fair_queue, a_returning_user_still_owes)
 {
-    struct fair_member m;
-    join(&m, ANN, START);
-    ask_often(&m, START);
-    fair_user_leave(&fair_queue, &m, START);
-    join(&m, ANN, START);
-    cr_expect_not(ask(&m, START));
-    cr_expect_eq(fair_queue_next(&fair_queue, START + INTERVAL_MS * MS), &m);
-    fair_user_leave(&fair_queue, &m, START);
+    join(m, ANN, START);
+    ask_often(m, START);
+    fair_user_leave(&fair_queue, m, START);
+    join(m, ANN, START);
+    cr_expect_not(ask(m, START));
+    cr_expect_eq(fair_queue_next(&fair_queue, START + INTERVAL_MS * MS), m);
+    fair_user_leave(&fair_queue, m, START);
     cr_expect_eq(fair_queue.by_uid.n, 1);
     cr_expect_null(fair_queue_next(&fair_queue, START + 10000 * MS));
     cr_expect_eq(fair_queue.by_uid.n, 0, "nobody, and nothing owed: forgotten");
-    fair_queue_deinit(&fair_queue);
 }
 
 /* ---- new connections ---- */
 
 Test(fair_queue, a_crowd_then_the_rate)
 {
-    static struct fair_member m[FAIR_CROWD + 2];
     for (size_t i = 0; i < FAIR_CROWD + 1; i++) {
         join(&m[i], ANN, START);
     }
@@ -230,14 +208,12 @@ Test(fair_queue, a_crowd_then_the_rate)
     join(&m[FAIR_CROWD + 1], ANN, START + INTERVAL_MS * MS);
     cr_expect(ask(&m[0], START), "they do not count as requests");
     fair_user_leave(&fair_queue, &other, START);
-    end(m, FAIR_CROWD + 2);
 }
 
 /* ---- a new rate ---- */
 
 Test(fair_queue, lifting_the_rate_wakes_all_at_once)
 {
-    struct fair_member m[2];
     join(&m[0], ANN, START);
     join(&m[1], BOB, START);
     ask_often(&m[0], START);
@@ -249,27 +225,23 @@ Test(fair_queue, lifting_the_rate_wakes_all_at_once)
     cr_expect_not_null(fair_queue_next(&fair_queue, START));
     cr_expect_null(fair_queue_next(&fair_queue, START));
     cr_expect(ask(&m[0], START));
-    end(m, 2);
 }
 
 Test(fair_queue, a_lower_rate_is_in_force_at_once)
 {
-    struct fair_member m;
-    join(&m, ANN, START);
+    join(m, ANN, START);
     fair_queue_set_rate(&fair_queue, RATE / 10);
-    cr_expect_eq(ask_often(&m, START), BURST / 10 + 1);
+    cr_expect_eq(ask_often(m, START), BURST / 10 + 1);
     cr_expect_eq(fair_queue_due(&fair_queue), START + 10 * INTERVAL_MS * MS);
     fair_queue_set_rate(&fair_queue, RATE);
     cr_expect_eq(fair_queue_due(&fair_queue), 0, "is checked again");
     cr_expect_null(fair_queue_next(&fair_queue, START));
     cr_expect_eq(
         fair_queue_due(&fair_queue), START + 10 * INTERVAL_MS * MS, "what is owed stays owed");
-    end(&m, 1);
 }
 
 Test(fair_queue, a_crowd_of_the_old_rate_is_forgotten)
 {
-    static struct fair_member m[FAIR_CROWD + 2];
     size_t n = 0;
     fair_queue_set_rate(&fair_queue, 1);
     while (n < FAIR_CROWD + 1 && fair_user_join(&fair_queue, &m[n], ANN, START)) {
@@ -278,16 +250,13 @@ Test(fair_queue, a_crowd_of_the_old_rate_is_forgotten)
     cr_expect(!fair_user_join(&fair_queue, &m[n], ANN, START));
     fair_queue_set_rate(&fair_queue, RATE);
     cr_expect(fair_user_join(&fair_queue, &m[n], ANN, START));
-    end(m, (unsigned)n + 1);
 }
 
 Test(fair_queue, an_absent_debtor_is_forgotten_with_the_rate)
 {
-    struct fair_member m;
-    join(&m, ANN, START);
-    ask_often(&m, START);
-    fair_user_leave(&fair_queue, &m, START);
+    join(m, ANN, START);
+    ask_often(m, START);
+    fair_user_leave(&fair_queue, m, START);
     fair_queue_set_rate(&fair_queue, UNBOUNDED);
     cr_expect_eq(fair_queue.by_uid.n, 0);
-    fair_queue_deinit(&fair_queue);
 }

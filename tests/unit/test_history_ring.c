@@ -73,15 +73,21 @@ static void expect_entries(unsigned first, unsigned last)
     cr_expect_eq(first, last + 1);
 }
 
-static unsigned oldest(void)
+/* The number of the entry there, or of the oldest behind it. */
+static unsigned next_number(uint64_t *positionp)
 {
     const void *bytes;
-    uint64_t position = 0;
     size_t n;
     unsigned number = 0;
-    cr_assert(history_ring_next(&ring, &position, &bytes, &n));
+    cr_assert(history_ring_next(&ring, positionp, &bytes, &n));
     memcpy(&number, bytes, sizeof number);
     return number;
+}
+
+static unsigned oldest(void)
+{
+    uint64_t position = 0;
+    return next_number(&position);
 }
 
 TestSuite(history_ring, .init = begin, .fini = end);
@@ -161,17 +167,12 @@ Test(history_ring, an_entry_is_at_most_a_quarter)
 /* Someone reads while entries come. */
 Test(history_ring, a_reader_goes_on_with_what_is_there)
 {
-    const void *bytes;
     uint64_t position = 0;
-    size_t n;
-    cr_assert(history_ring_next(&ring, &position, &bytes, &n));
+    next_number(&position);
     for (unsigned i = 4; i < 1000; i++) {
         add(i, 500);
     }
-    cr_assert(history_ring_next(&ring, &position, &bytes, &n));
-    unsigned number;
-    memcpy(&number, bytes, sizeof number);
-    cr_expect_eq(number, oldest());
+    cr_expect_eq(next_number(&position), oldest());
 }
 
 /* ---- another size ---- */
@@ -220,6 +221,7 @@ Test(history_ring, none_leaves_no_file)
 
 static void expect_new(void)
 {
+    open_again(SIZE);
     cr_expect_eq(ring.error, 0);
     expect_entries(1, 0);
     add(1, 10);
@@ -227,41 +229,40 @@ static void expect_new(void)
     expect_entries(1, 1);
 }
 
-Test(history_ring, another_boot_begins_a_new_one)
+static void expect_none(const char *boot_id, uint64_t layout)
 {
     history_ring_close(&ring);
-    open_of("boot-2", 1, SIZE);
+    open_of(boot_id, layout, SIZE);
     cr_expect_eq(ring.error, 0);
     expect_entries(1, 0);
 }
 
+Test(history_ring, another_boot_begins_a_new_one)
+{
+    expect_none("boot-2", 1);
+}
+
 Test(history_ring, another_layout_begins_a_new_one)
 {
-    history_ring_close(&ring);
-    open_of("boot-1", 2, SIZE);
-    cr_expect_eq(ring.error, 0);
-    expect_entries(1, 0);
+    expect_none("boot-1", 2);
 }
 
 Test(history_ring, a_file_of_something_else_is_replaced)
 {
     history_ring_close(&ring);
     scratch_write("history", "hello", 5);
-    open_again(SIZE);
     expect_new();
 }
 
 Test(history_ring, a_file_that_was_cut_is_replaced)
 {
     cr_assert_eq(truncate("history", HISTORY_HEAD_BYTES), 0);
-    open_again(SIZE);
     expect_new();
 }
 
 Test(history_ring, a_file_that_others_may_write_is_replaced)
 {
     cr_assert_eq(chmod("history", 0620), 0);
-    open_again(SIZE);
     expect_new();
 }
 
@@ -269,37 +270,10 @@ Test(history_ring, a_symbolic_link_is_replaced)
 {
     cr_assert_eq(rename("history", "elsewhere"), 0);
     cr_assert_eq(symlink("elsewhere", "history"), 0);
-    open_again(SIZE);
     expect_new();
     struct stat status;
     cr_assert_eq(lstat("history", &status), 0);
     cr_expect(S_ISREG(status.st_mode));
-}
-
-/* Whatever the bytes are, they are read within bounds, and the walk ends. */
-Test(history_ring, damage_is_survived)
-{
-    size_t n;
-    history_ring_close(&ring);
-    char *bytes = scratch_read("history", &n);
-    for (size_t i = 0; i < 600; i++) {
-        size_t at = i < 120 ? i : HISTORY_HEAD_BYTES + i - 120;
-        const char byte = bytes[at];
-        bytes[at] = (char)(byte ^ (i % 2 ? 0x80 : 0x04));
-        scratch_write("history", bytes, n);
-        bytes[at] = byte;
-        open_of("boot-1", 1, SIZE);
-        const void *entry;
-        uint64_t position = 0;
-        size_t length;
-        while (history_ring_next(&ring, &position, &entry, &length)) {
-            cr_assert_geq((const char *)entry, ring.bytes);
-            cr_assert_leq((const char *)entry + length, ring.bytes + ring.size);
-        }
-        cr_assert(history_ring_room(&ring, 1000));
-        history_ring_close(&ring);
-    }
-    free(bytes);
 }
 
 /* Walks all entries, within bounds. Returns how many there are. */
@@ -322,6 +296,26 @@ static void damage_file(size_t at, const void *bytes, size_t n)
     int fd = open("history", O_WRONLY | O_CLOEXEC);
     cr_assert_eq(pwrite(fd, bytes, n, (off_t)at), (ssize_t)n);
     close(fd);
+}
+
+/* Whatever the bytes are, they are read within bounds, and the walk ends. */
+Test(history_ring, damage_is_survived)
+{
+    size_t n;
+    history_ring_close(&ring);
+    char *bytes = scratch_read("history", &n);
+    for (size_t i = 0; i < 600; i++) {
+        size_t at = i < 120 ? i : HISTORY_HEAD_BYTES + i - 120;
+        const char byte = bytes[at];
+        bytes[at] = (char)(byte ^ (i % 2 ? 0x80 : 0x04));
+        scratch_write("history", bytes, n);
+        bytes[at] = byte;
+        open_of("boot-1", 1, SIZE);
+        walk();
+        cr_assert(history_ring_room(&ring, 1000));
+        history_ring_close(&ring);
+    }
+    free(bytes);
 }
 
 /* Whatever somebody writes there: each loop ends, and new entries come. */
@@ -362,6 +356,13 @@ Test(history_ring, what_is_damaged_hides_nothing_new, .timeout = 5)
 
 /* ---- without a file ---- */
 
+static void limit_file_size(rlim_t bytes)
+{
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 Test(history_ring, without_a_directory_it_is_in_memory)
 {
     history_ring_close(&ring);
@@ -373,11 +374,9 @@ Test(history_ring, without_a_directory_it_is_in_memory)
 
 Test(history_ring, without_space_it_is_in_memory)
 {
-    const struct rlimit limit = {.rlim_cur = SIZE, .rlim_max = RLIM_INFINITY};
     history_ring_close(&ring);
     cr_assert_eq(unlink("history"), 0);
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    signal(SIGXFSZ, SIG_IGN);
+    limit_file_size(SIZE);
     open_again(SIZE);
     cr_expect_eq(ring.error, EFBIG);
     add(1, 10);
@@ -389,9 +388,7 @@ Test(history_ring, without_space_it_is_in_memory)
 /* The entries of the old file are not lost at once. */
 Test(history_ring, without_space_for_more_the_entries_are_in_memory)
 {
-    const struct rlimit limit = {.rlim_cur = 2 * SIZE, .rlim_max = RLIM_INFINITY};
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    signal(SIGXFSZ, SIG_IGN);
+    limit_file_size(2 * SIZE);
     open_again(4 * SIZE);
     cr_expect_eq(ring.error, EFBIG);
     expect_entries(1, 3);

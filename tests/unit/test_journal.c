@@ -28,8 +28,7 @@ Test(journal, nothing_there)
 
 Test(journal, records_and_their_slots_survive)
 {
-    uint32_t slots[N_FILLED];
-    fill(slots);
+    fill();
     for (int round = 0; round < 3; round++) {
         cr_assert_eq(reopen(), JOURNAL_INTACT);
         cr_assert_eq(seen.n, 10);
@@ -42,8 +41,7 @@ Test(journal, records_and_their_slots_survive)
 
 Test(journal, rewritten_in_place)
 {
-    uint32_t slots[N_FILLED];
-    fill(slots);
+    fill();
     off_t size = scratch_size(journal_path);
     for (size_t round = 0; round < 50; round++) {
         for (size_t i = 0; i < 10; i++) {
@@ -62,8 +60,7 @@ Test(journal, rewritten_in_place)
 Test(journal, read_again)
 {
     size_t length;
-    uint32_t slots[N_FILLED];
-    fill(slots);
+    fill();
     uint32_t empty = journal_reserve(&journal, 100);
     for (size_t i = 0; i < N_FILLED; i++) {
         const char *record = journal_look(&journal, slots[i], &length);
@@ -95,8 +92,7 @@ Test(journal, incomplete_until_set_complete)
 
 Test(journal, of_another_boot)
 {
-    uint32_t slots[N_FILLED];
-    fill(slots);
+    fill();
     journal_close(&journal);
     const char *const others[] = {"", "another", "0b5f8f5e-4d40-4b04-9d8a-6f7c5a1f5d11"};
     for (size_t i = 0; i < 3; i++) {
@@ -118,27 +114,27 @@ Test(journal, of_another_boot)
 Test(journal, freed_places_are_used_again)
 {
     open_new();
-    uint32_t slots[500];
+    uint32_t places[500];
     for (size_t i = 0; i < 500; i++) {
-        slots[i] = put(i, 60, 60);
+        places[i] = put(i, 60, 60);
     }
     off_t size = scratch_size(journal_path);
     for (size_t round = 0; round < 4; round++) {
         for (size_t i = round % 2; i < 500; i += 2) {
-            journal_erase(&journal, slots[i]);
+            journal_erase(&journal, places[i]);
         }
         if (round == 2) {
             cr_assert_eq(reopen(), JOURNAL_INTACT);
             cr_assert_eq(seen.n, 250);
         }
         for (size_t i = round % 2; i < 500; i += 2) {
-            slots[i] = put(i, 60 + round, 64);
+            places[i] = put(i, 60 + round, 64);
         }
     }
     cr_expect_eq(scratch_size(journal_path), size);
     for (size_t i = 0; i < 500; i++) {
         for (size_t k = 0; k < i; k++) {
-            cr_assert_neq(slots[i], slots[k]);
+            cr_assert_neq(places[i], places[k]);
         }
     }
     cr_assert_eq(reopen(), JOURNAL_INTACT);
@@ -191,8 +187,7 @@ Test(journal, too_long)
 
 Test(journal, killed_while_the_file_grew)
 {
-    uint32_t slots[N_FILLED];
-    fill(slots);
+    fill();
     off_t size = scratch_size(journal_path);
     const off_t grown[] = {1, 4096, 5000, JOURNAL_CHUNK - 1, JOURNAL_CHUNK};
     for (size_t i = 0; i < sizeof grown / sizeof grown[0]; i++) {
@@ -209,8 +204,7 @@ Test(journal, killed_while_the_file_grew)
 
 Test(journal, killed_before_a_long_record_was_whole)
 {
-    uint32_t slots[N_FILLED];
-    fill(slots);
+    fill();
     uint32_t slot = journal_reserve(&journal, JOURNAL_MAX_BYTES);
     char *text = record_text(20, JOURNAL_MAX_BYTES);
     size_t first = JOURNAL_PAGE;
@@ -221,8 +215,7 @@ Test(journal, killed_before_a_long_record_was_whole)
 
 Test(journal, killed_while_a_new_one_was_made)
 {
-    uint32_t slots[N_FILLED];
-    fill(slots);
+    fill();
     scratch_write("journal.new", "half", 4);
     cr_expect_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 10);

@@ -18,7 +18,7 @@
 TestSuite(journal_damage, .init = journal_begin, .fini = journal_end, .timeout = 120);
 
 /* Every extent of `bytes` that lies within the first `n` is found, and nothing else. */
-static void expect_readable(const uint32_t slots[], const size_t lengths[], size_t n)
+static void expect_readable(const size_t lengths[], size_t n)
 {
     size_t readable = 0;
     for (size_t i = 0; i < 10; i++) {
@@ -42,7 +42,6 @@ static void see_extent(
 Test(journal_damage, cut_at_any_length)
 {
     open_new();
-    uint32_t slots[N_FILLED];
     size_t lengths[N_FILLED];
     for (size_t i = 0; i < 10; i++) {
         lengths[i] = i % 4 == 0 ? 12000 + i * 100 : 200;
@@ -58,7 +57,7 @@ Test(journal_damage, cut_at_any_length)
         if (n % 97 == 0 || n < 2 * JOURNAL_PAGE) {
             memset(&seen, 0, sizeof seen);
             file_scan(&old, see_extent, &seen);
-            expect_readable(slots, lengths, n < JOURNAL_PAGE ? 0 : (size_t)n);
+            expect_readable(lengths, n < JOURNAL_PAGE ? 0 : (size_t)n);
         }
         cr_assert_eq(close(old.fd), 0);
     }
@@ -67,9 +66,8 @@ Test(journal_damage, cut_at_any_length)
 /* What is readable goes into the new file, with room for what it was reserved for. */
 Test(journal_damage, cut_and_opened)
 {
-    uint32_t slots[N_FILLED];
     size_t n;
-    fill(slots);
+    fill();
     struct journal_header header = journal.header;
     journal_close(&journal);
     char *bytes = scratch_read(journal_path, &n);
@@ -136,8 +134,7 @@ static void flip(size_t offset, size_t expected_gone)
 
 Test(journal_damage, every_bit_of_the_header)
 {
-    uint32_t slots[N_FILLED];
-    fill(slots);
+    fill();
     for (size_t offset = 0; offset < JOURNAL_PAGE; offset++) {
         flip(offset, SIZE_MAX);
     }
@@ -147,7 +144,6 @@ Test(journal_damage, every_bit_of_the_header)
 Test(journal_damage, every_bit_of_the_extents)
 {
     open_new();
-    uint32_t slots[N_FILLED];
     for (size_t i = 0; i < 10; i++) {
         slots[i] = put(i, i == 9 ? 5000 : 60, i == 9 ? 5000 : 60);
     }
@@ -171,8 +167,7 @@ Test(journal_damage, every_bit_of_the_extents)
 
 Test(journal_damage, a_record_in_anothers_place)
 {
-    uint32_t slots[N_FILLED];
-    fill(slots);
+    fill();
     char record[JOURNAL_SMALLEST];
     cr_assert_eq(pread(journal.fd, record, sizeof record, slot_offset(slots[8])), sizeof record);
     cr_assert_eq(pwrite(journal.fd, record, sizeof record, slot_offset(slots[7])), sizeof record);
@@ -185,9 +180,8 @@ Test(journal_damage, a_record_in_anothers_place)
 
 Test(journal_damage, more_than_the_header_knows)
 {
-    uint32_t slots[N_FILLED];
     size_t n;
-    fill(slots);
+    fill();
     journal_close(&journal);
     char *bytes = scratch_read(journal_path, &n), *longer = calloc(1, n + JOURNAL_CHUNK + 1);
     cr_assert(longer);
@@ -208,17 +202,22 @@ Test(journal_damage, more_than_the_header_knows)
 /* A right checksum does not make the rest right. */
 struct spoil {
     const char *what;
-    size_t at; /* in the header */
-    uint32_t value;
-    size_t n; /* bytes */
+    size_t at, n; /* these bytes of the header are all `byte` */
+    uint8_t byte;
+    uint32_t n_chunks; /* 0: as it was */
 };
 
-#define SPOIL(member, n, value) #member, offsetof(struct journal_header, member), value, n
+#define SPOIL(member, value)                                                                       \
+    {                                                                                              \
+        .what = #member, .at = offsetof(struct journal_header, member),                            \
+        .n = sizeof journal.header.member, .byte = (value)                                         \
+    }
 
 static void write_header(const struct spoil *spoil)
 {
     struct journal_header header = journal.header;
-    memcpy((char *)&header + spoil->at, &spoil->value, spoil->n);
+    memset((char *)&header + spoil->at, spoil->byte, spoil->n);
+    header.n_chunks = spoil->n_chunks > 0 ? spoil->n_chunks : header.n_chunks;
     header_seal(&header);
     cr_assert_eq(pwrite(journal.fd, &header, sizeof header, 0), sizeof header);
 }
@@ -226,15 +225,15 @@ static void write_header(const struct spoil *spoil)
 Test(journal_damage, headers_that_lie)
 {
     static const struct spoil spoils[] = {
-        {SPOIL(n_chunks, 4, UINT32_MAX)},
-        {SPOIL(n_chunks, 4, JOURNAL_MAX_CHUNKS + 1)},
-        {SPOIL(classes[1], 1, JOURNAL_CLASSES)},
-        {SPOIL(boot_id, 4, 0x78787878)},
-        {SPOIL(is_complete, 1, 2)},
-        {SPOIL(magic, 1, 'B')},
+        {.what = "too many chunks by far", .n_chunks = UINT32_MAX},
+        {.what = "one chunk too many", .n_chunks = JOURNAL_MAX_CHUNKS + 1},
+        SPOIL(classes[1], JOURNAL_CLASSES),
+        SPOIL(boot_id, 'x'),
+        SPOIL(is_complete, 2),
+        SPOIL(magic[0], 'B'),
     };
     for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
-        fill(slots);
+        fill();
         write_header(&spoils[i]);
         cr_expect_eq(reopen(), JOURNAL_DAMAGED, "%s", spoils[i].what);
         expect_heard((struct journal_report){.trouble = TROUBLE_NO_JOURNAL}, (unsigned)i + 1);
@@ -249,11 +248,10 @@ Test(journal_damage, headers_that_lie)
 Test(journal_damage, of_a_later_version)
 {
     static const struct spoil spoils[] = {
-        {SPOIL(version, 4, JOURNAL_VERSION + 1)}, {SPOIL(must_understand, 4, 4)}};
+        SPOIL(version, JOURNAL_VERSION + 1), SPOIL(must_understand, 4)};
     for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
-        uint32_t slots[N_FILLED];
         size_t n, n_after;
-        fill(slots);
+        fill();
         write_header(&spoils[i]);
         char *before = scratch_read(journal_path, &n);
         for (int again = 0; again < 2; again++) {
@@ -309,9 +307,8 @@ static void expect_replaced(void)
 
 static void leave_a_good_one(void)
 {
-    uint32_t slots[N_FILLED];
     unlink(journal_path);
-    fill(slots);
+    fill();
     journal_close(&journal);
 }
 

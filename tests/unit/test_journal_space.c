@@ -75,9 +75,9 @@ static void leave_small(void)
 /* Reserves as much as there is, and only then writes: a promise is kept whatever fills the disk. */
 static void expect_promises_kept(void)
 {
-    uint32_t slots[MAX_RECORDS];
+    uint32_t places[MAX_RECORDS];
     size_t n = 0;
-    while (n < MAX_RECORDS && (slots[n] = journal_reserve(&journal, 900)) != 0) {
+    while (n < MAX_RECORDS && (places[n] = journal_reserve(&journal, 900)) != 0) {
         n++;
     }
     int error = errno;
@@ -85,7 +85,7 @@ static void expect_promises_kept(void)
     cr_expect(error == ENOSPC || error == EFBIG, "%s", strerror(error));
     fill_small();
     for (size_t i = 0; i < n; i++) {
-        cr_assert(journal_write(&journal, slots[i], record_text(i, 900), 900));
+        cr_assert(journal_write(&journal, places[i], record_text(i, 900), 900));
     }
     cr_assert_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, n);
@@ -125,7 +125,6 @@ Test(journal_space, full_disk_from_the_start)
 /* The records are visited all the same: without a place, if there is none. */
 Test(journal_space, damaged_on_a_full_disk)
 {
-    uint32_t slots[N_FILLED];
     mount_small();
     open_new();
     for (size_t i = 0; i < 10; i++) {
@@ -160,15 +159,15 @@ static void do_without_the_map(void)
 
 Test(journal_space, without_a_map)
 {
-    uint32_t slots[300];
+    uint32_t places[300];
     open_new();
     put(400, 50, 50);
     do_without_the_map();
     for (size_t i = 0; i < 300; i++) { /* grows */
-        slots[i] = put(i, 100, 100);
+        places[i] = put(i, 100, 100);
     }
     for (size_t i = 0; i < 300; i += 2) {
-        journal_erase(&journal, slots[i]);
+        journal_erase(&journal, places[i]);
     }
     cr_assert_null(journal.map.region);
     cr_assert_eq(reopen(), JOURNAL_INTACT);
@@ -211,10 +210,10 @@ Test(journal_space, what_cannot_be_completed_is_said)
 /* The pages that it writes to are gone: no crash, and what comes afterwards is written again. */
 Test(journal_space, cut_while_it_is_open)
 {
-    uint32_t slots[8];
+    uint32_t places[8];
     open_new();
     for (size_t i = 0; i < 8; i++) {
-        slots[i] = put(i, 100, 100);
+        places[i] = put(i, 100, 100);
     }
     cr_assert_eq(reopen(), JOURNAL_INTACT);
     uint32_t reserved = journal_reserve(&journal, 100);
@@ -222,8 +221,8 @@ Test(journal_space, cut_while_it_is_open)
     cr_expect(journal_write(&journal, reserved, record_text(20, 100), 100));
     cr_assert_null(journal.map.region);
     expect_heard((struct journal_report){.trouble = TROUBLE_CUT}, 1);
-    journal_erase(&journal, slots[0]);
-    cr_expect(journal_write(&journal, slots[1], record_text(1, 90), 90));
+    journal_erase(&journal, places[0]);
+    cr_expect(journal_write(&journal, places[1], record_text(1, 90), 90));
     put(30, 5000, 5000);
     cr_expect_eq(heard[TROUBLE_CUT], 1);
     cr_assert_eq(reopen(), JOURNAL_INCOMPLETE);

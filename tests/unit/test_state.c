@@ -44,6 +44,13 @@ static enum state_found reload(void)
     return state.found;
 }
 
+/* It is read, with these changes. */
+static void expect_read(const char *changes)
+{
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.changes, changes);
+}
+
 static enum stored store_all(void)
 {
     int error = 0;
@@ -92,14 +99,12 @@ Test(state, numbers_and_changes)
     cr_expect_gt(mark, 1000 + 1000000);
     cr_assert(store("pause d\nlimit s 3 file=2\n"));
     for (int round = 0; round < 3; round++) {
-        cr_assert_eq(reload(), STATE_READ);
+        expect_read("pause d\nlimit s 3 file=2\n");
         cr_expect(state.same_boot);
         cr_expect_eq(state.mark, mark);
-        cr_expect_str_eq(state.changes, "pause d\nlimit s 3 file=2\n");
     }
     cr_assert(store(""));
-    cr_assert_eq(reload(), STATE_READ);
-    cr_expect_str_eq(state.changes, "");
+    expect_read("");
     cr_expect_eq(state.mark, mark);
 }
 
@@ -115,18 +120,15 @@ Test(state, changes_of_databases)
     static const char fleet[] = "fleet default d 7 {\"paused\":true}\nfleet big fleet 8 {}\n";
     reload();
     cr_assert(store_fleet(fleet));
-    cr_assert_eq(reload(), STATE_READ);
+    expect_read("");
     cr_expect_str_eq(state.fleet_changes, fleet);
-    cr_expect_str_eq(state.changes, "");
     cr_assert(store("pause fleet\ndrain\n"));
-    cr_assert_eq(reload(), STATE_READ);
+    expect_read("pause fleet\ndrain\n");
     cr_expect_str_eq(state.fleet_changes, fleet);
-    cr_expect_str_eq(state.changes, "pause fleet\ndrain\n");
     cr_assert(reserve_numbers(9));
     cr_assert(store_fleet(""));
-    cr_assert_eq(reload(), STATE_READ);
+    expect_read("pause fleet\ndrain\n");
     cr_expect_str_eq(state.fleet_changes, "");
-    cr_expect_str_eq(state.changes, "pause fleet\ndrain\n");
 }
 
 Test(state, too_many_changes_of_databases)
@@ -261,14 +263,18 @@ Test(state, killed_while_it_was_stored)
     reload();
     cr_assert(store("drain\n"));
     scratch_write("state/run-berth.sock.state.new", "half of a file that is longer", 29);
-    cr_assert_eq(reload(), STATE_READ);
-    cr_expect_str_eq(state.changes, "drain\n");
+    expect_read("drain\n");
     cr_assert(store(""));
-    cr_assert_eq(reload(), STATE_READ);
-    cr_expect_str_eq(state.changes, "");
+    expect_read("");
 }
 
 /* ---- another boot ---- */
+
+static void write_file(const char *text)
+{
+    cr_assert(mkdir("state", 0700) == 0 || errno == EEXIST);
+    scratch_write(file, text, strlen(text));
+}
 
 /* As the module does: the last line is of all before. */
 static void write_state(const char *text)
@@ -276,21 +282,18 @@ static void write_state(const char *text)
     char whole[1024];
     snprintf(
         whole, sizeof whole, "%scheck %016llx\n", text, (unsigned long long)hash_string(text, 0));
-    cr_assert(mkdir("state", 0700) == 0 || errno == EEXIST);
-    scratch_write(file, whole, strlen(whole));
+    write_file(whole);
 }
 
 Test(state, of_another_boot)
 {
     write_state("berth-state 1\nboot 0b5f8f5e-4d40-4b04-9d8a-6f7c5a1f5d10\nnumbers 77\ndrain\n");
-    cr_assert_eq(reload(), STATE_READ);
+    expect_read("drain\n");
     cr_expect_not(state.same_boot);
     cr_expect_eq(state.mark, 77);
-    cr_expect_str_eq(state.changes, "drain\n");
     cr_assert(reserve_numbers(80));
-    cr_assert_eq(reload(), STATE_READ);
+    expect_read("drain\n");
     cr_expect(state.same_boot);
-    cr_expect_str_eq(state.changes, "drain\n");
 }
 
 Test(state, a_secret_that_is_none)
@@ -303,9 +306,8 @@ Test(state, a_secret_that_is_none)
         char text[256];
         snprintf(text, sizeof text, "berth-state 1\nboot x\nnumbers 77\n%sdrain\n", lines[i]);
         write_state(text);
-        cr_assert_eq(reload(), STATE_READ);
+        expect_read("drain\n");
         cr_expect_not(state.is_old_secret, "%s", lines[i]);
-        cr_expect_str_eq(state.changes, "drain\n");
     }
     write_state("berth-state 1\nboot x\nnumbers 77\nsecret 000102030405060708090a0b0c0d0e0f\n");
     reload();
@@ -322,8 +324,7 @@ static void expect_usable(void)
     cr_expect_not(state.same_boot);
     cr_assert(reserve_numbers(state.mark));
     cr_assert(store("drain\n"));
-    cr_assert_eq(reload(), STATE_READ);
-    cr_expect_str_eq(state.changes, "drain\n");
+    expect_read("drain\n");
 }
 
 Test(state, every_length_and_every_bit)
@@ -352,22 +353,20 @@ Test(state, every_length_and_every_bit)
 
 Test(state, the_mark_of_a_damaged_file)
 {
-    const char *boot = "berth-state 1\nboot x\n";
+#define BEGINNING "berth-state 1\nboot x\n"
     static const struct {
-        const char *line;
+        const char *text;
         uint64_t mark;
     } rows[] = {
-        {"numbers 77\ncheck 0\n", 77}, {"numbers 77\n", 77}, {"numbers 77", 0},
-        {"numbers 077\n", 0}, {"numbers -1\n", 0}, {"numbers 18446744073709551616\n", 0},
-        {"numbers 9223372036854775807\n", 0}, /* there would be no token left */
+        {BEGINNING "numbers 77\ncheck 0\n", 77}, {BEGINNING "numbers 77\n", 77},
+        {BEGINNING "numbers 77", 0}, {BEGINNING "numbers 077\n", 0}, {BEGINNING "numbers -1\n", 0},
+        {BEGINNING "numbers 18446744073709551616\n", 0},
+        {BEGINNING "numbers 9223372036854775807\n", 0}, /* there would be no token left */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char text[256];
-        int n = snprintf(text, sizeof text, "%s%s", boot, rows[i].line);
-        cr_assert(mkdir("state", 0700) == 0 || errno == EEXIST);
-        scratch_write(file, text, (size_t)n);
+        write_file(rows[i].text);
         cr_expect_eq(reload(), STATE_DAMAGED);
-        cr_expect_eq(state.mark, rows[i].mark, "%s", rows[i].line);
+        cr_expect_eq(state.mark, rows[i].mark, "%s", rows[i].text);
         expect_usable();
     }
 }
@@ -439,8 +438,7 @@ Test(state, no_directory_can_be_made)
     cr_expect_not(store("drain\n"));
     cr_assert_eq(unlink("state"), 0);
     cr_expect(reserve_numbers(7));
-    cr_assert_eq(reload(), STATE_READ);
-    cr_expect_str_eq(state.changes, "drain\n");
+    expect_read("drain\n");
 }
 
 Test(state, limited_file_size)
@@ -460,8 +458,7 @@ Test(state, limited_file_size)
     state_set_changes(&state, long_one, 6000);
     cr_expect_eq(store_all(), STORED_NOT);
     free(long_one);
-    cr_assert_eq(reload(), STATE_READ);
-    cr_expect_str_eq(state.changes, "");
+    expect_read("");
 }
 
 /* What was promised can be stored, whatever has filled the disk since. */

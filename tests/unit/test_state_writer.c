@@ -39,11 +39,6 @@ int posix_fallocate(int fd, off_t offset, off_t n)
     return room_error != 0 ? room_error : ftruncate(fd, n) < 0 ? errno : 0;
 }
 
-static void wait_for_the_job(void)
-{
-    uv_sem_wait(&arrived);
-}
-
 static void let_it_go(void)
 {
     is_shut = false;
@@ -134,6 +129,22 @@ static void expect_on_disk(const char *changes)
     state_deinit(&again);
 }
 
+/* The job that writes the change is stuck in fsync(). Returns the change's number. */
+static uint64_t change_and_be_stuck(const char *changes)
+{
+    uint64_t number = change(changes);
+    is_shut = true;
+    state_writer_begin(&writer);
+    uv_sem_wait(&arrived);
+    return number;
+}
+
+static void expect_reported(uint64_t to, enum stored stored)
+{
+    cr_expect_eq(reported.to, to);
+    cr_expect_eq(reported.stored, stored);
+}
+
 /* ---- tests ---- */
 
 Test(state_writer, nothing_to_do)
@@ -145,10 +156,7 @@ Test(state_writer, nothing_to_do)
 
 Test(state_writer, changes_during_a_write_are_in_the_next)
 {
-    is_shut = true;
-    uint64_t first = change("drain\n");
-    state_writer_begin(&writer);
-    wait_for_the_job();
+    uint64_t first = change_and_be_stuck("drain\n");
     change("pause a\n");
     uint64_t last = change("pause b\n");
     state_writer_begin(&writer); /* not beside it */
@@ -157,8 +165,7 @@ Test(state_writer, changes_during_a_write_are_in_the_next)
     cr_expect_eq(reported.to, first);
     expect_on_disk("drain\n");
     turn();
-    cr_expect_eq(reported.to, last);
-    cr_expect_eq(reported.stored, STORED);
+    expect_reported(last, STORED);
     expect_on_disk("pause b\n");
     cr_expect_eq(n_synced, 2);
 }
@@ -216,26 +223,24 @@ Test(state_writer, endless_requests_for_room_hold_up_no_change)
 
 Test(state_writer, each_way_to_fail)
 {
-    uint64_t number = change("drain\n");
-    turn();
-    fsync_error = EIO;
-    change("pause a\n");
-    turn();
-    cr_expect_eq(reported.stored, STORED_NOT);
-    expect_on_disk("drain\n");
-    fsync_error = 0;
-    directory_error = EIO;
-    change("pause b\n");
-    turn();
-    cr_expect_eq(reported.stored, STORED_UNSYNCED);
-    expect_on_disk("pause b\n");
-    directory_error = 0;
-    cr_expect_eq(reported.to, number + 2);
-    number = change("pause c\n");
-    turn();
-    cr_expect_eq(reported.stored, STORED);
-    cr_expect_eq(reported.to, number);
-    expect_on_disk("pause c\n");
+    static const struct {
+        int of_file, of_directory; /* errors */
+        const char *change, *on_disk;
+        enum stored stored;
+    } rows[] = {
+        {0, 0, "drain\n", "drain\n", STORED},
+        {EIO, 0, "pause a\n", "drain\n", STORED_NOT},
+        {0, EIO, "pause b\n", "pause b\n", STORED_UNSYNCED},
+        {0, 0, "pause c\n", "pause c\n", STORED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fsync_error = rows[i].of_file;
+        directory_error = rows[i].of_directory;
+        uint64_t number = change(rows[i].change);
+        turn();
+        expect_reported(number, rows[i].stored);
+        expect_on_disk(rows[i].on_disk);
+    }
 }
 
 Test(state_writer, numbers_are_of_use_when_they_are_stored)
@@ -244,7 +249,7 @@ Test(state_writer, numbers_are_of_use_when_they_are_stored)
     cr_assert(state_want_numbers(&state, 1000));
     state_writer_change(&writer);
     state_writer_begin(&writer);
-    wait_for_the_job();
+    uv_sem_wait(&arrived);
     cr_expect_not(state_has_numbers(&state, 1000));
     let_it_go();
     turn();
@@ -253,31 +258,23 @@ Test(state_writer, numbers_are_of_use_when_they_are_stored)
 
 Test(state_writer, the_end_waits_and_writes_the_rest)
 {
-    is_shut = true;
-    change("drain\n");
-    state_writer_begin(&writer);
-    wait_for_the_job();
+    change_and_be_stuck("drain\n");
     uint64_t last = change("pause a\n");
     let_it_go();
     cr_expect(state_writer_end(&writer, 60000));
     cr_expect_eq(reported.n_writes, 2);
-    cr_expect_eq(reported.to, last);
-    cr_expect_eq(reported.stored, STORED);
+    expect_reported(last, STORED);
     expect_on_disk("pause a\n");
 }
 
 Test(state_writer, the_end_does_not_wait_for_ever)
 {
-    is_shut = true;
-    uint64_t first = change("drain\n");
-    state_writer_begin(&writer);
-    wait_for_the_job();
+    uint64_t first = change_and_be_stuck("drain\n");
     uint64_t last = change("pause a\n");
     cr_expect_not(state_writer_end(&writer, 20));
     cr_expect_eq(reported.n_writes, 2); /* what is being written, and what is not */
     cr_expect_gt(last, first);
-    cr_expect_eq(reported.to, last);
-    cr_expect_eq(reported.stored, STORED_NOT);
+    expect_reported(last, STORED_NOT);
     let_it_go();
     uv_run(&loop, UV_RUN_DEFAULT);
     state_image_deinit(&writer.image);
@@ -290,10 +287,9 @@ Test(state_writer, the_end_does_not_wait_for_ever_for_what_it_writes)
     is_shut = true;
     uint64_t last = change("drain\n");
     cr_expect_not(state_writer_end(&writer, 20));
-    wait_for_the_job();
+    uv_sem_wait(&arrived);
     cr_expect_eq(reported.n_writes, 1);
-    cr_expect_eq(reported.to, last);
-    cr_expect_eq(reported.stored, STORED_UNKNOWN);
+    expect_reported(last, STORED_UNKNOWN);
     let_it_go();
     cr_expect_eq(uv_thread_join(&writer.last), 0);
     expect_on_disk("drain\n");
@@ -321,8 +317,7 @@ Test(state_writer, the_end_does_what_has_not_begun)
     uint64_t last = change("drain\n");
     state_writer_begin(&writer);
     cr_expect(state_writer_end(&writer, 60000));
-    cr_expect_eq(reported.to, last);
-    cr_expect_eq(reported.stored, STORED);
+    expect_reported(last, STORED);
     cr_expect_eq(reported.n_writes, 1);
     expect_on_disk("drain\n");
     for (size_t i = 0; i < MANY; i++) {

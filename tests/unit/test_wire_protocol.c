@@ -1,5 +1,6 @@
 /* test_wire_protocol.c - the tables of requests, keys, codes and events, and request_parse().
- * Repeats by hand what doc/protocol.md says, so that a change of either is noticed. */
+ * check_docs.py compares the tables with doc/protocol.md. */
+#include "base/text.h"
 #include "base/words.h"
 #include "wire/protocol.h"
 
@@ -37,33 +38,6 @@ Test(tables, every_command_row_is_whole)
     }
 }
 
-/* doc/protocol.md 4. */
-Test(tables, rights_are_the_documented_ones)
-{
-    static const struct {
-        const char *words;
-        enum right right;
-    } documented[] = {
-        {" hello history hosts metrics ping status version wait watch why ", RIGHT_ANYONE},
-        {" acquire reclaim ", RIGHT_USE},
-        {" release cancel away back bind renew revoke drop ", RIGHT_OWNER},
-        {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
-        {" drain undrain reload forget found upgrade ", RIGHT_DAEMON_ADMIN},
-    };
-    size_t n_found = 0;
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        char word[32];
-        snprintf(word, sizeof word, " %s ", command_table[i].word);
-        for (size_t j = 0; j < N(documented); j++) {
-            if (strstr(documented[j].words, word)) {
-                cr_expect_eq(command_table[i].right, documented[j].right, "%s", word);
-                n_found++;
-            }
-        }
-    }
-    cr_expect_eq(n_found, (size_t)N_COMMANDS, "a request is not in this test");
-}
-
 Test(tables, every_key_is_of_some_command)
 {
     uint32_t keys = 0;
@@ -94,24 +68,6 @@ Test(tables, codes)
     cr_expect_eq(code_find("from-the-future"), CODE_NONE);
 }
 
-/* The exit statuses of berth(1). */
-Test(tables, exit_statuses)
-{
-    static const struct {
-        enum code code;
-        int exit_status;
-    } rows[] = {{CODE_BUSY, 69}, {CODE_WOULD_WAIT, 75}, {CODE_TIMEOUT, 75}, {CODE_PAUSED, 75},
-        {CODE_CLOSED, 75}, {CODE_HELD, 75}, {CODE_QUEUE_FULL, 75}, {CODE_QUOTA, 75},
-        {CODE_ANCESTOR, 75}, {CODE_FORBIDDEN, 77}, {CODE_NOT_HOLDER, 77}, {CODE_UNKNOWN, 78},
-        {CODE_IMPOSSIBLE, 78}, {CODE_MIXED, 78}, {CODE_RELEASED, 124}, {CODE_MALFORMED, 64},
-        {CODE_LOST, 1}, {CODE_REVOKED, 124}, {CODE_MAX_HOLD, 124}, {CODE_EXPIRED, 124},
-        {CODE_NO_SPACE, 69}, {CODE_GRACE, 75}, {CODE_DOWN, 69}, {CODE_DEADLINE, 124},
-        {CODE_DIFFERS, 78}};
-    for (size_t i = 0; i < N(rows); i++) {
-        cr_expect_eq(code_table[rows[i].code].exit_status, rows[i].exit_status);
-    }
-}
-
 Test(tables, events)
 {
     for (enum event event = EVENT_NONE + 1; event < N_EVENTS; event++) {
@@ -128,33 +84,51 @@ Test(tables, events)
  * "!code detail". */
 static const char *parsed_bytes(const char *bytes, size_t n)
 {
-    static char line[2 * LINE_BYTES], out[2 * LINE_BYTES];
+    static struct text out = TEXT_INIT;
+    static char line[2 * LINE_BYTES];
     struct request request;
     const char *detail = "untouched";
     cr_assert_lt(n, sizeof line);
     memcpy(line, bytes, n);
     line[n] = '\0';
+    out.length = 0;
     enum code code = request_parse(line, n, &request, &detail);
     if (code != CODE_NONE) {
-        snprintf(out, sizeof out, "!%s %s", code_table[code].word, detail ? detail : "-");
-        return out;
+        text_add_format(&out, "!%s %s", code_table[code].word, detail ? detail : "-");
+        return out.bytes;
     }
-    size_t at = (size_t)snprintf(out, sizeof out, "%s", command_table[request.command].word);
+    text_add(&out, command_table[request.command].word);
     for (size_t i = 0; i < request.n_arguments; i++) {
-        at += (size_t)snprintf(out + at, sizeof out - at, " %s", request.arguments[i]);
+        text_add_format(&out, " %s", request.arguments[i]);
     }
     for (size_t i = 0; i < N_REQUEST_KEYS; i++) {
         if (request.keys[i]) {
-            at += (size_t)snprintf(
-                out + at, sizeof out - at, " %s=%s", request_key_words[i], request.keys[i]);
+            text_add_format(&out, " %s=%s", request_key_words[i], request.keys[i]);
         }
     }
-    return out;
+    return out.bytes;
 }
 
 static const char *parsed(const char *line)
 {
     return parsed_bytes(line, strlen(line));
+}
+
+static void expect(const char *line, const char *expected)
+{
+    cr_expect_str_eq(parsed(line), expected, "\"%s\": %s", line, parsed(line));
+}
+
+/* The word of a command and so many arguments; good until the next call. */
+static const char *with_arguments(const struct command_row *row, int n)
+{
+    static struct text line = TEXT_INIT;
+    line.length = 0;
+    text_add(&line, row->word);
+    for (int i = 0; i < n; i++) {
+        text_add_format(&line, " a%d", i);
+    }
+    return line.bytes;
 }
 
 /* Every form of every request of doc/protocol.md 4. */
@@ -232,7 +206,7 @@ Test(requests, the_documented_ones)
     };
     bool seen[N_COMMANDS] = {false};
     for (size_t i = 0; i < N(lines); i++) {
-        cr_expect_str_eq(parsed(lines[i]), lines[i]);
+        expect(lines[i], lines[i]);
         for (size_t c = 0; c < N_COMMANDS; c++) {
             size_t n = strlen(command_table[c].word);
             seen[c] |= strncmp(lines[i], command_table[c].word, n) == 0 && !isalpha(lines[i][n]);
@@ -249,16 +223,10 @@ Test(requests, arguments_of_every_command)
     for (size_t c = 0; c < N_COMMANDS; c++) {
         const struct command_row *row = &command_table[c];
         for (int n = 0; n <= row->max + 1; n++) {
-            char line[512];
-            size_t at = (size_t)snprintf(line, sizeof line, "%s", row->word);
-            for (int i = 0; i < n; i++) {
-                at += (size_t)snprintf(line + at, sizeof line - at, " a%d", i);
-            }
+            const char *line = with_arguments(row, n), *got = parsed(line);
             bool fits = n >= row->min && n <= row->max;
-            cr_expect_eq(parsed(line)[0] != '!', fits, "%s: %s", line, parsed(line));
-            if (!fits) {
-                cr_expect_eq(strncmp(parsed(line), "!malformed", 10), 0, "%s", line);
-            }
+            cr_expect(
+                fits ? got[0] != '!' : strncmp(got, "!malformed", 10) == 0, "%s: %s", line, got);
         }
     }
 }
@@ -268,67 +236,74 @@ Test(requests, keys_of_every_command)
     for (size_t c = 0; c < N_COMMANDS; c++) {
         const struct command_row *row = &command_table[c];
         for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
-            char line[512], word[64];
-            size_t at = (size_t)snprintf(line, sizeof line, "%s", row->word);
-            for (int i = 0; i < row->min; i++) {
-                at += (size_t)snprintf(line + at, sizeof line - at, " a");
-            }
-            snprintf(word, sizeof word, "%s=1", request_key_words[key]);
-            snprintf(line + at, sizeof line - at, " %s", word);
-            if (row->keys & UINT32_C(1) << key) {
-                cr_expect_str_eq(parsed(line), line);
-            } else {
-                char expected[128];
-                snprintf(expected, sizeof expected, "!unknown-key %s", word);
-                cr_expect_str_eq(parsed(line), expected);
-            }
+            char line[512], error[128];
+            snprintf(line, sizeof line, "%s %s=1", with_arguments(row, row->min),
+                request_key_words[key]);
+            snprintf(error, sizeof error, "!unknown-key %s=1", request_key_words[key]);
+            expect(line, row->keys & UINT32_C(1) << key ? line : error);
         }
     }
 }
 
-Test(requests, values_are_decoded)
-{
-    cr_expect_str_eq(parsed("acquire a reason=a%20b%25%0a"), "acquire a reason=a b%\n");
-    cr_expect_str_eq(parsed("acquire a holder==x="), "acquire a holder==x=");
-    cr_expect_str_eq(parsed("acquire %61"), "acquire a");
-    cr_expect_str_eq(parsed("acquire a%3db"), "acquire a=b");
-    cr_expect_str_eq(parsed("acquire a%20wait%3D0"), "acquire a wait=0");
-}
+static const struct {
+    const char *line, *parsed;
+} lines_and_requests[] = {
+    /* values are decoded */
+    {"acquire a reason=a%20b%25%0a", "acquire a reason=a b%\n"},
+    {"acquire a holder==x=", "acquire a holder==x="},
+    {"acquire %61", "acquire a"},
+    {"acquire a%3db", "acquire a=b"},
+    {"acquire a%20wait%3D0", "acquire a wait=0"},
+    /* keys may stand anywhere after the command */
+    {"acquire wait=3 a priority=1 b", "acquire a b wait=3 priority=1"},
+    /* malformed */
+    {"", "!malformed -"},
+    {" ", "!malformed -"},
+    {" ping", "!malformed -"},
+    {"ping ", "!malformed -"},
+    {"status  a", "!malformed -"},
+    {"status\ta", "!malformed -"},
+    {"ping\r", "!malformed -"},
+    {"status caf\xc3\xa9", "!malformed -"},
+    {"status a\x7f", "!malformed -"},
+    {"status \x01", "!malformed -"},
+    {"acquire", "!malformed -"},
+    {"limit a", "!malformed -"},
+    {"ping a", "!malformed a"},
+    {"limit a 1 2", "!malformed 2"},
+    {"status a%", "!malformed a%"},
+    {"status %00", "!malformed %00"},
+    {"acquire a reason=%0", "!malformed reason=%0"},
+    {"acquire a reason=%00", "!malformed reason=%00"},
+    {"acquire a wait=1 wait=2", "!malformed wait=2"},
+    /* whole words: no prefixes, no other case */
+    {"pin a b", "!unknown-command pin"},
+    {"pingx a b", "!unknown-command pingx"},
+    {"PING a b", "!unknown-command PING"},
+    {"Ping a b", "!unknown-command Ping"},
+    {"acquire: a b", "!unknown-command acquire:"},
+    {"= a b", "!unknown-command ="},
+    {"a=b a b", "!unknown-command a=b"},
+    {"* a b", "!unknown-command *"},
+    {"ok a b", "!unknown-command ok"},
+    {"quit a b", "!unknown-command quit"},
+    {"binds a b", "!unknown-command binds"},
+    {"pending a b", "!unknown-command pending"},
+    {"log a b", "!unknown-command log"},
+    {"%70ing a b", "!unknown-command %70ing"},
+    {"acquire a =", "!unknown-key ="},
+    {"acquire a =1", "!unknown-key =1"},
+    {"acquire a wai=1", "!unknown-key wai=1"},
+    {"acquire a waitt=1", "!unknown-key waitt=1"},
+    {"acquire a WAIT=1", "!unknown-key WAIT=1"},
+    {"acquire a until=1", "!unknown-key until=1"},
+    {"acquire a %77ait=1", "!unknown-key %77ait=1"},
+};
 
-/* Keys may stand anywhere after the command. */
-Test(requests, keys_before_arguments)
+Test(requests, lines)
 {
-    cr_expect_str_eq(parsed("acquire wait=3 a priority=1 b"), "acquire a b wait=3 priority=1");
-}
-
-Test(requests, malformed_lines)
-{
-    static const struct {
-        const char *line, *error;
-    } rows[] = {
-        {"", "!malformed -"},
-        {" ", "!malformed -"},
-        {" ping", "!malformed -"},
-        {"ping ", "!malformed -"},
-        {"status  a", "!malformed -"},
-        {"status\ta", "!malformed -"},
-        {"ping\r", "!malformed -"},
-        {"status caf\xc3\xa9", "!malformed -"},
-        {"status a\x7f", "!malformed -"},
-        {"status \x01", "!malformed -"},
-        {"acquire", "!malformed -"},
-        {"limit a", "!malformed -"},
-        {"ping a", "!malformed a"},
-        {"limit a 1 2", "!malformed 2"},
-        {"status a%", "!malformed a%"},
-        {"status %00", "!malformed %00"},
-        {"acquire a reason=%0", "!malformed reason=%0"},
-        {"acquire a reason=%00", "!malformed reason=%00"},
-        {"acquire a wait=1 wait=2", "!malformed wait=2"},
-    };
-    for (size_t i = 0; i < N(rows); i++) {
-        cr_expect_str_eq(
-            parsed(rows[i].line), rows[i].error, "\"%s\": %s", rows[i].line, parsed(rows[i].line));
+    for (size_t i = 0; i < N(lines_and_requests); i++) {
+        expect(lines_and_requests[i].line, lines_and_requests[i].parsed);
     }
 }
 
@@ -358,24 +333,21 @@ Test(requests, longest_lines)
     for (size_t c = 0; c < N_COMMANDS; c++) {
         const struct command_row *row = &command_table[c];
         char line[1024], more[1100], last[32] = "";
-        size_t at = (size_t)snprintf(line, sizeof line, "%s", row->word);
-        for (int i = 0; i < row->max; i++) {
-            at += (size_t)snprintf(line + at, sizeof line - at, " a%d", i);
-        }
+        snprintf(line, sizeof line, "%s", with_arguments(row, row->max));
         for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
             if (row->keys & UINT32_C(1) << key) {
                 snprintf(last, sizeof last, "%s=1", request_key_words[key]);
-                at += (size_t)snprintf(line + at, sizeof line - at, " %s", last);
+                strcat(strcat(line, " "), last);
             }
         }
-        cr_expect_str_eq(parsed(line), line);
+        expect(line, line);
         snprintf(more, sizeof more, "%s more", line);
-        cr_expect_str_eq(parsed(more), "!malformed more");
+        expect(more, "!malformed more");
         if (last[0] != '\0') {
             char expected[64];
             snprintf(more, sizeof more, "%s %s", line, last);
             snprintf(expected, sizeof expected, "!malformed %s", last);
-            cr_expect_str_eq(parsed(more), expected);
+            expect(more, expected);
         }
     }
 }
@@ -393,41 +365,17 @@ Test(requests, many_words)
     cr_expect_str_eq(parsed(line), "!malformed -");
 }
 
-#define PARSED_BYTES(literal) parsed_bytes(literal, sizeof(literal) - 1)
+#define EXPECT_MALFORMED(literal)                                                                  \
+    cr_expect_str_eq(parsed_bytes(literal, sizeof(literal) - 1), "!malformed -")
 
 Test(requests, zero_bytes_are_malformed)
 {
-    cr_expect_str_eq(PARSED_BYTES("ping\0"), "!malformed -");
-    cr_expect_str_eq(PARSED_BYTES("\0ping"), "!malformed -");
-    cr_expect_str_eq(PARSED_BYTES("pi\0ng"), "!malformed -");
-    cr_expect_str_eq(PARSED_BYTES("status a\0b"), "!malformed -");
-    cr_expect_str_eq(PARSED_BYTES("status \0"), "!malformed -");
-    cr_expect_str_eq(PARSED_BYTES("ping\0ping"), "!malformed -");
-}
-
-/* Whole words: no prefixes, no other case. */
-Test(requests, unknown_commands)
-{
-    static const char *const words[] = {"pin", "pingx", "PING", "Ping", "acquire:", "=", "a=b", "*",
-        "ok", "quit", "binds", "pending", "log", "%70ing"};
-    for (size_t i = 0; i < N(words); i++) {
-        char line[64], error[128];
-        snprintf(line, sizeof line, "%s a b", words[i]);
-        snprintf(error, sizeof error, "!unknown-command %s", words[i]);
-        cr_expect_str_eq(parsed(line), error);
-    }
-}
-
-Test(requests, unknown_keys)
-{
-    static const char *const words[] = {
-        "=", "=1", "wai=1", "waitt=1", "WAIT=1", "until=1", "%77ait=1"};
-    for (size_t i = 0; i < N(words); i++) {
-        char line[64], error[128];
-        snprintf(line, sizeof line, "acquire a %s", words[i]);
-        snprintf(error, sizeof error, "!unknown-key %s", words[i]);
-        cr_expect_str_eq(parsed(line), error);
-    }
+    EXPECT_MALFORMED("ping\0");
+    EXPECT_MALFORMED("\0ping");
+    EXPECT_MALFORMED("pi\0ng");
+    EXPECT_MALFORMED("status a\0b");
+    EXPECT_MALFORMED("status \0");
+    EXPECT_MALFORMED("ping\0ping");
 }
 
 static void expect_longest(const char *key, size_t max)
@@ -436,7 +384,7 @@ static void expect_longest(const char *key, size_t max)
     size_t at = (size_t)snprintf(line, sizeof line, "acquire a %s=", key);
     memset(line + at, 'x', max + 1);
     line[at + max] = '\0';
-    cr_expect_str_eq(parsed(line), line);
+    expect(line, line);
     line[at + max] = 'x';
     line[at + max + 1] = '\0';
     cr_expect_eq(strncmp(parsed(line), "!bad-value ", 11), 0, "%s of %zu", key, max + 1);

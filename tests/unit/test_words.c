@@ -19,6 +19,14 @@ static const char *repeat(char c, size_t n)
     return text;
 }
 
+static void expect_each(
+    bool (*is_valid)(const char *), const char *const words[], size_t n, bool expected)
+{
+    for (size_t i = 0; i < n; i++) {
+        cr_expect_eq(is_valid(words[i]), expected, "%s", words[i]);
+    }
+}
+
 /* ---- names ---- */
 
 Test(text, names)
@@ -28,12 +36,8 @@ Test(text, names)
     static const char *const bad[] = {"", ".", "..", "/", "/a", "a/", "a//b", "a/./b", "a/../b",
         "a/.", "a/..", "./a", "-a", "_a", "@a", "+a", ".a", "a b", "a:b", "a,b", "a=b", "a*", "a/*",
         "a%b", "a\n", "\xc3\xa9", "a\xff", "a\x7f", "a\t"};
-    for (size_t i = 0; i < N(good); i++) {
-        cr_expect(name_is_valid(good[i]), "%s", good[i]);
-    }
-    for (size_t i = 0; i < N(bad); i++) {
-        cr_expect_not(name_is_valid(bad[i]), "%s", bad[i]);
-    }
+    expect_each(name_is_valid, good, N(good), true);
+    expect_each(name_is_valid, bad, N(bad), false);
     cr_expect(name_is_valid(repeat('a', NAME_BYTES)));
     cr_expect_not(name_is_valid(repeat('a', NAME_BYTES + 1)));
 }
@@ -58,13 +62,9 @@ Test(text, template_names)
     static const char *const good[] = {"a/*", "market/*", "a/b/*", "a.b/*"};
     static const char *const bad[] = {"", "*", "/*", "a", "a/", "a*", "a/**", "a/*/b", "*/a", "*/*",
         "a/*/*", "a//*", "a/./*", "a/../*", "-/*", "a/b*", "a/*b"};
-    for (size_t i = 0; i < N(good); i++) {
-        cr_expect(template_name_is_valid(good[i]), "%s", good[i]);
-        cr_expect_not(name_is_valid(good[i]), "%s", good[i]);
-    }
-    for (size_t i = 0; i < N(bad); i++) {
-        cr_expect_not(template_name_is_valid(bad[i]), "%s", bad[i]);
-    }
+    expect_each(template_name_is_valid, good, N(good), true);
+    expect_each(name_is_valid, good, N(good), false);
+    expect_each(template_name_is_valid, bad, N(bad), false);
     /* "a name whose last part is a star": the star counts. */
     char name[NAME_BYTES + 2];
     snprintf(name, sizeof name, "%s/*", repeat('a', NAME_BYTES - 2));
@@ -78,12 +78,8 @@ Test(text, items)
     static const char *const good[] = {
         "gpu0", "0", "host:80", "/dev/sda", ".", "-", "a@b+c", "::1"};
     static const char *const bad[] = {"", "a b", "a,b", "a=b", "a%", "\xff", "a\n", "*"};
-    for (size_t i = 0; i < N(good); i++) {
-        cr_expect(item_is_valid(good[i]), "%s", good[i]);
-    }
-    for (size_t i = 0; i < N(bad); i++) {
-        cr_expect_not(item_is_valid(bad[i]), "%s", bad[i]);
-    }
+    expect_each(item_is_valid, good, N(good), true);
+    expect_each(item_is_valid, bad, N(bad), false);
     cr_expect(item_is_valid(repeat('a', ITEM_BYTES)));
     cr_expect_not(item_is_valid(repeat('a', ITEM_BYTES + 1)));
 }
