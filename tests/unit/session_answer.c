@@ -73,11 +73,6 @@ const char *next_call(void)
     return keep(&out);
 }
 
-size_t n_unanswered(void)
-{
-    return n_sent - first_unanswered;
-}
-
 static uint64_t last_sequence;
 
 const char *reached(uint64_t event)

@@ -196,10 +196,15 @@ void ask(const char *name, const char *text)
     carry_out();
 }
 
+void ask_and_send(const char *name, const char *text)
+{
+    ask(name, text);
+    cr_assert_str_neq(next_call(), "nothing");
+}
+
 static void ask_and_answer(const char *name, const char *resource, struct text *reply)
 {
-    ask(name, resource);
-    next_call();
+    ask_and_send(name, resource);
     answer(reply->bytes);
     text_deinit(reply);
     happened();

@@ -30,6 +30,22 @@ void world_up(void);
         CALL(expected);                                                                            \
         answer(reply);                                                                             \
     } while (0)
+/* What comes, and what happens by it. */
+#define MESSAGE(text, expected)                                                                    \
+    do {                                                                                           \
+        message(text);                                                                             \
+        HAPPENS(expected);                                                                         \
+    } while (0)
+#define ANSWER(reply, expected)                                                                    \
+    do {                                                                                           \
+        answer(reply);                                                                             \
+        HAPPENS(expected);                                                                         \
+    } while (0)
+#define ANSWER_NEXT(reply, expected)                                                               \
+    do {                                                                                           \
+        answer_next(reply);                                                                        \
+        HAPPENS(expected);                                                                         \
+    } while (0)
 #define NO_CALL() cr_assert_str_eq(next_call(), "nothing")
 #define CALL_BEGINS(expected) cr_assert_eq(strncmp(next_call(), expected, strlen(expected)), 0)
 #define NOTICE(expected) cr_assert_str_eq(notice(), expected)
@@ -77,8 +93,6 @@ void answer_next(const char *text);
 void answer_later(size_t n, const char *text);
 /* For which data it was. */
 extern unsigned last_layout;
-/* How many are unanswered. */
-size_t n_unanswered(void);
 void message(const char *text);
 /* A message says that there is news up to that number, and these rows are: "NUMBER WHAT VERSION
  * JSON"... */
@@ -100,6 +114,8 @@ void say_hello(const char *rest);
  * "s" (limit 3) and "warn" (3, no job is stopped), lock "l", pool "p" (a, b), template "t/" + star.
  */
 void ask(const char *lease, const char *text);
+/* The same, and its call is in flight. */
+void ask_and_send(const char *lease, const char *text);
 /* The same and the answer: one unit is granted, "TOKEN SLOT"; or it waits. happened() omits
  * this. */
 void hold(const char *lease, const char *resource, const char *token_and_slot);

@@ -116,8 +116,7 @@ Test(session_begin, malformed_answers_to_hello_reset_the_link)
         "what -1 0", "7", "[ ok ]"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         connect_link();
-        next_call();
-        answer(wrong[i]);
+        answer_next(wrong[i]);
         cr_assert_str_neq(reset_wanted(), "", "%s", wrong[i]);
         NO_CALL();
         EXPECT(reset_wanted(), "");
@@ -133,8 +132,7 @@ Test(session, asks_and_gives_back)
     ask("A", "s:2 reason=a|b priority=3");
     CALL("acquire $A 0 3 0 7 7 '' i 1 s s 2 3 0");
     NO_CALL();
-    answer("ok -1 0 granted '5' 's 2 17 0,1'");
-    HAPPENS("A granted s=0,1");
+    ANSWER("ok -1 0 granted '5' 's 2 17 0,1'", "A granted s=0,1");
     end("A");
     CALL("release $A");
     NO_CALL();
@@ -155,8 +153,7 @@ Test(session, waits_until_a_message)
     ask("A", "l");
     CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0", "ok -1 0 waiting '5' 2");
     HAPPENS("A place 2");
-    message("000000000001 granted $A 5 l 1 17 0");
-    HAPPENS("A granted l=0");
+    MESSAGE("000000000001 granted $A 5 l 1 17 0", "A granted l=0");
 }
 
 Test(session, refusals)
@@ -175,21 +172,18 @@ Test(session, a_forgotten_definition_is_sent_and_the_request_repeated)
 {
     ask("A", "t/x now");
     ask("B", "s");
-    answer_next("ok -1 0 refused unknown t/x waiting '5' 1");
-    HAPPENS("B place 1");
+    ANSWER_NEXT("ok -1 0 refused unknown t/x waiting '5' 1", "B place 1");
     CALL_BEGINS("hello define t/* 1 {");
     CALL("acquire $A 1 0 0 7 7 '' i 1 t/x t/* 1 5 0");
     NO_CALL();
     answer("ok -1 0 t/* stored {}");
-    answer("ok -1 0 granted '6' 't/x 1 17 0'");
-    HAPPENS("A granted t/x=0");
+    ANSWER("ok -1 0 granted '6' 't/x 1 17 0'", "A granted t/x=0");
 }
 
 /* Each time between the definition and the request behind it. */
 Test(session, a_repeatedly_forgotten_definition_is_never_unknown)
 {
-    ask("A", "l");
-    next_call();
+    ask_and_send("A", "l");
     for (int i = 0; i < 8; i++) {
         answer("ok -1 0 refused unknown l");
         CALL_BEGINS("hello define l 1 {");
@@ -206,8 +200,7 @@ Test(session, a_repeatedly_forgotten_definition_is_never_unknown)
         answer("ok -1 0 0");
         CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
     }
-    answer("ok -1 0 granted '6' 'l 1 17 0'");
-    HAPPENS("A granted l=0");
+    ANSWER("ok -1 0 granted '6' 'l 1 17 0'", "A granted l=0");
     ask("B", "l");
     answer_next("ok -1 0 refused unknown l");
     CALL_BEGINS("hello define l 1 {");
@@ -217,8 +210,7 @@ Test(session, a_repeatedly_forgotten_definition_is_never_unknown)
 /* What was told behind the refused request need not be told again. */
 Test(session, a_forgotten_definition_is_sent_once_for_many_requests)
 {
-    ask("A", "l");
-    next_call();
+    ask_and_send("A", "l");
     ask("B", "l");
     answer_next("ok -1 0 refused unknown l");
     CALL_BEGINS("hello define l 1 {");
@@ -230,8 +222,7 @@ Test(session, a_forgotten_definition_is_sent_once_for_many_requests)
 /* The request is not sent ahead of its definition. */
 Test(session, a_missing_definition_is_sent_while_another_is_under_way)
 {
-    ask("A", "l");
-    next_call();
+    ask_and_send("A", "l");
     ask("B", "s");
     answer_next("ok -1 0 refused unknown l");
     CALL_BEGINS("hello define l 1 {");
@@ -243,15 +234,13 @@ Test(session, a_missing_definition_is_sent_while_another_is_under_way)
 Test(session, a_definition_not_in_the_file_is_unknown)
 {
     ask("A", "s l");
-    answer_next("ok -1 0 refused unknown p");
-    HAPPENS("A denied unknown");
+    ANSWER_NEXT("ok -1 0 refused unknown p", "A denied unknown");
 }
 
 Test(session, one_that_does_not_want_to_wait_never_does)
 {
     ask("A", "s now");
-    answer_next("ok -1 0 waiting '5' 1");
-    HAPPENS("A denied would-wait");
+    ANSWER_NEXT("ok -1 0 waiting '5' 1", "A denied would-wait");
     CALL("release $A");
 }
 
@@ -327,15 +316,13 @@ Test(session_begin, ended_while_it_is_asked_for)
         "ok -1 0 granted '5' 's 1 17 0'", "ok -1 0 waiting '5' 1"};
     go_up();
     for (size_t i = 0; i < 2; i++) {
-        ask("A", "s");
-        next_call();
+        ask_and_send("A", "s");
         end("A");
         NO_CALL(); /* one call for a lease at a time */
         answer(answers[i]);
         CALL_ANSWERED("release $A", "ok -1 0");
     }
-    ask("A", "s");
-    next_call();
+    ask_and_send("A", "s");
     end("A");
     answer("ok -1 0 refused paused s");
     NO_CALL();
@@ -354,27 +341,21 @@ Test(session, drained_and_asked_for_again)
     /* An earlier grant may be under way: that renewal brings it, if it does not come before. */
     CALL("renew 0");
     NO_CALL();
-    message("000000000001 granted $A 5 l 1 17 0");
-    HAPPENS("A place 2");
-    answer("ok -1 0 0 1 'granted $A 5 l 1 17 0'");
-    HAPPENS("");
+    MESSAGE("000000000001 granted $A 5 l 1 17 0", "A place 2");
+    ANSWER("ok -1 0 0 1 'granted $A 5 l 1 17 0'", "");
     CALL("acquire $A 0 0 5 7 7 '' i 1 l l 1 1 0"); /* with its ticket */
     answer("ok -1 0 waiting '5' 1");
-    message("000000000001 granted $A 5 l 1 17 0");
-    HAPPENS("A place 1"); /* still that one */
-    message("000000000002 granted $A 5 l 1 18 0");
-    HAPPENS("A granted l=0");
+    MESSAGE("000000000001 granted $A 5 l 1 17 0", "A place 1"); /* still that one */
+    MESSAGE("000000000002 granted $A 5 l 1 18 0", "A granted l=0");
 }
 
 Test(session, drained_while_it_is_asked_for)
 {
-    ask("A", "l");
-    next_call();
+    ask_and_send("A", "l");
     drain(true);
     drain(false);
     answer("ok -1 0 granted '5' 'l 1 17 0'");
-    CALL("release $A"); /* given back once is given back */
-    answer("ok -1 0");
+    CALL_ANSWERED("release $A", "ok -1 0"); /* given back once is given back */
     CALL_ANSWERED("renew 0", "ok -1 0 0");
     CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
 }
@@ -392,11 +373,9 @@ Test(session_begin, grants_that_cannot_be_true_are_given_back)
         if (i == 0) {
             go_up();
         }
-        ask("A", "s:2");
-        next_call();
+        ask_and_send("A", "s:2");
         snprintf(text, sizeof text, "ok -1 0 granted '5' '%s'", claims[i]);
-        answer(text);
-        HAPPENS("A denied down");
+        ANSWER(text, "A denied down");
         cr_assert_str_neq(notice(), "", "%s", claims[i]);
         EXPECT(reset_wanted(), "");
         CALL_ANSWERED("release $A", "ok -1 0");
@@ -412,8 +391,7 @@ Test(session_begin, malformed_answers_to_acquire_reset_the_link)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         go_up();
         ask("A", "s");
-        next_call();
-        answer(wrong[i]);
+        answer_next(wrong[i]);
         cr_assert_str_neq(reset_wanted(), "", "%s", wrong[i]);
         end("A");
         break_link("reset");

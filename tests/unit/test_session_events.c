@@ -10,8 +10,7 @@ Test(session_events, a_gap_is_asked_for_at_once)
 {
     wait_in_line("A", "s", "5");
     wait_in_line("B", "s", "6");
-    message("000000000002 granted $B 6 s 1 18 1");
-    HAPPENS("");
+    MESSAGE("000000000002 granted $B 6 s 1 18 1", "");
     CALL_ANSWERED("renew 0", "ok -1 0 0 1 'granted $A 5 s 1 17 0' 2 'granted $B 6 s 1 18 1'");
     HAPPENS("A granted s=0; B granted s=1");
     NO_CALL();
@@ -20,10 +19,8 @@ Test(session_events, a_gap_is_asked_for_at_once)
 Test(session_events, repeated_ones_are_nothing_new)
 {
     wait_in_line("A", "s", "5");
-    message("000000000001 granted $A 5 s 1 17 0");
-    HAPPENS("A granted s=0");
-    message("000000000001 lost $A");
-    HAPPENS("");
+    MESSAGE("000000000001 granted $A 5 s 1 17 0", "A granted s=0");
+    MESSAGE("000000000001 lost $A", "");
     message("000000000003 drop $A");
     CALL_ANSWERED("renew 1", "ok -1 0 0 1 'lost $A' 2 'sing it'");
     HAPPENS("");
@@ -41,23 +38,18 @@ Test(session_events, more_are_asked_for_at_once)
 Test(session_events, a_message_may_be_faster_than_the_answer)
 {
     ask("A", "s");
-    ask("B", "s");
-    next_call();
-    message("000000000001 granted $A 5 s 1 17 0");
-    HAPPENS("A granted s=0");
-    answer("ok -1 0 waiting '5' 1 waiting '6' 2");
-    HAPPENS("B place 2");
+    ask_and_send("B", "s");
+    MESSAGE("000000000001 granted $A 5 s 1 17 0", "A granted s=0");
+    ANSWER("ok -1 0 waiting '5' 1 waiting '6' 2", "B place 2");
     end("A");
     CALL("release $A");
 }
 
 Test(session_events, lost_while_it_is_asked_for)
 {
-    ask("A", "s");
-    next_call();
+    ask_and_send("A", "s");
     message("000000000001 lost $A");
-    answer("ok -1 0 granted '5' 's 1 17 0'"); /* was that before, or after? */
-    HAPPENS("");
+    ANSWER("ok -1 0 granted '5' 's 1 17 0'", ""); /* was that before, or after? */
     CALL_ANSWERED("release $A", "ok -1 0");
     CALL_ANSWERED("renew 1", "ok -1 0 0");
     CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0");
@@ -114,18 +106,22 @@ Test(session_events, lost)
     wait_in_line("C", "s", "7");
     message("000000000001 lost $A");
     message("000000000002 lost $B");
-    message("000000000003 lost $C");
-    HAPPENS("A stop lost; B lost lost");
+    MESSAGE("000000000003 lost $C", "A stop lost; B lost lost");
     CALL("acquire $C 0 0 7 7 7 '' i 1 s s 1 3 0"); /* waiters ask again */
     end("A");
     NO_CALL(); /* nobody has to be told */
 }
 
-Test(session_events, operators)
+static void hold_all_of_s(void)
 {
     hold("A", "s", "17 0");
     hold("B", "s", "17 1");
     hold("C", "s", "17 2");
+}
+
+Test(session_events, operators)
+{
+    hold_all_of_s();
     wait_in_line("D", "s", "7");
     message("000000000001 revoke $A");
     message("000000000002 drop $B");
@@ -140,14 +136,11 @@ Test(session_events, operators)
 /* A ends before its revoke comes: B, which is revoked next, does not hear the reason for A. */
 Test(session_events, a_reason_is_for_one_lease)
 {
-    hold("A", "s", "17 0");
-    hold("B", "s", "17 1");
-    hold("C", "s", "17 2");
+    hold_all_of_s();
     end("A");
     message("000000000001 revoke $A 8|disk%20full");
     message("000000000002 revoke $B 8|");
-    message("000000000003 revoke $C 8|too%20long");
-    HAPPENS("B stop revoked; C stop revoked");
+    MESSAGE("000000000003 revoke $C 8|too%20long", "B stop revoked; C stop revoked");
     cr_expect_null(lease_stop_reason(lease("B")));
     cr_expect_str_eq(lease_stop_reason(lease("C")), "too long");
 }
@@ -176,9 +169,7 @@ static void expect_takings(const char *expected)
 Test(session_events, who_takes_a_lease_away)
 {
     session_on_taken(session, note_taking, NULL);
-    hold("A", "s", "17 0");
-    hold("B", "s", "17 1");
-    hold("C", "s", "17 2");
+    hold_all_of_s();
     message("000000000001 revoke $A 0 1000|a%20b");
     message("000000000002 revoke $A 8|later");
     cr_expect_str_eq(lease_stop_reason(lease("A")), "a b");
@@ -195,8 +186,7 @@ Test(session_events, who_releases_a_lease)
     hold("A", "s", "17 0");
     hold("B", "s", "17 1");
     message("000000000001 release $A 8|");
-    message("000000000002 release $B 7|");
-    HAPPENS("A lost released; B lost released");
+    MESSAGE("000000000002 release $B 7|", "A lost released; B lost released");
     expect_takings("release by '8'");
 }
 
@@ -210,8 +200,15 @@ Test(session_events, leases_of_others_are_not_touched)
     world_session();
     go_up();
     message("000000000001 revoke $A");
-    message("000000000002 lost $A");
-    HAPPENS("");
+    MESSAGE("000000000002 lost $A", "");
+}
+
+/* With the first call over a new connection. */
+static void expect_reached(const char *expected)
+{
+    connect_link();
+    next_call();
+    EXPECT(last_reached, expected);
 }
 
 /* If older data come back, the database has not got that far. */
@@ -223,40 +220,31 @@ Test(session_events, each_call_says_how_far_the_database_was)
     EXPECT(last_reached, reached(0));
     answer("ok -1 0 0");
     message("000000000001 changed s 4 {}");
-    ask("B", "s");
-    next_call();
+    ask_and_send("B", "s");
     EXPECT(last_reached, reached(1));
     restart();
-    connect_link();
-    next_call();
-    EXPECT(last_reached, reached(1));
+    expect_reached(reached(1));
 }
 
 Test(session_events, the_state_directory_says_it_if_the_journal_is_lost)
 {
     cr_assert(session_changes_changed(session));
     restart_without_journal();
-    connect_link();
-    next_call();
-    EXPECT(last_reached, reached(0));
+    expect_reached(reached(0));
 }
 
 Test(session_events, the_journal_says_it_if_the_state_directory_is_lost)
 {
     hold("A", "s", "4711 0");
     restart_without_state();
-    connect_link();
-    next_call();
-    EXPECT(last_reached, reached(0));
+    expect_reached(reached(0));
 }
 
 Test(session_events, another_database_has_got_nowhere_yet)
 {
     hold("A", "s", "4711 0");
     restart_other_host();
-    connect_link();
-    next_call();
-    EXPECT(last_reached, "0-0");
+    expect_reached("0-0");
 }
 
 Test(session_events_begin, one_of_its_sentinels_is_enough_to_know_a_database)
@@ -269,11 +257,7 @@ Test(session_events_begin, one_of_its_sentinels_is_enough_to_know_a_database)
     restart_with_sentinels("c", "b");
     cr_assert(session_is_changed(session)); /* the next file may have c alone */
     cr_assert(session_changes_changed(session));
-    connect_link();
-    next_call();
-    EXPECT(last_reached, reached(0));
+    expect_reached(reached(0));
     restart_with_sentinels("a", "d");
-    connect_link();
-    next_call();
-    EXPECT(last_reached, "0-0");
+    expect_reached("0-0");
 }

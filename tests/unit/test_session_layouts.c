@@ -103,8 +103,7 @@ Test(session_layouts, neither_of_them)
     static const char *const others[] = {"layout '1'", "layout '4'", "layout ''", "layout 'x'"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         connect_link();
-        next_call();
-        answer(others[i]);
+        answer_next(others[i]);
         cr_assert_eq(view()->state, SESSION_DOWN);
         cr_assert(strstr(view()->why, "this berthd knows 2 to 3"), "%s", view()->why);
         break_link("gone");

@@ -53,8 +53,7 @@ static void fetch_all(const char *answered)
 {
     connect_link();
     answer_next("ok -1 0 '1' 30000 '0' 1 1");
-    CALL("hello news 0");
-    answer(answered);
+    CALL_ANSWERED("hello news 0", answered);
 }
 
 static void expect_definitions(void)
@@ -121,8 +120,7 @@ Test(session_news, wrong_answers_reset_the_link)
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         go_up();
         message("news 1 0");
-        next_call();
-        answer(answers[i]);
+        answer_next(answers[i]);
         cr_assert(strstr(reset_wanted(), "news"), "%s", answers[i]);
         break_link("reset");
     }
@@ -259,10 +257,8 @@ Test(session_news, below_its_own_floor_it_knows_better)
     CALL_ANSWERED("hello change 10 20 p 6 {\"paused\":true} s 10 {}", "ok -1 0 0");
     CALL("hello news 20"); /* others may have told something meanwhile */
     answer("ok -1 0 22 0 21 'c p' 6 '{\"paused\":true}' 22 'c s' 10 {}");
-    CALL("hello change 10 22"); /* that was all */
-    answer("ok -1 0 0");
-    CALL("hello news 22"); /* once more */
-    answer("ok -1 0 22 0");
+    CALL_ANSWERED("hello change 10 22", "ok -1 0 0"); /* that was all */
+    CALL_ANSWERED("hello news 22", "ok -1 0 22 0"); /* once more */
     CALL_ANSWERED("hello change 10 22", "ok -1 0 10");
     CALL_BEGINS("hello define ");
 }
@@ -346,8 +342,7 @@ static void begin_after_a_move(const char *grace)
     snprintf(answered, sizeof answered, "ok -1 %s '%ju' 30000 '0' 1 1", grace,
         (uintmax_t)view()->incarnation + 1);
     connect_link();
-    next_call();
-    answer(answered);
+    answer_next(answered);
     CALL("hello news 0");
 }
 
@@ -445,12 +440,10 @@ Test(session_news, a_reload_sends_the_definitions)
     go_up();
     redefine(5, 1000, 1);
     snprintf(expected, sizeof expected, sent, 1);
-    CALL(expected);
-    answer("ok -1 0 s differs {}");
+    CALL_ANSWERED(expected, "ok -1 0 s differs {}");
     cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_DIFFERS);
     redefine(5, 1000, 1); /* the same again: what differs may be out of use */
-    CALL(expected);
-    answer("ok -1 0 s stored {}");
+    CALL_ANSWERED(expected, "ok -1 0 s stored {}");
     cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_OK);
     redefine(5, 1000, 1);
     NO_CALL();

@@ -39,8 +39,7 @@ Test(session_requests, one_that_is_done_in_parts)
     EXPECT(result(), "ok '' ");
     session_forget(session, &asker);
     answer("ok -1 0 '7 '");
-    CALL("admin forget s '7 '"); /* also if nobody waits for it any more */
-    answer("ok -1 0 ''");
+    CALL_ANSWERED("admin forget s '7 '", "ok -1 0 ''"); /* also if nobody waits for it any more */
     EXPECT(result(), "nobody ok '' ");
 }
 
@@ -258,8 +257,7 @@ Test(session_requests_begin, rows_that_are_none)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         go_up();
         session_snapshot(session, NULL, &asker, 0, NULL);
-        next_call();
-        answer(wrong[i]);
+        answer_next(wrong[i]);
         cr_assert_str_neq(reset_wanted(), "", "%s", wrong[i]);
         break_link("reset");
         cr_assert_eq(strncmp(result(), "down ", 5), 0);

@@ -87,8 +87,7 @@ Test(session_time, a_late_answer_resets_the_link)
 
 Test(session_time, each_call_has_its_own_time)
 {
-    ask("A", "s");
-    next_call();
+    ask_and_send("A", "s");
     wait_for(2);
     ask("B", "s");
     answer_next("ok -1 0 waiting '1' 1");
@@ -109,8 +108,7 @@ Test(session_time_first, errors_that_reset_the_link)
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         go_up();
         ask("A", "s");
-        next_call();
-        answer(errors[i]);
+        answer_next(errors[i]);
         cr_assert(strstr(reset_wanted(), errors[i] + 1), "%s", errors[i]);
         HAPPENS(""); /* the link may be back soon */
         end("A");
@@ -125,9 +123,7 @@ Test(session_time_first, errors_of_an_acquire_refuse_it)
     go_up();
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         ask("A", "s");
-        next_call();
-        answer(errors[i]);
-        HAPPENS("A denied down");
+        ANSWER_NEXT(errors[i], "A denied down");
         CALL("release $A"); /* whether it took effect before the error is unknown */
         answer("ok -1 0");
     }
@@ -166,8 +162,7 @@ Test(session_time_first, a_hello_is_tried_again_and_refuses_meanwhile)
 {
     ask("A", "s");
     connect_link();
-    answer_next("-OOM command not allowed");
-    HAPPENS("A denied down");
+    ANSWER_NEXT("-OOM command not allowed", "A denied down");
     EXPECT(next_deadline(), "1.250");
     NO_CALL();
     wait_for(1.25);
@@ -181,12 +176,9 @@ Test(session_time_first, errors_of_several_calls_at_once)
     ask("A", "s");
     ask("B", "s");
     CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 5 0 $B 0 0 0 7 7 '' i 1 s s 1 5 0");
-    answer("-MISCONF x");
-    HAPPENS("");
-    answer("-NOREPLICAS x");
-    HAPPENS("");
-    answer("ok -1 0 granted '5' 's 1 17 0' waiting '6' 1");
-    HAPPENS("A granted s=0; B place 1");
+    ANSWER("-MISCONF x", "");
+    ANSWER("-NOREPLICAS x", "");
+    ANSWER("ok -1 0 granted '5' 's 1 17 0' waiting '6' 1", "A granted s=0; B place 1");
     NO_CALL();
     wait_for(1.25);
     CALL("hello begin 30000 11000 'this host' 17 6 30000");
@@ -197,19 +189,16 @@ Test(session_time_first, errors_of_several_calls_at_once)
 /* kill-after is 3 s, its margin 1 s: K = 4 s. */
 Test(session_time, a_grant_in_the_last_instant_is_taken)
 {
-    ask("A", "s now");
-    next_call();
+    ask_and_send("A", "s now");
     now += seconds(20.949);
-    answer("ok -1 0 granted '5' 's 1 17 0'");
-    HAPPENS("A granted s=0");
+    ANSWER("ok -1 0 granted '5' 's 1 17 0'", "A granted s=0");
 }
 
 Test(session_time, a_grant_that_is_later_is_given_back)
 {
     ask("A", "s now");
     ask("B", "s");
-    ask("C", "warn");
-    next_call();
+    ask_and_send("C", "warn");
     now += seconds(20.95);
     answer("ok -1 0 granted '5' 's 1 17 0' granted '6' 's 1 18 1' granted '7' 'warn 1 19 0'");
     HAPPENS("A denied down; C granted warn=0"); /* C has no job that would have to be stopped */
@@ -223,11 +212,9 @@ Test(session_time, a_grant_that_is_later_is_given_back)
 
 Test(session_time, a_late_message_is_given_back_after_the_answer)
 {
-    ask("A", "s");
-    next_call();
+    ask_and_send("A", "s");
     now += seconds(20.95);
-    message("000000000001 granted $A 5 s 1 17 0");
-    HAPPENS("");
+    MESSAGE("000000000001 granted $A 5 s 1 17 0", "");
     CALL("renew 1");
     answer_later(1, "ok -1 0 0");
     NO_CALL();
@@ -240,8 +227,7 @@ Test(session_time_first, no_time_is_long_enough)
     connect_link();
     say_hello("6000 '0' 1 1"); /* good for 4.79 s, renewed each second: 4 s are too many */
     ask("A", "s");
-    answer_next("ok -1 0 granted '5' 's 1 17 0'");
-    HAPPENS("A granted s=0");
+    ANSWER_NEXT("ok -1 0 granted '5' 's 1 17 0'", "A granted s=0");
     now += seconds(0.79);
     ask("B", "s");
     answer_next("ok -1 0 0");
@@ -271,8 +257,7 @@ Test(session_time, unfinished_work_of_a_call_is_done_at_once)
     hold("A", "s", "17 0");
     end("A");
     answer_next("ok 0 0");
-    CALL("renew 0"); /* although nobody waits here */
-    answer("ok 0 0 0");
+    CALL_ANSWERED("renew 0", "ok 0 0 0"); /* although nobody waits here */
     CALL_ANSWERED("renew 0", "ok -1 0 0");
     NO_CALL();
 }

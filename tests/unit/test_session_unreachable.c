@@ -47,8 +47,7 @@ Test(session_unreachable, unqueued_requests_are_refused_after_a_second)
 {
     hold("A", "s", "17 0");
     wait_in_line("B", "s", "6");
-    ask("C", "s");
-    next_call(); /* in flight */
+    ask_and_send("C", "s"); /* in flight */
     ask("D", "s");
     break_link("gone");
     cr_assert_eq(view()->state, SESSION_DOWN);
@@ -89,8 +88,7 @@ Test(session_unreachable, queued_leases_are_listed)
 {
     hold("A", "s", "17 2");
     wait_in_line("B", "l", "6");
-    ask("C", "p now");
-    next_call();
+    ask_and_send("C", "p now");
     ask("D", "s");
     reconnect();
     CALL_ANSWERED("hello begin 30000 11000 'this host' 17 6 30000", "ok -1 0 '2' 30000 '0' 0 1");
@@ -110,8 +108,7 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_keeps_its_place)
 {
     hold("A", "s", "17 2");
     ask("B", "s");
-    ask("C", "p");
-    next_call();
+    ask_and_send("C", "p");
     come_back();
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 0"
          " $B asked 0 0 7 7 '' i 's 1 0 -' 's 3 0' 0 $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0' 0");
@@ -127,39 +124,32 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_keeps_its_place)
 Test(session_unreachable, a_listing_repeats_no_known_place)
 {
     ask("A", "s");
-    answer_next("ok -1 0 waiting '6' 2");
-    HAPPENS("A place 2");
+    ANSWER_NEXT("ok -1 0 waiting '6' 2", "A place 2");
     come_back();
-    answer_next("ok -1 0 $A waiting '6' '1'");
-    HAPPENS("");
+    ANSWER_NEXT("ok -1 0 $A waiting '6' '1'", "");
 }
 
 Test(session_unreachable, an_acquire_whose_answer_is_lost_and_that_does_not_wait)
 {
-    ask("A", "l now");
-    next_call();
+    ask_and_send("A", "l now");
     come_back();
-    answer_next("ok -1 0 $A waiting '6' '1'");
-    HAPPENS("A denied would-wait");
+    ANSWER_NEXT("ok -1 0 $A waiting '6' '1'", "A denied would-wait");
     end_hello();
     CALL("release $A");
 }
 
 Test(session_unreachable, a_grace_takes_back_what_was_granted_to_one_that_does_not_wait)
 {
-    ask("A", "l now");
-    next_call();
+    ask_and_send("A", "l now");
     come_back();
-    answer_next("ok -1 41000 $A waiting '6' '1'");
-    HAPPENS("A denied grace");
+    ANSWER_NEXT("ok -1 41000 $A waiting '6' '1'", "A denied grace");
     CALL_ANSWERED("hello end ''", "ok -1 41000 ''");
     CALL("release $A");
 }
 
 Test(session_unreachable, a_request_from_before_a_restart_keeps_its_place)
 {
-    ask("A", "s");
-    next_call();
+    ask_and_send("A", "s");
     restart();
     connect_link();
     begin_hello("30000 '0' 0 1");
@@ -214,8 +204,7 @@ Test(session_unreachable, granted_while_unreachable)
     CALL("renew 0");
     CALL("release $B");
     /* Older than the listing: what they say about leases is not true any more. */
-    answer("ok -1 0 0 1 'granted $B 6 warn 1 18 0' 2 'lost $A' 3 'sing it'");
-    HAPPENS("");
+    ANSWER("ok -1 0 0 1 'granted $B 6 warn 1 18 0' 2 'lost $A' 3 'sing it'", "");
 }
 
 Test(session_unreachable, lost_while_unreachable)
@@ -244,8 +233,7 @@ Test(session_unreachable, leases_that_have_ended_are_not_listed)
     end("C");
     connect_link();
     begin_hello("30000 '0' 0 1");
-    CALL("hello end ''"); /* which drops them */
-    answer("ok -1 0 ''");
+    CALL_ANSWERED("hello end ''", "ok -1 0 ''"); /* which drops them */
     NO_CALL();
 }
 
@@ -282,8 +270,7 @@ Test(session_unreachable, messages_wait_until_all_is_listed)
     wait_in_line("A", "s", "5");
     come_back();
     next_call();
-    message("000000000001 granted $A 5 s 1 17 2"); /* between the listing and its answer */
-    HAPPENS("");
+    MESSAGE("000000000001 granted $A 5 s 1 17 2", ""); /* between the listing and its answer */
     answer("ok -1 0 $A waiting '5' '1'");
     end_hello();
     CALL_ANSWERED("renew 0", "ok -1 0 0 1 'granted $A 5 s 1 17 2'");
@@ -323,8 +310,7 @@ Test(session_unreachable, says_for_how_long_it_has_been_held)
 {
     wait_in_line("A", "s", "5");
     wait_for(2);
-    message("000000000001 granted $A 5 s 1 17 2");
-    HAPPENS("A granted s=2");
+    MESSAGE("000000000001 granted $A 5 s 1 17 2", "A granted s=2");
     wait_for(1.5);
     come_back();
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0' 1500");
@@ -336,8 +322,7 @@ Test(session_unreachable, hello_is_sent_once_all_answers_are_in)
 {
     wait_in_line("A", "l", "5");
     hold("D", "warn", "9 0");
-    ask("B", "s");
-    next_call();
+    ask_and_send("B", "s");
     ask("C", "s");
     answer_next("hello grace");
     cr_assert_eq(view()->state, SESSION_LISTING);
@@ -347,11 +332,10 @@ Test(session_unreachable, hello_is_sent_once_all_answers_are_in)
     answer("ok 41000 41000 '2' 30000 '0' 1 1");
     answer_next("ok -1 0 0 0");
     answer_next("ok -1 0");
-    CALL("hello lease $A waiting 0 5 7 7 '' i 'l 1 0 -' 'l 1 0' 0"
-         " $D held 0 5 7 7 '' i 'warn 1 9 0' 'warn 3 0' 0");
-    answer("ok -1 0 $A waiting '5' '1' $D held '5' 'warn 1 9 0'");
-    answer_next("ok -1 0 ''");
-    HAPPENS("");
+    CALL_ANSWERED("hello lease $A waiting 0 5 7 7 '' i 'l 1 0 -' 'l 1 0' 0 $D held 0 5 7 7 '' i "
+                  "'warn 1 9 0' 'warn 3 0' 0",
+        "ok -1 0 $A waiting '5' '1' $D held '5' 'warn 1 9 0'");
+    ANSWER_NEXT("ok -1 0 ''", "");
     CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0 $C 0 0 0 7 7 '' i 1 s s 1 3 0");
 }
 
@@ -391,8 +375,7 @@ static void begin_to_list_a_waiter(void)
 static void all_is_listed_again(void)
 {
     begin_hello("30000 '0' 0 1");
-    CALL(with_limit_5);
-    answer("ok -1 0 $A waiting '5' '1'");
+    CALL_ANSWERED(with_limit_5, "ok -1 0 $A waiting '5' '1'");
     end_hello();
     cr_assert_eq(view()->state, SESSION_UP);
 }
@@ -476,8 +459,7 @@ Test(session_unreachable, another_daemon_has_the_name)
 {
     hold("A", "s", "17 2");
     wait_in_line("B", "s", "6");
-    ask("C", "s");
-    next_call();
+    ask_and_send("C", "s");
     message("hello 0");
     next_call();
     answer_later(1, "stale");
@@ -518,8 +500,7 @@ Test(session_unreachable, other_data)
 {
     wait_in_line("A", "s", "6");
     ask("B", "s");
-    answer_next("layout '3'");
-    HAPPENS("B denied down");
+    ANSWER_NEXT("layout '3'", "B denied down");
     cr_assert_eq(view()->state, SESSION_DOWN);
     EXPECT(view()->why, "its data has layout 3, this berthd knows 2 to 2");
     NO_CALL();
@@ -535,8 +516,7 @@ Test(session_unreachable, a_restart)
     hold("A", "s", "5000 2");
     wait_in_line("B", "l", "6");
     hear(1, "1 'c s' 4 '{\"paused\":true}'");
-    ask("C", "s");
-    next_call();
+    ask_and_send("C", "s");
     wait_for(2);
     restart();
     EXPECT(good_for(), "22.950");
@@ -556,8 +536,7 @@ Test(session_unreachable, a_restart)
     CALL_ANSWERED("renew 0", "ok -1 0 0 6 'granted $B 6 l 1 17 0' 7 'sing it'");
     HAPPENS("");
     CALL("acquire $C 0 0 0 7 7 '' i 1 s s 1 3 0");
-    message("000000000008 granted $B 6 l 1 5001 0");
-    HAPPENS("B granted l=0");
+    MESSAGE("000000000008 granted $B 6 l 1 5001 0", "B granted l=0");
 }
 
 Test(session_unreachable_begin, the_tenure_is_written_when_it_must_be)
