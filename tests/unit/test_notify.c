@@ -13,41 +13,29 @@ static const char *said(const char *socket, const struct notify_facts *facts)
     return text;
 }
 
+static const struct {
+    struct notify_facts facts;
+    const char *socket, *text;
+} texts[] = {
+    {{.n_held = 0}, "/s", "serving /s: 0 leases held, 0 waiting"},
+    {{.n_held = 1, .n_waiting = 1}, "/s", "serving /s: 1 lease held, 1 waiting"},
+    {{.n_held = 12, .n_waiting = 3}, "/run/berth/berth.sock",
+        "serving /run/berth/berth.sock: 12 leases held, 3 waiting"},
+    {{.n_held = 1, .is_draining = true}, "/s", "serving /s: 1 lease held, 0 waiting; draining"},
+    {{.is_draining = true, .is_drained = true}, "/s",
+        "serving /s: 0 leases held, 0 waiting; drained"},
+    {{.down = 2}, "/s", "serving /s: 0 leases held, 0 waiting; not reachable: two"},
+    {{.down = 5, .is_draining = true, .is_drained = true}, "/s",
+        "serving /s: 0 leases held, 0 waiting; drained; not reachable: one, three"},
+    /* a newline would begin another assignment */
+    {{.n_held = 0}, "/s\nREADY=0\x1b\xc3", "serving /s?READY=0??: 0 leases held, 0 waiting"},
+};
+
 Test(notify, text)
 {
-    const struct notify_facts nothing = {0};
-    const struct notify_facts one = {.n_held = 1, .n_waiting = 1};
-    const struct notify_facts some = {.n_held = 12, .n_waiting = 3};
-    cr_assert_str_eq(said("/s", &nothing), "serving /s: 0 leases held, 0 waiting");
-    cr_assert_str_eq(said("/s", &one), "serving /s: 1 lease held, 1 waiting");
-    cr_assert_str_eq(said("/run/berth/berth.sock", &some),
-        "serving /run/berth/berth.sock: 12 leases held, 3 waiting");
-}
-
-Test(notify, drain)
-{
-    const struct notify_facts draining = {.n_held = 1, .is_draining = true};
-    const struct notify_facts drained = {.is_draining = true, .is_drained = true};
-    cr_assert_str_eq(said("/s", &draining), "serving /s: 1 lease held, 0 waiting; draining");
-    cr_assert_str_eq(said("/s", &drained), "serving /s: 0 leases held, 0 waiting; drained");
-}
-
-Test(notify, databases)
-{
-    const struct notify_facts one = {.down = 2};
-    const struct notify_facts two = {.down = 5, .is_draining = true, .is_drained = true};
-    cr_assert_str_eq(
-        said("/s", &one), "serving /s: 0 leases held, 0 waiting; not reachable: two");
-    cr_assert_str_eq(said("/s", &two),
-        "serving /s: 0 leases held, 0 waiting; drained; not reachable: one, three");
-}
-
-/* A newline would begin another assignment. */
-Test(notify, strange_path)
-{
-    const struct notify_facts nothing = {0};
-    cr_assert_str_eq(said("/s\nREADY=0\x1b\xc3", &nothing),
-        "serving /s?READY=0??: 0 leases held, 0 waiting");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        cr_expect_str_eq(said(texts[i].socket, &texts[i].facts), texts[i].text);
+    }
 }
 
 Test(notify, long_text)

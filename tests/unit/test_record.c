@@ -12,7 +12,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-WORLD_SUITE(record);
+/* For requests beside the world's own. */
+static struct client client;
+static struct effects effects;
+
+static void forget_effects(void)
+{
+    effects_clear_changed(&effects);
+    effects_clear(&effects);
+}
+
+static void begin(void)
+{
+    world_begin();
+    cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
+}
+
+static void end(void)
+{
+    core_client_deinit(the_core(), &client, 0, &effects);
+    forget_effects();
+    effects_deinit(&effects);
+    world_end();
+}
+
+TestSuite(record, .init = begin, .fini = end);
 
 /* The lease's record; good until the next call. */
 static const char *record_of(const char *lease)
@@ -49,13 +73,18 @@ static void expect_claim(const struct saved_claim *read, const struct claim *cla
     }
 }
 
+static struct saved_lease *must_read(const char *text)
+{
+    struct saved_lease *read = record_read(text, strlen(text));
+    cr_assert(read, "%s", text);
+    return read;
+}
+
 /* Reads the lease's record, and requires that all of it is there. */
 static void expect_saved_lease(const char *name)
 {
     const struct lease *lease = lease_of(name);
-    const char *text = record_of(name);
-    struct saved_lease *read = record_read(text, strlen(text));
-    cr_assert(read, "%s", text);
+    struct saved_lease *read = must_read(record_of(name));
     cr_assert_eq(read->id, lease->id);
     cr_assert_eq(read->is_held, lease->state == LEASE_HELD);
     cr_assert_eq(read->uid, lease->uid);
@@ -182,10 +211,8 @@ Test(record, ways_to_list_units)
 static void expect_of_fleet(const char *name)
 {
     const struct lease *lease = lease_of(name);
-    const char *text = record_of(name);
-    struct saved_lease *read = record_read(text, strlen(text));
+    struct saved_lease *read = must_read(record_of(name));
     expect_saved_lease(name);
-    cr_assert(read, "%s", text);
     cr_expect_str_eq(record_database(read), "big");
     cr_expect_eq(read->database, 0);
     cr_expect_eq(read->ticket, lease->ticket);
@@ -280,19 +307,18 @@ struct room {
     size_t of_record, of_grant;
 };
 
-static struct room room_of(struct core *core, struct client *client,
-    const struct acquire_request *ask, const char *database)
+static struct room room_of(const struct acquire_request *ask, const char *database)
 {
+    struct core *core = the_core();
     struct room room;
     static const uint8_t secret[SECRET_BYTES];
-    struct effects effects = EFFECTS_INIT;
     struct text out = TEXT_INIT, proof = TEXT_INIT;
     struct lease *lease;
     struct lease_timer lease_timer = {.lease = NULL};
     const char *at_fault;
     size_t units = units_max_bytes(core, ask->wants, ask->n_wants);
     size_t max = record_max_bytes(&ask->attributes, database, ask->n_wants, units);
-    cr_assert_eq(core_acquire(core, client, ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
+    cr_assert_eq(core_acquire(core, &client, ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
     struct lease original = *lease;
     inflate(lease, &lease_timer);
     lease->ticket = database ? UINT64_C(1) << 53 : 0;
@@ -319,10 +345,8 @@ static struct room room_of(struct core *core, struct client *client,
     cr_expect_leq(out.length, max);
     room.of_grant = max - out.length;
     *lease = original;
-    core_end(core, lease, client, 0, &effects);
-    effects_clear_changed(&effects);
-    effects_clear(&effects);
-    effects_deinit(&effects);
+    core_end(core, lease, &client, 0, &effects);
+    forget_effects();
     text_deinit(&out);
     text_deinit(&proof);
     return room;
@@ -338,8 +362,6 @@ Test(record, its_bounds_hold)
     EXPECT(define("semaphore s limit=600", "pool g items=a,b,c,d,e,f,g,h", "lock d"), "ok");
     char *database = repeated("d", NAME_BYTES);
     char *odd = repeated("\x80% ", REASON_BYTES);
-    struct client client;
-    cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
     for (uint32_t i = 0; i < 16; i++) {
         const struct acquire_request ask = {
             .wants = {{"g", 1 + i / 2, definition_of("g")}, {"s", i * 25 + 1, definition_of("s")},
@@ -354,12 +376,9 @@ Test(record, its_bounds_hold)
             .process = {9, 9},
             .attributes.signal = SIGNAL_TERM,
         };
-        room_of(the_core(), &client, &ask, NULL);
-        room_of(the_core(), &client, &ask, database);
+        room_of(&ask, NULL);
+        room_of(&ask, database);
     }
-    struct effects effects = EFFECTS_INIT;
-    core_client_deinit(the_core(), &client, 0, &effects);
-    effects_deinit(&effects);
     free(odd);
     free(database);
 }
@@ -368,12 +387,9 @@ Test(record, its_bounds_hold)
 Test(record, stays_in_its_buffer)
 {
     char names[MAX_RESOURCES_PER_LEASE][NAME_BYTES + 1];
-    struct client client;
-    struct effects effects = EFFECTS_INIT;
     struct lease *lease;
     const char *at_fault;
     EXPECT(define("semaphore m/* limit=1 max-waiters=9"), "ok");
-    cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
     struct acquire_request ask = {.wait = NEVER, .attributes.signal = SIGNAL_TERM};
     for (; ask.n_wants < MAX_RESOURCES_PER_LEASE; ask.n_wants++) {
         char *name = names[ask.n_wants];
@@ -393,18 +409,12 @@ Test(record, stays_in_its_buffer)
         cr_assert_lt(out.length, out.size);
         text_deinit(&out);
     }
-    core_client_deinit(the_core(), &client, 0, &effects);
-    effects_clear_changed(&effects);
-    effects_clear(&effects);
-    effects_deinit(&effects);
 }
 
 /* Nobody reserves more than what may come. */
 Test(record, its_bounds_are_no_larger)
 {
     EXPECT(define("pool g items=aa,bb,cc,dd,ee"), "ok");
-    struct client client;
-    cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
     const struct acquire_request ask = {
         .wants = {{"g", 4, definition_of("g")}},
         .n_wants = 1,
@@ -413,12 +423,9 @@ Test(record, its_bounds_are_no_larger)
         .process = {9, 9},
         .wrapper = {9, 9},
     };
-    struct room room = room_of(the_core(), &client, &ask, "big");
+    struct room room = room_of(&ask, "big");
     cr_expect_eq(room.of_record, 0);
     cr_expect_eq(room.of_grant, 0);
-    struct effects effects = EFFECTS_INIT;
-    core_client_deinit(the_core(), &client, 0, &effects);
-    effects_deinit(&effects);
 }
 
 /* ---- malformed ---- */
@@ -555,13 +562,6 @@ Test(record, malformed)
 
 /* ---- of a later version ---- */
 
-static struct saved_lease *must_read(const char *text)
-{
-    struct saved_lease *read = record_read(text, strlen(text));
-    cr_assert(read, "%s", text);
-    return read;
-}
-
 /* Only the envelope counts; the whole record is written again. */
 static const char *const opaque[] = {
     HELD " slot=d,1,0 !color=red",
@@ -635,7 +635,6 @@ Test(record, need_not_be_understood)
 /* A lease made from such a record is written as it was. */
 static void expect_written_again(const char *text, const char *expected)
 {
-    struct effects effects = EFFECTS_INIT;
     struct text out = TEXT_INIT;
     struct lease *lease = NULL;
     struct saved_lease *read = must_read(text);
@@ -644,9 +643,7 @@ static void expect_written_again(const char *text, const char *expected)
     record_write(&out, lease, NULL);
     cr_expect_str_eq(out.bytes, expected);
     core_end(the_core(), lease, NULL, 0, &effects);
-    effects_clear_changed(&effects);
-    effects_clear(&effects);
-    effects_deinit(&effects);
+    forget_effects();
     text_deinit(&out);
 }
 

@@ -32,6 +32,12 @@ static void close_store(uint64_t now)
     store_keeper_deinit(&keeper);
 }
 
+static void reopen_store(void)
+{
+    close_store(BEGIN);
+    open_store();
+}
+
 static void begin(void)
 {
     scratch_begin();
@@ -56,6 +62,13 @@ static void add_long(
     row->names[0] = strcpy(room + 64, name);
     row->json = memset(strcpy(json, id) + strlen(id), ' ', spaces) - strlen(id);
     store_keeper_add(&keeper, row);
+}
+
+static void add_numbered(unsigned number, uint64_t ended, size_t spaces)
+{
+    char id[16];
+    snprintf(id, sizeof id, "%u", number);
+    add_long(id, BEGIN, ended, "x", spaces);
 }
 
 static void add(const char *id, uint64_t asked, uint64_t ended, const char *name)
@@ -136,8 +149,7 @@ Test(store, keeps_all_over_a_restart)
 {
     add("a", BEGIN - 100, BEGIN - 50, "x");
     store_keeper_cover(&keeper, BEGIN - 1000, BEGIN);
-    close_store(BEGIN);
-    open_store();
+    reopen_store();
     store_keeper_step(&keeper, BEGIN + 5);
     cr_assert_eq(keeper.covered_until, BEGIN);
     cr_assert_eq(keeper.file.n_leases, 1);
@@ -153,8 +165,7 @@ Test(store, keeps_what_a_killed_process_has_written)
         kill(getpid(), SIGKILL);
     }
     waitpid(pid, NULL, 0);
-    close_store(BEGIN);
-    open_store();
+    reopen_store();
     store_keeper_step(&keeper, BEGIN);
     expect(0, BEGIN, "a");
 }
@@ -216,12 +227,9 @@ Test(store, a_file_that_is_nearly_full_loses_what_ended_first)
 {
     enum { N = 3000 };
     max_pages = 200;
-    close_store(BEGIN);
-    open_store();
+    reopen_store();
     for (unsigned i = 0; i < N; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%u", i);
-        add_long(id, BEGIN + i, BEGIN + i, "x", 1000);
+        add_numbered(i, BEGIN + i, 1000);
         store_keeper_step(&keeper, BEGIN + i);
         cr_assert_str_empty(keeper.why, "%s", keeper.why);
     }
@@ -251,9 +259,7 @@ Test(store, a_full_disk_is_said_and_waited_for)
     store_keeper_step(&keeper, BEGIN);
     allow(50000);
     for (unsigned i = 0; i < 100; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "b%u", i);
-        add_long(id, BEGIN, BEGIN + i, "y", 5000);
+        add_numbered(i, BEGIN + i, 5000);
         store_keeper_step(&keeper, BEGIN);
     }
     cr_assert(strstr(keeper.why, "history.db: "), "%s", keeper.why);
@@ -302,9 +308,7 @@ Test(store, one_file_is_one_process_s)
 static void fill(void)
 {
     for (unsigned i = 0; i < 300; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%u", i);
-        add_long(id, BEGIN, BEGIN + i, "x", 500);
+        add_numbered(i, BEGIN + i, 500);
     }
     close_store(BEGIN);
 }

@@ -35,11 +35,19 @@ static const char *no_process(void *context, const struct status_lease *lease, b
 static struct status status;
 static struct top top;
 
+static void end(void)
+{
+    top_deinit(&top);
+    status_deinit(&status);
+    top = (struct top)TOP_INIT;
+    status = (struct status)STATUS_INIT;
+}
+
+/* A test may begin again. */
 static void begin_with(const char *const lines[], size_t n, size_t width, size_t height)
 {
-    status = (struct status)STATUS_INIT;
+    end();
     take_status(&status, lines, n);
-    top = (struct top)TOP_INIT;
     top.status = &status;
     top.host = "here";
     top.width = width;
@@ -53,16 +61,13 @@ static void begin(size_t width, size_t height)
     begin_with(answer, N(answer), width, height);
 }
 
-/* A test may begin again, after this. */
-static void end(void)
+/* What most tests begin with. */
+static void begin_large(void)
 {
-    top_deinit(&top);
-    status_deinit(&status);
-    top = (struct top)TOP_INIT;
-    status = (struct status)STATUS_INIT;
+    begin(80, 24);
 }
 
-#define TOP_SUITE(name) TestSuite(name, .fini = end)
+#define TOP_SUITE(name) TestSuite(name, .init = begin_large, .fini = end)
 TOP_SUITE(top_rows);
 TOP_SUITE(top_screen);
 TOP_SUITE(top_keys);
@@ -119,7 +124,6 @@ static void expect_row(const char *name)
 
 Test(top_rows, who_holds_what_is_seen_at_once)
 {
-    begin(80, 24);
     expect_rows(EVERYTHING);
 }
 
@@ -127,7 +131,6 @@ Test(top_rows, what_does_not_fit_stays_closed)
 {
     begin(80, 12); /* 9 rows: 6 of resources and the template; leases may take 4, were it full */
     expect_rows("etl 1 gpus 2 3 4 idle t/* t/x9 t/x10");
-    end();
     begin(80, 8); /* 5 rows, of which leases may take 2 */
     expect_rows("etl 1 gpus idle t/* t/x9 t/x10 5");
 }
@@ -162,7 +165,6 @@ Test(top_rows, a_resource_that_gets_its_first_lease_opens)
 
 Test(top_rows, sorted)
 {
-    begin(80, 24);
     type("N");
     expect_rows("etl 1 gpus 2 3 4 idle t/x9 6 t/x10 5 t/*");
     type("U");
@@ -178,7 +180,6 @@ Test(top_rows, sorted)
 
 Test(top_rows, filtered)
 {
-    begin(80, 24);
     type("b");
     expect_rows("etl 1 gpus 2 3 4 t/* t/x9 6 t/x10 5");
     type("b");
@@ -208,7 +209,6 @@ Test(top_rows, filtered)
 
 Test(top_rows, a_user_whom_nobody_knows_changes_nothing)
 {
-    begin(80, 24);
     type("uno such user\n");
     expect_rows(EVERYTHING);
     cr_expect_str_eq(top.message.bytes, "no such user: no such user");
@@ -223,7 +223,6 @@ Test(top_rows, what_is_looked_for_is_shown_also_of_a_closed_resource)
 
 Test(top_rows, the_cursor_stays_with_its_lease)
 {
-    begin(80, 24);
     type("jjjj");
     expect_row("3");
     type("N");
@@ -241,7 +240,6 @@ Test(top_rows, the_cursor_stays_with_its_lease)
 
 Test(top_rows, folding_a_lease_leads_to_its_resource)
 {
-    begin(80, 24);
     type("jjjjh");
     expect_row("gpus");
     expect_rows("etl 1 gpus idle t/* t/x9 6 t/x10 5");
@@ -309,7 +307,6 @@ Test(top_screen, of_any_size)
                 }
                 top_screen_deinit(&screen);
             }
-            end();
         }
     }
 }
@@ -472,13 +469,11 @@ Test(top_keys, nothing_is_revoked_without_a_yes)
         }
         cr_expect_eq(top.question.asking, TOP_ASKS_NOTHING, "%s", ways[i]);
         cr_expect(!top.quits);
-        end();
     }
 }
 
 Test(top_keys, revoke_with_a_reason)
 {
-    begin(80, 24);
     type("jxyspace is\b\bneeded");
     cr_expect_eq(top.question.asking, TOP_ASKS_NOTHING);
     type("\n");

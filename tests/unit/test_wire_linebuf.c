@@ -80,17 +80,21 @@ static char *lines_of(const char *bytes, size_t n, size_t first, size_t step)
     return transcript.text;
 }
 
+static void expect_cut(const char *bytes, size_t n, size_t first, size_t step, const char *expected)
+{
+    char *lines = lines_of(bytes, n, first, step);
+    cr_assert_str_eq(
+        lines, expected, "%zu bytes, %zu of them and then %zu each time", n, first, step);
+    free(lines);
+}
+
 static void expect_lines(const char *bytes, size_t n, const char *expected)
 {
     for (size_t first = 0; first <= n; first++) {
-        char *lines = lines_of(bytes, n, first, n);
-        cr_assert_str_eq(lines, expected, "split at %zu", first);
-        free(lines);
+        expect_cut(bytes, n, first, n, expected);
     }
     for (size_t step = 1; step <= n && step < 20; step++) {
-        char *lines = lines_of(bytes, n, step, step);
-        cr_assert_str_eq(lines, expected, "in pieces of %zu", step);
-        free(lines);
+        expect_cut(bytes, n, step, step, expected);
     }
 }
 
@@ -135,15 +139,11 @@ static void expect_around_long_line(size_t length, const char *expected)
     size_t n;
     char *bytes = with_long_line("one\n", length, "\ntwo\nthr", &n);
     for (size_t first = 0; first <= n; first += first < 8 || first + 20 > n ? 1 : 61) {
-        char *lines = lines_of(bytes, n, first, n);
-        cr_assert_str_eq(lines, expected, "%zu bytes split at %zu", length, first);
-        free(lines);
+        expect_cut(bytes, n, first, n, expected);
     }
     static const size_t steps[] = {1, 2, 7, 4095, 4096, 4097};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        char *lines = lines_of(bytes, n, steps[i], steps[i]);
-        cr_assert_str_eq(lines, expected, "%zu bytes in pieces of %zu", length, steps[i]);
-        free(lines);
+        expect_cut(bytes, n, steps[i], steps[i], expected);
     }
     free(bytes);
 }
@@ -167,12 +167,8 @@ Test(linebuf, said_at_the_start_not_at_the_end)
 {
     size_t n;
     char *bytes = with_long_line("", LINE_BYTES, "", &n);
-    char *lines = lines_of(bytes, n, n, n);
-    cr_expect_str_eq(lines, "<too long>\n");
-    free(lines);
-    lines = lines_of(bytes, n - 1, n, n);
-    cr_expect_str_eq(lines, "");
-    free(lines);
+    expect_cut(bytes, n, n, n, "<too long>\n");
+    expect_cut(bytes, n - 1, n, n, "");
     free(bytes);
 }
 
@@ -182,9 +178,7 @@ Test(linebuf, two_over_long_lines_in_a_row)
     char *first = with_long_line("", LINE_BYTES + 9, "\n", &n);
     char *both = with_long_line(first, LINE_BYTES, "\nok\n", &m);
     for (size_t step = 1; step <= m; step = step * 5 + 1) {
-        char *lines = lines_of(both, m, step, step);
-        cr_expect_str_eq(lines, "<too long>\n<too long>\nok\n");
-        free(lines);
+        expect_cut(both, m, step, step, "<too long>\n<too long>\nok\n");
     }
     free(both);
     free(first);
@@ -258,12 +252,8 @@ Test(linebuf, many_lines_at_once)
     for (size_t i = 0; i < MANY; i++) {
         memcpy(bytes + 5 * i, "ping\n", 6);
     }
-    char *lines = lines_of(bytes, (size_t)5 * MANY, (size_t)5 * MANY, 1);
-    cr_expect_str_eq(lines, bytes);
-    free(lines);
-    lines = lines_of(bytes, (size_t)5 * MANY, 3, 4096);
-    cr_expect_str_eq(lines, bytes);
-    free(lines);
+    expect_cut(bytes, (size_t)5 * MANY, (size_t)5 * MANY, 1, bytes);
+    expect_cut(bytes, (size_t)5 * MANY, 3, 4096, bytes);
     free(bytes);
 }
 
