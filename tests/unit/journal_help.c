@@ -75,6 +75,12 @@ enum journal_found reopen(void)
     return journal_open(&journal, journal_path, journal_boot, hear, see, &seen);
 }
 
+void expect_found(enum journal_found found, size_t n)
+{
+    cr_assert_eq(reopen(), found, "%d", (int)found);
+    cr_assert_eq(seen.n, n, "%zu, not %zu", seen.n, n);
+}
+
 void open_new(void)
 {
     cr_assert_eq(reopen(), JOURNAL_MISSING);

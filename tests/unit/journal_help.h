@@ -38,6 +38,8 @@ void see(void *context, uint32_t slot, const char *bytes, size_t length);
 void hear(const struct journal_report *report);
 
 enum journal_found reopen(void);
+/* It is opened again, and so many records are seen. */
+void expect_found(enum journal_found found, size_t n);
 /* A complete one where there was none. */
 void open_new(void);
 /* Reserves and writes. */

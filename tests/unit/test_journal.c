@@ -15,8 +15,7 @@ TestSuite(journal, .init = journal_begin, .fini = journal_end, .timeout = 60);
 
 Test(journal, nothing_there)
 {
-    cr_expect_eq(reopen(), JOURNAL_MISSING);
-    cr_expect_eq(seen.n, 0);
+    expect_found(JOURNAL_MISSING, 0);
     cr_expect_eq(scratch_size(journal_path), JOURNAL_PAGE);
     struct stat status;
     cr_assert_eq(stat(journal_path, &status), 0);
@@ -30,8 +29,7 @@ Test(journal, records_and_their_slots_survive)
 {
     fill();
     for (int round = 0; round < 3; round++) {
-        cr_assert_eq(reopen(), JOURNAL_INTACT);
-        cr_assert_eq(seen.n, 10);
+        expect_found(JOURNAL_INTACT, 10);
         for (size_t i = 0; i < 10; i++) {
             cr_expect_eq(seen.slots[i], slots[i]);
             cr_expect_eq(seen.lengths[i], filled_length(i));
@@ -50,8 +48,7 @@ Test(journal, rewritten_in_place)
         }
     }
     cr_expect_eq(scratch_size(journal_path), size);
-    cr_assert_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 10);
+    expect_found(JOURNAL_INTACT, 10);
     for (size_t i = 0; i < 10; i++) {
         cr_expect_eq(seen.lengths[i], filled_length(i) / 2 + 49);
     }
@@ -79,13 +76,11 @@ Test(journal, incomplete_until_set_complete)
 {
     cr_assert_eq(reopen(), JOURNAL_MISSING);
     put(1, 50, 50);
-    cr_expect_eq(reopen(), JOURNAL_INCOMPLETE);
-    cr_expect_eq(seen.n, 1);
+    expect_found(JOURNAL_INCOMPLETE, 1);
     cr_expect_eq(reopen(), JOURNAL_INCOMPLETE);
     journal_set_complete(&journal);
     journal_set_complete(&journal);
-    cr_expect_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 1);
+    expect_found(JOURNAL_INTACT, 1);
     put(2, 500, 500); /* growing leaves it so */
     cr_expect_eq(reopen(), JOURNAL_INTACT);
 }
@@ -124,8 +119,7 @@ Test(journal, freed_places_are_used_again)
             journal_erase(&journal, places[i]);
         }
         if (round == 2) {
-            cr_assert_eq(reopen(), JOURNAL_INTACT);
-            cr_assert_eq(seen.n, 250);
+            expect_found(JOURNAL_INTACT, 250);
         }
         for (size_t i = round % 2; i < 500; i += 2) {
             places[i] = put(i, 60 + round, 64);
@@ -137,8 +131,7 @@ Test(journal, freed_places_are_used_again)
             cr_assert_neq(places[i], places[k]);
         }
     }
-    cr_assert_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 500);
+    expect_found(JOURNAL_INTACT, 500);
 }
 
 Test(journal, no_two_extents_overlap_nor_cross_a_page)
@@ -192,14 +185,12 @@ Test(journal, killed_while_the_file_grew)
     const off_t grown[] = {1, 4096, 5000, JOURNAL_CHUNK - 1, JOURNAL_CHUNK};
     for (size_t i = 0; i < sizeof grown / sizeof grown[0]; i++) {
         cr_assert_eq(truncate(journal_path, size + grown[i]), 0);
-        cr_expect_eq(reopen(), JOURNAL_INTACT);
-        cr_expect_eq(seen.n, 10);
+        expect_found(JOURNAL_INTACT, 10);
     }
     for (size_t i = 10; i < 300; i++) {
         put(i, 100, 100);
     }
-    cr_expect_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 300);
+    expect_found(JOURNAL_INTACT, 300);
 }
 
 Test(journal, killed_before_a_long_record_was_whole)
@@ -209,16 +200,14 @@ Test(journal, killed_before_a_long_record_was_whole)
     char *text = record_text(20, JOURNAL_MAX_BYTES);
     size_t first = JOURNAL_PAGE;
     cr_assert_eq(pwrite(journal.fd, text + first, 5000, slot_offset(slot) + (off_t)first), 5000);
-    cr_expect_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 10);
+    expect_found(JOURNAL_INTACT, 10);
 }
 
 Test(journal, killed_while_a_new_one_was_made)
 {
     fill();
     scratch_write("journal.new", "half", 4);
-    cr_expect_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 10);
+    expect_found(JOURNAL_INTACT, 10);
     cr_assert_eq(truncate(journal_path, JOURNAL_PAGE), 0);
     cr_expect_eq(reopen(), JOURNAL_DAMAGED);
     cr_expect_eq(access("journal.new", F_OK), -1);

@@ -83,8 +83,7 @@ Test(journal_damage, cut_and_opened)
                 cr_assert(journal_write(&journal, seen.slots[i], record_text(i, max), max));
             }
         }
-        cr_assert_eq(reopen(), JOURNAL_INCOMPLETE);
-        cr_assert_eq(seen.n, first.n);
+        expect_found(JOURNAL_INCOMPLETE, first.n);
         cr_assert_eq(memcmp(seen.slots, first.slots, sizeof first.slots), 0);
     }
     free(bytes);
@@ -98,13 +97,11 @@ Test(journal_damage, moved_with_room_for_what_they_may_become)
         put(i, 20, 5000);
     }
     cr_assert_eq(truncate(journal_path, scratch_size(journal_path) - 1), 0);
-    cr_assert_eq(reopen(), JOURNAL_DAMAGED);
-    cr_assert_eq(seen.n, 5);
+    expect_found(JOURNAL_DAMAGED, 5);
     for (size_t i = 0; i < 5; i++) {
         cr_assert(journal_write(&journal, seen.slots[i], record_text(i, 5000), 5000));
     }
-    cr_assert_eq(reopen(), JOURNAL_INCOMPLETE);
-    cr_expect_eq(seen.n, 5);
+    expect_found(JOURNAL_INCOMPLETE, 5);
     cr_expect_eq(seen.lengths[4], 5000);
 }
 
@@ -161,8 +158,7 @@ Test(journal_damage, every_bit_of_the_extents)
         flip((size_t)slot_offset(freed) + at, 10);
         flip((size_t)slot_offset(unused) + at, 10);
     }
-    cr_expect_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 10);
+    expect_found(JOURNAL_INTACT, 10);
 }
 
 Test(journal_damage, a_record_in_anothers_place)
@@ -187,14 +183,11 @@ Test(journal_damage, more_than_the_header_knows)
     cr_assert(longer);
     memcpy(longer, bytes, n);
     scratch_write(journal_path, longer, n + JOURNAL_CHUNK + 1);
-    cr_expect_eq(reopen(), JOURNAL_DAMAGED);
-    cr_expect_eq(seen.n, 10);
+    expect_found(JOURNAL_DAMAGED, 10);
     longer[n] = 1;
     scratch_write(journal_path, longer, n + 1);
-    cr_expect_eq(reopen(), JOURNAL_DAMAGED);
-    cr_expect_eq(seen.n, 10);
-    cr_expect_eq(reopen(), JOURNAL_INCOMPLETE);
-    cr_expect_eq(seen.n, 10);
+    expect_found(JOURNAL_DAMAGED, 10);
+    expect_found(JOURNAL_INCOMPLETE, 10);
     free(bytes);
     free(longer);
 }
@@ -282,8 +275,7 @@ Test(journal_damage, random_bytes)
         }
         scratch_write(journal_path, bytes, n);
         free(bytes);
-        cr_assert_eq(reopen(), JOURNAL_DAMAGED);
-        cr_assert_eq(seen.n, 0);
+        expect_found(JOURNAL_DAMAGED, 0);
         put(1, 10, 10);
     }
 }
@@ -294,8 +286,7 @@ static void expect_replaced(void)
 {
     struct stat status;
     memset(&journal, 0, sizeof journal);
-    cr_expect_eq(reopen(), JOURNAL_DAMAGED);
-    cr_expect_eq(seen.n, 0);
+    expect_found(JOURNAL_DAMAGED, 0);
     cr_assert_eq(lstat(journal_path, &status), 0);
     cr_expect_eq(status.st_mode, S_IFREG | 0600);
     cr_expect_eq(status.st_nlink, 1);
@@ -353,8 +344,7 @@ Test(journal_damage, a_directory_in_its_place)
     journal_set_complete(&journal);
     cr_assert_eq(rmdir(journal_path), 0);
     put(1, 10, 10); /* as soon as it can be made */
-    cr_expect_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 1);
+    expect_found(JOURNAL_INTACT, 1);
 }
 
 Test(journal_damage, no_directory_at_all)

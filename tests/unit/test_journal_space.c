@@ -35,8 +35,7 @@ Test(journal_space, limited_file_size)
     limit.rlim_cur = limit.rlim_max;
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     put(1, 5000, 5000);
-    cr_expect_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 1);
+    expect_found(JOURNAL_INTACT, 1);
 }
 
 /* A small file system of our own. */
@@ -87,8 +86,7 @@ static void expect_promises_kept(void)
     for (size_t i = 0; i < n; i++) {
         cr_assert(journal_write(&journal, places[i], record_text(i, 900), 900));
     }
-    cr_assert_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, n);
+    expect_found(JOURNAL_INTACT, n);
     journal_erase(&journal, seen.slots[0]);
     cr_expect_eq(journal_reserve(&journal, 10), seen.slots[0]); /* too large is better than none */
     cr_expect_eq(journal_reserve(&journal, 10), 0);
@@ -116,8 +114,7 @@ Test(journal_space, full_disk_from_the_start)
     journal_set_complete(&journal);
     cr_assert_eq(unlink("filler"), 0);
     put(1, 100, 100);
-    cr_expect_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 1);
+    expect_found(JOURNAL_INTACT, 1);
     journal_close(&journal);
     leave_small();
 }
@@ -170,8 +167,7 @@ Test(journal_space, without_a_map)
         journal_erase(&journal, places[i]);
     }
     cr_assert_null(journal.map.region);
-    cr_assert_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 151);
+    expect_found(JOURNAL_INTACT, 151);
 }
 
 Test(journal_space, unwritable_records_are_reported)
@@ -193,8 +189,7 @@ Test(journal_space, unwritable_records_are_reported)
     cr_expect_eq(journal_reserve(&journal, 100), 0);
     expect_heard((struct journal_report){.trouble = TROUBLE_NO_GROWTH, .error = EBADF}, 1);
     close(good);
-    cr_expect_eq(reopen(), JOURNAL_INTACT);
-    cr_expect_eq(seen.n, 1);
+    expect_found(JOURNAL_INTACT, 1);
 }
 
 Test(journal_space, what_cannot_be_completed_is_said)
