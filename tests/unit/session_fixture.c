@@ -95,6 +95,7 @@ void world_up(void)
 
 void world_session(void)
 {
+    session = session_free(session);
     session = make_session();
     session_define(session, definitions, N_DEFINITIONS);
 }
@@ -289,7 +290,6 @@ static void write_down(void)
 
 static void come_back(bool has_journal)
 {
-    session = session_free(session);
     world_session();
     cr_assert(!has_journal ||
         session_restore_tenure(session, tenure.bytes, tenure.length, now, &world_effects));

@@ -15,7 +15,7 @@
 void world_begin(void);
 /* Ends all leases and frees everything. */
 void world_end(void);
-/* A new session, with the same core. */
+/* A new session in place of this one, with the same core. */
 void world_session(void);
 #define SESSION_SUITE(name) TestSuite(name, .init = world_begin, .fini = world_end)
 /* Its tests begin after go_up(). */

@@ -202,7 +202,6 @@ Test(session_news, a_long_change_is_kept_if_the_scripts_take_it)
             text_add(&line, "x");
         }
         text_add(&line, "\"}\n");
-        session = session_free(session);
         world_session();
         session_restore_changes(session, line.bytes, line.length);
         cr_assert_eq(strlen(kept()), more ? 0 : line.length);

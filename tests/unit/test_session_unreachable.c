@@ -280,7 +280,6 @@ Test(session_unreachable, messages_wait_until_all_is_listed)
 Test(session_unreachable, one_more_while_the_listing_ends)
 {
     hold("A", "s", "17 2");
-    session = session_free(session);
     world_session();
     connect_link();
     begin_hello("30000 '0' 0 1");
@@ -297,7 +296,6 @@ Test(session_unreachable, one_more_while_the_listing_ends)
 Test(session_unreachable, one_more_once_it_is_up)
 {
     hold("A", "s", "17 2");
-    session = session_free(session);
     world_session();
     go_up();
     session_restore(session, lease("A"));
