@@ -32,10 +32,7 @@ static void is_not_known(const struct fleet *fleet, struct act *act)
 /* What is stored, or NULL. */
 static const struct member *stored(const struct fleet *fleet, const struct act *act)
 {
-    const char *key = fleet->server.keys.keys[12], *name = name_of(fleet, act);
-    const struct value *changes =
-        redis_data_find(fleet->server.redis.data, (struct bytes){key, strlen(key)});
-    return changes ? value_find(changes, (struct bytes){name, strlen(name)}) : NULL;
+    return redis_data_member(fleet->server.redis.data, "{berth}:changes", name_of(fleet, act));
 }
 
 static bool says(const struct member *member, const char *text)
@@ -54,9 +51,8 @@ static void check(struct fleet *fleet, const struct act *act)
     bool is_paused = says(member, "\"paused\":"), is_limited = says(member, limit);
     if (act->is_known && !act->is_asked &&
         (is_paused != act->is_paused || is_limited != (act->limit != UNBOUNDED))) {
-        fail(fleet, "what operators did to %s is not in force: %.*s",
-            name_of(fleet, act), member ? (int)member->value.n : 0,
-            member ? member->value.at : "");
+        fail(fleet, "what operators did to %s is not in force: %.*s", name_of(fleet, act),
+            member ? (int)member->value.n : 0, member ? member->value.at : "");
     }
 }
 
@@ -148,8 +144,8 @@ void operator_hears(struct fleet *fleet, struct host *host)
         trace(fleet, "%s: the operator hears outcome %d %s", host->name, (int)result.outcome,
             result.detail);
         fleet->n_founded += result.outcome == OUTCOME_OK && is_of_found;
-        fleet->n_forgotten += result.outcome == OUTCOME_OK && !is_of_found &&
-            (!act || act->word == ACT_FORGET);
+        fleet->n_forgotten +=
+            result.outcome == OUTCOME_OK && !is_of_found && (!act || act->word == ACT_FORGET);
         if (!act) {
             text_deinit(&result.rows);
             continue;

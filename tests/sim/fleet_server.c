@@ -13,11 +13,6 @@ enum { MAX_ARGUMENTS = 2048, MAX_WRITES = 40, CHECK_PERIOD = 50 };
 #define WALL_CLOCK INT64_C(1700000000000000) /* us, when the fleet's is 0 */
 #define COPY_PERIOD (5 * SECOND)
 
-static struct bytes bytes_of(const char *text)
-{
-    return (struct bytes){text, strlen(text)};
-}
-
 bool server_is_there(const struct fleet *fleet)
 {
     return fleet->server.returns_at == 0;
@@ -45,9 +40,7 @@ static int breaks_off_after(struct fleet *fleet)
 /* A number of the database's record; 0 if there is none. */
 static uint64_t record(const struct fleet *fleet, const char *field)
 {
-    const struct value *value =
-        redis_data_find(fleet->server.redis.data, bytes_of(fleet->server.keys.keys[0]));
-    const struct member *member = value ? value_find(value, bytes_of(field)) : NULL;
+    const struct member *member = redis_data_member(fleet->server.redis.data, "{berth}:db", field);
     char text[24] = {0};
     if (member && member->value.n < sizeof text) {
         memcpy(text, member->value.at, member->value.n);
@@ -65,10 +58,7 @@ static void end_blindness(struct fleet *fleet)
 /* Whether the data have a session of that host. */
 static bool has_session(const struct fleet *fleet, const struct host *host)
 {
-    enum { KEY_SESSION = 2 };
-    const struct value *value = redis_data_find(
-        fleet->server.redis.data, bytes_of(fleet->server.keys.keys[KEY_SESSION]));
-    return value && value_find(value, bytes_of(host->name));
+    return redis_data_member(fleet->server.redis.data, "{berth}:session", host->name);
 }
 
 /* What a call finds. */
@@ -110,11 +100,10 @@ static void check_notice(struct fleet *fleet, const struct packet *packet,
 
 static bool is_whole(const struct fleet *fleet)
 {
-    struct keys keys;
+    const struct keys *keys = &fleet->server.keys;
     size_t n = 0;
-    keys_init(&keys, "berth", "");
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
-        n += redis_data_find(fleet->server.redis.data, bytes_of(keys.keys[i])) != NULL;
+        n += redis_data_find(fleet->server.redis.data, bytes_of(keys->keys[i])) != NULL;
     }
     return n == N_SCRIPT_KEYS;
 }
@@ -142,7 +131,7 @@ static void note_break(struct fleet *fleet, enum script script)
     trace(fleet, "%s was broken off after %d writes", script_words[script], redis->n_writes);
     if (redis->n_writes > 0 && !redis_data_find(redis->data, bytes_of("{berth}:broken"))) {
         struct value *value = redis_data_make(redis->data, bytes_of("{berth}:broken"), VALUE_SET);
-        value_put_field(value, bytes_of("off"), bytes_of(""));
+        value_put(value, (struct member){.name = bytes_of("off")});
     }
 }
 
@@ -157,12 +146,9 @@ static bool is_argument(size_t argc, const char *const argv[], const char *text)
 
 static bool has_lease(const struct fleet *fleet, const struct host *host, const char *id)
 {
-    enum { KEY_LEASES = 3 };
     char key[SESSION_ID_SIZE + LEASE_ID_SIZE];
-    const struct value *value = redis_data_find(
-        fleet->server.redis.data, bytes_of(fleet->server.keys.keys[KEY_LEASES]));
     snprintf(key, sizeof key, "%s/%s", host->name, id);
-    return value && value_find(value, bytes_of(key));
+    return redis_data_member(fleet->server.redis.data, "{berth}:leases", key);
 }
 
 /* Notes the requests that an acquire leaves without a place: it has refused them, or was broken
@@ -258,9 +244,7 @@ void server_is_emptied(struct fleet *fleet)
 
 void server_loses_a_key(struct fleet *fleet)
 {
-    struct keys keys;
-    keys_init(&keys, "berth", "");
-    const char *key = keys.keys[random_below(&fleet->random, N_SCRIPT_KEYS)];
+    const char *key = fleet->server.keys.keys[random_below(&fleet->random, N_SCRIPT_KEYS)];
     struct redis_data *data = redis_data_copy(fleet->server.redis.data);
     trace(fleet, "%s is lost", key);
     redis_data_remove(data, bytes_of(key));
@@ -356,8 +340,7 @@ static void copy_data(struct server *server)
 {
     struct copy *copy = &server->copies[server->n_copies++ % N_COPIES];
     redis_data_free(copy->data);
-    *copy = (struct copy){
-        redis_data_copy(server->redis.data), server->n_executed, server->undone};
+    *copy = (struct copy){redis_data_copy(server->redis.data), server->n_executed, server->undone};
 }
 
 void server_tick(struct fleet *fleet)
@@ -441,30 +424,36 @@ static bool may_stay(const struct fleet *fleet, struct bytes key, const struct v
             return true;
         }
     }
-    if (value->n == 1 && bytes_are(value->by_name[0]->name, bytes_of("~"))) {
+    if (value->n == 1 && bytes_are(value->members[0]->name, bytes_of("~"))) {
         return true; /* it keeps the key alive */
     }
     if (bytes_are(key, bytes_of("{berth}:identities"))) {
         return fleet->server.n_broken_off > 0; /* nobody's: the next request for it gets it */
     }
-    return bytes_are(key, bytes_of("{berth}:freed")) &&
-        memcmp(value->by_name[0]->name.at, "pool ", 5) == 0;
+    bool is_of_pool = bytes_are(key, bytes_of("{berth}:freed"));
+    for (size_t i = 0; i < value->n; i++) {
+        struct bytes name = value->members[i]->name;
+        is_of_pool &= bytes_are(name, bytes_of("~")) || memcmp(name.at, "pool ", 5) == 0;
+    }
+    return is_of_pool;
 }
 
-static void complain_of_sessions(
-    const struct fleet *fleet, const struct value *sessions, struct text *why)
+static void complain_of_sessions(const struct fleet *fleet, struct text *why)
 {
-    size_t n = 0;
+    static const char key[] = "{berth}:sessions";
+    const struct redis_data *data = fleet->server.redis.data;
+    size_t n = 1; /* "~" */
     for (uint32_t i = 0; i < fleet->n_hosts; i++) {
         const struct host *host = &fleet->hosts[i];
-        if (host->is_there && !(sessions && value_find(sessions, bytes_of(host->name)))) {
+        if (host->is_there && !redis_data_member(data, key, host->name)) {
             text_add_format(why, "the session of %s is not there in the end", host->name);
             return;
         }
         n += host->is_there;
     }
-    if (sessions && sessions->n != n + 1) {
-        text_add_format(why, "%zu sessions of %zu hosts in the end", sessions->n - 1, n);
+    size_t n_found = redis_data_find(data, bytes_of(key))->n;
+    if (n_found != n) {
+        text_add_format(why, "%zu sessions of %zu hosts in the end", n_found - 1, n - 1);
     }
 }
 
@@ -474,12 +463,12 @@ bool server_is_done(const struct fleet *fleet, struct text *why)
     for (size_t i = 0; i < data->n; i++) {
         const struct value *value = data->values[i];
         if (!may_stay(fleet, value->key, value)) {
-            const struct bytes *name = &value->by_name[0]->name;
+            const struct bytes *name = &value->members[0]->name;
             text_add_format(why, "%.*s has %zu members in the end: %.*s", (int)value->key.n,
                 value->key.at, value->n, (int)name->n, name->at);
             return false;
         }
     }
-    complain_of_sessions(fleet, redis_data_find(data, bytes_of("{berth}:sessions")), why);
+    complain_of_sessions(fleet, why);
     return why->length == 0;
 }

@@ -12,16 +12,36 @@ struct redis_lua {
     lua_State *state;
     int functions[N_SCRIPTS]; /* of the library: references in Lua's registry */
     bool allow_oom[N_SCRIPTS]; /* their flags */
-    bool ignores_memory; /* the present call may write at maxmemory */
-    struct bytes argv[MAX_WORDS]; /* the present command's */
+    struct call call; /* the present one of redis.call() */
     bool may_fail; /* its errors are an answer */
 };
 
-static const char out_of_memory[] =
-    "OOM command not allowed when used memory > 'maxmemory'. script: on @user_script: 1.";
 static const char refused_at_maxmemory[] =
     "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'";
-static const char broken_off[] = "ERR broken off";
+
+/* All that scripts need of cmsgpack: texts that are values of Lua. */
+static const char cmsgpack[] =
+    "local load, concat, format = loadstring, table.concat, string.format\n"
+    "local function pack(value)\n"
+    "    if type(value) == 'string' then\n"
+    "        return format('%q', value)\n"
+    "    elseif type(value) == 'number' then\n"
+    "        return format('%.17g', value)\n"
+    "    elseif type(value) ~= 'table' then\n"
+    "        return tostring(value)\n"
+    "    end\n"
+    "    local parts, n = {}, #value\n"
+    "    for i = 1, n do\n"
+    "        parts[i] = pack(value[i])\n"
+    "    end\n"
+    "    for key, part in pairs(value) do\n"
+    "        if type(key) ~= 'number' or key < 1 or key > n then\n"
+    "            parts[#parts + 1] = '[' .. pack(key) .. ']=' .. pack(part)\n"
+    "        end\n"
+    "    end\n"
+    "    return '{' .. concat(parts, ',') .. '}'\n"
+    "end\n"
+    "cmsgpack = {pack = pack, unpack = function(text) return load('return ' .. text)() end}\n";
 
 __attribute__((noreturn)) static void give_up(const char *what, const char *text)
 {
@@ -62,35 +82,40 @@ static const struct command *find_command(lua_State *lua)
     return command;
 }
 
-static bool may_write(struct redis *redis, const struct command *command, const char **errorp)
+/* Between two commands no value is empty. */
+static const char *run_command(struct call *call, const struct command *command)
 {
-    if (redis->is_full && !redis->lua->ignores_memory && redis->n_writes == 0 &&
-        command->needs_memory) {
-        *errorp = out_of_memory;
-    } else if (redis->n_writes >= redis->breaks_off_after) {
-        *errorp = broken_off;
-    } else {
-        return true;
+    static struct value nothing;
+    struct redis_data *data = call->redis->data;
+    struct value *value = command->type != VALUE_NONE ? redis_data_find(data, call->argv[1]) : NULL;
+    if (value && value->type != command->type) {
+        return "WRONGTYPE Operation against a key holding the wrong kind of value";
+    } else if (!value && command->makes) {
+        value = redis_data_make(data, call->argv[1], command->type);
     }
-    redis->was_broken_off = true;
-    return false;
+    call->value = value ? value : &nothing;
+    const char *error = command->run(call);
+    if (value && value->n == 0) {
+        redis_data_remove(data, call->argv[1]);
+    }
+    return error;
 }
 
 static int call(lua_State *lua)
 {
     struct redis *redis = lua_touserdata(lua, lua_upvalueindex(1));
-    struct bytes *argv = redis->lua->argv;
-    size_t argc = take_words(lua, argv);
+    struct call *call = &redis->lua->call;
+    call->redis = redis;
+    call->lua = lua;
+    call->argc = take_words(lua, call->argv);
     const struct command *command = find_command(lua);
-    const char *error = NULL;
     if (!command) {
-        give_up("unknown command", argv[0].at);
-    } else if (argc < (size_t)command->min || argc > (size_t)command->max) {
+        give_up("unknown command", call->argv[0].at);
+    } else if (call->argc < (size_t)command->min || call->argc > (size_t)command->max) {
         return luaL_error(lua, "ERR Wrong number of args calling Redis command from script");
     }
-    if (!command->writes || may_write(redis, command, &error)) {
-        error = command->run(redis, lua, argc, argv);
-    }
+    redis->was_broken_off |= command->writes && redis->n_writes >= redis->breaks_off_after;
+    const char *error = redis->was_broken_off ? "ERR broken off" : run_command(call, command);
     if (error) {
         lua_pushstring(lua, error);
         return lua_error(lua);
@@ -218,14 +243,12 @@ static void open_libraries(lua_State *lua)
     lua_pushcfunction(lua, luaopen_cjson);
     lua_call(lua, 0, 1);
     lua_setglobal(lua, "cjson");
-    lua_newtable(lua);
-    set_function(lua, "pack", redis_pack);
-    set_function(lua, "unpack", redis_unpack);
-    lua_setglobal(lua, "cmsgpack");
+    if (luaL_dostring(lua, cmsgpack) != 0) {
+        give_up("cmsgpack", lua_tostring(lua, -1));
+    }
 }
 
-static void push_list(
-    lua_State *lua, size_t n, const char *const list[], const size_t lengths[])
+static void push_list(lua_State *lua, size_t n, const char *const list[], const size_t lengths[])
 {
     lua_createtable(lua, (int)n, 0);
     for (size_t i = 0; i < n; i++) {
@@ -338,12 +361,10 @@ void redis_run(struct redis *redis, enum script script, const struct keys *keys,
         text_add_format(reply, "-%s\r\n", refused_at_maxmemory);
         return;
     }
-    redis->lua->ignores_memory = true;
     lua_rawgeti(lua, LUA_REGISTRYINDEX, redis->lua->functions[script]);
     push_list(lua, N_SCRIPT_KEYS, names, name_lengths);
     push_list(lua, argc, argv, lengths);
     run(redis, script_words[script], 2, reply);
-    redis->lua->ignores_memory = false;
 }
 
 void redis_eval(

@@ -21,7 +21,7 @@ struct redis {
     struct random random;
     int64_t now; /* us, of its wall clock */
     char run_id[REDIS_ID_BYTES + 1], replid[REDIS_ID_BYTES + 1];
-    bool is_full; /* maxmemory: commands that need memory are refused until one has written */
+    bool is_full; /* maxmemory: scripts without the flag allow-oom are refused */
     int breaks_off_after; /* after this many writes a call ends, in an error */
     void (*publish)(void *context, struct bytes channel, struct bytes message);
     void *context;

@@ -1,47 +1,49 @@
 #include "redis_data.h"
 
-#include <assert.h>
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-int bytes_compare(struct bytes a, struct bytes b)
+struct bytes bytes_of(const char *text)
+{
+    return (struct bytes){text, strlen(text)};
+}
+
+static int bytes_compare(struct bytes a, struct bytes b)
 {
     int order = memcmp(a.at, b.at, a.n < b.n ? a.n : b.n);
     return order != 0 ? order : (a.n > b.n) - (a.n < b.n);
 }
 
-/* ---- members ---- */
-
-static void *allocate(size_t n)
+bool bytes_are(struct bytes a, struct bytes b)
 {
-    void *memory = malloc(n);
-    if (!memory) {
-        abort();
-    }
-    return memory;
-}
-
-static struct member *member_new(struct bytes name, struct bytes content, double score)
-{
-    struct member *member = allocate(sizeof *member + name.n + content.n);
-    char *at = (char *)(member + 1);
-    memcpy(at, name.at, name.n);
-    if (content.n > 0) {
-        memcpy(at + name.n, content.at, content.n);
-    }
-    *member =
-        (struct member){.score = score, .name = {at, name.n}, .value = {at + name.n, content.n}};
-    return member;
+    return bytes_compare(a, b) == 0;
 }
 
 /* ---- one value ---- */
 
-static size_t rank_by_name(const struct value *value, struct bytes name)
+static struct member *member_new(struct member from)
+{
+    struct member *member = memory_new(sizeof *member + from.name.n + from.value.n);
+    char *at = (char *)(member + 1);
+    memcpy(at, from.name.at, from.name.n);
+    if (from.value.n > 0) {
+        memcpy(at + from.name.n, from.value.at, from.value.n);
+    }
+    *member = (struct member){from.score, {at, from.name.n}, {at + from.name.n, from.value.n}};
+    return member;
+}
+
+size_t value_rank(const struct value *value, double score, const struct bytes *name, bool or_equal)
 {
     size_t low = 0, high = value->n;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (bytes_compare(value->by_name[middle]->name, name) < 0) {
+        const struct member *member = value->members[middle];
+        int order = (member->score > score) - (member->score < score);
+        order = order == 0 && name ? bytes_compare(member->name, *name) : order;
+        if (order < 0 || (or_equal && order == 0)) {
             low = middle + 1;
         } else {
             high = middle;
@@ -50,140 +52,55 @@ static size_t rank_by_name(const struct value *value, struct bytes name)
     return low;
 }
 
-static size_t rank_by_score(const struct value *value, double score, struct bytes name)
+/* Where the member of that name is, or `n`. */
+static size_t find(const struct value *value, struct bytes name)
 {
-    size_t low = 0, high = value->n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct member *member = value->by_score[middle];
-        if (member->score < score ||
-            (member->score == score && bytes_compare(member->name, name) < 0)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    size_t at = 0;
+    if (value->n > 0 && value->members[0]->score == value->members[value->n - 1]->score) {
+        at = value_rank(value, value->members[0]->score, &name, false);
+        return at < value->n && bytes_are(value->members[at]->name, name) ? at : value->n;
     }
-    return low;
-}
-
-size_t value_rank_of_score(const struct value *value, double score, bool or_equal)
-{
-    size_t low = 0, high = value->n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        double other = value->by_score[middle]->score;
-        if (other < score || (or_equal && other == score)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    while (at < value->n && !bytes_are(value->members[at]->name, name)) {
+        at++;
     }
-    return low;
+    return at;
 }
 
-size_t value_rank_of_name(const struct value *value, struct bytes name, bool or_equal)
+const struct member *value_find(const struct value *value, struct bytes name)
 {
-    /* otherwise Redis promises no order */
-    assert(value->by_score[0]->score == value->by_score[value->n - 1]->score);
-    size_t rank = rank_by_name(value, name);
-    bool is_there = rank < value->n && bytes_are(value->by_name[rank]->name, name);
-    return rank + (or_equal && is_there);
-}
-
-static void open_gap(struct member **list, size_t n, size_t at)
-{
-    memmove(list + at + 1, list + at, (n - at) * sizeof *list);
-}
-
-static void close_gap(struct member **list, size_t n, size_t at)
-{
-    memmove(list + at, list + at + 1, (n - at - 1) * sizeof *list);
-}
-
-static struct member **enlarge(struct member **list, size_t size)
-{
-    list = realloc(list, size * sizeof(struct member *));
-    if (!list) {
-        abort();
-    }
-    return list;
-}
-
-static void insert(struct value *value, struct member *member)
-{
-    if (value->n == value->size) {
-        value->size = value->size == 0 ? 8 : value->size * 2;
-        value->by_name = enlarge(value->by_name, value->size);
-        if (value->type == VALUE_SORTED) {
-            value->by_score = enlarge(value->by_score, value->size);
-        }
-    }
-    size_t rank = rank_by_name(value, member->name);
-    open_gap(value->by_name, value->n, rank);
-    value->by_name[rank] = member;
-    if (value->type == VALUE_SORTED) {
-        rank = rank_by_score(value, member->score, member->name);
-        open_gap(value->by_score, value->n, rank);
-        value->by_score[rank] = member;
-    }
-    value->n++;
-}
-
-struct member *value_find(const struct value *value, struct bytes name)
-{
-    size_t rank = rank_by_name(value, name);
-    bool is_there = rank < value->n && bytes_are(value->by_name[rank]->name, name);
-    return is_there ? value->by_name[rank] : NULL;
+    size_t at = find(value, name);
+    return at < value->n ? value->members[at] : NULL;
 }
 
 bool value_remove(struct value *value, struct bytes name)
 {
-    struct member *member = value_find(value, name);
-    if (!member) {
+    size_t at = find(value, name);
+    if (at == value->n) {
         return false;
     }
-    if (value->type == VALUE_SORTED) {
-        close_gap(value->by_score, value->n, rank_by_score(value, member->score, name));
-    }
-    close_gap(value->by_name, value->n, rank_by_name(value, name));
-    value->n--;
-    free(member);
+    struct member **member = &value->members[at];
+    free(*member);
+    memmove(member, member + 1, (--value->n - at) * sizeof *member);
     return true;
 }
 
-static bool put(struct value *value, struct member *member)
+bool value_put(struct value *value, struct member member)
 {
-    bool is_new = !value_remove(value, member->name);
-    insert(value, member);
+    struct member *made = member_new(member);
+    bool is_new = !value_remove(value, member.name);
+    value->members = memory_grow(value->members, value->n, sizeof *value->members);
+    struct member **place = value->members + value_rank(value, made->score, &made->name, false);
+    memmove(place + 1, place, (size_t)(value->members + value->n++ - place) * sizeof *place);
+    *place = made;
     return is_new;
-}
-
-bool value_put_field(struct value *value, struct bytes name, struct bytes content)
-{
-    return put(value, member_new(name, content, 0));
-}
-
-bool value_put_score(struct value *value, struct bytes name, double score)
-{
-    return put(value, member_new(name, (struct bytes){NULL, 0}, score));
-}
-
-static struct value *value_new(struct bytes key, enum value_type type)
-{
-    struct value *value = allocate(sizeof *value + key.n);
-    char *at = (char *)(value + 1);
-    memcpy(at, key.at, key.n);
-    *value = (struct value){.type = type, .key = {at, key.n}};
-    return value;
 }
 
 static void value_free(struct value *value)
 {
     for (size_t i = 0; i < value->n; i++) {
-        free(value->by_name[i]);
+        free(value->members[i]);
     }
-    free(value->by_name);
-    free(value->by_score);
+    free(value->members);
     free(value);
 }
 
@@ -191,9 +108,7 @@ static void value_free(struct value *value)
 
 struct redis_data *redis_data_new(void)
 {
-    struct redis_data *data = allocate(sizeof *data);
-    *data = (struct redis_data){0};
-    return data;
+    return memory_new(sizeof(struct redis_data));
 }
 
 struct redis_data *redis_data_free(struct redis_data *data)
@@ -215,56 +130,53 @@ struct redis_data *redis_data_copy(const struct redis_data *data)
         const struct value *from = data->values[i];
         struct value *to = redis_data_make(copy, from->key, from->type);
         for (size_t k = 0; k < from->n; k++) {
-            const struct member *member = from->by_name[k];
-            insert(to, member_new(member->name, member->value, member->score));
+            to->members = memory_grow(to->members, to->n, sizeof *to->members);
+            to->members[to->n++] = member_new(*from->members[k]);
         }
     }
     return copy;
 }
 
-struct value *redis_data_find(const struct redis_data *data, struct bytes key)
+static struct value **place_of(const struct redis_data *data, struct bytes key)
 {
     for (size_t i = 0; i < data->n; i++) {
         if (bytes_are(data->values[i]->key, key)) {
-            return data->values[i];
+            return &data->values[i];
         }
     }
     return NULL;
 }
 
+struct value *redis_data_find(const struct redis_data *data, struct bytes key)
+{
+    struct value **place = place_of(data, key);
+    return place ? *place : NULL;
+}
+
+const struct member *redis_data_member(
+    const struct redis_data *data, const char *key, const char *name)
+{
+    const struct value *value = redis_data_find(data, bytes_of(key));
+    return value ? value_find(value, bytes_of(name)) : NULL;
+}
+
 struct value *redis_data_make(struct redis_data *data, struct bytes key, enum value_type type)
 {
-    struct value **values = realloc(data->values, (data->n + 1) * sizeof(struct value *));
-    if (!values) {
-        abort();
-    }
-    data->values = values;
-    data->values[data->n] = value_new(key, type);
-    return data->values[data->n++];
+    struct value *value = memory_new(sizeof *value + key.n);
+    char *at = (char *)(value + 1);
+    memcpy(at, key.at, key.n);
+    *value = (struct value){.type = type, .key = {at, key.n}};
+    data->values = memory_grow(data->values, data->n, sizeof(struct value *));
+    data->values[data->n++] = value;
+    return value;
 }
 
 bool redis_data_remove(struct redis_data *data, struct bytes key)
 {
-    for (size_t i = 0; i < data->n; i++) {
-        if (bytes_are(data->values[i]->key, key)) {
-            value_free(data->values[i]);
-            data->values[i] = data->values[--data->n];
-            return true;
-        }
+    struct value **place = place_of(data, key);
+    if (place) {
+        value_free(*place);
+        *place = data->values[--data->n];
     }
-    return false;
-}
-
-void redis_data_tidy(struct redis_data *data, struct value *value)
-{
-    if (value->n > 0) {
-        return;
-    }
-    for (size_t i = 0; i < data->n; i++) {
-        if (data->values[i] == value) {
-            data->values[i] = data->values[--data->n];
-            value_free(value);
-            return;
-        }
-    }
+    return place != NULL;
 }

@@ -10,27 +10,23 @@ struct bytes {
     size_t n;
 };
 
-int bytes_compare(struct bytes a, struct bytes b);
-static inline bool bytes_are(struct bytes a, struct bytes b)
-{
-    return bytes_compare(a, b) == 0;
-}
+struct bytes bytes_of(const char *text);
+bool bytes_are(struct bytes a, struct bytes b);
 
 struct member {
-    double score; /* sorted sets */
+    double score; /* sorted sets; else 0 */
     struct bytes name; /* a hash's field */
     struct bytes value; /* hashes */
 };
 
-enum value_type { VALUE_HASH, VALUE_SET, VALUE_SORTED };
+enum value_type { VALUE_NONE, VALUE_HASH, VALUE_SET, VALUE_SORTED };
 
-/* Never empty: a value that loses its last member is gone. */
+/* Between two commands never empty: a value that loses its last member is gone. */
 struct value {
     enum value_type type;
     struct bytes key;
-    struct member **by_name;
-    struct member **by_score; /* sorted sets: by score, then by name; else NULL */
-    size_t n, size;
+    struct member **members; /* by score, then by name */
+    size_t n;
 };
 
 struct redis_data {
@@ -43,19 +39,18 @@ struct redis_data *redis_data_copy(const struct redis_data *data);
 struct redis_data *redis_data_free(struct redis_data *data); /* accepts NULL; returns NULL */
 
 struct value *redis_data_find(const struct redis_data *data, struct bytes key);
+/* A member of the key's value; NULL if there is no such value or member. */
+const struct member *redis_data_member(
+    const struct redis_data *data, const char *key, const char *name);
 struct value *redis_data_make(struct redis_data *data, struct bytes key, enum value_type type);
 /* Whether there was one. */
 bool redis_data_remove(struct redis_data *data, struct bytes key);
-/* After members may have gone. */
-void redis_data_tidy(struct redis_data *data, struct value *value);
 
-struct member *value_find(const struct value *value, struct bytes name);
-/* Replaces a field of that name. Returns whether it is new. */
-bool value_put_field(struct value *value, struct bytes name, struct bytes content);
-bool value_put_score(struct value *value, struct bytes name, double score);
+const struct member *value_find(const struct value *value, struct bytes name);
+/* Replaces a member of that name. Returns whether it is new. */
+bool value_put(struct value *value, struct member member);
 bool value_remove(struct value *value, struct bytes name);
 
-/* How many members of a sorted set are before `score`, or `or_equal`. */
-size_t value_rank_of_score(const struct value *value, double score, bool or_equal);
-/* The same by names; all scores must be equal. */
-size_t value_rank_of_name(const struct value *value, struct bytes name, bool or_equal);
+/* How many members are before `score`, and before `name` among those with that score unless it is
+ * NULL; `or_equal`: with those that are equal. */
+size_t value_rank(const struct value *value, double score, const struct bytes *name, bool or_equal);

@@ -9,7 +9,7 @@ static void list_commands(void)
 {
     for (const struct command *command = redis_commands; command->word; command++) {
         printf("%s%s%s\n", command->word, command->writes ? " write" : "",
-            command->needs_memory ? " denyoom" : "");
+            command->makes ? " denyoom" : "");
     }
 }
 
