@@ -1,24 +1,10 @@
 /* answers.c - a core, and databases that answer anything at any time: true, late, repeated, wrong.
  * Whatever they answer, the core's figures agree (core_check()), what it tells them is consistent,
  * their units are granted only by their word, and no job outlives its deadline.
- *
- *   answers [--seed N] [--steps N] [--seeds N] [--tap]
- *
- * The same numbers do the same. */
+ * See runs.h. */
 #include "answers_internal.h"
-#include "runs.h"
 
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* From core_check() or an assert(). The program ends here anyway, so stdio is good enough. */
-static void aborted(int signal_number)
-{
-    (void)signal_number;
-    printf("aborted");
-    fail();
-}
 
 static struct lease *some_fleet_lease(void)
 {
@@ -305,7 +291,7 @@ static void do_restart(void)
 {
     uint64_t next = core_next_number(world.core);
     end_core();
-    world.core = core_new(world.step);
+    world.core = core_new(run_length);
     core_begin_numbers(world.core, next);
     do_define();
     core_begin_grace(world.core, random_percent(&world.random, 50), world.now + 10 * SECOND);
@@ -349,14 +335,12 @@ static void step(void)
 
 static void run(uint64_t seed, uint64_t n_steps)
 {
-    bool is_tap = world.is_tap;
     memset(&world, 0, sizeof world);
-    world.is_tap = is_tap;
-    world.seed = world.random.state = seed;
+    world.random.state = seed;
     world.now = 1000 * SECOND;
     world.core = core_new(seed);
     do_define();
-    for (; world.step < n_steps; world.step++) {
+    for (run_length = 1; run_length <= n_steps; run_length++) {
         step();
     }
     end_core();
@@ -368,17 +352,8 @@ static void run(uint64_t seed, uint64_t n_steps)
 
 int main(int argc, char **argv)
 {
-    struct runs runs = {
-        .program = "answers", .length_word = "--steps", .length = 3000, .n_tap_seeds = 20};
-    runs_parse(&runs, argc, argv);
-    world.is_tap = runs.is_tap;
-    signal(SIGABRT, aborted);
+    static const struct simulator answers = {
+        .name = "answers", .length_word = "--steps", .length = 3000, .n_tap_seeds = 20, .run = run};
     make_files();
-    for (uint64_t i = 0; i < runs.n_seeds; i++) {
-        run(runs.seed + i, runs.length);
-    }
-    printf("%s%ju steps on each of the seeds %ju ... %ju\n", world.is_tap ? "ok 1 - " : "",
-        (uintmax_t)runs.length, (uintmax_t)runs.seed,
-        (uintmax_t)(runs.seed + runs.n_seeds - 1));
-    return 0;
+    return runs_main(&answers, argc, argv);
 }

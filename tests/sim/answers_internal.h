@@ -4,9 +4,7 @@
 #include "../unit/core_remember.h"
 #include "core/fleet.h"
 #include "random.h"
-
-#include <inttypes.h>
-#include <stdio.h>
+#include "runs.h"
 
 enum { N_CLIENTS = 6, MAX_LEASES = 48, N_DATABASES = 2, MAX_CLAIMED = 3 };
 
@@ -31,21 +29,9 @@ struct world {
     nanoseconds now;
     nanoseconds good_until[N_DATABASES];
     uint64_t granting; /* the lease that a database is granting just now */
-    uint64_t seed, step;
-    bool is_tap;
 };
 
 extern struct world world;
-
-#define REQUIRE(condition, ...)                                                                    \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf(__VA_ARGS__);                                                                   \
-            fail();                                                                                \
-        }                                                                                          \
-    } while (0)
-
-__attribute__((noreturn)) void fail(void);
 
 /* NULL if there is none; for id 0: an unused one. */
 struct known *known_find(uint64_t id);

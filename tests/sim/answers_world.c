@@ -4,17 +4,8 @@
 #include "tests/core_check.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 struct world world;
-
-void fail(void)
-{
-    printf(" (step %ju)\n%sagain with: answers --seed %ju --steps %ju\n", world.step,
-        world.is_tap ? "not ok 1\n# " : "", world.seed, world.step + 1);
-    fflush(stdout);
-    _exit(1);
-}
 
 /* ---- what is known ---- */
 

@@ -1,50 +1,20 @@
 /* fleet.c - 3 to 30 hosts that come and go, and one Redis that runs the real scripts, with faults:
  * never two jobs on one unit, nothing leaked, nothing stuck, in order.
- *
- *   fleet [--seed N] [--seconds N] [--seeds N] [--trace] [--tap]
- *
- * The same numbers do the same. */
+ * See runs.h. */
 #include "fleet_internal.h"
-#include "runs.h"
 #include "tests/core_check.h"
 
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define LONGEST_END (1800 * SECOND)
 #define LONG_CALM (150 * SECOND) /* long enough for operators to look, too */
 
-static struct {
-    uint64_t seed;
-    nanoseconds length;
-    bool is_tap, is_traced;
-} options;
-
-/* ---- failures ---- */
-
-void fail(struct fleet *fleet, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    printf("%s", options.is_tap ? "not ok 1 - " : "");
-    vprintf(format, arguments);
-    printf(" (at %.3f s)\n%sagain with: fleet --seed %ju --seconds %jd --trace\n",
-        (double)fleet->now / (double)SECOND, options.is_tap ? "# " : "", (uintmax_t)options.seed,
-        (intmax_t)(options.length / SECOND));
-    va_end(arguments);
-    clocks_print(fleet);
-    fflush(stdout);
-    _exit(1);
-}
-
 void trace(struct fleet *fleet, const char *format, ...)
 {
     va_list arguments;
-    if (!options.is_traced) {
+    if (!is_traced) {
         return;
     }
     va_start(arguments, format);
@@ -52,11 +22,6 @@ void trace(struct fleet *fleet, const char *format, ...)
     vprintf(format, arguments);
     printf("\n");
     va_end(arguments);
-}
-
-bool is_traced(void)
-{
-    return options.is_traced;
 }
 
 nanoseconds chance(struct fleet *fleet, nanoseconds from, nanoseconds to)
@@ -124,7 +89,7 @@ static void run_until(struct fleet *fleet, nanoseconds until)
         n = fleet->now > last ? 0 : n + 1;
         last = fleet->now;
         if (n > 20000) {
-            fail(fleet, "time stands still");
+            fail("time stands still");
         }
     }
 }
@@ -134,8 +99,7 @@ static void run_until(struct fleet *fleet, nanoseconds until)
 static uint32_t random_n_hosts(struct fleet *fleet)
 {
     bool is_large = random_percent(&fleet->random, 30);
-    return MIN_HOSTS +
-        random_below(&fleet->random, (is_large ? MAX_SIMULATED : 8) - MIN_HOSTS + 1);
+    return MIN_HOSTS + random_below(&fleet->random, (is_large ? MAX_SIMULATED : 8) - MIN_HOSTS + 1);
 }
 
 static struct fleet *fleet_new(uint64_t seed)
@@ -227,63 +191,56 @@ static void run_to_the_end(struct fleet *fleet)
         run_until(fleet, fleet->now + 30 * SECOND);
     } while (!is_done(fleet, &why) && fleet->now < latest);
     if (why.length > 0) {
-        fail(fleet, "%s", why.bytes);
+        fail("%s", why.bytes);
     }
     text_deinit(&why);
 }
 
 /* ---- a run ---- */
 
-struct figures {
+static struct {
     uint64_t n_grants, n_events, n_forgotten, n_founded, n_slews, n_steps;
-};
+} figures;
 
-static void run(uint64_t seed, struct figures *figures)
+static const struct fleet *running;
+
+static void run(uint64_t seed, uint64_t seconds)
 {
-    options.seed = seed;
     struct fleet *fleet = fleet_new(seed);
-    run_until(fleet, fleet->now + options.length);
+    running = fleet;
+    run_until(fleet, fleet->now + (nanoseconds)seconds * SECOND);
     run_to_the_end(fleet);
-    figures->n_grants += fleet->n_grants;
-    figures->n_events += fleet->n_events;
-    figures->n_forgotten += fleet->n_forgotten;
-    figures->n_founded += fleet->n_founded;
-    figures->n_slews += fleet->n_slews;
-    figures->n_steps += fleet->n_steps;
+    figures.n_grants += fleet->n_grants;
+    figures.n_events += fleet->n_events;
+    figures.n_forgotten += fleet->n_forgotten;
+    figures.n_founded += fleet->n_founded;
+    figures.n_slews += fleet->n_slews;
+    figures.n_steps += fleet->n_steps;
     fleet_free(fleet);
 }
 
-static void aborted(int signal)
+static void print_state(void)
 {
-    (void)signal;
-    printf("%saborted: fleet --seed %ju --seconds %jd --trace\n",
-        options.is_tap ? "not ok 1 - " : "", (uintmax_t)options.seed,
-        (intmax_t)(options.length / SECOND));
-    fflush(stdout);
-    _exit(1);
+    printf("# at %.3f s\n", (double)running->now / (double)SECOND);
+    clocks_print(running);
+}
+
+static void print_figures(void)
+{
+    printf(": %ju grants, %ju events, %ju definitions forgotten, %ju founded, %ju rates and %ju "
+           "steps of clocks",
+        (uintmax_t)figures.n_grants, (uintmax_t)figures.n_events, (uintmax_t)figures.n_forgotten,
+        (uintmax_t)figures.n_founded, (uintmax_t)figures.n_slews, (uintmax_t)figures.n_steps);
 }
 
 int main(int argc, char **argv)
 {
-    struct runs runs = {.program = "fleet",
+    static const struct simulator fleet = {.name = "fleet",
         .length_word = "--seconds",
         .length = 300,
         .n_tap_seeds = 8,
-        .can_trace = true};
-    struct figures figures = {0};
-    runs_parse(&runs, argc, argv);
-    options.length = (nanoseconds)runs.length * SECOND;
-    options.is_tap = runs.is_tap;
-    options.is_traced = runs.is_traced;
-    signal(SIGABRT, aborted);
-    for (uint64_t i = 0; i < runs.n_seeds; i++) {
-        run(runs.seed + i, &figures);
-    }
-    printf("%sseeds %ju ... %ju: %ju grants, %ju events, %ju definitions forgotten, %ju founded, "
-           "%ju rates and %ju steps of clocks\n",
-        options.is_tap ? "ok 1 - " : "", (uintmax_t)runs.seed,
-        (uintmax_t)(runs.seed + runs.n_seeds - 1), (uintmax_t)figures.n_grants,
-        (uintmax_t)figures.n_events, (uintmax_t)figures.n_forgotten, (uintmax_t)figures.n_founded,
-        (uintmax_t)figures.n_slews, (uintmax_t)figures.n_steps);
-    return 0;
+        .run = run,
+        .print_state = print_state,
+        .print_figures = print_figures};
+    return runs_main(&fleet, argc, argv);
 }

@@ -24,7 +24,7 @@ static struct client *client_of(struct host *host, uint32_t uid)
 static void check_reason(struct fleet *fleet, const struct host *host, const struct effect *effect)
 {
     if (!fleet->had_faults) {
-        fail(fleet, "%s: a job is stopped, outcome %d, and nothing was wrong", host->name,
+        fail("%s: a job is stopped, outcome %d, and nothing was wrong", host->name,
             (int)effect->why);
     }
 }
@@ -214,7 +214,7 @@ static void restore_one(struct fleet *fleet, struct host *host, const struct sav
     nanoseconds now = host_now(fleet, host);
     enum outcome outcome = core_restore(host->core, saved, now, &host->effects, &lease);
     if (outcome != OUTCOME_OK) {
-        fail(fleet, "%s: restoring ends with outcome %d", host->name, (int)outcome);
+        fail("%s: restoring ends with outcome %d", host->name, (int)outcome);
     }
     if (lease->state != LEASE_ENDED) {
         session_restore(host->session, lease);
@@ -256,13 +256,13 @@ static void start_session(struct fleet *fleet, struct host *host)
     if (host->tenure.length > 0 &&
         !session_restore_tenure(host->session, host->tenure.bytes, host->tenure.length,
             host_now(fleet, host), &host->effects)) {
-        fail(fleet, "%s: its own tenure is nonsense", host->name);
+        fail("%s: its own tenure is nonsense", host->name);
     }
     if (host->changes.length > 0) {
         session_restore_changes(host->session, host->changes.bytes, host->changes.length);
     }
     if (core_fleet_deadline(host->core, 1) != host->deadline) {
-        fail(fleet, "%s: the deadline is forgotten", host->name);
+        fail("%s: the deadline is forgotten", host->name);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "random.h"
 #include "redis.h"
 #include "redis/resp.h"
+#include "runs.h"
 
 enum {
     MAX_SIMULATED = 30,
@@ -102,8 +103,7 @@ struct packet {
     uint64_t serial;
     uint32_t host;
     uint64_t connection, run, tag;
-    uint64_t
-        call; /* of a reply: the call that it answers; of a command: the last answered call */
+    uint64_t call; /* of a reply: the call that it answers; of a command: the last answered call */
     enum script script;
     struct text bytes; /* of a command, `n` words that each end with a NUL; of a reply, RESP */
     size_t n;
@@ -198,10 +198,7 @@ struct fleet {
     struct definition definitions[N_DEFINITIONS];
 };
 
-__attribute__((format(printf, 2, 3), noreturn)) void fail(
-    struct fleet *fleet, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void trace(struct fleet *fleet, const char *format, ...);
-bool is_traced(void);
 nanoseconds chance(struct fleet *fleet, nanoseconds from, nanoseconds to);
 
 /* ---- fleet_clock.c ---- */

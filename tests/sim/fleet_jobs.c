@@ -77,7 +77,7 @@ void jobs_ask(struct fleet *fleet, struct host *host)
         host_now(fleet, host), &host->effects, &lease, &at_fault);
     if (outcome != OUTCOME_PENDING) {
         if (outcome != OUTCOME_DRAINING && outcome != OUTCOME_GRACE && outcome != OUTCOME_HELD) {
-            fail(fleet, "%s: an acquire ends with outcome %d", host->name, (int)outcome);
+            fail("%s: an acquire ends with outcome %d", host->name, (int)outcome);
         }
         return;
     }
@@ -94,7 +94,7 @@ void jobs_ask(struct fleet *fleet, struct host *host)
 
 /* Waiting leases of one host have tickets in the order of their requests, but for those that the
  * database has turned away: their answer may be lost, and then they are asked for again. */
-static void check_order(struct fleet *fleet, struct host *host, const struct lease *granted)
+static void check_order(struct host *host, const struct lease *granted)
 {
     const struct job *mine = jobs_find(host, granted->id);
     for (size_t i = 0; i < MAX_JOBS; i++) {
@@ -103,7 +103,7 @@ static void check_order(struct fleet *fleet, struct host *host, const struct lea
             other->id != 0 && other->is_waiting ? core_find_lease(host->core, other->id) : NULL;
         if (lease && lease->ticket != 0 && !mine->was_turned_away && !other->was_turned_away &&
             (lease->ticket < granted->ticket) != (other->asked < mine->asked)) {
-            fail(fleet, "%s: tickets are not in the order of the requests: %ju has %ju, %ju %ju",
+            fail("%s: tickets are not in the order of the requests: %ju has %ju, %ju %ju",
                 host->name, (uintmax_t)granted->id, (uintmax_t)granted->ticket,
                 (uintmax_t)other->id, (uintmax_t)lease->ticket);
         }
@@ -137,7 +137,7 @@ static void check_alone(struct fleet *fleet, const struct host *host, const stru
             const struct job *other = &fleet->hosts[i].jobs[k];
             const char *what = other != job && other->is_alive ? shared_by(job, other) : NULL;
             if (what && !is_excused(fleet, job, other)) {
-                fail(fleet, "a unit of %s has two jobs, on %s and %s", what, host->name,
+                fail("a unit of %s has two jobs, on %s and %s", what, host->name,
                     fleet->hosts[i].name);
             }
         }
@@ -163,7 +163,7 @@ static void check_rest(struct fleet *fleet, const struct host *host, uint32_t nu
     bool was_disturbed = fleet->server.clock_set_at >= since || fleet->server.data_lost_at >= since;
     if (resource_rests(number) && since != 0 && !was_disturbed &&
         fleet->now + MILLISECOND <= since + COOLDOWN / 13 * 12) { /* at the fastest clock */
-        fail(fleet, "%s: %s has not rested", host->name, resource_names[number]);
+        fail("%s: %s has not rested", host->name, resource_names[number]);
     }
 }
 
@@ -174,7 +174,7 @@ static void check_token(
 {
     uint64_t *largest = &fleet->tokens[number][unit];
     if (token <= *largest && !server_was_blind(fleet, token)) {
-        fail(fleet, "%s: token %ju of %s %u comes after %ju", host->name, (uintmax_t)token,
+        fail("%s: token %ju of %s %u comes after %ju", host->name, (uintmax_t)token,
             resource_names[number], unit, (uintmax_t)*largest);
     }
     *largest = token > *largest ? token : *largest;
@@ -188,8 +188,7 @@ static void take_units(
     for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
         uint32_t i = unit_number(unit);
         if (i >= resource_max_units(number)) {
-            fail(fleet, "%s: unit %u of %s is above its limit", host->name, i,
-                claim->resource->name);
+            fail("%s: unit %u of %s is above its limit", host->name, i, claim->resource->name);
         }
         check_token(fleet, host, number, i, claim->token);
         job->is_blind |= server_was_blind(fleet, claim->token);
@@ -203,9 +202,9 @@ void job_is_granted(struct fleet *fleet, struct host *host, const struct lease *
 {
     struct job *job = jobs_find(host, lease->id);
     if (!job || !job->is_waiting) {
-        fail(fleet, "%s: a grant of nobody's lease", host->name);
+        fail("%s: a grant of nobody's lease", host->name);
     }
-    check_order(fleet, host, lease);
+    check_order(host, lease);
     memset(job->units, 0, sizeof job->units);
     for (size_t i = 0; i < lease->n_claims; i++) {
         take_units(fleet, host, job, &lease->claims[i]);

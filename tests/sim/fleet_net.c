@@ -17,7 +17,7 @@ static struct packet *packet_new(
     struct fleet *fleet, struct host *host, enum packet_kind kind, nanoseconds *last_at)
 {
     if (fleet->n_packets == MAX_PACKETS) {
-        fail(fleet, "too many packets");
+        fail("too many packets");
     }
     struct packet *packet = &fleet->packets[fleet->n_packets++];
     nanoseconds at = fleet->now + latency(fleet, host);
@@ -41,7 +41,7 @@ static void trace_call(
     struct fleet *fleet, const struct host *host, const struct session_call *call)
 {
     struct text words = TEXT_INIT;
-    if (is_traced()) {
+    if (is_traced) {
         for (size_t i = CALL_WORDS; i < call->argc; i++) {
             text_add_format(&words, " %s", call->argv[i]);
         }
@@ -176,7 +176,7 @@ static void reply(struct fleet *fleet, struct host *host, const struct packet *p
     const struct resp *answer;
     resp_reader_feed(fleet->reader, packet->bytes.bytes, packet->bytes.length);
     if (resp_reader_next(fleet->reader, &answer) != RESP_REPLY) {
-        fail(fleet, "%s: no answer", host->name);
+        fail("%s: no answer", host->name);
     }
     trace(fleet, "%s: answer: %s", host->name,
         answer->type == RESP_ERROR ? answer->text : answer->elements[0].text);

@@ -51,7 +51,7 @@ static void check(struct fleet *fleet, const struct act *act)
     bool is_paused = says(member, "\"paused\":"), is_limited = says(member, limit);
     if (act->is_known && !act->is_asked &&
         (is_paused != act->is_paused || is_limited != (act->limit != UNBOUNDED))) {
-        fail(fleet, "what operators did to %s is not in force: %.*s", name_of(fleet, act),
+        fail("what operators did to %s is not in force: %.*s", name_of(fleet, act),
             member ? (int)member->value.n : 0, member ? member->value.at : "");
     }
 }

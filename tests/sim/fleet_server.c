@@ -90,7 +90,7 @@ static void check_notice(struct fleet *fleet, const struct packet *packet,
         trace(fleet, "%s has noticed that the data are old", host->name);
         end_blindness(fleet);
     } else if (knows && !was_broken_off) {
-        fail(fleet, "%s has not noticed that the data are old", host->name);
+        fail("%s has not noticed that the data are old", host->name);
     } else {
         uint64_t *last_token = &server->blind[server->n_blind - 1].last_token;
         uint64_t number = record(fleet, "number");
@@ -118,7 +118,7 @@ static void check_data(struct fleet *fleet)
     redis_eval(&fleet->server.redis, "fleet_check", fleet->server.check.bytes,
         fleet->server.check.length, &answer);
     if (strcmp(answer.bytes, "$0\r\n\r\n") != 0) {
-        fail(fleet, "in the data: %s", strchr(answer.bytes, '\n') + 1);
+        fail("in the data: %s", strchr(answer.bytes, '\n') + 1);
     }
     text_deinit(&answer);
 }

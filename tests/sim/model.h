@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/core.h"
+#include "runs.h"
 
 enum {
     MODEL_WANTS = 3, /* resources of one lease */
@@ -245,10 +246,6 @@ struct model {
     uint64_t moment; /* counts events in their order */
     bool draining, drain_reported;
 };
-
-/* Says what is wrong, with the history, and ends the program. In property.c. */
-__attribute__((noreturn, format(printf, 1, 2))) void fail(const char *format, ...);
-#define REQUIRE(condition, ...) ((condition) ? (void)0 : fail(__VA_ARGS__))
 
 struct model *model_new(void);
 struct model *model_free(struct model *model);

@@ -58,4 +58,4 @@ void operation_make(
     struct operation *operation, const struct model *model, nanoseconds now, struct random *random);
 /* A configuration; the same seed makes the same one. */
 void rules_make(struct rules_file *file, uint64_t seed);
-void operation_write(const struct operation *operation, char *out, size_t size);
+void operation_print(const struct operation *operation);
