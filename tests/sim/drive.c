@@ -90,9 +90,9 @@ static int client_number(const struct simulation *simulation, const struct clien
 
 static void take_effect(struct simulation *simulation, const struct effect *effect)
 {
-    struct event *event = &simulation->trace.events[simulation->trace.n_events++];
+    struct trace_event *event = &simulation->trace.events[simulation->trace.n_events++];
     const struct lease *lease = effect->lease;
-    *event = (struct event){.kind = effect->kind,
+    *event = (struct trace_event){.kind = effect->kind,
         .why = effect->why,
         .lease = lease ? lease->id : 0,
         .client = client_number(simulation, effect->client),
@@ -180,6 +180,46 @@ struct lease *find_lease(const struct simulation *simulation, uint64_t id)
 
 /* ---- operations ---- */
 
+const char *once_text(char text[16], uint32_t once)
+{
+    snprintf(text, 16, "o%u", once);
+    return text;
+}
+
+/* Each job is a process of its own. */
+void core_ask_init(struct core_ask *out, struct simulation *simulation, const struct model_ask *ask)
+{
+    int32_t pid = ++simulation->last_pid;
+    out->ask = (struct acquire_request){
+        .n_wants = ask->n_wants,
+        .wait = ask->wait,
+        .attributes = {.priority = ask->priority,
+            .kill_after = ask->kill_after,
+            .on_lost = (uint8_t)ask->on_lost,
+            .signal = SIGNAL_TERM,
+            .parent = ask->parent},
+        .pid = pid,
+        .binding = ask->binding,
+        .ttl = ask->ttl,
+        .has_kill_after = ask->has_kill_after,
+        .has_on_lost = ask->has_on_lost,
+    };
+    if (ask->binding == BOUND_PROCESS) {
+        out->ask.process = (struct process){.pid = pid, .started = (uint64_t)pid * 3};
+    }
+    if (ask->holder != 0) {
+        snprintf(out->holder, sizeof out->holder, "h%u", ask->holder % 1000);
+        out->ask.attributes.holder = out->holder;
+    }
+    if (ask->once != 0) {
+        out->ask.attributes.once = once_text(out->once, ask->once);
+    }
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        out->ask.wants[i] =
+            (struct requested_resource){.name = ask->wants[i].name, .count = ask->wants[i].count};
+    }
+}
+
 static void do_acquire(struct simulation *simulation, const struct operation *operation)
 {
     struct trace *trace = &simulation->trace;
@@ -199,7 +239,7 @@ static void do_acquire(struct simulation *simulation, const struct operation *op
         trace->grant = grant_of(lease);
     }
     take_effects(simulation);
-    model_acquire(simulation->model, operation->client, wanted, operation->now, trace);
+    model_acquire(simulation->model, operation->client, wanted);
 }
 
 static void do_end(struct simulation *simulation, const struct operation *operation)
@@ -209,8 +249,7 @@ static void do_end(struct simulation *simulation, const struct operation *operat
     core_end(simulation->core, lease, &simulation->clients[operation->client], operation->now,
         &simulation->effects);
     take_effects(simulation);
-    model_end(
-        simulation->model, operation->lease, operation->client, operation->now, &simulation->trace);
+    model_end(simulation->model, operation->lease, operation->client);
 }
 
 static void do_client(struct simulation *simulation, const struct operation *operation)
@@ -218,8 +257,7 @@ static void do_client(struct simulation *simulation, const struct operation *ope
     struct client *client = &simulation->clients[operation->client];
     memset(client, 0xaa, sizeof *client);
     simulation->trace.outcome = core_client_init(simulation->core, client, operation->uid);
-    model_client(
-        simulation->model, operation->client, operation->uid, operation->now, &simulation->trace);
+    model_client(simulation->model, operation->client, operation->uid);
 }
 
 static void do_gone(struct simulation *simulation, const struct operation *operation)
@@ -231,15 +269,14 @@ static void do_gone(struct simulation *simulation, const struct operation *opera
     if (!operation->half) {
         memset(client, 0xaa, sizeof *client);
     }
-    model_client_gone(
-        simulation->model, operation->client, operation->half, operation->now, &simulation->trace);
+    model_client_gone(simulation->model, operation->client, operation->half);
 }
 
 static void do_tick(struct simulation *simulation, const struct operation *operation)
 {
     core_tick(simulation->core, operation->now, &simulation->effects);
     take_effects(simulation);
-    model_tick(simulation->model, operation->now, &simulation->trace);
+    model_tick(simulation->model);
 }
 
 void do_change(struct simulation *simulation, const struct operation *operation)
@@ -250,8 +287,7 @@ void do_change(struct simulation *simulation, const struct operation *operation)
         resource ? &resource->rules : file_find(&simulation->model->file, operation->name);
     bool is_pool = rules && rules_are_pool(rules);
     snprintf(item, sizeof item, "%s%u", is_pool ? "i" : "", operation->number % 1000);
-    struct change change = {
-        .kind = operation->change,
+    struct change change = {.kind = operation->change,
         .limit = operation->number,
         .item = item,
         .reason = "why",
@@ -261,15 +297,14 @@ void do_change(struct simulation *simulation, const struct operation *operation)
     simulation->trace.outcome = core_change(
         simulation->core, operation->name, &change, operation->now, &simulation->effects);
     take_effects(simulation);
-    model_change(simulation->model, operation->name, &change, operation->number, operation->now,
-        &simulation->trace);
+    model_change(simulation->model, operation->name, &change, operation->number);
 }
 
 void do_drain(struct simulation *simulation, const struct operation *operation)
 {
     core_drain(simulation->core, operation->draining, operation->now, &simulation->effects);
     take_effects(simulation);
-    model_drain(simulation->model, operation->draining, operation->now, &simulation->trace);
+    model_drain(simulation->model, operation->draining);
 }
 
 void do_define(struct simulation *simulation, const struct operation *operation)
@@ -279,7 +314,7 @@ void do_define(struct simulation *simulation, const struct operation *operation)
     simulation->trace.outcome = core_define(simulation->core, definitions->list, file->n,
         &file->bounds, operation->now, &simulation->effects, &simulation->trace.at_fault);
     take_effects(simulation);
-    model_define(simulation->model, file, operation->now, &simulation->trace);
+    model_define(simulation->model, file);
     if (simulation->trace.outcome == OUTCOME_OK) {
         definitions_free(simulation->definitions);
         simulation->definitions = definitions;
@@ -287,6 +322,55 @@ void do_define(struct simulation *simulation, const struct operation *operation)
     } else {
         definitions_free(definitions);
     }
+}
+
+/* The core learns of it only when the watch fires, if there is one. */
+static void do_dies(struct simulation *simulation, const struct operation *operation)
+{
+    model_find_lease(simulation->model, operation->lease)->is_alive = false;
+}
+
+static const struct {
+    void (*core)(struct core *, struct lease *, nanoseconds, struct effects *);
+    void (*model)(struct model *, uint64_t);
+    bool is_taken; /* by a user */
+} lease_operations[] = {
+    [OPERATION_REPORTED] = {core_process_exited, model_process_gone, false},
+    [OPERATION_REVOKE] = {core_revoke, model_revoke, true},
+    [OPERATION_WITHDRAW] = {core_withdraw, model_withdraw, true},
+    [OPERATION_DROP] = {core_drop, model_drop, true},
+};
+
+static void do_to_lease(struct simulation *simulation, const struct operation *operation)
+{
+    struct lease *lease = find_lease(simulation, operation->lease);
+    if (lease_operations[operation->kind].is_taken) {
+        histories_taken(simulation, operation->lease);
+    }
+    lease_operations[operation->kind].core(
+        simulation->core, lease, operation->now, &simulation->effects);
+    take_effects(simulation);
+    lease_operations[operation->kind].model(simulation->model, operation->lease);
+}
+
+static void do_renew(struct simulation *simulation, const struct operation *operation)
+{
+    simulation->trace.outcome =
+        core_renew(simulation->core, find_lease(simulation, operation->lease), operation->ttl,
+            operation->now, &simulation->effects);
+    take_effects(simulation);
+    model_renew(simulation->model, operation->lease, operation->ttl);
+}
+
+static void do_bind(struct simulation *simulation, const struct operation *operation)
+{
+    int32_t pid = ++simulation->last_pid;
+    struct process process = {.pid = pid, .started = (uint64_t)pid * 3};
+    simulation->trace.outcome = lease_bind(find_lease(simulation, operation->lease),
+        &simulation->clients[operation->client], operation->binding, &process,
+        &simulation->effects);
+    take_effects(simulation);
+    model_bind(simulation->model, operation->lease, operation->client, operation->binding);
 }
 
 static void (*const operations[])(struct simulation *, const struct operation *) = {
@@ -299,10 +383,10 @@ static void (*const operations[])(struct simulation *, const struct operation *)
     [OPERATION_DRAIN] = do_drain,
     [OPERATION_DEFINE] = do_define,
     [OPERATION_DIES] = do_dies,
-    [OPERATION_REPORTED] = do_reported,
-    [OPERATION_REVOKE] = do_revoke,
-    [OPERATION_WITHDRAW] = do_withdraw,
-    [OPERATION_DROP] = do_drop,
+    [OPERATION_REPORTED] = do_to_lease,
+    [OPERATION_REVOKE] = do_to_lease,
+    [OPERATION_WITHDRAW] = do_to_lease,
+    [OPERATION_DROP] = do_to_lease,
     [OPERATION_RENEW] = do_renew,
     [OPERATION_BIND] = do_bind,
     [OPERATION_RESTART] = do_restart,
@@ -315,7 +399,7 @@ void simulation_step(struct simulation *simulation, const struct operation *oper
 {
     begin_trace(simulation);
     simulation->now = operation->now;
-    model_count_until(simulation->model, operation->now);
+    model_begin(simulation->model, operation->now);
     simulation->brings_proof = operation->kind == OPERATION_RECLAIM_UNKNOWN &&
         operation->was_held && operation->said.tokens[0] != 0;
     operations[operation->kind](simulation, operation);
@@ -330,7 +414,7 @@ struct simulation *simulation_new(uint64_t seed)
     struct simulation *simulation = calloc(1, sizeof *simulation);
     simulation->core = core_new(seed);
     core_begin_numbers(simulation->core, 1 + seed % 1000);
-    simulation->model = model_new();
+    simulation->model = model_new(&simulation->trace);
     simulation->last_pid = 1; /* the record of a lease that is bound to process 1 is not read */
     histories_begin(simulation);
     return simulation;

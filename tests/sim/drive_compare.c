@@ -54,9 +54,7 @@ static void compare_place(const struct model_lease *lease, const struct resource
 static enum standing standing_of(struct model_lease *lease, const struct model_claim *claim)
 {
     bool is_station = lease->station >= 0 && &lease->claims[lease->station] == claim;
-    return model_keeps(lease, claim) ? STANDS_KEEPING
-        : is_station                 ? STANDS_IN_QUEUE
-                                     : STANDS_ASIDE;
+    return model_keeps(lease, claim) ? STANDS_KEEPING : is_station ? STANDS_IN_QUEUE : STANDS_ASIDE;
 }
 
 /* The queue, the keepers, and all others: each in order. */
@@ -81,8 +79,8 @@ static void compare_queues(const struct simulation *simulation, const struct res
             *nodep = sorted_set_next(*nodep);
         }
     }
-    REQUIRE(!nodes[0] && !nodes[1] && !nodes[2], "%s: somebody waits who should not",
-        resource->name);
+    REQUIRE(
+        !nodes[0] && !nodes[1] && !nodes[2], "%s: somebody waits who should not", resource->name);
 }
 
 /* Items that were removed while held do not count towards the limit. */
@@ -161,7 +159,7 @@ static void compare_templates(struct simulation *simulation)
         const struct model_template *expected = &simulation->model->templates[i];
         const struct template *template = core_find_template(simulation->core, expected->name);
         bool is_limited = template && template->runtime_limit != UNBOUNDED;
-        int64_t limit = is_limited ? (int64_t)template->runtime_limit : -1;
+        int64_t limit = is_limited ? (int64_t) template->runtime_limit : -1;
         REQUIRE((template && template->pause.is_on) == expected->paused, "%s: is it paused?",
             expected->name);
         REQUIRE(limit == expected->limit, "%s: limit %jd instead of %jd", expected->name,
@@ -180,8 +178,8 @@ static void compare_identity(struct simulation *simulation, const struct model_l
     /* Two, if both were held before. */
     bool is_one = found && strcmp(found->attributes.holder, holder) == 0;
     bool may_be_anybodys = claim->resource->rules.identity_shared;
-    REQUIRE(is_one && (found->uid == expected->uid || may_be_anybodys),
-        "%s: %s of %u is not found", resource->name, holder, expected->uid);
+    REQUIRE(is_one && (found->uid == expected->uid || may_be_anybodys), "%s: %s of %u is not found",
+        resource->name, holder, expected->uid);
 }
 
 /* Looks up by `once`, as long as the lease lives. */
@@ -192,8 +190,8 @@ static void compare_once(struct simulation *simulation, const struct model_lease
         ? NULL
         : core_find_once(simulation->core, expected->uid, once_text(text, expected->once));
     uint64_t id = found ? found->id : 0;
-    REQUIRE(id == (expected->once != 0 ? expected->id : 0),
-        "by the once of %ju lease %ju is found", expected->id, id);
+    REQUIRE(id == (expected->once != 0 ? expected->id : 0), "by the once of %ju lease %ju is found",
+        expected->id, id);
 }
 
 static void compare_lease(struct simulation *simulation, const struct model_lease *expected)
@@ -274,8 +272,8 @@ void require_all_free(const struct simulation *simulation)
     while ((resource = core_cursor_next(simulation->core, &cursor))) {
         REQUIRE(resource_in_use(resource) == 0 && resource_waiting(resource) == 0,
             "%s is not free at the end", resource->name);
-        REQUIRE(resource->usages.n == (resource->idle_usage ? 1 : 0),
-            "%s knows users at the end", resource->name);
+        REQUIRE(resource->usages.n == (resource->idle_usage ? 1 : 0), "%s knows users at the end",
+            resource->name);
         REQUIRE(resource->is_defined, "%s is still there", resource->name);
     }
     core_cursor_deinit(simulation->core, &cursor);

@@ -3,8 +3,8 @@
 #include "drive_internal.h"
 
 #include "journal/record.h"
+#include "status/answer_lines.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,31 +108,14 @@ void histories_ended(struct simulation *simulation, const struct lease *lease)
     history_ended(&simulation->history, lease, text, text ? strlen(text) : 0);
 }
 
-void histories_gone(struct simulation *simulation, const struct record *record,
-    const struct earlier_end *end)
+void histories_gone(
+    struct simulation *simulation, const struct record *record, const struct earlier_end *end)
 {
     history_add_earlier(&simulation->history, simulation->core, record->saved, end, record->text,
         strlen(record->text));
 }
 
 /* ---- against the model ---- */
-
-/* NO_SPACE is the word no-space. */
-static bool is_word_of(enum outcome outcome, const char *word)
-{
-    static const char *const codes[N_OUTCOMES] = {
-#define OUTCOME(id, code, refusal) [OUTCOME_##id] = #code,
-#include "core/outcomes.def"
-#undef OUTCOME
-    };
-    const char *code = codes[outcome];
-    for (; *word != '\0'; word++, code++) {
-        if (*word != (*code == '_' ? '-' : tolower((unsigned char)*code))) {
-            return false;
-        }
-    }
-    return *code == '\0';
-}
 
 static void compare_claims(
     const struct saved_lease *lease, const struct model_ended *expected, bool held)
@@ -145,8 +128,8 @@ static void compare_claims(
         for (uint32_t k = 0; held && k < claim->count; k++) {
             const struct saved_unit *unit = &claim->units[k];
             uint32_t number = unit->item ? (uint32_t)atoi(unit->item + 1) : unit->slot;
-            REQUIRE(memchr(expected->claims[i].units, (int)number, claim->count),
-                "unit %u of %s", number, claim->name);
+            REQUIRE(memchr(expected->claims[i].units, (int)number, claim->count), "unit %u of %s",
+                number, claim->name);
         }
     }
 }
@@ -160,9 +143,8 @@ static void compare_entry(struct simulation *simulation, const struct history_en
     REQUIRE(lease && lease->id == entry->lease, "the record of %ju is not its own: %.*s",
         entry->lease, (int)entry->record_length, entry->record);
     bool is_gone = expected->why == OUTCOME_RELEASED && expected->deserted;
-    REQUIRE(is_gone ? strcmp(entry->how, HISTORY_GONE) == 0
-                    : is_word_of(expected->why, entry->how),
-        "%ju: %s, not outcome %d", entry->lease, entry->how, (int)expected->why);
+    const char *how = is_gone ? HISTORY_GONE : code_table[outcome_code(expected->why)].word;
+    REQUIRE(strcmp(entry->how, how) == 0, "%ju: %s, not %s", entry->lease, entry->how, how);
     REQUIRE(entry->was_unseen == expected->unseen, "%ju unseen", entry->lease);
     REQUIRE(entry->uid == expected->uid && lease->uid == expected->uid, "uid %u", entry->uid);
     REQUIRE(lease->is_held == expected->held, "%ju was held: %d", entry->lease, lease->is_held);

@@ -65,7 +65,6 @@ struct grant grant_of(const struct lease *lease);
 struct record *find_free_record(struct simulation *simulation);
 struct lease *find_lease(const struct simulation *simulation, uint64_t id);
 
-/* drive_ask.c */
 struct core_ask {
     struct acquire_request ask; /* points to the others, and into the operation */
     char holder[MODEL_NAME], once[16];
@@ -74,19 +73,9 @@ void core_ask_init(
     struct core_ask *out, struct simulation *simulation, const struct model_ask *ask);
 const char *once_text(char text[16], uint32_t once);
 
-/* drive.c */
 void do_define(struct simulation *simulation, const struct operation *operation);
 void do_change(struct simulation *simulation, const struct operation *operation);
 void do_drain(struct simulation *simulation, const struct operation *operation);
-
-/* drive_job.c */
-void do_dies(struct simulation *simulation, const struct operation *operation);
-void do_reported(struct simulation *simulation, const struct operation *operation);
-void do_revoke(struct simulation *simulation, const struct operation *operation);
-void do_withdraw(struct simulation *simulation, const struct operation *operation);
-void do_drop(struct simulation *simulation, const struct operation *operation);
-void do_renew(struct simulation *simulation, const struct operation *operation);
-void do_bind(struct simulation *simulation, const struct operation *operation);
 
 /* drive_restart.c */
 void do_restart(struct simulation *simulation, const struct operation *operation);
@@ -112,8 +101,8 @@ void histories_told(struct simulation *simulation, uint64_t id);
 /* It has ended, and its record is still there. */
 void histories_ended(struct simulation *simulation, const struct lease *lease);
 /* It was not made again. */
-void histories_gone(struct simulation *simulation, const struct record *record,
-    const struct earlier_end *end);
+void histories_gone(
+    struct simulation *simulation, const struct record *record, const struct earlier_end *end);
 void histories_compare(struct simulation *simulation);
 void histories_compare_all(struct simulation *simulation);
 /* Frees what the record has. */

@@ -38,11 +38,8 @@ static void changes_add_for(struct changes *changes, const char *name, uint32_t 
     enum change_kind kind, uint32_t number)
 {
     struct operation *operation = &changes->list[changes->n++];
-    *operation = (struct operation){.kind = OPERATION_CHANGE,
-        .change = kind,
-        .number = number,
-        .uid = payer,
-        .is_old = true};
+    *operation = (struct operation){
+        .kind = OPERATION_CHANGE, .change = kind, .number = number, .uid = payer, .is_old = true};
     strcpy(operation->name, name);
 }
 
@@ -76,7 +73,7 @@ static void changes_take(struct changes *changes, const struct model *model)
     for (size_t i = 0; i < model->n_templates; i++) {
         const struct model_template *template = &model->templates[i];
         if (template->limit >= 0) {
-            changes_add_for(changes, template->name, 0, CHANGE_LIMIT, (uint32_t)template->limit);
+            changes_add_for(changes, template->name, 0, CHANGE_LIMIT, (uint32_t) template->limit);
         }
         if (template->paused) {
             changes_add_for(changes, template->name, 0, CHANGE_PAUSE, 0);
@@ -113,15 +110,15 @@ static void changes_apply(
 
 /* ---- the beginning of the next ---- */
 
-static void note_gone(struct simulation *simulation, const struct record *record,
-    enum outcome why, bool was_unseen)
+static void note_gone(
+    struct simulation *simulation, const struct record *record, enum outcome why, bool was_unseen)
 {
     const struct earlier_end end = {why, simulation->now, was_unseen};
     const struct model_past *past = model_find_past(simulation->model, record->saved->id);
     core_count_ended_earlier(simulation->core, record->saved, why, simulation->now);
-    model_count_gone(simulation->model, past, why, simulation->now);
+    model_count_gone(simulation->model, past, why);
     histories_gone(simulation, record, &end);
-    model_history_gone(simulation->model, past, why, was_unseen, simulation->now);
+    model_history_gone(simulation->model, past, why, was_unseen);
 }
 
 static void restore(struct simulation *simulation, struct record *record)
@@ -143,7 +140,7 @@ static void restore(struct simulation *simulation, struct record *record)
         note_gone(simulation, record, why, false);
     }
     take_effects(simulation);
-    model_restore(simulation->model, id, simulation->now, &simulation->trace);
+    model_restore(simulation->model, id);
     record_clear(record);
 }
 
@@ -154,8 +151,7 @@ static void restore_rest(struct simulation *simulation, struct record *record)
     nanoseconds until =
         core_restore_cooldown(simulation->core, saved, simulation->now, &simulation->effects);
     take_effects(simulation);
-    nanoseconds expected =
-        model_restore_rest(simulation->model, saved, simulation->now, &simulation->trace);
+    nanoseconds expected = model_restore_rest(simulation->model, saved);
     REQUIRE(until == expected, "units of %ju rest until %jd instead of %jd", saved->id,
         (intmax_t)until, (intmax_t)expected);
     if (until == 0) {
@@ -244,8 +240,8 @@ void do_restart(struct simulation *simulation, const struct operation *operation
 /* ---- coming back ---- */
 
 static void take_back(struct simulation *simulation, const struct operation *operation,
-    enum outcome (*take)(struct core *, struct client *, struct lease *, nanoseconds,
-        struct effects *))
+    enum outcome (*take)(
+        struct core *, struct client *, struct lease *, nanoseconds, struct effects *))
 {
     struct trace *trace = &simulation->trace;
     struct lease *lease = find_lease(simulation, operation->lease);
@@ -262,8 +258,7 @@ static void take_back(struct simulation *simulation, const struct operation *ope
 void do_reclaim(struct simulation *simulation, const struct operation *operation)
 {
     take_back(simulation, operation, core_reclaim);
-    model_reclaim(simulation->model, operation->lease, operation->client, operation->now,
-        &simulation->trace);
+    model_reclaim(simulation->model, operation->lease, operation->client);
 }
 
 /* Looked up as the daemon does. */
@@ -276,8 +271,7 @@ void do_repeat(struct simulation *simulation, const struct operation *operation)
         core_find_once(simulation->core, expected->uid, once_text(text, expected->once));
     REQUIRE(found == lease, "lease %ju is not found by its once", expected->id);
     take_back(simulation, operation, core_repeat);
-    model_repeat(simulation->model, operation->lease, operation->client, operation->now,
-        &simulation->trace);
+    model_repeat(simulation->model, operation->lease, operation->client);
 }
 
 struct unit_lists {
@@ -326,5 +320,5 @@ void do_reclaim_unknown(struct simulation *simulation, const struct operation *o
     }
     take_effects(simulation);
     model_reclaim_unknown(simulation->model, operation->client, &operation->ask, operation->lease,
-        operation->was_held ? &operation->said : NULL, operation->now, trace);
+        operation->was_held ? &operation->said : NULL);
 }

@@ -34,25 +34,13 @@ static void pass_time(struct simulation *simulation, nanoseconds span)
     simulation_step(simulation, &operation);
 }
 
-/* MODEL_CLIENTS: none is connected. */
-static int some_client(const struct simulation *simulation, struct random *random)
-{
-    int found = MODEL_CLIENTS;
-    uint32_t n = 0;
-    for (int i = 0; i < MODEL_CLIENTS; i++) {
-        if (simulation->model->client_uids[i] >= 0 && random_below(random, ++n) == 0) {
-            found = i;
-        }
-    }
-    return found;
-}
-
 /* Ends a third of the held ones, and all that have lasted long. */
 static void end_some(struct simulation *simulation, struct random *random)
 {
     const struct model *model = simulation->model;
-    struct operation operation = {
-        .kind = OPERATION_END, .client = some_client(simulation, random), .now = simulation->now};
+    struct operation operation = {.kind = OPERATION_END,
+        .client = some_client(simulation->model, true, random),
+        .now = simulation->now};
     uint64_t ids[MODEL_LEASES];
     size_t n = 0;
     for (size_t i = 0; i < model->n_leases; i++) {
@@ -90,7 +78,7 @@ static uint64_t some_parent(const struct simulation *simulation, int client, str
 static void newcomer(struct simulation *simulation, struct random *random)
 {
     struct operation operation = {.kind = OPERATION_ACQUIRE,
-        .client = some_client(simulation, random),
+        .client = some_client(simulation->model, true, random),
         .now = simulation->now};
     struct model_ask *ask = &operation.ask;
     ask->n_wants = random_percent(random, 90) ? 1 : 2;
@@ -133,7 +121,7 @@ void serve_all(struct simulation *simulation, struct random *random)
     const struct model *model = simulation->model;
     uint64_t last = model->last_id;
     const struct model_lease *lease;
-    if (some_client(simulation, random) == MODEL_CLIENTS) {
+    if (some_client(simulation->model, true, random) < 0) {
         return;
     }
     open_all(simulation);

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct model *model_new(void)
+struct model *model_new(struct trace *trace)
 {
     struct model *model = calloc(1, sizeof *model);
+    model->trace = trace;
     for (size_t i = 0; i < MODEL_CLIENTS; i++) {
         model->client_uids[i] = -1;
     }
@@ -28,64 +29,62 @@ struct model *model_free(struct model *model)
     return NULL;
 }
 
-void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *at_fault)
+void model_require_outcome(const struct model *model, enum outcome outcome, const char *at_fault)
 {
-    REQUIRE(
-        trace->outcome == outcome, "outcome %d instead of %d", (int)trace->outcome, (int)outcome);
-    bool same = at_fault && trace->at_fault ? strcmp(at_fault, trace->at_fault) == 0
-                                            : at_fault == trace->at_fault;
-    REQUIRE(same, "about %s instead of %s", trace->at_fault ? trace->at_fault : "-",
+    REQUIRE(model->trace->outcome == outcome, "outcome %d instead of %d",
+        (int)model->trace->outcome, (int)outcome);
+    bool same = at_fault && model->trace->at_fault ? strcmp(at_fault, model->trace->at_fault) == 0
+                                                   : at_fault == model->trace->at_fault;
+    REQUIRE(same, "about %s instead of %s", model->trace->at_fault ? model->trace->at_fault : "-",
         at_fault ? at_fault : "-");
 }
 
-void model_require_waiting_or_granted(
-    const struct model *model, uint64_t id, const struct trace *trace)
+void model_require_waiting_or_granted(const struct model *model, uint64_t id)
 {
     bool is_held = model_find_lease(model, id)->held;
-    model_require_outcome(trace, is_held ? OUTCOME_OK : OUTCOME_WAITING, NULL);
+    model_require_outcome(model, is_held ? OUTCOME_OK : OUTCOME_WAITING, NULL);
 }
 
 /* ---- clients ---- */
 
-void model_client(
-    struct model *model, int client, uint32_t uid, nanoseconds now, struct trace *trace)
+void model_client(struct model *model, int client, uint32_t uid)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < MODEL_CLIENTS; i++) {
         n += model->client_uids[i] == (int)uid;
     }
     bool fits = n < model->file.bounds.clients;
-    model_require_outcome(trace, fits ? OUTCOME_OK : OUTCOME_QUOTA, NULL);
+    model_require_outcome(model, fits ? OUTCOME_OK : OUTCOME_QUOTA, NULL);
     model->client_uids[client] = fits ? (int)uid : -1;
     model->client_since[client] = ++model->moment;
-    model_settle(model, now, trace);
+    model_settle(model);
 }
 
-static struct model_lease *last_linked(const struct model *model, int client, bool held)
+struct model_lease *model_last_linked(
+    const struct model *model, int client, bool may_wait, bool may_hold)
 {
     struct model_lease *last = NULL;
     for (size_t i = 0; i < model->n_leases; i++) {
         struct model_lease *lease = model->leases[i];
-        bool fits = lease->client == client && lease->held == held;
+        bool fits = lease->client == client && (lease->held ? may_hold : may_wait);
         last = fits && (!last || lease->linked > last->linked) ? lease : last;
     }
     return last;
 }
 
 /* The newest go first, and all that wait before those that hold. */
-void model_client_gone(
-    struct model *model, int client, bool half, nanoseconds now, struct trace *trace)
+void model_client_gone(struct model *model, int client, bool half)
 {
     struct model_lease *lease;
     model->moment++;
-    while ((lease = last_linked(model, client, false))) {
-        model_lease_leave(model, lease, OUTCOME_CANCELLED, now);
+    while ((lease = model_last_linked(model, client, true, false))) {
+        model_lease_leave(model, lease, OUTCOME_CANCELLED);
     }
-    while ((lease = last_linked(model, client, true))) {
-        model_lose_client(model, lease, now, trace);
+    while ((lease = model_last_linked(model, client, false, true))) {
+        model_lose_client(model, lease);
     }
     model->client_uids[client] = half ? model->client_uids[client] : -1;
-    model_settle(model, now, trace);
+    model_settle(model);
 }
 
 /* ---- acquire ---- */
@@ -128,8 +127,7 @@ enum outcome model_get_resource(
         return OUTCOME_UNKNOWN;
     }
     if (payer >= 0 &&
-        (instances_of(model, rules) >= rules->max_instances ||
-            !model_may_pay(model, payer))) {
+        (instances_of(model, rules) >= rules->max_instances || !model_may_pay(model, payer))) {
         return OUTCOME_QUOTA;
     }
     *resourcep = model_resource_make(model, name, rules);
@@ -137,7 +135,7 @@ enum outcome model_get_resource(
     return OUTCOME_OK;
 }
 
-bool model_identity_is_taken(
+static bool identity_is_taken(
     const struct model *model, const struct model_resource *resource, uint32_t uid, uint32_t holder)
 {
     for (size_t i = 0; i < model->n_leases; i++) {
@@ -154,8 +152,7 @@ bool model_identity_is_taken(
 static enum outcome check_want(const struct model_resource *resource, const struct model_ask *ask,
     uint32_t count, bool has_proof)
 {
-    bool can_give =
-        count <= model_max(resource) && count <= resource->rules.max_units_per_user;
+    bool can_give = count <= model_max(resource) && count <= resource->rules.max_units_per_user;
     if (count == 0 || (!has_proof && !can_give)) {
         return OUTCOME_IMPOSSIBLE;
     }
@@ -187,7 +184,7 @@ enum outcome model_resolve(struct model *model, const struct model_ask *ask, boo
             outcome = check_want(resource, ask, ask->wants[i].count, has_proof);
         }
         if (outcome == OUTCOME_OK && !has_proof &&
-            model_identity_is_taken(model, resource, lease->uid, ask->holder)) {
+            identity_is_taken(model, resource, lease->uid, ask->holder)) {
             outcome = OUTCOME_HELD;
         }
         if (outcome != OUTCOME_OK) {
@@ -201,7 +198,7 @@ enum outcome model_resolve(struct model *model, const struct model_ask *ask, boo
     return OUTCOME_OK;
 }
 
-bool model_leases_fit(const struct model *model, uint32_t uid)
+static bool leases_fit(const struct model *model, uint32_t uid)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < model->n_leases; i++) {
@@ -289,8 +286,8 @@ enum outcome model_may_wait(const struct model *model, const struct model_lease 
     return n > model->file.bounds.waiters ? OUTCOME_QUOTA : OUTCOME_WAITING;
 }
 
-static enum outcome model_enter(struct model *model, struct model_lease *filled,
-    const struct model_ask *ask, nanoseconds now, struct trace *trace)
+static enum outcome model_enter(
+    struct model *model, struct model_lease *filled, const struct model_ask *ask)
 {
     const char *at_fault = NULL;
     struct model_lease *lease = model_lease_make(model);
@@ -298,14 +295,14 @@ static enum outcome model_enter(struct model *model, struct model_lease *filled,
     model_lease_enter(model, lease);
     model_sort(model);
     if (model_may_go_at_once(model, lease)) {
-        model_require_outcome(trace, OUTCOME_OK, NULL);
-        model_lease_grant(model, lease, &trace->grant, now);
+        model_require_outcome(model, OUTCOME_OK, NULL);
+        model_lease_grant(model, lease, &model->trace->grant);
         return OUTCOME_OK;
     }
     enum outcome outcome = model_may_wait(model, lease, ask, &at_fault);
     if (outcome != OUTCOME_WAITING) {
-        model_require_outcome(trace, outcome, at_fault);
-        model_lease_leave(model, lease, OUTCOME_OK, now);
+        model_require_outcome(model, outcome, at_fault);
+        model_lease_leave(model, lease, OUTCOME_OK);
     }
     return outcome;
 }
@@ -331,142 +328,125 @@ struct model_lease model_lease_of(
     };
 }
 
-void model_acquire(struct model *model, int client, const struct model_ask *ask, nanoseconds now,
-    struct trace *trace)
+void model_acquire(struct model *model, int client, const struct model_ask *ask)
 {
     bool for_ever = ask->wait == 0 || ask->wait == NEVER;
     struct model_lease lease =
-        model_lease_of(model, client, ask, trace->lease ? trace->lease : UINT64_MAX);
+        model_lease_of(model, client, ask, model->trace->lease ? model->trace->lease : UINT64_MAX);
     const char *at_fault;
     model->moment++;
     lease.linked = model->moment;
-    lease.asked_at = now;
-    lease.until = for_ever ? NEVER : now + ask->wait;
+    lease.asked_at = model->now;
+    lease.until = for_ever ? NEVER : model->now + ask->wait;
     lease.until_serial = model->moment;
-    REQUIRE(!trace->lease || trace->lease > model->last_id, "lease %ju after %ju", trace->lease,
-        model->last_id);
-    model->last_id = trace->lease ? trace->lease : model->last_id;
+    REQUIRE(!model->trace->lease || model->trace->lease > model->last_id, "lease %ju after %ju",
+        model->trace->lease, model->last_id);
+    model->last_id = model->trace->lease ? model->trace->lease : model->last_id;
     enum outcome outcome = model_resolve(model, ask, false, &lease, &at_fault);
-    if (outcome == OUTCOME_OK && !model_leases_fit(model, lease.uid)) {
+    if (outcome == OUTCOME_OK && !leases_fit(model, lease.uid)) {
         outcome = OUTCOME_QUOTA;
     }
     if (outcome == OUTCOME_OK) {
-        outcome = model_enter(model, &lease, ask, now, trace);
+        outcome = model_enter(model, &lease, ask);
     } else {
-        model_require_outcome(trace, outcome, at_fault);
+        model_require_outcome(model, outcome, at_fault);
     }
     if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
         model_count_refused(model, ask, outcome);
     }
-    model_settle(model, now, trace);
+    model_settle(model);
     if (outcome == OUTCOME_WAITING) {
-        model_require_waiting_or_granted(model, lease.id, trace);
+        model_require_waiting_or_granted(model, lease.id);
         model_find_lease(model, lease.id)->has_waited = true;
     }
 }
 
-void model_end(struct model *model, uint64_t id, int by, nanoseconds now, struct trace *trace)
+void model_end(struct model *model, uint64_t id, int by)
 {
     struct model_lease *lease = model_find_lease(model, id);
     model->moment++;
     if (lease->client != by) {
-        model_require_effect(trace, lease->held ? EFFECT_LOST : EFFECT_DENIED, lease,
+        model_require_effect(model, lease->held ? EFFECT_LOST : EFFECT_DENIED, lease,
             lease->held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
     }
-    model_lease_leave(model, lease, lease->held ? OUTCOME_RELEASED : OUTCOME_CANCELLED, now);
-    model_settle(model, now, trace);
+    model_lease_leave(model, lease, lease->held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
+    model_settle(model);
 }
 
 /* ---- time ---- */
 
-/* The unit that is due first; NULL if none cools. */
-static struct model_unit *next_cooling(const struct model *model)
+/* Of those that are due at the same instant, the kind that comes first here. */
+enum timer_kind { TIMER_COOLING, TIMER_TERM, TIMER_GRACE, TIMER_PATIENCE, TIMER_WAIT };
+
+struct timer {
+    nanoseconds at;
+    enum timer_kind kind;
+    uint64_t serial; /* of two of a kind, the smaller comes first */
+    struct model_unit *unit; /* that cools */
+    struct model_lease *lease; /* of the other kinds but the grace */
+};
+
+static void consider(struct timer *first, struct timer timer)
 {
-    struct model_unit *first = NULL;
+    bool is_same_kind = timer.at == first->at && timer.kind == first->kind;
+    bool sooner = timer.at < first->at || (timer.at == first->at && timer.kind < first->kind) ||
+        (is_same_kind && timer.serial < first->serial);
+    *first = sooner && timer.at != NEVER ? timer : *first;
+}
+
+static struct timer next_timer(const struct model *model)
+{
+    struct timer first = {.at = model_grace_until(model), .kind = TIMER_GRACE};
     for (size_t i = 0; i < model->n_resources; i++) {
         for (size_t k = 0; k < MODEL_UNITS; k++) {
             struct model_unit *unit = &model->resources[i]->units[k];
-            bool sooner = unit->cooling &&
-                (!first || unit->cooling_until < first->cooling_until ||
-                    (unit->cooling_until == first->cooling_until &&
-                        unit->cooling_serial < first->cooling_serial));
-            first = sooner ? unit : first;
+            nanoseconds at = unit->cooling ? unit->cooling_until : NEVER;
+            consider(&first, (struct timer){at, TIMER_COOLING, unit->cooling_serial, unit, NULL});
         }
     }
-    return first;
-}
-
-/* Among waits that end at the same instant, the longest. */
-static struct model_lease *next_timeout(const struct model *model)
-{
-    struct model_lease *first = NULL;
     for (size_t i = 0; i < model->n_leases; i++) {
-        struct model_lease *lease = model->leases[i];
-        bool sooner = !lease->held && lease->until != NEVER &&
-            (!first || lease->until < first->until ||
-                (lease->until == first->until && lease->until_serial < first->until_serial));
-        first = sooner ? lease : first;
-    }
-    return first;
-}
-
-/* Among those that let go at the same instant, the oldest. */
-static struct model_lease *next_to_let_go(const struct model *model)
-{
-    struct model_lease *first = NULL;
-    for (size_t i = 0; i < model->n_waiters; i++) {
-        struct model_lease *lease = model->waiters[i];
-        bool sooner = lease->keep_until != NEVER &&
-            (!first || lease->keep_until < first->keep_until ||
-                (lease->keep_until == first->keep_until && lease->id < first->id));
-        first = sooner ? lease : first;
+        struct model_lease *it = model->leases[i];
+        if (it->held) {
+            consider(&first, (struct timer){it->due, TIMER_TERM, it->due_serial, NULL, it});
+        } else {
+            consider(&first, (struct timer){it->keep_until, TIMER_PATIENCE, it->id, NULL, it});
+            consider(&first, (struct timer){it->until, TIMER_WAIT, it->until_serial, NULL, it});
+        }
     }
     return first;
 }
 
 nanoseconds model_next_deadline(const struct model *model)
 {
-    const struct model_unit *unit = next_cooling(model);
-    const struct model_lease *lease_timer = model_next_term(model), *wait = next_timeout(model);
-    const struct model_lease *keeper = next_to_let_go(model);
-    nanoseconds next =
-        earlier(unit ? unit->cooling_until : NEVER, lease_timer ? lease_timer->due : NEVER);
-    next = earlier(next, keeper ? keeper->keep_until : NEVER);
-    return earlier(next, earlier(model_grace_until(model), wait ? wait->until : NEVER));
+    return next_timer(model).at;
 }
 
-/* All that rest until the same instant are free together. */
-static void end_cooling(struct model *model, nanoseconds instant)
+void model_tick(struct model *model)
 {
-    struct model_unit *unit;
-    while ((unit = next_cooling(model)) && unit->cooling_until == instant) {
-        unit->cooling = false;
-        unit->free_since = model->moment++;
-    }
-}
-
-/* At the same instant, units are free before anybody's time is over. */
-void model_tick(struct model *model, nanoseconds now, struct trace *trace)
-{
-    nanoseconds next;
-    while ((next = model_next_deadline(model)) <= now) {
-        const struct model_unit *unit = next_cooling(model);
-        struct model_lease *lease_timer = model_next_term(model), *wait = next_timeout(model);
-        struct model_lease *keeper = next_to_let_go(model);
+    struct timer timer;
+    while ((timer = next_timer(model)).at <= model->now) {
+        nanoseconds instant = timer.at;
         model->moment++;
-        if (unit && unit->cooling_until == next) {
-            end_cooling(model, next);
-        } else if (lease_timer && lease_timer->due == next) {
-            model_term_is_due(model, lease_timer, now, trace);
-        } else if (model_grace_until(model) == next) {
-            model_grace_is_over(model, now, trace);
-        } else if (keeper && keeper->keep_until == next) {
-            model_patience_ends(keeper);
-        } else {
-            model_require_effect(trace, EFFECT_DENIED, wait, OUTCOME_TIMEOUT);
-            model_lease_leave(model, wait, OUTCOME_TIMEOUT, now);
+        switch (timer.kind) {
+        case TIMER_COOLING: /* all that rest until the same instant are free together */
+            for (; timer.unit && timer.at == instant; timer = next_timer(model)) {
+                timer.unit->cooling = false;
+                timer.unit->free_since = model->moment++;
+            }
+            break;
+        case TIMER_TERM:
+            model_term_is_due(model, timer.lease);
+            break;
+        case TIMER_GRACE:
+            model_grace_is_over(model);
+            break;
+        case TIMER_PATIENCE:
+            model_patience_ends(timer.lease);
+            break;
+        case TIMER_WAIT:
+            model_lease_end(model, timer.lease, OUTCOME_TIMEOUT);
         }
-        model_pump(model, now, trace);
+        model_pump(model);
     }
-    model_settle(model, now, trace);
+    model_settle(model);
 }

@@ -1,7 +1,7 @@
 /* model.h - what Berth promises, in the simplest terms: lists and O(n) walks. It shares no code
  * with src/core, only the names of kinds and outcomes.
  *
- * Each operation gets the trace of what the core did and requires that it is right. Where several
+ * Each operation has the trace of what the core did and requires that it is right. Where several
  * outcomes are right (the order of grants by independent queues; select = random), it adopts the
  * core's if that is one of them. */
 #pragma once
@@ -83,7 +83,7 @@ struct grant {
     } claims[MODEL_WANTS];
 };
 
-struct event {
+struct trace_event {
     enum effect_kind kind;
     enum outcome why;
     uint64_t lease; /* id; 0 = none */
@@ -97,7 +97,7 @@ struct trace {
     const char *at_fault; /* or NULL */
     uint64_t lease; /* the one that the operation asked for, and got or waits for */
     struct grant grant; /* of an acquire or reclaim that was granted */
-    struct event events[MODEL_EVENTS];
+    struct trace_event events[MODEL_EVENTS];
     size_t n_events, at;
 };
 
@@ -216,11 +216,12 @@ struct model_ended {
 };
 
 struct model {
+    nanoseconds now;
+    struct trace *trace; /* of the present operation */
     struct model_ended *ended; /* the first n_ended_seen have been compared */
     size_t n_ended, n_ended_seen, ended_size;
     struct model_counts counts[MODEL_RESOURCES];
     size_t n_counts;
-    nanoseconds counted_until;
     struct rules_file file;
     struct model_resource *resources[MODEL_RESOURCES]; /* in the core's order */
     size_t n_resources;
@@ -247,79 +248,66 @@ struct model {
     bool draining, drain_reported;
 };
 
-struct model *model_new(void);
+struct model *model_new(struct trace *trace);
 struct model *model_free(struct model *model);
 
-void model_client(
-    struct model *model, int client, uint32_t uid, nanoseconds now, struct trace *trace);
+void model_client(struct model *model, int client, uint32_t uid);
 /* `half`: only its leases go. */
-void model_client_gone(
-    struct model *model, int client, bool half, nanoseconds now, struct trace *trace);
-void model_acquire(struct model *model, int client, const struct model_ask *ask, nanoseconds now,
-    struct trace *trace);
-void model_end(struct model *model, uint64_t lease, int by, nanoseconds now, struct trace *trace);
-void model_change(struct model *model, const char *name, const struct change *change,
-    uint32_t number, nanoseconds now, struct trace *trace);
-void model_drain(struct model *model, bool draining, nanoseconds now, struct trace *trace);
-void model_tick(struct model *model, nanoseconds now, struct trace *trace);
-void model_define(
-    struct model *model, const struct rules_file *file, nanoseconds now, struct trace *trace);
+void model_client_gone(struct model *model, int client, bool half);
+void model_acquire(struct model *model, int client, const struct model_ask *ask);
+void model_end(struct model *model, uint64_t lease, int by);
+void model_change(
+    struct model *model, const char *name, const struct change *change, uint32_t number);
+void model_drain(struct model *model, bool draining);
+void model_tick(struct model *model);
+void model_define(struct model *model, const struct rules_file *file);
 
 /* model_stop.c */
-void model_process_gone(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
-/* `why`: OUTCOME_REVOKED, or OUTCOME_WITHDRAWN by its own user. */
-void model_revoke(struct model *model, uint64_t lease, enum outcome why, nanoseconds now,
-    struct trace *trace);
-void model_drop(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
-void model_renew(
-    struct model *model, uint64_t lease, nanoseconds ttl, nanoseconds now, struct trace *trace);
-void model_bind(struct model *model, uint64_t lease, int by, enum binding binding, nanoseconds now,
-    struct trace *trace);
+void model_process_gone(struct model *model, uint64_t lease);
+void model_revoke(struct model *model, uint64_t lease);
+void model_withdraw(struct model *model, uint64_t lease);
+void model_drop(struct model *model, uint64_t lease);
+void model_renew(struct model *model, uint64_t lease, nanoseconds ttl);
+void model_bind(struct model *model, uint64_t lease, int by, enum binding binding);
 
 /* model_restart.c. Everything is over except what was remembered: all leases are `past` now, and
  * there are no resources. Numbers begin at `first`, or go on (0). */
 void model_restart(struct model *model, uint64_t first);
 void model_begin_grace(struct model *model, bool closed, nanoseconds until);
 /* One of the past leases. */
-void model_restore(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
+void model_restore(struct model *model, uint64_t lease);
 /* Units of a lease that had ended. Returns until when they rest; 0: none rests. */
-nanoseconds model_restore_rest(
-    struct model *model, const struct saved_lease *saved, nanoseconds now, struct trace *trace);
+nanoseconds model_restore_rest(struct model *model, const struct saved_lease *saved);
 void model_forget_past(struct model *model, uint64_t lease);
 struct model_past *model_find_past(struct model *model, uint64_t lease);
-void model_reclaim(
-    struct model *model, uint64_t lease, int client, nanoseconds now, struct trace *trace);
+void model_reclaim(struct model *model, uint64_t lease, int client);
 /* The acquire that made it comes again. */
-void model_repeat(
-    struct model *model, uint64_t lease, int client, nanoseconds now, struct trace *trace);
+void model_repeat(struct model *model, uint64_t lease, int client);
 /* NULL: it waited. */
 void model_reclaim_unknown(struct model *model, int client, const struct model_ask *ask,
-    uint64_t lease, const struct model_said *said, nanoseconds now, struct trace *trace);
+    uint64_t lease, const struct model_said *said);
 
 /* ---- counting (model_count.c) ---- */
 
-/* Before each operation: units are held until now. */
-void model_count_until(struct model *model, nanoseconds now);
+/* Before each operation. */
+void model_begin(struct model *model, nanoseconds now);
 /* NULL: that name has never been defined. */
 struct model_counts *model_find_counts(struct model *model, const char *name);
 /* Under which of these the counts of a resource of this name are kept. */
 const char *model_counts_name(struct model *model, const char *name);
 void model_count_definitions(struct model *model);
-void model_count_grant(struct model *model, const struct model_lease *lease, nanoseconds now);
-void model_count_end(
-    struct model *model, const struct model_lease *lease, enum outcome why, nanoseconds now);
+void model_count_grant(struct model *model, const struct model_lease *lease);
+void model_count_end(struct model *model, const struct model_lease *lease, enum outcome why);
 void model_count_reclaim(struct model *model, const struct model_lease *lease);
 /* For each resource that it names and that is defined. */
 void model_count_refused(struct model *model, const struct model_ask *ask, enum outcome why);
 /* A past lease is not made again. */
-void model_count_gone(
-    struct model *model, const struct model_past *past, enum outcome why, nanoseconds now);
+void model_count_gone(struct model *model, const struct model_past *past, enum outcome why);
 
 /* model_history.c: the same for the history */
-void model_history_end(
-    struct model *model, const struct model_lease *lease, enum outcome why, nanoseconds now);
-void model_history_gone(struct model *model, const struct model_past *past, enum outcome why,
-    bool unseen, nanoseconds now);
+void model_history_end(struct model *model, const struct model_lease *lease, enum outcome why);
+void model_history_gone(
+    struct model *model, const struct model_past *past, enum outcome why, bool unseen);
 
 /* ---- looking (model_resource.c, model_queue.c) ---- */
 
@@ -332,10 +320,9 @@ nanoseconds model_grace_until(const struct model *model);
 /* ---- between the model's files ---- */
 
 /* model.c */
-void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *at_fault);
+void model_require_outcome(const struct model *model, enum outcome outcome, const char *at_fault);
 /* Called after the operation, for a lease that could not be granted at its beginning. */
-void model_require_waiting_or_granted(
-    const struct model *model, uint64_t lease, const struct trace *trace);
+void model_require_waiting_or_granted(const struct model *model, uint64_t lease);
 /* Finds a live resource, or makes one and charges the uid `payer`; -1 is an operator. */
 /* By operators, itself. */
 bool model_is_changed(const struct model_resource *resource);
@@ -347,33 +334,27 @@ enum outcome model_get_resource(
  * met. With a proof it may have its instances and identities, whoever has some now. */
 enum outcome model_resolve(struct model *model, const struct model_ask *ask, bool has_proof,
     struct model_lease *lease, const char **at_faultp);
-/* Is there room for one more lease of that user? */
-bool model_leases_fit(const struct model *model, uint32_t uid);
+/* The one that has been that client's for the shortest time; NULL: none. */
+struct model_lease *model_last_linked(
+    const struct model *model, int client, bool may_wait, bool may_hold);
 /* The terms that its client gave. */
 struct model_lease model_lease_of(
     const struct model *model, int client, const struct model_ask *ask, uint64_t id);
 /* It cannot be granted now. `lease` already counts as a waiter. */
 enum outcome model_may_wait(const struct model *model, const struct model_lease *lease,
     const struct model_ask *ask, const char **at_faultp);
-bool model_identity_is_taken(const struct model *model, const struct model_resource *resource,
-    uint32_t uid, uint32_t holder);
 
 /* model_stop.c */
 void model_link(struct model *model, struct model_lease *lease, int client);
 void model_set_due(struct model *model, struct model_lease *lease, nanoseconds at);
 /* A lease has been granted now. */
-void model_begin_term(struct model *model, struct model_lease *lease, nanoseconds now);
-void model_watch(struct model_lease *lease, struct trace *trace);
-void model_unwatch(struct model_lease *lease, struct trace *trace);
+void model_begin_term(struct model *model, struct model_lease *lease);
+void model_watch(struct model *model, struct model_lease *lease);
+void model_unwatch(struct model *model, struct model_lease *lease);
 /* A held lease's client has gone. */
-void model_lose_client(
-    struct model *model, struct model_lease *lease, nanoseconds now, struct trace *trace);
-void model_stop(struct model *model, struct model_lease *lease, enum outcome why, nanoseconds now,
-    struct trace *trace);
-struct model_lease *model_next_term(const struct model *model);
-void model_term_is_due(
-    struct model *model, struct model_lease *lease, nanoseconds now, struct trace *trace);
-void model_grace_is_over(struct model *model, nanoseconds now, struct trace *trace);
+void model_lose_client(struct model *model, struct model_lease *lease);
+void model_term_is_due(struct model *model, struct model_lease *lease);
+void model_grace_is_over(struct model *model);
 
 /* model_resource.c: resources and units */
 bool rules_are_template(const struct rules *rules);
@@ -394,8 +375,7 @@ uint32_t model_max(const struct model_resource *resource);
 uint32_t model_waiting(const struct model *model, const struct model_resource *resource);
 bool model_is_blocked(const struct model_resource *resource);
 bool model_unit_is_free(const struct model_resource *resource, uint32_t unit);
-void model_unit_give_back(
-    struct model *model, struct model_resource *resource, uint32_t unit, nanoseconds now);
+void model_unit_give_back(struct model *model, struct model_resource *resource, uint32_t unit);
 void model_unit_remove(struct model_resource *resource, uint32_t unit);
 void model_unit_reserve(
     struct model *model, struct model_resource *resource, uint32_t unit, bool reserved);
@@ -420,11 +400,6 @@ void model_define_templates(struct model *model, const struct rules_file *file);
 void model_road_begin(struct model_lease *lease);
 /* Is the claim's count kept for it? */
 bool model_keeps(const struct model_lease *lease, const struct model_claim *claim);
-bool model_is_its_turn(
-    const struct model *model, const struct model_lease *lease, const struct model_claim *claim);
-/* Whether there are enough units, and it is its turn. */
-bool model_has(
-    const struct model *model, const struct model_lease *lease, const struct model_claim *claim);
 bool model_lacks_nothing(const struct model *model, const struct model_lease *lease);
 /* Whether it fits beside what its user has, and what is kept for that user's older requests. */
 bool model_fits(const struct model *model, const struct model_lease *lease);
@@ -437,16 +412,16 @@ bool model_make_way(const struct model *model, const struct model_lease *nested)
 bool model_may_go_all_the_same(const struct model *model, const struct model_lease *lease);
 /* For a request that is not aside and cannot be granted: whether its turn, or a loss, has moved
  * it. */
-bool model_step(const struct model *model, struct model_lease *lease, nanoseconds now);
+bool model_step(const struct model *model, struct model_lease *lease);
 
 /* model_queue.c: who goes next */
 struct model_lease *model_lease_make(struct model *model);
 void model_lease_enter(struct model *model, struct model_lease *lease);
 /* Frees it; gives its units back if it held any. `why` is counted; OUTCOME_OK is not. */
-void model_lease_leave(
-    struct model *model, struct model_lease *lease, enum outcome why, nanoseconds now);
-void model_lease_grant(
-    struct model *model, struct model_lease *lease, const struct grant *grant, nanoseconds now);
+void model_lease_leave(struct model *model, struct model_lease *lease, enum outcome why);
+/* The same; its client is told. */
+void model_lease_end(struct model *model, struct model_lease *lease, enum outcome why);
+void model_lease_grant(struct model *model, struct model_lease *lease, const struct grant *grant);
 /* From the line to the holders; it has its units. */
 void model_lease_hold(struct model *model, struct model_lease *lease);
 struct model_claim *model_claim_on(
@@ -459,14 +434,13 @@ bool model_claim_within_quota(
 void model_sort(struct model *model);
 /* Whether a client is there to grant to. */
 bool model_can_go(const struct model *model, const struct model_lease *lease);
-bool model_may_go(const struct model *model, const struct model_lease *lease);
-/* The same for a request that comes, or comes back. */
+/* Whether a request that comes, or comes back, is granted. */
 bool model_may_go_at_once(const struct model *model, const struct model_lease *lease);
-const struct event *model_next_event(struct trace *trace, enum effect_kind kind);
+const struct trace_event *model_next_event(struct model *model, enum effect_kind kind);
 /* Requires that the next effect is this one, about this lease, for its client if it has one. */
 void model_require_effect(
-    struct trace *trace, enum effect_kind kind, const struct model_lease *lease, enum outcome why);
+    struct model *model, enum effect_kind kind, const struct model_lease *lease, enum outcome why);
 /* Requires that exactly those that can go are granted. */
-void model_pump(struct model *model, nanoseconds now, struct trace *trace);
+void model_pump(struct model *model);
 /* Ends every operation. */
-void model_settle(struct model *model, nanoseconds now, struct trace *trace);
+void model_settle(struct model *model);

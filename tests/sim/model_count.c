@@ -58,10 +58,11 @@ static struct model_counts *counts_of(struct model *model, const struct model_re
     return counts ? counts : &nowhere;
 }
 
-void model_count_until(struct model *model, nanoseconds now)
+/* Units are held until now. */
+void model_begin(struct model *model, nanoseconds now)
 {
-    REQUIRE(now >= model->counted_until, "the clock goes back");
-    uint64_t span = microseconds(now) - microseconds(model->counted_until);
+    REQUIRE(now >= model->now, "the clock goes back");
+    uint64_t span = microseconds(now) - microseconds(model->now);
     for (size_t i = 0; i < model->n_leases; i++) {
         const struct model_lease *lease = model->leases[i];
         for (size_t k = 0; lease->held && k < lease->n_claims; k++) {
@@ -69,12 +70,12 @@ void model_count_until(struct model *model, nanoseconds now)
             counts_of(model, claim->resource)->unit_microseconds += claim->count * span;
         }
     }
-    model->counted_until = now;
+    model->now = now;
 }
 
-void model_count_grant(struct model *model, const struct model_lease *lease, nanoseconds now)
+void model_count_grant(struct model *model, const struct model_lease *lease)
 {
-    uint64_t waited = microseconds(now - lease->asked_at);
+    uint64_t waited = microseconds(model->now - lease->asked_at);
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct model_counts *counts = counts_of(model, lease->claims[i].resource);
         counts->granted[lease->has_waited]++;
@@ -98,14 +99,13 @@ static void count_held(
 }
 
 /* A lease that is being stopped ends for that reason, whoever gives it back. */
-void model_count_end(
-    struct model *model, const struct model_lease *lease, enum outcome why, nanoseconds now)
+void model_count_end(struct model *model, const struct model_lease *lease, enum outcome why)
 {
     bool is_stopped = why == OUTCOME_RELEASED && lease->stopping != OUTCOME_OK;
     for (size_t i = 0; why != OUTCOME_OK && i < lease->n_claims; i++) {
         struct model_counts *counts = counts_of(model, lease->claims[i].resource);
         if (lease->held) {
-            count_held(counts, lease, is_stopped ? lease->stopping : why, now);
+            count_held(counts, lease, is_stopped ? lease->stopping : why, model->now);
         } else {
             counts->denied[why]++;
         }
@@ -139,15 +139,14 @@ void model_count_refused(struct model *model, const struct model_ask *ask, enum 
     }
 }
 
-void model_count_gone(
-    struct model *model, const struct model_past *past, enum outcome why, nanoseconds now)
+void model_count_gone(struct model *model, const struct model_past *past, enum outcome why)
 {
     for (size_t i = 0; i < past->lease.n_claims; i++) {
         const char *name = definition_of(model, past->on[i].name);
-        struct model_counts *counts = model_find_counts(
-            model, name[0] ? name : model_counts_name(model, past->on[i].name));
+        struct model_counts *counts =
+            model_find_counts(model, name[0] ? name : model_counts_name(model, past->on[i].name));
         if (counts && past->lease.held) {
-            count_held(counts, &past->lease, why, now);
+            count_held(counts, &past->lease, why, model->now);
         } else if (counts) {
             counts->denied[why]++;
         }

@@ -21,7 +21,7 @@ static bool is_to_be_denied(struct model_lease *lease, enum outcome why)
 }
 
 /* Denies those that can never be granted any more, in any order. */
-static void deny_the_impossible(struct model *model, nanoseconds now, struct trace *trace)
+static void deny_the_impossible(struct model *model)
 {
     size_t n = 0;
     for (size_t i = 0; i < model->n_waiters; i++) {
@@ -29,13 +29,13 @@ static void deny_the_impossible(struct model *model, nanoseconds now, struct tra
             is_to_be_denied(model->waiters[i], OUTCOME_IMPOSSIBLE);
     }
     while (n-- > 0) {
-        const struct event *event = model_next_event(trace, EFFECT_DENIED);
+        const struct trace_event *event = model_next_event(model, EFFECT_DENIED);
         struct model_lease *lease = model_find_lease(model, event->lease);
         REQUIRE(lease && !lease->held && is_to_be_denied(lease, event->why),
             "lease %ju is denied for reason %d", event->lease, (int)event->why);
         REQUIRE(event->client == (lease->client >= 0 ? lease->client : -1),
             "of the end of %ju client %d is told", event->lease, event->client);
-        model_lease_leave(model, lease, event->why, now);
+        model_lease_leave(model, lease, event->why);
     }
 }
 
@@ -46,8 +46,8 @@ static enum outcome change_units(struct model *model, struct model_resource *res
     struct model_unit *unit = &resource->units[number];
     bool is_pool = rules_are_pool(&resource->rules);
     if (kind == CHANGE_RESERVE) {
-        bool is_above = !change->is_old && number >= model_limit(resource) &&
-            number >= resource->rules.limit;
+        bool is_above =
+            !change->is_old && number >= model_limit(resource) && number >= resource->rules.limit;
         if (is_pool ? !unit->exists || unit->removed : is_above) {
             return OUTCOME_UNKNOWN;
         }
@@ -123,8 +123,8 @@ static enum outcome charge(
     return OUTCOME_OK;
 }
 
-void model_change(struct model *model, const char *name, const struct change *change,
-    uint32_t number, nanoseconds now, struct trace *trace)
+void model_change(
+    struct model *model, const char *name, const struct change *change, uint32_t number)
 {
     int payer = change->is_charged && !change->is_old ? (int)change->payer : -1;
     struct model_resource *resource;
@@ -140,16 +140,16 @@ void model_change(struct model *model, const char *name, const struct change *ch
         resource->charged_uid = outcome == OUTCOME_OK ? resource->charged_uid : before;
         model_drop_what_is_moot(resource);
     }
-    deny_the_impossible(model, now, trace);
-    model_require_outcome(trace, outcome, NULL);
-    model_settle(model, now, trace);
+    deny_the_impossible(model);
+    model_require_outcome(model, outcome, NULL);
+    model_settle(model);
 }
 
-void model_drain(struct model *model, bool draining, nanoseconds now, struct trace *trace)
+void model_drain(struct model *model, bool draining)
 {
     model->draining = draining;
     model->drain_reported = false;
-    model_settle(model, now, trace);
+    model_settle(model);
 }
 
 /* ---- reload ---- */
@@ -206,8 +206,7 @@ static void arrange(struct model *model)
     memcpy(model->resources, list, n * sizeof list[0]);
 }
 
-void model_define(
-    struct model *model, const struct rules_file *file, nanoseconds now, struct trace *trace)
+void model_define(struct model *model, const struct rules_file *file)
 {
     bool refused = false;
     model->moment++;
@@ -216,14 +215,15 @@ void model_define(
     }
     if (refused) {
         const struct model_resource *at_fault =
-            trace->at_fault ? model_find_resource(model, trace->at_fault) : NULL;
-        REQUIRE(trace->outcome == OUTCOME_KIND && at_fault && is_conflict(model, at_fault, file),
-            "outcome %d about %s of a reload that had to be refused", (int)trace->outcome,
-            trace->at_fault ? trace->at_fault : "-");
-        model_settle(model, now, trace);
+            model->trace->at_fault ? model_find_resource(model, model->trace->at_fault) : NULL;
+        REQUIRE(
+            model->trace->outcome == OUTCOME_KIND && at_fault && is_conflict(model, at_fault, file),
+            "outcome %d about %s of a reload that had to be refused", (int)model->trace->outcome,
+            model->trace->at_fault ? model->trace->at_fault : "-");
+        model_settle(model);
         return;
     }
-    model_require_outcome(trace, OUTCOME_OK, NULL);
+    model_require_outcome(model, OUTCOME_OK, NULL);
     model_define_templates(model, file);
     model->file = *file;
     model_count_definitions(model);
@@ -240,8 +240,8 @@ void model_define(
             resource->template = NULL;
         }
     }
-    deny_the_impossible(model, now, trace);
-    model_pump(model, now, trace);
+    deny_the_impossible(model);
+    model_pump(model);
     arrange(model);
-    model_settle(model, now, trace);
+    model_settle(model);
 }

@@ -20,7 +20,7 @@ static bool is_saved(const struct model_lease *lease, enum outcome why)
 }
 
 static struct model_ended ended_of(
-    const struct model_lease *lease, enum outcome why, nanoseconds now)
+    const struct model *model, const struct model_lease *lease, enum outcome why)
 {
     struct model_ended ended = {
         .id = lease->id,
@@ -30,7 +30,7 @@ static struct model_ended ended_of(
         .deserted = lease->ended_unreleased,
         .asked_at = lease->asked_at,
         .granted_at = lease->granted_at,
-        .ended_at = now,
+        .ended_at = model->now,
         .n_claims = lease->n_claims,
     };
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -52,11 +52,10 @@ static nanoseconds cooldown_of(const struct model_claim *claim, bool is_held)
     return cooldown;
 }
 
-void model_history_end(
-    struct model *model, const struct model_lease *lease, enum outcome why, nanoseconds now)
+void model_history_end(struct model *model, const struct model_lease *lease, enum outcome why)
 {
     bool is_stopped = lease->held && why == OUTCOME_RELEASED && lease->stopping != OUTCOME_OK;
-    struct model_ended ended = ended_of(lease, is_stopped ? lease->stopping : why, now);
+    struct model_ended ended = ended_of(model, lease, is_stopped ? lease->stopping : why);
     for (size_t i = 0; i < lease->n_claims; i++) {
         strcpy(ended.claims[i].name, lease->claims[i].resource->name);
         ended.claims[i].cooldown = cooldown_of(&lease->claims[i], lease->held);
@@ -66,10 +65,10 @@ void model_history_end(
     }
 }
 
-void model_history_gone(struct model *model, const struct model_past *past, enum outcome why,
-    bool unseen, nanoseconds now)
+void model_history_gone(
+    struct model *model, const struct model_past *past, enum outcome why, bool unseen)
 {
-    struct model_ended ended = ended_of(&past->lease, why, now);
+    struct model_ended ended = ended_of(model, &past->lease, why);
     ended.deserted = true;
     ended.unseen = unseen;
     for (size_t i = 0; i < past->lease.n_claims; i++) {

@@ -64,7 +64,7 @@ static bool stands_at(struct model_lease *lease, const struct model_resource *re
 }
 
 /* No waiter before it in that queue bars its way. */
-bool model_is_its_turn(
+static bool is_its_turn(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
 {
     const struct rules *rules = &claim->resource->rules;
@@ -97,12 +97,13 @@ static uint32_t kept_for_older(const struct model *model, const struct model_lea
     return n;
 }
 
-bool model_has(
+/* Whether there are enough units, and it is its turn. */
+static bool has(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
 {
     return kept_for_older(model, lease, claim->resource, -1) + claim->count <=
         model_available(claim->resource) &&
-        model_is_its_turn(model, lease, claim);
+        is_its_turn(model, lease, claim);
 }
 
 bool model_fits(const struct model *model, const struct model_lease *lease)
@@ -123,7 +124,7 @@ bool model_fits(const struct model *model, const struct model_lease *lease)
 static int lacks_from(const struct model *model, const struct model_lease *lease, size_t from)
 {
     for (size_t i = from; i < lease->n_claims; i++) {
-        if (!model_has(model, lease, &lease->claims[lease->road[i]])) {
+        if (!has(model, lease, &lease->claims[lease->road[i]])) {
             return (int)i;
         }
     }
@@ -169,7 +170,7 @@ static void choose(const struct model *model, struct model_lease *lease)
     lease->station = lease->road[lacks < 0 ? lease->n_kept : (size_t)lacks];
 }
 
-static void gain(const struct model *model, struct model_lease *lease, nanoseconds now)
+static void gain(const struct model *model, struct model_lease *lease)
 {
     nanoseconds patience = NEVER;
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -178,7 +179,7 @@ static void gain(const struct model *model, struct model_lease *lease, nanosecon
     }
     road_move(lease, (uint8_t)lease->station, lease->n_kept++);
     if (lease->keep_until == NEVER) {
-        lease->keep_until = now + (patience << lease->n_let_go);
+        lease->keep_until = model->now + (patience << lease->n_let_go);
     }
     choose(model, lease);
 }
@@ -222,7 +223,7 @@ static bool fits_beside(const struct model *model, const struct model_lease *lea
 static bool has_and_fits(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
 {
-    return model_has(model, lease, claim) &&
+    return has(model, lease, claim) &&
         fits_beside(
             model, lease, claim, kept_for_older(model, lease, claim->resource, (int)lease->uid));
 }
@@ -241,7 +242,7 @@ static bool could_have(
         kept_of_user -= other->uid == nested->uid ? given : 0;
     }
     return kept + claim->count <= model_available(claim->resource) &&
-        model_is_its_turn(model, nested, claim) && fits_beside(model, nested, claim, kept_of_user);
+        is_its_turn(model, nested, claim) && fits_beside(model, nested, claim, kept_of_user);
 }
 
 /* One after the other lets go, until it has enough; then those of the same user, until its quota
@@ -251,7 +252,7 @@ static void take(
 {
     for (size_t i = 0; !has_and_fits(model, nested, claim); i++) {
         struct model_lease *other = model->waiters[i];
-        bool helps = !model_has(model, nested, claim) || other->uid == nested->uid;
+        bool helps = !has(model, nested, claim) || other->uid == nested->uid;
         if (helps && would_give(model, other, nested, claim) > 0) {
             let_go(other);
             other->n_forced++;
@@ -281,7 +282,7 @@ static int lost(const struct model *model, const struct model_lease *lease)
 static bool is_looked_at(const struct model *model, const struct model_lease *lease)
 {
     return lease->station < 0 || lease->n_kept > 0 ||
-        model_is_its_turn(model, lease, &lease->claims[lease->station]);
+        is_its_turn(model, lease, &lease->claims[lease->station]);
 }
 
 bool model_may_go_all_the_same(const struct model *model, const struct model_lease *lease)
@@ -290,7 +291,7 @@ bool model_may_go_all_the_same(const struct model *model, const struct model_lea
         is_looked_at(model, lease) && model_make_way(model, lease);
 }
 
-bool model_step(const struct model *model, struct model_lease *lease, nanoseconds now)
+bool model_step(const struct model *model, struct model_lease *lease)
 {
     const struct model_claim *station = lease->station < 0 ? NULL : &lease->claims[lease->station];
     if (!model_fits(model, lease)) {
@@ -314,10 +315,10 @@ bool model_step(const struct model *model, struct model_lease *lease, nanosecond
     if (!(has_another || model_can_go(model, lease)) || !could_have(model, lease, station)) {
         return false;
     }
-    if (!model_has(model, lease, station)) {
+    if (!has(model, lease, station)) {
         take(model, lease, station);
     } else if (has_another) {
-        gain(model, lease, now);
+        gain(model, lease);
     } else {
         return false;
     }

@@ -106,7 +106,7 @@ bool model_can_go(const struct model *model, const struct model_lease *lease)
     return !model->draining && !model->closed && lease->client >= 0;
 }
 
-bool model_may_go(const struct model *model, const struct model_lease *lease)
+static bool may_go(const struct model *model, const struct model_lease *lease)
 {
     return model_can_go(model, lease) && !lease->aside && model_fits(model, lease) &&
         model_lacks_nothing(model, lease);
@@ -166,17 +166,16 @@ static void list_remove(struct model_lease **list, size_t *np, const struct mode
     *np = n;
 }
 
-void model_lease_leave(
-    struct model *model, struct model_lease *lease, enum outcome why, nanoseconds now)
+void model_lease_leave(struct model *model, struct model_lease *lease, enum outcome why)
 {
-    model_count_end(model, lease, why, now);
-    model_history_end(model, lease, why, now);
+    model_count_end(model, lease, why);
+    model_history_end(model, lease, why);
     list_remove(model->waiters, &model->n_waiters, lease);
     list_remove(model->leases, &model->n_leases, lease);
     for (size_t i = 0; lease->held && i < lease->n_claims; i++) {
         struct model_claim *claim = &lease->claims[i];
         for (uint32_t k = 0; k < claim->count; k++) {
-            model_unit_give_back(model, claim->resource, claim->units[k], now);
+            model_unit_give_back(model, claim->resource, claim->units[k]);
         }
     }
     free(lease);
@@ -200,22 +199,21 @@ void model_lease_hold(struct model *model, struct model_lease *lease)
     lease->held = true;
 }
 
-void model_lease_grant(
-    struct model *model, struct model_lease *lease, const struct grant *grant, nanoseconds now)
+void model_lease_grant(struct model *model, struct model_lease *lease, const struct grant *grant)
 {
     count_overtaken(model, lease);
-    model_count_grant(model, lease, now);
+    model_count_grant(model, lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
         model_claim_take_units(model, lease, &lease->claims[i], grant->claims[i].units,
             grant->claims[i].n, grant->claims[i].token);
     }
     model_lease_hold(model, lease);
-    model_begin_term(model, lease, now);
+    model_begin_term(model, lease);
 }
 
 /* ---- what the core did ---- */
 
-const struct event *model_next_event(struct trace *trace, enum effect_kind kind)
+const struct trace_event *model_next_event(struct model *model, enum effect_kind kind)
 {
     static const char *const words[] = {
         [EFFECT_GRANTED] = "granted",
@@ -227,19 +225,18 @@ const struct event *model_next_event(struct trace *trace, enum effect_kind kind)
         [EFFECT_SIGNAL] = "signal",
         [EFFECT_DRAINED] = "drained",
     };
-    REQUIRE(trace->at < trace->n_events, "an effect is missing: %s", words[kind]);
-    const struct event *event = &trace->events[trace->at++];
-    REQUIRE(event->kind == kind, "effect %zu is %s (lease %ju) instead of %s", trace->at,
+    REQUIRE(model->trace->at < model->trace->n_events, "an effect is missing: %s", words[kind]);
+    const struct trace_event *event = &model->trace->events[model->trace->at++];
+    REQUIRE(event->kind == kind, "effect %zu is %s (lease %ju) instead of %s", model->trace->at,
         words[event->kind], event->lease, words[kind]);
     return event;
 }
 
 void model_require_effect(
-    struct trace *trace, enum effect_kind kind, const struct model_lease *lease, enum outcome why)
+    struct model *model, enum effect_kind kind, const struct model_lease *lease, enum outcome why)
 {
-    const struct event *event = model_next_event(trace, kind);
-    bool is_for_process =
-        kind == EFFECT_WATCH || kind == EFFECT_UNWATCH || kind == EFFECT_SIGNAL;
+    const struct trace_event *event = model_next_event(model, kind);
+    bool is_for_process = kind == EFFECT_WATCH || kind == EFFECT_UNWATCH || kind == EFFECT_SIGNAL;
     bool has_client = !is_for_process && lease->client >= 0;
     REQUIRE(event->lease == lease->id && event->why == why,
         "effect %d is about lease %ju instead of %ju, for reason %d instead of %d", (int)kind,
@@ -249,61 +246,67 @@ void model_require_effect(
         event->client, lease->client);
 }
 
-/* The operation's own lease is granted by its result, not by an effect. */
-static void grant_next(
-    struct model *model, struct model_lease *lease, nanoseconds now, struct trace *trace)
+void model_lease_end(struct model *model, struct model_lease *lease, enum outcome why)
 {
-    if (lease->id == trace->lease) {
-        model_require_outcome(trace, OUTCOME_OK, NULL);
-        model_lease_grant(model, lease, &trace->grant, now);
+    model_require_effect(model, lease->held ? EFFECT_LOST : EFFECT_DENIED, lease, why);
+    model_lease_leave(model, lease, why);
+}
+
+/* The operation's own lease is granted by its result, not by an effect. */
+static void grant_next(struct model *model, struct model_lease *lease)
+{
+    if (lease->id == model->trace->lease) {
+        model_require_outcome(model, OUTCOME_OK, NULL);
+        model_lease_grant(model, lease, &model->trace->grant);
         return;
     }
-    REQUIRE(trace->at < trace->n_events, "lease %ju may go but is left waiting", lease->id);
-    const struct event *event = model_next_event(trace, EFFECT_GRANTED);
+    REQUIRE(model->trace->at < model->trace->n_events, "lease %ju may go but is left waiting",
+        lease->id);
+    const struct trace_event *event = model_next_event(model, EFFECT_GRANTED);
     REQUIRE(event->lease == lease->id, "lease %ju is granted before lease %ju", event->lease,
         lease->id);
     REQUIRE(event->client == lease->client, "client %d gets the grant of %ju", event->client,
         lease->id);
-    model_lease_grant(model, lease, &event->grant, now);
+    model_lease_grant(model, lease, &event->grant);
 }
 
 /* The oldest that can do anything does it. */
-static bool step(struct model *model, nanoseconds now, struct trace *trace)
+static bool step(struct model *model)
 {
     model_sort(model);
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
         bool goes_from_aside =
             lease->aside && lease->parent != 0 && model_may_go_at_once(model, lease);
-        if (goes_from_aside || model_may_go(model, lease) ||
-            model_may_go_all_the_same(model, lease)) {
-            grant_next(model, lease, now, trace);
+        if (goes_from_aside || may_go(model, lease) || model_may_go_all_the_same(model, lease)) {
+            grant_next(model, lease);
             return true;
         }
-        if (!lease->aside && model_step(model, lease, now)) {
+        if (!lease->aside && model_step(model, lease)) {
             return true;
         }
     }
     return false;
 }
 
-void model_pump(struct model *model, nanoseconds now, struct trace *trace)
+void model_pump(struct model *model)
 {
-    while (step(model, now, trace)) {
+    while (step(model)) {
     }
     model_forget_idle(model);
 }
 
-void model_settle(struct model *model, nanoseconds now, struct trace *trace)
+void model_settle(struct model *model)
 {
-    model_pump(model, now, trace);
+    model_pump(model);
     bool is_drained = model->draining && !model->closed && model_n_held(model) == 0;
     if (is_drained && !model->drain_reported) {
-        model_next_event(trace, EFFECT_DRAINED);
+        model_next_event(model, EFFECT_DRAINED);
         model->drain_reported = true;
     }
-    REQUIRE(trace->at == trace->n_events, "%zu effects too many; the first is about lease %ju",
-        trace->n_events - trace->at, trace->events[trace->at].lease);
+    REQUIRE(model->trace->at == model->trace->n_events,
+        "%zu effects too many; the first is about lease %ju",
+        model->trace->n_events - model->trace->at, model->trace->events[model->trace->at].lease);
 }
 
 struct model_lease *model_find_lease(const struct model *model, uint64_t id)

@@ -59,8 +59,8 @@ uint32_t model_limit(const struct model_resource *resource)
         return in_service(resource);
     }
     const struct model_template *template = resource->template;
-    return resource->runtime_limit >= 0        ? (uint32_t)resource->runtime_limit
-        : template && template->limit >= 0 ? (uint32_t)template->limit
+    return resource->runtime_limit >= 0    ? (uint32_t)resource->runtime_limit
+        : template && template->limit >= 0 ? (uint32_t) template->limit
                                            : resource->rules.limit;
 }
 
@@ -104,8 +104,8 @@ uint32_t model_max(const struct model_resource *resource)
 {
     bool is_pool = rules_are_pool(&resource->rules);
     uint32_t in_file = is_pool ? resource->rules.n_items : resource->rules.limit;
-    uint32_t now = model_limit(resource);
-    return in_file == 0 && now == 0 ? UNBOUNDED : in_file > now ? in_file : now;
+    uint32_t limit = model_limit(resource);
+    return in_file == 0 && limit == 0 ? UNBOUNDED : in_file > limit ? in_file : limit;
 }
 
 uint32_t model_waiting(const struct model *model, const struct model_resource *resource)
@@ -142,8 +142,7 @@ static void unit_add(struct model *model, struct model_resource *resource, uint3
     resource->order[resource->n_order++] = (uint8_t)unit;
 }
 
-void model_unit_give_back(
-    struct model *model, struct model_resource *resource, uint32_t unit, nanoseconds now)
+void model_unit_give_back(struct model *model, struct model_resource *resource, uint32_t unit)
 {
     struct model_unit *it = &resource->units[unit];
     it->holder = 0;
@@ -151,7 +150,7 @@ void model_unit_give_back(
         unit_forget(resource, unit);
     } else if (resource->rules.cooldown > 0) {
         it->cooling = true;
-        it->cooling_until = now + resource->rules.cooldown;
+        it->cooling_until = model->now + resource->rules.cooldown;
         it->cooling_serial = ++model->moment;
     } else {
         it->free_since = model->moment;

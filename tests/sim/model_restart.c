@@ -89,8 +89,7 @@ static enum outcome restore_claim(
     struct rules remains;
     enum outcome outcome = model_get_resource(model, past->on[i].name, -1, &resource);
     if (!lease->held && outcome == OUTCOME_OK &&
-        (claim->count > model_max(resource) ||
-            claim->count > resource->rules.max_units_per_user)) {
+        (claim->count > model_max(resource) || claim->count > resource->rules.max_units_per_user)) {
         outcome = OUTCOME_IMPOSSIBLE;
     }
     if (lease->held && outcome == OUTCOME_UNKNOWN && !resource) {
@@ -148,15 +147,15 @@ static struct model_lease *add_lease(struct model *model, const struct model_lea
     return made;
 }
 
-static void make_again(
-    struct model *model, const struct model_lease *past, nanoseconds now, struct trace *trace)
+static void make_again(struct model *model, const struct model_lease *past)
 {
     struct model_lease *lease = add_lease(model, past);
     bool comes_back = !lease->held || lease->binding == BOUND_CONNECTION;
     model_link(model, lease, comes_back ? CLIENT_ABSENT : CLIENT_DETACHED);
     lease->is_watched = lease->is_killed = false;
     if (lease->held) {
-        nanoseconds killed_by = past->stopping != OUTCOME_OK ? now + past->kill_after : NEVER;
+        nanoseconds killed_by =
+            past->stopping != OUTCOME_OK ? model->now + past->kill_after : NEVER;
         hold_again(lease);
         model_set_due(model, lease, earlier(past->due, killed_by));
     } else {
@@ -165,11 +164,11 @@ static void make_again(
         model_lease_enter(model, lease);
     }
     if (lease->binding == BOUND_PROCESS) {
-        model_watch(lease, trace);
+        model_watch(model, lease);
     }
 }
 
-void model_restore(struct model *model, uint64_t id, nanoseconds now, struct trace *trace)
+void model_restore(struct model *model, uint64_t id)
 {
     struct model_past past = *model_find_past(model, id);
     enum outcome outcome = OUTCOME_OK;
@@ -181,12 +180,12 @@ void model_restore(struct model *model, uint64_t id, nanoseconds now, struct tra
     for (size_t i = 0; past.lease.held && i < past.lease.n_claims; i++) {
         raise_tokens(model, past.lease.claims[i].token);
     }
-    model_require_outcome(trace, outcome, NULL);
+    model_require_outcome(model, outcome, NULL);
     if (outcome == OUTCOME_OK) {
-        make_again(model, &past.lease, now, trace);
+        make_again(model, &past.lease);
     }
     model_forget_past(model, id);
-    model_settle(model, now, trace);
+    model_settle(model);
 }
 
 static bool rest_units(struct model *model, struct model_resource *resource,
@@ -216,8 +215,7 @@ static const struct model_ended *find_end(
     return end;
 }
 
-nanoseconds model_restore_rest(
-    struct model *model, const struct saved_lease *saved, nanoseconds now, struct trace *trace)
+nanoseconds model_restore_rest(struct model *model, const struct saved_lease *saved)
 {
     nanoseconds last = 0;
     const struct model_ended *ended = find_end(model, saved);
@@ -228,72 +226,71 @@ nanoseconds model_restore_rest(
         raise_tokens(model, claim->token);
         nanoseconds until = ended->ended_at + ended->claims[i].cooldown;
         struct model_resource *resource;
-        if (until > now && model_get_resource(model, claim->name, -1, &resource) == OUTCOME_OK &&
+        if (until > model->now &&
+            model_get_resource(model, claim->name, -1, &resource) == OUTCOME_OK &&
             rest_units(model, resource, claim, until)) {
             last = until > last ? until : last;
         }
     }
-    model_settle(model, now, trace);
+    model_settle(model);
     return last;
 }
 
 /* ---- back again ---- */
 
-void model_reclaim(
-    struct model *model, uint64_t id, int client, nanoseconds now, struct trace *trace)
+void model_reclaim(struct model *model, uint64_t id, int client)
 {
     struct model_lease *lease = model_find_lease(model, id);
     bool waits = false;
     model->moment++;
     if (lease->client >= 0) {
-        model_require_outcome(trace, OUTCOME_HELD, NULL);
-        model_settle(model, now, trace);
+        model_require_outcome(model, OUTCOME_HELD, NULL);
+        model_settle(model);
         return;
     }
     model_link(model, lease, client);
     model_count_reclaim(model, lease);
     model_sort(model);
-    model_unwatch(lease, trace);
+    model_unwatch(model, lease);
     if (lease->held) {
-        model_require_outcome(trace, OUTCOME_OK, NULL);
+        model_require_outcome(model, OUTCOME_OK, NULL);
         if (lease->stopping != OUTCOME_OK) {
-            model_require_effect(trace, EFFECT_STOP, lease, lease->stopping);
+            model_require_effect(model, EFFECT_STOP, lease, lease->stopping);
         }
     } else if (model_may_go_at_once(model, lease)) {
-        model_require_outcome(trace, OUTCOME_OK, NULL);
-        model_lease_grant(model, lease, &trace->grant, now);
+        model_require_outcome(model, OUTCOME_OK, NULL);
+        model_lease_grant(model, lease, &model->trace->grant);
     } else {
         waits = true;
     }
-    model_settle(model, now, trace);
+    model_settle(model);
     if (waits) {
-        model_require_waiting_or_granted(model, id, trace);
+        model_require_waiting_or_granted(model, id);
     }
 }
 
 /* From the present client to the later one. */
-void model_repeat(
-    struct model *model, uint64_t id, int client, nanoseconds now, struct trace *trace)
+void model_repeat(struct model *model, uint64_t id, int client)
 {
     struct model_lease *lease = model_find_lease(model, id);
     int before = lease->client;
     if (before < 0) {
-        model_reclaim(model, id, client, now, trace);
+        model_reclaim(model, id, client);
         return;
     }
     model->moment++;
     if (model->client_since[before] > model->client_since[client]) {
-        model_require_outcome(trace, OUTCOME_HELD, NULL);
+        model_require_outcome(model, OUTCOME_HELD, NULL);
     } else {
-        model_require_outcome(trace, lease->held ? OUTCOME_OK : OUTCOME_WAITING, NULL);
+        model_require_outcome(model, lease->held ? OUTCOME_OK : OUTCOME_WAITING, NULL);
     }
     if (model->client_since[before] < model->client_since[client]) {
         model_link(model, lease, client);
         if (lease->stopping != OUTCOME_OK) {
-            model_require_effect(trace, EFFECT_STOP, lease, lease->stopping);
+            model_require_effect(model, EFFECT_STOP, lease, lease->stopping);
         }
     }
-    model_settle(model, now, trace);
+    model_settle(model);
 }
 
 /* ---- back again, and forgotten ---- */
@@ -401,24 +398,22 @@ static enum outcome may_hold(const struct model *model, const struct model_lease
 }
 
 /* Their clients may say again what they had. */
-static void end_preempted(struct model *model, const struct preempted_leases *preempted,
-    nanoseconds now, struct trace *trace)
+static void end_preempted(struct model *model, const struct preempted_leases *preempted)
 {
     for (size_t i = 0; i < preempted->n; i++) {
-        model_require_effect(trace, EFFECT_LOST, preempted->list[i], OUTCOME_LOST);
         if (model->n_past < MODEL_LEASES) {
             remember_lease(&model->past[model->n_past++], preempted->list[i]);
         }
-        model_lease_leave(model, preempted->list[i], OUTCOME_LOST, now);
+        model_lease_end(model, preempted->list[i], OUTCOME_LOST);
     }
 }
 
-static void take_tokens(struct model *model, struct model_lease *lease,
-    const struct model_said *said, const struct trace *trace)
+static void take_tokens(
+    struct model *model, struct model_lease *lease, const struct model_said *said)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct model_claim *claim = &lease->claims[i];
-        claim->token = trace->grant.claims[i].token;
+        claim->token = model->trace->grant.claims[i].token;
         if (said->tokens[i] == 0) {
             model_require_token(model, claim->resource->name, claim->token);
         }
@@ -429,23 +424,23 @@ static void take_tokens(struct model *model, struct model_lease *lease,
     }
 }
 
-static enum outcome hold_unknown(struct model *model, struct model_lease *lease,
-    const struct model_said *said, nanoseconds now, struct trace *trace)
+static enum outcome hold_unknown(
+    struct model *model, struct model_lease *lease, const struct model_said *said)
 {
     struct preempted_leases preempted = {.n = 0};
     enum outcome outcome = may_hold(model, lease, said, &preempted);
     if (outcome != OUTCOME_OK) {
         return outcome;
     }
-    model_require_outcome(trace, OUTCOME_OK, NULL); /* or there is no grant to read */
-    end_preempted(model, &preempted, now, trace);
+    model_require_outcome(model, OUTCOME_OK, NULL); /* or there is no grant to read */
+    end_preempted(model, &preempted);
     for (size_t i = 0; i < lease->n_claims; i++) {
         memcpy(lease->claims[i].units, said->units[i], sizeof lease->claims[i].units);
     }
     hold_again(lease);
     model_lease_hold(model, lease);
-    take_tokens(model, lease, said, trace);
-    model_begin_term(model, lease, now);
+    take_tokens(model, lease, said);
+    model_begin_term(model, lease);
     return OUTCOME_OK;
 }
 
@@ -457,48 +452,47 @@ static enum outcome wait_unknown(const struct model *model, const struct model_l
 }
 
 static enum outcome enter_unknown(struct model *model, const struct model_lease *filled,
-    const struct model_ask *ask, const struct model_said *said, nanoseconds now,
-    struct trace *trace, const char **at_faultp)
+    const struct model_ask *ask, const struct model_said *said, const char **at_faultp)
 {
     struct model_lease *lease = add_lease(model, filled);
     bool for_ever = said || ask->wait == NEVER;
-    lease->until = for_ever ? NEVER : now + ask->wait;
+    lease->until = for_ever ? NEVER : model->now + ask->wait;
     lease->until_serial = ++model->moment;
     model_link(model, lease, lease->client);
     model_lease_enter(model, lease);
     model_sort(model);
-    enum outcome outcome = said ? hold_unknown(model, lease, said, now, trace)
-                                : wait_unknown(model, lease, ask, at_faultp);
+    enum outcome outcome =
+        said ? hold_unknown(model, lease, said) : wait_unknown(model, lease, ask, at_faultp);
     if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
-        model_lease_leave(model, lease, OUTCOME_OK, now);
+        model_lease_leave(model, lease, OUTCOME_OK);
     }
     return outcome;
 }
 
 void model_reclaim_unknown(struct model *model, int client, const struct model_ask *ask,
-    uint64_t id, const struct model_said *said, nanoseconds now, struct trace *trace)
+    uint64_t id, const struct model_said *said)
 {
     const char *at_fault = NULL;
     struct model_lease lease = model_lease_of(model, client, ask, id);
-    lease.asked_at = now;
+    lease.asked_at = model->now;
     enum outcome outcome = OUTCOME_LOST;
     model->moment++;
     if (model->closed && id < model->first_id && !model_find_lease(model, id)) {
         bool has_proof = said && said->tokens[0] != 0;
         outcome = model_resolve(model, ask, has_proof, &lease, &at_fault);
         if (outcome == OUTCOME_OK) {
-            outcome = enter_unknown(model, &lease, ask, said, now, trace, &at_fault);
+            outcome = enter_unknown(model, &lease, ask, said, &at_fault);
         }
         if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
             model_count_refused(model, ask, outcome);
         }
     }
-    model_require_outcome(trace, outcome, at_fault);
+    model_require_outcome(model, outcome, at_fault);
     if (outcome == OUTCOME_OK || outcome == OUTCOME_WAITING) {
         model_count_reclaim(model, model_find_lease(model, id));
         model_forget_past(model, id);
     }
-    model_settle(model, now, trace);
+    model_settle(model);
     if (outcome == OUTCOME_WAITING && !model_find_lease(model, id)->held) {
         model_find_lease(model, id)->has_waited = true;
     }

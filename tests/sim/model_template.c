@@ -75,7 +75,7 @@ void model_define_templates(struct model *model, const struct rules_file *file)
             template->paused = false;
             template->limit = -1;
         } else if (before->limit != next->limit ||
-            !rules_may_have_limit(next, (uint32_t)template->limit)) {
+            !rules_may_have_limit(next, (uint32_t) template->limit)) {
             template->limit = -1;
         }
     }

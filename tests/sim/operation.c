@@ -13,7 +13,7 @@ static void make_name(char name[MODEL_NAME], struct random *random)
     strcpy(name, is_wrong ? wrong[random_below(random, 4)] : names[random_below(random, 15)]);
 }
 
-static int some_client(const struct model *model, bool connected, struct random *random)
+int some_client(const struct model *model, bool connected, struct random *random)
 {
     int found = -1;
     uint32_t n = 0;

@@ -53,6 +53,8 @@ struct operation {
     } restart;
 };
 
+/* One that is connected, or not; -1: there is none. */
+int some_client(const struct model *model, bool connected, struct random *random);
 /* An operation that makes sense in the model's present state, more or less. */
 void operation_make(
     struct operation *operation, const struct model *model, nanoseconds now, struct random *random);
