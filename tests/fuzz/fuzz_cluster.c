@@ -1,29 +1,20 @@
 /* fuzz_cluster.c - any bytes as what a node of a cluster says: its map of the slots, or the text of
- * an error. What is made of it can be dialed. With clang: -fsanitize=fuzzer,address,undefined
- * instead of replay.c. */
+ * an error. What is made of it can be dialed. */
+#include "fuzz.h"
+
 #include "redis/cluster.h"
 #include "redis/resp.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 enum { SLOT = 100 };
 
-static void require(bool holds)
-{
-    if (!holds) {
-        abort();
-    }
-}
-
 static void check_node(const struct cluster_node *node, bool may_be_unknown)
 {
-    require(node->port > 0 && memchr(node->host, '\0', sizeof node->host));
-    require(may_be_unknown || node->host[0]);
+    REQUIRE(node->port > 0 && memchr(node->host, '\0', sizeof node->host));
+    REQUIRE(may_be_unknown || node->host[0]);
     for (const char *c = node->host; *c; c++) {
-        require(*c > ' ' && *c <= '~');
+        REQUIRE(*c > ' ' && *c <= '~');
     }
 }
 
@@ -33,7 +24,7 @@ static void check_map(const struct resp *reply)
     if (cluster_map_read(&map, reply, SLOT, "asked")) {
         return;
     }
-    require(map.n >= 1 && map.n <= MAX_CLUSTER_NODES);
+    REQUIRE(map.n >= 1 && map.n <= MAX_CLUSTER_NODES);
     for (size_t i = 0; i < map.n; i++) {
         check_node(&map.nodes[i], false);
     }

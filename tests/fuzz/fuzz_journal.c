@@ -3,19 +3,17 @@
  * The input is a program that makes the file, so that checksums stop nothing: see build(). Whatever
  * the file is, opening it must not crash; each visit is of a record; and afterwards there is a
  * journal that works and finds again what it has. */
+#include "fuzz.h"
+
 #include "base/table.h"
 #include "journal/journal.h"
-#include "tests/require.h"
 
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 static const char boot[] = "a boot";
 

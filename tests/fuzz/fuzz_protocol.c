@@ -4,16 +4,14 @@
  * The first two bytes of the input say how it is split; the rest is what a peer sends. Whatever
  * the split, the same lines must come out; a request that was parsed must keep its row's promises,
  * and what is decoded must encode again. */
+#include "fuzz.h"
+
 #include "base/words.h"
 #include "wire/linebuf.h"
 #include "wire/protocol.h"
-#include "tests/require.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 /* What came out, folded into one number, order included. */
 struct digest {

@@ -3,19 +3,17 @@
  * What is read must keep saved_lease.h's promises. It is then made a lease again in a core, as
  * after a restart, and that lease's record must read as the same. There is one database, `default`.
  */
+#include "fuzz.h"
+
+#include "../unit/terms_help.h"
 #include "base/words.h"
 #include "core/core.h"
 #include "core/units.h"
 #include "journal/record.h"
-#include "../unit/terms_help.h"
 #include "tests/core_check.h"
-#include "tests/require.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 /* ---- promises ---- */
 
@@ -64,8 +62,7 @@ static void check_saved_lease(const struct saved_lease *lease)
     REQUIRE(lease->stopping == OUTCOME_OK ||
         (lease->is_held &&
             (lease->stopping == OUTCOME_REVOKED || lease->stopping == OUTCOME_WITHDRAWN ||
-                lease->stopping == OUTCOME_MAX_HOLD ||
-                (by_fleet && database))));
+                lease->stopping == OUTCOME_MAX_HOLD || (by_fleet && database))));
     REQUIRE(!database || (name_is_valid(database) && lease->rested_at == 0));
     REQUIRE(lease->database == 0 && (database || (lease->ticket == 0 && !lease->wants_now)));
     REQUIRE(!(lease->wants_now || lease->is_away) || !lease->is_held);
@@ -153,7 +150,11 @@ static const struct definition definitions[] = {
     {.name = (char[]){"g"}, .kind = KIND_POOL, .items = items, .n_items = 3, .max_hold = NEVER},
     {.name = (char[]){"m/*"}, .limit = 2, .max_hold = NEVER, .max_instances = 9},
     {.name = (char[]){"fs"}, .limit = 4, .max_hold = 5000, .cooldown = 700, .database = 1},
-    {.name = (char[]){"fg"}, .kind = KIND_POOL, .items = items, .n_items = 3, .max_hold = NEVER,
+    {.name = (char[]){"fg"},
+        .kind = KIND_POOL,
+        .items = items,
+        .n_items = 3,
+        .max_hold = NEVER,
         .database = 1},
 };
 

@@ -1,24 +1,17 @@
 /* fuzz_redis_url.c - any bytes as the url of a [redis] section: either all that a link needs, or
- * what is wrong. With clang: -fsanitize=fuzzer,address,undefined instead of replay.c. */
+ * what is wrong. */
+#include "fuzz.h"
+
 #include "conf/redis_url.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
-
-static void require(bool holds)
-{
-    if (!holds) {
-        abort();
-    }
-}
-
 static void check_text(const char *text, size_t max)
 {
-    require(text[0] != '\0' && strlen(text) <= max);
+    REQUIRE(text[0] != '\0' && strlen(text) <= max);
     for (; *text; text++) {
-        require((unsigned char)*text >= ' ' && *text != 0x7f);
+        REQUIRE((unsigned char)*text >= ' ' && *text != 0x7f);
     }
 }
 
@@ -26,18 +19,18 @@ static void check_url(const struct redis_url *url, size_t max)
 {
     static const size_t max_hosts[] = {
         [REDIS_TCP] = MAX_HOSTS, [REDIS_UNIX] = 0, [REDIS_SENTINEL] = MAX_HOSTS};
-    require(url->n_hosts <= max_hosts[url->scheme]);
-    require((url->n_hosts == 0) == (url->scheme == REDIS_UNIX));
-    require((url->path == NULL) == (url->scheme != REDIS_UNIX));
-    require((url->master == NULL) == (url->scheme != REDIS_SENTINEL));
-    require(url->db <= INT32_MAX);
+    REQUIRE(url->n_hosts <= max_hosts[url->scheme]);
+    REQUIRE((url->n_hosts == 0) == (url->scheme == REDIS_UNIX));
+    REQUIRE((url->path == NULL) == (url->scheme != REDIS_UNIX));
+    REQUIRE((url->master == NULL) == (url->scheme != REDIS_SENTINEL));
+    REQUIRE(url->db <= INT32_MAX);
     for (size_t i = 0; i < url->n_hosts; i++) {
         check_text(url->hosts[i].host, 253);
-        require(url->hosts[i].port != 0);
+        REQUIRE(url->hosts[i].port != 0);
     }
     if (url->path) {
         check_text(url->path, 107);
-        require(url->path[0] == '/');
+        REQUIRE(url->path[0] == '/');
     }
     const char *const texts[] = {url->master, url->user, url->password};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -50,7 +43,7 @@ static void check_url(const struct redis_url *url, size_t max)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     char *text = malloc(n + 1);
-    require(text != NULL);
+    REQUIRE(text != NULL);
     memcpy(text, bytes, n);
     text[n] = '\0';
     struct redis_url url;

@@ -1,24 +1,14 @@
 /* fuzz_resp.c - any bytes as Redis' replies, in pieces (the first byte says how large): the replies
- * can be read, and are the same however they are cut up. With clang:
- * -fsanitize=fuzzer,address,undefined instead of replay.c. */
+ * can be read, and are the same however they are cut up. */
+#include "fuzz.h"
+
 #include "redis/resp.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 struct seen {
     size_t n_replies;
     uint64_t hash; /* of all that they say */
     bool is_malformed;
 };
-
-static void require(bool holds)
-{
-    if (!holds) {
-        abort();
-    }
-}
 
 static void mix(struct seen *seen, uint64_t value)
 {
@@ -27,8 +17,8 @@ static void mix(struct seen *seen, uint64_t value)
 
 static void look(const struct resp *resp, struct seen *seen, int depth)
 {
-    require(depth < 9 && resp->text && resp->text[resp->length] == '\0');
-    require(resp->n == 0 || (resp->type == RESP_ARRAY && resp->elements));
+    REQUIRE(depth < 9 && resp->text && resp->text[resp->length] == '\0');
+    REQUIRE(resp->n == 0 || (resp->type == RESP_ARRAY && resp->elements));
     mix(seen, resp->type);
     mix(seen, (uint64_t)resp->integer);
     mix(seen, resp->length);
@@ -65,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     }
     struct seen whole = read_in_pieces(bytes + 1, n - 1, n);
     struct seen pieces = read_in_pieces(bytes + 1, n - 1, (size_t)bytes[0] % 16 + 1);
-    require(whole.n_replies == pieces.n_replies && whole.hash == pieces.hash &&
+    REQUIRE(whole.n_replies == pieces.n_replies && whole.hash == pieces.hash &&
         whole.is_malformed == pieces.is_malformed);
     return 0;
 }

@@ -3,22 +3,20 @@
  * The first byte says whether the file gets the last line that makes it complete. It must be read
  * without a crash, and stored again; the changes are made in a core, and its description must be
  * made and described in the same words by another. */
+#include "fuzz.h"
+
 #include "base/table.h"
 #include "journal/state.h"
 #include "log/log.h"
 #include "record/changes.h"
 #include "tests/core_check.h"
-#include "tests/require.h"
 
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 /* ---- the file ---- */
 

@@ -1,27 +1,18 @@
 /* fuzz_tls.c - any bytes as what a server answers to the beginning of a handshake, in pieces (the
  * first byte says how large): there is never a connection, never plain text, and what it says
- * is one line. With clang: -fsanitize=fuzzer,address,undefined instead of replay.c. */
+ * is one line. */
+#include "fuzz.h"
+
 #include "conf/redis_url.h"
 #include "redis/tls.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
-
 enum { MAX_OUTPUT = 64 * 1024 };
-
-static void require(bool holds)
-{
-    if (!holds) {
-        abort();
-    }
-}
 
 static void check_line(const char *why)
 {
-    require(why && why[0]);
+    REQUIRE(why && why[0]);
     for (const char *c = why; *c; c++) {
-        require(*c >= ' ' && *c <= '~');
+        REQUIRE(*c >= ' ' && *c <= '~');
     }
 }
 
@@ -33,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     size_t length, piece = n > 0 ? (size_t)bytes[0] * bytes[0] + 1 : 1;
     if (!context) {
         context = tls_context_new(&database, why, sizeof why);
-        require(context != NULL);
+        REQUIRE(context != NULL);
     }
     struct tls *tls = tls_new(context, "redis.example.org");
     enum tls_next next = tls_next(tls, plain, sizeof plain, &length);
@@ -41,9 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         tls_feed(tls, (const char *)bytes + at, n - at < piece ? n - at : piece);
         next = tls_next(tls, plain, sizeof plain, &length);
     }
-    require(next == TLS_MORE || next == TLS_ENDED || next == TLS_FAILED);
-    require((next == TLS_FAILED) == (tls_why(tls) != NULL));
-    require(tls_output(tls)->length < MAX_OUTPUT);
+    REQUIRE(next == TLS_MORE || next == TLS_ENDED || next == TLS_FAILED);
+    REQUIRE((next == TLS_FAILED) == (tls_why(tls) != NULL));
+    REQUIRE(tls_output(tls)->length < MAX_OUTPUT);
     if (next == TLS_FAILED) {
         check_line(tls_why(tls));
     }

@@ -1,15 +1,14 @@
 /* replay.c - as replay_NAME, runs that fuzz target over each file of corpus-NAME, where there is no
  * libFuzzer. TAP. */
+#include "fuzz.h"
+
 #include "tests/source.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 static int is_visible(const struct dirent *entry)
 {
@@ -17,25 +16,17 @@ static int is_visible(const struct dirent *entry)
 }
 
 /* False if the file cannot be read. */
-static int replay(const char *corpus, const char *name)
+static bool replay(const char *corpus, const char *name)
 {
     char path[4096];
-    uint8_t *bytes = NULL;
-    size_t n = 0, size;
+    struct text text = TEXT_INIT;
     snprintf(path, sizeof path, "%s/%s", corpus, name);
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        return 0;
+    bool is_read = file_read(path, &text);
+    if (is_read) {
+        LLVMFuzzerTestOneInput((const uint8_t *)text.bytes, text.length);
     }
-    do {
-        bytes = realloc(bytes, n + 65536);
-        size = bytes ? fread(bytes + n, 1, 65536, file) : 0;
-        n += size;
-    } while (size > 0);
-    fclose(file);
-    LLVMFuzzerTestOneInput(bytes, n);
-    free(bytes);
-    return 1;
+    text_deinit(&text);
+    return is_read;
 }
 
 /* libFuzzer has another. */
@@ -49,7 +40,7 @@ __attribute__((weak)) int main(void)
     printf("1..%d\n", n);
     for (int i = 0; i < n; i++) {
         fflush(stdout);
-        int good = replay(corpus, entries[i]->d_name);
+        bool good = replay(corpus, entries[i]->d_name);
         printf("%sok %d - %s\n", good ? "" : "not ", i + 1, entries[i]->d_name);
         status |= !good;
         free(entries[i]);

@@ -373,29 +373,17 @@ nanoseconds server_next(const struct fleet *fleet)
 
 /* ---- life ---- */
 
-static void read_check(struct server *server)
-{
-    char bytes[4096];
-    snprintf(bytes, sizeof bytes, "%s/tests/sim/fleet_check.lua", source_dir);
-    FILE *file = fopen(bytes, "r");
-    if (!file) {
-        perror(bytes);
-        exit(1);
-    }
-    for (size_t n; (n = fread(bytes, 1, sizeof bytes, file)) > 0;) {
-        text_add_bytes(&server->check, bytes, n);
-    }
-    fclose(file);
-}
-
 void server_init(struct fleet *fleet)
 {
     struct server *server = &fleet->server;
+    struct text path = TEXT_INIT;
     redis_init(&server->redis, random_next(&fleet->random));
     server->redis.publish = net_publish;
     server->redis.context = fleet;
     keys_init(&server->keys, "berth", "");
-    read_check(server);
+    text_add_format(&path, "%s/tests/sim/fleet_check.lua", source_dir);
+    REQUIRE(file_read(path.bytes, &server->check), "cannot read %s", path.bytes);
+    text_deinit(&path);
     begin_process(server);
     clock_begin(fleet, &server->clock);
     server->breaks_off_permille = PICK(&fleet->random, 0, 0, 2, 10);
