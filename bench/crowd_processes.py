@@ -5,15 +5,12 @@ import contextlib
 import os
 import resource
 import shutil
-import socket
 import subprocess
 import threading
 import time
 
-import redis
-
+import fleet_processes
 from processes import DEADLINE, MANY, Bench, Trouble, read_before_deadline, wait_until
-from redis_program import REDIS_SERVER
 
 PREFIX = "crowd"
 DB = "{%s}:db" % PREFIX
@@ -24,35 +21,14 @@ BUSY = 0.95  # of a sample: Redis had no time left
 SLOW = 1000  # µs: shorter calls are not in the SLOWLOG
 
 
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
-class Server:
-    """A redis-server. What it was asked to keep is in its directory."""
+class Server(fleet_processes.Redis):
+    """What it was asked to keep is in its directory."""
 
     def __init__(self, directory, socket_path, *options):
-        self.port = free_port()  # for a replica
         os.makedirs(directory, exist_ok=True)
-        command = [REDIS_SERVER, "--save", "", "--appendonly", "no", "--maxclients", "20064", "--dir", directory]
-        command += ["--bind", "127.0.0.1", "--port", str(self.port), "--unixsocket", socket_path]
-        command += ["--slowlog-log-slower-than", str(SLOW), "--slowlog-max-len", "10000"]
-        command += ["--tcp-backlog", "4096", "--repl-diskless-sync-delay", "0", *options]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        said = b""
-        while b"Ready to accept connections" not in said:
-            more = read_before_deadline(self.process.stdout.fileno())
-            said += more
-            if not more:
-                raise Trouble("redis-server: %s" % said.decode(errors="replace"))
-        self.client = redis.Redis(
-            unix_socket_path=socket_path, decode_responses=True, socket_timeout=DEADLINE
-        )
-        self.client.ping()
+        super().__init__(directory, path=socket_path, options=(
+            "--slowlog-log-slower-than", str(SLOW), "--slowlog-max-len", "10000",
+            "--tcp-backlog", "4096", "--repl-diskless-sync-delay", "0", *options))
 
     def look(self):
         """Seconds of its main thread's CPU, scripts' calls, µs in them."""

@@ -55,12 +55,12 @@ def free_port():
 
 
 class Redis:
-    """A Redis that keeps nothing on disk; `under`: the command that runs it. A context."""
+    """A Redis that keeps nothing on disk of itself; `under`: the command that runs it. A context."""
 
-    def __init__(self, directory, cpu=None, under=()):
-        self.socket = os.path.join(directory, "redis.sock")
+    def __init__(self, directory, cpu=None, under=(), path=None, options=()):
+        self.socket = path or os.path.join(directory, "redis.sock")
         self.port = free_port()
-        command = [REDIS_SERVER, "--save", "", "--appendonly", "no", "--maxclients", "20000"]
+        command = [REDIS_SERVER, "--save", "", "--appendonly", "no", "--maxclients", "20064", *options]
         command += ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", directory]
         self.process = subprocess.Popen(
             [*pin_to(cpu), *under, *command] + ["--unixsocket", self.socket],
