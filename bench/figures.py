@@ -28,6 +28,11 @@ def milliseconds(ns):
     return "%.2f ms" % (ns / 1e6)
 
 
+def listed(lines):
+    """Lines of information, each but the first on a line of its own."""
+    return "\n  ".join(lines) or "nothing measured"
+
+
 def compare(in_words, ours, theirs, block=1):
     """Compares samples taken in turns, in nanoseconds. What slows the machine down for a while
     slows both down, so the ratio is taken block by block, from the medians of `block` samples;

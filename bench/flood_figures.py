@@ -3,7 +3,7 @@ beside that with a flooder that only spins."""
 
 import statistics
 
-from figures import Result, microseconds
+from figures import Result, listed, microseconds
 
 
 def compare(rounds):
@@ -101,7 +101,7 @@ def slow(bench):
                 microseconds(max(theirs)),
             )
         )
-    return "\n".join("  " + line if i else line for i, line in enumerate(lines)) or "nothing measured"
+    return listed(lines)
 
 
 def fresh(kind):

@@ -4,7 +4,7 @@ their request."""
 import os
 import re
 
-from figures import Result, milliseconds
+from figures import Result, listed, milliseconds
 
 # Each is sent again as soon as its answer has come: a row of the table for each.
 REQUESTS = (
@@ -47,14 +47,15 @@ FIGURES = tuple(
 # ---- for information ----
 
 
+def by_the_clock(what, rounds):
+    times = sorted(time for samples in rounds for _, time in samples)
+    middle, worst = milliseconds(times[len(times) // 2]), milliseconds(times[-1])
+    return "%s: %s, %s; %d samples" % (what, middle, worst, len(times))
+
+
 def elapsed(bench):
     """By the clock, other programs on the machine included: half of the pings, and the slowest of all."""
-    lines = []
-    for request, rounds in bench.measured.items():
-        times = sorted(time for samples in rounds for _, time in samples)
-        middle, worst = milliseconds(times[len(times) // 2]), milliseconds(times[-1])
-        lines.append("%s: %s, %s; %d pings" % (request, middle, worst, len(times)))
-    return "\n".join("  " + line if i else line for i, line in enumerate(lines)) or "nothing measured"
+    return listed(by_the_clock(request, rounds) for request, rounds in bench.measured.items())
 
 
 INFORMATION = ((elapsed, "by the clock: median, worst"),)

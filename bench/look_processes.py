@@ -65,6 +65,38 @@ def look(connection, request):
         following = more and "%s from=%s" % (request, more)
 
 
+class Sampler:
+    """Measures berthd's answers on a connection. `schedule` has its time on a processor, so that other programs on
+    the machine do not count."""
+
+    def __init__(self, connection, schedule):
+        self.connection, self.schedule = connection, schedule
+
+    def ask(self, line):
+        self.connection.sendall(line)
+        return self.connection.recv(4096)
+
+    def worked(self):
+        return int(os.pread(self.schedule.fileno(), 64, 0).split()[0])
+
+    def samples(self, work, goes_on):
+        """(how long berthd has worked, how long it was by the clock) for each work(), in nanoseconds, as long as
+        goes_on(how many there are)."""
+        samples = []
+        mine = os.sched_getaffinity(0)
+        # berthd's processor: whenever this runs, berthd does not, and its time is exact.
+        os.sched_setaffinity(0, {min(mine)})
+        try:
+            while goes_on(len(samples)):
+                before, start = self.worked(), time.monotonic_ns()
+                work()
+                end = time.monotonic_ns()
+                samples.append((self.worked() - before, end - start))
+        finally:
+            os.sched_setaffinity(0, mine)
+        return samples
+
+
 class LookBench(Bench):
     configuration = CONFIGURATION
 
@@ -115,37 +147,22 @@ class LookBench(Bench):
         if ended[0] != 0:
             raise Trouble("%s: no answer" % request)
 
-    def delays(self, request):
-        """Round by round: (how long berthd has worked, how long it was by the clock) until each ping was
-        answered, in nanoseconds, while somebody makes the request. The work is berthd's time on a
-        processor, so that other programs on the machine do not count."""
+    @contextlib.contextmanager
+    def sampler(self):
+        """Of a berthd that has all leases and waiters."""
         with self.berthd(pinned=True) as server, self.connect(self.socket) as crowd:
             self.fill(crowd)
             with self.connect(self.socket) as connection, open(
                 "/proc/%d/task/%d/schedstat" % ((server.process.pid,) * 2), "rb", buffering=0
             ) as schedule:
-                return [self.round(request, connection, schedule) for _ in range(ROUNDS)]
+                yield Sampler(connection, schedule)
 
-    def round(self, request, connection, schedule):
-        samples = []
-        mine = os.sched_getaffinity(0)
-
-        def worked():
-            return int(os.pread(schedule.fileno(), 64, 0).split()[0])
-
-        def ping():
-            before, start = worked(), time.monotonic_ns()
-            connection.sendall(b"ping\n")
-            connection.recv(64)
-            end = time.monotonic_ns()
-            samples.append((worked() - before, end - start))
-
-        with self.looker(request) as is_at_it:
-            # berthd's processor: whenever this runs, berthd does not, and its time is exact.
-            os.sched_setaffinity(0, {min(mine)})
-            try:
-                while is_at_it() or len(samples) < PINGS:
-                    ping()
-            finally:
-                os.sched_setaffinity(0, mine)
-        return samples
+    def delays(self, request):
+        """Round by round, the samples of pings while somebody makes the request."""
+        rounds = []
+        with self.sampler() as sampler:
+            for _ in range(ROUNDS):
+                with self.looker(request) as is_at_it:
+                    rounds.append(sampler.samples(
+                        lambda: sampler.ask(b"ping\n"), lambda n: n < PINGS or is_at_it()))
+        return rounds

@@ -1,8 +1,8 @@
 """What others feel while many follow: how long berthd works on something else before it answers
 their request."""
 
-from figures import Result, milliseconds
-from look_figures import longest
+from figures import Result, listed, milliseconds
+from look_figures import by_the_clock, longest
 
 BOUND = 5.0  # ms
 
@@ -38,13 +38,9 @@ FIGURES = (
 def elapsed(bench):
     """By the clock, other programs on the machine included: half of the requests, and the slowest of all;
     while 20 follow, and alone."""
-    lines = []
-    for request, measured in bench.measured.items():
-        for what, rounds in zip(("followed", "alone"), measured):
-            times = sorted(time for samples in rounds for _, time in samples)
-            middle, worst = milliseconds(times[len(times) // 2]), milliseconds(times[-1])
-            lines.append("%s, %s: %s, %s; %d samples" % (request, what, middle, worst, len(times)))
-    return "\n".join("  " + line if i else line for i, line in enumerate(lines)) or "nothing measured"
+    return listed(
+        by_the_clock("%s, %s" % (request, what), rounds)
+        for request, measured in bench.measured.items() for what, rounds in zip(("followed", "alone"), measured))
 
 
 def told(bench):

@@ -8,7 +8,6 @@ import select
 import signal
 import socket
 import struct
-import time
 
 from look_processes import LookBench, ask_at_once
 
@@ -82,46 +81,22 @@ class WatchBench(LookBench):
                 ask_at_once(connection, ["release " + answer.split()[1] for answer in answers])
 
     def delays(self, request):
-        """(rounds with followers, rounds without): in each, (how long berthd has worked, how long it was by
-        the clock) until each request was answered, in nanoseconds."""
+        """(rounds with followers, rounds without): in each, the samples of that request."""
         followed, alone = [], []
-        with self.berthd(pinned=True) as server, self.connect(self.socket) as crowd:
-            self.fill(crowd)
-            with self.connect(self.socket) as connection, open(
-                "/proc/%d/task/%d/schedstat" % ((server.process.pid,) * 2), "rb", buffering=0
-            ) as schedule:
-                for _ in range(ROUNDS):
-                    with self.process(self.moves):
-                        alone.append(self.samples_of(request, connection, schedule))
-                        with self.process(self.reads), self.process(self.stops):
-                            followed.append(self.samples_of(request, connection, schedule))
+        with self.sampler() as sampler:
+
+            def pair():
+                sampler.ask(b"release %s\n" % sampler.ask(b"acquire slots\n").split()[1])
+
+            def ping():
+                sampler.ask(b"ping\n")
+
+            def samples():
+                return sampler.samples(pair if request == "pair" else ping, lambda n: n < SAMPLES)
+
+            for _ in range(ROUNDS):
+                with self.process(self.moves):
+                    alone.append(samples())
+                    with self.process(self.reads), self.process(self.stops):
+                        followed.append(samples())
         return followed, alone
-
-    def samples_of(self, request, connection, schedule):
-        samples = []
-        mine = os.sched_getaffinity(0)
-
-        def worked():
-            return int(os.pread(schedule.fileno(), 64, 0).split()[0])
-
-        def ask(line):
-            connection.sendall(line)
-            return connection.recv(4096)
-
-        def pair():
-            ask(b"release %s\n" % ask(b"acquire slots\n").split()[1])
-
-        # berthd's processor: whenever this runs, berthd does not, and its time is exact.
-        os.sched_setaffinity(0, {min(mine)})
-        try:
-            for _ in range(SAMPLES):
-                before, start = worked(), time.monotonic_ns()
-                if request == "pair":
-                    pair()
-                else:
-                    ask(b"ping\n")
-                end = time.monotonic_ns()
-                samples.append((worked() - before, end - start))
-        finally:
-            os.sched_setaffinity(0, mine)
-        return samples
