@@ -1,12 +1,15 @@
 /* redis.c - Lua as in Redis: what scripts see, and how their results become answers. */
 #include "redis_internal.h"
 
+#include "base/memory.h"
+
 #include <lauxlib.h>
 #include <lua-cjson.h>
 #include <lualib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct redis_lua {
     lua_State *state;
@@ -19,8 +22,21 @@ struct redis_lua {
 static const char refused_at_maxmemory[] =
     "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'";
 
-/* All that scripts need of cmsgpack: texts that are values of Lua. */
-static const char cmsgpack[] =
+/* While a library is loaded, it can register functions and has nothing else, not even Lua's own.
+ * Returns the functions by name: each, and whether it has the flag allow-oom. */
+static const char loading[] = "local functions = {}\n"
+                              "redis = {register_function = function(row)\n"
+                              "    local flags, allows_oom = row.flags or {}, false\n"
+                              "    for i = 1, #flags do\n"
+                              "        allows_oom = allows_oom or flags[i] == 'allow-oom'\n"
+                              "    end\n"
+                              "    functions[row.function_name] = {row.callback, allows_oom}\n"
+                              "end}\n"
+                              "return functions\n";
+
+/* What functions find, which make no globals and read only existing ones. Their cmsgpack makes
+ * texts that are values of Lua, which is all that they need of it. */
+static const char running[] =
     "local load, concat, format = loadstring, table.concat, string.format\n"
     "local function pack(value)\n"
     "    if type(value) == 'string' then\n"
@@ -41,7 +57,13 @@ static const char cmsgpack[] =
     "    end\n"
     "    return '{' .. concat(parts, ',') .. '}'\n"
     "end\n"
-    "cmsgpack = {pack = pack, unpack = function(text) return load('return ' .. text)() end}\n";
+    "cmsgpack = {pack = pack, unpack = function(text) return load('return ' .. text)() end}\n"
+    "redis = {call = call, error_reply = function(text) return {err = text} end}\n"
+    "call = nil\n"
+    "local function refuse(_, name)\n"
+    "    error('there is no global variable ' .. name)\n"
+    "end\n"
+    "setmetatable(_G, {__index = refuse, __newindex = refuse})\n";
 
 __attribute__((noreturn)) static void give_up(const char *what, const char *text)
 {
@@ -72,14 +94,13 @@ static size_t take_words(lua_State *lua, struct bytes argv[])
     return (size_t)n;
 }
 
-/* The upvalue has the commands by their words, as scripts write them. */
-static const struct command *find_command(lua_State *lua)
+static const struct command *find_command(const char *word)
 {
-    lua_pushvalue(lua, 1);
-    lua_rawget(lua, lua_upvalueindex(2));
-    const struct command *command = lua_touserdata(lua, -1);
-    lua_pop(lua, 1);
-    return command;
+    const struct command *command = redis_commands;
+    while (command->word && strcasecmp(command->word, word) != 0) {
+        command++;
+    }
+    return command->word ? command : NULL;
 }
 
 /* Between two commands no value is empty. */
@@ -108,7 +129,7 @@ static int call(lua_State *lua)
     call->redis = redis;
     call->lua = lua;
     call->argc = take_words(lua, call->argv);
-    const struct command *command = find_command(lua);
+    const struct command *command = find_command(call->argv[0].at);
     if (!command) {
         give_up("unknown command", call->argv[0].at);
     } else if (call->argc < (size_t)command->min || call->argc > (size_t)command->max) {
@@ -126,126 +147,44 @@ static int call(lua_State *lua)
 
 /* ---- what scripts see ---- */
 
-static int no_such_global(lua_State *lua)
+static void run_text(lua_State *lua, const char *text, size_t length, const char *name)
 {
-    return luaL_error(
-        lua, "Script attempted to access nonexistent global variable '%s'", lua_tostring(lua, 2));
-}
-
-static int no_new_global(lua_State *lua)
-{
-    return luaL_error(lua, "Attempt to modify a readonly table: '%s'", lua_tostring(lua, 2));
-}
-
-static void set_function(lua_State *lua, const char *name, lua_CFunction function)
-{
-    lua_pushcfunction(lua, function);
-    lua_setfield(lua, -2, name);
-}
-
-/* "hget" and "HGET", as keys of the table on top. */
-static void add_command(lua_State *lua, const struct command *command)
-{
-    char upper[24] = {0};
-    for (size_t i = 0; command->word[i] != '\0'; i++) {
-        upper[i] = (char)(command->word[i] - 'a' + 'A');
+    if (luaL_loadbuffer(lua, text, length, name) != 0 || lua_pcall(lua, 0, LUA_MULTRET, 0) != 0) {
+        give_up(name, lua_tostring(lua, -1));
     }
-    lua_pushlightuserdata(lua, (void *)(uintptr_t)command);
-    lua_setfield(lua, -2, command->word);
-    lua_pushlightuserdata(lua, (void *)(uintptr_t)command);
-    lua_setfield(lua, -2, upper);
 }
 
-static bool has_flag(lua_State *lua, int flags, const char *flag)
+/* The first line, "#!lua name=...", is not Lua. */
+static void load_functions(struct redis_lua *redis, lua_State *lua, const struct script_set *set)
 {
-    bool has = false;
-    for (int i = 1; i <= (int)lua_objlen(lua, flags); i++) {
-        lua_rawgeti(lua, flags, i);
-        has |= strcmp(luaL_checkstring(lua, -1), flag) == 0;
-        lua_pop(lua, 1);
-    }
-    return has;
-}
-
-/* {function_name = , callback = , flags = } */
-static int register_function(lua_State *lua)
-{
-    struct redis *redis = lua_touserdata(lua, lua_upvalueindex(1));
-    lua_getfield(lua, 1, "flags");
-    lua_getfield(lua, 1, "function_name");
-    const char *name = luaL_checkstring(lua, -1);
+    const char *text = strchr(set->library.text, '\n');
+    run_text(lua, loading, sizeof loading - 1, "loading");
+    run_text(lua, text, set->library.length - (size_t)(text - set->library.text), set->name);
     for (size_t i = 0; i < N_SCRIPTS; i++) {
-        if (strcmp(name, script_sets[0].functions[i]) == 0) {
-            redis->lua->allow_oom[i] = has_flag(lua, 2, "allow-oom");
-            lua_getfield(lua, 1, "callback");
-            redis->lua->functions[i] = luaL_ref(lua, LUA_REGISTRYINDEX);
-        }
+        lua_getfield(lua, 1, set->functions[i]);
+        lua_rawgeti(lua, -1, 2);
+        redis->allow_oom[i] = lua_toboolean(lua, -1);
+        lua_rawgeti(lua, -2, 1);
+        redis->functions[i] = luaL_ref(lua, LUA_REGISTRYINDEX);
     }
-    return 0;
+    lua_settop(lua, 0);
 }
 
-static int error_reply(lua_State *lua)
+static void open_libraries(struct redis *redis, lua_State *lua)
 {
-    luaL_checkstring(lua, 1);
-    lua_newtable(lua);
-    lua_pushvalue(lua, 1);
-    lua_setfield(lua, -2, "err");
-    return 1;
-}
-
-/* While a library is loaded, it can register functions and has nothing else, not even Lua's own. */
-static void open_loading(struct redis *redis, lua_State *lua)
-{
-    lua_newtable(lua);
-    lua_pushlightuserdata(lua, redis);
-    lua_pushcclosure(lua, register_function, 1);
-    lua_setfield(lua, -2, "register_function");
-    lua_setglobal(lua, "redis");
-}
-
-static void open_redis(struct redis *redis, lua_State *lua)
-{
-    lua_newtable(lua);
-    lua_pushlightuserdata(lua, redis);
-    lua_newtable(lua);
-    for (const struct command *command = redis_commands; command->word; command++) {
-        add_command(lua, command);
+    static const lua_CFunction libraries[] = {
+        luaopen_base, luaopen_table, luaopen_string, luaopen_math};
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+        lua_pushcfunction(lua, libraries[i]);
+        lua_call(lua, 0, 0);
     }
-    lua_pushcclosure(lua, call, 2);
-    lua_setfield(lua, -2, "call");
-    set_function(lua, "error_reply", error_reply);
-    lua_setglobal(lua, "redis");
-}
-
-/* Scripts make no globals, and read only existing ones. */
-static void protect_globals(lua_State *lua)
-{
-    lua_pushvalue(lua, LUA_GLOBALSINDEX);
-    lua_newtable(lua);
-    set_function(lua, "__index", no_such_global);
-    set_function(lua, "__newindex", no_new_global);
-    lua_setmetatable(lua, -2);
-    lua_pop(lua, 1);
-}
-
-static void open_library(lua_State *lua, lua_CFunction open)
-{
-    lua_pushcfunction(lua, open);
-    lua_call(lua, 0, 0);
-}
-
-static void open_libraries(lua_State *lua)
-{
-    open_library(lua, luaopen_base);
-    open_library(lua, luaopen_table);
-    open_library(lua, luaopen_string);
-    open_library(lua, luaopen_math);
     lua_pushcfunction(lua, luaopen_cjson);
     lua_call(lua, 0, 1);
     lua_setglobal(lua, "cjson");
-    if (luaL_dostring(lua, cmsgpack) != 0) {
-        give_up("cmsgpack", lua_tostring(lua, -1));
-    }
+    lua_pushlightuserdata(lua, redis);
+    lua_pushcclosure(lua, call, 1);
+    lua_setglobal(lua, "call");
+    run_text(lua, running, sizeof running - 1, "running");
 }
 
 static void push_list(lua_State *lua, size_t n, const char *const list[], const size_t lengths[])
@@ -320,16 +259,6 @@ static void add_answer(lua_State *lua, struct text *reply)
 
 /* ---- a call ---- */
 
-/* The first line, "#!lua name=...", is not Lua. */
-static void load_library(lua_State *lua, const struct script_set *set)
-{
-    const char *text = strchr(set->library.text, '\n');
-    size_t length = set->library.length - (size_t)(text - set->library.text);
-    if (luaL_loadbuffer(lua, text, length, set->name) != 0 || lua_pcall(lua, 0, 0, 0) != 0) {
-        give_up(set->name, lua_tostring(lua, -1));
-    }
-}
-
 static void run(struct redis *redis, const char *name, int n_arguments, struct text *reply)
 {
     lua_State *lua = redis->lua->state;
@@ -384,19 +313,16 @@ void redis_eval(
 void redis_init(struct redis *redis, uint64_t seed)
 {
     *redis = (struct redis){.data = redis_data_new(),
-        .lua = calloc(1, sizeof *redis->lua),
+        .lua = memory_new(sizeof *redis->lua),
         .random = {.state = seed},
         .breaks_off_after = NEVER_BREAKS_OFF};
     lua_State *lua = luaL_newstate();
-    if (!redis->lua || !lua) {
-        abort();
+    if (!lua) {
+        give_up("Lua", "out of memory");
     }
     redis->lua->state = lua;
-    open_loading(redis, lua);
-    load_library(lua, &script_sets[0]);
-    open_libraries(lua);
-    open_redis(redis, lua);
-    protect_globals(lua);
+    load_functions(redis->lua, lua, &script_sets[0]);
+    open_libraries(redis, lua);
 }
 
 void redis_deinit(struct redis *redis)
