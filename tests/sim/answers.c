@@ -6,12 +6,6 @@
 
 #include <string.h>
 
-static struct lease *some_fleet_lease(void)
-{
-    struct lease *lease = some_lease();
-    return lease && lease->database != 0 ? lease : NULL;
-}
-
 /* ---- definitions: two files, which move idle resources between databases ---- */
 
 static char *items[] = {"x", "y", "z"};
@@ -109,31 +103,28 @@ static void do_client(void)
     }
 }
 
-static void do_end(void)
+static void do_end(struct lease *lease)
 {
-    struct lease *lease = some_lease();
     static void (*const ends[])(struct core *, struct lease *, nanoseconds, struct effects *) = {
         core_revoke, core_withdraw, core_drop};
     uint32_t how = random_below(&world.random, 6);
-    if (lease && how < 3) {
+    if (how < 3) {
         ends[how](world.core, lease, world.now, &world.effects);
-    } else if (lease) {
+    } else {
         core_end(world.core, lease, lease->client, world.now, &world.effects);
     }
 }
 
-static void do_dies(void)
+static void do_dies(struct lease *lease)
 {
-    struct lease *lease = some_lease();
-    if (lease && lease->binding == BOUND_PROCESS && lease->is_watched && !lease->process_is_gone) {
+    if (lease->binding == BOUND_PROCESS && lease->is_watched && !lease->process_is_gone) {
         core_process_exited(world.core, lease, world.now, &world.effects);
     }
 }
 
-static void do_reclaim(void)
+static void do_reclaim(struct lease *lease)
 {
-    struct lease *lease = some_lease();
-    for (uint32_t i = 0; lease && i < N_CLIENTS; i++) {
+    for (uint32_t i = 0; i < N_CLIENTS; i++) {
         if (world.is_connected[i] && world.clients[i].uid == lease->uid) {
             core_reclaim(world.core, &world.clients[i], lease, world.now, &world.effects);
             return;
@@ -173,13 +164,9 @@ static void make_said(struct said *said, const struct lease *lease)
     }
 }
 
-static void do_granted(void)
+static void do_granted(struct lease *lease)
 {
-    struct lease *lease = some_fleet_lease();
     struct said said;
-    if (!lease) {
-        return;
-    }
     make_said(&said, lease);
     enum lease_state before = lease->state;
     bool was_asked = lease->is_asked;
@@ -193,29 +180,20 @@ static void do_granted(void)
     world.granting = 0;
 }
 
-static void do_waits(void)
+static void do_waits(struct lease *lease)
 {
-    struct lease *lease = some_fleet_lease();
-    if (lease) {
-        core_fleet_waits(world.core, lease, random_below(&world.random, 50),
-            random_below(&world.random, 5), &world.effects);
-    }
+    core_fleet_waits(world.core, lease, random_below(&world.random, 50),
+        random_below(&world.random, 5), &world.effects);
 }
 
-static void do_refused(void)
+static void do_refused(struct lease *lease)
 {
-    struct lease *lease = some_fleet_lease();
-    if (lease) {
-        core_fleet_refused(world.core, lease, OUTCOME_QUEUE_FULL, world.now, &world.effects);
-    }
+    core_fleet_refused(world.core, lease, OUTCOME_QUEUE_FULL, world.now, &world.effects);
 }
 
-static void do_lost(void)
+static void do_lost(struct lease *lease)
 {
-    struct lease *lease = some_fleet_lease();
-    if (lease) {
-        core_fleet_lost(world.core, lease, world.now, &world.effects);
-    }
+    core_fleet_lost(world.core, lease, world.now, &world.effects);
 }
 
 static void do_good(void)
@@ -311,11 +289,14 @@ static void do_restart(void)
 /* ---- all of it ---- */
 
 static const struct {
-    void (*function)(void);
     uint32_t weight;
-} operations[] = {{do_acquire, 40}, {do_granted, 35}, {do_tick, 15}, {do_good, 12}, {do_waits, 8},
-    {do_end, 8}, {do_client, 12}, {do_dies, 6}, {do_reclaim, 4}, {do_refused, 3}, {do_lost, 2},
-    {do_drain, 3}, {do_define, 2}, {do_restart, 1}};
+    void (*act)(void);
+    void (*act_on)(struct lease *lease); /* or this, on any lease */
+    void (*answer)(struct lease *lease); /* or this, about a lease of a database */
+} operations[] = {{40, .act = do_acquire}, {35, .answer = do_granted}, {15, .act = do_tick},
+    {12, .act = do_good}, {8, .answer = do_waits}, {8, .act_on = do_end}, {12, .act = do_client},
+    {6, .act_on = do_dies}, {4, .act_on = do_reclaim}, {3, .answer = do_refused},
+    {2, .answer = do_lost}, {3, .act = do_drain}, {2, .act = do_define}, {1, .act = do_restart}};
 
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 
@@ -329,7 +310,14 @@ static void step(void)
     while (which >= operations[at].weight) {
         which -= operations[at++].weight;
     }
-    operations[at].function();
+    struct lease *lease = operations[at].act ? NULL : some_lease();
+    if (operations[at].act) {
+        operations[at].act();
+    } else if (lease && operations[at].act_on) {
+        operations[at].act_on(lease);
+    } else if (lease && lease->database != 0) {
+        operations[at].answer(lease);
+    }
     check();
 }
 
