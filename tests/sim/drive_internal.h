@@ -45,7 +45,6 @@ struct simulation {
     nanoseconds now;
     struct record records[N_RECORDS]; /* a journal; lease.record is one more */
     struct trace trace;
-    char at_fault[MODEL_NAME];
     struct {
         char name[MODEL_NAME];
         uint32_t in_use;

@@ -75,7 +75,7 @@ static void step(struct fleet *fleet)
         fleet->now = next > fleet->now ? next : fleet->now;
         tick_all(fleet);
     }
-    if (++fleet->n_events % 256 == 0) {
+    if (++fleet->figures[FIGURE_EVENTS] % 256 == 0) {
         check_all(fleet);
     }
 }
@@ -198,11 +198,8 @@ static void run_to_the_end(struct fleet *fleet)
 
 /* ---- a run ---- */
 
-static struct {
-    uint64_t n_grants, n_events, n_forgotten, n_founded, n_slews, n_steps;
-} figures;
-
 static const struct fleet *running;
+static uint64_t sums[N_FIGURES]; /* of all runs */
 
 static void run(uint64_t seed, uint64_t seconds)
 {
@@ -210,12 +207,9 @@ static void run(uint64_t seed, uint64_t seconds)
     running = fleet;
     run_until(fleet, fleet->now + (nanoseconds)seconds * SECOND);
     run_to_the_end(fleet);
-    figures.n_grants += fleet->n_grants;
-    figures.n_events += fleet->n_events;
-    figures.n_forgotten += fleet->n_forgotten;
-    figures.n_founded += fleet->n_founded;
-    figures.n_slews += fleet->n_slews;
-    figures.n_steps += fleet->n_steps;
+    for (size_t i = 0; i < N_FIGURES; i++) {
+        sums[i] += fleet->figures[i];
+    }
     fleet_free(fleet);
 }
 
@@ -227,10 +221,11 @@ static void print_state(void)
 
 static void print_figures(void)
 {
-    printf(": %ju grants, %ju events, %ju definitions forgotten, %ju founded, %ju rates and %ju "
-           "steps of clocks",
-        (uintmax_t)figures.n_grants, (uintmax_t)figures.n_events, (uintmax_t)figures.n_forgotten,
-        (uintmax_t)figures.n_founded, (uintmax_t)figures.n_slews, (uintmax_t)figures.n_steps);
+    static const char *const words[N_FIGURES] = {"grants", "events", "definitions forgotten",
+        "founded", "rates of clocks", "steps of clocks"};
+    for (size_t i = 0; i < N_FIGURES; i++) {
+        printf(", %ju %s", (uintmax_t)sums[i], words[i]);
+    }
 }
 
 int main(int argc, char **argv)

@@ -44,7 +44,7 @@ void clock_slew(struct fleet *fleet, struct slewed_clock *clock)
     *clock = (struct slewed_clock){.since = fleet->now,
         .shown = clock_at(clock, fleet->now),
         .rate = random_rate(fleet, clock)};
-    fleet->n_slews += fleet->slews == SLEWS_ANY;
+    fleet->figures[FIGURE_RATES] += fleet->slews == SLEWS_ANY;
     trace(fleet, "a clock goes at %u/%u", clock->rate, SLEW_UNIT);
 }
 

@@ -171,6 +171,17 @@ struct act {
     nanoseconds asked_at;
 };
 
+/* What a run counts. */
+enum figure {
+    FIGURE_GRANTS,
+    FIGURE_EVENTS,
+    FIGURE_FORGOTTEN, /* definitions, each of which all hosts have in their files */
+    FIGURE_FOUNDED, /* how often the first grace was ended */
+    FIGURE_RATES, /* of clocks */
+    FIGURE_STEPS, /* of the server's clock */
+    N_FIGURES,
+};
+
 struct fleet {
     struct random random;
     nanoseconds now;
@@ -182,9 +193,6 @@ struct fleet {
     nanoseconds ttl;
     uint32_t percent_long; /* of all jobs: some outlast what their host has */
     enum slews slews;
-    uint64_t n_slews, n_steps;
-    uint64_t n_founded; /* how often the first grace was ended */
-    uint64_t n_forgotten; /* definitions, each of which all hosts have in their files */
     bool is_calm; /* no more faults and new requests */
     nanoseconds calm_since;
     bool has_faults, had_faults; /* at present; ever */
@@ -192,7 +200,8 @@ struct fleet {
     nanoseconds next_host_fault, next_server_fault, next_step, next_operator;
     struct packet packets[MAX_PACKETS];
     size_t n_packets;
-    uint64_t serial, n_grants, n_events, n_calls;
+    uint64_t serial;
+    uint64_t figures[N_FIGURES];
     uint64_t tokens[N_NAMES][32]; /* the largest with which a job has begun, by unit */
     nanoseconds ended_at[N_NAMES]; /* the last job */
     struct definition definitions[N_DEFINITIONS];

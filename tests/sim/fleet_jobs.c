@@ -215,7 +215,7 @@ void job_is_granted(struct fleet *fleet, struct host *host, const struct lease *
     job->dies_at = NEVER;
     job->deadline = core_fleet_deadline(host->core, 1);
     check_alone(fleet, host, job);
-    fleet->n_grants++;
+    fleet->figures[FIGURE_GRANTS]++;
     trace(fleet, "%s: job %ju runs", host->name, (uintmax_t)job->id);
 }
 

@@ -61,7 +61,6 @@ void net_send(struct fleet *fleet, struct host *host, const struct session_call 
         text_add_bytes(&packet->bytes, call->argv[i], call->lengths[i] + 1);
     }
     trace_call(fleet, host, call);
-    fleet->n_calls++;
 }
 
 void net_break(struct fleet *fleet, struct host *host, const char *why)

@@ -87,7 +87,7 @@ static void found(struct fleet *fleet, struct host *host)
 {
     static const char *const argv[] = {"found", ""};
     trace(fleet, "%s: an operator: found", host->name);
-    session_admin(host->session, NULL, &fleet->n_founded, 2, argv);
+    session_admin(host->session, NULL, &fleet->figures[FIGURE_FOUNDED], 2, argv);
 }
 
 void operator_acts(struct fleet *fleet, struct host *host)
@@ -97,7 +97,7 @@ void operator_acts(struct fleet *fleet, struct host *host)
     if (!host_is_live(fleet, host) || act->is_asked) {
         return;
     }
-    if (fleet->n_grants == 0) {
+    if (fleet->figures[FIGURE_GRANTS] == 0) {
         found(fleet, host);
     }
     if (!fleet->is_calm) {
@@ -115,6 +115,7 @@ void operator_acts(struct fleet *fleet, struct host *host)
 
 static void is_done(struct fleet *fleet, struct act *act)
 {
+    act->is_asked = false;
     act->answered_at = fleet->now;
     switch (act->word) {
     case ACT_PAUSE:
@@ -139,21 +140,17 @@ void operator_hears(struct fleet *fleet, struct host *host)
 {
     struct session_result result;
     while (session_take_result(host->session, &result)) {
-        bool is_of_found = result.context == &fleet->n_founded;
+        bool is_of_found = result.context == &fleet->figures[FIGURE_FOUNDED];
+        bool is_ok = result.outcome == OUTCOME_OK;
         struct act *act = is_of_found ? NULL : result.context;
         trace(fleet, "%s: the operator hears outcome %d %s", host->name, (int)result.outcome,
             result.detail);
-        fleet->n_founded += result.outcome == OUTCOME_OK && is_of_found;
-        fleet->n_forgotten +=
-            result.outcome == OUTCOME_OK && !is_of_found && (!act || act->word == ACT_FORGET);
-        if (!act) {
-            text_deinit(&result.rows);
-            continue;
-        }
-        act->is_asked = false;
-        if (result.outcome == OUTCOME_OK) {
+        fleet->figures[FIGURE_FOUNDED] += is_ok && is_of_found;
+        fleet->figures[FIGURE_FORGOTTEN] +=
+            is_ok && !is_of_found && (!act || act->word == ACT_FORGET);
+        if (act && is_ok) {
             is_done(fleet, act);
-        } else {
+        } else if (act) {
             is_not_known(fleet, act);
         }
         text_deinit(&result.rows);

@@ -331,7 +331,7 @@ void server_sets_clock(struct fleet *fleet, nanoseconds step)
     trace(fleet, "the server's clock is set by %jd s", (intmax_t)(step / SECOND));
     fleet->server.clock_offset += step;
     fleet->server.clock_set_at = fleet->now;
-    fleet->n_steps++;
+    fleet->figures[FIGURE_STEPS]++;
 }
 
 /* ---- time ---- */
