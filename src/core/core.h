@@ -223,7 +223,7 @@ struct lease *core_find_identity(
 /* ---- resources ---- */
 
 /* Finds defined resources and live instances of templates; never makes one. */
-struct resource *core_find_resource(struct core *core, const char *name);
+struct resource *core_find_resource(const struct core *core, const char *name);
 /* The definition that governs a name, whether or not its resource exists. NULL: unknown. */
 const struct definition *core_find_definition(struct core *core, const char *name);
 /* Finds both for the name that is wanted. False: unknown. The resource is good for a core_acquire()

@@ -217,7 +217,7 @@ static void arrange(struct core *core, const struct definition *definitions, siz
         if (is_template(&definitions[i])) {
             continue;
         }
-        struct resource *resource = registry_find(core, definitions[i].name);
+        struct resource *resource = core_find_resource(core, definitions[i].name);
         if (!resource) {
             resource = registry_add(core, definitions[i].name, &definitions[i]);
         }

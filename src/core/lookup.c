@@ -16,14 +16,9 @@ struct lease *core_find_identity(
     return identity ? identity->claim->lease : NULL;
 }
 
-struct resource *core_find_resource(struct core *core, const char *name)
-{
-    return registry_find(core, name);
-}
-
 bool core_find_want(const struct core *core, struct requested_resource *want)
 {
-    struct resource *resource = registry_find(core, want->name);
+    struct resource *resource = core_find_resource(core, want->name);
     const struct template *template = resource ? NULL : registry_find_template(core, want->name);
     want->resource = resource && resource->is_defined ? resource : NULL;
     want->definition = want->resource ? resource->definition
@@ -42,7 +37,7 @@ const struct definition *core_find_definition(struct core *core, const char *nam
 const struct pause *core_pause(const struct core *core, const char *name)
 {
     static const struct pause none;
-    const struct resource *resource = registry_find(core, name);
+    const struct resource *resource = core_find_resource(core, name);
     const struct template *template = registry_find_template(core, name);
     return resource ? resource_pause(resource) : template ? &template->pause : &none;
 }

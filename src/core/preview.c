@@ -101,7 +101,7 @@ static enum outcome preview_name(
     struct core *core, const char *name, uint32_t uid, uint32_t count, uint8_t *databasep)
 {
     const struct definition *definition = core_find_definition(core, name);
-    const struct resource *resource = registry_find(core, name);
+    const struct resource *resource = core_find_resource(core, name);
     if (!definition) {
         return OUTCOME_UNKNOWN;
     }

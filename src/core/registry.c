@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct resource *registry_find(const struct core *core, const char *name)
+struct resource *core_find_resource(const struct core *core, const char *name)
 {
     struct table_node *node = table_find(&core->resources, hash_name(name));
     while (node && strcmp(container_of(node, struct resource, by_name)->name, name) != 0) {
@@ -79,7 +79,7 @@ void registry_keep_remains(struct resource *resource)
 enum outcome registry_get(
     struct core *core, const char *name, const uint32_t *payer, struct resource **resourcep)
 {
-    struct resource *resource = registry_find(core, name);
+    struct resource *resource = core_find_resource(core, name);
     if (resource) {
         *resourcep = resource;
         return resource->is_defined ? OUTCOME_OK : OUTCOME_UNKNOWN;

@@ -32,7 +32,7 @@ static enum outcome restore_resource(struct core *core, const struct saved_lease
 {
     enum outcome outcome = registry_get(core, claim->name, NULL, resourcep);
     if (outcome == OUTCOME_UNKNOWN && saved->is_held) {
-        struct resource *draining = registry_find(core, claim->name);
+        struct resource *draining = core_find_resource(core, claim->name);
         *resourcep = draining ? draining : make_remains(core, claim, saved->database);
         outcome = OUTCOME_OK;
     }
