@@ -6,7 +6,6 @@
 #include "core/internal.h"
 #include "core/queue.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,12 +49,6 @@ static int compare_waiters(const void *a, const void *b)
     uint64_t ticket_of_y = y->ticket != 0 ? y->ticket : none;
     return ticket_of_x != ticket_of_y ? compare_numbers(ticket_of_x, ticket_of_y)
                                       : compare_numbers(x->id, y->id);
-}
-
-static const struct tenure *tenure_of(const struct core *core, uint8_t database)
-{
-    assert(database >= 1 && database <= MAX_DATABASES);
-    return &core->tenures[database - 1];
 }
 
 void core_fleet_for_each_holder(struct core *core, uint8_t database,

@@ -175,6 +175,7 @@ void tenure_leave(struct lease *lease);
 void tenure_holds(struct lease *lease);
 void tenure_stops(struct lease *lease);
 nanoseconds tenure_next_deadline(const struct core *core);
+const struct tenure *tenure_of(const struct core *core, uint8_t database);
 struct tenure *tenure_get(struct core *core, uint8_t database);
 /* The tenure from which a lease must be stopped first; which one, and when (NEVER: none). */
 const struct tenure *tenure_first(const struct core *core);

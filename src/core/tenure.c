@@ -15,10 +15,15 @@ void tenures_init(struct core *core)
     }
 }
 
-struct tenure *tenure_get(struct core *core, uint8_t database)
+const struct tenure *tenure_of(const struct core *core, uint8_t database)
 {
     assert(database >= 1 && database <= MAX_DATABASES);
     return &core->tenures[database - 1];
+}
+
+struct tenure *tenure_get(struct core *core, uint8_t database)
+{
+    return (struct tenure *)tenure_of(core, database);
 }
 
 /* ---- its leases ---- */
@@ -104,18 +109,15 @@ nanoseconds tenure_next_deadline(const struct core *core)
 
 nanoseconds core_fleet_deadline(const struct core *core, uint8_t database)
 {
-    assert(database >= 1 && database <= MAX_DATABASES);
-    return core->tenures[database - 1].good_until;
+    return tenure_of(core, database)->good_until;
 }
 
 nanoseconds core_fleet_stop_at(const struct core *core, uint8_t database)
 {
-    assert(database >= 1 && database <= MAX_DATABASES);
-    return tenure_stop_at(&core->tenures[database - 1]);
+    return tenure_stop_at(tenure_of(core, database));
 }
 
 size_t core_fleet_n_waiting(const struct core *core, uint8_t database)
 {
-    assert(database >= 1 && database <= MAX_DATABASES);
-    return core->tenures[database - 1].n_waiting;
+    return tenure_of(core, database)->n_waiting;
 }
