@@ -20,9 +20,7 @@ static bool take_stop_rules(
     return !is_laxer;
 }
 
-/* The database may have an exact definition of this instance, from another host's file, which
- * governs. */
-static bool may_be_given(const struct resource *resource, uint32_t count)
+bool acquire_may_be_given(const struct resource *resource, uint32_t count)
 {
     bool is_ours_to_say = !resource_is_fleet(resource) || !resource->is_instance;
     return is_ours_to_say ? resource_can_give(resource, count) : count != 0;
@@ -62,7 +60,7 @@ enum outcome acquire_resolve(struct core *core, const struct acquire_request *as
         if (definition->database != lease->database) {
             return OUTCOME_MIXED;
         }
-        if (has_proof ? want->count == 0 : !may_be_given(resource, want->count)) {
+        if (has_proof ? want->count == 0 : !acquire_may_be_given(resource, want->count)) {
             return OUTCOME_IMPOSSIBLE;
         }
         if (ask->attributes.priority > definition->max_priority ||

@@ -71,11 +71,10 @@ static void road_move(struct road *road, const struct claim *claim, size_t to)
 
 /* ---- enough units ---- */
 
-bool claim_is_its_turn(const struct claim *claim)
+bool resource_has_turn(const struct resource *resource, const struct sorted_set_node *own)
 {
-    const struct definition *definition = claim->resource->definition;
-    const struct sorted_set_node *own = &claim_place(claim)->node;
-    struct sorted_set_node *node = sorted_set_first(&claim->resource->queue);
+    const struct definition *definition = resource->definition;
+    struct sorted_set_node *node = sorted_set_first(&resource->queue);
     bool is_fifo = definition->order == ORDER_FIFO;
     for (int i = 0; node && sorted_set_node_is_before(node, own); node = sorted_set_next(node)) {
         if (is_fifo || place_of_node(node)->overtaken >= definition->max_overtakes ||
@@ -84,6 +83,11 @@ bool claim_is_its_turn(const struct claim *claim)
         }
     }
     return true;
+}
+
+bool claim_is_its_turn(const struct claim *claim)
+{
+    return resource_has_turn(claim->resource, &claim_place(claim)->node);
 }
 
 static uint32_t kept_for_older(const struct claim *claim)

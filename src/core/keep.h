@@ -23,6 +23,8 @@ bool lease_keeps(const struct lease *lease);
 /* The claim in whose queue the lease stands; NULL: none yet. */
 struct claim *lease_station(struct lease *lease);
 
+/* Whether nobody before that place in the resource's queue keeps its owner from going. */
+bool resource_has_turn(const struct resource *resource, const struct sorted_set_node *own);
 /* Whether nobody before the claim in its queue keeps it from going; it need not stand there
  * itself. */
 bool claim_is_its_turn(const struct claim *claim);

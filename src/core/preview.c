@@ -1,6 +1,7 @@
 #include "core/preview.h"
 
 #include "core/internal.h"
+#include "core/keep.h"
 #include "core/place.h"
 #include "core/quota.h"
 
@@ -40,23 +41,6 @@ struct ahead resource_ahead(const struct resource *resource, const struct claim 
 
 /* ---- what would happen ---- */
 
-static bool is_its_turn(const struct resource *resource)
-{
-    const struct definition *definition = resource->definition;
-    struct sorted_set_node *node = sorted_set_first(&resource->queue);
-    if (definition->order == ORDER_FIFO) {
-        return count_before(&resource->queue, &last_place) == 0;
-    }
-    for (int i = 0; node && sorted_set_node_is_before(node, &last_place);
-         node = sorted_set_next(node)) {
-        if (place_of_node(node)->overtaken >= definition->max_overtakes ||
-            ++i == FIRST_FIT_WINDOW) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool fits_quota(const struct resource *resource, uint32_t uid, uint32_t count)
 {
     uint32_t max = resource->definition->max_units_per_user;
@@ -67,16 +51,15 @@ static bool has_now(const struct resource *resource, uint32_t uid, uint32_t coun
 {
     uint32_t kept = sorted_set_sum_below(&resource->kept, last_place.major, last_place.minor);
     return !resource_is_blocked(resource) &&
-        (uint64_t)kept + count <= resource_available(resource) && is_its_turn(resource) &&
-        fits_quota(resource, uid, count);
+        (uint64_t)kept + count <= resource_available(resource) &&
+        resource_has_turn(resource, &last_place) && fits_quota(resource, uid, count);
 }
 
 /* Of one want. */
 static enum outcome preview_of(
     const struct core *core, const struct resource *resource, uint32_t uid, uint32_t count)
 {
-    bool is_ours_to_say = !resource_is_fleet(resource) || !resource->is_instance;
-    if (is_ours_to_say ? !resource_can_give(resource, count) : count == 0) {
+    if (!acquire_may_be_given(resource, count)) {
         return OUTCOME_IMPOSSIBLE;
     }
     if (resource_is_fleet(resource)) {
@@ -120,11 +103,6 @@ static enum outcome preview_name(
     return outcome;
 }
 
-static bool is_refusal(enum outcome outcome)
-{
-    return outcome != OUTCOME_OK && outcome != OUTCOME_WAITING && outcome != OUTCOME_PENDING;
-}
-
 enum outcome core_preview_acquire(
     struct core *core, uint32_t uid, const struct acquire_request *ask, const char **at_faultp)
 {
@@ -137,7 +115,7 @@ enum outcome core_preview_acquire(
         enum outcome outcome = preview_name(core, name, uid, ask->wants[i].count, &database);
         first = i == 0 ? database : first;
         *at_faultp = name;
-        if (is_refusal(outcome) && outcome != OUTCOME_QUEUE_FULL) {
+        if (!outcome_has_lease(outcome) && outcome != OUTCOME_QUEUE_FULL) {
             return outcome;
         }
         if (database != first) {
