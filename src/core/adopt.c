@@ -2,9 +2,9 @@
  * whatever the definitions say by now. */
 #include "base/memory.h"
 #include "core/internal.h"
+#include "core/units.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct unit *adopt_find(struct resource *resource, const struct saved_unit *wanted)
 {
@@ -18,27 +18,6 @@ struct unit *adopt_find(struct resource *resource, const struct saved_unit *want
 }
 
 /* ---- which leases have to end ---- */
-
-/* Compares strings by contents; all units are of one resource. */
-static int compare_units(const void *left, const void *right)
-{
-    const struct saved_unit *a = left, *b = right;
-    return a->item && b->item ? strcmp(a->item, b->item)
-                              : (a->slot > b->slot) - (a->slot < b->slot);
-}
-
-static bool names_one_twice(const struct saved_unit units[], uint32_t n)
-{
-    struct saved_unit *sorted = memory_new((n + 1) * sizeof *sorted);
-    bool is_twice = false;
-    memcpy(sorted, units, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_units);
-    for (uint32_t i = 1; i < n; i++) {
-        is_twice |= compare_units(&sorted[i - 1], &sorted[i]) == 0;
-    }
-    free(sorted);
-    return is_twice;
-}
 
 static bool can_be(const struct resource *resource, const struct saved_unit *wanted)
 {
@@ -70,7 +49,7 @@ static bool find_preempted(struct preempted_leases *preempted, const struct clai
             add_preempted(preempted, unit->claim->lease);
         }
     }
-    return !names_one_twice(claimed->units, claim->count);
+    return units_are_different(claimed->units, claim->count);
 }
 
 bool adopt_is_possible(struct preempted_leases *preempted, const struct lease *lease,

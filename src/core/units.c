@@ -194,7 +194,7 @@ static bool are_in_order(const struct saved_unit *units, uint32_t count)
     return true;
 }
 
-static bool are_different(const struct saved_unit *units, uint32_t count)
+bool units_are_different(const struct saved_unit units[], uint32_t count)
 {
     if (are_in_order(units, count)) {
         return true; /* as most are; costs nothing */
@@ -239,5 +239,5 @@ bool units_parse(char *text, bool is_pool, uint32_t count, struct saved_unit *un
     } else if (!parse_items(text, units)) {
         return false;
     }
-    return are_different(units, count);
+    return units_are_different(units, count);
 }

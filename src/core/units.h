@@ -23,3 +23,5 @@ uint32_t units_count(const char *text, bool is_pool);
 /* False unless the list names exactly `count` units, each once; `units` has room for them. Cuts the
  * text in place, and items point into it. */
 bool units_parse(char *text, bool is_pool, uint32_t count, struct saved_unit *units);
+/* Whether these, all items or all slots of one resource, are each there once. */
+bool units_are_different(const struct saved_unit units[], uint32_t count);
