@@ -7,33 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct claim *claim_on(const struct lease *lease, const struct resource *resource)
+static enum outcome still_possible(const struct claim *claim)
 {
-    const struct claim *claim = lease->claims;
-    while (claim->resource != resource) {
-        claim++;
-    }
-    return claim;
-}
-
-static enum outcome still_possible(const struct resource *resource, const struct lease *lease)
-{
-    uint32_t count = claim_on(lease, resource)->count;
-    if (!resource->is_defined) {
+    if (!claim->resource->is_defined) {
         return OUTCOME_UNKNOWN;
     }
-    return resource_can_give(resource, count) ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
+    return resource_can_give(claim->resource, claim->count) ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
 }
 
 void operator_changed(
     struct core *core, struct resource *resource, nanoseconds now, struct effects *effects)
 {
     size_t n;
-    struct lease **waiters = queue_waiters(resource, &n);
+    struct claim **waiters = queue_waiters(resource, &n);
     for (size_t i = 0; i < n; i++) {
-        enum outcome outcome = still_possible(resource, waiters[i]);
+        enum outcome outcome = still_possible(waiters[i]);
         if (outcome != OUTCOME_OK) {
-            core_deny(core, waiters[i], outcome, now, effects);
+            core_deny(core, waiters[i]->lease, outcome, now, effects);
         }
     }
     free(waiters);

@@ -407,16 +407,16 @@ void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
 
 /* ---- after the rules have changed ---- */
 
-struct lease **queue_waiters(const struct resource *resource, size_t *np)
+struct claim **queue_waiters(const struct resource *resource, size_t *np)
 {
     const struct sorted_set *orders[N_STANDINGS] = {
         &resource->queue, &resource->kept, &resource->aside};
-    struct lease **waiters = memory_new((resource_waiting(resource) + 1) * sizeof *waiters);
+    struct claim **waiters = memory_new((resource_waiting(resource) + 1) * sizeof *waiters);
     size_t n = 0;
     for (size_t i = 0; i < N_STANDINGS; i++) {
         for (struct sorted_set_node *node = sorted_set_first(orders[i]); node;
              node = sorted_set_next(node)) {
-            waiters[n++] = lease_of_place_node(node);
+            waiters[n++] = place_of_node(node)->claim;
         }
     }
     *np = n;
@@ -426,9 +426,9 @@ struct lease **queue_waiters(const struct resource *resource, size_t *np)
 void queue_reclassify(struct core *core, struct resource *resource)
 {
     size_t n;
-    struct lease **waiters = queue_waiters(resource, &n);
+    struct claim **waiters = queue_waiters(resource, &n);
     for (size_t i = 0; i < n; i++) {
-        lease_sort(core, waiters[i]);
+        lease_sort(core, waiters[i]->lease);
     }
     free(waiters);
     for (size_t i = 0; i < resource->usages.n_buckets; i++) {

@@ -43,6 +43,6 @@ void queue_reclassify(struct core *core, struct resource *resource);
 /* Call after lease.is_away of a waiting lease has changed: the same for it alone. */
 void queue_resort_lease(struct core *core, struct lease *lease);
 
-/* All waiters, those in the queue first, in an array that the caller frees: for walks during which
- * leases may move between the queue and aside. */
-struct lease **queue_waiters(const struct resource *resource, size_t *np);
+/* The claims of all waiters, those in the queue first, in an array that the caller frees: for walks
+ * during which leases may move between the queue and aside. */
+struct claim **queue_waiters(const struct resource *resource, size_t *np);
