@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum {
-    FIRST_SIZE = 16,
     PATTERN_SIZE = 136, /* of a template's name, with its NUL */
     FEW_TALLIES = 256, /* so many are kept whatever the file defines */
 };
@@ -70,10 +69,7 @@ static bool is_idle(const struct tally *tally)
 
 static struct tally *add_tally(struct tallies *tallies)
 {
-    if (tallies->n == tallies->size) {
-        tallies->size = tallies->size == 0 ? FIRST_SIZE : tallies->size * 2;
-        tallies->list = memory_resize(tallies->list, tallies->size, sizeof *tallies->list);
-    }
+    tallies->list = memory_grow(tallies->list, tallies->n, sizeof *tallies->list);
     return tallies->list[tallies->n++] = memory_new(sizeof(struct tally));
 }
 

@@ -33,7 +33,7 @@ struct tally {
 struct tallies {
     struct table by_name;
     struct tally **list; /* a definition keeps its number */
-    size_t n, size;
+    size_t n;
     struct tally unnamed; /* for resources that no definition was ever known for */
 };
 
