@@ -108,20 +108,6 @@ const char *answer_read(const struct resp *reply, struct answer *answer)
     return "a reply with an unknown status";
 }
 
-static const char *const acquired_words[N_ACQUIRED] = {
-    [ACQUIRED_GRANTED] = "granted",
-    [ACQUIRED_WAITING] = "waiting",
-    [ACQUIRED_REFUSED] = "refused",
-};
-
-bool acquired_read(const struct answer *answer, size_t i, enum acquired *acquiredp)
-{
-    const char *word = "";
-    bool is_text = answer_text(answer, i, &word);
-    *acquiredp = (enum acquired)words_index(word, acquired_words, N_ACQUIRED);
-    return is_text && *acquiredp != N_ACQUIRED;
-}
-
 /* ---- errors ---- */
 
 /* None of these means that a lease is lost. */
@@ -141,15 +127,14 @@ static const char *const reset_errors[] = {
     "WRONGPASS",
 };
 
-enum error_class error_classify(const char *text)
+bool error_needs_reset(const char *text)
 {
     size_t n = strcspn(text, " ");
+    bool needs = false;
     for (size_t i = 0; i < sizeof reset_errors / sizeof reset_errors[0]; i++) {
-        if (strlen(reset_errors[i]) == n && memcmp(reset_errors[i], text, n) == 0) {
-            return ERROR_RESET;
-        }
+        needs |= strlen(reset_errors[i]) == n && memcmp(reset_errors[i], text, n) == 0;
     }
-    return ERROR_REFUSES;
+    return needs;
 }
 
 enum outcome refusal_outcome(const char *word)

@@ -48,7 +48,7 @@ static const char *is_answered(
 static const char *is_error(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
-    if (error_classify(answer->text) == ERROR_RESET) {
+    if (error_needs_reset(answer->text)) {
         return answer->text;
     }
     session_say(session, "%s: %s", script_words[inflight_call_script(call)], answer->text);

@@ -177,12 +177,30 @@ static const char *session_grants_is_refused(struct session *session,
 
 enum { N_ROW = 3 }; /* a word, and two fields of its own */
 
-static const char *(*const acquired_table[N_ACQUIRED])(struct session *session,
-    const struct inflight_call *call, struct entry *entry, const struct answer *answer) = {
-    [ACQUIRED_GRANTED] = is_granted,
-    [ACQUIRED_WAITING] = is_waiting,
-    [ACQUIRED_REFUSED] = session_grants_is_refused,
+/* What has become of a requested lease. */
+static const struct {
+    const char *word;
+    const char *(*take)(struct session *session, const struct inflight_call *call,
+        struct entry *entry, const struct answer *answer);
+} acquired_rows[] = {
+    {"granted", is_granted},
+    {"waiting", is_waiting},
+    {"refused", session_grants_is_refused},
 };
+
+static const char *take_acquired(struct session *session, const struct inflight_call *call,
+    size_t i, const struct answer *answer)
+{
+    const struct answer row = {.fields = answer->fields + i * N_ROW + 1, .n = N_ROW - 1};
+    const char *word;
+    bool is_text = answer_text(answer, i * N_ROW, &word);
+    for (size_t k = 0; is_text && k < sizeof acquired_rows / sizeof acquired_rows[0]; k++) {
+        if (strcmp(acquired_rows[k].word, word) == 0) {
+            return acquired_rows[k].take(session, call, call->entries[i], &row);
+        }
+    }
+    return "an unknown answer";
+}
 
 const char *acquire_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
@@ -191,12 +209,7 @@ const char *acquire_is_answered(
         return "not an answer for each";
     }
     for (size_t i = 0; i < call->n; i++) {
-        enum acquired word;
-        struct answer row = {.fields = answer->fields + i * N_ROW + 1, .n = N_ROW - 1};
-        const char *wrong = "an unknown answer";
-        if (acquired_read(answer, i * N_ROW, &word)) {
-            wrong = acquired_table[word](session, call, call->entries[i], &row);
-        }
+        const char *wrong = take_acquired(session, call, i, answer);
         if (wrong) {
             return wrong;
         }

@@ -87,16 +87,9 @@ const char *answer_read(const struct resp *reply, struct answer *answer);
 bool answer_text(const struct answer *answer, size_t i, const char **textp);
 bool answer_number(const struct answer *answer, size_t i, uint64_t max, uint64_t *numberp);
 
-/* What has become of a requested lease. */
-enum acquired { ACQUIRED_GRANTED, ACQUIRED_WAITING, ACQUIRED_REFUSED, N_ACQUIRED };
-bool acquired_read(const struct answer *answer, size_t i, enum acquired *acquiredp);
-
-/* What to do about an error of the server. */
-enum error_class {
-    ERROR_RESET, /* this connection, or this server, is of no use at present */
-    ERROR_REFUSES, /* it takes no writes at present, or the script failed */
-};
-enum error_class error_classify(const char *text);
+/* Whether an error of the server says that this connection, or this server, is of no use at
+ * present; else it takes no writes at present, or the script failed. */
+bool error_needs_reset(const char *text);
 
 /* The outcome for a word of wire/codes.def; OUTCOME_DOWN for a word that no refusal has. */
 enum outcome refusal_outcome(const char *word);
