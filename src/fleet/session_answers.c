@@ -157,24 +157,10 @@ void claims_deinit(struct claims *claims)
     *claims = (struct claims){0};
 }
 
-/* Cuts the next word off *restp at `end`. NULL: there is none. */
-static char *cut(char **restp, char end)
-{
-    char *word = *restp;
-    if (word) {
-        char *at = strchr(word, end);
-        *restp = at ? at + 1 : NULL;
-        if (at) {
-            *at = '\0';
-        }
-    }
-    return word;
-}
-
 static bool read_items(char *list, uint32_t count, struct saved_unit *units)
 {
     uint32_t n = 0;
-    for (char *word; (word = cut(&list, ',')); n++) {
+    for (char *word; (word = strsep(&list, ",")); n++) {
         if (n == count || !item_is_valid(word)) {
             return false;
         }
@@ -188,7 +174,7 @@ static bool read_items(char *list, uint32_t count, struct saved_unit *units)
 static bool read_slots(char *list, uint32_t count, struct saved_unit *units, uint32_t *roomp)
 {
     uint32_t n = 0;
-    for (char *word; (word = cut(&list, ','));) {
+    for (char *word; (word = strsep(&list, ","));) {
         uint64_t slot, last;
         if (!range_parse(word, strlen(word), UINT32_MAX, &slot, &last) ||
             last - slot >= count - n) {
@@ -210,7 +196,7 @@ static bool read_slots(char *list, uint32_t count, struct saved_unit *units, uin
 static const char *read_claim(struct claims *claims, const struct lease *lease, char *text,
     struct saved_unit *units, uint32_t *countp)
 {
-    char *name = cut(&text, ' '), *count = cut(&text, ' '), *token = cut(&text, ' ');
+    char *name = strsep(&text, " "), *count = strsep(&text, " "), *token = strsep(&text, " ");
     uint64_t n, number;
     size_t i = 0;
     while (i < lease->n_claims && strcmp(lease->claims[i].resource->name, name) != 0) {
@@ -257,7 +243,7 @@ const char *claims_read(struct claims *claims, const char *text, const struct le
     text_add(&claims->bytes, text);
     struct saved_unit *units = claims->units;
     char *rest = claims->bytes.bytes;
-    for (char *word; (word = cut(&rest, '|')); n_read++) {
+    for (char *word; (word = strsep(&rest, "|")); n_read++) {
         uint32_t count = 0;
         const char *wrong = read_claim(claims, lease, word, units, &count);
         if (wrong) {
