@@ -191,8 +191,7 @@ bool requests_next_call(struct session *session, struct session_call *out)
     TAILQ_REMOVE(&session->requests.unsent, request, link);
     TAILQ_INSERT_TAIL(&session->requests.asked, request, link);
     call->request = request;
-    inflight_call_send(session, call, out);
-    return true;
+    return inflight_call_send(session, call, out);
 }
 
 /* ---- what comes back ---- */

@@ -129,8 +129,7 @@ bool definitions_next_call(struct session *session, struct session_call *out)
         session_known_set_unsent(&session->definitions, known, false);
         known->sent_by = session->calls.last_tag + 1; /* of this call */
     }
-    inflight_call_send(session, inflight_call_new(CALL_DEFINE, 0), out);
-    return true;
+    return inflight_call_send(session, inflight_call_new(CALL_DEFINE, 0), out);
 }
 
 static const struct {

@@ -47,8 +47,7 @@ bool renewal_next_call(struct session *session, struct session_call *out)
     renewal->is_wanted = false;
     renewal->due_at = renewal->hello_at = NEVER;
     events->acknowledged = events->last;
-    inflight_call_send(session, inflight_call_new(CALL_RENEW, 0), out);
-    return true;
+    return inflight_call_send(session, inflight_call_new(CALL_RENEW, 0), out);
 }
 
 /* ---- events ---- */

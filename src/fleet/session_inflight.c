@@ -57,7 +57,7 @@ struct arguments *inflight_call_arguments(struct session *session)
     return arguments;
 }
 
-void inflight_call_send(
+bool inflight_call_send(
     struct session *session, struct inflight_call *call, struct session_call *out)
 {
     struct arguments *arguments = &session->calls.arguments;
@@ -79,6 +79,7 @@ void inflight_call_send(
         .lengths = arguments->lengths,
         .tag = call->tag,
     };
+    return true;
 }
 
 static void inflight_call_unlink(struct session *session, struct inflight_call *call)

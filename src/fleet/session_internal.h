@@ -37,8 +37,8 @@ struct inflight_call *inflight_call_new(enum call_kind kind, size_t n_entries);
 bool inflight_call_takes(struct inflight_call *call, struct entry *entry, size_t max);
 /* Clears session->arguments down to what every call begins with; the caller adds the rest. */
 struct arguments *inflight_call_arguments(struct session *session);
-/* With session->arguments. */
-void inflight_call_send(
+/* With session->arguments. Returns true. */
+bool inflight_call_send(
     struct session *session, struct inflight_call *call, struct session_call *out);
 /* Their answers are not awaited any more. */
 void inflight_calls_forget(struct session *session);

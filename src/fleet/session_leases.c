@@ -112,14 +112,10 @@ bool leases_next_call(struct session *session, struct session_call *out)
         return false;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_ENDING])) {
-        inflight_call_send(session, release_some(session, room), out);
-        return true;
+        return inflight_call_send(session, release_some(session, room), out);
     }
-    if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNSENT])) {
+    return !TAILQ_EMPTY(&session->leases.entries[ENTRY_UNSENT]) &&
         inflight_call_send(session, acquire_some(session, room), out);
-        return true;
-    }
-    return false;
 }
 
 /* ---- releases ---- */

@@ -94,13 +94,6 @@ static struct inflight_call *session_listing_end(struct session *session)
     return inflight_call_new(CALL_END, 0);
 }
 
-static bool session_listing_say(
-    struct session *session, struct inflight_call *call, struct session_call *out)
-{
-    inflight_call_send(session, call, out);
-    return true;
-}
-
 static bool begin_next_call(struct session *session, struct session_call *out)
 {
     if (session->calls.n_in_flight > 0 || session->now < session->hello.not_before) {
@@ -109,7 +102,7 @@ static bool begin_next_call(struct session *session, struct session_call *out)
     if (++session->hello.n_begun >= MAX_HELLOS_AT_ONCE) {
         session->hello.not_before = session->now + session->tenure.ttl / 24;
     }
-    return session_listing_say(session, session_listing_begin(session), out);
+    return inflight_call_send(session, session_listing_begin(session), out);
 }
 
 bool listing_next_call(struct session *session, struct session_call *out)
@@ -126,13 +119,13 @@ bool listing_next_call(struct session *session, struct session_call *out)
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNLISTED])) {
         session->hello.step = STEP_LIST;
-        return session_listing_say(session, list_some(session), out);
+        return inflight_call_send(session, list_some(session), out);
     }
     if (session->hello.is_held) {
         return false;
     }
     session->hello.step = STEP_END;
-    return session_listing_say(session, session_listing_end(session), out);
+    return inflight_call_send(session, session_listing_end(session), out);
 }
 
 /* ---- what comes back ---- */

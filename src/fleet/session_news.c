@@ -62,12 +62,6 @@ static struct arguments *change_arguments(struct session *session)
     return arguments;
 }
 
-static bool send(struct session *session, enum call_kind kind, struct session_call *out)
-{
-    inflight_call_send(session, inflight_call_new(kind, 0), out);
-    return true;
-}
-
 bool news_next_call(struct session *session, struct session_call *out)
 {
     if (is_in_flight(session, CALL_NEWS, CALL_CHANGE)) {
@@ -77,17 +71,15 @@ bool news_next_call(struct session *session, struct session_call *out)
         struct arguments *arguments = inflight_call_arguments(session);
         arguments_add(arguments, "news");
         arguments_add_number(arguments, session->news.followed);
-        return send(session, CALL_NEWS, out);
+        return inflight_call_send(session, inflight_call_new(CALL_NEWS, 0), out);
     }
-    if (!TAILQ_EMPTY(&session->changes.known.unsent)) {
-        changes_send_some(session, change_arguments(session));
-        return send(session, CALL_CHANGE, out);
+    bool has_changes = !TAILQ_EMPTY(&session->changes.known.unsent);
+    if (!has_changes && session->changes.floor <= session->news.floor_there) {
+        return false;
     }
-    if (session->changes.floor > session->news.floor_there) { /* sent last: it completes the rest */
-        change_arguments(session);
-        return send(session, CALL_CHANGE, out);
-    }
-    return false;
+    /* None, at last: that completes the rest. */
+    changes_send_some(session, change_arguments(session));
+    return inflight_call_send(session, inflight_call_new(CALL_CHANGE, 0), out);
 }
 
 nanoseconds news_deadline(const struct session *session)
