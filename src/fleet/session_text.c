@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "core/fleet.h"
+#include "core/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,41 +134,16 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     }
 }
 
-/* Writes a run of consecutive slots as one word. Returns the unit after it. */
-static const struct unit *write_slots(struct text *out, const struct unit *first)
-{
-    const struct unit *last = first;
-    while (last->next_of_claim && last->next_of_claim->index == last->index + 1) {
-        last = last->next_of_claim;
-    }
-    text_add_number(out, first->index);
-    if (last != first) {
-        text_add(out, "-");
-        text_add_number(out, last->index);
-    }
-    return last->next_of_claim;
-}
-
 /* A waiting lease has no units, and no token. */
 static void claim_write(struct text *out, const struct claim *claim)
 {
-    const char *before = " ";
     text_add(out, claim->resource->name);
     text_add(out, " ");
     text_add_number(out, claim->count);
     text_add(out, " ");
     text_add_number(out, claim->token);
-    for (const struct unit *unit = claim->units; unit;) {
-        text_add(out, before);
-        if (unit->item) {
-            text_add(out, unit->item);
-            unit = unit->next_of_claim;
-        } else {
-            unit = write_slots(out, unit);
-        }
-        before = ",";
-    }
-    text_add(out, claim->units ? "" : " -");
+    text_add(out, claim->units ? " " : " -");
+    units_write_claim(out, claim, SIZE_MAX);
 }
 
 /* "NAME COUNT TOKEN UNITS|..." of a lease as it is; consecutive slots are a range. */
