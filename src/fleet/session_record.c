@@ -66,33 +66,53 @@ bool session_is_changed(const struct session *session)
     return session->tenure.is_changed;
 }
 
+/* The numbers of the line, in their order; the first N_TENURE make it whole. */
+enum { UNTIL, TTL, INCARNATION, TOKEN, TICKET, N_TENURE, SEQUENCE = N_TENURE, EVENT, N_NUMBERS };
+
+static const struct {
+    const char *key;
+    size_t offset; /* in struct session */
+    uint64_t max;
+} number_rows[N_NUMBERS] = {
+    [UNTIL] = {"until", offsetof(struct session, tenure.good_until), INT64_MAX},
+    [TTL] = {"ttl", offsetof(struct session, tenure.ttl), (uint64_t)LONGEST_TTL},
+    [INCARNATION] =
+        {"incarnation", offsetof(struct session, tenure.incarnation), MAX_DATABASE_NUMBER},
+    [TOKEN] = {"token", offsetof(struct session, tenure.highest_token), MAX_DATABASE_NUMBER},
+    [TICKET] = {"ticket", offsetof(struct session, tenure.highest_ticket), MAX_DATABASE_NUMBER},
+    [SEQUENCE] = {"sequence", offsetof(struct session, reached.sequence), MAX_DATABASE_NUMBER},
+    [EVENT] = {"event", offsetof(struct session, reached.event), MAX_DATABASE_NUMBER},
+};
+
 void session_write(struct session *session, struct text *out)
 {
     session->tenure.is_changed = false;
     session->reached.written_sequence = session->reached.sequence;
     session->reached.written_event = session->reached.event;
-    text_add(out, "until=");
-    text_add_number(out, session->tenure.good_until > 0 ? (uint64_t)session->tenure.good_until : 0);
-    text_add_number_key(out, "ttl", (uint64_t)session->tenure.ttl);
-    text_add_number_key(out, "incarnation", session->tenure.incarnation);
-    text_add_number_key(out, "token", session->tenure.highest_token);
-    text_add_number_key(out, "ticket", session->tenure.highest_ticket);
-    text_add_number_key(out, "sequence", session->reached.sequence);
-    text_add_number_key(out, "event", session->reached.event);
+    for (size_t i = 0; i < N_NUMBERS; i++) {
+        const uint64_t *number = (const void *)((const char *)session + number_rows[i].offset);
+        text_add(out, i > 0 ? " " : "");
+        text_add(out, number_rows[i].key);
+        text_add(out, "=");
+        text_add_number(out, *number);
+    }
     text_add(out, " place=");
     place_write(session, out);
     text_add_key(out, "session", session->id);
     text_add(out, session->tenure.kept ? session->tenure.kept : "");
 }
 
+static bool has_key(const char *word, const char *key)
+{
+    size_t length = strlen(key);
+    return strncmp(word, key, length) == 0 && word[length] == '=';
+}
+
 static bool is_ours(const char *word)
 {
-    static const char *const keys[] = {
-        "until", "ttl", "incarnation", "token", "ticket", "sequence", "event", "place", "session"};
-    size_t length = strcspn(word, "=");
-    bool is_known = false;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        is_known |= strlen(keys[i]) == length && memcmp(keys[i], word, length) == 0;
+    bool is_known = has_key(word, "place") || has_key(word, "session");
+    for (size_t i = 0; i < N_NUMBERS; i++) {
+        is_known |= has_key(word, number_rows[i].key);
     }
     return is_known;
 }
@@ -126,11 +146,11 @@ static void take_id(struct session *session, const char *id)
 static void take_reached(struct session *session, char *const words[], size_t n_words)
 {
     uint64_t number;
-    const char *event = words_find(words, n_words, "event");
+    const char *event = words_find(words, n_words, number_rows[EVENT].key);
     const char *place = words_find(words, n_words, "place");
     if (place && place_is_ours(session, place, &session->tenure.is_changed)) {
-        take_sequence(session, words_find(words, n_words, "sequence"));
-        if (event && number_parse(event, MAX_DATABASE_NUMBER, &number)) {
+        take_sequence(session, words_find(words, n_words, number_rows[SEQUENCE].key));
+        if (event && number_parse(event, number_rows[EVENT].max, &number)) {
             session->reached.event = session->reached.written_event = number;
         }
     }
@@ -140,26 +160,16 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     nanoseconds now, struct effects *effects)
 {
     session_at(session, now, effects);
-    enum { UNTIL, TTL, INCARNATION, TOKEN, TICKET, N_KEYS, MAX_KEYS = 32 };
-    static const struct {
-        const char *key;
-        uint64_t max;
-    } rows[N_KEYS] = {
-        [UNTIL] = {"until", INT64_MAX},
-        [TTL] = {"ttl", (uint64_t)LONGEST_TTL},
-        [INCARNATION] = {"incarnation", MAX_DATABASE_NUMBER},
-        [TOKEN] = {"token", MAX_DATABASE_NUMBER},
-        [TICKET] = {"ticket", MAX_DATABASE_NUMBER},
-    };
-    uint64_t values[N_KEYS];
+    enum { MAX_KEYS = 32 };
+    uint64_t values[N_TENURE];
     char *words[MAX_KEYS];
     char *line = memory_new(length + 1);
     memcpy(line, length > 0 ? text : "", length);
     size_t n_words = words_split(line, words, MAX_KEYS);
     bool is_whole = true;
-    for (size_t i = 0; i < N_KEYS; i++) {
-        const char *value = words_find(words, n_words, rows[i].key);
-        is_whole = is_whole && value && number_parse(value, rows[i].max, &values[i]);
+    for (size_t i = 0; i < N_TENURE; i++) {
+        const char *value = words_find(words, n_words, number_rows[i].key);
+        is_whole = is_whole && value && number_parse(value, number_rows[i].max, &values[i]);
     }
     take_id(session, words_find(words, n_words, "session"));
     take_reached(session, words, n_words);
