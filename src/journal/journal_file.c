@@ -11,24 +11,6 @@
 
 /* ---- bytes ---- */
 
-static bool write_all(int fd, const char *bytes, size_t n, off_t offset)
-{
-    while (n > 0) {
-        ssize_t written = pwrite(fd, bytes, n, offset);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            errno = written == 0 ? EIO : errno;
-            return false;
-        }
-        bytes += written;
-        n -= (size_t)written;
-        offset += written;
-    }
-    return true;
-}
-
 /* Reads as much as there is. */
 static size_t read_all(int fd, char *bytes, size_t n, off_t offset)
 {
@@ -171,7 +153,7 @@ int file_make(const char *path, struct journal_header *header)
 bool file_write_header(int fd, struct journal_header *header)
 {
     header_seal(header);
-    return write_all(fd, (const char *)header, sizeof *header, 0);
+    return own_file_write(fd, (const char *)header, sizeof *header, 0);
 }
 
 bool file_is_whole(int fd, const struct journal_header *header)
@@ -215,6 +197,6 @@ bool file_write_extent(int fd, uint32_t slot, const struct extent_header *extent
     off_t offset = slot_offset(slot);
     size_t n = sizeof *extent + extent->mark.length;
     size_t first = n < JOURNAL_PAGE ? n : JOURNAL_PAGE;
-    return (n == first || write_all(fd, bytes + first, n - first, offset + (off_t)first)) &&
-        write_all(fd, bytes, first, offset);
+    return (n == first || own_file_write(fd, bytes + first, n - first, offset + (off_t)first)) &&
+        own_file_write(fd, bytes, first, offset);
 }

@@ -31,6 +31,24 @@ int own_file_reserve(int fd, off_t offset, off_t n)
     return error;
 }
 
+bool own_file_write(int fd, const char *bytes, size_t n, off_t offset)
+{
+    while (n > 0) {
+        ssize_t written = pwrite(fd, bytes, n, offset);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            errno = written == 0 ? EIO : errno;
+            return false;
+        }
+        bytes += written;
+        n -= (size_t)written;
+        offset += written;
+    }
+    return true;
+}
+
 static bool new_path(const char *path, char out[static PATH_MAX])
 {
     int n = snprintf(out, PATH_MAX, "%s.new", path);

@@ -13,6 +13,8 @@ bool own_file_is_ours(int fd, off_t *sizep);
 /* Returns an errno. */
 int own_file_reserve(int fd, off_t offset, off_t n);
 
+bool own_file_write(int fd, const char *bytes, size_t n, off_t offset);
+
 /* A file is made as PATH.new, in place of what a killed daemon has left there. */
 int own_file_make(const char *path);
 /* Gives it its name, or removes it. */

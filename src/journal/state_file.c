@@ -44,19 +44,6 @@ static int open_next(const char *next_path)
     return fd;
 }
 
-static bool write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t now = write(fd, bytes, n);
-        if (now < 0 && errno != EINTR) {
-            return false;
-        }
-        bytes += now > 0 ? now : 0;
-        n -= now > 0 ? (size_t)now : 0;
-    }
-    return true;
-}
-
 /* The new name is on disk only when the directory is. */
 static bool sync_directory_of(const char *path)
 {
@@ -79,7 +66,8 @@ static bool write_next(const char *next_path, const char *bytes, size_t n)
     if (fd < 0) {
         return false;
     }
-    bool written = write_all(fd, bytes, n) && ftruncate(fd, (off_t)n) == 0 && fsync(fd) == 0;
+    bool written = own_file_write(fd, bytes, n, 0) && ftruncate(fd, (off_t)n) == 0 &&
+                   fsync(fd) == 0;
     int error = errno;
     close(fd);
     errno = error;
