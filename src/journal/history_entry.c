@@ -21,42 +21,26 @@ _Static_assert(sizeof(struct stored) == offsetof(struct stored, bytes), "no padd
 
 enum { N_TEXTS = 3 };
 
-static const char **text_of(struct history_entry *entry, size_t i)
-{
-    const char **texts[N_TEXTS] = {&entry->why, &entry->origin.cgroup, &entry->origin.args};
-    return texts[i];
-}
+static const size_t text_offsets[N_TEXTS] = {
+    offsetof(struct history_entry, why),
+    offsetof(struct history_entry, origin.cgroup),
+    offsetof(struct history_entry, origin.args),
+};
 
-static inline size_t text_size(const char *text)
+static inline const char **text_of(const struct history_entry *entry, size_t i)
 {
-    return text ? strlen(text) + 1 : 0;
-}
-
-/* Most leases end before their origin is looked up. */
-static inline bool has_texts(const struct history_entry *entry)
-{
-    return entry->why || entry->origin.cgroup || entry->origin.args;
+    return (void *)((uintptr_t)entry + text_offsets[i]);
 }
 
 size_t history_entry_size(const struct history_entry *entry)
 {
     size_t size = sizeof(struct stored) + entry->record_length;
-    if (has_texts(entry)) {
-        size += text_size(entry->why) + text_size(entry->origin.cgroup) +
-            text_size(entry->origin.args);
+#pragma GCC unroll 3
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        const char *text = *text_of(entry, i);
+        size += text ? strlen(text) + 1 : 0;
     }
     return size;
-}
-
-static void write_texts(const struct history_entry *entry, struct stored *stored, char *next)
-{
-    const char *texts[N_TEXTS] = {entry->why, entry->origin.cgroup, entry->origin.args};
-    for (size_t i = 0; i < N_TEXTS; i++) {
-        if (texts[i]) {
-            stored->texts |= (uint8_t)(1U << i);
-            next = stpcpy(next, texts[i]) + 1;
-        }
-    }
 }
 
 void history_entry_write(const struct history_entry *entry, void *room)
@@ -85,8 +69,13 @@ void history_entry_write(const struct history_entry *entry, void *room)
         memcpy(next, entry->record, entry->record_length);
         next += entry->record_length;
     }
-    if (has_texts(entry)) {
-        write_texts(entry, stored, next);
+#pragma GCC unroll 3
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        const char *text = *text_of(entry, i);
+        if (text) {
+            stored->texts |= (uint8_t)(1U << i);
+            next = stpcpy(next, text) + 1;
+        }
     }
 }
 
