@@ -285,28 +285,14 @@ static bool is_of_fleet_only(const struct saved_lease *lease)
 /* Leaves only what the envelope says. */
 static void forget_the_rest(struct saved_lease *lease)
 {
-    struct saved_lease all = *lease;
-    *lease = (struct saved_lease){
-        .id = all.id,
-        .is_held = all.is_held,
-        .uid = all.uid,
-        .pid = all.pid,
-        .binding = all.binding,
-        .process = all.process,
-        .wrapper = all.wrapper,
-        .asked_at = all.asked_at,
-        .granted_at = all.granted_at,
-        .rested_at = all.rested_at,
-        .until = all.binding == BOUND_TIME ? all.until : NEVER,
-        .hold_until = NEVER,
-        .ttl = all.ttl,
-        .stopping = OUTCOME_OK,
-        .is_opaque = true,
-        .n_claims = all.n_claims,
-    };
-    memcpy(lease->claims, all.claims, sizeof all.claims);
     lease_attributes_init(&lease->attributes);
     lease->attributes.kill_after = 10 * NANOSECONDS_PER_SECOND;
+    lease->until = lease->binding == BOUND_TIME ? lease->until : NEVER;
+    lease->hold_until = NEVER;
+    lease->stopping = OUTCOME_OK;
+    lease->stop_reason = NULL;
+    lease->ticket = 0;
+    lease->wants_now = lease->is_away = false;
 }
 
 static bool read_all(struct record *record)
