@@ -16,30 +16,33 @@ static void add_words(char *out, size_t size, const char *before, const char *wo
 
 /* ---- certificates ---- */
 
+/* What was printed there. Frees it. */
+static void say_printed(char out[NAME_TEXT_BYTES], BIO *bio)
+{
+    char *bytes = NULL;
+    long n = bio ? BIO_get_mem_data(bio, &bytes) : 0;
+    format_one_line(out, NAME_TEXT_BYTES, "%.*s", (int)n, n > 0 ? bytes : "");
+    BIO_free(bio);
+}
+
 /* "CN = redis, O = Example" */
 static void say_name(char out[NAME_TEXT_BYTES], const X509_NAME *name)
 {
     BIO *bio = BIO_new(BIO_s_mem());
-    char *bytes = NULL;
     if (bio) {
         X509_NAME_print_ex(bio, name, 0, XN_FLAG_ONELINE);
     }
-    long n = bio ? BIO_get_mem_data(bio, &bytes) : 0;
-    format_one_line(out, NAME_TEXT_BYTES, "%.*s", (int)n, n > 0 ? bytes : "");
-    BIO_free(bio);
+    say_printed(out, bio);
 }
 
 /* "Nov 23 14:00:00 2026 GMT" */
 static void say_time(char out[NAME_TEXT_BYTES], const ASN1_TIME *time)
 {
     BIO *bio = BIO_new(BIO_s_mem());
-    char *bytes = NULL;
     if (bio) {
         ASN1_TIME_print(bio, time);
     }
-    long n = bio ? BIO_get_mem_data(bio, &bytes) : 0;
-    format_one_line(out, NAME_TEXT_BYTES, "%.*s", (int)n, n > 0 ? bytes : "");
-    BIO_free(bio);
+    say_printed(out, bio);
 }
 
 /* False: it is of a kind that names no host. */
