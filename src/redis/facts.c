@@ -4,13 +4,14 @@
 
 #include <string.h>
 
+/* The commands whose answers are read. */
+enum source { FROM_INFO, FROM_CONFIG, FROM_HELLO, N_SOURCES };
+
 static const struct {
-    const char *info, *config, *hello;
+    const char *names[N_SOURCES];
     bool is_kept;
 } rows[N_FACTS] = {
-#define FACT(id, its_info, its_config, its_hello, kept)                                            \
-    [FACT_##id] = {                                                                                \
-        .info = (its_info), .config = (its_config), .hello = (its_hello), .is_kept = (kept)},
+#define FACT(id, info, config, hello, kept) [FACT_##id] = {{info, config, hello}, kept},
 #include "redis/facts.def"
 #undef FACT
 };
@@ -33,16 +34,32 @@ void facts_set(struct facts *facts, enum fact fact, const char *value)
     set(facts, fact, value, strnlen(value, FACT_BYTES));
 }
 
+const char *fact_setting(enum fact fact)
+{
+    return rows[fact].names[FROM_CONFIG];
+}
+
+/* `name` is n bytes long, the value behind it `length`. A replica is a "slave" in INFO. */
+static void take(struct facts *facts, enum source source, const char *name, size_t n,
+    const char *value, size_t length)
+{
+    bool is_replica = source == FROM_HELLO && strcmp(value, "replica") == 0;
+    for (enum fact i = 0; i < N_FACTS; i++) {
+        const char *ours = rows[i].names[source];
+        if (ours && strlen(ours) == n && memcmp(ours, name, n) == 0) {
+            set(facts, i, is_replica ? "slave" : value, length);
+        }
+    }
+}
+
 /* ---- INFO: lines "key:value" ---- */
 
 static void read_line(struct facts *facts, const char *line, size_t length)
 {
     const char *colon = memchr(line, ':', length);
-    size_t n = colon ? (size_t)(colon - line) : 0;
-    for (enum fact i = 0; colon && i < N_FACTS; i++) {
-        if (rows[i].info && strlen(rows[i].info) == n && memcmp(rows[i].info, line, n) == 0) {
-            set(facts, i, colon + 1, length - n - 1);
-        }
+    if (colon) {
+        size_t n = (size_t)(colon - line);
+        take(facts, FROM_INFO, line, n, colon + 1, length - n - 1);
     }
 }
 
@@ -55,47 +72,27 @@ void facts_read_info(struct facts *facts, const char *info)
 
 /* ---- arrays ---- */
 
-/* Calls `take` for each pair of texts. False: the reply is something else. */
-static bool read_pairs(struct facts *facts, const struct resp *reply,
-    void (*take)(struct facts *facts, const char *name, const char *value))
+/* Takes each pair of texts. False: the reply is something else. */
+static bool read_pairs(struct facts *facts, enum source source, const struct resp *reply)
 {
     bool is_good = reply->type == RESP_ARRAY && reply->n % 2 == 0;
     for (size_t i = 0; is_good && i < reply->n; i += 2) {
         const struct resp *name = &reply->elements[i], *value = name + 1;
         if (resp_is_text(name) && resp_is_text(value)) {
-            take(facts, name->text, value->text);
+            take(facts, source, name->text, name->length, value->text, value->length);
         }
     }
     return is_good;
 }
 
-static void take_config(struct facts *facts, const char *name, const char *value)
-{
-    for (enum fact i = 0; i < N_FACTS; i++) {
-        if (rows[i].config && strcmp(rows[i].config, name) == 0) {
-            facts_set(facts, i, value);
-        }
-    }
-}
-
-/* A replica is a "slave" in INFO. */
-static void take_hello(struct facts *facts, const char *name, const char *value)
-{
-    for (enum fact i = 0; i < N_FACTS; i++) {
-        if (rows[i].hello && strcmp(rows[i].hello, name) == 0) {
-            facts_set(facts, i, strcmp(value, "replica") == 0 ? "slave" : value);
-        }
-    }
-}
-
 bool facts_read_config(struct facts *facts, const struct resp *reply)
 {
-    return read_pairs(facts, reply, take_config);
+    return read_pairs(facts, FROM_CONFIG, reply);
 }
 
 bool facts_read_hello(struct facts *facts, const struct resp *reply)
 {
-    return read_pairs(facts, reply, take_hello);
+    return read_pairs(facts, FROM_HELLO, reply);
 }
 
 void facts_keep(struct facts *facts, const struct facts *earlier)

@@ -23,6 +23,8 @@ struct facts {
 
 /* NULL: unknown. */
 const char *fact_of(const struct facts *facts, enum fact fact);
+/* As CONFIG GET has it; NULL: it does not. */
+const char *fact_setting(enum fact fact);
 /* What is known already stays. */
 void facts_set(struct facts *facts, enum fact fact, const char *value);
 
