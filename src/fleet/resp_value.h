@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum resp_type { RESP_NIL, RESP_STATUS, RESP_ERROR, RESP_INTEGER, RESP_STRING, RESP_ARRAY };
 
@@ -20,4 +21,11 @@ struct resp {
 static inline bool resp_is_text(const struct resp *resp)
 {
     return resp->type == RESP_STRING || resp->type == RESP_STATUS;
+}
+
+/* Whether it is that string. */
+static inline bool resp_is(const struct resp *resp, const char *text)
+{
+    return resp->type == RESP_STRING && resp->length == strlen(text) &&
+        memcmp(resp->text, text, resp->length) == 0;
 }

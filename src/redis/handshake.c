@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool handshake_fail(struct handshake *handshake, const char *what)
@@ -21,33 +20,6 @@ size_t handshake_index(const struct handshake *handshake)
 bool handshake_check_status(struct handshake *handshake, const struct resp *reply)
 {
     return reply->type == RESP_STATUS || handshake_fail(handshake, RESP_UNEXPECTED);
-}
-
-/* ---- AUTH, SELECT, CLIENT SETNAME ---- */
-
-static void make_auth(
-    const struct handshake *handshake, size_t index, struct handshake_words *words)
-{
-    (void)index;
-    if (handshake->wish.user) {
-        words->argv[words->n++] = handshake->wish.user;
-    }
-    words->argv[words->n++] = handshake->wish.password ? handshake->wish.password : "";
-}
-
-static void make_select(
-    const struct handshake *handshake, size_t index, struct handshake_words *words)
-{
-    (void)index;
-    snprintf(words->number, sizeof words->number, "%u", handshake->wish.db);
-    words->argv[words->n++] = words->number;
-}
-
-static void make_name(
-    const struct handshake *handshake, size_t index, struct handshake_words *words)
-{
-    (void)index;
-    words->argv[words->n++] = handshake->wish.client_name;
 }
 
 /* ---- INFO: one call for everything; ROLE would need another right ---- */
@@ -92,12 +64,6 @@ static bool check_same_server(struct handshake *handshake, const struct resp *re
 
 /* ---- the scripts ---- */
 
-static void make_loading(
-    const struct handshake *handshake, size_t index, struct handshake_words *words)
-{
-    words->n = loading_command((enum loading)index, handshake->wish.set, words->argv);
-}
-
 static bool check_loading(struct handshake *handshake, const struct resp *reply)
 {
     enum loading step = (enum loading)handshake_index(handshake);
@@ -108,46 +74,34 @@ static bool check_loading(struct handshake *handshake, const struct resp *reply)
 
 /* ---- SUBSCRIBE ---- */
 
-static void make_subscribe(
-    const struct handshake *handshake, size_t index, struct handshake_words *words)
+bool handshake_has_subscribed(
+    const struct handshake *handshake, const struct resp *reply, const char *word)
 {
-    words->argv[words->n++] = handshake->wish.keys->channels[index];
-}
-
-static bool text_is(const struct resp *resp, const char *text)
-{
-    return resp->type == RESP_STRING && resp->length == strlen(text) &&
-        memcmp(resp->text, text, resp->length) == 0;
+    const char *channel = handshake->wish.keys->channels[handshake_index(handshake)];
+    return reply->type == RESP_ARRAY && reply->n == 3 && resp_is(&reply->elements[0], word) &&
+        resp_is(&reply->elements[1], channel);
 }
 
 static bool check_subscribe(struct handshake *handshake, const struct resp *reply)
 {
-    bool good = reply->type == RESP_ARRAY && reply->n == 3 &&
-        text_is(&reply->elements[0], "subscribe") &&
-        text_is(&reply->elements[1],
-            handshake->wish.keys->channels[handshake_index(handshake)]);
-    return good || handshake_fail(handshake, RESP_UNEXPECTED);
+    return handshake_has_subscribed(handshake, reply, "subscribe") ||
+        handshake_fail(handshake, RESP_UNEXPECTED);
 }
 
 /* ---- the commands ---- */
 
-static const struct handshake_kind kind_auth = {
-    ABILITY_auth, handshake_check_status, {"AUTH"}, make_auth, true};
-static const struct handshake_kind kind_select = {
-    ABILITY_select, handshake_check_status, {"SELECT"}, make_select, false};
-static const struct handshake_kind kind_name = {
-    ABILITY_client_name, handshake_check_status, {"CLIENT", "SETNAME"}, make_name, false};
-static const struct handshake_kind kind_info = {ABILITY_info, check_info, {"INFO"}, NULL, false};
-static const struct handshake_kind kind_same = {
-    ABILITY_info, check_same_server, {"INFO"}, NULL, false};
-static const struct handshake_kind kind_subscribe = {
-    ABILITY_subscribe, check_subscribe, {"SUBSCRIBE"}, make_subscribe, false};
+static const struct handshake_kind kind_auth = {ABILITY_auth, handshake_check_status};
+static const struct handshake_kind kind_select = {ABILITY_select, handshake_check_status};
+static const struct handshake_kind kind_name = {ABILITY_client_name, handshake_check_status};
+static const struct handshake_kind kind_info = {ABILITY_info, check_info};
+static const struct handshake_kind kind_same = {ABILITY_info, check_same_server};
+static const struct handshake_kind kind_subscribe = {ABILITY_subscribe, check_subscribe};
 static const struct handshake_kind loading_kinds[] = {
-    [LOADING_ASKS_LIBRARY] = {ABILITY_functions, check_loading, {NULL}, make_loading, false},
-    [LOADING_LIBRARY] = {ABILITY_function_load, check_loading, {NULL}, make_loading, false},
-    [LOADING_ASKS_AGAIN] = {ABILITY_functions, check_loading, {NULL}, make_loading, false},
-    [LOADING_ASKS_SCRIPT] = {ABILITY_scripts, check_loading, {NULL}, make_loading, false},
-    [LOADING_SCRIPT] = {ABILITY_script_load, check_loading, {NULL}, make_loading, false},
+    [LOADING_ASKS_LIBRARY] = {ABILITY_functions, check_loading},
+    [LOADING_LIBRARY] = {ABILITY_function_load, check_loading},
+    [LOADING_ASKS_AGAIN] = {ABILITY_functions, check_loading},
+    [LOADING_ASKS_SCRIPT] = {ABILITY_scripts, check_loading},
+    [LOADING_SCRIPT] = {ABILITY_script_load, check_loading},
 };
 
 void handshake_expect(struct handshake *handshake, const struct handshake_kind *kind, size_t index)
@@ -156,45 +110,35 @@ void handshake_expect(struct handshake *handshake, const struct handshake_kind *
     handshake->steps[handshake->n++] = (struct handshake_step){kind, index};
 }
 
-void handshake_add(
-    struct handshake *handshake, const struct handshake_kind *kind, size_t index, struct text *out)
+void handshake_add(struct handshake *handshake, const struct handshake_kind *kind, size_t index,
+    const char *const words[], struct text *out)
 {
-    struct handshake_words words = {.n = 0};
-    size_t lengths[MAX_WORDS], n;
-    while (words.n < sizeof kind->words / sizeof kind->words[0] && kind->words[words.n]) {
-        words.argv[words.n] = kind->words[words.n];
-        words.n++;
-    }
-    if (kind->make) {
-        kind->make(handshake, index, &words);
-    }
-    for (size_t i = 0; i < words.n; i++) {
-        lengths[i] = strlen(words.argv[i]);
-    }
-    char *bytes = resp_command(words.n, words.argv, lengths, &n);
-    text_add_bytes(out, bytes, n);
-    if (kind->is_secret) {
-        explicit_bzero(bytes, n);
-    }
-    free(bytes);
+    resp_add_command(out, words);
     handshake_expect(handshake, kind, index);
 }
 
 /* ---- the stages ---- */
 
+static const char *const info[] = {"INFO", NULL};
+
 static void add_auth(struct handshake *handshake, struct text *out)
 {
-    if (handshake->wish.user || handshake->wish.password) {
-        handshake_add(handshake, &kind_auth, 0, out);
+    const char *user = handshake->wish.user;
+    const char *password = handshake->wish.password ? handshake->wish.password : "";
+    const char *const words[] = {
+        "AUTH", user ? user : password, user ? password : NULL, NULL};
+    if (user || handshake->wish.password) {
+        handshake_add(handshake, &kind_auth, 0, words, out);
     }
     handshake->wish.user = handshake->wish.password = NULL;
 }
 
 static void add_name(struct handshake *handshake, struct text *out)
 {
+    const char *const words[] = {"CLIENT", "SETNAME", handshake->wish.client_name, NULL};
     if (handshake->wish.client_name &&
         !abilities_lack(&handshake->server.abilities, ABILITY_client_name)) {
-        handshake_add(handshake, &kind_name, 0, out);
+        handshake_add(handshake, &kind_name, 0, words, out);
     }
 }
 
@@ -209,11 +153,14 @@ static bool find_slot(struct handshake *handshake, struct text *out)
 
 static bool begin_commands(struct handshake *handshake, struct text *out)
 {
+    char number[16];
+    snprintf(number, sizeof number, "%u", handshake->wish.db);
     add_auth(handshake, out);
     if (handshake->wish.db > 0) {
-        handshake_add(handshake, &kind_select, 0, out);
+        const char *const select[] = {"SELECT", number, NULL};
+        handshake_add(handshake, &kind_select, 0, select, out);
     }
-    handshake_add(handshake, &kind_info, 0, out);
+    handshake_add(handshake, &kind_info, 0, info, out);
     add_name(handshake, out);
     return true;
 }
@@ -243,10 +190,10 @@ static bool ask_more(struct handshake *handshake, struct text *out)
         return true;
     }
     if (abilities_lack(&handshake->server.abilities, ABILITY_info)) {
-        handshake_add(handshake, &handshake_hello, 0, out);
+        handshake_add_hello(handshake, out);
     }
     handshake_add_settings(handshake, out);
-    handshake_add(handshake, &handshake_rights, 0, out);
+    handshake_add_rights(handshake, out);
     return true;
 }
 
@@ -265,8 +212,11 @@ static bool weigh(struct handshake *handshake, struct text *out)
 /* A step of it, if one is left. */
 static bool load_scripts(struct handshake *handshake, struct text *out)
 {
-    if (handshake->loading < LOADING_HAS_LIBRARY) {
-        handshake_add(handshake, &loading_kinds[handshake->loading], handshake->loading, out);
+    const char *words[LOADING_WORDS];
+    enum loading step = handshake->loading;
+    if (step < LOADING_HAS_LIBRARY) {
+        loading_command(step, handshake->wish.set, words);
+        handshake_add(handshake, &loading_kinds[step], step, words, out);
     }
     return true;
 }
@@ -274,7 +224,8 @@ static bool load_scripts(struct handshake *handshake, struct text *out)
 static bool subscribe(struct handshake *handshake, struct text *out)
 {
     for (size_t i = 0; i < N_CHANNELS; i++) {
-        handshake_add(handshake, &kind_subscribe, i, out);
+        const char *const words[] = {"SUBSCRIBE", handshake->wish.keys->channels[i], NULL};
+        handshake_add(handshake, &kind_subscribe, i, words, out);
     }
     return true;
 }
@@ -283,7 +234,7 @@ static bool begin_messages(struct handshake *handshake, struct text *out)
 {
     add_auth(handshake, out);
     if (handshake->wish.known->run_id[0]) {
-        handshake_add(handshake, &kind_same, 0, out);
+        handshake_add(handshake, &kind_same, 0, info, out);
     }
     add_name(handshake, out);
     if (handshake->wish.cluster) {
@@ -340,7 +291,7 @@ static void say_error(
     struct handshake *handshake, const struct handshake_kind *kind, const struct resp *reply)
 {
     const char *command = ability_table[kind->ability].command;
-    if (kind->is_secret) {
+    if (kind == &kind_auth) { /* it may repeat the secret that was sent */
         format_one_line(handshake->why, sizeof handshake->why,
             "%s: %.*s: user or password not accepted", command, (int)strcspn(reply->text, " "),
             reply->text);
@@ -387,7 +338,7 @@ static bool handshake_take(
 {
     if (reply->type == RESP_ERROR && handshake_is_redirected(handshake, reply)) {
         return handshake_fail(handshake, reply->text);
-    } else if (reply->type == RESP_ERROR && step->kind->make == make_loading) {
+    } else if (reply->type == RESP_ERROR && step->kind->check == check_loading) {
         return take_error_of_loading(handshake, step, reply);
     } else if (reply->type == RESP_ERROR) {
         return take_error(handshake, step->kind, reply);

@@ -5,24 +5,10 @@
 
 #include "redis/handshake.h"
 
-enum { MAX_WORDS = 1 + N_SCRIPT_KEYS }; /* of a command */
-
-/* A command. */
-struct handshake_words {
-    const char *argv[MAX_WORDS];
-    size_t n;
-    char number[16]; /* what one of them may point to */
-};
-
 struct handshake_kind {
     enum ability ability; /* that the command is */
     /* False: `why` says what is wrong. Error replies never get here. */
     bool (*check)(struct handshake *handshake, const struct resp *reply);
-    const char *words[3]; /* what it begins with */
-    /* Adds the rest; NULL: there is none. */
-    void (*make)(const struct handshake *handshake, size_t index, struct handshake_words *words);
-    /* Error replies may repeat the secret that was sent. */
-    bool is_secret;
 };
 
 /* The index of the step that the reply is to. */
@@ -33,11 +19,17 @@ bool handshake_check_status(struct handshake *handshake, const struct resp *repl
 bool handshake_fail(struct handshake *handshake, const char *what);
 /* One more reply, to what the stage sends last. */
 void handshake_expect(struct handshake *handshake, const struct handshake_kind *kind, size_t index);
-/* Adds a step to the stage. */
-void handshake_add(
-    struct handshake *handshake, const struct handshake_kind *kind, size_t index, struct text *out);
+/* Adds a step to the stage: a command, whose words end with NULL. */
+void handshake_add(struct handshake *handshake, const struct handshake_kind *kind, size_t index,
+    const char *const words[], struct text *out);
 
-extern const struct handshake_kind handshake_hello, handshake_rights;
+/* The reply to SUBSCRIBE or SSUBSCRIBE for the channel of that index. */
+bool handshake_has_subscribed(
+    const struct handshake *handshake, const struct resp *reply, const char *word);
+
+void handshake_add_hello(struct handshake *handshake, struct text *out);
+/* What may scripts do there? */
+void handshake_add_rights(struct handshake *handshake, struct text *out);
 /* With .cluster: which node has our keys? An error reply leads to handshake_is_redirected(). */
 void handshake_find_slot(struct handshake *handshake, struct text *out);
 /* The last step of its stage. */

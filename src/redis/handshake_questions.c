@@ -11,23 +11,6 @@ static bool check_hello(struct handshake *handshake, const struct resp *reply)
         handshake_fail(handshake, RESP_UNEXPECTED);
 }
 
-static const struct {
-    enum fact fact;
-    const char *name;
-} settings[] = {
-    {FACT_save, "save"},
-    {FACT_stop_writes, "stop-writes-on-bgsave-error"},
-    {FACT_maxmemory, "maxmemory"},
-    {FACT_maxmemory_policy, "maxmemory-policy"},
-};
-
-static void make_config(
-    const struct handshake *handshake, size_t index, struct handshake_words *words)
-{
-    (void)handshake;
-    words->argv[words->n++] = settings[index].name;
-}
-
 static bool check_config(struct handshake *handshake, const struct resp *reply)
 {
     return facts_read_config(&handshake->server.facts, reply) ||
@@ -83,14 +66,6 @@ static const char needs_script[] =
     "return {type(info) == 'table' and info.err or '',\n"
     "    type(writing) == 'table' and writing.err or '', unpack(lacking)}\n";
 
-static void make_rights(
-    const struct handshake *handshake, size_t index, struct handshake_words *words)
-{
-    (void)index;
-    words->argv[words->n++] = handshake->wish.keys->keys[0];
-    words->argv[words->n++] = handshake->wish.keys->channels[CHANNEL_ALL];
-}
-
 static const struct {
     const char *error, *meaning;
 } refusals_to_write[] = {
@@ -136,19 +111,30 @@ static bool check_rights(struct handshake *handshake, const struct resp *reply)
     return !handshake->refused;
 }
 
+static const struct handshake_kind kind_hello = {ABILITY_hello, check_hello};
+static const struct handshake_kind kind_rights = {ABILITY_eval, check_rights};
+static const struct handshake_kind kind_config = {ABILITY_config_get, check_config};
+
 /* Without a version, the server goes on with RESP 2. Every user may use it. */
-const struct handshake_kind handshake_hello = {
-    ABILITY_hello, check_hello, {"HELLO"}, NULL, false};
-const struct handshake_kind handshake_rights = {
-    ABILITY_eval, check_rights, {"EVAL", needs_script, "0"}, make_rights, false};
-static const struct handshake_kind handshake_config = {
-    ABILITY_config_get, check_config, {"CONFIG", "GET"}, make_config, false};
+void handshake_add_hello(struct handshake *handshake, struct text *out)
+{
+    handshake_add(handshake, &kind_hello, 0, (const char *const[]){"HELLO", NULL}, out);
+}
+
+void handshake_add_rights(struct handshake *handshake, struct text *out)
+{
+    const struct keys *keys = handshake->wish.keys;
+    const char *const words[] = {
+        "EVAL", needs_script, "0", keys->keys[0], keys->channels[CHANNEL_ALL], NULL};
+    handshake_add(handshake, &kind_rights, 0, words, out);
+}
 
 void handshake_add_settings(struct handshake *handshake, struct text *out)
 {
-    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-        if (!fact_of(&handshake->server.facts, settings[i].fact)) {
-            handshake_add(handshake, &handshake_config, i, out);
+    for (enum fact i = 0; i < N_FACTS; i++) {
+        if (fact_setting(i) && !fact_of(&handshake->server.facts, i)) {
+            const char *const words[] = {"CONFIG", "GET", fact_setting(i), NULL};
+            handshake_add(handshake, &kind_config, 0, words, out);
         }
     }
 }

@@ -103,15 +103,6 @@ static bool read_password(
     return good;
 }
 
-static void send_wiped(struct stream *stream, struct text *out)
-{
-    if (out->length > 0) {
-        stream_send(stream, out->bytes, out->length);
-        explicit_bzero(out->bytes, out->length);
-    }
-    text_deinit(out);
-}
-
 static void handshake_send(struct link *link, struct stream *stream)
 {
     struct text out = TEXT_INIT;
@@ -144,7 +135,7 @@ static void handshake_send(struct link *link, struct stream *stream)
         handshake_messages(&link->ready, &wish, &out);
     }
     secret_free(password);
-    send_wiped(stream, &out);
+    stream_send_text(stream, &out);
     stream_set_timer(stream, link->timeout);
 }
 
@@ -161,7 +152,7 @@ static bool handshake_take(struct link *link, struct stream *stream, const struc
     } else if (result == HANDSHAKE_FAILED) {
         link_fail(link, link->ready.why, link->ready.refused);
     } else {
-        send_wiped(stream, &out);
+        stream_send_text(stream, &out);
         stream_set_timer(stream, link->timeout);
     }
     return result == HANDSHAKE_DONE;
@@ -196,7 +187,7 @@ static void messages_are_ready(struct link *link)
     }
     uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
     same_server_ask(&link->same, link->keys.channels[CHANNEL_OWN], random, &out);
-    send_wiped(link->commands, &out); /* the timer of the other connection runs */
+    stream_send_text(link->commands, &out); /* the timer of the other connection runs */
 }
 
 static void link_settle(struct link *link, enum same_result result)
@@ -477,8 +468,6 @@ static void link_on_closed(uv_handle_t *handle)
 {
     struct link *link = container_of(handle, struct link, timer);
     free(link->client_name);
-    free(link->argv);
-    free(link->lengths);
     tls_context_unref(link->tls);
     free(link);
 }

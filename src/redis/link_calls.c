@@ -1,5 +1,4 @@
 #include "base/clock.h"
-#include "base/memory.h"
 #include "redis/link_internal.h"
 #include "redis/loading.h"
 
@@ -7,7 +6,6 @@
 #include <string.h>
 
 enum {
-    N_OWN = 3, /* FCALL, the function, the number of keys */
     MAX_LOADS = 5, /* for one call: somebody may flush them at the wrong moment, again and again */
     FIRST_AGAIN = 10, /* ms, before calls that were not carried out are sent again */
     MAX_DOUBLED = 6, /* that pause */
@@ -16,21 +14,6 @@ enum {
 
 /* ---- sending ---- */
 
-static void link_put(struct link *link, size_t i, const char *text, size_t length)
-{
-    link->argv[i] = text;
-    link->lengths[i] = length;
-}
-
-static void link_make_room(struct link *link, size_t n)
-{
-    if (n > link->n_argv) {
-        link->argv = memory_resize(link->argv, n, sizeof *link->argv);
-        link->lengths = memory_resize(link->lengths, n, sizeof *link->lengths);
-        link->n_argv = n;
-    }
-}
-
 /* Sends call->bytes. */
 static void link_send(struct link *link, const struct link_call *call)
 {
@@ -38,58 +21,55 @@ static void link_send(struct link *link, const struct link_call *call)
     calls_add(&link->calls, call);
 }
 
-static void send_words(struct link *link, size_t argc, const char *const argv[],
-    enum link_call_kind kind, const struct script_set *set)
+static void send_words(struct link *link, const char *const words[], enum link_call_kind kind,
+    const struct script_set *set)
 {
-    size_t lengths[LOADING_WORDS];
-    struct link_call call = {.kind = kind, .set = set};
-    for (size_t i = 0; i < argc; i++) {
-        lengths[i] = strlen(argv[i]);
-    }
-    call.bytes = resp_command(argc, argv, lengths, &call.n);
-    link_send(link, &call);
+    struct text out = TEXT_INIT;
+    resp_add_command(&out, words);
+    link_send(link,
+        &(struct link_call){.kind = kind, .set = set, .bytes = out.bytes, .n = out.length});
 }
 
 /* A node that has our keys ahead of their slot would else send us away. */
 static void send_for_keys(struct link *link, const struct link_call *call)
 {
-    static const char *const asking[] = {"ASKING"};
+    static const char *const asking[] = {"ASKING", NULL};
     if (link->route.is_asking) {
-        send_words(link, 1, asking, CALL_ASKING, NULL);
+        send_words(link, asking, CALL_ASKING, NULL);
     }
     link_send(link, call);
 }
 
-static void link_put_word(struct link *link, size_t i, const char *word)
+static void add_word(struct text *out, const char *word)
 {
-    link_put(link, i, word, strlen(word));
+    resp_add_word(out, word, strlen(word));
 }
 
 void link_call(struct link *link, enum script script, unsigned layout, size_t argc,
     const char *const argv[], const size_t lengths[], uint64_t tag)
 {
+    enum { N_OWN = 3 }; /* FCALL, the function, the number of keys */
     const struct script_set *set = script_set_of(layout);
-    struct link_call call = {.set = set, .tag = tag};
-    size_t n = 0;
+    struct text out = TEXT_INIT;
     if (link->state != LINK_UP) {
         return; /* on_down is due, which covers this call */
     }
     link->set = set;
-    link_make_room(link, N_OWN + N_SCRIPT_KEYS + argc + 1);
-    link_put_word(link, n++, link->has_library ? "FCALL" : "EVALSHA");
-    link_put_word(link, n++, link->has_library ? set->functions[script] : set->sha);
-    link_put_word(link, n++, SCRIPT_KEYS_WORD);
+    resp_add_count(&out, N_OWN + N_SCRIPT_KEYS + argc + !link->has_library);
+    add_word(&out, link->has_library ? "FCALL" : "EVALSHA");
+    add_word(&out, link->has_library ? set->functions[script] : set->sha);
+    add_word(&out, SCRIPT_KEYS_WORD);
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
-        link_put_word(link, n++, link->keys.keys[i]);
+        add_word(&out, link->keys.keys[i]);
     }
     for (size_t i = 0; i < argc; i++) {
-        link_put(link, n++, argv[i], lengths[i]);
+        resp_add_word(&out, argv[i], lengths[i]);
     }
     if (!link->has_library) {
-        link_put_word(link, n++, script_words[script]);
+        add_word(&out, script_words[script]);
     }
-    call.bytes = resp_command(n, link->argv, link->lengths, &call.n);
-    send_for_keys(link, &call);
+    send_for_keys(link,
+        &(struct link_call){.set = set, .tag = tag, .bytes = out.bytes, .n = out.length});
 }
 
 /* ---- the server has forgotten the library, or the script ---- */
@@ -104,8 +84,8 @@ static void link_load(struct link *link, const struct script_set *set)
     const char *words[LOADING_WORDS];
     if (link->loading != set) {
         link->loading = set;
-        size_t n = loading_command(link_load_step(link), set, words);
-        send_words(link, n, words, CALL_LOAD, set);
+        loading_command(link_load_step(link), set, words);
+        send_words(link, words, CALL_LOAD, set);
     }
 }
 
@@ -174,37 +154,33 @@ static bool takes_redirection(struct link *link, struct link_call *call, const s
 
 void link_ask_for_slot(struct link *link)
 {
-    const char *const argv[] = {"EXISTS", link->keys.keys[0]};
+    const char *const words[] = {"EXISTS", link->keys.keys[0], NULL};
     if (link->route.is_asking) {
-        send_words(link, 2, argv, CALL_SLOT_QUESTION, NULL);
+        send_words(link, words, CALL_SLOT_QUESTION, NULL);
     }
 }
 
 /* ---- libraries of other versions ---- */
 
-static void old_libraries_send(struct link *link, size_t argc, const char *const argv[])
-{
-    if (argc > 0) {
-        send_words(link, argc, argv, CALL_OLD_LIBRARIES, NULL);
-    }
-}
-
 void link_sweep_libraries(struct link *link)
 {
-    const char *argv[OLD_LIBRARIES_WORDS];
+    const char *words[OLD_LIBRARIES_WORDS];
     uint64_t now = uv_now(link->loop);
     if (link->has_library && now >= link->sweeps_at) {
         link->sweeps_at = now + SWEEP_EVERY;
-        old_libraries_send(link, old_libraries_begin(&link->old_libraries, argv), argv);
+        old_libraries_begin(&link->old_libraries, words);
+        send_words(link, words, CALL_OLD_LIBRARIES, NULL);
     }
 }
 
 static void take_old_libraries_reply(
     struct link *link, struct link_call *call, const struct resp *reply)
 {
-    const char *argv[OLD_LIBRARIES_WORDS];
+    const char *words[OLD_LIBRARIES_WORDS];
     (void)call;
-    old_libraries_send(link, old_libraries_next(&link->old_libraries, reply, argv), argv);
+    if (old_libraries_next(&link->old_libraries, reply, words)) {
+        send_words(link, words, CALL_OLD_LIBRARIES, NULL);
+    }
 }
 
 /* ---- replies ---- */

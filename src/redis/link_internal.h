@@ -67,9 +67,6 @@ struct link {
     unsigned n_postponed; /* times in a row */
     struct old_libraries old_libraries;
     uint64_t sweeps_at; /* uv_now(); the sweep before has long ended, or its link */
-    const char **argv; /* room for a call */
-    size_t *lengths, n_argv;
-
     bool is_pinged;
 };
 

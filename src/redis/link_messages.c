@@ -1,8 +1,5 @@
 #include "redis/link_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void link_heartbeat_begin(struct link *link)
 {
     link->is_pinged = false;
@@ -11,16 +8,13 @@ void link_heartbeat_begin(struct link *link)
 
 void link_heartbeat_tick(struct link *link)
 {
-    static const char *const ping[] = {"PING"};
-    static const size_t lengths[] = {4};
+    struct text out = TEXT_INIT;
     if (link->is_pinged) {
         link_fail(link, "no answer to PING on the connection for messages", false);
         return;
     }
-    size_t n;
-    char *bytes = resp_command(1, ping, lengths, &n);
-    stream_send(link->messages, bytes, n);
-    free(bytes);
+    resp_add_command(&out, (const char *const[]){"PING", NULL});
+    stream_send_text(link->messages, &out);
     link->is_pinged = true;
     link_ask_for_slot(link);
     link_sweep_libraries(link);
@@ -34,21 +28,20 @@ static bool is_push(const struct resp *reply, const char *word, size_t n)
     for (size_t i = 0; good && i < n; i++) {
         good = reply->elements[i].type == RESP_STRING;
     }
-    return good && strcmp(reply->elements[0].text, word) == 0;
+    return good && resp_is(&reply->elements[0], word);
 }
 
 /* A node says so of each channel of a slot that is another one's from then on. */
 static bool is_lost_channel(const struct resp *reply)
 {
     return reply->type == RESP_ARRAY && reply->n == 3 &&
-        strcmp(reply->elements[0].text, "sunsubscribe") == 0;
+        resp_is(&reply->elements[0], "sunsubscribe");
 }
 
 static bool is_ours(const struct link *link, const struct resp *channel)
 {
     for (size_t i = 0; i < N_CHANNELS; i++) {
-        const char *ours = link->keys.channels[i];
-        if (channel->length == strlen(ours) && memcmp(channel->text, ours, channel->length) == 0) {
+        if (resp_is(channel, link->keys.channels[i])) {
             return true;
         }
     }

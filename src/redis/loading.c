@@ -7,11 +7,6 @@ static bool says(const struct resp *reply, const char *error)
     return reply->type == RESP_ERROR && strncmp(reply->text, error, strlen(error)) == 0;
 }
 
-static bool answers(const struct resp *reply, const char *text)
-{
-    return reply->type == RESP_STRING && strcmp(reply->text, text) == 0;
-}
-
 bool loading_is_forgotten(const struct resp *reply)
 {
     return says(reply, "ERR Function not found") || says(reply, "NOSCRIPT");
@@ -24,62 +19,41 @@ bool loading_is_there(const struct resp *reply)
 
 /* ---- the steps: what is sent, and whether that reply says that they are there ---- */
 
-static size_t ask_library(const struct script_set *set, const char *argv[])
+void loading_command(
+    enum loading step, const struct script_set *set, const char *words[LOADING_WORDS])
 {
-    argv[0] = "FCALL", argv[1] = set->about, argv[2] = "0";
-    return 3;
-}
-
-static size_t load_library(const struct script_set *set, const char *argv[])
-{
-    argv[0] = "FUNCTION", argv[1] = "LOAD", argv[2] = set->library.text;
-    return 3;
-}
-
-static size_t ask_script(const struct script_set *set, const char *argv[])
-{
-    argv[0] = "EVALSHA", argv[1] = set->sha, argv[2] = "0", argv[3] = "about";
-    return 4;
-}
-
-static size_t load_script(const struct script_set *set, const char *argv[])
-{
-    argv[0] = "SCRIPT", argv[1] = "LOAD", argv[2] = set->script.text;
-    return 3;
+    const char *const commands[][LOADING_WORDS] = {
+        [LOADING_ASKS_LIBRARY] = {"FCALL", set->about, "0"},
+        [LOADING_LIBRARY] = {"FUNCTION", "LOAD", set->library.text},
+        [LOADING_ASKS_AGAIN] = {"FCALL", set->about, "0"},
+        [LOADING_ASKS_SCRIPT] = {"EVALSHA", set->sha, "0", "about"},
+        [LOADING_SCRIPT] = {"SCRIPT", "LOAD", set->script.text},
+    };
+    memcpy(words, commands[step], sizeof commands[step]);
 }
 
 static bool has_library(const struct script_set *set, const struct resp *reply)
 {
-    return answers(reply, set->name);
+    return resp_is(reply, set->name);
 }
 
 static bool has_script(const struct script_set *set, const struct resp *reply)
 {
-    return answers(reply, "about") || answers(reply, set->sha);
+    return resp_is(reply, "about") || resp_is(reply, set->sha);
 }
 
 static const struct step {
-    size_t (*make)(const struct script_set *set, const char *argv[]);
     bool (*is_there)(const struct script_set *set, const struct resp *reply);
     enum loading there, forgotten, otherwise;
 } steps[] = {
-    [LOADING_ASKS_LIBRARY] = {ask_library, has_library, LOADING_HAS_LIBRARY, LOADING_LIBRARY,
-        LOADING_ASKS_SCRIPT},
-    [LOADING_LIBRARY] = {load_library, has_library, LOADING_HAS_LIBRARY, LOADING_FAILED,
-        LOADING_ASKS_SCRIPT},
-    [LOADING_ASKS_AGAIN] = {ask_library, has_library, LOADING_HAS_LIBRARY, LOADING_ASKS_SCRIPT,
-        LOADING_ASKS_SCRIPT},
-    [LOADING_ASKS_SCRIPT] = {ask_script, has_script, LOADING_HAS_SCRIPT, LOADING_SCRIPT,
-        LOADING_FAILED},
-    [LOADING_SCRIPT] = {load_script, has_script, LOADING_HAS_SCRIPT, LOADING_FAILED,
-        LOADING_FAILED},
+    [LOADING_ASKS_LIBRARY] =
+        {has_library, LOADING_HAS_LIBRARY, LOADING_LIBRARY, LOADING_ASKS_SCRIPT},
+    [LOADING_LIBRARY] = {has_library, LOADING_HAS_LIBRARY, LOADING_FAILED, LOADING_ASKS_SCRIPT},
+    [LOADING_ASKS_AGAIN] =
+        {has_library, LOADING_HAS_LIBRARY, LOADING_ASKS_SCRIPT, LOADING_ASKS_SCRIPT},
+    [LOADING_ASKS_SCRIPT] = {has_script, LOADING_HAS_SCRIPT, LOADING_SCRIPT, LOADING_FAILED},
+    [LOADING_SCRIPT] = {has_script, LOADING_HAS_SCRIPT, LOADING_FAILED, LOADING_FAILED},
 };
-
-size_t loading_command(
-    enum loading step, const struct script_set *set, const char *argv[LOADING_WORDS])
-{
-    return steps[step].make(set, argv);
-}
 
 enum loading loading_next(
     enum loading step, const struct script_set *set, const struct resp *reply)

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { LOADING_WORDS = 4 };
+enum { LOADING_WORDS = 5 }; /* of a command, with the NULL behind them */
 
 enum loading {
     LOADING_ASKS_LIBRARY, /* the first */
@@ -20,9 +20,9 @@ enum loading {
     LOADING_FAILED,
 };
 
-/* The command of that step, of the first five; returns argc. */
-size_t loading_command(
-    enum loading step, const struct script_set *set, const char *argv[LOADING_WORDS]);
+/* The command of that step, of the first five. */
+void loading_command(
+    enum loading step, const struct script_set *set, const char *words[LOADING_WORDS]);
 /* What comes after that reply to it. Errors are answers: a server that does not allow
  * functions, or no more of them at its maxmemory, gets the script. */
 enum loading loading_next(

@@ -45,45 +45,41 @@ static void note_library(struct old_libraries *old, const struct resp *library)
     }
 }
 
-static size_t ask_idle(struct old_libraries *old, const char *argv[])
+static bool ask_idle(struct old_libraries *old, const char *words[])
 {
     if (old->n == 0) {
-        return 0;
+        return false;
     }
     old->step = OLD_LIBRARIES_ASKED;
     snprintf(old->function, sizeof old->function, "%.40s_idle", old->names[old->n - 1]);
-    argv[0] = "FCALL", argv[1] = old->function, argv[2] = "0";
-    return 3;
+    words[0] = "FCALL", words[1] = old->function, words[2] = "0", words[3] = NULL;
+    return true;
 }
 
-static size_t delete_it(struct old_libraries *old, const char *argv[])
-{
-    old->step = OLD_LIBRARIES_DELETED;
-    argv[0] = "FUNCTION", argv[1] = "DELETE", argv[2] = old->names[old->n - 1];
-    return 3;
-}
-
-size_t old_libraries_begin(struct old_libraries *old, const char *argv[OLD_LIBRARIES_WORDS])
+void old_libraries_begin(struct old_libraries *old, const char *words[OLD_LIBRARIES_WORDS])
 {
     old->step = OLD_LIBRARIES_LISTED;
     old->n = 0;
-    argv[0] = "FUNCTION", argv[1] = "LIST", argv[2] = "LIBRARYNAME", argv[3] = "berth_L*";
-    return 4;
+    words[0] = "FUNCTION", words[1] = "LIST", words[2] = "LIBRARYNAME", words[3] = "berth_L*";
+    words[4] = NULL;
 }
 
-size_t old_libraries_next(struct old_libraries *old, const struct resp *reply,
-    const char *argv[OLD_LIBRARIES_WORDS])
+bool old_libraries_next(struct old_libraries *old, const struct resp *reply,
+    const char *words[OLD_LIBRARIES_WORDS])
 {
     if (old->step == OLD_LIBRARIES_LISTED) {
         for (size_t i = 0; reply->type == RESP_ARRAY && i < reply->n; i++) {
             note_library(old, &reply->elements[i]);
         }
-        return ask_idle(old, argv);
+        return ask_idle(old, words);
     }
     bool is_idle = reply->type == RESP_INTEGER && reply->integer >= OLD_LIBRARY_IDLE;
     if (old->step == OLD_LIBRARIES_ASKED && is_idle) {
-        return delete_it(old, argv);
+        old->step = OLD_LIBRARIES_DELETED;
+        words[0] = "FUNCTION", words[1] = "DELETE", words[2] = old->names[old->n - 1];
+        words[3] = NULL;
+        return true;
     }
     old->n--;
-    return ask_idle(old, argv);
+    return ask_idle(old, words);
 }

@@ -5,7 +5,7 @@
 #include "redis/resp.h"
 
 enum {
-    OLD_LIBRARIES_WORDS = 4,
+    OLD_LIBRARIES_WORDS = 5, /* of a command, with the NULL behind them */
     OLD_LIBRARIES_AT_ONCE = 16, /* the others follow the next time */
     OLD_LIBRARY_BYTES = 64, /* of a function's name, with the NUL */
     OLD_LIBRARY_IDLE = 3600, /* seconds */
@@ -18,9 +18,10 @@ struct old_libraries {
     char function[OLD_LIBRARY_BYTES]; /* the one that is called */
 };
 
-/* The first command; returns argc. */
-size_t old_libraries_begin(struct old_libraries *old, const char *argv[OLD_LIBRARIES_WORDS]);
-/* The command after the reply to the one before; 0: it is over. argv is good until the next call.
- * Errors are answers: where a user has no right to list or to delete, all libraries stay. */
-size_t old_libraries_next(struct old_libraries *old, const struct resp *reply,
-    const char *argv[OLD_LIBRARIES_WORDS]);
+/* The first command. */
+void old_libraries_begin(struct old_libraries *old, const char *words[OLD_LIBRARIES_WORDS]);
+/* The command after the reply to the one before; false: there is none. The words are good until the
+ * next call. Errors are answers: where a user has no right to list or to delete, all libraries
+ * stay. */
+bool old_libraries_next(struct old_libraries *old, const struct resp *reply,
+    const char *words[OLD_LIBRARIES_WORDS]);

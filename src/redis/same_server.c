@@ -4,21 +4,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 void same_server_ask(
     struct same_server *same, const char *channel, uint64_t random, struct text *out)
 {
-    const char *const argv[] = {"PUBLISH", channel, same->message};
-    size_t lengths[3], n;
     *same = (struct same_server){.is_asked = true};
     snprintf(same->message, sizeof same->message, "proof %016" PRIx64, random);
-    for (size_t i = 0; i < 3; i++) {
-        lengths[i] = strlen(argv[i]);
-    }
-    char *bytes = resp_command(3, argv, lengths, &n);
-    text_add_bytes(out, bytes, n);
-    free(bytes);
+    resp_add_command(out, (const char *const[]){"PUBLISH", channel, same->message, NULL});
 }
 
 static enum same_result settled(struct same_server *same)
@@ -45,8 +37,6 @@ enum same_result same_server_message(struct same_server *same, const struct resp
         return SAME_FAILED;
     }
     const struct resp *payload = reply->n == 3 ? &reply->elements[2] : NULL;
-    if (payload && payload->type == RESP_STRING && strcmp(payload->text, same->message) == 0) {
-        same->has_arrived = true;
-    }
+    same->has_arrived |= payload && resp_is(payload, same->message);
     return settled(same);
 }

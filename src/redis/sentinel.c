@@ -158,30 +158,6 @@ static void on_reply(void *context, const struct resp *reply)
 
 /* ---- asking ---- */
 
-static void send_command(struct stream *stream, size_t argc, const char *const argv[])
-{
-    size_t lengths[3], n;
-    for (size_t i = 0; i < argc; i++) {
-        lengths[i] = strlen(argv[i]);
-    }
-    char *bytes = resp_command(argc, argv, lengths, &n);
-    stream_send(stream, bytes, n);
-    explicit_bzero(bytes, n);
-    free(bytes);
-}
-
-static void send_auth(const struct sentinel *sentinel)
-{
-    const char *argv[3];
-    size_t n = 0;
-    argv[n++] = "AUTH";
-    if (sentinel->user) {
-        argv[n++] = sentinel->user;
-    }
-    argv[n++] = sentinel->password;
-    send_command(sentinel->stream, n, argv);
-}
-
 static const struct stream_events events = {
     .on_reply = on_reply,
     .on_timer = sentinel_on_timer,
@@ -191,6 +167,8 @@ static const struct stream_events events = {
 static void on_dialed(void *context, struct stream *stream, const char *why)
 {
     struct sentinel *sentinel = context;
+    const char *user = sentinel->user, *password = sentinel->password;
+    struct text out = TEXT_INIT;
     sentinel->dial = NULL;
     if (!stream) {
         on_failed(sentinel, why);
@@ -198,12 +176,16 @@ static void on_dialed(void *context, struct stream *stream, const char *why)
     }
     sentinel->stream = stream;
     stream_hand_over(stream, &events, sentinel);
-    sentinel->is_authenticating = sentinel->password != NULL;
-    if (sentinel->password) {
-        send_auth(sentinel);
+    sentinel->is_authenticating = password != NULL;
+    if (password) {
+        resp_add_command(&out,
+            (const char *const[]){
+                "AUTH", user ? user : password, user ? password : NULL, NULL});
     }
-    send_command(stream, 3,
-        (const char *const[]){"SENTINEL", "get-master-addr-by-name", sentinel->url->master});
+    resp_add_command(&out,
+        (const char *const[]){
+            "SENTINEL", "get-master-addr-by-name", sentinel->url->master, NULL});
+    stream_send_text(stream, &out);
     stream_set_timer(stream, sentinel->timeout);
 }
 

@@ -273,6 +273,15 @@ void stream_send(struct stream *stream, const char *bytes, size_t n)
     uv_check_start(&stream->check, on_check);
 }
 
+void stream_send_text(struct stream *stream, struct text *text)
+{
+    if (text->length > 0) {
+        stream_send(stream, text->bytes, text->length);
+        explicit_bzero(text->bytes, text->length);
+    }
+    text_deinit(text);
+}
+
 /* ---- in ---- */
 
 void stream_set_bound(struct stream *stream, size_t n_bytes)

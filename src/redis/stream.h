@@ -41,6 +41,8 @@ void stream_set_bound(struct stream *stream, size_t n_bytes);
 
 /* Copies the bytes. */
 void stream_send(struct stream *stream, const char *bytes, size_t n);
+/* Ends the text, and wipes it: there may be a password in it. */
+void stream_send_text(struct stream *stream, struct text *text);
 /* One on_timer after that span; 0: none. It comes only after everything that had arrived by then
  * was read. */
 void stream_set_timer(struct stream *stream, nanoseconds after);

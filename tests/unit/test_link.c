@@ -192,8 +192,8 @@ static void expect_command(enum loading step, const char *expected)
 {
     const char *argv[LOADING_WORDS];
     char words[256] = "";
-    size_t n = loading_command(step, &script_sets[0], argv);
-    for (size_t i = 0; i < n; i++) {
+    loading_command(step, &script_sets[0], argv);
+    for (size_t i = 0; argv[i]; i++) {
         bool is_text = argv[i] == script_sets[0].library.text ||
             argv[i] == script_sets[0].script.text;
         strcat(words, i > 0 ? " " : "");

@@ -10,25 +10,27 @@
 static struct old_libraries old;
 static char said[256];
 
-static void say_command(size_t argc, const char *const argv[])
+static void say_command(const char *const words[])
 {
     said[0] = '\0';
-    for (size_t i = 0; i < argc; i++) {
+    for (size_t i = 0; words[i]; i++) {
         strcat(said, i > 0 ? " " : "");
-        strcat(said, argv[i]);
+        strcat(said, words[i]);
     }
 }
 
 static void next(const char *reply)
 {
-    const char *argv[OLD_LIBRARIES_WORDS];
-    say_command(old_libraries_next(&old, resp_of(reply), argv), argv);
+    const char *words[OLD_LIBRARIES_WORDS] = {NULL};
+    old_libraries_next(&old, resp_of(reply), words);
+    say_command(words);
 }
 
 static void begin(void)
 {
-    const char *argv[OLD_LIBRARIES_WORDS];
-    say_command(old_libraries_begin(&old, argv), argv);
+    const char *words[OLD_LIBRARIES_WORDS];
+    old_libraries_begin(&old, words);
+    say_command(words);
     cr_assert_str_eq(said, "FUNCTION LIST LIBRARYNAME berth_L*");
 }
 
