@@ -102,17 +102,17 @@ end
 -- Whether no waiter is in its way, or those that are let go.
 local function may_go(lease)
     return not db.grace and not why_aside(lease)
-        and (has_all(lease) or db.keeps and roads().make_way(lease, lease.claims))
+        and (has_all(lease) or db.keeps and made.roads.make_way(lease, lease.claims))
 end
 
 -- The script that wrote this lease was broken off before it had written all that the record says. If it was
 -- granting from a queue, and the lease has not left that queue, the lease waits there again.
 local function mend(known)
-    if not turns().stands_in_line(known) then
+    if not made.turns.stands_in_line(known) then
         drop_lease(known)
         return nil
     end
-    turns().take_grant_back(known)
+    made.turns.take_grant_back(known)
     for _, claim in ipairs(known.claims) do
         mark_dirty(claim.name)
     end
@@ -165,11 +165,11 @@ local function acquire(lease)
         if known.state == 'H' then
             return granted(known)
         elseif known.road then
-            roads().note_elsewhere(known) -- a script may have been broken off
+            made.roads.note_elsewhere(known) -- a script may have been broken off
         end
         return waiting(known)
     elseif is_owned(lease.key) then
-        turns().leave_unbegun(lease)
+        made.turns.leave_unbegun(lease)
     end
     local code, about = why_never(lease)
     if code then
@@ -198,11 +198,9 @@ local function acquire(lease)
     return wait(lease)
 end
 
-function scripts.acquire()
-    local wrong = enter(true)
-    if wrong then
-        return wrong
-    end
+scripts.acquire = {may_recall = true}
+
+function scripts.acquire.run()
     settle() -- what time has freed goes to waiters before new requests are answered
     local leases, rows, at = {}, {}, 5
     while at <= #ARGV do
@@ -210,11 +208,7 @@ function scripts.acquire()
     end
     look_up(leases)
     for _, lease in ipairs(leases) do
-        local word, first, second = acquire(lease)
-        rows[#rows + 1] = word
-        rows[#rows + 1] = first
-        rows[#rows + 1] = second
+        append(rows, {acquire(lease)})
     end
-    settle()
-    return answer('ok', unpack(rows))
+    return finish('ok', unpack(rows))
 end

@@ -4,8 +4,7 @@
 local OP, NAME, WORD, REASON, HOLDER, BY
 
 local function refused(code, about)
-    settle()
-    return answer('refused', code, about or NAME)
+    return finish('refused', code, about or NAME)
 end
 
 -- ---- changes to a lease, whichever daemon has it ----
@@ -16,8 +15,7 @@ local function tell_owner(key, word)
         return refused('unknown')
     end
     emit(lease.session, format('%s %s %s|%s', word, lease.id, BY, REASON))
-    settle()
-    return answer('ok')
+    return finish('ok')
 end
 
 local function release_of_identity()
@@ -29,8 +27,7 @@ local function release_of_identity()
     elseif n_taken(NAME) > 0 then
         return refused('not-holder')
     end
-    settle()
-    return answer('ok') -- units that are free already
+    return finish('ok') -- units that are free already
 end
 
 -- ---- changes to a definition ----
@@ -162,7 +159,7 @@ local function forget()
     local function undo_change(name)
         if is_changed(name) then
             n_left = n_left - 10
-            news().store_change(name, next_number(), '{}')
+            made.news.store_change(name, next_number(), '{}')
         end
     end
 
@@ -249,18 +246,16 @@ local function forget()
             step, last = step + 1, ''
         end
         if last ~= '' or n_left <= 0 then
-            settle()
-            return answer('ok', format('%d %s', step, last))
+            return finish('ok', format('%d %s', step, last))
         end
     end
-    news().forget_undone()
-    news().note('d ' .. NAME)
+    made.news.forget_undone()
+    made.news.note('d ' .. NAME)
     call('ZADD', UNDONE, wall, 'd ' .. NAME)
     call('HDEL', DEFINITIONS, NAME)
     definitions[NAME], resources = nil, {}
-    news().tell()
-    settle()
-    return answer('ok', '')
+    made.news.tell()
+    return finish('ok', '')
 end
 
 -- ---- the end of an upgrade ----
@@ -272,8 +267,7 @@ local function upgrade()
     if db.grace then
         return refused('grace')
     elseif db.convert then
-        settle()
-        return answer('ok', 'convert')
+        return finish('ok', 'convert')
     end
     local newest, n_older, older = LAYOUT, 0, ''
     for _, name in ipairs(call('ZRANGEBYSCORE', SESSIONS, '(' .. text_of(db.clock), '(+inf')) do
@@ -285,8 +279,7 @@ local function upgrade()
         end
     end
     if newest == LAYOUT then
-        settle()
-        return answer('ok', '')
+        return finish('ok', '')
     elseif n_older > 0 then
         return refused('older', format('%d %d%s', LAYOUT + 1, n_older, older))
     end
@@ -473,41 +466,38 @@ local function change_resource()
     elseif is_template(NAME) and (OP == 'add' or OP == 'remove' or OP == 'reserve') then
         return refused('kind')
     end
-    local before = resource.is_pool and pools().grantable(resource)
+    local before = resource.is_pool and made.pools.grantable(resource)
     local code, about = operations[OP]()
     if code then
         return refused(code, about)
     end
-    local stored = {{name = NAME, json = news().to_json(change)}}
+    local stored = {{name = NAME, json = made.news.to_json(change)}}
     if is_of_all_changed then -- first: a resume that is broken off leaves an instance's own pause
-        table.insert(stored, 1, {name = resource.definition_name, json = news().to_json(resource.of_all)})
+        table.insert(stored, 1, {name = resource.definition_name, json = made.news.to_json(resource.of_all)})
     end
     if is_too_much(stored) then
         resources = {} -- the change was undone above
         return refused('too-much')
     end
     for _, one in ipairs(stored) do
-        news().store_change(one.name, next_number(), one.json)
+        made.news.store_change(one.name, next_number(), one.json)
     end
     if before then
-        pools().note_grantable(resource_of(NAME), before)
+        made.pools.note_grantable(resource_of(NAME), before)
     end
     if is_template(NAME) and (OP == 'limit' or OP == 'reset') then
         local limit_of_all = resource_of(NAME).limit
-        news().edit_changes(NAME, function(one)
+        made.news.edit_changes(NAME, function(one)
             return end_limit_of_file(one, limit_of_all)
         end)
     end
-    news().tell()
-    settle()
-    return was and answer('ok', '', was) or answer('ok')
+    made.news.tell()
+    return finish('ok', was and '', was)
 end
 
-function scripts.admin()
-    local wrong = enter()
-    if wrong then
-        return wrong
-    end
+scripts.admin = {}
+
+function scripts.admin.run()
     OP, NAME, WORD, REASON, HOLDER = ARGV[5], ARGV[6], ARGV[7] or '', ARGV[8] or '', ARGV[9] or ''
     BY = OP == 'release' and (ARGV[10] or '') or HOLDER
     if OP == 'revoke' or OP == 'drop' then
@@ -519,7 +509,7 @@ function scripts.admin()
     elseif OP == 'upgrade' then
         return upgrade()
     elseif OP == 'found' then
-        return time().first_grace().found()
+        return made.first_grace.found()
     end
     return change_resource()
 end

@@ -27,7 +27,7 @@ local function fresh_database()
     db.layout, db.epoch, db.sequence = LAYOUT, 0, 0
     call('HSET', DB, 'layout', LAYOUT, 'ttl', text_of(db.ttl), 'lag', text_of(db.lag),
         'clock', text_of(wall), 'last', text_of(wall), 'epoch', 0, 'sequence', 0, 'first', 'new')
-    time().begin_grace()
+    made.time.begin_grace()
 end
 
 -- The ttl belongs to the database as long as another session relies on it.
@@ -53,11 +53,6 @@ local function agree_on_times()
         db.ttl = ttl
         call('HSET', DB, 'ttl', text_of(ttl))
     end
-end
-
-local function live_on()
-    call('ZADD', SESSIONS, 'GT', text_of(db.clock + db.ttl), ME) -- no promise is ever shortened
-    forget_first_session(ME)
 end
 
 -- Where INFO is not allowed nothing shows it; then the caller says it.
@@ -95,7 +90,7 @@ local function begin()
         -- Never the number that the call gave: the daemon would take it for begun.
         return answer('ok', text_of(session.incarnation + 1), db.ttl, '0', 0, n_sessions())
     elseif is_new then
-        time().first_grace().meet(ARGV[8])
+        made.first_grace.meet(ARGV[8])
         session = {name = ME, sid = text_of(call('HINCRBY', DB, 'sid', 1)), n_events = 0}
         sessions[ME] = session
     end
@@ -198,7 +193,7 @@ local function end_changes(definition, stored, said, generation)
     for _, item in ipairs(said.items) do
         is_item[item] = true
     end
-    news().edit_changes(definition, function(change)
+    made.news.edit_changes(definition, function(change)
         local has_ended = false
         for key, words in pairs(words_of_key) do
             if change[key .. '-base'] and generation > (tonumber(change[key .. '-generation']) or -1) then
@@ -222,16 +217,16 @@ end
 
 local function store_definition(name, generation, json)
     mark_changed(name)
-    local before = resource_of(name).is_pool and pools().grantable(resource_of(name))
+    local before = resource_of(name).is_pool and made.pools.grantable(resource_of(name))
     if before then
         sweep_from(SWEEP_ITEMS)
     end
-    news().note('d ' .. name)
+    made.news.note('d ' .. name)
     call('HSET', DEFINITIONS, name, text_of(generation) .. ' ' .. json)
     definitions[name] = nil
     resources = {}
     if before then
-        pools().note_grantable(resource_of(name), before)
+        made.pools.note_grantable(resource_of(name), before)
     end
     return 'stored'
 end
@@ -262,24 +257,23 @@ local function define()
     for i = 6, #ARGV, 3 do
         local verdict, instead = define_one(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2])
         is_news = is_news or verdict == 'stored'
-        rows[#rows + 1] = ARGV[i]
-        rows[#rows + 1] = verdict
-        rows[#rows + 1] = (instead or definition_of(ARGV[i])).json
+        append(rows, {ARGV[i], verdict, (instead or definition_of(ARGV[i])).json})
     end
     if is_news then
-        news().tell()
+        made.news.tell()
     end
-    settle()
-    return answer('ok', unpack(rows))
+    return finish('ok', unpack(rows))
 end
 
 -- ---- news ----
 
 -- A page of what is newer than FROM: {NUMBER WHAT VERSION JSON}... For a definition, only its name: a daemon
 -- that has one of that name sends it again, and gets the verdict.
-local function page_of_news()
+local function tell_news()
+    made.news.forget_undone()
+    settle()
     local from = tonumber(ARGV[6])
-    local reply = answer('ok', text_of(newest_news()), text_of(news().floor_of_changes()))
+    local reply = answer('ok', text_of(newest_news()), text_of(made.news.floor_of_changes()))
     local found = call('ZRANGEBYSCORE', NEWS, '(' .. text_of(from), '+inf', 'WITHSCORES', 'LIMIT', 0, MAX_NEWS)
     local n_bytes = 0
     for i = 1, #found, 2 do
@@ -292,24 +286,16 @@ local function page_of_news()
         if i > 1 and n_bytes > MAX_NEWS_BYTES then
             break
         end
-        for _, word in ipairs({text_of(tonumber(found[i + 1])), found[i], text_of(version), json or '{}'}) do
-            reply[#reply + 1] = word
-        end
+        append(reply, {text_of(tonumber(found[i + 1])), found[i], text_of(version), json or '{}'})
     end
     return reply
-end
-
-local function tell_news()
-    news().forget_undone()
-    settle()
-    return page_of_news()
 end
 
 -- ---- change ----
 
 -- Below the higher floor, the side with that floor knows better.
 local function is_newer(version, stored_version, floor_of_caller)
-    local stored_floor = news().floor_of_changes()
+    local stored_floor = made.news.floor_of_changes()
     return version > stored_version and version <= MAX_CREDIBLE
         and (version > stored_floor or floor_of_caller >= stored_floor)
 end
@@ -321,16 +307,14 @@ local function take_changes(floor_of_caller)
         local stored_version, stored_json = change_text(name)
         if is_newer(version, stored_version, floor_of_caller) then
             raise_number(version)
-            news().store_change(name, version, json)
+            made.news.store_change(name, version, json)
             any = true
         elseif stored_version ~= version then
-            rows[#rows + 1] = name
-            rows[#rows + 1] = text_of(max(stored_version, version))
-            rows[#rows + 1] = stored_json or '{}'
+            append(rows, {name, text_of(max(stored_version, version)), stored_json or '{}'})
         end
     end
     if any then
-        news().tell()
+        made.news.tell()
     end
     return rows
 end
@@ -342,10 +326,9 @@ local function change()
     local rows = take_changes(floor_of_caller)
     if #ARGV == 7 and up_to >= newest_news() then
         raise_number(floor_of_caller) -- later changes get larger numbers
-        news().raise_floor(floor_of_caller)
+        made.news.raise_floor(floor_of_caller)
     end
-    settle()
-    return answer('ok', text_of(news().floor_of_changes()), unpack(rows))
+    return finish('ok', text_of(made.news.floor_of_changes()), unpack(rows))
 end
 
 -- ---- lease ----
@@ -367,12 +350,8 @@ local function list()
     end
 
     local function token_in(lease, name)
-        for _, claim in ipairs(lease.claims) do
-            if claim.name == name then
-                return claim.token
-            end
-        end
-        return 0
+        local claim = claim_on(lease, name)
+        return claim and claim.token or 0
     end
 
     -- The members for that unit or block, a part of it, or a block that contains it.
@@ -385,10 +364,8 @@ local function list()
         for _, block in ipairs(BLOCKS) do
             local size, prefix = max(block.size, length), resource.name .. ' ' .. block.mark
             local first = digits - digits % size
-            for _, member in ipairs(call('ZRANGEBYLEX', HELD, format('[%s%07d', prefix, first),
-                format('(%s%07d', prefix, first + size))) do
-                members[#members + 1] = member
-            end
+            append(members, call('ZRANGEBYLEX', HELD, format('[%s%07d', prefix, first),
+                format('(%s%07d', prefix, first + size)))
         end
         return members
     end
@@ -509,7 +486,7 @@ local function list()
             lease.ticket = next_number()
         end
         if call('ZADD', OWNED, session_of(ME).sid, lease.key) == 0 then
-            turns().leave_unbegun(lease)
+            made.turns.leave_unbegun(lease)
         end
         win_identities(lease)
         enter_queues(lease)
@@ -551,7 +528,7 @@ local function list()
     local function list_one(lease, said)
         local stored = load_lease(lease.key)
         if not stored and (said == 'held' or (said == 'waiting' and db.grace)) then
-            time().first_grace().miss_lease(session_of(ME).host)
+            made.first_grace.miss_lease(session_of(ME).host)
         end
 
         -- The daemon knows nothing of the grant. A grant from before the last grace may be old data, with a token
@@ -580,7 +557,7 @@ local function list()
             end
             write_lease(stored)
             if stored.state == 'W' and stored.road then
-                roads().note_elsewhere(stored) -- a script may have been broken off
+                made.roads.note_elsewhere(stored) -- a script may have been broken off
             end
             return stored.state == 'H' and 'held' or 'waiting', stored
         elseif said == 'asked' and not stored then
@@ -607,14 +584,10 @@ local function list()
             since = ARGV[i + 1] == 'held' and db.clock - tonumber(ARGV[i + 10]) or nil}
         lease.above = lease.claims.above
         local word, now = list_one(lease, ARGV[i + 1])
-        rows[#rows + 1] = lease.id
-        rows[#rows + 1] = word
-        rows[#rows + 1] = word == 'lost' and '0' or text_of(now.ticket)
-        rows[#rows + 1] = word == 'held' and claims_text(now)
-            or word == 'waiting' and text_of(position_of(now)) or '-'
+        append(rows, {lease.id, word, word == 'lost' and '0' or text_of(now.ticket),
+            word == 'held' and claims_text(now) or word == 'waiting' and text_of(position_of(now)) or '-'})
     end
-    settle()
-    return answer('ok', unpack(rows))
+    return finish('ok', unpack(rows))
 end
 
 -- ---- end ----
@@ -645,21 +618,14 @@ local function end_listing()
         write_session(session)
     end
     local cursor = is_done and '' or n_kept .. ' ' .. n_all()
-    settle()
-    return answer('ok', cursor, time().first_grace().is_new() and 1 or nil)
+    return finish('ok', cursor, made.first_grace.is_new() and 1 or nil)
 end
 
 local phases = {news = tell_news, change = change, define = define, lease = list, ['end'] = end_listing}
 
-function scripts.hello()
-    write_first() -- a host must be able to come back at maxmemory
-    if ARGV[5] == 'begin' then
-        return begin()
-    end
-    local wrong = enter()
-    if wrong then
-        return wrong
-    end
+scripts.hello = {at_maxmemory = true, begin = begin} -- a host must be able to come back
+
+function scripts.hello.run()
     live_on()
     return phases[ARGV[5]]()
 end

@@ -5,23 +5,23 @@
 -- Redis refuses functions at maxmemory, but those with `allow-oom`: what gives back, lists or looks must go on.
 local was_called, idle_since = true, 0
 
-local function register(name, ...)
-    local run = scripts[name]
-    redis.register_function({function_name = LIBRARY .. '_' .. name, flags = {...},
+local function register(name)
+    redis.register_function({function_name = LIBRARY .. '_' .. name,
+        flags = scripts[name].at_maxmemory and {'allow-oom'} or {},
         callback = function(keys, arguments)
             was_called = true
             begin_call(keys, arguments)
-            local reply = run()
+            local reply = run(name)
             memory.keep()
             return reply
         end})
 end
 
-register('hello', 'allow-oom')
+register('hello')
 register('acquire')
-register('release', 'allow-oom')
-register('renew', 'allow-oom')
-register('snapshot', 'allow-oom')
+register('release')
+register('renew')
+register('snapshot')
 register('admin')
 redis.register_function({function_name = LIBRARY .. '_about', flags = {'no-writes', 'allow-oom'},
     callback = function()

@@ -21,15 +21,11 @@ local function events_after(session, acknowledged)
     return events
 end
 
-function scripts.renew()
-    write_first()
-    local wrong = enter(true)
-    if wrong then
-        return wrong
-    end
+scripts.renew = {at_maxmemory = true, may_recall = true}
+
+function scripts.renew.run()
     local session = session_of(ME)
-    call('ZADD', SESSIONS, 'GT', text_of(db.clock + db.ttl), ME) -- no promise is ever shortened
-    forget_first_session(ME)
+    live_on()
     settle() -- the answer includes what this call itself brings about
     local events = events_after(session, tonumber(ARGV[5]))
     local more_events = #events == MAX_EVENTS and 1 or 0
@@ -37,8 +33,7 @@ function scripts.renew()
     local reply = answer('ok', more_events + more_news)
     for _, event in ipairs(events) do
         local number, text = match(event, '^%d+ (%d+) (.*)$')
-        reply[#reply + 1] = tostring(tonumber(number))
-        reply[#reply + 1] = text
+        append(reply, {tostring(tonumber(number)), text})
     end
     return reply
 end

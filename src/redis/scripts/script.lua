@@ -5,4 +5,4 @@ if GIVEN[3] == 'about' then
     return GIVEN[3]
 end
 begin_call(GIVEN[1], GIVEN[2])
-return scripts[GIVEN[3]]()
+return run(GIVEN[3])

@@ -21,14 +21,6 @@ local function host_of(lease)
     return session and session.host or '?'
 end
 
-local function claim_of(lease, name)
-    for _, claim in ipairs(lease.claims) do
-        if claim.name == name then
-            return claim
-        end
-    end
-end
-
 local function describe_lease(kind, name, lease, ...)
     add({kind, name, lease.key, text_of(lease.ticket), lease.priority, lease.uid, lease.holder,
         lease.info, ...})
@@ -70,7 +62,7 @@ local function look_at_taken(resource, is_shown)
             local word, key = match(member, '^%S+ (%S+) (%S+)$')
             if key == RESTING then
                 n_cooling = n_cooling + size_of(resource, word)
-            elseif resource.is_pool and is_shown and not pools().is_in_service(resource, word) then
+            elseif resource.is_pool and is_shown and not made.pools.is_in_service(resource, word) then
                 draining[#draining + 1] = word
             end
         end
@@ -103,7 +95,7 @@ local function describe_resource(name)
     local cooling, draining = look_at_taken(resource, true)
     local n_kept, first_kept = 0, nil
     if db.keeps then
-        n_kept, first_kept = roads().all_kept(name)
+        n_kept, first_kept = made.roads.all_kept(name)
     end
     add({'resource', name, rules.kind, limit_of(resource), n_taken(name) - cooling, n_free(resource),
         n_waiting(name), cooling, resource.paused and 1 or 0, resource.reason or '',
@@ -118,7 +110,7 @@ end
 local function describe_holder(name, member)
     local word, key = match(member, '^%S+ (%S+) (%S+)$')
     local lease = key ~= RESTING and load_lease(key)
-    local claim = lease and claim_of(lease, name)
+    local claim = lease and claim_on(lease, name)
     if claim and first_word(resource_of(name), claim.units[1] or '') == word then
         describe_lease('holder', name, lease, claim.count, text_of(claim.token),
             table.concat(claim.units, ','), host_of(lease),
@@ -128,11 +120,11 @@ end
 
 local function describe_waiter(name, member, position)
     local lease = load_lease(match(member, '(%S+)$'))
-    local claim = lease and claim_of(lease, name)
+    local claim = lease and claim_on(lease, name)
     if claim then
         local reason = match(member, '^%S+ ([bu]%S*) ') or ''
         local road = lease.road
-        local n_kept = road and roads().keeps(lease, claim) and claim.count or 0
+        local n_kept = road and made.roads.keeps(lease, claim) and claim.count or 0
         local first, blocked = road and lease.claims[math.abs(road.station)] or claim, '' -- what it lacks
         if road and road.station < 0 and road.is_quota or match(reason, '^u') then
             blocked = 'quota'
@@ -245,10 +237,10 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         end
 
         for _, set in ipairs({HELD, QUEUE, ASIDE, ELSEWHERE}) do
-            local name, n_looked = time().next_name(set, cursor), 0
+            local name, n_looked = next_name(set, cursor), 0
             while name and n_looked <= MAX_NAMES do
                 add(name)
-                name, n_looked = time().next_name(set, name), n_looked + 1
+                name, n_looked = next_name(set, name), n_looked + 1
             end
         end
         for _, name in ipairs(call('HKEYS', DEFINITIONS)) do
@@ -363,18 +355,13 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
     end
 end
 
-function scripts.snapshot()
-    write_first() -- operators can look at maxmemory, too
-    local wrong = enter(true)
-    if wrong then
-        return wrong
-    end
+scripts.snapshot = {at_maxmemory = true, may_recall = true} -- operators can look then, too
+
+function scripts.snapshot.run()
     settle()
     sums, rows = ARGV[6] == '*' and {}, {}
     cursor, cursor_part, cursor_from = match(ARGV[5], '^(%S*) ?(%d*) ?(%d*)$')
     local reply = answer('ok', describe_page() or '')
-    for _, row in ipairs(rows) do -- there may be more rows than unpack() can take
-        reply[#reply + 1] = row
-    end
+    append(reply, rows) -- there may be more than unpack() can take
     return reply
 end

@@ -7,7 +7,8 @@
 -- last, and counts as held only if its units are there as well.
 --
 -- As a library, all functions are made once, and live from call to call; as a script, in each call (0.3 us each,
--- as much as a command). So those that few calls need are made by pools(), turns() and time(), on demand.
+-- as much as a command). So those that few calls need are made on demand, by functions of `make`: they are in
+-- `made`, by the same name.
 --
 -- What a call notes is forgotten when the next one begins, wherever this one was broken off: begin_call() sets
 -- it, or a function in `fresh`. Nothing else outlives a call, but what memory.recall() finds to be true still; two calls
@@ -25,8 +26,10 @@ local MAX_WORDS = 1000 -- members, or members and their scores, in one command
 local MAX_WALKED = 30 -- names, and waiters, in one call, where something has changed
 local CHANGED = ' !' -- follows a name in DIRTY
 local WALK = 'walk ' -- precedes a name in DB: how far the walk over its waiters has come
-local make = {made = {}} -- functions that make tables of functions, and these: below
-local scripts = {} -- the operations, by name: what is called
+local make, made = {}, nil -- functions that make tables of functions, and these tables
+-- The operations by name, as tables: `run`; `at_maxmemory`: it works then, too; `may_recall`: it may know what the last
+-- call has noted; `begin`: in its place, for the phase of that name, without a session.
+local scripts = {}
 local fresh = {} -- functions that forget what the last call has noted
 local batch = {} -- functions for calls that bring several requests: they share commands
 local RESTING = '-' -- instead of a KEY in HELD
@@ -53,6 +56,12 @@ local function split(text, separator)
     return parts
 end
 
+local function append(list, more)
+    for i = 1, #more do
+        list[#list + 1] = more[i]
+    end
+end
+
 -- ---- the database's record, and its clock ----
 
 local function numbers_of(text)
@@ -73,6 +82,10 @@ local function begin_call(keys, arguments)
     call, KEYS, ARGV = redis.call, keys, arguments
     unpack, format, match = table.unpack or _G.unpack, string.format, string.match
     floor, min, max = math.floor, math.min, math.max
+    made = made or setmetatable({}, {__index = function(tables, name)
+        tables[name] = make[name]()
+        return tables[name]
+    end})
     DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 1, 8)
     ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
     NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE = unpack(KEYS, 17, 21)
@@ -91,14 +104,6 @@ local function begin_call(keys, arguments)
     noted = {weight = 0, first = {}, is_empty = {}}
     for i = 1, #fresh do
         fresh[i]()
-    end
-end
-
--- Operations that are to work at maxmemory begin with this. Redis allows what a script writes after its first
--- write; the library's functions have a flag instead.
-local function write_first()
-    if not LIBRARY then
-        call('ZREM', SESSIONS, '')
     end
 end
 
@@ -179,7 +184,7 @@ local function note_move()
     end
 end
 
--- The step of time().sweep() to begin with: later calls remove what no longer belongs to anybody.
+-- The step of made.time.sweep() to begin with: later calls remove what no longer belongs to anybody.
 local SWEEP_LEASES, SWEEP_ITEMS = 1, 4
 
 local function sweep_from(number)
@@ -201,4 +206,3 @@ local function raise_number(least)
         db.n_numbers = 0 -- what this call has reserved may be too small
     end
 end
-

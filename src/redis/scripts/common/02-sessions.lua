@@ -46,4 +46,3 @@ local function emit(name, text)
         publish('s:' .. name, event)
     end
 end
-

@@ -94,4 +94,3 @@ local function resource_of(name)
     end
     return resource
 end
-

@@ -103,9 +103,7 @@ function make.pools()
                     items[#items + 1] = item
                 end
             end
-            for _, item in ipairs(change.added or {}) do
-                items[#items + 1] = item
-            end
+            append(items, change.added or {})
             resource.items = items
         end
         return resource.items
@@ -421,19 +419,13 @@ function make.pools()
         forget_idle_instance = forget_idle_instance}
 end
 
-local function pools()
-    make.made.pools = make.made.pools or make.pools()
-    return make.made.pools
-end
-
-
 -- Somebody has written to HELD, whatever that was.
 function rooms.forget(resource)
     resource.free, resource.room = nil, nil
 end
 
 local function items_of(resource)
-    return pools().items_of(resource)
+    return made.pools.items_of(resource)
 end
 
 -- The limit of the caller's file, if that has the definition that governs the name.
@@ -468,14 +460,13 @@ end
 
 local function n_available(resource, askers)
     if resource.is_pool then
-        return pools().n_free(resource)
+        return made.pools.n_free(resource)
     end
     local limit = limit_of(resource, askers)
     local room = rooms.of(resource)
     local n = limit - (room and room.n_taken() or n_taken(resource.name))
     if resource.has_reserved then
-        n = n - pools().n_reserved_and_free(resource, limit)
+        n = n - made.pools.n_reserved_and_free(resource, limit)
     end
     return n
 end
-

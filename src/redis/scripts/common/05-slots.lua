@@ -281,17 +281,16 @@ end
 local function pick_units(claim, n_claims)
     local resource = resource_of(claim.name)
     if resource.is_pool then
-        return pools().pick_items(resource, claim.count)
+        return made.pools.pick_items(resource, claim.count)
     end
     return pick_slots(resource, claim.count, own_limit(claim), n_claims)
 end
-
 
 -- ---- what becomes of units is noted ----
 
 function rooms.note_taken(resource, units)
     if resource.is_pool then
-        pools().note_taken(resource, units)
+        made.pools.note_taken(resource, units)
     end
     for _, unit in ipairs(resource.room and units or {}) do
         local first, last = run_of(unit)
@@ -303,7 +302,7 @@ end
 
 function rooms.note_rested(resource, word)
     if resource.is_pool then
-        pools().note_rested(resource, word)
+        made.pools.note_rested(resource, word)
     elseif resource.room then
         local first = rooms.first_slot(word)
         if not first or not resource.room.give(first, first + size_of(resource, word) - 1) then

@@ -55,6 +55,14 @@ local function load_lease(key)
         more = fields[13] ~= nil and {unpack(fields, 13)} or nil}
 end
 
+local function claim_on(lease, name)
+    for i, claim in ipairs(lease.claims) do
+        if claim.name == name then
+            return claim, i
+        end
+    end
+end
+
 local function write_lease(lease)
     local packed = {}
     for i, claim in ipairs(lease.claims) do
@@ -187,4 +195,3 @@ local function has_its_units(lease)
     count_units(lease)
     return true
 end
-

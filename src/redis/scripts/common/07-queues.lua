@@ -75,7 +75,7 @@ function rooms.forget_if_idle(resource)
     local is_idle = resource.is_pool and is_template(resource.definition_name) and next(resource.change) == nil
         and n_taken(resource.name) == 0 and n_waiting(resource.name) == 0
     if is_idle then
-        pools().forget_idle_instance(resource)
+        made.pools.forget_idle_instance(resource)
     end
 end
 
@@ -93,8 +93,6 @@ local function position_of(lease)
     return position
 end
 
-local turns, roads -- () -> functions for calls in which somebody waits; below
-
 local function queue_members(lease) -- removed by one command: all or none
     local members = {}
     for i, claim in ipairs(lease.claims) do
@@ -111,7 +109,7 @@ end
 local function leave_queues(lease)
     local order = order_text(lease)
     if #lease.claims > 1 then
-        roads().leave_road(lease)
+        made.roads.leave_road(lease)
     end
     for _, claim in ipairs(lease.claims) do
         call('ZREM', ASIDE, claim.name .. ' b ' .. order,
@@ -133,7 +131,7 @@ end
 local function quota_left_for(lease, resource)
     local left = quota_left(resource, lease.uid)
     if db.keeps and left < math.huge and lease.ticket > 0 then
-        left = left - roads().kept_for_older(lease, resource.name .. ' u' .. lease.uid .. ' ')
+        left = left - made.roads.kept_for_older(lease, resource.name .. ' u' .. lease.uid .. ' ')
     end
     return left
 end
@@ -163,7 +161,7 @@ end
 local function enter_queues(lease, is_back)
     local why, name = why_aside(lease)
     if #lease.claims > 1 then
-        return roads().enter_road(lease, why, name, is_back)
+        return made.roads.enter_road(lease, why, name, is_back)
     end
     name = lease.claims[1].name
     local member = name .. (why and ' ' .. why .. ' ' or ' ') .. order_text(lease)
@@ -185,7 +183,7 @@ local function has(lease, claim, is_head)
     end
     local n = n_available(resource, own_limit(claim))
     if db.keeps and n >= claim.count then
-        n = n - roads().kept_for_older(lease, claim.name .. ' ')
+        n = n - made.roads.kept_for_older(lease, claim.name .. ' ')
     end
     return n >= claim.count
 end

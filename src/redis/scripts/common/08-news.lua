@@ -105,9 +105,3 @@ function make.news()
     return {note = note, tell = tell, floor_of_changes = floor_of_changes, raise_floor = raise_floor,
         forget_undone = forget_undone, store_change = store_change, to_json = to_json, edit_changes = edit_changes}
 end
-
-local function news()
-    make.made.news = make.made.news or make.news()
-    return make.made.news
-end
-

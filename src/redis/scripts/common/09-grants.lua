@@ -4,9 +4,7 @@
 local function hold_units(lease)
     local members = {}
     for _, claim in ipairs(lease.claims) do
-        for _, member in ipairs(held_members(lease, claim)) do
-            members[#members + 1] = member
-        end
+        append(members, held_members(lease, claim))
         local resource = resource_of(claim.name)
         rooms.note_taken(resource, claim.units)
         if resource.definition and resource.definition['max-units-per-user'] > 0 then
@@ -71,7 +69,7 @@ local function free_units(lease, claim, resource)
     for i, member in ipairs(members) do
         members[i] = match(member, '^%S+ (%S+)')
     end
-    pools().note_freed(resource, members, cooldown > 0)
+    made.pools.note_freed(resource, members, cooldown > 0)
 end
 
 local function free_claim(lease, claim)
@@ -79,7 +77,7 @@ local function free_claim(lease, claim)
     free_units(lease, claim, resource)
     local rules = resource.definition
     if rules and rules['max-units-per-user'] > 0 then
-        turns().wake_user(resource, lease.uid)
+        made.turns.wake_user(resource, lease.uid)
     end
     rooms.forget_if_idle(resource)
 end
@@ -92,7 +90,7 @@ local function drop_lease(lease)
     if lease.state == 'W' then
         leave_queues(lease)
     elseif #lease.claims > 1 then
-        roads().leave_road(lease) -- its grant may have been broken off
+        made.roads.leave_road(lease) -- its grant may have been broken off
     end
     for _, claim in ipairs(lease.claims) do
         free_claim(lease, claim)
@@ -136,4 +134,3 @@ function batch.drop(keys)
         call('ZREM', OWNED, unpack(ended, i, last))
     end
 end
-

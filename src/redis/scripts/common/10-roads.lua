@@ -109,14 +109,6 @@ function make.roads()
         return lease.claims[lease.road.station]
     end
 
-    local function claim_on(lease, name)
-        for i, claim in ipairs(lease.claims) do
-            if claim.name == name then
-                return claim, i
-            end
-        end
-    end
-
     local function place_of(road, number)
         for place, one in ipairs(road.order) do
             if one == number then
@@ -168,11 +160,10 @@ function make.roads()
         local members, order = {}, order_text(lease)
         for i, claim in ipairs(lease.claims) do
             if i ~= math.abs(lease.road.station) then
-                members[#members + 1] = 0
                 members[#members + 1] = claim.name .. ' ' .. order
             end
         end
-        call('ZADD', ELSEWHERE, unpack(members))
+        add_all(ELSEWHERE, '0', members)
     end
 
     -- Later requests of its user may have what this lease does not take, or what is no longer kept for it.
@@ -180,7 +171,7 @@ function make.roads()
         for _, claim in ipairs(claims) do
             local resource = resource_of(claim.name)
             if resource.definition and resource.definition['max-units-per-user'] > 0 then
-                turns().wake_user(resource, lease.uid)
+                made.turns.wake_user(resource, lease.uid)
             end
         end
     end
@@ -278,13 +269,8 @@ function make.roads()
             db.has_gained = true
         end
         call('ZADD', KEEPING, text_of(road.ends), lease.key)
-        local members = {}
-        for _, member in ipairs(kept_members(lease, {claim})) do
-            members[#members + 1] = 0
-            members[#members + 1] = member
-        end
         mark_dirty(claim.name)
-        call('ZADD', KEPT, unpack(members))
+        add_all(KEPT, '0', kept_members(lease, {claim}))
         move_on_road(road, road.station, road.kept + 1)
         road.kept = road.kept + 1
         for place = 1, road.kept do -- it waits for something else now: it may make way again
@@ -489,15 +475,10 @@ function make.roads()
 
     return {kept_for_older = kept_for_older, all_kept = all_kept, last_kept = last_kept,
         free_kept = free_kept, station_of = station_of,
-        claim_on = claim_on, keeps = keeps, lost_place = lost_place, first_without = first_without,
+        keeps = keeps, lost_place = lost_place, first_without = first_without,
         choose_station = choose_station, note_elsewhere = note_elsewhere,
         leave_other_queues = leave_other_queues, stand = stand, mark_all_dirty = mark_all_dirty,
         gain = gain, fall = fall, step_to_scattered = step_to_scattered, step_aside = step_aside, enter_road = enter_road,
         leave_road = leave_road, who_makes_way = who_makes_way, make_way = make_way,
         end_patience = end_patience}
-end
-
-function roads()
-    make.made.roads = make.made.roads or make.roads()
-    return make.made.roads
 end

@@ -8,7 +8,7 @@ function make.turns()
     -- which the quota has room.
     local function step_aside(lease, why, name)
         if lease.road then
-            return roads().step_aside(lease, why, name)
+            return made.roads.step_aside(lease, why, name)
         end
         local order = order_text(lease)
         note_move()
@@ -27,7 +27,7 @@ function make.turns()
         if is_aside and enter_queues(lease, true) == member then
             return true
         elseif lease and lease.state == 'W' and lease.road and not is_aside then -- broken off on its way back
-            roads().leave_other_queues(lease)
+            made.roads.leave_other_queues(lease)
         end
         call('ZREM', ASIDE, member)
         return false
@@ -157,39 +157,20 @@ function make.turns()
         return name
     end
 
-    local function wake_aside(name, last)
-        return walk(ASIDE, name, last, step_back) -- whatever they stand aside for, it may be over
-    end
-
-    local function hold_up(name, last)
-        return walk(QUEUE, name, last, put_aside_blocked)
-    end
-
-    local function hold_up_elsewhere(name, last)
-        return walk(ELSEWHERE, name, last, put_aside_blocked)
-    end
-
     -- The meaning of a definition's name has changed. Three walks: leases that stand in its queue, leases
-    -- that want it and stand elsewhere, and leases that stand aside.
-    local walks = {
-        {of = hold_up, of_template = function(name, last)
-            return walk_instances(QUEUE, name, last, mark_changed)
-        end},
-        {of = hold_up_elsewhere, of_template = function(name, last)
-            return walk_instances(ELSEWHERE, name, last, mark_changed)
-        end},
-        {of = wake_aside, of_template = function(name, last)
-            return walk_instances(ASIDE, name, last, mark_changed)
-        end},
-    }
-
-    -- Whether this is done. If not, it leaves a cursor: the number of the walk, and the last member that it
-    -- has looked at.
+    -- that want it and stand elsewhere, and leases that stand aside: whatever for, it may be over. Returns whether
+    -- this is done. If not, it leaves a cursor: the number of the walk, and the last member that it has looked at.
     local function put_change_in_force(name)
+        local walks = {{QUEUE, put_aside_blocked}, {ELSEWHERE, put_aside_blocked}, {ASIDE, step_back}}
         local number, last = match(call('HGET', DB, WALK .. name) or '', '^(%d)(.*)$')
         for i = tonumber(number or 1), #walks do
-            local work = is_template(name) and walks[i].of_template or walks[i].of
-            last = work(name, last ~= '' and last or nil)
+            local set, look = unpack(walks[i])
+            last = last ~= '' and last or nil
+            if is_template(name) then
+                last = walk_instances(set, name, last, mark_changed)
+            else
+                last = walk(set, name, last, look)
+            end
             if last then
                 call('HSET', DB, WALK .. name, i .. last)
                 return false
@@ -207,7 +188,7 @@ function make.turns()
     -- The units have been chosen.
     local function grant_waiter(lease)
         if #lease.claims > 1 then
-            roads().mark_all_dirty(lease)
+            made.roads.mark_all_dirty(lease)
         end
         give_tokens(lease)
         hold_units(lease)
@@ -257,9 +238,9 @@ function make.turns()
             take_grant_back(lease)
         end
         if #lease.claims > 1 then
-            local _, number = roads().claim_on(lease, name)
+            local _, number = claim_on(lease, name)
             if lease.road.station ~= number then
-                roads().leave_other_queues(lease)
+                made.roads.leave_other_queues(lease)
                 return nil
             end
         end
@@ -279,30 +260,30 @@ function make.turns()
         local road = lease.road
         if road and road.is_fresh then
             return function()
-                roads().stand(lease, roads().choose_station(lease))
+                made.roads.stand(lease, made.roads.choose_station(lease))
             end
         end
-        local claim = road and roads().station_of(lease) or lease.claims[1]
+        local claim = road and made.roads.station_of(lease) or lease.claims[1]
         if not has(lease, claim, true) then
-            return roads().who_makes_way(lease, {claim}) and function()
-                roads().make_way(lease, {claim})
+            return made.roads.who_makes_way(lease, {claim}) and function()
+                made.roads.make_way(lease, {claim})
             end
         end
-        local lost = road and roads().lost_place(lease)
+        local lost = road and made.roads.lost_place(lease)
         if lost == 0 then
             return LATER
         elseif lost then
             return function()
-                roads().fall(lease, lost)
+                made.roads.fall(lease, lost)
             end
-        elseif road and roads().first_without(lease, road.kept + 1, #road.order) then
+        elseif road and made.roads.first_without(lease, road.kept + 1, #road.order) then
             return function()
-                roads().gain(lease)
+                made.roads.gain(lease)
             end
         end
         local is_chosen, scattered = choose_units(lease)
         if not is_chosen then
-            return road and roads().step_to_scattered(lease, scattered) or nil
+            return road and made.roads.step_to_scattered(lease, scattered) or nil
         end
         return function()
             grant_waiter(lease)
@@ -311,20 +292,20 @@ function make.turns()
 
     -- The last lease for which some of it is kept, if these units are not there any more.
     local function step_of_keeper(name)
-        local member = db.keeps and roads().last_kept(name)
+        local member = db.keeps and made.roads.last_kept(name)
         local lease = member and load_lease(match(member, '(%S+)$'))
-        local claim = lease and roads().claim_on(lease, name)
+        local claim = lease and claim_on(lease, name)
         if not member then
             return nil
-        elseif not claim or not roads().keeps(lease, claim) then -- a script was broken off
+        elseif not claim or not made.roads.keeps(lease, claim) then -- a script was broken off
             return function()
-                roads().free_kept(lease, {claim})
+                made.roads.free_kept(lease, {claim})
                 call('ZREM', KEPT, member)
             end, ''
         elseif not has(lease, claim) then
-            local lost = roads().lost_place(lease)
+            local lost = made.roads.lost_place(lease)
             return lost == 0 and LATER or function()
-                roads().fall(lease, lost)
+                made.roads.fall(lease, lost)
             end, order_text(lease)
         end
     end
@@ -444,9 +425,3 @@ function make.turns()
     return {leave_unbegun = leave_unbegun, stands_in_line = stands_in_line, take_grant_back = take_grant_back,
         wake_user = wake_user, serve_dirty = serve_dirty}
 end
-
-function turns()
-    make.made.turns = make.made.turns or make.turns()
-    return make.made.turns
-end
-

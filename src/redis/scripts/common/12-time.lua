@@ -136,7 +136,7 @@ function make.time()
             call('HDEL', DB, 'keeps')
             db.keeps = false
         elseif ends <= db.clock then
-            roads().end_patience()
+            made.roads.end_patience()
             keeper, ends = first_of(KEEPING)
         end
         return ends
@@ -149,7 +149,7 @@ function make.time()
     local function is_out_of_service(member)
         local name, item = match(member, '^(%S+) (%S+)$')
         local resource = resource_of(name)
-        return not (resource.is_pool and pools().is_in_service(resource, item))
+        return not (resource.is_pool and made.pools.is_in_service(resource, item))
     end
 
     local function sweeps()
@@ -230,25 +230,16 @@ function make.time()
         db.grace = nil
     end
 
-    local function first_grace() -- here, as Lua allows only 200 local variables
-        make.made.first_grace = make.made.first_grace or make.first_grace()
-        return make.made.first_grace
-    end
-
     return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace,
-        purge_sessions = purge_sessions, end_rests = end_rests, end_patience = end_patience, sweep = sweep, convert = convert, next_name = next_name,
-        ask_to_renew = ask_to_renew, first_grace = first_grace}
+        purge_sessions = purge_sessions, end_rests = end_rests, end_patience = end_patience, sweep = sweep, convert = convert,
+        ask_to_renew = ask_to_renew}
 end
 
-local function time()
-    make.made.time = make.made.time or make.time()
-    return make.made.time
-end
-
--- The first of SESSIONS lives on; the others end later all the same.
-local function forget_first_session(name)
+-- The caller's session does. If it was the first of SESSIONS, another one may be; the others end later all the same.
+local function live_on()
     local first = noted.first[SESSIONS]
-    if first and (first.member == name or not first.member) then
+    call('ZADD', SESSIONS, 'GT', text_of(db.clock + db.ttl), ME) -- no promise is ever shortened
+    if first and (first.member == ME or not first.member) then
         noted.first[SESSIONS] = nil
     end
 end
@@ -279,7 +270,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         if db.grace or (#dirty == 0 and is_clean()) then
             return
         end
-        turns().serve_dirty()
+        made.turns.serve_dirty()
     end
 
     local function is_ours(member) -- a place in a queue

@@ -4,6 +4,12 @@ local function answer(word, ...)
     return {word, due(), db.grace and max(db.grace - db.clock, 1) or 0, text_of(db.sequence), ...}
 end
 
+-- The same at the end of a call, when all queues that may move have been served.
+local function finish(...)
+    settle()
+    return answer(...)
+end
+
 -- May these scripts use the data, and is this the server that has them? Some callers have scripts of other
 -- layouts as well.
 local function check_data()
@@ -62,30 +68,30 @@ end
 -- What time has brought, before anything is done for the caller.
 local function catch_up()
     advance_clock()
-    if db.replid ~= db.now_replid and not time().goes_on() or is_older_than_caller() then
-        time().begin_grace()
+    if db.replid ~= db.now_replid and not made.time.goes_on() or is_older_than_caller() then
+        made.time.begin_grace()
     elseif db.grace and db.clock >= db.grace then
-        time().end_grace()
+        made.time.end_grace()
     end
     if db.convert then
-        time().convert()
+        made.time.convert()
     end
     db.first_expiry = math.huge
     if not db.grace then
         local _, expiry = noted_first_of(SESSIONS)
         if expiry <= db.clock then
-            time().purge_sessions()
+            made.time.purge_sessions()
             _, expiry = noted_first_of(SESSIONS)
         end
         local _, rest = noted_first_of(REST)
         if rest <= db.clock then
-            time().end_rests()
+            made.time.end_rests()
             _, rest = noted_first_of(REST)
         end
         if db.sweep then
-            time().sweep()
+            made.time.sweep()
         end
-        local patience = db.keeps and time().end_patience() or math.huge
+        local patience = db.keeps and made.time.end_patience() or math.huge
         db.first_expiry, db.has_left = expiry, min(expiry, rest, patience) <= db.clock
     end
 end
@@ -155,7 +161,7 @@ do
     end
 end
 
--- For everything but `hello begin`. A result other than nil is the answer.
+-- For all with a session. A result other than nil is the answer.
 local function enter(may_recall)
     may_recall = may_recall and LIBRARY
     read_database(may_recall and memory.recall_record)
@@ -181,4 +187,16 @@ local function enter(may_recall)
     local origin = db.clock - db.at
     session.origin = min(origin, max(session.origin, origin - floor(db.ttl / 6)))
     write_session(session)
+end
+
+-- Carries out an operation; returns its answer.
+local function run(name)
+    local script = scripts[name]
+    if script.at_maxmemory and not LIBRARY then
+        call('ZREM', SESSIONS, '') -- Redis allows what a script writes after its first write; functions have a flag
+    end
+    if script.begin and ARGV[5] == 'begin' then
+        return script.begin()
+    end
+    return enter(script.may_recall) or script.run()
 end

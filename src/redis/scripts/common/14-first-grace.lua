@@ -31,7 +31,7 @@ function make.first_grace()
         doubt('listed', host)
         local founded = not db.grace and match(call('HGET', DB, 'first') or '', '^founded (%d+)$')
         if founded and db.clock < tonumber(founded) then
-            time().begin_grace()
+            made.time.begin_grace()
         end
     end
 
@@ -68,15 +68,13 @@ function make.first_grace()
     local function found()
         local code, why = objection()
         if code then
-            settle()
-            return answer('refused', code, why)
+            return finish('refused', code, why)
         end
         call('HSET', DB, 'first', 'founded ' .. text_of(db.grace))
-        time().ask_to_renew() -- so the others hear of it
+        made.time.ask_to_renew() -- so the others hear of it
         call('HDEL', DB, 'grace')
         db.grace = nil
-        settle()
-        return answer('ok', '')
+        return finish('ok', '')
     end
 
     return {is_new = is_new, miss_lease = miss_lease, meet = meet, found = found}
