@@ -6,8 +6,6 @@
 #include "conn/conn.h"
 #include "conn/parked.h"
 #include "log/log.h"
-#include "record/id_allocator.h"
-#include "record/loop_iteration.h"
 #include "record/request_log.h"
 #include "status/answer_lines.h"
 
@@ -99,9 +97,9 @@ static void refuse_room(struct disk_wait *disk_wait, uint64_t request, int error
 {
     struct held_request *held;
     char why[512];
-    const char *path =
-        disk_wait->state->path ? disk_wait->state->path : "there is no state directory";
-    snprintf(why, sizeof why, "not changed: %s: %s", path, strerror(error));
+    const char *path = disk_wait->server->state.path;
+    snprintf(why, sizeof why, "not changed: %s: %s", path ? path : "there is no state directory",
+        strerror(error));
     while ((held = TAILQ_FIRST(&disk_wait->for_room)) && held->room <= request) {
         refuse_held(held, why);
     }
@@ -115,8 +113,8 @@ static void on_room(void *context, uint64_t request, int error)
     } else {
         refuse_room(disk_wait, request, error);
     }
-    if (!disk_wait->turn->stopping) {
-        loop_iteration_end(disk_wait->turn);
+    if (!disk_wait->server->turn.stopping) {
+        loop_iteration_end(&disk_wait->server->turn);
     }
 }
 
@@ -222,8 +220,8 @@ static void settle_made(struct disk_wait *disk_wait, uint64_t up_to, enum stored
 bool disk_wait_has_numbers(struct call *call)
 {
     struct disk_wait *disk_wait = call->server->disk_wait;
-    bool has_just_failed = call->now < disk_wait->numbers_again_at;
-    if (id_allocator_has_some(disk_wait->numbers) || has_just_failed) { /* the ledger refuses it */
+    bool has_just_failed = call->now < disk_wait->numbers_again_at; /* the ledger refuses it */
+    if (id_allocator_has_some(&call->server->numbers) || has_just_failed) {
         return true;
     }
     hold_back(call, &disk_wait->for_numbers,
@@ -235,9 +233,9 @@ bool disk_wait_has_numbers(struct call *call)
 /* So early that nobody has to wait for them. */
 static void ask_for_numbers(struct disk_wait *disk_wait)
 {
-    if (id_allocator_is_low(disk_wait->numbers) &&
+    if (id_allocator_is_low(&disk_wait->server->numbers) &&
         (disk_wait->numbers_again_at == 0 || clock_now() >= disk_wait->numbers_again_at) &&
-        id_allocator_wants_more(disk_wait->numbers)) {
+        id_allocator_wants_more(&disk_wait->server->numbers)) {
         state_writer_change(&disk_wait->writer);
     }
 }
@@ -245,7 +243,7 @@ static void ask_for_numbers(struct disk_wait *disk_wait)
 static void settle_numbers(struct disk_wait *disk_wait, enum stored stored)
 {
     disk_wait->numbers_again_at = stored == STORED ? 0 : clock_now() + NUMBERS_AGAIN;
-    if (id_allocator_has_some(disk_wait->numbers) || stored != STORED) {
+    if (id_allocator_has_some(&disk_wait->server->numbers) || stored != STORED) {
         carry_out_again(&disk_wait->for_numbers);
     }
 }
@@ -298,9 +296,9 @@ static void on_written(void *context, uint64_t from, uint64_t to, enum stored st
     disk_wait->settled = to;
     disk_wait->has_failed = stored != STORED;
     settle_made(disk_wait, to, stored);
-    if (!disk_wait->turn->stopping) {
+    if (!disk_wait->server->turn.stopping) {
         settle_numbers(disk_wait, stored);
-        loop_iteration_end(disk_wait->turn);
+        loop_iteration_end(&disk_wait->server->turn);
     }
 }
 
@@ -308,7 +306,7 @@ static void on_written(void *context, uint64_t from, uint64_t to, enum stored st
 
 void disk_wait_end_turn(struct disk_wait *disk_wait)
 {
-    if (!disk_wait->turn->stopping) {
+    if (!disk_wait->server->turn.stopping) {
         ask_for_numbers(disk_wait);
     }
     state_writer_begin(&disk_wait->writer);
@@ -316,20 +314,20 @@ void disk_wait_end_turn(struct disk_wait *disk_wait)
 
 bool disk_wait_end(struct disk_wait *disk_wait)
 {
-    if (id_allocator_give_back(disk_wait->numbers)) {
+    if (id_allocator_give_back(&disk_wait->server->numbers)) {
         state_writer_change(&disk_wait->writer);
     }
     return state_writer_end(&disk_wait->writer, PATIENCE_AT_THE_END_MS);
 }
 
-void disk_wait_init(struct disk_wait *disk_wait, uv_loop_t *loop, struct loop_iteration *turn,
-    struct state *state, struct id_allocator *numbers)
+void disk_wait_init(struct disk_wait *disk_wait, struct server *server)
 {
     static const struct state_writer_events events = {
         .on_room = on_room, .on_written = on_written};
-    *disk_wait = (struct disk_wait){.turn = turn, .state = state, .numbers = numbers};
+    *disk_wait = (struct disk_wait){.server = server};
     TAILQ_INIT(&disk_wait->for_room);
     TAILQ_INIT(&disk_wait->for_numbers);
     TAILQ_INIT(&disk_wait->made);
-    state_writer_init(&disk_wait->writer, loop, state, &events, disk_wait);
+    state_writer_init(
+        &disk_wait->writer, &server->loop, &server->state, &events, disk_wait);
 }

@@ -15,16 +15,12 @@
 
 struct held_request;
 struct made_change;
-struct id_allocator;
-struct loop_iteration;
 
 TAILQ_HEAD(held_requests, held_request);
 TAILQ_HEAD(made_changes, made_change);
 
 struct disk_wait {
-    struct loop_iteration *turn;
-    const struct state *state;
-    struct id_allocator *numbers;
+    struct server *server;
     struct state_writer writer;
     struct held_requests for_room, for_numbers; /* in the order in which they came */
     struct made_changes made; /* those that are not on disk yet, the oldest first */
@@ -35,8 +31,7 @@ struct disk_wait {
     nanoseconds numbers_again_at; /* storing numbers has failed: not before then; or 0 */
 };
 
-void disk_wait_init(struct disk_wait *disk_wait, uv_loop_t *loop, struct loop_iteration *turn,
-    struct state *state, struct id_allocator *numbers);
+void disk_wait_init(struct disk_wait *disk_wait, struct server *server);
 
 /* What a request needs before it does anything. False: it is held back, and carried out again when
  * there is some; it returns without an answer. */

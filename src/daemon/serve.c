@@ -120,30 +120,10 @@ static void start_signals(struct serving *serving)
 static void begin_fleet(struct serving *serving, const char *socket_path)
 {
     struct server *server = &serving->server;
-    const struct fleet_options options = {
-        .loop = &server->loop,
-        .turn = &server->turn,
-        .core = server->core,
-        .effects = &server->effects,
-        .databases = &server->databases,
-        .journal = &serving->fleet_journal,
-        .history = &serving->history,
-        .boot_id = server->state.boot_id,
-        .socket_path = socket_path,
-    };
-    serving->fleet_journal = (struct fleet_journal){
-        .journal = &server->ledger.journal,
-        .state = &server->state,
-        .disk_wait = &serving->disk_wait,
-        .turn = &server->turn,
-        .databases = &server->databases,
-        .line = TEXT_INIT,
-    };
-    server->fleet = fleet_new(&options);
-    views_init(&serving->views, server->fleet, &server->turn);
-    fleet_follows_init(&serving->fleet_follows, &server->loop, server->fleet, server->databases.n,
-        server->core, &server->turn);
-    server->fleet_follows = &serving->fleet_follows;
+    serving->fleet_journal = (struct fleet_journal){.server = server, .line = TEXT_INIT};
+    server->fleet = fleet_new(server, socket_path);
+    views_init(&serving->views, server);
+    fleet_follows_init(&serving->fleet_follows, server);
     user_names_init(&server->user_names, &server->loop, &server->turn);
 }
 
@@ -163,15 +143,6 @@ static void begin_history(struct server *server)
         server->history, server->listener.path, server->state.boot_id, server->conf->history);
     if (server->conf->history > 0) {
         job_origins_begin(&server->origins);
-    }
-}
-
-static void count_databases(struct serving *serving)
-{
-    struct server *server = &serving->server;
-    for (uint8_t i = 1; i <= server->databases.n; i++) {
-        struct database_counts *counts = &server->database_counts[i - 1];
-        fleet_count(server->fleet, i, &counts->sessions, &counts->renewals);
     }
 }
 
@@ -201,7 +172,6 @@ static bool start_core(struct serving *serving)
     followers_begin(&server->followers, conn_followers_ops, &source, &server->turn);
     server->idle_waits = (struct idle_waits){.core = server->core, .notify = client_events_idle};
     begin_fleet(serving, socket);
-    count_databases(serving);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server->fleet, server->conf->definitions, server->conf->n_definitions);
     bool may_start = recovery_run(serving, socket);
@@ -252,6 +222,7 @@ static void begin_server(struct serving *serving)
         .disk_wait = &serving->disk_wait,
         .history = &serving->history,
         .fleet_journal = &serving->fleet_journal,
+        .fleet_follows = &serving->fleet_follows,
         .views = &serving->views,
         .reload = &serving->reload,
     };
@@ -302,14 +273,13 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     uv_poll_init(&server->loop, &serving->deadline_poll, serving->deadline_fd);
     uv_poll_start(&serving->deadline_poll, UV_READABLE, serve_on_deadline);
     pool_start(&server->loop);
-    disk_wait_init(
-        &serving->disk_wait, &server->loop, &server->turn, &server->state, &server->numbers);
+    disk_wait_init(&serving->disk_wait, server);
     uv_timer_init(&server->loop, &serving->state_wait.timer);
     settings_use(server, conf);
     server->jobs.signaller.loop = &server->loop;
     watches_init(&server->jobs.watches, &server->loop, admissions_max_watches(&server->admissions));
     start_signals(serving);
-    notify_init(&serving->notify, &server->loop, &server->turn);
+    notify_init(&serving->notify, server);
     if (!open_listener(server, inherited, path) || !start_core(serving) ||
         !start_listening(serving)) {
         return false;
@@ -330,13 +300,7 @@ void serve_run(struct serving *serving, int ready_fd)
             close(ready_fd);
         }
     }
-    const struct notify_subject subject = {
-        .socket = server->listener.path,
-        .core = server->core,
-        .databases = &server->databases,
-        .fleet = server->fleet,
-    };
-    notify_ready(&serving->notify, &subject);
+    notify_ready(&serving->notify);
     state_wait_begin(&serving->state_wait, &server->state, on_state_readable);
     uv_run(&server->loop, UV_RUN_DEFAULT);
 }

@@ -1,11 +1,11 @@
 #include "database/fleet_follows.h"
 
+#include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "core/news.h"
 #include "database/fleet_sessions.h"
-#include "record/loop_iteration.h"
 #include "status/resource_row.h"
 
 #include <stdlib.h>
@@ -23,12 +23,12 @@ enum { PAUSE_BY_LISTING = 100 }; /* how many times as long as a listing the paus
 /* Whether this host shows it: the file has it, in this database. */
 static bool is_shown(const struct fleet_followed *followed, const char *name)
 {
-    return database_of_name(followed->follows->core, name) == followed->database;
+    return database_of_name(followed->server->core, name) == followed->database;
 }
 
 static void tell_template(const struct fleet_followed *followed, const char *name)
 {
-    struct core *core = followed->follows->core;
+    struct core *core = followed->server->core;
     if (template_name_is_valid(name) && core_find_template(core, name)) {
         news_template(core_news(core), name);
     }
@@ -38,7 +38,7 @@ static void tell_resource(void *context, const char *name, const char *definitio
 {
     const struct fleet_followed *followed = context;
     if (is_shown(followed, name) && !template_name_is_valid(name)) {
-        news_resource(core_news(followed->follows->core), name);
+        news_resource(core_news(followed->server->core), name);
     }
     if (is_shown(followed, name)) {
         tell_template(followed, definition); /* how many instances it has */
@@ -49,7 +49,7 @@ static void tell_resource(void *context, const char *name, const char *definitio
 static void tell_lease(void *context, const char *resource, const char *key)
 {
     const struct fleet_followed *followed = context;
-    struct core *core = followed->follows->core;
+    struct core *core = followed->server->core;
     bool is_there =
         core_find_resource(core, resource) || fleet_rows_find(followed->listing->rows, resource);
     if (is_there && is_shown(followed, resource)) {
@@ -100,21 +100,21 @@ static void take_listing(struct fleet_followed *followed, struct listing *now)
         fleet_changes_find(before, now, &heard);
         listing_free(before);
     } else {
-        news_all(core_news(followed->follows->core)); /* all of it is new */
+        news_all(core_news(followed->server->core)); /* all of it is new */
     }
 }
 
 /* ---- asking ---- */
 
-static bool anybody_follows(const struct fleet_follows *follows)
+static bool anybody_follows(const struct server *server)
 {
-    return news_is_on(core_news(follows->core));
+    return news_is_on(core_news(server->core));
 }
 
 /* In a grace the listing would lack what hosts have not put back yet. */
 static bool may_list(const struct fleet_followed *followed)
 {
-    const struct session_view view = fleet_look(followed->follows->fleet, followed->database);
+    const struct session_view view = fleet_look(followed->server->fleet, followed->database);
     return view.state == SESSION_UP && (view.grace_until == NEVER || !followed->listing);
 }
 
@@ -130,7 +130,7 @@ static nanoseconds pause_after(nanoseconds took)
 static void on_result(void *context, struct session_result *result)
 {
     struct fleet_followed *followed = context;
-    struct fleet_follows *follows = followed->follows;
+    struct server *server = followed->server;
     nanoseconds now = clock_now();
     bool is_answer = result->outcome == OUTCOME_OK;
     followed->is_asked = false;
@@ -140,15 +140,15 @@ static void on_result(void *context, struct session_result *result)
     bool has_cost = is_listing || is_too_large;
     followed->ask_at = now + (has_cost ? pause_after(now - followed->asked_at) : SHORTEST_PAUSE);
     if (is_listing) {
-        const char *session = fleet_session_id(follows->fleet, followed->database);
+        const char *session = fleet_session_id(server->fleet, followed->database);
         take_listing(followed, listing_new(fleet_rows_new(&result->rows), session, now));
     }
     if (followed->is_too_large != is_too_large || !followed->listing) {
         followed->is_too_large = is_too_large;
         news_database(
-            core_news(follows->core), followed->database); /* the first snapshot goes on */
+            core_news(server->core), followed->database); /* the first snapshot goes on */
     }
-    arm(follows);
+    arm(server->fleet_follows);
 }
 
 static void fleet_follows_ask(struct fleet_followed *followed, nanoseconds now)
@@ -157,7 +157,7 @@ static void fleet_follows_ask(struct fleet_followed *followed, nanoseconds now)
     followed->is_asked = true;
     followed->is_late = false;
     followed->asked_at = now;
-    fleet_snapshot(followed->follows->fleet, followed->database, followed, 2, words, on_result);
+    fleet_snapshot(followed->server->fleet, followed->database, followed, 2, words, on_result);
 }
 
 /* ---- when ---- */
@@ -169,7 +169,7 @@ static nanoseconds due_at(const struct fleet_followed *followed)
         return followed->listing || followed->is_late ? NEVER : followed->asked_at + FIRST_WAIT;
     }
     bool waits =
-        anybody_follows(followed->follows) ? may_list(followed) : followed->listing != NULL;
+        anybody_follows(followed->server) ? may_list(followed) : followed->listing != NULL;
     return waits ? followed->ask_at : NEVER;
 }
 
@@ -180,8 +180,8 @@ static void attend(struct fleet_followed *followed, nanoseconds now)
     }
     if (followed->is_asked) {
         followed->is_late = true;
-        news_database(core_news(followed->follows->core), followed->database);
-    } else if (anybody_follows(followed->follows)) {
+        news_database(core_news(followed->server->core), followed->database);
+    } else if (anybody_follows(followed->server)) {
         fleet_follows_ask(followed, now);
     } else {
         forget_listing(followed);
@@ -192,21 +192,21 @@ static void fleet_follows_on_timer(uv_timer_t *timer)
 {
     struct fleet_follows *follows = container_of(timer, struct fleet_follows, timer);
     nanoseconds now = clock_now();
-    for (size_t i = 0; i < follows->n && !follows->turn->stopping; i++) {
+    for (size_t i = 0; i < follows->server->databases.n && !follows->server->turn.stopping; i++) {
         attend(&follows->databases[i], now);
     }
-    loop_iteration_end(follows->turn);
+    loop_iteration_end(&follows->server->turn);
     arm(follows);
 }
 
 static void arm(struct fleet_follows *follows)
 {
     nanoseconds next = NEVER, now = clock_now();
-    for (size_t i = 0; i < follows->n; i++) {
+    for (size_t i = 0; i < follows->server->databases.n; i++) {
         nanoseconds at = due_at(&follows->databases[i]);
         next = at < next ? at : next;
     }
-    if (next == NEVER || follows->turn->stopping) {
+    if (next == NEVER || follows->server->turn.stopping) {
         uv_timer_stop(&follows->timer);
         return;
     }
@@ -217,7 +217,7 @@ static void arm(struct fleet_follows *follows)
 void fleet_follows_look(struct fleet_follows *follows)
 {
     bool has_changed = !uv_is_active((uv_handle_t *)&follows->timer);
-    for (size_t i = 0; i < follows->n; i++) {
+    for (size_t i = 0; i < follows->server->databases.n; i++) {
         struct fleet_followed *followed = &follows->databases[i];
         bool is_up = may_list(followed);
         has_changed |= is_up != followed->was_up;
@@ -231,7 +231,7 @@ void fleet_follows_look(struct fleet_follows *follows)
 bool fleet_follows_are_ready(const struct fleet_follows *follows)
 {
     nanoseconds now = clock_now();
-    for (size_t i = 0; i < follows->n; i++) {
+    for (size_t i = 0; i < follows->server->databases.n; i++) {
         const struct fleet_followed *followed = &follows->databases[i];
         bool comes =
             followed->is_asked ? !followed->is_late : may_list(followed) && followed->ask_at <= now;
@@ -244,21 +244,19 @@ bool fleet_follows_are_ready(const struct fleet_follows *follows)
 
 /* ---- life ---- */
 
-void fleet_follows_init(struct fleet_follows *follows, uv_loop_t *loop, struct fleet *fleet,
-    size_t n_databases, struct core *core, struct loop_iteration *turn)
+void fleet_follows_init(struct fleet_follows *follows, struct server *server)
 {
-    *follows = (struct fleet_follows){
-        .fleet = fleet, .core = core, .turn = turn, .n = n_databases};
-    for (size_t i = 0; i < n_databases; i++) {
-        follows->databases[i].follows = follows;
+    *follows = (struct fleet_follows){.server = server};
+    for (size_t i = 0; i < server->databases.n; i++) {
+        follows->databases[i].server = server;
         follows->databases[i].database = (uint8_t)(i + 1);
     }
-    uv_timer_init(loop, &follows->timer);
+    uv_timer_init(&server->loop, &follows->timer);
 }
 
 void fleet_follows_deinit(struct fleet_follows *follows)
 {
-    for (size_t i = 0; i < follows->n; i++) {
+    for (size_t i = 0; i < follows->server->databases.n; i++) {
         forget_listing(&follows->databases[i]);
     }
 }

@@ -14,9 +14,8 @@
 #include <sys/queue.h>
 #include <uv.h>
 
-struct fleet;
 struct fleet_follows;
-struct loop_iteration;
+struct server;
 
 /* A lease that a listing of several moments lacked: it is gone if the next one lacks it too. */
 struct missing_lease {
@@ -26,7 +25,7 @@ struct missing_lease {
 
 /* One database. */
 struct fleet_followed {
-    struct fleet_follows *follows;
+    struct server *server;
     uint8_t database;
     struct listing *listing; /* the last one, good until the turn ends; NULL: none yet */
     uint64_t n_listings; /* so far */
@@ -39,17 +38,12 @@ struct fleet_followed {
 };
 
 struct fleet_follows {
-    struct fleet *fleet;
-    struct core *core;
-    struct loop_iteration *turn;
-    size_t n;
+    struct server *server;
     uv_timer_t timer; /* runs until a database is asked, or its listing is let go */
     struct fleet_followed databases[MAX_DATABASES]; /* database 1 first */
 };
 
-/* All must outlive it. */
-void fleet_follows_init(struct fleet_follows *follows, uv_loop_t *loop, struct fleet *fleet,
-    size_t n_databases, struct core *core, struct loop_iteration *turn);
+void fleet_follows_init(struct fleet_follows *follows, struct server *server);
 /* Frees the listings; the loop closes the timer. */
 void fleet_follows_deinit(struct fleet_follows *follows);
 

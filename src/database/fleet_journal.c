@@ -1,14 +1,11 @@
 #include "database/fleet_journal.h"
 
+#include "admission/server.h"
 #include "base/words.h"
 #include "conn/disk_wait.h"
 #include "fleet/session.h"
-#include "journal/journal.h"
-#include "journal/state.h"
 #include "log/log.h"
-#include "record/fleet_names.h"
 #include "record/journal_log.h"
-#include "record/loop_iteration.h"
 
 #include <errno.h>
 #include <string.h>
@@ -37,12 +34,17 @@ bool fleet_tenure_can_be_read(const char *text, size_t length)
     return true;
 }
 
+static const char *name_of(const struct fleet_journal *fleet_journal, uint8_t database)
+{
+    return fleet_name_of(&fleet_journal->server->databases, database);
+}
+
 /* The database whose name, followed by a blank, `text` begins with; 0 if there is none. */
 static uint8_t find_database(
     const struct fleet_journal *fleet_journal, const char *text, size_t length)
 {
-    for (size_t i = 1; i <= fleet_journal->databases->n; i++) {
-        const char *name = fleet_name_of(fleet_journal->databases, (uint8_t)i);
+    for (size_t i = 1; i <= fleet_journal->server->databases.n; i++) {
+        const char *name = name_of(fleet_journal, (uint8_t)i);
         size_t n = strlen(name);
         if (length > n && memcmp(text, name, n) == 0 && text[n] == ' ') {
             return (uint8_t)i;
@@ -67,7 +69,7 @@ static uint8_t read_tenure(
 {
     uint8_t database = find_database(fleet_journal, text + WORD_BYTES, length - WORD_BYTES);
     if (database != 0) {
-        *linep = text + WORD_BYTES + strlen(fleet_name_of(fleet_journal->databases, database)) + 1;
+        *linep = text + WORD_BYTES + strlen(name_of(fleet_journal, database)) + 1;
     }
     return database;
 }
@@ -83,7 +85,7 @@ void fleet_restore_tenure(struct fleet_journal *fleet_journal, uint32_t record, 
     if (!session_restore_tenure(session_of(fleet_journal, database), line,
             length - (size_t)(line - text), now, effects)) {
         log_error("[redis %s]: its journal record is malformed",
-            fleet_name_of(fleet_journal->databases, database));
+            name_of(fleet_journal, database));
     }
     record_of(fleet_journal, database)->record = record;
 }
@@ -93,7 +95,7 @@ void fleet_forget_tenure(
 {
     const char *line;
     if (read_tenure(fleet_journal, text, length, &line) == 0) {
-        journal_erase(fleet_journal->journal, record);
+        journal_erase(&fleet_journal->server->ledger.journal, record);
     }
 }
 
@@ -107,18 +109,18 @@ bool fleet_is_written_down(const struct fleet_journal *fleet_journal, uint8_t da
 static void write_tenure(struct fleet_journal *fleet_journal, uint8_t database)
 {
     struct fleet_record *entry = record_of(fleet_journal, database);
+    struct journal *journal = &fleet_journal->server->ledger.journal;
     struct text *line = &fleet_journal->line;
     line->length = 0;
     text_add(line, word);
-    text_add(line, fleet_name_of(fleet_journal->databases, database));
+    text_add(line, name_of(fleet_journal, database));
     text_add(line, " ");
     session_write(session_of(fleet_journal, database), line);
     if (entry->record == 0) {
-        entry->record =
-            journal_reserve(fleet_journal->journal, WORD_BYTES + NAME_BYTES + 1 + LINE_MAX_BYTES);
+        entry->record = journal_reserve(journal, WORD_BYTES + NAME_BYTES + 1 + LINE_MAX_BYTES);
     }
     entry->is_unwritten = entry->record == 0 ||
-        !journal_write(fleet_journal->journal, entry->record, line->bytes, line->length);
+        !journal_write(journal, entry->record, line->bytes, line->length);
     if (entry->is_unwritten) {
         log_ratelimited("the journal cannot be written: %s", strerror(errno));
     }
@@ -148,7 +150,7 @@ static void gather(struct text *out, const struct fleet_journal *fleet_journal, 
         size_t length = line_length(lines, &next), skip = strlen(change_word);
         if (length > skip &&
             find_database(fleet_journal, lines + skip, length - skip) == database) {
-            skip += strlen(fleet_name_of(fleet_journal->databases, database)) + 1;
+            skip += strlen(name_of(fleet_journal, database)) + 1;
             text_add_bytes(out, lines + skip, length - skip);
             text_add(out, "\n");
         }
@@ -157,9 +159,9 @@ static void gather(struct text *out, const struct fleet_journal *fleet_journal, 
 
 void fleet_restore_changes(struct fleet_journal *fleet_journal)
 {
-    for (size_t i = 1; i <= fleet_journal->databases->n; i++) {
+    for (size_t i = 1; i <= fleet_journal->server->databases.n; i++) {
         struct text lines = TEXT_INIT;
-        gather(&lines, fleet_journal, (uint8_t)i, fleet_journal->state->fleet_changes);
+        gather(&lines, fleet_journal, (uint8_t)i, fleet_journal->server->state.fleet_changes);
         if (lines.length > 0) {
             session_restore_changes(
                 session_of(fleet_journal, (uint8_t)i), lines.bytes, lines.length);
@@ -178,7 +180,7 @@ static void add_changes(
     for (const char *line = lines.bytes; *line; line = next) {
         size_t length = line_length(line, &next);
         text_add(out, change_word);
-        text_add(out, fleet_name_of(fleet_journal->databases, database));
+        text_add(out, name_of(fleet_journal, database));
         text_add(out, " ");
         text_add_bytes(out, line, length);
         text_add(out, "\n");
@@ -190,13 +192,13 @@ static void note_changes(struct fleet_journal *fleet_journal)
 {
     struct text all = TEXT_INIT;
     text_add(&all, "");
-    for (size_t i = 1; i <= fleet_journal->databases->n; i++) {
+    for (size_t i = 1; i <= fleet_journal->server->databases.n; i++) {
         add_changes(&all, fleet_journal, (uint8_t)i);
     }
-    if (state_set_fleet_changes(fleet_journal->state, all.bytes, all.length)) {
-        disk_wait_note_fleet_changes(fleet_journal->disk_wait);
+    if (state_set_fleet_changes(&fleet_journal->server->state, all.bytes, all.length)) {
+        disk_wait_note_fleet_changes(fleet_journal->server->disk_wait);
     } else {
-        state_log_too_many_changes(fleet_journal->state);
+        state_log_too_many_changes(&fleet_journal->server->state);
     }
     text_deinit(&all);
 }
@@ -206,7 +208,7 @@ static void note_changes(struct fleet_journal *fleet_journal)
 void fleet_write_down(struct fleet_journal *fleet_journal, uint8_t database)
 {
     struct session *session = session_of(fleet_journal, database);
-    if (fleet_journal->turn->stopping) {
+    if (fleet_journal->server->turn.stopping) {
         return;
     }
     if (session_is_changed(session) || record_of(fleet_journal, database)->is_unwritten) {

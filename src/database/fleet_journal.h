@@ -11,12 +11,8 @@
 #include <stdint.h>
 
 struct effects;
-struct fleet_names;
-struct journal;
+struct server;
 struct session;
-struct state;
-struct disk_wait;
-struct loop_iteration;
 
 /* For one database. */
 struct fleet_record {
@@ -26,11 +22,7 @@ struct fleet_record {
 };
 
 struct fleet_journal {
-    struct journal *journal;
-    struct state *state;
-    struct disk_wait *disk_wait; /* writes the changes */
-    const struct loop_iteration *turn;
-    const struct fleet_names *databases;
+    struct server *server;
     struct text line; /* of the journal; kept for its memory */
     struct fleet_record records[MAX_DATABASES]; /* database 1 first */
 };

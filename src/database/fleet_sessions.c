@@ -1,6 +1,7 @@
 #include "database/fleet_sessions.h"
 #include "config.h"
 
+#include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "core/fleet.h"
@@ -8,11 +9,9 @@
 #include "database/database_log.h"
 #include "database/fleet_journal.h"
 #include "database/session_name.h"
-#include "record/fleet_names.h"
 #include "record/history.h"
 #include "record/lease_log.h"
 #include "record/log_subject.h"
-#include "record/loop_iteration.h"
 #include "redis/link.h"
 #include "redis/scripts.h"
 #include "status/fleet_why.h"
@@ -25,7 +24,7 @@
 
 /* A database of ours. */
 struct member {
-    struct fleet *fleet;
+    struct server *server;
     uint8_t database; /* 1 ... */
     struct session *session;
     struct link *link; /* NULL before fleet_start() */
@@ -40,7 +39,7 @@ struct member {
 };
 
 struct fleet {
-    struct fleet_options with;
+    struct server *server;
     bool may_miss_leases; /* as the sessions know it of the core */
     size_t n; /* 0: stopped */
     struct member members[];
@@ -73,7 +72,7 @@ static struct member *touch(struct fleet *fleet, uint8_t database)
 
 static void end_turn(struct member *member)
 {
-    struct loop_iteration *turn = member->fleet->with.turn;
+    struct loop_iteration *turn = &member->server->turn;
     member->is_touched = true;
     apply_effects(turn);
     loop_iteration_end(turn);
@@ -97,7 +96,7 @@ static void on_reply(void *context, uint64_t tag, const struct resp *reply)
 {
     struct member *member = context;
     session_reply(
-        member->session, tag, reply, clock_now(), member->fleet->with.effects);
+        member->session, tag, reply, clock_now(), &member->server->effects);
     end_turn(member);
 }
 
@@ -105,7 +104,7 @@ static void on_message(void *context, const char *text, size_t length)
 {
     struct member *member = context;
     session_message(
-        member->session, text, length, clock_now(), member->fleet->with.effects);
+        member->session, text, length, clock_now(), &member->server->effects);
     end_turn(member);
 }
 
@@ -122,13 +121,13 @@ static void on_taken(
         [SESSION_RELEASE] = {COMMAND_release, "released"},
     };
     const struct member *member = context;
-    const struct fleet_options *with = &member->fleet->with;
+    struct server *server = member->server;
     const struct log_process by = log_process_of(&taking->by);
-    lease_log_taken_remotely(with->databases, lease, &taking->by, rows[taking->verb].command,
+    lease_log_taken_remotely(&server->databases, lease, &taking->by, rows[taking->verb].command,
         rows[taking->verb].event, taking->reason);
     if (!taking->is_repeat) {
         history_note_revoker(
-            with->history, lease->id, taking->by.is_known ? &by : NULL, taking->reason);
+            server->history, lease->id, taking->by.is_known ? &by : NULL, taking->reason);
     }
 }
 
@@ -188,7 +187,7 @@ static void take_new_name(struct member *member)
 
 static void send_deadlines(struct member *member)
 {
-    struct core *core = member->fleet->with.core;
+    struct core *core = member->server->core;
     nanoseconds until = core_fleet_deadline(core, member->database);
     if (until != member->sent_until) {
         member->sent_until = until;
@@ -210,7 +209,7 @@ static void log_news(struct member *member)
 static void end_turn_of(struct member *member)
 {
     member->is_touched = false;
-    session_hold_listing(member->session, member->fleet->may_miss_leases);
+    session_hold_listing(member->session, member->server->fleet->may_miss_leases);
     hand_out_results(member);
     if (member->link && session_needs_name(member->session)) {
         take_new_name(member);
@@ -222,15 +221,15 @@ static void end_turn_of(struct member *member)
     log_news(member);
     send_deadlines(member);
     send_calls(member);
-    fleet_write_down(member->fleet->with.journal, member->database);
-    member->is_touched |= !fleet_is_written_down(member->fleet->with.journal, member->database);
+    fleet_write_down(member->server->fleet_journal, member->database);
+    member->is_touched |= !fleet_is_written_down(member->server->fleet_journal, member->database);
     member->due_at = session_next_deadline(member->session);
 }
 
 void fleet_end_turn(struct fleet *fleet)
 {
     /* While the journal was lost, holders may still come to reclaim their leases. */
-    bool may_miss_leases = core_may_miss_leases(fleet->with.core);
+    bool may_miss_leases = core_may_miss_leases(fleet->server->core);
     bool all = may_miss_leases != fleet->may_miss_leases;
     fleet->may_miss_leases = may_miss_leases;
     for (size_t i = 0; i < fleet->n; i++) {
@@ -255,7 +254,7 @@ void fleet_tick(struct fleet *fleet, nanoseconds now)
     for (size_t i = 0; i < fleet->n; i++) {
         if (now >= fleet->members[i].due_at) {
             struct member *member = touch(fleet, fleet->members[i].database);
-            session_tick(member->session, now, fleet->with.effects);
+            session_tick(member->session, now, &fleet->server->effects);
         }
     }
 }
@@ -272,7 +271,7 @@ void fleet_apply_effect(struct fleet *fleet, const struct effect *effect)
     if (effect->kind == EFFECT_GIVE_BACK) {
         session_give_back(session, lease);
     } else if (lease->state == LEASE_WAITING) {
-        session_ask(session, lease, clock_now(), fleet->with.effects);
+        session_ask(session, lease, clock_now(), &fleet->server->effects);
     }
 }
 
@@ -342,19 +341,13 @@ void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t databa
     const char *name, enum outcome why)
 {
     char is_new[352] = "";
-    const struct database *settings = fleet_database(fleet->with.databases, database);
+    const struct database *settings = fleet_database(&fleet->server->databases, database);
     const struct session_view view = fleet_look(fleet, database);
     if (view.is_new) {
         fleet_why_new(is_new, sizeof is_new, settings->name, view.grace_until - clock_now());
     }
     fleet_why_of(
         out, size, settings, why == OUTCOME_GRACE ? is_new : view.why, name, why);
-}
-
-void fleet_count(struct fleet *fleet, uint8_t database, uint64_t *sessions,
-    struct metric_histogram *renewals)
-{
-    session_count(member_of(fleet, database)->session, sessions, renewals);
 }
 
 bool fleet_is_down(const struct fleet *fleet, uint8_t database)
@@ -375,17 +368,22 @@ const char *fleet_session_id(const struct fleet *fleet, uint8_t database)
 
 /* ---- life ---- */
 
-static void member_init(struct member *member, struct fleet *fleet, uint8_t database)
+static void member_init(
+    struct member *member, struct server *server, uint8_t database, const char *socket_path)
 {
-    const struct fleet_options *with = &fleet->with;
-    const struct database *settings = fleet_database(with->databases, database);
+    const struct database *settings = fleet_database(&server->databases, database);
+    struct database_counts *counts = &server->database_counts[database - 1];
     char id[SESSION_ID_SIZE], host[SESSION_HOST_SIZE];
     session_host_read(host);
-    session_name_make(id, with->boot_id, with->socket_path, settings->name);
+    session_name_make(id, server->state.boot_id, socket_path, settings->name);
     *member = (struct member){
-        .fleet = fleet, .database = database, .is_touched = true, .log = {.name = settings->name}};
+        .server = server,
+        .database = database,
+        .is_touched = true,
+        .log = {.name = settings->name},
+    };
     const struct session_options options = {
-        .core = with->core,
+        .core = server->core,
         .database = database,
         .settings = settings,
         .bounds = &script_bounds,
@@ -397,26 +395,27 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
         .wall_offset = clock_wall_now() - clock_now(),
     };
     member->session = session_new(&options);
+    session_count(member->session, &counts->sessions, &counts->renewals);
     session_on_taken(member->session, on_taken, member);
-    with->journal->records[database - 1].session = member->session;
+    server->fleet_journal->records[database - 1].session = member->session;
 }
 
-struct fleet *fleet_new(const struct fleet_options *options)
+struct fleet *fleet_new(struct server *server, const char *socket_path)
 {
-    size_t n = options->databases->n;
+    size_t n = server->databases.n;
     struct fleet *fleet = memory_new(sizeof *fleet + n * sizeof fleet->members[0]);
-    fleet->with = *options;
+    fleet->server = server;
     fleet->n = n;
     for (size_t i = 0; i < n; i++) {
-        member_init(&fleet->members[i], fleet, (uint8_t)(i + 1));
+        member_init(&fleet->members[i], server, (uint8_t)(i + 1), socket_path);
     }
     return fleet;
 }
 
 static void member_connect(struct member *member)
 {
-    const struct fleet_options *with = &member->fleet->with;
-    const struct database *settings = fleet_database(with->databases, member->database);
+    struct server *server = member->server;
+    const struct database *settings = fleet_database(&server->databases, member->database);
     char host[SESSION_HOST_SIZE], client_name[SESSION_HOST_SIZE + 8];
     session_host_read(host);
     snprintf(client_name, sizeof client_name, "berthd:%s", host);
@@ -426,7 +425,7 @@ static void member_connect(struct member *member)
         .client_name = client_name,
         .timeout = settings->ttl / 12,
     };
-    member->link = link_new(with->loop, &options, &link_events, member);
+    member->link = link_new(&server->loop, &options, &link_events, member);
 }
 
 void fleet_start(struct fleet *fleet)

@@ -7,29 +7,13 @@
 #include "fleet/session.h"
 #include "redis/link.h"
 
-#include <uv.h>
-
 struct fleet;
-struct fleet_journal;
-struct fleet_names;
-struct history;
+struct server;
 struct tls_context;
-struct loop_iteration;
 
-/* All of it must outlive the fleet. */
-struct fleet_options {
-    uv_loop_t *loop;
-    struct loop_iteration *turn;
-    struct core *core;
-    struct effects *effects; /* the core's */
-    const struct fleet_names *databases;
-    struct fleet_journal *journal;
-    struct history *history;
-    const char *boot_id, *socket_path; /* each session's name is made from these */
-};
-
-/* Makes a session for each database. Before recovery; nothing is connected yet. */
-struct fleet *fleet_new(const struct fleet_options *options);
+/* Makes a session for each database, whose name is made from the socket's. Before recovery; nothing
+ * is connected yet. */
+struct fleet *fleet_new(struct server *server, const char *socket_path);
 /* After recovery: makes the links. */
 void fleet_start(struct fleet *fleet);
 /* From here on we send databases nothing, so that the leases live on there for the next berthd. The
@@ -64,12 +48,6 @@ void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t
     const char *const names[], session_done *done);
 /* `done` will not be called for that context. */
 void fleet_forget(struct fleet *fleet, const void *context);
-
-/* Where it is counted how often the session comes up, and the times of its renewals; NULL:
- * nowhere. */
-struct metric_histogram;
-void fleet_count(struct fleet *fleet, uint8_t database, uint64_t *sessions,
-    struct metric_histogram *renewals);
 
 /* ---- looking ---- */
 

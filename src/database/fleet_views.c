@@ -1,9 +1,9 @@
 #include "database/fleet_views.h"
 
+#include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "database/fleet_sessions.h"
-#include "record/loop_iteration.h"
 #include "wire/protocol.h"
 
 #include <stdlib.h>
@@ -94,14 +94,14 @@ static void on_result(void *context, struct session_result *result);
 static void batch_ask(struct view_batch *batch)
 {
     struct views *views = batch->views;
-    if (views->turn->stopping) {
+    if (views->server->turn.stopping) {
         return; /* all have gone */
     }
     const char *names[MAX_ARGUMENTS];
     char *copy = memory_string(batch->key);
     size_t n = words_split(copy, (char **)names, MAX_ARGUMENTS);
     batch->leader = TAILQ_FIRST(&batch->askers);
-    fleet_snapshot(views->fleet, batch->database, batch, n, names, on_result);
+    fleet_snapshot(views->server->fleet, batch->database, batch, n, names, on_result);
     free(copy);
 }
 
@@ -181,7 +181,7 @@ struct view *views_ask(struct views *views, struct view_asker *asker, uint8_t da
 struct load_view views_load(struct views *views, uint8_t database, const struct view *view)
 {
     struct load_sample sample;
-    const struct session_view session = fleet_look(views->fleet, database);
+    const struct session_view session = fleet_look(views->server->fleet, database);
     if (!load_read(view->rows, view->made_at, &sample)) {
         return (struct load_view){0}; /* it does not say, or no longer */
     }
@@ -212,7 +212,7 @@ void views_leave(struct view_asker *asker)
     if (batch->leader != asker) {
         return;
     }
-    fleet_forget(batch->views->fleet, batch);
+    fleet_forget(batch->views->server->fleet, batch);
     batch->leader = NULL;
     if (!TAILQ_EMPTY(&batch->askers)) {
         batch_ask(batch);
@@ -221,9 +221,9 @@ void views_leave(struct view_asker *asker)
     }
 }
 
-void views_init(struct views *views, struct fleet *fleet, const struct loop_iteration *turn)
+void views_init(struct views *views, struct server *server)
 {
-    *views = (struct views){.fleet = fleet, .turn = turn};
+    *views = (struct views){.server = server};
     LIST_INIT(&views->batches);
 }
 

@@ -9,8 +9,7 @@
 #include <sys/queue.h>
 
 struct conn;
-struct fleet;
-struct loop_iteration;
+struct server;
 struct view_batch;
 
 /* Why a database that is up has not said what was asked: no answer in time, or one that takes too
@@ -43,11 +42,10 @@ LIST_HEAD(view_batches, view_batch);
 struct views {
     struct database_load loads[MAX_DATABASES]; /* as last asked; database 1 first */
     struct view_batches batches;
-    struct fleet *fleet;
-    const struct loop_iteration *turn;
+    struct server *server;
 };
 
-void views_init(struct views *views, struct fleet *fleet, const struct loop_iteration *turn);
+void views_init(struct views *views, struct server *server);
 
 /* Asks for these resources, or for all (n = 0). The view is no older than the request, or than
  * `age`. Returns it if there is one; NULL: done() will be called, unless the asker leaves

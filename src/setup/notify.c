@@ -1,11 +1,9 @@
 #include "setup/notify.h"
 
+#include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "core/core.h"
 #include "database/fleet_sessions.h"
-#include "record/fleet_names.h"
-#include "record/loop_iteration.h"
 #include "service/manager.h"
 
 #include <inttypes.h>
@@ -24,45 +22,45 @@ static const nanoseconds longest_reload = 300 * NANOSECONDS_PER_SECOND;
 
 /* ---- the status ---- */
 
-static struct notify_facts look(const struct notify_subject *subject)
+static struct notify_facts look(const struct server *server)
 {
     struct notify_facts facts = {
-        .n_held = core_n_held(subject->core),
-        .n_waiting = core_n_waiting(subject->core),
-        .is_draining = core_is_draining(subject->core),
-        .is_drained = core_is_drained(subject->core),
-        .closed_why = core_closed_why(subject->core),
+        .n_held = core_n_held(server->core),
+        .n_waiting = core_n_waiting(server->core),
+        .is_draining = core_is_draining(server->core),
+        .is_drained = core_is_drained(server->core),
+        .closed_why = core_closed_why(server->core),
     };
-    for (uint8_t i = 0; i < subject->databases->n; i++) {
-        facts.down |= fleet_is_down(subject->fleet, (uint8_t)(i + 1)) ? 1u << i : 0;
+    for (uint8_t i = 0; i < server->databases.n; i++) {
+        facts.down |= fleet_is_down(server->fleet, (uint8_t)(i + 1)) ? 1u << i : 0;
     }
     return facts;
 }
 
 static void say_status(struct notify *notify, const struct notify_facts *facts)
 {
-    const struct notify_subject *subject = &notify->subject;
+    const struct server *server = notify->server;
     const char *names[MAX_DATABASES] = {0};
-    for (uint8_t i = 0; i < subject->databases->n; i++) {
-        names[i] = fleet_name_of(subject->databases, (uint8_t)(i + 1));
+    for (uint8_t i = 0; i < server->databases.n; i++) {
+        names[i] = fleet_name_of(&server->databases, (uint8_t)(i + 1));
     }
     char text[NOTIFY_TEXT_SIZE], message[NOTIFY_TEXT_SIZE + sizeof notify->owed + 8];
-    notify_text(text, subject->socket, names, facts);
+    notify_text(text, server->listener.path, names, facts);
     snprintf(message, sizeof message, "%sSTATUS=%s", notify->pace.owes ? notify->owed : "", text);
     notify_tried(&notify->pace, facts, manager_notify(message), clock_now());
 }
 
 static void on_status_timer(uv_timer_t *timer)
 {
-    loop_iteration_end(container_of(timer, struct notify, status_timer)->turn);
+    loop_iteration_end(&container_of(timer, struct notify, status_timer)->server->turn);
 }
 
 void notify_end_turn(struct notify *notify)
 {
-    if (notify->turn->stopping) {
+    if (notify->server->turn.stopping) {
         return;
     }
-    const struct notify_facts facts = look(&notify->subject);
+    const struct notify_facts facts = look(notify->server);
     nanoseconds due = notify_due(&notify->pace, &facts);
     if (due == NEVER) {
         uv_timer_stop(&notify->status_timer);
@@ -97,22 +95,22 @@ static void on_watchdog_timer(uv_timer_t *timer)
 {
     struct notify *notify = container_of(timer, struct notify, watchdog_timer);
     set_watchdog_timer(notify, manager_notify("WATCHDOG=1"));
-    loop_iteration_end(notify->turn);
+    loop_iteration_end(&notify->server->turn);
 }
 
 /* ---- events ---- */
 
-void notify_init(struct notify *notify, uv_loop_t *loop, struct loop_iteration *turn)
+void notify_init(struct notify *notify, struct server *server)
 {
-    notify->turn = turn;
-    uv_timer_init(loop, &notify->status_timer);
-    uv_timer_init(loop, &notify->watchdog_timer);
+    notify->server = server;
+    uv_timer_init(&server->loop, &notify->status_timer);
+    uv_timer_init(&server->loop, &notify->watchdog_timer);
 }
 
 /* Now, or as soon as it can be sent. */
 static void say_ready(struct notify *notify, const char *more)
 {
-    const struct notify_facts facts = look(&notify->subject);
+    const struct notify_facts facts = look(notify->server);
     snprintf(notify->owed, sizeof notify->owed, "READY=1\n%s", more);
     notify->pace.owes = true;
     say_status(notify, &facts);
@@ -121,9 +119,8 @@ static void say_ready(struct notify *notify, const char *more)
 
 /* The watchdog's time begins now. The time of a start counts as the start's, and is not prolonged:
  * 10 000 leases are taken over in 0.3 s, and what takes minutes is a name service that hangs. */
-void notify_ready(struct notify *notify, const struct notify_subject *subject)
+void notify_ready(struct notify *notify)
 {
-    notify->subject = *subject;
     notify->is_heard = manager_is_there();
     if (!notify->is_heard) {
         return;

@@ -6,22 +6,10 @@
 
 #include <uv.h>
 
-struct core;
-struct fleet;
-struct fleet_names;
-struct loop_iteration;
-
-/* What the line is about; it outlives the loop. */
-struct notify_subject {
-    const char *socket;
-    const struct core *core;
-    const struct fleet_names *databases;
-    const struct fleet *fleet;
-};
+struct server;
 
 struct notify {
-    struct loop_iteration *turn;
-    struct notify_subject subject;
+    struct server *server;
     bool is_heard; /* from notify_ready() on, if there is a manager */
     nanoseconds watchdog; /* how often the manager must hear from us; 0: it need not */
     struct notify_pace pace;
@@ -31,9 +19,9 @@ struct notify {
 };
 
 /* After the loop's. */
-void notify_init(struct notify *notify, uv_loop_t *loop, struct loop_iteration *turn);
+void notify_init(struct notify *notify, struct server *server);
 /* Clients can connect. */
-void notify_ready(struct notify *notify, const struct notify_subject *subject);
+void notify_ready(struct notify *notify);
 /* At the end of each turn, if there is a manager. */
 void notify_end_turn(struct notify *notify);
 /* Around a reload, whatever its result. */
