@@ -5,9 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define MILLISECONDS(n) ((n)*INT64_C(1000000))
-#define BURST MILLISECONDS(FAIR_BURST_MS)
-#define MAX_DEBT MILLISECONDS(FAIR_DEBT_MS)
+#define BURST (FAIR_BURST_MS * NANOSECONDS_PER_MILLISECOND)
+#define MAX_DEBT (FAIR_DEBT_MS * NANOSECONDS_PER_MILLISECOND)
 #define UNIT (FAIR_UNIT_US * INT64_C(1000))
 
 void fair_queue_init(struct fair_queue *fair_queue, uint32_t own_uid)
@@ -77,11 +76,6 @@ static struct fair_user *make(struct fair_queue *fair_queue, uint32_t uid)
     return fair_user;
 }
 
-static nanoseconds later_of(nanoseconds a, nanoseconds b)
-{
-    return a > b ? a : b;
-}
-
 bool fair_user_join(
     struct fair_queue *fair_queue, struct fair_member *member, uint32_t uid, nanoseconds now)
 {
@@ -91,7 +85,7 @@ bool fair_user_join(
         if (fair_user->came_until > now + FAIR_CROWD * fair_queue->interval) {
             return false;
         }
-        fair_user->came_until = later_of(fair_user->came_until, now) + fair_queue->interval;
+        fair_user->came_until = later(fair_user->came_until, now) + fair_queue->interval;
     }
     fair_user->n_members++;
     *member = (struct fair_member){.fair_user = fair_user};
@@ -109,7 +103,7 @@ void fair_user_leave(struct fair_queue *fair_queue, struct fair_member *member, 
     if (--fair_user->n_members > 0) {
         return;
     }
-    nanoseconds owes_until = later_of(fair_user->paid_until, fair_user->came_until);
+    nanoseconds owes_until = later(fair_user->paid_until, fair_user->came_until);
     if (fair_user_is_limited(fair_queue, fair_user) && owes_until > now) {
         move_to(fair_queue, fair_user, FAIR_RESTING, owes_until); /* who comes back owes still */
     } else {
@@ -138,12 +132,10 @@ void fair_user_charge(const struct fair_queue *fair_queue, struct fair_user *fai
     if (!fair_user_is_limited(fair_queue, fair_user)) {
         return;
     }
-    nanoseconds max = now + BURST + MAX_DEBT;
-    nanoseconds units = n + (more > 0 ? more / UNIT : 0);
-    nanoseconds max_units = (BURST + MAX_DEBT) / fair_queue->interval + 1;
-    units = units < max_units ? units : max_units;
-    nanoseconds until = later_of(fair_user->paid_until, now) + units * fair_queue->interval;
-    fair_user->paid_until = until < max ? until : max;
+    nanoseconds units = earlier(n + (more > 0 ? more / UNIT : 0),
+        (BURST + MAX_DEBT) / fair_queue->interval + 1); /* more is no dearer */
+    nanoseconds until = later(fair_user->paid_until, now) + units * fair_queue->interval;
+    fair_user->paid_until = earlier(until, now + BURST + MAX_DEBT);
 }
 
 /* ---- the ring ---- */

@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-#define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
-#define LONGEST (MILLISECOND / 4) /* of a pass, in one turn of the loop, and one more batch */
-#define PAUSE (5 * MILLISECOND) /* at least, between two passes */
+/* Of a pass, in one turn of the loop, and one more batch. */
+#define LONGEST (NANOSECONDS_PER_MILLISECOND / 4)
+#define PAUSE (5 * NANOSECONDS_PER_MILLISECOND) /* at least, between two passes */
 
 enum {
     REST = 2, /* how many times as long as the pass the pause is */
@@ -29,8 +29,7 @@ static void followers_on_timer(uv_timer_t *timer);
 
 static void arm(struct followers *followers)
 {
-    nanoseconds now = clock_now(), until = followers->rest_until;
-    uint64_t in_ms = until > now ? (uint64_t)((until - now) / MILLISECOND) + 1 : 0;
+    uint64_t in_ms = milliseconds_until(followers->rest_until, clock_now());
     if (!uv_is_active((uv_handle_t *)&followers->timer)) {
         uv_timer_start(&followers->timer, followers_on_timer, in_ms, 0);
     }
@@ -68,8 +67,7 @@ static void followers_on_timer(uv_timer_t *timer)
     nanoseconds now = clock_now();
     followers->busy += now - began;
     if (is_over) {
-        nanoseconds rest = REST * followers->busy;
-        followers->rest_until = now + (rest > PAUSE ? rest : PAUSE);
+        followers->rest_until = now + later(REST * followers->busy, PAUSE);
     } else {
         uv_timer_start(timer, followers_on_timer, REST_OF_PASS_MS, 0);
     }

@@ -8,11 +8,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
-#define LONG_TURN MILLISECOND
+#define LONG_TURN NANOSECONDS_PER_MILLISECOND
 #define BUSY_TURN (LONG_TURN / 4)
-#define LONGEST_PIECE MILLISECOND /* the most that a request or a piece of an answer really takes */
-#define UNIT (FAIR_UNIT_US * (MILLISECOND / 1000))
+/* The most that a request or a piece of an answer really takes. */
+#define LONGEST_PIECE NANOSECONDS_PER_MILLISECOND
+#define UNIT (FAIR_UNIT_US * INT64_C(1000))
 
 /* ---- work ---- */
 
@@ -114,13 +114,12 @@ static void scheduler_on_timer(uv_timer_t *timer)
 
 static void scheduler_set_timer(struct scheduler *scheduler, nanoseconds due)
 {
-    nanoseconds now = clock_now();
-    uint64_t in_ms = due > now ? (uint64_t)((due - now) / MILLISECOND) + 1 : 1;
     if (uv_is_active((uv_handle_t *)&scheduler->timer) && scheduler->timer_due <= due) {
         return; /* too early does no harm */
     }
     scheduler->timer_due = due;
-    uv_timer_start(&scheduler->timer, scheduler_on_timer, in_ms, 0);
+    uv_timer_start(
+        &scheduler->timer, scheduler_on_timer, milliseconds_until(due, clock_now()), 0);
 }
 
 /* Also waits for users who are remembered only for a debt. */

@@ -4,11 +4,6 @@
 
 #include <assert.h>
 
-static bool key_is_less(uint64_t major, uint64_t minor, const struct sorted_set_node *node)
-{
-    return major != node->major ? major < node->major : minor < node->minor;
-}
-
 /* The treap is a heap by this. The factor is odd and random: keys whose parts grow together differ
  * in it, too. */
 static uint64_t heap_rank(const struct sorted_set_node *node)
@@ -80,10 +75,10 @@ void sorted_set_insert_weighted(struct sorted_set *set, struct sorted_set_node *
         node->parent = *linkp;
         node->parent->size++;
         node->parent->sum += weight;
-        linkp = key_is_less(major, minor, *linkp) ? &(*linkp)->left : &(*linkp)->right;
+        linkp = sorted_set_node_is_before(node, *linkp) ? &(*linkp)->left : &(*linkp)->right;
     }
     *linkp = node;
-    if (!set->first || key_is_less(major, minor, set->first)) {
+    if (!set->first || sorted_set_node_is_before(node, set->first)) {
         set->first = node;
     }
     uint64_t rank = node->parent ? heap_rank(node) : 0;

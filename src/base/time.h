@@ -26,6 +26,12 @@ static inline uint64_t milliseconds(nanoseconds span)
     return span > 0 ? (uint64_t)(span / NANOSECONDS_PER_MILLISECOND) : 0;
 }
 
+/* How long a timer in milliseconds runs until that instant: never too short. */
+static inline uint64_t milliseconds_until(nanoseconds instant, nanoseconds now)
+{
+    return instant > now ? milliseconds(instant - now) + 1 : 0;
+}
+
 static inline nanoseconds later(nanoseconds a, nanoseconds b)
 {
     return a > b ? a : b;

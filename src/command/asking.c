@@ -17,8 +17,7 @@ void asking_release(struct asking *asking)
 
 nanoseconds asking_age(const struct lease *lease, nanoseconds now)
 {
-    nanoseconds waits_for = now - lease->asked_at;
-    return waits_for < ASKING_OLD_ENOUGH ? waits_for : ASKING_OLD_ENOUGH;
+    return earlier(now - lease->asked_at, ASKING_OLD_ENOUGH);
 }
 
 /* ---- databases ---- */

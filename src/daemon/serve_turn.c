@@ -115,9 +115,8 @@ void serve_apply_effects(struct loop_iteration *turn)
 void serve_set_timer(struct serving *serving)
 {
     const struct server *server = &serving->server;
-    nanoseconds deadline = core_next_deadline(server->core);
-    nanoseconds of_fleet = fleet_next_deadline(server->fleet);
-    deadline = of_fleet < deadline ? of_fleet : deadline;
+    nanoseconds deadline =
+        earlier(core_next_deadline(server->core), fleet_next_deadline(server->fleet));
     if (deadline == serving->armed_for) {
         return;
     }

@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 
-#define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
 #define SHORTEST_PAUSE NANOSECONDS_PER_SECOND
 #define LONGEST_PAUSE (10 * NANOSECONDS_PER_SECOND)
 /* For so long the first snapshot waits for the first listing. */
@@ -122,9 +121,8 @@ static void arm(struct fleet_follows *follows);
 
 static nanoseconds pause_after(nanoseconds took)
 {
-    nanoseconds pause = took < LONGEST_PAUSE / PAUSE_BY_LISTING ? took * PAUSE_BY_LISTING
-                                                                : LONGEST_PAUSE;
-    return pause > SHORTEST_PAUSE ? pause : SHORTEST_PAUSE;
+    return later(
+        SHORTEST_PAUSE, earlier(took, LONGEST_PAUSE / PAUSE_BY_LISTING) * PAUSE_BY_LISTING);
 }
 
 static void on_result(void *context, struct session_result *result)
@@ -203,15 +201,13 @@ static void arm(struct fleet_follows *follows)
 {
     nanoseconds next = NEVER, now = clock_now();
     for (size_t i = 0; i < follows->server->databases.n; i++) {
-        nanoseconds at = due_at(&follows->databases[i]);
-        next = at < next ? at : next;
+        next = earlier(next, due_at(&follows->databases[i]));
     }
     if (next == NEVER || follows->server->turn.stopping) {
         uv_timer_stop(&follows->timer);
         return;
     }
-    uint64_t in_ms = next > now ? (uint64_t)((next - now) / MILLISECOND) + 1 : 0;
-    uv_timer_start(&follows->timer, fleet_follows_on_timer, in_ms, 0);
+    uv_timer_start(&follows->timer, fleet_follows_on_timer, milliseconds_until(next, now), 0);
 }
 
 void fleet_follows_look(struct fleet_follows *follows)

@@ -243,8 +243,7 @@ nanoseconds fleet_next_deadline(const struct fleet *fleet)
 {
     nanoseconds next = NEVER;
     for (size_t i = 0; i < fleet->n; i++) {
-        nanoseconds at = fleet->members[i].due_at;
-        next = at < next ? at : next;
+        next = earlier(next, fleet->members[i].due_at);
     }
     return next;
 }

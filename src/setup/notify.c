@@ -11,7 +11,6 @@
 #include <time.h>
 
 enum {
-    NANOSECONDS_PER_MS = 1000000,
     PINGS_PER_WATCHDOG = 2,
     AGAIN_PER_WATCHDOG = 16, /* after a notification that was not sent */
 };
@@ -75,8 +74,7 @@ void notify_end_turn(struct notify *notify)
         due = notify_due(&notify->pace, &facts);
     }
     if (due != NEVER) {
-        uint64_t wait = (uint64_t)((due - now) / NANOSECONDS_PER_MS + 1);
-        uv_timer_start(&notify->status_timer, on_status_timer, wait, 0);
+        uv_timer_start(&notify->status_timer, on_status_timer, milliseconds_until(due, now), 0);
     }
 }
 
@@ -87,7 +85,7 @@ static void on_watchdog_timer(uv_timer_t *timer);
 static void set_watchdog_timer(struct notify *notify, bool was_heard)
 {
     nanoseconds wait = notify->watchdog / (was_heard ? PINGS_PER_WATCHDOG : AGAIN_PER_WATCHDOG);
-    uint64_t ms = (uint64_t)(wait / NANOSECONDS_PER_MS);
+    uint64_t ms = milliseconds(wait);
     uv_timer_start(&notify->watchdog_timer, on_watchdog_timer, ms > 0 ? ms : 1, 0);
 }
 
