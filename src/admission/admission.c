@@ -26,7 +26,8 @@ bool admission_allows(bool is_operators, enum command_index command)
 
 static struct log_subject peer_subject(const struct peer *peer)
 {
-    return (struct log_subject){.event = "limit", .asker = {.uid = peer->uid, .pid = peer->pid}};
+    return (struct log_subject){
+        .event = "limit", .asker = log_process_of(peer->uid, peer->pid)};
 }
 
 /* A job of root's gets no further than that, but its connection comes first. */

@@ -31,7 +31,7 @@ static void log_taken(const struct call *call, const struct lease *lease, const 
 
 static void note_taken(const struct call *call, const struct lease *lease, const char *event)
 {
-    const struct log_process by = call_operator(call);
+    const struct actor by = call_operator(call).by;
     log_taken(call, lease, event);
     history_note_revoker(call->server->history, lease->id, &by, reason_of(call));
 }
@@ -459,7 +459,7 @@ static void revoke_lease(struct call *call, struct lease *lease)
     }
     /* A repeat replaces neither who began the stop nor why: an owner could hide an operator. */
     bool counts = core_would_stop(lease, is_by_user ? OUTCOME_WITHDRAWN : OUTCOME_REVOKED);
-    const struct log_process by = call_operator(call); /* the job is told the name */
+    const struct actor by = call_operator(call).by; /* the job is told the name */
     if (counts && call_awaits_name(call, by.has_login ? by.login : by.uid)) {
         return;
     }

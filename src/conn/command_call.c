@@ -21,26 +21,21 @@
 
 struct log_process call_asker(const struct call *call)
 {
-    return (struct log_process){.uid = call->conn->client.uid, .pid = call->conn->pid};
+    return log_process_of(call->conn->client.uid, call->conn->pid);
 }
 
 struct log_process call_operator(const struct call *call)
 {
     struct log_process asker = call_asker(call);
-    asker.has_login = process_login(asker.pid, &asker.login);
+    asker.by.has_login = process_login(asker.pid, &asker.by.login);
     return asker;
 }
 
 struct actor call_actor(const struct call *call)
 {
-    const struct log_process by = call_operator(call);
-    bool is_another = by.has_login && by.login != by.uid;
-    return (struct actor){
-        .is_known = true,
-        .uid = by.uid,
-        .has_login = is_another,
-        .login = is_another ? by.login : 0,
-    };
+    struct actor by = call_operator(call).by;
+    by.has_login = by.has_login && by.login != by.uid;
+    return by;
 }
 
 void call_init_asker(struct call *call, struct asker *asker)

@@ -225,7 +225,7 @@ static void check_stall(struct conn *conn, nanoseconds now)
 {
     if (now - conn->traffic->out.stalled_since >= STALL_LIMIT) {
         const struct log_subject subject = {
-            .event = "limit", .asker = {.uid = conn->client.uid, .pid = conn->pid}};
+            .event = "limit", .asker = log_process_of(conn->client.uid, conn->pid)};
         log_ratelimited_on(LOG_LEVEL_WARNING, &subject,
             "pid %d (uid %u) does not read its answers: dropped", (int)conn->pid, conn->client.uid);
         conn_close(conn);

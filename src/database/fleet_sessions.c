@@ -122,12 +122,10 @@ static void on_taken(
     };
     const struct member *member = context;
     struct server *server = member->server;
-    const struct log_process by = log_process_of(&taking->by);
     lease_log_taken_remotely(&server->databases, lease, &taking->by, rows[taking->verb].command,
         rows[taking->verb].event, taking->reason);
     if (!taking->is_repeat) {
-        history_note_revoker(
-            server->history, lease->id, taking->by.is_known ? &by : NULL, taking->reason);
+        history_note_revoker(server->history, lease->id, &taking->by, taking->reason);
     }
 }
 

@@ -155,8 +155,8 @@ static bool may_be_said(const struct log_subject *subject)
 {
     static struct log_budgets budgets;
     uint32_t suppressed;
-    uint32_t uid = subject->asker.pid != 0 ? subject->asker.uid
-        : subject->holder.pid != 0         ? subject->holder.uid
+    uint32_t uid = subject->asker.pid != 0 ? subject->asker.by.uid
+        : subject->holder.pid != 0         ? subject->holder.by.uid
                                            : LOG_BUDGET_NOBODY;
     bool may_be = log_budget_take(&budgets, uid, clock_now(), &suppressed);
     if (suppressed > 0 && uid == LOG_BUDGET_NOBODY) {

@@ -2,6 +2,7 @@
  * has only what operators did. Preserves errno. */
 #pragma once
 
+#include "base/actor.h"
 #include "base/time.h"
 #include "base/words.h"
 
@@ -20,11 +21,8 @@ enum log_level { /* syslog's numbers */
  * Valid only as long as the objects it was made from (log_subject.h). */
 enum { LOG_RESOURCES = 16, LOG_MORE = 16 };
 struct log_process {
-    uint32_t uid;
-    int32_t pid; /* 0: none */
-    bool has_uid_alone; /* .uid is known, and .pid is not */
-    bool has_login; /* `login` is known: the user who has logged in */
-    uint32_t login;
+    struct actor by; /* whose it is */
+    int32_t pid; /* 0: none, or of another host */
 };
 struct log_field {
     const char *name, *value; /* the value NULL or "": left out */
@@ -39,6 +37,11 @@ struct log_subject {
     /* Names separated by spaces; names that do not fit are left out. */
     char resources[LOG_RESOURCES * (NAME_BYTES + 1)];
 };
+
+static inline struct log_process log_process_of(uint32_t uid, int32_t pid)
+{
+    return (struct log_process){.by = {.is_known = true, .uid = uid}, .pid = pid};
+}
 
 extern const struct log_subject log_nothing; /* in particular */
 

@@ -31,8 +31,8 @@ static void log_fields_add_number(struct log_fields *fields, const char *name, i
 static void add_process(
     struct log_fields *fields, const char *uid, const char *pid, const struct log_process *process)
 {
-    if (process->pid != 0 || process->has_uid_alone) {
-        log_fields_add_number(fields, uid, process->uid);
+    if (process->by.is_known) {
+        log_fields_add_number(fields, uid, process->by.uid);
     }
     if (process->pid != 0) {
         log_fields_add_number(fields, pid, process->pid);
@@ -65,8 +65,8 @@ void log_fields_fill(struct log_fields *fields, enum log_level level, const char
     log_fields_add(fields, "BERTH_HOLDER", subject->identity);
     log_fields_add(fields, "BERTH_PROGRAM", subject->program);
     add_process(fields, "BERTH_ASKED_BY_UID", "BERTH_ASKED_BY_PID", &subject->asker);
-    if (subject->asker.has_login) {
-        log_fields_add_number(fields, "BERTH_ASKED_BY_LOGIN_UID", subject->asker.login);
+    if (subject->asker.by.has_login) {
+        log_fields_add_number(fields, "BERTH_ASKED_BY_LOGIN_UID", subject->asker.by.login);
     }
     log_fields_add(fields, "BERTH_DATABASE", subject->database);
     for (size_t i = 0; i < subject->n_more; i++) {

@@ -146,18 +146,11 @@ void history_ended(
 }
 
 void history_note_revoker(
-    struct history *history, uint64_t lease, const struct log_process *by, const char *reason)
+    struct history *history, uint64_t lease, const struct actor *by, const char *reason)
 {
-    struct history_entry entry = {.kind = HISTORY_TAKEN, .lease = lease, .why = reason};
-    if (by) {
-        entry.by = (struct actor){
-            .is_known = true,
-            .uid = by->uid,
-            .has_login = by->has_login,
-            .login = by->login,
-        };
-    }
-    if (history->ring.head && (by || reason)) {
+    const struct history_entry entry = {
+        .kind = HISTORY_TAKEN, .lease = lease, .by = *by, .why = reason};
+    if (history->ring.head && (by->is_known || reason)) {
         history_add(history, &entry);
         add_taker(history, &entry);
     }

@@ -61,10 +61,9 @@ void history_ready(struct history *history, struct core *core);
  * has been added since. */
 bool history_has_end(struct history *history, uint64_t lease);
 
-/* Somebody takes the lease away, now or soon. `by` is NULL if it is not known who; `reason` or
- * NULL. */
+/* Somebody takes the lease away, now or soon; `reason` or NULL. */
 void history_note_revoker(
-    struct history *history, uint64_t lease, const struct log_process *by, const char *reason);
+    struct history *history, uint64_t lease, const struct actor *by, const char *reason);
 /* Who is taking the lease away, as logged in if that is known. False: not known,
  * or nobody; or another lease has ended after it. */
 bool history_revoker(const struct history *history, uint64_t lease, uint32_t *uidp);

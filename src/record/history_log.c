@@ -77,7 +77,7 @@ static struct log_subject subject_of(
         .n_more = fields->n,
     };
     log_subject_saved_lease(&subject, ended->lease);
-    subject.asker = log_process_of(&ended->entry->by);
+    subject.asker.by = ended->entry->by;
     return subject;
 }
 

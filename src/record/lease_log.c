@@ -35,7 +35,7 @@ static void lease_log_say(const struct fleet_names *databases, const struct leas
     }
     const struct log_subject subject = subject_of(event, databases, lease);
     log_message_on(LOG_LEVEL_DEBUG, &subject, "lease %s (%s) of uid %u, pid %d %s", subject.lease,
-        log_subject_what(&subject).text, subject.holder.uid, (int)subject.holder.pid,
+        log_subject_what(&subject).text, subject.holder.by.uid, (int)subject.holder.pid,
         text);
 }
 
@@ -78,7 +78,7 @@ void lease_log_refused(
     log_subject_resource(&subject, what);
     log_message_on(LOG_LEVEL_DEBUG, &subject, "%s%s%s: refused (%s) to uid %u, pid %d",
         command_table[command].word, what ? " " : "",
-        what ? what : "", code_table[code].word, subject.asker.uid, (int)subject.asker.pid);
+        what ? what : "", code_table[code].word, subject.asker.by.uid, (int)subject.asker.pid);
 }
 
 /* ---- ended against its holder's will ---- */
@@ -138,7 +138,7 @@ void lease_log_signal(
 static void log_taken(const struct log_subject *subject, const struct lease *lease,
     enum command_index command, const char *who, const char *reason)
 {
-    bool is_own = subject->asker.uid == lease->uid && lease->uid != 0; /* not an operator */
+    bool is_own = subject->asker.by.uid == lease->uid && lease->uid != 0; /* not an operator */
     (is_own ? log_ratelimited_on : log_message_on)(LOG_LEVEL_INFO, subject,
         "%s %s (%s, %s by pid %d of uid %u): asked by %s%s%s", command_table[command].word,
         subject->lease, log_subject_what(subject).text,
@@ -159,7 +159,7 @@ void lease_log_taken_remotely(const struct fleet_names *databases, const struct 
 {
     char who[sizeof(struct log_asker) + 32];
     struct log_subject subject = subject_of(event, databases, lease);
-    subject.asker = log_process_of(by);
+    subject.asker.by = *by;
     snprintf(who, sizeof who, "%s on another host",
         by->is_known ? log_subject_asker(&subject.asker).text : "an operator");
     log_taken(&subject, lease, command, who, reason);

@@ -26,7 +26,7 @@ void log_subject_lease(
     struct log_subject *subject, const struct fleet_names *databases, const struct lease *lease)
 {
     lease_id_format(subject->lease, lease->id);
-    subject->holder = (struct log_process){.uid = lease->uid, .pid = lease->pid};
+    subject->holder = log_process_of(lease->uid, lease->pid);
     subject->identity = lease->attributes.holder;
     subject->program = lease->attributes.program;
     subject->database = fleet_name_of(databases, lease->database);
@@ -42,7 +42,7 @@ void log_subject_lease(
 void log_subject_saved_lease(struct log_subject *subject, const struct saved_lease *saved)
 {
     lease_id_format(subject->lease, saved->id);
-    subject->holder = (struct log_process){.uid = saved->uid, .pid = saved->pid};
+    subject->holder = log_process_of(saved->uid, saved->pid);
     subject->identity = saved->attributes.holder;
     subject->program = saved->attributes.program;
     for (size_t i = 0; i < saved->n_claims; i++) {
@@ -50,23 +50,13 @@ void log_subject_saved_lease(struct log_subject *subject, const struct saved_lea
     }
 }
 
-struct log_process log_process_of(const struct actor *by)
-{
-    return (struct log_process){
-        .uid = by->uid,
-        .has_uid_alone = by->is_known,
-        .has_login = by->has_login,
-        .login = by->login,
-    };
-}
-
 struct log_asker log_subject_asker(const struct log_process *asker)
 {
     struct log_asker out;
-    int n = snprintf(out.text, sizeof out.text, "uid %u", asker->uid);
-    if (asker->has_login && asker->login != asker->uid) {
+    int n = snprintf(out.text, sizeof out.text, "uid %u", asker->by.uid);
+    if (asker->by.has_login && asker->by.login != asker->by.uid) {
         n += snprintf(
-            out.text + n, sizeof out.text - (size_t)n, " (login uid %u)", asker->login);
+            out.text + n, sizeof out.text - (size_t)n, " (login uid %u)", asker->by.login);
     }
     if (asker->pid != 0) {
         snprintf(out.text + n, sizeof out.text - (size_t)n, ", pid %d", (int)asker->pid);

@@ -16,9 +16,6 @@ void log_subject_saved_lease(struct log_subject *subject, const struct saved_lea
 /* Left out if it is not the name of a resource: a client may say anything. */
 void log_subject_resource(struct log_subject *subject, const char *name);
 
-/* Somebody at another host: nothing is known of the process. */
-struct log_process log_process_of(const struct actor *by);
-
 /* "uid 0 (login uid 1000), pid 7": who asks, for the message itself. */
 struct log_asker {
     char text[64];

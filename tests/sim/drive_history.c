@@ -89,7 +89,8 @@ static void forget_told(struct simulation *simulation, struct told *told)
 void histories_taken(struct simulation *simulation, uint64_t id)
 {
     struct told *told = told_of(simulation, id);
-    const struct log_process by = {.uid = ++told->n_taken * 1000 + (uint32_t)(id % 1000)};
+    const struct actor by = {
+        .is_known = true, .uid = ++told->n_taken * 1000 + (uint32_t)(id % 1000)};
     history_note_revoker(&simulation->history, id, &by, "why");
 }
 

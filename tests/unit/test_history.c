@@ -27,7 +27,7 @@ TestSuite(history, .init = begin, .fini = end);
 
 static void taken(uint64_t id)
 {
-    const struct log_process by = {.uid = 4711};
+    const struct actor by = {.is_known = true, .uid = 4711};
     history_note_revoker(&history, id, &by, "maintenance");
 }
 

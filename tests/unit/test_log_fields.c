@@ -35,8 +35,8 @@ Test(log_fields, all)
         .database = "main",
         .identity = "night",
         .program = "etl",
-        .holder = {.uid = 0, .pid = 12},
-        .asker = {.uid = 4294967295u, .pid = 34, .has_login = true, .login = 1000},
+        .holder = {.by = {.is_known = true}, .pid = 12},
+        .asker = {.by = {true, true, 4294967295u, 1000}, .pid = 34},
         .lease = "0abc",
         .resources = "deploy market/alice gpus",
     };
@@ -53,7 +53,7 @@ Test(log_fields, more)
     const struct log_field more[] = {{"BERTH_HOW", "released"}, {"BERTH_CODE", NULL},
         {"BERTH_CGROUP", ""}, {"BERTH_REASON", "a\nPRIORITY=0"}};
     const struct log_subject subject = {
-        .asker = {.uid = 7, .has_uid_alone = true}, .more = more, .n_more = 4};
+        .asker = {.by = {.is_known = true, .uid = 7}}, .more = more, .n_more = 4};
     cr_assert_str_eq(filled(LOG_LEVEL_INFO, "x", &subject),
         "[MESSAGE=x][PRIORITY=6][SYSLOG_IDENTIFIER=berthd][BERTH_ASKED_BY_UID=7]"
         "[BERTH_HOW=released][BERTH_REASON=a\\x0aPRIORITY=0]");
@@ -76,8 +76,8 @@ Test(log_fields, everything_has_its_place)
         .database = "main",
         .identity = "night",
         .program = "etl",
-        .holder = {.pid = 12},
-        .asker = {.pid = 34, .has_login = true},
+        .holder = {.by = {.is_known = true}, .pid = 12},
+        .asker = {.by = {true, true, 0, 0}, .pid = 34},
         .lease = "0abc",
         .more = more,
         .n_more = LOG_MORE,
