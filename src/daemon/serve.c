@@ -9,6 +9,7 @@
 #include "database/client_events.h"
 #include "database/fleet_sessions.h"
 #include "database/follow_source.h"
+#include "database/session_name.h"
 #include "journal/paths.h"
 #include "log/log.h"
 #include "record/journal_log.h"
@@ -22,7 +23,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sysexits.h>
@@ -156,11 +156,7 @@ static bool start_core(struct serving *serving)
         ? canonical
         : server->listener.path;
     load_state(&server->state, socket);
-    uint64_t seed;
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
-        seed = (uint64_t)clock_now();
-    }
-    server->core = core_new(seed);
+    server->core = core_new(random_number());
     server->ledger.core = server->jobs.core = server->admissions.core = server->core;
     server->ledger.grace = server->conf->grace;
     server->databases =

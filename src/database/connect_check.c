@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -128,16 +127,6 @@ static bool files_are_good(const struct database *database, char *why, size_t si
     return tls || !database->url.is_tls;
 }
 
-/* A session that nobody else has, so that no message of another daemon comes here. */
-static void name_session(char out[static SESSION_NAME_SIZE])
-{
-    uint64_t random = 0;
-    if (getrandom(&random, sizeof random, 0) != sizeof random) {
-        random = (uint64_t)getpid();
-    }
-    snprintf(out, SESSION_NAME_SIZE, "%016llx", (unsigned long long)random);
-}
-
 static void connect_check_begin(struct check *check, struct tried *tried)
 {
     char session[SESSION_NAME_SIZE], host[SESSION_HOST_SIZE], client_name[SESSION_HOST_SIZE + 16];
@@ -148,7 +137,7 @@ static void connect_check_begin(struct check *check, struct tried *tried)
         connect_check_end(tried, EX_CONFIG);
         return;
     }
-    name_session(session);
+    session_name_random(session); /* so that no message of another daemon comes here */
     session_host_read(host);
     snprintf(client_name, sizeof client_name, "berthd-check:%s", host);
     const struct link_options options = {

@@ -19,7 +19,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 /* A database of ours. */
@@ -44,15 +43,6 @@ struct fleet {
     size_t n; /* 0: stopped */
     struct member members[];
 };
-
-static uint64_t random_number(void)
-{
-    uint64_t number = 0;
-    if (getrandom(&number, sizeof number, 0) != sizeof number) {
-        number = (uint64_t)clock_now();
-    }
-    return number;
-}
 
 static const struct member *member_of(const struct fleet *fleet, uint8_t database)
 {
@@ -175,7 +165,7 @@ static void member_connect(struct member *member);
 static void take_new_name(struct member *member)
 {
     char id[SESSION_NAME_SIZE];
-    snprintf(id, sizeof id, "%016" PRIx64, random_number());
+    session_name_random(id);
     session_rename(member->session, id);
     link_close(member->link);
     member->was_down = true;

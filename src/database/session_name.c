@@ -1,5 +1,6 @@
 #include "database/session_name.h"
 
+#include "base/clock.h"
 #include "base/table.h"
 #include "journal/paths.h"
 
@@ -7,8 +8,23 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+uint64_t random_number(void)
+{
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) {
+        number = (uint64_t)clock_now();
+    }
+    return number;
+}
+
+void session_name_random(char out[static SESSION_NAME_SIZE])
+{
+    snprintf(out, SESSION_NAME_SIZE, "%016" PRIx64, random_number());
+}
 
 void session_host_clean(char *host)
 {
