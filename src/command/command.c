@@ -31,11 +31,7 @@ static bool may_administer_resource(struct call *call)
         call_refuse_unknown(call, name, rights_admin_of);
         return false;
     }
-    bool allowed = call_may(call, rights_admin_of, &definition->rights);
-    if (!allowed) {
-        call_refuse(call, CODE_FORBIDDEN, name);
-    }
-    return allowed;
+    return call_may_administer(call, definition, name);
 }
 
 static bool may_try(struct call *call)

@@ -229,24 +229,30 @@ bool call_may(struct call *call, rights_function *may, const struct rights *righ
     return allowed;
 }
 
-bool call_may_use(struct call *call, const struct definition *definition, const char *name)
+/* What the right to the resource `name` (NULL: to none) comes to, with an answer if it is missing. */
+static bool answer_right(struct call *call, bool is_allowed, const char *name)
 {
-    bool allowed = call_may(call, rights_use, &definition->rights);
-    if (!allowed) {
+    if (!is_allowed) {
         call_refuse(call, CODE_FORBIDDEN, name);
     }
-    return allowed;
+    return is_allowed;
+}
+
+bool call_may_use(struct call *call, const struct definition *definition, const char *name)
+{
+    return answer_right(call, call_may(call, rights_use, &definition->rights), name);
+}
+
+bool call_may_administer(
+    struct call *call, const struct definition *definition, const char *name)
+{
+    return answer_right(call, call_may(call, rights_admin_of, &definition->rights), name);
 }
 
 bool call_owns_of(
     struct call *call, uint32_t uid, const struct definition *definition, const char *name)
 {
-    bool allowed =
-        uid == call->conn->client.uid || call_may(call, rights_admin_of, &definition->rights);
-    if (!allowed) {
-        call_refuse(call, CODE_FORBIDDEN, name);
-    }
-    return allowed;
+    return uid == call->conn->client.uid || call_may_administer(call, definition, name);
 }
 
 bool call_administers(struct call *call, const struct lease *lease)
@@ -273,9 +279,5 @@ bool call_owns(struct call *call, const struct lease *lease)
 
 bool call_administers_daemon(struct call *call)
 {
-    bool allowed = call_may(call, rights_daemon, NULL);
-    if (!allowed) {
-        call_refuse(call, CODE_FORBIDDEN, NULL);
-    }
-    return allowed;
+    return answer_right(call, call_may(call, rights_daemon, NULL), NULL);
 }

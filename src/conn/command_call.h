@@ -42,6 +42,8 @@ struct request_log *call_log(const struct call *call);
  * which, except call_may(), answer with an error if the right is missing. */
 bool call_may(struct call *call, rights_function *may, const struct rights *rights);
 bool call_may_use(struct call *call, const struct definition *definition, const char *name);
+bool call_may_administer(
+    struct call *call, const struct definition *definition, const char *name);
 bool call_owns(struct call *call, const struct lease *lease);
 /* As call_owns(), for another host's lease, which belongs to `uid` and is on that resource. */
 bool call_owns_of(
