@@ -59,12 +59,12 @@ static void run_fleet_change(
 {
     const struct request *request = call->request;
     const char *argument = request->n_arguments > 1 ? request->arguments[1] : "";
-    char by[ACTOR_SIZE], *reason = remote_encoded(request->keys[KEY_INDEX_reason]);
+    char by[ACTOR_SIZE], reason[ENCODED_SIZE];
     actor_format(by, &change->by);
+    remote_encode(reason, request->keys[KEY_INDEX_reason]);
     const char *const words[] = {
         command_table[request->command].word, request->arguments[0], argument, reason, by};
     remote_ask(call, definition->database, 5, words, fleet_change_done)->number = change->kind;
-    free(reason);
 }
 
 /* ---- in host scope ---- */

@@ -52,11 +52,6 @@ static void on_result(void *context, struct session_result *result)
     }
 }
 
-static void remote_abandon(struct conn *conn)
-{
-    fleet_forget(conn->server->fleet, conn);
-}
-
 static void remote_late(struct conn *conn)
 {
     const struct remote *remote = parked_state(conn);
@@ -68,6 +63,7 @@ static void remote_late(struct conn *conn)
 static void remote_free(void *state)
 {
     struct remote *remote = state;
+    fleet_forget(remote->conn->server->fleet, remote->conn);
     for (size_t i = 0; i < remote->n_words; i++) {
         free(remote->words[i]);
     }
@@ -80,11 +76,15 @@ static void remote_free(void *state)
 static struct remote *remote_begin(struct call *call, uint8_t database, size_t n,
     const char *const words[], remote_done *done)
 {
-    static const struct parked_ops ops = {
-        .abandon = remote_abandon, .late = remote_late, .free = remote_free};
+    static const struct parked_ops ops = {.late = remote_late, .free = remote_free};
     struct remote *remote = memory_new(sizeof *remote);
     *remote = (struct remote){
-        .database = database, .done = done, .log = call_log(call), .n_words = n};
+        .conn = call->conn,
+        .database = database,
+        .done = done,
+        .log = call_log(call),
+        .n_words = n,
+    };
     call->is_logged_later = true;
     for (size_t i = 0; i < n; i++) {
         remote->words[i] = memory_string(words[i]);
@@ -105,14 +105,6 @@ struct remote *remote_ask(struct call *call, uint8_t database, size_t n, const c
     struct remote *remote = remote_begin(call, database, n, words, done);
     remote_call(call->conn, remote);
     return remote;
-}
-
-char *remote_encoded(const char *word)
-{
-    struct text encoded = TEXT_INIT;
-    text_add(&encoded, "");
-    text_add_encoded(&encoded, word ? word : "");
-    return text_take(&encoded);
 }
 
 /* ---- revoke, drop ---- */
@@ -175,13 +167,13 @@ void remote_revoke_or_drop(struct call *call)
     } else if (call->server->databases.n == 0) {
         call_refuse_unknown_lease(call);
     } else {
-        char by[ACTOR_SIZE], *reason = remote_encoded(call->request->keys[KEY_INDEX_reason]);
+        char by[ACTOR_SIZE], reason[ENCODED_SIZE];
         const struct actor by_whom = call_actor(call);
         actor_format(by, &by_whom);
+        remote_encode(reason, call->request->keys[KEY_INDEX_reason]);
         log_asked(call, word, key);
         const char *const words[] = {word, key, "", reason, by};
         remote_ask(call, 1, 5, words, taking_done);
-        free(reason);
     }
 }
 
@@ -204,13 +196,13 @@ static bool release_done(struct conn *conn, struct remote *remote, struct sessio
 static void release_identity(
     struct call *call, const struct definition *definition, const char *holder, const char *by)
 {
-    char uid[16] = "*", *encoded = remote_encoded(holder);
+    char uid[16] = "*", encoded[ENCODED_SIZE];
+    remote_encode(encoded, holder);
     if (!definition->identity_shared || !call_may(call, rights_admin_of, &definition->rights)) {
         snprintf(uid, sizeof uid, "%u", call->conn->client.uid);
     }
     const char *const words[] = {"release", call->request->arguments[0], uid, "", encoded, by};
     remote_ask(call, definition->database, 6, words, release_done);
-    free(encoded);
 }
 
 /* By an item: the database is first asked who has it. */
@@ -218,7 +210,7 @@ enum { RELEASE_NAME, RELEASE_ITEM, RELEASE_BY, N_RELEASE_WORDS };
 
 /* Whose job goes on without its lease, in words; owned by the caller. */
 static char *bereft(struct call *call, const struct remote *remote, const struct fleet_rows *rows,
-    const struct fleet_holder *found)
+    const struct fleet_row *holder)
 {
     struct asker asker;
     struct lease_row row = {.unit_words = TEXT_INIT};
@@ -231,7 +223,7 @@ static char *bereft(struct call *call, const struct remote *remote, const struct
         .rows = rows,
     };
     lease_row_fill_listed(
-        &row, found->row, fleet_rows_find(rows, remote->words[RELEASE_NAME]), &scene);
+        &row, holder, fleet_rows_find(rows, remote->words[RELEASE_NAME]), &scene);
     party_write(&who, &row.line);
     text_deinit(&row.unit_words);
     asker_deinit(&asker);
@@ -239,7 +231,7 @@ static char *bereft(struct call *call, const struct remote *remote, const struct
 }
 
 static bool release_found(struct conn *conn, struct remote *remote, const struct fleet_rows *rows,
-    const struct fleet_holder *found)
+    const struct fleet_row *holder)
 {
     const struct request request = {.command = COMMAND_release}; /* for the log */
     const char *name = remote->words[RELEASE_NAME];
@@ -251,14 +243,16 @@ static bool release_found(struct conn *conn, struct remote *remote, const struct
         .out = conn_answers(conn),
     };
     const struct definition *definition = core_find_definition(conn->server->core, name);
+    uint32_t uid = (uint32_t)fleet_number_of(holder, ROW_UID, UINT32_MAX);
     if (!definition) {
         call_refuse(&call, CODE_UNKNOWN, name);
-    } else if (call_owns_of(&call, found->uid, definition, name)) {
-        const char *const words[] = {"drop", found->key, "", "", remote->words[RELEASE_BY]};
+    } else if (call_owns_of(&call, uid, definition, name)) {
+        const char *key = fleet_field(holder, ROW_KEY);
+        const char *const words[] = {"drop", key, "", "", remote->words[RELEASE_BY]};
         uint64_t id;
-        bool is_over = remote_is_local(conn->server, found->key, &id); /* the database hears soon */
+        bool is_over = remote_is_local(conn->server, key, &id); /* the database hears soon */
         remote->done = release_done;
-        remote->why = is_over ? NULL : bereft(&call, remote, rows, found);
+        remote->why = is_over ? NULL : bereft(&call, remote, rows, holder);
         fleet_admin(conn->server->fleet, remote->database, conn, 5, words, on_result);
         return false;
     }
@@ -271,12 +265,12 @@ static bool release_looked(struct conn *conn, struct remote *remote, struct sess
         return remote_answer(conn, remote->database, result);
     }
     const char *item = remote->words[RELEASE_ITEM];
-    struct fleet_holder found;
     struct fleet_rows *rows = fleet_rows_new(&result->rows);
     const struct fleet_resource *resource = fleet_rows_find(rows, remote->words[RELEASE_NAME]);
+    const struct fleet_row *holder = resource ? fleet_find_holder(rows, resource, item) : NULL;
     bool is_answered = true;
-    if (resource && fleet_find_holder(rows, resource, item, &found)) {
-        is_answered = release_found(conn, remote, rows, &found);
+    if (holder) {
+        is_answered = release_found(conn, remote, rows, holder);
     } else if (resource && !fleet_has_unit(rows, resource, item)) {
         answer_error(conn_answers(conn), CODE_UNKNOWN, item);
     } else {

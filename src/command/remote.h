@@ -16,6 +16,7 @@ enum { MAX_REMOTE_WORDS = 6 };
 
 /* What the request keeps until it has its answer. */
 struct remote {
+    struct conn *conn;
     uint8_t database; /* the one being asked */
     remote_done *done;
     unsigned number; /* the caller's */
@@ -30,8 +31,12 @@ struct remote *remote_ask(struct call *call, uint8_t database, size_t n, const c
     remote_done *done);
 /* What `remote_done` as a rule does. Returns true. */
 bool remote_answer(struct conn *conn, uint8_t database, const struct session_result *result);
-/* A word of a call, encoded; "" for NULL. Owned by the caller. */
-char *remote_encoded(const char *word);
+/* A word of a call, encoded; "" for NULL. */
+enum { ENCODED_SIZE = 3 * REASON_BYTES + 1 };
+static inline void remote_encode(char out[static ENCODED_SIZE], const char *word)
+{
+    percent_encode(out, ENCODED_SIZE, word ? word : "");
+}
 
 /* Whether `key` is SESSION/ID of this host: its *idp. */
 bool remote_is_local(const struct server *server, const char *key, uint64_t *idp);

@@ -31,18 +31,10 @@ static void parked_on_closed(uv_handle_t *handle)
     free(parked);
 }
 
-static void abandon(struct conn *conn)
-{
-    if (conn->traffic->parked->ops->abandon) {
-        conn->traffic->parked->ops->abandon(conn);
-    }
-}
-
 static void on_late(uv_timer_t *timer)
 {
     struct conn *conn = container_of(timer, struct parked, timer)->conn;
     struct server *server = conn->server;
-    abandon(conn);
     conn->traffic->parked->ops->late(conn);
     loop_iteration_end(&server->turn);
 }
@@ -104,7 +96,6 @@ void parked_again(struct conn *conn)
 void parked_close(struct conn *conn)
 {
     if (is_parked(conn)) {
-        abandon(conn);
         parked_end(conn);
     }
 }

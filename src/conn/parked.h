@@ -10,8 +10,6 @@ struct parked;
 struct text;
 
 struct parked_ops {
-    void (*abandon)(
-        struct conn *conn); /* before the two below: no answer is wanted any more; or NULL */
     /* No answer has come in time (4 s: berthctl waits for 5; a request that is held back repeatedly
      * has them once), and none will come any more: answers, and ends with parked_end(). */
     void (*late)(struct conn *conn);

@@ -27,6 +27,13 @@ bool fleet_number(const struct fleet_row *row, size_t i, uint64_t max, uint64_t 
     return number_parse(fleet_field(row, i), max, numberp);
 }
 
+uint64_t fleet_number_of(const struct fleet_row *row, size_t i, uint64_t max)
+{
+    uint64_t number;
+    fleet_number(row, i, max, &number);
+    return number;
+}
+
 static bool row_is(const struct fleet_row *row, const char *word)
 {
     return strcmp(row->fields, word) == 0;
@@ -298,19 +305,15 @@ static bool has_unit(const struct fleet_row *row, const char *unit, bool is_pool
     return false;
 }
 
-bool fleet_find_holder(const struct fleet_rows *rows, const struct fleet_resource *resource,
-    const char *unit, struct fleet_holder *holder)
+const struct fleet_row *fleet_find_holder(
+    const struct fleet_rows *rows, const struct fleet_resource *resource, const char *unit)
 {
     bool is_pool = fleet_is_pool(&rows->rows[resource->row]);
     for (size_t i = resource->row + 1; i < resource->end; i++) {
         const struct fleet_row *row = &rows->rows[i];
-        uint64_t uid;
-        if (fleet_row_kind(row, resource) == FLEET_HOLDER && has_unit(row, unit, is_pool) &&
-            fleet_number(row, ROW_UID, UINT32_MAX, &uid)) {
-            *holder = (struct fleet_holder){
-                .key = fleet_field(row, ROW_KEY), .uid = (uint32_t)uid, .row = row};
-            return true;
+        if (fleet_row_kind(row, resource) == FLEET_HOLDER && has_unit(row, unit, is_pool)) {
+            return row;
         }
     }
-    return false;
+    return NULL;
 }

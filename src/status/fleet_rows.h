@@ -97,6 +97,8 @@ enum { FLEET_NUMBER_MAX = INT32_MAX };
 const char *fleet_field(const struct fleet_row *row, size_t i);
 /* False, and 0, unless the field is a number up to `max`. */
 bool fleet_number(const struct fleet_row *row, size_t i, uint64_t max, uint64_t *numberp);
+/* The same number, or 0. */
+uint64_t fleet_number_of(const struct fleet_row *row, size_t i, uint64_t max);
 /* Copies at most `max` bytes into the room. NULL: the value is empty, or NULL. */
 const char *fleet_bounded(char room[static REASON_BYTES + 1], const char *value, size_t max);
 /* The same for `n` bytes that the writer encoded. NULL: they are malformed, or encode nothing. */
@@ -116,16 +118,9 @@ size_t fleet_first_waiter(const struct fleet_rows *rows, const struct fleet_reso
 
 /* ---- holders of a unit ---- */
 
-/* What a caller needs to take the lease away. */
-struct fleet_holder {
-    const char *key; /* SESSION/ID */
-    uint32_t uid;
-    const struct fleet_row *row;
-};
-
-/* Finds who has that unit of the resource. False: nobody. */
-bool fleet_find_holder(const struct fleet_rows *rows, const struct fleet_resource *resource,
-    const char *unit, struct fleet_holder *holder);
+/* The holder's row; NULL: nobody has that unit of the resource. */
+const struct fleet_row *fleet_find_holder(
+    const struct fleet_rows *rows, const struct fleet_resource *resource, const char *unit);
 /* Whether that unit exists, as far as the resource's row says. */
 bool fleet_has_unit(
     const struct fleet_rows *rows, const struct fleet_resource *resource, const char *unit);

@@ -134,14 +134,6 @@ const struct lease *lease_row_own(const struct fleet_row *fields, const struct s
     return is_own ? core_find_lease(scene->core, id) : NULL;
 }
 
-/* A number; 0 unless the field is one. */
-static uint64_t number_of(const struct fleet_row *fields, enum lease_field i, uint64_t max)
-{
-    uint64_t number;
-    fleet_number(fields, i, max, &number);
-    return number;
-}
-
 /* The value of a word in INFO; NULL: it has none. */
 static const char *info_find(const char *info, const char *key, size_t *lengthp)
 {
@@ -186,7 +178,7 @@ static nanoseconds since_of(
 {
     uint64_t max = NEVER / 4 / NANOSECONDS_PER_MILLISECOND;
     if (kind == FLEET_HOLDER) {
-        nanoseconds held_for = (nanoseconds)number_of(fields, HOLDER_HELD_FOR, max);
+        nanoseconds held_for = (nanoseconds)fleet_number_of(fields, HOLDER_HELD_FOR, max);
         return scene->listed_at - held_for * NANOSECONDS_PER_MILLISECOND;
     }
     nanoseconds at = (nanoseconds)info_number(
@@ -199,7 +191,7 @@ static void identify_remote(struct lease_row *row, const struct fleet_row *field
     enum fleet_lease kind, const struct scene *scene)
 {
     const char *info = fleet_field(fields, ROW_INFO), *holder = fleet_field(fields, ROW_HOLDER);
-    uint32_t uid = (uint32_t)number_of(fields, ROW_UID, UINT32_MAX);
+    uint32_t uid = (uint32_t)fleet_number_of(fields, ROW_UID, UINT32_MAX);
     row->own = NULL;
     row->line = (struct status_lease){
         .id = fleet_field(fields, ROW_KEY),
@@ -227,7 +219,7 @@ static void fill_listed_holder(struct lease_row *row, const struct fleet_row *fi
     unit_list_add_all(&units, fleet_field(fields, HOLDER_UNITS), is_pool, UNITS_OF_HOLDER_BYTES);
     row->unit_words = units.text;
     row->line.units.joined = row->unit_words.bytes;
-    row->line.token = number_of(fields, HOLDER_TOKEN, INT64_MAX);
+    row->line.token = fleet_number_of(fields, HOLDER_TOKEN, INT64_MAX);
     if (row->own && row->own->state == LEASE_HELD) {
         fill_life(&row->line, row->own, scene);
     }
@@ -239,8 +231,8 @@ static void fill_listed_waiter(struct lease_row *row, const struct fleet_row *fi
     struct status_lease *line = &row->line;
     const char *blocked = fleet_field(fields, WAITER_BLOCKED);
     const char *blocker = fleet_field(fields, WAITER_BLOCKER);
-    line->position = number_of(fields, WAITER_POSITION, FLEET_NUMBER_MAX);
-    line->ticket.number = number_of(fields, ROW_TICKET, INT64_MAX);
+    line->position = fleet_number_of(fields, WAITER_POSITION, FLEET_NUMBER_MAX);
+    line->ticket.number = fleet_number_of(fields, ROW_TICKET, INT64_MAX);
     line->ticket.is_given = line->ticket.number != 0;
     line->wants = row->units;
     signed_number_parse(fleet_field(fields, ROW_PRIORITY), MAX_PRIORITY, &line->priority);
@@ -248,7 +240,7 @@ static void fill_listed_waiter(struct lease_row *row, const struct fleet_row *fi
         : strcmp(blocked, blocked_otherwise) == 0          ? blocked_otherwise
                                                            : NULL;
     line->blocker = line->blocked && name_is_valid(blocker) ? blocker : NULL;
-    line->kept = number_of(fields, WAITER_KEPT, FLEET_NUMBER_MAX);
+    line->kept = fleet_number_of(fields, WAITER_KEPT, FLEET_NUMBER_MAX);
     row->is_aside = blocked[0] != '\0' && line->kept == 0;
 }
 
@@ -269,7 +261,7 @@ bool lease_row_fill_listed(struct lease_row *row, const struct fleet_row *fields
     row->line.resource = resource->name;
     row->line.host = fleet_bounded(
         row->host, fleet_field(fields, row->is_waiter ? WAITER_HOST : HOLDER_HOST), HOST_BYTES);
-    row->units = number_of(fields, ROW_COUNT, FLEET_NUMBER_MAX);
+    row->units = fleet_number_of(fields, ROW_COUNT, FLEET_NUMBER_MAX);
     if (row->is_waiter) {
         fill_listed_waiter(row, fields);
     } else {

@@ -48,8 +48,7 @@ bool listing_is_own(const struct listing *listing, const struct fleet_row *row)
 static void count_own(
     struct fleet_resource *resource, const struct fleet_row *row, enum fleet_lease kind)
 {
-    uint64_t count;
-    fleet_number(row, ROW_COUNT, FLEET_NUMBER_MAX, &count);
+    uint64_t count = fleet_number_of(row, ROW_COUNT, FLEET_NUMBER_MAX);
     resource->own_held += kind == FLEET_HOLDER ? count : 0;
     resource->own_waiting += kind == FLEET_WAITER;
 }

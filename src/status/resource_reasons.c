@@ -70,7 +70,7 @@ static uint64_t position_of(const struct subject *subject)
     const struct resource *here = subject->row.here;
     uint64_t position = 0;
     if (subject->own) {
-        fleet_number(subject->own, WAITER_POSITION, FLEET_NUMBER_MAX, &position);
+        position = fleet_number_of(subject->own, WAITER_POSITION, FLEET_NUMBER_MAX);
     } else if (subject->claim) {
         position = claim_position(subject->claim);
     } else if (subject->row.listed) {
@@ -226,12 +226,12 @@ static uint64_t held_by(const struct subject *subject, uint32_t uid)
     if (!listed) {
         return usage_units_of(subject->row.here, uid);
     }
-    uint64_t sum = 0, resource_reasons_end = fleet_first_waiter(rows, listed);
-    for (size_t i = listed->row + 1; i < resource_reasons_end; i++) {
-        uint64_t n, holder;
+    uint64_t sum = 0;
+    size_t end = fleet_first_waiter(rows, listed);
+    for (size_t i = listed->row + 1; i < end; i++) {
+        uint64_t holder;
         if (fleet_number(&rows->rows[i], ROW_UID, UINT32_MAX, &holder) && holder == uid) {
-            fleet_number(&rows->rows[i], ROW_COUNT, FLEET_NUMBER_MAX, &n);
-            sum += n;
+            sum += fleet_number_of(&rows->rows[i], ROW_COUNT, FLEET_NUMBER_MAX);
         }
     }
     return sum;

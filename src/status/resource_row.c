@@ -84,12 +84,9 @@ static void fill_here(struct resource_row *row, const struct scene *scene)
 
 /* ---- from a listing ---- */
 
-/* 0 unless the field is a number. */
 static uint64_t number_of(const struct fleet_row *row, enum resource_field i)
 {
-    uint64_t number;
-    fleet_number(row, i, FLEET_NUMBER_MAX, &number);
-    return number;
+    return fleet_number_of(row, i, FLEET_NUMBER_MAX);
 }
 
 /* What operators have changed. */

@@ -297,11 +297,11 @@ Test(fleet_rows, holder_of_a_unit)
     add_etl();
     read_rows();
     const struct fleet_resource *etl = fleet_rows_find(rows, "etl");
-    struct fleet_holder found;
-    cr_assert(fleet_find_holder(rows, etl, "1", &found));
-    cr_expect_str_eq(found.key, REMOTE "3f9k");
-    cr_expect_eq(found.uid, 7);
-    cr_expect_not(fleet_find_holder(rows, etl, "2", &found));
+    const struct fleet_row *holder = fleet_find_holder(rows, etl, "1");
+    cr_assert(holder);
+    cr_expect_str_eq(fleet_field(holder, ROW_KEY), REMOTE "3f9k");
+    cr_expect_eq(fleet_number_of(holder, ROW_UID, UINT32_MAX), 7);
+    cr_expect_not(fleet_find_holder(rows, etl, "2"));
     cr_expect(fleet_has_unit(rows, etl, "3"));
     cr_expect_not(fleet_has_unit(rows, etl, "4"));
     cr_expect_not(fleet_has_unit(rows, etl, "x"));
@@ -407,9 +407,8 @@ Test(fleet_rows, hostile_fields)
                 add_row(&text, fields);
             }
             show();
-            struct fleet_holder found;
             for (size_t k = 0; k < rows->n_resources; k++) {
-                fleet_find_holder(rows, &rows->resources[k], "0", &found);
+                fleet_find_holder(rows, &rows->resources[k], "0");
                 fleet_has_unit(rows, &rows->resources[k], "a");
             }
         }
