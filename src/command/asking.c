@@ -8,11 +8,17 @@
 #include "status/database_line.h"
 #include "status/resource_row.h"
 
-void asking_release(struct asking *asking)
+#include <stdlib.h>
+
+void asking_free(struct asking *asking)
 {
-    for (size_t i = 0; i <= MAX_DATABASES; i++) {
-        asking->parts[i].view = view_release(asking->parts[i].view);
+    if (asking->kind->deinit) {
+        asking->kind->deinit(asking);
     }
+    for (size_t i = 0; i <= MAX_DATABASES; i++) {
+        view_release(asking->parts[i].view);
+    }
+    free(asking);
 }
 
 nanoseconds asking_age(const struct lease *lease, nanoseconds now)
@@ -98,7 +104,7 @@ static void leave(void *state)
     views_leave(&asking->asker);
     user_names_leave(&asking->names_waiter);
     if (!asking->rest) {
-        asking->kind->free(asking);
+        asking_free(asking);
     }
 }
 
@@ -162,6 +168,6 @@ void asking_begin(struct call *call, struct asking *asking)
     } else if (asking->rest) {
         conn_begin_long(conn, asking->rest);
     } else {
-        asking->kind->free(asking);
+        asking_free(asking);
     }
 }

@@ -27,7 +27,7 @@ struct asking_kind {
     /* All have been asked: answers. False: it is to be called again when the users whom the answer
      * names are known. That must not be if .is_late. */
     bool (*answer)(struct conn *conn, struct asking *asking);
-    void (*free)(struct asking *asking); /* all of it; calls asking_release() */
+    void (*deinit)(struct asking *asking); /* of what else it is the beginning of; or NULL */
 };
 
 /* What a database has said. */
@@ -36,7 +36,7 @@ struct asked_part {
     const char *why; /* why there is none, a word for `database_state`; NULL: not asked */
 };
 
-/* Embedded in what the request needs until it is answered. Zero but for .kind and .age. */
+/* The beginning of what the request needs until it is answered. Zero but for .kind and .age. */
 struct asking {
     const struct asking_kind *kind;
     struct view_asker asker;
@@ -57,5 +57,5 @@ void asking_leave_out(struct asking *asking, uint8_t database, const char *why);
 /* Sets the scene's members of that database. */
 void asking_set_scene(const struct asking *asking, const struct server *server, uint8_t database,
     struct scene *scene);
-/* Gives its views back. */
-void asking_release(struct asking *asking);
+/* All of it. */
+void asking_free(struct asking *asking);

@@ -45,16 +45,10 @@ static bool command_hosts_answer(struct conn *conn, struct asking *asking)
     return true;
 }
 
-static void hosts_free(struct asking *asking)
-{
-    asking_release(asking);
-    free(asking);
-}
-
 void command_hosts(struct call *call)
 {
     static const struct asking_kind kind = {
-        .names = names_to_ask_for, .answer = command_hosts_answer, .free = hosts_free};
+        .names = names_to_ask_for, .answer = command_hosts_answer};
     struct asking *asking = memory_new(sizeof *asking);
     asking->kind = &kind;
     asking_begin(call, asking);

@@ -146,16 +146,9 @@ static bool answer_sums(struct conn *conn, struct asking *asking)
     return true;
 }
 
-static void request_free(struct asking *asking)
-{
-    asking_release(asking);
-    free(container_of(asking, struct figures_request, asking));
-}
-
 static void ask_for_sums(struct call *call, uint8_t database, size_t from)
 {
-    static const struct asking_kind kind = {
-        .names = names_to_ask_for, .answer = answer_sums, .free = request_free};
+    static const struct asking_kind kind = {.names = names_to_ask_for, .answer = answer_sums};
     struct figures_request *request = memory_new(sizeof *request);
     request->asking.kind = &kind;
     request->asking.age = ASKING_OLD_ENOUGH; /* all answers of one scrape have the same sums */

@@ -24,8 +24,8 @@ static const char user_has_enough[] = "busy";
  * memory apart from the views of databases, which are shared. A piece shows one moment; what a
  * database says is of one moment. */
 struct status_answer {
-    struct long_answer answer; /* what follows the lines of databases */
     struct asking asking; /* of databases */
+    struct long_answer answer; /* what follows their lines */
     struct server *server;
     struct walk_source source;
     struct status_walk walk;
@@ -67,10 +67,7 @@ static uint32_t view_weight(const struct long_answer *answer)
 
 static void free_answer(struct long_answer *answer)
 {
-    struct status_answer *status = status_of(answer);
-    status_walk_end(&status->walk);
-    asking_release(&status->asking);
-    free(status);
+    asking_free(&status_of(answer)->asking);
 }
 
 static const struct long_answer_kind status_kind = {
@@ -117,9 +114,9 @@ static size_t names_of_database(
     return n > 0 ? n : NOT_ASKED;
 }
 
-static void free_asking(struct asking *asking)
+static void end_walk(struct asking *asking)
 {
-    long_answer_free(&container_of(asking, struct status_answer, asking)->answer);
+    status_walk_end(&container_of(asking, struct status_answer, asking)->walk);
 }
 
 /* ---- the request ---- */
@@ -138,7 +135,7 @@ static void command_status_begin(
     struct call *call, size_t n, const char *const names[], uint64_t only, nanoseconds age)
 {
     static const struct asking_kind kind = {
-        .names = names_of_database, .answer = begin_answer, .free = free_asking};
+        .names = names_of_database, .answer = begin_answer, .deinit = end_walk};
     struct server *server = call->server;
     struct status_answer *status = memory_new(sizeof *status);
     status->answer.kind = &status_kind;

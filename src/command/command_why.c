@@ -31,14 +31,12 @@ struct subject {
     uint8_t database; /* 0: host scope */
 };
 
-static void subject_free(struct asking *asking)
+static void subject_deinit(struct asking *asking)
 {
     struct subject *subject = container_of(asking, struct subject, asking);
-    asking_release(asking);
     for (size_t i = 0; i < subject->ask.n_wants; i++) {
         free(subject->names[i]);
     }
-    free(subject);
 }
 
 static const char *forbidden_name(struct asker *asker, const struct acquire_request *ask)
@@ -146,7 +144,7 @@ static size_t names_to_ask_for(
 static void command_why_begin(struct call *call, struct subject *subject)
 {
     static const struct asking_kind kind = {
-        .names = names_to_ask_for, .answer = command_why_answer, .free = subject_free};
+        .names = names_to_ask_for, .answer = command_why_answer, .deinit = subject_deinit};
     subject->asking.kind = &kind;
     asking_begin(call, &subject->asking);
 }

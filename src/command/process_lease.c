@@ -43,7 +43,7 @@ static struct lease_pids pids_of(const struct lease *lease)
         .own = lease->pid,
         .job = is_bound ? lease->process.pid : 0,
         .wrapper = is_bound ? lease->wrapper.pid : 0,
-        .client = has_client ? container_of(lease->client, struct conn, client)->pid : 0,
+        .client = has_client ? conn_of(lease->client)->pid : 0,
     };
 }
 

@@ -4,6 +4,7 @@
 
 #include "admission/fair_queue.h"
 #include "admission/idle_wait.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "conn/conn_state.h"
 #include "core/client.h"
@@ -74,6 +75,11 @@ bool conn_accept(struct server *server, int fd);
 void conn_end_input(struct conn *conn);
 /* Idempotent. Ends its leases now; frees the struct when libuv has let go. */
 void conn_close(struct conn *conn);
+
+static inline struct conn *conn_of(struct client *client)
+{
+    return container_of(client, struct conn, client);
+}
 
 static inline bool conn_is_closed(const struct conn *conn)
 {

@@ -285,6 +285,6 @@ bool conn_grant_is_unread(const struct lease *lease)
         LIST_FIRST(&lease->client->leases) != lease) {
         return false;
     }
-    const struct conn *conn = container_of(lease->client, struct conn, client);
+    const struct conn *conn = conn_of(lease->client);
     return conn->out.is_dirty || (ioctl(conn->fd, SIOCOUTQ, &n) == 0 && n > 0);
 }

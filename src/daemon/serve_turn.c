@@ -26,13 +26,13 @@ static void send_granted(struct server *server, const struct effect *effect)
     if (!lease->is_unwritten) {
         lease_log_place(&server->databases, lease);
         job_origin_want(&server->origins, lease);
-        client_events_send(server, effect);
+        client_events_granted(server, effect);
         return;
     }
     struct effect denied = *effect;
     denied.kind = EFFECT_DENIED;
     denied.why = OUTCOME_NO_SPACE;
-    client_events_send(server, &denied);
+    client_events_over(server, &denied);
     if (lease->state != LEASE_ENDED) {
         core_abort_acquire(server->core, lease, OUTCOME_NO_SPACE, clock_now(), &server->effects);
     }

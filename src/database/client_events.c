@@ -2,7 +2,6 @@
 
 #include "admission/server.h"
 #include "base/clock.h"
-#include "base/memory.h"
 #include "conn/conn.h"
 #include "core/fleet.h"
 #include "database/fleet_sessions.h"
@@ -16,29 +15,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static void send_grant(struct text *out, const struct server *server, const struct effect *effect)
-{
-    struct text proof = TEXT_INIT;
-    if (effect->lease->attributes.signal != 0) {
-        proof_write(&proof, server->state.secret, effect->lease);
-    }
-    answer_effect_saying(out, effect, proof.bytes);
-    answer_deadline(out, effect->lease, server->clock_offset);
-    text_deinit(&proof);
-}
-
-void client_events_send(struct server *server, const struct effect *effect)
+void client_events_granted(struct server *server, const struct effect *effect)
 {
     if (!effect->client) {
         return;
     }
-    struct conn *conn = container_of(effect->client, struct conn, client);
-    effect->lease->is_unread = effect->kind == EFFECT_GRANTED;
-    if (effect->kind == EFFECT_GRANTED) {
-        send_grant(conn_events(conn), server, effect);
-    } else {
-        answer_effect(conn_events(conn), effect);
+    struct text proof = TEXT_INIT, *out = conn_events(conn_of(effect->client));
+    effect->lease->is_unread = true;
+    if (effect->lease->attributes.signal != 0) {
+        proof_write(&proof, server->state.secret, effect->lease);
     }
+    answer_effect(out, effect, proof.bytes);
+    answer_deadline(out, effect->lease, server->clock_offset);
+    text_deinit(&proof);
 }
 
 static void why_of_fleet(
@@ -92,14 +81,14 @@ void client_events_over(struct server *server, const struct effect *effect)
         size_t n = strlen(why);
         snprintf(why + n, sizeof why - n, ": %s", effect->reason);
     }
-    struct conn *conn = container_of(effect->client, struct conn, client);
-    answer_effect_saying(conn_events(conn), effect, why);
+    answer_effect(conn_events(conn_of(effect->client)), effect, why);
 }
 
 void client_events_place(struct server *server, const struct effect *effect)
 {
-    if (effect->lease->state == LEASE_WAITING) {
-        client_events_send(server, effect);
+    (void)server;
+    if (effect->client && effect->lease->state == LEASE_WAITING) {
+        answer_effect(conn_events(conn_of(effect->client)), effect, NULL);
     }
 }
 
@@ -107,7 +96,7 @@ static void send_deadline(struct lease *lease, void *context)
 {
     (void)context;
     if (!lease_is_detached(lease)) {
-        struct conn *conn = container_of(lease->client, struct conn, client);
+        struct conn *conn = conn_of(lease->client);
         lease->is_unread = conn_grant_is_unread(lease); /* else this line might be meant */
         answer_deadline(conn_events(conn), lease, conn->server->clock_offset);
     }

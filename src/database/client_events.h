@@ -10,7 +10,7 @@ struct core;
 struct idle_waiter;
 struct server;
 
-void client_events_send(struct server *server, const struct effect *effect);
+void client_events_granted(struct server *server, const struct effect *effect);
 /* For a lease that is over, or must be; in fleet scope it names the database's part. */
 void client_events_over(struct server *server, const struct effect *effect);
 /* Only a database gives a place that is not known at once. */

@@ -89,7 +89,7 @@ static enum outcome judge_waiter(
         return OUTCOME_OK;
     }
     struct asker asker;
-    struct conn *conn = container_of(lease->client, struct conn, client);
+    struct conn *conn = conn_of(lease->client);
     asker_init(&asker, conn->fd, conn->client.uid, &judging->admins);
     bool allowed = asker_may(&asker, rights_use, &definition->rights);
     asker_deinit(&asker);

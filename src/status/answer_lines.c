@@ -123,7 +123,7 @@ static enum event stop_event(const struct effect *effect)
     return outcome_code(effect->why) == CODE_REVOKED ? EVENT_REVOKED : EVENT_EXPIRED;
 }
 
-void answer_effect_saying(struct text *text, const struct effect *effect, const char *what)
+void answer_effect(struct text *text, const struct effect *effect, const char *what)
 {
     static const struct {
         enum event event;
@@ -152,7 +152,7 @@ static size_t longest_grant(bool has_job)
         .attributes = {.kill_after = NEVER - 1, .on_lost = ON_LOST_KILL, .signal = has_job}};
     const struct effect effect = {.kind = EFFECT_GRANTED, .lease = &lease};
     struct text text = TEXT_INIT;
-    answer_effect_saying(&text, &effect, has_job ? "" : NULL);
+    answer_effect(&text, &effect, has_job ? "" : NULL);
     size_t length = text.length;
     text_deinit(&text);
     return length;
@@ -175,11 +175,4 @@ bool answer_is_too_much(const struct acquire_request *ask, size_t more)
         n += ask->wants[i].count;
     }
     return n > MAX_UNITS || answer_longest_grant(ask) + more > LINE_BYTES;
-}
-
-void answer_effect(struct text *text, const struct effect *effect)
-{
-    bool is_good_news = effect->kind == EFFECT_GRANTED;
-    answer_effect_saying(
-        text, effect, is_good_news ? NULL : code_table[outcome_code(effect->why)].meaning);
 }

@@ -32,8 +32,6 @@ bool answer_is_too_much(const struct acquire_request *ask, size_t more);
 
 /* Appends an event that names no lease. */
 void answer_event(struct text *text, enum event event);
-/* Appends the line for an effect on a lease, LF included. */
-void answer_effect(struct text *text, const struct effect *effect);
-/* The same with another text for EFFECT_DENIED, EFFECT_LOST and EFFECT_STOP; for EFFECT_GRANTED,
- * with the proof. */
-void answer_effect_saying(struct text *text, const struct effect *effect, const char *what);
+/* Appends the line for an effect on a lease, LF included. `what` is why (EFFECT_DENIED, EFFECT_LOST,
+ * EFFECT_STOP), or the proof (EFFECT_GRANTED), or NULL. */
+void answer_effect(struct text *text, const struct effect *effect, const char *what);

@@ -1,5 +1,5 @@
 /* long_answer.h - an answer that is made and sent piece by piece, while the client reads it. Each
- * kind is a struct that begins with this one. */
+ * kind is a struct that has this one in it. */
 #pragma once
 
 #include "base/text.h"

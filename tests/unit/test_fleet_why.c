@@ -108,7 +108,8 @@ static const char *line_of(enum effect_kind kind, const char *name, enum outcome
     static struct text out = TEXT_INIT;
     const struct effect effect = {.kind = kind, .why = why, .lease = lease_of(name)};
     out.length = 0;
-    answer_effect(&out, &effect);
+    bool is_good_news = kind == EFFECT_GRANTED || kind == EFFECT_PLACE;
+    answer_effect(&out, &effect, is_good_news ? NULL : code_table[outcome_code(why)].meaning);
     return out.bytes;
 }
 

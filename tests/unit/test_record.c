@@ -340,7 +340,7 @@ static struct room room_of(const struct acquire_request *ask, const char *databa
     lease->binding = BOUND_CONNECTION; /* then that is said too */
     lease->lease_timer = NULL; /* no second line */
     out.length = 0;
-    answer_effect_saying(&out, &effect, proof.bytes);
+    answer_effect(&out, &effect, proof.bytes);
     max = answer_longest_grant(ask) + units + proof_max_bytes(ask->n_wants);
     cr_expect_leq(out.length, max);
     room.of_grant = max - out.length;
