@@ -20,18 +20,15 @@ static size_t names_to_ask_for(
 static void command_hosts_add_database(
     struct text *out, struct server *server, uint8_t number, const struct view *hosts)
 {
-    const struct database *database = fleet_database(&server->databases, number);
-    struct load_view load = {0};
-    if (hosts) {
-        load = views_load(server->views, number, hosts);
+    if (!hosts) {
+        fleet_write_line(server->fleet, number, NULL, out);
+        return;
     }
+    const struct load_view load = views_load(server->views, number, hosts);
     const struct session_view session = fleet_look(server->fleet, number);
-    database_line_write(out, database, &session, fleet_server_info(server->fleet, number),
-        hosts ? &load : NULL);
-    if (hosts) {
-        host_lines_write(out, hosts->rows, database->name,
-            fleet_session_id(server->fleet, number), milliseconds(session.ttl), hosts->made_at);
-    }
+    fleet_write_line(server->fleet, number, &load, out);
+    host_lines_write(out, hosts->rows, fleet_name_of(&server->databases, number),
+        fleet_session_id(server->fleet, number), milliseconds(session.ttl), hosts->made_at);
 }
 
 static bool command_hosts_answer(struct conn *conn, struct asking *asking)

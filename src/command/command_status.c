@@ -85,9 +85,7 @@ static bool begin_answer(struct conn *conn, struct asking *asking)
     host_figures_write(out, "ok", &figures);
     for (uint8_t i = 1; i <= server->databases.n; i++) {
         if (status->wanted & UINT32_C(1) << i) {
-            const struct session_view view = fleet_look(server->fleet, i);
-            database_line_write(out, fleet_database(&server->databases, i), &view,
-                fleet_server_info(server->fleet, i), NULL);
+            fleet_write_line(server->fleet, i, NULL, out);
         }
     }
     asking->rest = &status->answer;

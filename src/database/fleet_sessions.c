@@ -14,6 +14,7 @@
 #include "record/log_subject.h"
 #include "redis/link.h"
 #include "redis/scripts.h"
+#include "status/database_line.h"
 #include "status/fleet_why.h"
 
 #include <inttypes.h>
@@ -316,6 +317,14 @@ struct session_view fleet_look(const struct fleet *fleet, uint8_t database)
     struct session_view view;
     session_look(member_of(fleet, database)->session, &view);
     return view;
+}
+
+void fleet_write_line(const struct fleet *fleet, uint8_t database, const struct load_view *load,
+    struct text *out)
+{
+    const struct session_view view = fleet_look(fleet, database);
+    database_line_write(out, fleet_database(&fleet->server->databases, database), &view,
+        fleet_server_info(fleet, database), load);
 }
 
 bool fleet_is_up(const struct fleet *fleet, uint8_t database)

@@ -8,6 +8,7 @@
 #include "redis/link.h"
 
 struct fleet;
+struct load_view;
 struct server;
 struct tls_context;
 
@@ -51,6 +52,9 @@ void fleet_forget(struct fleet *fleet, const void *context);
 
 /* ---- looking ---- */
 
+/* Adds its `database` line; `load` is NULL if it was not asked. */
+void fleet_write_line(const struct fleet *fleet, uint8_t database, const struct load_view *load,
+    struct text *out);
 struct session_view fleet_look(const struct fleet *fleet, uint8_t database);
 /* Whether the database can be asked at present. */
 bool fleet_is_up(const struct fleet *fleet, uint8_t database);

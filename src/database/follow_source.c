@@ -20,9 +20,7 @@ enum {
 static void follow_source_add_database(void *context, struct text *out, uint8_t database)
 {
     const struct server *server = context;
-    const struct session_view view = fleet_look(server->fleet, database);
-    database_line_write(out, fleet_database(&server->databases, database), &view,
-        fleet_server_info(server->fleet, database), NULL);
+    fleet_write_line(server->fleet, database, NULL, out);
 }
 
 static void set_database(void *context, uint8_t database, struct scene *scene)

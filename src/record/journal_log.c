@@ -3,51 +3,38 @@
 #include "journal/state.h"
 #include "log/log.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the journal ---- */
 
 void journal_log(const struct journal_report *report)
 {
-    const char *path = report->path, *error = strerror(report->error);
-    switch (report->trouble) {
-    case TROUBLE_UNREADABLE:
-        log_error("%s: %s: replaced by a new one", path, error);
-        break;
-    case TROUBLE_NOT_OURS_ALONE:
-        log_error("%s: not a file that only berthd can write: replaced by a new one", path);
-        break;
-    case TROUBLE_NO_JOURNAL:
-        log_error("%s: not a journal, or damaged: replaced by a new one", path);
-        break;
-    case TROUBLE_DAMAGE:
-        log_error("%s: damaged; %zu records can be read", path, report->n);
-        break;
-    case TROUBLE_CUT:
-        log_error("%s: somebody has truncated it", path);
-        break;
-    case TROUBLE_NO_FILE:
-        log_error("cannot create %s: %s; no lease can be granted", path, error);
-        break;
-    case TROUBLE_STILL_NO_FILE:
-        log_ratelimited("still cannot create %s: %s", path, error);
-        break;
-    case TROUBLE_NO_GROWTH:
-        log_ratelimited("%s: cannot grow: %s", path, error);
-        break;
-    case TROUBLE_TOO_LONG:
-        log_ratelimited("%s: a record of %zu bytes does not fit into its slot", path, report->n);
-        break;
-    case TROUBLE_NOT_WRITTEN:
-        log_ratelimited("%s: %s", path, error);
-        break;
-    case TROUBLE_NOT_ERASED:
-        log_ratelimited("%s: cannot erase an obsolete record: %s", path, error);
-        break;
-    case TROUBLE_NOT_COMPLETE:
-        log_error("%s: %s", path, error);
-        break;
-    }
+    static const struct {
+        const char *format; /* of the path, then of the error or, with .has_number, the number */
+        bool can_be_provoked, has_number;
+    } rows[] = {
+        [TROUBLE_UNREADABLE] = {"%s: %s: replaced by a new one"},
+        [TROUBLE_NOT_OURS_ALONE] =
+            {"%s: not a file that only berthd can write: replaced by a new one"},
+        [TROUBLE_NO_JOURNAL] = {"%s: not a journal, or damaged: replaced by a new one"},
+        [TROUBLE_DAMAGE] = {"%s: damaged; %s records can be read", .has_number = true},
+        [TROUBLE_CUT] = {"%s: somebody has truncated it"},
+        [TROUBLE_NO_FILE] = {"cannot create %s: %s; no lease can be granted"},
+        [TROUBLE_STILL_NO_FILE] = {"still cannot create %s: %s", true},
+        [TROUBLE_NO_GROWTH] = {"%s: cannot grow: %s", true},
+        [TROUBLE_TOO_LONG] = {"%s: a record of %s bytes does not fit into its slot", true, true},
+        [TROUBLE_NOT_WRITTEN] = {"%s: %s", true},
+        [TROUBLE_NOT_ERASED] = {"%s: cannot erase an obsolete record: %s", true},
+        [TROUBLE_NOT_COMPLETE] = {"%s: %s"},
+    };
+    const bool can_be_provoked = rows[report->trouble].can_be_provoked;
+    char number[24];
+    snprintf(number, sizeof number, "%zu", report->n);
+    (can_be_provoked ? log_ratelimited_on : log_message_on)(
+        can_be_provoked ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, &log_nothing,
+        rows[report->trouble].format, report->path,
+        rows[report->trouble].has_number ? number : strerror(report->error));
 }
 
 /* ---- the state file ---- */
