@@ -115,15 +115,6 @@ static void add_conflict(
     conf_errors_add(errors, message);
 }
 
-static bool has_database(const struct conf *conf, const char *name)
-{
-    size_t i = 0;
-    while (i < conf->n_databases && strcmp(conf->databases[i].name, name) != 0) {
-        i++;
-    }
-    return i < conf->n_databases;
-}
-
 /* Otherwise the next start would be refused, when the operator has forgotten the edit. */
 static bool lacks_databases(const struct core *core, const struct conf *now,
     const struct conf *loaded, struct conf_errors *errors)
@@ -131,7 +122,7 @@ static bool lacks_databases(const struct core *core, const struct conf *now,
     bool lacks = false;
     for (size_t i = 0; i < now->n_databases; i++) {
         const char *name = now->databases[i].name;
-        if (!has_database(loaded, name) && core_fleet_has_holders(core, (uint8_t)(i + 1))) {
+        if (!database_find(loaded, name) && core_fleet_has_holders(core, (uint8_t)(i + 1))) {
             char section[NAME_BYTES + sizeof "redis "];
             snprintf(section, sizeof section, "redis %s", name);
             add_conflict(
@@ -173,46 +164,35 @@ void settings_note_changes(struct server *server)
 
 /* ---- which resources a reload adds, changes or removes: for the log ---- */
 
-struct definition_diff {
-    const char **names; /* we own the list; the names belong to the definitions */
-    size_t n;
-};
-
 /* A reload of a file with only new resources need not fill the log. */
 enum { LINES_MAX = 8 };
 
-static void diff_add(struct definition_diff *diff, const char *name)
-{
-    diff->names = memory_resize(diff->names, diff->n + 1, sizeof *diff->names);
-    diff->names[diff->n++] = name;
-}
-
 /* What is new or changed in `definitions`, which are about to be defined. */
-static void diff_compare(struct definition_diff *diff, struct core *core,
+static void diff_compare(struct conf_errors *diff, struct core *core,
     const struct definition definitions[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct definition *now = core_find_definition(core, definitions[i].name);
         if (!now || !conf_same_definition(now, &definitions[i])) {
-            diff_add(diff, definitions[i].name);
+            conf_errors_add(diff, definitions[i].name);
         }
     }
 }
 
 /* After that is done: those of `before` that are gone. */
 static void diff_add_gone(
-    struct definition_diff *diff, struct core *core, const struct definition before[], size_t n)
+    struct conf_errors *diff, struct core *core, const struct definition before[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct definition *now = core_find_definition(core, before[i].name);
         if (!now || strcmp(now->name, before[i].name) != 0) {
-            diff_add(diff, before[i].name);
+            conf_errors_add(diff, before[i].name);
         }
     }
 }
 
 /* Logs as many as one line may be about; returns how many. */
-static size_t say_some(const char *const names[], size_t n)
+static size_t say_some(char *const names[], size_t n)
 {
     struct log_subject subject = {.event = "reload"};
     size_t length = 0, i = 0;
@@ -224,12 +204,11 @@ static size_t say_some(const char *const names[], size_t n)
     return i;
 }
 
-/* While both sets exist. */
-static void diff_log(const struct definition_diff *diff)
+static void diff_log(const struct conf_errors *diff)
 {
     size_t n_named = 0;
     for (int line = 0; line < LINES_MAX && n_named < diff->n; line++) {
-        n_named += say_some(diff->names + n_named, diff->n - n_named);
+        n_named += say_some(diff->messages + n_named, diff->n - n_named);
     }
     if (n_named < diff->n) {
         const struct log_subject subject = {.event = "reload"};
@@ -241,7 +220,7 @@ static void diff_log(const struct definition_diff *diff)
 /* ---- what operators have changed goes on in spite of the file ---- */
 
 struct overriding {
-    const struct definition_diff *diff;
+    const struct conf_errors *diff; /* the names that the reload adds or changes */
     struct conf_errors *notes;
 };
 
@@ -249,11 +228,9 @@ static void note_overridden(
     const struct overriding *overriding, const struct definition *definition, const char *name)
 {
     char note[2 * NAME_BYTES + 128];
-    size_t i = 0;
-    while (i < overriding->diff->n && strcmp(overriding->diff->names[i], definition->name) != 0) {
-        i++;
-    }
-    if (i < overriding->diff->n) {
+    const struct conf_errors *diff = overriding->diff;
+    const char *const *names = (const char *const *)diff->messages;
+    if (words_index(definition->name, names, diff->n) < diff->n) {
         snprintf(note, sizeof note,
             "%s: changes made at runtime stay in force: berthctl reset %s undoes them", name, name);
         conf_errors_add(overriding->notes, note);
@@ -277,7 +254,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
 {
     const char *refused = NULL;
     const struct log_subject subject = {.event = "reload"};
-    struct definition_diff diff = {0};
+    struct conf_errors diff = CONF_ERRORS_INIT;
     if (conf) {
         diff_compare(&diff, server->core, conf->definitions, conf->n_definitions);
     }
@@ -295,7 +272,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     if (!conf) {
         log_message_on(LOG_LEVEL_ERROR, &subject, "%s: not reloaded: nothing has changed",
             server->conf->path);
-        free(diff.names);
+        conf_errors_deinit(&diff);
         return false;
     }
     struct overriding overriding = {&diff, notes};
@@ -311,7 +288,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     fleet_define(server->fleet, conf->definitions, conf->n_definitions);
     diff_add_gone(&diff, server->core, before->definitions, before->n_definitions);
     diff_log(&diff);
-    free(diff.names);
+    conf_errors_deinit(&diff);
     conf_free(before);
     disk_wait_note_reload(server->disk_wait, changes_note(&server->state, server->core));
     log_message_on(LOG_LEVEL_INFO, &subject, "%s: reloaded, definitions: %zu", conf->path,
