@@ -188,16 +188,11 @@ struct sorted_set_node *sorted_set_at(const struct sorted_set *set, uint32_t ran
 {
     assert(rank < sorted_set_size(set));
     struct sorted_set_node *node = set->root;
-    for (;;) {
+    while (rank != size_of(node->left)) {
         uint32_t left = size_of(node->left);
-        if (rank == left) {
-            return node;
-        }
-        if (rank < left) {
-            node = node->left;
-        } else {
-            rank -= left + 1;
-            node = node->right;
-        }
+        bool is_left = rank < left;
+        rank -= is_left ? 0 : left + 1;
+        node = is_left ? node->left : node->right;
     }
+    return node;
 }
