@@ -16,7 +16,7 @@
 enum {
     TICK_MS = 100,
     BUSY = 32, /* new leases in one tick */
-    MAX_LOOKED_UP = 16, /* processes in one turn: some 300 microseconds */
+    MAX_LOOKED_UP = 16, /* leases in one turn: some 300 microseconds */
     GO_ON_AFTER_MS = 5,
     MAX_QUEUED = 16384, /* a power of 2; beyond, the oldest are not looked up */
 };
@@ -141,86 +141,36 @@ static nanoseconds lease_since(const struct lease *lease)
     return lease->state == LEASE_HELD ? lease->granted_at : lease->asked_at;
 }
 
-/* What has been looked up in one turn of the loop. */
-struct look {
-    struct process process;
-    nanoseconds there_at; /* if its start is not known: it was there then */
-    bool with_args;
-    struct job_origin *origin; /* which a lease has; NULL: the process is gone */
-};
-
-struct looks {
-    struct look list[MAX_LOOKED_UP];
-    unsigned n;
-};
-
-static bool is_answered_by(const struct look *wanted, const struct look *earlier)
-{
-    return earlier->process.pid == wanted->process.pid &&
-        earlier->process.started == wanted->process.started &&
-        earlier->with_args == wanted->with_args && earlier->origin &&
-        earlier->there_at <= wanted->there_at;
-}
-
 /* A client that is bound to nothing else is known by its pid alone: whoever has that now must have
  * been there when it asked. */
-static struct look look_of(const struct lease *lease)
+static void look_up(struct job_origins *origins, struct lease *lease)
 {
     const struct process client = {.pid = lease->pid};
     bool has_job = lease->binding == BOUND_PROCESS;
-    return (struct look){
-        .process = has_job ? *lease_bound_process(lease) : client,
-        .there_at = lease->asked_at,
-        .with_args = shows_arguments(lease),
-    };
-}
-
-static struct job_origin *job_origin_look_at(struct job_origins *origins, const struct look *look)
-{
     struct process_origin found;
-    return process_look_origin(&look->process, look->there_at, look->with_args, &found)
-        ? find_or_make(origins, &found)
-        : NULL;
-}
-
-/* Leases of one process cost one look. */
-static struct job_origin *find_origin(
-    struct job_origins *origins, struct looks *looks, const struct lease *lease)
-{
-    struct look look = look_of(lease);
-    for (unsigned i = 0; i < looks->n; i++) {
-        if (is_answered_by(&look, &looks->list[i])) {
-            return looks->list[i].origin;
-        }
-    }
-    look.origin = job_origin_look_at(origins, &look);
-    looks->list[looks->n++] = look;
-    return look.origin;
-}
-
-static void look_up(struct job_origins *origins, struct looks *looks, struct lease *lease)
-{
-    struct job_origin *origin = find_origin(origins, looks, lease);
-    if (origin) {
+    if (process_look_origin(has_job ? lease_bound_process(lease) : &client, lease->asked_at,
+            shows_arguments(lease), &found)) {
+        struct job_origin *origin = find_or_make(origins, &found);
         origin->n_leases++;
         drop(origins, lease);
         lease->origin = origin;
     }
 }
 
-/* Each lease of the queue once, until enough processes are looked at. Returns how many were. */
+/* Each lease of the queue once, until enough are looked up. Returns how many were. */
 static unsigned look_around(struct job_origins *origins, nanoseconds min_age, nanoseconds now)
 {
-    struct looks looks = {.n = 0};
-    for (size_t n = origins->n; n > 0 && looks.n < MAX_LOOKED_UP; n--) {
+    unsigned n_looked_up = 0;
+    for (size_t n = origins->n; n > 0 && n_looked_up < MAX_LOOKED_UP; n--) {
         struct lease *lease = pop(origins);
         if (lease && now - lease_since(lease) < min_age) {
             push(origins, lease);
         } else if (lease) {
-            look_up(origins, &looks, lease);
+            look_up(origins, lease);
+            n_looked_up++;
         }
     }
-    return looks.n;
+    return n_looked_up;
 }
 
 static void job_origin_on_timer(uv_timer_t *timer)

@@ -58,20 +58,25 @@ static ssize_t read_fully(int fd, char *bytes, size_t size)
     return (ssize_t)n;
 }
 
-/* The fields that we read are in the first kilobyte. `folder` may be AT_FDCWD. */
+/* As much as fits, and a NUL. `folder` may be AT_FDCWD. Returns its length; -1 with errno. */
+static ssize_t read_short(int folder, const char *path, char *text, size_t size)
+{
+    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read_fully(fd, text, size - 1) : -1;
+    if (fd >= 0) {
+        close_quietly(fd);
+    }
+    text[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+/* The fields that we read are in the first kilobyte. */
 static bool read_stat(int folder, const char *path, struct process_stat *stat)
 {
     char text[STAT_SIZE];
-    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    if (read_short(folder, path, text, sizeof text) < 0) {
         return false;
     }
-    ssize_t n = read_fully(fd, text, sizeof text - 1);
-    close_quietly(fd);
-    if (n < 0) {
-        return false;
-    }
-    text[n] = '\0';
     if (!process_stat_parse(text, stat)) {
         errno = EPROTO;
         return false;
@@ -161,18 +166,6 @@ bool process_is_or_descends_from(pid_t pid, pid_t ancestor)
     return pid == ancestor || i < n;
 }
 
-/* As much as fits, and a NUL. `folder` may be AT_FDCWD. Returns its length, 0 if there is none. */
-static size_t read_short(int folder, const char *path, char *text, size_t size)
-{
-    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read_fully(fd, text, size - 1) : 0;
-    if (fd >= 0) {
-        close_quietly(fd);
-    }
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
-}
-
 static bool read_login(int folder, const char *path, uint32_t *uidp)
 {
     char text[16];
@@ -220,8 +213,8 @@ bool process_look_origin(const struct process *process, nanoseconds there_at, bo
         origin->cgroup = process_cgroup_find(cgroups);
     }
     if (is_there && with_args) {
-        size_t n = read_short(folder, "cmdline", args, sizeof args);
-        origin->args = process_args_join(args, n, n == sizeof args - 1);
+        ssize_t n = read_short(folder, "cmdline", args, sizeof args);
+        origin->args = process_args_join(args, n > 0 ? (size_t)n : 0, n == sizeof args - 1);
     }
     close(folder);
     return is_there;
