@@ -24,12 +24,6 @@ bool admission_allows(bool is_operators, enum command_index command)
     return !is_operators || !is_for_jobs[command];
 }
 
-static struct log_subject peer_subject(const struct peer *peer)
-{
-    return (struct log_subject){
-        .event = "limit", .asker = log_process_of(peer->uid, peer->pid)};
-}
-
 /* A job of root's gets no further than that, but its connection comes first. */
 static bool has_operator_admission(
     const struct admissions *admissions, int fd, const struct peer *peer)
@@ -44,54 +38,44 @@ static bool has_operator_admission(
     return is_admin;
 }
 
-struct admission admission_check(
-    const struct admissions *admissions, int fd, const struct peer *peer)
-{
-    bool is_full = admissions->n_conns + 1 + admissions->watches->n_pidfds > admissions->max_conns;
-    if (!is_full || has_operator_admission(admissions, fd, peer)) {
-        return (struct admission){.is_operators = is_full};
-    }
-    const struct log_subject subject = peer_subject(peer);
-    log_ratelimited_on(LOG_LEVEL_WARNING, &subject, "more than %u connections: uid %u refused",
-        admissions->max_conns, peer->uid);
-    return (struct admission){.why_not = "too%20many%20connections", .cause = REFUSED_FULL};
-}
-
 /* False: the user has as many as allowed. */
-static bool take_client(const struct admissions *admissions, struct admission *admission,
-    struct client *client, int fd, const struct peer *peer)
+static bool take_client(const struct admissions *admissions, struct client *client,
+    bool *is_operatorsp, int fd, const struct peer *peer)
 {
-    bool is_kept = admission->is_operators;
-    admission->is_operators =
-        is_kept || core_client_init(admissions->core, client, peer->uid) != OUTCOME_OK;
-    if (admission->is_operators) {
+    bool is_kept = *is_operatorsp;
+    *is_operatorsp = is_kept || core_client_init(admissions->core, client, peer->uid) != OUTCOME_OK;
+    if (*is_operatorsp) {
         client_init_uncounted(client, peer->uid);
     }
-    return !admission->is_operators || is_kept || has_operator_admission(admissions, fd, peer);
+    return !*is_operatorsp || is_kept || has_operator_admission(admissions, fd, peer);
 }
 
-bool admission_begin(struct admissions *admissions, struct admission *admission,
-    struct client *client, struct fair_member *member, int fd, const struct peer *peer)
+enum refused_cause admission_begin(struct admissions *admissions, struct client *client,
+    struct fair_member *member, bool *is_operatorsp, int fd, const struct peer *peer)
 {
     struct fair_queue *fair_queue = admissions->fair_queue;
-    const struct log_subject subject = peer_subject(peer);
+    const struct log_subject subject = {
+        .event = "limit", .asker = log_process_of(peer->uid, peer->pid)};
+    *is_operatorsp =
+        admissions->n_conns + 1 + admissions->watches->n_pidfds > admissions->max_conns;
+    if (*is_operatorsp && !has_operator_admission(admissions, fd, peer)) {
+        log_ratelimited_on(LOG_LEVEL_WARNING, &subject, "more than %u connections: uid %u refused",
+            admissions->max_conns, peer->uid);
+        return REFUSED_FULL;
+    }
     if (!fair_user_join(fair_queue, member, peer->uid, clock_now())) {
         log_ratelimited_on(LOG_LEVEL_WARNING, &subject,
             "uid %u makes too many connections per second: refused", peer->uid);
-        admission->cause = REFUSED_RATE;
-        admission->why_not = "too%20many%20new%20connections%20of%20this%20user";
-        return false;
+        return REFUSED_RATE;
     }
-    if (!take_client(admissions, admission, client, fd, peer)) {
+    if (!take_client(admissions, client, is_operatorsp, fd, peer)) {
         fair_user_leave(fair_queue, member, clock_now());
         log_ratelimited_on(
             LOG_LEVEL_WARNING, &subject, "uid %u has too many connections: refused", peer->uid);
-        admission->cause = REFUSED_USER;
-        admission->why_not = "too%20many%20connections%20of%20this%20user";
-        return false;
+        return REFUSED_USER;
     }
-    *(admission->is_operators ? &admissions->n_operators : &admissions->n_conns) += 1;
-    return true;
+    *(*is_operatorsp ? &admissions->n_operators : &admissions->n_conns) += 1;
+    return NOT_REFUSED;
 }
 
 void admission_end(struct admissions *admissions, bool is_operators)

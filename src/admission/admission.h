@@ -28,20 +28,10 @@ struct admissions {
     const struct watches *watches; /* which need descriptors as well */
 };
 
-/* What a connection may have, found before anything is spent on it. */
-struct admission {
-    const char *why_not; /* for the client; NULL: there is room */
-    enum refused_cause cause; /* if there is none */
-    bool is_operators;
-};
-
-/* Logs why there is no room, as the next one does. */
-struct admission admission_check(
-    const struct admissions *admissions, int fd, const struct peer *peer);
-/* Begins `client` and `member`, of the user at the other end of `fd`. False, with
- * admission->why_not: then they have not begun. */
-bool admission_begin(struct admissions *admissions, struct admission *admission,
-    struct client *client, struct fair_member *member, int fd, const struct peer *peer);
+/* Begins `client` and `member`, of the user at the other end of `fd`; *is_operatorsp says whether
+ * they have a reserved place. Or returns why there is no room (logged): then they have not begun. */
+enum refused_cause admission_begin(struct admissions *admissions, struct client *client,
+    struct fair_member *member, bool *is_operatorsp, int fd, const struct peer *peer);
 void admission_end(struct admissions *admissions, bool is_operators);
 
 /* How many watches there may be now. They share the descriptors with connections: a process without

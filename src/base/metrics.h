@@ -20,7 +20,13 @@ enum metric_label {
     N_METRIC_LABELS
 };
 
-enum refused_cause { REFUSED_FULL, REFUSED_RATE, REFUSED_USER, N_REFUSED_CAUSES };
+enum refused_cause {
+    REFUSED_FULL,
+    REFUSED_RATE,
+    REFUSED_USER,
+    N_REFUSED_CAUSES,
+    NOT_REFUSED = N_REFUSED_CAUSES
+};
 enum granted_how { GRANTED_AT_ONCE, GRANTED_AFTER_WAITING, N_GRANTED_HOW };
 
 enum metric {

@@ -245,12 +245,18 @@ const struct scheduler_ops conn_scheduler_ops = {.go_on = conn_continue, .gone =
 
 /* ---- accepting ---- */
 
-static bool refuse(int fd, const char *why)
+static bool refuse(struct server *server, int fd, enum refused_cause cause)
 {
+    static const char *const why[N_REFUSED_CAUSES] = {
+        [REFUSED_FULL] = "too%20many%20connections",
+        [REFUSED_RATE] = "too%20many%20new%20connections%20of%20this%20user",
+        [REFUSED_USER] = "too%20many%20connections%20of%20this%20user",
+    };
     char line[128];
-    int n = snprintf(line, sizeof line, "error %s %s\n", code_table[CODE_BUSY].word, why);
+    int n = snprintf(line, sizeof line, "error %s %s\n", code_table[CODE_BUSY].word, why[cause]);
     send(fd, line, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL); /* closing tells as much */
     close(fd);
+    server->counts.connections_refused[cause]++;
     return false;
 }
 
@@ -273,27 +279,24 @@ bool conn_accept(struct server *server, int fd)
         close(fd);
         return false;
     }
-    struct admission admission = admission_check(&server->admissions, fd, &peer);
-    if (admission.why_not) {
-        server->counts.connections_refused[admission.cause]++;
-        return refuse(fd, admission.why_not);
-    }
     struct conn *conn = memory_new(sizeof *conn);
+    conn->server = server;
+    conn->fd = fd;
+    conn->pid = peer.pid;
+    enum refused_cause cause = admission_begin(
+        &server->admissions, &conn->client, &conn->member, &conn->is_operators, fd, &peer);
+    if (cause != NOT_REFUSED) {
+        free(conn);
+        return refuse(server, fd, cause);
+    }
     if (uv_poll_init(&server->loop, &conn->poll, fd) < 0) {
+        core_client_deinit(server->core, &conn->client, clock_now(), &server->effects);
+        fair_user_leave(&server->scheduler.fair_queue, &conn->member, clock_now());
+        admission_end(&server->admissions, conn->is_operators);
         free(conn);
         close(fd);
         return false;
     }
-    conn->server = server;
-    conn->fd = fd;
-    conn->pid = peer.pid;
-    if (!admission_begin(
-            &server->admissions, &admission, &conn->client, &conn->member, fd, &peer)) {
-        uv_close((uv_handle_t *)&conn->poll, conn_on_closed);
-        server->counts.connections_refused[admission.cause]++;
-        return refuse(fd, admission.why_not);
-    }
-    conn->is_operators = admission.is_operators;
     conn_open(conn);
     return true;
 }
