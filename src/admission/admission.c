@@ -7,23 +7,6 @@
 #include "job/watch.h"
 #include "log/log.h"
 
-/* Requests that take or keep a lease. All others are short, and berthctl's. */
-static const bool is_for_jobs[N_COMMANDS] = {
-    [COMMAND_acquire] = true,
-    [COMMAND_reclaim] = true,
-    [COMMAND_bind] = true,
-    [COMMAND_renew] = true,
-    [COMMAND_release] = true,
-    [COMMAND_cancel] = true,
-    [COMMAND_away] = true,
-    [COMMAND_back] = true,
-};
-
-bool admission_allows(bool is_operators, enum command_index command)
-{
-    return !is_operators || !is_for_jobs[command];
-}
-
 /* A job of root's gets no further than that, but its connection comes first. */
 static bool has_operator_admission(
     const struct admissions *admissions, int fd, const struct peer *peer)
@@ -75,19 +58,21 @@ enum refused_cause admission_begin(struct admissions *admissions, struct client 
         return REFUSED_USER;
     }
     *(*is_operatorsp ? &admissions->n_operators : &admissions->n_conns) += 1;
+    admissions_share_descriptors(admissions);
     return NOT_REFUSED;
 }
 
 void admission_end(struct admissions *admissions, bool is_operators)
 {
     *(is_operators ? &admissions->n_operators : &admissions->n_conns) -= 1;
+    admissions_share_descriptors(admissions);
 }
 
-uint32_t admissions_max_watches(const struct admissions *admissions)
+void admissions_share_descriptors(struct admissions *admissions)
 {
     uint32_t max = admissions->max_conns / 2;
     uint32_t left = admissions->n_conns < admissions->max_conns
         ? admissions->max_conns - admissions->n_conns
         : 0;
-    return left < max ? left : max;
+    admissions->watches->max = left < max ? left : max;
 }

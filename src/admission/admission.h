@@ -25,19 +25,16 @@ struct admissions {
     struct core *core;
     struct fair_queue *fair_queue;
     const struct daemon_admins *admins;
-    const struct watches *watches; /* which need descriptors as well */
+    struct watches *watches; /* which need descriptors as well */
 };
 
 /* Begins `client` and `member`, of the user at the other end of `fd`; *is_operatorsp says whether
- * they have a reserved place. Or returns why there is no room (logged): then they have not begun. */
+ * they have a reserved place. Or returns why there is no room (logged): then they have not
+ * begun. */
 enum refused_cause admission_begin(struct admissions *admissions, struct client *client,
     struct fair_member *member, bool *is_operatorsp, int fd, const struct peer *peer);
 void admission_end(struct admissions *admissions, bool is_operators);
 
-/* How many watches there may be now. They share the descriptors with connections: a process without
- * a watch is looked at from time to time. */
-uint32_t admissions_max_watches(const struct admissions *admissions);
-
-/* Whether the request is allowed on a reserved place: requests that take or keep a lease are
- * not. */
-bool admission_allows(bool is_operators, enum command_index command);
+/* Sets how many watches there may be now. They share the descriptors with connections: a process
+ * without a watch is looked at from time to time. */
+void admissions_share_descriptors(struct admissions *admissions);

@@ -16,7 +16,6 @@
 #include "job/job_origin.h"
 #include "journal/state.h"
 #include "record/fleet_names.h"
-#include "record/id_allocator.h"
 #include "record/ledger.h"
 #include "record/loop_iteration.h"
 #include "status/database_load.h"
@@ -72,7 +71,6 @@ struct server {
     struct jobs jobs; /* that leases are bound to */
     struct ledger ledger; /* writes leases down */
     struct state state;
-    struct id_allocator numbers; /* for leases */
     struct daemon_counts counts;
     struct database_counts database_counts[MAX_DATABASES]; /* database 1 first */
     struct history *history; /* of leases */

@@ -16,7 +16,9 @@ void asking_free(struct asking *asking)
         asking->kind->deinit(asking);
     }
     for (size_t i = 0; i <= MAX_DATABASES; i++) {
-        view_release(asking->parts[i].view);
+        if (asking->parts[i].view) {
+            view_release(asking->parts[i].view);
+        }
     }
     free(asking);
 }

@@ -51,6 +51,18 @@ static bool (*const right_checks[])(struct call *call) = {
 
 /* ---- one line ---- */
 
+/* Requests that take or keep a lease. All others are short, and berthctl's. */
+static const bool is_for_jobs[N_COMMANDS] = {
+    [COMMAND_acquire] = true,
+    [COMMAND_reclaim] = true,
+    [COMMAND_bind] = true,
+    [COMMAND_renew] = true,
+    [COMMAND_release] = true,
+    [COMMAND_cancel] = true,
+    [COMMAND_away] = true,
+    [COMMAND_back] = true,
+};
+
 static void log_if_it_changes_something(const struct call *call, bool refused)
 {
     struct request_log *log = call->is_logged_later ? NULL : call_log(call);
@@ -112,7 +124,7 @@ bool command_run(struct conn *conn, char *line, size_t length)
         .now = clock_now(),
         .out = conn_answers(conn),
     };
-    if (!admission_allows(conn->is_operators, request.command)) {
+    if (conn->is_operators && is_for_jobs[request.command]) {
         conn->server->counts.refusals[CODE_BUSY]++;
         answer_error_saying(call.out, CODE_BUSY,
             "too many connections: the remaining ones are reserved for operators' requests");

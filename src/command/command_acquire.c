@@ -161,10 +161,12 @@ static void command_acquire_take_lease(struct call *call, const struct asked *as
         core_count_refused(call->server->core, ask, OUTCOME_IMPOSSIBLE);
         return;
     }
-    if (!disk_wait_has_numbers(call)) {
+    bool has_numbers;
+    if (!disk_wait_has_numbers(call, &has_numbers)) {
         return;
     }
-    uint32_t record = ledger_reserve(&call->server->ledger, ask, units);
+    uint32_t record =
+        has_numbers ? ledger_reserve(&call->server->ledger, ask, units) : RECORD_NONE;
     if (record == RECORD_NONE) {
         call_refuse(call, CODE_NO_SPACE, NULL);
         core_count_refused(call->server->core, ask, OUTCOME_NO_SPACE);

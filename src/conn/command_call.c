@@ -229,7 +229,7 @@ bool call_may(struct call *call, rights_function *may, const struct rights *righ
     return allowed;
 }
 
-/* What the right to the resource `name` (NULL: to none) comes to, with an answer if it is missing. */
+/* `name`: of the resource that needs the right; or NULL. */
 static bool answer_right(struct call *call, bool is_allowed, const char *name)
 {
     if (!is_allowed) {

@@ -6,6 +6,7 @@
 #include "conn/conn.h"
 #include "conn/parked.h"
 #include "log/log.h"
+#include "record/journal_log.h"
 #include "record/request_log.h"
 #include "status/answer_lines.h"
 
@@ -217,11 +218,51 @@ static void settle_made(struct disk_wait *disk_wait, uint64_t up_to, enum stored
 
 /* ---- numbers ---- */
 
-bool disk_wait_has_numbers(struct call *call)
+enum { NUMBERS_PER_REQUEST = 64 }; /* more ids or tokens than one request can use up */
+
+/* Waiters take tokens later, when nobody can be held back any more: these are left for them. */
+static uint64_t numbers_needed(const struct server *server)
+{
+    uint64_t n_waiting = core_n_waiting(server->core);
+    return core_next_number(server->core) + NUMBERS_PER_REQUEST +
+        n_waiting * MAX_RESOURCES_PER_LEASE;
+}
+
+/* The next image of the state has a mark well above `next`. */
+static bool want_numbers(struct server *server, uint64_t next)
+{
+    bool are_there = state_want_numbers(&server->state, next);
+    if (!are_there) {
+        state_log_no_numbers(&server->state);
+    }
+    return are_there;
+}
+
+void disk_wait_reserve_numbers(struct disk_wait *disk_wait)
+{
+    struct server *server = disk_wait->server;
+    if (want_numbers(server, core_next_number(server->core))) {
+        int error;
+        enum stored stored = state_store(&server->state, &error);
+        state_log_stored(&server->state, stored, error);
+        disk_wait->numbers_are_kept = stored == STORED;
+    }
+}
+
+/* If none could be stored at the start, that is no reason to refuse: recovery.c has logged it. */
+static bool has_numbers(const struct disk_wait *disk_wait)
+{
+    const struct server *server = disk_wait->server;
+    return !disk_wait->numbers_are_kept ||
+        state_has_numbers(&server->state, numbers_needed(server));
+}
+
+bool disk_wait_has_numbers(struct call *call, bool *hasp)
 {
     struct disk_wait *disk_wait = call->server->disk_wait;
-    bool has_just_failed = call->now < disk_wait->numbers_again_at; /* the ledger refuses it */
-    if (id_allocator_has_some(&call->server->numbers) || has_just_failed) {
+    bool has_just_failed = call->now < disk_wait->numbers_again_at;
+    *hasp = has_numbers(disk_wait);
+    if (*hasp || has_just_failed) {
         return true;
     }
     hold_back(call, &disk_wait->for_numbers,
@@ -233,9 +274,11 @@ bool disk_wait_has_numbers(struct call *call)
 /* So early that nobody has to wait for them. */
 static void ask_for_numbers(struct disk_wait *disk_wait)
 {
-    if (id_allocator_is_low(&disk_wait->server->numbers) &&
+    struct server *server = disk_wait->server;
+    uint64_t needed = numbers_needed(server);
+    if (disk_wait->numbers_are_kept && state_is_short_of_numbers(&server->state, needed) &&
         (disk_wait->numbers_again_at == 0 || clock_now() >= disk_wait->numbers_again_at) &&
-        id_allocator_wants_more(&disk_wait->server->numbers)) {
+        want_numbers(server, needed)) {
         state_writer_change(&disk_wait->writer);
     }
 }
@@ -243,7 +286,7 @@ static void ask_for_numbers(struct disk_wait *disk_wait)
 static void settle_numbers(struct disk_wait *disk_wait, enum stored stored)
 {
     disk_wait->numbers_again_at = stored == STORED ? 0 : clock_now() + NUMBERS_AGAIN;
-    if (id_allocator_has_some(&disk_wait->server->numbers) || stored != STORED) {
+    if (has_numbers(disk_wait) || stored != STORED) {
         carry_out_again(&disk_wait->for_numbers);
     }
 }
@@ -314,7 +357,9 @@ void disk_wait_end_turn(struct disk_wait *disk_wait)
 
 bool disk_wait_end(struct disk_wait *disk_wait)
 {
-    if (id_allocator_give_back(&disk_wait->server->numbers)) {
+    struct server *server = disk_wait->server;
+    if (disk_wait->numbers_are_kept) { /* the unused ones are given back */
+        state_give_back_numbers(&server->state, core_next_number(server->core));
         state_writer_change(&disk_wait->writer);
     }
     return state_writer_end(&disk_wait->writer, PATIENCE_AT_THE_END_MS);

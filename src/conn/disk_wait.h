@@ -28,15 +28,20 @@ struct disk_wait {
     uint64_t reload_change; /* the newest runtime change by a reload */
     uint64_t settled; /* the newest change that was stored, or could not be: */
     bool has_failed;
+    bool numbers_are_kept; /* some could be stored at the start; else they depend on the clock */
     nanoseconds numbers_again_at; /* storing numbers has failed: not before then; or 0 */
 };
 
 void disk_wait_init(struct disk_wait *disk_wait, struct server *server);
 
+/* At the start: stores a mark above the core's numbers, which waits for the disk. */
+void disk_wait_reserve_numbers(struct disk_wait *disk_wait);
+
 /* What a request needs before it does anything. False: it is held back, and carried out again when
  * there is some; it returns without an answer. */
 bool disk_wait_has_room(struct call *call);
-bool disk_wait_has_numbers(struct call *call);
+/* Also true, with *hasp false, if storing some has just failed. */
+bool disk_wait_has_numbers(struct call *call, bool *hasp);
 
 typedef void storing_answer(struct conn *conn, const char *was);
 

@@ -352,7 +352,7 @@ static bool leases_may_be_missing(
     switch (found) {
     case JOURNAL_MISSING: /* at the first start ever, or in this boot, nothing is missing */
     case JOURNAL_OF_OTHER_BOOT:
-        return !server->numbers.are_kept || server->state.found == STATE_DAMAGED ||
+        return !server->disk_wait->numbers_are_kept || server->state.found == STATE_DAMAGED ||
             (server->state.found == STATE_READ && server->state.same_boot);
     case JOURNAL_INTACT:
         return findings->has_nonsense;
@@ -394,8 +394,8 @@ static void begin_numbers(
     first = first < state->mark && !goes_on ? state->mark : first;
     ledger_take_numbers(&server->ledger, findings->numbers_slot, goes_on ? recorded.mark : 0, own);
     core_begin_numbers(server->core, first);
-    id_allocator_reserve(&server->numbers);
-    if (!server->numbers.are_kept && server->state.found != STATE_UNREADABLE) {
+    disk_wait_reserve_numbers(server->disk_wait);
+    if (!server->disk_wait->numbers_are_kept && server->state.found != STATE_UNREADABLE) {
         log_warning("no writable state directory: until berthd is restarted with one, fencing "
                     "tokens depend on the clock, and runtime changes are refused");
     }

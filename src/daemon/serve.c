@@ -161,7 +161,6 @@ static bool start_core(struct serving *serving)
     server->ledger.grace = server->conf->grace;
     server->databases =
         (struct fleet_names){server->conf->databases, server->conf->n_databases};
-    server->numbers = (struct id_allocator){.core = server->core, .state = &server->state};
     begin_history(server);
     server->effects.news = core_news(server->core);
     const struct follow_source source = follow_source_of(server);
@@ -202,7 +201,6 @@ static void begin_server(struct serving *serving)
                 .line = TEXT_INIT,
                 .effects = &server->effects,
                 .turn = &server->turn,
-                .numbers = &server->numbers,
                 .databases = &server->databases,
                 .history = &serving->history,
             },
@@ -271,9 +269,9 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     pool_start(&server->loop);
     disk_wait_init(&serving->disk_wait, server);
     uv_timer_init(&server->loop, &serving->state_wait.timer);
+    watches_init(&server->jobs.watches, &server->loop, 0);
     settings_use(server, conf);
     server->jobs.signaller.loop = &server->loop;
-    watches_init(&server->jobs.watches, &server->loop, admissions_max_watches(&server->admissions));
     start_signals(serving);
     notify_init(&serving->notify, server);
     if (!open_listener(server, inherited, path) || !start_core(serving) ||

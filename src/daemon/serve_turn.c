@@ -145,7 +145,6 @@ void serve_end_turn(struct loop_iteration *turn)
         history_log_end_turn(&serving->history_log, server->conf->logs_leases);
     }
     disk_wait_end_turn(&serving->disk_wait);
-    server->jobs.watches.max = admissions_max_watches(&server->admissions);
     ledger_note_complete(&server->ledger);
     serve_set_timer(serving);
     if (serving->notify.is_heard) {

@@ -7,7 +7,6 @@
 #include "log/log.h"
 #include "record/fleet_names.h"
 #include "record/history.h"
-#include "record/id_allocator.h"
 #include "record/loop_iteration.h"
 
 #include <errno.h>
@@ -47,8 +46,7 @@ static bool owes_a_grace(struct ledger *ledger)
 
 uint32_t ledger_reserve(struct ledger *ledger, const struct acquire_request *ask, size_t units)
 {
-    /* The high-water mark in the state directory is always ahead of what is given out. */
-    if (!has_caught_up(ledger) || owes_a_grace(ledger) || !id_allocator_has_some(ledger->numbers)) {
+    if (!has_caught_up(ledger) || owes_a_grace(ledger)) {
         return RECORD_NONE;
     }
     uint8_t database = ask->wants[0].definition->database;
@@ -211,7 +209,7 @@ enum { NUMBERS_PER_RECORD = 1024, NUMBERS_BYTES = 64 };
 void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark, uint64_t of)
 {
     ledger->numbers_record = record;
-    ledger->id_allocator_mark = mark;
+    ledger->numbers_mark = mark;
     ledger->numbers_of = of;
 }
 
@@ -228,7 +226,7 @@ static void forget_numbers(struct ledger *ledger)
 static void write_numbers(struct ledger *ledger)
 {
     uint64_t next = core_next_number(ledger->core);
-    if (next <= ledger->id_allocator_mark || ledger->numbers_of == 0) {
+    if (next <= ledger->numbers_mark || ledger->numbers_of == 0) {
         return;
     }
     uint32_t record = ledger->numbers_record;

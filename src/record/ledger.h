@@ -9,7 +9,6 @@
 
 struct fleet_names;
 struct history;
-struct id_allocator;
 struct loop_iteration;
 
 struct ledger {
@@ -19,11 +18,10 @@ struct ledger {
     struct core *core;
     struct effects *effects; /* the core's */
     const struct loop_iteration *turn;
-    const struct id_allocator *numbers;
     const struct fleet_names *databases;
     struct history *history; /* gets what ends */
-    uint32_t numbers_record; /* says .id_allocator_mark */
-    uint64_t id_allocator_mark; /* all ids and tokens given out are smaller; 0: not written down */
+    uint32_t numbers_record; /* says .numbers_mark */
+    uint64_t numbers_mark; /* all ids and tokens given out are smaller; 0: not written down */
     uint64_t numbers_of; /* the state file that they follow; 0: none, and nothing is written */
     nanoseconds grace; /* for earlier holders, when there is a journal again */
     bool is_behind; /* some leases are not in the journal */
@@ -34,8 +32,7 @@ struct ledger {
 /* For lease.record; other values are slots of the journal. */
 #define RECORD_NONE UINT32_C(0)
 
-/* Space for whatever becomes of a lease that this asks for, and numbers for it. RECORD_NONE if
- * there is none: then it must not be granted. `units` as units_max_bytes() gives it. */
+/* Space for whatever becomes of a lease that this asks for. RECORD_NONE if there is none: then it must not be granted. `units` as units_max_bytes() gives it. */
 uint32_t ledger_reserve(struct ledger *ledger, const struct acquire_request *ask, size_t units);
 void ledger_give_back(struct ledger *ledger, uint32_t record);
 

@@ -49,6 +49,7 @@ static void set_max_connections(struct admissions *admissions, uint32_t max_clie
     admissions->max_operators = quarter < OPERATORS_CONNS ? quarter : OPERATORS_CONNS;
     possible -= admissions->max_operators;
     admissions->max_conns = max_clients < possible ? max_clients : possible;
+    admissions_share_descriptors(admissions);
 }
 
 static struct daemon_admins admins_of(const struct conf *conf)

@@ -32,6 +32,6 @@ bool answer_is_too_much(const struct acquire_request *ask, size_t more);
 
 /* Appends an event that names no lease. */
 void answer_event(struct text *text, enum event event);
-/* Appends the line for an effect on a lease, LF included. `what` is why (EFFECT_DENIED, EFFECT_LOST,
- * EFFECT_STOP), or the proof (EFFECT_GRANTED), or NULL. */
+/* Appends the line for an effect on a lease, LF included. `what` is the proof (EFFECT_GRANTED), or
+ * why (EFFECT_DENIED, EFFECT_LOST, EFFECT_STOP), or NULL. */
 void answer_effect(struct text *text, const struct effect *effect, const char *what);
