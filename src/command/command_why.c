@@ -68,19 +68,6 @@ static bool find_definitions(struct core *core, struct acquire_request *ask)
     return true;
 }
 
-/* What the database of the subject has said, and grants. */
-static void set_database(const struct server *server, const struct subject *subject,
-    struct scene *scene, struct explained_database *grants)
-{
-    const struct session_view session = fleet_look(server->fleet, subject->database);
-    asking_set_scene(&subject->asking, server, subject->database, scene);
-    *grants = (struct explained_database){
-        .is_unreachable = session.is_unreachable,
-        .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - scene->now,
-        .is_new = session.is_new,
-    };
-}
-
 static void explain(struct conn *conn, struct subject *subject, struct text *out)
 {
     struct server *server = conn->server;
@@ -89,23 +76,26 @@ static void explain(struct conn *conn, struct subject *subject, struct text *out
     asker_init(&asker, conn->fd, conn->client.uid, &server->admins);
     asker.viewer.is_unread = conn_grant_is_unread;
     asker_names_users(&asker, &server->user_names, now);
-    struct explained_database database = {0};
+    struct session_view view;
+    const struct session_view *session = NULL;
     struct scene scene = {.core = server->core,
         .viewer = &asker.viewer,
         .now = now,
         .wall_now = clock_wall_now()};
     struct lease *lease = core_find_lease(server->core, subject->lease);
     if (subject->database != 0) {
-        set_database(server, subject, &scene, &database);
+        view = fleet_look(server->fleet, subject->database);
+        session = &view;
+        asking_set_scene(&subject->asking, server, subject->database, &scene);
     }
     if (subject->ask.n_wants == 0 && lease) {
-        explained_lease(out, &scene, &database, lease);
+        explained_lease(out, &scene, session, lease);
     } else if (subject->ask.n_wants > 0 && find_definitions(server->core, &subject->ask)) {
         const struct explained_refusal bar = {
             .forbidden = forbidden_name(&asker, &subject->ask),
             .is_too_much = is_too_much(server->core, &subject->ask),
         };
-        explained_ask(out, &scene, &database, &subject->ask, &bar);
+        explained_ask(out, &scene, session, &subject->ask, &bar);
     } else {
         answer_error(out, CODE_UNKNOWN, NULL);
     }

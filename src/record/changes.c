@@ -143,6 +143,9 @@ static void describe_reservations(struct text *out, const struct resource *resou
 static void add_limit(struct text *out, const char *name, const struct definition *definition,
     const struct charge *charge, uint32_t limit)
 {
+    if (limit == UNBOUNDED) {
+        return;
+    }
     add_request(out, COMMAND_limit, name);
     text_add(out, " ");
     text_add_number(out, limit);
@@ -152,6 +155,9 @@ static void add_limit(struct text *out, const char *name, const struct definitio
 static void add_pause(struct text *out, const char *name, const struct definition *definition,
     const struct charge *charge, const struct pause *pause)
 {
+    if (!pause->is_on) {
+        return;
+    }
     add_request(out, COMMAND_pause, name);
     text_add_key(out, "reason", pause->reason);
     if (pause->by.is_known) {
@@ -165,14 +171,9 @@ static void add_pause(struct text *out, const char *name, const struct definitio
 
 static void describe_template_changes(const struct template *template, void *context)
 {
-    struct text *out = context;
     const struct definition *definition = template->definition;
-    if (template->runtime_limit != UNBOUNDED) {
-        add_limit(out, definition->name, definition, NULL, template->runtime_limit);
-    }
-    if (template->pause.is_on) {
-        add_pause(out, definition->name, definition, NULL, &template->pause);
-    }
+    add_limit(context, definition->name, definition, NULL, template->runtime_limit);
+    add_pause(context, definition->name, definition, NULL, &template->pause);
 }
 
 static void describe_changes(const struct resource *resource, void *context)
@@ -186,12 +187,9 @@ static void describe_changes(const struct resource *resource, void *context)
     if (resource->n_reserved > 0) {
         describe_reservations(out, resource);
     }
-    if (resource->runtime_limit != UNBOUNDED) {
-        add_limit(out, resource->name, definition, charge, resource->runtime_limit);
-    }
-    if (resource->pause.is_on) {
-        add_pause(out, resource->name, definition, charge, &resource->pause);
-    } else if (resource->is_exempt) {
+    add_limit(out, resource->name, definition, charge, resource->runtime_limit);
+    add_pause(out, resource->name, definition, charge, &resource->pause);
+    if (!resource->pause.is_on && resource->is_exempt) {
         add_request(out, COMMAND_resume, resource->name);
         add_end(out, definition, charge);
     }

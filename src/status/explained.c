@@ -57,7 +57,7 @@ static void end_answer(struct text *out, struct text *first, struct reasons *rea
 struct story {
     struct reasons reasons;
     const struct scene *scene;
-    const struct explained_database *database;
+    const struct session_view *session; /* in its database; NULL: in host scope */
     uint64_t position; /* the largest; 0: not known */
     bool is_free; /* a new request would be granted at once */
     struct request_row requests[MAX_RESOURCES_PER_LEASE];
@@ -115,12 +115,19 @@ static void say_quotas(struct story *story, const char *who)
     }
 }
 
+/* While its database grants nothing new; or 0. */
+static nanoseconds grace_left(const struct story *story)
+{
+    nanoseconds until = story->session ? story->session->grace_until : NEVER;
+    return until == NEVER ? 0 : until - story->scene->now;
+}
+
 /* The last sentence. Nobody knows when a drain, a grace or a quota lets the request go. */
 static void add_forecast(struct story *story, struct text *out)
 {
     struct core *core = story->scene->core;
     bool is_open = core_is_draining(core) || core_is_closed(core) || story->is_over_quota ||
-        story->scene->state || story->database->grace_left > 0;
+        story->scene->state || grace_left(story) > 0;
     if (is_open || story->start == UINT64_MAX) {
         reasons_say(&story->reasons, "%s",
             is_open ? "when it will start is unknown" : story->forecast);
@@ -133,8 +140,8 @@ static void add_forecast(struct story *story, struct text *out)
 static void say_grace_of(const struct story *story, char *out, size_t size)
 {
     char what[352];
-    nanoseconds left = story->database->grace_left;
-    if (story->database->is_new) {
+    nanoseconds left = grace_left(story);
+    if (story->session->is_new) {
         fleet_why_new(what, sizeof what, story->scene->database, left);
     } else {
         char span[32];
@@ -153,7 +160,7 @@ static void add_surroundings(struct story *story)
         reasons_stop(&story->reasons, "drain", "this host is being drained");
     }
     reasons_stop_if_closed(&story->reasons, core, story->scene->now);
-    if (story->database->grace_left > 0) {
+    if (grace_left(story) > 0) {
         say_grace_of(story, sentence, sizeof sentence);
         reasons_stop(&story->reasons, "grace", sentence);
     }
@@ -233,22 +240,22 @@ static struct verdict find_verdict(const struct story *story, const struct acqui
     }
     if (verdict.outcome == OUTCOME_PENDING && story->impossible) {
         verdict = (struct verdict){OUTCOME_IMPOSSIBLE, story->impossible->name};
-    } else if (verdict.outcome == OUTCOME_PENDING && story->database->is_unreachable) {
+    } else if (verdict.outcome == OUTCOME_PENDING && story->session &&
+        story->session->is_unreachable) {
         verdict = (struct verdict){OUTCOME_DOWN, ask->wants[0].name};
     } else if (verdict.outcome == OUTCOME_PENDING) {
-        bool grants = !story->scene->state && story->database->grace_left <= 0 &&
+        bool grants = !story->scene->state && grace_left(story) <= 0 &&
             !core_is_draining(core) && !core_is_closed(core);
         verdict.outcome = grants && story->is_free ? OUTCOME_OK : OUTCOME_WAITING;
     }
     return verdict;
 }
 
-void explained_ask(struct text *out, const struct scene *scene,
-    const struct explained_database *database, const struct acquire_request *ask,
-    const struct explained_refusal *bar)
+void explained_ask(struct text *out, const struct scene *scene, const struct session_view *session,
+    const struct acquire_request *ask, const struct explained_refusal *bar)
 {
     struct story story = {
-        .reasons = REASONS_INIT, .scene = scene, .database = database, .is_free = true};
+        .reasons = REASONS_INIT, .scene = scene, .session = session, .is_free = true};
     struct text first = TEXT_INIT;
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct requested_resource *want = &ask->wants[i];
@@ -400,9 +407,9 @@ static void say_end(
 }
 
 void explained_lease(struct text *out, const struct scene *scene,
-    const struct explained_database *database, struct lease *lease)
+    const struct session_view *session, struct lease *lease)
 {
-    struct story story = {.reasons = REASONS_INIT, .scene = scene, .database = database};
+    struct story story = {.reasons = REASONS_INIT, .scene = scene, .session = session};
     struct text first = TEXT_INIT;
     if (lease->state == LEASE_WAITING) {
         explain_waiting(out, &story, lease);

@@ -64,30 +64,26 @@ void host_figures_write(struct text *out, const char *word, const struct status 
 
 void asked_names_init(struct asked_names *asked, const char *const words[], size_t n)
 {
-    *asked = (struct asked_names){0};
+    *asked = (struct asked_names){.n = n};
+    size_t n_patterns = 0;
     for (size_t i = 0; i < n; i++) {
-        if (strchr(words[i], '*')) {
-            asked->patterns[asked->n_patterns++] = memory_string(words[i]);
-        } else {
-            asked->names[asked->n_names++] = memory_string(words[i]);
-        }
+        bool is_pattern = strchr(words[i], '*');
+        size_t place = is_pattern ? n - ++n_patterns : asked->n_names++;
+        asked->names[place] = memory_string(words[i]);
     }
 }
 
 void asked_names_deinit(struct asked_names *asked)
 {
-    for (size_t i = 0; i < asked->n_names; i++) {
+    for (size_t i = 0; i < asked->n; i++) {
         free(asked->names[i]);
-    }
-    for (size_t i = 0; i < asked->n_patterns; i++) {
-        free(asked->patterns[i]);
     }
     *asked = (struct asked_names){0};
 }
 
 bool asked_names_search(const struct asked_names *asked)
 {
-    return asked->n_patterns > 0 || asked->n_names == 0;
+    return asked->n > asked->n_names || asked->n == 0;
 }
 
 static bool is_named(const struct asked_names *asked, const char *name)
@@ -98,9 +94,9 @@ static bool is_named(const struct asked_names *asked, const char *name)
 
 bool asked_names_match(const struct asked_names *asked, const char *name)
 {
-    bool matches = asked->n_patterns == 0;
-    for (size_t i = 0; i < asked->n_patterns && !matches; i++) {
-        matches = pattern_matches(asked->patterns[i], name);
+    bool matches = asked->n == asked->n_names;
+    for (size_t i = asked->n_names; i < asked->n && !matches; i++) {
+        matches = pattern_matches(asked->names[i], name);
     }
     return matches && !is_named(asked, name);
 }

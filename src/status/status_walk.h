@@ -17,10 +17,8 @@ void host_figures_write(struct text *out, const char *word, const struct status 
 
 /* {0}: all there are. */
 struct asked_names {
-    char *names[MAX_ARGUMENTS]; /* to be shown first; owned */
-    size_t n_names;
-    char *patterns[MAX_ARGUMENTS]; /* owned */
-    size_t n_patterns;
+    char *names[MAX_ARGUMENTS]; /* names, which are to be shown first, then patterns; owned */
+    size_t n_names, n;
 };
 
 /* Copies the words: at most MAX_ARGUMENTS valid names, and patterns, which have stars. */

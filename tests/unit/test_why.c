@@ -74,7 +74,6 @@ static void parse_wants(struct acquire_request *ask, char *copy)
     }
 }
 
-static const struct explained_database host_scope;
 
 /* What that user is told about a request for these names or, in capitals, about a lease. */
 static const char *told(const char *who, const char *what, const char *word)
@@ -88,14 +87,14 @@ static const char *told(const char *who, const char *what, const char *word)
     };
     struct text answer = TEXT_INIT;
     if (what[0] >= 'A' && what[0] <= 'Z') {
-        explained_lease(&answer, &scene, &host_scope, lease_of(what));
+        explained_lease(&answer, &scene, NULL, lease_of(what));
     } else {
         char copy[256];
         struct acquire_request ask = {.wait = NEVER};
         strcpy(copy, what);
         parse_wants(&ask, copy);
         const struct explained_refusal none = {NULL, false};
-        explained_ask(&answer, &scene, &host_scope, &ask, &none);
+        explained_ask(&answer, &scene, NULL, &ask, &none);
     }
     const char *texts = texts_of(answer.bytes, word);
     text_deinit(&answer);
