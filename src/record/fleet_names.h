@@ -2,10 +2,11 @@
  * file's at the start, until the daemon ends. */
 #pragma once
 
+#include "core/database.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-struct database;
+#include <string.h>
 
 /* Number 1 is the first: definition.database, lease.database. */
 struct fleet_names {
@@ -14,8 +15,24 @@ struct fleet_names {
 };
 
 /* 1 ... names->n. */
-const struct database *fleet_database(const struct fleet_names *names, uint8_t database);
+static inline const struct database *fleet_database(
+    const struct fleet_names *names, uint8_t database)
+{
+    return &names->databases[database - 1];
+}
+
 /* NULL for 0. */
-const char *fleet_name_of(const struct fleet_names *names, uint8_t database);
+static inline const char *fleet_name_of(const struct fleet_names *names, uint8_t database)
+{
+    return database == 0 ? NULL : fleet_database(names, database)->name;
+}
+
 /* 0: no database has that name. */
-uint8_t fleet_find(const struct fleet_names *names, const char *name);
+static inline uint8_t fleet_find(const struct fleet_names *names, const char *name)
+{
+    size_t i = names->n;
+    while (i > 0 && strcmp(names->databases[i - 1].name, name) != 0) {
+        i--;
+    }
+    return (uint8_t)i;
+}
