@@ -122,34 +122,57 @@ static uint64_t ended_end(void *context)
     return history_ring_end(&server->history->ring);
 }
 
-static void add_line(const struct server *server, struct text *out,
-    const struct history_entry *entry, const struct answer_moment *moment)
+static bool is_asked_by_key(const struct ended_filter *filter, const struct history_entry *entry)
 {
-    struct saved_lease *lease = record_read(entry->record, entry->record_length);
-    if (lease) {
+    return entry->ended_at >= filter->since && (!filter->has_user || entry->uid == filter->user) &&
+        (!filter->has_lease || entry->lease == filter->lease);
+}
+
+static bool is_asked_by_name(const struct ended_filter *filter, const struct saved_lease *saved)
+{
+    bool is_asked = false;
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        is_asked |= asked_names_has(&filter->asked, saved->claims[i].name);
+    }
+    return is_asked;
+}
+
+/* Returns whether the entry had to be taken apart. */
+static bool write_entry(const struct server *server, const struct ended_filter *filter,
+    const struct history_entry *entry, const struct answer_moment *moment, struct text *out)
+{
+    struct saved_lease *lease =
+        is_asked_by_key(filter, entry) ? record_read(entry->record, entry->record_length) : NULL;
+    if (lease && is_asked_by_name(filter, lease)) {
         const struct ended_lease ended = {entry, lease, record_database(lease)};
         ended_line_write(out, &ended, server->core, moment);
     }
     record_free(lease);
+    return lease;
+}
+
+bool ended_lines_write(const struct server *server, const struct ended_filter *filter,
+    uint64_t *positionp, uint64_t end, const struct answer_moment *moment, struct text *out,
+    size_t enough)
+{
+    unsigned n_left = MAX_LOOKED_AT, n_read = 0;
+    struct history_entry entry;
+    while (*positionp < end && n_read < MAX_READ && out->length < enough && n_left > 0) {
+        if (!history_next_ended(server->history, positionp, &n_left, &entry)) {
+            return n_left == 0;
+        }
+        n_read += write_entry(server, filter, &entry, moment, out);
+    }
+    return *positionp < end;
 }
 
 static bool add_ended(void *context, uint64_t *positionp, uint64_t end, bool *missedp,
     const struct answer_moment *moment, struct text *out, size_t enough)
 {
+    static const struct ended_filter all;
     const struct server *server = context;
-    const struct history *history = server->history;
-    unsigned n_left = MAX_LOOKED_AT, n_read = 0;
-    struct history_entry entry;
-    *missedp |= !history_ring_has(&history->ring, *positionp);
-    while (*positionp < end && n_read < MAX_READ && out->length < enough && n_left > 0) {
-        if (!history_next_ended(history, positionp, &n_left, &entry)) {
-            break;
-        }
-        add_line(server, out, &entry, moment);
-        n_read++;
-    }
-    bool is_over = n_left > 0 && n_read < MAX_READ && out->length < enough;
-    return *positionp < end && !is_over;
+    *missedp |= !history_ring_has(&server->history->ring, *positionp);
+    return ended_lines_write(server, &all, positionp, end, moment, out, enough);
 }
 
 /* ---- all ---- */
