@@ -41,11 +41,6 @@ void asking_set_scene(const struct asking *asking, const struct server *server, 
     scene->listed_at = part->view ? part->view->made_at : scene->now;
 }
 
-void asking_leave_out(struct asking *asking, uint8_t database, const char *why)
-{
-    asking->parts[database].why = why;
-}
-
 /* Its state; NULL: it is up. */
 static const char *why_not_asked(const struct conn *conn, uint8_t database)
 {
@@ -150,7 +145,7 @@ static void on_late(struct conn *conn)
     } else {
         for (uint8_t i = asking->database; i <= conn->server->databases.n; i++) {
             const char *why = why_not_asked(conn, i);
-            asking_leave_out(asking, i, why ? why : VIEW_NO_ANSWER);
+            asking->parts[i].why = why ? why : VIEW_NO_ANSWER;
         }
     }
     on_names(conn);

@@ -33,7 +33,8 @@ struct asking_kind {
 /* What a database has said. */
 struct asked_part {
     struct view *view; /* with rows; or NULL */
-    const char *why; /* why there is none, a word for `database_state`; NULL: not asked */
+    /* Why there is none, a word for `database_state`; set before, it is not asked. NULL: not asked. */
+    const char *why;
 };
 
 /* The beginning of what the request needs until it is answered. Zero but for .kind and .age. */
@@ -52,8 +53,6 @@ struct asking {
 nanoseconds asking_age(const struct lease *lease, nanoseconds now);
 /* Answers, or parks the connection. Takes the asking over. */
 void asking_begin(struct call *call, struct asking *asking);
-/* It is not asked, for this reason. */
-void asking_leave_out(struct asking *asking, uint8_t database, const char *why);
 /* Sets the scene's members of that database. */
 void asking_set_scene(const struct asking *asking, const struct server *server, uint8_t database,
     struct scene *scene);

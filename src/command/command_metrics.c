@@ -128,8 +128,9 @@ static bool answer_sums(struct conn *conn, struct asking *asking)
     struct text figures = TEXT_INIT;
     if (!view) {
         char why[1024];
+        bool is_up = fleet_look(server->fleet, database).state == SESSION_UP;
         fleet_why(why, sizeof why, server->fleet, database, NULL,
-            fleet_is_up(server->fleet, database) ? OUTCOME_DEADLINE : OUTCOME_DOWN);
+            is_up ? OUTCOME_DEADLINE : OUTCOME_DOWN);
         answer_error_saying(conn_answers(conn), CODE_DOWN, "%s", why);
         return true;
     }

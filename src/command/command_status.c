@@ -150,7 +150,7 @@ static void command_status_begin(
     status->wanted = wanted_databases(status);
     bool has_enough = call->conn->member.fair_user->view_weight >= MAX_KEPT_BY_USER;
     for (uint8_t i = 1; has_enough && i <= server->databases.n; i++) {
-        asking_leave_out(&status->asking, i, user_has_enough);
+        status->asking.parts[i].why = user_has_enough;
     }
     asking_begin(call, &status->asking);
 }

@@ -39,7 +39,7 @@ static enum process_check identify(struct conn *conn, pid_t pid, struct process 
         return PROCESS_NOT_YOURS; /* it would stop us */
     }
     struct process_place place;
-    enum process_check check = process_identify_near(pid, uid, uid == 0, process, &place);
+    enum process_check check = process_identify(pid, uid, uid == 0, process, &place);
     if (check == PROCESS_OK && pid == conn->pid) {
         conn->started = process->started;
     }

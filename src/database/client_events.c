@@ -42,9 +42,11 @@ static void why_of_max_hold(
     char *out, size_t size, const struct fleet_names *databases, const struct lease *lease)
 {
     struct log_subject subject = {0};
+    char span[32];
     log_subject_lease(&subject, databases, lease);
-    why_max_hold(
-        out, size, log_subject_what(&subject).text, clock_now() - lease->granted_at);
+    why_held_for(span, sizeof span, clock_now() - lease->granted_at);
+    snprintf(out, size, "%s: held for %s, as long as max-hold allows",
+        log_subject_what(&subject).text, span);
 }
 
 /* By the uid if the name has not come in time (command_lease.c), or an earlier berthd knew it. */

@@ -327,12 +327,6 @@ void fleet_write_line(const struct fleet *fleet, uint8_t database, const struct 
         fleet_server_info(fleet, database), load);
 }
 
-bool fleet_is_up(const struct fleet *fleet, uint8_t database)
-{
-    const struct session_view view = fleet_look(fleet, database);
-    return view.state == SESSION_UP;
-}
-
 void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t database,
     const char *name, enum outcome why)
 {

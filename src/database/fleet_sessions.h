@@ -56,8 +56,6 @@ void fleet_forget(struct fleet *fleet, const void *context);
 void fleet_write_line(const struct fleet *fleet, uint8_t database, const struct load_view *load,
     struct text *out);
 struct session_view fleet_look(const struct fleet *fleet, uint8_t database);
-/* Whether the database can be asked at present. */
-bool fleet_is_up(const struct fleet *fleet, uint8_t database);
 /* Why a request for `name` (NULL: none) in that database is refused, or a lease there is over. */
 void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t database,
     const char *name, enum outcome why);

@@ -32,9 +32,7 @@ void job_watch(struct jobs *jobs, struct lease *lease)
 
 void job_forget(struct lease *lease)
 {
-    if (lease->watch) {
-        lease->watch = watch_free(lease->watch);
-    }
+    lease->watch = watch_free(lease->watch);
 }
 
 /* ---- stopping it ---- */
@@ -42,8 +40,10 @@ void job_forget(struct lease *lease)
 bool job_holder_may_not_signal(const struct lease *lease)
 {
     struct process process;
+    struct process_place place;
     return lease->binding == BOUND_PROCESS &&
-        process_identify(lease->process.pid, lease->uid, false, &process) == PROCESS_NOT_YOURS;
+        process_identify(lease->process.pid, lease->uid, false, &process, &place) ==
+        PROCESS_NOT_YOURS;
 }
 
 /* Root's and our own reach is no smaller than berthd's. */

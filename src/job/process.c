@@ -232,7 +232,7 @@ bool process_may_be_signalled_by(const struct process_status *status, uint32_t u
     return uid == 0 || uid == status->real_uid || uid == status->saved_uid;
 }
 
-enum process_check process_identify_near(pid_t pid, uint32_t asker_uid, bool asker_is_admin,
+enum process_check process_identify(pid_t pid, uint32_t asker_uid, bool asker_is_admin,
     struct process *out, struct process_place *placep)
 {
     struct process_stat stat;
@@ -256,13 +256,6 @@ enum process_check process_identify_near(pid_t pid, uint32_t asker_uid, bool ask
     }
     *out = (struct process){.pid = pid, .started = stat.started};
     return PROCESS_OK;
-}
-
-enum process_check process_identify(
-    pid_t pid, uint32_t asker_uid, bool asker_is_admin, struct process *out)
-{
-    struct process_place unused;
-    return process_identify_near(pid, asker_uid, asker_is_admin, out, &unused);
 }
 
 bool process_is_alive(const struct process *process)

@@ -11,21 +11,17 @@ enum process_check {
     PROCESS_NOT_YOURS,
 };
 
-/* Whether a user may bind a lease to the process: it must be one that the user might signal
- * (kill(2)), and not process 1. Sets `*out` on PROCESS_OK. With PROCESS_NONE errno is ESRCH, or
- * says why /proc could not be read. */
-enum process_check process_identify(
-    pid_t pid, uint32_t asker_uid, bool asker_is_admin, struct process *out);
-
-/* Where it is, as far as process_identify_near() could look. A process is in its parent's PID
+/* Where a process is, as far as process_identify() could look. A process is in its parent's PID
  * namespace or below it: if it is in ours, so is its parent. */
 struct process_place {
     bool is_here; /* in our PID namespace */
     pid_t parent; /* 0: none that we can see */
 };
 
-/* The same, and where it is, whatever the result. */
-enum process_check process_identify_near(pid_t pid, uint32_t asker_uid, bool asker_is_admin,
+/* Whether a user may bind a lease to the process: it must be one that the user might signal
+ * (kill(2)), and not process 1. Sets `*out` on PROCESS_OK. With PROCESS_NONE errno is ESRCH, or
+ * says why /proc could not be read. Whatever the result, *placep says where it is. */
+enum process_check process_identify(pid_t pid, uint32_t asker_uid, bool asker_is_admin,
     struct process *out, struct process_place *placep);
 
 /* What /proc says about it now; `status` may be NULL. False with errno. */

@@ -32,7 +32,8 @@ struct ledger {
 /* For lease.record; other values are slots of the journal. */
 #define RECORD_NONE UINT32_C(0)
 
-/* Space for whatever becomes of a lease that this asks for. RECORD_NONE if there is none: then it must not be granted. `units` as units_max_bytes() gives it. */
+/* Space for whatever becomes of a lease that this asks for. RECORD_NONE if there is none: then it
+ * must not be granted. `units` as units_max_bytes() gives it. */
 uint32_t ledger_reserve(struct ledger *ledger, const struct acquire_request *ask, size_t units);
 void ledger_give_back(struct ledger *ledger, uint32_t record);
 

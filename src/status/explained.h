@@ -11,8 +11,8 @@ struct explained_refusal {
     bool is_too_much; /* answer_is_too_much() */
 };
 
-/* The whole answer for a request of the viewer's, whose names have definitions. `session` is of their
- * database; NULL in host scope. */
+/* The whole answer for a request of the viewer's, whose names have definitions. `session` is that in
+ * their database; NULL in host scope. */
 void explained_ask(struct text *out, const struct scene *scene, const struct session_view *session,
     const struct acquire_request *ask, const struct explained_refusal *bar);
 /* The whole answer for a lease, which is waiting or held. */

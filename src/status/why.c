@@ -208,10 +208,3 @@ void why_held_for(char *out, size_t size, nanoseconds held_for)
         age_format(out, size, milliseconds(held_for));
     }
 }
-
-void why_max_hold(char *out, size_t size, const char *what, nanoseconds held_for)
-{
-    char span[32];
-    why_held_for(span, sizeof span, held_for);
-    snprintf(out, size, "%s: held for %s, as long as max-hold allows", what, span);
-}

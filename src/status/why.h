@@ -12,5 +12,3 @@ void why_refused(char *out, size_t size, struct core *core, const struct acquire
     const struct viewer *viewer, enum outcome outcome, const char *at_fault, nanoseconds now);
 /* "2m03s", or below a second "250ms". */
 void why_held_for(char *out, size_t size, nanoseconds held_for);
-/* Why a lease on `what` must end. */
-void why_max_hold(char *out, size_t size, const char *what, nanoseconds held_for);

@@ -1,7 +1,7 @@
 /* child_help.h - for tests that watch processes: children that wait until they are told to end. */
 #pragma once
 
-#include "core/types.h"
+#include "job/process.h"
 
 struct child {
     pid_t pid; /* 0: it has been reaped */
@@ -22,3 +22,7 @@ void child_await(const struct child *child);
 int child_reap(struct child *child, int signal);
 /* Waits and reaps; whether that signal has ended it. */
 bool child_ends_by(struct child *child, int signal);
+
+/* process_identify(), wherever the process is. */
+enum process_check identify(
+    pid_t pid, uint32_t asker_uid, bool asker_is_admin, struct process *out);

@@ -33,14 +33,14 @@ static void skip_unless_root(void)
 Test(process, our_own_and_no_process)
 {
     struct process process;
-    cr_assert_eq(process_identify(getpid(), getuid(), false, &process), PROCESS_OK);
+    cr_assert_eq(identify(getpid(), getuid(), false, &process), PROCESS_OK);
     cr_expect_eq(process.pid, getpid());
     cr_expect(process.started > 0);
     cr_expect(process_is_alive(&process));
     const pid_t none[] = {0, -1, INT_MIN, INT_MAX};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         errno = 0;
-        cr_expect_eq(process_identify(none[i], 0, true, &process), PROCESS_NONE);
+        cr_expect_eq(identify(none[i], 0, true, &process), PROCESS_NONE);
         cr_expect_eq(errno, ESRCH);
     }
 }
@@ -48,9 +48,9 @@ Test(process, our_own_and_no_process)
 Test(process, nobody_may_have_pid_1)
 {
     struct process process;
-    cr_expect_eq(process_identify(1, 0, false, &process), PROCESS_NOT_YOURS);
-    cr_expect_eq(process_identify(1, 0, true, &process), PROCESS_NOT_YOURS);
-    cr_expect_eq(process_identify(1, 1000, false, &process), PROCESS_NOT_YOURS);
+    cr_expect_eq(identify(1, 0, false, &process), PROCESS_NOT_YOURS);
+    cr_expect_eq(identify(1, 0, true, &process), PROCESS_NOT_YOURS);
+    cr_expect_eq(identify(1, 1000, false, &process), PROCESS_NOT_YOURS);
 }
 
 static void become_three_users(void)
@@ -65,12 +65,12 @@ Test(process, yours_by_the_real_or_saved_uid)
     skip_unless_root();
     struct process process;
     struct child child = child_start(become_three_users);
-    cr_expect_eq(process_identify(child.pid, 1000, false, &process), PROCESS_OK);
-    cr_expect_eq(process_identify(child.pid, 3000, false, &process), PROCESS_OK);
-    cr_expect_eq(process_identify(child.pid, 2000, false, &process), PROCESS_NOT_YOURS);
-    cr_expect_eq(process_identify(child.pid, 1001, false, &process), PROCESS_NOT_YOURS);
-    cr_expect_eq(process_identify(child.pid, 1001, true, &process), PROCESS_OK);
-    cr_expect_eq(process_identify(child.pid, 0, false, &process), PROCESS_OK);
+    cr_expect_eq(identify(child.pid, 1000, false, &process), PROCESS_OK);
+    cr_expect_eq(identify(child.pid, 3000, false, &process), PROCESS_OK);
+    cr_expect_eq(identify(child.pid, 2000, false, &process), PROCESS_NOT_YOURS);
+    cr_expect_eq(identify(child.pid, 1001, false, &process), PROCESS_NOT_YOURS);
+    cr_expect_eq(identify(child.pid, 1001, true, &process), PROCESS_OK);
+    cr_expect_eq(identify(child.pid, 0, false, &process), PROCESS_OK);
     child_reap(&child, SIGKILL);
 }
 
@@ -98,7 +98,7 @@ Test(process, a_thread_is_no_process)
     cr_assert(read(ready[0], &byte, 1) == 1);
     pid_t tid = thread_and_pipe[0];
     cr_assert_neq(tid, getpid());
-    cr_expect_eq(process_identify(tid, 0, true, &process), PROCESS_NONE);
+    cr_expect_eq(identify(tid, 0, true, &process), PROCESS_NONE);
     cr_expect_eq(process_open(&(struct process){.pid = tid, .started = 1}), -1);
     cr_expect_eq(errno, ESRCH);
     pthread_cancel(thread);
@@ -117,7 +117,7 @@ Test(process, a_name_confuses_nobody)
     struct child child = child_start(take_a_bad_name);
     cr_expect(process_is_alive(&child.process));
     if (getuid() == 0) {
-        cr_expect_eq(process_identify(child.pid, 12345, false, &child.process), PROCESS_NOT_YOURS);
+        cr_expect_eq(identify(child.pid, 12345, false, &child.process), PROCESS_NOT_YOURS);
     }
     child_reap(&child, SIGKILL);
 }
@@ -138,10 +138,10 @@ Test(process, alive_zombie_gone)
     cr_expect(process_is_alive(&child.process));
     child_end(&child);
     expect_gone(&child.process);
-    cr_expect_eq(process_identify(child.pid, 0, true, &unused), PROCESS_NONE);
+    cr_expect_eq(identify(child.pid, 0, true, &unused), PROCESS_NONE);
     child_reap(&child, 0);
     expect_gone(&child.process);
-    cr_expect_eq(process_identify(child.process.pid, 0, true, &unused), PROCESS_NONE);
+    cr_expect_eq(identify(child.process.pid, 0, true, &unused), PROCESS_NONE);
 }
 
 Test(process, another_with_the_same_pid)
@@ -202,7 +202,7 @@ Test(process, lives_on_without_its_main_thread)
         sched_yield();
     }
     struct child child = {.pid = pid, .hold = thread_hold[1]};
-    cr_assert_eq(process_identify(pid, 0, false, &child.process), PROCESS_OK);
+    cr_assert_eq(identify(pid, 0, false, &child.process), PROCESS_OK);
     cr_expect(process_is_alive(&child.process));
     int fd = process_open(&child.process);
     cr_assert(fd >= 0);
@@ -223,7 +223,7 @@ Test(process, without_descriptors_it_is_taken_for_alive)
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
     setrlimit(RLIMIT_NOFILE, &none);
     bool is_alive = process_is_alive(&child.process);
-    enum process_check check = process_identify(child.pid, 0, true, &unused);
+    enum process_check check = identify(child.pid, 0, true, &unused);
     int check_errno = errno;
     int fd = process_open(&child.process);
     int open_errno = errno;
@@ -268,7 +268,7 @@ Test(process, somebody_in_many_groups)
     struct child child = child_start(join_many_groups);
     struct process process;
     cr_expect(process_shares_our_namespace(child.pid));
-    cr_expect_eq(process_identify(child.pid, 0, false, &process), PROCESS_OK);
+    cr_expect_eq(identify(child.pid, 0, false, &process), PROCESS_OK);
     child_reap(&child, SIGKILL);
 }
 
@@ -294,7 +294,7 @@ static int look_into_a_namespace(void)
     struct child child = child_start(NULL);
     struct process process;
     bool shares = process_shares_our_namespace(child.pid);
-    bool is_there = process_identify(child.pid, 0, true, &process) == PROCESS_OK;
+    bool is_there = identify(child.pid, 0, true, &process) == PROCESS_OK;
     child_reap(&child, SIGKILL);
     return shares ? 1 : !is_there ? 2 : 0;
 }
@@ -379,7 +379,7 @@ static int signal_our_own_group(void)
     setpgid(0, 0);
     struct child other = child_start(NULL);
     signal(SIGUSR1, SIG_IGN);
-    int fd = process_identify(getpid(), 0, true, &own) == PROCESS_OK ? process_open(&own) : -1;
+    int fd = identify(getpid(), 0, true, &own) == PROCESS_OK ? process_open(&own) : -1;
     bool sent = fd >= 0 && process_signal(fd, &own, SIGUSR1);
     child_end(&other);
     return !sent ? 1 : !WIFEXITED(child_reap(&other, 0)) ? 2 : 0;
@@ -462,7 +462,7 @@ Test(process, arguments_of_that_process)
 {
     struct process ourselves;
     struct process_origin origin;
-    cr_assert_eq(process_identify(getpid(), getuid(), false, &ourselves), PROCESS_OK);
+    cr_assert_eq(identify(getpid(), getuid(), false, &ourselves), PROCESS_OK);
     cr_assert(process_look_origin(&ourselves, 0, true, &origin));
     cr_assert(origin.args && origin.args[0]);
     cr_assert(process_look_origin(&ourselves, 0, false, &origin));
@@ -476,7 +476,7 @@ Test(process, a_process_that_came_later_is_another)
 {
     struct process ourselves;
     struct process_origin origin;
-    cr_assert_eq(process_identify(getpid(), getuid(), false, &ourselves), PROCESS_OK);
+    cr_assert_eq(identify(getpid(), getuid(), false, &ourselves), PROCESS_OK);
     const struct process client = {.pid = getpid()};
     nanoseconds tick = NANOSECONDS_PER_SECOND / sysconf(_SC_CLK_TCK);
     nanoseconds start = (nanoseconds)ourselves.started * tick;
@@ -499,7 +499,7 @@ Test(process, long_arguments_are_cut)
         execlp("sh", "sh", "-c", "kill -STOP $$; :", text, NULL);
         _exit(1);
     }
-    cr_assert_eq(process_identify(pid, getuid(), false, &job), PROCESS_OK);
+    cr_assert_eq(identify(pid, getuid(), false, &job), PROCESS_OK);
     do {
         cr_assert(process_look_origin(&job, 0, true, &origin));
     } while (!origin.args || strncmp(origin.args, "sh", 2) != 0); /* until it has begun */
