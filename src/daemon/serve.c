@@ -72,16 +72,43 @@ static bool is_looking_up(const struct serving *serving)
         serving->server.user_names.is_looking;
 }
 
-static bool on_state_readable(struct state_wait *wait)
+/* ---- a state file that cannot be read ---- */
+
+enum { LOOK_AGAIN_MS = 1000 };
+
+static void look_at_state(uv_timer_t *timer);
+
+static void look_in_pool(uv_work_t *work)
 {
-    struct serving *serving = container_of(wait, struct serving, state_wait);
-    if (serving->server.turn.stopping || is_looking_up(serving)) {
-        return false;
+    struct serving *serving = container_of(work, struct serving, state_wait.work);
+    serving->state_wait.is_readable = state_can_be_read(&serving->server.state);
+}
+
+static void on_looked(uv_work_t *work, int status)
+{
+    struct serving *serving = container_of(work, struct serving, state_wait.work);
+    serving->state_wait.is_looking = false;
+    if (status != 0 || serving->server.turn.stopping) {
+        return;
+    }
+    if (!serving->state_wait.is_readable || is_looking_up(serving)) {
+        uv_timer_start(&serving->state_wait.timer, look_at_state, LOOK_AGAIN_MS, 0);
+        return;
     }
     log_info("%s can be read: berthd begins again", serving->server.state.path);
     serving->begins_again = true;
     stop(serving);
-    return true;
+}
+
+/* What operators have changed and who may prove what is not known: nothing is granted until then. A
+ * restart, which is not an event, then does all that a start does. */
+static void look_at_state(uv_timer_t *timer)
+{
+    struct serving *serving = container_of(timer, struct serving, state_wait.timer);
+    serving->state_wait.is_looking = true;
+    int error = uv_queue_work(timer->loop, &serving->state_wait.work, look_in_pool, on_looked);
+    assert(error == 0);
+    (void)error;
 }
 
 /* ---- life ---- */
@@ -343,7 +370,9 @@ void serve_run(struct serving *serving, int ready_fd)
         }
     }
     notify_ready(&serving->notify);
-    state_wait_begin(&serving->state_wait, &server->state, on_state_readable);
+    if (server->state.found == STATE_UNREADABLE) {
+        uv_timer_start(&serving->state_wait.timer, look_at_state, LOOK_AGAIN_MS, 0);
+    }
     uv_run(&server->loop, UV_RUN_DEFAULT);
 }
 

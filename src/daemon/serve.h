@@ -9,7 +9,6 @@
 #include "database/fleet_views.h"
 #include "record/history.h"
 #include "record/history_log.h"
-#include "record/state_wait.h"
 #include "setup/notify.h"
 #include "setup/reload.h"
 
@@ -22,7 +21,11 @@ struct serving {
     struct notify notify; /* the service manager */
     struct reload reload;
     struct disk_wait disk_wait;
-    struct state_wait state_wait;
+    struct {
+        uv_timer_t timer; /* runs until it is looked at again */
+        uv_work_t work; /* in libuv's pool: the disk may take its time */
+        bool is_looking, is_readable;
+    } state_wait; /* for a state file that is there and cannot be read */
     struct fleet_journal fleet_journal;
     struct views views;
     struct fleet_follows fleet_follows;
