@@ -33,8 +33,7 @@ struct asking_kind {
 /* What a database has said. */
 struct asked_part {
     struct view *view; /* with rows; or NULL */
-    /* Why there is none, a word for `database_state`; set before, it is not asked. NULL: not asked. */
-    const char *why;
+    const char *why; /* why there is none, a word for `database_state`: set before, or NULL */
 };
 
 /* The beginning of what the request needs until it is answered. Zero but for .kind and .age. */

@@ -11,7 +11,7 @@ struct explained_refusal {
     bool is_too_much; /* answer_is_too_much() */
 };
 
-/* The whole answer for a request of the viewer's, whose names have definitions. `session` is that in
+/* The whole answer for a request of the viewer's, whose names have definitions. `session` is in
  * their database; NULL in host scope. */
 void explained_ask(struct text *out, const struct scene *scene, const struct session_view *session,
     const struct acquire_request *ask, const struct explained_refusal *bar);
