@@ -1,9 +1,6 @@
 """Pipelining, events between answers and never inside one, half-close."""
 
-import random
 import socket
-
-import pytest
 
 from daemon_help import Status, event, half_close, held, is_quiet, lease_of, status, stopped, waits
 from lost_help import asked_until
@@ -27,17 +24,15 @@ def test_the_rest_of_a_long_line_belongs_to_its_connection(berthd):
     assert client.request("version").startswith("ok version=")
 
 
-@pytest.mark.parametrize("more", range(3))
-def test_however_the_bytes_are_cut(berthd, seed, more):
+def test_however_the_bytes_are_cut(berthd, chance):
     """One byte at a time, or many lines in one."""
-    choose = random.Random(seed + more)
     client = berthd("[semaphore b]\nlimit = 100000\n[lock a]\n").client()
-    requests = [choose.choice(["ping", "status a", "nonsense", "acquire b wait=0", "acquire b:0",
-        "x" * 5000, "version", "", "acquire b reason=" + "%20" * 250]) for _ in range(300)]
+    requests = [chance.choice(["ping", "status a", "nonsense", "acquire b wait=0", "acquire b:0",
+        "x" * 5000, "version", "", "acquire b reason=" + "%20" * 250]) for _ in range(900)]
     data = "\n".join(requests).encode() + b"\nping\n"
     position = 0
     while position < len(data):
-        n = choose.choice([1, 2, 7, 100, 5000])
+        n = chance.choice([1, 2, 7, 100, 5000])
         client.send(data[position:position + n])
         position += n
     for request in requests:
@@ -50,16 +45,6 @@ def test_however_the_bytes_are_cut(berthd, seed, more):
         assert answer.startswith(expected.get(request, "ok")), (request[:80], answer)
     assert client.line() == "ok"
     assert client.buffer == b""
-
-
-@pytest.mark.parametrize("length, answer", [(4095, "malformed"), (4096, "too-long"), (70_000, "too-long")])
-def test_the_longest_line(berthd, length, answer):
-    """4096 bytes with the LF; after a longer line, the connection lives on."""
-    client = berthd().client()
-    client.send("ping\nping " + "x" * (length - 5) + "\nping\n")
-    assert client.line() == "ok"
-    assert client.line().startswith(f"error {answer} ")
-    assert client.line() == "ok"
 
 
 # ---- events
@@ -116,12 +101,12 @@ def test_what_comes_and_goes_during_a_long_answer(berthd):
     """Instances and whole resources vanish while they are being listed."""
     daemon = berthd("[semaphore x/*]\nlimit = 2\n" + MANY)
     operator = daemon.client()
-    owners = [daemon.client() for _ in range(50)]
+    owners = [daemon.client() for _ in range(20)]
     for i, owner in enumerate(owners):
         owner.send("".join(f"acquire x/{i}.{k}\n" for k in range(20)))
         for _ in range(20):
             assert owner.line().startswith("ok ")
-    for _ in range(6):  # a client that reads nothing for 10 s is dropped: not all at once
+    for _ in range(3):  # a client that reads nothing for 10 s is dropped: not all at once
         readers = [daemon.client() for _ in range(3)]
         for i, reader in enumerate(readers):
             reader.send("status\n" * 3 + "version\n")

@@ -2,6 +2,7 @@
 waits, and the log and the next start agree with the answer."""
 
 import errno
+import itertools
 import os
 import re
 import select
@@ -138,22 +139,26 @@ def restart(daemon):
 # ---- uninvolved clients ----
 
 
-@pytest.mark.parametrize("where", [ROOM, WRITE, BEHIND])
-def test_everybody_else_goes_on_while_the_disk_does_not_answer(daemon, disk, where):
+def test_everybody_else_goes_on_while_the_disk_does_not_answer(daemon, disk):
     client, waiter = daemon.client(), daemon.client()
-    lease = held(client, "acquire b ttl=1h")
-    waiting = waits(waiter, "acquire b")
-    with disk.shut(where) as gate:
-        operator = asks(daemon, "pause a")
-        gate.wait()
-        assert client.request(f"renew {lease} ttl=1h").startswith("ok")
-        assert client.request(f"release {lease}") == "ok"
-        assert waiter.line().startswith(f"* granted {waiting} ")
-        held(client, "acquire s:3")
-        assert shown(daemon, "s")["in_use"] == "3"
-        assert not has_answer(operator)
-    assert operator.line() == "ok"
-    assert refused(client, "acquire a wait=0") == "paused"
+    for where in ROOM, WRITE, BEHIND:
+        print(where)
+        lease = held(client, "acquire b ttl=1h")
+        waiting = waits(waiter, "acquire b")
+        with disk.shut(where) as gate:
+            operator = asks(daemon, "pause a")
+            gate.wait()
+            assert client.request(f"renew {lease} ttl=1h").startswith("ok")
+            assert client.request(f"release {lease}") == "ok"
+            assert waiter.line().startswith(f"* granted {waiting} ")
+            slots = held(client, "acquire s:3")
+            assert shown(daemon, "s")["in_use"] == "3"
+            assert not has_answer(operator)
+        assert operator.line() == "ok"
+        assert refused(client, "acquire a wait=0") == "paused"
+        for undo in f"release {waiting}", f"release {slots}", "resume a":
+            assert waiter.request(undo) == "ok"
+        assert client.line().startswith(f"* lost {slots} ")
 
 
 # ---- what is answered is stored ----
@@ -187,17 +192,17 @@ def test_a_reload_is_answered_when_what_it_ends_is_stored(daemon, disk):
     assert operator.line() == "ok"
     assert "limit s" not in stored(daemon)
 
-@pytest.mark.parametrize("where, is_there", [(WRITE, False), (BEHIND, True)])
-def test_killed_while_it_is_stored(daemon, disk, where, is_there):
-    with disk.shut(where) as gate:
-        asks(daemon, "pause a")
-        gate.wait()
-        daemon.kill()
-    daemon.start()
-    assert paused(daemon, "a") == is_there
-    assert daemon.client().request("pause b") == "ok"  # over what was left there
-    restart(daemon)
-    assert paused(daemon, "a") == is_there and paused(daemon, "b")
+def test_killed_while_it_is_stored(daemon, disk):
+    for where, is_there in (WRITE, False), (BEHIND, True):
+        with disk.shut(where) as gate:
+            asks(daemon, "pause a")
+            gate.wait()
+            daemon.kill()
+        daemon.start()
+        assert paused(daemon, "a") == is_there, where
+        assert daemon.client().request("pause b") == "ok"  # over what was left there
+        restart(daemon)
+        assert paused(daemon, "a") == is_there and paused(daemon, "b"), where
 
 
 def test_the_later_change_is_the_one_that_lasts(daemon, disk):
@@ -274,22 +279,24 @@ def test_a_drain_that_is_over_before_it_is_stored(daemon, disk):
 # ---- what could not be stored ----
 
 
-@pytest.mark.parametrize("request_line, where", [
-    ("pause a", WRITE), ("limit s 7", RENAME), ("reserve s 1", WRITE), ("drain", RENAME), ("drain wait=1", WRITE)])
-def test_an_unstored_change_is_reported_as_in_force(daemon, disk, request_line, where):
+def test_an_unstored_change_is_reported_as_in_force(daemon, disk):
     before = status_lines(daemon.client())
-    with disk.shut(where) as gate:
-        operator = asks(daemon, request_line)
-        gate.fails(errno.EIO)
-    answer = operator.line()
-    assert code(answer) == "no-space" and "in%20force,%20but%20it%20could%20not%20be%20stored" in answer
-    assert is_quiet(operator)
-    assert status_lines(daemon.client()) != before
-    assert logged(daemon, request_line.split(" wait")[0]) == [": in force, but not stored"]
-    assert "cannot be written: Input/output error" in said(daemon)
-    restart(daemon)
-    assert status_lines(daemon.client()) == before
-    assert daemon.client().request(request_line).startswith("ok")
+    for request_line, where in (("pause a", WRITE), ("limit s 7", RENAME), ("reserve s 1", WRITE), ("drain", RENAME),
+                                ("drain wait=1", WRITE)):
+        print(request_line, where)
+        with disk.shut(where) as gate:
+            operator = asks(daemon, request_line)
+            gate.fails(errno.EIO)
+        answer = operator.line()
+        assert code(answer) == "no-space" and "in%20force,%20but%20it%20could%20not%20be%20stored" in answer
+        assert is_quiet(operator)
+        assert status_lines(daemon.client()) != before
+        assert logged(daemon, request_line.split(" wait")[0]) == [": in force, but not stored"]
+        assert "cannot be written: Input/output error" in said(daemon)
+        restart(daemon)
+        assert status_lines(daemon.client()) == before
+        daemon.log.write_text("")
+    assert daemon.client().request("drain").startswith("ok")
 
 
 def test_an_undrain_that_is_not_stored(daemon, disk):
@@ -385,65 +392,80 @@ def test_patience_is_for_both(daemon, disk):
 # ---- clients that go away ----
 
 
-@pytest.mark.parametrize("where", [ROOM, WRITE])
-@pytest.mark.parametrize("before", ["", "ping\n"], ids=["read", "unread"])
-def test_hanging_up_does_not_undo_a_request(daemon, disk, where, before):
-    """If it has not read its answers, the kernel reports an error rather than an end."""
-    with disk.shut(where) as gate:
-        operator = asks(daemon, before + "pause a")
-        gate.wait()
-        operator.close()
-        assert is_quiet(daemon.client())
-    until(lambda: logged(daemon, "pause a") == [""])
-    restart(daemon)
-    assert paused(daemon, "a")
+# What it has sent before. If it has not read the answers, the kernel reports an error rather than an end.
+READ, UNREAD = "", "ping\n"
 
 
-@pytest.mark.parametrize("where, error, outcome", [
-    (ROOM, 0, ""), (ROOM, errno.ENOSPC, ": refused"), (WRITE, 0, ""), (WRITE, errno.EIO, ": in force, but not stored")])
-@pytest.mark.parametrize("before", ["", "ping\n"], ids=["read", "unread"])
-def test_hanging_up_does_not_undo_the_requests_behind(daemon, disk, where, error, outcome, before):
-    """But half a line is no request. Nobody reads the answers to the rest."""
-    with disk.shut(where) as gate:
-        operator = daemon.client()
-        operator.send(before + "pause a\nstatus\npause b\nstatus\nlimit s 3\nlimit s 2")
-        gate.wait()
-        operator.close()
-        assert is_quiet(daemon.client())
-        gate.fails(error)
-    until(lambda: logged(daemon, "limit s 3") == [""])
-    assert logged(daemon, "pause a") == [outcome] and logged(daemon, "pause b") == [""]
-    restart(daemon)
-    assert paused(daemon, "b") and shown(daemon, "s")["limit"] == "3"
+def forget(daemon):
+    """All is as it was, and the log is empty."""
+    client = daemon.client()
+    for undo in "reset a", "reset b", "reset s":
+        assert client.request(undo) == "ok"
+    daemon.log.write_text("")
 
 
-@pytest.mark.parametrize("before", ["", "ping\n"], ids=["read", "unread"])
-def test_hanging_up_frees_at_once_whatever_is_being_stored(daemon, disk, before):
-    """berthd finds the end together with the requests. The last one keeps it from reading on."""
-    asker, operator = daemon.client(), daemon.client()
-    held(operator, "acquire b")
-    operator.send(before)
-    if before:
-        operator.socket.recv(1, socket.MSG_PEEK)
-    with disk.shut(WRITE) as gate:
-        with stopped(daemon):
-            operator.send("pause a\nping\n")
+def test_hanging_up_does_not_undo_a_request(daemon, disk):
+    for where, before in itertools.product((ROOM, WRITE), (READ, UNREAD)):
+        print(where, repr(before))
+        with disk.shut(where) as gate:
+            operator = asks(daemon, before + "pause a")
+            gate.wait()
             operator.close()
-        gate.wait()
-        assert asker.request("ping") == "ok"  # the turn in which the end is found is over
-        assert status(asker, "b").resources["b"]["free"] == "1"
+            assert is_quiet(daemon.client())
+        until(lambda: logged(daemon, "pause a") == [""])
+        assert paused(daemon, "a") and "pause a" in stored(daemon)
+        forget(daemon)
 
 
-@pytest.mark.parametrize("where", [ROOM, WRITE])
-def test_a_half_closed_client_is_answered(daemon, disk, where):
-    with disk.shut(where) as gate:
-        operator = asks(daemon, "pause a")
-        gate.wait()
-        operator.socket.shutdown(socket.SHUT_WR)
-        assert is_quiet(daemon.client())
-    assert operator.line() == "ok"
-    assert operator.line() == ""
-    assert paused(daemon, "a")
+def test_hanging_up_does_not_undo_the_requests_behind(daemon, disk):
+    """But half a line is no request. Nobody reads the answers to the rest."""
+    outcomes = [(ROOM, 0, ""), (ROOM, errno.ENOSPC, ": refused"), (WRITE, 0, ""),
+                (WRITE, errno.EIO, ": in force, but not stored")]
+    for (where, error, outcome), before in itertools.product(outcomes, (READ, UNREAD)):
+        print(where, error, repr(before))
+        with disk.shut(where) as gate:
+            operator = daemon.client()
+            operator.send(before + "pause a\nstatus\npause b\nstatus\nlimit s 3\nlimit s 2")
+            gate.wait()
+            operator.close()
+            assert is_quiet(daemon.client())
+            gate.fails(error)
+        until(lambda: logged(daemon, "limit s 3") == [""])
+        assert logged(daemon, "pause a") == [outcome] and logged(daemon, "pause b") == [""]
+        assert "pause b" in stored(daemon) and "limit s 3" in stored(daemon)
+        assert paused(daemon, "b") and shown(daemon, "s")["limit"] == "3"
+        forget(daemon)
+
+
+def test_hanging_up_frees_at_once_whatever_is_being_stored(daemon, disk):
+    """berthd finds the end together with the requests. The last one keeps it from reading on."""
+    asker = daemon.client()
+    for before in READ, UNREAD:
+        operator = daemon.client()
+        held(operator, "acquire b")
+        operator.send(before)
+        if before:
+            operator.socket.recv(1, socket.MSG_PEEK)
+        with disk.shut(WRITE) as gate:
+            with stopped(daemon):
+                operator.send("pause a\nping\n")
+                operator.close()
+            gate.wait()
+            assert asker.request("ping") == "ok"  # the turn in which the end is found is over
+            assert status(asker, "b").resources["b"]["free"] == "1", before
+        forget(daemon)
+
+
+def test_a_half_closed_client_is_answered(daemon, disk):
+    for where in ROOM, WRITE:
+        with disk.shut(where) as gate:
+            operator = asks(daemon, "pause a")
+            gate.wait()
+            operator.socket.shutdown(socket.SHUT_WR)
+            assert is_quiet(daemon.client())
+        assert (operator.line(), operator.line()) == ("ok", ""), where
+        assert paused(daemon, "a")
+        forget(daemon)
 
 
 # ---- the end ----

@@ -2,7 +2,6 @@
 leaks."""
 
 import contextlib
-import random
 import resource
 import signal
 import socket
@@ -85,10 +84,9 @@ def throw(client, data):
     return answers
 
 
-@pytest.mark.parametrize("more", range(5))
-def test_random_bytes(daemon, bystander, seed, more):
+def test_random_bytes(daemon, bystander, chance):
     """One error for each line."""
-    data = random.Random(seed + more).randbytes(200_000)
+    data = chance.randbytes(1_000_000)
     answers = throw(daemon.client(), data).splitlines()
     bystander.works()
     too_long = sum(1 for line in data.split(b"\n")[:-1] if len(line) > 4095)
@@ -97,11 +95,9 @@ def test_random_bytes(daemon, bystander, seed, more):
     assert sum(line.startswith(b"error too-long ") for line in answers) >= too_long
 
 
-@pytest.mark.parametrize("more", range(4))
-def test_random_requests(daemon, bystander, seed, more):
+def test_random_requests(daemon, bystander, chance):
     """The right words in the wrong places: one answer each, and no more."""
-    choose = random.Random(seed + more)
-    lines = [b" ".join(choose.choices(WORDS, k=choose.randint(1, 5))) for _ in range(3000)]
+    lines = [b" ".join(chance.choices(WORDS, k=chance.randint(1, 5))) for _ in range(12_000)]
     answers = throw(daemon.client(), b"\n".join(lines) + b"\n").decode().splitlines()
     bystander.client.send("reset a\nreset b\nreset p\n" + "".join(f"reset t/{i}\n" for i in (1, 2)))
     assert [bystander.client.line() for _ in range(5)] == ["ok"] * 5
@@ -144,21 +140,19 @@ def test_one_clear_error(daemon, bystander):
     bystander.works()
 
 
-@pytest.mark.parametrize("data", [
-    b"x" * (1 << 20), b"acquire a", b"acquire a wait=1h reason=" + b"x" * 4000, b"\xff", b""],
-    ids=["long", "acquire", "longer", "byte", "nothing"])
-def test_a_line_that_never_ends(daemon, bystander, data):
+def test_a_line_that_never_ends(daemon, bystander):
     """Many such clients cost only a line each."""
-    clients = [daemon.client() for _ in range(100)]
-    for client in clients:
-        client.send(data)
-    bystander.works()
-    if not SANITIZED:
-        assert resident(daemon) - bystander.memory < 100 * 20_000
-    with stopped(daemon):
+    for data in b"x" * (1 << 20), b"acquire a", b"acquire a wait=1h reason=" + b"x" * 4000, b"\xff", b"":
+        clients = [daemon.client() for _ in range(100)]
         for client in clients:
-            client.close()
-    bystander.works()
+            client.send(data)
+        bystander.works()
+        if not SANITIZED:
+            assert resident(daemon) - bystander.memory < 100 * 20_000, data[:40]
+        with stopped(daemon):
+            for client in clients:
+                client.close()
+        bystander.works()
 
 
 def test_ten_thousand_connections(daemon, bystander):
@@ -248,7 +242,7 @@ def limit_files(daemon, soft, hard=None):
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.parametrize("files", [32, 40, 64, 100, 200])
+@pytest.mark.parametrize("files", [32, 40, 200])
 def test_more_connections_than_files(berthd, files):
     """Some files are always left for a reload, and for a word to a client that is refused."""
     daemon = berthd("[lock a]\n[lock mine]\n")
@@ -273,7 +267,7 @@ def test_more_connections_than_files(berthd, files):
     held(daemon.client(), "acquire a")
 
 
-@pytest.mark.parametrize("files", [32, 64, 200])
+@pytest.mark.parametrize("files", [32, 200])
 def test_a_job_is_stopped_when_all_places_are_taken(berthd, files):
     """A signal to it and a look at it take a file or two, which connections leave."""
     daemon = berthd("[lock a]\nkill-after = 100ms\n")

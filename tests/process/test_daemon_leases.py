@@ -3,11 +3,10 @@
 import os
 import re
 
-import pytest
 
 from daemon_help import (
     NOBODY, connect_as, event, held, is_quiet, lease_of, refused, status, status_lines, waits)
-from lost_help import asked_until
+from lost_help import asked_until, restart
 
 CONFIG = """
 [lock a]
@@ -65,8 +64,7 @@ def test_tokens_and_leases_grow_over_a_restart(daemon):
     before = daemon.client().request("acquire a")
     for _ in range(3):
         daemon.client().request(f"release {lease_of(before)}")
-        daemon.kill()
-        daemon.start()
+        restart(daemon, "kill")
         after = daemon.client().request("acquire a")
         assert units(after)["a"][1] > units(before)["a"][1]
         assert lease_of(after) != lease_of(before)
@@ -98,6 +96,14 @@ REFUSED = [
     ("acquire a pid=0", "bad-value"), ("acquire a pid=-1", "bad-value"),
     ("acquire a pid=2147483648", "bad-value"), ("acquire a pid=self", "bad-value"),
     ("acquire a parent=A", "bad-value"), ("acquire a parent=-", "bad-value"),
+    ("release none holder=me", "unknown"), ("release none item=x", "unknown"),
+    ("release gpus item=g3", "unknown"), ("release b item=8", "unknown"),
+    ("release b item=x", "unknown"), ("release b item=1000001", "unknown"),
+    ("release market/x/y item=0", "unknown"),
+    ("release b holder=me item=0", "malformed"),
+    ("release b item=a%20b", "bad-value"), ("release -b item=0", "bad-value"),
+    ("release A-", "bad-value"), ("release abcdefghijklmn", "bad-value"),
+    ("cancel A-", "bad-value"), ("release 00", "bad-value"),
 ]
 
 
@@ -154,16 +160,12 @@ def test_refusals_name_their_subject(client):
 # ---- release
 
 
-def test_release_of_a_lease(client):
+def test_release(client):
+    """By lease, by identity, by item, and of what nobody has."""
     lease = held(client, "acquire a b:2 gpus")
     assert client.request(f"release {lease}") == "ok"
     assert status(client).held == 0
-    assert client.request(f"release {lease}") == "ok"
-    assert client.request("release 1") == "ok"
-    assert is_quiet(client)
-
-
-def test_release_by_identity(client):
+    assert client.request(f"release {lease}") == client.request("release 1") == "ok"
     held(client, "acquire b:2 holder=me")
     held(client, "acquire b holder=you")
     assert client.request("release b holder=me") == "ok"
@@ -174,6 +176,14 @@ def test_release_by_identity(client):
     waits(client, "acquire a holder=me")
     assert client.request("release a holder=me") == "ok"
     assert status(client).waiting == 0
+    held(client, "acquire gpus:2")
+    held(client, "acquire b:3")
+    assert client.request("release gpus item=g1") == "ok"  # a lease is given back whole
+    assert status(client).resources["gpus"]["in_use"] == "0"
+    for line in "gpus item=g1", "b item=2", "b item=7", "a item=0", "market/x item=0", "market/x holder=me":
+        assert client.request(f"release {line}") == "ok", line
+    shown = status(client)
+    assert shown.held == 0 and "market/x" not in shown.resources
 
 
 def test_an_identity_that_nobody_has(daemon, client):
@@ -189,40 +199,6 @@ def test_an_identity_that_nobody_has(daemon, client):
         assert refused(connect_as(daemon, NOBODY), "release b holder=nightyl") == "not-holder"
         answer = connect_as(daemon, NOBODY).request("release b holder=nightyl")
         assert "nightly" not in answer
-
-
-def test_release_by_item(client):
-    held(client, "acquire gpus:2")
-    held(client, "acquire b:3")
-    assert client.request("release gpus item=g1") == "ok"  # a lease is given back whole
-    assert status(client).resources["gpus"]["in_use"] == "0"
-    assert client.request("release gpus item=g1") == "ok"
-    assert client.request("release b item=2") == "ok"
-    assert client.request("release b item=7") == "ok"
-    assert status(client).held == 0
-
-
-RELEASES_REFUSED = [
-    ("release none holder=me", "unknown"), ("release none item=x", "unknown"),
-    ("release gpus item=g3", "unknown"), ("release b item=8", "unknown"),
-    ("release b item=x", "unknown"), ("release b item=1000001", "unknown"),
-    ("release market/x/y item=0", "unknown"),
-    ("release b holder=me item=0", "malformed"),
-    ("release b item=a%20b", "bad-value"), ("release -b item=0", "bad-value"),
-    ("release A-", "bad-value"), ("release abcdefghijklmn", "bad-value"),
-    ("cancel A-", "bad-value"), ("release 00", "bad-value")]
-
-
-def test_release_refused(client):
-    for line, expected in RELEASES_REFUSED:
-        assert refused(client, line) == expected, line
-    assert is_quiet(client)
-
-
-def test_release_of_an_instance_that_nobody_uses(client):
-    assert client.request("release market/x item=0") == "ok"
-    assert client.request("release market/x holder=me") == "ok"
-    assert "market/x" not in status(client).resources
 
 
 # ---- how waiting ends
@@ -243,13 +219,13 @@ def test_granted_later(daemon, client):
     assert shown["b"]["holders"][0]["token"] == str(granted["b"][1])
 
 
-@pytest.mark.parametrize("wait", ["1ms", "0.05", "50ms", "0.0001s"])
-def test_denied_when_the_time_is_over(client, wait):
+def test_denied_when_the_time_is_over(client):
     held(client, "acquire a")
-    lease = waits(client, f"acquire a wait={wait}")
-    assert event(client) == ("denied", lease, "timeout")
-    assert status(client).waiting == 0
-    assert client.request(f"release {lease}") == "ok"
+    for wait in "1ms", "0.05", "50ms", "0.0001s":
+        lease = waits(client, f"acquire a wait={wait}")
+        assert event(client) == ("denied", lease, "timeout"), wait
+        assert status(client).waiting == 0
+        assert client.request(f"release {lease}") == "ok"
 
 
 def test_a_long_cooldown_keeps_nobody_from_stopping(berthd):

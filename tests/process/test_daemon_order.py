@@ -3,11 +3,11 @@
 import os
 import socket
 
-import pytest
-
 from daemon_help import (
-    Status, event, held, in_child, is_quiet, lease_of, must_end_well, refused, status, stopped, waits)
+    Status, event, held, in_child, is_quiet, lease_of, must_end_well, refused, status, waits)
 from lines import Client
+
+CONFIG = "[lock l]\n"
 
 
 def units_of(words):
@@ -36,15 +36,14 @@ def end(client):
 # ---- in order
 
 
-@pytest.mark.parametrize("how", ["release", "close", "half-close"])
-def test_one_after_the_other(berthd, how):
+def test_one_after_the_other(daemon):
     """Each end wakes the next waiter, and nobody else."""
-    daemon = berthd("[lock l]\n")
     watcher = daemon.client()
-    clients = [daemon.client() for _ in range(12)]
+    clients = [daemon.client() for _ in range(18)]
     leases = [held(clients[0], "acquire l")]
     leases += [waits(client, "acquire l", i + 1) for i, client in enumerate(clients[1:])]
-    for i, client in enumerate(clients):
+    for i, (client, how) in enumerate(zip(clients, ("release", "close", "half-close") * 6)):
+        print(how)
         shown = status(watcher, "l")
         assert shown.holders("l") == [leases[i]]
         assert shown.waiters("l") == leases[i + 1:]
@@ -59,8 +58,7 @@ def test_one_after_the_other(berthd, how):
             assert event(clients[i + 1])[:2] == ("granted", leases[i + 1])
 
 
-def test_an_end_of_a_waiter_wakes_nobody(berthd):
-    daemon = berthd("[lock l]\n")
+def test_an_end_of_a_waiter_wakes_nobody(daemon):
     clients = [daemon.client() for _ in range(5)]
     held(clients[0], "acquire l")
     leases = [waits(client, "acquire l", i + 1) for i, client in enumerate(clients[1:])]
@@ -194,9 +192,8 @@ def test_a_unit_is_never_granted_twice(berthd, chance):
     assert status(clients[0]).waiting == len(waiting)
 
 
-def test_processes_that_fight(berthd, directory):
+def test_processes_that_fight(daemon, directory):
     """Real concurrency: a process inside notes that in a file that only one may have open."""
-    daemon = berthd("[lock l]\n")
     inside = directory / "inside"
 
     def work():
@@ -306,21 +303,3 @@ def test_cooldown(berthd):
 
 
 # ---- never leaked
-
-
-def test_many_deaths_in_one_turn(berthd):
-    """Holders and waiters alike: freed units go to the living, as long as they last."""
-    daemon = berthd("[semaphore s]\nlimit = 4\n")
-    dying = [daemon.client() for _ in range(10)]
-    for i, client in enumerate(dying):
-        (held if i < 4 else waits)(client, "acquire s")
-    living = [daemon.client() for _ in range(6)]
-    leases = [waits(client, "acquire s") for client in living]
-    with stopped(daemon):
-        for client in dying:
-            client.close()
-    for client, lease in zip(living[:4], leases):
-        assert event(client)[:2] == ("granted", lease)
-    assert is_quiet(living[4]) and is_quiet(living[5])
-    shown = status(living[0], "s")
-    assert shown.holders("s") == leases[:4] and shown.waiters("s") == leases[4:]

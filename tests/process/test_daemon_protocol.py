@@ -5,7 +5,6 @@ import re
 import socket
 from urllib.parse import quote, unquote
 
-import pytest
 
 from daemon_help import code, event, half_close, held, is_quiet, keys, refused, status, waits
 
@@ -24,29 +23,13 @@ select = first
 # ---- lines
 
 
-@pytest.mark.parametrize("length, why", [
-    (4095, "unknown-command"), (4096, "too-long"), (65536, "too-long"), (300000, "too-long")])
-def test_length_of_a_line(client, length, why):
+def test_length_of_a_line(client):
     """One error each, and the connection lives on."""
-    client.send("x" * length + "\nping\n")
-    assert code(client.line()) == why
-    assert client.line() == "ok"
-    assert is_quiet(client)
-
-
-def test_lines_in_pieces_and_pieces_with_lines(client):
-    for byte in "ping\nstatus l\n":
-        client.send(byte)
-    assert client.line() == "ok"
-    assert client.line().startswith("ok draining=")
-    while client.line() != "end":
-        pass
-    client.send("ping\nx" * 300 + "\n")
-    assert client.line() == "ok"
-    for _ in range(299):
-        assert code(client.line()) == "unknown-command", "xping"
-    assert code(client.line()) == "unknown-command", "x"
-    assert is_quiet(client)
+    for length, why in ((4095, "unknown-command"), (4096, "too-long"), (65536, "too-long"), (300000, "too-long")):
+        client.send("x" * length + "\nping\n")
+        assert code(client.line()) == why, length
+        assert client.line() == "ok"
+        assert is_quiet(client)
 
 
 def test_values_are_percent_encoded(client):
@@ -86,72 +69,25 @@ def test_answers_come_in_the_order_of_the_requests(client):
     assert is_quiet(client)
 
 
-def test_one_answer_each_however_many(client):
-    client.send("ping\nx\n" * 20000)
-    for _ in range(20000):
-        assert client.line() == "ok"
-        assert code(client.line()) == "unknown-command"
-    assert is_quiet(client)
-
-
-def test_no_event_inside_a_status_answer(berthd):
-    """Another client's release grants while the answer is far from written: the event comes after
-    it."""
-    daemon = berthd("[lock l]\n" + "".join(f"[lock resource/{i}]\n" for i in range(8000)))
-    holder, reader = daemon.client(), daemon.client()
-    lease = held(holder, "acquire l")
-    waiting = waits(reader, "acquire l")
-    reader.send("status\nping\n")
-    assert reader.line().startswith("ok draining=0 held=1 waiting=1")
-    assert holder.request(f"release {lease}") == "ok"
-    assert status(holder, "l").holders("l") == [waiting]
-    lines = [reader.line()]
-    while lines[-1] != "end":
-        lines.append(reader.line())
-    assert len(b"".join(line.encode() for line in lines)) > 500_000
-    assert len([line for line in lines if line.startswith("resource ")]) == 8001
-    assert not [line for line in lines if line.startswith("*")]
-    rest = sorted([reader.line(), reader.line()])
-    assert rest[0].startswith(f"* granted {waiting} slot=l,")
-    assert rest[1] == "ok"
-    assert is_quiet(reader)
-
-
 # ---- the end
 
 
-@pytest.mark.parametrize("way", ["close", "half-close", "shutdown"])
-def test_leases_end_with_their_connection(daemon, client, way):
-    held(client, "acquire l s:2 p:3")
-    waits(client, "acquire l")
-    other, third = daemon.client(), daemon.client()
-    waiting = waits(other, "acquire l s:2 p:3", 2)
-    if way == "close":
-        client.close()
-    else:
-        client.socket.shutdown(socket.SHUT_WR if way == "half-close" else socket.SHUT_RDWR)
-    assert event(other)[:2] == ("granted", waiting)
-    shown = status(third, "l", "s", "p")
-    assert shown.held == 1 and shown.waiting == 0
-    if way == "half-close":
-        assert client.line() == "", "nothing is said about what one has given up oneself"
-
-
-def test_after_a_half_close_answers_are_delivered(daemon, client):
-    other = daemon.client()
-    held(client, "acquire l")
-    waiting = waits(other, "acquire l")
-    client.send("ping\nacquire p:3\nacquire p\nstatus p\nversion\n" + "ping\n" * 1000)
-    half_close(client)
-    assert client.line() == "ok"
-    assert client.line().startswith("ok ") and client.line().startswith("waiting ")
-    while client.line() != "end":
-        pass
-    assert client.line().startswith("ok version=")
-    assert [client.line() for _ in range(1000)] == ["ok"] * 1000
-    assert client.line() == ""
-    assert event(other)[:2] == ("granted", waiting)
-    assert status(other, "p").resources["p"]["in_use"] == "0"
+def test_leases_end_with_their_connection(daemon):
+    for way in "close", "half-close", "shutdown":
+        client, other, third = (daemon.client() for _ in range(3))
+        held(client, "acquire l s:2 p:3")
+        waits(client, "acquire l")
+        waiting = waits(other, "acquire l s:2 p:3", 2)
+        if way == "close":
+            client.close()
+        else:
+            client.socket.shutdown(socket.SHUT_WR if way == "half-close" else socket.SHUT_RDWR)
+        assert event(other)[:2] == ("granted", waiting), way
+        shown = status(third, "l", "s", "p")
+        assert shown.held == 1 and shown.waiting == 0, way
+        if way == "half-close":
+            assert client.line() == "", "nothing is said about what one has given up oneself"
+        assert other.request(f"release {waiting}") == "ok"
 
 
 def test_full_house(berthd):
@@ -177,57 +113,40 @@ def test_impossible_counts(client):
     assert shown.held == 0 and shown.waiting == 0
 
 
-def test_how_a_wait_ends(daemon, client):
-    others = [daemon.client() for _ in range(5)]
-    pool, semaphore = held(client, "acquire p:3"), held(client, "acquire s:2")
-    granted = waits(others[0], "acquire p", 1)
-    late = waits(others[1], "acquire p wait=10ms", 2)
-    cancelled = waits(others[2], "acquire p")
-    gone = waits(others[3], "acquire l s")
-    small = waits(others[4], "acquire s:2")
-    assert event(others[1]) == ("denied", late, "timeout")
-    assert client.request(f"cancel {cancelled}") == "ok"
-    assert event(others[2]) == ("denied", cancelled, "cancelled")
-    daemon.configure(CONFIG.replace("[lock l]\n", "").replace("s]\nlimit = 2", "s]\nlimit = 1"))
-    assert client.request("reload") == "ok"
-    assert event(others[3]) == ("denied", gone, "unknown")
-    assert event(others[4]) == ("denied", small, "impossible")
-    client.request(f"release {pool}")
-    assert event(others[0])[:2] == ("granted", granted)
-    client.request(f"release {semaphore}")
-    assert all(is_quiet(each) for each in [client, *others])
+BY_ANY_CONNECTION = ["release {}", "cancel {}", "release l holder=me"]
 
 
-@pytest.mark.parametrize("line", ["release {}", "cancel {}", "release l holder=me",
-                                  "release l item=0", "release p item=b"])
-def test_release_from_another_connection(daemon, client, line):
+def test_release_from_another_connection(daemon, client):
     other, third = daemon.client(), daemon.client()
-    lease = held(client, "acquire l s p:3 holder=me")
-    waiting = waits(third, "acquire p:2 l")
-    assert other.request(line.format(lease)) == "ok"
-    assert event(client) == ("lost", lease, "released")
-    assert event(third)[:2] == ("granted", waiting)
-    assert is_quiet(client) and is_quiet(other)
+    for line in *BY_ANY_CONNECTION, "release l item=0", "release p item=b":
+        lease = held(client, "acquire l s p:3 holder=me")
+        waiting = waits(third, "acquire p:2 l")
+        assert other.request(line.format(lease)) == "ok", line
+        assert event(client) == ("lost", lease, "released"), line
+        assert event(third)[:2] == ("granted", waiting), line
+        assert is_quiet(client) and is_quiet(other)
+        assert third.request(f"release {waiting}") == "ok"
 
 
-@pytest.mark.parametrize("line", ["release {}", "cancel {}", "release l holder=me"])
-def test_cancel_from_another_connection(daemon, client, line):
+def test_cancel_from_another_connection(daemon, client):
     other = daemon.client()
     kept = held(other, "acquire l")
-    lease = waits(client, "acquire l s:2 holder=me")
-    assert other.request(line.format(lease)) == "ok"
-    assert event(client) == ("denied", lease, "cancelled")
-    shown = status(other, "l", "s")
-    assert shown.waiting == 0 and shown.holders("l") == [kept]
-    assert is_quiet(client) and is_quiet(other)
+    for line in BY_ANY_CONNECTION:
+        lease = waits(client, "acquire l s:2 holder=me")
+        assert other.request(line.format(lease)) == "ok", line
+        assert event(client) == ("denied", lease, "cancelled"), line
+        shown = status(other, "l", "s")
+        assert shown.waiting == 0 and shown.holders("l") == [kept], line
+        assert is_quiet(client) and is_quiet(other)
 
 
-@pytest.mark.parametrize("line", ["release {}", "cancel {}", "release l holder=me"])
-def test_ones_own_request_causes_no_event(daemon, client, line):
-    lease = held(client, "acquire l holder=me")
-    assert client.request(line.format(lease)) == "ok"
-    blocker = held(client, "acquire l")
-    lease = waits(client, "acquire l holder=me")
-    assert client.request(line.format(lease)) == "ok"
-    assert is_quiet(client)
-    assert status(client, "l").holders("l") == [blocker]
+def test_ones_own_request_causes_no_event(client):
+    for line in BY_ANY_CONNECTION:
+        lease = held(client, "acquire l holder=me")
+        assert client.request(line.format(lease)) == "ok", line
+        blocker = held(client, "acquire l")
+        lease = waits(client, "acquire l holder=me")
+        assert client.request(line.format(lease)) == "ok", line
+        assert is_quiet(client), line
+        assert status(client, "l").holders("l") == [blocker], line
+        assert client.request(f"release {blocker}") == "ok"

@@ -71,8 +71,7 @@ def house(berthd, full, user):
 
 
 @needs_root
-@pytest.mark.parametrize("full", ["house", "user"])
-@pytest.mark.parametrize("user", [0, NOBODY])
+@pytest.mark.parametrize("full, user", [("house", 0), ("user", NOBODY)])
 def test_operators_always_get_a_connection(berthd, full, user):
     daemon = house(berthd, full, user)
     lease = held(daemon.clients[0], "acquire a")
@@ -216,17 +215,14 @@ def test_units_of_one_user(berthd):
     assert status(other).waiters("s") == [second]
 
 
-@pytest.mark.parametrize("lines", [
-    ["acquire a wait=1h", "acquire a wait=1ms"],
-    ["acquire a wait=0", "acquire a b:9", "acquire x/1 b:9", "acquire x/1 none", "acquire x/1 a wait=0",
-     "acquire a holder=h"]], ids=["ends", "refusals"])
-def test_refusals_and_ends_cost_nothing(berthd, lines):
+def test_refusals_and_ends_cost_nothing(berthd):
     """Whatever was charged on the way is given back: the bounds stay the bounds."""
     daemon = berthd("max-waiters-per-user = 2\nmax-leases-per-user = 3\nmax-instances-per-user = 1\n"
         "[lock a]\nmax-waiters = 1\n[semaphore b]\nlimit = 8\n[semaphore x/*]\nlimit = 1\n")
     client = daemon.client()
     lease = held(client, "acquire a holder=h")
-    for line in lines * 20:
+    for line in ["acquire a wait=1h", "acquire a wait=1ms", "acquire a wait=0", "acquire a b:9", "acquire x/1 b:9",
+                 "acquire x/1 none", "acquire x/1 a wait=0", "acquire a holder=h"] * 20:
         answer = client.request(line)
         if answer.startswith("waiting") and "1ms" in line:
             assert event(client) == ("denied", lease_of(answer), "timeout")
@@ -243,21 +239,28 @@ def test_refusals_and_ends_cost_nothing(berthd, lines):
 
 # ---- what is said ----
 
-@pytest.mark.parametrize("bound, before, asks, says", [
+BOUNDS = [
     ("max-leases-per-user = 1", ["l"], "s", "s: one user may have 1 lease, held and waiting (max-leases-per-user)"),
     ("max-waiters-per-user = 0", ["l"], "l", "l: one user may have 0 waiting requests (max-waiters-per-user)"),
-    ("max-instances-per-user = 1", ["t/a"], "t/b", "t/b: one user may have 1 instance of templates (max-instances-per-user)"),
+    ("max-instances-per-user = 1", ["t/a"], "t/b",
+     "t/b: one user may have 1 instance of templates (max-instances-per-user)"),
     ("", ["one/a"], "one/b", "one/b: there is already 1 instance of one/*, the most allowed (max-instances)"),
     ("", ["t/a", "t/b"], "t/c", "t/c: there are already 2 instances of t/*, the most allowed (max-instances)"),
     ("", ["single"], "single wait=0", "single: one user may have 1 unit of this resource (max-units-per-user)"),
     ("", ["few:2"], "few wait=0", "few: one user may have 2 units of this resource (max-units-per-user)"),
-])
-def test_the_bound_is_named(berthd, bound, before, asks, says):
-    daemon = berthd(f"{bound}\n[lock l]\n[semaphore s]\nlimit = 5\n[semaphore t/*]\nlimit = 1\nmax-instances = 2\n"
-                    "[semaphore few]\nlimit = 5\nmax-units-per-user = 2\n[lock one/*]\nmax-instances = 1\n"
-                    "[semaphore single]\nlimit = 5\nmax-units-per-user = 1\n")
+]
+
+
+def test_the_bound_is_named(berthd):
+    rest = ("\n[lock l]\n[semaphore s]\nlimit = 5\n[semaphore t/*]\nlimit = 1\nmax-instances = 2\n"
+            "[semaphore few]\nlimit = 5\nmax-units-per-user = 2\n[lock one/*]\nmax-instances = 1\n"
+            "[semaphore single]\nlimit = 5\nmax-units-per-user = 1\n")
+    daemon = berthd(rest)
     client = daemon.client()
-    for name in before:
-        held(client, f"acquire {name}")
-    answer = client.request(f"acquire {asks}")
-    assert answer == f"error quota {says.replace(' ', '%20')}"
+    for bound, before, asks, says in BOUNDS:
+        daemon.configure(bound + rest)
+        assert client.request("reload") == "ok"
+        leases = [held(client, f"acquire {name}") for name in before]
+        assert client.request(f"acquire {asks}") == f"error quota {says.replace(' ', '%20')}"
+        for lease in leases:
+            assert client.request(f"release {lease}") == "ok"

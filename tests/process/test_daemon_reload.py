@@ -2,36 +2,22 @@
 
 import os
 import signal
-import time
-
-import pytest
 
 from daemon_help import NOBODY, connect_as, event, held, is_quiet, needs_root, refused, status, waits
-from lines import DEADLINE
+from lines import until
 
 CONFIG = "[lock a]\n"
 
 
-def request(daemon, client):
-    answer = client.request("reload")
-    assert answer == "ok" or answer.startswith("ok notes=")
-
-
-def sighup(daemon, client):
-    before = daemon.log.read_text().count("reloaded")
+def sighup(daemon, word="reloaded"):
+    before = daemon.log.read_text().count(word)
     daemon.signal(signal.SIGHUP)
-    end = time.monotonic() + DEADLINE
-    while daemon.log.read_text().count("reloaded") == before:
-        assert time.monotonic() < end and is_quiet(client)
-
-
-ways = pytest.mark.parametrize("reload", [request, sighup])
+    until(lambda: daemon.log.read_text().count(word) > before)
 
 
 def reload_to(daemon, client, text):
     daemon.configure(text)
-    client.send("reload\n")
-    assert client.line() == "ok"
+    assert client.request("reload").split()[0] == "ok"  # perhaps with notes
 
 
 def shown(client, name):
@@ -41,29 +27,26 @@ def shown(client, name):
 # ---- limits
 
 
-@ways
-def test_limits_grow(berthd, reload):
+def test_limits_grow(berthd):
     daemon = berthd("[semaphore s]\nlimit = 1\n[pool p]\nitems = x\n")
-    operator, client = daemon.client(), daemon.client()
+    client = daemon.client()
     held(client, "acquire s p")
     first, second, third = (
         waits(client, "acquire s"), waits(client, "acquire s"), waits(client, "acquire p"))
     daemon.configure("[semaphore s]\nlimit = 2\n[pool p]\nitems = x y\n")
-    reload(daemon, operator)
+    sighup(daemon)
     assert {event(client)[:2] for _ in range(2)} == {("granted", first), ("granted", third)}
     assert is_quiet(client)
     assert status(client).waiters("s") == [second]
 
 
-@ways
-def test_limits_shrink(berthd, reload):
+def test_limits_shrink(berthd):
     """Nothing is taken away; requests that can never be met any more are refused."""
     daemon = berthd("[semaphore s]\nlimit = 4\n[pool p]\nitems = x y z\n")
     operator, client = daemon.client(), daemon.client()
     leases = [held(client, "acquire s p") for _ in range(3)]
     impossible, possible = waits(client, "acquire s:3"), waits(client, "acquire s:2")
-    daemon.configure("[semaphore s]\nlimit = 2\n[pool p]\nitems = y\n")
-    reload(daemon, operator)
+    reload_to(daemon, operator, "[semaphore s]\nlimit = 2\n[pool p]\nitems = y\n")
     assert event(client) == ("denied", impossible, "impossible")
     resource = shown(client, "s")
     assert (resource["limit"], resource["in_use"], resource["free"]) == ("2", "3", "0")
@@ -89,15 +72,14 @@ def test_closed_and_open_again(daemon):
 # ---- resources come and go
 
 
-@ways
-def test_a_resource_goes(berthd, reload):
+def test_a_resource_goes(berthd):
     """It drains; its waiters are told; its name is unknown at once, and free for another."""
     daemon = berthd("[lock a]\n[lock b]\n")
     operator, client = daemon.client(), daemon.client()
     lease = held(client, "acquire a")
     waiting, both = waits(client, "acquire a"), waits(client, "acquire b a")
     daemon.configure("[lock b]\n")
-    reload(daemon, operator)
+    sighup(daemon)
     assert [event(client) for _ in range(2)] == [
         ("denied", waiting, "unknown"), ("denied", both, "unknown")]
     assert shown(client, "a")["removed"] == "1"
@@ -123,69 +105,55 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("text, word", BAD, ids=range(len(BAD)))
-def test_a_bad_file_changes_nothing(berthd, text, word):
+def test_a_bad_file_changes_nothing(berthd):
     daemon = berthd("[semaphore s]\nlimit = 2\n[lock a]\n")
     operator, client = daemon.client(), daemon.client()
     held(client, "acquire s:2")
     waits(client, "acquire s")
     before = [line for line in client.lines("status") if line.startswith("resource")]
-    daemon.configure(text)
-    answer = operator.request("reload")
-    assert answer.startswith("error config ") and len(answer) < 4096
-    assert word.replace(" ", "%20") in answer and str(daemon.config) in answer
-    daemon.signal(signal.SIGHUP)
-    end = time.monotonic() + DEADLINE
-    while daemon.log.read_text().count("not reloaded") < 2:
-        assert time.monotonic() < end and is_quiet(client)
-    assert [line for line in client.lines("status") if line.startswith("resource")] == before
+    for text, word in BAD:
+        daemon.configure(text)
+        answer = operator.request("reload")
+        assert answer.startswith("error config ") and len(answer) < 4096
+        assert word.replace(" ", "%20") in answer and str(daemon.config) in answer
+        sighup(daemon, "not reloaded")
+        assert [line for line in client.lines("status") if line.startswith("resource")] == before, text
+    daemon.config.unlink()
+    assert refused(operator, "reload") == "config"
     reload_to(daemon, operator, "[semaphore s]\nlimit = 3\n")
     assert event(client)[0] == "granted"
 
 
-def test_no_file_any_more(daemon, client):
-    daemon.config.unlink()
-    assert refused(client, "reload") == "config"
-    held(client, "acquire a")
+def test_errors_fit_on_a_line(daemon, client):
+    """Very many, and long ones."""
+    for text, most in (("".join(f"colour{i} = %red\n" for i in range(3000)), 2000),
+                       ("x" * 4000 + " = 1\n[" + "\x01" * 3000 + "]\n", 50)):
+        daemon.configure(text)
+        answer = client.request("reload")
+        assert answer.startswith("error config ") and len(answer.split(" ")) == 3, text[:20]
+        assert most < len(answer) < 4096, text[:20]
+        assert answer.count("%0A") > 5 or most < 2000
+        assert is_quiet(client)
 
 
-def test_very_many_errors_fit_on_a_line(daemon, client):
-    daemon.configure("".join(f"colour{i} = %red\n" for i in range(3000)))
-    answer = client.request("reload")
-    assert answer.startswith("error config ") and 2000 < len(answer) < 4096
-    assert answer.count("%0A") > 5
-    assert is_quiet(client)
-
-
-def test_one_very_long_error(daemon, client):
-    daemon.configure("x" * 4000 + " = 1\n[" + "\x01" * 3000 + "]\n")
-    answer = client.request("reload")
-    assert answer.startswith("error config ") and len(answer.split(" ")) == 3
-    assert 50 < len(answer) < 4096
-    assert is_quiet(client)
-
-
-@pytest.mark.parametrize("before, after, use", [
-    ("[semaphore s]\nlimit = 2\n", "[pool s]\nitems = x y\n", "held"),
-    ("[pool s]\nitems = x y\n", "[lock s]\n", "waiting"),
-    ("[lock x/*]\n[pool s]\nitems = a\n", "[pool x/*]\nitems = b\n[semaphore s]\nlimit = 1\n", "held")])
-def test_no_other_kind_while_in_use(berthd, before, after, use):
-    daemon = berthd(before)
-    operator, client = daemon.client(), daemon.client()
-    name = "x/1" if "x/" in before else "s"
-    if use == "held":
-        lease = held(client, f"acquire {name}")
-    else:
-        assert operator.request(f"pause {name}") == "ok"
-        lease = waits(client, f"acquire {name}")
-    daemon.configure(after)
-    answer = operator.request("reload")
-    assert answer.startswith("error config ") and f"[{name}]" in answer and "in%20use" in answer
-    kind = shown(client, name)["kind"]
-    assert f"[{kind} " in before
-    assert client.request(f"release {lease}") == "ok"
-    assert operator.request("reload") == "ok"
-    assert f"[{status(client, name).resources[name]['kind']} " in after
+def test_no_other_kind_while_in_use(daemon, client):
+    for before, after, name, use in (
+            ("[semaphore s]\nlimit = 2\n", "[pool s]\nitems = x y\n", "s", "held"),
+            ("[pool s]\nitems = x y\n", "[lock s]\n", "s", "waiting"),
+            ("[lock x/*]\n", "[pool x/*]\nitems = b\n", "x/1", "held")):
+        reload_to(daemon, client, before)
+        if use == "held":
+            lease = held(client, f"acquire {name}")
+        else:
+            assert client.request(f"pause {name}") == "ok"
+            lease = waits(client, f"acquire {name}")
+        daemon.configure(after)
+        answer = client.request("reload")
+        assert answer.startswith("error config ") and f"[{name}]" in answer and "in%20use" in answer, before
+        assert f"[{shown(client, name)['kind']} " in before
+        assert client.request(f"release {lease}") == "ok"
+        assert client.request("reload") == "ok"
+        assert f"[{status(client, name).resources[name]['kind']} " in after
 
 
 @needs_root
@@ -263,22 +231,19 @@ def test_includes(berthd, directory):
 # ---- runtime changes
 
 
-@ways
-def test_runtime_changes_last_until_their_keys_change(berthd, reload):
+def test_runtime_changes_last_until_their_keys_change(berthd):
     text = "[semaphore s]\nlimit = {}\nmax-waiters = {}\n[pool p]\nitems = {}\nselect = first\n"
     daemon = berthd(text.format(4, 10, "x y"))
     client = daemon.client()
     for line in ("limit s 2", "add p z", "remove p x", "reserve p y reason=mine", "pause s reason=why",
                  "reserve s 0"):
         assert client.request(line).split()[0] == "ok"
-    daemon.configure(text.format(4, 11, "x y"))
-    reload(daemon, client)
+    reload_to(daemon, client, text.format(4, 11, "x y"))
     s, p = shown(client, "s"), shown(client, "p")
     assert (s["limit"], s["changed"], s["paused"], s["pause_reason"], s["reserved"]) == (
         "2", "limit", "1", "why", "0")
     assert (p["items"], p["changed"], p["reserve"]) == ("y,z", "items", "y,mine")
-    daemon.configure(text.format(5, 11, "x y w"))
-    reload(daemon, client)
+    reload_to(daemon, client, text.format(5, 11, "x y w"))
     s, p = shown(client, "s"), shown(client, "p")
     assert s["limit"] == "5" and "changed" not in s and s["paused"] == "1"
     assert p["items"] == "x,y,w" and "changed" not in p

@@ -4,11 +4,9 @@ acquire, release and cancel, test_daemon_operator.py the operator's requests."""
 import os
 import re
 
-import pytest
-
 from daemon_help import held, is_quiet, keys, refused, status, waits
 
-CONFIGURATION = """
+CONFIG = """
 [lock a]
 [semaphore b]
 limit = 8
@@ -19,19 +17,6 @@ limit = 2
 """
 
 
-@pytest.fixture
-def client(berthd):
-    return berthd(CONFIGURATION).client()
-
-
-# ---- reasons to refuse any request
-
-
-
-
-
-
-
 def test_not_a_line_of_the_protocol(client):
     """test_wire_protocol has all that is refused in a line."""
     for line in ("", " ", "ping ", "acquire  a", "ping\tx", "ping\r", "\x80ping", "acquire a\0", "\0", "acquire %00"):
@@ -40,13 +25,15 @@ def test_not_a_line_of_the_protocol(client):
     assert is_quiet(client)
 
 
-
 # ---- hello, ping, version
 
 
-def test_hello(berthd):
-    daemon = berthd("[lock a]\n")
-    client = daemon.client()
+def test_hello_and_version(daemon, client):
+    for proto in ("0", "2", "01", "1.0", "-1", "x", "1%20", "4294967297"):
+        assert refused(client, f"hello proto={proto} program=x") == "bad-value", proto
+    lease = held(client, "acquire a")
+    assert "program" not in status(client).resources["a"]["holders"][0]
+    assert client.request(f"release {lease}") == "ok"
     answer = re.compile(rf"ok proto=1 version=\S+ pid={daemon.process.pid}")
     assert answer.fullmatch(client.request("hello"))
     assert answer.fullmatch(client.request("hello proto=1 program=one%20two"))
@@ -57,23 +44,9 @@ def test_hello(berthd):
     waits(client, "acquire a program=four")
     waiters = status(client).resources["a"]["waiters"]
     assert [waiter["program"] for waiter in waiters] == ["three", "four"]
-
-
-def test_another_protocol(client):
-    for proto in ("0", "2", "01", "1.0", "-1", "x", "1%20", "4294967297"):
-        assert refused(client, f"hello proto={proto} program=x") == "bad-value", proto
-    held(client, "acquire a")
-    assert "program" not in status(client).resources["a"]["holders"][0]
-
-
-def test_ping_and_version(berthd):
-    daemon = berthd()
-    client = daemon.client()
-    assert client.request("ping") == "ok"
-    answer = client.request("version")
-    assert re.fullmatch(
-        rf"ok version=\S+ proto=1 pid={daemon.process.pid} uptime=\d+", answer)
-    assert int(keys(answer.split())["uptime"]) < 60_000
+    version = client.request("version")
+    assert re.fullmatch(rf"ok version=\S+ proto=1 pid={daemon.process.pid} uptime=\d+", version)
+    assert int(keys(version.split())["uptime"]) < 60_000
     assert is_quiet(client)
 
 
@@ -136,24 +109,17 @@ def test_status_of_what_the_operator_did(client):
         "items=g1,g2 reserved=g1,g2 reserve=g2,mine")
 
 
-def test_status_of_a_template(client):
-    """Live instances are shown; looking at one makes none."""
-    line = "resource market/x kind=semaphore scope=host limit=2 in_use=0 free=2 waiting=0 " \
-        "template=market/*"
+def test_templates(client):
+    """Live instances are shown; looking at one makes none. Templates come last, with as many instances as
+    are held, waited for or changed."""
+    line = "resource market/x kind=semaphore scope=host limit=2 in_use=0 free=2 waiting=0 template=market/*"
     assert client.lines("status market/x")[1:-1] == [line]
     assert "market/x" not in status(client).resources
-    lease = held(client, "acquire market/x")
-    assert "market/x" in status(client).resources
-    assert client.request(f"release {lease}") == "ok"
-    assert "market/x" not in status(client).resources
-
-
-def test_templates(client):
-    """They come last, with as many instances as are held, waited for or changed."""
     template = "template market/* kind=semaphore scope=host limit=2 instances="
     assert client.lines("status")[-2:] == [template + "0", "end"]
     assert client.lines("status market/*")[1:] == [template + "0", "end"]
     lease = held(client, "acquire market/x market/y")
+    assert {"market/x", "market/y"} < status(client).resources.keys()
     waiting = waits(client, "acquire market/y:2")
     assert client.request("pause market/z") == "ok"
     assert client.lines("status")[-2] == template + "3"
@@ -161,7 +127,7 @@ def test_templates(client):
     assert status(client).templates["market/*"]["instances"] == "1"
     assert client.request("resume market/z") == "ok"
     assert client.lines("status")[-2] == template + "0"
-    assert not status(client, "market/y").templates
+    assert not status(client, "market/y").templates and "market/x" not in status(client).resources
 
 
 def test_patterns(client):
@@ -181,10 +147,13 @@ def test_patterns(client):
         assert all(one["holders"] for name, one in now.resources.items() if "/" in name)
         lines = client.lines(f"status {words}")
         assert len([line for line in lines if line.startswith("resource ")]) == len(now.resources), "each once"
-    assert refused(client, "status none market/*") == "unknown"
-    assert refused(client, "status a****") == "bad-value"
-    assert refused(client, "status a?*") == "bad-value"
-    assert refused(client, "acquire market/*") == "bad-value"
+    for line, code in {
+        "status none market/*": "unknown", "status a****": "bad-value", "status a?*": "bad-value",
+        "acquire market/*": "bad-value", "status a none": "unknown", "status market/x/y": "unknown",
+        "status lease=zzz": "unknown", "status -x": "bad-value", "status lease=A-B": "bad-value",
+        f"status a lease={held(client, 'acquire a')}": "malformed",
+    }.items():
+        assert refused(client, line) == code, line
     assert client.request("reserve market/* 0") == (
         "error bad-value a%20template:%20name%20one%20of%20the%20resources%20below%20it")
 
@@ -211,17 +180,6 @@ def test_status_of_a_lease(client):
     assert [" ".join(line.split()[:2]) for line in lines if not line.startswith("holder")] == [
         "ok draining=0", "resource b", f"waiter {second}", "resource a", f"waiter {second}", "end"]
     assert " position=2 " in lines[-2] and first not in "".join(lines)
-
-
-def test_status_is_refused(client):
-    lease = held(client, "acquire a")
-    assert refused(client, "status a none") == "unknown"
-    assert refused(client, "status market/x/y") == "unknown"
-    assert refused(client, "status lease=zzz") == "unknown"
-    assert refused(client, "status -x") == "bad-value"
-    assert refused(client, "status lease=A-B") == "bad-value"
-    assert refused(client, f"status a lease={lease}") == "malformed"
-    assert is_quiet(client)
 
 
 def test_no_line_of_status_is_too_long(berthd):

@@ -61,15 +61,10 @@ def test_a_bad_file(directory, check):
 
 def test_the_log_has_the_time(directory):
     began = datetime.now(timezone.utc) - timedelta(milliseconds=1)
-    _, said = run("-c", directory / "none", env={**os.environ, "TZ": "XYZ-5:30"})
-    assert untimed(said).startswith("berthd: ")
+    status, said = run("-c", directory / "none", env={**os.environ, "TZ": "XYZ-5:30"})
+    assert status == 78 and untimed(said).startswith(f"berthd: {directory / 'none'}")
     when = said.split()[0]
     assert when.endswith("+05:30") and began <= datetime.fromisoformat(when) <= datetime.now(timezone.utc)
-
-
-def test_no_file(directory):
-    status, said = run("-c", directory / "none", "--check")
-    assert status == 78 and str(directory / "none") in said
 
 
 @pytest.mark.parametrize("args", [
@@ -89,10 +84,6 @@ def test_help_and_version():
 # ---- one daemon for one socket
 
 
-def test_ready_means_that_clients_can_connect(berthd):
-    assert is_quiet(Client(berthd("[lock a]\n").socket))  # Berthd waits for nothing else
-
-
 def test_a_second_one_is_refused(daemon, client, directory):
     held(client, "acquire a")
     inode = os.stat(daemon.socket).st_ino
@@ -101,15 +92,10 @@ def test_a_second_one_is_refused(daemon, client, directory):
     assert untimed(said) == f"berthd: {daemon.socket}: another berthd serves it\n"
     assert os.stat(daemon.socket).st_ino == inode
     assert is_quiet(client) and is_quiet(daemon.client())
-
-
-def test_starts_again_after_it_was_killed(daemon, client, directory):
-    """The lock file and the socket are still there, and belong to nobody."""
-    daemon.kill()
-    assert client.ended()
+    daemon.kill()  # lock file and socket are still there, and belong to nobody
     assert (directory / "s").exists() and (directory / "s.lock").exists()
     daemon.start()
-    held(daemon.client(), "acquire a")
+    assert is_quiet(daemon.client())
 
 
 @pytest.mark.parametrize("kind", ["file", "directory", "symlink", "dangling", "fifo"])
@@ -176,10 +162,9 @@ def test_the_lock_may_not_be_a_symlink(directory):
     assert not (directory / "elsewhere").exists()
 
 
-@pytest.mark.parametrize("runtime", ["{0}/run", "{0}/run:{0}/other"], ids=["one", "several"])
-def test_runtime_directory(berthd, directory, monkeypatch, runtime):
+def test_runtime_directory(berthd, directory, monkeypatch):
     (directory / "run").mkdir()
-    monkeypatch.setenv("RUNTIME_DIRECTORY", runtime.format(directory))
+    monkeypatch.setenv("RUNTIME_DIRECTORY", f"{directory}/run:{directory}/other")
     daemon = berthd("")
     assert (directory / "run" / "s.lock").exists() and not (directory / "s.lock").exists()
     assert run("-c", daemon.config)[0] == 69
@@ -188,12 +173,11 @@ def test_runtime_directory(berthd, directory, monkeypatch, runtime):
     assert is_quiet(daemon.client())
 
 
-@pytest.mark.parametrize("runtime", ["run", ""], ids=["relative", "empty"])
-def test_a_runtime_directory_that_is_none(berthd, directory, monkeypatch, runtime):
+def test_a_runtime_directory_that_is_none(berthd, directory, monkeypatch):
     """Lock and journal stand together, or two could share one of them."""
     (directory / "run").mkdir()
     monkeypatch.chdir(directory)
-    monkeypatch.setenv("RUNTIME_DIRECTORY", runtime)
+    monkeypatch.setenv("RUNTIME_DIRECTORY", "run")
     berthd("")
     assert (directory / "s.lock").exists() and (directory / "s.journal").exists()
     assert not list((directory / "run").iterdir())
@@ -202,8 +186,7 @@ def test_a_runtime_directory_that_is_none(berthd, directory, monkeypatch, runtim
 # ---- where it listens
 
 
-@pytest.mark.parametrize("mode", [0o666, 0o600, 0o660])
-@pytest.mark.parametrize("umask", [0o077, 0])
+@pytest.mark.parametrize("mode, umask", [(0o666, 0o077), (0o600, 0)])
 def test_socket_mode(berthd, mode, umask):
     """Whatever the umask."""
     before = os.umask(umask)
@@ -338,9 +321,8 @@ def test_too_few_files_to_start_with(directory, files):
 # ---- the end
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_stops_cleanly_in_the_middle_of_everything(berthd, number):
-    """Nothing more is granted: no journal would have it."""
+def test_stops_cleanly_in_the_middle_of_everything(berthd):
+    """Nothing more is granted: no journal would have it. Who waits for a drain gets no false event."""
     daemon = berthd("[semaphore a]\nlimit = 2\n[lock b]\n")
     holders = [daemon.client(), daemon.client()]
     for holder in holders:
@@ -352,28 +334,20 @@ def test_stops_cleanly_in_the_middle_of_everything(berthd, number):
     mute = daemon.client()
     mute.send("status\n" * 5000)
     drainer = connect_as(daemon, 0) if os.geteuid() == 0 else daemon.client()
+    assert drainer.request("drain wait=1") == "ok held=3"
     drainer.send("half a li")
-    daemon.signal(number)
+    daemon.signal(signal.SIGTERM)
     for client in holders + waiters + [drainer]:
         assert client.line() == ""
     assert daemon.process.wait(DEADLINE) == 0
     assert not daemon.socket.exists()
 
 
-def test_a_drainer_gets_no_false_event_at_the_end(daemon):
-    holder, drainer = daemon.client(), daemon.client()
-    held(holder, "acquire a")
-    assert drainer.request("drain wait=1") == "ok held=1"
-    daemon.signal(signal.SIGTERM)
-    assert drainer.line() == ""
-    assert daemon.process.wait(DEADLINE) == 0
-
-
 def test_a_second_signal_changes_nothing(berthd):
     daemon = berthd("")
-    daemon.signal(signal.SIGTERM)
-    daemon.signal(signal.SIGTERM)
     daemon.signal(signal.SIGINT)
+    daemon.signal(signal.SIGINT)
+    daemon.signal(signal.SIGTERM)
     assert daemon.process.wait(DEADLINE) == 0
 
 
@@ -405,9 +379,3 @@ def test_the_socket_that_replaced_ours_is_left_alone(berthd, directory):
     daemon.stop()
     assert (directory / "s").is_socket()
     theirs.close()
-
-
-def test_sigpipe_does_not_end_it(daemon, client):
-    client.send("ping\n" * 1000)
-    client.close()
-    assert is_quiet(daemon.client())

@@ -211,15 +211,18 @@ def test_why_it_does_not_start(manager, berthd, text, wanted, why):
 # ---- sockets
 
 
-def test_an_inherited_socket_is_served(manager):
+def test_an_inherited_socket_is_served(manager, directory):
     service = manager("[lock a]\n")
     service.listen()
     early = service.client()  # queues
     early.send("acquire a\n")
+    (directory / "run").mkdir()
+    service.environ["RUNTIME_DIRECTORY"] = str(directory / "run")
     service.start()
     assert early.line().startswith("ok ")
     assert early.request("ping") == "ok"
     assert "ignored" not in service.log.read_text()  # the file says the same
+    assert sorted(os.listdir(directory / "run")) == ["s.history", "s.journal", "s.lock"]  # named after it
     for fd in os.listdir(f"/proc/{service.process.pid}/fd"):
         if int(fd) > 2:
             with open(f"/proc/{service.process.pid}/fdinfo/{fd}") as info:
@@ -229,10 +232,11 @@ def test_an_inherited_socket_is_served(manager):
 
 def test_it_is_not_unlinked(manager):
     service = manager("[lock a]\n")
-    service.listen()
+    service.listen(mode=0o600)
     service.start()
     service.stop()
     assert service.socket.is_socket()
+    assert "ignored" not in service.log.read_text()  # the file says no mode
 
 
 def test_its_path_is_gone(manager):
@@ -285,22 +289,6 @@ def test_socket_and_mode_of_the_file_are_ignored(manager, directory):
     service.configure("", head="[daemon]\nsocket = /elsewhere\nsocket-mode = 0666\n")
     assert service.client().request("reload") == "ok"
     assert "next start" not in service.log.read_text()
-
-
-def test_what_the_file_does_not_say_is_not_ignored(manager):
-    service = manager(head="[lock a]\n")
-    service.listen(mode=0o600)
-    service.start()
-    assert "ignored" not in service.log.read_text()
-
-
-def test_runtime_files_are_named_after_it(manager, directory):
-    service = manager("[lock a]\n")
-    service.listen()
-    (directory / "run").mkdir()
-    service.environ["RUNTIME_DIRECTORY"] = str(directory / "run")
-    service.start()
-    assert sorted(os.listdir(directory / "run")) == ["s.history", "s.journal", "s.lock"]
 
 
 def test_one_by_hand_and_one_activated(manager, directory):

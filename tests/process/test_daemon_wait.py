@@ -32,11 +32,10 @@ def test_until_the_last_unit_is_back(daemon):
     assert is_quiet(looker)  # it was told once
 
 
-@pytest.mark.parametrize("name", ["a", "market/never", "s"])
-def test_what_is_idle_already(daemon, name):
-    looker = daemon.client()
-    assert looker.request(f"wait {name}") == "ok held=0"
-    assert looker.line() == "* idle"
+def test_what_is_idle_already(client):
+    for name in "a", "market/never", "s":
+        assert client.request(f"wait {name}") == "ok held=0", name
+        assert client.line() == "* idle", name
 
 
 def test_several(daemon):
@@ -53,13 +52,13 @@ def test_several(daemon):
     assert looker.line() == "* idle"
 
 
-@pytest.mark.parametrize("name", ["a", "b"])
-def test_each_name_of_a_lease(daemon, name):
+def test_each_name_of_a_lease(daemon):
     holder, looker = daemon.client(), daemon.client()
-    lease = held(holder, "acquire a b")
-    assert looker.request(f"wait {name}") == "ok held=1"
-    assert holder.request(f"release {lease}") == "ok"
-    assert looker.line() == "* idle"
+    for name in "a", "b":
+        lease = held(holder, "acquire a b")
+        assert looker.request(f"wait {name}") == "ok held=1", name
+        assert holder.request(f"release {lease}") == "ok"
+        assert looker.line() == "* idle", name
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
