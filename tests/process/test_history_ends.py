@@ -38,6 +38,8 @@ def test_a_released_lease(client):
               program="p", holder="h", reason="why not", waited="0", by=None, why=None, exit=None, signal=None)
     assert before - 5 <= int(entry["ended"]) <= after + 5
     assert 0 <= int(entry["held"]) <= after - before + 5
+    client.request("release " + held(client, "acquire gpus:2 s:3 market/anna"))
+    last(client).has(units="gpus:a,b;s:0-2;market/anna:0")
 
 
 def test_its_times_are_those_of_the_wait_and_of_the_hold(client):
@@ -54,45 +56,25 @@ def test_its_times_are_those_of_the_wait_and_of_the_hold(client):
     assert int(first["ended"]) <= int(second["ended"])
 
 
-def test_the_units_of_several_resources(client):
-    lease = held(client, "acquire gpus:2 s:3 market/anna")
-    client.request(f"release {lease}")
-    last(client).has(units="gpus:a,b;s:0-2;market/anna:0")
-
-
 def test_how_the_job_ended(client):
     for said, exit_status, number in (("exit=0", "0", None), ("exit=255", "255", None), ("signal=9", None, "9"),
                                       ("", None, None)):
         lease = held(client, "acquire deploy")
         assert client.request(f"release {lease} {said}".rstrip()) == "ok"
         last(client).has(how="released", exit=exit_status, signal=number)
-
-
-def test_how_the_job_ended_belongs_to_its_lease(client):
-    """What was said about one that is over is not said of the next."""
+    # What was said about one that is over is not said of the next.
     lease, other = held(client, "acquire deploy"), held(client, "acquire s")
     assert client.request(f"release {lease} exit=3") == "ok"
     assert client.request(f"release {lease} exit=4") == "ok"
     assert client.request(f"cancel {other}") == "ok"
-    first, second = history(client)
+    first, second = history(client)[-2:]
     first.has(exit="3")
     second.has(exit=None, how="released")
-
-
-def test_a_wait_has_no_status(client):
+    # A wait has no status.
     held(client, "acquire deploy")
     waiting = waits(client, "acquire deploy")
     assert client.request(f"release {waiting} exit=3") == "ok"
     last(client).has(how="cancelled", exit=None, signal=None)
-
-
-def test_a_status_that_comes_late_changes_nothing(daemon):
-    client, watcher = daemon.client(), daemon.client()
-    lease = held(client, "acquire deploy")
-    client.close()
-    is_over(watcher, lease)
-    assert watcher.request(f"release {lease} exit=3") == "ok"
-    last(watcher).has(how="gone", exit=None)
 
 
 def test_a_malformed_status_releases_nothing(client):
@@ -103,7 +85,8 @@ def test_a_malformed_status_releases_nothing(client):
     assert client.request(f"renew {lease}").startswith("ok") and history(client) == []
 
 
-def test_a_client_that_is_gone(daemon):
+def test_gone(daemon):
+    """Clients, jobs and wrappers."""
     client, watcher = daemon.client(), daemon.client()
     lease = held(client, "acquire deploy")
     waiting = waits(client, "acquire deploy")
@@ -113,20 +96,14 @@ def test_a_client_that_is_gone(daemon):
     entries = {entry.lease: entry for entry in history(watcher)}
     entries[lease].has(how="gone", units="deploy:0", unseen=None)
     entries[waiting].has(how="cancelled", units="deploy=1", held=None)
-
-
-def test_a_job_that_is_gone(daemon):
-    client, watcher = daemon.client(), daemon.client()
+    assert watcher.request(f"release {lease} exit=3") == "ok"  # too late
+    assert len(history(watcher)) == 2
+    client = daemon.client()
     with sleeper() as pid:
         lease = held(client, f"acquire deploy pid={pid}")
         client.close()
     is_over(watcher, lease)
     last(watcher).has(how="gone", pid=str(pid), unseen=None)
-
-
-def test_a_wrapper_that_is_killed(daemon):
-    """Nobody knows how its job ended: that is no good end."""
-    watcher = daemon.client()
     with sleeper() as pid:
         with sleeper() as wrapper:
             client = daemon.client()
@@ -134,18 +111,14 @@ def test_a_wrapper_that_is_killed(daemon):
             client.close()
         assert watcher.request(f"renew {lease}").startswith("ok")
     is_over(watcher, lease)
-    last(watcher).has(how="gone", exit=None, signal=None)
+    last(watcher).has(how="gone", exit=None, signal=None)  # nobody knows how its job ended: that is no good end
 
 
-def test_expired(daemon):
-    client, watcher = daemon.client(), daemon.client()
+def test_its_time_is_over(client):
     lease = held(client, "acquire deploy ttl=20ms")
     assert event(client)[:2] == ("expired", lease)
-    entry = last(watcher).has(how="expired")
+    entry = last(client).has(how="expired")
     assert int(entry["held"]) >= 20
-
-
-def test_max_hold(client):
     lease = held(client, "acquire short")
     while event(client)[:2] != ("lost", lease):
         pass
@@ -159,23 +132,22 @@ def test_revoked(daemon):
     while event(client)[:2] != ("lost", lease):
         pass
     last(client).has(how="revoked", by=str(os.geteuid()), why="too late")
-
-
-def test_a_job_that_obeys_a_revoke(daemon):
-    client, operator = daemon.client(), daemon.client()
     with sleeper() as pid:
         lease = held(client, f"acquire s pid={pid}")
         assert operator.request(f"revoke {lease}") == "ok"
         assert event(client)[:2] == ("revoked", lease)
         assert client.request(f"release {lease} signal=15") == "ok"
     last(client).has(how="revoked", by=str(os.geteuid()), why=None, signal="15")
-
-
-def test_dropped(daemon):
-    client, operator = daemon.client(), daemon.client()
+    client = daemon.client()
     lease = held(client, "acquire deploy")
     assert operator.request(f"drop {lease} reason=x") == "ok"
     last(operator).has(how="dropped", by=str(os.geteuid()), why="x")
+    assert event(client)[:2] == ("lost", lease)
+    with sleeper() as pid:
+        lease = held(client, f"acquire s pid={pid}")
+        assert operator.request(f"revoke {lease} reason=one") == "ok"
+        assert operator.request(f"drop {lease} reason=two") == "ok"
+    last(operator).has(how="dropped", why="two")
 
 
 @needs_root
@@ -184,15 +156,6 @@ def test_released_by_somebody_else(daemon):
     lease = held(client, "acquire deploy")
     assert operator.request(f"release {lease}") == "ok"
     last(operator).has(how="released", by="0", uid=str(NOBODY))
-
-
-def test_one_that_is_revoked_twice_has_the_last_reason(daemon):
-    client, operator = daemon.client(), daemon.client()
-    with sleeper() as pid:
-        lease = held(client, f"acquire s pid={pid}")
-        assert operator.request(f"revoke {lease} reason=one") == "ok"
-        assert operator.request(f"drop {lease} reason=two") == "ok"
-    last(operator).has(how="dropped", why="two")
 
 
 @needs_root
@@ -211,12 +174,7 @@ def test_a_repeat_replaces_nobody(berthd):
     first, second = history(operator)
     first.has(reason="first")
     second.has(how="revoked", by="0", why="abuse")
-
-
-@needs_root
-def test_an_operator_takes_over_from_the_owner(berthd):
-    daemon = berthd(PATIENT)
-    client, owner, operator = connect_as(daemon, NOBODY), connect_as(daemon, NOBODY), daemon.client()
+    # An operator takes over from the owner.
     lease = held(client, "acquire s kill_after=60s")
     assert owner.request(f"revoke {lease} reason=done") == "ok"
     assert event(client)[:2] == ("revoked", lease)
@@ -228,40 +186,29 @@ def test_an_operator_takes_over_from_the_owner(berthd):
 # ---- waits
 
 
-def test_a_wait_that_times_out(client):
-    held(client, "acquire deploy")
-    waiting = waits(client, "acquire deploy wait=20ms")
-    assert event(client)[:3] == ("denied", waiting, "timeout")
-    entry = last(client).has(how="timeout", code=None, units="deploy=1", held=None)
-    assert int(entry["waited"]) >= 20
-
-
-def test_a_wait_that_is_cancelled(daemon):
+def test_how_waits_end(daemon):
     client, operator = daemon.client(), daemon.client()
-    held(client, "acquire s:4")
-    own, revoked = waits(client, "acquire s:2"), waits(client, "acquire s:3")
-    assert client.request(f"cancel {own}") == "ok"
-    assert operator.request(f"revoke {revoked} reason=stop%20it") == "ok"
-    first, second = history(operator)
-    first.has(how="cancelled", units="s=2", by=None)
-    second.has(how="cancelled", units="s=3", by=str(os.geteuid()), why="stop it")
-
-
-def test_a_wait_that_a_reload_ends(daemon):
-    client, operator = daemon.client(), daemon.client()
-    held(client, "acquire s:4")
-    waits(client, "acquire s:3")
-    daemon.configure(CONFIG.replace("limit = 4", "limit = 2"))
-    assert operator.request("reload") == "ok"
-    last(operator).has(how="denied", code="impossible", units="s=3")
-
-
-def test_a_refusal_at_once_is_no_entry(client):
     held(client, "acquire deploy")
     assert refused(client, "acquire deploy wait=0") == "would-wait"
     assert refused(client, "acquire s:9") == "impossible"
     assert refused(client, "acquire nothing") == "unknown"
-    assert history(client) == []
+    assert history(client) == []  # a refusal at once is no entry
+    waiting = waits(client, "acquire deploy wait=20ms")
+    assert event(client)[:3] == ("denied", waiting, "timeout")
+    entry = last(client).has(how="timeout", code=None, units="deploy=1", held=None)
+    assert int(entry["waited"]) >= 20
+    held(client, "acquire s:4")
+    own, revoked = waits(client, "acquire s:2"), waits(client, "acquire s:3")
+    assert client.request(f"cancel {own}") == "ok"
+    assert operator.request(f"revoke {revoked} reason=stop%20it") == "ok"
+    first, second = history(operator)[-2:]
+    first.has(how="cancelled", units="s=2", by=None)
+    second.has(how="cancelled", units="s=3", by=str(os.geteuid()), why="stop it")
+    assert event(client)[:2] == ("denied", revoked)
+    waits(client, "acquire s:3")
+    daemon.configure(CONFIG.replace("limit = 4", "limit = 2"))
+    assert operator.request("reload") == "ok"
+    last(operator).has(how="denied", code="impossible", units="s=3")
 
 
 # ---- which are shown
@@ -293,19 +240,15 @@ def test_by_user_and_lease(daemon):
 
 
 def test_by_time(client):
+    assert len(client.lines("history")[0].split()) == 2
     client.request("release " + held(client, "acquire deploy"))
+    head, line, _ = client.lines("history")  # the head says how far it goes back
+    since = dict(word.split("=") for word in head.split()[1:])["since"]
+    assert abs(int(since) - int(dict(word.split("=", 1) for word in line.split()[2:])["ended"])) <= 1
     until(lambda: not history(client, "history since=10"))  # it has ended longer ago than that
     assert len(history(client, "history since=60000")) == 1
     for request in ("history since=x", "history user=-1", "history lease=!", "history since=99999999999999999"):
         assert code(client.request(request)) == "bad-value", request
-
-
-def test_the_head_says_how_far_it_goes_back(client):
-    assert len(client.lines("history")[0].split()) == 2
-    client.request("release " + held(client, "acquire deploy"))
-    head, line, _ = client.lines("history")
-    since = dict(word.split("=") for word in head.split()[1:])["since"]
-    assert abs(int(since) - int(dict(word.split("=", 1) for word in line.split()[2:])["ended"])) <= 1
 
 
 # ---- many

@@ -10,7 +10,7 @@ from conftest import read_line
 from daemon_help import event, held, held_with_proof, waits
 from history_help import history, is_over, last
 from lines import until
-from lost_help import held_over_a_kill, sleeper
+from lost_help import held_over_a_kill, restart, sleeper
 from test_history_log import lines
 from test_history_origin import long_enough
 
@@ -22,6 +22,7 @@ limit = 4
 
 
 def test_entries_survive_sigkill(daemon, client):
+    assert (daemon.socket.parent / "s.history").stat().st_mode & 0o777 == 0o600
     for i in range(3):
         client.request("release " + held(client, f"acquire deploy reason={i}"))
     before = history(client)
@@ -45,14 +46,12 @@ def test_a_lease_that_lives_over_a_restart_is_one_entry(daemon):
     assert entry.lease == lease and len(history(client)) == 1
 
 
-@pytest.mark.parametrize("how", ["kill", "stop"])
-def test_how_a_job_ended_that_lived_over_a_restart(daemon, berth, how):
+def test_how_a_job_ended_that_lived_over_a_restart(daemon, berth):
     """berth run tells it once it is connected again."""
     job = berth.start("run", "-q", "deploy", "--", "sh", "-c", "echo on; cat; exit 6",
                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert read_line(job.stdout) == "on"
-    getattr(daemon, how)()
-    daemon.start()
+    restart(daemon, "kill")
     client = daemon.client()
     until(lambda: not any(" away=1" in line for line in client.lines("status deploy")))
     job.stdin.close()
@@ -62,25 +61,19 @@ def test_how_a_job_ended_that_lived_over_a_restart(daemon, berth, how):
     assert len(history(client)) == 1
 
 
-def test_a_job_that_ends_while_there_is_no_berthd(daemon, client):
+def test_what_ends_while_there_is_no_berthd(daemon, client):
+    timed = held(daemon.client(), "acquire s ttl=30ms")
     with sleeper() as pid:
         lease = held(client, f"acquire deploy pid={pid} program=x")
         waiting = waits(client, f"acquire deploy pid={pid} program=y")
         daemon.kill()
     daemon.start()
-    entries = {entry.lease: entry for entry in history(daemon.client())}
+    client = daemon.client()
+    is_over(client, timed)
+    entries = {entry.lease: entry for entry in history(client)}
     entries[lease].has(how="gone", unseen="1", exit=None, units="deploy:0", program="x")
     entries[waiting].has(how="cancelled", unseen="1", units="deploy=1", program="y", held=None)
-
-
-def test_a_ttl_that_ends_while_there_is_no_berthd(daemon, client):
-    lease = held(client, "acquire deploy ttl=30ms")
-    daemon.kill()
-    daemon.start()
-    client = daemon.client()
-    is_over(client, lease)
-    entry = last(client).has(how="expired")
-    assert int(entry["held"]) >= 30
+    assert int(entries[timed].has(how="expired")["held"]) >= 30
 
 
 def test_a_wait_whose_resource_is_gone(daemon, client):
@@ -93,14 +86,13 @@ def test_a_wait_whose_resource_is_gone(daemon, client):
     entries[lease].has(how="denied", code="unknown", units="s=2")
 
 
-@pytest.mark.parametrize("end", ["kill", "stop"])
-def test_a_revoke_is_remembered_until_the_job_ends(daemon, client, end):
+def test_a_revoke_is_remembered_until_the_job_ends(daemon, client):
     """Who has revoked it, and why: also if berthd ends between the revoke and the job's end."""
     with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
         lease = held(client, f"acquire deploy pid={pid}")
         client.request("revoke " + lease + " reason=too%20long")
-        getattr(daemon, end)()
-        daemon.start()
+        restart(daemon, "kill")
+        restart(daemon, "stop")
         client = daemon.client()
         assert history(client) == []
         assert client.request(f"release {lease}") == "ok"
@@ -133,8 +125,7 @@ def test_a_lost_lease_that_comes_back_is_not_being_revoked(berthd, directory):
         (directory / "s.journal").unlink()
         daemon.start()
         assert daemon.client().request(f"reclaim {lease} deploy:1:0 pid={pid} {proof}").startswith("ok ")
-        daemon.kill()
-        daemon.start()
+        restart(daemon, "kill")
         client = daemon.client()
         assert client.request(f"release {lease}") == "ok"
     last(client).has(how="released", by=None)
@@ -198,22 +189,21 @@ def test_killed_before_the_record_was_erased_and_the_job_ends(berthd, directory)
     assert len(lines(daemon, 23)) == 23  # long_enough()'s, and this lease's twice
 
 
-@pytest.mark.parametrize("n", [20, 1000])
-def test_its_file_is_cut_while_berthd_runs(daemon, client, directory, n):
+def test_its_file_is_cut_while_berthd_runs(daemon, client, directory):
     """By root: earlier entries are lost, berthd says so once, and all else goes on."""
-    for _ in range(n):
+    for said, n in enumerate((20, 1000)):
+        for _ in range(n):
+            client.request("release " + held(client, "acquire deploy"))
+        os.truncate(directory / "s.history", 0)
+        for i in range(40):
+            assert client.request("release " + held(client, f"acquire s reason={i}")) == "ok"
+        assert [entry["reason"] for entry in history(client)] == [str(i) for i in range(40)], n
+        assert daemon.log.read_text().count("the history file was truncated") == said + 1
+        restart(daemon, "kill")
+        client = daemon.client()
+        assert history(client) == [], n
         client.request("release " + held(client, "acquire deploy"))
-    os.truncate(directory / "s.history", 0)
-    for i in range(40):
-        assert client.request("release " + held(client, f"acquire s reason={i}")) == "ok"
-    assert [entry["reason"] for entry in history(client)] == [str(i) for i in range(40)]
-    assert daemon.log.read_text().count("the history file was truncated") == 1
-    daemon.kill()
-    daemon.start()
-    client = daemon.client()
-    assert history(client) == []
-    client.request("release " + held(client, "acquire deploy"))
-    assert len(history(client)) == 1
+        assert len(history(client)) == 1, n
 
 
 def test_none_is_kept(daemon, client, directory):
@@ -228,7 +218,3 @@ def test_none_is_kept(daemon, client, directory):
         assert event(client)[0] == "revoked"
         assert client.request(f"release {lease} exit=0") == "ok"
     assert history(client) == [] and not (directory / "s.history").exists()
-
-
-def test_its_file_is_for_berthd_alone(daemon, directory):
-    assert (directory / "s.history").stat().st_mode & 0o777 == 0o600

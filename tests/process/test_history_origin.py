@@ -44,30 +44,20 @@ def own_args():
 
 
 def test_arguments_and_cgroup(daemon):
+    """Of jobs, of a client without one, and of a wait."""
     client, clock = daemon.client(), daemon.client()
-    with sleeper() as pid:
-        lease = held(client, f"acquire open pid={pid}")
+    with sleeper() as pid, subprocess.Popen(["cat"], stdin=subprocess.PIPE) as cat:
+        leases = [held(client, f"acquire open{job}") for job in (
+            f" pid={pid}", "", f" pid={cat.pid}", f" pid={os.getpid()}", f" pid={cat.pid}")]
+        held(client, "acquire open:4")
+        leases.append(waits(client, "acquire open"))
         long_enough(clock)
-        client.request(f"release {lease}")
-    entry = last(client).has(cgroup=cgroup())
-    assert entry["args"][:100] == own_args()[:100]
-
-
-def test_of_a_client_without_a_job(daemon):
-    client, clock = daemon.client(), daemon.client()
-    lease = held(client, "acquire open")
-    long_enough(clock)
-    client.request(f"release {lease}")
-    assert last(client).has(cgroup=cgroup())["args"][:100] == own_args()[:100]
-
-
-def test_of_a_wait(daemon):
-    client, clock = daemon.client(), daemon.client()
-    held(client, "acquire open:9")
-    lease = waits(client, "acquire open")
-    long_enough(clock)
-    client.request(f"cancel {lease}")
-    last(client).has(how="cancelled")["args"]
+        for lease in reversed(leases):
+            assert client.request(f"cancel {lease}") == "ok"
+    *entries, wait = [history(client, f"history lease={lease}")[0].has(cgroup=cgroup()) for lease in leases]
+    own = own_args()[:100]
+    assert [entry["args"][:100] for entry in entries] == [own, own, "cat", own, "cat"]
+    assert wait.has(how="cancelled")["args"]
 
 
 def test_the_job_is_what_the_wrapper_has_begun(daemon, client, berth):
@@ -90,18 +80,6 @@ def test_all_resources_must_say_yes(daemon):
     for lease in leases:
         client.request(f"release {lease}")
     assert ["args" in history(client, f"history lease={lease}")[0] for lease in leases] == [False, False, True]
-
-
-def test_of_several_processes(daemon):
-    client, clock = daemon.client(), daemon.client()
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as job:
-        pids = (job.pid, os.getpid(), job.pid)
-        leases = [held(client, f"acquire open pid={pid}") for pid in pids]
-        long_enough(clock)
-        for lease in leases:
-            client.request(f"release {lease}")
-    first, second, third = [history(client, f"history lease={lease}")[0]["args"] for lease in leases]
-    assert first == third == "cat" != second
 
 
 def test_a_reload_that_takes_the_consent_back(daemon):

@@ -1,6 +1,5 @@
 """`history` shows what leases said of themselves to those who would see it in `status`."""
 
-import pytest
 
 from daemon_help import connect_as, held, needs_root, waits
 from history_help import history, is_over
@@ -18,8 +17,7 @@ def viewers(daemon):
             (daemon.client(), True), (connect_as(daemon, BERT), False)]
 
 
-def test_who_sees_it(berthd):
-    daemon = berthd(CONFIG)
+def test_who_sees_it(daemon):
     anna = connect_as(daemon, ANNA)
     lease = held(anna, f"acquire shut:2 {WORDS}")
     waiting = waits(anna, f"acquire shut {WORDS}2")
@@ -38,15 +36,13 @@ def test_who_sees_it(berthd):
         assert may == ("theirwhy" in answers_to(client, "history"))
 
 
-def test_all_see_what_is_not_hidden(berthd):
-    daemon = berthd(CONFIG)
+def test_all_see_what_is_not_hidden(daemon):
     anna = connect_as(daemon, ANNA)
     anna.request("release " + held(anna, f"acquire open {WORDS}"))
     assert secrets_in(answers_to(connect_as(daemon, BERT), "history")) == ALL
 
 
-def test_what_one_resource_hides_another_does_not_show(berthd):
-    daemon = berthd(CONFIG)
+def test_what_one_resource_hides_another_does_not_show(daemon):
     anna = connect_as(daemon, ANNA)
     anna.request("release " + held(anna, f"acquire open also shut {WORDS}"))
     for client, may in ((connect_as(daemon, BERT), False), (connect_as(daemon, CLEO), False),
@@ -58,19 +54,19 @@ def hides_open(config):
     return config.replace("[semaphore open]", "[semaphore open]\nshow-commands = owner")
 
 
-@pytest.mark.parametrize("then, now", [(CONFIG, hides_open(CONFIG)), (hides_open(CONFIG), CONFIG)])
-def test_what_was_hidden_then_or_is_hidden_now(berthd, then, now):
-    daemon = berthd(then)
-    anna, root = connect_as(daemon, ANNA), daemon.client()
-    anna.request("release " + held(anna, f"acquire open {WORDS}"))
-    daemon.configure(now)
-    assert root.request("reload") == "ok"
-    assert secrets_in(answers_to(connect_as(daemon, BERT), "history")) == set()
-    assert secrets_in(answers_to(anna, "history")) == secrets_in(answers_to(root, "history")) == ALL
+def test_what_was_hidden_then_or_is_hidden_now(daemon):
+    anna, bert, root = connect_as(daemon, ANNA), connect_as(daemon, BERT), daemon.client()
+    for now in hides_open(CONFIG), CONFIG:
+        lease = held(anna, f"acquire open {WORDS}")
+        anna.request(f"release {lease}")
+        daemon.configure(now)
+        assert root.request("reload") == "ok"
+        request = f"history lease={lease}"
+        assert secrets_in(answers_to(bert, request)) == set(), now
+        assert secrets_in(answers_to(anna, request)) == secrets_in(answers_to(root, request)) == ALL, now
 
 
-def test_a_resource_that_is_gone_shows_to_the_daemons_admins(berthd):
-    daemon = berthd(CONFIG)
+def test_a_resource_that_is_gone_shows_to_the_daemons_admins(daemon):
     anna, root = connect_as(daemon, ANNA), daemon.client()
     anna.request("release " + held(anna, f"acquire t/x {WORDS}"))
     daemon.configure(CONFIG.split("[semaphore t/*]", maxsplit=1)[0])
@@ -80,9 +76,8 @@ def test_a_resource_that_is_gone_shows_to_the_daemons_admins(berthd):
     assert secrets_in(answers_to(connect_as(daemon, DORA), "history t/*")) == ALL
 
 
-def test_a_resource_that_goes_before_a_restart_hides(berthd):
+def test_a_resource_that_goes_before_a_restart_hides(daemon):
     """The next berthd cannot know what the section hid, of a holder and of a waiter."""
-    daemon = berthd(CONFIG)
     anna = connect_as(daemon, ANNA)
     lease = held(anna, f"acquire shut:2 {WORDS}")
     waits(anna, f"acquire shut {WORDS}2")
@@ -99,8 +94,7 @@ def test_a_resource_that_goes_before_a_restart_hides(berthd):
         again.request(f"release {lease}")
 
 
-def test_what_ended_while_there_was_no_berthd_is_hidden(berthd):
-    daemon = berthd(CONFIG)
+def test_what_ended_while_there_was_no_berthd_is_hidden(daemon):
     lease = held(connect_as(daemon, ANNA), f"acquire shut ttl=1ms {WORDS}")
     daemon.kill()
     daemon.start()
@@ -110,8 +104,7 @@ def test_what_ended_while_there_was_no_berthd_is_hidden(berthd):
     assert secrets_in(answers_to(connect_as(daemon, CLEO), "history")) == ALL
 
 
-def test_a_long_answer_hides_to_its_end(berthd):
-    daemon = berthd(CONFIG)
+def test_a_long_answer_hides_to_its_end(daemon):
     anna = connect_as(daemon, ANNA)
     for _ in range(1000):
         anna.request("release " + held(anna, f"acquire shut {WORDS}"))
