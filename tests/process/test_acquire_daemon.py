@@ -7,6 +7,7 @@ import pytest
 
 from conftest import read_line
 from lines import DEADLINE
+from lost_help import restart
 
 CONFIG = """
 [lock deploy]
@@ -43,23 +44,22 @@ def wait_until_free(berth, name):
     assert berth("run", "-w", str(DEADLINE), name, "--", "true").returncode == 0
 
 
-def test_it_lasts_as_long_as_the_process(berth, berthd):
-    berthd(CONFIG)
+def test_it_lasts_as_long_as_the_process(berth, daemon):
     process = sleeper()
     done = berth("acquire", "--pid", str(process.pid), "deploy", "gpus:2")
     assert (done.returncode, done.stderr) == (0, "")
     found = variables(done.stdout)
     assert found["BERTH_NAME"] == "deploy" and found["BERTH_2_ITEM"] == "gpu0 gpu1"
     assert not is_free(berth, "deploy")
+    restart(daemon, "kill")
     assert berth("renew", found["BERTH_LEASE"]).returncode == 0
     end(process)
     wait_until_free(berth, "deploy")
     assert berth("renew", found["BERTH_LEASE"]).returncode == 1
 
 
-def test_a_script_that_acquires_for_itself(berth, berthd, directory):
+def test_a_script_that_acquires_for_itself(berth, daemon, directory):
     """As the help shows. The script's end is the lease's."""
-    berthd(CONFIG)
     script = ('found=$("$0" acquire --pid $$ deploy) && eval "$found" && echo "has $BERTH_LEASE"; '
               '"$0" run -n deploy -- true || echo "not twice: $?"')
     done = subprocess.run(["sh", "-c", script, berth.path], env=berth.environ,
@@ -69,8 +69,7 @@ def test_a_script_that_acquires_for_itself(berth, berthd, directory):
     wait_until_free(berth, "deploy")
 
 
-def test_no_such_process(berth, berthd):
-    berthd(CONFIG)
+def test_no_such_process(berth, daemon):
     process = sleeper()
     end(process)
     done = berth("acquire", "--pid", str(process.pid), "deploy")
@@ -79,8 +78,7 @@ def test_no_such_process(berth, berthd):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
-def test_another_user_s_process(berth, berthd):
-    berthd(CONFIG)
+def test_another_user_s_process(berth, daemon):
     process = sleeper()
     asker = berth.start("acquire", "--pid", str(process.pid), "deploy", user=65534)
     out, err = asker.communicate(timeout=DEADLINE)
@@ -89,8 +87,7 @@ def test_another_user_s_process(berth, berthd):
     end(process)
 
 
-def test_waits_as_run_does(berth, berthd):
-    berthd(CONFIG)
+def test_waits_as_run_does(berth, daemon):
     holder = berth("acquire", "--ttl", "1h", "deploy")
     lease = variables(holder.stdout)["BERTH_LEASE"]
     assert berth("acquire", "-n", "--ttl", "1h", "deploy").returncode == 75
@@ -102,9 +99,8 @@ def test_waits_as_run_does(berth, berthd):
     assert not is_free(berth, "deploy")
 
 
-def test_by_identity(berth, berthd):
+def test_by_identity(berth, daemon):
     """The steps known from locks in Redis: take, refresh, give back, all by one's own name."""
-    berthd(CONFIG)
     assert berth("acquire", "--ttl", "1h", "--holder", "me", "etl").returncode == 0
     done = berth("acquire", "--ttl", "1h", "--holder", "me", "etl")
     assert done.returncode == 75 and "(held)" in done.stderr
@@ -117,25 +113,18 @@ def test_by_identity(berth, berthd):
     assert berth("renew", "etl", "--holder", "me").returncode == 1
 
 
-def test_a_ttl_runs_out(berth, berthd):
-    berthd(CONFIG)
+def test_a_ttl_runs_out(berth, daemon):
     done = berth("acquire", "--ttl", "0.3", "deploy")
     lease = variables(done.stdout)["BERTH_LEASE"]
     wait_until_free(berth, "deploy")
     done = berth("renew", lease, "--ttl", "1h")
     assert done.returncode == 1 and "(lost)" in done.stderr
-
-
-def test_renewed_in_time(berth, berthd):
-    berthd(CONFIG)
-    done = berth("acquire", "--ttl", "10s", "deploy")
-    lease = variables(done.stdout)["BERTH_LEASE"]
+    lease = variables(berth("acquire", "--ttl", "10s", "deploy").stdout)["BERTH_LEASE"]
     assert berth("renew", lease, "--ttl", "0.3").returncode == 0
     wait_until_free(berth, "deploy")
 
 
-def test_a_ttl_for_a_lease_without_one(berth, berthd):
-    berthd(CONFIG)
+def test_a_ttl_for_a_lease_without_one(berth, daemon):
     process = sleeper()
     done = berth("acquire", "--pid", str(process.pid), "deploy")
     lease = variables(done.stdout)["BERTH_LEASE"]
@@ -151,8 +140,7 @@ def test_a_restart_of_berthd(berth, daemon, way, kind):
     lease = variables(berth("acquire", *bound, "deploy").stdout)["BERTH_LEASE"]
     waiter = berth.start("acquire", "-v", *bound, "deploy")
     assert read_line(waiter.stderr) == "berth: queued, place 1"
-    getattr(daemon, way)()
-    daemon.start()
+    restart(daemon, way)
     assert read_line(waiter.stderr) == "berth: queued, place 1"
     assert berth("renew", lease).returncode == 0
     assert berth("release", lease).returncode == 0
@@ -170,19 +158,6 @@ def test_only_stricter(berth, daemon):
             assert berth(*command[0], *options, *command[1]).returncode == status, (command, options)
 
 
-def test_run_in_place(berth, berthd):
-    """The lease follows the process, without a connection."""
-    berthd(CONFIG)
-    process = berth.start("run", "-F", "deploy", "--", "sh", "-c", "echo $$; read line", stdin=-1)
-    assert read_line(process.stdout) == str(process.pid)
-    assert not is_free(berth, "deploy")
-    process.stdin.close()
-    process.stdin = None
-    process.wait(DEADLINE)
-    wait_until_free(berth, "deploy")
-
-
-def test_run_in_place_cannot_execute(berth, berthd):
-    berthd(CONFIG)
+def test_run_in_place_cannot_execute(berth, daemon):
     assert berth("run", "-F", "deploy", "--", "/etc/passwd").returncode == 126
     wait_until_free(berth, "deploy")

@@ -1,6 +1,7 @@
 """What operators have changed, and the numbers that only grow: over restarts, reboots, and the loss
 of whatever berthd has written down."""
 
+import itertools
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ import pytest
 
 from conftest import Berthd
 from daemon_help import held, refused, status
-from lost_help import BOOTS, all_free, asked_until, needs_mounts, reboot, set_boot_id, with_own_mounts
+from lost_help import BOOTS, asked_until, needs_mounts, reboot, restart, set_boot_id, with_own_mounts
 
 CONFIG = """grace = 0.05s
 [semaphore s]
@@ -42,18 +43,16 @@ def change_all(daemon):
     return what_was_changed(daemon)
 
 
-@pytest.mark.parametrize("how", ["kill", "stop"])
-@pytest.mark.parametrize("loss", ["nothing", "journal"])
-def test_changes_survive(daemon, how, loss):
+def test_changes_survive(daemon):
     changed = change_all(daemon)
     assert changed[0] and changed[1]["s"]["limit"] == "7" and changed[1]["l"]["paused"] == "1"
     assert changed[1]["l"]["paused_by"] == str(os.getuid())
-    for _ in range(2):
+    for how, is_lost in itertools.product(("kill", "stop"), (False, True)):
         getattr(daemon, how)()
-        if loss == "journal":
+        if is_lost:
             daemon.journal.unlink()
         daemon.start()
-        assert what_was_changed(daemon) == changed
+        assert what_was_changed(daemon) == changed, (how, is_lost)
         assert refused(daemon.client(), "acquire s wait=0") in ("draining", "grace")
 
 
@@ -63,8 +62,7 @@ def test_changes_to_all_instances_survive(berthd):
     for request in ("limit m/* 1", "pause m/* reason=broken%20disk", "resume m/a", "limit m/b 2"):
         assert client.request(request) == "ok"
     for _ in range(2):
-        daemon.kill()
-        daemon.start()
+        restart(daemon, "kill")
         client = daemon.client()
         shown = status(client)
         assert shown.templates["m/*"].items() >= {
@@ -75,8 +73,7 @@ def test_changes_to_all_instances_survive(berthd):
         assert refused(client, "acquire m/a wait=0") == "would-wait"
         assert client.request(f"release {lease}") == "ok"
     assert client.request("reset m/*") == "ok"
-    daemon.kill()
-    daemon.start()
+    restart(daemon, "kill")
     client = daemon.client()
     assert status(client).templates["m/*"].get("paused") is None
     held(client, "acquire m/new:3 wait=0")
@@ -88,8 +85,7 @@ def test_what_was_undone_stays_undone(daemon):
     client = daemon.client()
     for request in ("undrain", "reset s", "reset t", "reset p", "resume l"):
         assert client.request(request).startswith("ok")
-    daemon.kill()
-    daemon.start()
+    restart(daemon, "kill")
     assert what_was_changed(daemon) == before
 
 
@@ -204,11 +200,11 @@ def state_of_an_hour_ago(daemon):
         shutil.copytree(daemon.state, saved)
 
 
-@pytest.mark.parametrize("lose", [
-    nothing, journal, state, both, damaged_state, state_of_an_hour_ago], ids=lambda f: f.__name__)
-def test_tokens_only_grow(daemon, lose):
+def test_tokens_only_grow(daemon):
     highest, ids = 0, set()
-    for i in range(3):
+    # The journal last: what a killed berthd has reserved is skipped then, and is not known if both are lost next.
+    losses = (nothing, state, both, damaged_state, state_of_an_hour_ago, journal)
+    for lose, how in [*itertools.product(losses, ("stop", "kill")), (nothing, "stop")]:
         client = daemon.client()
         for _ in range(10):
             now = token(client)
@@ -217,21 +213,20 @@ def test_tokens_only_grow(daemon, lose):
         lease = held(client, "acquire l")
         assert lease not in ids
         ids.add(lease)
-        daemon.kill() if i % 2 else daemon.stop()
+        print(how, lose.__name__)
+        getattr(daemon, how)()
         lose(daemon)
         daemon.start()
         asked_until(daemon, lambda now: now.grace is None and now.held == 0)
 
 
-@pytest.mark.parametrize("how", ["stop", "kill"])
-def test_numbers_do_not_run_ahead_of_the_clock(daemon, how):
+def test_numbers_do_not_run_ahead_of_the_clock(daemon):
     """If the state is lost, numbers begin at the clock: none above that may have been given out."""
-    for _ in range(5):
+    for how in ("stop", "stop", "kill", "kill", "stop"):
         now = token(daemon.client())
         clock = time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000
         assert now <= clock
-        getattr(daemon, how)()
-        daemon.start()
+        restart(daemon, how)
 
 
 def test_a_killed_daemon_leaves_few_numbers_unused(daemon):
@@ -240,14 +235,13 @@ def test_a_killed_daemon_leaves_few_numbers_unused(daemon):
     ahead(daemon, 10**15)
     daemon.start()
     highest = token(daemon.client())
-    for _ in range(5):
+    for _ in range(3):
         client = daemon.client()
         for _ in range(3):
             now = token(client)
             assert highest < now < highest + 5000
             highest = now
-        daemon.kill()
-        daemon.start()
+        restart(daemon, "kill")
 
 
 def ahead(daemon, microseconds):

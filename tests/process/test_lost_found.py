@@ -26,31 +26,27 @@ def ignores_term():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-def is_stopping(now):
-    return "stopping" in now.resources["a"]["holders"][0]
-
-
-@pytest.mark.parametrize("later", ["max-hold = 1h\n", ""], ids=["longer", "removed"])
-def test_max_hold_changed_while_berthd_was_down(berthd, later):
+def test_max_hold_changed_while_berthd_was_down(berthd):
     """The promise stays: the lease is stopped at its old end, for its max-hold, and the next berthd
-    knows that."""
-    rest = "kill-after = 1h\n"
-    daemon = berthd(f"[lock a]\nmax-hold = 0.5s\n{rest}")
+    knows that, whether the file has a longer one now or none."""
+    text = "[lock longer]\n{}kill-after = 1h\n[lock removed]\n{}kill-after = 1h\n"
+    daemon = berthd(text.format("max-hold = 0.5s\n", "max-hold = 0.5s\n"))
     with sleeper(ignores_term) as pid:
-        client = daemon.client()
-        lease = held(client, f"acquire a pid={pid}")
-        client.close()
+        leases = {name: held(daemon.client(), f"acquire {name} pid={pid}") for name in ("longer", "removed")}
+        for client in daemon.clients:
+            client.close()
         daemon.kill()
-        daemon.configure(f"[lock a]\n{later}{rest}")
+        daemon.configure(text.format("max-hold = 1h\n", ""))
         daemon.start()
-        now = asked_until(daemon, is_stopping)
+        now = asked_until(daemon, lambda now: all("stopping" in now.resources[name]["holders"][0] for name in leases))
         for _ in range(2):
-            assert now.holders("a") == [lease]
-            assert now.resources["a"]["holders"][0]["stopping"] == "max-hold"
-            daemon.kill()
-            daemon.start()
+            for name, lease in leases.items():
+                assert now.holders(name) == [lease]
+                assert now.resources[name]["holders"][0]["stopping"] == "max-hold"
+            restart(daemon, "kill")
             client = daemon.client()
-            assert refused(client, "acquire a wait=0") == "would-wait"
+            for name in leases:
+                assert refused(client, f"acquire {name} wait=0") == "would-wait"
             now = status(client)
     asked_until(daemon, all_free)
 
@@ -102,24 +98,24 @@ def test_a_refused_bind_changes_nothing(berthd):
 # ---- a journal that cannot be written
 
 
-@pytest.mark.parametrize("verb", ["bind", "renew"])
-def test_the_limit_of_file_size_is_reached(berthd, verb):
+def test_the_limit_of_file_size_is_reached(berthd):
     """The client that asks for the change learns that there is none; berthd lives, and what was
     written down before is kept."""
-    daemon = berthd("grace = 1h\n[lock a]\n")
+    daemon = berthd("grace = 1h\n[lock a]\n[lock b]\n")
     with sleeper() as first, sleeper() as second:
         client = daemon.client()
-        lease = held(client, f"acquire a {f'pid={first}' if verb == 'bind' else 'ttl=1h'}")
+        bound, timed = held(client, f"acquire a pid={first}"), held(client, "acquire b ttl=1h")
         _, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (4096, hard))
-        change = f"pid={second}" if verb == "bind" else "ttl=2h"
-        assert refused(client, f"{verb} {lease} {change}") == "no-space"
-        assert is_quiet(client) and status(daemon.client()).holders("a") == [lease]
-        daemon.kill()
-        daemon.start()
-        client = daemon.client()
-        assert status(client).holders("a") == [lease]
-        assert refused(client, "acquire a wait=0") == "would-wait"
+        assert refused(client, f"bind {bound} pid={second}") == "no-space"
+        assert refused(client, f"renew {timed} ttl=2h") == "no-space"
+        assert is_quiet(client)
+        for _ in range(2):
+            client = daemon.client()
+            now = status(client)
+            assert (now.holders("a"), now.holders("b")) == ([bound], [timed])
+            assert refused(client, "acquire a wait=0") == refused(client, "acquire b wait=0") == "would-wait"
+            restart(daemon, "kill")
 
 
 def test_a_grant_that_cannot_be_written_down_is_not_announced(berthd):
@@ -224,7 +220,7 @@ def test_no_descriptor_to_look_at_a_process(berthd):
     assert status(client).resources["s"]["holders"][0].get("bound") != "connection"
 
 
-FILES = 256
+FILES = 160
 PLACES = FILES - 64  # as berthd calculates it
 
 

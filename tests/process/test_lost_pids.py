@@ -9,8 +9,6 @@ import socket
 import struct
 import subprocess
 
-import pytest
-
 from conftest import Berthd, read_line
 from daemon_help import in_child, held, must_end_well, refused, status, stopped
 from lines import Client
@@ -83,16 +81,16 @@ def test_reused_while_it_is_watched(directory):
     in_a_world_of_its_own(directory, work)
 
 
-@pytest.mark.parametrize("how", ["kill", "stop"])
-def test_reused_over_a_restart(directory, how):
+def test_reused_over_a_restart(directory):
     def work(daemon):
-        victim, client = in_child(signal.pause), daemon.client()
-        held(client, f"acquire a pid={victim}")
-        getattr(daemon, how)()
-        reuse(victim)
-        daemon.start()
-        asked_until(daemon, all_free)
-        assert lives(victim)
+        for how in "kill", "stop":
+            victim, client = in_child(signal.pause), daemon.client()
+            held(client, f"acquire a pid={victim}")
+            getattr(daemon, how)()
+            reuse(victim)
+            daemon.start()
+            asked_until(daemon, all_free)
+            assert lives(victim), how
     in_a_world_of_its_own(directory, work)
 
 

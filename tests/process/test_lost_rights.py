@@ -51,23 +51,23 @@ def sleeper_of(uid):
     return sleeper(lambda: become(uid))
 
 
-@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "restarted"])
-def test_another_user_does_nothing_to_it(berthd, restarted):
+def test_another_user_does_nothing_to_it(berthd):
     daemon = berthd("grace = 1h\n" + CONFIG)
     with contextlib.ExitStack() as stack:
         pid, own = stack.enter_context(sleeper_of(OWNER)), stack.enter_context(sleeper_of(NOBODY))
         owner = stack.enter_context(living_as(daemon, OWNER))
         leases = prepare(daemon, owner, pid)
-        if restarted:
-            restart(daemon, "kill")
-            owner = stack.enter_context(living_as(daemon, OWNER))
-        other = stack.enter_context(living_as(daemon, NOBODY))
-        for request in REFUSED:
-            line = request.format(own=own, **leases)
-            # A user does not learn whether another's identity is in use.
-            codes = ("lost", "not-holder") if "holder=" in line else ("forbidden",)
-            assert refused(other, line) in codes, line
-            assert as_it_was(daemon, leases), line
+        for restarted in False, True:
+            if restarted:
+                restart(daemon, "kill")
+                owner = stack.enter_context(living_as(daemon, OWNER))
+            other = stack.enter_context(living_as(daemon, NOBODY))
+            for request in REFUSED:
+                line = request.format(own=own, **leases)
+                # A user does not learn whether another's identity is in use.
+                codes = ("lost", "not-holder") if "holder=" in line else ("forbidden",)
+                assert refused(other, line) in codes, (restarted, line)
+                assert as_it_was(daemon, leases), (restarted, line)
         for request in ("renew {timed}", "renew a holder=me", "release {waiting}", "release {held}"):
             assert owner.request(request.format(**leases)).startswith("ok"), request
 
@@ -91,26 +91,18 @@ def test_no_user_may_bind_to_another_users_process(daemon):
 
 
 def test_identities_are_their_user_s(berthd):
-    """Another user may use the same name: that is another identity, also after a restart."""
+    """Another user may use the same name: that is another identity, also after a restart. A shared one is
+    taken."""
     daemon = berthd("grace = 1h\n" + CONFIG)
     with sleeper_of(OWNER) as pid:
         mine = held(connect_as(daemon, OWNER), f"acquire s holder=me pid={pid}")
-        daemon.kill()
-        daemon.start()
+        held(connect_as(daemon, OWNER), f"acquire shared holder=me pid={pid}")
+        restart(daemon, "kill")
         other, again = connect_as(daemon, NOBODY), connect_as(daemon, OWNER)
         theirs = held(other, "acquire s holder=me")
         assert refused(again, "acquire s holder=me wait=0") == "held"
         assert other.request("release s holder=me") == "ok"
         assert status(other).holders("s") == [mine] != [theirs]
-
-
-def test_a_shared_identity_is_taken(berthd):
-    daemon = berthd("grace = 1h\n" + CONFIG)
-    with sleeper_of(OWNER) as pid:
-        held(connect_as(daemon, OWNER), f"acquire shared holder=me pid={pid}")
-        daemon.kill()
-        daemon.start()
-        other = connect_as(daemon, NOBODY)
         assert refused(other, "acquire shared holder=me wait=0") == "held"
         assert refused(other, "release shared holder=me") == "forbidden"
 

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Berthd
 from daemon_help import held, is_quiet, refused, status, waits
-from lost_help import MS_RDONLY, asked_until, mount, needs_mounts, with_own_mounts
+from lost_help import MS_RDONLY, asked_until, mount, needs_mounts, restart, with_own_mounts
 
 pytestmark = needs_mounts
 
@@ -80,8 +80,7 @@ def test_the_runtime_directory_is_full(directory):
         now = status(other)
         assert sorted(now.holders("s")) == sorted(leases) and now.holders("l") == [first]
         assert is_quiet(client) and is_quiet(other)
-        daemon.kill()
-        daemon.start()
+        restart(daemon, "kill")
         client = daemon.client()
         now = status(client)
         assert sorted(now.holders("s")) == sorted(leases)
@@ -129,8 +128,7 @@ def test_holders_are_written_down_when_there_is_space_again(directory):
         client = daemon.client()
         waiting = waits(client, "acquire s")  # for the end of the grace, which begins with the journal
         assert client.line().startswith(f"* granted {waiting} ")
-        daemon.kill()
-        daemon.start()
+        restart(daemon, "kill")
         assert status(daemon.client()).holders("l") == [lease]
     in_small_directories(directory, work)
 
@@ -147,15 +145,13 @@ def test_the_state_directory_is_full(directory):
         now = status(client)
         assert now.resources["s"]["limit"] == "9" and "paused" not in now.resources["l"]
         assert not now.draining and "reserved" not in now.resources["s"]
-        daemon.kill()
-        daemon.start()
+        restart(daemon, "kill")
         client = daemon.client()
         now = status(client)
         assert now.resources["s"]["limit"] == "9" and now.holders("l") == [lease]
         state.empty()
         assert client.request("limit s 5") == "ok"
-        daemon.kill()
-        daemon.start()
+        restart(daemon, "kill")
         assert status(daemon.client()).resources["s"]["limit"] == "5"
     in_small_directories(directory, work)
 

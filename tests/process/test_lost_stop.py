@@ -11,7 +11,7 @@ import pytest
 from conftest import read_line
 from daemon_help import held, keys, status, stopped
 from lost_help import (
-    STAYS, STUBBORN, WAITS, all_back, all_free, asked_until, job, restart, stop_process)
+    STAYS, STUBBORN, WAITS, all_free, asked_until, job, restart, stop_process)
 
 MAX_HOLD, KILL_AFTER = 1.0, 0.3
 LATE = 3  # how much later this process may notice, on a busy machine
@@ -26,27 +26,28 @@ kill-after = {KILL_AFTER}s
 # Says how often it is asked to end.
 COUNTS = "trap 'echo asked' TERM; echo runs $$; while :; do read line; done"
 
-SCRIPTS = pytest.mark.parametrize("script", [STAYS, STUBBORN], ids=["willing", "stubborn"])
+SCRIPTS = (STAYS, STUBBORN)
 
 
-def operator(daemon, verb):
-    """... what holds b."""
+def operator(daemon, verb, name="b"):
+    """... what holds it."""
     client = daemon.client()
-    return client.request(f"{verb} {status(client).holders('b')[0]}")
+    return client.request(f"{verb} {status(client).holders(name)[0]}")
 
 
-@SCRIPTS
-def test_the_wrapper_stops_it_while_berthd_hangs(daemon, job, script):
+def test_the_wrapper_stops_it_while_berthd_hangs(daemon, job):
     """The deadline was told with the grant; the job is gone before it comes."""
-    one = job("a", script=script)
-    begun = time.clock_gettime(time.CLOCK_BOOTTIME)
-    with stopped(daemon):
-        one.end()
-        assert time.clock_gettime(time.CLOCK_BOOTTIME) < begun + MAX_HOLD + KILL_AFTER + LATE
-        code, said = one.wait()
-        assert code == 124
-        assert said.startswith("berth: stopping the job: ") and said.count("\n") == 1
-    asked_until(daemon, all_free)
+    for script in SCRIPTS:
+        one = job("a", script=script)
+        begun = time.clock_gettime(time.CLOCK_BOOTTIME)
+        with stopped(daemon):
+            one.end()
+            assert time.clock_gettime(time.CLOCK_BOOTTIME) < begun + MAX_HOLD + KILL_AFTER + LATE, script
+            code, said = one.wait()
+            assert code == 124, script
+            assert said.startswith("berth: stopping the job: ") and said.endswith("(deadline)\n")
+            assert said.count("\n") == 1
+        asked_until(daemon, all_free)
 
 
 def test_the_client_gets_its_deadline(client):
@@ -111,12 +112,12 @@ def test_a_berthd_in_another_time_namespace(berthd, job, offset):
     assert client.request(f"release {lease}") == "ok"
 
 
-@SCRIPTS
-def test_berthd_stops_it_when_the_wrapper_is_dead(daemon, job, script):
-    one = job("a", script=script)
-    one.kill_wrapper()
-    one.end()
-    asked_until(daemon, all_free)
+def test_berthd_stops_it_when_the_wrapper_is_dead(daemon, job):
+    for script in SCRIPTS:
+        one = job("a", script=script)
+        one.kill_wrapper()
+        one.end()
+        asked_until(daemon, all_free)
 
 
 def test_berthd_stops_it_when_the_wrapper_hangs(daemon, job):
@@ -126,33 +127,32 @@ def test_berthd_stops_it_when_the_wrapper_hangs(daemon, job):
     asked_until(daemon, all_free)
 
 
-@pytest.mark.parametrize("how", ["kill", "stop"])
-def test_the_deadline_passes_while_berthd_is_down(daemon, job, how):
+def test_the_deadline_passes_while_berthd_is_down(daemon, job):
     """The wrapper is dead; the new berthd finds the deadline by itself."""
     one = job("a", script=STUBBORN)
     one.kill_wrapper()
-    restart(daemon, how)
+    restart(daemon, "kill")
     one.end()
     asked_until(daemon, all_free)
 
 
-@SCRIPTS
-def test_revoked_with_a_wrapper(daemon, job, script):
-    one = job("b", script=script)
-    assert operator(daemon, "revoke") == "ok"
-    one.end()
-    code, said = one.wait()
-    assert code == 124 and "revoked" in said and said.count("\n") == 1
-    asked_until(daemon, all_free)
+def test_revoked_with_a_wrapper(daemon, job):
+    for script in SCRIPTS:
+        one = job("b", script=script)
+        assert operator(daemon, "revoke") == "ok"
+        one.end()
+        code, said = one.wait()
+        assert code == 124 and "revoked" in said and said.count("\n") == 1, script
+        asked_until(daemon, all_free)
 
 
-@SCRIPTS
-def test_revoked_without_a_wrapper(daemon, job, script):
-    one = job("b", script=script)
-    one.kill_wrapper()
-    assert operator(daemon, "revoke") == "ok"
-    one.end()
-    asked_until(daemon, all_free)
+def test_revoked_without_a_wrapper(daemon, job):
+    for script in SCRIPTS:
+        one = job("b", script=script)
+        one.kill_wrapper()
+        assert operator(daemon, "revoke") == "ok"
+        one.end()
+        asked_until(daemon, all_free)
 
 
 def test_still_held_until_it_is_gone(berthd, job):
@@ -170,19 +170,19 @@ def test_still_held_until_it_is_gone(berthd, job):
     asked_until(daemon, all_free)
 
 
-@pytest.mark.parametrize("options", [(), ("-F",)], ids=["with-a-wrapper", "without"])
-def test_a_restart_does_not_ask_again(berthd, job, options):
+def test_a_restart_does_not_ask_again(berthd, job):
     """... a job that was told to end: it hears the signal once, then SIGKILL when its time is over."""
-    daemon = berthd("[lock b]\nkill-after = 8s\n")
-    one = job(*options, "b", script=COUNTS)
-    assert operator(daemon, "revoke") == "ok"
-    assert read_line(one.wrapper.stdout) == "asked"
+    daemon = berthd("[lock wrapped]\nkill-after = 8s\n[lock bare]\nkill-after = 8s\n")
+    jobs = {"wrapped": job("wrapped", script=COUNTS), "bare": job("-F", "bare", script=COUNTS)}
+    for name, one in jobs.items():
+        assert operator(daemon, "revoke", name) == "ok"
+        assert read_line(one.wrapper.stdout) == "asked", name
     for how in ("stop", "kill", "stop"):
         restart(daemon, how)
-        if not options:
-            asked_until(daemon, all_back(1, 0))
-    one.end()
-    assert one.wrapper.stdout.read() == b""
+        asked_until(daemon, lambda now: "away" not in now.resources["wrapped"]["holders"][0])
+    for name, one in jobs.items():
+        one.end()
+        assert one.wrapper.stdout.read() == b"", name
     asked_until(daemon, all_free)
 
 
@@ -192,7 +192,9 @@ def test_dropped(daemon, job):
     assert operator(daemon, "drop") == "ok"
     asked_until(daemon, all_free)
     one.answer()
-    assert one.wait()[0] == 7
+    code, said = one.wait()
+    assert code == 7 and said.startswith("berth: lost the lease: ")
+    assert said.endswith("(dropped); the job runs on\n")
 
 
 def test_without_a_wrapper_of_its_own(daemon, job):

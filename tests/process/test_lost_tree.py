@@ -33,15 +33,13 @@ def tree(berth, directory, daemon, script):
 LEFT_BEHIND = APART.format("echo $$ >pid; : >born; exec sleep 1000") + ": <born;"
 
 
-@pytest.mark.parametrize("how", ["kill", "stop"])
-def test_the_main_process_ends_while_berthd_is_down(berth, berthd, directory, how):
+def test_the_main_process_ends_while_berthd_is_down(berth, berthd, directory):
     """Nothing is free as long as the wrapper lives: not for a moment while a part of the job runs."""
     daemon = berthd("grace = 1ms\n" + TREE)
-    with tree(berth, directory, daemon,
-              LEFT_BEHIND + ": <go") as (process, pid):
+    with tree(berth, directory, daemon, LEFT_BEHIND + ": <go") as (process, pid):
         lease, = status(daemon.client()).holders("a")
         os.kill(process.pid, signal.SIGSTOP)  # it cannot come back
-        getattr(daemon, how)()
+        daemon.kill()
         let_go(directory / "go")
         until(lambda: not main_lives(process.pid))
         daemon.start()
@@ -67,8 +65,7 @@ def main_lives(wrapper):
     return False
 
 
-@pytest.mark.parametrize("main", ["wait", "exit 0"], ids=["lives", "is gone"])
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("main, restarted", [("wait", True), ("exit 0", False)], ids=["lives", "is gone"])
 def test_a_hung_wrapper_is_revoked(berth, berthd, directory, main, restarted):
     """First its descendants are dead, then the unit is free."""
     daemon = berthd(TREE)

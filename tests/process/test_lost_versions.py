@@ -10,7 +10,9 @@ from conftest import BUILD
 from daemon_help import held, lease_of, refused, status, waits
 from journal_file import records, rewrite, set_header
 from lines import DEADLINE
-from lost_help import all_free, asked_until, sleeper
+from lost_help import all_free, asked_until, restart, sleeper
+
+CONFIG = "[lock a]\n"
 
 
 def add(words):
@@ -34,9 +36,8 @@ def refuses_to_start(daemon):
     assert "a later version of berthd has written it" in daemon.log.read_text()
 
 
-def test_a_key_that_need_not_be_understood(berthd):
+def test_a_key_that_need_not_be_understood(daemon):
     """The lease lives on, can be changed, and the key is still there."""
-    daemon = berthd("[lock a]\n")
     with sleeper() as first, sleeper() as second:
         lease = held(daemon.client(), f"acquire a pid={first}")
         client = changed(daemon, add("color=red"))
@@ -45,8 +46,7 @@ def test_a_key_that_need_not_be_understood(berthd):
         assert client.request(f"bind {lease} pid={second}").startswith("ok")
         record, = records(daemon.journal)
         assert f" process={second}," in record and record.endswith(" color=red")
-        daemon.kill()
-        daemon.start()
+        restart(daemon, "kill")
         record, = records(daemon.journal)
         assert record.endswith(" color=red")
         client = daemon.client()
@@ -68,8 +68,7 @@ def test_a_key_that_must_be_understood(berthd):
                 assert lease_of(client.request(f"reclaim {lease} a:1:0")) == lease
                 assert refused(client, f"bind {lease} pid={other}") == "kind"
                 assert records(daemon.journal) == before
-                daemon.kill()
-                daemon.start()
+                restart(daemon, "kill")
                 client = daemon.client()
         asked_until(daemon, all_free)
         assert records(daemon.journal) == []
@@ -90,15 +89,13 @@ def test_a_waiter_that_must_be_understood(berthd):
         assert refused(client, "acquire a wait=0") == "would-wait"
         assert client.request(f"release {lease}").startswith("ok")
         held(client, "acquire a wait=0")
-    daemon.kill()
-    daemon.start()
+    restart(daemon, "kill")
     assert not [record for record in records(daemon.journal) if record.startswith("waiting")]
 
 
-def test_a_later_version_s_lease_is_not_renewed(berthd):
+def test_a_later_version_s_lease_is_not_renewed(daemon):
     """Its record must stay as it is. The renewal is refused, and the lease ends with its present
     ttl."""
-    daemon = berthd("[lock a]\n")
     lease = held(daemon.client(), "acquire a ttl=6s")
     client = changed(daemon, add("!color=red"))
     for request in (f"renew {lease}", f"renew {lease} ttl=1h", f"bind {lease} pid={os.getpid()}"):
@@ -108,7 +105,7 @@ def test_a_later_version_s_lease_is_not_renewed(berthd):
     asked_until(daemon, all_free)
 
 
-@pytest.mark.parametrize("record", ["promised id=34", "held id=34 uid=nobody", "held", "%"])
+@pytest.mark.parametrize("record", ["promised id=34", "held id=34 uid=nobody"])
 def test_a_record_that_cannot_be_read(berthd, record):
     """It stays as it is. Only a later version's addition leaves everything unchanged."""
     daemon = berthd("grace = 1h\n[lock a]\n")
@@ -123,25 +120,20 @@ def test_a_record_that_cannot_be_read(berthd, record):
             assert refused(client, "acquire a wait=0") == "grace"
 
 
-@pytest.mark.parametrize("how", ["record", "version", "features"])
-def test_what_must_not_be_ignored(berthd, how):
+def test_what_must_not_be_ignored(daemon):
     """berthd does not start, changes nothing, and a version that understands the record finds the
     lease."""
-    daemon = berthd("[lock a]\n")
     with sleeper() as pid:
         lease = held(daemon.client(), f"acquire a pid={pid}")
         daemon.kill()
         before = daemon.journal.read_bytes()
-        if how == "record":
-            rewrite(daemon.journal, lambda record: f"!{record}")
-        elif how == "version":
-            set_header(daemon.journal, version=2)
-        else:
-            set_header(daemon.journal, must_understand=1)
-        later = daemon.journal.read_bytes()
-        for _ in range(2):
+        for spoil in (lambda: rewrite(daemon.journal, lambda record: f"!{record}"),
+                      lambda: set_header(daemon.journal, version=2),
+                      lambda: set_header(daemon.journal, must_understand=1)):
+            spoil()
+            later = daemon.journal.read_bytes()
             refuses_to_start(daemon)
             assert daemon.journal.read_bytes() == later
-        daemon.journal.write_bytes(before)
+            daemon.journal.write_bytes(before)
         daemon.start()
         assert status(daemon.client()).holders("a") == [lease]

@@ -14,10 +14,11 @@ from lost_help import (  # fixtures among them
 
 LIMIT = 8
 
+CONFIG = "[lock a]\n"
 
-def test_the_job_keeps_its_lease(berth, berthd, job):
+
+def test_the_job_keeps_its_lease(berth, daemon, job):
     """Nobody gets the unit while the job runs; the next waiter gets it the moment the job ends."""
-    daemon = berthd("[lock a]\n")
     first = job("a", script=WAITS)
     first.kill_wrapper()
     waiter = berth.start("run", "a", "--", "echo", "next")
@@ -31,8 +32,7 @@ def test_the_job_keeps_its_lease(berth, berthd, job):
     asked_until(daemon, all_free)
 
 
-def test_over_a_restart_too(berthd, job):
-    daemon = berthd("[lock a]\n")
+def test_over_a_restart_too(daemon, job):
     first = job("a", script=WAITS)
     first.kill_wrapper()
     for how in ("kill", "stop", "kill"):
@@ -54,8 +54,7 @@ def test_no_wrapper_at_all(berthd, job):
     asked_until(daemon, all_free)
 
 
-def test_the_job_ends_while_berthd_is_down(berthd, job):
-    daemon = berthd("[lock a]\n")
+def test_the_job_ends_while_berthd_is_down(daemon, job):
     first = job("a", script=WAITS)
     first.kill_wrapper()
     daemon.kill()
@@ -65,12 +64,11 @@ def test_the_job_ends_while_berthd_is_down(berthd, job):
     asked_until(daemon, all_free)
 
 
-def test_what_a_job_leaves_behind(berthd, job):
+def test_what_a_job_leaves_behind(daemon, job):
     """A lease lasts as long as the job's main process; with --tree as long as its descendants."""
-    daemon = berthd("[lock a]\n")
-    leaves = "cat /dev/fd/$LEASH & echo runs $!"
+    leaves = "cat /dev/fd/$LEASH & echo runs $!; exit 6"
     left = job("a", script=leaves)
-    assert left.wait() == (0, "")
+    assert left.wait() == (6, "")
     assert left.is_alive()
     assert status(daemon.client()).held == 0
     tree = job("--tree", "a", script=leaves)
@@ -80,7 +78,7 @@ def test_what_a_job_leaves_behind(berthd, job):
     assert main_is_gone(status(daemon.client()), "a", tree.wrapper.pid)
     assert f"by%20pid%20{tree.wrapper.pid}%20" in daemon.client().request("acquire a wait=0")
     os.kill(tree.pids[0], signal.SIGKILL)
-    assert tree.wait() == (0, "")
+    assert tree.wait() == (6, "")
     asked_until(daemon, all_free)
 
 
