@@ -106,17 +106,6 @@ def test_variables_of_several(berth, fake):
     assert "BERTH_2_ITEM='gpu:0 x/y@z+w'\n" in out
 
 
-@pytest.mark.parametrize("name", ["a'\"$`\\b *;~", "\u00e4\nb", "-S"])
-def test_a_socket_of_any_name(berth, fake, directory, name):
-    os.rename(fake.path, directory / name)
-    (status, out, _), _, _ = acquired(
-        berth, fake, "--ttl", "1", "r", env={"BERTH_SOCKET": name})
-    assert status == 0
-    done = subprocess.run(["sh", "-c", 'eval "$1"; printf %s "$BERTH_SOCKET"', "sh", out],
-                          capture_output=True, text=True, timeout=DEADLINE)
-    assert done.stdout == str(directory / name)
-
-
 def test_json(berth, fake):
     (status, out, err), _, _ = acquired(
         berth, fake, "--ttl", "1", "--json", "b:3", "a:2", answer=SEVERAL)

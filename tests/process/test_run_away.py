@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from conftest import read_line
-from daemon_help import code, event, held, is_quiet, lease_of, status, waits
+from daemon_help import code, event, held, is_quiet, status, waits
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import asks, client_of, gets, up
 from lines import DEADLINE
@@ -76,18 +76,18 @@ def test_stopped_again_and_again(berth, daemon, client):
     goes_on(away)
 
 
-@pytest.mark.parametrize("names", [["x", "y"], ["s"]])
-def test_what_it_stands_for(berth, daemon, names):
+def test_what_it_stands_for(berth, daemon):
     """For several resources, and in its user's quota: nothing is kept, and a later one goes."""
     client, other = daemon.client(), daemon.client()
-    lease = held(client, f"acquire {names[0]}")
-    away = starts_waiting(berth, *names)
-    later = waits(other, "acquire " + " ".join(names))
-    stops(away)
-    assert client.request(f"release {lease}") == "ok"
-    assert event(other)[:2] == ("granted", later)
-    assert other.request(f"release {later}") == "ok"
-    goes_on(away)
+    for names in ["x", "y"], ["s"]:
+        lease = held(client, f"acquire {names[0]}")
+        away = starts_waiting(berth, *names)
+        later = waits(other, "acquire " + " ".join(names))
+        stops(away)
+        assert client.request(f"release {lease}") == "ok"
+        assert event(other)[:2] == ("granted", later), names
+        assert other.request(f"release {later}") == "ok"
+        goes_on(away)
 
 
 def test_why_says_so(berth, berthctl, daemon, client):
@@ -102,15 +102,14 @@ def test_why_says_so(berth, berthctl, daemon, client):
     assert "(away)" not in berthctl("why", str(away.pid)).stdout
 
 
-@pytest.mark.parametrize("how", ["kill", "stop"])
-def test_berthd_is_restarted_meanwhile(berth, berthd, how):
+def test_berthd_is_restarted_meanwhile(berth, berthd):
     """The place stays as long as the process that waits, also beyond the grace."""
     daemon = berthd("grace = 1ms\n" + CONFIG)
     lease = held(daemon.client(), "acquire x")
     away = starts_waiting(berth, "x")
     place = waiters(daemon.client(), "x")[0]["lease"]
     stops(away)
-    restart(daemon, how)
+    restart(daemon, "kill")
     client = daemon.client()
     now = asked_until(daemon, lambda now: now.held == 0)
     waiter, = now.resources["x"]["waiters"]

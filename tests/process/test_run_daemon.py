@@ -8,9 +8,10 @@ import subprocess
 import pytest
 
 from conftest import error_of, read_line
-from daemon_help import held, waits
+from daemon_help import held, status, waits
 from fake_berthd import FakeBerthd
 from lines import DEADLINE
+from lost_help import restart, scaled
 
 CONFIG = """
 [lock deploy]
@@ -51,8 +52,7 @@ def wait_in_queue(berth, *args):
     return process
 
 
-def test_granted_and_released(berth, berthd):
-    berthd(CONFIG)
+def test_granted_and_released(berth, daemon):
     done = berth("run", "deploy", "etl:2", "gpus", "market/x", "--", "sh", "-c",
                  "echo $BERTH_NAME $BERTH_1_SLOT, $BERTH_2_SLOT, $BERTH_3_ITEM, $BERTH_4_NAME")
     assert (done.returncode, done.stderr) == (0, "")
@@ -79,26 +79,13 @@ def test_an_older_berthd_refuses_to_be_told_the_exit_status(berth, daemon, direc
 
 
 def test_the_lease_lasts_as_long_as_the_job(berth, daemon):
-    first, lease = hold(berth, "deploy")
-    client = daemon.client()
-    assert [line for line in client.lines("status deploy") if line.startswith(f"holder {lease} ")]
+    first, lease = hold(berth, "--holder", "me", "--reason", "because of it", "deploy")
+    holder, = status(daemon.client()).resources["deploy"]["holders"]
+    assert holder.items() >= {"lease": lease, "uid": str(os.getuid()), "program": "sh", "holder": "me",
+                              "reason": "because%20of%20it"}.items()
     assert berth("run", "-n", "deploy", "--", "true").returncode == 75
     let_go(first)
     assert berth("run", "-n", "deploy", "--", "true").returncode == 0
-
-
-def test_what_status_shows(berth, daemon):
-    process = berth.start("run", "--holder", "me", "--reason", "because of it", "deploy", "--",
-                          "sh", "-c", "echo $$; read line", stdin=subprocess.PIPE)
-    pid = read_line(process.stdout)
-    holder = [line for line in daemon.client().lines("status deploy")
-              if line.startswith("holder")][0].split(" ")
-    assert f"pid={pid}" in holder
-    assert f"uid={os.getuid()}" in holder
-    assert "program=sh" in holder
-    assert "holder=me" in holder
-    assert "reason=because%20of%20it" in holder
-    let_go(process)
 
 
 def test_an_identity_that_waits(berth, client):
@@ -135,27 +122,23 @@ def test_not_acquired(berth, client, directory):
     assert client.request("pause market/paused").startswith("ok")
     assert client.request("acquire etl:3").startswith("ok ")
     assert client.request("acquire etl:3").startswith("waiting ")
-    for args, status, message in NOT_ACQUIRED:
+    for args, exit_status, message in NOT_ACQUIRED:
         done = berth("run", *args, "--", "touch", "ran")
-        assert done.returncode == status, args
+        assert done.returncode == exit_status, args
         if message is None:
             assert done.stderr == ""
         else:
             assert done.stderr.startswith("berth: ") and done.stderr.endswith(f"{message}\n")
             assert done.stderr.count("\n") == 1
+    assert client.request("drain").startswith("ok")
+    assert berth("run", "-n", "market/x", "--", "touch", "ran").returncode == 75
     assert not (directory / "ran").exists()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
-def test_not_permitted(berth, berthd):
-    berthd(CONFIG)
+def test_not_permitted(berth, daemon):
     process = berth.start("run", "private", "--", "true", user=65534)
     assert "(forbidden)" in error_of(process, 77)
-
-
-def test_draining(berth, daemon):
-    assert daemon.client().request("drain").startswith("ok")
-    assert berth("run", "-n", "deploy", "--", "true").returncode == 75
 
 
 def test_too_many_connections(berth, berthd):
@@ -168,37 +151,30 @@ def test_too_many_connections(berth, berthd):
     assert berth("run", "--if-down", "run", "deploy", "--", "true").returncode == 0
 
 
-def test_its_own_ancestor(berth, berthd):
+def test_its_own_ancestor(berth, daemon):
     """Refused at once: it would wait for itself."""
-    berthd(CONFIG)
     done = berth("run", "deploy", "--", berth.path, "run", "deploy", "--", "true")
     assert done.returncode == 75
     assert "(ancestor)" in done.stderr
     assert berth("run", "deploy", "--", berth.path, "run", "gpus", "--", "true").returncode == 0
 
 
-def test_cancelled_by_somebody(berth, daemon):
+def test_a_wait_that_ends(berth, daemon):
+    """Cancelled by somebody, and by a reload."""
     first, _ = hold(berth, "deploy")
     second = wait_in_queue(berth, "deploy")
-    waiter = [line for line in daemon.client().lines("status deploy")
-              if line.startswith("waiter ")][0].split(" ")[1]
+    waiter, = status(daemon.client()).waiters("deploy")
     assert berth("release", waiter).returncode == 0
     assert "(cancelled)" in error_of(second, 75)
-    let_go(first)
-
-
-def test_removed_by_a_reload(berth, daemon):
-    first, _ = hold(berth, "deploy")
-    second = wait_in_queue(berth, "deploy")
+    third = wait_in_queue(berth, "deploy")
     daemon.configure("[lock another]\n")
     assert daemon.client().request("reload") == "ok"
-    assert "(unknown)" in error_of(second, 78)
+    assert "(unknown)" in error_of(third, 78)
     let_go(first)
 
 
-def test_released_by_somebody(berth, berthd):
+def test_released_by_somebody(berth, daemon):
     """On purpose: the job runs on."""
-    berthd(CONFIG)
     first, lease = hold(berth, "deploy")
     assert berth("release", lease).returncode == 0
     assert read_line(first.stderr).startswith("berth: lost the lease: ")
@@ -207,10 +183,14 @@ def test_released_by_somebody(berth, berthd):
     assert first.returncode == 1  # that of `read` at the end of its input
 
 
-def test_in_order(berth, berthd):
-    berthd(CONFIG)
+def test_in_order(berth, daemon):
+    """Waiters that die leave the queue."""
     running, _ = hold(berth, "deploy")
     waiting = [wait_in_queue(berth, "deploy") for _ in range(5)]
+    for number in signal.SIGTERM, signal.SIGKILL:
+        dies = waiting.pop(1)
+        dies.send_signal(number)
+        assert dies.wait(DEADLINE) == -number
     for process in waiting:
         let_go(running)
         running = process
@@ -218,21 +198,7 @@ def test_in_order(berth, berthd):
     let_go(running)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_waiter_that_dies_leaves_the_queue(berth, berthd, number):
-    berthd(CONFIG)
-    running, _ = hold(berth, "deploy")
-    second = wait_in_queue(berth, "deploy")
-    third = wait_in_queue(berth, "deploy")
-    second.send_signal(number)
-    assert second.wait(DEADLINE) == -number
-    let_go(running)
-    assert read_line(third.stdout).startswith("runs ")
-    let_go(third)
-
-
-def test_a_waiter_sees_the_holder(berth, berthd):
-    berthd(CONFIG)
+def test_a_waiter_sees_the_holder(berth, daemon):
     process = berth.start("run", "deploy", "--", "sh", "-c", "echo $$; read line",
                           stdin=subprocess.PIPE)
     pid = read_line(process.stdout)
@@ -245,14 +211,13 @@ def test_a_waiter_sees_the_holder(berth, berthd):
     let_go(second)
 
 
-@pytest.mark.parametrize("way", ["stop", "kill"])
-def test_a_daemon_that_comes_back(berth, daemon, way):
+def test_a_daemon_that_comes_back(berth, daemon):
     """The lease and the place in the queue are kept, without a message."""
     running, lease = hold(berth, "deploy")
     waiter = wait_in_queue(berth, "deploy")
-    getattr(daemon, way)()
-    daemon.start()
-    assert read_line(waiter.stderr).startswith("berth: queued, place 1")
+    for how in "stop", "kill":
+        restart(daemon, how)
+        assert read_line(waiter.stderr).startswith("berth: queued, place 1"), how
     assert berth("run", "-n", "deploy", "--", "true").returncode == 75
     assert running.poll() is None
     let_go(running)
@@ -262,10 +227,11 @@ def test_a_daemon_that_comes_back(berth, daemon, way):
 
 
 def test_never_more_than_the_limit(berth, berthd, directory):
-    """40 jobs, 3 at a time, each with its own slot."""
+    """Many jobs, 3 at a time, each with its own slot."""
+    n = scaled(40)
     daemon = berthd("[semaphore s]\nlimit = 3\n")
     script = ('mkdir slot.$BERTH_SLOT || echo taken; echo $BERTH_TOKEN; rmdir slot.$BERTH_SLOT')
-    jobs = [berth.start("run", "s", "--", "sh", "-c", script) for _ in range(40)]
+    jobs = [berth.start("run", "s", "--", "sh", "-c", script) for _ in range(n)]
     tokens = []
     for job in jobs:
         out, err = job.communicate(timeout=DEADLINE)
@@ -273,6 +239,6 @@ def test_never_more_than_the_limit(berth, berthd, directory):
                 if not line.startswith((b"berth: waiting for s: ", b"berth: got s after "))]
         assert (job.returncode, said) == (0, [])
         tokens.append(int(out))
-    assert len(set(tokens)) == 40
-    status = daemon.client().lines("status s")[1]
-    assert " in_use=0 " in status and " waiting=0" in status
+    assert len(set(tokens)) == n
+    after = status(daemon.client())
+    assert (after.held, after.waiting) == (0, 0)

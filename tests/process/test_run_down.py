@@ -12,6 +12,7 @@ import pytest
 from conftest import error_of, Program, read_line
 from fake_berthd import FakeBerthd
 from lines import DEADLINE
+from lost_help import scaled
 
 
 NO_SOCKET = ("No such file or directory"
@@ -224,7 +225,7 @@ def test_early_ends_until_it_counts_as_down(berth, fake):
 
 def test_busy_before_it_has_asked(berth, fake):
     """berthd does not wait for a request: many tries, to hit that moment."""
-    for _ in range(10):
+    for _ in range(scaled(10)):
         processes = [berth.start("run", "r", "--", "true") for _ in range(5)]
         for _ in processes:
             peer = fake.accept()
@@ -332,22 +333,3 @@ def test_a_waiter_whose_daemon_stays_silent(berth, fake):
     assert error_of(process, 0) == ""
 
 
-# ---- gone while the job runs ----
-
-def running(berth, fake):
-    process = berth.start("run", "r", "--", "sh", "-c", "echo ready; read line; exit 6",
-                          stdin=-1)
-    peer = fake.grant()
-    assert read_line(process.stdout) == "ready"
-    return process, peer
-
-
-def test_the_job_goes_on_without_the_lease(berth, fake):
-    process, peer = running(berth, fake)
-    peer.send("* lost 2 released of%20no%20concern\n* lost 1 released by%20an%20admin%0A\n")
-    assert read_line(process.stderr) == (
-        r"berth: lost the lease: by an admin\x0a (released); the job runs on")
-    process.stdin.close()
-    process.stdin = None
-    assert error_of(process, 6) == ""
-    assert peer.line() == ""  # nothing is left to release

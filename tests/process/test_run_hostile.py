@@ -5,6 +5,7 @@ import time
 
 from conftest import read_line
 from lines import DEADLINE
+from lost_help import scaled
 
 NONSENSE = [
     b"\n", b" \n", b"hello\n", b"\xff\xfe\xfd\n", b"\0\n", b"OK 1 slot=r,1,0\n",
@@ -88,7 +89,7 @@ def test_chatter_without_an_answer(berth, fake):
 
 
 def test_random_bytes(berth, fake, directory, chance):
-    for i in range(20):
+    for i in range(scaled(20)):
         process = berth.start("run", "--down-after", "1s", "r", "--", "touch", "ran")
         peer, _ = fake.asked()
         alphabet = b"\n *oke1slt=r,0waing\xff\0%" if i % 2 else bytes(range(256))
