@@ -20,7 +20,7 @@ MAX_LINES = {"python": 50, "perl": 20, "bash": 20}
 page = (SOURCE / "doc/protocol.md").read_text()
 clients = dict(re.findall(r"^```(python|perl|bash)\n(.*?)^```$", page, re.M | re.S))
 
-CONFIGURATION = "grace = 200ms\n[semaphore place]\nlimit = 1\n"
+CONFIG = "grace = 200ms\n[semaphore place]\nlimit = 1\n"
 WAITS = ("sh", "-c", "echo runs; read line")
 
 
@@ -67,8 +67,7 @@ def test_every_client_is_there():
     assert clients.keys() == INTERPRETERS.keys()
 
 
-def test_runs_at_once_and_gives_back(berthd, client):
-    daemon = berthd(CONFIGURATION)
+def test_runs_at_once_and_gives_back(daemon, client):
     out, err, code = end(client("place", "sh", "-c", "echo ran; exit 3"))
     assert (out, code) == ("ran\n", 3), err
     other = daemon.client()
@@ -76,8 +75,7 @@ def test_runs_at_once_and_gives_back(berthd, client):
     assert other.line().split()[0] in ("ok", "waiting")
 
 
-def test_waits_for_its_turn(berthd, client):
-    daemon = berthd(CONFIGURATION)
+def test_waits_for_its_turn(daemon, client):
     first = daemon.client()
     lease = held(first, "acquire place")
     process = client("place", "echo", "ran")
@@ -86,16 +84,14 @@ def test_waits_for_its_turn(berthd, client):
     assert end(process)[0] == "ran\n"
 
 
-def test_a_refusal_ends_it(berthd, client):
-    berthd(CONFIGURATION)
+def test_a_refusal_ends_it(daemon, client):
     out, err, code = end(client("nowhere", "echo", "ran"))
     assert out == "" and code != 0
     assert "unknown" in err
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_it_holds_its_place_over_a_restart(berthd, client, how):
-    daemon = berthd(CONFIGURATION)
+def test_it_holds_its_place_over_a_restart(daemon, client, how):
     process = client("place", *WAITS)
     assert read_line(process.stdout) == "runs"
     restart(daemon, how)
@@ -123,9 +119,8 @@ def test_a_waiter_keeps_its_place_over_a_restart(berthd, client):
     assert holder(status(daemon.client()))["lease"] == first
 
 
-def test_it_lasts_as_long_as_the_command(berthd, client):
+def test_it_lasts_as_long_as_the_command(daemon, client):
     """However the program around it ends."""
-    daemon = berthd(CONFIGURATION)
     process = client("place", "sh", "-c", "echo runs; exec cat")
     assert read_line(process.stdout) == "runs"
     one = holder(status(daemon.client()))
@@ -138,8 +133,7 @@ def test_it_lasts_as_long_as_the_command(berthd, client):
     asked_until(daemon, lambda now: now.held == 0)
 
 
-def test_it_stops_at_a_revoke(berthd, client):
-    daemon = berthd(CONFIGURATION)
+def test_it_stops_at_a_revoke(daemon, client):
     process = client("place", "sh", "-c", "trap 'echo told; exit 5' TERM; echo runs; while :; do read line; done")
     assert read_line(process.stdout) == "runs"
     operator = daemon.client()

@@ -11,7 +11,7 @@ from daemon_help import become, connect_as, held, held_with_proof, needs_root, r
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
 from lines import until
-from lost_help import living_as, lose_the_journal, sleeper
+from lost_help import living_as, lose_the_journal, restart, sleeper
 
 pytestmark = needs_root
 
@@ -179,8 +179,7 @@ def test_what_the_journal_has_counts(berthd):
     for _ in range(3):
         held(anna, "acquire s ttl=1h")
     daemon.configure(text.format(2))
-    daemon.kill()
-    daemon.start()
+    restart(daemon, "kill")
     assert status(daemon.client()).held == 3
     assert refused(connect_as(daemon, ANNA), "acquire s wait=0") == "quota"
     held(connect_as(daemon, BERT), "acquire s")

@@ -13,7 +13,7 @@ import pytest
 from conftest import read_line
 from daemon_help import connect_as, held, needs_root, refused, stopped
 from lines import DEADLINE, look_again, until
-from lost_help import asked_until, living_as
+from lost_help import asked_until, living_as, restart
 
 pytestmark = needs_root
 
@@ -186,13 +186,10 @@ def acquired_and_withdrawn(daemon, job):
     return lease
 
 
-@pytest.mark.parametrize("over", ("", "a restart"))
-def test_the_operator_takes_over(berthd, job, over):
+def test_the_operator_takes_over(berthd, job):
     daemon = berthd(f"[lock one]\nadmin-users = {ADMIN}\nkill-after = 1s\n")
     lease = acquired_and_withdrawn(daemon, job)
-    if over:
-        daemon.kill()
-        daemon.start()
+    restart(daemon, "kill")
     assert connect_as(daemon, ADMIN).request(f"revoke {lease}") == "ok"
     assert job.wait(DEADLINE) in (-signal.SIGKILL, -signal.SIGTERM)
 
@@ -200,6 +197,5 @@ def test_the_operator_takes_over(berthd, job, over):
 def test_max_hold_takes_over(berthd, job):
     daemon = berthd("[lock one]\nkill-after = 1s\nmax-hold = 5s\n")
     acquired_and_withdrawn(daemon, job)
-    daemon.kill()
-    daemon.start()
+    restart(daemon, "kill")
     assert job.wait(DEADLINE) == -signal.SIGKILL
