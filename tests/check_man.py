@@ -146,9 +146,9 @@ def check_options_of_berth():
     require_same("berth.1: DESCRIPTION", described, set(subcommands))
 
 
-def long_options(text):
-    """The words of a getopt table in the source."""
-    return set(re.findall(r'^    \{"([a-z-]+)", (?:no|required)_argument', text, re.M))
+def long_options(path):
+    """The words of an option table in the source."""
+    return found("options", set(re.findall(r"""^    \{(?:0|'.'), \w+, "([a-z-]+)", """, code[path], re.M)))
 
 
 def check_options_of_berthctl():
@@ -166,8 +166,7 @@ def check_options_of_berthctl():
     require_same("berthctl.1: COMMANDS", page, usages)
     options = options_of_page("berthctl.1")
     words = {word[2:] for _, word in options}
-    require_same("berthctl.1: OPTIONS", words, found("options", set(re.findall(
-        r"""^    \{(?:OPTION_\w+|\.letter = '.'), (?:\.word = )?"([a-z-]+)", """, code["src/berthctl/command_line.c"], re.M))))
+    require_same("berthctl.1: OPTIONS", words, long_options("src/berthctl/command_line.c"))
     require_same("berthctl.1: who takes them", {word: by for (_, word), (_, by) in options.items() if by},
                  takers)
     require_same("berthctl.1: OPTIONS",
@@ -246,7 +245,7 @@ def check_history_of_berthctl():
 def check_options_of_berthd():
     by_help = options_of_help(help_of("berthd"))
     require_same("berthd --help", {word[2:] for _, word in by_help},
-                 long_options(code["src/daemon/main.c"]))
+                 long_options("src/daemon/main.c"))
     page = {key: argument for key, (argument, _) in options_of_page("berthd.8").items()}
     require_same("berthd.8: OPTIONS", page, by_help)
 
@@ -254,7 +253,7 @@ def check_options_of_berthd():
 def check_berth_web():
     """Its options, and the keys of its file, which are in conf/berth-web.conf too."""
     by_help = options_of_help(help_of("berth-web"))
-    require_same("berth-web --help", {word[2:] for _, word in by_help}, long_options(code["src/web/berth_web.c"]))
+    require_same("berth-web --help", {word[2:] for _, word in by_help}, long_options("src/web/berth_web.c"))
     page = {key: argument for key, (argument, _) in options_of_page("berth-web.8").items()}
     require_same("berth-web.8: OPTIONS", page, by_help)
     keys = set(found("keys", re.findall(r'^    \{"(\w+)", KEY_', code["src/web/web_conf.c"], re.M)))
@@ -262,7 +261,7 @@ def check_berth_web():
     require_same("berth-web.8: CONFIGURATION", terms, keys)
     sample = (srcdir / "conf/berth-web.conf").read_text()
     require_same("conf/berth-web.conf", set(re.findall(r"^;(\w+) = ", sample, re.M)), keys)
-    used = {getattr(os, name) for path, text in code.items() if path.startswith("src/web/")
+    used = {getattr(os, name) for path, text in code.items() if path.startswith(("src/web/", "src/service/"))
             for name in re.findall(r"\b(EX_[A-Z]+)\b", text)}
     require_same("berth-web.8: EXIT STATUS", set(statuses("berth-web.8")), found("EX_", used) | {0})
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
@@ -399,7 +398,7 @@ def check_statuses():
     text = help_of("berthctl").split("Exit status:")[-1].split("\n\n")[0]
     require_same("berthctl.1: EXIT STATUS", set(statuses("berthctl.1")),
                  {int(number) for number in re.findall(r"(?:^|; *\s)\s*(\d+) ", text)})
-    used = {getattr(os, name) for path, text in code.items() if path.startswith(("src/daemon/", "src/database/"))
+    used = {getattr(os, name) for path, text in code.items() if path.startswith(("src/daemon/", "src/database/", "src/service/"))
             for name in re.findall(r"\b(EX_[A-Z]+)\b", text)}
     require_same("berthd.8: EXIT STATUS", set(statuses("berthd.8")), found("EX_", used) | {0})
 

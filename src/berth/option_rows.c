@@ -9,37 +9,20 @@
 
 /* ---- kinds of values; `member` is that of the options ---- */
 
-static const char *set_true(void *member, const char *argument)
+static const char *set_ttl(void *member, char *argument)
 {
-    (void)argument;
-    *(bool *)member = true;
-    return NULL;
-}
-
-static const char *set_text(void *member, const char *argument)
-{
-    *(const char **)member = argument;
-    return NULL;
-}
-
-static const char *set_duration(void *member, const char *argument)
-{
-    return duration_parse(argument, member) ? NULL : "not a duration like 30s or 1h30m";
-}
-
-static const char *set_ttl(void *member, const char *argument)
-{
-    const char *wrong = set_duration(member, argument);
+    const char *wrong = option_set_duration(member, argument);
     return *(const nanoseconds *)member > 0 ? wrong : "not a duration like 30s or 1h30m";
 }
 
-static const char *set_no_wait(void *member, const char *argument)
+static const char *set_no_wait(void *member, char *argument)
 {
     (void)argument;
-    return set_duration(member, "0");
+    *(nanoseconds *)member = 0;
+    return NULL;
 }
 
-static const char *set_conflict_status(void *member, const char *argument)
+static const char *set_conflict_status(void *member, char *argument)
 {
     uint64_t status;
     if (!number_parse(argument, 255, &status)) {
@@ -49,7 +32,7 @@ static const char *set_conflict_status(void *member, const char *argument)
     return NULL;
 }
 
-static const char *set_priority(void *member, const char *argument)
+static const char *set_priority(void *member, char *argument)
 {
     int64_t priority;
     if (!signed_number_parse(argument, 1000, &priority)) {
@@ -59,22 +42,19 @@ static const char *set_priority(void *member, const char *argument)
     return NULL;
 }
 
-static const char *set_holder(void *member, const char *argument)
+static const char *set_holder(void *member, char *argument)
 {
     size_t n = strlen(argument);
-    return n >= 1 && n <= HOLDER_BYTES ? set_text(member, argument) : "not 1 to 128 bytes";
+    return n >= 1 && n <= HOLDER_BYTES ? option_set_text(member, argument) : "not 1 to 128 bytes";
 }
 
-static const char *set_reason(void *member, const char *argument)
+static const char *set_reason(void *member, char *argument)
 {
-    static char cut[REASON_BYTES + 1];
-    size_t n = utf8_cut(argument, REASON_BYTES);
-    memcpy(cut, argument, n);
-    cut[n] = '\0';
-    return n > 0 ? set_text(member, cut) : "empty";
+    argument[utf8_cut(argument, REASON_BYTES)] = '\0';
+    return argument[0] != '\0' ? option_set_text(member, argument) : "empty";
 }
 
-static const char *set_pid(void *member, const char *argument)
+static const char *set_pid(void *member, char *argument)
 {
     uint64_t pid;
     if (!number_parse(argument, INT32_MAX, &pid) || pid == 0) {
@@ -84,25 +64,25 @@ static const char *set_pid(void *member, const char *argument)
     return pid == 1 ? "process 1 never ends, so the lease would not either" : NULL;
 }
 
-static const char *set_item(void *member, const char *argument)
+static const char *set_item(void *member, char *argument)
 {
-    return item_is_valid(argument) ? set_text(member, argument) : "not an item's name";
+    return item_is_valid(argument) ? option_set_text(member, argument) : "not an item's name";
 }
 
-static const char *set_if_down(void *member, const char *argument)
+static const char *set_if_down(void *member, char *argument)
 {
     static const char *const words[] = {
         [IF_DOWN_FAIL] = "fail", [IF_DOWN_WAIT] = "wait", [IF_DOWN_RUN] = "run", NULL};
     return word_look_up(words, argument, member) ? NULL : "not one of fail, wait, run";
 }
 
-static const char *set_if_down_without_job(void *member, const char *argument)
+static const char *set_if_down_without_job(void *member, char *argument)
 {
     const char *wrong = set_if_down(member, argument);
     return *(const enum if_down *)member == IF_DOWN_RUN ? "acquire has no command to run" : wrong;
 }
 
-static const char *set_on_lost(void *member, const char *argument)
+static const char *set_on_lost(void *member, char *argument)
 {
     return word_look_up(on_lost_words, argument, member) ? NULL : "not one of kill, term, warn";
 }
@@ -125,14 +105,14 @@ int signal_parse(const char *word)
     return 0;
 }
 
-static const char *set_signal(void *member, const char *argument)
+static const char *set_signal(void *member, char *argument)
 {
     int *signal = member;
     *signal = signal_parse(argument);
     return *signal != 0 ? NULL : "not a signal like TERM or 15";
 }
 
-static const char *set_export(void *member, const char *argument)
+static const char *set_export(void *member, char *argument)
 {
     static const char bytes[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     if (strncmp(argument, "BERTH_", 6) == 0) {
@@ -140,7 +120,7 @@ static const char *set_export(void *member, const char *argument)
     }
     bool valid = strspn(argument, bytes) == strlen(argument) && argument[0] != '\0' &&
         strchr("0123456789", argument[0]) == NULL;
-    return valid ? set_text(member, argument) : "not a valid variable name";
+    return valid ? option_set_text(member, argument) : "not a valid variable name";
 }
 
 /* ---- the table ---- */
@@ -157,7 +137,7 @@ const struct option_row option_rows[] = {
     {0, IN_RENEW, "ttl", "DURATION", TO(set_ttl, ttl),
         "new ttl, counted from now (default: the previous ttl)"},
     {'n', IN_BOTH, "nonblock", NULL, TO(set_no_wait, wait), "don't wait"},
-    {'w', IN_BOTH, "timeout", "DURATION", TO(set_duration, wait),
+    {'w', IN_BOTH, "timeout", "DURATION", TO(option_set_duration, wait),
         "wait at most this long; 0 is -n (default: for ever)"},
     {'E', IN_BOTH, "conflict-exit-code", "N", TO(set_conflict_status, conflict_status),
         "status for \"not acquired\" (75)"},
@@ -171,7 +151,7 @@ const struct option_row option_rows[] = {
     {0, IN_BOTH, "reason", "TEXT", TO(set_reason, reason), "text for berthctl status to show"},
     {'s', IN_BOTH, "signal", "SIG", TO(set_signal, signal),
         "the signal that asks the job to stop (TERM)"},
-    {'k', IN_BOTH, "kill-after", "DURATION", TO(set_duration, kill_after),
+    {'k', IN_BOTH, "kill-after", "DURATION", TO(option_set_duration, kill_after),
         "delay from that signal to SIGKILL; no longer than the resource's"},
     {0, IN_BOTH, "on-lost", "kill|term|warn", TO(set_on_lost, on_lost),
         "what to do when the lease is lost; no laxer than the resource's"},
@@ -179,21 +159,21 @@ const struct option_row option_rows[] = {
         "if berthd, or its database, does not answer (fail)"},
     {0, IN_ACQUIRE, "if-down", "fail|wait", TO(set_if_down_without_job, if_down),
         "if berthd, or its database, does not answer (fail)"},
-    {0, IN_ALL, "down-after", "DURATION", TO(set_duration, down_after),
+    {0, IN_ALL, "down-after", "DURATION", TO(option_set_duration, down_after),
         "how long berthd may take to answer (5s)"},
     {0, IN_RUN, "export", "VAR", TO(set_export, export),
         "put the items (of the only pool) or slots into VAR"},
-    {'F', IN_RUN, "no-fork", NULL, TO(set_true, no_fork),
+    {'F', IN_RUN, "no-fork", NULL, TO(option_set_true, no_fork),
         "replace berth with COMMAND; only berthd watches and stops it"},
-    {0, IN_RUN, "tree", NULL, TO(set_true, tree),
+    {0, IN_RUN, "tree", NULL, TO(option_set_true, tree),
         "keep the lease until all descendants of COMMAND are gone"},
-    {0, IN_ACQUIRE, "json", NULL, TO(set_true, json), "print JSON, not variables"},
-    {'S', IN_ALL, "socket", "PATH|user", TO(set_text, socket),
+    {0, IN_ACQUIRE, "json", NULL, TO(option_set_true, json), "print JSON, not variables"},
+    {'S', IN_ALL, "socket", "PATH|user", TO(option_set_text, socket),
         "berthd's socket; \"user\": your own berthd's"},
-    {'q', IN_BOTH, "quiet", NULL, TO(set_true, quiet),
+    {'q', IN_BOTH, "quiet", NULL, TO(option_set_true, quiet),
         "do not report waiting, or that units are busy"},
-    {'v', IN_BOTH, "verbose", NULL, TO(set_true, verbose), "print what was granted"},
-    {'v', IN_RENEW, "verbose", NULL, TO(set_true, verbose), "print how long is left"},
-    {'h', IN_ALL, "help", NULL, TO(set_true, help), "this text"},
+    {'v', IN_BOTH, "verbose", NULL, TO(option_set_true, verbose), "print what was granted"},
+    {'v', IN_RENEW, "verbose", NULL, TO(option_set_true, verbose), "print how long is left"},
+    {'h', IN_ALL, "help", NULL, TO(option_set_true, help), "this text"},
     {0},
 };

@@ -1,94 +1,11 @@
 #include "berth/options.h"
 
 #include "client/message.h"
-#include "client/unknown_option.h"
 
-#include <assert.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    MAX_OPTIONS = 32,
-    FIRST_ROW = 256, /* getopt's value of a word is that and the number of its row */
-};
-
-struct getopt_tables {
-    char letters[2 + 2 * MAX_OPTIONS + 1];
-    struct option words[MAX_OPTIONS + 1];
-};
-
-static void getopt_tables_fill(struct getopt_tables *tables, unsigned in)
-{
-    /* In order, so that the index of the first NAME is known; ':' reports a missing argument. */
-    size_t n_letters = 0, n = 0;
-    tables->letters[n_letters++] = '-';
-    tables->letters[n_letters++] = ':';
-    for (const struct option_row *row = option_rows; row->set; row++) {
-        if (!(row->in & in)) {
-            continue;
-        }
-        assert(n < MAX_OPTIONS);
-        tables->words[n++] = (struct option){
-            .name = row->word,
-            .has_arg = row->argument ? required_argument : no_argument,
-            .val = FIRST_ROW + (int)(row - option_rows),
-        };
-        if (row->letter) {
-            tables->letters[n_letters++] = row->letter;
-            if (row->argument) {
-                tables->letters[n_letters++] = ':';
-            }
-        }
-    }
-    tables->letters[n_letters] = '\0';
-    tables->words[n] = (struct option){0};
-}
-
-/* Of a letter, or of getopt's value of a word. */
-static const struct option_row *find_row(unsigned in, int letter)
-{
-    const struct option_row *row = option_rows;
-    if (letter >= FIRST_ROW) {
-        return &option_rows[letter - FIRST_ROW];
-    }
-    while (row->set && !(row->letter == letter && (row->in & in))) {
-        row++;
-    }
-    return row->set ? row : NULL;
-}
-
-/* `words` are the options that there are; argv[0] is the subcommand. */
-static void refuse_option(
-    const struct grammar *grammar, int letter, char **argv, const struct option words[])
-{
-    const char *word = argv[optind - 1];
-    char see[32];
-    const char alone[] = {'-', (char)optopt, '\0'};
-    /* An unknown letter may be one of several in a word. */
-    bool is_letter = optopt > 0 && optopt < FIRST_ROW && !find_row(grammar->in, optopt);
-    if (letter == ':') {
-        message("%s needs an argument", word);
-    } else {
-        snprintf(see, sizeof see, "berth %s", argv[0]);
-        unknown_option_refuse(is_letter ? alone : word, words, see);
-    }
-}
-
-static bool take_option(struct options *options, const struct grammar *grammar, int letter,
-    char **argv, const struct option words[])
-{
-    const struct option_row *row = find_row(grammar->in, letter);
-    if (!row) {
-        refuse_option(grammar, letter, argv, words);
-        return false;
-    }
-    const char *wrong = row->set((char *)options + row->offset, row->argument ? optarg : NULL);
-    if (wrong) {
-        message("--%s=%s: %s", row->word, optarg, wrong);
-    }
-    return !wrong;
-}
+enum { HELP_COLUMN = 34 };
 
 /* The message may be pasted into a shell. */
 static void append_quoted(char *out, size_t size, const char *word)
@@ -133,6 +50,16 @@ static bool has_dashes(int argc, char **argv)
     return i < argc;
 }
 
+static void refuse(const struct option_reader *reader, const char *subcommand)
+{
+    struct text see = TEXT_INIT, why = TEXT_INIT;
+    text_add_format(&see, "berth %s", subcommand);
+    option_reader_explain(reader, see.bytes, &why);
+    message("%s", why.bytes);
+    text_deinit(&see);
+    text_deinit(&why);
+}
+
 bool options_parse(struct options *options, const struct grammar *grammar, int argc, char **argv)
 {
     *options = (struct options){
@@ -143,29 +70,24 @@ bool options_parse(struct options *options, const struct grammar *grammar, int a
         .conflict_status = -1,
         .down_after = 5 * NANOSECONDS_PER_SECOND,
     };
-    struct getopt_tables tables;
-    getopt_tables_fill(&tables, grammar->in);
-
+    struct option_reader reader = {
+        .rows = option_rows, .in = grammar->in, .object = options, .argv = argv + 1};
     bool needs_dashes = grammar->needs_dashes && !has_dashes(argc, argv);
-    int n = 0; /* positional words, gathered at the front of argv + 1: never ahead of optind */
-    int letter;
-    opterr = 0;
-    while ((letter = getopt_long(argc, argv, tables.letters, tables.words, NULL)) != -1) {
-        if (letter == 1) {
-            if (needs_dashes && optind < argc) {
-                say_no_dashes(argc, argv, optind - 1);
-                return false;
-            }
-            argv[1 + n++] = optarg;
-        } else if (!take_option(options, grammar, letter, argv, tables.words)) {
+    int n = 0, dashes = 0; /* positional words, gathered at the front of argv + 1 */
+    for (char *word; (word = option_reader_next(&reader)) != NULL && !options->help;) {
+        if (needs_dashes && *reader.argv) {
+            say_no_dashes(argc, argv, (int)(reader.argv - argv) - 1);
             return false;
-        } else if (options->help) {
-            return true;
         }
+        argv[1 + n++] = word;
+        dashes += !reader.has_dashes;
     }
-    int dashes = n;
-    while (optind < argc) {
-        argv[1 + n++] = argv[optind++];
+    if (options->help) {
+        return true;
+    }
+    if (reader.fault) {
+        refuse(&reader, argv[0]);
+        return false;
     }
     argv[1 + n] = NULL;
     return grammar->take_words(options, argv + 1, n, dashes);
@@ -173,19 +95,10 @@ bool options_parse(struct options *options, const struct grammar *grammar, int a
 
 void options_print_help(const struct grammar *grammar)
 {
-    printf("Usage: %s\n%s\n\n", grammar->usage, grammar->summary);
-    for (const struct option_row *row = option_rows; row->set; row++) {
-        if (!(row->in & grammar->in)) {
-            continue;
-        }
-        char left[40] = "    ";
-        if (row->letter) {
-            snprintf(left, sizeof left, "-%c, ", row->letter);
-        }
-        append(left, sizeof left, "--%s%s%s", row->word, row->argument ? " " : "",
-            row->argument ? row->argument : "");
-        printf("  %-30s  %s\n", left, row->help);
-    }
+    struct text rows = TEXT_INIT;
+    option_table_help(option_rows, grammar->in, HELP_COLUMN, &rows);
+    printf("Usage: %s\n%s\n\n%s", grammar->usage, grammar->summary, rows.bytes);
+    text_deinit(&rows);
     if (grammar->more_help[0]) {
         printf("\n%s", grammar->more_help);
     }

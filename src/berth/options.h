@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/on_lost.h"
+#include "base/option_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,10 +60,6 @@ struct options {
 
 /* ---- the tables ---- */
 
-/* Puts an option's argument (NULL if it has none) into the member of struct options. Returns NULL,
- * or what is wrong with it. */
-typedef const char *set_option(void *member, const char *argument);
-
 /* The subcommands that take an option. */
 enum {
     IN_RUN = 1,
@@ -72,17 +69,7 @@ enum {
     IN_ALL = 15,
 };
 
-struct option_row {
-    char letter; /* 0: a long option only */
-    unsigned in;
-    const char *word;
-    const char *argument; /* as the help names it; NULL: none */
-    set_option *set;
-    size_t offset; /* of the member */
-    const char *help;
-};
-
-extern const struct option_row option_rows[]; /* in the order of the help; ends with .set = NULL */
+extern const struct option_row option_rows[]; /* .in has the subcommands that take it */
 
 struct grammar {
     unsigned in;

@@ -93,7 +93,7 @@ static int print_command_help(const struct command *command)
         printf("       berthctl %s %s\n", word_of(command), command->also);
     }
     printf("\n%s\n\n", help_of(command));
-    line_print_options(command->options, "Sh");
+    line_print_options(command->options | OPTION_SOCKET | OPTION_HELP);
     printf("\nMore: man berthctl\n");
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -108,7 +108,7 @@ static int print_help(void)
         printf("  %-38s %s\n", form, help_of(&commands[i]));
     }
     printf("\n");
-    line_print_options(0, "ShV");
+    line_print_options(OPTIONS_OF_ALL);
     printf(
         "\n"
         "In a NAME of status or watch, * matches any text without a slash: 'market/*' is\n"
@@ -155,7 +155,7 @@ static int check(const struct command *command, const struct line *line, char **
 {
     const struct command_row *row = &command_table[command->request];
     struct text form = TEXT_INIT;
-    unsigned strange = line->options & ~command->options;
+    unsigned strange = line->options & ~(command->options | OPTIONS_OF_ALL);
     if (strange) {
         text_add_format(&form, "%s takes no --%s; ", word_of(command), line_option_word(strange));
     }
@@ -176,12 +176,6 @@ static int check(const struct command *command, const struct line *line, char **
         if (words[i][0] == '\0') {
             exit_status = line_refuse("an argument is empty", NULL);
         }
-    }
-    if (exit_status == 0 && line->reason && line->reason[0] == '\0') {
-        exit_status = line_refuse("the reason is empty", NULL);
-    }
-    if (exit_status == 0 && line->database && line->database[0] == '\0') {
-        exit_status = line_refuse("the name of the database is empty", NULL);
     }
     text_deinit(&form);
     return exit_status;
@@ -226,40 +220,29 @@ static int berthctl_run(
 int main(int argc, char **argv)
 {
     struct line line = {0};
+    (void)argc;
     message_program = "berthctl";
     stdio_fill_closed();
     sanitize_choose_locale();
-    int first = line_take_options(&line, argc, argv, true);
-    if (first < 0) {
+    if (!line_read(&line, argv)) {
         return STATUS_USAGE;
     }
-    int after = first; /* the command stands where a program's name does */
-    if (first < argc) {
-        int n = line_take_options(&line, argc - first, argv + first, false);
-        if (n < 0) {
-            return STATUS_USAGE;
-        }
-        after += n;
-    }
-    bool asks_help = first < argc && strcmp(argv[first], "help") == 0;
-    if (line.help || asks_help) {
-        first += asks_help;
-        const struct command *command = first < argc ? command_find(argv[first]) : NULL;
+    bool asks_help = line.n_words > 0 && strcmp(line.words[0], "help") == 0;
+    const char *word = line.n_words > asks_help ? line.words[asks_help] : NULL;
+    const struct command *command = word ? command_find(word) : NULL;
+    if (line.options & OPTION_HELP || asks_help) {
         return command ? print_command_help(command)
-            : first < argc && asks_help ? refuse_command(argv[first]) : print_help();
+            : word && asks_help ? refuse_command(word) : print_help();
     }
-    if (line.version) {
+    if (line.options & OPTION_VERSION) {
         return puts("berthctl " PACKAGE_VERSION) >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS
                                                                              : EXIT_FAILURE;
     }
-    if (first == argc) {
-        return line_refuse("no command", NULL);
-    }
-    const struct command *command = command_find(argv[first]);
     if (!command) {
-        return refuse_command(argv[first]);
+        return word ? refuse_command(word) : line_refuse("no command", NULL);
     }
-    int exit_status = check(command, &line, argv + after, (size_t)(argc - after));
-    return exit_status ? exit_status
-                       : berthctl_run(command, &line, argv + after, (size_t)(argc - after));
+    char **words = line.words + 1;
+    size_t n = line.n_words - 1;
+    int exit_status = check(command, &line, words, n);
+    return exit_status ? exit_status : berthctl_run(command, &line, words, n);
 }

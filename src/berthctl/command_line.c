@@ -1,216 +1,172 @@
 /* command_line.c - the options of `berthctl`: one table, for their help and for reading them. */
 #include "berthctl/run.h"
 
+#include "base/option_table.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "client/exit_status.h"
-#include "client/unknown_option.h"
 #include "view/datetime.h"
 #include "view/users.h"
 
-#include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Up to the column of the help. */
-#define NEXT_LINE "                           "
+enum { HELP_COLUMN = 27 };
 
-/* An option, for getopt() and for the help. */
-static const struct row {
-    unsigned option; /* its bit; or 0 */
-    const char *word, *argument; /* NULL: it takes none */
-    const char *help;
-    char letter; /* in place of the bit: every command takes it */
-} rows[] = {
-    {OPTION_ALL, "all", NULL, .help = "all leases that hold units of NAME"},
-    {OPTION_HOLDER, "holder", "ID", .help = "those with this identity, held or waiting"},
-    {OPTION_PID, "pid", "PID", .help = "those of this process of this host, held or waiting"},
-    {OPTION_REASON, "reason", "TEXT", .help = "why: shown to those concerned, and in the log"},
-    {OPTION_WAIT, "wait", NULL, .help = "return once nothing is held"},
-    {OPTION_TIMEOUT, "timeout", "DURATION", .help = "wait at most this long, then exit with 75"},
-    {OPTION_DATABASE, "database", "DB", .help = "the database, if the file has several"},
-    {OPTION_BUSY, "busy", NULL, .help = "only what is held or waited for"},
-    {OPTION_USER, "user", "USER", .help = "only leases of this user, by name or uid"},
-    {OPTION_SORT, "sort", "name|kind|limit|used|free|wait|age",
-        .help = "sort by that column, largest first; age is that of the oldest lease"},
-    {OPTION_SINCE, "since", "WHEN",
-        .help = "only what ended since then: 1h, 03:00, yesterday, 2026-11-23"},
-    {OPTION_UNTIL, "until", "WHEN", .help = "of that, only what was requested before then"},
-    {OPTION_LEASE, "lease", "LEASE", .help = "only this one"},
-    {OPTION_ENDED, "ended", NULL, .help = "also report how each lease ended"},
-    {OPTION_YES, "yes", NULL,
-        .help = "do not ask whether the database ever held anything: it did not"},
-    {OPTION_JSON, "json", NULL, .help = "one JSON object in place of the table, or of each line"},
-    {.letter = 'S', .word = "socket", .argument = "PATH|user",
-        .help = "else $BERTH_SOCKET, else " ENDPOINT_DEFAULT ";\n" NEXT_LINE
-                "user: your own daemon's"},
-    {.letter = 'h', .word = "help", .help = "this text"},
-    {.letter = 'V', .word = "version", .help = "berthctl's own version"},
+int line_refuse(const char *what, const char *word)
+{
+    bool has_word = word && word[0] != '\0';
+    message("%s%s%s (see berthctl --help)", what, has_word ? ": " : "", has_word ? word : "");
+    return STATUS_USAGE;
+}
+
+/* ---- kinds of values; `member` is that of struct line ---- */
+
+static const char *set_reason(void *member, char *argument)
+{
+    argument[utf8_cut(argument, REASON_BYTES)] = '\0';
+    return argument[0] != '\0' ? option_set_text(member, argument) : "the reason is empty";
+}
+
+static const char *set_database(void *member, char *argument)
+{
+    return argument[0] != '\0' ? option_set_text(member, argument)
+                               : "the name of the database is empty";
+}
+
+static const char *set_pid(void *member, char *argument)
+{
+    uint64_t *pid = member;
+    return number_parse(argument, INT32_MAX, pid) && *pid > 0 ? NULL : "not a process";
+}
+
+/* Of the whole line. */
+static const char *set_user(void *member, char *argument)
+{
+    struct line *line = member;
+    line->shown.by_user = line->past.uid.is_given = user_find(argument, &line->shown.uid);
+    line->past.uid.number = line->shown.uid;
+    return line->shown.by_user ? NULL : "no such user";
+}
+
+static const char *set_sort(void *member, char *argument)
+{
+    const struct sort_row **sort = member;
+    *sort = sort_find(argument);
+    return *sort ? NULL : "not a column to sort by (name, kind, limit, used, free, wait, age)";
+}
+
+static const char *set_time(void *member, char *argument)
+{
+    struct optional *when = member;
+    int64_t now = clock_wall_now() / NANOSECONDS_PER_MILLISECOND, then;
+    if (!datetime_parse(argument, now, &then)) {
+        return "not a time like 1h, 03:00, yesterday or 2026-11-23";
+    }
+    *when = (struct optional){true, (uint64_t)(then > 0 ? then : 0)};
+    return NULL;
+}
+
+/* ---- the table ---- */
+
+#define TO(set, member) set, offsetof(struct line, member)
+#define BIT_ONLY NULL, 0
+
+static const struct option_row rows[] = {
+    {0, OPTION_ALL, "all", NULL, TO(option_set_true, choice.all),
+        "all leases that hold units of NAME"},
+    {0, OPTION_HOLDER, "holder", "ID", TO(option_set_text, choice.holder),
+        "those with this identity, held or waiting"},
+    {0, OPTION_PID, "pid", "PID", TO(set_pid, choice.pid),
+        "those of this process of this host, held or waiting"},
+    {0, OPTION_REASON, "reason", "TEXT", TO(set_reason, reason),
+        "why: shown to those concerned, and in the log"},
+    {0, OPTION_WAIT, "wait", NULL, BIT_ONLY, "return once nothing is held"},
+    {0, OPTION_TIMEOUT, "timeout", "DURATION", TO(option_set_duration, timeout),
+        "wait at most this long, then exit with 75"},
+    {0, OPTION_DATABASE, "database", "DB", TO(set_database, database),
+        "the database, if the file has several"},
+    {0, OPTION_BUSY, "busy", NULL, TO(option_set_true, shown.busy),
+        "only what is held or waited for"},
+    {0, OPTION_USER, "user", "USER", set_user, 0, "only leases of this user, by name or uid"},
+    {0, OPTION_SORT, "sort", "name|kind|limit|used|free|wait|age", TO(set_sort, shown.sort),
+        "sort by that column, largest first; age is that of the oldest lease"},
+    {0, OPTION_SINCE, "since", "WHEN", TO(set_time, past.since),
+        "only what ended since then: 1h, 03:00, yesterday, 2026-11-23"},
+    {0, OPTION_UNTIL, "until", "WHEN", TO(set_time, past.until),
+        "of that, only what was requested before then"},
+    {0, OPTION_LEASE, "lease", "LEASE", TO(option_set_text, past.lease), "only this one"},
+    {0, OPTION_ENDED, "ended", NULL, BIT_ONLY, "also report how each lease ended"},
+    {0, OPTION_YES, "yes", NULL, BIT_ONLY,
+        "do not ask whether the database ever held anything: it did not"},
+    {0, OPTION_JSON, "json", NULL, BIT_ONLY,
+        "one JSON object in place of the table, or of each line"},
+    {'S', OPTION_SOCKET, "socket", "PATH|user", TO(option_set_text, socket),
+        "else $BERTH_SOCKET, else " ENDPOINT_DEFAULT ";\nuser: your own daemon's"},
+    {'h', OPTION_HELP, "help", NULL, BIT_ONLY, "this text"},
+    {'V', OPTION_VERSION, "version", NULL, BIT_ONLY, "berthctl's own version"},
+    {0},
 };
 
-enum { N_ROWS = sizeof rows / sizeof rows[0] };
-
-void line_print_options(unsigned options, const char *letters)
+void line_print_options(unsigned options)
 {
-    for (size_t i = 0; i < N_ROWS; i++) {
-        const struct row *row = &rows[i];
-        if ((row->option & options) || (row->letter && strchr(letters, row->letter))) {
-            struct text form = TEXT_INIT;
-            text_add_format(&form, "--%s%s%s", row->word, row->argument ? " " : "",
-                row->argument ? row->argument : "");
-            const char letter[] = {'-', row->letter, ',', '\0'};
-            printf("  %-3s %-20s%s%s\n", row->letter ? letter : "", form.bytes,
-                form.length > 20 ? "\n" NEXT_LINE : " ", row->help);
-            text_deinit(&form);
-        }
-    }
+    struct text help = TEXT_INIT;
+    option_table_help(rows, options, HELP_COLUMN, &help);
+    fputs(help.bytes, stdout);
+    text_deinit(&help);
 }
 
 const char *line_option_word(unsigned options)
 {
-    unsigned lowest = options & ~(options - 1);
-    size_t i = 0;
-    while (i < N_ROWS - 1 && rows[i].option != lowest) {
-        i++;
+    const struct option_row *row = rows;
+    while (!(row->in & options)) {
+        row++;
     }
-    return rows[i].word;
+    return row->word;
 }
 
-int line_refuse(const char *what, const char *word)
-{
-    message("%s%s%s (see berthctl --help)", what, word ? ": " : "", word ? word : "");
-    return STATUS_USAGE;
-}
+/* ---- reading ---- */
 
-/* The word that getopt() has refused. getopt() takes the letters of a word one by one, and moves
- * `optind` to the next word only after the last letter. */
-static const char *refused_word(char **argv)
+static void refuse(const struct line *line, const struct option_reader *reader)
 {
-    const char *before = argv[optind - 1], *next = argv[optind]; /* NULL behind the last one */
-    bool are_letters = next && next[0] == '-' && next[1] != '-';
-    bool is_inside = optopt != 0 && are_letters && strchr(next, optopt) &&
-        !(before[0] == '-' && strchr(before, optopt));
-    return is_inside ? next : before;
-}
-
-/* argv[0] is the command, or berthctl itself. */
-static void refuse_option(char **argv, const struct option words[])
-{
-    const char *word = refused_word(argv);
-    bool is_number = word[0] == '-' && word[1] >= '0' && word[1] <= '9';
-    if (is_number && strcmp(argv[0], command_table[COMMAND_limit].word) == 0) {
-        line_refuse("a limit is a number from 0 to 1000000", word);
+    struct text option = TEXT_INIT, why = TEXT_INIT;
+    bool is_number = reader->wrong[0] >= '0' && reader->wrong[0] <= '9';
+    bool is_limit =
+        line->n_words > 0 && strcmp(line->words[0], command_table[COMMAND_limit].word) == 0;
+    text_add_format(&option, "-%s", reader->wrong);
+    if (reader->fault == OPTION_WITHOUT_ARGUMENT) {
+        line_refuse("an argument is missing", option.bytes);
+    } else if (reader->fault == OPTION_WITH_WRONG_ARGUMENT) {
+        line_refuse(reader->why, reader->argument);
+    } else if (is_number && is_limit) {
+        line_refuse("a limit is a number from 0 to 1000000", option.bytes);
     } else {
-        unknown_option_refuse(word, words, "berthctl");
+        option_reader_explain(reader, "berthctl", &why);
+        message("%s", why.bytes);
     }
+    text_deinit(&option);
+    text_deinit(&why);
 }
 
-/* Of an option that chooses from what has ended. False after a message. */
-static bool take_past_argument(struct past_choice *past, unsigned option)
+bool line_read(struct line *line, char **argv)
 {
-    bool is_until = option == OPTION_UNTIL;
-    struct optional *when = is_until ? &past->until : &past->since;
-    int64_t now = clock_wall_now() / NANOSECONDS_PER_MILLISECOND, then;
-    if (option == OPTION_LEASE) {
-        past->lease = optarg;
-    } else if (is_until || option == OPTION_SINCE) {
-        if (!datetime_parse(optarg, now, &then)) {
-            line_refuse("not a time like 1h, 03:00, yesterday or 2026-11-23", optarg);
+    struct option_reader reader = {
+        .rows = rows, .in = UINT_MAX, .object = line, .argv = argv + 1};
+    line->words = argv + 1;
+    for (char *word; (word = option_reader_next(&reader)) != NULL;) {
+        bool follows_reason = reader.last && reader.last->in == OPTION_REASON;
+        if (follows_reason && line->n_words > 1) { /* there is a name already */
+            line_refuse("quote a reason of several words, or put all names before it", word);
             return false;
         }
-        *when = (struct optional){true, (uint64_t)(then > 0 ? then : 0)};
+        line->words[line->n_words++] = word;
     }
+    line->options = reader.given;
+    if (reader.fault) {
+        refuse(line, &reader);
+        return false;
+    }
+    line->words[line->n_words] = NULL;
     return true;
-}
-
-/* Of an option that only some commands take. False after a message. */
-static bool take_argument(struct line *line, unsigned option)
-{
-    if (option == OPTION_REASON) {
-        optarg[utf8_cut(optarg, REASON_BYTES)] = '\0';
-        line->reason = optarg;
-    } else if (option == OPTION_DATABASE) {
-        line->database = optarg;
-    } else if (option == OPTION_HOLDER) {
-        line->choice.holder = optarg;
-    } else if (option == OPTION_ALL) {
-        line->choice.all = true;
-    } else if (option == OPTION_BUSY) {
-        line->shown.busy = true;
-    } else if (option == OPTION_USER) {
-        line->shown.by_user = line->past.uid.is_given = user_find(optarg, &line->shown.uid);
-        line->past.uid.number = line->shown.uid;
-        if (!line->shown.by_user) {
-            line_refuse("no such user", optarg);
-            return false;
-        }
-    } else if (option == OPTION_SORT && !(line->shown.sort = sort_find(optarg))) {
-        line_refuse("not a column to sort by (name, kind, limit, used, free, wait, age)", optarg);
-        return false;
-    } else if (option == OPTION_PID &&
-        (!number_parse(optarg, INT32_MAX, &line->choice.pid) || line->choice.pid == 0)) {
-        line_refuse("not a process", optarg);
-        return false;
-    } else if (option == OPTION_TIMEOUT && !duration_parse(optarg, &line->timeout)) {
-        line_refuse("not a duration like 30s or 1h30m", optarg);
-        return false;
-    }
-    return take_past_argument(&line->past, option);
-}
-
-/* `val` is the option's bit, or else its letter. */
-static void fill_words(struct option words[N_ROWS + 1])
-{
-    memset(words, 0, (N_ROWS + 1) * sizeof *words);
-    for (size_t i = 0; i < N_ROWS; i++) {
-        const struct row *row = &rows[i];
-        words[i].name = row->word;
-        words[i].has_arg = row->argument ? required_argument : no_argument;
-        words[i].val = row->letter ? row->letter : (int)row->option;
-    }
-}
-
-int line_take_options(struct line *line, int argc, char **argv, bool is_before_command)
-{
-    struct option words[N_ROWS + 1];
-    fill_words(words);
-    const char *letters = is_before_command ? "+:S:hV" : ":S:hV";
-    int option;
-    opterr = 0;
-    optind = 0; /* glibc: starts again */
-    while ((option = getopt_long(argc, argv, letters, words, NULL)) != -1) {
-        switch (option) {
-        case 'S':
-            line->socket = optarg;
-            break;
-        case 'h':
-            line->help = true;
-            break;
-        case 'V':
-            line->version = true;
-            break;
-        case ':':
-            line_refuse("an argument is missing", argv[optind - 1]);
-            return -1;
-        case '?':
-            refuse_option(argv, words);
-            return -1;
-        default:
-            line->options |= (unsigned)option;
-            if (option == OPTION_REASON) {
-                line->after_reason = argv[optind];
-            }
-            if (!take_argument(line, (unsigned)option)) {
-                return -1;
-            }
-        }
-    }
-    /* getopt() has moved the words behind the options, in their order. */
-    for (int i = optind + 1; line->after_reason && i < argc; i++) {
-        if (argv[i] == line->after_reason) {
-            line_refuse("quote a reason of several words, or put all names before it", argv[i]);
-            return -1;
-        }
-    }
-    return optind;
 }

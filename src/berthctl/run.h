@@ -14,7 +14,7 @@ struct past_choice {
     const char *lease; /* only this one; or NULL */
 };
 
-/* Bits of the options that only some commands take. */
+/* Bits of the options. */
 enum {
     OPTION_REASON = 1,
     OPTION_WAIT = 2,
@@ -32,6 +32,10 @@ enum {
     OPTION_LEASE = 8192,
     OPTION_ENDED = 16384,
     OPTION_YES = 32768,
+    OPTION_SOCKET = 65536,
+    OPTION_HELP = 131072,
+    OPTION_VERSION = 262144,
+    OPTIONS_OF_ALL = OPTION_SOCKET | OPTION_HELP | OPTION_VERSION,
     OPTIONS_OF_CHOICE = OPTION_ALL | OPTION_HOLDER | OPTION_PID,
 };
 
@@ -42,27 +46,25 @@ struct lease_filter {
     bool all; /* all that are held */
 };
 
-/* The options given. The strings are words of argv. Set to {0} at first. */
+/* The command line. The strings are words of argv. Set to {0} at first. */
 struct line {
+    char **words; /* but for the options: the command, and its arguments; ends with NULL */
+    size_t n_words;
     const char *socket, *reason, *database;
     struct lease_filter choice;
     struct status_filter shown;
     struct past_choice past;
     nanoseconds timeout;
-    const char *after_reason; /* the word behind it; or NULL */
     unsigned options; /* given */
-    bool help, version;
 };
 
-/* Takes options from argv[1] on; before the command only those before the first other word. argv[0]
- * is the command, or berthctl itself. Returns the index of the first word that is no option, or -1
- * after a message. */
-int line_take_options(struct line *line, int argc, char **argv, bool is_before_command);
+/* Gathers the words at the front of argv + 1. False after a message. */
+bool line_read(struct line *line, char **argv);
 
-/* A line of help for each of these bits, and for each of these letters. */
-void line_print_options(unsigned options, const char *letters);
+/* Prints a line of help for each of these bits. */
+void line_print_options(unsigned options);
 
-/* The long name of the lowest of these bits, at least one. */
+/* The long name of the first of these bits, at least one. */
 const char *line_option_word(unsigned options);
 
 /* Says what is wrong with the command line; `word` is the wrong word, or NULL. Returns the exit

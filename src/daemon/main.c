@@ -4,110 +4,58 @@
 #include "admission/activation.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/words.h"
 #include "conf/conf.h"
 #include "daemon/serve.h"
 #include "database/connect_check.h"
 #include "log/log.h"
+#include "service/daemon_options.h"
 #include "service/manager.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 
 struct options {
-    const char *conf_path; /* NULL: the default */
-    int ready_fd; /* -1: none */
-    bool check_only, connects;
-    bool verbose;
+    struct daemon_options common;
+    bool connects;
 };
 
-static const char usage[] =
-    "usage: berthd [-c FILE] [--check [--connect]] [--ready-fd N] [-v]\n"
-    "\n"
-    "Grants local jobs leases on the semaphores, locks and pools that its configuration defines.\n"
-    "\n"
-    "  -c, --config FILE   the configuration; else " SYSCONFDIR "/berth/berth.conf, or for an\n"
-    "                      ordinary user $XDG_CONFIG_HOME/berth/berth.conf\n"
-    "      --check         only check the configuration, and exit\n"
-    "      --connect       with --check: try each database of the file as well\n"
-    "      --ready-fd N    write a line to descriptor N when clients can connect\n"
-    "  -v, --verbose       log more\n"
-    "  -h, --help\n"
-    "      --version\n"
-    "\n"
-    "More: man berthd, man berth.conf\n";
+#define TO(set, member) set, offsetof(struct options, member)
 
-enum { OPTION_CHECK = 256, OPTION_CONNECT, OPTION_READY_FD, OPTION_VERSION };
-
-static const struct option long_options[] = {
-    {"config", required_argument, NULL, 'c'},
-    {"check", no_argument, NULL, OPTION_CHECK},
-    {"connect", no_argument, NULL, OPTION_CONNECT},
-    {"ready-fd", required_argument, NULL, OPTION_READY_FD},
-    {"verbose", no_argument, NULL, 'v'},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {"help", no_argument, NULL, 'h'},
+static const struct option_row rows[] = {
+    {'c', 1, "config", "FILE", TO(option_set_text, common.conf_path),
+        "the configuration; else " SYSCONFDIR "/berth/berth.conf, or for an\n"
+        "ordinary user $XDG_CONFIG_HOME/berth/berth.conf"},
+    {0, 1, "check", NULL, TO(option_set_true, common.check_only),
+        "only check the configuration, and exit"},
+    {0, 1, "connect", NULL, TO(option_set_true, connects),
+        "with --check: try each database of the file as well"},
+    {0, 1, "ready-fd", "N", TO(option_set_fd, common.ready_fd),
+        "write a line to descriptor N when clients can connect"},
+    {'v', 1, "verbose", NULL, TO(option_set_true, common.verbose), "log more"},
+    {'h', 1, "help", NULL, TO(option_set_true, common.help), "this text"},
+    {0, 1, "version", NULL, TO(option_set_true, common.version), "berthd's version"},
     {0},
 };
 
-static void exit_with_usage(void)
-{
-    fputs(usage, stderr);
-    exit(EX_USAGE);
-}
+static const struct daemon_usage usage = {
+    .head =
+        "usage: berthd [-c FILE] [--check [--connect]] [--ready-fd N] [-v]\n"
+        "\n"
+        "Grants local jobs leases on the semaphores, locks and pools that its configuration defines.\n",
+    .rows = rows,
+    .more = "More: man berthd, man berth.conf\n",
+};
 
-static int parse_fd(const char *text)
+static struct options parse_options(char **argv)
 {
-    uint64_t fd;
-    if (!number_parse(text, INT32_MAX, &fd)) {
-        exit_with_usage();
-    }
-    return (int)fd;
-}
-
-static struct options parse_options(int argc, char **argv)
-{
-    struct options options = {.ready_fd = -1};
-    int option;
-    while ((option = getopt_long(argc, argv, "c:hv", long_options, NULL)) != -1) {
-        switch (option) {
-        case 'c':
-            options.conf_path = optarg;
-            break;
-        case 'v':
-            options.verbose = true;
-            break;
-        case OPTION_CHECK:
-            options.check_only = true;
-            break;
-        case OPTION_CONNECT:
-            options.connects = true;
-            break;
-        case OPTION_READY_FD:
-            options.ready_fd = parse_fd(optarg);
-            break;
-        case OPTION_VERSION:
-            puts("berthd " PACKAGE_VERSION);
-            exit(EXIT_SUCCESS);
-        case 'h':
-            fputs(usage, stdout);
-            exit(EXIT_SUCCESS);
-        default:
-            exit_with_usage();
-        }
-    }
-    if (optind != argc) {
-        fprintf(stderr, "berthd: unexpected argument: %s\n", argv[optind]);
-        exit_with_usage();
-    }
-    if (options.connects && !options.check_only) {
-        fputs("berthd: --connect needs --check\n", stderr);
-        exit_with_usage();
+    struct options options = {.common.ready_fd = -1};
+    daemon_options_read(&options.common, &usage, argv);
+    if (options.connects && !options.common.check_only) {
+        daemon_options_refuse(&usage, "--connect needs --check");
     }
     return options;
 }
@@ -137,7 +85,7 @@ static char *default_conf_path(void)
 static char *socket_path(const struct options *options, const struct conf *conf)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    bool own_file = !options->conf_path && geteuid() != 0;
+    bool own_file = !options->common.conf_path && geteuid() != 0;
     char *path;
     if (!own_file || strcmp(conf->socket, CONF_DEFAULT_SOCKET) != 0) {
         return memory_string(conf->socket);
@@ -166,14 +114,15 @@ static void say_if_slow(nanoseconds began)
 static struct conf *load(const struct options *options)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
-    char *path = options->conf_path ? memory_string(options->conf_path) : default_conf_path();
+    const char *chosen = options->common.conf_path;
+    char *path = chosen ? memory_string(chosen) : default_conf_path();
     nanoseconds began = clock_now();
     struct conf *conf = conf_load(path, NULL, NULL, &errors);
     say_if_slow(began);
     for (size_t i = 0; i < errors.n; i++) {
         log_error("%s", errors.messages[i]);
     }
-    if (errors.n > 0 && !options->check_only) {
+    if (errors.n > 0 && !options->common.check_only) {
         manager_not_started(errors.messages[0]);
     }
     conf_errors_deinit(&errors);
@@ -188,9 +137,9 @@ static bool take_socket(
     if (!activation_take(inherited)) {
         return false;
     }
-    if (inherited->fd >= 0 && inherited->fd == options->ready_fd) {
+    if (inherited->fd >= 0 && inherited->fd == options->common.ready_fd) {
         log_error(
-            "--ready-fd %d: that is the socket passed by the service manager", options->ready_fd);
+            "--ready-fd %d: that is the socket passed by the service manager", inherited->fd);
         return false;
     }
     if (inherited->fd >= 0) {
@@ -238,7 +187,7 @@ static bool main_run(
     char *socket = socket_path(options, *confp);
     bool is_serving = serve_init(&serving, *confp, &own, socket);
     if (is_serving) {
-        serve_run(&serving, options->ready_fd);
+        serve_run(&serving, options->common.ready_fd);
     } else {
         manager_not_started(log_last_error());
     }
@@ -250,15 +199,14 @@ static bool main_run(
 
 int main(int argc, char **argv)
 {
-    struct options options = parse_options(argc, argv);
-    if (log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, !options.check_only)) {
-        log_divert(manager_log);
-    }
+    (void)argc;
+    struct options options = parse_options(argv);
+    daemon_options_log(&options.common);
     struct conf *conf = load(&options);
     if (!conf) {
         return EX_CONFIG;
     }
-    if (options.check_only) {
+    if (options.common.check_only) {
         int exit_status = check(conf, options.connects);
         conf_free(conf);
         return exit_status;
@@ -272,7 +220,7 @@ int main(int argc, char **argv)
     bool has_served;
     do {
         has_served = main_run(&conf, &options, &inherited);
-        options.ready_fd = -1;
+        options.common.ready_fd = -1;
     } while (conf);
     return has_served ? EXIT_SUCCESS : EX_UNAVAILABLE;
 }

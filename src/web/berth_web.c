@@ -2,117 +2,57 @@
 #include "config.h"
 
 #include "base/memory.h"
-#include "base/words.h"
 #include "log/log.h"
+#include "service/daemon_options.h"
 #include "service/manager.h"
 #include "web/web_serve.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sysexits.h>
 
 struct web_options {
-    const char *conf_path, *socket, *listen; /* NULL: not given */
-    int ready_fd; /* -1: none */
-    bool check_only, verbose;
+    struct daemon_options common;
+    const char *socket, *listen; /* NULL: not given */
 };
 
-static const char usage[] =
-    "usage: berth-web [-c FILE] [-S PATH] [-l ADDRESS:PORT|PATH] [--check] [--ready-fd N] [-v]\n"
-    "\n"
-    "Shows what berthd shows, and what has ended, as a web page for this host.\n"
-    "\n"
-    "  -c, --config FILE   the configuration; else " SYSCONFDIR "/berth/berth-web.conf, if it\n"
-    "                      is there\n"
-    "  -S, --socket PATH   the socket of berthd; \"user\" is that of your own\n"
-    "  -l, --listen WHERE  an address of loopback with a port, or the path of a Unix socket;\n"
-    "                      else " WEB_LISTEN_DEFAULT "\n"
-    "      --check         only check the configuration\n"
-    "      --ready-fd N    write where it serves to descriptor N when browsers can connect\n"
-    "  -v, --verbose       log more\n"
-    "  -h, --help\n"
-    "      --version\n"
-    "\n"
-    "More: man berth-web\n";
+#define TO(set, member) set, offsetof(struct web_options, member)
 
-enum { WEB_OPTION_CHECK = 256, WEB_OPTION_READY_FD, WEB_OPTION_VERSION };
-
-static const struct option long_options[] = {
-    {"check", no_argument, NULL, WEB_OPTION_CHECK},
-    {"config", required_argument, NULL, 'c'},
-    {"help", no_argument, NULL, 'h'},
-    {"listen", required_argument, NULL, 'l'},
-    {"ready-fd", required_argument, NULL, WEB_OPTION_READY_FD},
-    {"socket", required_argument, NULL, 'S'},
-    {"verbose", no_argument, NULL, 'v'},
-    {"version", no_argument, NULL, WEB_OPTION_VERSION},
+static const struct option_row rows[] = {
+    {'c', 1, "config", "FILE", TO(option_set_text, common.conf_path),
+        "the configuration; else " SYSCONFDIR "/berth/berth-web.conf, if it\nis there"},
+    {'S', 1, "socket", "PATH", TO(option_set_text, socket),
+        "the socket of berthd; \"user\" is that of your own"},
+    {'l', 1, "listen", "WHERE", TO(option_set_text, listen),
+        "an address of loopback with a port, or the path of a Unix socket;\n"
+        "else " WEB_LISTEN_DEFAULT},
+    {0, 1, "check", NULL, TO(option_set_true, common.check_only), "only check the configuration"},
+    {0, 1, "ready-fd", "N", TO(option_set_fd, common.ready_fd),
+        "write where it serves to descriptor N when browsers can connect"},
+    {'v', 1, "verbose", NULL, TO(option_set_true, common.verbose), "log more"},
+    {'h', 1, "help", NULL, TO(option_set_true, common.help), "this text"},
+    {0, 1, "version", NULL, TO(option_set_true, common.version), "berth-web's version"},
     {0},
 };
 
-static void exit_with_usage(void)
-{
-    fputs(usage, stderr);
-    exit(EX_USAGE);
-}
+static const struct daemon_usage usage = {
+    .head =
+        "usage: berth-web [-c FILE] [-S PATH] [-l ADDRESS:PORT|PATH] [--check] [--ready-fd N] [-v]\n"
+        "\n"
+        "Shows what berthd shows, and what has ended, as a web page for this host.\n",
+    .rows = rows,
+    .more = "More: man berth-web\n",
+};
 
-static void check_listen(const char *where)
+static struct web_options parse_options(char **argv)
 {
-    const char *wrong = web_listener_explain(where);
+    struct web_options options = {.common.ready_fd = -1};
+    daemon_options_read(&options.common, &usage, argv);
+    const char *wrong = options.listen ? web_listener_explain(options.listen) : NULL;
     if (wrong) {
-        fprintf(stderr, "berth-web: --listen %s: %s\n", where, wrong);
+        fprintf(stderr, "berth-web: --listen %s: %s\n", options.listen, wrong);
         exit(EX_USAGE);
-    }
-}
-
-static void take_option(struct web_options *options, int option)
-{
-    uint64_t fd;
-    switch (option) {
-    case 'c':
-        options->conf_path = optarg;
-        break;
-    case 'S':
-        options->socket = optarg;
-        break;
-    case 'l':
-        options->listen = optarg;
-        check_listen(optarg);
-        break;
-    case 'v':
-        options->verbose = true;
-        break;
-    case WEB_OPTION_CHECK:
-        options->check_only = true;
-        break;
-    case WEB_OPTION_READY_FD:
-        if (!number_parse(optarg, INT32_MAX, &fd)) {
-            exit_with_usage();
-        }
-        options->ready_fd = (int)fd;
-        break;
-    case WEB_OPTION_VERSION:
-        puts("berth-web " PACKAGE_VERSION);
-        exit(EXIT_SUCCESS);
-    case 'h':
-        fputs(usage, stdout);
-        exit(EXIT_SUCCESS);
-    default:
-        exit_with_usage();
-    }
-}
-
-static struct web_options parse_options(int argc, char **argv)
-{
-    struct web_options options = {.ready_fd = -1};
-    int option;
-    while ((option = getopt_long(argc, argv, "c:hl:S:v", long_options, NULL)) != -1) {
-        take_option(&options, option);
-    }
-    if (optind != argc) {
-        fprintf(stderr, "berth-web: unexpected argument: %s\n", argv[optind]);
-        exit_with_usage();
     }
     return options;
 }
@@ -156,7 +96,7 @@ static int berth_web_run(const struct web_options *options, const struct web_con
         return EX_CONFIG;
     }
     bool is_serving = listen_at(&listener, options, conf) &&
-        web_serve(conf, &endpoint, &listener, options->ready_fd);
+        web_serve(conf, &endpoint, &listener, options->common.ready_fd);
     web_listener_close(&listener);
     return is_serving ? EXIT_SUCCESS : EX_UNAVAILABLE;
 }
@@ -169,19 +109,18 @@ static int say_right(void)
 
 int main(int argc, char **argv)
 {
+    (void)argc;
     log_program = "berth-web";
-    struct web_options options = parse_options(argc, argv);
-    if (log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, !options.check_only)) {
-        log_divert(manager_log);
-    }
+    struct web_options options = parse_options(argv);
+    daemon_options_log(&options.common);
     struct web_conf conf;
     web_conf_init(&conf);
     int status = EX_CONFIG;
-    if (web_conf_read(&conf, options.conf_path)) {
+    if (web_conf_read(&conf, options.common.conf_path)) {
         allow_many_files();
-        status = options.check_only ? say_right() : berth_web_run(&options, &conf);
+        status = options.common.check_only ? say_right() : berth_web_run(&options, &conf);
     }
-    if (status != EXIT_SUCCESS && !options.check_only) {
+    if (status != EXIT_SUCCESS && !options.common.check_only) {
         manager_not_started(log_last_error());
     }
     web_conf_deinit(&conf);

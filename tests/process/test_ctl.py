@@ -35,6 +35,7 @@ REQUESTS = [
      "reserve gpus gpu0 reason=fan%20=%20broken"),
     (["pause", "--reason=why not", "gpus"], "pause gpus reason=why%20not"),
     (["pause", "gpus", "--reason", "why not", "--"], "pause gpus reason=why%20not"),
+    (["pause", "gpus", "--re", "why not"], "pause gpus reason=why%20not"),
     (["pause", "a=b\n"], "pause a%3Db%0A"),
     (["resume", "gpus"], "resume gpus"),
     (["reset", "gpus"], "reset gpus"),
@@ -76,6 +77,7 @@ WRONG_USAGE = [
     (["--nothing"], "no such option: --nothing (see berthctl --help)"),
     (["pause", "etl", "--raeson=x"], "no such option: --raeson=x; did you mean --reason? (see berthctl --help)"),
     (["status", "--nothing"], "no such option: --nothing"),
+    (["stats", "--us", "root", "--s", "1h"], "no such option: --s (see berthctl --help)"),  # of --since and --sort
     (["status", "-S"], "an argument is missing: -S"),
     (["status", "--wait"], "status takes no --wait; usage: berthctl status [NAME...] [OPTION]..."),
     (["ping", "--json"], "ping takes no --json; usage: berthctl ping"),
