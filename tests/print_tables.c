@@ -43,7 +43,7 @@ static void print_conf_key(const struct key_row *key)
     printf("\t%s\t%s\t", key->initial ? key->initial : "(required)",
         key->reloadable ? "reload" : "start");
     printf("%s\t%" PRIu64 "\t", key->type->is_list ? "list" : "word", key->max);
-    key->type->describe(key, stdout);
+    key_describe(key, stdout);
     printf("\t%s\n", key->help);
 }
 

@@ -91,7 +91,7 @@ FILE *complaint_begin(
         fprintf(out, ":%lu", (unsigned long)place.line);
     }
     fputs(": ", out);
-    if (section) {
+    if (section && section[0] != '\0') {
         fprintf(out, "[%s]%s", section, key ? " " : ": ");
     }
     if (key) {

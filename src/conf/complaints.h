@@ -36,8 +36,8 @@ void complaints_deinit(struct complaints *complaints);
 uint32_t complaints_add_file(struct complaints *complaints, const char *name);
 const char *complaints_file(const struct complaints *complaints, struct place place);
 
-/* Write what is wrong to the stream, between begin and end. `section` ("semaphore x") and `key` may
- * be NULL. Of a URL only the scheme is shown: it may hold a password. */
+/* Write what is wrong to the stream, between begin and end. `section` ("semaphore x") may be
+ * NULL or "", `key` NULL. Of a URL only the scheme is shown: it may hold a password. */
 FILE *complaint_begin(
     struct complaints *complaints, struct place place, const char *section, const char *key);
 void complaint_end(struct complaints *complaints);

@@ -152,11 +152,11 @@ static void files_read(struct loading *loading)
 /* ---- a configuration ---- */
 
 struct conf *conf_load(const char *path, const struct conf *running,
-    const struct conf_lookup *lookup, struct conf_errors *errors)
+    conf_lookup *lookup, struct conf_errors *errors)
 {
     struct loading loading;
     struct conf *conf = NULL;
-    loading_init(&loading, running, lookup ? lookup : &conf_system_lookup);
+    loading_init(&loading, running, lookup ? lookup : conf_system_lookup);
     loading.conf->path = memory_string(path);
     files_read(&loading);
     fleet_uses_resolve(&loading);

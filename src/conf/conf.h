@@ -5,8 +5,6 @@
 
 #include "conf/configuration.h"
 
-struct conf_lookup; /* names.h */
-
 /* Reads `path` and what it includes. Returns NULL if there was any error; `errors` then has at
  * least one message. Resolves user and group names, so it may block in the name service; tests give
  * a `lookup` in its place, else NULL.
@@ -15,7 +13,7 @@ struct conf_lookup; /* names.h */
  * those of `running` are the ones that definition.database numbers, and no others can be used. Then
  * the result is complete after conf_keep_fixed(). */
 struct conf *conf_load(const char *path, const struct conf *running,
-    const struct conf_lookup *lookup, struct conf_errors *errors);
+    conf_lookup *lookup, struct conf_errors *errors);
 
 /* The differences that take effect only at the next start, one message each, such as "socket" or
  * "ttl of [redis x]". */

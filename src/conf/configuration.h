@@ -4,6 +4,7 @@
 #include "conf/redis_url.h"
 #include "core/definition.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,15 @@ struct conf {
 
     char *path; /* the main file, as given */
 };
+
+enum lookup_result {
+    LOOKUP_FOUND,
+    LOOKUP_UNKNOWN,
+    LOOKUP_FAILED, /* errno says why */
+};
+
+/* Looks a user or a group up. */
+typedef enum lookup_result conf_lookup(bool is_group, const char *name, uint32_t *idp);
 
 /* Messages, each one line without control characters. Errors are "FILE:LINE: [section] key: what is
  * wrong", in the order of the files. */

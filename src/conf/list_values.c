@@ -23,8 +23,7 @@ bool parse_item(const struct value *value, const char *word)
 {
     struct definition *definition = value->object;
     if (has_commas_between_items(word)) {
-        complain(value->complaints, value->place, value->section, value->key->word,
-            "\"%s\": separate items with blanks, not commas", word);
+        VALUE_COMPLAIN(value, "\"%s\": separate items with blanks, not commas", word);
         return true;
     }
     if (!item_is_valid(word)) {
@@ -32,8 +31,8 @@ bool parse_item(const struct value *value, const char *word)
     }
     const struct known *first = known_find(value->items, word);
     if (first) {
-        complain(value->complaints, value->place, value->section, value->key->word,
-            "\"%s\" appears twice, first in line %lu", word, (unsigned long)first->place.line);
+        VALUE_COMPLAIN(value, "\"%s\" appears twice, first in line %lu", word,
+            (unsigned long)first->place.line);
         return true;
     }
     known_add(value->items, word, value->place);
@@ -41,12 +40,6 @@ bool parse_item(const struct value *value, const char *word)
         memory_grow(definition->items, definition->n_items, sizeof *definition->items);
     definition->items[definition->n_items++] = memory_string(word);
     return true;
-}
-
-void describe_item(const struct key_row *key, FILE *out)
-{
-    (void)key;
-    fprintf(out, "an item: 1 to %d bytes of A-Z a-z 0-9 . _ / : @ + -", ITEM_BYTES);
 }
 
 bool same_items(const void *a, const void *b)
@@ -86,13 +79,7 @@ bool parse_id(const struct value *value, const char *word)
     if (result == LOOKUP_FOUND) {
         id_set_add(value_target(value), id);
     } else if (result == LOOKUP_FAILED) {
-        complain(value->complaints, value->place, value->section, value->key->word,
-            "\"%s\" cannot be looked up: %m", word);
+        VALUE_COMPLAIN(value, "\"%s\" cannot be looked up: %m", word);
     }
     return result != LOOKUP_UNKNOWN;
-}
-
-void describe_id(const struct key_row *key, FILE *out)
-{
-    fprintf(out, "a %s of this host, nor a numeric id", is_of_groups(key) ? "group" : "user");
 }

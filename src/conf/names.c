@@ -14,9 +14,9 @@ enum {
 };
 
 /* POSIX reports "not found" as 0 and no entry; some name services use an errno. */
-static enum lookup_result lookup_result(int error, const void *entry)
+static enum lookup_result lookup_result(int error, bool is_found)
 {
-    if (entry) {
+    if (is_found) {
         return LOOKUP_FOUND;
     }
     if (error == 0 || error == ENOENT || error == ESRCH || error == EINVAL) {
@@ -26,35 +26,21 @@ static enum lookup_result lookup_result(int error, const void *entry)
     return LOOKUP_FAILED;
 }
 
-static enum lookup_result system_user(const char *name, uint32_t *idp)
+enum lookup_result conf_system_lookup(bool is_group, const char *name, uint32_t *idp)
 {
-    struct passwd entry, *found = NULL;
+    struct passwd user, *found_user = NULL;
+    struct group group, *found_group = NULL;
     char *buffer = NULL;
     int error = ERANGE;
     for (size_t n = FIRST_BUFFER_BYTES; error == ERANGE && n <= MAX_BUFFER_BYTES; n *= 4) {
         buffer = memory_resize(buffer, n, 1);
-        error = getpwnam_r(name, &entry, buffer, n, &found);
+        error = is_group ? getgrnam_r(name, &group, buffer, n, &found_group)
+                         : getpwnam_r(name, &user, buffer, n, &found_user);
     }
-    *idp = found ? entry.pw_uid : 0;
+    *idp = found_group ? group.gr_gid : found_user ? user.pw_uid : 0;
     free(buffer);
-    return lookup_result(error, found);
+    return lookup_result(error, found_group || found_user);
 }
-
-static enum lookup_result system_group(const char *name, uint32_t *idp)
-{
-    struct group entry, *found = NULL;
-    char *buffer = NULL;
-    int error = ERANGE;
-    for (size_t n = FIRST_BUFFER_BYTES; error == ERANGE && n <= MAX_BUFFER_BYTES; n *= 4) {
-        buffer = memory_resize(buffer, n, 1);
-        error = getgrnam_r(name, &entry, buffer, n, &found);
-    }
-    *idp = found ? entry.gr_gid : 0;
-    free(buffer);
-    return lookup_result(error, found);
-}
-
-const struct conf_lookup conf_system_lookup = {.user = system_user, .group = system_group};
 
 void names_deinit(struct names *names)
 {
@@ -73,7 +59,7 @@ enum lookup_result names_find(struct names *names, bool is_group, const char *te
     struct known *known = known_find(set, text);
     if (!known) {
         known = known_add(set, text, (struct place){.line = 0});
-        known->result = (is_group ? names->lookup->group : names->lookup->user)(text, &known->id);
+        known->result = names->lookup(is_group, text, &known->id);
         known->error = errno;
     }
     *idp = known->id;

@@ -6,21 +6,10 @@
 
 #include <stdint.h>
 
-enum lookup_result {
-    LOOKUP_FOUND,
-    LOOKUP_UNKNOWN,
-    LOOKUP_FAILED, /* errno says why */
-};
-
-struct conf_lookup {
-    enum lookup_result (*user)(const char *name, uint32_t *idp);
-    enum lookup_result (*group)(const char *name, uint32_t *idp);
-};
-
-extern const struct conf_lookup conf_system_lookup;
+conf_lookup conf_system_lookup;
 
 struct names {
-    const struct conf_lookup *lookup;
+    conf_lookup *lookup;
     struct known_set users, groups;
 };
 

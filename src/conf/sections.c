@@ -34,8 +34,7 @@ void section_set_defaults(enum section_kind kind, void *object)
     }
 }
 
-void loading_init(
-    struct loading *loading, const struct conf *running, const struct conf_lookup *lookup)
+void loading_init(struct loading *loading, const struct conf *running, conf_lookup *lookup)
 {
     *loading = (struct loading){
         .conf = memory_new(sizeof *loading->conf),
@@ -56,20 +55,6 @@ void loading_deinit(struct loading *loading)
     known_set_deinit(&loading->resources);
     known_set_deinit(&loading->items);
     fleet_uses_deinit(loading);
-}
-
-void section_complain(
-    struct loading *loading, uint32_t line, const char *key, const char *format, ...)
-{
-    const struct section *section = &loading->section;
-    FILE *out =
-        complaint_begin(&loading->complaints, (struct place){.file = loading->file, .line = line},
-            section->label[0] != '\0' ? section->label : NULL, key);
-    va_list arguments;
-    va_start(arguments, format);
-    vfprintf(out, format, arguments);
-    va_end(arguments);
-    complaint_end(&loading->complaints);
 }
 
 /* ---- headers ---- */
@@ -222,7 +207,7 @@ static void refuse_word(const struct value *value, const char *word)
 {
     FILE *out = value_complaint(value);
     fprintf(out, "\"%.*s%s\" is not ", QUOTE(word));
-    value->key->type->describe(value->key, out);
+    key_describe(value->key, out);
     complaint_end(value->complaints);
 }
 
@@ -236,7 +221,7 @@ static void refuse_count(const struct value *value, size_t max)
                 ? "has more than one word; expected "
                 : "is not a list, so it cannot continue on another line; expected ",
             out);
-        value->key->type->describe(value->key, out);
+        key_describe(value->key, out);
     }
     complaint_end(value->complaints);
 }
@@ -280,7 +265,7 @@ static void end_value(struct section *section)
     if (value->n_words < min) {
         FILE *out = value_complaint(value);
         fputs("has no value; expected ", out);
-        value->key->type->describe(value->key, out);
+        key_describe(value->key, out);
         complaint_end(value->complaints);
     }
     value->key = NULL;

@@ -42,8 +42,7 @@ struct loading {
 };
 
 /* `running` may be NULL. */
-void loading_init(
-    struct loading *loading, const struct conf *running, const struct conf_lookup *lookup);
+void loading_init(struct loading *loading, const struct conf *running, conf_lookup *lookup);
 void loading_deinit(struct loading *loading);
 
 /* `inside` is the text between the brackets; NULL if it cannot be read. */
@@ -62,8 +61,10 @@ void section_set_defaults(enum section_kind kind, void *object);
 /* The section being read is there for the second time; `what` is what it repeats. */
 void section_complain_of_repetition(struct loading *loading, struct place first, const char *what);
 /* Complains of the section being read. */
-void section_complain(struct loading *loading, uint32_t line, const char *key, const char *format,
-    ...) __attribute__((format(printf, 4, 5)));
+#define section_complain(loading, number, key, ...)                                                \
+    complain(&(loading)->complaints,                                                               \
+        (struct place){.file = (loading)->file, .line = (number)}, (loading)->section.label, key,  \
+        __VA_ARGS__)
 /* Of a key of it, where that is given. */
 #define KEY_COMPLAIN(loading, key, ...)                                                            \
     section_complain((loading), (loading)->section.lines[key], key_table[key].word, __VA_ARGS__)

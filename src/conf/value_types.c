@@ -19,12 +19,6 @@ static bool parse_number(const struct value *value, const char *word)
     return true;
 }
 
-static void describe_number(const struct key_row *key, FILE *out)
-{
-    fprintf(out, "a number from %llu to %llu", (unsigned long long)key->min,
-        (unsigned long long)key->max);
-}
-
 static bool parse_bound(const struct value *value, const char *word)
 {
     if (strcmp(word, "unbounded") != 0) {
@@ -32,12 +26,6 @@ static bool parse_bound(const struct value *value, const char *word)
     }
     *(uint32_t *)value_target(value) = UNBOUNDED;
     return true;
-}
-
-static void describe_bound(const struct key_row *key, FILE *out)
-{
-    describe_number(key, out);
-    fputs(", or unbounded", out);
 }
 
 /* Bytes, or with a suffix that a power of 1024 has. */
@@ -62,12 +50,6 @@ static bool parse_size(const struct value *value, const char *word)
     return true;
 }
 
-static void describe_size(const struct key_row *key, FILE *out)
-{
-    fprintf(out, "a number of bytes from %llu to %lluM, such as 65536, 512K or 2M",
-        (unsigned long long)key->min, (unsigned long long)key->max >> 20);
-}
-
 static bool parse_mode(const struct value *value, const char *word)
 {
     size_t n = strlen(word);
@@ -80,11 +62,6 @@ static bool parse_mode(const struct value *value, const char *word)
     }
     *(uint32_t *)value_target(value) = (uint32_t)mode;
     return true;
-}
-
-static void describe_mode(const struct key_row *key, FILE *out)
-{
-    fprintf(out, "an octal mode from 0000 to %04llo", (unsigned long long)key->max);
 }
 
 static bool same_number(const void *a, const void *b)
@@ -105,28 +82,6 @@ static bool parse_duration(const struct value *value, const char *word)
     return true;
 }
 
-static void describe_duration(const struct key_row *key, FILE *out)
-{
-    static const char *const examples[] = {"250ms", "30s", "5m", "2h"};
-    char min[32], max[32];
-    const char *right[sizeof examples / sizeof examples[0]];
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
-        nanoseconds example;
-        if (duration_parse(examples[i], &example) && example >= (nanoseconds)key->min &&
-            example <= (nanoseconds)key->max) {
-            right[n++] = examples[i];
-        }
-    }
-    duration_format(min, sizeof min, (nanoseconds)key->min);
-    duration_format(max, sizeof max, (nanoseconds)key->max);
-    fprintf(out, "a duration from %s to %s, such as ", min, max);
-    for (size_t i = 0; i < n; i++) {
-        fprintf(out, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", right[i]);
-    }
-    fprintf(out, " (a plain number is seconds)");
-}
-
 /* A duration that may be endless. */
 static bool parse_span(const struct value *value, const char *word)
 {
@@ -135,12 +90,6 @@ static bool parse_span(const struct value *value, const char *word)
     }
     *(nanoseconds *)value_target(value) = NEVER;
     return true;
-}
-
-static void describe_span(const struct key_row *key, FILE *out)
-{
-    describe_duration(key, out);
-    fputs(", or unbounded", out);
 }
 
 static bool same_duration(const void *a, const void *b)
@@ -161,21 +110,11 @@ static bool parse_any_path(const struct value *value, const char *word)
     return true;
 }
 
-static void describe_any_path(const struct key_row *key, FILE *out)
-{
-    fprintf(out, "a path of at most %llu bytes", (unsigned long long)key->max);
-}
-
 static bool parse_path(const struct value *value, const char *word)
 {
     size_t n = strlen(word);
     return n >= value->key->min && word[0] == '/' && word[n - 1] != '/' &&
         parse_any_path(value, word);
-}
-
-static void describe_path(const struct key_row *key, FILE *out)
-{
-    fprintf(out, "an absolute path of at most %llu bytes", (unsigned long long)key->max);
 }
 
 static bool same_text(const void *a, const void *b)
@@ -208,14 +147,6 @@ static bool choose(const struct value *value, const char *word, unsigned *choice
     return word_look_up(value->key->type->choices, word, choicep);
 }
 
-static void describe_choice(const struct key_row *key, FILE *out)
-{
-    const char *const *choices = key->type->choices;
-    for (size_t i = 0; choices[i]; i++) {
-        fprintf(out, "%s%s", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
-    }
-}
-
 static bool parse_choice(const struct value *value, const char *word)
 {
     return choose(value, word, value_target(value));
@@ -244,17 +175,12 @@ static bool same_either(const void *a, const void *b)
 
 /* ---- databases ---- */
 
-static void value_complain(const struct value *value, const char *what)
-{
-    complain(value->complaints, value->place, value->section, value->key->word, "%s", what);
-}
-
 /* The value's lines are joined. It is never shown, as it may hold a password. */
 static bool parse_url(const struct value *value, const char *word)
 {
     char **textp = value_target(value);
     if (value->word_line == value->place.line) {
-        value_complain(value, "contains a blank; in a user, password or path write %20");
+        VALUE_COMPLAIN(value, "contains a blank; in a user, password or path write %%20");
         return true;
     }
     char *joined = NULL;
@@ -264,14 +190,6 @@ static bool parse_url(const struct value *value, const char *word)
     free(*textp);
     *textp = joined;
     return true;
-}
-
-static void describe_url(const struct key_row *key, FILE *out)
-{
-    (void)key;
-    fputs("a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER; with TLS rediss:// or "
-          "sentinels://",
-        out);
 }
 
 #define CREDENTIAL "credential:"
@@ -289,22 +207,10 @@ static bool parse_secret(const struct value *value, const char *word)
         FILE *out =
             complaint_begin(value->complaints, value->place, value->section, value->key->word);
         fputs("not ", out);
-        value->key->type->describe(value->key, out);
+        key_describe(value->key, out);
         complaint_end(value->complaints);
     }
     return true;
-}
-
-static void describe_secret(const struct key_row *key, FILE *out)
-{
-    describe_path(key, out);
-    fputs(", or " CREDENTIAL "NAME", out);
-}
-
-static void describe_account(const struct key_row *key, FILE *out)
-{
-    fprintf(out, "a Redis user name of at most %llu bytes",
-        (unsigned long long)key->max);
 }
 
 static bool parse_fault(const struct value *value, const char *word)
@@ -326,24 +232,12 @@ static bool parse_host(const struct value *value, const char *word)
         parse_any_path(value, word);
 }
 
-static void describe_host(const struct key_row *key, FILE *out)
-{
-    (void)key;
-    fputs("the name of a host, or an address", out);
-}
-
 static bool parse_prefix(const struct value *value, const char *word)
 {
     size_t n = strlen(word);
     return n >= value->key->min &&
         strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n &&
         parse_any_path(value, word);
-}
-
-static void describe_prefix(const struct key_row *key, FILE *out)
-{
-    fprintf(out, "%llu to %llu bytes of A-Z a-z 0-9 . _ -", (unsigned long long)key->min,
-        (unsigned long long)key->max);
 }
 
 static bool parse_counter(const struct value *value, const char *word)
@@ -363,21 +257,76 @@ static bool parse_database(const struct value *value, const char *word)
     return true;
 }
 
-static void describe_database(const struct key_row *key, FILE *out)
+/* ---- in words ---- */
+
+static void describe_duration(const struct key_row *key, FILE *out)
 {
-    (void)key;
-    fputs("the name of a [redis NAME] section", out);
+    static const char *const examples[] = {"250ms", "30s", "5m", "2h"};
+    char min[32], max[32];
+    const char *right[sizeof examples / sizeof examples[0]];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        nanoseconds example;
+        if (duration_parse(examples[i], &example) && example >= (nanoseconds)key->min &&
+            example <= (nanoseconds)key->max) {
+            right[n++] = examples[i];
+        }
+    }
+    duration_format(min, sizeof min, (nanoseconds)key->min);
+    duration_format(max, sizeof max, (nanoseconds)key->max);
+    fprintf(out, "a duration from %s to %s, such as ", min, max);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", right[i]);
+    }
+    fprintf(out, " (a plain number is seconds)");
+}
+
+static void describe_choices(const struct key_row *key, FILE *out)
+{
+    const char *const *choices = key->type->choices;
+    for (size_t i = 0; choices[i]; i++) {
+        fprintf(out, "%s%s", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
+    }
+}
+
+void key_describe(const struct key_row *key, FILE *out)
+{
+    unsigned long long min = key->min, max = key->max;
+    for (const char *at = key->type->words; *at; at++) {
+        switch (*at == '%' ? *++at : '\0') {
+        case 'm':
+            fprintf(out, "%llu", min);
+            break;
+        case 'n':
+            fprintf(out, "%llu", max);
+            break;
+        case 'M':
+            fprintf(out, "%lluM", max >> 20);
+            break;
+        case 'o':
+            fprintf(out, "%04llo", max);
+            break;
+        case 'd':
+            describe_duration(key, out);
+            break;
+        case 'c':
+            describe_choices(key, out);
+            break;
+        default:
+            fputc(*at, out);
+        }
+    }
 }
 
 /* ---- all types ---- */
 
 const struct value_type value_types[N_VALUE_TYPES] = {
-#define VALUE_TYPE(id, parse_function, describe_function, same_function, words, list)              \
+#define VALUE_TYPE(id, parse_function, described, same_function, words_to_choose, list)            \
     [VALUE_##id] = {                                                                               \
         .parse = (parse_function),                                                                 \
-        .describe = (describe_function),                                                           \
+        .words = (described),                                                                      \
         .same = (same_function),                                                                   \
-        .choices = (words),                                                                        \
+        .choices = (words_to_choose),                                                              \
         .is_list = (list),                                                                         \
     },
 #include "conf/value_types.def"

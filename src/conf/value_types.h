@@ -23,6 +23,9 @@ struct value {
     char **database; /* of this resource; NULL for a default */
 };
 
+#define VALUE_COMPLAIN(value, ...)                                                                 \
+    complain((value)->complaints, (value)->place, (value)->section, (value)->key->word, __VA_ARGS__)
+
 /* The member that takes the value. */
 static inline void *value_target(const struct value *value)
 {
@@ -30,9 +33,11 @@ static inline void *value_target(const struct value *value)
 }
 
 struct value_type {
-    /* False: the word is not what describe() says. Complains itself of anything else. */
+    /* False: the word is not what key_describe() says. Complains itself of anything else. */
     bool (*parse)(const struct value *value, const char *word);
-    void (*describe)(const struct key_row *key, FILE *out);
+    /* What it takes, with %m and %n the key's range as numbers, %M and %o its end as megabytes and
+     * octal, %d its range as durations, and %c the choices. */
+    const char *words;
     bool (*same)(const void *a, const void *b); /* of two members; NULL if nothing needs it */
     const char *const *choices;
     bool is_list;
@@ -47,16 +52,17 @@ enum value_type_id {
 
 extern const struct value_type value_types[N_VALUE_TYPES];
 
+/* Writes what the key takes, in words. */
+void key_describe(const struct key_row *key, FILE *out);
+
 /* [redis NAME]: a name without parts. */
 bool database_name_is_valid(const char *name);
 
 /* ---- list_values.c: lists of items, users, groups ---- */
 
 bool parse_item(const struct value *value, const char *word);
-void describe_item(const struct key_row *key, FILE *out);
 bool same_items(const void *a, const void *b);
 
 /* Of a user or a group, as the key's type says. */
 bool parse_id(const struct value *value, const char *word);
-void describe_id(const struct key_row *key, FILE *out);
 bool same_ids(const void *a, const void *b);

@@ -12,8 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static enum lookup_result look_up(const char *name, uint32_t *idp)
+static enum lookup_result look_up(bool is_group, const char *name, uint32_t *idp)
 {
+    (void)is_group;
     *idp = (uint32_t)strlen(name);
     return name[0] == 'u' ? LOOKUP_FOUND : LOOKUP_UNKNOWN;
 }
@@ -59,13 +60,12 @@ static void check_errors(const struct conf_errors *errors)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    static const struct conf_lookup lookup = {.user = look_up, .group = look_up};
     struct conf_errors errors = CONF_ERRORS_INIT;
     char path[64];
     int fd = memfd_create("conf", MFD_CLOEXEC);
     REQUIRE(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    struct conf *conf = conf_load(path, NULL, &lookup, &errors);
+    struct conf *conf = conf_load(path, NULL, look_up, &errors);
     REQUIRE((conf == NULL) == (errors.n > 0));
     if (conf) {
         check_conf(conf);

@@ -28,19 +28,12 @@ static enum lookup_result look_up(const struct name *names, const char *text, ui
     return strcmp(text, "broken") == 0 ? LOOKUP_FAILED : LOOKUP_UNKNOWN;
 }
 
-static enum lookup_result look_up_user(const char *text, uint32_t *idp)
+enum lookup_result test_lookup(bool is_group, const char *text, uint32_t *idp)
 {
     static const struct name users[] = {{"alice", 1000}, {"bob", 1001}, {NULL, 0}};
-    return look_up(users, text, idp);
-}
-
-static enum lookup_result look_up_group(const char *text, uint32_t *idp)
-{
     static const struct name groups[] = {{"etl", 2000}, {"ops", 2001}, {NULL, 0}};
-    return look_up(groups, text, idp);
+    return look_up(is_group ? groups : users, text, idp);
 }
-
-const struct conf_lookup test_lookup = {.user = look_up_user, .group = look_up_group};
 
 void conf_test_init(void)
 {
@@ -57,13 +50,13 @@ void write_text(const char *path, const char *text)
 struct conf *load_bytes(const char *bytes, size_t n, struct conf_errors *errors)
 {
     scratch_write("t.conf", bytes, n);
-    return conf_load("t.conf", NULL, &test_lookup, errors);
+    return conf_load("t.conf", NULL, test_lookup, errors);
 }
 
 struct conf *load_good_file(const char *path, const struct conf *running)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
-    struct conf *conf = conf_load(path, running, &test_lookup, &errors);
+    struct conf *conf = conf_load(path, running, test_lookup, &errors);
     cr_assert(conf, "%s", errors.n > 0 ? errors.messages[0] : "no message");
     cr_assert_eq(errors.n, 0);
     return conf;
@@ -98,7 +91,7 @@ static void expect_messages(struct conf_errors *messages, const char *expected)
 static void expect_errors_of(const char *path, const struct conf *running, const char *expected)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
-    struct conf *conf = conf_load(path, running, &test_lookup, &errors);
+    struct conf *conf = conf_load(path, running, test_lookup, &errors);
     expect_messages(&errors, expected);
     cr_expect_eq(conf == NULL, expected[0] != '\0');
     conf_free(conf);

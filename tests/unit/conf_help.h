@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* users alice = 1000, bob = 1001; groups etl = 2000, ops = 2001; "broken" fails with EIO */
-extern const struct conf_lookup test_lookup;
+conf_lookup test_lookup;
 extern size_t n_lookups;
 
 /* A suite's .init, in whose directory messages begin with plain file names; .fini is
