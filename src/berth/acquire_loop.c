@@ -100,13 +100,8 @@ static void stop_if_wanted(struct acquisition *acquisition)
     }
 }
 
-static enum acquire_loop_result acquire_loop_go_on(struct acquire_loop *acquire_loop)
+static enum acquisition_result acquire_loop_go_on(struct acquire_loop *acquire_loop)
 {
-    static const enum acquire_loop_result results[] = {
-        [ACQUISITION_GRANTED] = ACQUIRE_LOOP_GRANTED,
-        [ACQUISITION_UNLEASED] = ACQUIRE_LOOP_UNLEASED,
-        [ACQUISITION_REFUSED] = ACQUIRE_LOOP_OVER,
-    };
     struct acquisition *acquisition = &acquire_loop->acquisition;
     bool readable = false;
     enum acquisition_result result;
@@ -118,10 +113,10 @@ static enum acquire_loop_result acquire_loop_go_on(struct acquire_loop *acquire_
         bool had_child = ready.signals && take_signals(acquire_loop);
         if (acquire_loop->signal != 0) {
             acquisition_give_up(acquisition);
-            return ACQUIRE_LOOP_OVER;
+            return ACQUISITION_REFUSED;
         }
         if (had_child) {
-            return ACQUIRE_LOOP_CHILD;
+            return ACQUISITION_GOES_ON;
         }
         readable = ready.connection;
     }
@@ -130,12 +125,12 @@ static enum acquire_loop_result acquire_loop_go_on(struct acquire_loop *acquire_
     } else if (acquisition->stops_by != NEVER) {
         kill(getpid(), SIGTSTP); /* the grant came first: berth stops with its job */
     }
-    return results[result];
+    return result;
 }
 
-enum acquire_loop_result acquire_loop_wait(struct acquire_loop *acquire_loop)
+enum acquisition_result acquire_loop_wait(struct acquire_loop *acquire_loop)
 {
-    enum acquire_loop_result result = acquire_loop_go_on(acquire_loop);
+    enum acquisition_result result = acquire_loop_go_on(acquire_loop);
     live_line_clear(); /* the job writes next, or the shell */
     return result;
 }
@@ -164,13 +159,13 @@ bool acquire_loop_fill(const struct acquire_loop *acquire_loop, const struct opt
 static int wait_and_use(
     struct acquire_loop *acquire_loop, const struct options *options, use_lease *use)
 {
-    enum acquire_loop_result result;
+    enum acquisition_result result;
     do {
         result = acquire_loop_wait(acquire_loop);
-    } while (result == ACQUIRE_LOOP_CHILD); /* a child that was there before our exec */
-    return result == ACQUIRE_LOOP_OVER
+    } while (result == ACQUISITION_GOES_ON); /* a child that was there before our exec */
+    return result == ACQUISITION_REFUSED
         ? acquire_loop->status
-        : use(acquire_loop, options, result == ACQUIRE_LOOP_GRANTED);
+        : use(acquire_loop, options, result == ACQUISITION_GRANTED);
 }
 
 int acquire_loop_run(const struct options *options, pid_t pid, use_lease *use)

@@ -20,17 +20,10 @@ struct acquire_loop {
     struct endpoint endpoint;
     struct signals signals;
     struct alarm alarm;
-    int status; /* ACQUIRE_LOOP_OVER: the exit status; or, */
+    int status; /* ACQUISITION_REFUSED: the exit status; or, */
     int signal; /* if not 0, the signal to die by */
     struct connection connection;
     struct acquisition acquisition;
-};
-
-enum acquire_loop_result {
-    ACQUIRE_LOOP_GRANTED, /* acquire_loop.acquisition.grant */
-    ACQUIRE_LOOP_UNLEASED, /* as ACQUISITION_UNLEASED */
-    ACQUIRE_LOOP_OVER, /* there will be no lease; a message was written */
-    ACQUIRE_LOOP_CHILD, /* a child has changed: call again */
 };
 
 /* `acquire_loop` is zeroed: it is large, and memory that nobody touches costs nothing. False, after
@@ -40,7 +33,8 @@ bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *
 /* `pid` is wish.pid; `now` is when berth was started. */
 void acquire_loop_begin(
     struct acquire_loop *acquire_loop, const struct options *options, pid_t pid, nanoseconds now);
-enum acquire_loop_result acquire_loop_wait(struct acquire_loop *acquire_loop);
+/* ACQUISITION_GOES_ON: a child has changed; call again. */
+enum acquisition_result acquire_loop_wait(struct acquire_loop *acquire_loop);
 
 /* Leaves the queue, or closes the connection of the granted lease. */
 void acquire_loop_end(struct acquire_loop *acquire_loop);

@@ -254,17 +254,17 @@ static void run_whole(struct run *run)
 {
     while (!run->is_over) {
         switch (acquire_loop_wait(&run->acquire_loop)) {
-        case ACQUIRE_LOOP_GRANTED:
+        case ACQUISITION_GRANTED:
             run_leased(run);
             break;
-        case ACQUIRE_LOOP_UNLEASED:
+        case ACQUISITION_UNLEASED:
             run_unleased(run);
             break;
-        case ACQUIRE_LOOP_OVER:
+        case ACQUISITION_REFUSED:
             run_over(run, run->acquire_loop.status);
             run->signal = run->acquire_loop.signal;
             break;
-        case ACQUIRE_LOOP_CHILD:
+        case ACQUISITION_GOES_ON: /* a child has changed */
             child_changed_early(run);
             break;
         }
