@@ -22,18 +22,12 @@ enum {
 
 /* ---- connection ---- */
 
-static void pause_milliseconds(int milliseconds)
-{
-    struct timespec pause = {.tv_nsec = milliseconds * NANOSECONDS_PER_MILLISECOND};
-    nanosleep(&pause, NULL);
-}
-
 static int call_try_open(struct call *call)
 {
     int error;
     while ((error = connection_open(&call->connection, &call->endpoint)) == EAGAIN &&
         clock_now() < call->deadline) {
-        pause_milliseconds(RETRY_MILLISECONDS); /* poll() cannot wait until a full queue has room */
+        poll(NULL, 0, RETRY_MILLISECONDS); /* it cannot wait until a full queue has room */
     }
     return error;
 }
@@ -75,7 +69,7 @@ bool call_again(struct call *call, nanoseconds until)
     call->has_closed = false;
     message("berthd closed the connection: waiting for it to come back");
     do {
-        pause_milliseconds(LOOK_MILLISECONDS);
+        poll(NULL, 0, LOOK_MILLISECONDS);
         now = clock_now();
         call->deadline = now;
         error = call_try_open(call);

@@ -43,16 +43,12 @@ static bool is_of_fleet(const struct status_resource *resource)
 /* False after a message: `until` comes first. */
 static bool pause_before_looking(struct call *call, nanoseconds until)
 {
-    nanoseconds left = until - clock_now();
-    nanoseconds pause = LOOK_AGAIN_SECONDS * NANOSECONDS_PER_SECOND;
-    if (left <= 0) {
+    nanoseconds now = clock_now();
+    if (until <= now) {
         call_timed_out(call);
         return false;
     }
-    pause = left < pause ? left : pause;
-    const struct timespec span = {
-        .tv_sec = pause / NANOSECONDS_PER_SECOND, .tv_nsec = pause % NANOSECONDS_PER_SECOND};
-    nanosleep(&span, NULL);
+    poll_until(NULL, 0, earlier(until, now + LOOK_AGAIN_SECONDS * NANOSECONDS_PER_SECOND));
     return true;
 }
 

@@ -8,7 +8,6 @@
 #include "view/users.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,14 +102,7 @@ static void wait_for_something(struct watch *watch)
         {.fd = link->connection.fd, .events = POLLIN}, /* or -1 */
         {.fd = STDOUT_FILENO},
     };
-    struct timespec timeout, *until = NULL;
-    if (live_link_due(link) != NEVER) {
-        nanoseconds left = later(live_link_due(link) - clock_now(), 0);
-        timeout = (struct timespec){
-            .tv_sec = left / NANOSECONDS_PER_SECOND, .tv_nsec = left % NANOSECONDS_PER_SECOND};
-        until = &timeout;
-    }
-    int n = ppoll(fds, 2, until, NULL);
+    int n = poll_until(fds, 2, live_link_due(link));
     if (n > 0 && fds[1].revents & (POLLERR | POLLHUP)) { /* nobody can read it any more */
         show_watch_end(watch, EXIT_SUCCESS);
         return;

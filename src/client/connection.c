@@ -1,7 +1,6 @@
 #include "client/connection.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,12 +130,19 @@ enum connection_line connection_next(struct connection *connection, char **linep
     return CONNECTION_GARBAGE;
 }
 
+int poll_until(struct pollfd fds[], size_t n, nanoseconds until)
+{
+    nanoseconds left = until == NEVER ? 0 : later(until - clock_now(), 0);
+    const struct timespec timeout = {
+        .tv_sec = left / NANOSECONDS_PER_SECOND, .tv_nsec = left % NANOSECONDS_PER_SECOND};
+    return ppoll(fds, n, until == NEVER ? NULL : &timeout, NULL);
+}
+
 enum connection_line connection_wait_line(
     struct connection *connection, char **linep, nanoseconds deadline)
 {
     for (;;) {
-        nanoseconds left = deadline - clock_now();
-        if (left <= 0) {
+        if (deadline <= clock_now()) {
             return CONNECTION_MORE; /* even if there are lines, which may never end */
         }
         enum connection_line line = connection_next(connection, linep);
@@ -144,11 +150,7 @@ enum connection_line connection_wait_line(
             return line;
         }
         struct pollfd readable = {.fd = connection->fd, .events = POLLIN};
-        struct timespec timeout = {
-            .tv_sec = left / NANOSECONDS_PER_SECOND,
-            .tv_nsec = left % NANOSECONDS_PER_SECOND,
-        };
-        if (ppoll(&readable, 1, &timeout, NULL) > 0 && !connection_read(connection)) {
+        if (poll_until(&readable, 1, deadline) > 0 && !connection_read(connection)) {
             return CONNECTION_MORE;
         }
     }

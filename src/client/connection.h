@@ -8,6 +8,7 @@
 #include "wire/linebuf.h"
 #include "wire/protocol.h"
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -49,6 +50,8 @@ bool connection_read(struct connection *connection);
 /* The next line, good until connection_read(). */
 enum connection_line connection_next(struct connection *connection, char **linep);
 
+/* As poll(), until that instant; NEVER: for ever. */
+int poll_until(struct pollfd fds[], size_t n, nanoseconds until);
 /* Waits until there is a line or garbage. CONNECTION_MORE: the deadline has passed, or the
  * connection has ended. */
 enum connection_line connection_wait_line(

@@ -13,7 +13,6 @@
 #include "view/users.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
@@ -193,10 +192,7 @@ static void wait_for_something(struct session *session)
         [LINK] = {.fd = session->link.connection.fd, .events = POLLIN}, /* or -1 */
         [ASK] = {.fd = session->ask.connection.fd, .events = POLLIN},
     };
-    nanoseconds left = later(next_due(session) - clock_now(), 0);
-    struct timespec timeout = {
-        .tv_sec = left / NANOSECONDS_PER_SECOND, .tv_nsec = left % NANOSECONDS_PER_SECOND};
-    if (ppoll(sources, N_SOURCES, &timeout, NULL) <= 0) {
+    if (poll_until(sources, N_SOURCES, next_due(session)) <= 0) {
         return;
     }
     if (sources[SIGNALS].revents) {
