@@ -6,6 +6,7 @@
 #include "client/exit_status.h"
 #include "client/sanitize.h"
 #include "config.h"
+#include "view/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,6 +225,7 @@ int main(int argc, char **argv)
     message_program = "berthctl";
     stdio_fill_closed();
     sanitize_choose_locale();
+    user_name = user_look_up;
     if (!line_read(&line, argv)) {
         return STATUS_USAGE;
     }

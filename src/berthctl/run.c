@@ -7,6 +7,7 @@
 #include "base/words.h"
 #include "client/exit_status.h"
 #include "top/top.h"
+#include "view/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,7 +197,7 @@ static void print_revoked(const struct status_resource *resource, const struct s
     struct text out = TEXT_INIT;
     text_add_safe(&out, "%s: revoked %s (pid %llu", resource->name, lease->id,
         (unsigned long long)lease->pid);
-    const char *const details[] = {lease->host, lease->user, lease->shown[SHOWN_program]};
+    const char *const details[] = {lease->host, user_name(lease->uid), lease->shown[SHOWN_program]};
     for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
         if (details[i]) {
             text_add(&out, i == 0 ? " on " : ", ");

@@ -5,7 +5,6 @@
 #include "table/cell_text.h"
 #include "view/datetime.h"
 #include "view/json.h"
-#include "view/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +26,6 @@ bool show_read_past(struct call *call, struct past *past)
         case ANSWER_MORE:
             continue;
         case ANSWER_END:
-            users_fill_in_past(past);
             return true;
         case ANSWER_MALFORMED:
             call->exit_status = call_protocol_error(call);
@@ -116,7 +114,7 @@ static void add_command(const struct ctl_request *asked, const struct status_lea
     }
     if (choice->uid.is_given) {
         text_add(out, " --user ");
-        text_add_lease_user(out, lease);
+        text_add_user(out, lease->uid);
     }
     text_add(out, "\n");
 }

@@ -6,7 +6,6 @@
 #include "table/status_table.h"
 #include "client/exit_status.h"
 #include "view/json.h"
-#include "view/users.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,6 @@ bool show_ask_status(struct call *call, struct status *status)
         case ANSWER_MORE:
             continue;
         case ANSWER_END:
-            users_fill_in(status);
             return true;
         case ANSWER_MALFORMED:
             call->exit_status = call_protocol_error(call);

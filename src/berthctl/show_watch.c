@@ -5,7 +5,6 @@
 #include "client/exit_status.h"
 #include "view/live_link.h"
 #include "view/printable.h"
-#include "view/users.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -129,7 +128,6 @@ int run_watch(struct call *call, const struct line *line)
     };
     live_link_init(
         &watch.link, &call->endpoint, choice.with_ended ? "watch ended=1\n" : "watch\n");
-    live_name_users(&watch.link.live, user_name);
     watch_events_init(&watch.events, &watch.link.live, &choice);
     while (!watch.is_over) {
         wait_for_something(&watch);

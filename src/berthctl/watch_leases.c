@@ -10,7 +10,7 @@ static void add_who(struct text *text, const struct status_lease *lease, bool is
 {
     struct text program = TEXT_INIT;
     text_add_program(&program, lease);
-    text_add_lease_user(text, lease);
+    text_add_user(text, lease->uid);
     if (is_elsewhere && lease->host) {
         text_add_safe(text, " on %s", lease->host);
     }

@@ -95,11 +95,6 @@ void text_add_blocked(
     }
 }
 
-void text_add_lease_user(struct text *text, const struct status_lease *lease)
-{
-    text_add_user(text, &(struct shown_user){{true, lease->uid}, lease->user});
-}
-
 void text_add_program(struct text *text, const struct status_lease *lease)
 {
     bool is_said = lease->shown[SHOWN_program];

@@ -23,8 +23,6 @@ void text_add_lease_state(struct text *text, const struct status_lease *lease);
  * resource or of another. */
 void text_add_blocked(
     struct text *text, const struct status_resource *resource, const struct status_lease *lease);
-/* Its name, or its number. */
-void text_add_lease_user(struct text *text, const struct status_lease *lease);
 /* What the client said; or, in brackets, the name of the process. */
 void text_add_program(struct text *text, const struct status_lease *lease);
 

@@ -83,7 +83,7 @@ static void add_member(struct text *text, enum field_type type, const void *memb
         text_add_given_age(text, optional->is_given, optional->number);
         break;
     case FIELD_USER:
-        text_add_user(text, member);
+        text_add_user(text, ((const struct shown_user *)member)->uid.number);
         break;
     default:
         assert(type == FIELD_TEXT);

@@ -60,7 +60,7 @@ static void left_cell(struct text *text, const void *row, const void *context)
 static void user_cell(struct text *text, const void *row, const void *context)
 {
     (void)context;
-    text_add_lease_user(text, row);
+    text_add_user(text, ((const struct status_lease *)row)->uid);
 }
 
 static void program_cell(struct text *text, const void *row, const void *context)

@@ -267,7 +267,6 @@ int top_run(const struct endpoint *endpoint, const struct status_filter *choice)
         return refuse("it needs a terminal; without one, use berthctl status or berthctl watch");
     }
     live_link_init(&session.link, endpoint, "watch\n");
-    live_name_users(&session.link.live, user_name);
     live_link_act(&session.link, clock_now());
     if (session.link.loss != LIVE_KEPT) {
         int exit_status = live_link_complain(&session.link, "top");

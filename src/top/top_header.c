@@ -121,17 +121,6 @@ static bool is_some(const struct top *top)
     return choice->busy || choice->by_user || choice->filter[0] != '\0' || choice->sort;
 }
 
-static void add_user(struct text *text, const struct top *top)
-{
-    const struct top_rows *rows = &top->rows;
-    const char *name = NULL;
-    for (size_t i = 0; i < rows->n && !name; i++) {
-        name = rows->list[i].lease ? rows->list[i].lease->user : NULL;
-    }
-    text_add(text, "of user ");
-    text_add_user(text, &(struct shown_user){{true, top->choice.uid}, name});
-}
-
 /* "only: busy, of user alice, with "gpu"; by used" */
 static void add_choice(const struct top *top, struct top_line *line)
 {
@@ -142,7 +131,8 @@ static void add_choice(const struct top *top, struct top_line *line)
     text_add(&text, choice->busy ? "busy" : "");
     if (choice->by_user) {
         text_add(&text, choice->busy ? ", " : "");
-        add_user(&text, top);
+        text_add(&text, "of user ");
+        text_add_user(&text, choice->uid);
     }
     if (choice->filter[0] != '\0') {
         text_add_safe(&text, "%swith \"%s\"", choice->busy || choice->by_user ? ", " : "",

@@ -4,6 +4,7 @@
 #include "table/status_table.h"
 #include "top/top_internal.h"
 #include "view/printable.h"
+#include "view/users.h"
 
 #include <string.h>
 
@@ -86,8 +87,8 @@ static void add_standing(struct text *text, const struct status *status,
 static void add_owner(struct text *text, const struct top *top, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
-    text_add_safe(&cell, lease->user ? "%s (%llu)" : "%s%llu", lease->user,
-        (unsigned long long)lease->uid);
+    const char *user = user_name(lease->uid);
+    text_add_safe(&cell, user ? "%s (%llu)" : "%s%llu", user, (unsigned long long)lease->uid);
     add_cell(text, "user", &cell);
     add_text(text, "host", lease->host);
     if (lease->pid > 0) {

@@ -1,6 +1,7 @@
 #include "top/top_rows.h"
 
 #include "base/memory.h"
+#include "view/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static bool lease_has_text(const struct status_lease *lease, const struct top_ch
 {
     const char *wanted = choice->filter;
     const char *const texts[] = {
-        lease->id, lease->user, lease->host, lease->holder, lease->stopping};
+        lease->id, user_name(lease->uid), lease->host, lease->holder, lease->stopping};
     bool has = false;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] && !has; i++) {
         has = has_text(texts[i], wanted);

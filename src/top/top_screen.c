@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "view/printable.h"
+#include "view/users.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,8 @@ static void add_question(struct top_line *line, const struct top *top)
     const struct status_lease *lease = top_find(top, &top->revoked, &resource, &is_held);
     struct text question = TEXT_INIT;
     text_add_safe(&question, "y/n: revoke %s", top->revoked.lease);
-    if (lease && lease->user) {
-        text_add_safe(&question, " of %s", lease->user);
+    if (lease && user_name(lease->uid)) {
+        text_add_safe(&question, " of %s", user_name(lease->uid));
     }
     text_add_safe(&question, " on %s%s", top->revoked.name,
         is_held     ? ", and stop its job?"

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "view/json_internal.h"
 #include "view/printable.h"
+#include "view/users.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,11 +63,9 @@ json_t *words_value(const struct words *words)
     return array;
 }
 
-void set_user(
-    json_t *object, const char *uid_key, const char *user_key, const struct shown_user *user)
+json_t *user_name_value(const struct shown_user *user)
 {
-    json_object_set_new(object, uid_key, optional_value(&user->uid));
-    json_object_set_new(object, user_key, text_value(user->name));
+    return user->uid.is_given ? text_value(user_name(user->uid.number)) : json_null();
 }
 
 /* jansson leaves DEL unescaped; it can only occur inside a string. */
@@ -114,49 +113,49 @@ static void set_suffixed(json_t *object, const char *key, const char *suffix, js
     text_deinit(&name);
 }
 
+/* NULL: units, which depend on the resource. */
+static json_t *member_value(enum field_type type, const void *member)
+{
+    switch (type) {
+    case FIELD_TEXT:
+        return text_value(*(const char *const *)member);
+    case FIELD_NUMBER:
+    case FIELD_COUNT:
+    case FIELD_SPAN:
+        return number_value(*(const uint64_t *)member);
+    case FIELD_TOKEN:
+        return digits_value(*(const uint64_t *)member);
+    case FIELD_OPTIONAL:
+    case FIELD_OPTIONAL_SPAN:
+        return optional_value(member);
+    case FIELD_USER:
+        return optional_value(&((const struct shown_user *)member)->uid);
+    case FIELD_INSTANT:
+        return instant_value(member);
+    case FIELD_SIGNED:
+        return json_integer(*(const int64_t *)member);
+    case FIELD_FLAG:
+    case FIELD_SWITCH:
+        return json_boolean(*(const bool *)member);
+    case FIELD_WORDS:
+        return words_value(member);
+    case FIELD_UNITS:
+        break;
+    }
+    return NULL;
+}
+
 static void set_key(json_t *object, const struct field *field, const char *record)
 {
     const void *member = record + field->offset;
-    const char *key = field->key;
-    switch (field->type) {
-    case FIELD_TEXT:
-        json_object_set_new(object, key, text_value(*(const char *const *)member));
-        break;
-    case FIELD_NUMBER:
-    case FIELD_COUNT:
-        json_object_set_new(object, key, number_value(*(const uint64_t *)member));
-        break;
-    case FIELD_TOKEN:
-        json_object_set_new(object, key, digits_value(*(const uint64_t *)member));
-        break;
-    case FIELD_OPTIONAL:
-        json_object_set_new(object, key, optional_value(member));
-        break;
-    case FIELD_INSTANT:
-        json_object_set_new(object, key, instant_value(member));
-        break;
-    case FIELD_SIGNED:
-        json_object_set_new(object, key, json_integer(*(const int64_t *)member));
-        break;
-    case FIELD_FLAG:
-    case FIELD_SWITCH:
-        json_object_set_new(object, key, json_boolean(*(const bool *)member));
-        break;
-    case FIELD_SPAN:
-        set_suffixed(object, key, "_ms", number_value(*(const uint64_t *)member));
-        break;
-    case FIELD_OPTIONAL_SPAN:
-        set_suffixed(object, key, "_ms", optional_value(member));
-        break;
-    case FIELD_USER:
-        set_suffixed(object, key, "_uid", optional_value(member)); /* its first member */
-        set_suffixed(object, key, "_user", text_value(((const struct shown_user *)member)->name));
-        break;
-    case FIELD_WORDS:
-        json_object_set_new(object, key, words_value(member));
-        break;
-    case FIELD_UNITS: /* they depend on the resource */
-        break;
+    bool is_span = field->type == FIELD_SPAN || field->type == FIELD_OPTIONAL_SPAN;
+    bool is_user = field->type == FIELD_USER;
+    json_t *value = member_value(field->type, member);
+    if (value) {
+        set_suffixed(object, field->key, is_span ? "_ms" : is_user ? "_uid" : "", value);
+    }
+    if (is_user) {
+        set_suffixed(object, field->key, "_user", user_name_value(member));
     }
 }
 
@@ -269,7 +268,7 @@ static json_t *slot_items_value(const struct status_resource *resource)
 static json_t *lease_value(enum status_line line, const struct status_lease *lease)
 {
     json_t *object = record_value(line, "lease", lease->id, lease);
-    json_object_set_new(object, "user", text_value(lease->user));
+    json_object_set_new(object, "user", text_value(user_name(lease->uid)));
     shown_set(object, lease->shown);
     return object;
 }

@@ -17,10 +17,8 @@ json_t *number_value(uint64_t number); /* at most INT64_MAX */
 json_t *optional_value(const struct optional *optional); /* not given: null */
 json_t *instant_value(const struct instant *instant); /* the same */
 json_t *words_value(const struct words *words);
+json_t *user_name_value(const struct shown_user *user); /* the name; none is known: null */
 
-/* Sets two keys: the uid, and the name. */
-void set_user(
-    json_t *object, const char *uid_key, const char *user_key, const struct shown_user *user);
 /* A member for each key, but those that only followers get. */
 void set_fields(json_t *object, const struct field *fields, const void *record);
 /* A member for each attribute that has a title. */

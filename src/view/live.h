@@ -147,7 +147,6 @@ struct live {
     bool has_missed; /* ended leases, in this batch */
     const struct live_watcher *watchers[2];
     size_t n_watchers;
-    const char *(*user_name)(uint64_t uid);
 };
 
 void live_init(struct live *live);
@@ -155,9 +154,6 @@ void live_deinit(struct live *live);
 
 /* At most two; the watcher must outlive the copy. */
 void live_watch(struct live *live, const struct live_watcher *watcher);
-/* Sets where the names of users come from (users.h has one); else they stay NULL. They are asked
- * for once for each line, and must stay good. */
-void live_name_users(struct live *live, const char *(*user_name)(uint64_t uid));
 
 enum live_result {
     LIVE_MORE,

@@ -3,10 +3,6 @@
 
 #include "view/live.h"
 
-/* ---- live_lines.c ---- */
-
-void live_name_user(const struct live *live, struct shown_user *user);
-
 /* ---- live_leases.c ---- */
 
 /* Takes a `holder` or `waiter` line. False: malformed. */

@@ -170,7 +170,6 @@ bool live_lease_take(struct live *live, const char *line, enum live_state state)
     if (!lease) {
         lease = lease_new(live, resource, shown.id);
     }
-    shown.user = live->user_name ? live->user_name(shown.uid) : NULL;
     touch(live, lease);
     lease->print = print_of(line);
     stand(live, lease, &shown, state);

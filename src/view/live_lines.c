@@ -27,11 +27,6 @@ void live_watch(struct live *live, const struct live_watcher *watcher)
     live->watchers[live->n_watchers++] = watcher;
 }
 
-void live_name_users(struct live *live, const char *(*user_name)(uint64_t uid))
-{
-    live->user_name = user_name;
-}
-
 static void ended_clear(struct live *live)
 {
     for (size_t i = 0; i < live->ended.n; i++) {
@@ -120,22 +115,9 @@ static bool take_removed(struct live *live, const struct words_of_line *line)
     return true;
 }
 
-void live_name_user(const struct live *live, struct shown_user *user)
-{
-    user->name = live->user_name && user->uid.is_given ? live->user_name(user->uid.number) : NULL;
-}
-
 static bool take_ended(struct live *live, const struct words_of_line *line)
 {
-    if (!past_add(&live->ended, line->line)) {
-        return false;
-    }
-    struct past_lease *lease = &live->ended.leases[live->ended.n - 1];
-    live_name_user(live, &lease->user);
-    live_name_user(live, &lease->login);
-    live_name_user(live, &lease->by);
-    live_name_user(live, &lease->by_login);
-    return true;
+    return past_add(&live->ended, line->line);
 }
 
 static const struct {

@@ -112,15 +112,6 @@ static void touch(struct live_record *record)
     }
 }
 
-static void name_users(const struct live *live, enum live_kind kind, void *shown)
-{
-    struct status_resource *resource = shown;
-    if (kind != LIVE_DATABASE) {
-        live_name_user(live, &resource->paused_by);
-        live_name_user(live, &resource->paused_by_login);
-    }
-}
-
 /* Puts what a line says in place of what an earlier one has said. */
 static void replace(const struct kind *kind, struct live_record *record, const void *shown)
 {
@@ -149,7 +140,6 @@ bool live_record_take(struct live *live, enum live_kind kind, const char *line)
     const char *name = name_in(row, &shown);
     struct live_record *record = record_find(live, kind, name);
     record = record ? record : record_new(live, kind, name);
-    name_users(live, kind, &shown);
     touch(record);
     record->is_there = true;
     record->generation = live->generation;

@@ -29,7 +29,8 @@ json_t *past_lease_value(const struct past_lease *lease)
     json_object_set_new(object, "lease", text_value(lease->id));
     json_object_set_new(object, "resources", claims_value(lease));
     json_object_set_new(object, "resources_cut", json_boolean(lease->has_more_claims));
-    set_user(object, "uid", "user", &lease->user);
+    json_object_set_new(object, "uid", optional_value(&lease->user.uid));
+    json_object_set_new(object, "user", user_name_value(&lease->user));
     json_object_set_new(object, "asked_at_ms", number_value(past_asked(lease)));
     json_object_set_new(object, "granted_at_ms", optional_value(&granted));
     json_object_set_new(object, "ended_at_ms", number_value(lease->ended));
@@ -93,7 +94,8 @@ static json_t *user_value(
     const struct stats_user *user, const char *part, const struct optional *whole)
 {
     json_t *object = json_object();
-    set_user(object, "uid", "user", &user->user);
+    json_object_set_new(object, "uid", optional_value(&user->user.uid));
+    json_object_set_new(object, "user", user_name_value(&user->user));
     set_figures(object, &user->figures);
     json_object_set_new(object, part, part_value(&user->figures, whole));
     return object;

@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "base/words.h"
 #include "client/sanitize.h"
+#include "view/users.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -149,22 +150,23 @@ void text_add_cut_inside(struct text *text, const char *escaped, size_t width)
     text_add(text, escaped + length - tail);
 }
 
-void text_add_user(struct text *text, const struct shown_user *user)
+void text_add_user(struct text *text, uint64_t uid)
 {
-    if (user->name) {
-        text_add_escaped(text, user->name);
+    const char *name = user_name(uid);
+    if (name) {
+        text_add_escaped(text, name);
     } else {
-        text_add_number(text, user->uid.number);
+        text_add_number(text, uid);
     }
 }
 
 void text_add_who(
     struct text *text, const struct shown_user *user, const struct shown_user *login)
 {
-    text_add_user(text, user);
+    text_add_user(text, user->uid.number);
     if (login->uid.is_given && login->uid.number != user->uid.number) {
         text_add(text, " (");
-        text_add_user(text, login);
+        text_add_user(text, login->uid.number);
         text_add(text, ")");
     }
 }

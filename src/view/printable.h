@@ -27,7 +27,7 @@ void text_add_age(struct text *text, uint64_t milliseconds);
 void text_add_given_age(struct text *text, bool is_given, uint64_t milliseconds);
 
 /* The name, else the uid. */
-void text_add_user(struct text *text, const struct shown_user *user);
+void text_add_user(struct text *text, uint64_t uid);
 /* "root (alice)": who, and as whom they logged in. */
 void text_add_who(
     struct text *text, const struct shown_user *user, const struct shown_user *login);

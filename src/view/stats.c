@@ -95,7 +95,7 @@ static struct sample *add_one_running(struct samples *samples,
 {
     struct sample *sample = add_sample(samples);
     *sample = (struct sample){
-        .name = resource->name, .user = {.uid = {true, lease->uid}, .name = lease->user}};
+        .name = resource->name, .user.uid = {true, lease->uid}};
     return sample;
 }
 

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "log/log.h"
-#include "view/users.h"
 #include "web/berthd_request.h"
 
 #include <inttypes.h>
@@ -38,9 +37,7 @@ static uint64_t wall_now(void)
 static void on_ended(void *context, const struct past_lease *lease)
 {
     struct recorder *recorder = context;
-    struct past_lease named = *lease;
-    users_fill_in_past_lease(&named);
-    store_add(recorder->web->store, &named);
+    store_add(recorder->web->store, lease);
 }
 
 /* ---- what has ended before ---- */
@@ -86,7 +83,6 @@ static void recorder_on_end(void *context, const char *why)
         *past = (struct past)PAST_INIT;
         return; /* the next tick asks again */
     }
-    users_fill_in_past(past);
     for (size_t i = 0; i < past->n; i++) {
         store_add(store, &past->leases[i]);
     }

@@ -116,7 +116,7 @@ static void web_serve_begin(struct service *service, const struct endpoint *endp
     set_names(web);
     web->store = store_open(web->loop, web->conf->database, web->conf->retention);
     follower_init(&web->follower, web->loop, endpoint, on_follower_change, service);
-    live_name_users(&web->follower.link.live, user_name);
+    user_name = user_look_up;
     feed_init(&web->feed, &web->follower.link.live, random_bits());
     web->recorder = recorder_new(web);
     web->polls = long_polls_new(web);

@@ -38,7 +38,7 @@ static inline struct instant instant_of(nanoseconds at)
 /* A user, perhaps. */
 struct shown_user {
     struct optional uid;
-    const char *name; /* of uid, or NULL; whoever sets it owns it. No line has it */
+    const char *name; /* of a writer: what it calls .uid, or NULL. No line has it */
 };
 
 enum field_type {

@@ -7,6 +7,7 @@
 #include "status_help.h"
 #include "view/json.h"
 #include "view/printable.h"
+#include "view/users.h"
 #include "wire/protocol.h"
 
 #include <criterion/criterion.h>
@@ -206,6 +207,14 @@ Test(grid, aligns_and_leaves_out)
 
 /* ---- table ---- */
 
+static uint64_t alice = UINT64_MAX;
+
+static const char *name_of(uint64_t uid)
+{
+    return uid == alice ? "alice" : NULL;
+}
+
+/* The first holder's user has a name. */
 static void expect_table(
     const char *const lines[], size_t n, const struct table_style *style, const char *expected)
 {
@@ -213,9 +222,11 @@ static void expect_table(
     struct text out = TEXT_INIT;
     take_status(&status, lines, n);
     if (status.n_resources > 0 && status.resources[0].holders.n > 0) {
-        status.resources[0].holders.list[0].user = "alice";
+        alice = status.resources[0].holders.list[0].uid;
     }
+    user_name = name_of;
     table_print(&status, style, &out);
+    alice = UINT64_MAX;
     expect_text(&out, expected);
     status_deinit(&status);
 }
@@ -226,7 +237,7 @@ Test(table, whole)
         "NAME          KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "gpus          pool           3     3     0     2  paused, reserved, draining, cooling, "
         "changed\n"
-        "  paused by 0 (1000): driver upgrade\n"
+        "  paused by 0 (alice): driver upgrade\n"
         "  reserved items: gpu2, gpu1 (broken fan, left)\n"
         "  draining items: gpu9\n"
         "  1 unit cooling down\n"
@@ -234,7 +245,7 @@ Test(table, whole)
         "  PLACE  UNITS              AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
         "  held   items gpu0,gpu9  2m03s  4711  alice  train                   3f9k   job-12  weekly "
         "load\n"
-        "  #1     wants 2          1m01s  4712  1000              -5  quota    3f9m\n"
+        "  #1     wants 2          1m01s  4712  alice             -5  quota    3f9m\n"
         "  #2     wants 1             1s  4713  1001   \\x1b[2J                 3f9n\n"
         "market/alice  semaphore      5     7     0     0  removed, over limit, reserved\n"
         "  reserved slots: 3 (spare)\n"
@@ -328,7 +339,7 @@ Test(table, fleet)
         "etl   semaphore  fleet      2     2     0     0  grace\n"
         "  PLACE  UNITS   AGE  PID  HOST     USER   LEASE\n"
         "  held   slot 0   1s    7  db1      alice  3f9k\n"
-        "  held   slot 1   1s    7  db\\x1b3  0      0123456789abcdef/3f9k\n"
+        "  held   slot 1   1s    7  db\\x1b3  alice  0123456789abcdef/3f9k\n"
         "far   lock       fleet      1     0     0     0  database down\n"
         "here  lock       host       1     0     1     0\n"
         "\n"
@@ -376,11 +387,11 @@ Test(table, how_leases_end)
         "a     semaphore      4     4     0     1\n"
         "  PLACE  UNITS    AGE   LEFT  PID  USER   BOUND       STATE                LEASE\n"
         "  held   slot 0    9s          11  alice                                   3a\n"
-        "  held   slot 1    9s          12  1      connection  away                 3b\n"
-        "  held   slot 2    9s     0s   13  1      time                             3c\n"
-        "  stops  slot 3    9s          14  1                  stopping (max-hold)  3d\n"
-        "  stops  slot 4    9s  2h00m   15  1                  stopping (\\x1b)      3e\n"
-        "  #1     wants 1   1s          16  1                  away                 3f\n");
+        "  held   slot 1    9s          12  alice  connection  away                 3b\n"
+        "  held   slot 2    9s     0s   13  alice  time                             3c\n"
+        "  stops  slot 3    9s          14  alice              stopping (max-hold)  3d\n"
+        "  stops  slot 4    9s  2h00m   15  alice              stopping (\\x1b)      3e\n"
+        "  #1     wants 1   1s          16  alice              away                 3f\n");
 }
 
 /* Who waits for the licence, and for whom two are kept meanwhile. */

@@ -572,22 +572,6 @@ Test(live, ten_thousand_waiters_come_and_go)
     expect_leases("gpus", "|");
 }
 
-static const char *name_of(uint64_t uid)
-{
-    return uid == 1000 ? "alice" : NULL;
-}
-
-Test(live, users_have_names)
-{
-    live_name_users(&live, name_of);
-    take(0,
-        OK "snapshot\n" ETL HOLDER
-           "resource x kind=lock scope=host limit=1 paused=1 paused_by=1000\nend\n");
-    const struct status *status = live_status(&live, 0);
-    cr_expect_str_eq(status->resources[0].holders.list[0].user, "alice");
-    cr_expect_str_eq(status->resources[1].paused_by.name, "alice");
-}
-
 Test(live, serials_say_what_has_changed)
 {
     begin();

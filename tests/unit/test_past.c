@@ -6,6 +6,7 @@
 #include "view/past.h"
 #include "view/json.h"
 #include "view/stats.h"
+#include "view/users.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -20,10 +21,22 @@ static struct past past;
 static struct status status;
 static struct stats stats;
 
+static const char *no_name(uint64_t uid)
+{
+    (void)uid;
+    return NULL;
+}
+
+static const char *name_of(uint64_t uid)
+{
+    return uid == 1000 ? "alice" : uid == 0 ? "root" : NULL;
+}
+
 static void setup(void)
 {
     setenv("TZ", "UTC0", 1);
     tzset();
+    user_name = no_name;
 }
 
 /* A test may begin again, after this. */
@@ -67,9 +80,7 @@ static void take(const char *const lines[], size_t n)
 static void take_whole(void)
 {
     take(whole, N(whole));
-    past.leases[0].user.name = "alice";
-    past.leases[1].login.name = "alice";
-    past.leases[3].by.name = "root";
+    user_name = name_of;
 }
 
 /* ---- the answer ---- */
@@ -130,18 +141,18 @@ Test(past_table, whole)
 {
     take_whole();
     expect_table(&(struct past_style){0},
-        "ENDED                RESOURCE     UNITS      USER        PID  PROGRAM  WAITED    HELD"
-        "  HOW                                              LEASE  HOLDER  REASON       CGROUP"
+        "ENDED                RESOURCE     UNITS      USER           PID  PROGRAM  WAITED    HELD"
+        "  HOW                                               LEASE  HOLDER  REASON       CGROUP"
         "                      ARGUMENTS\n"
-        "2026-11-22 23:26:40  gpus         gpu0,gpu1  alice      4711  train        1s   2m03s"
-        "  exit 0                                           3f9k   job-12  weekly load"
+        "2026-11-22 23:26:40  gpus         gpu0,gpu1  alice         4711  train        1s   2m03s"
+        "  exit 0                                            3f9k   job-12  weekly load"
         "  /system.slice/cron.service  train --fast\n"
-        "00:30:00             etl, deploy  0-3,5; 0   0 (alice)  4712               0s      3s"
-        "  SIGKILL                                          3f9m\n"
-        "00:31:40             etl          wanted 2   1000                          0s       -"
-        "  denied (queue-full)                              3f9n\n"
-        "01:29:57             etl, ...     0,...      0          4714            1m05s  15m03s"
-        "  revoked by root (1000): disk full\\x1b (SIGTERM)  3f9p\n");
+        "00:30:00             etl, deploy  0-3,5; 0   root (alice)  4712               0s      3s"
+        "  SIGKILL                                           3f9m\n"
+        "00:31:40             etl          wanted 2   alice                            0s       -"
+        "  denied (queue-full)                               3f9n\n"
+        "01:29:57             etl, ...     0,...      root          4714            1m05s  15m03s"
+        "  revoked by root (alice): disk full\\x1b (SIGTERM)  3f9p\n");
 }
 
 static void expect_how(const char *keys, const char *shown)
@@ -207,7 +218,7 @@ Test(past_table, narrow)
 /* It is the answer: of few rows, it stands whole below a row that has no room for it. */
 Test(past_table, the_whole_how)
 {
-    static const char how[] = "\n    how: revoked by root (1000): disk full\\x1b (SIGTERM)\n";
+    static const char how[] = "\n    how: revoked by root (alice): disk full\\x1b (SIGTERM)\n";
     take_whole();
     for (size_t n = 0; n < 5; n++) { /* rows: 4, 8 and so on to 20, then 24 */
         struct text out = TEXT_INIT;

@@ -1,5 +1,6 @@
 /* test_watch_events.c - the lines of `berthctl watch` (berthctl/watch_events.h). */
 #include "berthctl/watch_events.h"
+#include "view/users.h"
 #include "print_help.h"
 
 #include <criterion/criterion.h>
@@ -23,7 +24,7 @@ static void setup(void)
     setenv("TZ", "UTC0", 1);
     tzset();
     live_init(&live);
-    live_name_users(&live, name_of);
+    user_name = name_of;
 }
 
 static void teardown(void)
