@@ -78,7 +78,8 @@ static bool is_meant(struct call *call, const char *name)
     struct status status = STATUS_INIT;
     call->request = (struct ctl_request){.word = command_table[COMMAND_hosts].word};
     bool goes_on = show_ask_status(call, &status);
-    const struct status_database *database = goes_on ? status_database_named(&status, name) : NULL;
+    const struct status_database *database =
+        goes_on ? status_record_named(&status, LINE_DATABASE, name) : NULL;
     if (database && database->new && database->grace_until.is_given) {
         explain(&status, database);
         goes_on = asks_for_sure(call);

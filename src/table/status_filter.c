@@ -128,7 +128,7 @@ static void keep_leases_of(struct status_leases *leases, uint64_t uid)
         if (leases->list[i].uid == uid) {
             leases->list[n++] = leases->list[i];
         } else {
-            status_lease_deinit(&leases->list[i]);
+            status_record_deinit(LINE_HOLDER, &leases->list[i]);
         }
     }
     leases->n = n;
@@ -161,7 +161,7 @@ void status_choose(struct status *status, const struct status_filter *choice)
         if (is_chosen(&status->resources[i], choice)) {
             status->resources[n++] = status->resources[i];
         } else {
-            status_resource_deinit(&status->resources[i]);
+            status_record_deinit(LINE_RESOURCE, &status->resources[i]);
         }
     }
     status->n_left_out += status->n_resources - n;
@@ -171,7 +171,7 @@ void status_choose(struct status *status, const struct status_filter *choice)
         if ((!choice->busy && !choice->by_user) || has_instance(status, template)) {
             status->templates[n_templates++] = *template;
         } else {
-            status_resource_deinit(template);
+            status_record_deinit(LINE_TEMPLATE, template);
         }
     }
     status->n_templates = n_templates;

@@ -170,16 +170,6 @@ static void top_pages_add_resource(struct text *text, const struct top *top, siz
     table_print_notes(text, resource);
 }
 
-static const struct status_resource *find_template(const struct top *top)
-{
-    for (size_t i = 0; top->status && i < top->status->n_templates; i++) {
-        if (strcmp(top->status->templates[i].name, top->subject.name) == 0) {
-            return &top->status->templates[i];
-        }
-    }
-    return NULL;
-}
-
 static void add_template(struct text *text, const struct status_resource *template)
 {
     struct text cell = TEXT_INIT;
@@ -221,7 +211,9 @@ void text_add_page_title(struct text *text, const struct top *top)
 void text_add_page(struct text *text, const struct top *top, size_t width)
 {
     struct text page = TEXT_INIT;
-    const struct status_resource *template = NULL;
+    const struct status_resource *template = top->page == TOP_DETAILS && top->status
+        ? status_record_named(top->status, LINE_TEMPLATE, top->subject.name)
+        : NULL;
     text_add(&page, "");
     if (top->page == TOP_HELP) {
         for (const struct top_key *key = top_keys; key->label; key++) {
@@ -232,7 +224,7 @@ void text_add_page(struct text *text, const struct top *top, size_t width)
         text_add(&page, top->reasons.length > 0 ? top->reasons.bytes : "");
     } else if (top->page == TOP_DETAILS && top->subject.lease) {
         add_lease(&page, top);
-    } else if (top->page == TOP_DETAILS && (template = find_template(top))) {
+    } else if (template) {
         add_template(&page, template);
     } else if (top->page == TOP_DETAILS) {
         top_pages_add_resource(&page, top, width);

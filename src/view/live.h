@@ -31,34 +31,31 @@ enum live_state {
     LIVE_HOLDS,
 };
 
+/* What the kinds below have in common, as their first member. Private. */
+struct live_record {
+    struct table_node node;
+    uint64_t generation; /* of the last line */
+    uint64_t print, print_before; /* hashes of lines; of leases, but for times */
+    bool is_there, stood; /* .stood: when the copy was last whole */
+    bool is_touched; /* since then */
+};
+
 /* A lease on one resource; one that is on several has one of these for each. */
 struct live_lease {
+    struct live_record record; /* .stood: .previous_state is not LIVE_ABSENT */
     struct status_lease shown; /* as the last line has it: .position is not set */
     struct live_resource *resource;
     enum live_state state, previous_state; /* .previous_state: when the copy was last whole */
     bool is_elsewhere; /* of another host of the fleet */
 
     /* private */
-    struct table_node node; /* live.leases */
     struct status_lease before; /* as it stood, if a later line has replaced that */
     uint64_t came; /* breaks ties of order */
-    uint64_t generation; /* of the last line */
-    uint64_t print, print_before; /* hashes of what its lines say, but for times */
-    bool is_touched;
 };
 
 struct live_lease_list {
     struct live_lease **list; /* holders as they came, waiters in the order of the queue */
     size_t n;
-};
-
-/* What the kinds below have in common, as their first member. Private. */
-struct live_record {
-    struct table_node node;
-    uint64_t generation; /* of the last line */
-    uint64_t print, print_before; /* hashes of lines */
-    bool is_there, stood; /* .stood: when the copy was last whole */
-    bool is_touched; /* since then */
 };
 
 struct live_records {
@@ -125,13 +122,11 @@ struct live_watcher {
     void (*missed)(void *context);
 };
 
-enum live_kind { LIVE_RESOURCE, LIVE_TEMPLATE, LIVE_DATABASE, N_LIVE_KINDS };
-
 struct live {
     uint64_t serial; /* of the last whole batch; from 1 on */
 
     /* private */
-    struct live_records records[N_LIVE_KINDS];
+    struct live_records records[N_STATUS_LINES]; /* of resources, templates and databases */
     struct table leases;
     struct live_lease **touched; /* since the copy was whole, in order */
     size_t n_touched;

@@ -6,7 +6,7 @@
 /* ---- live_leases.c ---- */
 
 /* Takes a `holder` or `waiter` line. False: malformed. */
-bool live_lease_take(struct live *live, const char *line, enum live_state state);
+bool live_lease_take(struct live *live, const char *line, enum status_line kind);
 /* The lease holds, or waits for, nothing of the resource any more. Unknown names are ignored. */
 void live_lease_gone(struct live *live, const char *id, const char *resource);
 /* The same for all leases of the resource that no line of `generation` has named. */
@@ -16,17 +16,27 @@ void live_leases_settle(struct live *live);
 
 /* ---- live_records.c ---- */
 
+/* Before a record changes. Whether it is the first time since the copy was whole. */
+bool live_record_touch(struct live_record *record);
+/* A line has said this of it, which takes the place of what an earlier one has said. */
+void live_record_say(const struct live *live, enum status_line kind, struct live_record *record,
+    const void *shown, uint64_t print);
+/* The copy is whole. */
+void live_record_settle(enum status_line kind, struct live_record *record);
+/* Frees what lines have said. */
+void live_record_forget(enum status_line kind, struct live_record *record);
+
 /* Takes a line of this kind. False: malformed. */
-bool live_record_take(struct live *live, enum live_kind kind, const char *line);
+bool live_record_take(struct live *live, enum status_line kind, const char *line);
 /* The record is gone, and so are the leases of a resource. An unknown name is ignored. */
-void live_record_gone(struct live *live, enum live_kind kind, const char *name);
+void live_record_gone(struct live *live, enum status_line kind, const char *name);
 /* The same for all records and leases that no line of this generation has named. */
 void live_sweep(struct live *live);
 /* What has changed is now how things stand. Leases have settled. */
 void live_records_settle(struct live *live);
 /* NULL: it is not there. */
 struct live_record *live_record_named(
-    const struct live *live, enum live_kind kind, const char *name);
+    const struct live *live, enum status_line kind, const char *name);
 
 /* ---- live_tell.c ---- */
 

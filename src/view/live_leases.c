@@ -31,8 +31,7 @@ static struct live_lease *lease_named(
 {
     struct table_node *node = table_find(&live->leases, hash_of(id, resource));
     for (; node; node = table_find_next(node)) {
-        struct live_lease *lease =
-            (struct live_lease *)((char *)node - offsetof(struct live_lease, node));
+        struct live_lease *lease = container_of(node, struct live_lease, record.node);
         if (lease->resource == resource && strcmp(lease->shown.id, id) == 0) {
             return lease;
         }
@@ -42,7 +41,7 @@ static struct live_lease *lease_named(
 
 static struct live_resource *resource_named(const struct live *live, const char *name)
 {
-    return (struct live_resource *)live_record_named(live, LIVE_RESOURCE, name);
+    return (struct live_resource *)live_record_named(live, LINE_RESOURCE, name);
 }
 
 /* ---- lists ---- */
@@ -112,11 +111,9 @@ static void list_remove(struct live_lease *lease)
 
 static void touch(struct live *live, struct live_lease *lease)
 {
-    if (!lease->is_touched) {
+    if (live_record_touch(&lease->record)) {
         live->touched = memory_grow(live->touched, live->n_touched, sizeof(struct live_lease *));
         live->touched[live->n_touched++] = lease;
-        lease->is_touched = true;
-        lease->print_before = lease->print;
     }
     lease->resource->changed = live->serial + 1;
 }
@@ -126,44 +123,27 @@ static struct live_lease *lease_new(
 {
     struct live_lease *lease = memory_resize(NULL, 1, sizeof *lease);
     *lease = (struct live_lease){.resource = resource, .is_elsewhere = strchr(id, '/')};
-    table_insert(&live->leases, &lease->node, hash_of(id, resource));
+    table_insert(&live->leases, &lease->record.node, hash_of(id, resource));
     return lease;
 }
 
-/* Puts what a line says in place of what an earlier one has said. */
-static void replace(struct live_lease *lease, const struct status_lease *shown)
+static void leave(struct live *live, struct live_lease *lease)
 {
-    bool was_whole = lease->previous_state != LIVE_ABSENT && !lease->before.line;
-    if (was_whole) {
-        lease->before = lease->shown;
-    } else {
-        status_lease_deinit(&lease->shown);
-    }
-    lease->shown = *shown;
+    touch(live, lease);
+    lease->state = LIVE_ABSENT;
+    lease->record.is_there = false;
+    lease->resource->is_stale = true;
 }
 
-static void stand(struct live *live, struct live_lease *lease, const struct status_lease *shown,
-    enum live_state state)
+bool live_lease_take(struct live *live, const char *line, enum status_line kind)
 {
-    if (lease->state != LIVE_ABSENT) {
-        list_remove(lease);
-    }
-    if (lease->state != state) {
-        lease->came = ++live->came;
-    }
-    lease->state = state;
-    lease->generation = live->generation;
-    replace(lease, shown);
-    list_insert(lease);
-}
-
-bool live_lease_take(struct live *live, const char *line, enum live_state state)
-{
+    enum live_state state = kind == LINE_HOLDER ? LIVE_HOLDS : LIVE_WAITS;
     struct status_lease shown = {0};
-    bool is_good = status_lease_take(&shown, line) && shown.resource && shown.id[0] != '\0';
+    bool is_good =
+        status_record_take(kind, &shown, line) && shown.resource && shown.id[0] != '\0';
     struct live_resource *resource = is_good ? resource_named(live, shown.resource) : NULL;
     if (!resource) {
-        status_lease_deinit(&shown);
+        status_record_deinit(kind, &shown);
         return is_good;
     }
     struct live_lease *lease = lease_named(live, shown.id, resource);
@@ -171,8 +151,15 @@ bool live_lease_take(struct live *live, const char *line, enum live_state state)
         lease = lease_new(live, resource, shown.id);
     }
     touch(live, lease);
-    lease->print = print_of(line);
-    stand(live, lease, &shown, state);
+    if (lease->state != LIVE_ABSENT) {
+        list_remove(lease);
+    }
+    if (lease->state != state) {
+        lease->came = ++live->came;
+    }
+    lease->state = state;
+    live_record_say(live, kind, &lease->record, &shown, print_of(line));
+    list_insert(lease);
     return true;
 }
 
@@ -181,9 +168,8 @@ void live_lease_gone(struct live *live, const char *id, const char *name)
     struct live_resource *resource = resource_named(live, name);
     struct live_lease *lease = resource ? lease_named(live, id, resource) : NULL;
     if (lease && lease->state != LIVE_ABSENT) {
-        touch(live, lease);
         list_remove(lease);
-        lease->state = LIVE_ABSENT;
+        leave(live, lease);
     }
 }
 
@@ -192,12 +178,10 @@ static void list_sweep(struct live *live, struct live_lease_list *list, uint64_t
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++) {
         struct live_lease *lease = list->list[i];
-        if (lease->generation == generation) {
+        if (lease->record.generation == generation) {
             list->list[n++] = lease;
         } else {
-            touch(live, lease);
-            lease->state = LIVE_ABSENT;
-            lease->resource->is_stale = true;
+            leave(live, lease);
         }
     }
     list->n = n;
@@ -209,24 +193,16 @@ void live_leases_sweep(struct live *live, struct live_resource *resource, uint64
     list_sweep(live, &resource->waiters, generation);
 }
 
-static void live_lease_free(struct live *live, struct live_lease *lease)
-{
-    table_remove(&live->leases, &lease->node);
-    status_lease_deinit(&lease->shown);
-    status_lease_deinit(&lease->before);
-    free(lease);
-}
-
 void live_leases_settle(struct live *live)
 {
     for (size_t i = 0; i < live->n_touched; i++) {
         struct live_lease *lease = live->touched[i];
-        lease->is_touched = false;
+        live_record_settle(LINE_HOLDER, &lease->record);
         lease->previous_state = lease->state;
-        status_lease_deinit(&lease->before);
-        lease->before = (struct status_lease){0};
         if (lease->state == LIVE_ABSENT) {
-            live_lease_free(live, lease);
+            table_remove(&live->leases, &lease->record.node);
+            live_record_forget(LINE_HOLDER, &lease->record);
+            free(lease);
         }
     }
     live->n_touched = 0;

@@ -49,7 +49,7 @@ void live_deinit(struct live *live)
     live->generation++; /* nothing has been named in this one */
     live_sweep(live);
     settle(live);
-    for (enum live_kind kind = 0; kind < N_LIVE_KINDS; kind++) {
+    for (enum status_line kind = 0; kind < N_STATUS_LINES; kind++) {
         free(live->records[kind].list);
         table_deinit(&live->records[kind].by_name);
     }
@@ -110,8 +110,8 @@ static bool take_removed(struct live *live, const struct words_of_line *line)
     if (line->n < 2) {
         return false;
     }
-    live_record_gone(live, LIVE_RESOURCE, line->words[1]);
-    live_record_gone(live, LIVE_TEMPLATE, line->words[1]);
+    live_record_gone(live, LINE_RESOURCE, line->words[1]);
+    live_record_gone(live, LINE_TEMPLATE, line->words[1]);
     return true;
 }
 
@@ -145,23 +145,18 @@ static bool take_row(struct live *live, const struct words_of_line *line)
 
 static bool live_lines_take_line(struct live *live, const struct words_of_line *line)
 {
-    switch (status_line_of(line->line)) {
+    enum status_line kind = status_line_of(line->line);
+    switch (kind) {
     case LINE_HOLDER:
-        return live->has_snapshot && live_lease_take(live, line->line, LIVE_HOLDS);
     case LINE_WAITER:
-        return live->has_snapshot && live_lease_take(live, line->line, LIVE_WAITS);
+        return live->has_snapshot && live_lease_take(live, line->line, kind);
     case LINE_RESOURCE:
-        return live->has_snapshot && live_record_take(live, LIVE_RESOURCE, line->line);
     case LINE_TEMPLATE:
-        return live->has_snapshot && live_record_take(live, LIVE_TEMPLATE, line->line);
     case LINE_DATABASE:
-        return live->has_snapshot && live_record_take(live, LIVE_DATABASE, line->line);
-    case LINE_FIGURES:
-    case LINE_HOST:
-    case N_STATUS_LINES:
-        break;
+        return live->has_snapshot && live_record_take(live, kind, line->line);
+    default:
+        return take_row(live, line);
     }
-    return take_row(live, line);
 }
 
 static void end_batch(struct live *live, const struct words_of_line *line)

@@ -24,31 +24,30 @@ static void resource_show(struct live_resource *resource, struct status_resource
     shown->waiters = resource->shown_waiters;
 }
 
+/* Templates have no leases. */
+static size_t resources_show(const struct live_records *records, struct status_resource **listp)
+{
+    *listp = memory_resize(*listp, records->n + 1, sizeof **listp);
+    for (size_t i = 0; i < records->n; i++) {
+        resource_show((struct live_resource *)records->list[i], &(*listp)[i]);
+    }
+    return records->n;
+}
+
 const struct status *live_status(struct live *live, nanoseconds now)
 {
     struct status *shown = &live->shown;
-    const struct live_records *resources = &live->records[LIVE_RESOURCE],
-                              *templates = &live->records[LIVE_TEMPLATE],
-                              *databases = &live->records[LIVE_DATABASE];
+    const struct live_records *databases = &live->records[LINE_DATABASE];
     struct status next = live->host;
     next.now = live_now(live, now);
-    next.resources =
-        memory_resize(shown->resources, resources->n + 1, sizeof *shown->resources);
-    next.templates =
-        memory_resize(shown->templates, templates->n + 1, sizeof *shown->templates);
-    next.databases =
-        memory_resize(shown->databases, databases->n + 1, sizeof *shown->databases);
-    for (size_t i = 0; i < resources->n; i++) {
-        resource_show((struct live_resource *)resources->list[i], &next.resources[i]);
-    }
-    for (size_t i = 0; i < templates->n; i++) {
-        next.templates[i] = ((struct live_resource *)templates->list[i])->shown;
-    }
+    next.resources = shown->resources;
+    next.templates = shown->templates;
+    next.n_resources = resources_show(&live->records[LINE_RESOURCE], &next.resources);
+    next.n_templates = resources_show(&live->records[LINE_TEMPLATE], &next.templates);
+    next.databases = memory_resize(shown->databases, databases->n + 1, sizeof *shown->databases);
     for (size_t i = 0; i < databases->n; i++) {
         next.databases[i] = ((const struct live_database *)databases->list[i])->shown;
     }
-    next.n_resources = resources->n;
-    next.n_templates = templates->n;
     next.n_databases = databases->n;
     *shown = next;
     return shown;

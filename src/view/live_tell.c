@@ -49,7 +49,7 @@ static const struct status_database *database_before(const struct live_database 
 
 static void tell_databases(const struct live *live, const struct live_watcher *watcher)
 {
-    const struct live_records *records = &live->records[LIVE_DATABASE];
+    const struct live_records *records = &live->records[LINE_DATABASE];
     for (size_t i = 0; i < records->n && watcher->database; i++) {
         const struct live_database *database = (const struct live_database *)records->list[i];
         if (has_changed(&database->record)) {
@@ -60,7 +60,7 @@ static void tell_databases(const struct live *live, const struct live_watcher *w
 }
 
 /* Or templates. */
-static void tell_resources(const struct live *live, enum live_kind kind, void *context,
+static void tell_resources(const struct live *live, enum status_line kind, void *context,
     void (*tell)(
         void *context, const struct status_resource *before, const struct status_resource *now))
 {
@@ -83,14 +83,14 @@ static bool is_up(const struct status_database *database)
 
 static struct live_database *database_named(const struct live *live, const char *name)
 {
-    return name ? (struct live_database *)live_record_named(live, LIVE_DATABASE, name) : NULL;
+    return name ? (struct live_database *)live_record_named(live, LINE_DATABASE, name) : NULL;
 }
 
 /* A database that is up may still not have listed its leases: its resources may say so. */
 static void find_silent_databases(struct live *live)
 {
-    const struct live_records *databases = &live->records[LIVE_DATABASE],
-                              *resources = &live->records[LIVE_RESOURCE];
+    const struct live_records *databases = &live->records[LINE_DATABASE],
+                              *resources = &live->records[LINE_RESOURCE];
     for (size_t i = 0; i < databases->n; i++) {
         struct live_database *database = (struct live_database *)databases->list[i];
         database->is_silent =
@@ -134,7 +134,7 @@ static void note_database(const struct live *live, struct live_database *databas
 
 void live_note_databases(struct live *live, nanoseconds now)
 {
-    const struct live_records *databases = &live->records[LIVE_DATABASE];
+    const struct live_records *databases = &live->records[LINE_DATABASE];
     for (size_t i = 0; i < live->n_touched; i++) {
         note_listed(live, live->touched[i]);
     }
@@ -153,7 +153,7 @@ static bool is_quiet(const struct live *live, const struct live_lease *lease)
 
 static void tell_change(const struct live_watcher *watcher, const struct live_lease *lease)
 {
-    if (lease->print != lease->print_before && watcher->changed) {
+    if (lease->record.print != lease->record.print_before && watcher->changed) {
         watcher->changed(watcher->context, lease, &lease->before);
     }
 }
@@ -198,8 +198,8 @@ static void tell(const struct live *live, const struct live_watcher *watcher)
 {
     tell_host(live, watcher);
     tell_databases(live, watcher);
-    tell_resources(live, LIVE_RESOURCE, watcher->context, watcher->resource);
-    tell_resources(live, LIVE_TEMPLATE, watcher->context, watcher->template);
+    tell_resources(live, LINE_RESOURCE, watcher->context, watcher->resource);
+    tell_resources(live, LINE_TEMPLATE, watcher->context, watcher->template);
     tell_leases(live, watcher, true);
     tell_leases(live, watcher, false);
     tell_ended(live, watcher);

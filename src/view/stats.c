@@ -196,7 +196,7 @@ static const struct status_resource *find_template(const struct status *status, 
 
 static struct definition find_definition(const struct status *status, const char *name)
 {
-    const struct status_resource *resource = status_resource_named(status, name);
+    const struct status_resource *resource = status_record_named(status, LINE_RESOURCE, name);
     const struct status_resource *template = resource ? NULL : find_template(status, name);
     struct definition definition = {.is_known = resource || template};
     if (resource) {

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lines ---- */
+/* ---- kinds of records ---- */
 
 /* Each reason is one key: reserve=ITEM,REASON. */
-static bool resource_take_reserves(struct status_resource *resource, char *const words[], size_t n)
+static bool resource_finish(void *record, char *const words[], size_t n)
 {
     static const char key[] = "reserve=";
-    for (size_t i = 0; i < n; i++) {
+    struct status_resource *resource = record;
+    for (size_t i = 2; i < n; i++) {
         if (strncmp(words[i], key, strlen(key)) != 0) {
             continue;
         }
@@ -28,46 +29,95 @@ static bool resource_take_reserves(struct status_resource *resource, char *const
         resource->reserves[resource->n_reserves++] =
             (struct status_reserve){.item = item, .reason = reason};
     }
-    return true;
+    return resource->kind;
 }
 
-/* Sets *linep to a copy of the line, which the record owns. Returns the number of its words. */
-static size_t line_split(const char *line, char **linep, char *words[MAX_WORDS])
+static bool lease_finish(void *record, char *const words[], size_t n)
 {
-    *linep = memory_string(line);
-    return words_split(*linep, words, MAX_WORDS);
+    return shown_take(((struct status_lease *)record)->shown, words + 2, n - 2);
 }
 
-bool status_resource_take(struct status_resource *resource, const char *line)
+static bool database_finish(void *record, char *const words[], size_t n)
 {
-    char *words[MAX_WORDS];
-    size_t n = line_split(line, &resource->line, words);
-    return line_take(status_fields(status_line_of(line)), words, n, &resource->name, resource) &&
-        resource_take_reserves(resource, words + 2, n - 2) && resource->kind;
+    (void)n;
+    return percent_decode(words[1]) && ((struct status_database *)record)->state;
 }
 
-bool status_lease_take(struct status_lease *lease, const char *line)
+static bool host_finish(void *record, char *const words[], size_t n)
 {
-    char *words[MAX_WORDS];
-    size_t n = line_split(line, &lease->line, words);
-    return line_take(status_fields(status_line_of(line)), words, n, &lease->id, lease) &&
-        shown_take(lease->shown, words + 2, n - 2);
+    const struct status_host *host = record;
+    (void)n;
+    return percent_decode(words[1]) && host->database && host->session;
 }
 
-bool status_database_take(struct status_database *database, const char *line)
+static void lease_deinit(void *record)
 {
-    char *words[MAX_WORDS];
-    size_t n = line_split(line, &database->line, words);
-    return line_take(status_fields(LINE_DATABASE), words, n, &database->name, database) &&
-        percent_decode(words[1]) && database->state;
+    free(((struct status_lease *)record)->units.list);
 }
 
-static bool host_take(struct status_host *host, const char *line)
+static void leases_deinit(struct status_leases *leases)
 {
-    char *words[MAX_WORDS];
-    size_t n = line_split(line, &host->line, words);
-    return line_take(status_fields(LINE_HOST), words, n, &host->name, host) &&
-        percent_decode(words[1]) && host->database && host->session;
+    for (size_t i = 0; i < leases->n; i++) {
+        status_record_deinit(LINE_HOLDER, &leases->list[i]);
+    }
+    free(leases->list);
+}
+
+static void resource_deinit(void *record)
+{
+    struct status_resource *resource = record;
+    leases_deinit(&resource->holders);
+    leases_deinit(&resource->waiters);
+    free(resource->changed.list);
+    free(resource->items.list);
+    free(resource->reserved.list);
+    free(resource->draining.list);
+    free(resource->reserves);
+}
+
+static void database_deinit(void *record)
+{
+    free(((struct status_database *)record)->lacks.list);
+}
+
+#define KIND(type) sizeof(struct type), offsetof(struct type, line)
+#define IN(owner, list, n) offsetof(struct owner, list), offsetof(struct owner, n)
+
+const struct status_kind status_kinds[N_STATUS_LINES] = {
+    [LINE_RESOURCE] = {KIND(status_resource), resource_finish, resource_deinit,
+        IN(status, resources, n_resources), false},
+    [LINE_TEMPLATE] = {KIND(status_resource), resource_finish, resource_deinit,
+        IN(status, templates, n_templates), false},
+    [LINE_HOLDER] = {KIND(status_lease), lease_finish, lease_deinit,
+        IN(status_resource, holders.list, holders.n), true},
+    [LINE_WAITER] = {KIND(status_lease), lease_finish, lease_deinit,
+        IN(status_resource, waiters.list, waiters.n), true},
+    [LINE_DATABASE] = {KIND(status_database), database_finish, database_deinit,
+        IN(status, databases, n_databases), false},
+    [LINE_HOST] = {KIND(status_host), host_finish, NULL, IN(status, hosts, n_hosts), false},
+};
+
+static char **line_of(enum status_line kind, void *record)
+{
+    return (char **)((char *)record + status_kinds[kind].line);
+}
+
+bool status_record_take(enum status_line kind, void *record, const char *line)
+{
+    char *words[MAX_WORDS], **copy = line_of(kind, record);
+    const char **name = record; /* each record's first member */
+    *copy = memory_string(line);
+    size_t n = words_split(*copy, words, MAX_WORDS);
+    return line_take(status_fields(kind), words, n, name, record) &&
+        status_kinds[kind].finish(record, words, n);
+}
+
+void status_record_deinit(enum status_line kind, void *record)
+{
+    if (status_kinds[kind].deinit) {
+        status_kinds[kind].deinit(record);
+    }
+    free(*line_of(kind, record));
 }
 
 bool status_figures_take(struct status *status, char *const words[], size_t n)
@@ -77,137 +127,72 @@ bool status_figures_take(struct status *status, char *const words[], size_t n)
 
 /* ---- the answer ---- */
 
-static bool take_resource(struct status *status, const char *line)
+/* A lease is of the resource whose line came last. */
+static void *owner_of(struct status *status, const struct status_kind *kind)
 {
-    status->resources =
-        memory_grow(status->resources, status->n_resources, sizeof *status->resources);
-    return status_resource_take(&status->resources[status->n_resources++], line);
+    void *last =
+        status->n_resources > 0 ? &status->resources[status->n_resources - 1] : NULL;
+    return kind->is_lease ? last : status;
 }
 
-static bool status_take_lease(struct status_leases *leases, const char *line)
+/* A copy: the pointers are of different types. */
+static void *list_of(const void *owner, const struct status_kind *kind)
 {
-    leases->list = memory_grow(leases->list, leases->n, sizeof *leases->list);
-    return status_lease_take(&leases->list[leases->n++], line);
+    void *list;
+    memcpy(&list, (const char *)owner + kind->list, sizeof list);
+    return list;
 }
 
-/* Of the resource whose line came last. */
-static struct status_resource *last_resource(struct status *status)
+static bool take_record(struct status *status, enum status_line line, const char *text)
 {
-    return status->n_resources > 0 ? &status->resources[status->n_resources - 1] : NULL;
+    const struct status_kind *kind = &status_kinds[line];
+    char *owner = owner_of(status, kind);
+    if (!owner) {
+        return false;
+    }
+    size_t *n = (size_t *)(owner + kind->n);
+    char *list = memory_grow(list_of(owner, kind), *n, kind->size);
+    memcpy(owner + kind->list, &list, sizeof list);
+    return status_record_take(line, list + (*n)++ * kind->size, text);
 }
 
-static bool take_holder(struct status *status, const char *line)
+static bool take_ok(struct status *status, const char *line)
 {
-    struct status_resource *resource = last_resource(status);
-    return resource && status_take_lease(&resource->holders, line);
+    char *words[MAX_WORDS], *copy = memory_string(line);
+    size_t n = words_split(copy, words, MAX_WORDS);
+    status->begun = n > 0 && strcmp(words[0], "ok") == 0;
+    bool is_good = status->begun && status_figures_take(status, words + 1, n - 1);
+    free(copy);
+    return is_good;
 }
-
-static bool take_waiter(struct status *status, const char *line)
-{
-    struct status_resource *resource = last_resource(status);
-    return resource && status_take_lease(&resource->waiters, line);
-}
-
-static bool take_template(struct status *status, const char *line)
-{
-    status->templates =
-        memory_grow(status->templates, status->n_templates, sizeof *status->templates);
-    return status_resource_take(&status->templates[status->n_templates++], line);
-}
-
-static bool take_database(struct status *status, const char *line)
-{
-    status->databases =
-        memory_grow(status->databases, status->n_databases, sizeof *status->databases);
-    return status_database_take(&status->databases[status->n_databases++], line);
-}
-
-static bool status_take_host(struct status *status, const char *line)
-{
-    status->hosts =
-        memory_grow(status->hosts, status->n_hosts, sizeof *status->hosts);
-    return host_take(&status->hosts[status->n_hosts++], line);
-}
-
-static bool (*const take_line[N_STATUS_LINES])(struct status *status, const char *line) = {
-    [LINE_HOLDER] = take_holder,
-    [LINE_WAITER] = take_waiter,
-    [LINE_RESOURCE] = take_resource,
-    [LINE_TEMPLATE] = take_template,
-    [LINE_DATABASE] = take_database,
-    [LINE_HOST] = status_take_host,
-};
 
 enum answer_result status_take(struct status *status, const char *line)
 {
     enum status_line kind = status_line_of(line);
+    bool is_good = line[0] != '\0' && line[0] != ' ';
     if (!status->begun) {
-        char *copy, *words[MAX_WORDS];
-        size_t n = line_split(line, &copy, words);
-        status->begun = n > 0 && strcmp(words[0], "ok") == 0;
-        bool is_good = status->begun && status_figures_take(status, words + 1, n - 1);
-        free(copy);
-        return is_good ? ANSWER_MORE : ANSWER_MALFORMED;
-    }
-    if (strcmp(line, "end") == 0 || strncmp(line, "end ", strlen("end ")) == 0) {
+        is_good = take_ok(status, line);
+    } else if (strcmp(line, "end") == 0 || strncmp(line, "end ", strlen("end ")) == 0) {
         return ANSWER_END;
+    } else if (kind != N_STATUS_LINES && status_kinds[kind].size > 0) {
+        is_good = take_record(status, kind, line);
     }
-    if (kind != N_STATUS_LINES && take_line[kind]) {
-        return take_line[kind](status, line) ? ANSWER_MORE : ANSWER_MALFORMED;
-    }
-    return line[0] != '\0' && line[0] != ' ' ? ANSWER_MORE : ANSWER_MALFORMED;
-}
-
-void status_lease_deinit(struct status_lease *lease)
-{
-    free(lease->units.list);
-    free(lease->line);
-}
-
-static void leases_deinit(struct status_leases *leases)
-{
-    for (size_t i = 0; i < leases->n; i++) {
-        status_lease_deinit(&leases->list[i]);
-    }
-    free(leases->list);
-}
-
-void status_resource_deinit(struct status_resource *resource)
-{
-    leases_deinit(&resource->holders);
-    leases_deinit(&resource->waiters);
-    free(resource->changed.list);
-    free(resource->items.list);
-    free(resource->reserved.list);
-    free(resource->draining.list);
-    free(resource->reserves);
-    free(resource->line);
-}
-
-void status_database_deinit(struct status_database *database)
-{
-    free(database->lacks.list);
-    free(database->line);
+    return is_good ? ANSWER_MORE : ANSWER_MALFORMED;
 }
 
 void status_deinit(struct status *status)
 {
-    for (size_t i = 0; i < status->n_resources; i++) {
-        status_resource_deinit(&status->resources[i]);
+    for (enum status_line line = 0; line < N_STATUS_LINES; line++) {
+        const struct status_kind *kind = &status_kinds[line];
+        if (kind->size > 0 && !kind->is_lease) {
+            char *list = list_of(status, kind);
+            size_t n = *(size_t *)((char *)status + kind->n);
+            for (size_t i = 0; i < n; i++) {
+                status_record_deinit(line, list + i * kind->size);
+            }
+            free(list);
+        }
     }
-    for (size_t i = 0; i < status->n_templates; i++) {
-        status_resource_deinit(&status->templates[i]);
-    }
-    for (size_t i = 0; i < status->n_databases; i++) {
-        status_database_deinit(&status->databases[i]);
-    }
-    for (size_t i = 0; i < status->n_hosts; i++) {
-        free(status->hosts[i].line);
-    }
-    free(status->hosts);
-    free(status->templates);
-    free(status->databases);
-    free(status->resources);
     *status = (struct status)STATUS_INIT;
 }
 
@@ -273,21 +258,16 @@ size_t status_each_lease(const struct status *status, bool held, bool waiting,
     return n_different;
 }
 
-const struct status_resource *status_resource_named(const struct status *status, const char *name)
+const void *status_record_named(
+    const struct status *status, enum status_line line, const char *name)
 {
-    for (size_t i = 0; i < status->n_resources; i++) {
-        if (strcmp(status->resources[i].name, name) == 0) {
-            return &status->resources[i];
-        }
-    }
-    return NULL;
-}
-
-const struct status_database *status_database_named(const struct status *status, const char *name)
-{
-    for (size_t i = 0; i < status->n_databases; i++) {
-        if (strcmp(status->databases[i].name, name) == 0) {
-            return &status->databases[i];
+    const struct status_kind *kind = &status_kinds[line];
+    const char *list = list_of(status, kind);
+    size_t n = *(const size_t *)((const char *)status + kind->n);
+    for (size_t i = 0; i < n; i++) {
+        const void *record = list + i * kind->size;
+        if (strcmp(*(const char *const *)record, name) == 0) {
+            return record;
         }
     }
     return NULL;
@@ -296,7 +276,7 @@ const struct status_database *status_database_named(const struct status *status,
 bool status_is_in_grace(const struct status *status, const struct status_resource *resource)
 {
     const struct status_database *database =
-        resource->database ? status_database_named(status, resource->database) : NULL;
+        resource->database ? status_record_named(status, LINE_DATABASE, resource->database) : NULL;
     return database && database->grace_until.is_given;
 }
 

@@ -16,9 +16,6 @@
     }
 
 void status_deinit(struct status *status);
-void status_resource_deinit(struct status_resource *resource);
-void status_lease_deinit(struct status_lease *lease);
-void status_database_deinit(struct status_database *database);
 
 enum answer_result {
     ANSWER_MORE,
@@ -29,11 +26,23 @@ enum answer_result {
 /* Takes one line after another, the `ok` line first. Copies what it keeps. */
 enum answer_result status_take(struct status *status, const char *line);
 
-/* Each takes one line of its kind into a record that is empty. False: malformed; the record is to
- * be freed all the same. A template's line makes a resource, too. */
-bool status_resource_take(struct status_resource *resource, const char *line);
-bool status_lease_take(struct status_lease *lease, const char *line);
-bool status_database_take(struct status_database *database, const char *line);
+/* What the lines of one kind make: records, which begin with their names. */
+struct status_kind {
+    size_t size; /* of a record; 0: the kind makes none */
+    size_t line; /* its member: the copy of the line, into which all its strings point */
+    /* Whether a record whose keys are taken is right; takes what has no row in status_keys.def. */
+    bool (*finish)(void *record, char *const words[], size_t n);
+    void (*deinit)(void *record);
+    size_t list, n; /* members of the owner: the array, and how many it has */
+    bool is_lease; /* the owner is the resource whose line came last; else the status */
+};
+
+extern const struct status_kind status_kinds[N_STATUS_LINES];
+
+/* Takes a line of this kind into a record that is empty. False: malformed; the record is to be
+ * freed all the same. */
+bool status_record_take(enum status_line kind, void *record, const char *line);
+void status_record_deinit(enum status_line kind, void *record);
 /* Takes the keys of the `ok` line, in place. */
 bool status_figures_take(struct status *status, char *const words[], size_t n);
 
@@ -42,9 +51,9 @@ bool status_figures_take(struct status *status, char *const words[], size_t n);
 uint64_t status_since(const struct status *status, const struct instant *instant);
 uint64_t status_until(const struct status *status, const struct instant *instant);
 
-/* By name; NULL: the answer has none. */
-const struct status_resource *status_resource_named(const struct status *status, const char *name);
-const struct status_database *status_database_named(const struct status *status, const char *name);
+/* The record of this kind, but of leases, with this name; NULL: the answer has none. */
+const void *status_record_named(
+    const struct status *status, enum status_line kind, const char *name);
 /* The lease with this id, or NULL. */
 const struct status_lease *status_lease_find(const struct status_leases *leases, const char *id);
 /* Lists those that hold, or wait, or do either, by id; one on several resources once. Returns how
