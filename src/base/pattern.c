@@ -2,7 +2,6 @@
 
 #include "base/words.h"
 
-#include <stddef.h>
 #include <string.h>
 
 enum { MAX_STARS = 3 };
@@ -40,4 +39,13 @@ bool pattern_matches(const char *pattern, const char *name)
         }
     }
     return pattern[strspn(pattern, "*")] == '\0';
+}
+
+bool patterns_match(char *const patterns[], size_t n, const char *name)
+{
+    bool match = n == 0;
+    for (size_t i = 0; i < n && !match; i++) {
+        match = pattern_matches(patterns[i], name);
+    }
+    return match;
 }

@@ -10,8 +10,7 @@ static bool could_be(const struct status *status, const char *name)
 {
     bool could = false;
     for (size_t i = 0; i < status->n_templates && !could; i++) {
-        could = strcmp(status->templates[i].name, name) == 0 ||
-            pattern_matches(status->templates[i].name, name);
+        could = pattern_matches(status->templates[i].name, name);
     }
     return could;
 }
@@ -67,12 +66,7 @@ enum { NAME_WIDTH = 12, WHAT_WIDTH = 26 }; /* columns of the terminal */
 
 bool watch_is_named(const struct watch_choice *choice, const char *name)
 {
-    bool is = choice->n_names == 0;
-    for (size_t i = 0; i < choice->n_names && !is; i++) {
-        is = strcmp(choice->names[i], name) == 0 ||
-            (strchr(choice->names[i], '*') && pattern_matches(choice->names[i], name));
-    }
-    return is;
+    return patterns_match(choice->names, choice->n_names, name);
 }
 
 static void add_column(struct text *out, const struct text *cell, size_t width, bool is_last)

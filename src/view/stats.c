@@ -8,13 +8,14 @@
 
 /* What one lease had or wanted of one resource. */
 struct sample {
-    const char *name;
+    const char *name, *lease;
     struct shown_user user;
-    const struct past_lease *lease; /* NULL: it is not over */
-    const struct status_lease *waiter; /* that waits now; or NULL */
-    uint64_t waits; /* so long already */
     bool is_first; /* of the lease's: a user's lease on several resources counts once */
+    bool has_ended, waits; /* .waits: now; if neither, it is held */
+    uint64_t waited; /* if it has ended, or waits */
+    struct optional hold; /* of one that has ended */
     struct words units;
+    bool are_some; /* there are more than these */
     uint64_t held; /* in the span */
     struct optional unit_time;
 };
@@ -26,10 +27,10 @@ struct samples {
 
 /* ---- samples ---- */
 
-static struct sample *add_sample(struct samples *samples)
+static void add_sample(struct samples *samples, const struct sample *sample)
 {
     samples->list = memory_grow(samples->list, samples->n, sizeof *samples->list);
-    return &samples->list[samples->n++];
+    samples->list[samples->n++] = *sample;
 }
 
 static uint64_t held_in_span(const struct past_lease *lease, uint64_t from)
@@ -39,37 +40,28 @@ static uint64_t held_in_span(const struct past_lease *lease, uint64_t from)
     return lease->held.is_given && lease->ended > begin ? lease->ended - begin : 0;
 }
 
-static bool is_named(const struct stats_choice *choice, const char *name)
-{
-    bool is_it = choice->n_names == 0;
-    for (size_t i = 0; i < choice->n_names && !is_it; i++) {
-        const char *asked = choice->names[i];
-        is_it =
-            strcmp(asked, name) == 0 || (pattern_is_valid(asked) && pattern_matches(asked, name));
-    }
-    return is_it;
-}
-
 /* berthd answers with all claims of a lease that has one of the names. */
 static void add_past(struct samples *samples, const struct past *past,
     const struct stats_choice *choice, uint64_t from)
 {
     for (size_t i = 0; i < past->n; i++) {
         const struct past_lease *lease = &past->leases[i];
-        bool is_first = true;
         for (size_t j = 0; j < lease->n_claims; j++) {
-            if (!is_named(choice, lease->claims[j].name)) {
-                continue;
+            const struct past_claim *claim = &lease->claims[j];
+            if (patterns_match(choice->names, choice->n_names, claim->name)) {
+                add_sample(samples,
+                    &(struct sample){
+                        .name = claim->name,
+                        .lease = lease->id,
+                        .user = lease->user,
+                        .has_ended = true,
+                        .waited = lease->waited,
+                        .hold = lease->held,
+                        .units = claim->units,
+                        .are_some = lease->has_more_claims,
+                        .held = held_in_span(lease, from),
+                    });
             }
-            *add_sample(samples) = (struct sample){
-                .name = lease->claims[j].name,
-                .user = lease->user,
-                .lease = lease,
-                .is_first = is_first,
-                .units = lease->claims[j].units,
-                .held = held_in_span(lease, from),
-            };
-            is_first = false;
         }
     }
 }
@@ -90,15 +82,6 @@ static const char **ended_ids(const struct past *past)
     return ids;
 }
 
-static struct sample *add_one_running(struct samples *samples,
-    const struct status_resource *resource, const struct status_lease *lease)
-{
-    struct sample *sample = add_sample(samples);
-    *sample = (struct sample){
-        .name = resource->name, .user.uid = {true, lease->uid}};
-    return sample;
-}
-
 /* What is running now, and whose of it counts. */
 struct running {
     const struct status *status;
@@ -115,47 +98,23 @@ static bool counts(const struct running *running, const struct status_lease *lea
     return !has_ended && !strchr(lease->id, '/');
 }
 
-static void add_resource_running(
-    struct samples *samples, const struct status_resource *resource, const struct running *running)
+static void add_leases_running(struct samples *samples, const char *name,
+    const struct status_leases *leases, bool wait, const struct running *running)
 {
-    const struct status *status = running->status;
-    for (size_t i = 0; i < resource->holders.n; i++) {
-        const struct status_lease *holder = &resource->holders.list[i];
-        if (counts(running, holder)) {
-            struct sample *sample = add_one_running(samples, resource, holder);
-            sample->units = holder->units;
-            uint64_t held = status_since(status, &holder->since);
-            sample->held = held < running->span ? held : running->span;
-        }
-    }
-    for (size_t i = 0; i < resource->waiters.n; i++) {
-        const struct status_lease *waiter = &resource->waiters.list[i];
-        if (counts(running, waiter)) {
-            struct sample *sample = add_one_running(samples, resource, waiter);
-            sample->waiter = waiter;
-            sample->waits = status_since(status, &waiter->since);
-        }
-    }
-}
-
-static int by_waiter(const void *left, const void *right)
-{
-    const struct sample *a = left, *b = right;
-    return !a->waiter || !b->waiter ? (a->waiter != NULL) - (b->waiter != NULL)
-                                    : strcmp(a->waiter->id, b->waiter->id);
-}
-
-/* Of each lease that waits now, one of its samples. */
-static void mark_first_waits(struct samples *samples)
-{
-    if (samples->n == 0) {
-        return;
-    }
-    qsort(samples->list, samples->n, sizeof samples->list[0], by_waiter);
-    for (size_t i = 0; i < samples->n; i++) {
-        struct sample *sample = &samples->list[i];
-        if (sample->waiter) {
-            sample->is_first = i == 0 || by_waiter(sample - 1, sample) != 0;
+    for (size_t i = 0; i < leases->n; i++) {
+        const struct status_lease *lease = &leases->list[i];
+        uint64_t since = status_since(running->status, &lease->since);
+        if (counts(running, lease)) {
+            add_sample(samples,
+                &(struct sample){
+                    .name = name,
+                    .lease = lease->id,
+                    .user.uid = {true, lease->uid},
+                    .waits = wait,
+                    .waited = wait ? since : 0,
+                    .units = lease->units, /* none of one that waits */
+                    .held = wait ? 0 : since < running->span ? since : running->span,
+                });
         }
     }
 }
@@ -166,10 +125,26 @@ static void add_running(
     const struct running running = {
         .status = status, .ended = ended_ids(past), .n_ended = past->n, .span = span};
     for (size_t i = 0; i < status->n_resources; i++) {
-        add_resource_running(samples, &status->resources[i], &running);
+        const struct status_resource *resource = &status->resources[i];
+        add_leases_running(samples, resource->name, &resource->holders, false, &running);
+        add_leases_running(samples, resource->name, &resource->waiters, true, &running);
     }
-    mark_first_waits(samples);
     free(running.ended);
+}
+
+static int by_lease(const void *left, const void *right)
+{
+    return strcmp(((const struct sample *)left)->lease, ((const struct sample *)right)->lease);
+}
+
+/* Of each lease, one of its samples. */
+static void mark_first(struct samples *samples)
+{
+    qsort(samples->list, samples->n, sizeof samples->list[0], by_lease);
+    for (size_t i = 0; i < samples->n; i++) {
+        struct sample *sample = &samples->list[i];
+        sample->is_first = i == 0 || by_lease(sample - 1, sample) != 0;
+    }
 }
 
 /* ---- units ---- */
@@ -197,18 +172,16 @@ static const struct status_resource *find_template(const struct status *status, 
 static struct definition find_definition(const struct status *status, const char *name)
 {
     const struct status_resource *resource = status_record_named(status, LINE_RESOURCE, name);
-    const struct status_resource *template = resource ? NULL : find_template(status, name);
-    struct definition definition = {.is_known = resource || template};
-    if (resource) {
-        bool is_as_ever = !resource->database && !resource->removed && resource->changed.n == 0;
-        definition.is_pool = status_is_pool(resource);
-        definition.limit = (struct optional){is_as_ever && resource->limit > 0, resource->limit};
-    } else if (template) {
-        definition.is_pool = strcmp(template->kind, "pool") == 0;
-        bool is_as_ever = !template->database && template->changed.n == 0;
-        definition.limit = (struct optional){is_as_ever && template->limit > 0, template->limit};
+    const struct status_resource *shown = resource ? resource : find_template(status, name);
+    if (!shown) {
+        return (struct definition){.is_known = false};
     }
-    return definition;
+    bool is_as_ever = !shown->database && !shown->removed && shown->changed.n == 0;
+    return (struct definition){
+        .is_known = true,
+        .is_pool = status_is_pool(shown),
+        .limit = {is_as_ever && shown->limit > 0, shown->limit},
+    };
 }
 
 /* False: that is not known. An item of a pool may look like a range. */
@@ -231,56 +204,39 @@ static bool count_units(
 static void measure(struct sample *sample, const struct definition *definition)
 {
     uint64_t n;
-    bool is_known = count_units(&sample->units, definition, &n) &&
-        !(sample->lease && sample->lease->has_more_claims);
+    bool is_known = count_units(&sample->units, definition, &n) && !sample->are_some;
     sample->unit_time = (struct optional){is_known, is_known ? n * sample->held : 0};
 }
 
 /* ---- groups ---- */
 
-static int compare_names(const struct sample *a, const struct sample *b)
+static int by_name(const void *left, const void *right)
 {
-    return strcmp(a->name, b->name);
-}
-
-static int compare_users(const struct sample *a, const struct sample *b)
-{
-    uint64_t left = a->user.uid.number, right = b->user.uid.number;
-    return (left > right) - (left < right);
-}
-
-static int by_name_and_user(const void *left, const void *right)
-{
-    int order = compare_names(left, right);
-    return order ? order : compare_users(left, right);
+    return strcmp(((const struct sample *)left)->name, ((const struct sample *)right)->name);
 }
 
 static int by_user(const void *left, const void *right)
 {
-    return compare_users(left, right);
+    uint64_t a = ((const struct sample *)left)->user.uid.number,
+             b = ((const struct sample *)right)->user.uid.number;
+    return (a > b) - (a < b);
+}
+
+static int by_name_and_user(const void *left, const void *right)
+{
+    int order = by_name(left, right);
+    return order ? order : by_user(left, right);
 }
 
 /* How many samples at the start are of one group. */
 static size_t group(const struct sample samples[], size_t n,
-    int (*compare)(const struct sample *a, const struct sample *b))
+    int (*compare)(const void *left, const void *right))
 {
     size_t end = 1;
     while (end < n && compare(&samples[0], &samples[end]) == 0) {
         end++;
     }
     return end;
-}
-
-static void count(struct figures *figures, const struct past_lease *lease, struct durations *waits,
-    struct durations *holds)
-{
-    durations_add(waits, lease->waited);
-    if (lease->held.is_given) {
-        figures->n_leases++;
-        durations_add(holds, lease->held.number);
-    } else {
-        figures->n_refused++;
-    }
 }
 
 /* `is_of_users`: each lease counts once. */
@@ -290,12 +246,15 @@ static struct figures figures_of(const struct sample samples[], size_t n, bool i
     struct durations waits = {0}, holds = {0};
     for (size_t i = 0; i < n; i++) {
         const struct sample *sample = &samples[i];
-        if (sample->lease && (sample->is_first || !is_of_users)) {
-            count(&figures, sample->lease, &waits, &holds);
+        bool is_counted = sample->is_first || !is_of_users;
+        if (is_counted && (sample->has_ended || sample->waits)) {
+            durations_add(&waits, sample->waited);
+            figures.n_waiting += sample->waits;
+            figures.n_leases += sample->hold.is_given;
+            figures.n_refused += sample->has_ended && !sample->hold.is_given;
         }
-        if (sample->waiter && (sample->is_first || !is_of_users)) {
-            figures.n_waiting++;
-            durations_add(&waits, sample->waits);
+        if (is_counted && sample->hold.is_given) {
+            durations_add(&holds, sample->hold.number);
         }
         figures.unit_time.is_given &= sample->unit_time.is_given;
         figures.unit_time.number += sample->unit_time.number;
@@ -323,7 +282,7 @@ static struct stats_user *users_of(
     struct stats_user *users = NULL;
     *n_usersp = 0;
     for (size_t i = 0, end; i < n; i = end) {
-        end = i + group(&samples[i], n - i, compare_users);
+        end = i + group(&samples[i], n - i, by_user);
         users = memory_resize(users, *n_usersp + 1, sizeof users[0]);
         users[(*n_usersp)++] = (struct stats_user){
             .user = samples[i].user, .figures = figures_of(&samples[i], end - i, is_of_users)};
@@ -370,7 +329,7 @@ static void measure_all(struct samples *samples, const struct status *status)
 {
     qsort(samples->list, samples->n, sizeof samples->list[0], by_name_and_user);
     for (size_t i = 0, end; i < samples->n; i = end) {
-        end = i + group(&samples->list[i], samples->n - i, compare_names);
+        end = i + group(&samples->list[i], samples->n - i, by_name);
         const struct definition definition = find_definition(status, samples->list[i].name);
         for (size_t j = i; j < end; j++) {
             measure(&samples->list[j], &definition);
@@ -393,11 +352,11 @@ static void keep_user(struct samples *samples, const struct optional *uid)
 static void compute(struct stats *stats, struct samples *samples, const struct status *status)
 {
     for (size_t i = 0, end; i < samples->n; i = end) {
-        end = i + group(&samples->list[i], samples->n - i, compare_names);
+        end = i + group(&samples->list[i], samples->n - i, by_name);
         stats_add_resource(stats, &samples->list[i], end - i, status);
     }
     for (size_t i = 0; i < samples->n; i++) {
-        stats->n_ended += samples->list[i].lease && samples->list[i].is_first;
+        stats->n_ended += samples->list[i].has_ended && samples->list[i].is_first;
     }
     qsort(samples->list, samples->n, sizeof samples->list[0], by_user);
     stats->users = users_of(samples->list, samples->n, true, &stats->n_users);
@@ -412,6 +371,7 @@ struct stats stats_of(
     add_past(&samples, past, choice, stats.from);
     add_running(&samples, status, past, stats.to - stats.from);
     if (samples.n > 0) {
+        mark_first(&samples);
         measure_all(&samples, status);
         stats.unit_time = figures_of(samples.list, samples.n, true).unit_time;
         keep_user(&samples, &choice->uid);
