@@ -245,6 +245,8 @@ int main(int argc, char **argv)
     }
     char **words = line.words + 1;
     size_t n = line.n_words - 1;
+    line.past.names = words;
+    line.past.n_names = n;
     int exit_status = check(command, &line, words, n);
     return exit_status ? exit_status : berthctl_run(command, &line, words, n);
 }

@@ -93,19 +93,21 @@ static size_t fill_columns(struct column columns[MAX_COLUMNS])
 /* ---- what is not there ---- */
 
 void past_add_note(
-    const struct past *past, size_t n_shown, const struct past_style *style, struct text *out)
+    const struct past *past, size_t n_shown, const struct past_choice *choice, struct text *out)
 {
-    bool knows_all =
-        style->since.is_given && past->since.is_given && past->since.number <= style->since.number;
-    uint64_t since = knows_all ? style->since.number : past->since.number;
+    bool is_of_some =
+        choice->n_names > 0 || choice->uid.is_given || choice->lease || choice->until.is_given;
+    bool knows_all = choice->since.is_given && past->since.is_given &&
+        past->since.number <= choice->since.number;
+    uint64_t since = knows_all ? choice->since.number : past->since.number;
     if (!past->since.is_given) {
         text_add(
             out, "no history: nothing has ended yet, or berthd's file has history = 0\n");
     } else if (n_shown == 0) {
-        text_add_format(out, "nothing %shas ended since ", style->is_of_some ? "of that " : "");
+        text_add_format(out, "nothing %shas ended since ", is_of_some ? "of that " : "");
         text_add_datetime(out, (int64_t)since, (int64_t)past->now);
         text_add(out, knows_all ? "\n" : "; berthd's history does not go back further\n");
-    } else if (style->since.is_given && !knows_all) {
+    } else if (choice->since.is_given && !knows_all) {
         text_add(out, "berthd's history does not go back beyond ");
         text_add_datetime(out, (int64_t)since, (int64_t)past->now);
         text_add(out, "\n");
@@ -132,7 +134,8 @@ static void print_whole_how(const struct grid *grid, size_t row, struct text *ou
     }
 }
 
-void past_table_print(const struct past *past, const struct past_style *style, struct text *out)
+void past_table_print(
+    const struct past *past, const struct past_choice *choice, size_t width, struct text *out)
 {
     struct column columns[MAX_COLUMNS];
     struct grid grid;
@@ -140,8 +143,8 @@ void past_table_print(const struct past *past, const struct past_style *style, s
     for (size_t i = 0; i < past->n; i++) {
         grid_add_row(&grid, &past->leases[i], past);
     }
-    if (style->width > 0) {
-        fit(&grid, columns, style->width);
+    if (width > 0) {
+        fit(&grid, columns, width);
     }
     if (past->n > 0) {
         grid_print_titles(&grid, out);
@@ -152,7 +155,7 @@ void past_table_print(const struct past *past, const struct past_style *style, s
             print_whole_how(&grid, i, out);
         }
     }
-    past_add_note(past, past->n, style, out);
+    past_add_note(past, past->n, choice, out);
     grid_deinit(&grid);
 }
 

@@ -6,18 +6,13 @@
 #include "view/printable.h"
 #include "view/stats.h"
 
-/* What was asked for, and how it is shown. */
-struct past_style {
-    size_t width; /* of the terminal; 0: cut nothing */
-    struct optional since; /* only what ended later; milliseconds since 1970 */
-    bool is_of_some; /* not of all resources, users and leases */
-};
-
-void past_table_print(const struct past *past, const struct past_style *style, struct text *out);
+/* `width`: of the terminal; 0: cut nothing. */
+void past_table_print(
+    const struct past *past, const struct past_choice *choice, size_t width, struct text *out);
 
 /* `width`: of the terminal; 0: leave out nothing. */
 void stats_table_print(const struct stats *stats, size_t width, struct text *out);
 
 /* Adds what berthd could not answer, or why nothing is shown: a line or none. `n_shown`: leases. */
 void past_add_note(
-    const struct past *past, size_t n_shown, const struct past_style *style, struct text *out);
+    const struct past *past, size_t n_shown, const struct past_choice *choice, struct text *out);

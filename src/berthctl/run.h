@@ -5,15 +5,6 @@
 #include "berthctl/show.h"
 #include "table/status_filter.h"
 
-/* What has ended, besides the resources, which are the call's arguments. Times are milliseconds
- * since 1970. */
-struct past_choice {
-    struct optional since; /* what ended then or later */
-    struct optional until; /* of this, what was asked for before */
-    struct optional uid; /* only this user's */
-    const char *lease; /* only this one; or NULL */
-};
-
 /* Bits of the options. */
 enum {
     OPTION_REASON = 1,

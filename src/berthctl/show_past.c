@@ -105,12 +105,12 @@ static bool is_meant(const struct status *status, const struct status_lease *lea
 }
 
 /* The command that shows them. */
-static void add_command(const struct ctl_request *asked, const struct status_lease *lease,
-    const struct past_choice *choice, struct text *out)
+static void add_command(
+    const struct past_choice *choice, const struct status_lease *lease, struct text *out)
 {
     text_add(out, ": berthctl status");
-    for (size_t i = 0; i < asked->n_arguments; i++) {
-        text_add_safe(out, " %s", asked->arguments[i]);
+    for (size_t i = 0; i < choice->n_names; i++) {
+        text_add_safe(out, " %s", choice->names[i]);
     }
     if (choice->uid.is_given) {
         text_add(out, " --user ");
@@ -121,8 +121,8 @@ static void add_command(const struct ctl_request *asked, const struct status_lea
 
 /* "2 still held or waiting since before 03:05:00: berthctl status etl"; nothing if there are none.
  */
-static void add_running(const struct status *status, const struct ctl_request *asked,
-    const struct past_choice *choice, uint64_t now, struct text *out)
+static void add_running(const struct status *status, const struct past_choice *choice, uint64_t now,
+    struct text *out)
 {
     const struct status_lease **leases, *first = NULL;
     size_t n = status_each_lease(status, true, true, &leases), n_meant = 0;
@@ -139,7 +139,7 @@ static void add_running(const struct status *status, const struct ctl_request *a
             text_add(out, " since before ");
             text_add_datetime(out, (int64_t)choice->until.number, (int64_t)now);
         }
-        add_command(asked, first, choice, out);
+        add_command(choice, first, out);
     }
 }
 
@@ -159,37 +159,26 @@ static void add_fleet_note(const struct status *status, struct text *out)
 
 /* ---- showing ---- */
 
-static struct past_style style_of(const struct call *call, const struct past_choice *choice)
-{
-    return (struct past_style){
-        .width = show_width(),
-        .since = choice->since,
-        .is_of_some = call->request.n_arguments > 0 || choice->uid.is_given || choice->lease ||
-            choice->until.is_given,
-    };
-}
-
 /* Shows what has ended, and says what has not. Returns the exit status. */
 static int print_history(
     struct call *call, const struct past_choice *choice, const struct past *past)
 {
     struct text out = TEXT_INIT;
     struct status status = STATUS_INIT;
-    const struct past_style style = style_of(call, choice);
     bool is_empty = past->n == 0,
          is_asked = choice->uid.is_given || choice->until.is_given ||
-             (is_empty && (choice->lease || call->request.n_arguments > 0));
+             (is_empty && (choice->lease || choice->n_names > 0));
     if (is_asked && !ask_status(call, &status)) {
         status_deinit(&status);
         return call->exit_status;
     }
     if (!is_empty || !choice->lease || !add_running_lease(&status, choice->lease, &out)) {
-        past_table_print(past, &style, &out);
+        past_table_print(past, choice, show_width(), &out);
     }
     if ((choice->uid.is_given || choice->until.is_given) && !choice->lease) {
-        add_running(&status, &call->request, choice, past->now, &out);
+        add_running(&status, choice, past->now, &out);
     }
-    if (is_empty && call->request.n_arguments > 0) {
+    if (is_empty && choice->n_names > 0) {
         add_fleet_note(&status, &out);
     }
     status_deinit(&status);
@@ -214,24 +203,16 @@ int run_history(struct call *call, const struct line *line)
     return exit_status;
 }
 
-static int print_stats(const struct call *call, const struct line *line, const struct past *past,
-    const struct status *status)
+static int print_stats(
+    const struct line *line, const struct past *past, const struct status *status)
 {
-    const struct past_choice *choice = &line->past;
     struct text out = TEXT_INIT;
-    const struct stats_choice chosen = {
-        .since = choice->since,
-        .uid = choice->uid,
-        .names = call->request.arguments,
-        .n_names = call->request.n_arguments,
-    };
-    struct stats stats = stats_of(past, status, &chosen);
+    struct stats stats = stats_of(past, status, &line->past);
     if (line->options & OPTION_JSON) {
         stats_json_print(&stats, &out);
     } else {
-        struct past_style style = style_of(call, choice);
         stats_table_print(&stats, show_width(), &out);
-        past_add_note(past, stats.n_ended, &style, &out);
+        past_add_note(past, stats.n_ended, &line->past, &out);
     }
     stats_deinit(&stats);
     return show_print(&out);
@@ -247,7 +228,7 @@ int run_stats(struct call *call, const struct line *line)
     asked.uid = (struct optional){0};
     bool is_read = ask_status(call, &status) && ask_past(call, &asked, &past);
     int exit_status =
-        is_read ? print_stats(call, line, &past, &status) : call->exit_status;
+        is_read ? print_stats(line, &past, &status) : call->exit_status;
     past_deinit(&past);
     status_deinit(&status);
     return exit_status;

@@ -51,6 +51,16 @@ struct past {
 /* Its keys, and which of them are members of JSON as they are; an empty one follows. */
 extern const struct field past_lease_fields[];
 
+/* What is asked for. Times are milliseconds since 1970. */
+struct past_choice {
+    struct optional since; /* what ended then or later */
+    struct optional until; /* of this, what was asked for before */
+    struct optional uid; /* only this user's */
+    const char *lease; /* only this one; or NULL */
+    char *const *names; /* of resources, or patterns; n_names 0: of all */
+    size_t n_names;
+};
+
 #define PAST_INIT                                                                                  \
     {                                                                                              \
         0                                                                                          \

@@ -42,7 +42,7 @@ static uint64_t held_in_span(const struct past_lease *lease, uint64_t from)
 
 /* berthd answers with all claims of a lease that has one of the names. */
 static void add_past(struct samples *samples, const struct past *past,
-    const struct stats_choice *choice, uint64_t from)
+    const struct past_choice *choice, uint64_t from)
 {
     for (size_t i = 0; i < past->n; i++) {
         const struct past_lease *lease = &past->leases[i];
@@ -363,7 +363,7 @@ static void compute(struct stats *stats, struct samples *samples, const struct s
 }
 
 struct stats stats_of(
-    const struct past *past, const struct status *status, const struct stats_choice *choice)
+    const struct past *past, const struct status *status, const struct past_choice *choice)
 {
     struct stats stats = {
         .from = begin_of_span(past, &choice->since), .to = past->now, .unit_time = {true, 0}};

@@ -46,19 +46,12 @@ struct stats {
     struct optional unit_time; /* of all users */
 };
 
-/* What the stats are about. */
-struct stats_choice {
-    struct optional since; /* milliseconds since 1970 */
-    struct optional uid; /* only rows of this user; .unit_time is still that of all */
-    char *const *names; /* of resources, or patterns; n_names 0: of all */
-    size_t n_names;
-};
-
-/* The answers are of all users. The span ends when the history was asked for. It begins at .since,
+/* .since, .uid (only rows of this user; .unit_time is still that of all) and .names count. The
+ * answers are of all users. The span ends when the history was asked for. It begins at .since,
  * or when the oldest lease that berthd remembers was asked for, whichever is later. `status` was
  * asked for before `past`: what has ended in between is in both. Both must outlive the stats. */
 struct stats stats_of(
-    const struct past *past, const struct status *status, const struct stats_choice *choice);
+    const struct past *past, const struct status *status, const struct past_choice *choice);
 void stats_deinit(struct stats *stats);
 
 /* unit_time in thousandths of `whole`. False: not known. */

@@ -130,17 +130,17 @@ Test(past, cut)
 
 /* ---- the table ---- */
 
-static void expect_table(const struct past_style *style, const char *shown)
+static void expect_table(const char *shown)
 {
     struct text out = TEXT_INIT;
-    past_table_print(&past, style, &out);
+    past_table_print(&past, &(struct past_choice){0}, 0, &out);
     expect_text(&out, shown);
 }
 
 Test(past_table, whole)
 {
     take_whole();
-    expect_table(&(struct past_style){0},
+    expect_table(
         "ENDED                RESOURCE     UNITS      USER           PID  PROGRAM  WAITED    HELD"
         "  HOW                                               LEASE  HOLDER  REASON       CGROUP"
         "                      ARGUMENTS\n"
@@ -163,7 +163,7 @@ static void expect_how(const char *keys, const char *shown)
         (unsigned long long)NOW, keys);
     cr_assert_eq(past_take(&past, "ok now=1795397400000 since=1"), ANSWER_MORE);
     cr_assert_eq(past_take(&past, line), ANSWER_MORE, "%s", line);
-    past_table_print(&past, &(struct past_style){0}, &out);
+    past_table_print(&past, &(struct past_choice){0}, 0, &out);
     const char *row = strchr(out.bytes, '\n') + 1;
     size_t column = (size_t)(strstr(out.bytes, "HOW") - out.bytes);
     cr_expect_eq(strncmp(row + column, shown, strlen(shown)), 0, "%s: %s", keys, row);
@@ -205,7 +205,7 @@ Test(past_table, narrow)
     take_whole();
     for (size_t i = 0; i < N(rows); i++) {
         struct text out = TEXT_INIT;
-        past_table_print(&past, &(struct past_style){.width = rows[i].width}, &out);
+        past_table_print(&past, &(struct past_choice){0}, rows[i].width, &out);
         for (const char *line = out.bytes; *line; line = strchr(line, '\n') + 1) {
             cr_expect_leq(strcspn(line, "\n"), rows[i].width, "%s", line);
         }
@@ -222,7 +222,7 @@ Test(past_table, the_whole_how)
     take_whole();
     for (size_t n = 0; n < 5; n++) { /* rows: 4, 8 and so on to 20, then 24 */
         struct text out = TEXT_INIT;
-        past_table_print(&past, &(struct past_style){.width = 80}, &out);
+        past_table_print(&past, &(struct past_choice){0}, 80, &out);
         cr_expect_not_null(strstr(out.bytes, how), "%s", out.bytes);
         cr_expect_null(strstr(out.bytes, "how: SIGKILL"));
         text_deinit(&out);
@@ -232,12 +232,12 @@ Test(past_table, the_whole_how)
         }
     }
     struct text out = TEXT_INIT;
-    past_table_print(&past, &(struct past_style){.width = 80}, &out);
+    past_table_print(&past, &(struct past_choice){0}, 80, &out);
     cr_expect_null(strstr(out.bytes, "how:"));
     text_deinit(&out);
 }
 
-static void expect_note(struct past_style style, const char *shown)
+static void expect_note(struct past_choice style, const char *shown)
 {
     struct text out = TEXT_INIT;
     text_add(&out, "");
@@ -248,10 +248,10 @@ static void expect_note(struct past_style style, const char *shown)
 /* Since when berthd knows everything, 23:26:40, and when the operator asks about. */
 Test(past_table, what_is_not_there)
 {
-    struct past_style style = {0}, of_some = {.is_of_some = true};
-    struct past_style late = {.since = {true, NOW - 60000}};
-    struct past_style early = {.since = {true, UINT64_C(1795390000000) - 1}};
-    struct past_style same = {.since = {true, UINT64_C(1795390000000)}};
+    struct past_choice style = {0}, of_some = {.uid = {true, 7}};
+    struct past_choice late = {.since = {true, NOW - 60000}};
+    struct past_choice early = {.since = {true, UINT64_C(1795390000000) - 1}};
+    struct past_choice same = {.since = {true, UINT64_C(1795390000000)}};
     cr_assert_eq(past_take(&past, "ok now=1795397400000"), ANSWER_MORE);
     static const char nothing[] = "no history: nothing has ended yet, or berthd's file has"
                                   " history = 0\n";
@@ -354,7 +354,7 @@ static const char *const now[] = {
 };
 
 static void compute_of(const char *const ended[], size_t n_ended, const char *const lines[],
-    size_t n_lines, struct stats_choice choice)
+    size_t n_lines, struct past_choice choice)
 {
     teardown();
     take(ended, n_ended);
@@ -363,7 +363,7 @@ static void compute_of(const char *const ended[], size_t n_ended, const char *co
 }
 
 #define COMPUTE(ended, lines, ...)                                                                 \
-    compute_of(ended, N(ended), lines, N(lines), (struct stats_choice){__VA_ARGS__})
+    compute_of(ended, N(ended), lines, N(lines), (struct past_choice){__VA_ARGS__})
 
 static const struct stats_resource *resource_of(const char *name)
 {
