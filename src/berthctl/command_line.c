@@ -45,9 +45,10 @@ static const char *set_pid(void *member, char *argument)
 static const char *set_user(void *member, char *argument)
 {
     struct line *line = member;
-    line->shown.by_user = line->past.uid.is_given = user_find(argument, &line->shown.uid);
-    line->past.uid.number = line->shown.uid;
-    return line->shown.by_user ? NULL : "no such user";
+    struct optional *uid = &line->past.uid;
+    uid->is_given = user_find(argument, &uid->number);
+    line->shown.uid = *uid;
+    return uid->is_given ? NULL : "no such user";
 }
 
 static const char *set_sort(void *member, char *argument)

@@ -80,35 +80,35 @@ const struct sort_row *sort_find(const char *word)
     return NULL;
 }
 
-/* What qsort_r() compares: places of resources in the answer. */
-struct sorted_set {
+/* What qsort_r() compares: pointers to resources of the answer. */
+struct order {
     const struct status *status;
     const struct sort_row *row;
 };
 
-static int compare_places(const void *left, const void *right, void *context)
+static int compare_resources(const void *left, const void *right, void *context)
 {
-    const struct sorted_set *order = context;
-    size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    int compared = sort_compare(
-        order->row, order->status, &order->status->resources[a], &order->status->resources[b]);
+    const struct order *order = context;
+    const struct status_resource *a = *(const struct status_resource *const *)left,
+                                 *b = *(const struct status_resource *const *)right;
+    int compared = sort_compare(order->row, order->status, a, b);
     return compared != 0 ? compared : (a > b) - (a < b);
 }
 
 static void sort(struct status *status, const struct sort_row *row)
 {
     size_t n = status->n_resources;
-    size_t *places = memory_resize(NULL, n + 1, sizeof *places);
+    struct order order = {status, row};
+    const struct status_resource **list = memory_resize(NULL, n + 1, sizeof(void *));
     struct status_resource *sorted = memory_resize(NULL, n + 1, sizeof *sorted);
-    struct sorted_set order = {status, row};
     for (size_t i = 0; i < n; i++) {
-        places[i] = i;
+        list[i] = &status->resources[i];
     }
-    qsort_r(places, n, sizeof *places, compare_places, &order);
+    qsort_r(list, n, sizeof(void *), compare_resources, &order);
     for (size_t i = 0; i < n; i++) {
-        sorted[i] = status->resources[places[i]];
+        sorted[i] = *list[i];
     }
-    free(places);
+    free(list);
     free(status->resources);
     status->resources = sorted;
 }
@@ -136,9 +136,9 @@ static void keep_leases_of(struct status_leases *leases, uint64_t uid)
 
 static bool is_chosen(struct status_resource *resource, const struct status_filter *choice)
 {
-    if (choice->by_user) {
-        keep_leases_of(&resource->holders, choice->uid);
-        keep_leases_of(&resource->waiters, choice->uid);
+    if (choice->uid.is_given) {
+        keep_leases_of(&resource->holders, choice->uid.number);
+        keep_leases_of(&resource->waiters, choice->uid.number);
         return resource->holders.n + resource->waiters.n > 0;
     }
     return !choice->busy || resource_is_busy(resource);
@@ -168,7 +168,7 @@ void status_choose(struct status *status, const struct status_filter *choice)
     status->n_resources = n;
     for (size_t i = 0; i < status->n_templates; i++) {
         struct status_resource *template = &status->templates[i];
-        if ((!choice->busy && !choice->by_user) || has_instance(status, template)) {
+        if ((!choice->busy && !choice->uid.is_given) || has_instance(status, template)) {
             status->templates[n_templates++] = *template;
         } else {
             status_record_deinit(LINE_TEMPLATE, template);
@@ -193,7 +193,8 @@ bool resource_is_of(const struct status_resource *resource, const struct status_
     return resource->template && strcmp(resource->template, template->name) == 0;
 }
 
-bool resource_is_below_template(
+/* The answer has a line for its template. */
+static bool is_below_template(
     const struct status *status, const struct status_resource *resource)
 {
     for (size_t i = 0; i < status->n_templates; i++) {
@@ -225,7 +226,7 @@ struct status_row *status_rows(const struct status *status, bool is_sorted)
     struct status_row *rows = memory_resize(NULL, n_rows + 1, sizeof *rows);
     for (size_t i = 0; i < status->n_resources; i++) {
         const struct status_resource *resource = &status->resources[i];
-        if (is_sorted || !resource_is_below_template(status, resource)) {
+        if (is_sorted || !is_below_template(status, resource)) {
             rows[n++] = (struct status_row){.resource = resource};
         }
     }

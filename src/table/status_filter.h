@@ -23,14 +23,10 @@ int sort_compare(const struct sort_row *row, const struct status *status,
 /* It is held or waited for. */
 bool resource_is_busy(const struct status_resource *resource);
 bool resource_is_of(const struct status_resource *resource, const struct status_resource *template);
-/* The answer has a line for its template. */
-bool resource_is_below_template(
-    const struct status *status, const struct status_resource *resource);
 
 struct status_filter {
     bool busy; /* only what is held or waited for */
-    bool by_user; /* only leases of .uid, and resources that have one */
-    uint64_t uid;
+    struct optional uid; /* only leases of this user, and resources that have one */
     const struct sort_row *sort; /* NULL: in the order of the answer */
 };
 

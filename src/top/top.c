@@ -274,12 +274,8 @@ int top_run(const struct endpoint *endpoint, const struct status_filter *choice)
         return exit_status;
     }
     session.top = (struct top)TOP_INIT;
-    session.top.process_of = top_process_of;
-    session.top.context = &session.processes;
-    session.top.choice.busy = choice->busy;
-    session.top.choice.by_user = choice->by_user;
-    session.top.choice.uid = choice->uid;
-    session.top.choice.sort = choice->sort;
+    session.top.choice = (struct top_choice){
+        .only = *choice, .process_of = top_process_of, .context = &session.processes};
     session.ask = (struct top_ask){
         .endpoint = endpoint, .connection = CONNECTION_INIT, .deadline = NEVER};
     gethostname(session.host, sizeof session.host - 1);

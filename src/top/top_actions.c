@@ -181,13 +181,13 @@ static void act_user(struct top *top)
 
 static void act_busy(struct top *top)
 {
-    top->choice.busy = !top->choice.busy;
+    top->choice.only.busy = !top->choice.only.busy;
     top_update(top);
 }
 
 static void act_arguments(struct top *top)
 {
-    top->with_arguments = !top->with_arguments;
+    top->choice.with_arguments = !top->choice.with_arguments;
     top_update(top); /* they may be looked for */
 }
 
@@ -195,7 +195,7 @@ static void act_arguments(struct top *top)
  * BY_FILE. */
 static void sort_by(struct top *top, ptrdiff_t column)
 {
-    top->choice.sort = column == BY_FILE ? NULL : &sort_rows[column];
+    top->choice.only.sort = column == BY_FILE ? NULL : &sort_rows[column];
     top_update(top);
     top_cursor_move(&top->cursor, &top->rows, TO_FIRST, top_layout(top).n_body);
 }
@@ -207,7 +207,7 @@ static void act_back(struct top *top)
     if (top->page) {
         top->page = TOP_NO_PAGE;
     } else {
-        top->choice.busy = top->choice.by_user = false;
+        top->choice.only.busy = top->choice.only.uid.is_given = false;
         top->choice.filter[0] = '\0';
         top_update(top);
     }

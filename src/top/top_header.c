@@ -115,10 +115,10 @@ static void top_header_add_database(
 
 /* ---- what is chosen ---- */
 
-static bool is_some(const struct top *top)
+/* Not everything. */
+static bool is_part(const struct top_choice *choice)
 {
-    const struct top_choice *choice = &top->choice;
-    return choice->busy || choice->by_user || choice->filter[0] != '\0' || choice->sort;
+    return choice->only.busy || choice->only.uid.is_given || choice->filter[0] != '\0';
 }
 
 /* "only: busy, of user alice, with "gpu"; by used" */
@@ -126,20 +126,22 @@ static void add_choice(const struct top *top, struct top_line *line)
 {
     const struct top_choice *choice = &top->choice;
     struct text text = TEXT_INIT;
-    bool is_only = choice->busy || choice->by_user || choice->filter[0] != '\0';
-    text_add(&text, is_only ? "only: " : "");
-    text_add(&text, choice->busy ? "busy" : "");
-    if (choice->by_user) {
-        text_add(&text, choice->busy ? ", " : "");
-        text_add(&text, "of user ");
-        text_add_user(&text, choice->uid);
+    const char *between = "only: ";
+    if (choice->only.busy) {
+        text_add_format(&text, "%sbusy", between);
+        between = ", ";
+    }
+    if (choice->only.uid.is_given) {
+        text_add_format(&text, "%sof user ", between);
+        text_add_user(&text, choice->only.uid.number);
+        between = ", ";
     }
     if (choice->filter[0] != '\0') {
-        text_add_safe(&text, "%swith \"%s\"", choice->busy || choice->by_user ? ", " : "",
-            choice->filter);
+        text_add_safe(&text, "%swith \"%s\"", between, choice->filter);
     }
-    if (choice->sort) {
-        text_add_format(&text, "%ssorted by %s", is_only ? "; " : "", choice->sort->word);
+    if (choice->only.sort) {
+        text_add_format(&text, "%ssorted by %s", is_part(choice) ? "; " : "",
+            choice->only.sort->word);
     }
     top_line_take(line, LOOK_PLAIN, &text);
 }
@@ -155,7 +157,8 @@ static size_t n_database_lines(const struct top *top)
 size_t top_header_lines(const struct top *top)
 {
     bool is_held_back = top->status && grants_nothing(top->status);
-    return 1 + is_held_back + n_database_lines(top) + is_some(top);
+    return 1 + is_held_back + n_database_lines(top) +
+        (is_part(&top->choice) || top->choice.only.sort);
 }
 
 void top_header_line(const struct top *top, size_t number, struct top_line *line)

@@ -105,13 +105,8 @@ struct top {
     struct text trouble; /* why; escaped */
     char clock[16]; /* when the picture was good: "12:03:55" */
     const char *host; /* the name of this one */
-    /* The arguments, or the name, of a lease's process of this host; not escaped, good until the
-     * next call. NULL: not known, or not to be seen. */
-    const char *(*process_of)(void *context, const struct status_lease *lease, bool arguments);
-    void *context;
 
     struct top_choice choice;
-    bool with_arguments;
     struct top_folds folds;
     struct top_rows rows;
     struct top_cursor cursor;

@@ -95,7 +95,7 @@ static void add_owner(struct text *text, const struct top *top, const struct sta
         top_pages_add_number(text, "pid", lease->pid);
     }
     add_text(text, "bound to", lease->bound);
-    add_text(text, "runs", top->process_of(top->context, lease, true));
+    add_text(text, "runs", top->choice.process_of(top->choice.context, lease, true));
     add_text(text, "identity", lease->holder);
     for (enum shown_attribute i = 0; i < N_SHOWN; i++) {
         if (shown_rows[i].title) {

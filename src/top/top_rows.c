@@ -76,7 +76,7 @@ static bool has_text(const char *string, const char *wanted)
 static bool process_has_text(const struct status_lease *lease, const struct top_choice *choice)
 {
     bool is_shown = choice->with_arguments || !lease->shown[SHOWN_program];
-    return choice->process_of && is_shown &&
+    return is_shown &&
         has_text(
             choice->process_of(choice->context, lease, choice->with_arguments), choice->filter);
 }
@@ -102,7 +102,7 @@ static bool lease_has_text(const struct status_lease *lease, const struct top_ch
 /* `has_text`: the resource has the text that is looked for, and so all its leases are meant. */
 static bool is_chosen(const struct status_lease *lease, const struct top_choice *choice, bool named)
 {
-    return (!choice->by_user || lease->uid == choice->uid) &&
+    return (!choice->only.uid.is_given || lease->uid == choice->only.uid.number) &&
         (named || lease_has_text(lease, choice));
 }
 
@@ -116,12 +116,12 @@ static size_t count_chosen(
     return n;
 }
 
-/* A resource that may be listed. */
+/* What may be listed, in the order of the list. */
 struct candidate {
-    const struct status_resource *resource;
-    size_t place; /* in the picture */
+    struct status_row row;
     size_t n_leases; /* of those chosen */
     bool is_named; /* see is_chosen() */
+    bool is_meant; /* a template: for its own sake */
     bool is_open;
 };
 
@@ -129,32 +129,45 @@ struct candidates {
     const struct status *status;
     const struct top_choice *choice;
     struct candidate *list;
-    size_t n;
-    size_t n_rows; /* of resources, and of leases of those that are open */
+    size_t n, n_resources;
+    size_t n_rows; /* of the list, and of leases of those that are open */
 };
 
-static void add_candidate(
-    struct candidates *candidates, const struct status_resource *resource, size_t place)
+static bool is_named(const char *name, const struct top_choice *choice)
+{
+    return choice->filter[0] == '\0' || has_text(name, choice->filter);
+}
+
+static void add_candidate(struct candidates *candidates, const struct status_row *row)
 {
     const struct top_choice *choice = candidates->choice;
-    bool named = choice->filter[0] == '\0' || has_text(resource->name, choice->filter);
-    size_t n = count_chosen(&resource->holders, choice, named) +
-        count_chosen(&resource->waiters, choice, named);
-    bool is_meant = n > 0 ||
-        (named && !choice->by_user && (!choice->busy || resource_is_busy(resource)));
-    if (is_meant) {
-        candidates->list[candidates->n++] = (struct candidate){
-            .resource = resource, .place = place, .n_leases = n, .is_named = named};
+    const struct status_resource *resource = row->resource;
+    struct candidate candidate = {.row = *row};
+    if (resource) {
+        candidate.is_named = is_named(resource->name, choice);
+        candidate.n_leases = count_chosen(&resource->holders, choice, candidate.is_named) +
+            count_chosen(&resource->waiters, choice, candidate.is_named);
+        candidate.is_meant = candidate.n_leases > 0 ||
+            (candidate.is_named && !choice->only.uid.is_given &&
+                (!choice->only.busy || resource_is_busy(resource)));
+    } else {
+        candidate.is_meant = !choice->only.busy && !choice->only.uid.is_given &&
+            is_named(row->template->name, choice);
+    }
+    /* a template stands above its instances, too */
+    if (candidate.is_meant || row->template) {
+        candidates->list[candidates->n++] = candidate;
+        candidates->n_resources += resource != NULL;
     }
 }
 
 static int compare_candidates(const void *left, const void *right, void *context)
 {
     const struct candidates *candidates = context;
-    const struct candidate *a = left, *b = right;
-    int compared =
-        sort_compare(candidates->choice->sort, candidates->status, a->resource, b->resource);
-    return compared != 0 ? compared : (a->place > b->place) - (a->place < b->place);
+    const struct status_resource *a = ((const struct candidate *)left)->row.resource,
+                                 *b = ((const struct candidate *)right)->row.resource;
+    int compared = sort_compare(candidates->choice->only.sort, candidates->status, a, b);
+    return compared != 0 ? compared : (a > b) - (a < b); /* as in the picture */
 }
 
 /* ---- what is open ---- */
@@ -162,14 +175,15 @@ static int compare_candidates(const void *left, const void *right, void *context
 /* Leases that were looked for are shown wherever they are. */
 static bool are_looked_for(const struct candidate *candidate, const struct top_choice *choice)
 {
-    return choice->by_user || !candidate->is_named;
+    return choice->only.uid.is_given || !candidate->is_named;
 }
 
 static void open_known(struct candidates *candidates, struct top_folds *folds)
 {
     for (size_t i = 0; i < candidates->n; i++) {
         struct candidate *candidate = &candidates->list[i];
-        struct fold *fold = fold_of(folds, candidate->resource->name);
+        const struct status_resource *resource = candidate->row.resource;
+        struct fold *fold = resource ? fold_of(folds, resource->name) : NULL;
         if (fold) {
             fold->used = folds->now;
         }
@@ -180,13 +194,13 @@ static void open_known(struct candidates *candidates, struct top_folds *folds)
 
 static void open_new(struct candidates *candidates, struct top_folds *folds, size_t room)
 {
-    size_t n_leases = candidates->n_rows - candidates->n - candidates->status->n_templates;
+    size_t n_leases = candidates->n_rows - candidates->n;
     for (size_t i = 0; i < candidates->n; i++) {
         struct candidate *candidate = &candidates->list[i];
         size_t n = candidate->n_leases;
         bool fits = candidates->n_rows + n <= room || n_leases + n <= room / 2;
-        if (n > 0 && fits && !fold_of(folds, candidate->resource->name)) {
-            top_folds_set(folds, candidate->resource->name, true);
+        if (n > 0 && fits && !fold_of(folds, candidate->row.resource->name)) {
+            top_folds_set(folds, candidate->row.resource->name, true);
             n_leases += candidate->is_open ? 0 : n;
             candidates->n_rows += candidate->is_open ? 0 : n;
             candidate->is_open = true;
@@ -215,8 +229,7 @@ void top_rows_deinit(struct top_rows *rows)
 static void add_row(struct top_rows *rows, const struct top_row *row)
 {
     rows->list = memory_grow(rows->list, rows->n, sizeof *rows->list);
-    rows->list[rows->n] = *row;
-    rows->list[rows->n++].status = rows->status;
+    rows->list[rows->n++] = *row;
 }
 
 static void widen(size_t *widthp, size_t width)
@@ -232,7 +245,7 @@ static void add_leases(struct top_rows *rows, const struct candidate *candidate,
         if (is_chosen(lease, choice, candidate->is_named)) {
             add_row(rows,
                 &(struct top_row){.kind = kind,
-                    .resource = candidate->resource,
+                    .resource = candidate->row.resource,
                     .lease = lease,
                     .place = lease->position > 0 ? lease->position : i + 1});
         }
@@ -242,7 +255,7 @@ static void add_leases(struct top_rows *rows, const struct candidate *candidate,
 static void top_rows_add_resource(
     struct top_rows *rows, const struct candidate *candidate, const struct top_choice *choice)
 {
-    const struct status_resource *resource = candidate->resource;
+    const struct status_resource *resource = candidate->row.resource;
     add_row(rows,
         &(struct top_row){.kind = TOP_RESOURCE,
             .resource = resource,
@@ -260,74 +273,60 @@ static void top_rows_add_resource(
     }
 }
 
-static int compare_instances(const void *left, const void *right)
+/* For its own sake, or above an instance. */
+static bool shows_template(
+    const struct candidates *candidates, const struct candidate *candidate)
 {
-    const struct candidate *a = left, *b = right;
-    return strverscmp(a->resource->name, b->resource->name); /* c9 before c10 */
+    bool shows = candidate->is_meant;
+    for (size_t i = 0; i < candidates->n && !shows; i++) {
+        const struct status_resource *resource = candidates->list[i].row.resource;
+        shows = resource && resource_is_of(resource, candidate->row.template);
+    }
+    return shows;
 }
 
-/* Below each template its instances, by their names. A template is shown for its own sake only
- * where nothing is looked for. */
-static void add_template(struct top_rows *rows, const struct candidates *candidates,
-    const struct status_resource *template, struct candidate *instances)
+static void top_rows_add_template(struct top_rows *rows, const struct status_resource *template)
 {
-    const struct top_choice *choice = candidates->choice;
-    bool is_meant = !choice->busy && !choice->by_user &&
-        (choice->filter[0] == '\0' || has_text(template->name, choice->filter));
-    size_t n = 0;
-    for (size_t i = 0; i < candidates->n; i++) {
-        if (resource_is_of(candidates->list[i].resource, template)) {
-            instances[n++] = candidates->list[i];
-        }
-    }
-    if (is_meant || n > 0) {
-        widen(&rows->name_width, strlen(template->name));
-        add_row(rows, &(struct top_row){.kind = TOP_TEMPLATE, .template = template});
-    }
-    qsort(instances, n, sizeof *instances, compare_instances);
-    for (size_t i = 0; i < n && !choice->sort; i++) {
-        top_rows_add_resource(rows, &instances[i], choice);
-    }
+    widen(&rows->name_width, strlen(template->name));
+    add_row(rows, &(struct top_row){.kind = TOP_TEMPLATE, .template = template});
 }
 
 static void add_all(struct top_rows *rows, const struct candidates *candidates)
 {
-    const struct status *status = candidates->status;
-    struct candidate *instances = memory_resize(NULL, candidates->n + 1, sizeof *instances);
     for (size_t i = 0; i < candidates->n; i++) {
         const struct candidate *candidate = &candidates->list[i];
-        if (candidates->choice->sort || !resource_is_below_template(status, candidate->resource)) {
+        if (candidate->row.resource) {
             top_rows_add_resource(rows, candidate, candidates->choice);
+        } else if (shows_template(candidates, candidate)) {
+            top_rows_add_template(rows, candidate->row.template);
         }
     }
-    for (size_t i = 0; i < status->n_templates; i++) {
-        add_template(rows, candidates, &status->templates[i], instances);
-    }
-    free(instances);
 }
 
 void top_rows_make(struct top_rows *rows, const struct status *status,
     const struct top_choice *choice, struct top_folds *folds, size_t room)
 {
+    size_t n = status->n_resources + status->n_templates;
+    struct status_row *all = status_rows(status, choice->only.sort);
     struct candidates candidates = {
         .status = status,
         .choice = choice,
-        .list = memory_resize(NULL, status->n_resources + 1, sizeof *candidates.list),
+        .list = memory_resize(NULL, n + 1, sizeof *candidates.list),
     };
     *rows = (struct top_rows){.list = rows->list};
-    rows->status = status;
     rows->n_resources = status->n_resources;
     for (size_t i = 0; i < status->n_resources; i++) {
         rows->n_busy += resource_is_busy(&status->resources[i]);
         rows->has_hosts |= status->resources[i].database != NULL;
-        add_candidate(&candidates, &status->resources[i], i);
     }
-    candidates.n_rows = status->n_templates;
+    for (size_t i = 0; i < n; i++) {
+        add_candidate(&candidates, &all[i]);
+    }
     folds->now++;
     open_known(&candidates, folds);
-    if (choice->sort) {
-        qsort_r(candidates.list, candidates.n, sizeof *candidates.list, compare_candidates,
-            &candidates);
+    if (choice->only.sort) { /* then resources come first */
+        qsort_r(candidates.list, candidates.n_resources, sizeof *candidates.list,
+            compare_candidates, &candidates);
     }
     open_new(&candidates, folds, room);
     if (folds->table.n > candidates.n + MANY_FOLDS) {
@@ -335,4 +334,5 @@ void top_rows_make(struct top_rows *rows, const struct status *status,
     }
     add_all(rows, &candidates);
     free(candidates.list);
+    free(all);
 }

@@ -13,16 +13,13 @@ enum { TOP_TYPED_BYTES = 257 }; /* what may be typed, with its NUL: a reason is 
 
 /* What the user has chosen to see. */
 struct top_choice {
-    bool busy; /* only resources that are held or waited for */
-    bool by_user; /* only leases of .uid, and resources that have one */
-    uint64_t uid;
+    struct status_filter only; /* .sort NULL: instances below their template */
     char filter[TOP_TYPED_BYTES]; /* only what has this text in it; upper and lower case alike */
-    /* As that of struct top; or NULL: then what only the system knows is not found. */
+    /* The arguments, or the name, of a lease's process of this host; not escaped, good until the
+     * next call. NULL: not known, or not to be seen. */
     const char *(*process_of)(void *context, const struct status_lease *lease, bool arguments);
     void *context;
     bool with_arguments;
-    /* NULL: in the order of the file, instances below their template. */
-    const struct sort_row *sort;
 };
 
 /* Which resources are open: their leases are listed below them. */
@@ -43,7 +40,6 @@ enum top_row_kind { TOP_RESOURCE, TOP_TEMPLATE, TOP_HOLDER, TOP_WAITER };
 
 struct top_row {
     enum top_row_kind kind;
-    const struct status *status; /* that all are of */
     const struct status_resource *template; /* of a template */
     const struct status_resource *resource; /* of everything else */
     const struct status_lease *lease; /* of a holder or waiter */
@@ -53,7 +49,6 @@ struct top_row {
 };
 
 struct top_rows {
-    const struct status *status;
     struct top_row *list; /* owned */
     size_t n;
     size_t n_resources, n_busy; /* of the whole picture */

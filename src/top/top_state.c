@@ -62,9 +62,6 @@ void top_update(struct top *top)
 {
     static const struct status nothing = STATUS_INIT;
     const struct status *status = top->status ? top->status : &nothing;
-    top->choice.process_of = top->process_of;
-    top->choice.context = top->context;
-    top->choice.with_arguments = top->with_arguments;
     top_rows_make(&top->rows, status, &top->choice, &top->folds, top_layout(top).n_body);
     top_cursor_follow(&top->cursor, &top->rows, top_layout(top).n_body);
 }

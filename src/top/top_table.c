@@ -137,10 +137,10 @@ enum {
     MUCH_ROOM = 100,
 };
 
-static struct lease_context context_of(const struct top_row *row)
+static struct lease_context context_of(const struct top *top, const struct top_row *row)
 {
     return (struct lease_context){
-        .status = row->status,
+        .status = top->status,
         .resource = row->resource,
         .is_held = row->kind == TOP_HOLDER,
         .place = row->place,
@@ -154,7 +154,7 @@ size_t top_table_units_width(const struct top *top)
         const struct top_row *row = &top->rows.list[i];
         if (row->lease) {
             struct text cell = TEXT_INIT;
-            struct lease_context at = context_of(row);
+            struct lease_context at = context_of(top, row);
             column_add_cell(&lease_columns[LEASE_UNITS], &cell, row->lease, &at);
             size_t width = text_width(cell.bytes);
             widest = width > widest ? width : widest;
@@ -190,21 +190,22 @@ static int highest_rank(const struct top *top)
 }
 
 /* What the client has said, or what /proc says. */
-static void add_program(struct text *text, const struct top *top, const struct status_lease *lease)
+static void add_program(
+    struct text *text, const struct top_choice *choice, const struct status_lease *lease)
 {
     const char *program = lease->shown[SHOWN_program];
-    const char *found = top->with_arguments || !program
-        ? top->process_of(top->context, lease, top->with_arguments)
+    const char *found = choice->with_arguments || !program
+        ? choice->process_of(choice->context, lease, choice->with_arguments)
         : NULL;
     if (found) {
-        bool is_name = !program && !top->with_arguments;
+        bool is_name = !program && !choice->with_arguments;
         text_add_safe(text, "%s%s%s", is_name ? "[" : "", found, is_name ? "]" : "");
     } else {
         text_add_safe(text, "%s", program);
     }
 }
 
-static void add_notes(struct text *text, const struct top_row *row)
+static void add_notes(struct text *text, const struct top *top, const struct top_row *row)
 {
     const struct status_lease *lease = row->lease;
     text_add_lease_state(text, lease);
@@ -218,7 +219,7 @@ static void add_notes(struct text *text, const struct top_row *row)
     }
     if (lease->until.is_given) {
         text_add(text, text->length > 0 ? ", " : "");
-        text_add_age(text, status_until(row->status, &lease->until));
+        text_add_age(text, status_until(top->status, &lease->until));
         text_add(text, " left");
     }
 }
@@ -233,8 +234,8 @@ static void add_listed(struct text *text, const char *untrusted)
 static void add_rest(const struct top *top, const struct top_row *row, struct top_line *line)
 {
     struct text notes = TEXT_INIT, rest = TEXT_INIT;
-    add_notes(&notes, row);
-    add_program(&rest, top, row->lease);
+    add_notes(&notes, top, row);
+    add_program(&rest, &top->choice, row->lease);
     add_listed(&rest, row->lease->holder);
     for (enum shown_attribute i = 0; i < N_SHOWN; i++) {
         add_listed(&rest, i == SHOWN_program ? NULL : row->lease->shown[i]);
@@ -250,7 +251,7 @@ static void add_rest(const struct top *top, const struct top_row *row, struct to
 
 static void add_lease(const struct top *top, const struct top_row *row, struct top_line *line)
 {
-    const struct lease_context at = context_of(row);
+    const struct lease_context at = context_of(top, row);
     int rank = highest_rank(top);
     add_margin(line, top, row, 4);
     for (size_t i = 0; i < N_COLUMNS; i++) {

@@ -56,9 +56,9 @@ static void filter(struct top *top, const char *text)
 static void choose_user(struct top *top)
 {
     struct text text = TEXT_INIT;
-    top->choice.by_user = top->typed[0] != '\0';
-    if (top->choice.by_user && !user_find(top->typed, &top->choice.uid)) {
-        top->choice.by_user = false;
+    struct optional *uid = &top->choice.only.uid;
+    uid->is_given = user_find(top->typed, &uid->number);
+    if (top->typed[0] != '\0' && !uid->is_given) {
         text_add_safe(&text, "no such user: %s", top->typed);
         top_say(top, LOOK_NOTICE, text.bytes);
         text_deinit(&text);

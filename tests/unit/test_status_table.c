@@ -69,14 +69,14 @@ Test(status_table, what_is_busy)
 
 Test(status_table, of_a_user)
 {
-    expect_names(&(struct status_filter){.by_user = true, .uid = 8},
+    expect_names(&(struct status_filter){.uid = {true, 8}},
         "NAME deploy gone/a t/* t/x9 t/x10 "
         "4 of 7 resources, 1 template; 2 held, 2 waiting\n");
-    expect_names(&(struct status_filter){.by_user = true, .uid = 7},
+    expect_names(&(struct status_filter){.uid = {true, 7}},
         "NAME etl deploy 2 of 7 resources; 1 held, 0 waiting\n");
-    expect_names(&(struct status_filter){.by_user = true, .uid = 9},
+    expect_names(&(struct status_filter){.uid = {true, 9}},
         "NAME t/* t/x9 1 of 7 resources, 1 template; 1 held, 0 waiting\n");
-    expect_names(&(struct status_filter){.by_user = true, .uid = 1}, "NAME no ");
+    expect_names(&(struct status_filter){.uid = {true, 1}}, "NAME no ");
 }
 
 Test(status_table, sorted)
@@ -109,7 +109,7 @@ Test(status_table, json_has_the_same)
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     take_status(&status, answer, N(answer));
-    status_choose(&status, &(struct status_filter){.by_user = true, .uid = 8});
+    status_choose(&status, &(struct status_filter){.uid = {true, 8}});
     json_print(&status, &out);
     const char *x10 = strstr(out.bytes, "t/x10"), *x9 = strstr(out.bytes, "t/x9");
     cr_expect(x10 && x9 && x10 < x9);

@@ -52,7 +52,7 @@ static void begin_with(const char *const lines[], size_t n, size_t width, size_t
     top.host = "here";
     top.width = width;
     top.height = height;
-    top.process_of = no_process;
+    top.choice.process_of = no_process;
     top_update(&top);
 }
 
@@ -132,7 +132,7 @@ Test(top_rows, what_does_not_fit_stays_closed)
     begin(80, 12); /* 9 rows: 6 of resources and the template; leases may take 4, were it full */
     expect_rows("etl 1 gpus 2 3 4 idle t/* t/x9 t/x10");
     begin(80, 8); /* 5 rows, of which leases may take 2 */
-    expect_rows("etl 1 gpus idle t/* t/x9 t/x10 5");
+    expect_rows("etl 1 gpus idle t/* t/x9 6 t/x10");
 }
 
 Test(top_rows, a_resource_that_gets_its_first_lease_opens)
@@ -255,10 +255,10 @@ Test(top_rows, pages_and_ends)
     expect_row("t/*");
     cr_expect_eq(top.cursor.first, 0);
     top_type(&top, TOP_KEY_END);
-    expect_row("5");
+    expect_row("t/x10");
     cr_expect_eq(top.cursor.first, 3);
     top_type(&top, TOP_KEY_DOWN);
-    expect_row("5");
+    expect_row("t/x10");
     top_type(&top, TOP_KEY_HOME);
     expect_row("etl");
     top_type(&top, TOP_KEY_UP);
