@@ -57,37 +57,27 @@ struct shown_database {
     const struct status_database *database; /* of it */
 };
 
-/* Adds the text of its row; false: there is nothing to say. */
-typedef bool add_note(struct text *out, const struct shown_database *shown);
+/* Adds the text of its row, or nothing. */
+typedef void add_note(struct text *out, const struct shown_database *shown);
 
-static bool add_escaped(struct text *out, const char *text)
-{
-    text_add_escaped(out, text ? text : "");
-    return text;
-}
-
-static bool add_server(struct text *out, const struct shown_database *shown)
+static void add_server(struct text *out, const struct shown_database *shown)
 {
     const struct status_database *database = shown->database;
-    if (!database->server) {
-        return false;
-    }
-    if (database->redis_version) {
+    if (database->server && database->redis_version) {
         bool is_named = strncmp(database->redis_version, "Valkey ", 7) == 0;
         text_add_safe(out, "%s%s at ", is_named ? "" : "Redis ", database->redis_version);
     }
-    return add_escaped(out, database->server);
+    text_add_safe(out, "%s", database->server);
 }
 
-static bool add_lacks(struct text *out, const struct shown_database *shown)
+static void add_lacks(struct text *out, const struct shown_database *shown)
 {
     text_add_words(out, &shown->database->lacks, ", ");
-    return shown->database->lacks.n > 0;
 }
 
-static bool add_warning(struct text *out, const struct shown_database *shown)
+static void add_warning(struct text *out, const struct shown_database *shown)
 {
-    return add_escaped(out, shown->database->warning);
+    text_add_safe(out, "%s", shown->database->warning);
 }
 
 /* Of a second, microseconds. */
@@ -96,33 +86,29 @@ static void add_percent(struct text *out, uint64_t share)
     text_add_format(out, share < 100000 ? "%.1f %%" : "%.0f %%", (double)share / 10000);
 }
 
-static bool add_busy(struct text *out, const struct shown_database *shown)
+static void add_busy(struct text *out, const struct shown_database *shown)
 {
     const struct status_database *database = shown->database;
-    if (!database->busy_us_per_s.is_given) {
-        return false;
+    if (database->busy_us_per_s.is_given) {
+        add_percent(out, database->busy_us_per_s.number);
+        text_add_format(out, " with Berth, %.1f calls a second",
+            (double)database->calls_per_1000_s.number / 1000);
     }
-    add_percent(out, database->busy_us_per_s.number);
-    text_add_format(out, " with Berth, %.1f calls a second",
-        (double)database->calls_per_1000_s.number / 1000);
-    if (database->cpu_us_per_s.is_given) {
+    if (database->busy_us_per_s.is_given && database->cpu_us_per_s.is_given) {
         text_add(out, "; ");
         add_percent(out, database->cpu_us_per_s.number);
         text_add(out, " in total");
     }
-    return true;
 }
 
-static bool add_too_busy(struct text *out, const struct shown_database *shown)
+static void add_too_busy(struct text *out, const struct shown_database *shown)
 {
-    const struct status_database *database = shown->database;
-    if (!database->busy_us_per_s.is_given || database->busy_us_per_s.number < TOO_BUSY) {
-        return false;
+    const struct optional *busy = &shown->database->busy_us_per_s;
+    if (busy->is_given && busy->number >= TOO_BUSY) {
+        text_add(out, "the database is ");
+        add_percent(out, busy->number);
+        text_add(out, " busy with Berth: see servers.md, Large fleets");
     }
-    text_add(out, "the database is ");
-    add_percent(out, database->busy_us_per_s.number);
-    text_add(out, " busy with Berth: see servers.md, Large fleets");
-    return true;
 }
 
 static bool is_of(const struct status_host *host, const struct status_database *database)
@@ -130,58 +116,29 @@ static bool is_of(const struct status_host *host, const struct status_database *
     return strcmp(host->database, database->name) == 0;
 }
 
-/* Whether a host knows a newer layout than the data have. */
-static bool may_go_on(const struct status *status, const struct status_database *database)
+/* Where a host can read a newer layout than the data have. */
+static void add_upgrade(struct text *out, const struct shown_database *shown)
 {
-    bool knows = false;
-    for (size_t i = 0; database->layout.is_given && i < status->n_hosts; i++) {
-        const struct status_host *host = &status->hosts[i];
-        knows |= is_of(host, database) && host->layout_to > database->layout.number;
-    }
-    return knows;
-}
-
-/* The hosts that know no newer one, as "h1, h2"; returns how many. */
-static size_t add_hindering(
-    struct text *out, const struct status *status, const struct status_database *database)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < status->n_hosts; i++) {
-        const struct status_host *host = &status->hosts[i];
-        if (is_of(host, database) && host->layout_to <= database->layout.number) {
-            text_add_safe(out, "%s%s", n++ > 0 ? ", " : "", host->name);
-        }
-    }
-    return n;
-}
-
-static bool add_upgrade(struct text *out, const struct shown_database *shown)
-{
-    const struct status *status = shown->status;
     const struct status_database *database = shown->database;
-    struct text hindering = TEXT_INIT;
-    if (!may_go_on(status, database)) {
-        return false;
-    }
     unsigned long long layout = database->layout.number;
-    size_t n = add_hindering(&hindering, status, database);
-    text_add_format(out, "%llu; ", layout);
-    if (n > 0) {
-        text_add_format(out, "%s cannot read layout %llu", hindering.bytes, layout + 1);
-    } else {
-        text_add_safe(out, "all hosts can read layout %llu: berthctl finish-upgrade %s", layout + 1,
-            database->name);
+    struct text hindering = TEXT_INIT; /* the hosts that cannot */
+    bool is_any = false;
+    for (size_t i = 0; database->layout.is_given && i < shown->status->n_hosts; i++) {
+        const struct status_host *host = &shown->status->hosts[i];
+        bool knows = host->layout_to > layout;
+        if (is_of(host, database) && !knows) {
+            text_add_safe(&hindering, "%s%s", hindering.length > 0 ? ", " : "", host->name);
+        }
+        is_any |= is_of(host, database) && knows;
+    }
+    if (is_any && hindering.length > 0) {
+        text_add_format(
+            out, "%llu; %s cannot read layout %llu", layout, hindering.bytes, layout + 1);
+    } else if (is_any) {
+        text_add_safe(out, "%llu; all hosts can read layout %llu: berthctl finish-upgrade %s",
+            layout, layout + 1, database->name);
     }
     text_deinit(&hindering);
-    return true;
-}
-
-/* Whether that host's file says it too. */
-static bool says_lag(const struct status_host *host, const struct status_database *database,
-    uint64_t failover_lag)
-{
-    return strcmp(host->database, database->name) == 0 && host->failover_lag.is_given &&
-        host->failover_lag.number == failover_lag;
 }
 
 /* What most of the files say. */
@@ -193,7 +150,9 @@ static uint64_t usual_lag(const struct status *status, const struct status_datab
         uint64_t failover_lag = status->hosts[i].failover_lag.number;
         size_t n = 0;
         for (size_t k = 0; k < status->n_hosts; k++) {
-            n += says_lag(&status->hosts[k], database, failover_lag);
+            const struct optional *other = &status->hosts[k].failover_lag;
+            n += is_of(&status->hosts[k], database) && other->is_given &&
+                other->number == failover_lag;
         }
         usual = n > most ? failover_lag : usual;
         most = n > most ? n : most;
@@ -205,44 +164,34 @@ static void add_other(struct text *out, const struct status_host *host, const ch
     const struct optional *time, uint64_t usual)
 {
     if (time->is_given && time->number != usual) {
-        text_add_safe(out, "%s%s (%s = %llums)", out->length > 0 ? ", " : "", host->name, key,
+        text_add_safe(out, "%s%s (%s = %llums)",
+            out->length > 0 ? ", " : "the files of hosts differ: ", host->name, key,
             (unsigned long long)time->number);
     }
 }
 
-static bool add_other_times(struct text *out, const struct shown_database *shown)
+static void add_other_times(struct text *out, const struct shown_database *shown)
 {
-    const struct status *status = shown->status;
     const struct status_database *database = shown->database;
-    struct text others = TEXT_INIT;
-    uint64_t failover_lag = usual_lag(status, database);
-    for (size_t i = 0; i < status->n_hosts; i++) {
-        const struct status_host *host = &status->hosts[i];
-        if (strcmp(host->database, database->name) == 0) {
-            add_other(&others, host, "ttl", &host->ttl, database->ttl);
-            add_other(&others, host, "failover-lag", &host->failover_lag, failover_lag);
+    uint64_t failover_lag = usual_lag(shown->status, database);
+    for (size_t i = 0; i < shown->status->n_hosts; i++) {
+        const struct status_host *host = &shown->status->hosts[i];
+        if (is_of(host, database)) {
+            add_other(out, host, "ttl", &host->ttl, database->ttl);
+            add_other(out, host, "failover-lag", &host->failover_lag, failover_lag);
         }
     }
-    bool is_any = others.length > 0;
-    if (is_any) {
-        text_add_format(out, "the files of hosts differ: %s", others.bytes);
-    }
-    text_deinit(&others);
-    return is_any;
 }
 
-static bool add_too_many(struct text *out, const struct shown_database *shown)
+static void add_too_many(struct text *out, const struct shown_database *shown)
 {
-    const struct status_database *database = shown->database;
-    if (!database->sessions.is_given ||
-        database->sessions.number <= database->ttl / NEEDED_TO_RETURN) {
-        return false;
+    const struct optional *sessions = &shown->database->sessions;
+    if (sessions->is_given && sessions->number > shown->database->ttl / NEEDED_TO_RETURN) {
+        text_add_safe(out,
+            "%llu hosts may come back too late for their jobs after a restart of Redis: "
+            "see servers.md, Large fleets",
+            (unsigned long long)sessions->number);
     }
-    text_add_safe(out,
-        "%llu hosts may come back too late for their jobs after a restart of Redis: "
-        "see servers.md, Large fleets",
-        (unsigned long long)database->sessions.number);
-    return true;
 }
 
 static const struct {
@@ -267,7 +216,8 @@ static void print_database(
         database->why ? ": " : "", database->why);
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         struct text note = TEXT_INIT;
-        if (notes[i].add(&note, &(struct shown_database){status, database})) {
+        notes[i].add(&note, &(struct shown_database){status, database});
+        if (note.length > 0) {
             text_add_format(out, "  %s: %s\n", notes[i].label, note.bytes);
         }
         text_deinit(&note);
