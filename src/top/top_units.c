@@ -32,30 +32,30 @@ static bool top_units_add_items(
 
 /* ---- boxes ---- */
 
-/* The same sign for each of these units that is below n; returns how many there are. */
-static uint64_t mark_slots(char *boxes, uint64_t n, const struct words *units, char sign)
+static uint64_t mark(char *box, char sign)
 {
-    uint64_t marked = 0;
-    for (size_t i = 0; i < units->n; i++) {
-        uint64_t first, last;
-        if (slots_parse(units->list[i], &first, &last)) {
-            for (uint64_t slot = first; slot <= last && slot < n; slot++) {
-                marked += boxes[slot] != sign;
-                boxes[slot] = sign;
-            }
-        }
-    }
-    return marked;
+    bool is_new = *box != sign;
+    *box = sign;
+    return is_new;
 }
 
-static uint64_t mark_items(
-    char *boxes, const struct status_resource *resource, const struct words *units, char sign)
+/* The same sign for each of these units that has one of the `n` boxes; returns for how many it is
+ * new. */
+static uint64_t mark_units(char *boxes, uint64_t n, const struct status_resource *resource,
+    const struct words *units, char sign)
 {
-    uint64_t marked = 0;
-    for (size_t i = 0; i < resource->items.n && i < resource->limit; i++) {
+    bool is_pool = status_is_pool(resource);
+    uint64_t marked = 0, first, last;
+    for (size_t i = 0; is_pool && i < resource->items.n && i < n; i++) {
         if (words_contain(units, resource->items.list[i])) {
-            marked += boxes[i] != sign;
-            boxes[i] = sign;
+            marked += mark(&boxes[i], sign);
+        }
+    }
+    for (size_t i = 0; !is_pool && i < units->n; i++) {
+        if (slots_parse(units->list[i], &first, &last)) {
+            for (uint64_t slot = first; slot <= last && slot < n; slot++) {
+                marked += mark(&boxes[slot], sign);
+            }
         }
     }
     return marked;
@@ -75,17 +75,10 @@ static void mark_some(char *boxes, uint64_t n, uint64_t wanted, char sign)
 /* One for each unit. `boxes` has `n` points. */
 static void mark_boxes(char *boxes, uint64_t n, const struct status_resource *resource)
 {
-    bool is_pool = status_is_pool(resource);
     uint64_t held = 0;
-    if (is_pool) {
-        mark_items(boxes, resource, &resource->reserved, 'x');
-    } else {
-        mark_slots(boxes, n, &resource->reserved, 'x');
-    }
+    mark_units(boxes, n, resource, &resource->reserved, 'x');
     for (size_t i = 0; i < resource->holders.n; i++) {
-        const struct words *units = &resource->holders.list[i].units;
-        held +=
-            is_pool ? mark_items(boxes, resource, units, '#') : mark_slots(boxes, n, units, '#');
+        held += mark_units(boxes, n, resource, &resource->holders.list[i].units, '#');
     }
     mark_some(boxes, n, resource->in_use > held ? resource->in_use - held : 0, '#');
     mark_some(boxes, n, resource->cooling, '~');
