@@ -239,24 +239,19 @@ static void revoke_of(struct revoking *revoking, const struct lease_filter *choi
     }
 }
 
-static void try_holders(struct closest_match *nearest, const struct status_leases *leases)
-{
-    for (size_t i = 0; i < leases->n; i++) {
-        if (leases->list[i].holder) {
-            closest_match_try(nearest, leases->list[i].holder);
-        }
-    }
-}
-
 /* With `--all`, nothing held is a success; a holder or pid that nobody has is an error. */
 static int found_none(
     const struct lease_filter *choice, const char *name, const struct status *status)
 {
     struct closest_match nearest = CLOSEST_MATCH_INIT(choice->holder ? choice->holder : "");
-    for (size_t i = 0; i < status->n_resources; i++) {
-        try_holders(&nearest, &status->resources[i].holders);
-        try_holders(&nearest, &status->resources[i].waiters);
+    const struct status_lease **leases;
+    size_t n = status_each_lease(status, true, true, &leases);
+    for (size_t i = 0; i < n; i++) {
+        if (leases[i]->holder) {
+            closest_match_try(&nearest, leases[i]->holder);
+        }
     }
+    free(leases);
     if (choice->all) {
         struct text complaint = TEXT_INIT;
         text_add_safe(&complaint, "%s: nothing is held\n", name);
@@ -268,30 +263,21 @@ static int found_none(
     return STATUS_LOST;
 }
 
-static void try_leases(
-    struct closest_match *nearest, const struct status_leases *leases, uint64_t *newestp)
-{
-    for (size_t i = 0; i < leases->n; i++) {
-        uint64_t id;
-        closest_match_try(nearest, leases->list[i].id);
-        if (lease_id_parse(leases->list[i].id, &id) && id > *newestp) {
-            *newestp = id;
-        }
-    }
-}
-
 /* Adds "; did you mean LEASE?" if status shows a lease whose word is near enough. Adds nothing if
  * the word may name a lease that has ended: the word of the next lease is always near. */
 static void suggest(struct call *call, const char *word, struct text *out)
 {
     struct closest_match nearest = CLOSEST_MATCH_INIT(word);
     struct status status = STATUS_INIT;
+    const struct status_lease **leases;
     uint64_t id, newest = 0;
     bool is_known = ask_status(call, NULL, 0, &status);
-    for (size_t i = 0; is_known && i < status.n_resources; i++) {
-        try_leases(&nearest, &status.resources[i].holders, &newest);
-        try_leases(&nearest, &status.resources[i].waiters, &newest);
+    size_t n = status_each_lease(&status, true, true, &leases);
+    for (size_t i = 0; is_known && i < n; i++) {
+        closest_match_try(&nearest, leases[i]->id);
+        newest = lease_id_parse(leases[i]->id, &id) && id > newest ? id : newest;
     }
+    free(leases);
     bool may_have_been = strchr(word, '/') || (lease_id_parse(word, &id) && id <= newest);
     if (nearest.best && !may_have_been) {
         text_add_format(out, "; did you mean %s?", nearest.best);
