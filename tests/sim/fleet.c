@@ -31,12 +31,6 @@ nanoseconds chance(struct fleet *fleet, nanoseconds from, nanoseconds to)
 
 /* ---- time ---- */
 
-static nanoseconds world_next(const struct fleet *fleet)
-{
-    nanoseconds server = server_next(fleet), faults = faults_next(fleet);
-    return server < faults ? server : faults;
-}
-
 static void check_all(struct fleet *fleet)
 {
     for (uint32_t i = 0; i < fleet->n_hosts; i++) {
@@ -49,8 +43,7 @@ static void check_all(struct fleet *fleet)
 
 static void tick_all(struct fleet *fleet)
 {
-    server_tick(fleet);
-    faults_tick(fleet);
+    timers_tick(fleet);
     for (uint32_t i = 0; i < fleet->n_hosts; i++) {
         struct host *host = &fleet->hosts[i];
         if (host->is_there && host_next_deadline(fleet, host) <= fleet->now) {
@@ -62,7 +55,7 @@ static void tick_all(struct fleet *fleet)
 /* Plays one instant. */
 static void step(struct fleet *fleet)
 {
-    nanoseconds at, next = world_next(fleet);
+    nanoseconds at, next = timers_next(fleet);
     struct packet *packet = net_next(fleet, &at);
     for (uint32_t i = 0; i < fleet->n_hosts; i++) {
         nanoseconds deadline = host_next_deadline(fleet, &fleet->hosts[i]);
@@ -110,9 +103,7 @@ static struct fleet *fleet_new(uint64_t seed)
     fleet->ttl = chance(fleet, 10, 30) * SECOND;
     fleet->n_hosts = random_n_hosts(fleet);
     fleet->has_faults = fleet->had_faults = random_percent(&fleet->random, 90);
-    fleet->next_host_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
-    fleet->next_server_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
-    fleet->next_step = NEVER;
+    timers_begin(fleet);
     fleet->percent_long = PICK(&fleet->random, 5, 40);
     fleet->slews = (enum slews)random_below(&fleet->random, N_SLEWS);
     fleet->reader = resp_reader_new();
@@ -143,7 +134,7 @@ static void heal(struct fleet *fleet)
     fleet->is_calm = true;
     fleet->calm_since = fleet->now;
     fleet->has_faults = false;
-    fleet->server.redis.is_full = false;
+    fleet->timers[TIMER_MEMORY] = fleet->now;
     if (!server_is_there(fleet)) {
         server_returns(fleet);
     }

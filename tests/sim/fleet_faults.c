@@ -64,6 +64,8 @@ static void to_host(struct fleet *fleet, struct host *host)
 
 static void host_fault(struct fleet *fleet)
 {
+    fleet->timers[TIMER_HOST_FAULT] =
+        fleet->now + chance(fleet, 100 * MILLISECOND, 60 * SECOND / fleet->n_hosts);
     struct host *host = random_host(fleet);
     if (host->is_there) {
         to_host(fleet, host);
@@ -79,78 +81,76 @@ static void set_clock(struct fleet *fleet)
     static const int steps[] = {3, -3, 26, -26, 120, -120};
     bool is_last = random_below(&fleet->random, 4) == 0;
     server_sets_clock(fleet, steps[random_below(&fleet->random, 6)] * SECOND);
-    fleet->next_step = is_last ? NEVER : fleet->now + chance(fleet, SECOND / 10, 5 * SECOND);
+    fleet->timers[TIMER_CLOCK_STEP] =
+        is_last ? NEVER : fleet->now + chance(fleet, SECOND / 10, 5 * SECOND);
+}
+
+static void fill_memory(struct fleet *fleet)
+{
+    trace(fleet, "no memory for writes");
+    fleet->timers[TIMER_MEMORY] = fleet->now + chance(fleet, SECOND, 20 * SECOND);
+    fleet->server.redis.is_full = true;
+}
+
+static void free_memory(struct fleet *fleet)
+{
+    fleet->timers[TIMER_MEMORY] = NEVER;
+    fleet->server.redis.is_full = false;
+}
+
+static void slew_server_clock(struct fleet *fleet)
+{
+    clock_slew(fleet, &fleet->server.clock);
 }
 
 static void server_fault(struct fleet *fleet)
 {
-    if (!server_is_there(fleet)) {
-        return;
-    }
-    switch (random_below(&fleet->random, 12)) {
-    case 0:
-    case 1:
-    case 2:
-        server_dies(fleet);
-        break;
-    case 3:
-        server_is_emptied(fleet);
-        break;
-    case 4:
-        trace(fleet, "no memory for writes");
-        fleet->server.has_memory_at = fleet->now + chance(fleet, SECOND, 20 * SECOND);
-        fleet->server.redis.is_full = true;
-        break;
-    case 5:
-        server_breaks_connections(fleet, "CLIENT KILL");
-        break;
-    case 6:
-    case 7:
-        server_is_rolled_back(fleet);
-        break;
-    case 8:
-        server_loses_a_key(fleet);
-        break;
-    case 9:
-        clock_slew(fleet, &fleet->server.clock);
-        break;
-    default:
-        set_clock(fleet);
+    static void (*const faults[])(struct fleet *) = {server_dies, server_dies, server_dies,
+        server_is_emptied, fill_memory, server_breaks_connections, server_is_rolled_back,
+        server_is_rolled_back, server_loses_a_key, slew_server_clock, set_clock, set_clock};
+    fleet->timers[TIMER_SERVER_FAULT] = fleet->now + chance(fleet, SECOND, 80 * SECOND);
+    if (server_is_there(fleet)) {
+        faults[random_below(&fleet->random, sizeof faults / sizeof faults[0])](fleet);
     }
 }
 
 /* ---- when ---- */
 
-void faults_tick(struct fleet *fleet)
+static void some_operator_acts(struct fleet *fleet)
 {
-    if (fleet->now >= fleet->next_operator) {
-        fleet->next_operator = fleet->now + chance(fleet, SECOND, 30 * SECOND);
-        operator_acts(fleet, random_host(fleet));
-    }
-    if (!fleet->has_faults) {
-        return;
-    }
-    if (fleet->now >= fleet->next_host_fault) {
-        fleet->next_host_fault =
-            fleet->now + chance(fleet, 100 * MILLISECOND, 60 * SECOND / fleet->n_hosts);
-        host_fault(fleet);
-    }
-    if (fleet->now >= fleet->next_server_fault) {
-        fleet->next_server_fault = fleet->now + chance(fleet, SECOND, 80 * SECOND);
-        server_fault(fleet);
-    }
-    if (fleet->now >= fleet->next_step) {
-        set_clock(fleet);
+    fleet->timers[TIMER_OPERATOR] = fleet->now + chance(fleet, SECOND, 30 * SECOND);
+    operator_acts(fleet, random_host(fleet));
+}
+
+void timers_begin(struct fleet *fleet)
+{
+    fleet->timers[TIMER_RETURN] = fleet->timers[TIMER_MEMORY] = NEVER;
+    fleet->timers[TIMER_CLOCK_STEP] = NEVER;
+    fleet->timers[TIMER_HOST_FAULT] = fleet->now + chance(fleet, 0, 60 * SECOND);
+    fleet->timers[TIMER_SERVER_FAULT] = fleet->now + chance(fleet, 0, 60 * SECOND);
+}
+
+static bool is_on(const struct fleet *fleet, enum timer timer)
+{
+    return timer < TIMER_HOST_FAULT || fleet->has_faults;
+}
+
+void timers_tick(struct fleet *fleet)
+{
+    static void (*const acts[N_TIMERS])(struct fleet *) = {server_returns, free_memory,
+        server_copies_data, some_operator_acts, host_fault, server_fault, set_clock};
+    for (enum timer i = 0; i < N_TIMERS; i++) {
+        if (is_on(fleet, i) && fleet->now >= fleet->timers[i]) {
+            acts[i](fleet);
+        }
     }
 }
 
-nanoseconds faults_next(const struct fleet *fleet)
+nanoseconds timers_next(const struct fleet *fleet)
 {
-    nanoseconds next = fleet->next_operator;
-    if (fleet->has_faults) {
-        next = fleet->next_host_fault < next ? fleet->next_host_fault : next;
-        next = fleet->next_server_fault < next ? fleet->next_server_fault : next;
-        next = fleet->next_step < next ? fleet->next_step : next;
+    nanoseconds next = NEVER;
+    for (enum timer i = 0; i < N_TIMERS; i++) {
+        next = is_on(fleet, i) ? earlier(next, fleet->timers[i]) : next;
     }
     return next;
 }

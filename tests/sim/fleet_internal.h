@@ -136,8 +136,6 @@ struct server {
     struct keys keys;
     struct text check; /* fleet_check.lua */
     uint64_t run; /* number of its process */
-    nanoseconds returns_at; /* 0: it is there */
-    nanoseconds has_memory_at; /* if it is full */
     struct slewed_clock clock;
     nanoseconds clock_offset; /* by how much it has been set so far */
     nanoseconds clock_set_at, data_lost_at; /* for the last time */
@@ -146,7 +144,6 @@ struct server {
     uint64_t n_executed; /* calls, ever */
     struct copy copies[N_COPIES];
     size_t n_copies; /* ever made: the oldest one is overwritten */
-    nanoseconds next_copy;
 
     bool is_blind;
     struct undone undone; /* none, unless it is blind */
@@ -169,6 +166,18 @@ struct act {
     enum act_word word;
     uint32_t asked_limit;
     nanoseconds asked_at;
+};
+
+/* What happens to all hosts or the server, at the same instant in this order. */
+enum timer {
+    TIMER_RETURN, /* of the server, if it is not there */
+    TIMER_MEMORY, /* of the server, if it is full */
+    TIMER_COPY,
+    TIMER_OPERATOR,
+    TIMER_HOST_FAULT, /* from here on only as long as there are faults */
+    TIMER_SERVER_FAULT,
+    TIMER_CLOCK_STEP,
+    N_TIMERS,
 };
 
 /* What a run counts. */
@@ -197,7 +206,7 @@ struct fleet {
     nanoseconds calm_since;
     bool has_faults, had_faults; /* at present; ever */
     struct act acts[N_CHANGED];
-    nanoseconds next_host_fault, next_server_fault, next_step, next_operator;
+    nanoseconds timers[N_TIMERS]; /* NEVER: not set */
     struct packet packets[MAX_PACKETS];
     size_t n_packets;
     uint64_t serial;
@@ -252,8 +261,9 @@ void operator_loses(struct fleet *fleet, const struct host *host);
 
 /* ---- fleet_faults.c ---- */
 
-void faults_tick(struct fleet *fleet);
-nanoseconds faults_next(const struct fleet *fleet);
+void timers_begin(struct fleet *fleet);
+void timers_tick(struct fleet *fleet);
+nanoseconds timers_next(const struct fleet *fleet);
 
 /* ---- fleet_server.c ---- */
 
@@ -270,10 +280,10 @@ void server_loses_a_key(struct fleet *fleet);
 void server_is_rolled_back(struct fleet *fleet);
 /* Whether a job that begins now, with that token, was granted before anybody could notice. */
 bool server_was_blind(const struct fleet *fleet, uint64_t token);
-void server_breaks_connections(struct fleet *fleet, const char *why);
+void server_breaks_connections(struct fleet *fleet);
 void server_sets_clock(struct fleet *fleet, nanoseconds step);
-void server_tick(struct fleet *fleet);
-nanoseconds server_next(const struct fleet *fleet);
+/* A backup. */
+void server_copies_data(struct fleet *fleet);
 /* Nothing of any host is left; else why. */
 bool server_is_done(const struct fleet *fleet, struct text *why);
 

@@ -15,7 +15,7 @@ enum { MAX_ARGUMENTS = 2048, MAX_WRITES = 40, CHECK_PERIOD = 50 };
 
 bool server_is_there(const struct fleet *fleet)
 {
-    return fleet->server.returns_at == 0;
+    return fleet->timers[TIMER_RETURN] == NEVER;
 }
 
 /* ---- calls ---- */
@@ -208,11 +208,11 @@ static void begin_process(struct server *server)
     snprintf(server->redis.replid, sizeof server->redis.replid, "%040ju", (uintmax_t)server->run);
 }
 
-void server_breaks_connections(struct fleet *fleet, const char *why)
+void server_breaks_connections(struct fleet *fleet)
 {
     for (uint32_t i = 0; i < fleet->n_hosts; i++) {
         if (fleet->hosts[i].is_connected) {
-            net_break(fleet, &fleet->hosts[i], why);
+            net_break(fleet, &fleet->hosts[i], "the server has closed it");
             host_turn(fleet, &fleet->hosts[i]);
         }
     }
@@ -221,9 +221,9 @@ void server_breaks_connections(struct fleet *fleet, const char *why)
 void server_dies(struct fleet *fleet)
 {
     trace(fleet, "the server dies");
-    fleet->server.returns_at = fleet->now + chance(fleet, 10 * MILLISECOND, 30 * SECOND);
+    fleet->timers[TIMER_RETURN] = fleet->now + chance(fleet, 10 * MILLISECOND, 30 * SECOND);
     net_forget_commands(fleet);
-    server_breaks_connections(fleet, "the server is gone");
+    server_breaks_connections(fleet);
 }
 
 static void replace_data(struct fleet *fleet, struct redis_data *data)
@@ -288,7 +288,7 @@ void server_is_rolled_back(struct fleet *fleet)
     server->undone = undone;
     server->is_blind = true;
     if (random_percent(&fleet->random, 50)) {
-        server_breaks_connections(fleet, "CLIENT KILL");
+        server_breaks_connections(fleet);
     }
 }
 
@@ -317,7 +317,7 @@ void server_returns(struct fleet *fleet)
         kind == 0       ? "empty"
             : kind == 1 ? "with an old copy"
                         : "with its data");
-    fleet->server.returns_at = 0;
+    fleet->timers[TIMER_RETURN] = NEVER;
     begin_process(&fleet->server);
     if (kind == 0) {
         replace_data(fleet, redis_data_new());
@@ -334,41 +334,13 @@ void server_sets_clock(struct fleet *fleet, nanoseconds step)
     fleet->figures[FIGURE_STEPS]++;
 }
 
-/* ---- time ---- */
-
-static void copy_data(struct server *server)
+void server_copies_data(struct fleet *fleet)
 {
+    struct server *server = &fleet->server;
     struct copy *copy = &server->copies[server->n_copies++ % N_COPIES];
     redis_data_free(copy->data);
     *copy = (struct copy){redis_data_copy(server->redis.data), server->n_executed, server->undone};
-}
-
-void server_tick(struct fleet *fleet)
-{
-    struct server *server = &fleet->server;
-    if (!server_is_there(fleet) && fleet->now >= server->returns_at) {
-        server_returns(fleet);
-    }
-    if (server->redis.is_full && fleet->now >= server->has_memory_at) {
-        server->redis.is_full = false;
-    }
-    if (fleet->now >= server->next_copy) {
-        copy_data(server);
-        server->next_copy = fleet->now + COPY_PERIOD;
-    }
-}
-
-nanoseconds server_next(const struct fleet *fleet)
-{
-    const struct server *server = &fleet->server;
-    nanoseconds next = server->next_copy;
-    if (!server_is_there(fleet) && server->returns_at < next) {
-        next = server->returns_at;
-    }
-    if (server->redis.is_full && server->has_memory_at < next) {
-        next = server->has_memory_at;
-    }
-    return next;
+    fleet->timers[TIMER_COPY] = fleet->now + COPY_PERIOD;
 }
 
 /* ---- life ---- */
