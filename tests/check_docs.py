@@ -316,7 +316,7 @@ def check_rights():
               "CLUSTER": "cluster|slots"}.get(word, word.lower())
              for word in words - {"AUTH", "LOAD", "SETNAME", "SLOTS"}}
     swept = (srcdir / "src/redis/old_libraries.c").read_text()
-    words |= {f"function|{word.lower()}" for word in re.findall(r'"FUNCTION", argv\[1\] = "(\w+)"', swept)}
+    words |= {f"function|{word.lower()}" for word in re.findall(r'"FUNCTION", words\[1\] = "(\w+)"', swept)}
     require(documented == words, f"fleet.md, servers.md: rights: only there {sorted(documented - words)}, "
             f"only in the code {sorted(words - documented)}")
 

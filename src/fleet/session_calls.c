@@ -8,29 +8,23 @@
 #include <string.h>
 
 struct kind_row {
-    enum script script;
     call_is_answered *answered;
     call_has_failed *failed;
 };
 
 static const struct kind_row kind_table[N_CALL_KINDS] = {
-    [CALL_BEGIN] = {SCRIPT_HELLO, begin_is_answered, hello_has_failed},
-    [CALL_NEWS] = {SCRIPT_HELLO, news_are_answered, hello_has_failed},
-    [CALL_CHANGE] = {SCRIPT_HELLO, change_is_answered, hello_has_failed},
-    [CALL_DEFINE] = {SCRIPT_HELLO, define_is_answered, hello_has_failed},
-    [CALL_LIST] = {SCRIPT_HELLO, list_is_answered, hello_has_failed},
-    [CALL_END] = {SCRIPT_HELLO, end_is_answered, hello_has_failed},
-    [CALL_RENEW] = {SCRIPT_RENEW, renewal_is_answered, renewal_has_failed},
-    [CALL_ACQUIRE] = {SCRIPT_ACQUIRE, acquire_is_answered, acquire_has_failed},
-    [CALL_RELEASE] = {SCRIPT_RELEASE, release_is_answered, release_has_failed},
-    [CALL_ADMIN] = {SCRIPT_ADMIN, admin_is_answered, request_has_failed},
-    [CALL_SNAPSHOT] = {SCRIPT_SNAPSHOT, snapshot_is_answered, request_has_failed},
+    [CALL_BEGIN] = {begin_is_answered, hello_has_failed},
+    [CALL_NEWS] = {news_are_answered, hello_has_failed},
+    [CALL_CHANGE] = {change_is_answered, hello_has_failed},
+    [CALL_DEFINE] = {define_is_answered, hello_has_failed},
+    [CALL_LIST] = {list_is_answered, hello_has_failed},
+    [CALL_END] = {end_is_answered, hello_has_failed},
+    [CALL_RENEW] = {renewal_is_answered, renewal_has_failed},
+    [CALL_ACQUIRE] = {acquire_is_answered, acquire_has_failed},
+    [CALL_RELEASE] = {release_is_answered, release_has_failed},
+    [CALL_ADMIN] = {admin_is_answered, request_has_failed},
+    [CALL_SNAPSHOT] = {snapshot_is_answered, request_has_failed},
 };
-
-enum script inflight_call_script(const struct inflight_call *call)
-{
-    return kind_table[call->kind].script;
-}
 
 /* ---- answers ---- */
 

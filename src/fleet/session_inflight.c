@@ -12,6 +12,25 @@ const char *const script_words[N_SCRIPTS] = {
     [SCRIPT_ADMIN] = "admin",
 };
 
+static const enum script scripts[N_CALL_KINDS] = {
+    [CALL_BEGIN] = SCRIPT_HELLO,
+    [CALL_NEWS] = SCRIPT_HELLO,
+    [CALL_CHANGE] = SCRIPT_HELLO,
+    [CALL_DEFINE] = SCRIPT_HELLO,
+    [CALL_LIST] = SCRIPT_HELLO,
+    [CALL_END] = SCRIPT_HELLO,
+    [CALL_RENEW] = SCRIPT_RENEW,
+    [CALL_ACQUIRE] = SCRIPT_ACQUIRE,
+    [CALL_RELEASE] = SCRIPT_RELEASE,
+    [CALL_ADMIN] = SCRIPT_ADMIN,
+    [CALL_SNAPSHOT] = SCRIPT_SNAPSHOT,
+};
+
+enum script inflight_call_script(const struct inflight_call *call)
+{
+    return scripts[call->kind];
+}
+
 bool inflight_call_is_request(const struct inflight_call *call)
 {
     return call->kind >= CALL_ACQUIRE;

@@ -45,14 +45,13 @@ void inflight_calls_forget(struct session *session);
 /* That of an answer, which is not waited for any more; the caller frees it. NULL: it was forgotten.
  */
 struct inflight_call *inflight_call_take(struct session *session, uint64_t tag);
+enum script inflight_call_script(const struct inflight_call *call);
 /* One of these kinds is. */
 bool is_in_flight(const struct session *session, enum call_kind first, enum call_kind last);
 /* Of a job or an operator. */
 bool inflight_call_is_request(const struct inflight_call *call);
 
 /* ---- session_calls.c ---- */
-
-enum script inflight_call_script(const struct inflight_call *call);
 
 /* The outcome of a call, which is in no list any more and is freed afterwards. The first returns
  * NULL, or what is wrong with the answer. */
