@@ -210,6 +210,7 @@
   /* ---- colours ---- */
 
   const themes = ['auto', 'light', 'dark'];
+  const systemIsDark = matchMedia('(prefers-color-scheme: dark)');
   const themeNames = { auto: 'same as system', light: 'light', dark: 'dark' };
 
   function stored() {
@@ -221,7 +222,8 @@
   }
 
   function setTheme(theme) {
-    berth.setAttribute(document.documentElement, 'data-theme', theme === 'auto' ? null : theme);
+    document.documentElement.dataset.theme =
+      theme !== 'auto' ? theme : systemIsDark.matches ? 'dark' : 'light';
     berth.setText(id('theme'), 'Colours: ' + themeNames[theme]);
     try {
       localStorage.setItem('berth-theme', theme);
@@ -239,7 +241,7 @@
       theme = themes[(themes.indexOf(theme) + 1) % themes.length];
       setTheme(theme);
     });
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => setTheme(theme));
+    systemIsDark.addEventListener('change', () => setTheme(theme));
   }
 
   /* ---- news ---- */

@@ -67,16 +67,12 @@
 
   function updateWaiter(item, waiter, now) {
     const button = item.firstChild;
-    const [place, who, job, age, block] = button.children;
+    const show = (...texts) => texts.forEach((text, i) => berth.setText(button.children[i], text));
+    button.querySelector('.unit-age').dataset.since = waiter.more ? '' : waiter.since;
     if (waiter.more) {
       button.className = 'waiter more';
       button.dataset.act = 'resource';
-      berth.setText(place, '');
-      berth.setText(who, waiter.more);
-      berth.setText(job, '');
-      age.dataset.since = '';
-      berth.setText(age, '');
-      berth.setText(block, '');
+      show('', waiter.more, '', '', '');
       berth.setAttribute(button, 'aria-label', waiter.more);
       return;
     }
@@ -84,13 +80,10 @@
       (waiter.away ? ' away' : '');
     button.dataset.act = 'lease';
     button.dataset.lease = waiter.lease;
-    berth.setText(place, '#' + waiter.position);
-    berth.setText(who, berth.userOf(waiter));
-    berth.setText(job, (waiter.wants > 1 ? 'wants ' + waiter.wants + ' · ' : '') +
-      (waiter.host ? waiter.host + ' · ' : '') + berth.jobOf(waiter));
-    age.dataset.since = waiter.since;
-    berth.setText(age, berth.age(now - waiter.since));
-    berth.setText(block, berth.blockOf(waiter) || '');
+    const job = (waiter.wants > 1 ? 'wants ' + waiter.wants + ' · ' : '') +
+      (waiter.host ? waiter.host + ' · ' : '') + berth.jobOf(waiter);
+    show('#' + waiter.position, berth.userOf(waiter), job, berth.age(now - waiter.since),
+      berth.blockOf(waiter) || '');
     berth.setAttribute(button, 'aria-label', berth.printable('place ' + waiter.position + ', ' +
       berth.userOf(waiter) + ', ' + berth.jobOf(waiter) + ', wants ' + waiter.wants +
       (berth.blockOf(waiter) ? ', ' + berth.blockOf(waiter) : '') + ', since ' +
@@ -150,9 +143,9 @@
     const waiters = Math.min(resource.waiters.length, SHOWN_WAITERS + 1) * 27;
     const n = berth.unitCount(resource), isNarrow = width < 760;
     const room = isNarrow ? width - 24 : width - 250 - (waiters ? 300 : 0);
-    const perRow = Math.max(1, Math.floor(room / (n <= MAX_ROOMY ? 148 : 62)));
-    const units = n > 64 ? 34 : Math.ceil(n / perRow) * (n <= MAX_ROOMY ? 54 : 38);
+    const [boxWidth, boxHeight] = n <= berth.MAX_ROOMY ? [148, 54] : [62, 38];
+    const perRow = Math.max(1, Math.floor(room / boxWidth));
+    const units = n > berth.MAX_BOXES ? 34 : Math.ceil(n / perRow) * boxHeight;
     return isNarrow ? 60 + units + waiters : Math.max(44, units, waiters) + 20;
   };
-  const MAX_ROOMY = 16;
 })(window.berth);

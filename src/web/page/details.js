@@ -25,12 +25,16 @@
     return lease.user && lease.uid !== null ? user + ' (uid ' + lease.uid + ')' : user;
   }
 
+  const whoseRows = (lease) => [
+    ['user', userRow(lease)], ['logged in as', lease.login_user], ['program', lease.program],
+    ['holder', lease.holder], ['reason', lease.reason], ['host', lease.host || berth.model.host],
+    ['pid', lease.pid],
+  ];
+
   function leaseRows(resource, lease, isHeld) {
     const now = berth.model.now();
     return [
-      ['user', userRow(lease)], ['program', lease.program], ['holder', lease.holder],
-      ['reason', lease.reason], ['host', lease.host || berth.model.host], ['pid', lease.pid],
-      ['lease', lease.lease], ['token', lease.token],
+      ...whoseRows(lease), ['lease', lease.lease], ['token', lease.token],
       ['units', isHeld ? berth.unitList(resource, lease.units, lease.units_cut) : null],
       ['place', isHeld ? null : lease.position], ['wants', isHeld ? null : lease.wants],
       ['priority', lease.priority || null], ['blocked', isHeld ? null : berth.blockOf(lease)],
@@ -65,9 +69,15 @@
 
   /* ---- a resource ---- */
 
-  function leaseTable(caption, heads, leases, cells) {
-    const place = berth.el('div.scroll-x',
-      berth.table(caption, heads, leases.slice(0, open.rows).map(cells)));
+  /* before, after: the columns around those that all leases have, as {head: what is below it}. */
+  function leaseTable(what, leases, before, after) {
+    const now = berth.model.now();
+    const columns = { ...before, user: berth.userOf, program: berth.jobOf,
+      host: (lease) => lease.host, pid: (lease) => lease.pid,
+      for: (lease) => berth.age(now - lease.since), ...after, lease: (lease) => lease.lease };
+    const cells = (lease) => Object.values(columns).map((cell) => cell(lease));
+    const place = berth.el('div.scroll-x', berth.table(berth.plural(leases.length, what),
+      Object.keys(columns), leases.slice(0, open.rows).map(cells)));
     if (leases.length > open.rows) {
       const more = berth.button('', false, 'Show more of ' + leases.length.toLocaleString('en'));
       more.addEventListener('click', () => {
@@ -77,24 +87,6 @@
       place.append(more);
     }
     return place;
-  }
-
-  function holderTable(resource) {
-    const now = berth.model.now();
-    return leaseTable(berth.plural(resource.holders.length, 'holder'),
-      ['units', 'user', 'program', 'host', 'pid', 'for', 'reason', 'lease'], resource.holders,
-      (lease) => [berth.unitList(resource, lease.units, lease.units_cut), berth.userOf(lease),
-        berth.jobOf(lease), lease.host || '', lease.pid, berth.age(now - lease.since),
-        lease.reason || '', lease.lease]);
-  }
-
-  function waiterTable(resource) {
-    const now = berth.model.now();
-    return leaseTable(berth.plural(resource.waiters.length, 'waiter'),
-      ['place', 'wants', 'user', 'program', 'host', 'pid', 'for', 'blocked', 'lease'],
-      resource.waiters, (lease) => ['#' + lease.position, lease.wants, berth.userOf(lease),
-        berth.jobOf(lease), lease.host || '', lease.pid, berth.age(now - lease.since),
-        berth.blockOf(lease) || '', lease.lease]);
   }
 
   function resourceRows(resource) {
@@ -123,10 +115,14 @@
     });
     parts.push(berth.el('p', link));
     if (resource.holders.length > 0) {
-      parts.push(holderTable(resource));
+      parts.push(leaseTable('holder', resource.holders,
+        { units: (lease) => berth.unitList(resource, lease.units, lease.units_cut) },
+        { reason: (lease) => lease.reason }));
     }
     if (resource.waiters.length > 0) {
-      parts.push(waiterTable(resource));
+      parts.push(leaseTable('waiter', resource.waiters,
+        { place: (lease) => '#' + lease.position, wants: (lease) => lease.wants },
+        { blocked: berth.blockOf }));
     }
     return parts;
   }
@@ -149,9 +145,7 @@
     const units = lease.resources.map((claim) => claim.name + ': ' +
       (claim.units.length > 0 ? claim.units.join(', ') : 'wanted ' + claim.wanted)).join('; ');
     return ['Lease ' + lease.lease, pairs([
-      ['user', userRow(lease)], ['logged in as', lease.login_user], ['program', lease.program],
-      ['holder', lease.holder], ['reason', lease.reason],
-      ['host', lease.host || berth.model.host], ['pid', lease.pid], ['units', units],
+      ...whoseRows(lease), ['units', units],
       ['asked', at(lease.asked_at_ms)], ['granted', at(lease.granted_at_ms)],
       ['ended', at(lease.ended_at_ms)], ['waited', took(lease.waited_ms)],
       ['held', took(lease.held_ms)], ['how', berth.howText(lease).slice(2)],

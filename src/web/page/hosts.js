@@ -63,7 +63,7 @@
     }
     if (model.peers.length > 0) {
       parts.push(table('Peers whose history the timeline includes', ['address', 'state'],
-        model.peers.map((peer) => peerRow(typeof peer === 'string' ? peer : peer.url || '')), ''));
+        model.peers.map(peerRow), ''));
     }
     parts.push(table('Templates', ['name', 'kind', 'scope', 'limit of each', 'in use', 'state'],
       model.templates.map(templateRow), 'None is defined.'));

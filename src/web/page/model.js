@@ -10,11 +10,9 @@
   };
   const STEP_MS = 100;
   const byName = new Map();
-  let version = 0; // of the list's membership or content: filters ask again when it has changed
 
   /* Milliseconds since 1970 by the clock of the host that is shown. */
   model.now = () => Date.now() + model.offset;
-  model.version = () => version;
   model.resource = (name) => byName.get(name);
 
   /* Of an instant on berthd's clock. */
@@ -91,7 +89,6 @@
     model.grace = answer.grace_until;
     model.serial = answer.serial;
     model.loaded = true;
-    version++;
     return isFull ? null : (answer.resources || []).map((resource) => resource.name)
       .concat(answer.removed || []);
   };

@@ -8,7 +8,6 @@
   const past = {
     period: 3600000, // 0: all that is kept
     from: 0, leases: new Map(), gaps: [], truncated: [], silent: [], loading: false, error: null,
-    retention: 0,
   };
   let generation = 0;
 
@@ -19,7 +18,6 @@
       return url;
     }
   };
-  const urlOf = (peer) => (typeof peer === 'string' ? peer : peer.url || '');
 
   function addressOf(base, from, until) {
     return base + 'history.json?from=' + Math.max(0, Math.floor(from)) + '&until=' +
@@ -33,7 +31,6 @@
   }
 
   function take(answer, host) {
-    past.retention = host === null ? answer.retention_ms || 0 : past.retention;
     for (const lease of answer.leases || []) {
       if (isGood(lease)) {
         lease.host = host === berth.model.host ? null : host;
@@ -53,8 +50,8 @@
     return [...gaps.values()].sort((a, b) => a.from_ms - b.from_ms);
   }
 
-  async function askPeer(peer, from, until, own) {
-    const url = urlOf(peer), base = url.endsWith('/') ? url : url + '/';
+  async function askPeer(url, from, until, own) {
+    const base = url.endsWith('/') ? url : url + '/';
     try {
       const answer = await berth.getJson(addressOf(base, from, until), PEER_MS);
       if (own === generation) {
@@ -68,7 +65,7 @@
   }
 
   async function ask(from, until, own) {
-    const peers = (berth.model.peers || []).map((peer) => askPeer(peer, from, until, own));
+    const peers = berth.model.peers.map((url) => askPeer(url, from, until, own));
     const answer = await berth.getJson(addressOf('', from, until));
     if (own === generation) {
       take(answer, null);

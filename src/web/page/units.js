@@ -2,8 +2,8 @@
 (function (berth) {
   'use strict';
 
-  const MAX_BOXES = 64; // more are a bar
-  const MAX_ROOMY = 16; // so many boxes have room for words
+  berth.MAX_BOXES = 64; // more are a bar
+  berth.MAX_ROOMY = 16; // so many boxes have room for words
 
   const isPool = (resource) => resource.kind === 'pool';
 
@@ -41,8 +41,6 @@
   };
 
   berth.unitCount = (resource) => (isPool(resource) ? resource.items.length : resource.limit);
-  berth.isLarge = (resource) => berth.unitCount(resource) > MAX_BOXES;
-  berth.isRoomy = (resource) => berth.unitCount(resource) <= MAX_ROOMY;
   berth.unitWord = (resource, unit) => (isPool(resource) ? String(unit) : 'slot ' + unit);
 
   /* Neighbours with the same lease and state as one: [{first, last, lease, state}], indexes. */
@@ -163,9 +161,9 @@
 
   /* Brings `place` up to date: boxes are used again, so that a click and the focus are not lost. */
   berth.showUnits = function (place, resource, now) {
-    const units = berth.unitsOf(resource), isBar = units.length > MAX_BOXES;
+    const units = berth.unitsOf(resource), isBar = units.length > berth.MAX_BOXES;
     place.className = 'units ' +
-      (isBar ? 'as-bar' : units.length > MAX_ROOMY ? 'tight' : 'roomy');
+      (isBar ? 'as-bar' : units.length > berth.MAX_ROOMY ? 'tight' : 'roomy');
     if (isBar) {
       if (!place.firstChild || !place.firstChild.matches('.runs')) {
         place.replaceChildren(makeBar());
