@@ -14,7 +14,7 @@ import time
 import pytest
 
 from daemon_help import SOURCE
-from fleet_help import redis
+from fleet_help import Clock, RedisServer, redis
 from workers import at_end
 
 WORDS = ("db sessions session leases owned held users queue aside rest identities definitions changes "
@@ -713,6 +713,31 @@ class World:
             one.renew()
         leftovers = self.database.leftovers()
         assert leftovers.keys() <= set(but), leftovers
+
+
+@functools.cache
+def common_server():
+    """One for all tests of scripts, in each worker: to start it takes longer than most of them."""
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-scripts-", dir="/tmp"))
+    at_end(shutil.rmtree, directory)
+    server = RedisServer(directory, clock=Clock(directory / "clock"))
+    at_end(server.kill)
+    return server
+
+
+@pytest.fixture
+def redis_server():
+    """An empty one, whatever a test before has left, also of its clock."""
+    server = common_server()
+    server.clock.show(0, 0)
+    for command in ("FLUSHALL", "FUNCTION FLUSH", "CONFIG SET maxmemory 0"):
+        server.do(*command.split(" "))
+    return server
+
+
+@pytest.fixture
+def clock(redis_server):
+    return redis_server.clock
 
 
 @pytest.fixture

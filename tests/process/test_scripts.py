@@ -3,8 +3,9 @@ so."""
 
 import pytest
 
-from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import Claim, World, breaks_off, claim_words, definition, list_row, ok, redis, world
+from fleet_help import RedisServer, needs_redis
+from scripts_help import Claim, World, breaks_off, claim_words, definition, list_row, ok, redis
+from scripts_help import clock, redis_server, world  # fixtures
 
 pytestmark = needs_redis
 

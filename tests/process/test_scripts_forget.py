@@ -3,8 +3,9 @@ uses it; by the scripts alone, on a real Redis."""
 
 import pytest
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import World, breaks_off, definition, ok, redis, world
+from fleet_help import needs_redis
+from scripts_help import World, breaks_off, definition, ok, redis
+from scripts_help import clock, redis_server, world  # fixtures
 
 pytestmark = needs_redis
 

@@ -3,8 +3,9 @@ by a slot of a cluster that moved."""
 
 import pytest
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import WORDS, Claim, breaks_off, definition, list_row, ok, world
+from fleet_help import needs_redis
+from scripts_help import WORDS, Claim, breaks_off, definition, list_row, ok
+from scripts_help import clock, redis_server, world  # fixtures
 
 pytestmark = needs_redis
 

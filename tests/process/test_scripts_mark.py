@@ -3,8 +3,9 @@ changed since (doc/redis.md, snapshot)."""
 
 import random
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import definition, ok, world
+from fleet_help import needs_redis
+from scripts_help import definition, ok
+from scripts_help import clock, redis_server, world  # fixtures
 
 pytestmark = needs_redis
 

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import breaks_off, definition, ok, redis, world
+from fleet_help import needs_redis
+from scripts_help import breaks_off, definition, ok, redis
+from scripts_help import clock, redis_server, world  # fixtures
 
 pytestmark = needs_redis
 

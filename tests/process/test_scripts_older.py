@@ -3,13 +3,13 @@ RELOAD. A caller that has had an answer or an event that they do not know begins
 anything is done."""
 
 import contextlib
-import time
 
 import pytest
 
-from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
-from lines import DEADLINE, look_again
-from scripts_help import World, definition, ok, world
+from fleet_help import RedisServer, needs_redis
+from lines import until
+from scripts_help import World, definition, ok
+from scripts_help import clock, redis_server, world  # fixtures
 
 pytestmark = needs_redis
 
@@ -225,14 +225,9 @@ def test_a_replica_that_comes_or_goes_is_no_other_server(directory, clock):
         ids.append(replication_id(first))
         assert ok(a.renew()).grace == 0
         second.kill()
-        end = time.monotonic() + DEADLINE
-        while first.client().info("replication")["connected_slaves"] > 0:  # its clock stands still until the tick
-            assert time.monotonic() < end
-            look_again()
+        first.ask_until("replication", lambda info: info["connected_slaves"] == 0)  # its clock stands still until the tick
         world.tick(3000)
-        while replication_id(first) == ids[-1]:
-            assert time.monotonic() < end
-            look_again()
+        until(lambda: replication_id(first) != ids[-1])
         assert len({*ids, replication_id(first)}) == 3
         assert ok(a.renew()).grace == 0
         assert number(world, "epoch") == epoch

@@ -2,8 +2,9 @@
 
 import pytest
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import Claim, definition, list_row, ok, units_text, world
+from fleet_help import needs_redis
+from scripts_help import Claim, definition, list_row, ok, units_text
+from scripts_help import clock, redis_server, world  # fixtures
 
 pytestmark = needs_redis
 

@@ -1,8 +1,9 @@
 """Several requests in one call get what they get one by one: a call looks up, counts and forgets for all of them
 together."""
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them  # noqa: F401
-from scripts_help import World, claim_words, definition, ok, parse_claims, world
+from fleet_help import needs_redis
+from scripts_help import World, claim_words, definition, ok, parse_claims
+from scripts_help import clock, redis_server, world  # fixtures
 
 pytestmark = needs_redis
 

@@ -4,9 +4,10 @@ operator says so."""
 
 import pytest
 
-from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
+from fleet_help import RedisServer, needs_redis
 from lines import until
-from scripts_help import World, breaks_off, definition, next_scripts, ok, redis, world
+from scripts_help import World, breaks_off, definition, next_scripts, ok, redis
+from scripts_help import clock, redis_server, world  # fixtures
 
 pytestmark = needs_redis
 

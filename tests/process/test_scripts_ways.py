@@ -4,8 +4,9 @@ hosts of several versions, where calls are broken off, and where sessions end or
 
 import contextlib
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from fleet_help import needs_redis
 from scripts_help import World, breaks_off, claim_words, definition, list_row, ok, redis
+from scripts_help import clock, redis_server  # fixtures
 
 pytestmark = needs_redis
 

@@ -3,8 +3,9 @@ again at once. Which daemon calls at all, when something is due."""
 
 import pytest
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import claim_words, definition, ok, world
+from fleet_help import needs_redis
+from scripts_help import claim_words, definition, ok
+from scripts_help import clock, redis_server, world  # fixtures
 
 pytestmark = needs_redis
 
