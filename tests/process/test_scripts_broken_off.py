@@ -5,8 +5,9 @@ import contextlib
 
 import pytest
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from fleet_help import needs_redis
 from scripts_help import Claim, World, breaks_off, definition, list_row, ok, redis
+from scripts_help import clock, redis_server  # fixtures
 
 pytestmark = needs_redis
 
@@ -409,13 +410,20 @@ def empty(world, *members):
     world.end_grace(*members)
     for one in members:
         ok(one.release(*(str(i) for i in range(10))))
-    world.pass_time(3000, *members)
+    world.tick(3000)
     world.must_be_empty()
 
 
-def known(member):
-    """What it has heard so far."""
-    return {**vars(member), "events": [*member.events]}
+@contextlib.contextmanager
+def undone(world, *members):
+    """What happens there has not happened: neither to the data nor to what the members have heard."""
+    now, data = world.now, world.copy()
+    knew = [{**vars(one), "events": [*one.events]} for one in members]
+    yield
+    world.tick(now - world.now)
+    world.put_back(data)
+    for one, known in zip(members, knew):
+        vars(one).update(known)
 
 
 def breaks(server, clock, prepare, definitions=DEFINITIONS, all_end=True):
@@ -426,7 +434,6 @@ def breaks(server, clock, prepare, definitions=DEFINITIONS, all_end=True):
     world = World(server, clock)
     a, b = world.several(2, definitions)
     prepared = prepare(world, a, b)
-    now, data, members = world.now, world.copy(), [known(one) for one in (a, b)]
     after, was_broken = 0, True
     while was_broken:
 
@@ -439,13 +446,10 @@ def breaks(server, clock, prepare, definitions=DEFINITIONS, all_end=True):
                 assert "broken off" in str(error)
             return was_broken
 
-        yield after, world, a, b, prepared, broken_off
-        if all_end or not was_broken:
-            empty(world, a, b)
-        world.tick(now - world.now)
-        world.put_back(data)
-        for one, knew in zip((a, b), members):
-            vars(one).update(knew, events=[*knew["events"]])
+        with undone(world, a, b):
+            yield after, world, a, b, prepared, broken_off
+            if all_end or not was_broken:
+                empty(world, a, b)
         after += 1
     assert after > 1
 
@@ -465,12 +469,15 @@ def result_of(world, a, b, was_broken):
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
 def test_broken_off_anywhere(redis_server, clock, scene):
+    """Repeated, it is as if it had been whole; if nobody repeats it, as its daemon has died, nothing is left."""
     limits = {**LIMITS, "a": 4} if scene in (a_larger_limit, a_definition) else LIMITS
     results = []
     for _, world, a, b, call, broken_off in breaks(redis_server, clock, scene, all_end=False):
         was_broken = broken_off(call)
         if was_broken:
             is_safe(world.data(), limits)
+            with undone(world, a, b):
+                empty(world, a, b)
             call()
         results.append(result_of(world, a, b, was_broken))
     for after, result in enumerate(results):
@@ -483,7 +490,7 @@ GRANTING = [a_keeper_goes, a_release_that_grants, the_end_of_a_rest, a_resume, a
 
 @pytest.mark.parametrize("scene", GRANTING, ids=lambda scene: scene.__name__)
 def test_every_grant_is_announced(redis_server, clock, scene):
-    for after, world, a, b, call, broken_off in breaks(redis_server, clock, scene):
+    for after, world, a, b, call, broken_off in breaks(redis_server, clock, scene, all_end=False):
         held_before = world.data().holding()
         broken_off(call)
         for _ in range(2):  # nobody repeats it: others call
@@ -498,6 +505,8 @@ def test_room_in_the_quota_wakes_a_waiter(redis_server, clock, scene):
     for after, world, a, b, call, broken_off in breaks(redis_server, clock, scene):
         assert world.data().aside[b.key("3")]
         if broken_off(call):
+            with undone(world, a, b):
+                empty(world, a, b)
             call()
         for _ in range(2):
             b.renew()
@@ -579,14 +588,6 @@ def test_a_grant_taken_back_frees_items_that_were_counted_before(redis_server, c
         data = world.data()
         was_first = ("p", a.key("2")) in data.kept  # the one that was listed
         assert was_first or b.key("1") in data.holding(), f"broken off after {after} writes"
-
-
-@pytest.mark.parametrize("scene", [scene for scene in SCENES + QUOTA_SCENES if scene not in GRANTING],
-                         ids=lambda scene: scene.__name__)
-def test_what_nobody_repeats_leaves_nothing(redis_server, clock, scene):
-    """Its daemon may have died at once. Nor do those of GRANTING, above."""
-    for *_, call, broken_off in breaks(redis_server, clock, scene):
-        broken_off(call)
 
 
 # A call serves 50 of those whose turn it is, at random: 1 in 8000 is ours.
