@@ -29,7 +29,7 @@ from redis.retry import Retry  # noqa: E402
 from conftest import BUILD, Berthd, Program  # noqa: E402
 from daemon_help import SOURCE  # noqa: E402
 from gate import with_shim  # noqa: E402
-from lines import DEADLINE, look_again, until  # noqa: E402
+from lines import DEADLINE, until  # noqa: E402
 from lost_help import stop_process  # noqa: E402
 
 sys.path.append(str(SOURCE / "scripts"))
@@ -240,13 +240,11 @@ class RedisServer:
 
     def ask_until(self, section, is_so, timeout=DEADLINE):
         """Repeats INFO until is_so(); returns that."""
-        end = time.monotonic() + timeout
-        while True:
+        def found():
             info = self.info(section)
-            if is_so(info):
-                return info
-            assert time.monotonic() < end, info
-            look_again()
+            return info if is_so(info) else None
+
+        return until(found, lambda: self.info(section), timeout)
 
     def wait_for_replica_link(self):
         self.ask_until("replication", lambda info: info.get("master_link_status") == "up")

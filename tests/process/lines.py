@@ -17,11 +17,12 @@ def look_again():
 
 def until(is_so, what=None, timeout=DEADLINE):
     """Looks again and again at what nobody reports; returns what it is then. `what`, a text or a
-    function that makes it, is said if it never is."""
-    end = time.monotonic() + timeout
+    function that makes it, is said if it never is. The pauses grow: each look may cost both sides much."""
+    begun = time.monotonic()
     while not (value := is_so()):
-        assert time.monotonic() < end, what() if callable(what) else what
-        look_again()
+        passed = time.monotonic() - begun
+        assert passed < timeout, what() if callable(what) else what
+        time.sleep(min(0.001 + passed / 10, 0.03))
     return value
 
 

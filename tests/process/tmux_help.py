@@ -4,11 +4,10 @@ the test's own, with its socket in the test's directory."""
 import re
 import shutil
 import subprocess
-import time
 
 import pytest
 
-from lines import DEADLINE, look_again
+from lines import DEADLINE, until
 
 needs_tmux = pytest.mark.skipif(not shutil.which("tmux"), reason="needs tmux")
 
@@ -46,13 +45,12 @@ class Screen:
     def see(self, *wanted, none=()):
         """Waits until the screen has all these (is_in()), and none of those; returns its
         lines."""
-        end = time.monotonic() + DEADLINE
-        while True:
+        def found():
             text = self.text()
-            if all(is_in(text, one) for one in wanted) and not any(is_in(text, one) for one in none):
-                return text.splitlines()
-            assert time.monotonic() < end, f"not seen: {wanted}, or seen: {none}, in\n{text}"
-            look_again()
+            is_seen = all(is_in(text, one) for one in wanted) and not any(is_in(text, one) for one in none)
+            return text if is_seen else None
+
+        return until(found, lambda: f"not seen: {wanted}, or seen: {none}, in\n{self.text()}").splitlines()
 
     def press(self, *keys):
         """Names of keys as tmux has them: Down, C-c, x."""

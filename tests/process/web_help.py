@@ -13,7 +13,7 @@ import time
 import pytest
 
 from conftest import BUILD
-from lines import DEADLINE, look_again
+from lines import DEADLINE, until
 from manager_help import EXEC
 
 needs_web = pytest.mark.skipif(not (BUILD / "berth-web").exists(), reason="built without berth-web")
@@ -134,10 +134,7 @@ class Web:
 
     def until(self, look, wanted):
         """Looks until it sees this."""
-        end = time.monotonic() + DEADLINE
-        while (seen := look()) != wanted:
-            assert time.monotonic() < end, (seen, self.log.read_text())
-            look_again()
+        until(lambda: look() == wanted, lambda: (look(), self.log.read_text()))
 
     def ready(self):
         """It has all that berthd shows."""
