@@ -62,6 +62,11 @@ def test_routes(daemon, web):
     assert [each["name"] for each in web.status()["resources"]] == ["gpus", "licenses", "secret"]
     assert web.history()["leases"] == []
     assert web.ask("/nothing").status == web.ask("/status.json/").status == 404
+    table = re.findall(r"^X\(0x(\w+), 0x(\w+)\)$", (SOURCE / "src/client/deceptive.def").read_text(), re.MULTILINE)
+    (harmful,) = re.findall(r"const harmful = (.*);", page.text)
+    assert len(table) > 10 and "\\u{202e}" in harmful
+    for first, last in table:  # page and terminal have one table of deceptive characters
+        assert f"\\u{{{first}}}-\\u{{{last}}}" in harmful
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no JavaScript here")
@@ -100,28 +105,18 @@ def test_only_get_and_head(daemon, web):
         assert answer.status == 200 and answer.body == b"" and int(answer.headers["Content-Length"]) > 0
 
 
-def test_a_body_is_refused(daemon, web):
-    answer = web.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello")
-    assert answer.startswith(b"HTTP/1.1 413 ")
-    answer = web.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.1 413 ")
-    answer = web.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nhello")
-    assert answer.startswith(b"HTTP/1.1 413 ")
-
-
-@pytest.mark.parametrize("name", [b"Content-Length ", b"Content-Length\t", b"Ho(st"])
-def test_a_header_name_is_a_token(daemon, web, name):
-    answer = web.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + name + b": 5\r\nConnection: close\r\n\r\nhello")
-    assert answer.startswith(b"HTTP/1.1 400 ")
-
-
-@pytest.mark.parametrize("query", ["&".join(f"k{n}=1" for n in range(300)), "k=" + 3000 * "1"])
-def test_a_long_query_is_refused(daemon, web, query):
-    assert web.raw(f"GET /status.json?{query} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).startswith(b"HTTP/1.1 414 ")
-    assert web.ask("/status.json?" + query[:15]).status == 200
-
-
-def test_bad_queries(daemon, web):
+def test_requests_that_are_refused(daemon, web):
+    for headers, status in (  # no body is taken, and a header's name is a token
+            ("Content-Length: 5\r\n\r\nhello", 413), ("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 413),
+            ("Content-Length: 0\r\nContent-Length: 5\r\n\r\nhello", 413),
+            *((f"{name}: 5\r\nConnection: close\r\n\r\nhello", 400)
+              for name in ("Content-Length ", "Content-Length\t", "Ho(st"))):
+        answer = web.raw(f"GET / HTTP/1.1\r\nHost: localhost\r\n{headers}".encode())
+        assert answer.startswith(f"HTTP/1.1 {status} ".encode()), headers
+    for query in ("&".join(f"k{n}=1" for n in range(300)), "k=" + 3000 * "1"):
+        answer = web.raw(f"GET /status.json?{query} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert answer.startswith(b"HTTP/1.1 414 "), query
+        assert web.ask("/status.json?" + query[:15]).status == 200
     for query in ("from=x", "from=-1", "from=2&until=1", "limit=0", "limit=5001", "resource=../x",
                   "until=99999999999999999999"):
         assert web.ask("/history.json?" + query).status == 400, query
@@ -143,7 +138,10 @@ def test_the_host_is_checked(daemon, web_of):
 
 
 def test_other_origins(daemon, web_of):
-    web = web_of("origins = https://web1.example\n").ready()
+    """And a list over several lines."""
+    web = web_of("hosts = a.example,\n    b.example\n    c.example\norigins = https://web1.example\n").ready()
+    for host in ("a.example", "b.example", "c.example"):
+        assert web.ask("/healthz", Host=host).status == 200
     mine = web.ask("/status.json", Origin=web.where.rstrip("/"))
     assert mine.status == 200 and mine.headers["Access-Control-Allow-Origin"] is None
     other = web.ask("/status.json", Origin="https://web1.example")
@@ -210,13 +208,11 @@ def test_changes_after_a_serial(daemon, web):
     assert {each["name"] for each in changes["resources"]} == {"gpus", "licenses"}
 
 
-def test_an_unknown_serial_gets_all(daemon, web):
+def test_time_goes_on(daemon, web):
+    """And an unknown serial gets all."""
     for serial in ("x", "0123456789abcdef.1.1", "1.2", "9.9.9.9", "%00", "z" * 200):
         answer = web.status(serial)
         assert answer["full"] and len(answer["resources"]) == 3, serial
-
-
-def test_time_goes_on(daemon, web):
     held(daemon.client(), "acquire licenses")
     licenses = lambda answer: (resource_of(answer, "licenses") or {"holders": []})["holders"]
     web.follow(licenses)
@@ -285,6 +281,7 @@ def test_a_berthd_that_sends_nonsense(fake, web_of):
 
 
 def test_history(client, web):
+    """test_web_store.py has over which ends it lasts."""
     lease = held(client, "acquire licenses program=train")
     assert client.request(f"release {lease}") == "ok"
     web.until(lambda: [each["lease"] for each in web.history()["leases"]], [lease])
@@ -292,17 +289,6 @@ def test_history(client, web):
     assert entry["how"] == "released" and entry["program"] == "train"
     assert web.history("from=0&resource=gpus")["leases"] == []
     assert web.history()["host"] == socket.gethostname()
-
-
-def test_history_outlives_berth_web(client, web, web_of):
-    first = held(client, "acquire licenses")
-    assert client.request(f"release {first}") == "ok"
-    web.until(lambda: [each["lease"] for each in web.history()["leases"]], [first])
-    web.stop()
-    second = held(client, "acquire licenses")
-    assert client.request(f"release {second}") == "ok"
-    other = web_of().ready()
-    other.until(lambda: sorted(each["lease"] for each in other.history()["leases"]), sorted([first, second]))
 
 
 # ---- what strangers write
@@ -319,21 +305,15 @@ def test_hostile_text(daemon, web):
     assert all(0x20 <= byte < 0x7f for byte in body.rstrip(b"\n"))
 
 
-def test_page_and_terminal_have_one_table_of_deceptive_characters(daemon, web):
-    table = re.findall(r"^X\(0x(\w+), 0x(\w+)\)$", (SOURCE / "src/client/deceptive.def").read_text(), re.MULTILINE)
-    (harmful,) = re.findall(r"const harmful = (.*);", web.ask("/").text)
-    assert len(table) > 10 and "\\u{202e}" in harmful
-    for first, last in table:
-        assert f"\\u{{{first}}}-\\u{{{last}}}" in harmful
-
-
 @needs_root
 def test_hidden_leases(daemon, directory, web_of):
+    """And without a database, no history is kept."""
     held(daemon.client(), "acquire secret program=mine")
     user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     web = web_of("database = none\n", before=user).ready()
     (holder,) = resource_of(web.status(), "secret")["holders"]
     assert holder["program"] is None and holder["uid"] == 0
+    assert web.ask("/history.json").status in (200, 503) and not list(directory.glob("history.db*"))
 
 
 # ---- who keeps others out
@@ -435,20 +415,15 @@ def test_the_request_that_activates_it(daemon, web_of):
     listener.close()
 
 
-@pytest.mark.parametrize("family", ["tcp", "unix"])
-def test_a_socket_that_is_handed_over(daemon, directory, web_of, family):
-    if family == "tcp":
-        listener = socket.create_server(("127.0.0.1", 0))
-    else:
-        listener = socket.socket(socket.AF_UNIX)
+def test_a_unix_socket_that_is_handed_over(daemon, directory, web_of):
+    """The request that activates it, above, comes by TCP."""
+    with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(directory / "web.sock"))
         listener.listen()
-    web = web_of(listen=None, inherited=listener).ready()
-    assert web.ask("/healthz").text == "ok\n"
-    web.stop()
-    if family == "unix":
+        web = web_of(listen=None, inherited=listener).ready()
+        assert web.ask("/healthz").text == "ok\n"
+        web.stop()
         assert (directory / "web.sock").exists()  # it is the manager's
-    listener.close()
 
 
 def test_a_service_manager(daemon, directory, web_of):
@@ -469,7 +444,7 @@ def test_a_service_manager(daemon, directory, web_of):
 # ---- its file
 
 
-@pytest.mark.parametrize("text, words", [
+ERRORS = [
     ("listen = 0.0.0.0:8181\n", "is not one of loopback"),
     ("listen = 10.0.0.7:8181\n", "is not one of loopback"),
     ("listen = here\n", "expected ADDRESS:PORT, such as 127.0.0.1:8181, or an absolute path"),
@@ -487,12 +462,14 @@ def test_a_service_manager(daemon, directory, web_of):
     ("nonsense\n", "a line is KEY = VALUE"),
     ("[other]\nx = 1\n", "the only section is [web]"),
     ("hosts = " + "a" * 300 + "\n", "a line has at most 190 bytes"),
-])
-def test_errors_of_the_file(directory, text, words):
-    web = Web(directory, text, listen=None)
-    status, log = web.fails()
-    assert status == 78 and words in log, log
-    assert len(log.splitlines()) == 1 and untimed(log).startswith("berth-web: "), log
+]
+
+
+def test_errors_of_the_file(directory):
+    for text, words in ERRORS:
+        status, log = Web(directory, text, listen=None).fails()
+        assert status == 78 and words in log, (text, log)
+        assert len(log.splitlines()) == 1 and untimed(log).startswith("berth-web: "), log
 
 
 def test_check(directory):
@@ -519,14 +496,3 @@ def test_a_port_in_use(directory):
         assert status == 69
         assert untimed(log) == (f"berth-web: cannot listen at {where}: Address already in use "
                                 "(is berth-web.socket active? else choose another port)\n")
-
-
-def test_lists_over_several_lines(daemon, web_of):
-    web = web_of("hosts = a.example,\n    b.example\n    c.example\n").ready()
-    for host in ("a.example", "b.example", "c.example"):
-        assert web.ask("/healthz", Host=host).status == 200
-
-
-def test_no_history_is_kept(daemon, directory, web_of):
-    web = web_of("database = none\n").ready()
-    assert web.ask("/history.json").status in (200, 503) and not list(directory.glob("history.db*"))

@@ -1,25 +1,22 @@
 """The history of berth-web: what it keeps, over which ends, and what it says when its file fails."""
 
 import contextlib
-import http.client
 import json
 import os
 import resource
-import select
 import signal
 import socket
 import sqlite3
-import subprocess
 import time
 import urllib.parse
 
 import pytest
 
-from conftest import BUILD
+import web_help
 from daemon_help import held
 from lines import DEADLINE, until
 
-pytestmark = pytest.mark.skipif(not (BUILD / "berth-web").exists(), reason="built without berth-web")
+pytestmark = web_help.needs_web
 
 CONFIG = """[lock deploy]
 [semaphore s]
@@ -27,58 +24,29 @@ limit = 4
 """
 
 
-class Web:
+class Web(web_help.Web):
     """A berth-web with a file of its own."""
 
     def __init__(self, daemon, directory, text=""):
-        self.daemon = daemon
-        self.state = directory / "web"
-        self.state.mkdir()
-        self.database = self.state / "history.db"
-        self.config = directory / "web.conf"
-        self.config.write_text(f"[web]\n{text}")
-        self.log = directory / "web.log"
-        self.process = self.port = None
+        (directory / "web").mkdir()
+        # Python's children would end at a full disk, unless they are told otherwise.
+        super().__init__(directory / "web", text, socket_of=daemon.socket, before=["env", "--ignore-signal=XFSZ"])
+        self.database = self.directory / "history.db"
         self.start()
-
-    def start(self):
-        ready, to_web = os.pipe()
-        with open(self.log, "ab") as log:
-            # Python ignores SIGXFSZ: so do its children, unless they are told otherwise.
-            self.process = subprocess.Popen(
-                [BUILD / "berth-web", "-c", self.config, "-S", self.daemon.socket, "-l", "127.0.0.1:0",
-                 "--ready-fd", str(to_web), "-v"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                pass_fds=[to_web], restore_signals=False, env={**os.environ, "STATE_DIRECTORY": str(self.state)})
-        os.close(to_web)
-        with open(ready) as stream:
-            assert select.select([stream], [], [], DEADLINE)[0], self.log.read_text()
-            self.port = urllib.parse.urlsplit(stream.readline()).port
-        assert self.port, self.log.read_text()
 
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
         return self.process.wait(DEADLINE)
 
-    def get(self, path):
-        """(status, text)"""
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)) as connection:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
-
     def history(self, **query):
-        status, text = self.get("/history.json?" + urllib.parse.urlencode(query))
-        assert status == 200, text
-        return json.loads(text)
+        return super().history(urllib.parse.urlencode(query))
 
     def leases(self, **query):
         return [lease["lease"] for lease in self.history(**query)["leases"]]
 
     def health(self):
-        return self.get("/healthz")
-
-    def is_well(self):
-        until(lambda: self.health() == (200, "ok\n"), self.log.read_text)
+        answer = self.ask("/healthz")
+        return answer.status, answer.text
 
     def limit_files(self, size):
         """As a disk that is full for every file of so many bytes."""
@@ -92,8 +60,7 @@ def web(daemon, directory):
 
     def start(text=""):
         started.append(Web(daemon, directory, text))
-        started[0].is_well()
-        return started[0]
+        return started[0].ready()
 
     yield start
     for each in started:
@@ -140,7 +107,7 @@ def test_it_outlives_berthd_s(web, daemon):
     daemon.socket.with_name("s.history").unlink()
     assert page.leases() == [lease]
     daemon.start()
-    page.is_well()
+    page.ready()
     assert page.leases() == [lease]
 
 
@@ -209,7 +176,7 @@ def test_many_ask_for_much(web):
     with open(f"/proc/{page.process.pid}/status") as status:
         peak_kb, = (int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
     assert peak_kb < 400_000
-    page.is_well()
+    page.ready()
 
 
 # ---- what fails ----
@@ -224,10 +191,10 @@ def test_a_full_disk(web, daemon):
     status, why = until(lambda: page.health() if page.health()[0] == 503 else None)
     assert "history.db: cannot write: disk I/O error" in why
     assert page.log.read_text().count("kept in memory meanwhile") == 1
-    assert page.get("/status.json")[0] == 200
+    assert page.ask("/status.json").status == 200
     assert page.leases()[0] == second
     page.limit_files(resource.RLIM_INFINITY)
-    page.is_well()
+    page.ready()
     assert "history.db works" in page.log.read_text()
     assert page.leases() == [second, first]
     page.end(signal.SIGKILL)
@@ -245,30 +212,29 @@ def test_no_directory(daemon, directory):
     lease = ended(daemon)
     until(lambda: page.leases() == [lease])
     (directory / "nowhere").mkdir()
-    page.is_well()
+    page.ready()
     assert page.leases() == [lease]
     assert page.end() == 0
 
 
-@pytest.mark.parametrize("damage", ["nonsense", "cut", "pages"])
-def test_a_damaged_file(web, daemon, damage):
+def test_a_damaged_file(web, daemon):
+    """Nonsense, one that was cut, and one of which some pages are others."""
     page = web()
-    for _ in range(30):
-        lease = ended(daemon, reason=200 * "x")
-    until(lambda: lease in page.leases())
+    leases = [ended(daemon, reason=200 * "x") for _ in range(30)]
+    until(lambda: leases[-1] in page.leases())
     page.end()
     whole = page.database.read_bytes()
     assert len(whole) > 7 * 4096
-    page.database.write_bytes({
-        "nonsense": b"nonsense" * 1000, "cut": whole[:4 * 4096 + 17],
-        "pages": whole[:4096] + 3 * 4096 * b"Z" + whole[4 * 4096:]}[damage])
-    page.start()
-    page.is_well()
-    assert page.database.with_name("history.db.damaged-1").exists()
-    assert "history.db.damaged-1, and a new one begins" in page.log.read_text()
-    until(lambda: len(page.leases()) == 30)  # berthd still knows them
-    last = ended(daemon)
-    until(lambda: page.leases()[0] == last)
+    for n, damaged in enumerate((b"nonsense" * 1000, whole[:4 * 4096 + 17],
+                                 whole[:4096] + 3 * 4096 * b"Z" + whole[4 * 4096:]), 1):
+        page.database.write_bytes(damaged)
+        page.start().ready()
+        assert page.database.with_name(f"history.db.damaged-{n}").exists()
+        assert f"history.db.damaged-{n}, and a new one begins" in page.log.read_text()
+        until(lambda: page.leases() == leases[::-1])  # berthd still knows them
+        leases.append(ended(daemon))
+        until(lambda: page.leases()[0] == leases[-1])
+        assert page.end() == 0
 
 
 def test_a_file_is_one_process_s(web, daemon, directory):
@@ -284,6 +250,6 @@ def test_a_file_is_one_process_s(web, daemon, directory):
 def test_without_a_file(web, daemon):
     page = web("database = none\n")
     lease = ended(daemon)
-    status, why = page.get("/history.json")
-    assert status == 503 and "its file names no `database`" in why
+    answer = page.ask("/history.json")
+    assert answer.status == 503 and "its file names no `database`" in answer.text
     assert lease and not page.database.exists()
