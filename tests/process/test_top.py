@@ -258,16 +258,17 @@ def pid_of_top(screen):
     return int(subprocess.run(["pgrep", "-P", shell, "berthctl"], check=True, capture_output=True, text=True).stdout)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_the_terminal_is_as_it_was(daemon, on_screen, directory, way):
-    screen = on_screen(command="echo before; stty -g > one; ulimit -c 0; berthctl top; echo =$?=; stty -g > two; echo after")
-    screen.see("NAME", none=["before"])
-    assert screen.is_alternate() and not screen.has_cursor()
-    WAYS[way](screen, pid_of_top(screen))
-    screen.see("before", "after")
-    assert not screen.is_alternate() and screen.has_cursor()
-    assert (directory / "one").read_text() == (directory / "two").read_text()
-    assert ("=0=" in screen.text()) == (way in ("q", "interrupt"))
+def test_the_terminal_is_as_it_was(daemon, berthctl, on_screen, directory):
+    screen = on_screen(command="ulimit -c 0")
+    for way, leave in WAYS.items():
+        screen.do(f"clear; echo before; stty -g > one; {berthctl.path} top; echo =$?=; stty -g > two; echo after")
+        screen.see("NAME", none=["before"])
+        assert screen.is_alternate() and not screen.has_cursor(), way
+        leave(screen, pid_of_top(screen))
+        screen.see("before", re.compile("^after"))
+        assert not screen.is_alternate() and screen.has_cursor(), way
+        assert (directory / "one").read_text() == (directory / "two").read_text(), way
+        assert ("=0=" in screen.text()) == (way in ("q", "interrupt")), way
 
 
 def test_stop_and_continue(daemon, top):
@@ -283,21 +284,18 @@ def test_stop_and_continue(daemon, top):
     screen.see("a word")
 
 
-def test_without_a_terminal(daemon, berthctl):
+def test_without_a_terminal_that_can(daemon, berthctl):
     done = berthctl("top")
     assert (done.returncode, done.stdout) == (64, "")
     assert done.stderr == "berthctl: top: it needs a terminal; without one, use berthctl status or berthctl watch\n"
-
-
-@pytest.mark.parametrize("type", ["dumb", "no-such-terminal", ""])
-def test_a_terminal_that_cannot(daemon, berthctl, type):
     ours, its = pty.openpty()
     settings = termios.tcgetattr(its)
-    process = berthctl.start("top", stdin=its, stdout=its, env={"TERM": type})
-    assert process.wait(DEADLINE) == 64
-    assert termios.tcgetattr(its) == settings
+    for terminal in ("dumb", "no-such-terminal", ""):
+        process = berthctl.start("top", stdin=its, stdout=its, env={"TERM": terminal})
+        assert process.wait(DEADLINE) == 64, terminal
+        assert termios.tcgetattr(its) == settings
+        assert process.stderr.read() == b"berthctl: top: cannot draw on the terminal that $TERM names\n"
     os.close(its)
-    assert process.stderr.read() == b"berthctl: top: cannot draw on the terminal that $TERM names\n"
     os.close(ours)
 
 
