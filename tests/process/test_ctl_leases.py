@@ -25,6 +25,7 @@ limit = 3
 max-hold = 2h
 """
 JOB = ["sh", "-c", "echo begun; read line; echo ended"]
+ME = pwd.getpwuid(os.geteuid()).pw_name
 
 
 @pytest.fixture
@@ -35,14 +36,6 @@ def status(berthctl):
         answer = json.loads(done.stdout)
         return answer["resources"][0] if names else answer
     return run
-
-
-@pytest.fixture
-def begun(berth, status):
-    """A job under `berth run deploy`: the wrapper and the lease."""
-    process = berth.start("run", "deploy", "--", *JOB, stdin=subprocess.PIPE)
-    assert read_line(process.stdout) == "begun"
-    return process, status("deploy")["holders"][0]["lease"]
 
 
 @pytest.fixture
@@ -65,94 +58,65 @@ def silently(done):
 
 # ---- revoke, drop ----
 
-def test_revoke_stops_the_job(daemon, berthctl, status, begun):
-    process, lease = begun
-    assert silently(berthctl("revoke", lease))
-    assert process.wait(DEADLINE) == 124  # while its input is open
-    assert process.stdout.read() == b""
-    assert b"revoked" in process.stderr.read()
-    assert status("deploy")["in_use"] == 0
-    assert re.search(rf"revoke {lease} \(deploy, .*asked by uid {os.geteuid()}\b",
-                     daemon.log.read_text())
+def test_the_reason_reaches_the_job(daemon, berth, berthctl, status):
+    """And who waits; and the log, with the user who has logged in. A revoke stops the job, a drop leaves it alone."""
+    for verb, told, exit_status in (
+            ("revoke", f"stopping the job: revoked by {ME}: disk full\\x0a (revoked)", 124),
+            ("drop", r"lost the lease: dropped by an operator: disk full\x0a (dropped); the job runs on", 0)):
+        holder = berth.start("run", "deploy", "--", *JOB, stdin=subprocess.PIPE)
+        assert read_line(holder.stdout) == "begun"
+        waiter = berth.start("run", "deploy", "--", "true")
+        asked_until(daemon, lambda _: status("deploy")["waiters"])
+        deploy = status("deploy")
+        for row in deploy["waiters"] + deploy["holders"]:
+            assert silently(berthctl(verb, row["lease"], "--reason", "disk full\n"))
+        assert waiter.wait(DEADLINE) == 75
+        assert r"removed from the queue: disk full\x0a" in waiter.stderr.read().decode()
+        assert read_line(holder.stderr) == f"berth: {told}"
+        if verb == "drop":
+            assert status("deploy")["in_use"] == 0 and holder.poll() is None
+            holder.stdin.write(b"\n")
+            holder.stdin.flush()
+            assert read_line(holder.stdout) == "ended"
+        assert holder.wait(DEADLINE) == exit_status  # while its input is open
+        assert holder.stdout.read() == b"" and status("deploy")["in_use"] == 0
+        assert len(re.findall(rf"{verb} \w+ \(deploy, .*asked by uid {os.geteuid()}\b.*: disk full\\x0a$",
+                              daemon.log.read_text(), re.M)) == 2
 
 
-def test_drop_leaves_the_job_alone(daemon, berthctl, status, begun):
-    process, lease = begun
-    assert silently(berthctl("drop", lease))
-    assert status("deploy")["in_use"] == 0
-    assert process.poll() is None
-    process.stdin.write(b"\n")
-    process.stdin.flush()
-    assert read_line(process.stdout) == "ended"
-    assert re.search(rf"drop {lease} \(deploy, .*asked by uid {os.geteuid()}\b",
-                     daemon.log.read_text())
-
-
-@pytest.mark.parametrize("verb, told", [
-    ("revoke", r"stopping the job: revoked by WHO: disk full\x0a (revoked)"),
-    ("drop", r"lost the lease: dropped by an operator: disk full\x0a (dropped); the job runs on"),
-], ids=["revoke", "drop"])
-def test_the_reason_reaches_the_job(daemon, berth, berthctl, status, verb, told):
-    """And who waits; and the log, with the user who has logged in."""
-    holder = berth.start("run", "deploy", "--", *JOB, stdin=subprocess.PIPE)
-    assert read_line(holder.stdout) == "begun"
-    waiter = berth.start("run", "deploy", "--", "true")
-    asked_until(daemon, lambda _: status("deploy")["waiters"])
-    deploy = status("deploy")
-    for row in deploy["waiters"] + deploy["holders"]:
-        assert silently(berthctl(verb, row["lease"], "--reason", "disk full\n"))
-    assert waiter.wait(DEADLINE) == 75
-    assert r"removed from the queue: disk full\x0a" in waiter.stderr.read().decode()
-    assert read_line(holder.stderr) == f"berth: {told}".replace("WHO", pwd.getpwuid(os.geteuid()).pw_name)
-    holder.stdin.close()
-    assert holder.wait(DEADLINE) == (124 if verb == "revoke" else 0)
-    assert len(re.findall(rf"{verb} \w+ \(deploy, .*asked by uid {os.geteuid()}\b.*: disk full\\x0a$",
-                          daemon.log.read_text(), re.M)) == 2
-
-
-@pytest.mark.parametrize("words", ["ttl=1h", f"pid={os.getpid()} on_lost=warn"])
-def test_who_revokes_a_lease_that_ends_at_once_is_told(berthd, words):
+def test_who_revokes_a_lease_that_ends_at_once_is_told(berthd):
     daemon = berthd("[lock deploy]\non-lost = warn\n")
     client = daemon.client()
-    lease = held(client, f"acquire deploy {words}")
-    assert daemon.client().request(f"revoke {lease}") == "ok"
-    assert client.line() == f"* lost {lease} revoked revoked%20by%20{pwd.getpwuid(os.geteuid()).pw_name}"
+    for words in ("ttl=1h", f"pid={os.getpid()} on_lost=warn"):
+        lease = held(client, f"acquire deploy {words}")
+        assert daemon.client().request(f"revoke {lease}") == "ok"
+        assert client.line() == f"* lost {lease} revoked revoked%20by%20{ME}"
 
 
-def test_the_reason_outlives_berthd(daemon, berth, berthctl, status):
+def test_the_reason_outlives_berthd(daemon, berthctl, status, sleeper):
     """A job that is being stopped hears it again from the next berthd, which has it from the journal."""
-    stubborn = ["sh", "-c", "trap '' TERM; echo begun; read line"]
     client = daemon.client()
-    job = subprocess.Popen(stubborn, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert read_line(job.stdout) == "begun"
-    lease = held(client, f"acquire deploy pid={job.pid}")
+    lease = held(client, f"acquire deploy pid={sleeper.pid}")
     assert silently(berthctl("revoke", lease, "--reason", "disk full\n"))
     assert client.line().endswith(":%20disk%20full%0A")
     daemon.kill()
     daemon.start()
     assert status("deploy")["holders"][0]["stopping"] == "revoked"
     client = daemon.client()
-    assert client.request(f"reclaim {lease} deploy pid={job.pid}").startswith("ok")
+    assert client.request(f"reclaim {lease} deploy pid={sleeper.pid}").startswith("ok")
     line = client.line()
     assert line.startswith(f"* revoked {lease} revoked ") and line.endswith(":%20disk%20full%0A"), line
-    job.kill()
-    job.wait(DEADLINE)
 
 
-def test_a_reason_without_room_costs_no_revoke(daemon, client, berth, berthctl, status):
+def test_a_reason_without_room_costs_no_revoke(daemon, client, berthctl, status, sleeper):
     """The journal has room for what was known at the grant: a long reason is left out, not the stop."""
-    job = subprocess.Popen(["sh", "-c", "trap '' TERM; echo begun; read line"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert read_line(job.stdout) == "begun"
-    lease = held(client, f"acquire deploy pid={job.pid}")
+    lease = held(client, f"acquire deploy pid={sleeper.pid}")
     assert silently(berthctl("revoke", lease, "--reason", 256 * "\n"))
     assert client.line().endswith(256 * "%0A")
     daemon.kill()
     daemon.start()
     assert status("deploy")["holders"][0]["stopping"] == "revoked"
     assert "cannot be written" not in daemon.log.read_text()
-    job.kill()
-    job.wait(DEADLINE)
 
 
 def logged_in_as(uid):
@@ -175,40 +139,25 @@ def test_who_has_logged_in(daemon, berthctl):
     assert re.search(r"pause etl: asked by uid 0, pid \d+: why$", log, re.M)
 
 
-def test_what_is_no_lease(client, berthctl):
-    over = held(client, "acquire deploy")
-    assert client.request(f"release {over}") == "ok"
-    for verb in "revoke", "drop":
-        for lease, status, said in ((over, 1, "no such lease: it has ended, or the id is wrong (lost)"),
-                                    ("nightly-etl", 64, "not a lease (bad-value)")):
-            done = berthctl(verb, lease)
-            assert (done.returncode, done.stdout, done.stderr) == (status, "", f"berthctl: {verb}: {said}\n")
-
-
 @needs_root
-@pytest.mark.parametrize("verb", ["revoke", "drop"])
-def test_other_users_may_not(daemon, berthctl, status, verb):
+def test_who_may(berthd, berth, berthctl, status):
+    """Its own user and admins may, other users may not."""
+    daemon = berthd("[lock deploy]\n[lock own]\n[lock theirs]\nadmin-users = nobody\n")
     lease = held(daemon.client(), "acquire deploy")
-    done = berthctl(verb, lease, **as_nobody)
-    assert (done.returncode, done.stdout) == (77, "")
-    assert done.stderr.startswith(f"berthctl: {verb}: ")
-    assert done.stderr.endswith(
-        "; only the lease's own user, root, the daemon's user, and admin-users and admin-groups of"
-        " the resource or of [daemon] may\n")
-    assert status("deploy")["in_use"] == 1
-
-
-@needs_root
-@pytest.mark.parametrize("verb", ["revoke", "drop"])
-def test_its_own_user_and_admins_may(berthd, berth, berthctl, status, verb):
-    daemon = berthd("[lock own]\n[lock theirs]\nadmin-users = nobody\n")
-    done = berth("acquire", "--ttl", "1h", "own", **as_nobody)
-    assert done.returncode == 0, done.stderr
-    held(daemon.client(), "acquire theirs")
-    for name in "own", "theirs":
-        lease = status(name)["holders"][0]["lease"]
-        assert silently(berthctl(verb, lease, **as_nobody))
-    asked_until(daemon, lambda _: status("own")["in_use"] == 0)
+    for verb in ("revoke", "drop"):
+        done = berthctl(verb, lease, **as_nobody)
+        assert (done.returncode, done.stdout) == (77, "")
+        assert done.stderr.startswith(f"berthctl: {verb}: ")
+        assert done.stderr.endswith(
+            "; only the lease's own user, root, the daemon's user, and admin-users and admin-groups of"
+            " the resource or of [daemon] may\n")
+        assert status("deploy")["in_use"] == 1
+        done = berth("acquire", "--ttl", "1h", "own", **as_nobody)
+        assert done.returncode == 0, done.stderr
+        held(daemon.client(), "acquire theirs ttl=1h")
+        for name in "own", "theirs":
+            assert silently(berthctl(verb, status(name)["holders"][0]["lease"], **as_nobody))
+            asked_until(daemon, lambda _: status(name)["in_use"] == 0)
 
 
 # ---- status ----
@@ -252,14 +201,10 @@ def test_what_leases_are_bound_to(daemon, berthctl, status, sleeper):
     assert [row["LEASE"] for row in rows] == [bound["time"], bound["connection"]]
     out = berthctl("status", "etl").stdout
     assert re.search(r" (59m5\ds|1h00m) ", out) and re.search(r" (1h59m|2h00m) ", out)
-
-
-def test_what_is_being_stopped(daemon, client, berthctl, status, sleeper):
-    """kill-after is long: the lease stays like this until the process has ended."""
-    lease = held(client, f"acquire deploy pid={sleeper.pid}")
+    # What is being stopped. kill-after is long: the lease stays like this until the process has ended.
     client.close()
     asked_until(daemon, lambda _: status("deploy")["holders"][0]["away"])
-    assert silently(berthctl("revoke", lease))
+    assert silently(berthctl("revoke", bound["process"]))
     row = status("deploy")["holders"][0]
     assert (row["stopping"], row["away"], row["bound"]) == ("revoked", True, "process")
     assert cells(berthctl, "deploy")[0]["STATE"] == "stopping (revoked)"

@@ -1,8 +1,6 @@
 """berthctl hosts and finish-upgrade: what an operator reads during an upgrade. The real thing is
 test_fleet_upgrade.py's."""
 
-import pytest
-
 from lines import DEADLINE
 
 UP = "database main state=up ttl=30000 incarnation=1 differing=0 calls=1"
@@ -29,31 +27,27 @@ def hosts(berthctl, fake, layout, *knows):
     return [row.split()[column] for row in rows[:len(knows)]], rows[len(knows) + 1:]
 
 
-@pytest.mark.parametrize("layout, knows, shown, says", [
+LAYOUTS = [
     (2, ["2", "2"], ["2", "2"], []),
     (3, ["23", "23"], ["2-3", "2-3"], []),
     (2, ["23", "23"], ["2-3", "2-3"], [
         "  layout: 2; all hosts can read layout 3: berthctl finish-upgrade main"]),
     (2, ["23", "2", "2"], ["2-3", "2", "2"], ["  layout: 2; b, c cannot read layout 3"]),
-])
-def test_hosts_say_what_an_upgrade_waits_for(berthctl, fake, layout, knows, shown, says):
-    assert hosts(berthctl, fake, layout, *knows) == (shown, says)
+]
 
 
-@pytest.mark.parametrize("words, request_", [((), "upgrade"), (("main",), "upgrade database=main")])
-@pytest.mark.parametrize("was, said", [
-    ("", ""), (" was=2", ""), (" was=3", " already: there is nothing to upgrade")])
-def test_finish_upgrade(berthctl, fake, words, request_, was, said):
-    assert answered(berthctl, fake, [f"ok database=main layout=3{was}"], "finish-upgrade", *words) == (
-        request_, 0, f"database main has layout 3{said}\n", "")
+def test_hosts_say_what_an_upgrade_waits_for(berthctl, fake):
+    for layout, knows, shown, says in LAYOUTS:
+        assert hosts(berthctl, fake, layout, *knows) == (shown, says)
 
 
-def test_finish_upgrade_is_refused(berthctl, fake):
+def test_finish_upgrade(berthctl, fake):
+    for was, said in ("", ""), (" was=2", ""), (" was=3", " already: there is nothing to upgrade"):
+        for words, request in ((), "upgrade"), (("main",), "upgrade database=main"):
+            assert answered(berthctl, fake, [f"ok database=main layout=3{was}"], "finish-upgrade", *words) == (
+                request, 0, f"database main has layout 3{said}\n", "")
     why = "database main: b cannot read layout 3: upgrade berthd there first"
     said = f"error older {why.replace(' ', '%20')}"
     request, status, out, err = answered(berthctl, fake, [said], "finish-upgrade")
     assert (status, out) == (75, "") and why in err
-
-
-def test_one_database_at_a_time(berthctl):
     assert berthctl("finish-upgrade", "a", "b").returncode == 64

@@ -112,8 +112,7 @@ def test_a_restart_is_quiet(daemon, watch, berth):
     assert read().startswith("etl           given back slot 0")
 
 
-def test_an_unknown_name(berthd, berthctl):
-    berthd(CONFIG)
+def test_an_unknown_name(daemon, berthctl):
     done = berthctl("watch", "etl", "gpu\033s")
     assert (done.returncode, done.stdout) == (78, "")
     assert done.stderr == "berthctl: watch: no resource gpu\\x1bs (unknown)\n"
@@ -124,19 +123,14 @@ def test_no_berthd(berthctl):
     assert (done.returncode, done.stdout) == (69, "")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_quietly(berthd, watch, number):
-    berthd(CONFIG)
-    read = watch()
-    read()
-    read.process.send_signal(number)
-    assert read.process.communicate(timeout=DEADLINE) == ("", "")
-    assert read.process.returncode == -number
-
-
-def test_it_ends_when_nobody_reads(berthd, watch):
-    """At once, although nothing happens that it could write."""
-    berthd(CONFIG)
+def test_it_ends_when_nobody_reads(daemon, watch):
+    """At once, although nothing happens that it could write; and quietly by a signal."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        read = watch()
+        read()
+        read.process.send_signal(number)
+        assert read.process.communicate(timeout=DEADLINE) == ("", "")
+        assert read.process.returncode == -number
     out, its = os.pipe()
     read = watch(stdout=its)
     os.close(its)
@@ -163,14 +157,14 @@ def test_a_refusal(fake, watch):
     assert read.process.returncode == 78
 
 
-@pytest.mark.parametrize("line", ["holder a", "resource etl kind=lock limit=x", "\377", "x" * 5000])
-def test_nonsense(fake, watch, line):
-    read = watch()
-    peer, _ = fake.asked()
-    send(peer, *FIRST[:2])
-    peer.send((line + "\nend\n").encode("latin-1"))
-    _, err = read.process.communicate(timeout=DEADLINE)
-    assert read.process.returncode == 69 and err.endswith(" does not speak this protocol\n")
+def test_nonsense(fake, watch):
+    for line in ("holder a", "resource etl kind=lock limit=x", "\377", "x" * 5000):
+        read = watch()
+        peer, _ = fake.asked()
+        send(peer, *FIRST[:2])
+        peer.send((line + "\nend\n").encode("latin-1"))
+        _, err = read.process.communicate(timeout=DEADLINE)
+        assert read.process.returncode == 69 and err.endswith(" does not speak this protocol\n"), line
 
 
 def test_a_full_berthd_is_asked_again(fake, watch):
