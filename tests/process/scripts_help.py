@@ -610,13 +610,6 @@ def list_row(lease, state, claims, priority=0, ticket=0, uid=1000, shared=None, 
             claims_text(claims), limits, held_for)
 
 
-def fifo(data, key_order):
-    """Whether waiting keys are queued in that order, by name."""
-    for name, keys in data.queued.items():
-        wanted = [key for key in key_order if key in keys]
-        assert keys == wanted, (name, keys, wanted)
-
-
 class World:
     """A server whose time stands still until pass_time(), and its members."""
 

@@ -225,7 +225,7 @@ def test_a_replica_that_comes_or_goes_is_no_other_server(directory, clock):
         ids.append(replication_id(first))
         assert ok(a.renew()).grace == 0
         second.kill()
-        first.ask_until("replication", lambda info: info["connected_slaves"] == 0)  # its clock stands still until the tick
+        first.ask_until("replication", lambda info: info["connected_slaves"] == 0)
         world.tick(3000)
         until(lambda: replication_id(first) != ids[-1])
         assert len({*ids, replication_id(first)}) == 3
