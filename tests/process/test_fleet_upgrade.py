@@ -4,7 +4,7 @@ and back; then the upgrade is finished."""
 
 import pytest
 
-from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # fixtures among them
+from fleet_help import Host, clock, hosts, needs_redis, redis_section, redis_server  # fixtures among them
 from lines import DEADLINE, until
 from rolling import NEXT, THIS, Rolling
 from scripts_help import Data, Database, past_the_first_grace
@@ -62,14 +62,13 @@ return kinds
 """
 
 
-def up(redis_server, hosts, n=2, program=NEXT):
+def up(redis_server, hosts):
     past_the_first_grace(redis_server, redis_server.clock, 6, 1)
     section = redis_section(redis_server.url, "6s", failover_lag="1s")
-    made = hosts("[semaphore s]\nlimit = 200\nscope = fleet\n", n, section)
-    for host in made:
-        host.stop()
-        host.program = program
-        host.start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Host, "program", NEXT)
+        made = hosts("[semaphore s]\nlimit = 200\nscope = fleet\n", 2, section)
+    until(lambda: {database(host)["state"] for host in made} == {"up"})
     return made
 
 
@@ -78,9 +77,9 @@ def database(host):
     return dict(word.split("=", 1) for word in line.split(" ")[2:])
 
 
-def test_a_host_with_the_version_before_is_down_afterwards(redis_server, hosts):
+def test_a_database_that_loses_its_data_keeps_its_layout(redis_server, hosts):
+    """A host with the version before is down after the upgrade."""
     a, b = up(redis_server, hosts)
-    until(lambda: database(a)["state"] == database(b)["state"] == "up")
     assert a.berthctl("finish-upgrade", "default").returncode == 0
     b.stop()
     b.program = THIS
@@ -90,13 +89,15 @@ def test_a_host_with_the_version_before_is_down_afterwards(redis_server, hosts):
     b.stop()
     b.program = NEXT
     b.start()
-    until(lambda: database(b)["state"] == "up")
+    until(lambda: database(b)["state"] == "up" and database(b).get("layout") == "3")
+    Database(redis_server).client.flushall()
+    until(lambda: database(a).get("layout") == database(b).get("layout") == "3" and "grace_until" in database(a))
+    assert Database(redis_server).data()["db"]["layout"] == "3"
 
 
 def test_leases_are_converted_whatever_ends_meanwhile(redis_server, hosts):
     """The daemon that was asked is killed at once: the others' calls go on."""
     a, b = up(redis_server, hosts)
-    until(lambda: database(a)["state"] == database(b)["state"] == "up")
     client = a.client()
     for _ in range(100):
         client.send("acquire s\n")
@@ -111,14 +112,3 @@ def test_leases_are_converted_whatever_ends_meanwhile(redis_server, hosts):
     until(lambda: "convert" not in db.data()["db"])
     assert db.client.eval(KINDS, 1, db.key["leases"]) == 100 * ["number"]
     assert len(Data(db).holding()) == 100
-
-
-
-def test_a_database_that_loses_its_data_keeps_its_layout(redis_server, hosts):
-    a, b = up(redis_server, hosts)
-    until(lambda: database(a)["state"] == database(b)["state"] == "up")
-    assert a.berthctl("finish-upgrade").returncode == 0
-    until(lambda: database(b).get("layout") == "3")
-    Database(redis_server).client.flushall()
-    until(lambda: database(a).get("layout") == database(b).get("layout") == "3" and "grace_until" in database(a))
-    assert Database(redis_server).data()["db"]["layout"] == "3"
