@@ -24,10 +24,10 @@ limit = 2
 """
 
 
-def up(server, *hosts, name="etl"):
+def up(server, *hosts):
     """Waits until all have their sessions; cuts the grace of the new database short."""
     for host in hosts:
-        asked_until(host, lambda now: all(one["state"] == "up" for one in now.databases.values()), name)
+        asked_until(host, lambda now: all(one["state"] == "up" for one in now.databases.values()))
     server.do("HDEL", "{berth}:db", "grace")
     return hosts
 

@@ -4,7 +4,9 @@ import concurrent.futures
 import threading
 
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
-from test_fleet_found import end_grace, is_up, section, until
+from fleet_ops_help import up
+from lines import until
+from test_fleet_found import section
 
 pytestmark = needs_redis
 
@@ -25,11 +27,9 @@ def ask_for_much(client):
 
 def test_a_burst_stops_no_job(redis_server, hosts):  # noqa: F811
     """The link of no host breaks, and each host's job goes on."""
-    fleet = hosts(
+    fleet = up(redis_server, *hosts(
         "".join(f"[semaphore s{i}]\nlimit = 1\nscope = fleet\nmax-waiters = 100000\n" for i in range(RESOURCES))
-        + "[lock job/*]\nscope = fleet\nkill-after = 500ms\n", N, BOUNDS + section(redis_server, ttl="15s"))
-    end_grace(redis_server)
-    until(lambda: all(map(is_up, fleet)), "up")
+        + "[lock job/*]\nscope = fleet\nkill-after = 500ms\n", N, BOUNDS + section(redis_server, ttl="15s")))
     jobs = [host.berth.start("run", f"job/{i}", "--", "sh", "-c", "echo runs; exec sleep 600")
             for i, host in enumerate(fleet)]
     for job in jobs:

@@ -43,24 +43,19 @@ def denied(host, request):
 
 
 def test_a_pause_reaches_hosts_that_connect_later(redis_server, pair):
+    """And those that are connected."""
     a, b = pair
+    does(a, "pause gpus")
+    keeps(b, "default gpus ")
     b.stop()
     does(a, "pause etl")
     b.start()
     up(redis_server, b)
-    a.stop()
-    forgets_all(redis_server, b)
-    assert becomes(b, "acquire etl") == "waiting"
-    assert becomes(b, "acquire door") in GRANTED
-
-
-def test_a_pause_reaches_connected_hosts(redis_server, pair):
-    a, b = pair
-    does(a, "pause etl")
-    keeps(b, "default etl ")
     a.kill()
     forgets_all(redis_server, b)
-    assert becomes(b, "acquire etl") == "waiting"
+    for name in "etl", "gpus":
+        assert becomes(b, f"acquire {name}") == "waiting"
+    assert becomes(b, "acquire door") in GRANTED
 
 
 def test_what_the_file_has_ended_does_not_come_back(redis_server, hosts):

@@ -8,8 +8,6 @@ import re
 import select
 import subprocess
 
-import pytest
-
 from conftest import read_line
 from daemon_help import refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
@@ -104,22 +102,22 @@ def test_an_operator_is_asked(redis_server, hosts):
 # ---- what outlives what
 
 
-@pytest.mark.parametrize("lost", ["data", "data and journal"])
-def test_a_host_that_had_other_data_here_refuses(redis_server, hosts, lost):
+def test_a_host_that_had_other_data_here_refuses(redis_server, hosts):
     """It knows from its journal, or from its state directory."""
     host, = hosts(RESOURCE, 1, section(redis_server.url))
     is_up(host)
     assert found(host, "--yes").returncode == 0
     until(lambda: any("default @ " in path.read_text() for path in host.state.glob("*.state")), "it is not stored")
-    host.kill()
-    if lost != "data":
-        host.journal.unlink()
-    redis_server.restart()
-    host.start()
-    is_up(host)
-    refusal = found(host, "--yes")
-    assert refusal.returncode == 75 and "has seen other data here" in refusal.stderr
-    assert "new" not in database(host)
+    for lost in "data", "data and journal":
+        host.kill()
+        if lost != "data":
+            host.journal.unlink()
+        redis_server.restart()
+        host.start()
+        is_up(host)
+        refusal = found(host, "--yes")
+        assert refusal.returncode == 75 and "has seen other data here" in refusal.stderr, lost
+        assert "new" not in database(host)
 
 
 def test_an_emptied_database_is_founded_while_a_host_with_a_job_is_away(redis_server, hosts, ways):

@@ -35,8 +35,16 @@ def stored(redis_server):
     return redis_server.members("definitions")
 
 
-def test_a_definition_goes_for_all(redis_server, pair):
+def test_the_file_still_defines_it(redis_server, pair):
+    """And then it no longer does: the definition goes for all."""
     a, b = pair
+    for name in ("old", "shop/*", "etl"):
+        done = a.berthctl("forget", name, "--database", "default")
+        assert done.returncode == 78
+        assert "the file of this host still defines it" in done.stderr
+    assert refused(client_of(a), "forget old") == "defined"
+    assert "old" in stored(redis_server)
+    assert refused(client_of(a), "forget shop/x") == "unknown", "what is defined is its template"
     does = [client_of(a).request(line) for line in ("pause old reason=x", "pause shop/x")]
     assert does == ["ok", "ok"]
     takes_out(redis_server, a, b)
@@ -53,19 +61,10 @@ def test_a_definition_goes_for_all(redis_server, pair):
     gets(client_of(a), "acquire old shop/x")
 
 
-def test_the_file_still_defines_it(redis_server, pair):
-    a, _ = pair
-    for name in ("old", "shop/*", "etl"):
-        done = a.berthctl("forget", name, "--database", "default")
-        assert done.returncode == 78
-        assert "the file of this host still defines it" in done.stderr
-    assert refused(client_of(a), "forget old") == "defined"
-    assert "old" in stored(redis_server)
-    assert refused(client_of(a), "forget shop/x") == "unknown", "what is defined is its template"
-
-
-def test_resources_in_use_on_another_host(redis_server, pair):
+def test_a_host_that_still_has_it_brings_it_back(redis_server, pair):
+    """And what is in use there stays."""
     a, b = pair
+    assert client_of(a).request("pause old") == "ok"
     client = client_of(b)
     lease = gets(client, "acquire shop/x:2")
     waiter = queues(client, "acquire shop/x")
@@ -74,12 +73,6 @@ def test_resources_in_use_on_another_host(redis_server, pair):
     assert done.returncode == 75
     assert done.stderr == "berthctl: forget: shop/x: in use: 3 held or waited for (in-use)\n"
     assert client.request(f"release {waiter}") == client.request(f"release {lease}") == "ok"
-
-
-def test_a_host_that_still_has_it_brings_it_back(redis_server, pair):
-    a, b = pair
-    assert client_of(a).request("pause old") == "ok"
-    takes_out(redis_server, a)
     assert client_of(a).request("forget old") == "ok"
     until(lambda: "old" in stored(redis_server))
     assert "paused" not in status(client_of(b), "old").resources["old"], "but not what operators have changed"
@@ -127,17 +120,13 @@ def test_without_a_fleet(berthd):
 
 
 def test_in_a_grace(redis_server, pair):
+    """Or while its database is down."""
     a, b = pair
     takes_out(redis_server, a, b)
     clock = int(redis_server.do("HGET", "{berth}:db", "clock"))
     redis_server.do("HSET", "{berth}:db", "grace", clock + 60000)
     assert code(answer := client_of(a).request("forget old")) == "grace"
     assert "may%20not%20have%20reported%20yet" in answer
-
-
-def test_its_database_is_down(redis_server, pair):
-    a, b = pair
-    takes_out(redis_server, a)
     redis_server.kill()
     asked_until(a, lambda now: now.databases["default"]["state"] == "down", "etl")
     assert refused(client_of(a), "forget old") == "down"

@@ -42,7 +42,7 @@ def stats(host, name):
     return one
 
 
-def test_a_lease_that_was_granted_at_once(pair):
+def test_a_lease_that_was_granted(pair):
     a, b = pair
     client = client_of(a)
     lease = gets(client, "acquire etl:2 gpus:2 program=p reason=why")
@@ -51,11 +51,7 @@ def test_a_lease_that_was_granted_at_once(pair):
     assert entry.lease == lease
     entry.has(units="etl:0-1;gpus:g0,g1", how="released", exit="3", program="p", reason="why", by=None)
     assert int(entry["waited"]) < 20000 and ended(b) == []
-
-
-def test_a_lease_that_another_host_made_wait(pair):
-    """Its times are of the wait and of the hold; the units are those of the grant."""
-    a, b = pair
+    # One that another host made wait: its times are of the wait and of the hold; the units are those of the grant.
     holder, waiter = client_of(a), client_of(b)
     first, second = gets(holder, "acquire gpus"), gets(holder, "acquire gpus")
     lease = queues(waiter, "acquire gpus:2")
@@ -64,10 +60,10 @@ def test_a_lease_that_another_host_made_wait(pair):
     assert event(waiter)[:2] == ("granted", lease)
     assert waiter.request(f"release {lease}") == "ok"
     assert holder.request(f"release {second}") == "ok"
-    assert [entry["units"] for entry in ended(a)] == ["gpus:g0", "gpus:g1"]
+    assert [entry["units"] for entry in ended(a)[1:]] == ["gpus:g0", "gpus:g1"]
     entry, = ended(b)
     entry.has(units="gpus:g0,g2", how="released")
-    whole = int(ended(a)[1]["held"])
+    whole = int(ended(a)[-1]["held"])
     assert int(entry["waited"]) >= 50 and int(entry["waited"]) + int(entry["held"]) <= whole + 2
 
 

@@ -6,7 +6,7 @@ import time
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import client_of
 from lines import DEADLINE
-from lost_help import asked_until
+from lost_help import asked_until, scaled
 from scripts_help import Database, Member, definition, ok
 from watch_help import Copy
 
@@ -41,12 +41,13 @@ def host_beside(server, hosts, n, info):
 
 def test_very_many_leases_are_shown(redis_server, hosts):
     """By status only if the machine lists them within 4 s; those who follow have no such limit."""
-    host = host_beside(redis_server, hosts, 15_000, "pid=12345 program=python3 reason=" + "x" * 100)
+    n = scaled(15_000)
+    host = host_beside(redis_server, hosts, n, "pid=12345 program=python3 reason=" + "x" * 100)
     result = host.berthctl("status", "m/*")
     assert result.returncode == (69 if "database no-answer" in result.stdout else 0)
     copy = Copy(client_of(host))
     copy.client.line = functools.partial(copy.client.line, 6 * DEADLINE)  # on a busy machine, one listing takes long
-    while len(copy.leases) < 15_000:
+    while len(copy.leases) < n:
         copy.take()
 
 

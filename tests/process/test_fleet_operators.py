@@ -12,7 +12,7 @@ from daemon_help import code, does, event, is_quiet, keys, needs_root, refused, 
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, pair, queues, up  # noqa: F401
 from history_help import is_over, last
-from lines import DEADLINE, look_again, until
+from lines import DEADLINE, until
 from lost_help import asked_until
 
 pytestmark = needs_redis
@@ -38,6 +38,7 @@ def test_pause_and_resume(pair):
 
 
 def test_items(pair):
+    """And an instance that another host made."""
     a, b = pair
     does(client_of(a), "remove gpus g0", "add gpus new", "reserve gpus g1 reason=fan%20noise",
          "reserve gpus g2")
@@ -52,10 +53,6 @@ def test_items(pair):
     now = shown(a, "gpus")
     assert (now["items"].split(","), now["limit"]) == (["g0", "g1", "g2"], "3")
     does(client, f"release {lease}")
-
-
-def test_of_an_instance_that_another_host_made(pair):
-    a, b = pair
     gets(client_of(a), "acquire market/alice")
     does(client_of(b), "limit market/alice 1")
     assert shown(a, "market/alice")["limit"] == "1"
@@ -83,13 +80,19 @@ def test_refused(pair):
 # ---- the connection meanwhile ----
 
 def test_answers_stay_in_order(pair):
-    client = client_of(pair[0])
+    """And all come to one that is half closed."""
+    a, b = pair
+    client = client_of(a)
     client.send("ping\npause etl reason=x\nstatus etl\nresume etl\nping\nversion\n")
     assert [client.line(), client.line()] == ["ok", "ok"]
     lines = [client.line() for _ in range(4)]
     assert (lines[0].split()[0], keys(lines[2].split())["paused"], lines[3]) == ("ok", "1", "end")
     assert [client.line(), client.line()] == ["ok", "ok"]
     assert client.line().startswith("ok version=")
+    client.send("pause etl\nping\n")
+    client.socket.shutdown(socket.SHUT_WR)
+    assert [client.line(), client.line(), client.line()] == ["ok", "ok", ""]
+    assert shown(b, "etl")["paused"] == "1"
 
 
 def test_each_is_asked_for_at_once(redis_server, hosts):
@@ -102,43 +105,22 @@ def test_each_is_asked_for_at_once(redis_server, hosts):
     assert [client.line(end - time.monotonic()) for _ in range(40)] == ["ok"] * 40
 
 
-def test_half_closed_it_is_answered(pair):
-    a, b = pair
-    client = client_of(a)
-    client.send("pause etl\nping\n")
-    client.socket.shutdown(socket.SHUT_WR)
-    assert [client.line(), client.line(), client.line()] == ["ok", "ok", ""]
-    assert shown(b, "etl")["paused"] == "1"
-
-
 def test_half_closed_its_leases_end_at_once(redis_server, pair):
+    """Nor do events wait for the database, or anybody else; and berthd stops."""
     a, _ = pair
-    client, next_one = client_of(a), client_of(a)
+    client, next_one, last = client_of(a), client_of(a), client_of(a)
     client.request("acquire here")
-    waiter = next_one.request("acquire here").split()[1]
+    lease, waiter = (one.request("acquire here").split()[1] for one in (next_one, last))
     redis_server.stop()
     client.send("pause etl\n")
     client.socket.shutdown(socket.SHUT_WR)
-    assert event(next_one)[:2] == ("granted", waiter)
+    assert event(next_one)[:2] == ("granted", lease)
+    last.send("pause etl\nping\n")
+    does(next_one, f"release {lease}")
+    assert event(last)[:2] == ("granted", waiter)
     redis_server.cont()
     assert [client.line(), client.line()] == ["ok", ""]
-
-
-def test_events_do_not_wait_for_it(redis_server, pair):
-    a, _ = pair
-    holder, client = client_of(a), client_of(a)
-    lease = holder.request("acquire here").split()[1]
-    waiter = client.request("acquire here").split()[1]
-    redis_server.stop()
-    client.send("pause etl\nping\n")
-    does(holder, f"release {lease}")
-    assert event(client)[:2] == ("granted", waiter)
-    redis_server.cont()
-    assert [client.line(), client.line()] == ["ok", "ok"]
-
-
-def test_nobody_else_waits_and_berthd_stops(redis_server, pair):
-    a, _ = pair
+    assert [last.line(), last.line()] == ["ok", "ok"]
     parked = [client_of(a) for _ in range(20)]
     redis_server.stop()
     for i, client in enumerate(parked):
@@ -153,6 +135,7 @@ def test_nobody_else_waits_and_berthd_stops(redis_server, pair):
 
 
 def test_no_answer_in_time(redis_server, hosts):
+    """And none from a database that is down."""
     a, = fleet(redis_server, hosts, 1, ttl="120s")
     client = client_of(a)
     redis_server.stop()
@@ -164,13 +147,8 @@ def test_no_answer_in_time(redis_server, hosts):
     assert re.search(r"pause etl: asked by .*: its outcome is unknown$", a.log.read_text(), re.M)
     redis_server.cont()
     asked_until(a, lambda now: now.resources["etl"].get("paused") == "1", "etl")  # later, then
-
-
-def test_down(redis_server, pair):
-    a, _ = pair
     redis_server.kill()
     asked_until(a, lambda now: now.databases["default"]["state"] == "down", "etl")
-    client = client_of(a)
     for line in ("pause etl", "release etl holder=x", "release etl item=0", "revoke 0123456789abcdef/1"):
         answer = client.request(line)
         assert code(answer) == "down" and "database%20default:%20" in answer
@@ -186,24 +164,39 @@ def key_of(host, name="etl"):
     return [one["lease"] for one in now["holders"] + now["waiters"]][0]
 
 
-def test_revoke_of_another_host(pair):
+KEYS = [
+    ("0123456789abcdef/1", "lost"), ("0123456789abcdef/", "bad-value"), ("0123456789abcdeg/1", "bad-value"),
+    ("0123456789abcde/1", "bad-value"), ("/1", "bad-value"), ("0123456789abcdef/1/2", "bad-value"),
+    ("0123456789ABCDEF/1", "bad-value"), ("0123456789abcdef/%20", "bad-value"),
+]
+
+
+def test_admins_of_the_daemon_alone(pair):
+    """They revoke a lease of another host; all may give up their own by its whole name."""
     a, b = pair
     client = client_of(a)
     lease = gets(client, "acquire etl")
     key = key_of(b)
+    assert refused(client_of(b, 1000), f"revoke {key}") == "forbidden"
+    assert shown(b, "etl")["in_use"] == "1"
     session, id = key.split("/")
     assert (len(session), id, key_of(a)) == (16, lease, lease)
     assert b.berthctl("revoke", key).returncode == 0
     assert event(client) == ("revoked", lease, "revoked")
     does(client, f"release {lease}")
     asked_until(b, lambda now: now.resources["etl"]["in_use"] == "0", "etl")
-    assert refused(client_of(b), f"revoke {key}") == "lost"
+    for key, expected in [(key, "lost"), *KEYS]:
+        for verb in ("revoke", "drop"):
+            assert refused(client_of(b), f"{verb} {key}") == expected, (verb, key)
+    lease = gets(client, "acquire etl")
+    does(client_of(a), f"drop {key_of(b)}")
+    assert event(client) == ("lost", lease, "dropped")
 
 
-@pytest.mark.parametrize("verb, told", [
-    ("revoke", "revoked {} revoked"), ("drop", "lost {} dropped")], ids=["revoke", "drop"])
-def test_the_reason_reaches_another_host(pair, verb, told):
-    """Those who hold, and those who wait; and no later one."""
+@pytest.mark.parametrize("verb, how, told", [
+    ("revoke", "revoked", "revoked {} revoked"), ("drop", "dropped", "lost {} dropped")], ids=["revoke", "drop"])
+def test_the_reason_reaches_another_host(pair, verb, how, told):
+    """Those who hold, and those who wait, the history and the log; and no later one."""
     a, b = pair
     client = client_of(a)
     lease = gets(client, "acquire door")
@@ -218,28 +211,19 @@ def test_the_reason_reaches_another_host(pair, verb, told):
     line = client.line()
     assert line.startswith(f"* {told.format(lease)} ") and line.endswith(":%20disk%20full%0A%25"), line
     client.request(f"release {lease}")
+    last(client).has(how=how, why="disk full\n%", by=str(os.geteuid()))
+    said = (rf" by pid {os.getpid()} of uid {os.geteuid()}\): asked by uid {os.geteuid()}(?: \(login uid \d+\))? "
+            r"on another host: disk full\\x0a%")
+    assert re.search(rf"{verb} {lease} \(door, held{said}$", a.log.read_text(), re.M)
     lease = gets(client, "acquire etl")
     does(client_of(b), f"{verb} {key_of(b)}")
     assert "disk" not in client.line()
 
 
-@pytest.mark.parametrize("verb, how", [("revoke", "revoked"), ("drop", "dropped")], ids=["revoke", "drop"])
-def test_the_history_and_the_log_have_who_and_why_from_another_host(pair, verb, how):
-    a, b = pair
-    client = client_of(a)
-    lease = gets(client, "acquire door")
-    does(client_of(b), f"{verb} {key_of(b, 'door')} reason=disk%20full")
-    assert client.line().split(" ")[2] == lease
-    client.request(f"release {lease}")
-    last(client).has(how=how, why="disk full", by=str(os.geteuid()))
-    said = (rf" by pid {os.getpid()} of uid {os.geteuid()}\): asked by uid {os.geteuid()}(?: \(login uid \d+\))? "
-            r"on another host: disk full")
-    assert re.search(rf"{verb} {lease} \(door, held{said}$", a.log.read_text(), re.M)
-
-
 @needs_root
 def test_who_has_taken_leases_from_another_host(pair):
-    """One after the other, each its own; an owner's release names nobody."""
+    """One after the other, each its own; an owner's release names nobody, and a repeat of a revoke replaces
+    neither who nor why, though the log has both."""
     a, b = pair
     watcher, operator, waiting = client_of(a), client_of(b), client_of(a, 1001)
     first = gets(client_of(a), "acquire door holder=x")
@@ -254,50 +238,14 @@ def test_who_has_taken_leases_from_another_host(pair):
     does(operator, "release door holder=z")
     is_over(watcher, third)
     last(watcher).has(how="released", uid="1001", by="0", why=None)
-
-
-def test_the_first_revoke_counts(pair):
-    """A repeat from another host replaces neither who nor why; the log has both."""
-    a, b = pair
-    client = client_of(a)
-    lease = gets(client, "acquire door")
+    fourth = gets(watcher, "acquire door")
     key = key_of(b, "door")
     for reason in ("first", "second"):
-        does(client_of(b), f"revoke {key} reason={reason}")
-    assert client.line().endswith(":%20first")
+        does(operator, f"revoke {key} reason={reason}")
+    assert watcher.line().endswith(":%20first")
     until(lambda: re.search(r"revoke .* on another host: second$", a.log.read_text(), re.M))
-    client.request(f"release {lease}")
-    last(client).has(how="revoked", why="first")
-
-
-def test_ones_own_by_its_whole_name(pair):
-    a, b = pair
-    client = client_of(a)
-    lease = gets(client, "acquire etl")
-    does(client_of(a), f"drop {key_of(b)}")
-    assert event(client) == ("lost", lease, "dropped")
-
-
-def test_admins_of_the_daemon_alone(pair):
-    a, b = pair
-    gets(client_of(a), "acquire etl")
-    other = client_of(b, 1000)
-    assert refused(other, f"revoke {key_of(b)}") == "forbidden"
-    assert shown(b, "etl")["in_use"] == "1"
-
-
-KEYS = [
-    ("0123456789abcdef/1", "lost"), ("0123456789abcdef/", "bad-value"), ("0123456789abcdeg/1", "bad-value"),
-    ("0123456789abcde/1", "bad-value"), ("/1", "bad-value"), ("0123456789abcdef/1/2", "bad-value"),
-    ("0123456789ABCDEF/1", "bad-value"), ("0123456789abcdef/%20", "bad-value"),
-]
-
-
-def test_no_such_lease(pair):
-    client = client_of(pair[0])
-    for key, expected in KEYS:
-        for verb in ("revoke", "drop"):
-            assert refused(client, f"{verb} {key}") == expected, (verb, key)
+    watcher.request(f"release {fourth}")
+    last(watcher).has(how="revoked", why="first")
 
 
 def test_several_databases_are_asked_in_turn(redis_server, hosts):
@@ -317,9 +265,8 @@ def test_several_databases_are_asked_in_turn(redis_server, hosts):
     assert refused(client_of(b), "drop 0123456789abcdef/1") == "lost"
 
 
-# ---- release by name ----
-
-def test_release_by_identity(pair):
+def test_release_by_name(redis_server, pair):
+    """By an identity, also a shared one, and by an item."""
     a, b = pair
     client = client_of(a)
     lease = gets(client, "acquire etl holder=job%20one%7c%25")
@@ -329,10 +276,11 @@ def test_release_by_identity(pair):
     assert event(client) == ("lost", lease, "released")
     asked_until(b, lambda now: now.resources["etl"]["in_use"] == "0", "etl")
     does(client_of(b), "release etl holder=job%20one%7c%25", "release market/x holder=y")
+    gets(client, "acquire etl holder=x")
+    redis_server.stop()
+    does(client, "release etl holder=x")  # here, which needs no database
+    redis_server.cont()
 
-
-def test_release_by_a_shared_identity(pair):
-    a, b = pair
     client = client_of(a, 1001)
     lease = gets(client, "acquire door holder=x")
     assert refused(client_of(b, 1000), "release door holder=x") == "forbidden"
@@ -340,10 +288,6 @@ def test_release_by_a_shared_identity(pair):
     does(client_of(b, 1001), "release door holder=x")
     assert event(client) == ("lost", lease, "released")
 
-
-def test_release_by_item(pair):
-    a, b = pair
-    client = client_of(a, 1001)
     lease = gets(client, "acquire gpus:2")
     assert refused(client_of(b, 1000), "release gpus item=g1") == "forbidden"
     assert refused(client_of(b), "release gpus item=g7") == "unknown"
@@ -354,15 +298,6 @@ def test_release_by_item(pair):
     assert event(client) == ("lost", lease, "dropped")
     assert refused(client_of(b), "release etl item=2") == "unknown"
     does(client_of(b), "release etl item=1")
-
-
-def test_release_here_needs_no_database(redis_server, pair):
-    a, _ = pair
-    client = client_of(a)
-    gets(client, "acquire etl holder=x")
-    redis_server.stop()
-    does(client, "release etl holder=x")
-    redis_server.cont()
 
 
 def test_hosts(redis_server, hosts):
@@ -417,13 +352,13 @@ def test_whose_file_has_other_times(redis_server, hosts):
 def test_how_busy_a_database_is(redis_server, hosts):
     """As soon as renewals have told how many calls there are; and in all, once it was asked twice."""
     a, b = fleet(redis_server, hosts)
+    client = a.client()
 
-    client, found = a.client(), {}
-    end = time.monotonic() + DEADLINE
-    while "cpu_us_per_s" not in found:
-        assert time.monotonic() < end, found
-        look_again()
+    def found_when_complete():
         found = keys(client.lines("hosts")[1].split())
+        return found if "cpu_us_per_s" in found else None
+
+    found = until(found_when_complete)
     assert found["sessions"] == "2" and int(found["calls_per_1000_s"]) > 0, found
     assert 0 < int(found["busy_us_per_s"]) < 1_000_000 and int(found["cpu_us_per_s"]) < 1_000_000, found
     shown = a.berthctl("hosts").stdout

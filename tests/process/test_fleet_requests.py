@@ -13,8 +13,9 @@ import pytest
 
 from conftest import BUILD
 from fleet_help import clock, end_grace, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_ops_help import client_of, without_deadlines
 from journal_file import records, rewrite
-from lines import DEADLINE, look_again, until
+from lines import DEADLINE, until
 
 pytestmark = needs_redis
 
@@ -58,25 +59,10 @@ def pending(client, request, word="acquire"):
     return answer.split()[1]
 
 
-def event(client, but="deadline"):
-    """The next line that is no deadline."""
-    end = time.monotonic() + DEADLINE
-    line = client.line()
-    while line.startswith(f"* {but} "):
-        assert time.monotonic() < end
-        line = client.line()
-    return line
-
-
-def request(client, line):
-    client.send(line + "\n")
-    return event(client)
-
-
 def held(client, ask):
     """(lease, TOKEN, the whole event) of a granted one."""
     lease = pending(client, ask)
-    line = event(client)
+    line = client.line()
     assert line.startswith(f"* granted {lease} "), line
     return lease, int(re.search(r"=[^, ]+,(\d+),", line).group(1)), line
 
@@ -95,90 +81,75 @@ def boottime():
 
 
 def test_pending_then_granted(host):
-    client = host.client()
+    client, other = host.client(), host.client()
     lease, token, line = held(client, f"a pid={os.getpid()}")
     assert re.fullmatch(rf"\* granted {lease} slot=a,{token},0 kill_after=1000ms on_lost=kill proof=\w{{16}},{token}", line)
     assert token > 0
     first, stop = good_until(client.line(), lease)
     assert first - stop == 2 * 10**9  # kill-after and a margin of a second
     assert 0 < first - boottime() < TTL * 10**9
+    waiting = pending(other, "a")
+    assert other.line() == f"* waiting {waiting} position=1"
     # Each renewal prolongs it.
     for _ in range(2):
         later, stop = good_until(client.line(), lease)
         assert later > first and later - stop == 2 * 10**9
         first = later
-    assert request(client, f"release {lease}") == "ok"
-
-
-def test_waiters_get_no_deadline(host):
-    client, other = host.client(), host.client()
-    holds, _, _ = held(client, "a")
-    lease = pending(other, "a")
-    assert other.line() == f"* waiting {lease} position=1"
-    for _ in range(3):
-        good_until(client.line(), holds)
-    assert other.request("ping") == "ok"
+    assert other.request("ping") == "ok"  # waiters get no deadline
+    assert without_deadlines(client).request(f"release {lease}") == "ok"
 
 
 def test_places_and_the_next_one(host):
-    client = host.client()
+    client = client_of(host)
+    lease, _, line = held(client, "g:2 a")
+    assert re.fullmatch(rf"\* granted {lease} item=g,\d+,\w,\w slot=a,\d+,0", line), line
+    assert client.request(f"release {lease}") == "ok"
     first, token, _ = held(client, "a")
-    second_client, third_client = host.client(), host.client()
+    lease = pending(client, "a wait=0")
+    line = client.line()
+    assert line.startswith(f"* denied {lease} would-wait "), line
+    assert text_of(line) == "a: not free now"
+    assert client.request(f"release {lease}") == "ok"
+    second_client, third_client = client_of(host), client_of(host)
     second = pending(second_client, "a")
-    assert event(second_client) == f"* waiting {second} position=1"
+    assert second_client.line() == f"* waiting {second} position=1"
     third = pending(third_client, "a")
-    assert event(third_client) == f"* waiting {third} position=2"
-    assert request(client, f"release {first}") == "ok"
-    assert event(second_client).startswith(f"* granted {second} ")
-    assert request(second_client, f"release {second}") == "ok"
-    line = event(third_client)
+    assert third_client.line() == f"* waiting {third} position=2"
+    assert client.request(f"release {first}") == "ok"
+    assert second_client.line().startswith(f"* granted {second} ")
+    assert second_client.request(f"release {second}") == "ok"
+    line = third_client.line()
     while line.startswith("* waiting"):  # nearer
-        line = event(third_client)
+        line = third_client.line()
     assert line.startswith(f"* granted {third} ") and int(line.split(",")[1]) > token
 
 
 def test_an_acquire_is_repeated_on_another_connection(redis_server, host):
     """While the database is asked, while the lease waits there, and when it is held: the last
     connection has it, and the others may end."""
-    holder, clients = host.client(), [host.client() for _ in range(4)]
+    holder, clients = client_of(host), [client_of(host) for _ in range(4)]
     holds, _, _ = held(holder, "a")
     redis_server.stop()
     lease = pending(clients[0], "a once=w")
     assert pending(clients[1], "a once=w") == lease
     clients[0].close()
     redis_server.cont()
-    assert event(clients[1]) == f"* waiting {lease} position=1"
+    assert clients[1].line() == f"* waiting {lease} position=1"
     assert clients[2].request("acquire a once=w") == f"waiting {lease} position=1"
     clients[1].close()
-    assert request(holder, f"release {holds}") == "ok"
-    granted = event(clients[2])
+    assert holder.request(f"release {holds}") == "ok"
+    granted = clients[2].line()
     assert granted.startswith(f"* granted {lease} ")
     answer = clients[3].request("acquire a once=w")
     assert answer == granted.replace("* granted", "ok")
     clients[2].close()
-    assert request(clients[3], f"renew {lease}").startswith(f"ok {lease}")
-
-
-def test_not_to_wait(host):
-    held(host.client(), "a")
-    client = host.client()
-    lease = pending(client, "a wait=0")
-    line = event(client)
-    assert line.startswith(f"* denied {lease} would-wait "), line
-    assert text_of(line) == "a: not free now"
-    assert request(client, f"release {lease}") == "ok"
-
-
-def test_several_units_of_a_pool(host):
-    client = host.client()
-    lease, _, line = held(client, "g:2 a")
-    assert re.fullmatch(rf"\* granted {lease} item=g,\d+,\w,\w slot=a,\d+,0", line), line
+    assert clients[3].request(f"renew {lease}").startswith(f"ok {lease}")
 
 
 def test_a_tree_is_shown_with_the_pid_that_keeps_it(host):
     with subprocess.Popen(["sleep", "1000"]) as main, subprocess.Popen(["sleep", "1000"]) as wrapper:
         try:
-            lease, _, _ = held(host.client(), f"a pid={main.pid} wrapper={wrapper.pid}")
+            lease, _, _ = held(client_of(host), f"a pid={main.pid} wrapper={wrapper.pid}")
             assert shown_pid(host, lease) == main.pid
             main.kill()
             main.wait()
@@ -189,14 +160,14 @@ def test_a_tree_is_shown_with_the_pid_that_keeps_it(host):
 
 
 def shown_pid(host, lease):
-    line, = [line for line in host.client().lines("status a") if line.startswith(f"holder {lease} ")]
+    line, = [line for line in client_of(host).lines("status a") if line.startswith(f"holder {lease} ")]
     return int(re.search(r" pid=(\d+) ", line).group(1))
 
 
 def test_mixed(redis_server, hosts):
     text = RESOURCES + "[semaphore b]\nlimit = 1\nscope = fleet\nredis = other\n"
     (host,) = hosts(text, 1, sections(redis_server) + sections(redis_server, name="other", prefix="other"))
-    client = host.client()
+    client = client_of(host)
     for ask, about, why in (
             ("a here", "here", "it has host scope, and a has fleet scope"),
             ("here a", "a", "it has fleet scope, and here has host scope"),
@@ -208,9 +179,9 @@ def test_mixed(redis_server, hosts):
 
 def test_grace_of_a_new_database(redis_server, hosts):
     (host,) = hosts(RESOURCES, 1, sections(redis_server))
-    client = host.client()
+    client = client_of(host)
     lease = pending(client, "a wait=0")
-    line = event(client)
+    line = client.line()
     assert line.startswith(f"* denied {lease} grace "), line
     assert re.fullmatch(
         rf"a: the database `default` \(unix:{redis_server.socket}\) is new, and grants nothing for another "
@@ -219,12 +190,12 @@ def test_grace_of_a_new_database(redis_server, hosts):
 
 
 def test_down(redis_server, host):
-    client = host.client()
+    client = client_of(host)
     redis_server.kill()
     where = f"a: the database `default` (unix:{redis_server.socket}) cannot be reached: "
     answer = client.request("acquire a")
     if answer.startswith("pending"):  # for a second it may come back
-        answer = event(client)
+        answer = client.line()
         assert answer.startswith("* denied "), answer
     assert " down " in answer and text_of(answer).startswith(where), answer
     assert len(text_of(answer)) > len(where)
@@ -238,21 +209,15 @@ def test_down(redis_server, host):
 
 def ask_until_it_is_back(client, name):
     """The answer to the first one that is not refused."""
-    end = time.monotonic() + DEADLINE
-    line = request(client, f"acquire {name}")
-    while line.startswith("error down "):
-        assert time.monotonic() < end
-        look_again()
-        line = request(client, f"acquire {name}")
-    assert line.startswith("pending "), line
-    return event(client)
+    until(lambda: client.request(f"acquire {name}").startswith("pending "))
+    return client.line()
 
 
 # ---- deadlines
 
 
 def test_the_database_is_down_for_too_long(redis_server, host):
-    client, warned = host.client(), host.client()
+    client, warned = host.client(), client_of(host)
     lease, _, _ = held(client, "a")
     only_notified, _, _ = held(warned, "w")
     redis_server.stop()
@@ -265,11 +230,11 @@ def test_the_database_is_down_for_too_long(redis_server, host):
     assert line.startswith(f"* expired {lease} deadline "), line
     assert text_of(line).startswith(why), line
     assert abs(boottime() - last) < 10**9  # when it was told it would have to stop
-    assert request(client, f"release {lease}") == "ok"
-    line = event(warned)
+    assert client.request(f"release {lease}") == "ok"
+    line = warned.line()
     assert line.startswith(f"* lost {only_notified} deadline "), line
     redis_server.cont()
-    assert ask_until_it_is_back(host.client(), "w").startswith("* granted ")
+    assert ask_until_it_is_back(client_of(host), "w").startswith("* granted ")
 
 
 # ---- restarts
@@ -287,15 +252,15 @@ def record_of(host, lease):
 
 def test_pending_is_written_before_it_is_said(redis_server, host):
     redis_server.stop()
-    client = host.client()
+    client = client_of(host)
     lease = pending(client, "a holder=me")
     record = record_of(host, lease)
     assert record.startswith("waiting ") and " database=default " in record and "ticket=" not in record
     assert " now=1 " in record_of(host, pending(client, "g wait=0"))
     redis_server.cont()
-    line = event(client)
+    line = client.line()
     while f" {lease} " not in line:
-        line = event(client)
+        line = client.line()
     assert line.startswith(f"* granted {lease} ")
     record = record_of(host, lease)
     assert record.startswith("held ") and " database=default ticket=" in record
@@ -316,21 +281,21 @@ def comes_back(client, line, place):
     """It is told its place at once or, if the listing is not over, by an event."""
     answer = client.request(line)
     if answer.startswith("pending "):
-        answer = event(client)[len("* "):]
+        answer = client.line()[len("* "):]
     assert answer.startswith(f"waiting {place}"), answer
 
 
 def test_berthd_dies(redis_server, host):
     """Holders hold, waiters wait in their old places; nothing is granted twice."""
-    client, waiter, behind = (host.client() for _ in range(3))
+    client, waiter, behind = (client_of(host) for _ in range(3))
     lease, token, _ = held(client, f"a pid={os.getpid()}")
     second = pending(waiter, "a")
-    assert event(waiter) == f"* waiting {second} position=1"
+    assert waiter.line() == f"* waiting {second} position=1"
     third = pending(behind, "a")
-    assert event(behind) == f"* waiting {third} position=2"
+    assert behind.line() == f"* waiting {third} position=2"
     before = sessions(redis_server)
     host.restart()
-    client, waiter, behind = (host.client() for _ in range(3))
+    client, waiter, behind = host.client(), client_of(host), client_of(host)
     comes_back(behind, f"reclaim {third} a:1", f"{third} position=2")
     comes_back(waiter, f"reclaim {second} a:1", f"{second} position=1")
     answer = client.request(f"reclaim {lease} a:1:0")
@@ -340,27 +305,27 @@ def test_berthd_dies(redis_server, host):
     (session, after), = sessions(redis_server).items()
     assert [session] == list(before)
     assert int(after.split()[1]) > int(before[session].split()[1])  # its incarnation
-    assert request(client, f"release {lease}") == "ok"
-    line = event(waiter)
+    assert without_deadlines(client).request(f"release {lease}") == "ok"
+    line = waiter.line()
     assert line.startswith(f"* granted {second} slot=a,"), line
     assert int(line.split(",")[1]) > token
-    assert request(waiter, f"release {second}") == "ok"
-    assert event(behind).startswith(f"* granted {third} slot=a,")
+    assert waiter.request(f"release {second}") == "ok"
+    assert behind.line().startswith(f"* granted {third} slot=a,")
 
 
 def test_a_client_that_did_not_come_back(redis_server, host):
-    client, waiter = host.client(), host.client()
+    client, waiter = client_of(host), client_of(host)
     held(client, "a")
     lease = pending(waiter, "a")
-    assert event(waiter) == f"* waiting {lease} position=1"
+    assert waiter.line() == f"* waiting {lease} position=1"
     host.kill()
     host.configure(sections(redis_server).join(["grace = 1s\n", RESOURCES]))
     host.start()
-    other = host.client()
+    other = client_of(host)
     lease = pending(other, "a")  # after the others, until they are given up
-    line = event(other)
+    line = other.line()
     while line.startswith("* waiting"):
-        line = event(other)
+        line = other.line()
     assert line.startswith(f"* granted {lease} ")
 
 
@@ -379,11 +344,9 @@ def test_the_journal_is_lost(redis_server, host):
     """The journal has the session: without it, leases are reclaimed with what the clients know, and
     those that are not are dropped at the end of the grace."""
     with a_job() as job:
-        client, other = host.client(), host.client()
-        client.send(f"acquire a pid={job.pid}\n")
-        answer = client.line().split()
-        lease = answer[1]
-        granted = event(client)
+        client, other = client_of(host), client_of(host)
+        lease = pending(client, f"a pid={job.pid}")
+        granted = client.line()
         assert granted.startswith(f"* granted {lease} ")
         proof = granted.split()[-1]
         gone, _, _ = held(other, f"w pid={job.pid}")
@@ -395,17 +358,17 @@ def test_the_journal_is_lost(redis_server, host):
         until(lambda: sessions(redis_server) != before)
         clock = int(redis_server.do("HGET", "{berth}:db", "clock"))
         until(lambda: int(redis_server.do("HGET", "{berth}:db", "clock")) > clock + 500)  # a renewal
-        client = host.client()
-        answer = request(client, f"reclaim {lease} a:1:0 pid={job.pid} {proof}")
+        client = client_of(host)
+        answer = client.request(f"reclaim {lease} a:1:0 pid={job.pid} {proof}")
         assert re.match(rf"ok {lease} slot=a,\d+,0 ", answer), answer
         assert gone in listed(redis_server)  # as long as it may be reclaimed
         until(lambda: gone not in listed(redis_server))
         assert lease in listed(redis_server)
         assert list(sessions(redis_server)) == list(before)
         assert " slot=a,0," not in record_of(host, lease)  # its token is the database's
-        waiter = host.client()
+        waiter = client_of(host)
         second = pending(waiter, "a")
-        assert event(waiter) == f"* waiting {second} position=1"
+        assert waiter.line() == f"* waiting {second} position=1"
 
 
 def starts(host):
@@ -442,7 +405,7 @@ def test_a_deadline_outlives_berthd(redis_server, host):
 def test_what_a_damaged_journal_does_not_say(redis_server, host):
     """Until when its leases are good: without that, they are good no longer."""
     with a_job() as job:
-        lease, _, _ = held(host.client(), f"a pid={job.pid}")
+        lease, _, _ = held(client_of(host), f"a pid={job.pid}")
         redis_server.stop()
         host.kill()
         was = host.journal.read_bytes()
@@ -469,7 +432,7 @@ def add_to_tenure(host, words):
 def test_what_a_later_version_says_of_a_database_is_kept(host):
     """However often its record is written again, and unchanged."""
     with a_job() as job:
-        lease, _, _ = held(host.client(), f"a pid={job.pid}")
+        lease, _, _ = held(client_of(host), f"a pid={job.pid}")
         for _ in range(2):
             before = tenure(host)
             if "color=" not in before:
@@ -479,12 +442,12 @@ def test_what_a_later_version_says_of_a_database_is_kept(host):
             assert tenure(host).endswith(" color=red shape=round")
             host.kill()
             host.start()
-        assert host.client().request(f"release {lease}") == "ok"
+        assert client_of(host).request(f"release {lease}") == "ok"
 
 
 def test_what_must_not_be_ignored_of_a_database(host):
     """berthd does not start, and changes nothing."""
-    held(host.client(), "a")
+    held(client_of(host), "a")
     add_to_tenure(host, "!color=red")
     later = host.journal.read_bytes()
     with pytest.raises(pytest.fail.Exception, match="a later version of berthd has written it"):
@@ -496,15 +459,15 @@ def test_what_must_not_be_ignored_of_a_database(host):
 def test_its_database_is_gone_from_the_file(redis_server, host, is_held):
     with a_job() as job:
         if not is_held:
-            held(host.client(), "a")  # goes with its connection and the grace
-            lease = pending(host.client(), f"a pid={job.pid}")
+            held(client_of(host), "a")  # goes with its connection and the grace
+            lease = pending(client_of(host), f"a pid={job.pid}")
         else:
-            lease, _, _ = held(host.client(), f"a pid={job.pid}")
+            lease, _, _ = held(client_of(host), f"a pid={job.pid}")
         host.kill()
         if not is_held:  # the holder's record goes by itself only after a grace
             redis_server.stop()  # nor does it grant what is freed
             host.start()
-            assert host.client().request("drop " + record_id(host, "held")) == "ok"
+            assert client_of(host).request("drop " + record_id(host, "held")) == "ok"
             host.kill()
             redis_server.cont()
         host.configure(sections(redis_server, name="other") +
@@ -515,7 +478,7 @@ def test_its_database_is_gone_from_the_file(redis_server, host, is_held):
             assert "a is in use" in said and "[redis default], is not there any more" in said, said
             host.configure(sections(redis_server) + RESOURCES)
             host.start()
-            answer = host.client().request(f"reclaim {lease} a:1:0")
+            answer = client_of(host).request(f"reclaim {lease} a:1:0")
             assert answer.startswith(f"ok {lease} "), answer
         else:
             assert f"lease {lease} (a) is not restored: its database is no longer in the file" in said, said
@@ -526,14 +489,13 @@ def record_id(host, state):
 
 
 def test_operators_changes_outlive_the_data(redis_server, host):
-    client = host.client()
-    client.send("pause a reason=broken\n")
-    assert event(client) == "ok"
+    client = client_of(host)
+    assert client.request("pause a reason=broken") == "ok"
     until(lambda: b"\nfleet default a " in b"".join(path.read_bytes() for path in host.state.glob("*.state")))
     host.stop()
     redis_server.do("FLUSHALL")
     host.start()
     end_grace(redis_server)
-    client = host.client()
+    client = client_of(host)
     lease = pending(client, "a wait=0")
-    assert event(client).startswith(f"* denied {lease} paused ")
+    assert client.line().startswith(f"* denied {lease} paused ")

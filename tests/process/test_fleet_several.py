@@ -38,6 +38,13 @@ def keeper(pair):
 
 
 def test_what_it_has_waited_for_is_kept_for_a_while(pair):
+    """A refusal names the resource of both that an operator of the other host has closed."""
+    one, two = map(client_of, pair)
+    assert two.request("limit licence 0") == "ok"
+    for request in ("acquire etl licence wait=0", "acquire licence:1 etl wait=0"):
+        lease = one.request(request).split(" ")[1]
+        assert one.line() == f"* denied {lease} closed licence:%20its%20limit%20is%200"
+    assert two.request("reset licence") == "ok"
     one, two, _ = keeper(pair)
     resource = shown(one, "licence")
     assert (resource["free"], resource["kept"], resource["kept_for"]) == ("1", "1", "1")
@@ -57,12 +64,3 @@ def test_a_place_is_kept_over_a_restart(pair):
     pair[1].stop()
     pair[1].start()
     assert shown(one, "licence")["kept_for"] == before["kept_for"] == "1"
-
-
-def test_a_refusal_names_the_resource(pair):
-    """An operator of the other host has closed one of the two."""
-    one, two = map(client_of, pair)
-    assert two.request("limit licence 0") == "ok"
-    for request in ("acquire etl licence wait=0", "acquire licence:1 etl wait=0"):
-        lease = one.request(request).split(" ")[1]
-        assert one.line() == f"* denied {lease} closed licence:%20its%20limit%20is%200"

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import Berthd, read_line
+from conftest import read_line
 from daemon_help import Status, is_quiet, status
 from fleet_help import (  # noqa: F401
     DEADLINE, Monitor, clock, hosts, needs_redis, redis_section, redis_server, ways)
@@ -75,12 +75,13 @@ def test_everybody_on_every_host(pair):
 
 
 def test_how_long_another_host_holds_a_lease(pair):
-    """Its wait is no part of it."""
+    """Its wait is no part of it. The waiting line of `berth run` names that host, and `why` explains a lease
+    there alone."""
     a, b = pair
     client = client_of(a)
     first = gets(client, "acquire door")
     waiter = client_of(b)
-    queues(waiter, "acquire door")
+    lease = queues(waiter, "acquire door program=etl")
 
     def age(now, of):
         one, = now.resources["door"][of]
@@ -94,17 +95,15 @@ def test_how_long_another_host_holds_a_lease(pair):
     held_for = age(status(a.client()), "holders")
     passed = time.monotonic() - begin
     assert held_for <= passed * 1000 + 1 and int(shows) <= passed
-
-
-def test_why_of_a_lease_by_its_name_in_the_fleet(pair):
-    a, b = pair
-    lease = gets(client_of(a), "acquire door")
-    key = shown(b, "door").resources["door"]["holders"][0]["lease"]
-    assert re.match(f"lease {lease} of pid .* has held slot 0 of door for ", a.berthctl("why", key).stdout)
-    refusal = b.berthctl("why", key)
+    key = shown(a, "door").resources["door"]["holders"][0]["lease"]
+    assert re.match(f"lease {lease} of pid .* has held slot 0 of door for ", b.berthctl("why", key).stdout)
+    refusal = a.berthctl("why", key)
     assert (refusal.returncode, refusal.stdout) == (78, "")
     assert refusal.stderr == (f"berthctl: why: {key}: not a lease of this host: berthctl status shows its host, "
                               "and why explains it there (unknown)\n")
+    line = read_line(a.berth.start("run", "door", "--", "true").stderr)
+    assert re.fullmatch(r"berth: waiting for door: held by pid \d+ on \S+ \(etl, root\) for \d+s; "
+                        r"place 1 in the queue", line)
 
 
 def test_instances_of_other_hosts(pair):
@@ -141,20 +140,9 @@ def test_of_a_lease(pair):
     until(lambda: status(client, f"lease={lease}").resources["etl"]["waiters"][0]["position"] == "1")
 
 
-def test_few_holders_of_a_lease(redis_server, hosts):
-    a, = fleet(redis_server, hosts, 1, RESOURCES.replace("limit = 2", "limit = 20"))
-    client = client_of(a)
-    for _ in range(20):
-        gets(client, "acquire etl")
-    lease = queues(client, "acquire etl:3")
-    queues(client, "acquire etl:2")
-    now = status(client, f"lease={lease}")
-    assert (len(now.holders("etl")), now.waiters("etl")) == (8, [lease])
-    assert len(shown(a, "etl").holders("etl")) == 20
-
-
 def test_units_are_ranges(redis_server, hosts):
-    a, b = fleet(redis_server, hosts, 2, RESOURCES.replace("limit = 2", "limit = 100000"))
+    """And of a waiter, few holders are shown."""
+    a, b = fleet(redis_server, hosts, 2, RESOURCES.replace("limit = 2", "limit = 420"))
     client = client_of(a)
     one = gets(client, "acquire etl")
     gets(client, "acquire etl:400")
@@ -162,6 +150,13 @@ def test_units_are_ranges(redis_server, hosts):
     gets(client, "acquire etl:2")
     assert [holder["units"] for holder in shown(b, "etl").resources["etl"]["holders"]] == [
         "0,401", "1-400"]
+    for _ in range(18):
+        gets(client, "acquire etl")
+    lease = queues(client, "acquire etl:3")
+    queues(client, "acquire etl:2")
+    now = status(client, f"lease={lease}")
+    assert (len(now.holders("etl")), now.waiters("etl")) == (8, [lease])
+    assert len(shown(a, "etl").holders("etl")) == 20
 
 
 # ---- when a database gives no answer ----
@@ -185,19 +180,6 @@ def test_down(redis_server, pair):
     assert status(client, f"lease={waits}").waiters("etl") == [waits]
     text = a.berthctl("status").stdout
     assert "database down" in text and "why: " in text
-
-
-def test_silent(redis_server, hosts):
-    a, = fleet(redis_server, hosts, 1, ttl="120s")
-    client, lease = client_of(a), client_of(a)
-    gets(lease, "acquire etl")
-    redis_server.stop()
-    begun = time.monotonic()
-    now = status(client)
-    assert 3 < time.monotonic() - begun < 12  # a renewal comes after 20
-    assert now.resources["etl"].items() >= {"database_state": "no-answer", "in_use": "1"}.items()
-    redis_server.cont()
-    assert "database_state" not in shown(a).resources["etl"]
 
 
 def test_which_number_the_database_has(redis_server, hosts):
@@ -228,16 +210,14 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter has this machine's numbers")
-@pytest.mark.parametrize("server", ["127.0.0.1:1", "localhost:1"])
-def test_a_unit_without_tcp(directory, server):
-    daemon = Berthd(directory, f"{redis_section(f'redis://{server}')}\n[lock f]\nscope = fleet\n",
-                    before=[sys.executable, "-c", WITHOUT_TCP])
-    try:
-        now = asked_until(daemon, lambda now: "why" in now.databases["default"])
-        assert now.databases["default"]["why"].endswith(
-            "%20(berthd's%20unit%20forbids%20TCP:%20install%20the%20drop-in%20tcp.conf,%20see%20berthd(8))")
-    finally:
-        daemon.stop()
+def test_a_unit_without_tcp(berthd):
+    daemon = berthd("".join(
+        f"{redis_section(f'redis://{server}:1', name=server)}\n[lock {server}]\nscope = fleet\nredis = {server}\n"
+        for server in ("127.0.0.1", "localhost")), before=[sys.executable, "-c", WITHOUT_TCP])
+    now = asked_until(daemon, lambda now: all("why" in one for one in now.databases.values()))
+    for server, one in now.databases.items():
+        assert one["why"].endswith(
+            "%20(berthd's%20unit%20forbids%20TCP:%20install%20the%20drop-in%20tcp.conf,%20see%20berthd(8))"), server
 
 
 def test_differing_definitions(redis_server, hosts):
@@ -247,6 +227,8 @@ def test_differing_definitions(redis_server, hosts):
                 now.databases["default"]["state"] == "up")
     assert "differing: 1 definition" in b.berthctl("status").stdout
     assert "differing:" not in a.berthctl("status").stdout
+    for host, n in (a, 0), (b, 1):
+        assert f'berth_database_differing{{database="default"}} {n}' in figures_of(host)
 
 
 # ---- what another host may have written ----
@@ -297,22 +279,6 @@ def test_berthctl(pair):
     assert etl["holders"][0]["host"] and "/" in etl["holders"][0]["lease"]
 
 
-def test_without_databases_nothing_is_said(berthd, berthctl):
-    berthd("[lock here]\n")
-    text = berthctl("status").stdout
-    assert "SCOPE" not in text and "DATABASE" not in text
-    assert json.loads(berthctl("status", "--json").stdout)["databases"] == []
-
-
-def test_the_waiting_line_names_the_host(pair):
-    a, b = pair
-    gets(client_of(a), "acquire door program=etl")
-    process = b.berth.start("run", "door", "--", "true")
-    line = read_line(process.stderr)
-    assert re.fullmatch(r"berth: waiting for door: held by pid \d+ on \S+ \(etl, root\) for \d+s; "
-                        r"place 1 in the queue", line)
-
-
 # ---- what it costs ----
 
 def calls(host):
@@ -320,8 +286,8 @@ def calls(host):
 
 
 def test_many_ask_the_database_once(redis_server, pair):
-    """While one request is being answered, all others wait for one more."""
-    a, _ = pair
+    """While one request is being answered, all others wait for one more: each sees what was done before it."""
+    a, b = pair
     clients = [client_of(a) for _ in range(60)]
     before = calls(a)
     redis_server.stop()
@@ -330,9 +296,16 @@ def test_many_ask_the_database_once(redis_server, pair):
     assert is_quiet(client_of(a))  # all are parked
     redis_server.cont()
     for client in clients:
-        while client.line() != "end":
-            pass
+        client.rest_of_lines()
     assert calls(a) - before < 10  # renewals among them
+    changes = client_of(b)
+    for i in range(30):
+        for client in clients[:20]:
+            client.send("status etl\n")
+        assert changes.request(f"limit etl {i % 3}") == "ok"
+        assert shown(a, "etl").resources["etl"]["limit"] == str(i % 3)
+        for client in clients[:20]:
+            client.rest_of_lines()
 
 
 def test_the_first_of_many_goes(redis_server, hosts):
@@ -353,20 +326,6 @@ def test_the_first_of_many_goes(redis_server, hosts):
         while line != "end":
             assert "database_state" not in line
             line = client.line()
-
-
-def test_a_status_sees_what_was_done_before_it(pair):
-    a, b = pair
-    busy = [client_of(a) for _ in range(20)]
-    changes = client_of(b)
-    for i in range(30):
-        for client in busy:
-            client.send("status etl\n")
-        assert changes.request(f"limit etl {i % 3}") == "ok"
-        assert shown(a, "etl").resources["etl"]["limit"] == str(i % 3)
-        for client in busy:
-            while client.line() != "end":
-                pass
 
 
 def test_a_status_shares_no_answer_from_before_it(redis_server, hosts, ways):
@@ -447,7 +406,7 @@ def require_own_figures_alone(host):
 
 
 def test_metrics_without_the_database(redis_server, hosts):
-    """A host's own figures come all the same: while the database is silent, and while it is away."""
+    """A host's own figures come all the same, and its status: while the database is silent, and while it is away."""
     a, = fleet(redis_server, hosts, 1, ttl="120s")
     client = client_of(a)
     gets(client, "acquire etl")
@@ -455,7 +414,12 @@ def test_metrics_without_the_database(redis_server, hosts):
     begun = time.monotonic()
     require_own_figures_alone(a)
     assert 3 < time.monotonic() - begun < 12  # a renewal comes after 20
+    begun = time.monotonic()
+    now = status(client)
+    assert 3 < time.monotonic() - begun < 12
+    assert now.resources["etl"].items() >= {"database_state": "no-answer", "in_use": "1"}.items()
     redis_server.cont()
+    assert "database_state" not in shown(a).resources["etl"]
     assert asked_until(a, lambda now: now.databases["default"]["state"] == "up", "etl")
     assert 'berth_fleet_up{database="default"} 1' in figures_of(a)
     redis_server.kill()

@@ -6,12 +6,11 @@ import urllib.parse
 
 import pytest
 
-import fleet_ops_help
 from cluster_help import Cluster, Node
 from fleet_help import Monitored, clock, hosts, needs_redis, redis_section  # noqa: F401
-from lines import DEADLINE
+from fleet_ops_help import up
+from lines import DEADLINE, until
 from lost_help import asked_until
-from test_fleet_found import until
 from tls_help import Authority, TlsServer, authority, needs_tls, speaking_tls  # noqa: F401
 
 pytestmark = [needs_redis, needs_tls]
@@ -29,10 +28,6 @@ def server(directory, authority):
 def section(server, **more):
     """With a ttl that a job outlives while its Redis is restarted, also on a busy machine."""
     return redis_section(server.tcp_url, "30s", failover_lag="0", **{"ca_file": server.authority.crt, **more})
-
-
-def up(server, *hosts):
-    return fleet_ops_help.up(server, *hosts, name="s")
 
 
 def says(host, *words):

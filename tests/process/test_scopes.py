@@ -229,7 +229,7 @@ TWINS = {
 
 @pytest.fixture
 def sequence(redis_server, hosts, chance):
-    host, = up(redis_server, *hosts(config(), 1, redis_section(redis_server.url)), name="f-few")
+    host, = up(redis_server, *hosts(config(), 1, redis_section(redis_server.url)))
     return Sequence(chance, [Side(host, prefix, (None, 1001)) for prefix in "hf"])
 
 
