@@ -11,7 +11,7 @@ from daemon_help import (
     become, connect_as, event, held, in_child, must_end_well, needs_root, NOBODY, SOURCE, waits)
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
 from fleet_ops_help import client_of, gets, up
-from lines import DEADLINE, until
+from lines import until
 from lost_help import asked_until, restart, sleeper
 from test_metrics import answer, count, value
 

@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import select
-import shutil
 import signal
 import socket
 import struct

@@ -1,6 +1,5 @@
 """Restart is not an event: whatever ends the daemon, no place is lost or given twice."""
 
-import signal
 
 import pytest
 
