@@ -83,7 +83,12 @@ static bool live_lines_take_host(struct live *live, const struct words_of_line *
     struct status host = STATUS_INIT;
     host.begun = true;
     bool is_good = status_figures_take(&host, line->words + 1, line->n - 1);
-    live->host = is_good ? host : live->host;
+    if (is_good) {
+        /* A line may come late, never early. */
+        int64_t ahead = host.now.at - instant_of(line->now).at;
+        live->ahead = live->has_ok && live->ahead > ahead ? live->ahead : ahead;
+        live->host = host;
+    }
     return is_good;
 }
 
@@ -181,7 +186,6 @@ static enum live_result live_lines_take(struct live *live, const struct words_of
     }
     if (!live->has_ok) {
         live->has_ok = strcmp(line->words[0], "ok") == 0 && live_lines_take_host(live, line);
-        live->ahead = live->host.now.at - instant_of(line->now).at;
         return live->has_ok ? LIVE_MORE : LIVE_MALFORMED;
     }
     if (strcmp(line->words[0], "end") != 0) {

@@ -303,7 +303,9 @@ Test(live, instants_are_on_the_clock_of_berthd)
     take(100 * SECOND, "ok now=7000 draining=0 held=0 waiting=0\n" SNAPSHOT);
     cr_expect_eq(live_now(&live, 101 * SECOND).at, 8000);
     take(103 * SECOND, "host now=10001 draining=0 held=1 waiting=0\nend\n");
-    cr_expect_eq(live_status(&live, 104 * SECOND)->now.at, 11000); /* it took a while to come */
+    cr_expect_eq(live_status(&live, 104 * SECOND)->now.at, 11001); /* it came sooner */
+    take(106 * SECOND, "host now=12000 draining=0 held=0 waiting=0\nend\n");
+    cr_expect_eq(live_status(&live, 106 * SECOND)->now.at, 13001); /* that took a while to come */
     live_forget(&live);
     take(110 * SECOND, "ok now=17000 draining=0 held=0 waiting=0\n" SNAPSHOT);
     cr_expect_eq(live_now(&live, 110 * SECOND).at, 17000);
