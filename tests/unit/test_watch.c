@@ -316,7 +316,7 @@ WATCH_TEST(descriptors_are_taken_when_there_are_some_again)
     watch(&seen, &child.process);
     give_descriptors_back();
     while (watches.n_pidfds == 0) {
-        uv_run(&loop, UV_RUN_ONCE);
+        uv_run(&loop, UV_RUN_NOWAIT);
     }
     cr_expect_eq(watches.n_looked_at, 0);
     run_what_is_due();
