@@ -3,6 +3,8 @@
 #include "base/closest_match.h"
 #include "base/words.h"
 
+#include <limits.h>
+
 /* ---- kinds of values ---- */
 
 const char *option_set_true(void *member, char *argument)
@@ -122,7 +124,9 @@ static void explain_unknown(
     const struct option_reader *reader, const char *see, struct text *out)
 {
     struct text name = TEXT_INIT;
-    bool is_long = reader->wrong[0] == '-';
+    /* Else a letter, of several perhaps. */
+    bool is_long = reader->wrong[-1] == '-' && reader->wrong[0] == '-';
+    int shown = is_long ? INT_MAX : 1;
     text_add_bytes(&name, reader->wrong + is_long, is_long ? strcspn(reader->wrong, "=") - 1 : 0);
     struct closest_match nearest = CLOSEST_MATCH_INIT(name.bytes);
     for (const struct option_row *row = reader->rows; row->word; row++) {
@@ -130,7 +134,7 @@ static void explain_unknown(
             closest_match_try(&nearest, row->word);
         }
     }
-    text_add_format(out, "no such option: -%s%s%s%s (see %s --help)", reader->wrong,
+    text_add_format(out, "no such option: -%.*s%s%s%s (see %s --help)", shown, reader->wrong,
         nearest.best ? "; did you mean --" : "", nearest.best ? nearest.best : "",
         nearest.best ? "?" : "", see);
     text_deinit(&name);
