@@ -269,11 +269,11 @@ static void suggest(struct call *call, const char *word, struct text *out)
 {
     struct closest_match nearest = CLOSEST_MATCH_INIT(word);
     struct status status = STATUS_INIT;
-    const struct status_lease **leases;
+    const struct status_lease **leases = NULL;
     uint64_t id, newest = 0;
     bool is_known = ask_status(call, NULL, 0, &status);
-    size_t n = status_each_lease(&status, true, true, &leases);
-    for (size_t i = 0; is_known && i < n; i++) {
+    size_t n = is_known ? status_each_lease(&status, true, true, &leases) : 0;
+    for (size_t i = 0; i < n; i++) {
         closest_match_try(&nearest, leases[i]->id);
         newest = lease_id_parse(leases[i]->id, &id) && id > newest ? id : newest;
     }
