@@ -181,6 +181,7 @@ static void on_dialed(void *context, struct stream *stream, const char *why)
         resp_add_command(&out,
             (const char *const[]){
                 "AUTH", user ? user : password, user ? password : NULL, NULL});
+        stream_send_text(stream, &out); /* by itself: what it erases has not been moved to grow */
     }
     resp_add_command(&out,
         (const char *const[]){
