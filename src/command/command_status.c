@@ -7,7 +7,6 @@
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "database/fleet_sessions.h"
-#include "status/database_line.h"
 #include "status/status_walk.h"
 
 #include <stdlib.h>

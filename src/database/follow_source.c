@@ -147,8 +147,9 @@ static bool write_entry(const struct server *server, const struct ended_filter *
         const struct ended_lease ended = {entry, lease, record_database(lease)};
         ended_line_write(out, &ended, server->core, moment);
     }
+    bool was_read = lease;
     record_free(lease);
-    return lease;
+    return was_read;
 }
 
 bool ended_lines_write(const struct server *server, const struct ended_filter *filter,
