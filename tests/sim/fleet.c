@@ -201,13 +201,16 @@ static void run(uint64_t seed, uint64_t seconds)
     for (size_t i = 0; i < N_FIGURES; i++) {
         sums[i] += fleet->figures[i];
     }
+    running = NULL;
     fleet_free(fleet);
 }
 
 static void print_state(void)
 {
-    printf("# at %.3f s\n", (double)running->now / (double)SECOND);
-    clocks_print(running);
+    if (running) {
+        printf("# at %.3f s\n", (double)running->now / (double)SECOND);
+        clocks_print(running);
+    }
 }
 
 static void print_figures(void)
