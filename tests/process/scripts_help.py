@@ -721,9 +721,11 @@ def common_server():
 @pytest.fixture
 def redis_server():
     """An empty one, whatever a test before has left, also of its clock."""
+    if common_server().process.poll() is not None:
+        common_server.cache_clear()  # a test has ended it
     server = common_server()
     server.clock.show(0, 0)
-    for command in ("FLUSHALL", "FUNCTION FLUSH", "CONFIG SET maxmemory 0"):
+    for command in ("FLUSHALL", "FUNCTION FLUSH", "CONFIG SET maxmemory 0", "ACL SETUSER default +@all"):
         server.do(*command.split(" "))
     return server
 
