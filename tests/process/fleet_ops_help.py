@@ -27,7 +27,7 @@ limit = 2
 def up(server, *hosts):
     """Waits until all have their sessions; cuts the grace of the new database short."""
     for host in hosts:
-        asked_until(host, lambda now: all(one["state"] == "up" for one in now.databases.values()))
+        asked_until(host, lambda now: {one["state"] for one in now.databases.values()} == {"up"})
     server.do("HDEL", "{berth}:db", "grace")
     return hosts
 

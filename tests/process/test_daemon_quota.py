@@ -71,7 +71,7 @@ def house(berthd, full, user):
 
 
 @needs_root
-@pytest.mark.parametrize("full, user", [("house", 0), ("user", NOBODY)])
+@pytest.mark.parametrize("full, user", [("house", 0), ("house", NOBODY), ("user", NOBODY)])
 def test_operators_always_get_a_connection(berthd, full, user):
     daemon = house(berthd, full, user)
     lease = held(daemon.clients[0], "acquire a")

@@ -231,12 +231,12 @@ def test_an_inherited_socket_is_served(manager, directory):
 
 
 def test_it_is_not_unlinked(manager):
-    service = manager("[lock a]\n")
+    service = manager(head="[lock a]\n")
     service.listen(mode=0o600)
     service.start()
     service.stop()
     assert service.socket.is_socket()
-    assert "ignored" not in service.log.read_text()  # the file says no mode
+    assert "ignored" not in service.log.read_text()  # the file says neither path nor mode
 
 
 def test_its_path_is_gone(manager):

@@ -209,7 +209,11 @@ def test_down(redis_server, host):
 
 def ask_until_it_is_back(client, name):
     """The answer to the first one that is not refused."""
-    until(lambda: client.request(f"acquire {name}").startswith("pending "))
+    def is_back():
+        answer = client.request(f"acquire {name}")
+        assert answer.startswith(("pending ", "error down ")), answer
+        return answer.startswith("pending ")
+    until(is_back)
     return client.line()
 
 

@@ -97,7 +97,9 @@ def test_gone(daemon):
     entries[lease].has(how="gone", units="deploy:0", unseen=None)
     entries[waiting].has(how="cancelled", units="deploy=1", held=None)
     assert watcher.request(f"release {lease} exit=3") == "ok"  # too late
-    assert len(history(watcher)) == 2
+    entries = {entry.lease: entry for entry in history(watcher)}
+    assert len(entries) == 2
+    entries[lease].has(how="gone", exit=None)
     client = daemon.client()
     with sleeper() as pid:
         lease = held(client, f"acquire deploy pid={pid}")

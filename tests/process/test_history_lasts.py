@@ -3,12 +3,13 @@
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
 from conftest import read_line
-from daemon_help import event, held, held_with_proof, waits
-from history_help import history, is_over, last
+from daemon_help import event, held, held_with_proof, refused, waits
+from history_help import history, last
 from lines import until
 from lost_help import held_over_a_kill, restart, sleeper
 from test_history_log import lines
@@ -62,18 +63,22 @@ def test_how_a_job_ended_that_lived_over_a_restart(daemon, berth):
 
 
 def test_what_ends_while_there_is_no_berthd(daemon, client):
-    timed = held(daemon.client(), "acquire s ttl=30ms")
+    long = held(daemon.client(), "acquire s ttl=1h")
     with sleeper() as pid:
         lease = held(client, f"acquire deploy pid={pid} program=x")
         waiting = waits(client, f"acquire deploy pid={pid} program=y")
+        timed = held(daemon.client(), "acquire s ttl=200ms")
+        given = time.monotonic()
         daemon.kill()
+    until(lambda: time.monotonic() > given + 0.2)
     daemon.start()
     client = daemon.client()
-    is_over(client, timed)
+    assert refused(client, f"renew {timed}") == "lost"
+    assert client.request(f"renew {long}").startswith("ok ")
     entries = {entry.lease: entry for entry in history(client)}
     entries[lease].has(how="gone", unseen="1", exit=None, units="deploy:0", program="x")
     entries[waiting].has(how="cancelled", unseen="1", units="deploy=1", program="y", held=None)
-    assert int(entries[timed].has(how="expired")["held"]) >= 30
+    assert int(entries[timed].has(how="expired")["held"]) >= 200
 
 
 def test_a_wait_whose_resource_is_gone(daemon, client):

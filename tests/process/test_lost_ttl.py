@@ -20,13 +20,13 @@ def variables(done):
 
 def test_refreshed_in_time(berth, daemon):
     """Each renewal restarts the ttl, over restarts too."""
-    lease = variables(berth("acquire", "--ttl", "2s", "a", "--holder", "me"))["BERTH_LEASE"]
+    lease = variables(berth("acquire", "--ttl", "4s", "a", "--holder", "me"))["BERTH_LEASE"]
     for _ in range(3):
         assert berth("renew", "a", "--holder", "me").returncode == 0
         restart(daemon, "kill")
         assert berth("renew", lease).returncode == 0
         client = daemon.client()
-        held(client, "acquire s ttl=800ms")
+        held(client, "acquire s ttl=1600ms")
         assert event(client)[0] == "expired"  # so much of the ttl has passed
         assert berth("run", "-n", "a", "--", "true").returncode == 75
     assert berth("release", "a", "--holder", "me").returncode == 0

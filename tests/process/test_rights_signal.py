@@ -186,10 +186,12 @@ def acquired_and_withdrawn(daemon, job):
     return lease
 
 
-def test_the_operator_takes_over(berthd, job):
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_operator_takes_over(berthd, job, restarted):
     daemon = berthd(f"[lock one]\nadmin-users = {ADMIN}\nkill-after = 1s\n")
     lease = acquired_and_withdrawn(daemon, job)
-    restart(daemon, "kill")
+    if restarted:
+        restart(daemon, "kill")
     assert connect_as(daemon, ADMIN).request(f"revoke {lease}") == "ok"
     assert job.wait(DEADLINE) in (-signal.SIGKILL, -signal.SIGTERM)
 
