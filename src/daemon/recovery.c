@@ -364,9 +364,11 @@ static bool leases_may_be_missing(
     return true;
 }
 
-static void begin_grace(struct server *server, bool closed, nanoseconds now)
+/* `lead`: how far numbers are ahead of the clock. Nothing new is granted until it has caught up:
+ * the next berthd may find neither file, and begins with the clock. */
+static void begin_grace(struct server *server, bool closed, nanoseconds lead, nanoseconds now)
 {
-    nanoseconds grace = server->ledger.grace;
+    nanoseconds grace = closed ? later(server->ledger.grace, lead) : server->ledger.grace;
     if (server->state.found == STATE_UNREADABLE) {
         core_close(server->core, server->state.why_unreadable);
     }
@@ -380,8 +382,9 @@ static void begin_grace(struct server *server, bool closed, nanoseconds now)
 
 /* Above all that earlier runs have given out: above what the journal says and, if both files are
  * lost, at the wall clock's microseconds. A killed berthd has left most numbers up to the mark of
- * the state directory unused: it does not count where the journal goes on from it. */
-static void begin_numbers(
+ * the state directory unused: it does not count where the journal goes on from it. Returns how far
+ * that is ahead of the clock; 0 if the clock was set back. */
+static nanoseconds begin_numbers(
     struct server *server, enum journal_found found, const struct findings *findings)
 {
     const struct state *state = &server->state;
@@ -389,7 +392,7 @@ static void begin_numbers(
     bool is_whole = found == JOURNAL_INTACT || found == JOURNAL_INCOMPLETE;
     uint64_t own = state->found == STATE_UNREADABLE ? recorded.of : state_fingerprint(state);
     bool goes_on = is_whole && recorded.of == own;
-    uint64_t first = (uint64_t)clock_wall_now() / 1000;
+    uint64_t clock = (uint64_t)clock_wall_now() / 1000, first = clock;
     first = first < recorded.mark ? recorded.mark : first;
     first = first < state->mark && !goes_on ? state->mark : first;
     ledger_take_numbers(&server->ledger, findings->numbers_slot, goes_on ? recorded.mark : 0, own);
@@ -399,6 +402,7 @@ static void begin_numbers(
         log_warning("no writable state directory: until berthd is restarted with one, fencing "
                     "tokens depend on the clock, and runtime changes are refused");
     }
+    return first - clock <= NUMBERS_AHEAD ? (nanoseconds)(first - clock) * 1000 : 0;
 }
 
 /* This boot and this socket; a journal of any other says nothing about us. */
@@ -429,14 +433,14 @@ static bool restore_all(struct serving *serving, const char *socket_path)
         findings_deinit(&findings);
         return false;
     }
-    begin_numbers(server, found, &findings);
+    nanoseconds lead = begin_numbers(server, found, &findings);
     bool closed = leases_may_be_missing(server, found, &findings);
     if (findings.n > 0) {
         qsort(findings.list, findings.n, sizeof *findings.list, compare_leases);
         erase_second_records(server, &findings);
         qsort(findings.list, findings.n, sizeof *findings.list, recovery_compare);
     }
-    begin_grace(server, closed, now);
+    begin_grace(server, closed, lead, now);
     restore_tenures(server, &findings, now);
     begin_history(server, &findings);
     history_log_begin(&serving->history_log);

@@ -15,10 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How far the mark is ahead, so that it is seldom written. Numbers left over at the end of a
- * crashed run are lost. Numbers should not run ahead of the clock, from which they start if the
- * file is lost: this is 17 s of microseconds. */
-#define NUMBERS_AHEAD (UINT64_C(1) << 24)
 /* In a damaged file: microseconds until the year 2112; numbers start near the clock's. */
 #define MAX_CREDIBLE (UINT64_C(1) << 52)
 #define MAX_NUMBER (UINT64_C(1) << 62) /* a larger one is damage: tokens end at 2^63 */

@@ -18,6 +18,10 @@
 enum {
     BOOT_ID_BYTES = 64,
     STATE_FLEET_BYTES = 16 * 1024 * 1024,
+    /* How far the mark is ahead, so that it is seldom written. A berthd that was killed, and whose
+     * journal is lost, goes on from the mark: then numbers are ahead of the clock, from which they
+     * begin if the file is lost as well. This is a second of microseconds. */
+    NUMBERS_AHEAD = 1 << 20,
 };
 
 enum state_found {

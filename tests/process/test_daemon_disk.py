@@ -571,7 +571,7 @@ def passes(gates):
     return thread
 
 
-NUMBERS_AHEAD = 2**24 # that a start stores
+NUMBERS_AHEAD = 2**20 # that a start stores
 
 
 def set_numbers(daemon, number):
