@@ -218,7 +218,7 @@ def test_stopped_without_a_warning(berth, berthctl, daemon, client):
 def test_stopped_without_a_warning_in_a_fleet(redis_server, hosts):
     """Renewals, which its client does not read either, are not taken for the grant."""
     host, = up(redis_server, *hosts("[lock x]\nscope = fleet\n[lock y]\nscope = fleet\n", 1,
-                                    redis_section(redis_server.url)), name="x")
+                                    redis_section(redis_server.url)))
     client = client_of(host)
     process = granted_while_stopped(host, host.berth, host.berthctl, client, gets(client, "acquire x"))
     renewals = host.client()
@@ -233,7 +233,7 @@ def test_stopped_without_a_warning_in_a_fleet(redis_server, hosts):
 @pytest.mark.parametrize("restarted", [False, True])
 def test_on_another_host(redis_server, hosts, restarted):
     one, two = up(redis_server,
-                  *hosts("[lock x]\nscope = fleet\n", 2, redis_section(redis_server.url)), name="x")
+                  *hosts("[lock x]\nscope = fleet\n", 2, redis_section(redis_server.url)))
     client = client_of(two)
     lease = gets(client, "acquire x")
     away = starts_waiting(one.berth, "x")

@@ -1,5 +1,6 @@
 """A real berth-web of a test's own, and HTTP without a library that would repair what is sent."""
 
+import fcntl
 import http.client
 import json
 import os
@@ -14,7 +15,7 @@ import pytest
 
 from conftest import BUILD
 from lines import DEADLINE, until
-from manager_help import EXEC
+from manager_help import ABOVE, EXEC
 
 needs_web = pytest.mark.skipif(not (BUILD / "berth-web").exists(), reason="built without berth-web")
 
@@ -66,14 +67,15 @@ class Web:
         command, environ, fds = self.command(theirs), dict(os.environ, **self.environ), [theirs]
         environ["STATE_DIRECTORY"] = str(self.directory)
         if self.inherited:
-            fd = os.dup2(self.inherited.fileno(), 50, inheritable=False)
+            fd = fcntl.fcntl(self.inherited.fileno(), fcntl.F_DUPFD_CLOEXEC, ABOVE)
             command = [sys.executable, "-c", EXEC, str(fd), "", *command]
             environ["LISTEN_FDS"] = "1"
             fds.append(fd)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=fds, env=environ)
-        os.close(theirs)
+        for each in fds:
+            os.close(each)
         readable, _, _ = select.select([ready], [], [], DEADLINE)
         self.where = os.read(ready, 4096).decode().strip() if readable else ""
         os.close(ready)
