@@ -159,7 +159,7 @@ Test(state, the_mark_only_grows)
 /* Early enough that nobody has to wait for them. */
 Test(state, more_numbers_are_wanted_at_half)
 {
-    const uint64_t first = 1000, block = UINT64_C(1) << 24;
+    const uint64_t first = 1000, block = NUMBERS_AHEAD;
     reload();
     cr_assert(reserve_numbers(first));
     cr_expect(state_has_numbers(&state, first + block - 1));
@@ -338,7 +338,7 @@ Test(state, every_length_and_every_bit)
         scratch_write(file, bytes, length);
         cr_assert_eq(reload(), STATE_DAMAGED, "%zu", length);
         cr_assert_str_eq(state.changes, "");
-        cr_assert(state.mark <= 1000 + (UINT64_C(1) << 24));
+        cr_assert(state.mark <= 1000 + NUMBERS_AHEAD);
     }
     for (size_t i = 0; i < 8 * n; i++) {
         bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
