@@ -84,7 +84,7 @@ WRONG_USAGE = [
     (["limit", "etl", "-1"], "a limit is a number from 0 to 1000000: -1"),
     (["limit", "-12", "etl"], "a limit is a number from 0 to 1000000: -12"),
     (["remove", "gpus", "-1"], "no such option: -1"),
-    (["status", "-xyS"], "no such option: -xyS"),
+    (["status", "-xyS"], "no such option: -x"),
     (["status", "--json=1"], "no such option: --json=1"),
     (["drain", "--wait=1", "-S", "x"], "no such option: --wait=1"),
     (["reserve", "gpus", "gpu0"], "usage: berthctl reserve NAME ITEM --reason TEXT"),
