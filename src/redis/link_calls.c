@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "base/memory.h"
 #include "redis/link_internal.h"
 #include "redis/loading.h"
 
@@ -40,36 +41,39 @@ static void send_for_keys(struct link *link, const struct link_call *call)
     link_send(link, call);
 }
 
-static void add_word(struct text *out, const char *word)
-{
-    resp_add_word(out, word, strlen(word));
-}
-
 void link_call(struct link *link, enum script script, unsigned layout, size_t argc,
     const char *const argv[], const size_t lengths[], uint64_t tag)
 {
     enum { N_OWN = 3 }; /* FCALL, the function, the number of keys */
     const struct script_set *set = script_set_of(layout);
-    struct text out = TEXT_INIT;
+    struct link_call call = {.set = set, .tag = tag};
     if (link->state != LINK_UP) {
         return; /* on_down is due, which covers this call */
     }
     link->set = set;
-    resp_add_count(&out, N_OWN + N_SCRIPT_KEYS + argc + !link->has_library);
-    add_word(&out, link->has_library ? "FCALL" : "EVALSHA");
-    add_word(&out, link->has_library ? set->functions[script] : set->sha);
-    add_word(&out, SCRIPT_KEYS_WORD);
+    const char **words = memory_resize(NULL, N_OWN + N_SCRIPT_KEYS + argc + 1, sizeof *words);
+    size_t *sizes = memory_resize(NULL, N_OWN + N_SCRIPT_KEYS + argc + 1, sizeof *sizes), n = 0;
+    words[n++] = link->has_library ? "FCALL" : "EVALSHA";
+    words[n++] = link->has_library ? set->functions[script] : set->sha;
+    words[n++] = SCRIPT_KEYS_WORD;
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
-        add_word(&out, link->keys.keys[i]);
+        words[n++] = link->keys.keys[i];
     }
-    for (size_t i = 0; i < argc; i++) {
-        resp_add_word(&out, argv[i], lengths[i]);
+    for (size_t i = 0; i < n; i++) {
+        sizes[i] = strlen(words[i]);
     }
+    memcpy(words + n, argv, argc * sizeof *words);
+    memcpy(sizes + n, lengths, argc * sizeof *sizes);
+    n += argc;
     if (!link->has_library) {
-        add_word(&out, script_words[script]);
+        words[n] = script_words[script];
+        sizes[n] = strlen(words[n]);
+        n++;
     }
-    send_for_keys(link,
-        &(struct link_call){.set = set, .tag = tag, .bytes = out.bytes, .n = out.length});
+    call.bytes = resp_command(n, words, sizes, &call.n);
+    free(words);
+    free(sizes);
+    send_for_keys(link, &call);
 }
 
 /* ---- the server has forgotten the library, or the script ---- */

@@ -207,32 +207,25 @@ enum resp_next resp_reader_next(struct resp_reader *reader, const struct resp **
 
 /* ---- writing ---- */
 
-static void add_length(struct text *out, char type, size_t n)
+char *resp_command(size_t argc, const char *const argv[], const size_t lengths[], size_t *np)
 {
-    char *to = text_room(out, MAX_DIGITS + sizeof "$\r\n");
-    text_end(out, put_string(put_number(put_byte(to, type), n), "\r\n"));
-}
-
-void resp_add_count(struct text *out, size_t n_words)
-{
-    add_length(out, '*', n_words);
-}
-
-void resp_add_word(struct text *out, const char *bytes, size_t n)
-{
-    add_length(out, '$', n);
-    text_add_bytes(out, bytes, n);
-    text_add(out, "\r\n");
+    char *bytes = NULL;
+    long long n = redisFormatCommandArgv(&bytes, (int)argc, (const char **)argv, lengths);
+    if (n < 0) {
+        abort(); /* no memory */
+    }
+    *np = (size_t)n;
+    return bytes;
 }
 
 void resp_add_command(struct text *out, const char *const words[])
 {
-    size_t n = 0;
-    while (words[n]) {
-        n++;
+    size_t n_words = 0, n;
+    while (words[n_words]) {
+        n_words++;
     }
-    resp_add_count(out, n);
-    for (size_t i = 0; i < n; i++) {
-        resp_add_word(out, words[i], strlen(words[i]));
-    }
+    char *bytes = resp_command(n_words, words, NULL, &n);
+    text_add_bytes(out, bytes, n);
+    explicit_bzero(bytes, n); /* there may be a password in it */
+    free(bytes);
 }

@@ -1,5 +1,5 @@
 /* resp.h - what Redis sends, as plain values, and what it is sent. resp.c alone uses hiredis, and
- * only its reader: its asynchronous core aborts on surprises and loses errors. */
+ * only its reader and formatter: its asynchronous core aborts on surprises and loses errors. */
 #pragma once
 
 #include "base/text.h"
@@ -29,8 +29,7 @@ enum resp_next {
 };
 enum resp_next resp_reader_next(struct resp_reader *reader, const struct resp **replyp);
 
-/* A command: how many words it has, then each of them. */
-void resp_add_count(struct text *out, size_t n_words);
-void resp_add_word(struct text *out, const char *bytes, size_t n);
-/* A whole one; NULL follows the last word. */
+/* A command as bytes, *np many, which the caller frees. `lengths` NULL: its words are strings. */
+char *resp_command(size_t argc, const char *const argv[], const size_t lengths[], size_t *np);
+/* Adds one of strings; NULL follows the last. */
 void resp_add_command(struct text *out, const char *const words[]);

@@ -290,13 +290,15 @@ Test(resp, a_line_is_bounded)
 
 Test(resp, a_command)
 {
+    static const char *const argv[] = {"SET", "", "a\0b"};
+    static const size_t lengths[] = {3, 0, 3};
     static const char bytes[] = "*3\r\n$3\r\nSET\r\n$0\r\n\r\n$3\r\na\0b\r\n"
                                 "*2\r\n$4\r\nECHO\r\n$10\r\nten bytes.\r\n";
     struct text out = TEXT_INIT;
-    resp_add_count(&out, 3);
-    resp_add_word(&out, "SET", 3);
-    resp_add_word(&out, "", 0);
-    resp_add_word(&out, "a\0b", 3);
+    size_t n;
+    char *command = resp_command(3, argv, lengths, &n);
+    text_add_bytes(&out, command, n);
+    free(command);
     resp_add_command(&out, (const char *const[]){"ECHO", "ten bytes.", NULL});
     cr_assert_eq(out.length, sizeof bytes - 1);
     cr_assert_arr_eq(out.bytes, bytes, out.length);
