@@ -9,12 +9,10 @@ import os
 import pathlib
 import random
 import re
-import select
 import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
 import pytest
 
@@ -22,6 +20,7 @@ from fake_berthd import FakeBerthd
 from lines import DEADLINE, Client
 from builds import check_table
 from builds import pytest_ignore_collect  # a hook
+from programs import end_all, read_line, serving, stop_well  # one is for the tests
 from still_running import pytest_runtest_protocol  # a hook
 from workers import at_end
 from workers import pytest_runtestloop  # a hook
@@ -96,19 +95,9 @@ class Berthd:
 
     def start(self):
         """Returns when berthd serves."""
-        ready, to_daemon = os.pipe()
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                [*self.before, self.program, "-c", self.config, "--ready-fd", str(to_daemon), *self.args],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[to_daemon],
-                env={**os.environ, "STATE_DIRECTORY": str(self.state)})
-        os.close(to_daemon)
-        readable, _, _ = select.select([ready], [], [], DEADLINE)
-        is_ready = readable and os.read(ready, 1)
-        os.close(ready)
-        if not is_ready:
-            self.process.kill()
-            self.process.wait()
+        command = [*self.before, self.program, "-c", self.config, *self.args]
+        self.process, said = serving(command, self.log, self.state)
+        if not said:
             pytest.fail(f"berthd did not start:\n{self.log.read_text()}")
 
     def client(self):
@@ -124,16 +113,7 @@ class Berthd:
         self.process.wait(DEADLINE)
 
     def stop(self):
-        """Stops it as an operator does; it must end well."""
-        if self.process.returncode is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(DEADLINE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-                raise
-            assert self.process.returncode == 0, self.log.read_text()
+        stop_well(self.process, self.log)
 
 
 class Program:
@@ -173,28 +153,7 @@ class Program:
         return subprocess.CompletedProcess(args, process.returncode, out, err)
 
     def end(self):
-        for process in self.started:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            for stream in (process.stdin, process.stdout, process.stderr):
-                if stream:
-                    stream.close()
-
-
-def read_line(stream, timeout=DEADLINE):
-    """One line from an unbuffered stream or a descriptor, "" at its end."""
-    fd = stream if isinstance(stream, int) else stream.fileno()
-    end = time.monotonic() + timeout
-    line = b""
-    while not line.endswith(b"\n"):
-        readable, _, _ = select.select([fd], [], [], max(end - time.monotonic(), 0))
-        assert readable, f"nothing came; so far: {line!r}"
-        byte = os.read(fd, 1)
-        if not byte:
-            break
-        line += byte
-    return line.decode().rstrip("\n")
+        end_all(self.started)
 
 
 def error_of(process, status):

@@ -1,5 +1,6 @@
 """A service manager played by the test: it gets berthd's notifications, and hands sockets over."""
 
+import contextlib
 import fcntl
 import os
 import select
@@ -9,8 +10,9 @@ import subprocess
 import sys
 import time
 
-from conftest import BUILD, read_line
+from conftest import BUILD
 from lines import DEADLINE, Client
+from programs import read_line, stop_well
 
 # As systemd does between fork and exec: the pid is known only then. Arguments: descriptors to hand
 # over, those to close; the program and its arguments.
@@ -36,6 +38,16 @@ WITH_JOURNAL = """
 mount -t tmpfs none /run && mkdir -p /run/systemd/journal &&
 mount --bind "$0" /run/systemd/journal && exec "$@"
 """
+
+
+def fill(path):
+    """The queue of the datagram socket there: its owner reads nothing."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler:
+        filler.connect(str(path))
+        filler.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                filler.send(b"X=1")
 
 
 class Journal:
@@ -137,6 +149,11 @@ class Manager:
         self.run(*args)
         return self.until(lambda said: "READY" in said)
 
+    def started(self, *args):
+        """The same; returns a client."""
+        self.start(*args)
+        return self.client()
+
     def hear(self, timeout=DEADLINE):
         """The next message: its assignments. None if there is none in time."""
         readable, _, _ = select.select([self.ear], [], [], timeout)
@@ -181,12 +198,7 @@ class Manager:
         return status, self.log.read_text(), self.heard[-1] if self.heard else {}
 
     def stop(self):
-        self.process.terminate()
-        try:
-            assert self.process.wait(DEADLINE) == 0, self.log.read_text()
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise
+        stop_well(self.process, self.log)
 
     def kill(self):
         self.process.kill()

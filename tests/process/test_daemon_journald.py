@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from conftest import BUILD
 from daemon_help import connect_as, held, is_quiet, needs_root, refused, waits
 from lines import DEADLINE
-from manager_help import Manager
+from manager_help import Manager, fill
 
 pytestmark = [
     pytest.mark.skipif(b"sd_journal_sendv" not in (BUILD / "berthd").read_bytes(),
@@ -52,8 +51,7 @@ def own():
 
 
 def test_what_an_operator_does(service):
-    service.start()
-    client = service.client()
+    client = service.started()
     assert client.request("pause deploy reason=x") == "ok"
     entry = service.journal.until("pause")
     assert entry["MESSAGE"] == [f"pause deploy: asked by uid {os.getuid()}, pid {os.getpid()}: x"]
@@ -68,8 +66,7 @@ def test_what_an_operator_does(service):
 
 @pytest.mark.parametrize("verb, event", [("revoke", "revoked"), ("drop", "dropped")])
 def test_a_revoked_lease(service, verb, event):
-    service.start()
-    client = service.client()
+    client = service.started()
     assert client.request("hello proto=1 program=nightly").startswith("ok")
     lease = held(client, "acquire deploy etl:2 holder=night")
     assert client.request(f"{verb} {lease}") == "ok"
@@ -91,8 +88,7 @@ def test_releasing_another_users_lease(service):
 
 
 def test_what_a_client_says_is_no_field(service):
-    service.start()
-    client = service.client()
+    client = service.started()
     lease = held(client, "acquire deploy holder=a%0APRIORITY=0%0ABERTH_EVENT=x")
     assert client.request(f"drop {lease}") == "ok"
     entry = service.journal.until("dropped")
@@ -102,8 +98,7 @@ def test_what_a_client_says_is_no_field(service):
 
 def test_held_too_long(service, sleeper):
     service.configure("[lock deploy]\nmax-hold = 100ms\nkill-after = 100ms\n")
-    service.start()
-    client = service.client()
+    client = service.started()
     lease = held(client, f"acquire deploy pid={sleeper.pid} signal=15")
     for event in ("max-hold", "killed"):
         entry = service.journal.until(event)
@@ -113,8 +108,7 @@ def test_held_too_long(service, sleeper):
 
 
 def test_a_lease_that_is_not_taken_over(service):
-    service.start()
-    client = service.client()
+    client = service.started()
     held(client, "acquire deploy")
     waiter = service.client()
     lease = waits(waiter, "acquire deploy")
@@ -127,8 +121,7 @@ def test_a_lease_that_is_not_taken_over(service):
 
 
 def test_all_of_a_lease_at_v(service):
-    service.start("-v")
-    client = service.client()
+    client = service.started("-v")
     lease = held(client, "acquire market/alice")
     assert berth_fields(service.journal.until("granted"), "RESOURCE", "LEASE") == [
         ["market/alice"], [lease]]
@@ -157,8 +150,7 @@ def test_a_stop_ends_no_lease(service):
 
 
 def test_nothing_of_that_without(service):
-    service.start()
-    client = service.client()
+    client = service.started()
     lease = held(client, "acquire deploy")
     assert client.request(f"release {lease}") == "ok"
     assert client.request("pause deploy") == "ok"
@@ -224,12 +216,7 @@ def test_a_journal_that_is_not_there(service):
 def test_a_journal_that_hangs(service):
     """Its queue is full: berthd goes on, and stderr has the line."""
     service.start()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler:
-        filler.connect(str(service.journal.directory / "socket"))
-        filler.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            while True:
-                filler.send(b"X=1")
+    fill(service.journal.directory / "socket")
     client = service.client()
     assert client.request("pause deploy") == "ok"
     assert is_quiet(client)

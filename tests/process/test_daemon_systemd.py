@@ -11,7 +11,7 @@ from conftest import BUILD
 from daemon_help import (
     become, held, in_child, is_quiet, lease_of, must_end_well, needs_root, status, stopped, waits)
 from lines import DEADLINE
-from manager_help import Manager
+from manager_help import Manager, fill
 
 
 def is_built_with_libsystemd():
@@ -50,8 +50,7 @@ def test_ready_when_clients_can_connect(manager):
 
 def test_status_says_what_is_held(manager):
     service = manager("[semaphore a]\nlimit = 2\n")
-    service.start()
-    client = service.client()
+    client = service.started()
     lease = held(client, "acquire a")
     assert service.status("held").endswith(": 1 lease held, 0 waiting")
     held(client, "acquire a")
@@ -86,8 +85,7 @@ def test_status_is_sent_at_most_once_a_second(manager):
 def test_nothing_is_said_while_nothing_changes(manager):
     """The loop is not woken either: the status has no timer of its own."""
     service = manager("[lock a]\n")
-    service.start()
-    client = service.client()
+    client = service.started()
     held(client, "acquire a")
     service.status("1 lease held")
     assert is_quiet(client)  # and a turn in which nothing has changed
@@ -114,12 +112,7 @@ def test_a_manager_that_does_not_read(manager):
     """Its queue is full: berthd still serves, and notifies later."""
     service = manager("[lock a]\n")
     service.start()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler:
-        filler.connect(str(service.directory / "notify"))
-        filler.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            while True:
-                filler.send(b"X=1")
+    fill(service.directory / "notify")
     client = service.client()
     held(client, "acquire a")
     time_limit = time.monotonic() + 1.5  # past the second within which nothing is sent
@@ -269,8 +262,7 @@ def test_accepting_does_not_wait(manager):
     service = manager("[lock a]\n")
     listening = service.listen()
     listening.setblocking(True)
-    service.start()
-    client = service.client()
+    client = service.started()
     for _ in range(50):
         service.client().close()
     assert is_quiet(client)

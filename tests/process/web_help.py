@@ -4,8 +4,6 @@ import fcntl
 import http.client
 import json
 import os
-import select
-import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +14,7 @@ import pytest
 from conftest import BUILD
 from lines import DEADLINE, until
 from manager_help import ABOVE, EXEC
+from programs import serving, stop_well
 
 needs_web = pytest.mark.skipif(not (BUILD / "berth-web").exists(), reason="built without berth-web")
 
@@ -58,35 +57,24 @@ class Web:
         self.config.write_text(f"[web]\nsocket = {socket_of or directory / 's'}\n{text}")
         self.process = None
 
-    def command(self, ready):
-        options = ["-c", self.config, "--ready-fd", str(ready)]
-        return [*self.before, BUILD / "berth-web", *options, *(["-l", self.listen] if self.listen else [])]
+    def command(self):
+        return [*self.before, BUILD / "berth-web", "-c", self.config, *(["-l", self.listen] if self.listen else [])]
 
     def start(self):
-        ready, theirs = os.pipe()
-        command, environ, fds = self.command(theirs), dict(os.environ, **self.environ), [theirs]
-        environ["STATE_DIRECTORY"] = str(self.directory)
+        command, environ, fds = self.command(), self.environ, []
         if self.inherited:
-            fd = fcntl.fcntl(self.inherited.fileno(), fcntl.F_DUPFD_CLOEXEC, ABOVE)
-            command = [sys.executable, "-c", EXEC, str(fd), "", *command]
-            environ["LISTEN_FDS"] = "1"
-            fds.append(fd)
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=fds, env=environ)
+            fds = [fcntl.fcntl(self.inherited.fileno(), fcntl.F_DUPFD_CLOEXEC, ABOVE)]
+            command = [sys.executable, "-c", EXEC, str(fds[0]), "", *command]
+            environ = {**environ, "LISTEN_FDS": "1"}
+        self.process, self.where = serving(command, self.log, self.directory, fds, environ)
         for each in fds:
             os.close(each)
-        readable, _, _ = select.select([ready], [], [], DEADLINE)
-        self.where = os.read(ready, 4096).decode().strip() if readable else ""
-        os.close(ready)
-        if not self.where:
-            self.stop()
-            pytest.fail(f"berth-web did not start:\n{self.log.read_text()}")
+        assert self.where, f"berth-web did not start:\n{self.log.read_text()}"
         return self
 
     def fails(self):
         """Starts one that ends by itself: its status and its log."""
-        done = subprocess.run(self.command(2), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        done = subprocess.run([*self.command(), "--ready-fd", "2"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=DEADLINE, env=dict(os.environ, **self.environ))
         return done.returncode, done.stdout + done.stderr
 
@@ -144,15 +132,8 @@ class Web:
         return self
 
     def stop(self):
-        if self.process and self.process.returncode is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(DEADLINE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-                raise
-            assert self.process.returncode == 0, self.log.read_text()
+        if self.process:
+            stop_well(self.process, self.log)
 
 
 def resource_of(answer, name):

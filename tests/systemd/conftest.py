@@ -5,14 +5,13 @@ witness.py starts its jobs from BUILD."""
 
 import json
 import os
-import select
 import shutil
 import subprocess
-import time
 
 import pytest
 
 from machine import DEADLINE, PACKAGE, TOP, WORK, Machine
+from programs import read_line
 from still_running import pytest_runtest_protocol  # a hook
 
 BUILD = WORK
@@ -110,17 +109,6 @@ class Job:
         return self.process.wait(DEADLINE)
 
 
-def read_line(stream):
-    end = time.monotonic() + DEADLINE
-    line = b""
-    while not line.endswith(b"\n"):
-        assert select.select([stream], [], [], max(end - time.monotonic(), 0))[0], f"nothing came; so far: {line!r}"
-        byte = os.read(stream.fileno(), 1)
-        assert byte, f"it has ended; so far: {line!r}"
-        line += byte
-    return line.decode()
-
-
 @pytest.fixture
 def machine(installed):
     """berthd runs as after the installation, with some resources."""
@@ -128,7 +116,6 @@ def machine(installed):
     machine.write("/etc/berth/conf.d/test.conf", CONFIGURATION)
     machine.systemctl("start", "berthd.socket", "berthd.service")
     machine.systemctl("reload", "berthd.service")
-    began = machine.cursor()
     yield machine
     for process in machine.started:
         if process.poll() is None:

@@ -6,11 +6,12 @@ import json
 import os
 import pathlib
 import select
-import signal
 import socket
 import struct
 import subprocess
 import time
+
+from programs import end_all
 
 TOP = pathlib.Path(os.environ["BERTH_TOP"])
 WORK = pathlib.Path(os.environ["BERTH_WORK"])
@@ -64,13 +65,7 @@ class Machine:
 
     def off(self):
         """At once, as by a power cut."""
-        for process in self.started:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            for stream in (process.stdin, process.stdout, process.stderr):
-                if stream:
-                    stream.close()
+        end_all(self.started)
         self.started = []
         if self.namespaces:
             self.namespaces.kill()

@@ -3,9 +3,10 @@ the package: units, containers, a user's own daemon. As printed, under the names
 
 import pytest
 
-from conftest import Job, leases, read_line, status
+from conftest import Job, leases, status
 from documents import blocks
 from machine import DEADLINE
+from programs import read_line
 from readme import HOLD, OWN, OWN_FILE, SHOW, STATUS, WAIT, WAITING, without_particulars
 
 DOCUMENT = "doc/recipes.md"
@@ -123,13 +124,13 @@ def test_a_name_needs_neither_root_nor_a_file(machine):
     first = machine.start("sh", "-c", HOLD, user="alice", env=environ)
     machine.wait(lambda: leases(machine, "adhoc/report"), "the first one holds it")
     second = machine.start("sh", "-c", f"{WAIT.strip()} 2>&1", user="bob", env=environ)
-    assert without_particulars(read_line(second.stdout)) == without_particulars(WAITING)
+    assert without_particulars(read_line(second.stdout) + "\n") == without_particulars(WAITING)
     assert without_particulars(machine.run("sh", "-c", SHOW, user="bob", env=environ)) == without_particulars(STATUS)
     holder, = leases(machine, "adhoc/report").values()
     machine.kill("TERM", holder)
     first.wait(DEADLINE)
     assert read_line(second.stdout).startswith("berth: got adhoc/report after ")
-    assert read_line(second.stdout) == "my turn\n"
+    assert read_line(second.stdout) == "my turn"
     assert second.wait(DEADLINE) == 0
 
 

@@ -4,9 +4,8 @@ import contextlib
 import json
 import os
 import pathlib
-import select
-import signal
 import subprocess
+import sys
 import time
 import urllib.request
 
@@ -16,6 +15,10 @@ import browser as browsers
 import fixture
 
 TOP = pathlib.Path(__file__).parents[2]
+sys.path.append(str(TOP / "tests/process"))
+
+from programs import serving, stop_well  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("BERTH_BUILD_DIR", TOP / "build" / "plain"))
 
 
@@ -45,30 +48,16 @@ class Program:
 
     def __init__(self, command, work, name):
         self.command, self.work, self.name = command, work, name
+        self.log = work / f"{name}.log"
         self.process = None
 
     def start(self):
-        ready, theirs = os.pipe()
-        with open(self.work / f"{self.name}.log", "ab") as log:
-            self.process = subprocess.Popen(
-                [*map(str, self.command), "--ready-fd", str(theirs)], stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, pass_fds=[theirs],
-                env={**os.environ, "STATE_DIRECTORY": str(self.work / (self.name + ".state"))})
-        os.close(theirs)
-        readable, _, _ = select.select([ready], [], [], browsers.DEADLINE)
-        is_ready = readable and os.read(ready, 1)
-        os.close(ready)
-        assert is_ready, (self.work / f"{self.name}.log").read_text()
+        self.process, said = serving(self.command, self.log, self.work / (self.name + ".state"))
+        assert said, self.log.read_text()
 
     def stop(self):
-        if self.process and self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(browsers.DEADLINE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-                raise
+        if self.process:
+            stop_well(self.process, self.log)
 
 
 class Site:
