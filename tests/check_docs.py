@@ -11,12 +11,12 @@ usage: check_docs.py SRCDIR PRINT_TABLES BERTHD"""
 import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
+
+from checking import accepted, carry_out, require, rows_of
 
 srcdir = pathlib.Path(sys.argv[1])
-tables = subprocess.run([sys.argv[2]], capture_output=True, text=True, check=True).stdout
+rows = rows_of(sys.argv[2])
 protocol = (srcdir / "doc/protocol.md").read_text()
 sample = (srcdir / "conf/berth.conf").read_text()
 readme = (srcdir / "README.md").read_text()
@@ -25,27 +25,12 @@ redis = (srcdir / "doc/redis.md").read_text()
 fleet = "".join((srcdir / f"doc/{name}.md").read_text() for name in ("fleet", "servers"))
 scripts = {path.stem: path.read_text() for path in (srcdir / "src/redis/scripts").glob("*.lua")}
 scripts["common"] = "".join(path.read_text() for path in sorted((srcdir / "src/redis/scripts/common").glob("*.lua")))
-failures = []
-
-
-def require(condition, message):
-    if not condition:
-        failures.append(message)
-
-
-def rows(kind):
-    for line in tables.splitlines():
-        fields = line.split("\t")
-        if fields[0] == kind:
-            yield fields[1:]
 
 
 def check_commands():
     sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", protocol, re.M | re.S))
     sections.pop("Reserved", None)
-    commands = list(rows("command"))
-    require(commands, "no commands: did print_tables run?")
-    for word, right, keys in commands:
+    for word, right, keys in rows("command"):
         text = sections.pop(word, None)
         require(text, f"protocol.md: no section for {word}")
         heading = (text or "").split("\n* ")[0].split("\n\n")[0]
@@ -80,9 +65,7 @@ def check_shown_keys():
     about["ok"] = next(line for line in status.splitlines() if line.startswith("* `ok"))
     everywhere = status.split("The keys of these lines:")[1].split("\n\n", 2)[2] + sections["watch"]
     about["host"], about["database"] = sections["hosts"], about["database"] + sections["hosts"]
-    shown = list(rows("shown"))
-    require(shown, "no shown keys: did print_tables run?")
-    for line, key, _ in shown:
+    for line, key, _ in rows("shown"):
         require(re.search(rf"[`\[| ]{key}[`=]", about[line] + (everywhere if line not in ("ok", "host") else "")),
                 f"protocol.md: status: no {key} of `{line}`")
 
@@ -110,7 +93,6 @@ def check_sample():
             require(any(kind_key in found for kind_key in [(section, key)] + [
                 (kind, key) for kind in ("semaphore", "lock", "pool") if section != "daemon"]),
                 f"berth.conf: no {key} for [{section}]")
-    require(coded, "no keys: did print_tables run?")
     for section, key in found:
         require((section, key) in coded, f"berth.conf: [{section}] has no key {key}")
 
@@ -355,23 +337,10 @@ def check_checked():
     blocks = re.findall(r"^<!-- checked -->\n```ini\n(.*?)^```$", fleet, re.M | re.S)
     require(blocks, "fleet.md: no configuration is marked as checked")
     for block in blocks:
-        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
-            file.write(block)
-            file.flush()
-            done = subprocess.run([sys.argv[3], "--check", "-c", file.name], capture_output=True,
-                                  text=True, check=False)
-            knows = "built without TLS" not in done.stderr
-            require(done.returncode == 0 or not knows, f"a configuration is refused: {done.stderr}{block}")
+        done = accepted(sys.argv[3], block)
+        knows = "built without TLS" not in done.stderr
+        require(done.returncode == 0 or not knows, f"a configuration is refused: {done.stderr}{block}")
 
-
-check_readme()
-check_guarantees()
-check_links()
-check_citations()
-check_comments()
-check_files()
-check_width()
-check_phrases()
 
 # ---- alert rules and dashboard ----
 
@@ -397,7 +366,7 @@ def label_values():
             "state": set(re.findall(r"`(\w+)`", states))}
 
 
-def check_query(where, query, metrics, values):
+def labels_of_query(where, query, metrics, values):
     """Returns the labels that the result has."""
     names = re.findall(r"\bberth_\w+", query)
     require(names, f"{where}: no metric in {query}")
@@ -423,7 +392,7 @@ def check_metrics_files():
     require(len(alerts) == rules.count("alert:") > 0, "berth.rules.yml: the check does not find all alerts")
     for alert, text in alerts:
         expression = re.search(r"^ +expr: (?:>-\n +)?(.*)$", text, re.M)[1]
-        has = check_query(alert, expression, metrics, values)
+        has = labels_of_query(alert, expression, metrics, values)
         said = set(re.findall(r"\$labels\.(\w+)", text))
         require(said <= has, f"{alert}: its result has no {sorted(said - has)}")
     dashboard = json.loads((srcdir / "doc/metrics/berth.dashboard.json").read_text())
@@ -433,25 +402,9 @@ def check_metrics_files():
             require(label in metrics.get(name, set()) | OF_A_TARGET, f"dashboard: {name} has no {label}")
     for panel in dashboard["panels"]:
         for target in panel.get("targets", ()):
-            has = check_query(f"dashboard: {panel['title']}", target["expr"], metrics, values)
+            has = labels_of_query(f"dashboard: {panel['title']}", target["expr"], metrics, values)
             said = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
             require(said <= has, f"dashboard: {panel['title']}: its result has no {sorted(said - has)}")
 
 
-check_commands()
-check_metrics_files()
-check_codes()
-check_events()
-check_shown_keys()
-check_sample()
-check_messages()
-check_keys()
-check_journal()
-check_scripts()
-check_rights()
-check_managed()
-check_times()
-check_checked()
-for failure in failures:
-    print(f"check_docs: {failure}", file=sys.stderr)
-sys.exit(bool(failures))
+carry_out("check_docs", globals())

@@ -13,7 +13,8 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+
+from checking import accepted, carry_out, require, rows_of
 
 srcdir, builddir = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 PAGES = ["berth.1", "berthctl.1", "berth.conf.5", "berth-protocol.7", "berth-recipes.7", "berthd.8", "berth-web.8"]
@@ -26,12 +27,6 @@ if HAS_WEB:
     PROGRAMS["berth-web"] = "berth-web.8"
 else:
     PAGES.remove("berth-web.8")
-failures = []
-
-
-def require(condition, message):
-    if not condition:
-        failures.append(message)
 
 
 def require_same(what, page, program):
@@ -100,12 +95,7 @@ def help_of(program, *words):
     return output(str(builddir / program), *words, "--help")
 
 
-tables = output(str(builddir / "tests/print_tables")).splitlines()
-
-
-def rows(kind):
-    fields = [line.split("\t") for line in tables]
-    return found(kind, [row[1:] for row in fields if row[0] == kind])
+rows = rows_of(builddir / "tests/print_tables")
 
 
 # ---- options ----
@@ -252,6 +242,8 @@ def check_options_of_berthd():
 
 def check_berth_web():
     """Its options, and the keys of its file, which are in conf/berth-web.conf too."""
+    if not HAS_WEB:
+        return
     by_help = options_of_help(help_of("berth-web"))
     require_same("berth-web --help", {word[2:] for _, word in by_help}, long_options("src/web/berth_web.c"))
     page = {key: argument for key, (argument, _) in options_of_page("berth-web.8").items()}
@@ -264,10 +256,8 @@ def check_berth_web():
     used = {getattr(os, name) for path, text in code.items() if path.startswith(("src/web/", "src/service/"))
             for name in re.findall(r"\b(EX_[A-Z]+)\b", text)}
     require_same("berth-web.8: EXIT STATUS", set(statuses("berth-web.8")), found("EX_", used) | {0})
-    with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
-        file.write(re.sub("^;", "", sample, flags=re.M))
-        file.flush()
-        output(str(builddir / "berth-web"), "--check", "-c", file.name)
+    done = accepted(builddir / "berth-web", re.sub("^;", "", sample, flags=re.M))
+    require(done.returncode == 0, f"conf/berth-web.conf: {done.stderr}")
 
 
 def check_options_in_other_documents():
@@ -329,10 +319,9 @@ def check_examples():
     """The examples of berth.conf(5) are valid, apart from their users and groups."""
     examples = [block for block in source["berth.conf.5"].split("```\n")[1::2] if "[" in block]
     for example in found("examples", examples):
-        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
-            file.write(re.sub(r"\b(alice|bob|carol|etl)\b", lambda match: str(60000 + len(match[0])), example))
-            file.flush()
-            output(str(builddir / "berthd"), "--check", "-c", file.name)
+        text = re.sub(r"\b(alice|bob|carol|etl)\b", lambda match: str(60000 + len(match[0])), example)
+        done = accepted(builddir / "berthd", text)
+        require(done.returncode == 0, f"berth.conf.5: an example is refused: {done.stderr}{example}")
 
 
 def check_bounds():
@@ -574,31 +563,4 @@ def check_protocol():
         require(re.search(rf"^ +\* {word}\b", text, re.M), f"berth-protocol.7: no event {word}")
 
 
-check_options_of_berth()
-check_options_of_berthctl()
-check_status_of_berthctl()
-check_keys_of_top()
-check_watch_of_berthctl()
-check_history_of_berthctl()
-check_options_of_berthd()
-if HAS_WEB:
-    check_berth_web()
-check_options_in_other_documents()
-check_names()
-check_keys()
-check_examples()
-check_bounds()
-check_rights()
-check_statuses()
-check_metrics()
-check_environment()
-check_signals()
-check_files()
-check_units()
-check_journal()
-check_rendering()
-check_documents()
-check_protocol()
-for failure in failures:
-    print(f"check_man: {failure}", file=sys.stderr)
-sys.exit(bool(failures))
+carry_out("check_man", globals())
