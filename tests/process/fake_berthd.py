@@ -34,16 +34,22 @@ class FakeBerthd:
         peer = self.accept()
         return peer, peer.line().split(" ")
 
-    def grant(self, answer="ok 1 slot=r,1,0"):
-        """Accepts, and grants at once; returns the connection."""
+    def tells(self, *lines):
+        """Accepts, and answers the first request with these lines; returns the connection."""
         peer, _ = self.asked()
-        peer.send(answer + "\n")
+        peer.send("".join(line + "\n" for line in lines))
         return peer
 
+    def grant(self, answer="ok 1 slot=r,1,0"):
+        return self.tells(answer)
+
     def queue(self, answer="waiting 1 position=1"):
-        peer, _ = self.asked()
-        peer.send(answer + "\n")
-        return peer
+        return self.tells(answer)
+
+    def asked_again(self, peer):
+        """The connection is lost: the next one, and the words of its first request."""
+        peer.close()
+        return self.asked()
 
     def pending(self, *events, lease="1"):
         """As for a fleet's resource: the database is asked first."""

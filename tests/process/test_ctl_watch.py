@@ -151,8 +151,7 @@ def test_what_it_asks(fake, watch):
 
 def test_a_refusal(fake, watch):
     read = watch()
-    peer, _ = fake.asked()
-    peer.send("error too-much no%1Broom\n")
+    fake.tells("error too-much no%1Broom")
     assert read.process.communicate(timeout=DEADLINE) == ("", "berthctl: watch: no\\x1broom (too-much)\n")
     assert read.process.returncode == 78
 

@@ -237,8 +237,7 @@ ERRORS = [f"error {code} {{}}" for code in ("unknown", "down", "busy", "nonsense
 def test_berth_of_a_hostile_server(berth, fake, answer):
     for text in REASON.values() if answer == ERRORS[0] else [TOGETHER]:
         process = berth.start("run", "-v", "r", "--", "true")
-        peer, _ = fake.asked()
-        peer.send(answer.format(encoded(text)) + "\n")
+        fake.tells(answer.format(encoded(text)))
         (err,) = said_by([process], 78 if "unknown" in answer else 69)
         assert MARK in require_harmless(err)
 
@@ -246,8 +245,7 @@ def test_berth_of_a_hostile_server(berth, fake, answer):
 @pytest.mark.parametrize("command", [["release", "1"], ["renew", "1"], ["acquire", "--ttl", "1", "r"]])
 def test_the_other_commands_of_berth(berth, fake, command):
     process = berth.start(*command)
-    peer, _ = fake.asked()
-    peer.send(f"error unknown {encoded(TOGETHER)}\n")
+    fake.tells(f"error unknown {encoded(TOGETHER)}")
     (err,) = said_by([process], 78)
     assert MARK in require_harmless(err, lines=1)
 
@@ -362,8 +360,7 @@ def test_berthctl_metrics_of_a_hostile_server(berthctl, fake):
 
 def test_berthctl_version_of_a_hostile_server(berthctl, fake):
     process = berthctl.start("version", env={"LC_ALL": "C.UTF-8"})
-    peer, _ = fake.asked()
-    peer.send(f"ok version={encoded(TOGETHER)} proto=1 pid=1 uptime=1\n")
+    fake.tells(f"ok version={encoded(TOGETHER)} proto=1 pid=1 uptime=1")
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0 and err == b""
     assert MARK in require_harmless(out, unicode=True, lines=2)

@@ -183,8 +183,7 @@ def test_no_answer_and_patience(berth, fake):
 @pytest.mark.parametrize("option, status", [("fail", 69), ("run", 5), ("wait", 5)])
 def test_busy_is_down(berth, fake, code, option, status):
     process = berth.start("run", "--if-down", option, "r", "--", "sh", "-c", "exit 5")
-    peer, _ = fake.asked()
-    peer.send(f"error {code} too%20much\n")
+    peer = fake.tells(f"error {code} too%20much")
     peer.close()
     if option == "wait":
         fake.grant()
@@ -251,8 +250,7 @@ def test_a_full_backlog_is_tried_again(berth, directory):
 def test_a_short_wait_is_no_outage(berth, fake):
     """The answer may take longer than the requested wait."""
     process = berth.start("run", "-w", "1ms", "r", "--", "true")
-    peer, _ = fake.asked()
-    peer.send("waiting 1 position=1\n")
+    fake.tells("waiting 1 position=1")
     assert error_of(process, 75) == "berth: timed out waiting for r (timeout)\n"
 
 
@@ -293,8 +291,7 @@ def test_a_waiter_asks_again(berth, fake, directory, option):
 def test_a_waiter_that_asks_again_gets_busy(berth, fake):
     process = berth.start("run", "-q", "r", "--", "true")
     fake.queue().close()
-    peer, _ = fake.asked()
-    peer.send("error busy x\n")
+    fake.tells("error busy x")
     fake.grant()
     assert error_of(process, 0) == ""
 
@@ -302,8 +299,7 @@ def test_a_waiter_that_asks_again_gets_busy(berth, fake):
 def test_a_waiter_is_refused_when_it_asks_again(berth, fake):
     process = berth.start("run", "-q", "r", "--", "true")
     fake.queue().close()
-    peer, _ = fake.asked()
-    peer.send("error unknown gone\n")
+    fake.tells("error unknown gone")
     assert error_of(process, 78) == "berth: gone (unknown)\n"
 
 

@@ -124,8 +124,7 @@ def test_what_cannot_be_executed_after_all(berth, fake, directory):
 
 def test_a_process_that_berthd_cannot_see(berth, fake, directory):
     process = berth.start("run", "-F", "r", "--", "touch", "ran")
-    peer, _ = fake.asked()
-    peer.send("ok 1 slot=r,5,0 bound=connection\n")
+    peer = fake.tells("ok 1 slot=r,5,0 bound=connection")
     status, _, err = ended(process)
     assert status == 69
     assert err.startswith("berth: berthd cannot see this process")
@@ -143,8 +142,7 @@ def test_without_a_lease(berth):
 
 def test_refused(berth, fake, directory):
     process = berth.start("run", "-n", "-F", "r", "--", "touch", "ran")
-    peer, _ = fake.asked()
-    peer.send("error would-wait\n")
+    fake.tells("error would-wait")
     assert ended(process)[0] == 75
     assert not (directory / "ran").exists()
 

@@ -39,8 +39,7 @@ def test_reclaimed(berth, fake):
     process, peer, words, pid = running(
         berth, fake, "-p", "1", "--holder", "me", "--reason", "so", "-k", "1", "r:3", "gpus",
         answer="ok 1k slot=r,5,0,2-3 item=gpus,7,gpu1")
-    peer.close()
-    peer, again = fake.asked()
+    peer, again = fake.asked_again(peer)
     assert again[:4] == ["reclaim", "1k", "r:3:0,2-3", "gpus:1:gpu1"]
     assert again[4:] == keys_of(words)
     assert f"pid={pid}" in again
@@ -52,8 +51,7 @@ def test_reclaimed(berth, fake):
 def test_reclaimed_again_and_again(berth, fake):
     process, peer, _, _ = running(berth, fake)
     for _ in range(5):
-        peer.close()
-        peer, words = fake.asked()
+        peer, words = fake.asked_again(peer)
         assert words[:3] == ["reclaim", "1", "r:1:0"]
         peer.send("ok 1 slot=r,5,0\n")
     assert end(process) == ""
@@ -87,8 +85,7 @@ def test_for_as_long_as_the_job_runs(berth, fake):
         peer.close()
     assert gaps[0] < gaps[-1] > 0.45
     assert min(gaps[-3:]) < 1.3  # any one may be longer where the machine is busy
-    peer, _ = fake.asked()
-    peer.send("ok 1 slot=r,5,0\n")
+    fake.tells("ok 1 slot=r,5,0")
     assert end(process) == ""
 
 
@@ -97,8 +94,7 @@ def test_for_as_long_as_the_job_runs(berth, fake):
     "error novelty x", "what?", "x" * 5000, ""])
 def test_what_may_pass_is_tried_again(berth, fake, answer):
     process, peer, _, _ = running(berth, fake)
-    peer.close()
-    peer, _ = fake.asked()
+    peer, _ = fake.asked_again(peer)
     if answer:
         peer.send(answer + "\n")
         if answer.startswith("x"):
@@ -123,8 +119,7 @@ def test_what_may_pass_is_tried_again(berth, fake, answer):
 ])
 def test_refused(berth, fake, answer, why):
     process, peer, _, _ = running(berth, fake)
-    peer.close()
-    peer, _ = fake.asked()
+    peer, _ = fake.asked_again(peer)
     peer.send(answer + "\n")
     assert error_of(process, 124) == f"berth: stopping the job: lost the lease: {why}\n"
     assert peer.ended()
@@ -132,8 +127,7 @@ def test_refused(berth, fake, answer, why):
 
 def test_refused_but_only_warned(berth, fake):
     process, peer, _, _ = running(berth, fake, answer="ok 1 slot=r,5,0 on_lost=warn")
-    peer.close()
-    peer, _ = fake.asked()
+    peer, _ = fake.asked_again(peer)
     peer.send("error lost\n")
     assert read_line(process.stderr) == (
         "berth: lost the lease: the lease has ended (lost); the job runs on")
@@ -150,8 +144,7 @@ def test_the_job_ends_while_berthd_is_down(berth, fake, directory):
 
 def test_the_job_ends_before_the_reclaim_is_answered(berth, fake):
     process, peer, _, _ = running(berth, fake)
-    peer.close()
-    peer, words = fake.asked()
+    peer, words = fake.asked_again(peer)
     assert words[0] == "reclaim"
     assert end(process) == ""
     assert peer.line() == "release 1 exit=6"
@@ -164,8 +157,7 @@ def test_what_people_read_is_left_out_of_a_long_reclaim(berth, fake):
         berth, fake, "--reason", "\x01" * 256, "--holder", "\x01" * 128, "g:50",
         answer=f"ok 1 item=g,1,{items}")
     assert len(" ".join(words)) < 4096
-    peer.close()
-    peer, words = fake.asked()
+    peer, words = fake.asked_again(peer)
     assert words[:3] == ["reclaim", "1", f"g:50:{items}"]
     assert [word.split("=")[0] for word in words[3:]] == ["holder", "once", "pid"]
     peer.send(f"ok 1 item=g,1,{items}\n")
@@ -182,8 +174,7 @@ def test_a_reclaim_that_cannot_have_its_units(berth, fake):
     process, peer, _, _ = running(
         berth, fake, "--holder", "\x01" * 128, *[f"{name}:800015" for name in names],
         answer=answer)
-    peer.close()
-    peer, words = fake.asked()
+    peer, words = fake.asked_again(peer)
     assert words[:3] == ["reclaim", "1", f"{names[0]}:800015"]
     peer.send(answer + "\n")
     assert end(process) == ""
@@ -201,8 +192,7 @@ def queued(berth, fake, *args):
 
 def test_a_place_in_the_queue(berth, fake):
     process, peer, words = queued(berth, fake, "-w", "1h", "--holder", "me", "r:2")
-    peer.close()
-    peer, again = fake.asked()
+    peer, again = fake.asked_again(peer)
     assert again[:3] == ["reclaim", "1k", "r:2"]
     waits = [int(line[3][5:-2]) for line in ([""] + words, again)
              if line[3].startswith("wait=")]
@@ -215,8 +205,7 @@ def test_a_place_in_the_queue(berth, fake):
 
 def test_granted_in_the_meantime(berth, fake):
     process, peer, _ = queued(berth, fake, "r")
-    peer.close()
-    peer, _ = fake.asked()
+    peer, _ = fake.asked_again(peer)
     peer.send("ok 1k slot=r,5,0\n")
     assert process.communicate(timeout=DEADLINE) == (b"ran\n", b"")
     assert peer.line() == "release 1k exit=0"
@@ -225,8 +214,7 @@ def test_granted_in_the_meantime(berth, fake):
 def test_a_lost_place_is_requested_again(berth, fake):
     """On the same connection, as another request."""
     process, peer, words = queued(berth, fake, "r")
-    peer.close()
-    peer, _ = fake.asked()
+    peer, _ = fake.asked_again(peer)
     peer.send("error lost\n")
     again = peer.line().split(" ")
     assert again[:2] == words[:2] == ["acquire", "r:1"]
@@ -241,8 +229,7 @@ def test_a_lost_place_is_requested_again(berth, fake):
                                     "error grace x", ""])
 def test_a_place_that_is_not_given_back_yet(berth, fake, answer):
     process, peer, _ = queued(berth, fake, "r")
-    peer.close()
-    peer, _ = fake.asked()
+    peer, _ = fake.asked_again(peer)
     if answer:
         peer.send(answer + "\n")
     else:
@@ -257,8 +244,7 @@ def test_a_place_that_is_not_given_back_yet(berth, fake, answer):
     ("error unknown gone", 78), ("error forbidden no", 77), ("error cancelled no", 75)])
 def test_a_place_that_is_refused(berth, fake, answer, status):
     process, peer, _ = queued(berth, fake, "r")
-    peer.close()
-    peer, _ = fake.asked()
+    peer, _ = fake.asked_again(peer)
     peer.send(answer + "\n")
     code = answer.split(" ")[1]
     assert error_of(process, status).endswith(f"({code})\n")
@@ -268,8 +254,7 @@ def test_an_acquire_without_an_answer_is_repeated_as_it_was(berth, fake):
     """berthd knows it by its `once`, and does not grant twice."""
     process = berth.start("run", "r", "--", "true")
     peer, words = fake.asked()
-    peer.close()
-    peer, again = fake.asked()
+    peer, again = fake.asked_again(peer)
     assert again == words
     peer.send("ok 1 slot=r,5,0\n")
     assert error_of(process, 0) == ""

@@ -61,8 +61,7 @@ ONE_OF_EACH = dict(reversed([(status, code) for code, status in REFUSALS]))
 def test_a_refusal(berth, fake, directory):
     for code, status in REFUSALS:
         process = berth.start("run", "r", "--", "touch", "ran")
-        peer, _ = fake.asked()
-        peer.send(f"error {code} because%20of%1B%5Bthat\n")
+        fake.tells(f"error {code} because%20of%1B%5Bthat")
         assert status_of(process) == status, code
         assert process.stderr.read() == f"berth: because of\\x1b[that ({code})\n".encode()
         assert not (directory / "ran").exists()
@@ -80,8 +79,7 @@ def test_a_denial_in_the_queue(berth, fake, directory):
 def test_another_status_for_not_acquired(berth, fake):
     for status, code in ONE_OF_EACH.items():
         process = berth.start("run", "-E", "0", "r", "--", "true")
-        peer, _ = fake.asked()
-        peer.send(f"error {code}\n")
+        fake.tells(f"error {code}")
         assert status_of(process) == (0 if status == 75 else status), code
 
 
@@ -89,8 +87,7 @@ def test_another_status_for_not_acquired(berth, fake):
                                           ("forbidden", False), ("busy", False)])
 def test_quiet_hides_only_busy(berth, fake, code, silent):
     process = berth.start("run", "-q", "r", "--", "true")
-    peer, _ = fake.asked()
-    peer.send(f"error {code} text\n")
+    fake.tells(f"error {code} text")
     status_of(process)
     assert (process.stderr.read() == b"") == silent
 

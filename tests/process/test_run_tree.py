@@ -89,8 +89,7 @@ def test_reclaimed_for_the_wrapper(berth, fake, fifo):
     """A main process that is gone keeps no lease that berthd has forgotten."""
     process, peer, words = start(berth, fake, APART.format("read x <fifo") + READY + "exit 6")
     wait_for_main(words)
-    peer.close()
-    peer, again = fake.asked()
+    peer, again = fake.asked_again(peer)
     assert again[:3] == ["reclaim", "1", "r:1:0"]
     assert f"pid={process.pid}" in again and not any(word.startswith("wrapper=") for word in again)
     peer.send("ok 1 slot=r,5,0\n")
@@ -102,8 +101,7 @@ def test_reclaimed_for_the_wrapper(berth, fake, fifo):
 def test_the_main_process_ends_while_berthd_is_down(berth, fake, fifo, directory):
     process, peer, words = start(
         berth, fake, APART.format("read x <fifo") + READY + "while [ ! -e go ]; do sleep .01; done")
-    peer.close()
-    peer, _ = fake.asked()
+    peer, _ = fake.asked_again(peer)
     (directory / "go").touch()
     wait_for_main(words)
     peer.send("ok 1 slot=r,5,0\n")
