@@ -26,43 +26,6 @@ def acquired(berth, fake, *args, answer=LOCK, **options):
     return ended(process), words, peer
 
 
-def test_help(berth):
-    done = berth("acquire", "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    for option in ("--pid", "--ttl", "-n, --nonblock", "-w, --timeout", "-E,", "-p, --priority",
-                   "--holder", "--reason", "-s, --signal", "-k, --kill-after", "--on-lost",
-                   "--if-down fail|wait ", "--down-after", "-S,", "-q,", "-v,", "--json"):
-        assert option in done.stdout
-    for option in ("--export", "--tree", "--no-fork", "--item"):
-        assert option not in done.stdout
-
-
-USAGE_ERRORS = [
-    (["r"], "how long should the lease last? Use --pid $$ (as long as the calling script), "
-            "or --ttl DURATION"),
-    (["--pid", "2", "--ttl", "1", "r"], "--pid cannot be combined with --ttl"),
-    (["--pid", "1", "r"], "--pid=1: process 1 never ends, so the lease would not either"),
-    (["--pid", "0", "r"], "--pid=0: not a process id"),
-    (["--pid", "x", "r"], "--pid=x: not a process id"),
-    (["--pid", "99999999999", "r"], "--pid=99999999999: not a process id"),
-    (["--ttl", "0", "r"], "--ttl=0: not a duration like 30s or 1h30m"),
-    (["--ttl", "soon", "r"], "--ttl=soon: not a duration like 30s or 1h30m"),
-    (["--ttl", "1"], "no NAME"),
-    (["--ttl", "1", "/"], "/: not a resource's name"),
-    (["--ttl", "1", "r", "--", "true"], "acquire runs no COMMAND; did you mean `berth run`?"),
-    (["--ttl", "1", "--export", "X", "r"], "no such option: --export (see berth acquire --help)"),
-    (["--ttl", "1", "--tree", "r"], "no such option: --tree (see berth acquire --help)"),
-    (["--ttl", "1", "-F", "r"], "no such option: -F (see berth acquire --help)"),
-    (["--ttl", "1", "--if-down", "run", "r"], "--if-down=run: acquire has no command to run"),
-]
-
-
-def test_usage_errors(berth):
-    for args, message in USAGE_ERRORS:
-        done = berth("acquire", *args)
-        assert (done.returncode, done.stdout, done.stderr) == (64, "", f"berth: {message}\n")
-
-
 def test_the_request_for_a_process(berth, fake):
     _, words, _ = acquired(
         berth, fake, "--pid", "4242", "-w", "0", "--holder", "me", "--reason", "so", "-s", "INT",
@@ -130,8 +93,7 @@ def test_a_socket_of_any_name_in_json(berth, fake, directory, name, shown):
 
 def test_messages_do_not_go_to_stdout(berth, fake):
     process = berth.start("acquire", "-v", "--ttl", "1", "r")
-    peer, _ = fake.asked()
-    peer.send("waiting 3k position=2\n")
+    peer = fake.tells("waiting 3k position=2")
     assert read_line(process.stderr) == "berth: queued, place 2"
     peer.send("* granted 3k slot=r,17,0\n")
     status, out, err = ended(process)
@@ -220,10 +182,8 @@ def test_timed_out(berth, fake):
 def test_a_place_in_the_queue(berth, fake):
     """Kept by a reclaim or, as a reclaim has no ttl, by the same acquire."""
     process = berth.start("acquire", "--pid", "4242", "r")
-    peer, _ = fake.asked()
-    peer.send("waiting 3k position=1\n")
-    peer.close()
-    peer, words = fake.asked()
+    peer = fake.tells("waiting 3k position=1")
+    peer, words = fake.asked_again(peer)
     assert words[:3] == ["reclaim", "3k", "r:1"]
     peer.send(LOCK)
     assert ended(process)[0] == 0
@@ -233,8 +193,7 @@ def test_a_place_in_the_queue_for_a_time(berth, fake):
     process = berth.start("acquire", "--ttl", "5", "r")
     peer, first = fake.asked()
     peer.send("waiting 3k position=1\n")
-    peer.close()
-    peer, again = fake.asked()
+    peer, again = fake.asked_again(peer)
     assert again == first
     peer.send("error held it%20belongs%20to%20another%20connection\n")
     peer, again = fake.asked()

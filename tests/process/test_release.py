@@ -1,4 +1,4 @@
-"""berth release."""
+"""berth release and berth renew."""
 
 import contextlib
 import os
@@ -14,37 +14,57 @@ from lines import DEADLINE
 
 
 @pytest.mark.parametrize("args, line", [
-    (["3k"], "release 3k"),
-    (["deploy"], "release deploy"),
-    (["deploy", "--holder", "me too"], "release deploy holder=me%20too"),
-    (["--item", "gpu0", "gpus"], "release gpus item=gpu0"),
+    (["release", "3k"], "release 3k"),
+    (["release", "deploy"], "release deploy"),
+    (["release", "deploy", "--holder", "me too"], "release deploy holder=me%20too"),
+    (["release", "--item", "gpu0", "gpus"], "release gpus item=gpu0"),
+    (["renew", "3k"], "renew 3k"),
+    (["renew", "3k", "--ttl", "1.5"], "renew 3k ttl=1500ms"),
+    (["renew", "deploy", "--holder", "me too"], "renew deploy holder=me%20too"),
+    (["renew", "deploy", "--ttl", "1m", "--holder", "me"], "renew deploy holder=me ttl=60000ms"),
 ])
 def test_requests(berth, fake, args, line):
-    process = berth.start("release", *args)
+    process = berth.start(*args)
     peer = fake.accept()
     assert peer.line() == line
-    peer.send("* drained\nok\n")
+    peer.send("* drained\n" + {"release": "ok\n", "renew": "ok 3k left=1500\n"}[args[0]])
     assert process.wait(DEADLINE) == 0
     assert process.stdout.read() + process.stderr.read() == b""
 
 
-@pytest.mark.parametrize("answer, status, text", [
-    ("error not-holder not%20you\n", 77, "not you (not-holder)"),
-    ("error forbidden\n", 77, "not permitted (forbidden)"),
-    ("error unknown x\n", 78, "x (unknown)"),
-    ("error novelty x\n", 69, "x (novelty)"),
-    ("what?\n", 69, "the server there does not speak Berth's protocol"),
-    ("\x01\n", 69, "no answer from berthd"),
-    ("", 69, "no answer from berthd"),
-    ("x" * 5000 + "\n", 69, "no answer from berthd"),
+@pytest.mark.parametrize("command, answer, status, text", [
+    ("release", "error not-holder not%20you\n", 77, "not you (not-holder)"),
+    ("release", "error forbidden\n", 77, "not permitted (forbidden)"),
+    ("release", "error unknown x\n", 78, "x (unknown)"),
+    ("release", "error novelty x\n", 69, "x (novelty)"),
+    ("release", "what?\n", 69, "the server there does not speak Berth's protocol"),
+    ("release", "\x01\n", 69, "no answer from berthd"),
+    ("release", "", 69, "no answer from berthd"),
+    ("release", "x" * 5000 + "\n", 69, "no answer from berthd"),
+    ("renew", "error lost it%20is%20over\n", 1, "it is over (lost)"),
+    ("renew", "error forbidden\n", 77, "not permitted (forbidden)"),
+    ("renew", "error unknown\n", 78, "no such resource or item (unknown)"),
+    ("renew", "error kind\n", 78, "not applicable to this kind of resource (kind)"),
+    ("renew", "error no-space x\n", 69, "x (no-space)"),
 ])
-def test_answers(berth, fake, answer, status, text):
-    process = berth.start("release", "3k")
+def test_answers(berth, fake, command, answer, status, text):
+    process = berth.start(command, "3k")
     peer, _ = fake.asked()
     peer.send(answer)
     peer.close()
     assert process.wait(DEADLINE) == status
     assert process.stderr.read() == f"berth: {text}\n".encode()
+
+
+@pytest.mark.parametrize("answer, said", [
+    ("ok 3k left=61005", "berth: 3k is held for another 61.005s\n"),
+    ("ok 3k", "berth: 3k is held\n"),
+])
+def test_how_long_is_left(berth, fake, answer, said):
+    process = berth.start("renew", "-v", "3k")
+    fake.tells(answer)
+    assert process.wait(DEADLINE) == 0
+    assert (process.stdout.read(), process.stderr.read().decode()) == (b"", said)
 
 
 def test_no_answer_at_all(berth, fake):
@@ -55,8 +75,7 @@ def test_no_answer_at_all(berth, fake):
 def test_messages_do_not_go_to_berthd(berth, fake):
     """A socket must not become stderr if that is closed."""
     process = berth.start("release", "3k", stderr=None, preexec_fn=lambda: os.close(2))
-    peer, _ = fake.asked()
-    peer.send("error forbidden\n")
+    peer = fake.tells("error forbidden")
     assert process.wait(DEADLINE) == 77
     assert peer.line() == ""
 

@@ -12,13 +12,26 @@ def test_help_and_version(berth):
         assert "berth" in done.stdout
 
 
+HELP = {
+    "run": ("-n, --nonblock", "-w, --timeout", "-E, --conflict-exit-code", "-p, --priority",
+            "--holder", "--reason", "--if-down", "--down-after", "--export",
+            "-s, --signal", "-k, --kill-after", "--on-lost", "-F, --no-fork", "--tree",
+            "-S, --socket", "-q, --quiet", "-v, --verbose", "--help"),
+    "acquire": ("--pid", "--ttl", "-n, --nonblock", "-w, --timeout", "-E,", "-p, --priority",
+                "--holder", "--reason", "-s, --signal", "-k, --kill-after", "--on-lost",
+                "--if-down fail|wait ", "--down-after", "-S,", "-q,", "-v,", "--json"),
+    "renew": ("--holder", "--ttl", "--down-after", "-S,", "-v,"),
+}
+
+
 def test_help_names_every_option(berth):
-    text = berth("run", "--help").stdout
-    for option in ("-n, --nonblock", "-w, --timeout", "-E, --conflict-exit-code", "-p, --priority",
-                   "--holder", "--reason", "--if-down", "--down-after", "--export",
-                   "-s, --signal", "-k, --kill-after", "--on-lost", "-F, --no-fork", "--tree",
-                   "-S, --socket", "-q, --quiet", "-v, --verbose", "--help"):
-        assert option in text
+    for subcommand, options in HELP.items():
+        done = berth(subcommand, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        for option in options:
+            assert option in done.stdout, subcommand
+    for option in ("--export", "--tree", "--no-fork", "--item"):
+        assert option not in berth("acquire", "--help").stdout
 
 
 USAGE_ERRORS = [
@@ -78,6 +91,28 @@ USAGE_ERRORS = [
     (["stauts"], "no such command: stauts; did you mean berthctl status?"),
     (["hello"], "no such command: hello; see berth --help"),
     ([], "no command; see berth --help"),
+    (["acquire", "r"], "how long should the lease last? Use --pid $$ (as long as the calling script), "
+            "or --ttl DURATION"),
+    (["acquire", "--pid", "2", "--ttl", "1", "r"], "--pid cannot be combined with --ttl"),
+    (["acquire", "--pid", "1", "r"], "--pid=1: process 1 never ends, so the lease would not either"),
+    (["acquire", "--pid", "0", "r"], "--pid=0: not a process id"),
+    (["acquire", "--pid", "x", "r"], "--pid=x: not a process id"),
+    (["acquire", "--pid", "99999999999", "r"], "--pid=99999999999: not a process id"),
+    (["acquire", "--ttl", "0", "r"], "--ttl=0: not a duration like 30s or 1h30m"),
+    (["acquire", "--ttl", "soon", "r"], "--ttl=soon: not a duration like 30s or 1h30m"),
+    (["acquire", "--ttl", "1"], "no NAME"),
+    (["acquire", "--ttl", "1", "/"], "/: not a resource's name"),
+    (["acquire", "--ttl", "1", "r", "--", "true"], "acquire runs no COMMAND; did you mean `berth run`?"),
+    (["acquire", "--ttl", "1", "--export", "X", "r"], "no such option: --export (see berth acquire --help)"),
+    (["acquire", "--ttl", "1", "--tree", "r"], "no such option: --tree (see berth acquire --help)"),
+    (["acquire", "--ttl", "1", "-F", "r"], "no such option: -F (see berth acquire --help)"),
+    (["acquire", "--ttl", "1", "--if-down", "run", "r"], "--if-down=run: acquire has no command to run"),
+    (["renew"], "LEASE or NAME is required"),
+    (["renew", "1", "2"], "more than one LEASE or NAME"),
+    (["renew", "deploy"], "deploy: not a lease; for a NAME use --holder ID"),
+    (["renew", "/", "--holder", "me"], "/: not a resource's name"),
+    (["renew", "1", "--ttl", "0"], "--ttl=0: not a duration like 30s or 1h30m"),
+    (["renew", "1", "--item", "x"], "no such option: --item (see berth renew --help)"),
 ]
 
 
@@ -91,8 +126,7 @@ def test_usage_errors(berth):
 
 def test_a_count_beside_its_name(berth, fake):
     process = berth.start("run", "db", "2", "--", "true")
-    peer, _ = fake.asked()
-    peer.send("error unknown 2:%20no%20such%20resource\n")
+    fake.tells("error unknown 2:%20no%20such%20resource")
     assert process.wait(DEADLINE) == 78
     assert process.stderr.read() == b"berth: 2: no such resource (unknown); did you mean db:2?\n"
 
