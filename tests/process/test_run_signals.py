@@ -24,6 +24,14 @@ def started(berth, fake, *command, **options):
     return process, peer
 
 
+def of_job(berth, fake, *command, answer="waiting 1 position=1", **options):
+    """The process, its connection, and the pid of its job."""
+    process = berth.start("run", "r", "--", *command, **options)
+    peer, words = fake.asked()
+    peer.send(answer + "\n")
+    return process, peer, int([word for word in words if word.startswith("pid=")][0][4:])
+
+
 def is_gone(pid):
     try:
         os.kill(pid, 0)
@@ -76,10 +84,7 @@ def test_the_default_action_in_the_job(berth, fake, number):
 
 @pytest.mark.parametrize("number", ENDING)
 def test_while_waiting_it_leaves_the_queue(berth, fake, directory, number):
-    process = berth.start("run", "r", "--", "touch", "ran")
-    peer, words = fake.asked()
-    peer.send("waiting 1 position=1\n")
-    child = int([word for word in words if word.startswith("pid=")][0][4:])
+    process, peer, child = of_job(berth, fake, "touch", "ran")
     process.send_signal(number)
     assert process.wait(DEADLINE) == -number
     assert is_gone(child)
@@ -140,10 +145,7 @@ def test_the_child_is_killed_while_waiting(berth, fake):
 
 
 def test_the_child_goes_with_a_killed_wrapper(berth, fake, directory):
-    process = berth.start("run", "r", "--", "touch", "ran")
-    peer, words = fake.asked()
-    peer.send("waiting 1 position=1\n")
-    child = int([word for word in words if word.startswith("pid=")][0][4:])
+    process, peer, child = of_job(berth, fake, "touch", "ran")
     pidfd = os.pidfd_open(child)
     process.kill()
     process.wait(DEADLINE)
@@ -243,10 +245,7 @@ def wait_for_state(pid, states):
 
 def test_a_stop_stops_the_job_and_berth(berth, fake):
     """Without a terminal: as a supervisor pauses what it started."""
-    process = berth.start("run", "r", "--", *REPORT, process_group=0)
-    peer, words = fake.asked()
-    peer.send("ok 1 slot=r,1,0\n")
-    job = int([word for word in words if word.startswith("pid=")][0][4:])
+    process, peer, job = of_job(berth, fake, *REPORT, process_group=0, answer="ok 1 slot=r,1,0")
     assert read_line(process.stdout) == "ready"
     for _ in range(2):
         process.send_signal(signal.SIGTSTP)
@@ -260,10 +259,7 @@ def test_a_stop_stops_the_job_and_berth(berth, fake):
 
 def test_a_job_stopped_directly_is_continued_directly(berth, fake):
     """Without a terminal berth does not stop with the job: nobody would wake it."""
-    process = berth.start("run", "r", "--", *REPORT, start_new_session=True)
-    peer, words = fake.asked()
-    peer.send("ok 1 slot=r,1,0\n")
-    job = int([word for word in words if word.startswith("pid=")][0][4:])
+    process, peer, job = of_job(berth, fake, *REPORT, start_new_session=True, answer="ok 1 slot=r,1,0")
     assert read_line(process.stdout) == "ready"
     os.kill(job, signal.SIGSTOP)
     wait_for_state(job, "T")

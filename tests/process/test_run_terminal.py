@@ -34,6 +34,31 @@ def granted(fake):
     return peer, int([word for word in words if word.startswith("pid=")][0][4:])
 
 
+def ready(shell, fake):
+    """Grants the next request, and waits until the job is ready; returns its pid."""
+    _, job = granted(fake)
+    assert shell.line() == "ready"
+    return job
+
+
+def suspend(shell):
+    shell.press(SUSPEND)
+    assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+
+
+def ends_at_sigterm(shell, pid):
+    """The job is REPORT; the signal goes to it, or to its wrapper."""
+    os.kill(pid, signal.SIGTERM)
+    assert shell.line() == "SIGTERM"
+    assert shell.do("wait") == ["exited", 7]
+
+
+def gets_a_line(shell):
+    shell.press(b"text\n")
+    assert shell.line() == "got text"
+    assert shell.do("wait") == ["exited", 0]
+
+
 def wait_until_stopped(pid):
     until(lambda: pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] == "T")
 
@@ -43,9 +68,7 @@ def test_the_job_is_in_the_foreground(shell, fake):
     peer, words = fake.asked()
     assert shell.do("foreground") == wrapper  # while it waits
     peer.send("ok 1 slot=r,1,0\n")
-    shell.press(b"text\n")
-    assert shell.line() == "got text"
-    assert shell.do("wait") == ["exited", 0]
+    gets_a_line(shell)
     assert peer.line() == "release 1 exit=0"
 
 
@@ -58,21 +81,18 @@ def test_it_is_in_the_foreground_before_it_runs(shell, fake):
 
 
 def test_the_terminal_is_taken_back(shell, fake):
-    wrapper = shell.start(
-        "run", "r", "--", "sh", "-c", "echo ready; read line")
-    _, job = granted(fake)
-    assert shell.line() == "ready"
+    shell.start("run", "r", "--", "sh", "-c", "echo ready; read line")
+    job = ready(shell, fake)
     assert shell.do("foreground") == job
     # A script goes on in the wrapper's group after the job: it must be able to read.
     second = ["sh", "-c", '"$@"; read line; echo script read $line', "sh"]
     shell.press(b"x\n")
     assert shell.do("wait") == ["exited", 0]
-    wrapper = shell.do("start", *second, shell.berth.path, "run", "r", "--", "true")
+    shell.do("start", *second, shell.berth.path, "run", "r", "--", "true")
     granted(fake)
     shell.press(b"more\n")
     assert shell.line() == "script read more"
     assert shell.do("wait") == ["exited", 0]
-    assert wrapper
 
 
 @pytest.mark.parametrize("key, number", [(INTERRUPT, signal.SIGINT), (QUIT, signal.SIGQUIT)])
@@ -87,13 +107,10 @@ def test_a_key_ends_the_job(shell, fake, key, number):
 
 def test_a_job_may_survive_the_interrupt(shell, fake):
     shell.start("run", "r", "--", *REPORT)
-    _, job = granted(fake)
-    assert shell.line() == "ready"
+    job = ready(shell, fake)
     shell.press(INTERRUPT)
     assert shell.line() == "SIGINT"  # once: the wrapper's group has not got it
-    os.kill(job, signal.SIGTERM)
-    assert shell.line() == "SIGTERM"
-    assert shell.do("wait") == ["exited", 7]
+    ends_at_sigterm(shell, job)
 
 
 def test_an_interrupt_while_waiting(shell, fake):
@@ -109,51 +126,40 @@ def test_an_interrupt_ends_the_script_too(shell, fake):
     """As if the job were in the script's own process group: the script ends too."""
     shell.do("start", "sh", "-c", 'for i in 1 2; do "$@"; done; echo goes on', "sh",
              shell.berth.path, "run", "r", "--", "sh", "-c", "echo ready; exec sleep 1000")
-    granted(fake)
-    assert shell.line() == "ready"
+    ready(shell, fake)
     shell.press(INTERRUPT)
     assert shell.do("wait") == ["killed", signal.SIGINT]
 
 
 def test_suspend_and_foreground(shell, fake):
     wrapper = shell.start("run", "r", "--", *REPORT)
-    _, job = granted(fake)
-    assert shell.line() == "ready"
+    job = ready(shell, fake)
     for _ in range(2):
         assert shell.do("foreground") == job
-        shell.press(SUSPEND)
-        assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+        suspend(shell)
         assert pathlib.Path(f"/proc/{job}/stat").read_text().split()[2] == "T"
         shell.do("fg")
         assert shell.line() == "SIGCONT"
     assert shell.do("foreground") == job
-    os.kill(wrapper, signal.SIGTERM)
-    assert shell.line() == "SIGTERM"
-    assert shell.do("wait") == ["exited", 7]
+    ends_at_sigterm(shell, wrapper)
 
 
 def test_suspend_and_background(shell, fake):
     wrapper = shell.start("run", "r", "--", *REPORT)
-    granted(fake)
-    assert shell.line() == "ready"
-    shell.press(SUSPEND)
-    assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+    ready(shell, fake)
+    suspend(shell)
     shell.do("bg")
     assert shell.line() == "SIGCONT"
     assert shell.do("foreground") == shell.process.pid
-    os.kill(wrapper, signal.SIGTERM)
-    assert shell.line() == "SIGTERM"
-    assert shell.do("wait") == ["exited", 7]
+    ends_at_sigterm(shell, wrapper)
 
 
 def test_suspend_stops_the_script_too(shell, fake):
     """Otherwise the shell would never learn that there is a job to bring to the foreground."""
     shell.do("start", "sh", "-c", '"$@"; echo script goes on', "sh",
              shell.berth.path, "run", "r", "--", *REPORT)
-    _, job = granted(fake)
-    assert shell.line() == "ready"
-    shell.press(SUSPEND)
-    assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+    job = ready(shell, fake)
+    suspend(shell)
     shell.do("fg")
     assert shell.line() == "SIGCONT"
     os.kill(job, signal.SIGTERM)
@@ -162,15 +168,18 @@ def test_suspend_stops_the_script_too(shell, fake):
     assert shell.do("wait") == ["exited", 0]
 
 
-def test_suspend_while_the_job_cannot_stop(shell, fake):
+def suspended_in_vfork(shell, fake):
     """As the input of a pipeline, berth has the terminal and gets ^Z. A job in vfork() cannot stop
     while its child is stopped: nobody would ever see that it has."""
     shell.do("start", "sh", "-c", 'exec "$@" </dev/null', "sh",
              shell.berth.path, "run", "r", "--", *VFORK)
-    _, job = granted(fake)
-    assert shell.line() == "ready"
-    shell.press(SUSPEND)
-    assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+    job = ready(shell, fake)
+    suspend(shell)
+    return job
+
+
+def test_suspend_while_the_job_cannot_stop(shell, fake):
+    job = suspended_in_vfork(shell, fake)
     shell.do("fg")
     os.killpg(job, signal.SIGTERM)
     assert shell.do("wait") == ["killed", signal.SIGTERM]
@@ -178,12 +187,7 @@ def test_suspend_while_the_job_cannot_stop(shell, fake):
 
 def test_a_job_that_stops_late(shell, fake):
     """What berth learns about that after it has been continued stops nobody again."""
-    shell.do("start", "sh", "-c", 'exec "$@" </dev/null', "sh",
-             shell.berth.path, "run", "r", "--", *VFORK)
-    _, job = granted(fake)
-    assert shell.line() == "ready"
-    shell.press(SUSPEND)
-    assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+    job = suspended_in_vfork(shell, fake)
     child = int(pathlib.Path(f"/proc/{job}/task/{job}/children").read_text())
     os.kill(child, signal.SIGKILL)
     wait_until_stopped(job)
@@ -194,54 +198,41 @@ def test_a_job_that_stops_late(shell, fake):
 
 def test_a_job_may_survive_a_suspend(shell, fake):
     wrapper = shell.start("run", "r", "--", *REPORT, "SIGTSTP", how="start-background")
-    granted(fake)
-    assert shell.line() == "ready"
+    ready(shell, fake)
     os.kill(wrapper, signal.SIGTSTP)
     assert shell.line() == "SIGTSTP"
     assert shell.line() == "SIGALRM"  # berth has waited long enough for a stop
-    os.kill(wrapper, signal.SIGTERM)
-    assert shell.line() == "SIGTERM"
-    assert shell.do("wait") == ["exited", 7]
+    ends_at_sigterm(shell, wrapper)
 
 
 def test_suspend_while_waiting(shell, fake):
     shell.start("run", "-v", "r", "--", "sh", "-c", "read line; echo got $line")
     peer = fake.queue()
     assert shell.line() == "berth: queued, place 1"
-    shell.press(SUSPEND)
-    assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+    suspend(shell)
     shell.do("fg")
     peer.send("* granted 1 slot=r,1,0\n")
     assert shell.line() == "berth: granted r slot 0 (token 1), lease 1"
-    shell.press(b"text\n")
-    assert shell.line() == "got text"
-    assert shell.do("wait") == ["exited", 0]
+    gets_a_line(shell)
 
 
 def test_granted_in_the_background(shell, fake):
     """Takes no terminal away from the shell; reading stops it; fg gives it the terminal."""
     shell.start("run", "r", "--", "sh", "-c", "echo ready; read line; echo got $line",
                 how="start-background")
-    _, job = granted(fake)
-    assert shell.line() == "ready"
+    ready(shell, fake)
     assert shell.do("foreground") == shell.process.pid
     assert shell.do("wait") == ["stopped", signal.SIGTTIN]
     shell.do("fg")
-    shell.press(b"text\n")
-    assert shell.line() == "got text"
-    assert shell.do("wait") == ["exited", 0]
-    assert job
+    gets_a_line(shell)
 
 
 def test_the_terminal_on_demand(shell, fake):
     """As a pager in a pipeline: stdin is something else, and the job opens the terminal itself."""
     shell.do("start", "sh", "-c", 'echo data | "$@"', "sh", shell.berth.path, "run", "r", "--",
              "sh", "-c", "echo ready; read line </dev/tty; echo got $line")
-    granted(fake)
-    assert shell.line() == "ready"
-    shell.press(b"text\n")
-    assert shell.line() == "got text"
-    assert shell.do("wait") == ["exited", 0]
+    ready(shell, fake)
+    gets_a_line(shell)
 
 
 def test_parallel_jobs_leave_the_terminal_alone(shell, fake):
@@ -261,19 +252,15 @@ def test_parallel_jobs_leave_the_terminal_alone(shell, fake):
 def test_nested(shell, fake):
     shell.start("run", "r", "--", shell.berth.path, "run", "r", "--", *REPORT)
     granted(fake)
-    _, job = granted(fake)
-    assert shell.line() == "ready"
+    job = ready(shell, fake)
     assert shell.do("foreground") == job
-    shell.press(SUSPEND)
-    assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+    suspend(shell)
     shell.do("fg")
     assert shell.line() == "SIGCONT"
     assert shell.do("foreground") == job
     shell.press(INTERRUPT)
     assert shell.line() == "SIGINT"
-    os.kill(job, signal.SIGTERM)
-    assert shell.line() == "SIGTERM"
-    assert shell.do("wait") == ["exited", 7]
+    ends_at_sigterm(shell, job)
 
 
 def test_suspend_where_nobody_could_continue(berth, fake):
