@@ -528,6 +528,20 @@ def redis_server(directory, clock):
 
 
 @pytest.fixture
+def servers(directory):
+    """servers(name, ...): a RedisServer, or of another `kind`. All are killed when the test is over."""
+    made = []
+
+    def make(*args, kind=RedisServer, **options):
+        made.append(kind(directory, *args, **options))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.kill()
+
+
+@pytest.fixture
 def ways(directory):
     """ways(server): a Way to it."""
     made = []

@@ -7,7 +7,7 @@ import pytest
 
 from cluster_help import N_KEYS
 from fake_redis import FakeRedis, answer, array, bulk
-from fleet_help import RedisServer, needs_redis
+from fleet_help import needs_redis, servers  # a fixture among them  # noqa: F401
 from test_link import arguments, probe  # noqa: F401
 
 SLOT = 10131  # of {berth}
@@ -289,10 +289,7 @@ def test_places_that_a_node_does_not_know(nodes, probe):
 
 
 @needs_redis
-def test_a_server_that_is_no_node(directory, probe):
-    server = RedisServer(directory, port=True)
-    try:
-        link = probe(f"host=127.0.0.1:{server.port}", "cluster=yes")
-        assert "it is not a node of a Redis Cluster, but cluster = yes" in link.expect("down", 1)
-    finally:
-        server.kill()
+def test_a_server_that_is_no_node(servers, probe):
+    server = servers(port=True)
+    link = probe(f"host=127.0.0.1:{server.port}", "cluster=yes")
+    assert "it is not a node of a Redis Cluster, but cluster = yes" in link.expect("down", 1)

@@ -1,13 +1,12 @@
 """What the scripts promise, seen with real daemons, real jobs and a real Redis."""
 
-import contextlib
 import subprocess
 
 import pytest
 
 from daemon_help import event
 from fleet_help import (  # fixtures among them
-    Monitored, RedisServer, clock, hosts, needs_redis, redis_section, redis_server)
+    Monitored, clock, hosts, needs_redis, redis_section, redis_server, servers)
 from fleet_ops_help import client_of, gets, queues, up
 from lines import DEADLINE
 from lost_help import asked_until, witness  # fixtures among them
@@ -155,34 +154,28 @@ def test_the_clock_of_redis_is_set(redis_server, clock, hosts, jobs):
     assert jobs.witness.max_others == 1
 
 
-def test_a_replica_that_missed_writes_is_promoted(directory, hosts, jobs):
+def test_a_replica_that_missed_writes_is_promoted(servers, hosts, jobs):
     """The job whose lease it never heard of keeps it: nobody else gets its unit."""
-    with contextlib.ExitStack() as stack:
-        def server(*args, **options):
-            made = RedisServer(directory, *args, **options)
-            stack.callback(made.kill)
-            return made
-
-        master = server("first", port=True)
-        replica = server("second", replica_of=master)
-        sentinel = server("sentinel", sentinel_of=Monitored(master.port))
-        replica.wait_for_replica_link()
-        sentinel.wait_for_sentinel_to_know(1)
-        url = f"sentinel://127.0.0.1:{sentinel.port}/mymaster"
-        one, two = fleet(master, hosts, 2, url=url, ttl="15s", failover_lag="1s")
-        known = jobs.runs(one, "s")
-        master.do("WAIT", 1, 5000)
-        replica.stop()
-        master.do("SET", "junk", "x" * (24 << 20))  # more than the kernel's buffers hold: what follows is lost
-        missed = jobs.runs(two, "s")
-        master.kill()
-        replica.cont()
-        sentinel.wait_for_master(replica.port)
-        waiter = jobs.start(one, "s")
-        asked_until(one, lambda now: len(now.resources["s"]["holders"]) == 2 and now.resources["s"]["waiters"], "s")
-        jobs.witness.check(2)
-        jobs.end(known)
-        jobs.have_started(waiter)
-        assert jobs.witness.is_alive(missed)
-        jobs.end(missed, waiter)
-        assert jobs.witness.max_others == 1
+    master = servers("first", port=True)
+    replica = servers("second", replica_of=master)
+    sentinel = servers("sentinel", sentinel_of=Monitored(master.port))
+    replica.wait_for_replica_link()
+    sentinel.wait_for_sentinel_to_know(1)
+    url = f"sentinel://127.0.0.1:{sentinel.port}/mymaster"
+    one, two = fleet(master, hosts, 2, url=url, ttl="15s", failover_lag="1s")
+    known = jobs.runs(one, "s")
+    master.do("WAIT", 1, 5000)
+    replica.stop()
+    master.do("SET", "junk", "x" * (24 << 20))  # more than the kernel's buffers hold: what follows is lost
+    missed = jobs.runs(two, "s")
+    master.kill()
+    replica.cont()
+    sentinel.wait_for_master(replica.port)
+    waiter = jobs.start(one, "s")
+    asked_until(one, lambda now: len(now.resources["s"]["holders"]) == 2 and now.resources["s"]["waiters"], "s")
+    jobs.witness.check(2)
+    jobs.end(known)
+    jobs.have_started(waiter)
+    assert jobs.witness.is_alive(missed)
+    jobs.end(missed, waiter)
+    assert jobs.witness.max_others == 1

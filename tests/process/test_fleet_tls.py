@@ -1,13 +1,12 @@
 """A fleet whose Redis speaks TLS: jobs, certificates that are renewed, a failover."""
 
-import contextlib
 import subprocess
 import urllib.parse
 
 import pytest
 
 from cluster_help import Cluster, Node
-from fleet_help import Monitored, clock, hosts, needs_redis, redis_section  # noqa: F401
+from fleet_help import Monitored, clock, hosts, needs_redis, redis_section, servers  # noqa: F401
 from fleet_ops_help import up
 from lines import DEADLINE, until
 from lost_help import asked_until
@@ -19,10 +18,8 @@ RESOURCES = "[semaphore s]\nscope = fleet\nlimit = 2\n"
 
 
 @pytest.fixture
-def server(directory, authority):
-    server = TlsServer(directory, authority, authority.issue("redis"))
-    yield server
-    server.kill()
+def server(servers, authority):
+    return servers(authority, authority.issue("redis"), kind=TlsServer)
 
 
 def section(server, **more):
@@ -151,28 +148,25 @@ def test_a_cluster(directory, authority, hosts):
             node.kill()
 
 
-def test_a_failover_by_sentinel(directory, authority, hosts):
+def test_a_failover_by_sentinel(servers, authority, hosts):
     """Sentinels and servers speak TLS alone, also among each other."""
-    with contextlib.ExitStack() as stack:
-        def start(name, **more):
-            server = TlsServer(directory, authority, authority.issue(name), name, **more)
-            stack.callback(server.kill)
-            return server
+    def start(name, **more):
+        return servers(authority, authority.issue(name), name, True, kind=TlsServer, **more)
 
-        first = start("first", wants_certificates=True)
-        second = start("second", wants_certificates=True, replica_of=first)
-        sentinel = start("sentinel", wants_certificates=True, sentinel_of=Monitored(first.port))
-        second.wait_for_replica_link()
-        sentinel.wait_for_sentinel_to_know(1)
-        own = authority.issue("own")
-        host, = up(first, *hosts(RESOURCES, 1, redis_section(
-            f"sentinels://127.0.0.1:{sentinel.port}/mymaster", "30s", failover_lag="0", ca_file=authority.crt,
-            cert_file=own.crt, key_file=own.key)))
-        job = host.berth.start("run", "s", "--", "cat", stdin=subprocess.PIPE)
-        asked_until(host, lambda now: now.resources["s"]["in_use"] == "1", "s")
-        first.kill()
-        sentinel.wait_for_master(second.port)
-        up(second, host)
-        job.communicate(b"", timeout=DEADLINE)
-        assert job.returncode == 0
-        assert f"at 127.0.0.1:{second.port}" in says(host, "connected to ")[-1]
+    first = start("first")
+    second = start("second", replica_of=first)
+    sentinel = start("sentinel", sentinel_of=Monitored(first.port))
+    second.wait_for_replica_link()
+    sentinel.wait_for_sentinel_to_know(1)
+    own = authority.issue("own")
+    host, = up(first, *hosts(RESOURCES, 1, redis_section(
+        f"sentinels://127.0.0.1:{sentinel.port}/mymaster", "30s", failover_lag="0", ca_file=authority.crt,
+        cert_file=own.crt, key_file=own.key)))
+    job = host.berth.start("run", "s", "--", "cat", stdin=subprocess.PIPE)
+    asked_until(host, lambda now: now.resources["s"]["in_use"] == "1", "s")
+    first.kill()
+    sentinel.wait_for_master(second.port)
+    up(second, host)
+    job.communicate(b"", timeout=DEADLINE)
+    assert job.returncode == 0
+    assert f"at 127.0.0.1:{second.port}" in says(host, "connected to ")[-1]

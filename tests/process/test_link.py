@@ -1,22 +1,20 @@
 """The way to Redis: whatever is at the other end, each call is answered once or given up by name,
 and the link comes back."""
 
-import contextlib
 import os
 import select
 import signal
 import socket
 import subprocess
-import time
 
 import pytest
 
 from conftest import BUILD, read_line
-from fake_redis import FakeRedis, answer, array, info
+from fake_redis import FakeRedis, answer, array
 from fleet_help import (  # fixtures among them
-    Monitored, RedisServer, clock, documented_rights, needs_redis, redis, redis_server)  # noqa: F401
+    Monitored, clock, documented_rights, needs_redis, redis, redis_server, servers)  # noqa: F401
 from gate import with_shim
-from lines import DEADLINE, look_again
+from lines import DEADLINE, until
 from lost_help import stop_process
 from scripts_help import assembled
 
@@ -72,6 +70,14 @@ def probe(directory, sanitizer_reports):
 
 
 @pytest.fixture
+def link(redis_server, probe):
+    """That is ready, to a real server."""
+    link = probe(f"unix={redis_server.socket}")
+    link.expect("ready")
+    return link
+
+
+@pytest.fixture
 def fake(directory):
     server = FakeRedis(directory / "f")
     yield server
@@ -85,14 +91,25 @@ def fake_tcp():
     server.close()
 
 
+def both_ready(server, link):
+    """Both connections come, and have good answers; the link is up. The one for commands, and the other."""
+    peers = server.both()
+    link.expect("ready")
+    return peers
+
+
+def renews(link, tag):
+    link.do(f"call renew {tag} 2-2 0-0 0123456789abcdef 1 0")
+    link.expect("reply", tag, "[$hello,$missing]")
+
+
 # ---- a real one
 
 @needs_redis
 def test_calls_and_messages(redis_server, probe):
     link = probe(f"unix={redis_server.socket}")
     link.expect("ready", redis_server.run_id, redis_server.socket, "")
-    link.do("call renew 7 2-2 0-0 0123456789abcdef 1 0")
-    link.expect("reply", 7, "[$hello,$missing]")
+    renews(link, 7)
     redis_server.client().publish(OWN, "000000000001 lost 5")
     link.expect("message", "000000000001", "lost", 5)
     redis_server.client().publish(ALL, "hello")
@@ -111,29 +128,23 @@ def resolves(name):
 @needs_redis
 @pytest.mark.parametrize("host", ["127.0.0.1", pytest.param("localhost", marks=pytest.mark.skipif(
     not resolves("localhost"), reason="this host does not know localhost"))])
-def test_tcp(directory, probe, host):
-    server = RedisServer(directory, port=True)
-    try:
-        link = probe(f"host={host}:{server.port}")
-        assert link.expect("ready", server.run_id).split()[2] == f"{host}:{server.port}"
-        for client in server.client().client_list():
-            assert client["addr"].startswith("127.0.0.1:") or client["addr"].endswith(":0")
-        link.close()
-    finally:
-        server.kill()
+def test_tcp(servers, probe, host):
+    server = servers(port=True)
+    link = probe(f"host={host}:{server.port}")
+    assert link.expect("ready", server.run_id).split()[2] == f"{host}:{server.port}"
+    for client in server.client().client_list():
+        assert client["addr"].startswith("127.0.0.1:") or client["addr"].endswith(":0")
+    link.close()
 
 
 @needs_redis
-def test_scripts_that_the_server_has_forgotten(redis_server, probe):
-    link = probe(f"unix={redis_server.socket}")
-    link.expect("ready")
+def test_scripts_that_the_server_has_forgotten(redis_server, link):
     redis_server.do("FUNCTION", "FLUSH")
     redis_server.do("CONFIG", "RESETSTAT")
     link.do(*(f"call renew {tag} 2-2 0-0 0123456789abcdef 1 0" for tag in range(1, 9)))
     replies = sorted(link.line() for _ in range(8))
     assert replies == [f"reply {tag} [$hello,$missing]" for tag in range(1, 9)]
-    link.do("call renew 9 2-2 0-0 0123456789abcdef 1 0")
-    link.expect("reply", 9, "[$hello,$missing]")
+    renews(link, 9)
     counts = redis_server.info("commandstats")
     assert counts["cmdstat_function|load"]["calls"] == 1
     assert counts["cmdstat_fcall"]["calls"] == 8 + 8 + 1
@@ -153,12 +164,12 @@ def test_libraries_of_versions_that_are_gone(redis_server, clock, probe):
         redis_server.do("FCALL", f"{used}_renew", 0)
     link = probe(f"unix={redis_server.socket}", "timeout=100")
     link.expect("ready")
-    end = time.monotonic() + DEADLINE
-    while (libraries := {library[1] for library in redis_server.do("FUNCTION", "LIST")}) == {
-            name, gone, used, "berth_Local"}:
-        assert time.monotonic() < end
-        look_again()
-    assert libraries == {name, used, "berth_Local"}
+
+    def libraries():
+        return {library[1] for library in redis_server.do("FUNCTION", "LIST")}
+
+    until(lambda: libraries() != {name, gone, used, "berth_Local"})
+    assert libraries() == {name, used, "berth_Local"}
     assert redis_server.do("FCALL", f"{used}_idle", 0) == 0
     assert link.close() == []
 
@@ -178,8 +189,7 @@ def test_a_server_that_allows_no_functions(redis_server, probe, rights, lacks, w
         link.expect("lacks", word)
     for tag, flush in enumerate(("SCRIPT", "FUNCTION", "SCRIPT")):
         redis_server.do(flush, "FLUSH")
-        link.do(f"call renew {tag} 2-2 0-0 0123456789abcdef 1 0")
-        link.expect("reply", tag, "[$hello,$missing]")
+        renews(link, tag)
     counts = redis_server.info("commandstats")
     assert all(counts[f"cmdstat_{way}"]["calls"] >= 2 for way in ways)
 
@@ -200,8 +210,7 @@ def test_a_library_of_that_name_that_is_not_ours(redis_server, probe):
             assert "Function not found" in link.expect("down", 0)
             link.expect("ready")
         link.expect("lacks", "functions")
-        link.do("call renew 2 2-2 0-0 0123456789abcdef 1 0")
-        link.expect("reply", 2, "[$hello,$missing]")
+        renews(link, 2)
         redis_server.do("FUNCTION", "FLUSH")
 
 
@@ -211,14 +220,11 @@ def test_a_server_at_maxmemory_that_lacks_the_library(redis_server, probe):
     redis_server.do("CONFIG", "SET", "maxmemory", "1mb")
     link = probe(f"unix={redis_server.socket}")
     link.expect("ready")
-    link.do("call renew 1 2-2 0-0 0123456789abcdef 1 0")
-    link.expect("reply", 1, "[$hello,$missing]")
+    renews(link, 1)
 
 
 @needs_redis
-def test_a_connection_to_a_server_that_has_the_library_costs_little(redis_server, probe):
-    first = probe(f"unix={redis_server.socket}")
-    first.expect("ready")
+def test_a_connection_to_a_server_that_has_the_library_costs_little(redis_server, link, probe):
     before = redis_server.info("stats")
     second = probe(f"unix={redis_server.socket}")
     second.expect("ready")
@@ -228,9 +234,7 @@ def test_a_connection_to_a_server_that_has_the_library_costs_little(redis_server
 
 @needs_redis
 @pytest.mark.parametrize("kind", ["normal", "pubsub"])
-def test_either_connection_takes_the_other_along(redis_server, probe, kind):
-    link = probe(f"unix={redis_server.socket}")
-    link.expect("ready")
+def test_either_connection_takes_the_other_along(redis_server, link, kind):
     redis_server.do("CLIENT", "KILL", "TYPE", kind)
     assert "closed by the server" in link.expect("down", 0)
     link.expect("ready")
@@ -239,9 +243,7 @@ def test_either_connection_takes_the_other_along(redis_server, probe, kind):
 
 
 @needs_redis
-def test_a_reset_that_is_asked_for(redis_server, probe):
-    link = probe(f"unix={redis_server.socket}")
-    link.expect("ready")
+def test_a_reset_that_is_asked_for(link):
     link.do("call renew 1 2-2 0-0 0123456789abcdef 1 0", "reset", "call renew 2 2-2 0-0 y 1 0")
     assert link.expect("down", 0).endswith("asked for")
     link.expect("ready")
@@ -397,8 +399,7 @@ def test_silence_instead_of_an_answer(fake, probe):
     fake.commands()
     fake.accept()
     assert link.expect("down", 0).endswith("no answer in time")
-    fake.both()
-    link.expect("ready")
+    both_ready(fake, link)
 
 
 def test_half_of_what_makes_it_ready(fake_tcp, probe):
@@ -409,8 +410,7 @@ def test_half_of_what_makes_it_ready(fake_tcp, probe):
     peer.send(answer(words)[:20])
     peer.reset()
     assert "connection lost: " in link.expect("down", 0)
-    fake_tcp.both()
-    link.expect("ready")
+    both_ready(fake_tcp, link)
 
 
 @pytest.mark.parametrize("changes, why", [
@@ -423,8 +423,7 @@ def test_a_server_that_must_not_be_used(fake, probe, changes, why):
     link = probe(fake.where)
     fake.accept().ready(("INFO", 1), **changes)
     assert link.expect("down", 1).endswith(why)
-    fake.both()
-    link.expect("ready")
+    both_ready(fake, link)
 
 
 def test_a_warning(fake, probe):
@@ -439,8 +438,7 @@ def test_data_that_are_still_being_read(fake, probe):
     peer.command()
     peer.send(b"-LOADING Redis is loading the dataset in memory\r\n")
     assert "INFO: LOADING" in link.expect("down", 0)
-    fake.both()
-    link.expect("ready")
+    both_ready(fake, link)
 
 
 def test_two_servers_behind_one_name(fake, probe):
@@ -449,8 +447,7 @@ def test_two_servers_behind_one_name(fake, probe):
     fake.messages_before = fake.accept()
     fake.messages_before.ready(("INFO", 1), run_id="b" * 40)
     assert link.expect("down", 0).endswith("the two connections reach different servers")
-    fake.both()
-    link.expect("ready")
+    both_ready(fake, link)
 
 
 def test_a_channel_that_is_not_permitted(fake, probe):
@@ -472,18 +469,18 @@ def test_words_of_the_server_are_one_line(fake, probe):
 
 # ---- what comes when it is up
 
+def dribble(peer, n):
+    """Answers so many commands well, byte by byte."""
+    for _ in range(n):
+        for byte in answer(peer.command()):
+            peer.send(bytes([byte]))
+
+
 def test_everything_in_pieces(fake, probe):
     link = probe(fake.where)
-
-    def dribble(peer, n):
-        for _ in range(n):
-            for byte in answer(peer.command()):
-                peer.send(bytes([byte]))
-
     commands = fake.accept()
     dribble(commands, 5)
-    messages = fake.accept()
-    dribble(messages, 3)
+    dribble(fake.accept(), 3)
     link.expect("ready")
     link.do("call release 1 x")
     assert commands.command()[0] == "FCALL"
@@ -513,8 +510,7 @@ def test_what_is_sent(fake, probe):
 
 def test_more_than_the_kernel_takes(fake, probe):
     link = probe(fake.where)
-    commands, _ = fake.both()
-    link.expect("ready")
+    commands, _ = both_ready(fake, link)
     link.do(*(f"call renew {tag} {'x' * 4000}" for tag in range(300)))
     link.do("call renew 300 end")
     for tag in range(300):
@@ -527,8 +523,7 @@ def test_more_than_the_kernel_takes(fake, probe):
 
 def test_calls_that_nobody_answers_are_forgotten(fake_tcp, probe):
     link = probe(fake_tcp.where)
-    commands, _ = fake_tcp.both()
-    link.expect("ready")
+    commands, _ = both_ready(fake_tcp, link)
     link.do("call renew 1 a", "call renew 2 b", "call renew 3 c")
     for _ in range(3):
         commands.command()
@@ -536,8 +531,7 @@ def test_calls_that_nobody_answers_are_forgotten(fake_tcp, probe):
     link.expect("reply", 1, 1)
     commands.reset()
     link.expect("down", 0)
-    commands, _ = fake_tcp.both()
-    link.expect("ready")
+    commands, _ = both_ready(fake_tcp, link)
     link.do("call renew 4 d")
     assert arguments(commands.command()) == ["d"]
     commands.send(b":4\r\n")
@@ -559,35 +553,30 @@ def test_what_nobody_asked_for(fake, probe, nonsense, where):
     if where == 1 and nonsense == NONSENSE[-1]:
         nonsense = array("message", "{berth}:s:another", "x")
     link = probe(fake.where)
-    peers = fake.both()
-    link.expect("ready")
+    peers = both_ready(fake, link)
     peers[where].send(nonsense)
     link.expect("down", 0)
     assert all(peer.ended() for peer in peers)
-    fake.both()
-    link.expect("ready")
+    both_ready(fake, link)
     assert link.close() == []
 
 
 def test_a_heartbeat(fake, probe):
     link = probe(fake.where, "timeout=500")
-    _, messages = fake.both()
-    link.expect("ready")
+    _, messages = both_ready(fake, link)
     for _ in range(2):
         assert messages.command() == ["PING"]
         messages.send(array("pong", ""))
     assert messages.command() == ["PING"]
     assert "PING" in link.expect("down", 0)
-    _, messages = fake.both()
-    link.expect("ready")
+    _, messages = both_ready(fake, link)
     messages.send(array("pong", ""))
     assert "not subscribed to" in link.expect("down", 0)
 
 
 def test_messages_before_the_answer_to_a_heartbeat(fake, probe):
     link = probe(fake.where, "timeout=500")
-    _, messages = fake.both()
-    link.expect("ready")
+    _, messages = both_ready(fake, link)
     assert messages.command() == ["PING"]
     for _ in range(3):
         assert link.is_quiet(0.3)
@@ -598,8 +587,7 @@ def test_messages_before_the_answer_to_a_heartbeat(fake, probe):
 
 def test_an_answer_that_came_while_we_were_stopped(fake, probe):
     link = probe(fake.where, "timeout=500")
-    _, messages = fake.both()
-    link.expect("ready")
+    _, messages = both_ready(fake, link)
     assert messages.command() == ["PING"]
     stop_process(link.process)
     messages.send(array("pong", ""))
@@ -614,8 +602,7 @@ def test_the_second_address_of_a_name(probe):
     """Nobody listens at the first one."""
     server = FakeRedis()
     link = probe(f"host=two.example.org:{server.port}", prefix=with_shim("names_shim.so"))
-    server.both()
-    link.expect("ready")
+    both_ready(server, link)
     server.close()
 
 
@@ -652,8 +639,7 @@ def test_a_sentinel_that_is_dead_or_does_not_know(fake_tcp, probe, sentinels):
     link.do("reset")
     link.expect("down", 0)
     set_answer(second, fake_tcp)  # the one that knew is asked first
-    fake_tcp.both()
-    link.expect("ready")
+    both_ready(fake_tcp, link)
 
 
 def test_no_sentinel_knows(probe, sentinels):
@@ -679,8 +665,7 @@ def test_a_sentinel_that_names_yesterdays_master(fake_tcp, probe, sentinels):
     old.accept().ready(("INFO", 1), role="slave")
     link.expect("down", 1)
     set_answer(fresh, fake_tcp)
-    fake_tcp.both()
-    link.expect("ready")
+    both_ready(fake_tcp, link)
     assert not select.select([stale.socket], [], [], 0)[0], "it was not asked again"
     link.close()
     old.close()
@@ -700,31 +685,25 @@ def test_a_password_for_the_sentinels(fake_tcp, probe, sentinels, directory):
 
 
 @needs_redis
-def test_a_failover(directory, probe):
-    with contextlib.ExitStack() as stack:
-        def server(*args, **options):
-            server = RedisServer(directory, *args, **options)
-            stack.callback(server.kill)
-            return server
-
-        first = server("first", port=True)
-        second = server("second", replica_of=first)
-        sentinel = server("sentinel", sentinel_of=Monitored(first.port))
-        run_ids = first.run_id, second.run_id
-        second.wait_for_replica_link()
-        sentinel.wait_for_sentinel_to_know(1)
-        sentinel.do("ACL", "SETUSER", "berth", "on", ">s3cret", "-@all", "+sentinel|get-master-addr-by-name")
-        sentinel.do("ACL", "SETUSER", "default", "resetpass", ">other")
-        (directory / "p").write_text("s3cret\n")
-        link = probe(f"host=127.0.0.1:{sentinel.port}", "master=mymaster", "timeout=1000", "sentinel-user=berth",
-                     f"sentinel-password-file={directory}/p")
-        link.expect("ready", run_ids[0])
-        first.kill()
-        link.expect("down", 0)
-        while (line := link.line()).startswith("down"):
-            pass
-        assert line.startswith(f"ready {run_ids[1]} 127.0.0.1:{second.port} ")
-        link.close()
+def test_a_failover(directory, servers, probe):
+    first = servers("first", port=True)
+    second = servers("second", replica_of=first)
+    sentinel = servers("sentinel", sentinel_of=Monitored(first.port))
+    run_ids = first.run_id, second.run_id
+    second.wait_for_replica_link()
+    sentinel.wait_for_sentinel_to_know(1)
+    sentinel.do("ACL", "SETUSER", "berth", "on", ">s3cret", "-@all", "+sentinel|get-master-addr-by-name")
+    sentinel.do("ACL", "SETUSER", "default", "resetpass", ">other")
+    (directory / "p").write_text("s3cret\n")
+    link = probe(f"host=127.0.0.1:{sentinel.port}", "master=mymaster", "timeout=1000", "sentinel-user=berth",
+                 f"sentinel-password-file={directory}/p")
+    link.expect("ready", run_ids[0])
+    first.kill()
+    link.expect("down", 0)
+    while (line := link.line()).startswith("down"):
+        pass
+    assert line.startswith(f"ready {run_ids[1]} 127.0.0.1:{second.port} ")
+    link.close()
 
 
 def test_a_sentinel_that_says_nonsense(probe, sentinels):
@@ -750,8 +729,7 @@ def test_it_is_closed_at_any_time(directory, probe, fake, fake_tcp):
     link.close()
     fake.accept()
     link = probe(fake.where)
-    commands, _ = fake.both()
-    link.expect("ready")
+    commands, _ = both_ready(fake, link)
     link.do("call renew 1 a", "close", "call renew 2 b")
     assert link.line() == "closed"
     assert link.process.wait(DEADLINE) == 0

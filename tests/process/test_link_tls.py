@@ -1,15 +1,16 @@
 """The way to Redis through TLS: who is believed, and what is said of who is not."""
 
+import itertools
 import os
 import socket
 import ssl
 
 import pytest
 
-from fake_redis import Peer, answer, info
-from fleet_help import Monitored, RedisServer, needs_redis
+from fake_redis import Peer, info
+from fleet_help import Monitored, needs_redis, servers  # noqa: F401
 from lines import DEADLINE
-from test_link import fake_tcp, probe  # noqa: F401  (fixtures)
+from test_link import dribble, fake_tcp, probe, renews  # noqa: F401  (fixtures)
 from tls_help import Authority, TlsServer, authority, needs_tls, openssl  # noqa: F401
 
 pytestmark = [needs_redis, needs_tls]
@@ -18,18 +19,15 @@ UNTRUSTED = "cannot connect: certificate verify failed: "
 
 
 @pytest.fixture
-def server(directory, authority):
+def server(servers, authority):
     """server(certificate's words …): a Redis that has it."""
-    made = []
+    numbers = itertools.count()
 
     def make(name="redis", wants_certificates=False, options=(), by=None, **words):
-        made.append(TlsServer(directory, authority, (by or authority).issue(name, **words), f"r{len(made)}",
-                              wants_certificates, options))
-        return made[-1]
+        certificate = (by or authority).issue(name, **words)
+        return servers(authority, certificate, f"r{next(numbers)}", wants_certificates, options, kind=TlsServer)
 
-    yield make
-    for each in made:
-        each.kill()
+    return make
 
 
 def where(server, *more):
@@ -40,8 +38,7 @@ def test_calls_and_messages(server, probe):
     redis = server()
     link = probe(*where(redis))
     link.expect("ready", redis.run_id, f"127.0.0.1:{redis.port}", "")
-    link.do("call renew 7 2-2 0-0 0123456789abcdef 1 0")
-    link.expect("reply", 7, "[$hello,$missing]")
+    renews(link, 7)
     redis.client().publish("{berth}:all", "hello")
     link.expect("message", "hello")
     link.do("call renew 8 " + "x" * 100_000, "reset")
@@ -61,17 +58,14 @@ def test_either_connection_takes_the_other_along(server, probe):
     link.expect("ready")
 
 
-def test_a_sentinel(server, probe, directory, authority):
+def test_a_sentinel(server, servers, probe, authority):
     redis = server()
-    sentinel = TlsServer(directory, authority, authority.issue("sentinel"), "sentinel", sentinel_of=Monitored(redis.port))
-    try:
-        link = probe(*where(sentinel, "master=mymaster"))
-        link.expect("ready", redis.run_id, f"127.0.0.1:{redis.port}")
-        link.close()
-        line = probe(*where(sentinel, "master=mymaster", "server-name=elsewhere")).expect("down", 0)
-        assert "Sentinel, master mymaster: 127.0.0.1:" in line and "the certificate is for 127.0.0.1, not for elsewhere" in line
-    finally:
-        sentinel.kill()
+    sentinel = servers(authority, authority.issue("sentinel"), "sentinel", kind=TlsServer, sentinel_of=Monitored(redis.port))
+    link = probe(*where(sentinel, "master=mymaster"))
+    link.expect("ready", redis.run_id, f"127.0.0.1:{redis.port}")
+    link.close()
+    line = probe(*where(sentinel, "master=mymaster", "server-name=elsewhere")).expect("down", 0)
+    assert "Sentinel, master mymaster: 127.0.0.1:" in line and "the certificate is for 127.0.0.1, not for elsewhere" in line
 
 
 # ---- whom we believe
@@ -225,14 +219,11 @@ def test_versions(server, probe):
                 "cannot connect: TLS: the server and tls-min-version have no version of TLS in common")
 
 
-def test_tls_to_a_plain_server(directory, probe, authority):
-    redis = RedisServer(directory, port=True)
+def test_tls_to_a_plain_server(servers, probe, authority):
+    redis = servers(port=True)
     redis.authority = authority
-    try:
-        line = probe(*where(redis, "timeout=300")).expect("down", 0)
-        assert "timed out in the TLS handshake (does the server speak TLS" in line or "is not TLS; is that port one for redis://?" in line
-    finally:
-        redis.kill()
+    line = probe(*where(redis, "timeout=300")).expect("down", 0)
+    assert "timed out in the TLS handshake (does the server speak TLS" in line or "is not TLS; is that port one for redis://?" in line
 
 
 def test_a_plain_server_that_answers(fake_tcp, probe):
@@ -304,19 +295,9 @@ def test_records_as_they_come(fake_tcp, probe, authority):
     """Answers of which each byte is a record, and a record that is damaged on its way."""
     link = probe(fake_tcp.where, "tls=yes", f"ca-file={authority.crt}")
     certificate = authority.issue("redis")
-
-    def dribble(peer, until):
-        word, n = until
-        while n:
-            words = peer.command()
-            for byte in answer(words):
-                peer.send(bytes([byte]))
-            n -= words[0] == word
-
     commands = talk_tls(fake_tcp, certificate)
-    dribble(commands, ("FCALL", 1))
-    messages = talk_tls(fake_tcp, certificate)
-    dribble(messages, ("SUBSCRIBE", 2))
+    dribble(commands, 5)
+    dribble(talk_tls(fake_tcp, certificate), 3)
     link.expect("ready")
     plain = socket.socket(fileno=os.dup(commands.socket.fileno()))
     plain.sendall(b"\x17\x03\x03\x00\x20" + b"x" * 32)

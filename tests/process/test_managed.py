@@ -7,12 +7,12 @@ import subprocess
 import pytest
 
 from conftest import BUILD
-from fake_redis import FakeRedis, array, bulk
+from fake_redis import array, bulk
 from fleet_help import (  # fixtures among them
-    Monitored, RedisServer, documented_rights, hosts, needs_redis, redis_section)  # noqa: F401
+    Monitored, documented_rights, hosts, needs_redis, redis_section, servers)  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, gets, gets_in_time, up
 from lines import DEADLINE, until
-from test_link import OWN, probe  # a fixture among them  # noqa: F401
+from test_link import OWN, fake, probe, renews  # a fixture among them  # noqa: F401
 from tls_help import TlsServer, authority, needs_tls  # a fixture among them  # noqa: F401
 
 NO_INFO = b"-ERR unknown command 'INFO'\r\n"
@@ -21,8 +21,9 @@ NO_INFO = b"-ERR unknown command 'INFO'\r\n"
 class Managed:
     """A server, and a user with what doc/fleet.md says but for some of it."""
 
-    def __init__(self, directory, options=()):
-        self.server = RedisServer(directory, options=options)
+    def __init__(self, server, **rights):
+        self.server = server
+        self.allow(**rights)
 
     def allow(self, without=(), more=(), user="berth"):
         rights = [word for word in documented_rights() if word not in without]
@@ -33,16 +34,11 @@ class Managed:
 
 
 @pytest.fixture
-def managed(directory):
-    started = []
+def managed(servers):
+    def start(*options, **rights):
+        return Managed(servers(options=options), **rights)
 
-    def start(*options):
-        started.append(Managed(directory, options))
-        return started[-1]
-
-    yield start
-    for each in started:
-        each.server.kill()
+    return start
 
 
 def names(server):
@@ -52,7 +48,6 @@ def names(server):
 @needs_redis
 def test_the_documented_rights_are_enough(managed, probe):
     there = managed()
-    there.allow()
     link = probe(*there.options())
     link.expect("ready", there.server.run_id)
     assert link.line() == "lacks config-get"
@@ -83,7 +78,6 @@ def test_each_right_is_needed(managed, probe):
 def test_a_right_that_is_taken_away(managed, probe):
     """The next connection tries again what is allowed, and names it."""
     there = managed()
-    there.allow()
     link = probe(*there.options())
     link.expect("ready")
     link.line()
@@ -106,8 +100,7 @@ def test_what_can_be_done_without(managed, probe):
         link = probe(*there.options())
         link.expect("ready")
         assert set(link.line().split(" ")[1].split(",")) == {"config-get", *filter(None, [lacks])}, without
-        link.do("call renew 7 2-2 0-0 0123456789abcdef 1 0")
-        link.expect("reply", 7, "[$hello,$missing]")
+        renews(link, 7)
         link.close()
 
 
@@ -115,8 +108,8 @@ def test_what_can_be_done_without(managed, probe):
 @pytest.mark.parametrize("how", ["user", "renamed"])
 def test_no_info(managed, probe, how):
     """Refused, until the operator says that it is known; then the two connections are compared by a message."""
-    there = managed(*(["--rename-command", "INFO", ""] if how == "renamed" else []))
-    there.allow(without=["+info"], more=["+config|get"])
+    options = ["--rename-command", "INFO", ""] if how == "renamed" else []
+    there = managed(*options, without=["+info"], more=["+config|get"])
     link = probe(*there.options())
     line = link.expect("down", 1)
     assert "INFO in scripts is not allowed" in line and line.endswith("(or acknowledge = no-info)")
@@ -130,8 +123,7 @@ def test_no_info(managed, probe, how):
     line = link.expect("ready", "", there.server.socket)
     assert "(acknowledged: no-info)" in line and "(acknowledged: eviction)" in line
     assert link.line() == "lacks info,config-get,script-info"
-    link.do("call renew 7 2-2 0-0 0123456789abcdef 1 0")
-    link.expect("reply", 7, "[$hello,$missing]")
+    renews(link, 7)
     there.server.client().publish(OWN, "000000000001 lost 5")
     link.expect("message", "000000000001")
     link.close()
@@ -140,7 +132,6 @@ def test_no_info(managed, probe, how):
 @needs_redis
 def test_eviction_that_cannot_be_turned_off(managed, probe):
     there = managed("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
-    there.allow()
     link = probe(*there.options())
     assert "maxmemory-policy is allkeys-lru" in link.expect("down", 1)
     link.close()
@@ -150,8 +141,7 @@ def test_eviction_that_cannot_be_turned_off(managed, probe):
 
 @needs_redis
 def test_saving_that_may_stop_writes_is_shown(managed, probe):
-    there = managed("--save", "3600 1")
-    there.allow(more=["+config|get"])
+    there = managed("--save", "3600 1", more=["+config|get"])
     link = probe(*there.options())
     assert link.expect("ready").endswith("set stop-writes-on-bgsave-error no")
 
@@ -175,28 +165,24 @@ def without_info(peer, *, n):
             peer.send(b"*3\r\n" + bulk("subscribe") + bulk(words[1]) + b":1\r\n")
 
 
-def test_two_servers_that_do_not_say_who_they_are(directory, probe):
+def test_two_servers_that_do_not_say_who_they_are(fake, probe):
     """A message that is published on one connection must arrive on the other."""
-    fake = FakeRedis(directory / "f")
-    try:
-        link = probe(fake.where, "acknowledge=no-info", "timeout=1000")
-        for is_same in (False, True):
-            commands = fake.accept()
-            without_info(commands, n=7 + 1)
-            messages = fake.accept()
-            without_info(messages, n=2)
-            words = commands.command()
-            assert words[:2] == ["PUBLISH", OWN] and words[2].startswith("proof ")
-            messages.send(array("message", OWN, "000000000001 another"))
-            commands.send(b":1\r\n")
-            if is_same:
-                messages.send(array("message", OWN, words[2]))
-                link.expect("ready")
-            else:
-                assert "reach different servers" in link.expect("down", 0)
-        assert link.line() == "lacks info,script-info"
-    finally:
-        fake.close()
+    link = probe(fake.where, "acknowledge=no-info", "timeout=1000")
+    for is_same in (False, True):
+        commands = fake.accept()
+        without_info(commands, n=7 + 1)
+        messages = fake.accept()
+        without_info(messages, n=2)
+        words = commands.command()
+        assert words[:2] == ["PUBLISH", OWN] and words[2].startswith("proof ")
+        messages.send(array("message", OWN, "000000000001 another"))
+        commands.send(b":1\r\n")
+        if is_same:
+            messages.send(array("message", OWN, words[2]))
+            link.expect("ready")
+        else:
+            assert "reach different servers" in link.expect("down", 0)
+    assert link.line() == "lacks info,script-info"
 
 
 # ---- a daemon there
@@ -214,7 +200,6 @@ def epoch(there):
 @needs_redis
 def test_hosts_shows_what_is_lacking(managed, hosts):
     there = managed()
-    there.allow()
     (a,) = up(there.server, *hosts(RESOURCES, 1, section(there)))
     shown = a.berthctl("hosts").stdout.splitlines()
     assert shown[2] == "database default up" and shown[4:5] == ["  lacks: config-get"]
@@ -230,7 +215,6 @@ BLIND = {"user": "blind", "acknowledge": "no-info eviction"}
 def test_hosts_with_and_without_info_agree(managed, hosts):
     """What one host cannot see is not news for another one."""
     there = managed()
-    there.allow()
     there.allow(["+info", "+fcall"], user="blind")
     (a,), (b,) = hosts(RESOURCES, 1, section(there)), hosts(RESOURCES, 1, section(there, **BLIND))
     up(there.server, a, b)
@@ -246,8 +230,7 @@ def test_hosts_with_and_without_info_agree(managed, hosts):
 
 @needs_redis
 def test_without_info_old_data_are_noticed_by_what_a_host_knows(managed, hosts, directory):
-    there = managed()
-    there.allow(["+info"], user="blind")
+    there = managed(without=["+info"], user="blind")
     (a,) = up(there.server, *hosts(RESOURCES, 1, section(there, **BLIND)))
     client = client_of(a)
     gets(client, "acquire etl")
@@ -275,7 +258,6 @@ def connect_check(directory, *sections):
 @needs_redis
 def test_a_check_says_what_is_missing(managed, directory):
     there = managed()
-    there.allow()
     good = f"default: ok: {there.server.shown_version} at {there.server.socket}, all that Berth needs; without config-get"
     assert connect_check(directory, section(there)) == (0, ["OK: 0 resources, 1 database", good], "")
     there.allow(without=["+zadd", "+hset"])
@@ -294,7 +276,6 @@ def test_a_check_says_what_is_missing(managed, directory):
 def test_a_check_of_a_server_that_refuses_writes(managed, directory):
     """Each acquire would fail there, so it is no server that can be used."""
     there = managed()
-    there.allow()
     where = f"default: not writable: {there.server.shown_version} at {there.server.socket}: "
     for key, value, usual, why in (("maxmemory", 1, 0, "it is at its maxmemory, and new requests would fail"),
                                    ("min-replicas-to-write", 1, 0, "it has too few replicas, and refuses all writes")):
@@ -314,7 +295,6 @@ def test_a_check_of_a_server_that_refuses_writes(managed, directory):
 def test_a_check_of_several(managed, directory):
     """One line for each, in the order of the file; a refusal counts more than silence."""
     there = managed()
-    there.allow()
     wrong = redis_section(f"unix://berth:wrong@{there.server.socket}", name="b")
     dead = redis_section(f"unix://{directory}/none", name="a")
     status, lines, _ = connect_check(directory, dead, wrong, section(there))
@@ -344,43 +324,32 @@ def test_a_check_without_a_file(directory, key):
 
 @needs_redis
 @needs_tls
-def test_a_check_over_tls(directory, authority):
-    server = TlsServer(directory, authority, authority.issue("redis"))
-    try:
-        status, lines, _ = connect_check(directory, redis_section(server.tcp_url, ca_file=authority.crt))
-        assert status == 0 and f"at 127.0.0.1:{server.port}, all that Berth needs" in lines[1]
-        status, lines, _ = connect_check(directory, redis_section(server.tcp_url))
-        assert status in (69, 78) and "certificate" in lines[1], lines
-    finally:
-        server.kill()
+def test_a_check_over_tls(directory, servers, authority):
+    server = servers(authority, authority.issue("redis"), kind=TlsServer)
+    status, lines, _ = connect_check(directory, redis_section(server.tcp_url, ca_file=authority.crt))
+    assert status == 0 and f"at 127.0.0.1:{server.port}, all that Berth needs" in lines[1]
+    status, lines, _ = connect_check(directory, redis_section(server.tcp_url))
+    assert status in (69, 78) and "certificate" in lines[1], lines
 
 
 @needs_redis
-def test_a_check_by_sentinel(directory):
-    server = RedisServer(directory, "master", port=True)
-    sentinel = RedisServer(directory, "sentinel", sentinel_of=Monitored(server.port))
-    try:
-        where = f"sentinel://127.0.0.1:{sentinel.port}"
-        status, lines, _ = connect_check(directory, redis_section(where, "30s"))
-        assert status == 0 and f"at 127.0.0.1:{server.port}, " in lines[1]
-        assert "; warning: it may fail over, but has no min-replicas-to-write" in lines[1]
-        status, lines, _ = connect_check(directory, redis_section(where + "/another", "30s"))
-        assert status == 69 and "it does not know this master" in lines[1]
-        status, lines, _ = connect_check(directory, redis_section(f"sentinel://127.0.0.1:{server.port}", "30s"))
-        assert status == 69 and "it is not a Sentinel" in lines[1]
-    finally:
-        sentinel.kill()
-        server.kill()
+def test_a_check_by_sentinel(directory, servers):
+    server = servers("master", port=True)
+    sentinel = servers("sentinel", sentinel_of=Monitored(server.port))
+    where = f"sentinel://127.0.0.1:{sentinel.port}"
+    status, lines, _ = connect_check(directory, redis_section(where, "30s"))
+    assert status == 0 and f"at 127.0.0.1:{server.port}, " in lines[1]
+    assert "; warning: it may fail over, but has no min-replicas-to-write" in lines[1]
+    status, lines, _ = connect_check(directory, redis_section(where + "/another", "30s"))
+    assert status == 69 and "it does not know this master" in lines[1]
+    status, lines, _ = connect_check(directory, redis_section(f"sentinel://127.0.0.1:{server.port}", "30s"))
+    assert status == 69 and "it is not a Sentinel" in lines[1]
 
 
-def test_a_check_of_silence(directory):
+def test_a_check_of_silence(fake, directory):
     """It ends, though nobody answers."""
-    silent = FakeRedis(directory / "f")
-    try:
-        status, lines, _ = connect_check(directory, redis_section(f"unix://{directory}/f"))
-        assert status == 69 and lines[1].endswith("no answer in time")
-    finally:
-        silent.close()
+    status, lines, _ = connect_check(directory, redis_section(f"unix://{directory}/f"))
+    assert status == 69 and lines[1].endswith("no answer in time")
 
 
 def test_connect_needs_check(directory):

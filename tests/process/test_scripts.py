@@ -3,7 +3,7 @@ so."""
 
 import pytest
 
-from fleet_help import RedisServer, needs_redis
+from fleet_help import needs_redis, servers  # a fixture among them  # noqa: F401
 from scripts_help import Claim, World, breaks_off, claim_words, definition, list_row, ok, redis
 from scripts_help import clock, redis_server, world  # fixtures
 
@@ -1308,23 +1308,20 @@ def test_who_has_paused(world):
     assert pausers() == {"t/x": ("0", ""), "t/y": ("1", "0 1000"), "l": ("1", "8")}
 
 
-def test_a_snapshot_goes_by_bytes(directory, clock, monkeypatch):
+def test_a_snapshot_goes_by_bytes(servers, clock, monkeypatch):
     """However the server's locale sorts names."""
     monkeypatch.setenv("BERTH_COLLATE", "yes")
-    server = RedisServer(directory, clock=clock)
-    try:
-        names = [f"{first}{middle}{i}" for i in range(20) for first in "aBcD" for middle in ("-", ".", "", "_")]
-        world = World(server, clock)
-        a, = world.several(1, {name: definition() for name in names})
-        assert not world.database.client.eval("return 'B' < 'a'", 0)
-        shown = [row[1] for row in a.snapshot() if row[0] == "resource"]
-        assert shown == sorted(names)
-        for name in names[::2]:
-            granted(a.acquire(name, name))
-        shown = [row[1] for row in a.snapshot() if row[0] == "resource"]
-        assert shown == sorted(names)
-    finally:
-        server.kill()
+    server = servers(clock=clock)
+    names = [f"{first}{middle}{i}" for i in range(20) for first in "aBcD" for middle in ("-", ".", "", "_")]
+    world = World(server, clock)
+    a, = world.several(1, {name: definition() for name in names})
+    assert not world.database.client.eval("return 'B' < 'a'", 0)
+    shown = [row[1] for row in a.snapshot() if row[0] == "resource"]
+    assert shown == sorted(names)
+    for name in names[::2]:
+        granted(a.acquire(name, name))
+    shown = [row[1] for row in a.snapshot() if row[0] == "resource"]
+    assert shown == sorted(names)
 
 
 def test_a_large_snapshot_comes_in_pages(world):

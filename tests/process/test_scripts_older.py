@@ -2,11 +2,9 @@
 RELOAD. A caller that has had an answer or an event that they do not know begins a grace, before
 anything is done."""
 
-import contextlib
-
 import pytest
 
-from fleet_help import RedisServer, needs_redis
+from fleet_help import needs_redis, servers  # a fixture among them  # noqa: F401
 from lines import until
 from scripts_help import World, definition, ok
 from scripts_help import clock, redis_server, world  # fixtures
@@ -186,17 +184,12 @@ def test_a_replica_is_not_written_to(world):
     assert a.renew().word == "hello"  # it is another server now: others may have written elsewhere
 
 
-@contextlib.contextmanager
-def two_servers(directory, clock):
+@pytest.fixture
+def two_servers(servers, clock):
     """The second one is the first one's replica, once it is started."""
     at_once = ("--repl-diskless-sync-delay", "0")  # the clock stands still
-    first = RedisServer(directory, "first", port=True, clock=clock, options=at_once)
-    second = RedisServer(directory, "second", clock=clock, replica_of=first, start=False)
-    try:
-        yield first, second
-    finally:
-        for server in (first, second):
-            server.kill()
+    first = servers("first", port=True, clock=clock, options=at_once)
+    return first, servers("second", clock=clock, replica_of=first, start=False)
 
 
 def await_replica(server):
@@ -210,86 +203,81 @@ def replication_id(server):
     return server.client().info("replication")["master_replid"]
 
 
-def test_a_replica_that_comes_or_goes_is_no_other_server(directory, clock):
+def test_a_replica_that_comes_or_goes_is_no_other_server(two_servers, clock):
     """The master takes a new id for its first replica, and when the last one has been away for
     long."""
-    with two_servers(directory, clock) as (first, second):
-        world = World(first, clock)
-        a, = world.several(1, {"a": definition()})
-        granted = a.acquire("1", "a")
-        epoch = number(world, "epoch")
-        ids = [replication_id(first)]
-        first.client().config_set("repl-backlog-ttl", 1)
-        second.start()
-        second.wait_for_replica_link()
-        ids.append(replication_id(first))
-        assert ok(a.renew()).grace == 0
-        second.kill()
-        first.ask_until("replication", lambda info: info["connected_slaves"] == 0)
-        world.tick(3000)
-        until(lambda: replication_id(first) != ids[-1])
-        assert len({*ids, replication_id(first)}) == 3
-        assert ok(a.renew()).grace == 0
-        assert number(world, "epoch") == epoch
-        assert a.acquire("1", "a").claims == granted.claims
+    first, second = two_servers
+    world = World(first, clock)
+    a, = world.several(1, {"a": definition()})
+    granted = a.acquire("1", "a")
+    epoch = number(world, "epoch")
+    ids = [replication_id(first)]
+    first.client().config_set("repl-backlog-ttl", 1)
+    second.start()
+    second.wait_for_replica_link()
+    ids.append(replication_id(first))
+    assert ok(a.renew()).grace == 0
+    second.kill()
+    first.ask_until("replication", lambda info: info["connected_slaves"] == 0)
+    world.tick(3000)
+    until(lambda: replication_id(first) != ids[-1])
+    assert len({*ids, replication_id(first)}) == 3
+    assert ok(a.renew()).grace == 0
+    assert number(world, "epoch") == epoch
+    assert a.acquire("1", "a").claims == granted.claims
 
 
-def test_a_former_replica_is_another_server(directory, clock):
+def test_a_former_replica_is_another_server(two_servers, clock):
     """It has lost what the other one did not have, though nobody has called that one."""
-    with two_servers(directory, clock) as (first, second):
-        second.start()
-        second.wait_for_replica_link()
-        world = World(first, clock)
-        a, = world.several(1, {"a": definition()})
-        epoch = number(world, "epoch")
-        await_replica(first)
-        second.client().replicaof("NO", "ONE")
-        first.client().replicaof("127.0.0.1", second.port)
-        first.wait_for_replica_link()
-        first.client().replicaof("NO", "ONE")
-        assert a.renew().word == "hello"
-        assert number(world, "epoch") == epoch + 1
+    first, second = two_servers
+    second.start()
+    second.wait_for_replica_link()
+    world = World(first, clock)
+    a, = world.several(1, {"a": definition()})
+    epoch = number(world, "epoch")
+    await_replica(first)
+    second.client().replicaof("NO", "ONE")
+    first.client().replicaof("127.0.0.1", second.port)
+    first.wait_for_replica_link()
+    first.client().replicaof("NO", "ONE")
+    assert a.renew().word == "hello"
+    assert number(world, "epoch") == epoch + 1
 
 
-def test_each_server_that_takes_over_is_another_one(directory, clock):
+def test_each_server_that_takes_over_is_another_one(directory, servers, clock):
     """The way there, a proxy for instance, may not tell: only the calls go there. Each has all that
     the caller has ever seen."""
-    first = RedisServer(directory, "first", port=True, clock=clock)
-    second = RedisServer(directory, "second", clock=clock, replica_of=first)
-    servers = [first, second]
-    try:
-        second.wait_for_replica_link()
-        world = World(first, clock)
-        a = world.member({"a": definition()})
+    first = servers("first", port=True, clock=clock)
+    second = servers("second", clock=clock, replica_of=first)
+    second.wait_for_replica_link()
+    world = World(first, clock)
+    a = world.member({"a": definition()})
 
-        def must_begin_a_grace(server):
-            epoch = number(world, "epoch")
-            world.database.client = server.client()
-            assert number(world, "epoch") == epoch
-            assert a.renew().word == "hello"
-            assert number(world, "epoch") == epoch + 1
-            a.hello()
+    def must_begin_a_grace(server):
+        epoch = number(world, "epoch")
+        world.database.client = server.client()
+        assert number(world, "epoch") == epoch
+        assert a.renew().word == "hello"
+        assert number(world, "epoch") == epoch + 1
+        a.hello()
 
-        def promote(server, old):
-            await_replica(old)
-            server.client().replicaof("NO", "ONE")
-            must_begin_a_grace(server)
+    def promote(server, old):
+        await_replica(old)
+        server.client().replicaof("NO", "ONE")
+        must_begin_a_grace(server)
 
-        promote(second, first)
-        first.client().replicaof("127.0.0.1", second.port)  # and back again: the first one never ended
-        first.wait_for_replica_link()
-        promote(first, second)
-        second.client().replicaof("127.0.0.1", first.port)
-        second.wait_for_replica_link()
-        await_replica(first)
-        second.save(directory / "old.rdb")
-        second.restart(directory / "old.rdb")  # a replica, which takes the master's id from there
-        second.wait_for_replica_link()
-        promote(second, first)
-        second.save(directory / "old.rdb")
-        second.replica_of = None
-        second.restart(directory / "old.rdb")
-        must_begin_a_grace(second)
-    finally:
-        for server in servers:
-            server.kill()
+    promote(second, first)
+    first.client().replicaof("127.0.0.1", second.port)  # and back again: the first one never ended
+    first.wait_for_replica_link()
+    promote(first, second)
+    second.client().replicaof("127.0.0.1", first.port)
+    second.wait_for_replica_link()
+    await_replica(first)
+    second.save(directory / "old.rdb")
+    second.restart(directory / "old.rdb")  # a replica, which takes the master's id from there
+    second.wait_for_replica_link()
+    promote(second, first)
+    second.save(directory / "old.rdb")
+    second.replica_of = None
+    second.restart(directory / "old.rdb")
+    must_begin_a_grace(second)

@@ -4,7 +4,7 @@ operator says so."""
 
 import pytest
 
-from fleet_help import RedisServer, needs_redis
+from fleet_help import needs_redis, servers  # a fixture among them  # noqa: F401
 from lines import until
 from scripts_help import World, breaks_off, definition, next_scripts, ok, redis
 from scripts_help import clock, redis_server, world  # fixtures
@@ -183,13 +183,12 @@ def test_a_conversion_may_be_broken_off_anywhere(world):
 
 
 @pytest.fixture
-def cluster_of_one(directory, clock):
-    server = RedisServer(directory, "one", port=True, clock=clock, options=("--cluster-enabled", "yes"))
+def cluster_of_one(servers, clock):
+    server = servers("one", port=True, clock=clock, options=("--cluster-enabled", "yes"))
     client = server.client()
     client.execute_command("CLUSTER", "ADDSLOTS", *range(16384))
     until(lambda: client.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
-    yield server
-    server.kill()
+    return server
 
 
 def test_in_a_cluster(cluster_of_one, clock):
