@@ -1,10 +1,9 @@
 """berthctl watch in fleet scope: leases of other hosts, and a database that goes and comes back."""
 
 import re
-import time
 
 from conftest import read_line
-from fleet_help import DEADLINE, clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
 from fleet_ops_help import client_of, gets, up
 from lost_help import asked_until
 from watch_help import Copy
@@ -23,14 +22,6 @@ def watching(host, *args):
     assert read() == "-             watching 1 resource"
     read.process = process
     return read
-
-
-def take_until(copy, is_so):
-    """Lines of databases come again and again, so the deadline is here."""
-    end = time.monotonic() + DEADLINE
-    while not is_so(copy.leases):
-        assert time.monotonic() < end, copy.leases
-        copy.take()
 
 
 def has(leases, lease):
@@ -53,7 +44,7 @@ def test_an_outage_tells_of_the_database_alone(redis_server, hosts, ways):
     client.request(f"release {goes}")
     way.heal()
     assert read() == "default       database up"
-    take_until(copy, lambda leases: not has(leases, goes))
+    copy.take_until(lambda now: not has(now.leases, goes))
     client.request(f"release {more}")
     assert re.fullmatch(rf"etl           given back slot 2 +\S+ on \S+ \(x, \w+/{more}\)", read())
     assert has(copy.leases, stays)
@@ -69,7 +60,7 @@ def test_a_restart_with_leases_of_other_hosts_is_quiet(redis_server, hosts):
     assert read_line(read.process.stderr).endswith("waiting for it to come back")
     assert read_line(read.process.stderr).endswith("berthd is back")
     asked_until(a, lambda now: all(one["state"] == "up" for one in now.databases.values()), "etl")
-    take_until(Copy(client_of(a)), lambda leases: has(leases, lease))
+    Copy(client_of(a)).take_until(lambda now: has(now.leases, lease))
     client.request(f"release {lease}")
     line = read()
     while line.startswith("default       database"):

@@ -17,16 +17,6 @@ pytestmark = needs_redis
 OF_LISTING = ("host", "blocked", "blocker", "kept")
 
 
-def until(copy, is_so):
-    """Takes batches; the lines of databases come again and again, so the deadline is here."""
-    end = time.monotonic() + DEADLINE
-    said = []
-    while not is_so(copy):
-        assert time.monotonic() < end, copy.shown()
-        said += copy.take().said
-    return said
-
-
 def here(words):
     return {key: value for key, value in words.items() if key not in OF_LISTING}
 
@@ -59,7 +49,7 @@ def test_a_lease_of_another_host_comes_and_goes(pair):
     assert copy.resources["etl"]["in_use"] == "0" and copy.snapshots == 1
     one, two = client_of(b), client_of(b, 1001)
     first = gets(one, "acquire etl:2 holder=a%20b reason=why%20not")
-    until(copy, of_others)
+    copy.take_until(of_others)
     (key, name), = of_others(copy)
     kind, words = copy.leases[key, name]
     assert (kind, name, key[16:]) == ("holder", "etl", f"/{first}")
@@ -67,15 +57,15 @@ def test_a_lease_of_another_host_comes_and_goes(pair):
     assert copy.resources["etl"]["in_use"] == "2" and copy.resources["etl"]["free"] == "0"
 
     second = queues(two, "acquire etl priority=-3")
-    until(copy, lambda now: len(of_others(now)) == 2)
+    copy.take_until(lambda now: len(of_others(now)) == 2)
     waiter, = (words for kind, words in copy.leases.values() if kind == "waiter")
     assert waiter.items() >= {"wants": "1", "priority": "-3", "uid": "1001"}.items() and int(waiter["ticket"]) > 0
 
     one.request(f"release {first}")
-    until(copy, lambda now: list(of_others(now).values()) == ["holder"])
+    copy.take_until(lambda now: list(of_others(now).values()) == ["holder"])
     assert next(iter(of_others(copy)))[0].endswith(f"/{second}")
     two.close()
-    until(copy, lambda now: not of_others(now))
+    copy.take_until(lambda now: not of_others(now))
     catches_up(copy, client_of(a))
     assert copy.snapshots == 1
 
@@ -97,12 +87,12 @@ def test_an_instance_of_another_host_comes_and_goes(pair):
     copy = Copy(client_of(a))
     client = client_of(b)
     lease = gets(client, "acquire market/y")
-    until(copy, lambda now: of_others(now))
+    copy.take_until(lambda now: of_others(now))
     assert copy.resources["market/y"]["in_use"] == "1"
-    until(copy, lambda now: now.templates["market/*"]["instances"] == "1")
+    copy.take_until(lambda now: now.templates["market/*"]["instances"] == "1")
     client.request(f"release {lease}")
-    until(copy, lambda now: "market/y" not in now.resources and not of_others(now))
-    until(copy, lambda now: now.templates["market/*"]["instances"] == "0")
+    copy.take_until(lambda now: "market/y" not in now.resources and not of_others(now))
+    copy.take_until(lambda now: now.templates["market/*"]["instances"] == "0")
 
 
 def test_own_leases_are_told_at_once_and_once(pair):
@@ -111,16 +101,16 @@ def test_own_leases_are_told_at_once_and_once(pair):
     copy = Copy(client_of(a))
     client = client_of(a)
     lease = gets(client, "acquire etl reason=mine")
-    until(copy, lambda now: now.leases.get((lease, "etl"), ("",))[0] == "holder")
+    copy.take_until(lambda now: now.leases.get((lease, "etl"), ("",))[0] == "holder")
     assert copy.resources["etl"].items() >= {"in_use": "1", "free": "1"}.items()
     other = client_of(b)
     gets(other, "acquire etl reason=theirs")
-    said = until(copy, of_others)
+    said = copy.take_until(of_others)
     assert not [line for line in said if line.startswith(("holder " + lease, "gone"))]
     assert [key for key in copy.leases if "/" not in key[0]] == [(lease, "etl")]
     assert copy.resources["etl"].items() >= {"in_use": "2", "free": "0"}.items()
     client.request(f"release {lease}")
-    until(copy, lambda now: (lease, "etl") not in now.leases)
+    copy.take_until(lambda now: (lease, "etl") not in now.leases)
     assert copy.resources["etl"]["in_use"] == "1"
     catches_up(copy, client_of(a))
 
@@ -132,7 +122,7 @@ def test_what_the_viewer_may_not_see_is_hidden(redis_server, hosts):
     gets(other, "acquire etl reason=secret")
     mine, others, root = (Copy(client_of(a, uid)) for uid in (1001, 1002, None))
     for copy, is_hidden in ((mine, False), (others, True), (root, False)):
-        until(copy, of_others)
+        copy.take_until(of_others)
         words = copy.leases[next(iter(of_others(copy)))][1]
         assert ("hidden" in words, "reason" in words) == (is_hidden, not is_hidden)
 
@@ -153,15 +143,15 @@ def test_a_database_that_goes_and_comes_back(redis_server, hosts, ways):
     assert len(leases) == 2 and copy.databases["default"]["state"] == "up"
     way.refuse()
     way.reset()
-    until(copy, lambda now: now.databases["default"]["state"] == "down")
-    until(copy, lambda now: now.resources["etl"].get("database_state") == "down")
+    copy.take_until(lambda now: now.databases["default"]["state"] == "down")
+    copy.take_until(lambda now: now.resources["etl"].get("database_state") == "down")
     assert copy.leases == leases and copy.resources["etl"]["in_use"] == "2"
     way.heal()
-    said = until(copy, lambda now: now.databases["default"]["state"] == "up"
+    said = copy.take_until(lambda now: now.databases["default"]["state"] == "up"
                  and "database_state" not in now.resources["etl"])
     third = client_of(b)
     more = gets(third, "acquire etl")
-    said += until(copy, lambda now: len(now.leases) == 3)
+    said += copy.take_until(lambda now: len(now.leases) == 3)
     assert [line.split(" ")[1].split("/")[-1] for line in said
             if line.startswith(("gone", "holder", "removed", "snapshot")) and own not in line] == [more]
     catches_up(copy, client_of(a))
@@ -179,16 +169,16 @@ def test_a_redis_that_comes_back_empty(redis_server, hosts, how):
     copy = Copy(client_of(a))
     leases = dict(copy.leases)
     copy.take()
-    until(copy, lambda now: any(line.startswith("database") for line in now.said))  # a renewal: the next is far
+    copy.take_until(lambda now: any(line.startswith("database") for line in now.said))  # a renewal: the next is far
     stop_process(b.process)
     if how == "restart":
         redis_server.restart()
     else:
         redis_server.do("FLUSHALL")
-    said = until(copy, lambda now: any("grace_until=" in line for line in now.said))
+    said = copy.take_until(lambda now: any("grace_until=" in line for line in now.said))
     for _ in range(2):  # renewals: in that time it would ask again what has changed
         said += copy.take().said
-        said += until(copy, lambda now: any(line.startswith("database") for line in now.said))
+        said += copy.take_until(lambda now: any(line.startswith("database") for line in now.said))
     b.process.send_signal(signal.SIGCONT)
     asked_until(b, lambda now: len(redis_server.members("leases")) == 1, "etl")
     for host in (a, b):
@@ -196,7 +186,7 @@ def test_a_redis_that_comes_back_empty(redis_server, hosts, how):
     assert redis_server.do("HDEL", "{berth}:db", "grace")
     other = client_of(b)
     second = gets(other, "acquire etl")
-    said += until(copy, lambda now: len(now.leases) == 2)
+    said += copy.take_until(lambda now: len(now.leases) == 2)
     gone = [line for line in said if line.startswith(("gone", "removed"))]
     assert not gone and leases.keys() <= copy.leases.keys()
     assert any(key.endswith(f"/{second}") for key, _ in copy.leases)

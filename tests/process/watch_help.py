@@ -1,6 +1,9 @@
 """A copy of what `status` shows, kept up to date by `watch`, and how it is compared with `status`."""
 
+import time
+
 from daemon_help import keys
+from lines import DEADLINE
 
 # What changes as time passes; the `since` of another host's lease wavers.
 AGES = ("now", "since", "good_until", "calls", "unread")
@@ -48,6 +51,16 @@ class Copy:
                 self.missed += len(words)
                 return self
             getattr(self, "take_" + kind)(*words)
+
+    def take_until(self, is_so):
+        """Takes batches, and returns their lines. Those of databases come again and again, so the deadline is
+        here."""
+        end = time.monotonic() + DEADLINE
+        said = []
+        while not is_so(self):
+            assert time.monotonic() < end, self.shown()
+            said += self.take().said
+        return said
 
     def take_snapshot(self):
         self.snapshots += 1
