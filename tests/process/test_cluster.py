@@ -83,6 +83,12 @@ class Fleet:
         self.witness.wait_until(lambda: number in self.witness.pids)
         return number
 
+    def begins(self, node):
+        """Out of the grace: one job runs, and the other host's waits."""
+        self.end_grace(node)
+        self.runs(0)
+        self.waits(1)
+
     def go_in_turn(self):
         for n in range(len(self.wrappers)):
             self.witness.wait_until(lambda: n in self.witness.pids)
@@ -109,9 +115,7 @@ def fleets(hosts, witness):
 def test_the_slot_moves_there_and_back(shared, fleets):
     fleet = fleets(shared, "there")
     first, second, _ = shared.masters
-    fleet.end_grace(first)
-    fleet.runs(0)
-    fleet.waits(1)
+    fleet.begins(first)
     shared.move(fleet.slot, first, second)
     fleet.until(lambda: fleet.server_is(second))
     assert fleet.grace(second)
@@ -203,9 +207,7 @@ def test_a_move_that_is_stuck_half_way(shared, fleets):
     """Neither node can be asked. Jobs run on over several renewals, and operators are told since when."""
     fleet = fleets(shared, "half", ttl=15)
     first, second, _ = shared.masters
-    fleet.end_grace(first)
-    fleet.runs(0)
-    fleet.waits(1)
+    fleet.begins(first)
     shared.begin_move(fleet.slot, first, second)
     shared.move_keys(fleet.slot, first, second, 10)
     said = f"its slot {fleet.slot} has been moving since 20"
@@ -228,9 +230,7 @@ def test_a_move_that_is_given_up_half_way(shared, fleets, n):
     server that has lost its data."""
     fleet = fleets(shared, f"torn{n}", ttl=30)
     first, second, _ = shared.masters
-    fleet.end_grace(first)
-    fleet.runs(0)
-    fleet.waits(1)
+    fleet.begins(first)
     shared.begin_move(fleet.slot, first, second)
     shared.move_keys(fleet.slot, first, second, n)
     for node in (first, second):
@@ -247,9 +247,7 @@ def test_most_masters_are_away(shared, fleets):
     """CLUSTERDOWN: as if the server were away; it comes back as the same server, without a grace."""
     fleet = fleets(shared, "down", ttl=30)
     first, *others = shared.masters
-    fleet.end_grace(first)
-    fleet.runs(0)
-    fleet.waits(1)
+    fleet.begins(first)
     fleet.until(lambda: not fleet.grace(first))
     for node in others:
         node.stop()
@@ -266,9 +264,7 @@ def test_the_owner_dies(directory, fleets):
     try:
         fleet = fleets(cluster, "dies", ttl=30)
         first, replica = cluster.masters[0], cluster.replicas[0]
-        fleet.end_grace(first)
-        fleet.runs(0)
-        fleet.waits(1)
+        fleet.begins(first)
         first.kill()
         until(replica.is_master, "the replica takes over")
         fleet.until(lambda: fleet.server_is(replica))

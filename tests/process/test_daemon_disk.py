@@ -45,6 +45,12 @@ class Shut:
         if self.at_gate is None:
             self.at_gate = self.gate.wait_for_somebody()
 
+    def holds_up(self, daemon, line):
+        """An operator whose request has come to the gate."""
+        operator = asks(daemon, line)
+        self.wait()
+        return operator
+
     def let_one_go(self, error=0):
         """Lets one operation go, and no other. With an error it fails."""
         self.wait()
@@ -146,8 +152,7 @@ def test_everybody_else_goes_on_while_the_disk_does_not_answer(daemon, disk):
         lease = held(client, "acquire b ttl=1h")
         waiting = waits(waiter, "acquire b")
         with disk.shut(where) as gate:
-            operator = asks(daemon, "pause a")
-            gate.wait()
+            operator = gate.holds_up(daemon, "pause a")
             assert client.request(f"renew {lease} ttl=1h").startswith("ok")
             assert client.request(f"release {lease}") == "ok"
             assert waiter.line().startswith(f"* granted {waiting} ")
@@ -167,8 +172,7 @@ def test_everybody_else_goes_on_while_the_disk_does_not_answer(daemon, disk):
 def test_a_change_is_answered_when_it_is_stored(daemon, disk):
     for where in WRITE, RENAME, BEHIND:
         with disk.shut(where) as gate:
-            operator = asks(daemon, "pause a")
-            gate.wait()
+            operator = gate.holds_up(daemon, "pause a")
             assert paused(daemon, "a")  # it is in force
             assert not has_answer(operator) and not logged(daemon, "pause a")
             assert ("pause a" in stored(daemon)) == (where == BEHIND)
@@ -195,8 +199,7 @@ def test_a_reload_is_answered_when_what_it_ends_is_stored(daemon, disk):
 def test_killed_while_it_is_stored(daemon, disk):
     for where, is_there in (WRITE, False), (BEHIND, True):
         with disk.shut(where) as gate:
-            asks(daemon, "pause a")
-            gate.wait()
+            gate.holds_up(daemon, "pause a")
             daemon.kill()
         daemon.start()
         assert paused(daemon, "a") == is_there, where
@@ -208,8 +211,7 @@ def test_killed_while_it_is_stored(daemon, disk):
 def test_the_later_change_is_the_one_that_lasts(daemon, disk):
     """Two operators change the same thing while a third's change is being stored."""
     with disk.shut(WRITE) as gate:
-        first = asks(daemon, "limit s 1")
-        gate.wait()
+        first = gate.holds_up(daemon, "limit s 1")
         second, third = asks(daemon, "limit s 2"), asks(daemon, "limit s 3")
         assert shown(daemon, "s")["limit"] == "1"
         gate.let_one_go()
@@ -243,16 +245,14 @@ def test_what_comes_behind_waits(daemon, disk):
 def test_a_drain_is_answered_when_it_is_stored(daemon, disk):
     lease = held(daemon.client(), "acquire a ttl=1h")
     with disk.shut(WRITE) as gate:
-        operator = asks(daemon, "drain wait=1")
-        gate.wait()
+        operator = gate.holds_up(daemon, "drain wait=1")
         assert status(daemon.client()).draining == 1
         assert daemon.client().request(f"release {lease}") == "ok"
         assert not has_answer(operator)
     assert operator.line() == "ok held=0"
     assert operator.line() == "* drained"
     with disk.shut(WRITE) as gate:
-        other = asks(daemon, "undrain")
-        gate.wait()
+        other = gate.holds_up(daemon, "undrain")
         assert not has_answer(other)
     assert other.line() == "ok"
     restart(daemon)
@@ -262,8 +262,7 @@ def test_a_drain_is_answered_when_it_is_stored(daemon, disk):
 def test_a_drain_that_is_over_before_it_is_stored(daemon, disk):
     held(daemon.client(), "acquire a ttl=1h")
     with disk.shut(WRITE) as gate:
-        first = asks(daemon, "drain wait=1")
-        gate.wait()
+        first = gate.holds_up(daemon, "drain wait=1")
         second = asks(daemon, "undrain")
         gate.let_one_go()
         assert first.line() == "ok held=1"
@@ -336,8 +335,7 @@ def test_in_place_but_perhaps_not_for_ever(daemon, disk):
 
 def test_without_room_nothing_is_changed(daemon, disk):
     with disk.shut(ROOM) as gate:
-        first, second = asks(daemon, "pause a"), asks(daemon, "drain")
-        gate.wait()
+        first, second = gate.holds_up(daemon, "pause a"), asks(daemon, "drain")
         gate.fails(errno.ENOSPC)
     assert "not%20changed" in first.line()
     assert second.line() == "ok held=0"  # there was room for that one
@@ -351,8 +349,7 @@ def test_without_room_nothing_is_changed(daemon, disk):
 def test_an_operator_learns_that_nothing_has_changed(daemon, disk):
     """berthctl waits for 5 s."""
     with disk.shut(ROOM) as gate:
-        operator = asks(daemon, "pause a")
-        gate.wait()
+        operator = gate.holds_up(daemon, "pause a")
         answer = operator.line()
         assert code(answer) == "no-space" and "not%20changed" in answer
         assert is_quiet(operator)
@@ -364,8 +361,7 @@ def test_an_operator_learns_that_nothing_has_changed(daemon, disk):
 @pytest.mark.parametrize("error, outcome", [(0, ""), (errno.EIO, ": in force, but not stored")])
 def test_an_operator_learns_that_a_change_is_not_stored_yet(daemon, disk, error, outcome):
     with disk.shut(WRITE) as gate:
-        operator = asks(daemon, "pause a")
-        gate.wait()
+        operator = gate.holds_up(daemon, "pause a")
         answer = operator.line()
         assert code(answer) == "no-space" and "in%20force,%20but%20not%20stored%20yet" in answer
         assert paused(daemon, "a") and not logged(daemon, "pause a")
@@ -408,8 +404,7 @@ def test_hanging_up_does_not_undo_a_request(daemon, disk):
     for where, before in itertools.product((ROOM, WRITE), (READ, UNREAD)):
         print(where, repr(before))
         with disk.shut(where) as gate:
-            operator = asks(daemon, before + "pause a")
-            gate.wait()
+            operator = gate.holds_up(daemon, before + "pause a")
             operator.close()
             assert is_quiet(daemon.client())
         until(lambda: logged(daemon, "pause a") == [""])
@@ -459,8 +454,7 @@ def test_hanging_up_frees_at_once_whatever_is_being_stored(daemon, disk):
 def test_a_half_closed_client_is_answered(daemon, disk):
     for where in ROOM, WRITE:
         with disk.shut(where) as gate:
-            operator = asks(daemon, "pause a")
-            gate.wait()
+            operator = gate.holds_up(daemon, "pause a")
             operator.socket.shutdown(socket.SHUT_WR)
             assert is_quiet(daemon.client())
         assert (operator.line(), operator.line()) == ("ok", ""), where
@@ -473,8 +467,7 @@ def test_a_half_closed_client_is_answered(daemon, disk):
 
 def test_the_end_waits_for_what_is_being_stored(daemon, disk):
     with disk.shut(WRITE) as gate:
-        operator = asks(daemon, "pause a")
-        gate.wait()
+        operator = gate.holds_up(daemon, "pause a")
         late = asks(daemon, "pause b")
         daemon.signal(signal.SIGTERM)
         assert operator.line() == late.line() == ""
@@ -490,8 +483,7 @@ def test_the_end_stores_what_is_not_stored_yet(daemon, disk):
     end came."""
     assert daemon.client().request("limit s 9") == "ok"
     with disk.shut(WRITE) as gate:
-        asks(daemon, "pause a")
-        gate.wait()
+        gate.holds_up(daemon, "pause a")
         daemon.configure(CONFIGURATION.replace("limit = 4", "limit = 5"))
         daemon.client().send("reload\n")
         until(lambda: ": reloaded" in said(daemon), "it is in force")
@@ -505,8 +497,7 @@ def test_the_end_stores_what_is_not_stored_yet(daemon, disk):
 
 def test_the_end_does_not_wait_for_ever(daemon, disk):
     with disk.shut(WRITE) as gate:
-        asks(daemon, "pause a")
-        gate.wait()
+        gate.holds_up(daemon, "pause a")
         daemon.stop()
     assert logged(daemon, "pause a") == [": in force, and perhaps stored"]
     assert "exiting without waiting for the disk, which does not respond" in said(daemon)
@@ -531,8 +522,7 @@ def test_the_end_of_an_idle_berthd_does_not_wait_for_ever(daemon, disk):
 def test_a_reload_does_not_wait(daemon, disk):
     """And a client that comes after it finds the new definitions."""
     with disk.shut(WRITE) as gate:
-        first = asks(daemon, "pause a")
-        gate.wait()
+        first = gate.holds_up(daemon, "pause a")
         gone, kept = asks(daemon, "pause b"), asks(daemon, "limit s 2")
         daemon.configure("[lock a]\n[semaphore s]\nlimit = 9\n")
         assert daemon.client().request("reload").startswith("ok")

@@ -2,10 +2,9 @@
 
 import os
 import re
-import signal
-
 
 from daemon_help import held, is_quiet, lease_of, refused, status, waits
+from lost_help import sleeper
 
 LINE = 4096
 
@@ -91,11 +90,7 @@ def test_it_is_served_in_any_case(daemon, client):
 
 
 def test_many_slots_outlive_the_daemon(daemon, client):
-    child = os.fork()
-    if child == 0:
-        signal.pause()
-        os._exit(0)
-    try:
+    with sleeper() as child:
         lease = lease_of(client.request(f"acquire mem:5000 pid={child}"))
         daemon.kill()
         daemon.start()
@@ -106,9 +101,6 @@ def test_many_slots_outlive_the_daemon(daemon, client):
         other = daemon.client()
         assert slots(other.request("acquire mem:2")) == ["5000-5001"]
         assert client.request(f"release {lease}") == "ok"
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 def test_a_job_of_many_slots(daemon, berth):

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from daemon_help import NOBODY, connect_as, event, held, is_quiet, needs_root, refused, status, waits
+from daemon_help import NOBODY, connect_as, event, held, is_quiet, needs_root, refused, shown, status, waits
 from lines import until
 
 CONFIG = "[lock a]\n"
@@ -18,10 +18,6 @@ def sighup(daemon, word="reloaded"):
 def reload_to(daemon, client, text):
     daemon.configure(text)
     assert client.request("reload").split()[0] == "ok"  # perhaps with notes
-
-
-def shown(client, name):
-    return status(client).resources[name]
 
 
 # ---- limits

@@ -2,12 +2,12 @@
 
 import os
 import re
-import signal
 
 import pytest
 
 from daemon_help import status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from lost_help import sleeper
 from test_fleet_requests import end_grace, held, listed, until
 
 pytestmark = needs_redis
@@ -37,11 +37,7 @@ def slots(line):
 
 def test_many_slots_outlive_daemon_and_database(redis_server, host):
     """Both know them, each from the other."""
-    child = os.fork()
-    if child == 0:
-        signal.pause()
-        os._exit(0)
-    try:
+    with sleeper() as child:
         first, client = host.client(), host.client()
         held(first, "mem")
         lease, _, line = held(client, f"mem:5000 pid={child}")
@@ -57,9 +53,6 @@ def test_many_slots_outlive_daemon_and_database(redis_server, host):
         assert {holder["units"] for holder in shown["holders"]} == {"0", "1-5000", "5001-5002"}
         assert host.client().request(f"release {lease}") == "ok"
         assert slots(held(host.client(), "mem:2")[2]) == ["1-2"]
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 def test_one_slot_of_many_is_released_by_its_number(host, berth):

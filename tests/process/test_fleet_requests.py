@@ -147,16 +147,12 @@ def test_an_acquire_is_repeated_on_another_connection(redis_server, host):
 
 
 def test_a_tree_is_shown_with_the_pid_that_keeps_it(host):
-    with subprocess.Popen(["sleep", "1000"]) as main, subprocess.Popen(["sleep", "1000"]) as wrapper:
-        try:
-            lease, _, _ = held(client_of(host), f"a pid={main.pid} wrapper={wrapper.pid}")
-            assert shown_pid(host, lease) == main.pid
-            main.kill()
-            main.wait()
-            assert shown_pid(host, lease) == wrapper.pid
-        finally:
-            main.kill()
-            wrapper.kill()
+    with a_job() as main, a_job() as wrapper:
+        lease, _, _ = held(client_of(host), f"a pid={main.pid} wrapper={wrapper.pid}")
+        assert shown_pid(host, lease) == main.pid
+        main.kill()
+        main.wait()
+        assert shown_pid(host, lease) == wrapper.pid
 
 
 def shown_pid(host, lease):

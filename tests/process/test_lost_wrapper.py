@@ -114,17 +114,23 @@ def test_wrappers_killed_at_any_moment(berth, berthd, witness, chance, directory
     assert crowd.said() == ""
 
 
-@pytest.mark.parametrize("end", [signal.SIGCONT, signal.SIGKILL])
-def test_granted_while_it_hangs(berth, berthd, witness, directory, end):
-    """It has the lease, and its job does not run before the wrapper lets it; if the wrapper dies,
-    never."""
-    daemon = berthd("[semaphore s]\nlimit = 1\n")
+def one_that_hangs(berth, daemon, witness, directory):
+    """The crowd: the first holds the unit, and the second waits and is stopped."""
     crowd = Crowd(berth, witness, directory / "said")
     crowd.start(0)
     witness.wait_for_starts(1)
     crowd.start(1)
     asked_until(daemon, lambda now: now.waiting == 1)
     stop_process(crowd.wrappers[1])
+    return crowd
+
+
+@pytest.mark.parametrize("end", [signal.SIGCONT, signal.SIGKILL])
+def test_granted_while_it_hangs(berth, berthd, witness, directory, end):
+    """It has the lease, and its job does not run before the wrapper lets it; if the wrapper dies,
+    never."""
+    daemon = berthd("[semaphore s]\nlimit = 1\n")
+    crowd = one_that_hangs(berth, daemon, witness, directory)
     witness.let_all_go()
     crowd.wrappers[0].wait(DEADLINE)
     asked_until(daemon, lambda now: (now.held, now.waiting) == (1, 0))
@@ -138,12 +144,7 @@ def test_granted_while_it_hangs(berth, berthd, witness, directory, end):
 def test_a_waiter_is_stopped_over_a_restart(berth, berthd, witness, directory):
     """It is too late for its old place, and queues again."""
     daemon = berthd("grace = 0.2s\n[semaphore s]\nlimit = 1\n")
-    crowd = Crowd(berth, witness, directory / "said")
-    crowd.start(0)
-    witness.wait_for_starts(1)
-    crowd.start(1)
-    asked_until(daemon, lambda now: now.waiting == 1)
-    stop_process(crowd.wrappers[1])
+    crowd = one_that_hangs(berth, daemon, witness, directory)
     restart(daemon, "kill")
     asked_until(daemon, lambda now: now.waiting == 0)
     crowd.start(2)

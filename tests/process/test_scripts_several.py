@@ -18,6 +18,23 @@ def two(world, **more):
     return world.several(2, {"db": definition(limit=4, keep=KEEP), "licence": definition(keep=60000), **more})
 
 
+def one_for_both(world, **more):
+    """Each of the two has all of one, and "several" waits for both."""
+    a, b = two(world, **more)
+    a.acquire("held", "licence")
+    a.acquire("all", ("db", 4))
+    a.acquire("several", ("db", 3), "licence", uid=7)
+    return a, b
+
+
+def keeper(world, **more):
+    """A licence is kept for it while it waits for db."""
+    a, b = one_for_both(world, **more)
+    ok(a.release("held"))
+    assert kept(world, "licence") == {"several": 1}
+    return a, b
+
+
 def kept(world, name):
     """By the id of each lease for which some of it is kept."""
     return {key.split("/")[1]: n for (of, key), n in world.check().kept.items() if of == name}
@@ -56,10 +73,7 @@ def test_it_stands_for_the_largest_part_of_what_it_lacks(world):
 
 
 def test_what_has_come_is_kept_while_it_stands_for_the_next(world):
-    a, b = two(world)
-    a.acquire("held", "licence")
-    a.acquire("all", ("db", 4))
-    a.acquire("several", ("db", 3), "licence")
+    a, b = one_for_both(world)
     assert stands(world, "several") == ["licence"]
     ok(a.release("held"))
     assert stands(world, "several") == ["db"] and kept(world, "licence") == {"several": 1}
@@ -77,12 +91,7 @@ def test_what_has_come_is_kept_while_it_stands_for_the_next(world):
 # ---- in order
 
 def test_an_older_or_more_important_one_takes_what_is_kept(world):
-    a, b = two(world)
-    a.acquire("held", "licence")
-    a.acquire("all", ("db", 4))
-    a.acquire("several", ("db", 3), "licence")
-    ok(a.release("held"))
-    assert kept(world, "licence") == {"several": 1}
+    a, b = keeper(world)
     assert word(b, "boss", "licence", priority=5) == "granted"
     assert stands(world, "several") == ["licence"] and kept(world, "licence") == {}
     ok(a.release("all"))
@@ -92,10 +101,7 @@ def test_an_older_or_more_important_one_takes_what_is_kept(world):
 
 
 def test_a_waiter_from_another_queue_takes_no_kept_unit(world):
-    a, b = two(world, another=definition())
-    a.acquire("held", "licence")
-    a.acquire("all", ("db", 4))
-    a.acquire("several", ("db", 3), "licence")
+    a, b = one_for_both(world, another=definition())
     b.acquire("taken", "another")
     b.acquire("later", "another", "licence")
     ok(a.release("held"))
@@ -123,11 +129,7 @@ def test_two_keepers_do_not_wait_for_each_other(world):
 # ---- for bounded time
 
 def test_patience_ends(world):
-    a, b = two(world)
-    a.acquire("held", "licence")
-    a.acquire("all", ("db", 4))
-    a.acquire("several", ("db", 3), "licence")
-    ok(a.release("held"))
+    a, b = keeper(world)
     assert word(b, "later", "licence") == "waiting"
     world.pass_time(KEEP - 1000, a, b)
     assert kept(world, "licence") == {"several": 1} and not b.granted()
@@ -137,11 +139,7 @@ def test_patience_ends(world):
 
 
 def test_it_begins_with_what_it_was_missing(world):
-    a, b = two(world)
-    a.acquire("held", "licence")
-    a.acquire("all", ("db", 4))
-    a.acquire("several", ("db", 3), "licence")
-    ok(a.release("held"))
+    a, b = keeper(world)
     world.pass_time(KEEP, a, b)
     b.acquire("held", "licence")
     ok(a.release("all"))
@@ -181,7 +179,6 @@ def saturated(world, order):
         n += 1
         b.acquire(f"{name}{n}", name)
 
-    running = []
     for name in ("db", "db", "licence"):
         again(name)
     a.acquire("both", ("db", 2), "licence")
@@ -228,17 +225,6 @@ def test_an_impossible_request_stops_no_other(world, mine):
 
 
 # ---- a lease aside keeps nothing
-
-def keeper(world, **more):
-    """A licence is kept for it while it waits for db."""
-    a, b = two(world, **more)
-    a.acquire("held", "licence")
-    a.acquire("all", ("db", 4))
-    a.acquire("several", ("db", 3), "licence", uid=7)
-    ok(a.release("held"))
-    assert kept(world, "licence") == {"several": 1}
-    return a, b
-
 
 @pytest.mark.parametrize("change, back", [
     (("pause", "db", "", "why"), ("resume", "db")), (("pause", "licence", "", "why"), ("resume", "licence")),
