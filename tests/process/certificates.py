@@ -1,6 +1,5 @@
 """Certificates for tests, made by the openssl command: with short keys, which take no time."""
 
-import shutil
 import subprocess
 
 from lines import DEADLINE
@@ -19,13 +18,6 @@ class Certificate:
 
     def __init__(self, directory, name):
         self.crt, self.key = directory / f"{name}.crt", directory / f"{name}.key"
-
-    def copy_to(self, other):
-        """In place of the other one, as a renewal does it."""
-        for ours, theirs in ((self.key, other.key), (self.crt, other.crt)):
-            beside = theirs.with_suffix(".new")
-            shutil.copy(ours, beside)
-            beside.rename(theirs)
 
 
 class Authority(Certificate):

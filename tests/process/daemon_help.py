@@ -231,41 +231,6 @@ def table_rows(path, macro):
         yield re.split(r",\s+", match["row"])
 
 
-def sizes():
-    text = (SOURCE / "src/base/words.h").read_text()
-    return {name: int(value) for name, value in re.findall(r"(\w+_(?:BYTES|SIZE)) = (\d+)", text)}
-
-
-ATTRIBUTES = {word: (kind, bound) for word, kind, bound, *_ in table_rows("src/base/attributes.def", "ATTRIBUTE")}
-
-
-class Command:
-    def __init__(self, word, min_arguments, max_arguments, keys, right):
-        self.word, self.min_arguments, self.max_arguments, self.right = word, int(min_arguments), int(max_arguments), right
-        self.keys = re.findall(r"KEY\((\w+)\)", keys) + (list(ATTRIBUTES) if "ATTRIBUTES" in keys else [])
-
-    def line(self, *more, arguments=None):
-        """A request with the fewest arguments, and `more` words."""
-        n = self.min_arguments if arguments is None else arguments
-        return " ".join([self.word] + ["a"] * min(n, 1) + [str(i) for i in range(1, n)] + list(more))
-
-
-COMMANDS = [Command(*row[:5]) for row in table_rows("src/wire/commands.def", "COMMAND")]
-
-
-def key_bytes():
-    """How long the value of each key may be."""
-    of_types = dict(re.findall(
-        r"^#define VALUE_BYTES_(\w+)\(bound\) (\w+)$", (SOURCE / "src/wire/protocol.c").read_text(), re.M))
-    rows = dict(table_rows("src/wire/request_keys.def", "REQUEST_KEY"))
-    for word, (kind, bound) in ATTRIBUTES.items():
-        rows[word] = bound if of_types[kind] == "bound" else of_types[kind]
-    return {word: sizes().get(max_arguments) or int(max_arguments) for word, max_arguments in rows.items()}
-
-
-KEY_BYTES = key_bytes()
-
-
 def half_close(client):
     client.socket.shutdown(socket.SHUT_WR)
 
