@@ -59,14 +59,20 @@ static int is_file(int fd, const char *suffix)
     return ends_in(path, suffix);
 }
 
+/* Then errno says why. */
+static int fails_at(const char *gate)
+{
+    int error = wait_at_gate(gate);
+    errno = error != 0 ? error : errno;
+    return error != 0;
+}
+
 /* Which of them the program calls depends on its _FILE_OFFSET_BITS. */
 static int open_by(const char *name, const char *path, int flags, va_list rest)
 {
     int (*real)(const char *, int, ...);
     *(void **)&real = dlsym(RTLD_NEXT, name);
-    int error = ends_in(path, ".state") ? wait_at_gate("open") : 0;
-    if (error != 0) {
-        errno = error;
+    if (ends_in(path, ".state") && fails_at("open")) {
         return -1;
     }
     return real(path, flags, flags & O_CREAT ? va_arg(rest, mode_t) : 0);
@@ -96,9 +102,7 @@ int fsync(int fd)
     int (*real)(int);
     *(void **)&real = dlsym(RTLD_NEXT, "fsync");
     int is_directory = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
-    int error = wait_at_gate(is_directory ? "fsync-directory" : "fsync");
-    if (error != 0) {
-        errno = error;
+    if (fails_at(is_directory ? "fsync-directory" : "fsync")) {
         return -1;
     }
     return real(fd);
@@ -108,9 +112,7 @@ int rename(const char *from, const char *to)
 {
     int (*real)(const char *, const char *);
     *(void **)&real = dlsym(RTLD_NEXT, "rename");
-    int error = is_state(from) ? wait_at_gate("rename") : 0;
-    if (error != 0) {
-        errno = error;
+    if (is_state(from) && fails_at("rename")) {
         return -1;
     }
     return real(from, to);
@@ -136,9 +138,7 @@ void *mmap(void *address, size_t n, int protection, int flags, int fd, off_t off
 {
     void *(*real)(void *, size_t, int, int, int, off_t);
     *(void **)&real = dlsym(RTLD_NEXT, "mmap");
-    int error = fd >= 0 && is_file(fd, ".journal") ? wait_at_gate("mmap") : 0;
-    if (error != 0) {
-        errno = error;
+    if (fd >= 0 && is_file(fd, ".journal") && fails_at("mmap")) {
         return MAP_FAILED;
     }
     return real(address, n, protection, flags, fd, offset);
@@ -148,9 +148,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset)
 {
     ssize_t (*real)(int, const void *, size_t, off_t);
     *(void **)&real = dlsym(RTLD_NEXT, "pwrite");
-    int error = is_file(fd, ".journal") ? wait_at_gate("pwrite") : 0;
-    if (error != 0) {
-        errno = error;
+    if (is_file(fd, ".journal") && fails_at("pwrite")) {
         return -1;
     }
     return real(fd, bytes, n, offset);

@@ -45,9 +45,11 @@ static bool parse_score(struct bytes text, double *scorep)
     return end == copy + text.n && !isnan(*scorep);
 }
 
-static void push_number(const struct call *call, size_t number)
+/* The answer of a command that succeeds. */
+static const char *answer_number(const struct call *call, size_t number)
 {
     lua_pushnumber(call->lua, (lua_Number)number);
+    return NULL;
 }
 
 /* As a string, as in RESP 2. */
@@ -68,8 +70,7 @@ static void push_score(const struct call *call, double score)
 
 static const char *count_members(const struct call *call)
 {
-    push_number(call, call->value->n);
-    return NULL;
+    return answer_number(call, call->value->n);
 }
 
 static const char *remove_members(const struct call *call)
@@ -78,8 +79,7 @@ static const char *remove_members(const struct call *call)
     for (size_t i = 2; i < call->argc; i++) {
         n += value_remove(call->value, call->argv[i]);
     }
-    push_number(call, n);
-    return NULL;
+    return answer_number(call, n);
 }
 
 /* The content of a field, or the score of a member; false is what Lua gets for nil in Redis. */
@@ -126,8 +126,7 @@ static const char *exists(const struct call *call)
     for (size_t i = 1; i < call->argc; i++) {
         n += redis_data_find(call->redis->data, call->argv[i]) != NULL;
     }
-    push_number(call, n);
-    return NULL;
+    return answer_number(call, n);
 }
 
 static const char *unlink_keys(const struct call *call)
@@ -136,16 +135,14 @@ static const char *unlink_keys(const struct call *call)
     for (size_t i = 1; i < call->argc; i++) {
         n += redis_data_remove(call->redis->data, call->argv[i]);
     }
-    push_number(call, n);
-    return NULL;
+    return answer_number(call, n);
 }
 
 /* ---- hashes ---- */
 
 static const char *hexists(const struct call *call)
 {
-    push_number(call, value_find(call->value, call->argv[2]) != NULL);
-    return NULL;
+    return answer_number(call, value_find(call->value, call->argv[2]) != NULL);
 }
 
 static const char *hincrby(const struct call *call)
@@ -180,8 +177,7 @@ static const char *hset(const struct call *call)
     for (size_t i = 2; i < call->argc; i += 2) {
         n += value_put(call->value, (struct member){0, call->argv[i], call->argv[i + 1]});
     }
-    push_number(call, n);
-    return NULL;
+    return answer_number(call, n);
 }
 
 /* ---- sets ---- */
@@ -192,8 +188,7 @@ static const char *sadd(const struct call *call)
     for (size_t i = 2; i < call->argc; i++) {
         n += value_put(call->value, (struct member){.name = call->argv[i]});
     }
-    push_number(call, n);
-    return NULL;
+    return answer_number(call, n);
 }
 
 /* That many different ones, or all; by chance. */
@@ -271,8 +266,7 @@ static const char *count_range(const struct call *call, range_function *range)
     if (!range(call->value, call->argv[2], call->argv[3], &first, &end)) {
         return NOT_A_RANGE;
     }
-    push_number(call, end > first ? end - first : 0);
-    return NULL;
+    return answer_number(call, end > first ? end - first : 0);
 }
 
 /* `n` from the first on, or as many backwards. */
@@ -336,8 +330,7 @@ static const char *zadd(const struct call *call)
             n += value_put(call->value, (struct member){.score = score, .name = call->argv[i + 1]});
         }
     }
-    push_number(call, n);
-    return NULL;
+    return answer_number(call, n);
 }
 
 static const char *zcount(const struct call *call)
@@ -392,8 +385,7 @@ static const char *zremrangebyscore(const struct call *call)
     for (size_t i = end; i-- > first; n++) {
         value_remove(call->value, call->value->members[i]->name);
     }
-    push_number(call, n);
-    return NULL;
+    return answer_number(call, n);
 }
 
 /* ---- the server's own ---- */
@@ -419,8 +411,7 @@ static const char *publish(const struct call *call)
     if (call->redis->publish) {
         call->redis->publish(call->redis->context, call->argv[1], call->argv[2]);
     }
-    push_number(call, 0);
-    return NULL;
+    return answer_number(call, 0);
 }
 
 static const char *tell_time(const struct call *call)

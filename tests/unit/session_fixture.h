@@ -30,22 +30,15 @@ void world_up(void);
         CALL(expected);                                                                            \
         answer(reply);                                                                             \
     } while (0)
+#define AFTER(comes, expected)                                                                     \
+    do {                                                                                           \
+        comes;                                                                                     \
+        HAPPENS(expected);                                                                         \
+    } while (0)
 /* What comes, and what happens by it. */
-#define MESSAGE(text, expected)                                                                    \
-    do {                                                                                           \
-        message(text);                                                                             \
-        HAPPENS(expected);                                                                         \
-    } while (0)
-#define ANSWER(reply, expected)                                                                    \
-    do {                                                                                           \
-        answer(reply);                                                                             \
-        HAPPENS(expected);                                                                         \
-    } while (0)
-#define ANSWER_NEXT(reply, expected)                                                               \
-    do {                                                                                           \
-        answer_next(reply);                                                                        \
-        HAPPENS(expected);                                                                         \
-    } while (0)
+#define MESSAGE(text, expected) AFTER(message(text), expected)
+#define ANSWER(reply, expected) AFTER(answer(reply), expected)
+#define ANSWER_NEXT(reply, expected) AFTER(answer_next(reply), expected)
 #define NO_CALL() cr_assert_str_eq(next_call(), "nothing")
 #define CALL_BEGINS(expected) cr_assert_eq(strncmp(next_call(), expected, strlen(expected)), 0)
 #define NOTICE(expected) cr_assert_str_eq(notice(), expected)
