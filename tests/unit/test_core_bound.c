@@ -28,6 +28,12 @@ static const struct story the_end_of_the_connection[] = {
         {"lock d", "ann has A: d", "bob waits B: d ttl=5", "deadline -> never", "at 7",
             "ann ends A -> ok; B granted d=0", "good-until B -> 12 gone by 25.3333",
             "at 12 -> ok; B stop expired", "state d -> 0/1 free=1 waiting=0+0"}},
+    /* The client still gets its answers, but its leases are treated as if it had gone. */
+    {"half close",
+        {"semaphore s limit=4", "ann has A: s", "ann has P: s pid=7", "ann has T: s ttl=9",
+            "bob has B: s", "ann waits W: s", "bob waits C: s",
+            "ann half-closes -> ok; P watch; C granted s=0", "ann half-closes", "ann goes",
+            "lines s -> P T B C | |", "exit P"}},
 };
 
 Test(bound, the_end_of_the_connection)
@@ -88,20 +94,6 @@ Test(bound, process_then_connection)
     EXPECT(process_gone("A"), "ok");
     EXPECT(lease_state("A"), "granted d=0 e=0");
     EXPECT(client_gone("ann"), "ok; B granted e=0");
-}
-
-/* ---- half-close ---- */
-
-/* The client still gets its answers, but its leases are treated as if it had gone. */
-Test(bound, half_close)
-{
-    given("semaphore s limit=4", "ann has A: s", "ann has P: s pid=7", "ann has T: s ttl=9",
-        "bob has B: s", "ann waits W: s", "bob waits C: s");
-    EXPECT(half_close("ann"), "ok; P watch; C granted s=0");
-    EXPECT(half_close("ann"), "ok");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(lines("s"), "P T B C | |");
-    EXPECT(process_gone("P"), "ok");
 }
 
 /* ---- back again ---- */

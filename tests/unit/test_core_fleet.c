@@ -88,29 +88,22 @@ static const struct story what_is_refused_here_and_what_the_database_decides[] =
             "granted A: 1 s:0:1", "ann asks C: s", "granted B: 2 s:1:2", "granted C: 3 s:2:3",
             "ann asks E: s", "ann acquires F: s -> quota",
             "refuse E: queue-full -> ok; E give-back; E denied queue-full", "ann asks F: s"}},
+    {"instances",
+        {"semaphore m/* limit=2 max-instances=2 database=1", "user instances=2", "ann asks A: m/a",
+            "ann asks B: m/b", "ann acquires C: m/c -> quota m/c", "resources -> m/a m/b",
+            "refuse B: would-wait -> ok; B give-back; B denied would-wait", "resources -> m/a",
+            "granted A: 1 m/a:1:1", "resources -> m/a", "ann goes -> ok; A give-back",
+            "resources -> ", "ann acquires D: m/d h -> unknown h", "resources -> "}},
+    {"changes are not made here",
+        {"lock d database=1", "semaphore m/* limit=2 database=1", "change: limit d 0 -> kind",
+            "change: pause d -> kind", "change: resume d -> kind", "change: reset d -> kind",
+            "change: reserve d 0 -> kind", "change: pause m/a -> kind",
+            "change: pause nosuch -> unknown", "resources -> d"}},
 };
 
 Test(fleet, what_is_refused_here_and_what_the_database_decides)
 {
     tell(what_is_refused_here_and_what_the_database_decides);
-}
-
-/* ---- instances of templates ---- */
-
-Test(fleet, instances)
-{
-    given("semaphore m/* limit=2 max-instances=2 database=1", "user instances=2", "ann asks A: m/a",
-        "ann asks B: m/b");
-    EXPECT(acquire("ann", "C", "m/c"), "quota m/c");
-    EXPECT(resources(), "m/a m/b");
-    EXPECT(refused("B", "would-wait"), "ok; B give-back; B denied would-wait");
-    EXPECT(resources(), "m/a");
-    EXPECT(granted("A", "1 m/a:1:1"), "ok; A granted m/a=1");
-    EXPECT(resources(), "m/a");
-    EXPECT(client_gone("ann"), "ok; A give-back");
-    EXPECT(resources(), "");
-    EXPECT(acquire("ann", "D", "m/d h"), "unknown h");
-    EXPECT(resources(), "");
 }
 
 /* ---- places in line ---- */
@@ -282,21 +275,6 @@ Test(fleet, the_order_of_all)
     EXPECT(granted("F", "1 s:0:1"), "ok; F granted s=0");
     EXPECT(granted("E", "2 s:1:2"), "ok; E granted s=1");
     EXPECT(leases_of(1), "F E | D B A C");
-}
-
-/* ---- operators, who must ask the database ---- */
-
-Test(fleet, changes_are_not_made_here)
-{
-    EXPECT(define("lock d database=1", "semaphore m/* limit=2 database=1"), "ok");
-    EXPECT(change("limit d 0"), "kind");
-    EXPECT(change("pause d"), "kind");
-    EXPECT(change("resume d"), "kind");
-    EXPECT(change("reset d"), "kind");
-    EXPECT(change("reserve d 0"), "kind");
-    EXPECT(change("pause m/a"), "kind");
-    EXPECT(change("pause nosuch"), "unknown");
-    EXPECT(resources(), "d");
 }
 
 /* ---- reload ---- */

@@ -6,36 +6,25 @@ WORLD_SUITE(once);
 
 /* ---- found by the word ---- */
 
-Test(once, found_as_long_as_the_lease_lives)
-{
-    given("semaphore s limit=3", "ann has A: s pid=7 once=w", "bob has B: s pid=8 once=w",
-        "ann has C: s once=v", "ann waits D: s once=u");
-    EXPECT(find_once("ann", "w"), "A");
-    EXPECT(find_once("bob", "w"), "B");
-    EXPECT(find_once("ann", "v"), "C");
-    EXPECT(find_once("ann", "u"), "D");
-    EXPECT(find_once("bob", "v"), "none");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(find_once("ann", "w"), "A");
-    EXPECT(find_once("ann", "v"), "none");
-    EXPECT(find_once("ann", "u"), "none");
-    EXPECT(reclaim("ann", "A"), "ok s=0; A unwatch");
-    EXPECT(find_once("ann", "w"), "A");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(find_once("ann", "w"), "none");
-    EXPECT(acquire("ann", "E", "s pid=7 once=w"), "ok s=0");
-    EXPECT(find_once("ann", "w"), "E");
-}
+static const struct story found_by_the_word[] = {
+    {"found as long as the lease lives",
+        {"semaphore s limit=3", "ann has A: s pid=7 once=w", "bob has B: s pid=8 once=w",
+            "ann has C: s once=v", "ann waits D: s once=u", "ann finds w -> A", "bob finds w -> B",
+            "ann finds v -> C", "ann finds u -> D", "bob finds v -> none",
+            "ann goes -> ok; A watch", "ann finds w -> A", "ann finds v -> none",
+            "ann finds u -> none", "ann reclaims A -> ok s=0; A unwatch", "ann finds w -> A",
+            "ann ends A", "ann finds w -> none", "ann acquires E: s pid=7 once=w -> ok s=0",
+            "ann finds w -> E"}},
+    /* An earlier version has granted it twice: the later one is meant. */
+    {"found in two records",
+        {"semaphore s limit=3", "grace 10", "record A: ann id=10 s:1:0:5 once=w",
+            "record B: ann id=11 s:1:1:6 once=w", "ann finds w -> B", "ann repeats B -> ok s=1",
+            "ann ends B", "ann finds w -> A"}},
+};
 
-/* An earlier version has granted it twice: the later one is meant. */
-Test(once, found_in_two_records)
+Test(once, found_by_the_word)
 {
-    given("semaphore s limit=3", "grace 10", "record A: ann id=10 s:1:0:5 once=w",
-        "record B: ann id=11 s:1:1:6 once=w");
-    EXPECT(find_once("ann", "w"), "B");
-    EXPECT(repeat("ann", "B"), "ok s=1");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(find_once("ann", "w"), "A");
+    tell(found_by_the_word);
 }
 
 /* ---- whose lease it is ---- */
@@ -63,6 +52,18 @@ static const struct story whose_lease_it_is[] = {
             "bob2 repeats B -> waiting", "lines d -> A | B C |", "bob half-closes", "bob goes",
             "lines d -> A | B C |", "ann ends A -> ok; B granted d=0",
             "bob2 goes -> ok; C granted d=0"}},
+    {"after a restart",
+        {"semaphore s limit=2", "ann has A: s once=w", "ann has B: s pid=7 once=v",
+            "ann waits C: s once=u", "restart: semaphore s limit=2 -> A B C; B watch",
+            "ann finds w -> A", "ann finds v -> B", "ann finds u -> C", "ann repeats A -> ok s=0",
+            "ann repeats B -> ok s=1; B unwatch", "ann repeats C -> waiting",
+            "ann2 repeats C -> waiting", "ann goes -> ok; B watch; C granted s=0"}},
+    {"of a database",
+        {"semaphore s limit=2 database=1", "ann asks A: s once=w", "ann repeats A -> pending",
+            "ann2 repeats A -> pending", "ann goes", "queued A: 5 2 -> ok; A place 2",
+            "ann2 repeats A -> waiting", "ann3 repeats A -> waiting", "ann2 goes",
+            "granted A: 5 s:0:7", "ann4 repeats A -> ok s=0", "ann3 goes",
+            "ann4 goes -> ok; A give-back"}},
 };
 
 Test(once, whose_lease_it_is)
@@ -80,39 +81,4 @@ Test(once, being_stopped)
     EXPECT(repeat("ann2", "A"), "ok d=0");
     EXPECT(client_gone("ann"), "ok");
     EXPECT(end_lease("ann2", "A"), "ok");
-}
-
-/* ---- another run ---- */
-
-Test(once, after_a_restart)
-{
-    given("semaphore s limit=2", "ann has A: s once=w", "ann has B: s pid=7 once=v",
-        "ann waits C: s once=u");
-    EXPECT(restart("semaphore s limit=2"), "A B C; B watch");
-    EXPECT(find_once("ann", "w"), "A");
-    EXPECT(find_once("ann", "v"), "B");
-    EXPECT(find_once("ann", "u"), "C");
-    EXPECT(repeat("ann", "A"), "ok s=0");
-    EXPECT(repeat("ann", "B"), "ok s=1; B unwatch");
-    EXPECT(repeat("ann", "C"), "waiting");
-    EXPECT(repeat("ann2", "C"), "waiting");
-    EXPECT(client_gone("ann"), "ok; B watch; C granted s=0");
-}
-
-/* ---- fleet scope ---- */
-
-Test(once, of_a_database)
-{
-    given("semaphore s limit=2 database=1", "ann asks A: s once=w");
-    EXPECT(repeat("ann", "A"), "pending");
-    EXPECT(repeat("ann2", "A"), "pending");
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(waits("A", 5, 2), "ok; A place 2");
-    EXPECT(repeat("ann2", "A"), "waiting");
-    EXPECT(repeat("ann3", "A"), "waiting");
-    EXPECT(client_gone("ann2"), "ok");
-    EXPECT(granted("A", "5 s:0:7"), "ok; A granted s=0");
-    EXPECT(repeat("ann4", "A"), "ok s=0");
-    EXPECT(client_gone("ann3"), "ok");
-    EXPECT(client_gone("ann4"), "ok; A give-back");
 }

@@ -29,6 +29,11 @@ static const struct story in_every_queue[] = {
             "di waits D: a priority=1", "ed waits E: b priority=1",
             "bob ends B -> ok; E granted b=0", "ann ends A -> ok; D granted a=0", "di ends D",
             "ed ends E -> ok; C granted a=0 b=0"}},
+    /* The part of the limit decides, then the name; not the order asked in. */
+    {"begins with the largest part",
+        {"semaphore a limit=4", "semaphore b limit=2", "ann has A: a:4", "ann has B: b:2",
+            "bob waits M: b:1 a:3", "bob waits N: a:1 b:1", "bob waits O: b:1 a:2",
+            "lines a -> A | M O | N", "lines b -> B | N | M O"}},
 };
 
 Test(several, in_every_queue)
@@ -58,15 +63,6 @@ Test(several, overtakes_in_no_queue)
 }
 
 /* ---- what is kept, and for how long ---- */
-
-/* The part of the limit decides, then the name; not the order asked in. */
-Test(several, begins_with_the_largest_part)
-{
-    given("semaphore a limit=4", "semaphore b limit=2", "ann has A: a:4", "ann has B: b:2",
-        "bob waits M: b:1 a:3", "bob waits N: a:1 b:1", "bob waits O: b:1 a:2");
-    EXPECT(lines("a"), "A | M O | N");
-    EXPECT(lines("b"), "B | N | M O");
-}
 
 /* H has s and A has d. B waits for both, gets d first, and keeps it. */
 static void begin_with_d_kept(void)

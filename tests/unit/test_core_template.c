@@ -47,6 +47,14 @@ static const struct story stories[] = {
         {"semaphore t/* limit=1 cooldown=5", "ann has A: t/x", "ann ends A",
             "state t/x -> 0/1 free=0 waiting=0+0", "ann acquires B: t/x wait=0 -> would-wait t/x",
             "at 4.9", "resources -> t/x", "at 5", "resources -> ", "deadline -> never"}},
+    /* A runtime change must last, so the instance does; without one it goes. */
+    {"runtime changes keep an instance",
+        {"semaphore t/* limit=2", "change: pause t/x", "ann acquires A: t/x wait=0 -> paused t/x",
+            "resources -> t/x", "change: resume t/x", "resources -> ", "change: limit t/x 5",
+            "ann acquires B: t/x:4 -> ok t/x=0,1,2,3", "ann ends B",
+            "state t/x -> 0/5 free=5 waiting=0+0", "change: limit t/x 2", "resources -> ",
+            "change: reserve t/x 1", "resources -> t/x", "change: add t/x 1", "resources -> ",
+            "change: limit t/x 3", "change: pause t/x", "change: reset t/x", "resources -> "}},
 };
 
 Test(template, stories)
@@ -107,30 +115,6 @@ Test(template, the_admin_pays_while_a_change_lasts)
     EXPECT(acquire("bob", "C", "t/4"), "quota t/4");
     EXPECT(change("pause t/2"), "ok");
     EXPECT(change_as("ann", "pause t/5"), "ok"); /* nobody pays for t/2 any more */
-}
-
-/* A runtime change must last, so the instance does; without one it goes. */
-Test(template, runtime_changes_keep_an_instance)
-{
-    given("semaphore t/* limit=2", "change: pause t/x");
-    EXPECT(acquire("ann", "A", "t/x wait=0"), "paused t/x");
-    EXPECT(resources(), "t/x");
-    EXPECT(change("resume t/x"), "ok");
-    EXPECT(resources(), "");
-    EXPECT(change("limit t/x 5"), "ok");
-    EXPECT(acquire("ann", "B", "t/x:4"), "ok t/x=0,1,2,3");
-    EXPECT(end_lease("ann", "B"), "ok");
-    EXPECT(state("t/x"), "0/5 free=5 waiting=0+0");
-    EXPECT(change("limit t/x 2"), "ok");
-    EXPECT(resources(), "");
-    EXPECT(change("reserve t/x 1"), "ok");
-    EXPECT(resources(), "t/x");
-    EXPECT(change("add t/x 1"), "ok");
-    EXPECT(resources(), "");
-    EXPECT(change("limit t/x 3"), "ok");
-    EXPECT(change("pause t/x"), "ok");
-    EXPECT(change("reset t/x"), "ok");
-    EXPECT(resources(), "");
 }
 
 /* ---- reload ---- */

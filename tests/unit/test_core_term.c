@@ -72,6 +72,12 @@ static const struct story ttl[] = {
     {"cooldown after the ttl",
         {"lock d cooldown=2", "ann has A: d ttl=5", "bob waits B: d", "at 5 -> ok; A stop expired",
             "at 7 -> ok; B granted d=0"}},
+    /* No span is too long. */
+    {"a ttl beyond the end of time",
+        {ONE_HOLDER("", "ttl=9223372036"), "deadline -> never", "good-until A -> never",
+            "renew A: 0", "good-until A -> never", "renew A: 9223372036", "deadline -> never",
+            "renew A: 5", "deadline -> 5", "renew A: 9223372036", "deadline -> never",
+            "renew A: 1"}},
 };
 
 Test(term, ttl)
@@ -104,23 +110,6 @@ Test(term, never_beyond_max_hold)
     EXPECT(deadline(), "6");
     EXPECT(renew("A", 9), "ok");
     EXPECT(tick(8), "ok; A lost max-hold; B granted d=0");
-}
-
-/* No span is too long. */
-Test(term, a_ttl_beyond_the_end_of_time)
-{
-    given(ONE_HOLDER("", "ttl=9223372036"));
-    EXPECT(deadline(), "never");
-    EXPECT(good_until("A"), "never");
-    EXPECT(renew("A", 0), "ok");
-    EXPECT(good_until("A"), "never");
-    EXPECT(renew("A", 9223372036), "ok");
-    EXPECT(deadline(), "never");
-    EXPECT(renew("A", 5), "ok");
-    EXPECT(deadline(), "5");
-    EXPECT(renew("A", 9223372036), "ok");
-    EXPECT(deadline(), "never");
-    EXPECT(renew("A", 1), "ok");
 }
 
 /* ---- stricter and laxer ---- */

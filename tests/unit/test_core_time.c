@@ -29,29 +29,17 @@ static const struct story stories[] = {
             "at 4 -> ok; C denied timeout", "at 5 -> ok; A denied timeout"}},
     {"a wait beyond the end of time",
         {"lock d", "ann has A: d", "bob waits B: d wait=9223372036", "deadline -> never"}},
+    {"a wait ends",
+        {"lock d", "deadline -> never", "ann acquires A: d wait=3 -> ok d=0", "deadline -> never",
+            "bob waits B: d wait=10", "cy waits C: d wait=5", "di waits D: d", "deadline -> 5",
+            "at 4.999999", "at 5 -> ok; C denied timeout", "deadline -> 10",
+            "at 11 -> ok; B denied timeout", "deadline -> never",
+            "ann ends A -> ok; D granted d=0"}},
 };
 
 Test(time, stories)
 {
     tell(stories);
-}
-
-Test(time, a_wait_ends)
-{
-    EXPECT(define("lock d"), "ok");
-    EXPECT(deadline(), "never");
-    EXPECT(acquire("ann", "A", "d wait=3"), "ok d=0");
-    EXPECT(deadline(), "never");
-    EXPECT(acquire("bob", "B", "d wait=10"), "waiting");
-    EXPECT(acquire("cy", "C", "d wait=5"), "waiting");
-    EXPECT(acquire("di", "D", "d"), "waiting");
-    EXPECT(deadline(), "5");
-    EXPECT(tick(4.999999), "ok");
-    EXPECT(tick(5), "ok; C denied timeout");
-    EXPECT(deadline(), "10");
-    EXPECT(tick(11), "ok; B denied timeout");
-    EXPECT(deadline(), "never");
-    EXPECT(end_lease("ann", "A"), "ok; D granted d=0");
 }
 
 /* The wait begins with the request, not with the tick before it. */
