@@ -65,6 +65,12 @@ def restart(daemon, how):
     daemon.start()
 
 
+def after_restart(daemon, how):
+    """The same; returns a client of the new one."""
+    restart(daemon, how)
+    return daemon.client()
+
+
 def asked_until(daemon, is_so, *names):
     """The first `status` that is_so(), asked for again and again."""
     end = time.monotonic() + DEADLINE
@@ -180,8 +186,7 @@ def held_over_a_kill(daemon, name):
     new one, the lease, and the pid."""
     with sleeper() as pid:
         lease = held(daemon.client(), f"acquire {name} pid={pid}")
-        restart(daemon, "kill")
-        yield daemon.client(), lease, pid
+        yield after_restart(daemon, "kill"), lease, pid
 
 
 # ---- namespaces

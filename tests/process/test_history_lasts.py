@@ -11,7 +11,7 @@ from conftest import read_line
 from daemon_help import event, held, held_with_proof, refused, waits
 from history_help import history, last
 from lines import until
-from lost_help import held_over_a_kill, restart, sleeper
+from lost_help import after_restart, held_over_a_kill, restart, sleeper
 from test_history_log import lines
 from test_history_origin import long_enough
 
@@ -52,8 +52,7 @@ def test_how_a_job_ended_that_lived_over_a_restart(daemon, berth):
     job = berth.start("run", "-q", "deploy", "--", "sh", "-c", "echo on; cat; exit 6",
                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert read_line(job.stdout) == "on"
-    restart(daemon, "kill")
-    client = daemon.client()
+    client = after_restart(daemon, "kill")
     until(lambda: not any(" away=1" in line for line in client.lines("status deploy")))
     job.stdin.close()
     assert job.wait(30) == 6
@@ -97,8 +96,7 @@ def test_a_revoke_is_remembered_until_the_job_ends(daemon, client):
         lease = held(client, f"acquire deploy pid={pid}")
         client.request("revoke " + lease + " reason=too%20long")
         restart(daemon, "kill")
-        restart(daemon, "stop")
-        client = daemon.client()
+        client = after_restart(daemon, "stop")
         assert history(client) == []
         assert client.request(f"release {lease}") == "ok"
     last(client).has(how="revoked", by=str(os.geteuid()), why="too long")
@@ -130,8 +128,7 @@ def test_a_lost_lease_that_comes_back_is_not_being_revoked(berthd, directory):
         (directory / "s.journal").unlink()
         daemon.start()
         assert daemon.client().request(f"reclaim {lease} deploy:1:0 pid={pid} {proof}").startswith("ok ")
-        restart(daemon, "kill")
-        client = daemon.client()
+        client = after_restart(daemon, "kill")
         assert client.request(f"release {lease}") == "ok"
     last(client).has(how="released", by=None)
 
@@ -204,8 +201,7 @@ def test_its_file_is_cut_while_berthd_runs(daemon, client, directory):
             assert client.request("release " + held(client, f"acquire s reason={i}")) == "ok"
         assert [entry["reason"] for entry in history(client)] == [str(i) for i in range(40)], n
         assert daemon.log.read_text().count("the history file was truncated") == said + 1
-        restart(daemon, "kill")
-        client = daemon.client()
+        client = after_restart(daemon, "kill")
         assert history(client) == [], n
         client.request("release " + held(client, "acquire deploy"))
         assert len(history(client)) == 1, n

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import Berthd
 from daemon_help import held, refused, status
-from lost_help import BOOTS, asked_until, needs_mounts, reboot, restart, set_boot_id, with_own_mounts
+from lost_help import BOOTS, after_restart, asked_until, needs_mounts, reboot, restart, set_boot_id, with_own_mounts
 
 CONFIG = """grace = 0.05s
 [semaphore s]
@@ -62,8 +62,7 @@ def test_changes_to_all_instances_survive(berthd):
     for request in ("limit m/* 1", "pause m/* reason=broken%20disk", "resume m/a", "limit m/b 2"):
         assert client.request(request) == "ok"
     for _ in range(2):
-        restart(daemon, "kill")
-        client = daemon.client()
+        client = after_restart(daemon, "kill")
         shown = status(client)
         assert shown.templates["m/*"].items() >= {
             "limit": "1", "paused": "1", "pause_reason": "broken%20disk", "changed": "limit"}.items()
@@ -73,8 +72,7 @@ def test_changes_to_all_instances_survive(berthd):
         assert refused(client, "acquire m/a wait=0") == "would-wait"
         assert client.request(f"release {lease}") == "ok"
     assert client.request("reset m/*") == "ok"
-    restart(daemon, "kill")
-    client = daemon.client()
+    client = after_restart(daemon, "kill")
     assert status(client).templates["m/*"].get("paused") is None
     held(client, "acquire m/new:3 wait=0")
 

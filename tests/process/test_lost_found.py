@@ -15,8 +15,8 @@ from daemon_help import (
     open_files, refused, status, waits)
 from lines import Client, until
 from lost_help import (
-    BOOTS, MS_RDONLY, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, read_byte, restart,
-    set_boot_id, sleeper, with_own_mounts, with_own_pids)
+    BOOTS, MS_RDONLY, after_restart, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, read_byte,
+    restart, set_boot_id, sleeper, with_own_mounts, with_own_pids)
 
 
 # ---- max-hold has changed meanwhile
@@ -43,8 +43,7 @@ def test_max_hold_changed_while_berthd_was_down(berthd):
             for name, lease in leases.items():
                 assert now.holders(name) == [lease]
                 assert now.resources[name]["holders"][0]["stopping"] == "max-hold"
-            restart(daemon, "kill")
-            client = daemon.client()
+            client = after_restart(daemon, "kill")
             for name in leases:
                 assert refused(client, f"acquire {name} wait=0") == "would-wait"
             now = status(client)

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Berthd
 from daemon_help import held, is_quiet, refused, status, waits
-from lost_help import MS_RDONLY, asked_until, mount, needs_mounts, restart, with_own_mounts
+from lost_help import MS_RDONLY, after_restart, asked_until, mount, needs_mounts, restart, with_own_mounts
 
 pytestmark = needs_mounts
 
@@ -80,8 +80,7 @@ def test_the_runtime_directory_is_full(directory):
         now = status(other)
         assert sorted(now.holders("s")) == sorted(leases) and now.holders("l") == [first]
         assert is_quiet(client) and is_quiet(other)
-        restart(daemon, "kill")
-        client = daemon.client()
+        client = after_restart(daemon, "kill")
         now = status(client)
         assert sorted(now.holders("s")) == sorted(leases)
         assert (now.holders("l"), now.waiters("l")) == ([first], [waiting])
@@ -145,8 +144,7 @@ def test_the_state_directory_is_full(directory):
         now = status(client)
         assert now.resources["s"]["limit"] == "9" and "paused" not in now.resources["l"]
         assert not now.draining and "reserved" not in now.resources["s"]
-        restart(daemon, "kill")
-        client = daemon.client()
+        client = after_restart(daemon, "kill")
         now = status(client)
         assert now.resources["s"]["limit"] == "9" and now.holders("l") == [lease]
         state.empty()

@@ -8,7 +8,7 @@ import pytest
 
 from daemon_help import held, refused, status
 from lines import until
-from lost_help import all_free, asked_until, restart, sleeper
+from lost_help import after_restart, all_free, asked_until, restart, sleeper
 from test_run_tree import APART, is_alive, let_go, pid_in
 
 TREE = "[lock a]\nkill-after = 200ms\n"
@@ -47,8 +47,7 @@ def test_the_main_process_ends_while_berthd_is_down(berth, berthd, directory):
         for _ in range(3):
             assert refused(client, "acquire a wait=0") == "would-wait"
             assert status(client).holders("a") == [lease]
-            restart(daemon, "kill")
-            client = daemon.client()
+            client = after_restart(daemon, "kill")
         os.kill(process.pid, signal.SIGCONT)
         os.kill(pid, signal.SIGKILL)
         asked_until(daemon, all_free)

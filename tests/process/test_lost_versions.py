@@ -10,7 +10,7 @@ from conftest import BUILD
 from daemon_help import held, lease_of, refused, status, waits
 from journal_file import records, rewrite, set_header
 from lines import DEADLINE
-from lost_help import all_free, asked_until, restart, sleeper
+from lost_help import after_restart, all_free, asked_until, restart, sleeper
 
 CONFIG = "[lock a]\n"
 
@@ -68,8 +68,7 @@ def test_a_key_that_must_be_understood(berthd):
                 assert lease_of(client.request(f"reclaim {lease} a:1:0")) == lease
                 assert refused(client, f"bind {lease} pid={other}") == "kind"
                 assert records(daemon.journal) == before
-                restart(daemon, "kill")
-                client = daemon.client()
+                client = after_restart(daemon, "kill")
         asked_until(daemon, all_free)
         assert records(daemon.journal) == []
 

@@ -12,7 +12,7 @@ from daemon_help import (
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
 from fleet_ops_help import client_of, gets, up
 from lines import until
-from lost_help import asked_until, restart, sleeper
+from lost_help import after_restart, asked_until, sleeper
 from test_metrics import answer, count, value
 
 # Where each row is checked: by the steps of a test, which require all others to stand still, or by
@@ -212,8 +212,7 @@ def test_refused_connections(berthd):
 def test_reclaimed(daemon):
     with sleeper() as pid:
         lease = held(daemon.client(), f"acquire pair:2 pid={pid}")
-        restart(daemon, "kill")
-        client = daemon.client()
+        client = after_restart(daemon, "kill")
         watcher = Watcher(daemon.client())
         with watcher.sees("requests_total reclaim", "reclaimed_total pair"):
             assert client.request(f"reclaim {lease} pair:2").startswith("ok ")

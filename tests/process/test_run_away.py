@@ -10,7 +10,7 @@ from daemon_help import code, event, held, is_quiet, status, waits
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import asks, client_of, gets, up
 from lines import DEADLINE
-from lost_help import asked_until, restart
+from lost_help import after_restart, asked_until, restart
 from test_run_signals import stopped
 
 CONFIG = """
@@ -109,8 +109,7 @@ def test_berthd_is_restarted_meanwhile(berth, berthd):
     away = starts_waiting(berth, "x")
     place = waiters(daemon.client(), "x")[0]["lease"]
     stops(away)
-    restart(daemon, "kill")
-    client = daemon.client()
+    client = after_restart(daemon, "kill")
     now = asked_until(daemon, lambda now: now.held == 0)
     waiter, = now.resources["x"]["waiters"]
     assert (waiter["lease"], waiter["blocked"], lease) == (place, "away", lease)
