@@ -12,7 +12,7 @@ import pytest
 from conftest import read_line
 from daemon_help import held
 from lines import DEADLINE
-from lost_help import asked_until
+from lost_help import asked_until, restart
 
 as_nobody = {"user": "nobody", "group": "nogroup", "extra_groups": []}
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
@@ -99,8 +99,7 @@ def test_the_reason_outlives_berthd(daemon, berthctl, status, sleeper):
     lease = held(client, f"acquire deploy pid={sleeper.pid}")
     assert silently(berthctl("revoke", lease, "--reason", "disk full\n"))
     assert client.line().endswith(":%20disk%20full%0A")
-    daemon.kill()
-    daemon.start()
+    restart(daemon, "kill")
     assert status("deploy")["holders"][0]["stopping"] == "revoked"
     client = daemon.client()
     assert client.request(f"reclaim {lease} deploy pid={sleeper.pid}").startswith("ok")
@@ -113,8 +112,7 @@ def test_a_reason_without_room_costs_no_revoke(daemon, client, berthctl, status,
     lease = held(client, f"acquire deploy pid={sleeper.pid}")
     assert silently(berthctl("revoke", lease, "--reason", 256 * "\n"))
     assert client.line().endswith(256 * "%0A")
-    daemon.kill()
-    daemon.start()
+    restart(daemon, "kill")
     assert status("deploy")["holders"][0]["stopping"] == "revoked"
     assert "cannot be written" not in daemon.log.read_text()
 
@@ -218,8 +216,7 @@ def test_a_grace(daemon, berthctl, status):
     holder, waiter = daemon.client(), daemon.client()
     held(holder, "acquire deploy")
     assert waiter.request("acquire deploy").startswith("waiting ")
-    daemon.kill()
-    daemon.start()
+    restart(daemon, "kill")
     now = status()
     assert 0 < now["grace_until"] - now["now"] <= 10000
     deploy = status("deploy")

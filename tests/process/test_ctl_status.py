@@ -13,7 +13,7 @@ from daemon_help import connect_as, held, needs_root, status, waits
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES
 from hostile import MARK, require_harmless, texts
-from lost_help import asked_until
+from lost_help import asked_until, lose_the_journal, restart
 
 CONFIG = """[semaphore etl]
 limit = 2
@@ -194,13 +194,10 @@ def test_what_a_drain_or_a_pause_leaves(daemon, client, ok):
 def test_what_a_grace_leaves(daemon, ok):
     """After a restart free units are granted as before; after the loss of the journal none is."""
     held(daemon.client(), "acquire etl")
-    daemon.kill()
-    daemon.start()
+    restart(daemon, "kill")
     assert figures(ok) == (1, 1, 1) and granting(daemon.client())
     assert ok("status").splitlines()[-1].endswith("; grace")
-    daemon.kill()
-    daemon.journal.unlink()
-    daemon.start()
+    lose_the_journal(daemon)
     assert figures(ok) == (0, 2, 0) and not granting(daemon.client())
     assert daemon.client().request("acquire etl wait=0").startswith("error grace")
 

@@ -4,7 +4,7 @@ import os
 import re
 
 from daemon_help import held, is_quiet, lease_of, refused, status, waits
-from lost_help import sleeper
+from lost_help import after_restart, sleeper
 
 LINE = 4096
 
@@ -92,9 +92,7 @@ def test_it_is_served_in_any_case(daemon, client):
 def test_many_slots_outlive_the_daemon(daemon, client):
     with sleeper() as child:
         lease = lease_of(client.request(f"acquire mem:5000 pid={child}"))
-        daemon.kill()
-        daemon.start()
-        client = daemon.client()
+        client = after_restart(daemon, "kill")
         shown = status(client, "mem").resources["mem"]
         assert (shown["in_use"], shown["free"]) == ("5000", "95000")
         assert slots(client.request(f"reclaim {lease} mem:5000:0-4999")) == ["0-4999"]

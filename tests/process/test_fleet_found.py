@@ -12,7 +12,7 @@ from daemon_help import needs_root, refused
 from fleet_help import clock, end_grace, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
 from fleet_ops_help import asks, client_of, gets, queues, up
 from lines import until
-from lost_help import asked_until
+from lost_help import asked_until, lose_the_journal
 
 pytestmark = needs_redis
 
@@ -329,9 +329,7 @@ def test_a_reclaimed_job_goes_on_when_the_journal_is_lost(redis_server, hosts):
     """However long the host's grace is: the session lives in Redis, and with it the lease."""
     a, = up(redis_server, *hosts(semaphore(), 1, "grace = 6s\n" + section(redis_server)))
     job = running_job(a)
-    a.kill()
-    a.journal.unlink()
-    a.start()
+    lose_the_journal(a)
     is_up(a)
     assert job.poll() is None
     assert len(redis_server.members("held")) == 1

@@ -7,7 +7,8 @@ import pytest
 
 from conftest import Berthd
 from daemon_help import held, held_with_proof, refused, status
-from lost_help import WAITS, Crowd, all_back, all_free, asked_until, job, restart, scaled  # fixtures among them
+from lost_help import (  # fixtures among them
+    WAITS, Crowd, all_back, all_free, asked_until, job, lose_the_journal, restart, scaled)
 from witness import Witness
 
 ROUNDS = 3
@@ -171,9 +172,7 @@ def test_the_grace_ends(berthd, chance):
     """... by itself: then the waiters are served, in order."""
     daemon = berthd("grace = 2s\n[lock a]\n[lock b]\n")
     held(daemon.client(), "acquire a")
-    daemon.kill()
-    daemon.journal.unlink()
-    daemon.start()
+    lose_the_journal(daemon)
     clients = [daemon.client() for _ in range(3)]
     leases = [client.request("acquire a b").split()[1] for client in clients]
     for client, lease in zip(clients, leases):

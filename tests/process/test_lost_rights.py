@@ -81,9 +81,7 @@ def test_no_user_may_bind_to_another_users_process(daemon):
             lease, proof = held_with_proof(other, f"acquire a pid={own}")
             assert refused(other, f"bind {lease} pid={pid}") == "forbidden"
             assert other.request(f"bind {lease} pid={own}").startswith("ok ")
-            daemon.kill()
-            daemon.journal.unlink()
-            daemon.start()
+            lose_the_journal(daemon)
         with living_as(daemon, NOBODY) as other:
             assert refused(other, f"reclaim {lease} a:1:0 pid={pid} {proof}") == "forbidden"
             answer = other.request(f"reclaim {lease} a:1:0 pid={own} {proof}")

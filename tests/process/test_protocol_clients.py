@@ -11,7 +11,7 @@ import pytest
 from conftest import read_line
 from daemon_help import event, held, status, stopped, waits
 from lines import DEADLINE
-from lost_help import asked_until, restart, sleeper
+from lost_help import asked_until, lose_the_journal, restart, sleeper
 
 SOURCE = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", "."))
 INTERPRETERS = {"python": ["/usr/bin/python3", "-c"], "perl": ["perl", "-e"], "bash": ["bash", "-c"]}
@@ -151,9 +151,7 @@ def test_the_one_in_python_proves_its_lease(berthd, start):
     process = start("python", "place", *WAITS)
     assert read_line(process.stdout) == "runs"
     lease = holder(status(daemon.client()))["lease"]
-    daemon.kill()
-    daemon.journal.unlink()
-    daemon.start()
+    lose_the_journal(daemon)
     now = asked_until(daemon, lambda now: now.held == 1)
     assert now.holders("place") == [lease]
     process.stdin.write(b"\n")
