@@ -60,7 +60,8 @@ def test_either_connection_takes_the_other_along(server, probe):
 
 def test_a_sentinel(server, servers, probe, authority):
     redis = server()
-    sentinel = servers(authority, authority.issue("sentinel"), "sentinel", kind=TlsServer, sentinel_of=Monitored(redis.port))
+    sentinel = servers(authority, authority.issue("sentinel"), "sentinel", kind=TlsServer,
+                       sentinel_of=Monitored(redis.port))
     link = probe(*where(sentinel, "master=mymaster"))
     link.expect("ready", redis.run_id, f"127.0.0.1:{redis.port}")
     link.close()

@@ -74,8 +74,8 @@ class Web:
 
     def fails(self):
         """Starts one that ends by itself: its status and its log."""
-        done = subprocess.run([*self.command(), "--ready-fd", "2"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=DEADLINE, env=dict(os.environ, **self.environ))
+        done = subprocess.run([*self.command(), "--ready-fd", "2"], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=DEADLINE, env=dict(os.environ, **self.environ))
         return done.returncode, done.stdout + done.stderr
 
     @property
