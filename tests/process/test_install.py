@@ -36,6 +36,7 @@ def test_what_lands_where(make, directory):
         "usr/bin/berth", "usr/bin/berthctl", "usr/sbin/berthd", "etc/berth/berth.conf",
         "usr/share/doc/berth/examples/berth.conf", "usr/share/doc/berth/README.md",
         "usr/share/berth/metrics/berth.rules.yml", "usr/share/berth/metrics/berth.dashboard.json",
+        "usr/share/berth/metrics/berth-textfile", "usr/lib/nagios/plugins/check_berth",
         "usr/share/bash-completion/completions/berth", "usr/share/bash-completion/completions/berthctl",
         "usr/share/bash-completion/completions/berthd", "usr/share/zsh/site-functions/_berth",
     } <= make("install")

@@ -248,23 +248,25 @@ def test_ended_well(shell, daemon):
     assert "  exit 3  " in said() and "  exit 0  " in said()
 
 
+CHECK, TEXTFILE = (SOURCE / "doc/metrics" / name for name in ("check_berth", "berth-textfile"))
+
+
 @pytest.fixture
 def check(shell):
-    shell.program("bin/check_berth", RECIPES["check_berth"])
-    return lambda *args: shell.run(" ".join(["check_berth", *args]))[:2]
+    return lambda *args: shell.run(" ".join([str(CHECK), *args]))[:2]
 
 
 @needs("jq")
 def test_check_warns(shell, daemon, check):
-    assert check() == (0, "OK: 0 wait\n")
+    assert check() == (0, "OK: 0 wait|waiting=0;;;0\n")
     job = daemon.client()
     job.send("acquire nightly:2\n")
     lease = job.line().split()[1]
     waiting = shell.start("berth run nightly -- true")
     asked_until(daemon, holders_and_waiters("nightly", 1, 1))
-    assert check() == (0, "OK: 1 wait\n")
-    code, said = check("0")
-    assert (code, said) == (1, "WARNING: nightly: one has waited for 0 minutes\n")
+    assert check() == (0, "OK: 1 wait|waiting=1;;;0\n")
+    assert check("0") == (1, "WARNING: nightly: one has waited for 0 minutes|waiting=1;;;0\n")
+    assert check("0", "nightly") == (0, "OK: 0 wait|waiting=0;;;0\n")
     job.request(f"release {lease}")
     assert shell.end(waiting)[0] == 0
     for do, undo, says in [
@@ -273,7 +275,7 @@ def test_check_warns(shell, daemon, check):
             ("limit night 0", "reset night", "night is closed"),
             ("drain", "undrain", "this host is drained")]:
         assert shell.run(f"berthctl {do}")[0] == 0
-        assert check() == (1, f"WARNING: {says}\n")
+        assert check() == (1, f"WARNING: {says}|waiting=0;;;0\n")
         assert shell.run(f"berthctl {undo}")[0] == 0
     assert check()[0] == 0
 
@@ -289,28 +291,25 @@ def test_check_is_critical(daemon, check):
 def test_check_of_a_database(berthd, directory):
     daemon = berthd(f"[redis]\nurl = unix://{directory}/nothing\n[lock l]\nscope = fleet\n")
     with shell_for(daemon) as shell:
-        shell.program("bin/check_berth", RECIPES["check_berth"])
-        shell.program("bin/textfile", RECIPES["textfile"])
-        assert shell.run("check_berth")[:2] == (2, "CRITICAL: database default is down\n")
-        assert shell.run("textfile .")[0] == 0
+        assert shell.run(str(CHECK))[:2] == (2, "CRITICAL: database default is down|waiting=0;;;0\n")
+        assert shell.run(f"{TEXTFILE} .") == (0, "", "")
         assert 'berth_database_state{database="default",state="up"} 0\n' in (shell.path / "berth.prom").read_text()
 
 
 def test_textfile(shell, daemon):
-    shell.program("bin/textfile", RECIPES["textfile"])
     shell.client.request("acquire nightly:2")
     shell.client.send("acquire nightly\n")
     asked_until(daemon, holders_and_waiters("nightly", 1, 1))
-    assert shell.run("textfile .") == (0, "", "")
+    assert shell.run(f"{TEXTFILE} .") == (0, "", "")
     lines = (shell.path / "berth.prom").read_text().splitlines()
     assert all(re.fullmatch(r'# .*|berth_\w+(\{(\w+="[^"]*",?)+\})? [0-9.]+', line) for line in lines)
     assert {"berth_up 1", "berth_draining 0", 'berth_held{resource="nightly"} 2',
             'berth_limit{resource="nightly"} 2', 'berth_waiting{resource="nightly"} 1',
             'berth_oldest_wait_seconds{resource="x"} 0.000000'} <= set(lines)
     daemon.stop()
-    assert shell.run("textfile .")[0] == 0
+    assert shell.run(f"{TEXTFILE} .") == (0, "", "")
     assert (shell.path / "berth.prom").read_text().splitlines()[-1] == "berth_up 0"
-    assert not (shell.path / "berth.prom.new").exists() and not (shell.path / "berth.prom.figures").exists()
+    assert [path.name for path in shell.path.glob("berth.prom*")] == ["berth.prom"]
 
 
 # ---- configuration management

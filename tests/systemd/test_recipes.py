@@ -145,6 +145,25 @@ def test_a_limit_of_one_s_own(recipes):
 
 # ---- doc/recipes.md
 
+def test_a_check(recipes):
+    """As the package installs it, and as the user of a monitor's agent."""
+    for limit, code, said in [("1", 0, "OK: 0 wait|waiting=0;;;0\n"),
+                              ("0", 1, "WARNING: loads is closed|waiting=0;;;0\n")]:
+        recipes.run("berthctl", "limit", "loads", limit)
+        done = recipes.try_("sh", "-c", RECIPES["check_berth"], user="bob")
+        assert (done.returncode, done.stdout, done.stderr) == (code, said, "")
+    recipes.run("berthctl", "reset", "loads")
+
+
+def test_textfile(recipes):
+    """What cron runs; a textfile collector finds nothing half-written."""
+    directory = "/var/lib/prometheus/node-exporter"
+    recipes.run("mkdir", "-p", directory)
+    recipes.run("sh", "-c", RECIPES["textfile"].split(" root ")[1])
+    assert "\nberth_up 1\n" in recipes.outside(f"{directory}/berth.prom").read_text()
+    assert recipes.run("ls", directory) == "berth.prom\n"
+
+
 def messages(machine, unit):
     machine.run("journalctl", "--sync")
     return machine.run("journalctl", "-q", "-o", "cat", "-u", unit).splitlines()
