@@ -43,8 +43,10 @@ static void print_conf_key(const struct key_row *key)
     printf("\t%s\t%s\t", key->initial ? key->initial : "(required)",
         key->reloadable ? "reload" : "start");
     printf("%s\t%" PRIu64 "\t", key->type->is_list ? "list" : "word", key->max);
-    key_describe(key, stdout);
-    printf("\t%s\n", key->help);
+    struct text takes = TEXT_INIT;
+    key_describe(key, &takes);
+    printf("%s\t%s\n", takes.bytes, key->help);
+    text_deinit(&takes);
 }
 
 /* Its names in JSON follow; units have a form of their own there. */

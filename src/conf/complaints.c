@@ -1,13 +1,12 @@
 #include "conf/complaints.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 
-#include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { QUOTE_BYTES = 80 };
 
 void complaints_deinit(struct complaints *complaints)
 {
@@ -35,11 +34,12 @@ const char *complaints_file(const struct complaints *complaints, struct place pl
     return complaints->files[place.file];
 }
 
-static void complaints_append(struct complaints *complaints, struct place place)
+/* Takes the text over. */
+static void complaints_append(struct complaints *complaints, struct place place, char *text)
 {
     size_t n = complaints->n++;
     complaints->list = memory_grow(complaints->list, n, sizeof *complaints->list);
-    complaints->list[n] = (struct complaint){.place = place, .sequence = n};
+    complaints->list[n] = (struct complaint){.place = place, .sequence = n, .text = text};
 }
 
 /* A message is one line that a terminal can show, whatever the files and their names contain. */
@@ -77,51 +77,35 @@ static void hide_urls(char *text)
     }
 }
 
-FILE *complaint_begin(
-    struct complaints *complaints, struct place place, const char *section, const char *key)
-{
-    FILE *out = open_memstream(&complaints->text, &complaints->text_size);
-    if (!out) {
-        abort();
-    }
-    complaints_append(complaints, place);
-    complaints->out = out;
-    fputs(complaints_file(complaints, place), out);
-    if (place.line > 0) {
-        fprintf(out, ":%lu", (unsigned long)place.line);
-    }
-    fputs(": ", out);
-    if (section && section[0] != '\0') {
-        fprintf(out, "[%s]%s", section, key ? " " : ": ");
-    }
-    if (key) {
-        fprintf(out, "%.*s%s: ", QUOTE(key));
-    }
-    return out;
-}
-
-void complaint_end(struct complaints *complaints)
-{
-    if (fclose(complaints->out) != 0) {
-        abort();
-    }
-    struct complaint *last = &complaints->list[complaints->n - 1];
-    text_clean(complaints->text);
-    hide_urls(complaints->text + strlen(complaints_file(complaints, last->place)));
-    last->text = complaints->text;
-}
-
 void complain(struct complaints *complaints, struct place place, const char *section,
     const char *key, const char *format, ...)
 {
-    int error = errno; /* for %m */
-    FILE *out = complaint_begin(complaints, place, section, key);
+    struct text text = TEXT_INIT;
+    char *what;
     va_list arguments;
     va_start(arguments, format);
-    errno = error;
-    vfprintf(out, format, arguments);
+    int n = vasprintf(&what, format, arguments);
     va_end(arguments);
-    complaint_end(complaints);
+    if (n < 0) {
+        abort();
+    }
+    text_add(&text, complaints_file(complaints, place));
+    size_t name_length = text.length;
+    if (place.line > 0) {
+        text_add_format(&text, ":%lu", (unsigned long)place.line);
+    }
+    text_add(&text, ": ");
+    if (section && section[0] != '\0') {
+        text_add_format(&text, "[%s]%s", section, key ? " " : ": ");
+    }
+    if (key) {
+        text_add_format(&text, "%.*s%s: ", QUOTE(key));
+    }
+    text_add(&text, what);
+    free(what);
+    text_clean(text.bytes);
+    hide_urls(text.bytes + name_length);
+    complaints_append(complaints, place, text_take(&text));
 }
 
 bool complaints_has(const struct complaints *complaints, struct place place)

@@ -5,7 +5,6 @@
 #include "conf/configuration.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 
 struct place {
     uint32_t file; /* index into complaints.files */
@@ -22,9 +21,6 @@ struct complaints {
     char **files; /* in the order they were read */
     struct complaint *list;
     size_t n_files, n;
-    FILE *out; /* the complaint being written */
-    char *text;
-    size_t text_size;
 };
 
 #define COMPLAINTS_INIT                                                                            \
@@ -36,12 +32,8 @@ void complaints_deinit(struct complaints *complaints);
 uint32_t complaints_add_file(struct complaints *complaints, const char *name);
 const char *complaints_file(const struct complaints *complaints, struct place place);
 
-/* Write what is wrong to the stream, between begin and end. `section` ("semaphore x") may be
- * NULL or "", `key` NULL. Of a URL only the scheme is shown: it may hold a password. */
-FILE *complaint_begin(
-    struct complaints *complaints, struct place place, const char *section, const char *key);
-void complaint_end(struct complaints *complaints);
-/* complaint_begin() and complaint_end() in one. */
+/* `section` ("semaphore x") may be NULL or "", `key` NULL. Of a URL only the scheme is shown: it
+ * may hold a password. */
 void complain(struct complaints *complaints, struct place place, const char *section,
     const char *key, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
@@ -50,6 +42,7 @@ bool complaints_has(const struct complaints *complaints, struct place place);
 /* Moves all complaints to `errors`, sorted. */
 void complaints_report(struct complaints *complaints, struct conf_errors *errors);
 
+enum { QUOTE_BYTES = 80 };
 /* For text of any length inside a message: "%.*s%s" with QUOTE(text). Cuts at a whole character. */
 int quote_length(const char *text);
 #define QUOTE(text) quote_length(text), (text), (text)[quote_length(text)] == '\0' ? "" : "..."

@@ -210,9 +210,7 @@ static void keep_databases(struct conf *running, struct conf *loaded)
 
 void conf_keep_fixed(struct conf *running, struct conf *loaded)
 {
-    char *socket = loaded->socket;
-    loaded->socket = running->socket;
-    running->socket = socket;
+    swap_texts(&loaded->socket, &running->socket);
     loaded->socket_mode = running->socket_mode;
     loaded->grace = running->grace;
     keep_databases(running, loaded);
@@ -221,9 +219,7 @@ void conf_keep_fixed(struct conf *running, struct conf *loaded)
 static void add_of_database(struct conf_errors *changes, const char *what, const char *name)
 {
     char text[256];
-    bool is_default = strcmp(name, DEFAULT_DATABASE) == 0;
-    snprintf(text, sizeof text, "%s [redis%s%s]", what, is_default ? "" : " ",
-        is_default ? "" : name);
+    snprintf(text, sizeof text, "%s [redis%s%s]", what, REDIS_NAME(name));
     conf_errors_add(changes, text);
 }
 

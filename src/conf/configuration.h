@@ -58,8 +58,13 @@ struct conf_errors {
 struct conf *conf_free(struct conf *conf); /* accepts NULL; returns NULL */
 void conf_errors_deinit(struct conf_errors *errors);
 
-/* NULL if there is none. */
-#define DEFAULT_DATABASE "default" /* the name that [redis] has */
 /* Copies the message. */
 void conf_errors_add(struct conf_errors *errors, const char *message);
+
+#define DEFAULT_DATABASE "default" /* the name that [redis] has */
+/* For its section in a message: "[redis%s%s]" with REDIS_NAME(name). */
+#define REDIS_NAME(name)                                                                           \
+    strcmp(name, DEFAULT_DATABASE) == 0 ? "" : " ",                                                \
+        strcmp(name, DEFAULT_DATABASE) == 0 ? "" : (name)
+/* NULL if there is none. */
 struct database *database_find(const struct conf *conf, const char *name);

@@ -14,13 +14,6 @@
 #define STEP (100 * MILLISECOND) /* for the kill-after that messages advise */
 #define DEFAULT_KILL_AFTER (10 * NANOSECONDS_PER_SECOND)
 
-/* "[redis]", "[redis NAME]" */
-static void print_database(const char *name, FILE *out)
-{
-    bool is_default = strcmp(name, DEFAULT_DATABASE) == 0;
-    fprintf(out, "[redis%s%s]", is_default ? "" : " ", is_default ? "" : name);
-}
-
 /* ---- sections ---- */
 
 static bool has_name_that_is_free(struct loading *loading, const char *name)
@@ -147,12 +140,10 @@ static void check_twins(struct loading *loading, const struct database *database
         if (database->url_text && other->url_text &&
             strcmp(database->url_text, other->url_text) == 0 &&
             strcmp(database->prefix, other->prefix) == 0) {
-            FILE *out = complaint_begin(&loading->complaints, place_of_key(loading, KEY_url),
-                loading->section.label, key_table[KEY_url].word);
-            fputs("is the same as that of ", out);
-            print_database(other->name, out);
-            fputs(", and so is the prefix: they would be one database", out);
-            complaint_end(&loading->complaints);
+            KEY_COMPLAIN(loading, KEY_url,
+                "is the same as that of [redis%s%s], and so is the prefix: they would be one "
+                "database",
+                REDIS_NAME(other->name));
         }
     }
 }
@@ -220,6 +211,10 @@ void fleet_uses_deinit(struct loading *loading)
     free(loading->fleet_uses);
 }
 
+#define complain_of_use(loading, use, ...)                                                         \
+    complain(&(loading)->complaints, (use)->place, (use)->section, key_table[(use)->key].word,     \
+        __VA_ARGS__)
+
 static void complain_of_absence(struct loading *loading, const struct fleet_use *use)
 {
     const struct conf *conf = loading->conf;
@@ -227,27 +222,22 @@ static void complain_of_absence(struct loading *loading, const struct fleet_use 
     for (size_t i = 0; i < conf->n_databases; i++) {
         closest_match_try(&nearest, conf->databases[i].name);
     }
-    FILE *out =
-        complaint_begin(&loading->complaints, use->place, use->section, key_table[use->key].word);
-    fputs("there is no section ", out);
-    print_database(use->database, out);
     if (nearest.best) {
-        fputs("; did you mean ", out);
-        print_database(nearest.best, out);
-        fputc('?', out);
-    } else if (use->key == KEY_scope && conf->n_databases > 0) {
-        fputs("; redis = NAME chooses another one", out);
+        complain_of_use(loading, use, "there is no section [redis%s%s]; did you mean [redis%s%s]?",
+            REDIS_NAME(use->database), REDIS_NAME(nearest.best));
+    } else {
+        complain_of_use(loading, use, "there is no section [redis%s%s]%s",
+            REDIS_NAME(use->database),
+            use->key == KEY_scope && conf->n_databases > 0 ? "; redis = NAME chooses another one"
+                                                           : "");
     }
-    complaint_end(&loading->complaints);
 }
 
 static void complain_of_newness(struct loading *loading, const struct fleet_use *use)
 {
-    FILE *out =
-        complaint_begin(&loading->complaints, use->place, use->section, key_table[use->key].word);
-    print_database(use->database, out);
-    fputs(" is new: restart berthd to use it; jobs run on, and keep their leases", out);
-    complaint_end(&loading->complaints);
+    complain_of_use(loading, use,
+        "[redis%s%s] is new: restart berthd to use it; jobs run on, and keep their leases",
+        REDIS_NAME(use->database));
 }
 
 /* ---- times ----
@@ -288,11 +278,10 @@ static nanoseconds shortest_ttl(nanoseconds stop)
     return (ttl / NANOSECONDS_PER_SECOND + 1) * NANOSECONDS_PER_SECOND;
 }
 
-static void print_duration(const char *before, nanoseconds duration, FILE *out)
+static const char *in_words(char out[static 32], nanoseconds duration)
 {
-    char text[32];
-    duration_format(text, sizeof text, duration);
-    fprintf(out, "%s%s", before, text);
+    duration_format(out, 32, duration);
+    return out;
 }
 
 static void check_times(struct loading *loading, const struct fleet_use *use,
@@ -304,20 +293,18 @@ static void check_times(struct loading *loading, const struct fleet_use *use,
     if (stop + two_renewals(ttl) < timing_good_for(ttl)) {
         return;
     }
-    FILE *out =
-        complaint_begin(&loading->complaints, place, use->section, key_table[KEY_kill_after].word);
-    print_duration("stopping a job may take ", stop, out);
-    print_duration(
-        " (this and a third of it, at least 1s), and two renewals ", two_renewals(ttl), out);
-    print_duration(": together not less than the ", timing_good_for(ttl), out);
-    print_duration(" for which a lease is valid with ttl = ", ttl, out);
-    fprintf(out, " of %s", whose);
-    print_database(database->name, out);
-    print_duration("; it may be at most ", longest_kill_after(ttl), out);
-    if (shortest_ttl(stop) <= (nanoseconds)key_table[KEY_ttl].max) {
-        print_duration(", or the ttl must be at least ", shortest_ttl(stop), out);
-    }
-    complaint_end(&loading->complaints);
+    nanoseconds shortest = shortest_ttl(stop);
+    bool is_possible = shortest <= (nanoseconds)key_table[KEY_ttl].max;
+    char times[6][32];
+    complain(&loading->complaints, place, use->section, key_table[KEY_kill_after].word,
+        "stopping a job may take %s (this and a third of it, at least 1s), and two renewals %s: "
+        "together not less than the %s for which a lease is valid with ttl = %s of %s[redis%s%s]; "
+        "it may be at most %s%s%s",
+        in_words(times[0], stop), in_words(times[1], two_renewals(ttl)),
+        in_words(times[2], timing_good_for(ttl)), in_words(times[3], ttl), whose,
+        REDIS_NAME(database->name), in_words(times[4], longest_kill_after(ttl)),
+        is_possible ? ", or the ttl must be at least " : "",
+        is_possible ? in_words(times[5], shortest) : "");
 }
 
 /* Whether one of the numbers was refused, and complained of, so that it is not the file's. */

@@ -1,6 +1,5 @@
 #include "conf/keys.h"
 
-#include "base/closest_match.h"
 #include "conf/configuration.h"
 #include "conf/value_types.h"
 
@@ -67,53 +66,4 @@ const struct key_row *key_find(enum section_kind kind, const char *word)
         }
     }
     return NULL;
-}
-
-/* "[semaphore] or [pool]" */
-static void print_sections(FILE *out, const char *word)
-{
-    const char *between = "";
-    for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
-        if (key_find(kind, word)) {
-            fprintf(out, "%s[%s]", between, section_words[kind]);
-            between = " or ";
-        }
-    }
-}
-
-static bool is_known_in_other_sections(const char *word)
-{
-    for (size_t i = 0; i < N_KEYS; i++) {
-        if (strcmp(key_table[i].word, word) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-const struct key_row *key_nearest(enum section_kind kind, const char *word)
-{
-    struct closest_match nearest = CLOSEST_MATCH_INIT(word);
-    for (size_t i = 0; i < N_KEYS; i++) {
-        if (key_is_in(&key_table[i], kind)) {
-            closest_match_try(&nearest, key_table[i].word);
-        }
-    }
-    return nearest.best ? key_find(kind, nearest.best) : NULL;
-}
-
-void key_explain_unknown(
-    enum section_kind kind, const char *word, const struct key_row *nearest, FILE *out)
-{
-    if (is_known_in_other_sections(word)) {
-        fputs("is not allowed in this kind of section; it belongs in ", out);
-        print_sections(out, word);
-    } else if (nearest) {
-        fprintf(out, "unknown key; did you mean %s?", nearest->word);
-    } else {
-        fputs(kind == SECTION_REDIS
-                ? "unknown key; host, port, user, password and database are parts of url"
-                : "unknown key",
-            out);
-    }
 }

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct value_type;
 
@@ -48,8 +47,3 @@ static inline bool key_is_in(const struct key_row *key, enum section_kind kind)
 
 /* NULL if the section has no such key. */
 const struct key_row *key_find(enum section_kind kind, const char *word);
-/* The section's key that was probably meant; NULL if none is near. */
-const struct key_row *key_nearest(enum section_kind kind, const char *word);
-/* Says why the section has no such key: where the key belongs, or what was probably meant. */
-void key_explain_unknown(
-    enum section_kind kind, const char *word, const struct key_row *nearest, FILE *out);

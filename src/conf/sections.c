@@ -5,7 +5,6 @@
 #include "base/words.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,24 +76,14 @@ static void complain_of_kind(
         is_name ? "]" : "");
 }
 
-/* "FILE:LINE", or "line LINE" if it is in the file being read. */
-static void print_place(const struct loading *loading, struct place place, FILE *out)
-{
-    if (place.file == loading->file) {
-        fprintf(out, "line %lu", (unsigned long)place.line);
-    } else {
-        fprintf(
-            out, "%s:%lu", complaints_file(&loading->complaints, place), (unsigned long)place.line);
-    }
-}
-
+/* "first in line LINE", or "first in FILE:LINE" if that is not the file being read. */
 void section_complain_of_repetition(struct loading *loading, struct place first, const char *what)
 {
-    const struct section *section = &loading->section;
-    FILE *out = complaint_begin(&loading->complaints, section->place, section->label, NULL);
-    fprintf(out, "%s appears twice, first in ", what);
-    print_place(loading, first, out);
-    complaint_end(&loading->complaints);
+    bool is_here = first.file == loading->file;
+    section_complain(loading, loading->section.place.line, NULL,
+        "%s appears twice, first in %s%s%lu", what,
+        is_here ? "line " : complaints_file(&loading->complaints, first), is_here ? "" : ":",
+        (unsigned long)first.line);
 }
 
 static void open_daemon(struct loading *loading, const char *name)
@@ -198,32 +187,22 @@ void section_open(struct loading *loading, uint32_t line, const char *inside)
 
 /* ---- keys ---- */
 
-static FILE *value_complaint(const struct value *value)
-{
-    return complaint_begin(value->complaints, value->place, value->section, value->key->word);
-}
-
 static void refuse_word(const struct value *value, const char *word)
 {
-    FILE *out = value_complaint(value);
-    fprintf(out, "\"%.*s%s\" is not ", QUOTE(word));
-    key_describe(value->key, out);
-    complaint_end(value->complaints);
+    char why[QUOTE_BYTES + 32];
+    snprintf(why, sizeof why, "\"%.*s%s\" is not ", QUOTE(word));
+    value_refuse(value, why);
 }
 
 static void refuse_count(const struct value *value, size_t max)
 {
-    FILE *out = value_complaint(value);
     if (value->key->type->is_list) {
-        fprintf(out, "has more than %zu words", max);
+        VALUE_COMPLAIN(value, "has more than %zu words", max);
     } else {
-        fputs(value->place.line == value->first_line
+        value_refuse(value, value->place.line == value->first_line
                 ? "has more than one word; expected "
-                : "is not a list, so it cannot continue on another line; expected ",
-            out);
-        key_describe(value->key, out);
+                : "is not a list, so it cannot continue on another line; expected ");
     }
-    complaint_end(value->complaints);
 }
 
 static void take_word(struct value *value, const char *word)
@@ -263,12 +242,41 @@ static void end_value(struct section *section)
     }
     size_t min = value->key->type->is_list ? value->key->min : 1;
     if (value->n_words < min) {
-        FILE *out = value_complaint(value);
-        fputs("has no value; expected ", out);
-        key_describe(value->key, out);
-        complaint_end(value->complaints);
+        value_refuse(value, "has no value; expected ");
     }
     value->key = NULL;
+}
+
+/* The section's key that was probably meant; NULL if none is near. */
+static const struct key_row *key_nearest(enum section_kind kind, const char *word)
+{
+    struct closest_match nearest = CLOSEST_MATCH_INIT(word);
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (key_is_in(&key_table[i], kind)) {
+            closest_match_try(&nearest, key_table[i].word);
+        }
+    }
+    return nearest.best ? key_find(kind, nearest.best) : NULL;
+}
+
+/* Says why the section has no such key: where the key belongs, or what was probably meant. */
+static void explain_unknown_key(
+    enum section_kind kind, const char *word, const struct key_row *nearest, struct text *out)
+{
+    const char *before = "is not allowed in this kind of section; it belongs in ";
+    for (enum section_kind other = 0; other < N_SECTION_KINDS; other++) {
+        if (key_find(other, word)) {
+            text_add_format(out, "%s[%s]", before, section_words[other]);
+            before = " or ";
+        }
+    }
+    if (out->length == 0 && nearest) {
+        text_add_format(out, "unknown key; did you mean %s?", nearest->word);
+    } else if (out->length == 0) {
+        text_add(out, kind == SECTION_REDIS
+                ? "unknown key; host, port, user, password and database are parts of url"
+                : "unknown key");
+    }
 }
 
 static void complain_of_key(struct loading *loading, uint32_t line, const char *word)
@@ -279,10 +287,10 @@ static void complain_of_key(struct loading *loading, uint32_t line, const char *
         return;
     }
     const struct key_row *nearest = key_nearest(section->kind, word);
-    FILE *out = complaint_begin(&loading->complaints,
-        (struct place){.file = loading->file, .line = line}, section->label, word);
-    key_explain_unknown(section->kind, word, nearest, out);
-    complaint_end(&loading->complaints);
+    struct text why = TEXT_INIT;
+    explain_unknown_key(section->kind, word, nearest, &why);
+    section_complain(loading, line, word, "%s", why.bytes);
+    text_deinit(&why);
     if (nearest) {
         section->is_meant[nearest - key_table] = true;
     }
@@ -315,11 +323,7 @@ void section_key(struct loading *loading, uint32_t line, const char *word, const
         .object = section->object,
         .place = {.file = loading->file, .line = line},
         .first_line = line,
-        .section = section->label,
-        .complaints = &loading->complaints,
-        .names = &loading->names,
-        .items = &loading->items,
-        .database = &section->database,
+        .loading = loading,
     };
     value_take(&section->value, text);
 }

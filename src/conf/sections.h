@@ -8,6 +8,8 @@
 #include "conf/names.h"
 #include "conf/value_types.h"
 
+#include <stdio.h>
+
 enum { LABEL_BYTES = 160 }; /* of a section's name in messages; longer ones are cut */
 
 struct section {
@@ -65,6 +67,10 @@ void section_complain_of_repetition(struct loading *loading, struct place first,
     complain(&(loading)->complaints,                                                               \
         (struct place){.file = (loading)->file, .line = (number)}, (loading)->section.label, key,  \
         __VA_ARGS__)
+/* Of a value of it. */
+#define VALUE_COMPLAIN(value, ...)                                                                 \
+    complain(&(value)->loading->complaints, (value)->place, (value)->loading->section.label,       \
+        (value)->key->word, __VA_ARGS__)
 /* Of a key of it, where that is given. */
 #define KEY_COMPLAIN(loading, key, ...)                                                            \
     section_complain((loading), (loading)->section.lines[key], key_table[key].word, __VA_ARGS__)

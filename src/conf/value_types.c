@@ -1,4 +1,4 @@
-#include "conf/value_types.h"
+#include "conf/sections.h"
 
 #include "base/memory.h"
 #include "base/words.h"
@@ -163,11 +163,6 @@ static bool parse_either(const struct value *value, const char *word)
     return true;
 }
 
-static bool same_choice(const void *a, const void *b)
-{
-    return *(const unsigned *)a == *(const unsigned *)b;
-}
-
 static bool same_either(const void *a, const void *b)
 {
     return *(const uint8_t *)a == *(const uint8_t *)b;
@@ -183,12 +178,11 @@ static bool parse_url(const struct value *value, const char *word)
         VALUE_COMPLAIN(value, "contains a blank; in a user, password or path write %%20");
         return true;
     }
-    char *joined = NULL;
-    if (asprintf(&joined, "%s%s", *textp ? *textp : "", word) < 0) {
-        abort();
-    }
+    struct text joined = TEXT_INIT;
+    text_add(&joined, *textp ? *textp : "");
+    text_add(&joined, word);
     free(*textp);
-    *textp = joined;
+    *textp = text_take(&joined);
     return true;
 }
 
@@ -204,11 +198,7 @@ static bool parse_secret(const struct value *value, const char *word)
         strspn(name, characters) == strlen(name) && strcmp(name, ".") != 0 &&
         strcmp(name, "..") != 0;
     if (is_credential ? !parse_any_path(value, word) : !parse_path(value, word)) {
-        FILE *out =
-            complaint_begin(value->complaints, value->place, value->section, value->key->word);
-        fputs("not ", out);
-        key_describe(value->key, out);
-        complaint_end(value->complaints);
+        value_refuse(value, "not ");
     }
     return true;
 }
@@ -223,21 +213,23 @@ static bool parse_fault(const struct value *value, const char *word)
     return true;
 }
 
+#define LETTERS_AND_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+static bool parse_characters(const struct value *value, const char *word, const char *characters)
+{
+    size_t n = strlen(word);
+    return n >= value->key->min && strspn(word, characters) == n && parse_any_path(value, word);
+}
+
 /* A name, or a numeric address. */
 static bool parse_host(const struct value *value, const char *word)
 {
-    size_t n = strlen(word);
-    return n >= value->key->min && word[0] != '.' &&
-        strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:") == n &&
-        parse_any_path(value, word);
+    return word[0] != '.' && parse_characters(value, word, LETTERS_AND_DIGITS "._-:");
 }
 
 static bool parse_prefix(const struct value *value, const char *word)
 {
-    size_t n = strlen(word);
-    return n >= value->key->min &&
-        strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n &&
-        parse_any_path(value, word);
+    return parse_characters(value, word, LETTERS_AND_DIGITS "._-");
 }
 
 static bool parse_counter(const struct value *value, const char *word)
@@ -250,16 +242,97 @@ static bool parse_database(const struct value *value, const char *word)
     if (!database_name_is_valid(word)) {
         return false;
     }
-    if (value->database) {
-        free(*value->database);
-        *value->database = memory_string(word);
+    if (value->loading) {
+        char **databasep = &value->loading->section.database;
+        free(*databasep);
+        *databasep = memory_string(word);
     }
     return true;
 }
 
+/* ---- lists of items, users, groups ---- */
+
+/* "a,b", "a,": a list as other files have it. */
+static bool has_commas_between_items(const char *word)
+{
+    char *copy = memory_string(word), *rest = copy;
+    bool are_items = strchr(word, ',');
+    for (char *item; are_items && (item = strsep(&rest, ",")) != NULL;) {
+        are_items = item[0] == '\0' || item_is_valid(item);
+    }
+    free(copy);
+    return are_items;
+}
+
+static bool parse_item(const struct value *value, const char *word)
+{
+    struct definition *definition = value->object;
+    if (has_commas_between_items(word)) {
+        VALUE_COMPLAIN(value, "\"%s\": separate items with blanks, not commas", word);
+        return true;
+    }
+    if (!item_is_valid(word)) {
+        return false;
+    }
+    const struct known *first = known_find(&value->loading->items, word);
+    if (first) {
+        VALUE_COMPLAIN(value, "\"%s\" appears twice, first in line %lu", word,
+            (unsigned long)first->place.line);
+        return true;
+    }
+    known_add(&value->loading->items, word, value->place);
+    definition->items =
+        memory_grow(definition->items, definition->n_items, sizeof *definition->items);
+    definition->items[definition->n_items++] = memory_string(word);
+    return true;
+}
+
+static bool same_items(const void *a, const void *b)
+{
+    const struct definition *left = container_of(a, const struct definition, items);
+    const struct definition *right = container_of(b, const struct definition, items);
+    size_t i = 0;
+    while (
+        i < left->n_items && i < right->n_items && strcmp(left->items[i], right->items[i]) == 0) {
+        i++;
+    }
+    return i == left->n_items && i == right->n_items;
+}
+
+static void id_set_add(struct id_set *set, uint32_t id)
+{
+    set->ids = memory_grow(set->ids, set->n, sizeof *set->ids);
+    set->ids[set->n++] = id;
+}
+
+static bool same_ids(const void *a, const void *b)
+{
+    const struct id_set *left = a, *right = b;
+    return left->n == right->n &&
+        (left->n == 0 || memcmp(left->ids, right->ids, left->n * sizeof *left->ids) == 0);
+}
+
+static bool is_of_groups(const struct key_row *key)
+{
+    return key->type == &value_types[VALUE_groups];
+}
+
+static bool parse_id(const struct value *value, const char *word)
+{
+    uint32_t id;
+    enum lookup_result result =
+        names_find(&value->loading->names, is_of_groups(value->key), word, &id);
+    if (result == LOOKUP_FOUND) {
+        id_set_add(value_target(value), id);
+    } else if (result == LOOKUP_FAILED) {
+        VALUE_COMPLAIN(value, "\"%s\" cannot be looked up: %m", word);
+    }
+    return result != LOOKUP_UNKNOWN;
+}
+
 /* ---- in words ---- */
 
-static void describe_duration(const struct key_row *key, FILE *out)
+static void describe_duration(const struct key_row *key, struct text *out)
 {
     static const char *const examples[] = {"250ms", "30s", "5m", "2h"};
     char min[32], max[32];
@@ -274,37 +347,37 @@ static void describe_duration(const struct key_row *key, FILE *out)
     }
     duration_format(min, sizeof min, (nanoseconds)key->min);
     duration_format(max, sizeof max, (nanoseconds)key->max);
-    fprintf(out, "a duration from %s to %s, such as ", min, max);
+    text_add_format(out, "a duration from %s to %s, such as ", min, max);
     for (size_t i = 0; i < n; i++) {
-        fprintf(out, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", right[i]);
+        text_add_format(out, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", right[i]);
     }
-    fprintf(out, " (a plain number is seconds)");
+    text_add(out, " (a plain number is seconds)");
 }
 
-static void describe_choices(const struct key_row *key, FILE *out)
+static void describe_choices(const struct key_row *key, struct text *out)
 {
     const char *const *choices = key->type->choices;
     for (size_t i = 0; choices[i]; i++) {
-        fprintf(out, "%s%s", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
+        text_add_format(out, "%s%s", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
     }
 }
 
-void key_describe(const struct key_row *key, FILE *out)
+void key_describe(const struct key_row *key, struct text *out)
 {
     unsigned long long min = key->min, max = key->max;
     for (const char *at = key->type->words; *at; at++) {
         switch (*at == '%' ? *++at : '\0') {
         case 'm':
-            fprintf(out, "%llu", min);
+            text_add_format(out, "%llu", min);
             break;
         case 'n':
-            fprintf(out, "%llu", max);
+            text_add_format(out, "%llu", max);
             break;
         case 'M':
-            fprintf(out, "%lluM", max >> 20);
+            text_add_format(out, "%lluM", max >> 20);
             break;
         case 'o':
-            fprintf(out, "%04llo", max);
+            text_add_format(out, "%04llo", max);
             break;
         case 'd':
             describe_duration(key, out);
@@ -313,9 +386,17 @@ void key_describe(const struct key_row *key, FILE *out)
             describe_choices(key, out);
             break;
         default:
-            fputc(*at, out);
+            text_add_bytes(out, at, 1);
         }
     }
+}
+
+void value_refuse(const struct value *value, const char *why)
+{
+    struct text takes = TEXT_INIT;
+    key_describe(value->key, &takes);
+    VALUE_COMPLAIN(value, "%s%s", why, takes.bytes);
+    text_deinit(&takes);
 }
 
 /* ---- all types ---- */

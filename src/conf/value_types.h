@@ -2,10 +2,13 @@
  * object. */
 #pragma once
 
+#include "base/text.h"
 #include "conf/complaints.h"
 #include "conf/keys.h"
 #include "conf/known.h"
 #include "conf/names.h"
+
+struct loading;
 
 /* A value being read, and where to complain about it. */
 struct value {
@@ -16,15 +19,11 @@ struct value {
     struct place place; /* of the words being read */
     uint32_t first_line; /* of the key */
     uint32_t word_line; /* of the word before; 0: none yet */
-    const char *section;
-    struct complaints *complaints;
-    struct names *names;
-    struct known_set *items; /* of this pool so far */
-    char **database; /* of this resource; NULL for a default */
+    struct loading *loading; /* NULL for a default */
 };
 
-#define VALUE_COMPLAIN(value, ...)                                                                 \
-    complain((value)->complaints, (value)->place, (value)->section, (value)->key->word, __VA_ARGS__)
+/* Complains that the value is not what the key takes: `why`, and that in words. */
+void value_refuse(const struct value *value, const char *why);
 
 /* The member that takes the value. */
 static inline void *value_target(const struct value *value)
@@ -52,17 +51,8 @@ enum value_type_id {
 
 extern const struct value_type value_types[N_VALUE_TYPES];
 
-/* Writes what the key takes, in words. */
-void key_describe(const struct key_row *key, FILE *out);
+/* Adds what the key takes, in words. */
+void key_describe(const struct key_row *key, struct text *out);
 
 /* [redis NAME]: a name without parts. */
 bool database_name_is_valid(const char *name);
-
-/* ---- list_values.c: lists of items, users, groups ---- */
-
-bool parse_item(const struct value *value, const char *word);
-bool same_items(const void *a, const void *b);
-
-/* Of a user or a group, as the key's type says. */
-bool parse_id(const struct value *value, const char *word);
-bool same_ids(const void *a, const void *b);

@@ -6,6 +6,7 @@
 #include "conf/names.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* users alice = 1000, bob = 1001; groups etl = 2000, ops = 2001; "broken" fails with EIO */
 conf_lookup test_lookup;
