@@ -75,10 +75,11 @@ static const char *take_user(char **textp, struct redis_url *url)
     return wrong || user[0] == '\0' ? wrong : take_text(user, &url->user);
 }
 
+/* `text` NULL: it is not given. */
 static const char *take_db(const char *text, struct redis_url *url)
 {
-    uint64_t db;
-    if (!number_parse(text, MAX_DB, &db)) {
+    uint64_t db = 0;
+    if (text && !number_parse(text, MAX_DB, &db)) {
         return unless_query(text, "the database is a number, from 0");
     }
     url->db = (uint32_t)db;
@@ -162,7 +163,7 @@ static const char *redis_url_take_host(char *text, uint16_t default_port, struct
     return text[0] == '[' ? take_bracketed_host(text, host) : take_named_host(text, host);
 }
 
-/* Cuts at the first slash; returns what follows, or NULL. */
+/* Cuts at the first slash; returns what follows, or NULL if nothing does. */
 static char *cut_at_slash(char *text)
 {
     char *slash = strchr(text, '/');
@@ -170,13 +171,13 @@ static char *cut_at_slash(char *text)
         return NULL;
     }
     *slash = '\0';
-    return slash + 1;
+    return slash[1] != '\0' ? slash + 1 : NULL;
 }
 
-/* "HOST[:PORT],HOST[:PORT]..." */
-static const char *take_hosts(char *text, uint16_t default_port, struct redis_url *url)
+/* "[USER[:PASSWORD]@]HOST[:PORT],HOST[:PORT]..." */
+static const char *take_servers(char *text, uint16_t default_port, struct redis_url *url)
 {
-    const char *wrong = NULL;
+    const char *wrong = take_user(&text, url);
     char *host;
     while (!wrong && (host = strsep(&text, ","))) {
         wrong = redis_url_take_host(host, default_port, url);
@@ -189,11 +190,8 @@ static const char *take_hosts(char *text, uint16_t default_port, struct redis_ur
 static const char *parse_tcp(char *text, struct redis_url *url)
 {
     const char *db = cut_at_slash(text);
-    const char *wrong = take_user(&text, url);
-    if (!wrong) {
-        wrong = take_hosts(text, REDIS_PORT, url);
-    }
-    return wrong || !db || db[0] == '\0' ? wrong : take_db(db, url);
+    const char *wrong = take_servers(text, REDIS_PORT, url);
+    return wrong ? wrong : take_db(db, url);
 }
 
 static const char *take_path(char *text, struct redis_url *url)
@@ -243,16 +241,13 @@ static const char *take_master(char *text, struct redis_url *url)
     if (!wrong) {
         wrong = take_text(text[0] != '\0' ? text : (char[]){"mymaster"}, &url->master);
     }
-    return wrong || !db || db[0] == '\0' ? wrong : take_db(db, url);
+    return wrong ? wrong : take_db(db, url);
 }
 
 static const char *parse_sentinel(char *text, struct redis_url *url)
 {
     char *master = cut_at_slash(text);
-    const char *wrong = take_user(&text, url);
-    if (!wrong) {
-        wrong = take_hosts(text, SENTINEL_PORT, url);
-    }
+    const char *wrong = take_servers(text, SENTINEL_PORT, url);
     return wrong ? wrong : take_master(master ? master : (char[]){""}, url);
 }
 
