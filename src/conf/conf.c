@@ -81,11 +81,9 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
 
 static char *join(const char *directory, int n, const char *name)
 {
-    char *path;
-    if (asprintf(&path, "%.*s%s", n, directory, name) < 0) {
-        abort();
-    }
-    return path;
+    struct text path = TEXT_INIT;
+    text_add_format(&path, "%.*s%s", n, directory, name);
+    return text_take(&path);
 }
 
 static void include_complain(struct loading *loading, const char *path, int error)

@@ -65,19 +65,15 @@ static char *default_conf_path(void)
 {
     const char *base = getenv("XDG_CONFIG_HOME");
     const char *home = getenv("HOME");
-    char *path = NULL;
-    int n;
+    struct text path = TEXT_INIT;
     if (geteuid() == 0 || (!base && !home)) {
-        n = asprintf(&path, SYSCONFDIR "/berth/berth.conf");
+        text_add(&path, SYSCONFDIR "/berth/berth.conf");
     } else if (base && base[0] == '/') {
-        n = asprintf(&path, "%s/berth/berth.conf", base);
+        text_add_format(&path, "%s/berth/berth.conf", base);
     } else {
-        n = asprintf(&path, "%s/.config/berth/berth.conf", home);
+        text_add_format(&path, "%s/.config/berth/berth.conf", home);
     }
-    if (n < 0) {
-        abort();
-    }
-    return path;
+    return text_take(&path);
 }
 
 /* An ordinary user's daemon with the user's own file cannot listen where the host's does. The
@@ -86,17 +82,16 @@ static char *socket_path(const struct options *options, const struct conf *conf)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     bool own_file = !options->common.conf_path && geteuid() != 0;
-    char *path;
+    struct text path = TEXT_INIT;
     if (!own_file || strcmp(conf->socket, CONF_DEFAULT_SOCKET) != 0) {
         return memory_string(conf->socket);
     }
-    int n = runtime && runtime[0] == '/'
-        ? asprintf(&path, "%s/berth/berth.sock", runtime)
-        : asprintf(&path, "/run/user/%u/berth/berth.sock", (unsigned)geteuid());
-    if (n < 0) {
-        abort();
+    if (runtime && runtime[0] == '/') {
+        text_add_format(&path, "%s/berth/berth.sock", runtime);
+    } else {
+        text_add_format(&path, "/run/user/%u/berth/berth.sock", (unsigned)geteuid());
     }
-    return path;
+    return text_take(&path);
 }
 
 /* The start waits for name services: without this, the log would not say why it takes long. */
