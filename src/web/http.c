@@ -2,12 +2,302 @@
 
 #include "base/memory.h"
 #include "log/log.h"
-#include "web/http_internal.h"
+#include "web/http_room.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
+
+struct http {
+    struct MHD_Daemon *daemon;
+    struct http_settings settings;
+    struct http_figures figures; /* .connections is up to date in http_look() */
+    uv_poll_t poll; /* of the daemon's epoll descriptor */
+    uv_timer_t timer;
+    struct http_room room;
+    unsigned n_open; /* handles that are not closed yet */
+    bool is_closing; /* the routes are gone: no request reaches them */
+};
+
+struct http_request {
+    struct http *http;
+    struct MHD_Connection *connection;
+    const char *path; /* until it is answered */
+    const char *origin; /* whose page may read the answer, or NULL; owned */
+    enum {
+        REQUEST_NEW,
+        REQUEST_WAITS, /* suspended, until it is answered */
+        REQUEST_ANSWERED,
+    } state;
+    unsigned status;
+    struct MHD_Response *response; /* of one that was answered later */
+};
+
+struct http_bytes {
+    struct http *http;
+    unsigned references;
+    const char *bytes;
+    size_t length;
+    char *owned; /* the same, or NULL */
+};
+
+/* ---- the loop ---- */
+
+static void turn(struct http *http);
+
+static void http_on_timer(uv_timer_t *timer)
+{
+    turn(container_of(timer, struct http, timer));
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    (void)status, (void)events;
+    turn(container_of(poll, struct http, poll));
+}
+
+/* What libmicrohttpd could do at once waits for a millisecond when it has had its turns: others
+ * have theirs. */
+static void turn(struct http *http)
+{
+    enum { TURNS = 8 };
+    MHD_UNSIGNED_LONG_LONG wait = 0;
+    bool waits = true;
+    for (int i = 0; i < TURNS && waits && wait == 0; i++) {
+        MHD_run(http->daemon);
+        waits = MHD_get_timeout(http->daemon, &wait) == MHD_YES;
+    }
+    if (waits) {
+        uv_timer_start(&http->timer, http_on_timer, wait > 0 ? wait : 1, 0);
+    } else {
+        uv_timer_stop(&http->timer);
+    }
+}
+
+/* A connection goes on: libmicrohttpd hears of it in its next turn. */
+static void schedule_run(struct http *http)
+{
+    uv_timer_start(&http->timer, http_on_timer, 0, 0);
+}
+
+/* ---- bytes ---- */
+
+static struct http_bytes *bytes_new(
+    struct http *http, const char *bytes, size_t length, char *owned)
+{
+    struct http_bytes *all = memory_new(sizeof *all);
+    *all = (struct http_bytes){
+        .http = http, .references = 1, .bytes = bytes, .length = length, .owned = owned};
+    http->figures.bytes_out += owned ? length : 0;
+    return all;
+}
+
+struct http_bytes *http_bytes_of(struct http *http, struct text *text)
+{
+    size_t length = text->length;
+    char *bytes = text_take(text);
+    return bytes_new(http, bytes, length, bytes);
+}
+
+struct http_bytes *http_bytes_static(struct http *http, const char *bytes, size_t length)
+{
+    return bytes_new(http, bytes, length, NULL);
+}
+
+static struct http_bytes *http_bytes_keep(struct http_bytes *bytes)
+{
+    bytes->references++;
+    return bytes;
+}
+
+void http_bytes_drop(struct http_bytes *bytes)
+{
+    if (bytes && --bytes->references == 0) {
+        bytes->http->figures.bytes_out -= bytes->owned ? bytes->length : 0;
+        free(bytes->owned);
+        free(bytes);
+    }
+}
+
+static void on_sent(void *bytes)
+{
+    http_bytes_drop(bytes);
+}
+
+/* ---- an answer ---- */
+
+static const char *const common_headers[][2] = {
+    {"Cache-Control", "no-store"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+};
+
+static const char no_page[] =
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+static struct MHD_Response *response_new(const struct http_request *request, unsigned status,
+    const char *type, struct http_bytes *bytes, const char *policy)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        bytes->length, (void *)(uintptr_t)bytes->bytes, on_sent, http_bytes_keep(bytes));
+    if (!response) {
+        abort(); /* there is no memory */
+    }
+    for (size_t i = 0; i < sizeof common_headers / sizeof common_headers[0]; i++) {
+        MHD_add_response_header(response, common_headers[i][0], common_headers[i][1]);
+    }
+    MHD_add_response_header(response, "Content-Type", type);
+    MHD_add_response_header(response, "Content-Security-Policy", policy ? policy : no_page);
+    if (status == HTTP_METHOD_NOT_ALLOWED) {
+        MHD_add_response_header(response, "Allow", "GET, HEAD");
+    }
+    if (request->http->settings.origins->n > 0) {
+        MHD_add_response_header(response, "Vary", "Origin");
+    }
+    if (request->origin) {
+        MHD_add_response_header(response, "Access-Control-Allow-Origin", request->origin);
+    }
+    return response;
+}
+
+static void give(struct http_request *request, unsigned status, struct MHD_Response *response)
+{
+    struct http *http = request->http;
+    http->figures.answered[status / 100 % 6]++;
+    request->status = status;
+    request->response = response;
+    bool was_waiting = request->state == REQUEST_WAITS;
+    request->state = REQUEST_ANSWERED;
+    if (was_waiting) {
+        http_room_set_state(&http->room, request->connection, HTTP_CONN_ASKS);
+        MHD_resume_connection(request->connection);
+        schedule_run(http);
+    }
+}
+
+void http_answer(struct http_request *request, enum http_status status, const char *type,
+    struct http_bytes *bytes, const char *policy)
+{
+    if (request->http->figures.bytes_out > HTTP_BYTES_OUT && bytes->owned && status == HTTP_OK) {
+        http_say(request, HTTP_UNAVAILABLE, "too much waits to be read: try again later");
+        return;
+    }
+    give(request, status, response_new(request, status, type, bytes, policy));
+}
+
+void http_say(struct http_request *request, enum http_status status, const char *line)
+{
+    struct text text = TEXT_INIT;
+    text_add(&text, line);
+    text_add(&text, "\n");
+    struct http_bytes *bytes = http_bytes_of(request->http, &text);
+    give(request, status, response_new(request, status, HTTP_TEXT, bytes, NULL));
+    http_bytes_drop(bytes);
+}
+
+/* ---- what is asked, and by whom ---- */
+
+struct header_count {
+    const char *name;
+    unsigned n;
+};
+
+static enum MHD_Result count_header(
+    void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct header_count *count = context;
+    (void)kind, (void)value;
+    count->n += strcasecmp(name, count->name) == 0;
+    return MHD_YES;
+}
+
+static unsigned headers_of(struct http_request *request, const char *name)
+{
+    struct header_count count = {.name = name};
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &count);
+    return count.n;
+}
+
+static const char *header(struct http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+static bool refuse(struct http_request *request, enum http_status status, const char *why)
+{
+    http_say(request, status, why);
+    return false;
+}
+
+/* A name that is no token, such as "Content-Length ", would escape the checks below while a proxy
+ * may take it for the header that it resembles. */
+static enum MHD_Result check_name(
+    void *is_goodp, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    static const char token[] = "!#$%&'*+-.^_`|~0123456789"
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    bool *is_good = is_goodp;
+    (void)kind, (void)value;
+    *is_good = *is_good && name[0] != '\0' && name[strspn(name, token)] == '\0';
+    return MHD_YES;
+}
+
+static bool has_good_names(struct http_request *request)
+{
+    bool is_good = true;
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, check_name, &is_good);
+    return is_good;
+}
+
+static bool has_body(struct http_request *request)
+{
+    const char *length = header(request, "Content-Length");
+    return header(request, "Transfer-Encoding") || (length && strcmp(length, "0") != 0) ||
+        headers_of(request, "Content-Length") > 1; /* which one counts? a proxy may differ */
+}
+
+static bool check_origin(struct http_request *request, const char *host)
+{
+    const char *origin = header(request, "Origin");
+    if (!origin || origin_is_own(origin, host)) {
+        return true;
+    }
+    if (!origin_is_allowed(origin, request->http->settings.origins)) {
+        return refuse(request, HTTP_FORBIDDEN,
+            "a page of another site asks: its origin is not in `origins` of berth-web's file");
+    }
+    request->origin = memory_string(origin);
+    return true;
+}
+
+/* Whether the request may be carried out; else it says why not, and has been answered. */
+static bool http_check(struct http_request *request, const char *method)
+{
+    const char *host = header(request, "Host");
+    if (!has_good_names(request)) {
+        return refuse(request, HTTP_BAD_REQUEST, "a header name must be a token");
+    }
+    if (!host || headers_of(request, "Host") != 1) {
+        return refuse(request, HTTP_BAD_REQUEST, "a request has one header Host");
+    }
+    if (!host_is_known(host, request->http->settings.hosts)) {
+        return refuse(request, HTTP_MISDIRECTED,
+            "the header Host names neither loopback nor one of `hosts` in the file of berth-web");
+    }
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+        return refuse(request, HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+    }
+    if (has_body(request)) {
+        return refuse(request, HTTP_CONTENT_TOO_LARGE, "a request has no body");
+    }
+    return check_origin(request, host);
+}
 
 /* ---- a request ---- */
 
@@ -87,15 +377,6 @@ const char *http_query(const struct http_request *request, const char *key)
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, key);
 }
 
-/* ---- connections ---- */
-
-static uint64_t n_connections(const struct http *http)
-{
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-    return info ? info->num_connections : 0;
-}
-
 static __attribute__((format(printf, 2, 0))) void on_message(
     void *context, const char *format, va_list arguments)
 {
@@ -105,43 +386,7 @@ static __attribute__((format(printf, 2, 0))) void on_message(
     log_debug("libmicrohttpd: %s", text);
 }
 
-/* ---- the loop ---- */
-
-static void turn(struct http *http);
-
-static void http_on_timer(uv_timer_t *timer)
-{
-    turn(container_of(timer, struct http, timer));
-}
-
-static void on_poll(uv_poll_t *poll, int status, int events)
-{
-    (void)status, (void)events;
-    turn(container_of(poll, struct http, poll));
-}
-
-/* What libmicrohttpd could do at once waits for a millisecond when it has had its turns: others
- * have theirs. */
-static void turn(struct http *http)
-{
-    enum { TURNS = 8 };
-    MHD_UNSIGNED_LONG_LONG wait = 0;
-    bool waits = true;
-    for (int i = 0; i < TURNS && waits && wait == 0; i++) {
-        MHD_run(http->daemon);
-        waits = MHD_get_timeout(http->daemon, &wait) == MHD_YES;
-    }
-    if (waits) {
-        uv_timer_start(&http->timer, http_on_timer, wait > 0 ? wait : 1, 0);
-    } else {
-        uv_timer_stop(&http->timer);
-    }
-}
-
-void http_schedule_run(struct http *http)
-{
-    uv_timer_start(&http->timer, http_on_timer, 0, 0);
-}
+/* ---- life ---- */
 
 static bool start(struct http *http, uv_loop_t *loop, int fd)
 {
@@ -202,7 +447,8 @@ void http_close(struct http *http)
 
 void http_look(const struct http *http, struct http_figures *figures)
 {
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
     *figures = http->figures;
-    figures->connections = n_connections(http);
-    figures->bytes_out = http->bytes_out;
+    figures->connections = info ? info->num_connections : 0;
 }

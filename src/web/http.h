@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "web/host_allowlist.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
