@@ -4,7 +4,6 @@
 #include "base/words.h"
 #include "view/json.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

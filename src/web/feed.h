@@ -13,7 +13,6 @@
 #include "view/live.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* How far a reader's copy goes. */

@@ -5,22 +5,7 @@
 #include "view/json.h"
 #include "web/berthd_request.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { PAUSE_MS = 5000, LIMIT_MS = 5000 };
-
-struct fleet_look {
-    struct web *web;
-    void (*changed)(struct web *web);
-    uv_timer_t timer;
-    struct berthd_request *talk;
-    struct status status; /* the answer, as far as it has come */
-    struct text json;
-    uint64_t hash; /* of all but how long ago they were heard */
-    uint64_t events;
-    nanoseconds asked_at;
-};
 
 static void fleet_look_forget(struct fleet_look *look)
 {
@@ -68,7 +53,7 @@ static void fleet_look_on_end(void *context, const char *why)
         if (hash != look->hash) {
             look->hash = hash;
             look->events++;
-            look->changed(look->web);
+            long_polls_note(&look->web->polls);
         }
     }
     fleet_look_forget(look);
@@ -96,41 +81,24 @@ void fleet_look_note(struct fleet_look *look)
 static void on_tick(uv_timer_t *timer)
 {
     struct fleet_look *look = container_of(timer, struct fleet_look, timer);
-    if (long_polls_are_read(look->web->polls)) {
+    if (long_polls_are_read(&look->web->polls)) {
         fleet_look_note(look);
     }
 }
 
-const char *fleet_look_json(const struct fleet_look *look)
+void fleet_look_init(struct fleet_look *look, struct web *web)
 {
-    return look->json.bytes;
-}
-
-uint64_t fleet_look_events(const struct fleet_look *look)
-{
-    return look->events;
-}
-
-struct fleet_look *fleet_look_new(struct web *web, void (*changed)(struct web *web))
-{
-    struct fleet_look *look = memory_new(sizeof *look);
-    *look = (struct fleet_look){.web = web, .changed = changed, .status = STATUS_INIT};
+    *look = (struct fleet_look){.web = web, .status = STATUS_INIT};
     look->hash = hash_hosts(&look->status);
     text_add(&look->json, "[]");
     uv_timer_init(web->loop, &look->timer);
     uv_timer_start(&look->timer, on_tick, PAUSE_MS, PAUSE_MS);
-    return look;
 }
 
-static void fleet_look_on_closed(uv_handle_t *handle)
-{
-    free(container_of(handle, struct fleet_look, timer));
-}
-
-void fleet_look_free(struct fleet_look *look)
+void fleet_look_deinit(struct fleet_look *look)
 {
     berthd_request_stop(look->talk);
     fleet_look_forget(look);
     text_deinit(&look->json);
-    uv_close((uv_handle_t *)&look->timer, fleet_look_on_closed);
+    uv_close((uv_handle_t *)&look->timer, NULL);
 }

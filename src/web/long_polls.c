@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
-#include <sys/queue.h>
 
 enum {
     LONGEST_POLL_MS = 25000,
@@ -18,27 +17,11 @@ static const nanoseconds shortest_pause = 200 * NANOSECONDS_PER_MILLISECOND;
 /* So long an answer that was made is given to others who ask for the same. */
 static const nanoseconds longest_kept = NANOSECONDS_PER_SECOND;
 
-struct poll {
+struct long_poll {
     struct http_request *request;
     struct feed_serial after;
     nanoseconds until;
-    TAILQ_ENTRY(poll) entry;
-};
-
-/* An answer that was made. */
-struct made {
-    struct http_bytes *bytes; /* NULL: none */
-    struct feed_serial after, serial;
-    nanoseconds at, again_at; /* when it was made, and may be made again */
-};
-
-struct long_polls {
-    struct web *web;
-    TAILQ_HEAD(poll_list, poll) waiting; /* the one that has waited longest first */
-    size_t n_waiting;
-    struct made full, changes;
-    nanoseconds read_at, next_at; /* not before that are waiting ones answered */
-    uv_timer_t timer;
+    TAILQ_ENTRY(long_poll) entry;
 };
 
 /* ---- answers ---- */
@@ -50,9 +33,9 @@ static struct feed_around web_around(const struct web *web)
         .is_connected = web->follower.link.is_kept,
         .why = web->follower.link.why.bytes,
         .host = web->host,
-        .hosts = fleet_look_json(web->fleet_look),
+        .hosts = web->fleet_look.json.bytes,
         .peers = web->peers,
-        .events = 1 + web->follower.events + fleet_look_events(web->fleet_look),
+        .events = 1 + web->follower.events + web->fleet_look.events,
         .wall = milliseconds(clock_wall_now()),
     };
 }
@@ -104,7 +87,7 @@ static void long_polls_answer(struct long_polls *polls, struct http_request *req
     http_answer(request, HTTP_OK, HTTP_JSON, made->bytes, NULL);
 }
 
-static void end_poll(struct long_polls *polls, struct poll *poll, nanoseconds now)
+static void end_poll(struct long_polls *polls, struct long_poll *poll, nanoseconds now)
 {
     TAILQ_REMOVE(&polls->waiting, poll, entry);
     polls->n_waiting--;
@@ -118,10 +101,10 @@ static void long_polls_on_timer(uv_timer_t *timer);
 
 static void long_polls_set_timer(struct long_polls *polls, nanoseconds now)
 {
-    const struct poll *first = TAILQ_FIRST(&polls->waiting);
+    const struct long_poll *first = TAILQ_FIRST(&polls->waiting);
     const struct feed_around around = web_around(polls->web);
     nanoseconds due = first ? first->until : NEVER;
-    const struct poll *poll;
+    const struct long_poll *poll;
     TAILQ_FOREACH (poll, &polls->waiting, entry) {
         if (feed_is_behind(&polls->web->feed, &around, &poll->after)) {
             due = earlier(due, polls->next_at);
@@ -140,8 +123,8 @@ static void turn(struct long_polls *polls)
     nanoseconds now = clock_now();
     const struct feed_around around = web_around(polls->web);
     bool may_answer = now >= polls->next_at;
-    struct poll *poll = TAILQ_FIRST(&polls->waiting);
-    for (struct poll *next; poll; poll = next) {
+    struct long_poll *poll = TAILQ_FIRST(&polls->waiting);
+    for (struct long_poll *next; poll; poll = next) {
         next = TAILQ_NEXT(poll, entry);
         if (now >= poll->until ||
             (may_answer && feed_is_behind(&polls->web->feed, &around, &poll->after))) {
@@ -181,8 +164,8 @@ void long_polls_take(struct long_polls *polls, struct http_request *request)
         long_polls_answer(polls, request, &after, now);
         return;
     }
-    struct poll *poll = memory_new(sizeof *poll);
-    *poll = (struct poll){.request = request,
+    struct long_poll *poll = memory_new(sizeof *poll);
+    *poll = (struct long_poll){.request = request,
         .after = after,
         .until = now + LONGEST_POLL_MS * NANOSECONDS_PER_MILLISECOND};
     TAILQ_INSERT_TAIL(&polls->waiting, poll, entry);
@@ -200,26 +183,14 @@ bool long_polls_are_read(const struct long_polls *polls)
             clock_now() - polls->read_at < READ_MS * NANOSECONDS_PER_MILLISECOND);
 }
 
-size_t long_polls_waiting(const struct long_polls *polls)
+void long_polls_init(struct long_polls *polls, struct web *web)
 {
-    return polls->n_waiting;
-}
-
-struct long_polls *long_polls_new(struct web *web)
-{
-    struct long_polls *polls = memory_new(sizeof *polls);
     polls->web = web;
     TAILQ_INIT(&polls->waiting);
     uv_timer_init(web->loop, &polls->timer);
-    return polls;
 }
 
-static void long_polls_on_closed(uv_handle_t *handle)
-{
-    free(container_of(handle, struct long_polls, timer));
-}
-
-void long_polls_free(struct long_polls *polls)
+void long_polls_deinit(struct long_polls *polls)
 {
     nanoseconds now = clock_now();
     while (!TAILQ_EMPTY(&polls->waiting)) {
@@ -227,5 +198,5 @@ void long_polls_free(struct long_polls *polls)
     }
     http_bytes_drop(polls->full.bytes);
     http_bytes_drop(polls->changes.bytes);
-    uv_close((uv_handle_t *)&polls->timer, long_polls_on_closed);
+    uv_close((uv_handle_t *)&polls->timer, NULL);
 }

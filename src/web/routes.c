@@ -5,7 +5,6 @@
 #include "view/json.h"
 #include "web/page.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { HISTORY_LIMIT = 1000, HISTORY_MOST = 5000, DAY_MS = 24 * 3600 * 1000 };
@@ -26,13 +25,13 @@ static void give_health(struct web *web, struct http_request *request)
 
 static void give_metrics(struct web *web, struct http_request *request)
 {
-    scrape_take(web->scrape, request);
+    scrape_take(&web->scrape, request);
 }
 
 static void give_status(struct web *web, struct http_request *request)
 {
-    fleet_look_note(web->fleet_look);
-    long_polls_take(web->polls, request);
+    fleet_look_note(&web->fleet_look);
+    long_polls_take(&web->polls, request);
 }
 
 /* ---- history ---- */

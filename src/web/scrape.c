@@ -7,8 +7,6 @@
 #include "web/berthd_request.h"
 #include "wire/protocol.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,24 +15,6 @@
 enum { LIMIT_MS = 5000 };
 
 static const nanoseconds longest_kept = NANOSECONDS_PER_SECOND;
-
-struct scrape {
-    struct web *web;
-    struct http_request **waiting;
-    size_t n_waiting;
-    struct http_bytes *made; /* NULL: none */
-    nanoseconds made_at;
-
-    /* While berthd is asked, in one answer after another: */
-    bool is_asking;
-    struct berthd_request *talk;
-    struct prometheus host; /* its figures, and the names of its databases */
-    struct prometheus part; /* those of a database */
-    bool has_failed; /* the host's are not all there */
-    size_t database; /* 0: the host, else the number of one of its databases */
-    bool has_begun; /* of an answer: its first line has come */
-    uint64_t from, next;
-};
 
 static void scrape_ask(struct scrape *scrape);
 
@@ -72,7 +52,7 @@ static void web_figures_print(const struct web *web, struct text *out)
         web->follower.link.connections);
     add_figure(out, "http_connections", "gauge", "Connections of HTTP.", http.connections);
     add_figure(
-        out, "polls", "gauge", "Requests that wait for a change.", long_polls_waiting(web->polls));
+        out, "polls", "gauge", "Requests that wait for a change.", web->polls.n_waiting);
     add_figure(out, "unread_bytes", "gauge", "Of answers that have not been read yet.",
         http.bytes_out);
     add_answers(out, &http);
@@ -210,14 +190,7 @@ void scrape_take(struct scrape *scrape, struct http_request *request)
     }
 }
 
-struct scrape *scrape_new(struct web *web)
-{
-    struct scrape *scrape = memory_new(sizeof *scrape);
-    scrape->web = web;
-    return scrape;
-}
-
-void scrape_free(struct scrape *scrape)
+void scrape_deinit(struct scrape *scrape)
 {
     berthd_request_stop(scrape->talk);
     scrape->has_failed = true;
@@ -225,5 +198,4 @@ void scrape_free(struct scrape *scrape)
     finish(scrape);
     http_bytes_drop(scrape->made);
     free(scrape->waiting);
-    free(scrape);
 }

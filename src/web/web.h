@@ -1,16 +1,67 @@
 /* web.h - all that berth-web has, for its routes. */
 #pragma once
 
+#include "view/prometheus.h"
+#include "view/status.h"
 #include "web/feed.h"
 #include "web/follow_berthd.h"
 #include "web/http.h"
 #include "web/store.h"
 #include "web/web_conf.h"
 
-struct fleet_look;
-struct long_polls;
+#include <sys/queue.h>
+#include <uv.h>
+
 struct recorder;
-struct scrape;
+
+/* The hosts of the fleet, asked for while somebody reads: fleet_look.c. */
+struct fleet_look {
+    struct web *web;
+    uv_timer_t timer;
+    struct berthd_request *talk;
+    struct status status; /* the answer, as far as it has come */
+    struct text json; /* of the last one: an array */
+    uint64_t hash; /* of all but how long ago they were heard */
+    uint64_t events; /* how often they were others, or held or waited for something else */
+    nanoseconds asked_at;
+};
+
+/* An answer that was made. */
+struct made {
+    struct http_bytes *bytes; /* NULL: none */
+    struct feed_serial after, serial;
+    nanoseconds at, again_at; /* when it was made, and may be made again */
+};
+
+/* /status.json: at once, or as soon as something has changed after the serial that the reader has:
+ * long_polls.c. */
+struct long_polls {
+    struct web *web;
+    TAILQ_HEAD(poll_list, long_poll) waiting; /* the one that has waited longest first */
+    size_t n_waiting;
+    struct made full, changes;
+    nanoseconds read_at, next_at; /* not before that are waiting ones answered */
+    uv_timer_t timer;
+};
+
+/* /metrics: berthd's metrics, fetched on demand, followed by berth-web's own: scrape.c. */
+struct scrape {
+    struct web *web;
+    struct http_request **waiting;
+    size_t n_waiting;
+    struct http_bytes *made; /* NULL: none */
+    nanoseconds made_at;
+
+    /* While berthd is asked, in one answer after another: */
+    bool is_asking;
+    struct berthd_request *talk;
+    struct prometheus host; /* its figures, and the names of its databases */
+    struct prometheus part; /* those of a database */
+    bool has_failed; /* the host's are not all there */
+    size_t database; /* 0: the host, else the number of one of its databases */
+    bool has_begun; /* of an answer: its first line has come */
+    uint64_t from, next;
+};
 
 struct web {
     uv_loop_t *loop;
@@ -23,40 +74,30 @@ struct web {
     struct store *store;
     struct http *http;
     struct recorder *recorder;
-    struct fleet_look *fleet_look;
-    struct long_polls *polls;
-    struct scrape *scrape;
+    struct fleet_look fleet_look;
+    struct long_polls polls;
+    struct scrape scrape;
 };
 
-/* ---- fleet_look.c ---- */
+/* Those that begin do so with the loop; it must run once more after their ends. */
 
-/* The hosts of the fleet, asked for while somebody reads. */
-
-/* `changed` is called when other hosts are there, or hold or wait for something else. */
-struct fleet_look *fleet_look_new(struct web *web, void (*changed)(struct web *web));
-/* The loop must run once more. */
-void fleet_look_free(struct fleet_look *look);
+void fleet_look_init(struct fleet_look *look, struct web *web);
+void fleet_look_deinit(struct fleet_look *look);
 /* Somebody has asked: looks again, if the last time is a while ago. */
 void fleet_look_note(struct fleet_look *look);
 
-const char *fleet_look_json(const struct fleet_look *look); /* an array */
-uint64_t fleet_look_events(const struct fleet_look *look); /* how often it has changed */
-
-/* ---- long_polls.c ---- */
-
-/* /status.json: at once, or as soon as something has changed after the serial that the reader
- * has. */
-
-struct long_polls *long_polls_new(struct web *web);
-/* Answers all. The loop must run once more. */
-void long_polls_free(struct long_polls *polls);
-
+void long_polls_init(struct long_polls *polls, struct web *web);
+/* Answers all. */
+void long_polls_deinit(struct long_polls *polls);
 void long_polls_take(struct long_polls *polls, struct http_request *request);
 /* The copy, or what is said beside it, has changed. */
 void long_polls_note(struct long_polls *polls);
 /* Whether somebody has asked in the last minute. */
 bool long_polls_are_read(const struct long_polls *polls);
-size_t long_polls_waiting(const struct long_polls *polls);
+
+void scrape_take(struct scrape *scrape, struct http_request *request);
+/* Answers all. */
+void scrape_deinit(struct scrape *scrape);
 
 /* ---- routes.c ---- */
 
@@ -67,12 +108,3 @@ void routes_take(void *web, struct http_request *request);
 
 /* The header of the page; the caller frees it. */
 char *routes_page_policy(const struct web_conf *conf);
-
-/* ---- scrape.c ---- */
-
-/* /metrics: berthd's metrics, fetched on demand, followed by berth-web's own. */
-
-struct scrape *scrape_new(struct web *web);
-/* Answers all. */
-void scrape_free(struct scrape *scrape);
-void scrape_take(struct scrape *scrape, struct http_request *request);

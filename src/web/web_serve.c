@@ -43,11 +43,6 @@ static void say_status(const struct service *service, const char *more)
 
 /* ---- what changes ---- */
 
-static void on_fleet_change(struct web *web)
-{
-    long_polls_note(web->polls);
-}
-
 static void begin_serving(struct service *service);
 
 static void on_follower_change(void *context)
@@ -61,7 +56,7 @@ static void on_follower_change(void *context)
         say_status(service, "");
     }
     recorder_note(web->recorder);
-    long_polls_note(web->polls);
+    long_polls_note(&web->polls);
 }
 
 static void on_watchdog(uv_timer_t *timer)
@@ -119,9 +114,9 @@ static void web_serve_begin(struct service *service, const struct endpoint *endp
     user_name = user_look_up;
     feed_init(&web->feed, &web->follower.link.live, random_bits());
     web->recorder = recorder_new(web);
-    web->polls = long_polls_new(web);
-    web->fleet_look = fleet_look_new(web, on_fleet_change);
-    web->scrape = scrape_new(web);
+    long_polls_init(&web->polls, web);
+    fleet_look_init(&web->fleet_look, web);
+    web->scrape.web = web;
     uv_timer_init(web->loop, &service->watchdog);
     uv_timer_init(web->loop, &service->patience);
 }
@@ -177,14 +172,14 @@ static void web_serve_end(struct service *service)
     recorder_free(web->recorder);
     follower_stop(&web->follower);
     if (web->http) {
-        long_polls_free(web->polls);
-        scrape_free(web->scrape);
+        long_polls_deinit(&web->polls);
+        scrape_deinit(&web->scrape);
     }
     store_close(web->store);
     if (web->http) {
         http_close(web->http);
     }
-    fleet_look_free(web->fleet_look);
+    fleet_look_deinit(&web->fleet_look);
     service->has_begun = true;
     uv_close((uv_handle_t *)&service->watchdog, NULL);
     uv_close((uv_handle_t *)&service->patience, NULL);
