@@ -36,37 +36,37 @@ static bool slots_take(const char *text, size_t length, unit_function *function,
     return true;
 }
 
+/* What follows a part of a list at its comma; NULL: it is the last. */
+static const char *behind(const char *part, size_t length)
+{
+    return part[length] == ',' ? part + length + 1 : NULL;
+}
+
 bool granted_for_each_unit(const struct granted *granted, unit_function *function, void *context)
 {
-    const char *text = granted->units;
-    for (;;) {
-        size_t length = strcspn(text, ",");
-        if (!(granted->pool ? item_take : slots_take)(text, length, function, context)) {
-            return false;
-        }
-        if (text[length] == '\0') {
-            return true;
-        }
-        text += length + 1;
+    bool is_good = true;
+    size_t length;
+    for (const char *part = granted->units; part && is_good; part = behind(part, length)) {
+        length = strcspn(part, ",");
+        is_good = (granted->pool ? item_take : slots_take)(part, length, function, context);
     }
+    return is_good;
 }
 
 /* Uses ranges, not single slots: a lease may have a million. */
 static bool granted_has_units(const struct granted *granted, uint64_t count)
 {
     uint64_t n = 0;
-    for (const char *text = granted->units;;) {
-        size_t length = strcspn(text, ",");
+    size_t length;
+    for (const char *part = granted->units; part; part = behind(part, length)) {
         uint64_t first = 0, last = 0;
-        if (!granted->pool && !range_parse(text, length, MAX_SLOT, &first, &last)) {
+        length = strcspn(part, ",");
+        if (!granted->pool && !range_parse(part, length, MAX_SLOT, &first, &last)) {
             return false;
         }
         n += last - first + 1;
-        if (text[length] == '\0') {
-            return n == count;
-        }
-        text += length + 1;
     }
+    return n == count;
 }
 
 static void ignore_unit(void *context, const char *unit, size_t length)
@@ -152,17 +152,13 @@ struct searching {
 static void search_unit(void *context, const char *unit, size_t length)
 {
     struct searching *searching = context;
-    for (const char *text = searching->in->units;;) {
-        size_t n = strcspn(text, ",");
-        if (n == length && memcmp(text, unit, n) == 0) {
-            return;
-        }
-        if (text[n] == '\0') {
-            searching->all_found = false;
-            return;
-        }
-        text += n + 1;
+    bool is_found = false;
+    size_t n;
+    for (const char *part = searching->in->units; part && !is_found; part = behind(part, n)) {
+        n = strcspn(part, ",");
+        is_found = n == length && memcmp(part, unit, n) == 0;
     }
+    searching->all_found &= is_found;
 }
 
 /* Items may come in another order; slots are sorted. */
