@@ -51,13 +51,6 @@ bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *
     return true;
 }
 
-void acquire_loop_begin(
-    struct acquire_loop *acquire_loop, const struct options *options, pid_t pid, nanoseconds now)
-{
-    acquisition_init(&acquire_loop->acquisition, options, &acquire_loop->endpoint,
-        &acquire_loop->connection, pid, now);
-}
-
 struct acquire_loop_ready acquire_loop_poll(struct acquire_loop *acquire_loop, nanoseconds at)
 {
     enum { SIGNALS, CONNECTION, ALARM, N_POLLED };
@@ -135,11 +128,6 @@ enum acquisition_result acquire_loop_wait(struct acquire_loop *acquire_loop)
     return result;
 }
 
-void acquire_loop_end(struct acquire_loop *acquire_loop)
-{
-    connection_close(&acquire_loop->connection);
-}
-
 bool acquire_loop_fill(const struct acquire_loop *acquire_loop, const struct options *options,
     struct environment *environment)
 {
@@ -175,9 +163,10 @@ int acquire_loop_run(const struct options *options, pid_t pid, use_lease *use)
     if (!acquire_loop_init(&acquire_loop, options)) {
         return acquire_loop.status;
     }
-    acquire_loop_begin(&acquire_loop, options, pid, now);
+    acquisition_init(&acquire_loop.acquisition, options, &acquire_loop.endpoint,
+        &acquire_loop.connection, pid, now);
     int status = wait_and_use(&acquire_loop, options, use);
-    acquire_loop_end(&acquire_loop);
+    connection_close(&acquire_loop.connection); /* leaves the queue, or ends the lease */
     if (acquire_loop.signal != 0) {
         signal_die(acquire_loop.signal, false);
     }

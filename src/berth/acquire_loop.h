@@ -27,17 +27,12 @@ struct acquire_loop {
 };
 
 /* `acquire_loop` is zeroed: it is large, and memory that nobody touches costs nothing. False, after
- * a message: `status` is set. Close with acquire_loop_end(). */
+ * a message: `status` is set. acquisition_init() follows; at the end the connection is closed,
+ * which leaves the queue or ends what was granted. */
 bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *options);
 
-/* `pid` is wish.pid; `now` is when berth was started. */
-void acquire_loop_begin(
-    struct acquire_loop *acquire_loop, const struct options *options, pid_t pid, nanoseconds now);
 /* ACQUISITION_GOES_ON: a child has changed; call again. */
 enum acquisition_result acquire_loop_wait(struct acquire_loop *acquire_loop);
-
-/* Leaves the queue, or closes the connection of the granted lease. */
-void acquire_loop_end(struct acquire_loop *acquire_loop);
 
 /* What can be read: signals, and from the connection. */
 struct acquire_loop_ready {

@@ -45,7 +45,7 @@ static bool begin_explaining(struct acquisition *acquisition, const struct answe
     append(refusal->reason, sizeof refusal->reason, "%s", reason);
     refusal->code = answer->code;
     refusal->until = now + EXPLAIN_FOR;
-    wait_message_begin(&refusal->better);
+    refusal->better = (struct wait_message){0};
     /* If that fails, berthd has closed: reading will tell. */
     connection_send(acquisition->connection, line.text, line.length);
     return true;
@@ -228,15 +228,6 @@ static enum acquisition_result is_denied_later(
     return is_denied(acquisition, answer, now);
 }
 
-/* In fleet scope. */
-static void take_new_place(struct acquisition *acquisition, const struct answer *answer)
-{
-    uint64_t position;
-    if (words_find_number(answer->words, answer->n_words, "position", &position)) {
-        wait_report_moved(&acquisition->wait_report, position);
-    }
-}
-
 static enum acquisition_result take_event(
     struct acquisition *acquisition, struct answer *answer, nanoseconds now)
 {
@@ -252,8 +243,9 @@ static enum acquisition_result take_event(
     if (answer->event == EVENT_WAITING && acquisition->state == ACQUISITION_PENDING) {
         return is_queued(acquisition, answer, now);
     }
-    if (answer->event == EVENT_WAITING) {
-        take_new_place(acquisition, answer);
+    if (answer->event == EVENT_WAITING) { /* in fleet scope: a new place */
+        words_find_number(
+            answer->words, answer->n_words, "position", &acquisition->wait_report.position);
     }
     return ACQUISITION_GOES_ON;
 }

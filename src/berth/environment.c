@@ -25,11 +25,6 @@ environment_add(struct environment *environment, const char *format, ...)
     environment->n += n >= 0 && (size_t)n < left ? (size_t)n : left;
 }
 
-static void environment_end_string(struct environment *environment)
-{
-    environment_add(environment, "%c", '\0');
-}
-
 struct joining {
     struct environment *environment;
     char separator;
@@ -62,7 +57,7 @@ static void environment_add_units(
             }
         }
     }
-    environment_end_string(environment);
+    environment_add(environment, "%c", '\0');
 }
 
 /* `number` is "" or "1_", "2_", ... */

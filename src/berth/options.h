@@ -43,16 +43,7 @@ struct options {
     enum on_lost on_lost;
     enum if_down if_down;
     const char *item, *export, *socket;
-    /* The texts among a lease's attributes. `program` and `once` are no options. */
-#define OPTION_TEXT(word) const char *word;
-#define OPTION_NUMBER(word)
-#define OPTION_SPAN(word)
-#define OPTION_ON_LOST(word)
-#define OPTION_SIGNAL(word)
-#define OPTION_LEASE(word)
-#define ATTRIBUTE(word, type, ...) OPTION_##type(word)
-#include "base/attributes.def"
-#undef ATTRIBUTE
+    const char *holder, *reason; /* attributes of the lease */
     bool no_fork, tree, json;
     bool quiet, verbose;
     bool help;

@@ -68,21 +68,6 @@ static void request_add_span(struct request_line *line, enum request_key key, na
     }
 }
 
-/* What status shows of the attributes, but for the program. */
-static void request_add_shown(struct request_line *line, const struct options *options)
-{
-#define VALUE_OF_TEXT(word) options->word
-#define VALUE_OF_NUMBER(word) NULL
-#define VALUE_OF_SPAN(word) NULL
-#define VALUE_OF_ON_LOST(word) NULL
-#define VALUE_OF_SIGNAL(word) NULL
-#define VALUE_OF_LEASE(word) NULL
-#define ATTRIBUTE(word, type, bound, initial, title)                                               \
-    request_add_text(line, KEY_INDEX_##word, (title) != NULL ? VALUE_OF_##type(word) : NULL);
-#include "base/attributes.def"
-#undef ATTRIBUTE
-}
-
 /* What a request may include as long as it fits. */
 enum {
     WITH_TEXTS = 1, /* what only people read */
@@ -99,7 +84,7 @@ static void request_add_keys(
         request_add(line, " priority=%d", options->priority);
     }
     if (with & WITH_TEXTS) {
-        request_add_shown(line, options);
+        request_add_text(line, KEY_INDEX_reason, options->reason);
         request_add_program(line, options);
     }
     if (with & WITH_NAMES) {

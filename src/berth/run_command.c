@@ -3,7 +3,6 @@
 #include "berth/acquire_loop.h"
 #include "berth/child.h"
 #include "berth/environment.h"
-#include "berth/explain.h"
 #include "berth/held_lease.h"
 #include "berth/subcommands.h"
 #include "berth/terminal.h"
@@ -235,7 +234,8 @@ static bool run_init(struct run *run, const struct options *options)
         return false;
     }
     terminal_init(&run->terminal);
-    acquire_loop_begin(&run->acquire_loop, options, run->child.pid, now);
+    acquisition_init(&run->acquire_loop.acquisition, options, &run->acquire_loop.endpoint,
+        &run->acquire_loop.connection, run->child.pid, now);
     return true;
 }
 
@@ -304,7 +304,7 @@ int command_run(const struct options *options)
     if (run_init(&run, options)) {
         run_whole(&run);
     }
-    acquire_loop_end(&run.acquire_loop);
+    connection_close(&run.acquire_loop.connection);
     child_discard(&run.child);
     if (run.signal != 0) {
         signal_die(run.signal, run.signal_to_group);

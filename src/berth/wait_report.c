@@ -37,11 +37,6 @@ static void take_text(char *out, size_t size, const struct answer *answer)
     }
 }
 
-void wait_message_begin(struct wait_message *wait_message)
-{
-    *wait_message = (struct wait_message){0};
-}
-
 enum wait_message_state wait_message_take(
     struct wait_message *wait_message, const struct answer *answer)
 {
@@ -140,7 +135,7 @@ bool wait_report_step(struct wait_report *wait_report, nanoseconds now)
     }
     wait_report->ask_at = NEVER;
     wait_report->was_asked = true;
-    wait_message_begin(&wait_report->wait_message);
+    wait_report->wait_message = (struct wait_message){0};
     return true;
 }
 
@@ -194,11 +189,6 @@ void wait_report_take(struct wait_report *wait_report, const struct answer *answ
         wait_report_tell(wait_report);
     }
     draw(wait_report, now);
-}
-
-void wait_report_moved(struct wait_report *wait_report, uint64_t position)
-{
-    wait_report->position = position;
 }
 
 void wait_report_granted(struct wait_report *wait_report, nanoseconds now)

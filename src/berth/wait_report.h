@@ -26,8 +26,7 @@ struct wait_message {
     char line[1024];
 };
 
-void wait_message_begin(struct wait_message *wait_message);
-/* Takes a line of the answer. */
+/* Takes a line of the answer; zero before the first one. */
 enum wait_message_state wait_message_take(
     struct wait_message *wait_message, const struct answer *answer);
 
@@ -40,7 +39,7 @@ struct wait_report {
     bool is_fleet;
     bool was_asked; /* the answer is being read */
     bool must_tell; /* even if it is no news */
-    uint64_t position; /* the last known */
+    uint64_t position; /* the last known; an event may bring a new one */
     bool was_told; /* a line has been written, with these: */
     uint64_t told_position;
     char told_stops[1024];
@@ -65,8 +64,6 @@ bool wait_report_step(struct wait_report *wait_report, nanoseconds now);
 /* A line that is no event. */
 void wait_report_take(
     struct wait_report *wait_report, const struct answer *answer, nanoseconds now);
-/* An event has brought a new place. */
-void wait_report_moved(struct wait_report *wait_report, uint64_t position);
 
 /* The wait is over: "got deploy after 6m12s", if the user has read about the wait. */
 void wait_report_granted(struct wait_report *wait_report, nanoseconds now);
