@@ -5,7 +5,6 @@
 #include "berth/environment.h"
 #include "berth/explain.h"
 #include "berth/request.h"
-#include "berth/subcommands.h"
 #include "client/exit_status.h"
 #include "client/message.h"
 

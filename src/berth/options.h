@@ -1,5 +1,5 @@
-/* options.h - the command lines of berth, as tables: the same rows serve parsing and help
- * (option_rows.c, grammars.c). */
+/* options.h - the options of berth, as a table: the same rows serve parsing and help
+ * (option_rows.c); and the subcommands that have them. */
 #pragma once
 
 #include "base/clock.h"
@@ -49,7 +49,7 @@ struct options {
     bool help;
 };
 
-/* ---- the tables ---- */
+/* ---- the table ---- */
 
 /* The subcommands that take an option. */
 enum {
@@ -62,25 +62,12 @@ enum {
 
 extern const struct option_row option_rows[]; /* .in has the subcommands that take it */
 
-struct grammar {
-    unsigned in;
-    const char *usage;
-    const char *summary;
-    bool needs_dashes; /* before a command */
-    /* Takes the positional arguments; `dashes` is the index in `words` of what follows "--", or n
-     * if there is no "--". False after a message. */
-    bool (*take_words)(struct options *options, char **words, int n, int dashes);
-    const char *more_help;
-};
-
-extern const struct grammar grammar_run, grammar_acquire, grammar_release, grammar_renew;
-
 /* "TERM", "SIGTERM" or "15"; 0 if it is no signal. */
 int signal_parse(const char *word);
 
-/* argv[0] is the subcommand's word. False, after a message: the line is wrong. With options->help
- * nothing else is filled in. */
-bool options_parse(struct options *options, const struct grammar *grammar, int argc, char **argv);
+/* ---- the subcommands that take options; each returns the exit status ---- */
 
-/* Prints to stdout. */
-void options_print_help(const struct grammar *grammar);
+int command_run(const struct options *options);
+int command_acquire(const struct options *options);
+int command_renew(const struct options *options);
+int command_release(const struct options *options);

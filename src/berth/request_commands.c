@@ -1,7 +1,6 @@
 /* request_commands.c - `berth release` and `berth renew`: one request and its answer. */
 #include "berth/explain.h"
 #include "berth/request.h"
-#include "berth/subcommands.h"
 #include "client/connection.h"
 #include "client/exit_status.h"
 #include "client/message.h"

@@ -4,7 +4,6 @@
 #include "berth/child.h"
 #include "berth/environment.h"
 #include "berth/held_lease.h"
-#include "berth/subcommands.h"
 #include "berth/terminal.h"
 #include "client/exit_status.h"
 #include "client/message.h"
