@@ -10,18 +10,23 @@
 /* In place of a name: leases that nobody remembers may still come back. */
 #define GRACE ""
 
+/* Before a lease's id, in place of a name: no resource's begins so. */
+enum { LEASE_SIGN = '=', LEASE_NAME_SIZE = LEASE_ID_SIZE + 1 };
+
 struct idle_wait {
     struct table_node node; /* in waits.by_name */
     struct idle_waiter *waiter;
-    const char *next; /* one of .names that is held, the lease's id, or GRACE */
-    uint64_t lease; /* 0: for .names */
-    char id[LEASE_ID_SIZE];
+    const char *next; /* one of .names that is held, or GRACE */
     size_t n_names;
     char *names[]; /* owned */
 };
 
 static bool is_held(struct core *core, const char *name)
 {
+    uint64_t id;
+    if (name[0] == LEASE_SIGN) {
+        return lease_id_parse(name + 1, &id) && core_find_lease(core, id);
+    }
     const struct resource *resource = core_find_resource(core, name);
     return resource && resource_in_use(resource) > 0;
 }
@@ -40,9 +45,6 @@ static const char *next_of(struct core *core, const struct idle_wait *wait)
 {
     if (core_is_closed(core)) {
         return GRACE;
-    }
-    if (wait->lease != 0) {
-        return core_find_lease(core, wait->lease) ? wait->id : NULL;
     }
     for (size_t i = 0; i < wait->n_names; i++) {
         if (is_held(core, wait->names[i])) {
@@ -65,15 +67,6 @@ static void idle_wait_go_on(struct idle_waits *waits, struct idle_wait *wait)
     waits->notify(waiter);
 }
 
-static void idle_wait_begin(
-    struct idle_waits *waits, struct idle_waiter *waiter, struct idle_wait *wait)
-{
-    idle_wait_end(waits, waiter);
-    waiter->wait = wait;
-    wait->waiter = waiter;
-    idle_wait_go_on(waits, wait);
-}
-
 void idle_wait_for_names(
     struct idle_waits *waits, struct idle_waiter *waiter, const char *const names[], size_t n)
 {
@@ -82,20 +75,28 @@ void idle_wait_for_names(
     for (size_t i = 0; i < n; i++) {
         wait->names[i] = memory_string(names[i]);
     }
-    idle_wait_begin(waits, waiter, wait);
+    idle_wait_end(waits, waiter);
+    waiter->wait = wait;
+    wait->waiter = waiter;
+    idle_wait_go_on(waits, wait);
+}
+
+static void lease_name(char out[static LEASE_NAME_SIZE], uint64_t id)
+{
+    out[0] = LEASE_SIGN;
+    lease_id_format(out + 1, id);
 }
 
 void idle_wait_for_lease(struct idle_waits *waits, struct idle_waiter *waiter, uint64_t id)
 {
-    struct idle_wait *wait = memory_new(sizeof *wait);
-    wait->lease = id;
-    lease_id_format(wait->id, id);
-    idle_wait_begin(waits, waiter, wait);
+    char name[LEASE_NAME_SIZE];
+    lease_name(name, id);
+    idle_wait_for_names(waits, waiter, (const char *[]){name}, 1);
 }
 
 /* Looks at each that waits for `name`, all of which are found first: one that goes on waiting for
  * the same name is not looked at twice. */
-static void look_again(struct idle_waits *waits, const char *name, bool is_lease)
+static void look_again(struct idle_waits *waits, const char *name)
 {
     uint64_t hash = hash_string(name, 0);
     size_t n = 0;
@@ -103,7 +104,7 @@ static void look_again(struct idle_waits *waits, const char *name, bool is_lease
     for (struct table_node *node = table_find(&waits->by_name, hash); node;
          node = table_find_next(node)) {
         struct idle_wait *wait = container_of(node, struct idle_wait, node);
-        if (strcmp(wait->next, name) == 0 && (wait->lease != 0) == is_lease) {
+        if (strcmp(wait->next, name) == 0) {
             found = memory_resize(found, n + 1, sizeof *found);
             found[n++] = wait;
         }
@@ -121,14 +122,14 @@ void idle_wait_lease_ended(struct idle_waits *waits, const struct lease *lease)
     if (waits->by_name.n == 0) {
         return;
     }
-    char id[LEASE_ID_SIZE];
-    lease_id_format(id, lease->id);
-    look_again(waits, id, true);
+    char own_name[LEASE_NAME_SIZE];
+    lease_name(own_name, lease->id);
+    look_again(waits, own_name);
     char *names = memory_string(lease_names(lease));
     for (char *name = names, *rest; name; name = rest) {
         rest = word_cut(name);
         if (!is_held(waits->core, name)) {
-            look_again(waits, name, false);
+            look_again(waits, name);
         }
     }
     free(names);
@@ -137,8 +138,7 @@ void idle_wait_lease_ended(struct idle_waits *waits, const struct lease *lease)
 void idle_wait_look_again(struct idle_waits *waits)
 {
     if (!core_is_closed(waits->core)) {
-        look_again(waits, GRACE, false);
-        look_again(waits, GRACE, true);
+        look_again(waits, GRACE);
     }
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/table.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
