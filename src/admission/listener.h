@@ -2,11 +2,17 @@
  * socket is ever unlinked. */
 #pragma once
 
+#include "conf/conf.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
-struct inherited;
+struct inherited {
+    int fd; /* listening, non-blocking, close-on-exec; -1: none was handed over */
+    char path[sizeof((struct sockaddr_un *)NULL)->sun_path + 1]; /* absolute, as bound */
+};
 
 struct listener {
     int fd; /* bound; not listening before listen() is called, unless inherited */
@@ -28,3 +34,12 @@ bool listener_adopt(struct listener *listener, const struct inherited *inherited
 bool listener_is_inherited(const struct listener *listener);
 /* Unlinks the socket if it is still ours. */
 void listener_close(struct listener *listener);
+
+/* ---- sockets that a service manager hands over ---- */
+
+/* Takes one listening Unix stream socket with a path, or none. False (logged) if anything else was
+ * handed over. */
+bool inherited_take(struct inherited *inherited);
+
+/* Logs which settings of the file do not apply: the socket's unit has them. */
+void inherited_say_ignored(const struct inherited *inherited, const struct conf *conf);

@@ -1,7 +1,6 @@
 /* main.c - berthd: command line, start, run, tear down. */
 #include "config.h"
 
-#include "admission/activation.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "conf/conf.h"
@@ -129,7 +128,7 @@ static struct conf *load(const struct options *options)
 static bool take_socket(
     struct inherited *inherited, const struct options *options, const struct conf *conf)
 {
-    if (!activation_take(inherited)) {
+    if (!inherited_take(inherited)) {
         return false;
     }
     if (inherited->fd >= 0 && inherited->fd == options->common.ready_fd) {
@@ -138,7 +137,7 @@ static bool take_socket(
         return false;
     }
     if (inherited->fd >= 0) {
-        activation_say_ignored(inherited, conf);
+        inherited_say_ignored(inherited, conf);
     }
     return true;
 }

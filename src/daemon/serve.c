@@ -1,6 +1,5 @@
 #include "daemon/serve.h"
 
-#include "admission/activation.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "conn/command_call.h"
