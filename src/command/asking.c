@@ -3,7 +3,6 @@
 #include "admission/server.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
-#include "conn/parked.h"
 #include "database/fleet_sessions.h"
 #include "status/database_line.h"
 #include "status/resource_row.h"

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "conn/conn.h"
-#include "conn/parked.h"
 #include "database/fleet_sessions.h"
 #include "log/log.h"
 #include "record/log_subject.h"

@@ -6,7 +6,6 @@
 #include "base/pattern.h"
 #include "base/words.h"
 #include "conn/conn.h"
-#include "conn/parked.h"
 #include "job/process.h"
 #include "record/fleet_names.h"
 #include "record/lease_log.h"

@@ -38,7 +38,7 @@ struct traffic {
         struct long_answer *longer; /* ANSWER_LONG: makes the rest */
         nanoseconds stalled_since; /* the peer is behind, and has taken nothing since; else 0 */
     } out;
-    struct parked *parked; /* parked.c; ANSWER_PARKED */
+    struct parked *parked; /* ANSWER_PARKED */
 };
 
 struct conn {
@@ -108,6 +108,34 @@ void conn_again(struct conn *conn, char *line, uint64_t since);
 /* Whether the line being carried out was held back. */
 bool conn_is_repeated(const struct conn *conn);
 
+/* ---- a request that a database or the disk answers ---- */
+
+/* Until then its connection carries out nothing that came behind it. It still hears a half-close;
+ * events still go out, unless they are held back. */
+struct parked_ops {
+    /* No answer has come in time (4 s: berthctl waits for 5; a request that is held back repeatedly
+     * has them once), and none will come any more: answers, and ends with parked_end(). */
+    void (*late)(struct conn *conn);
+    void (*free)(void *state);
+    bool outlives_peer; /* carried out even if the client has gone meanwhile */
+    bool holds_events; /* they follow the answer: the request may have caused some */
+};
+
+/* The connection must not be parked. Takes `state` over. */
+void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state);
+/* The same for a request that has done nothing yet: `line` is as it was sent. */
+void parked_hold_back(
+    struct conn *conn, const char *line, const struct parked_ops *ops, void *state);
+/* NULL: it is not parked. */
+void *parked_state(const struct conn *conn);
+bool parked_outlives_peer(const struct conn *conn);
+/* Where its events go meanwhile; NULL: they are not held back. */
+struct text *parked_held_back(const struct conn *conn);
+/* The request has its answer: frees the state; the connection goes on in this turn of the loop. */
+void parked_end(struct conn *conn);
+/* For one that is held back: frees the state; the line is carried out again. */
+void parked_again(struct conn *conn);
+
 /* Does nothing if it is NULL. */
 void traffic_free(struct traffic *traffic);
 /* Goes on with what a connection put off, in a later turn of the loop. If its client goes away
@@ -116,7 +144,7 @@ extern const struct scheduler_ops conn_scheduler_ops;
 /* Sends batches to those that follow. */
 extern const struct followers_ops conn_followers_ops;
 
-/* ---- between conn.c, conn_input.c, conn_output.c and parked.c ---- */
+/* ---- between conn.c, conn_input.c and conn_output.c ---- */
 
 /* Bytes that came and are not carried out yet. */
 static inline size_t conn_unread_bytes(const struct conn *conn)

@@ -2,7 +2,6 @@
  * connection may go on. Writes traffic.in. */
 #include "admission/server.h"
 #include "conn/conn.h"
-#include "conn/parked.h"
 #include "status/answer_lines.h"
 #include "wire/protocol.h"
 

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "conn/conn.h"
-#include "conn/parked.h"
 #include "log/log.h"
 #include "status/long_answer.h"
 

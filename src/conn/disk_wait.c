@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "conn/conn.h"
-#include "conn/parked.h"
 #include "log/log.h"
 #include "record/journal_log.h"
 #include "record/request_log.h"

@@ -5,7 +5,6 @@
 #include "base/words.h"
 #include "conn/conn.h"
 #include "conn/disk_wait.h"
-#include "conn/parked.h"
 #include "setup/notify.h"
 #include "setup/settings.h"
 #include "status/answer_lines.h"
