@@ -1,5 +1,5 @@
-/* ask_words.h - from the words of an acquire or a reclaim to an ask. A function that returns false
- * has answered with an error. */
+/* ask_words.h - what the words of requests mean: from those of an acquire or a reclaim to an ask,
+ * and which process a pid is. A function that returns false has answered with an error. */
 #pragma once
 
 #include "core/acquire_request.h"
@@ -18,3 +18,12 @@ bool ask_parse_wants(struct call *call, const char *const arguments[], size_t n,
 /* Afterwards the ask has its keys, its process, and a definition for each name; its user may use
  * all of them. */
 bool ask_parse_attributes(struct call *call, struct acquire_request *ask);
+
+/* ---- a process that a client names by its pid ---- */
+
+/* BOUND_CONNECTION if the client lives in another PID namespace, whose numbers mean something else.
+ * False, after an answer, if there is no such process, or not one that the client may signal. */
+bool named_process_find(
+    struct call *call, const char *pid, enum binding *bindingp, struct process *process);
+/* False, after an answer: the client lives in another PID namespace, or that cannot be told. */
+bool named_process_shares_pid_ns(struct call *call);

@@ -1,5 +1,4 @@
 /* command.c - one line of a client: its rights, its function, its answer counted and logged. */
-#include "admission/admission.h"
 #include "admission/server.h"
 #include "base/clock.h"
 #include "conn/command_call.h"

@@ -3,7 +3,7 @@
 #include "admission/server.h"
 #include "base/closest_match.h"
 #include "base/words.h"
-#include "command/named_process.h"
+#include "command/ask_words.h"
 #include "command/remote.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"

@@ -12,7 +12,6 @@
 #include "status/database_line.h"
 #include "status/metric_rows.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { DEFINITIONS = 16 }; /* of one answer */

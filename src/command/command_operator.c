@@ -13,7 +13,6 @@
 #include "status/answer_lines.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The meaning of "kind" for each change. */
