@@ -3,7 +3,6 @@
 #include "admission/admission.h"
 #include "admission/asker.h"
 #include "base/clock.h"
-#include "base/memory.h"
 #include "conn/conn.h"
 #include "conn/disk_wait.h"
 #include "core/fleet.h"
@@ -15,7 +14,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
