@@ -85,35 +85,23 @@ static void print_member(FILE *out, const char *name, const char *value)
     print_string(out, value, strlen(value));
 }
 
-struct printing {
-    FILE *out;
-    bool is_pool, is_first;
-};
-
-static void print_unit(void *context, const char *unit, size_t length)
-{
-    struct printing *printing = context;
-    if (!printing->is_first) {
-        fputc(',', printing->out);
-    }
-    printing->is_first = false;
-    if (printing->is_pool) {
-        print_string(printing->out, unit, length);
-    } else {
-        fwrite(unit, 1, length, printing->out);
-    }
-}
-
 /* As in `berthctl status --json`: tokens are strings, for readers whose numbers have 53 bits. */
 static void print_granted(FILE *out, const struct granted *granted)
 {
-    struct printing printing = {out, granted->pool, true};
+    struct unit_walk walk = unit_walk_of(granted);
     fputc('{', out);
     print_member(out, "name", granted->name);
     fputc(',', out);
     print_member(out, "token", granted->token);
     fprintf(out, ",\"count\":%lu,\"units\":[", (unsigned long)granted->count);
-    granted_for_each_unit(granted, print_unit, &printing);
+    for (bool is_first = true; unit_walk_next(&walk); is_first = false) {
+        fputs(is_first ? "" : ",", out);
+        if (granted->pool) {
+            print_string(out, walk.unit, walk.length);
+        } else {
+            fwrite(walk.unit, 1, walk.length, out);
+        }
+    }
     fputs("]}", out);
 }
 

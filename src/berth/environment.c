@@ -25,29 +25,16 @@ environment_add(struct environment *environment, const char *format, ...)
     environment->n += n >= 0 && (size_t)n < left ? (size_t)n : left;
 }
 
-struct joining {
-    struct environment *environment;
-    char separator;
-    bool first;
-};
-
-static void join_unit(void *context, const char *unit, size_t length)
-{
-    struct joining *joining = context;
-    if (!joining->first) {
-        environment_add(joining->environment, "%c", joining->separator);
-    }
-    joining->first = false;
-    environment_add(joining->environment, "%.*s", (int)length, unit);
-}
-
 /* NAME=units; "NAME=" is there already. */
 static void environment_add_units(
     struct environment *environment, const struct granted *granted, char separator)
 {
     if (granted->pool || granted->count <= ENVIRONMENT_MAX_SLOTS) {
-        struct joining joining = {environment, separator, true};
-        granted_for_each_unit(granted, join_unit, &joining);
+        struct unit_walk walk = unit_walk_of(granted);
+        for (int n_before = 0; unit_walk_next(&walk); n_before = 1) {
+            environment_add(
+                environment, "%.*s%.*s", n_before, &separator, (int)walk.length, walk.unit);
+        }
     } else {
         size_t start = environment->n;
         environment_add(environment, "%s", granted->units);

@@ -7,71 +7,62 @@
 
 enum { MAX_SLOT = 999999 };
 
-static bool item_take(const char *text, size_t length, unit_function *function, void *context)
-{
-    char copy[ITEM_BYTES + 1];
-    if (length >= sizeof copy) {
-        return false;
-    }
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    if (!item_is_valid(copy)) {
-        return false;
-    }
-    function(context, text, length);
-    return true;
-}
-
-static bool slots_take(const char *text, size_t length, unit_function *function, void *context)
-{
-    uint64_t first, last;
-    if (!range_parse(text, length, MAX_SLOT, &first, &last)) {
-        return false;
-    }
-    for (uint64_t slot = first; slot <= last; slot++) {
-        char number[24];
-        int n = snprintf(number, sizeof number, "%llu", (unsigned long long)slot);
-        function(context, number, (size_t)n);
-    }
-    return true;
-}
-
 /* What follows a part of a list at its comma; NULL: it is the last. */
 static const char *behind(const char *part, size_t length)
 {
     return part[length] == ',' ? part + length + 1 : NULL;
 }
 
-bool granted_for_each_unit(const struct granted *granted, unit_function *function, void *context)
+/* How many units a part of the list has; 0: it is malformed. */
+static uint64_t count_part(const struct granted *granted, const char *part, size_t length)
 {
-    bool is_good = true;
-    size_t length;
-    for (const char *part = granted->units; part && is_good; part = behind(part, length)) {
-        length = strcspn(part, ",");
-        is_good = (granted->pool ? item_take : slots_take)(part, length, function, context);
+    uint64_t first, last;
+    char item[ITEM_BYTES + 1];
+    if (!granted->pool) {
+        return range_parse(part, length, MAX_SLOT, &first, &last) ? last - first + 1 : 0;
     }
-    return is_good;
+    snprintf(item, sizeof item, "%.*s", (int)length, part);
+    return length < sizeof item && item_is_valid(item);
 }
 
 /* Uses ranges, not single slots: a lease may have a million. */
 static bool granted_has_units(const struct granted *granted, uint64_t count)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, more = 1;
     size_t length;
-    for (const char *part = granted->units; part; part = behind(part, length)) {
-        uint64_t first = 0, last = 0;
+    for (const char *part = granted->units; part && more > 0; part = behind(part, length)) {
         length = strcspn(part, ",");
-        if (!granted->pool && !range_parse(part, length, MAX_SLOT, &first, &last)) {
-            return false;
-        }
-        n += last - first + 1;
+        more = count_part(granted, part, length);
+        n += more;
     }
-    return n == count;
+    return more > 0 && n == count;
 }
 
-static void ignore_unit(void *context, const char *unit, size_t length)
+struct unit_walk unit_walk_of(const struct granted *granted)
 {
-    (void)context, (void)unit, (void)length;
+    return (struct unit_walk){.rest = granted->units, .pool = granted->pool};
+}
+
+bool unit_walk_next(struct unit_walk *walk)
+{
+    const char *part = walk->rest;
+    if (walk->slot == walk->slots_end) {
+        if (!part) {
+            return false;
+        }
+        walk->length = strcspn(part, ",");
+        walk->rest = behind(part, walk->length);
+        walk->unit = part;
+        if (walk->pool) {
+            return true;
+        }
+        range_parse(part, walk->length, MAX_SLOT, &walk->slot, &walk->slots_end);
+        walk->slots_end++;
+    }
+    walk->unit = walk->number;
+    walk->length = (size_t)snprintf(
+        walk->number, sizeof walk->number, "%llu", (unsigned long long)walk->slot++);
+    return true;
 }
 
 /* Parses "slot=NAME,TOKEN,SLOTS" or "item=NAME,TOKEN,ITEMS" in place. */
@@ -95,8 +86,7 @@ static bool granted_parse(struct granted *granted, char *word, const struct want
     return strlen(name) == (size_t)wanted->name_length &&
         memcmp(name, wanted->name, strlen(name)) == 0 &&
         number_parse(granted->token, INT64_MAX, &token) &&
-        granted_has_units(granted, wanted->count) &&
-        (!granted->pool || granted_for_each_unit(granted, ignore_unit, NULL));
+        granted_has_units(granted, wanted->count);
 }
 
 /* How the job is to be stopped. */
@@ -144,35 +134,27 @@ bool grant_parse(struct grant *grant, const struct answer *answer, const struct 
 
 /* ---- the same units ---- */
 
-struct searching {
-    const struct granted *in;
-    bool all_found;
-};
-
-static void search_unit(void *context, const char *unit, size_t length)
+static bool has_item(const struct granted *granted, const char *item, size_t length)
 {
-    struct searching *searching = context;
-    bool is_found = false;
-    size_t n;
-    for (const char *part = searching->in->units; part && !is_found; part = behind(part, n)) {
-        n = strcspn(part, ",");
-        is_found = n == length && memcmp(part, unit, n) == 0;
+    struct unit_walk walk = unit_walk_of(granted);
+    while (unit_walk_next(&walk)) {
+        if (walk.length == length && memcmp(walk.unit, item, length) == 0) {
+            return true;
+        }
     }
-    searching->all_found &= is_found;
+    return false;
 }
 
 /* Items may come in another order; slots are sorted. */
 static bool granted_has_units_of(const struct granted *granted, const struct granted *other)
 {
-    struct searching searching = {other, true};
-    if (granted->pool != other->pool) {
-        return false;
+    bool is_same = granted->pool == other->pool &&
+        (granted->pool || strcmp(granted->units, other->units) == 0);
+    struct unit_walk walk = unit_walk_of(granted);
+    while (is_same && granted->pool && unit_walk_next(&walk)) {
+        is_same = has_item(other, walk.unit, walk.length);
     }
-    if (!granted->pool || strcmp(granted->units, other->units) == 0) {
-        return strcmp(granted->units, other->units) == 0;
-    }
-    granted_for_each_unit(granted, search_unit, &searching);
-    return searching.all_found;
+    return is_same;
 }
 
 bool grant_has_units_of(const struct grant *grant, const struct grant *other)

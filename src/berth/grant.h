@@ -36,7 +36,19 @@ bool grant_parse(struct grant *grant, const struct answer *answer, const struct 
 /* Whether two grants of the same request have the same units. Tokens may differ. */
 bool grant_has_units_of(const struct grant *grant, const struct grant *other);
 
-/* Calls `function` for each unit; a range of slots becomes one number after the other. `unit` has
- * `length` bytes. False if the list is malformed. */
-typedef void unit_function(void *context, const char *unit, size_t length);
-bool granted_for_each_unit(const struct granted *granted, unit_function *function, void *context);
+/* Goes through the units of what was granted: a range of slots is one number after the other. */
+struct unit_walk {
+    const char *unit; /* `length` bytes */
+    size_t length;
+
+    /* private */
+    const char *rest; /* parts of the list that are still to come; or NULL */
+    bool pool;
+    uint64_t slot, slots_end; /* of a range */
+    char number[24];
+};
+
+/* Do not copy what unit_walk_next() has been called with: it points into itself. */
+struct unit_walk unit_walk_of(const struct granted *granted);
+/* The next unit. False: there is none. */
+bool unit_walk_next(struct unit_walk *walk);
