@@ -346,12 +346,6 @@ static int print_help(void)
     return 0;
 }
 
-static int print_version(void)
-{
-    printf("berth %s\n", PACKAGE_VERSION);
-    return 0;
-}
-
 static int run_command(const struct command *command, int argc, char **argv)
 {
     static struct options options;
@@ -435,7 +429,8 @@ int main(int argc, char **argv)
         return is_help && argc > 2 ? help(argv[2]) : print_help();
     }
     if (strcmp(word, "--version") == 0) {
-        return print_version();
+        printf("berth %s\n", PACKAGE_VERSION);
+        return 0;
     }
     if (argc > 1) {
         return refuse_command(word);

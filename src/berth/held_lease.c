@@ -70,14 +70,6 @@ static bool is_connected(const struct held_lease *held_lease)
     return held_lease->state == HELD_LEASE_CONNECTED || held_lease->state == HELD_LEASE_RECLAIMING;
 }
 
-static void send_line(struct held_lease *held_lease, const struct request_line *line)
-{
-    if (is_connected(held_lease)) {
-        /* If that fails, reading will tell. */
-        connection_send(held_lease->connection, line->text, line->length);
-    }
-}
-
 /* ---- having it back ---- */
 
 static const char not_known[] = "berthd has no record of it";
@@ -336,8 +328,10 @@ void held_lease_release(struct held_lease *held_lease, const struct job_end *end
         held_lease->state = HELD_LEASE_CONNECTED;
     }
     request_release_lease(&line, held_lease->grant->lease, end);
-    /* Even if it cannot be sent, berthd sees that the job is gone. */
-    send_line(held_lease, &line);
+    if (is_connected(held_lease)) {
+        /* Even if it cannot be sent, berthd sees that the job is gone. */
+        connection_send(held_lease->connection, line.text, line.length);
+    }
     /* The next job waits for berthd's turn. If berthd was woken on our CPU, our exit, which takes
      * longer than that turn, would come first. */
     sched_yield();

@@ -99,23 +99,16 @@ nanoseconds wait_report_deadline(const struct wait_report *wait_report)
     return earlier(wait_report->ask_at, wait_report->draw_at);
 }
 
-static void append_waited(
-    char *out, size_t size, const struct wait_report *wait_report, nanoseconds now)
-{
-    char age[32];
-    age_format(age, sizeof age, milliseconds(now - wait_report->started_at));
-    append(out, size, "%s", age);
-}
-
 /* Once a second; when berth is in the background, in vain. */
 static void draw(struct wait_report *wait_report, nanoseconds now)
 {
-    char text[128] = "waited ";
+    char text[128] = "", age[32];
     if (!live_line_has_terminal()) {
         wait_report->draw_at = NEVER;
         return;
     }
-    append_waited(text, sizeof text, wait_report, now);
+    age_format(age, sizeof age, milliseconds(now - wait_report->started_at));
+    append(text, sizeof text, "waited %s", age);
     if (wait_report->position > 0) {
         append(text, sizeof text, "; place %llu in the queue",
             (unsigned long long)wait_report->position);
@@ -193,11 +186,11 @@ void wait_report_take(struct wait_report *wait_report, const struct answer *answ
 
 void wait_report_granted(struct wait_report *wait_report, nanoseconds now)
 {
-    char names[256] = "", waited[32] = "";
+    char names[256] = "", waited[32];
     if (!wait_report->was_told || stderr_would_block()) {
         return;
     }
     append_wanted(names, sizeof names, wait_report->options);
-    append_waited(waited, sizeof waited, wait_report, now);
+    age_format(waited, sizeof waited, milliseconds(now - wait_report->started_at));
     message("got %s after %s", names, waited);
 }
