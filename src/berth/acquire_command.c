@@ -1,7 +1,6 @@
 /* acquire_command.c - `berth acquire`: takes a lease for another process, and prints it on
  * stdout. */
 #include "berth/acquire_loop.h"
-#include "berth/assignments.h"
 #include "berth/environment.h"
 #include "berth/explain.h"
 #include "berth/request.h"
@@ -26,9 +25,9 @@ static bool print(const struct options *options, const struct environment *envir
     const struct grant *grant, const char *socket)
 {
     if (options->json) {
-        assignments_print_json(stdout, grant, socket);
+        grant_print_json(stdout, grant, socket);
     } else {
-        assignments_print(stdout, environment);
+        environment_print(stdout, environment);
     }
     return fflush(stdout) == 0 && !ferror(stdout);
 }

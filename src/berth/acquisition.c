@@ -1,4 +1,4 @@
-#include "berth/acquisition_internal.h"
+#include "berth/acquisition.h"
 
 #include "berth/explain.h"
 #include "client/exit_status.h"
@@ -93,7 +93,8 @@ void append_timed_out(char *out, size_t size, const struct acquisition *acquisit
     append(out, size, " (%s)%s%s", code_table[CODE_TIMEOUT].word, why[0] ? ": " : "", why);
 }
 
-enum acquisition_result acquisition_time_out(struct acquisition *acquisition)
+/* -w is over: says so, unless -q is given. */
+static enum acquisition_result time_out(struct acquisition *acquisition)
 {
     char timed_out[1024] = "";
     append_timed_out(timed_out, sizeof timed_out, acquisition);
@@ -211,7 +212,7 @@ enum acquisition_result acquisition_is_down(struct acquisition *acquisition, nan
         return ACQUISITION_GOES_ON;
     }
     if (acquisition->was_queued || (is_patient && acquisition->outage.is_of_database)) {
-        return acquisition_time_out(acquisition);
+        return time_out(acquisition);
     }
     if (acquisition->options->if_down == IF_DOWN_RUN) {
         cancel(acquisition); /* if it is granted at this very moment, the job would hold it
@@ -362,7 +363,7 @@ static enum acquisition_result is_undecided(struct acquisition *acquisition, nan
     char reason[512] = "no answer from the database of ";
     append_wanted(reason, 256, acquisition->options);
     outage_set(&acquisition->outage, true, reason);
-    return now >= pending_end(acquisition) ? acquisition_time_out(acquisition)
+    return now >= pending_end(acquisition) ? time_out(acquisition)
                                            : acquisition_is_down(acquisition, now);
 }
 
@@ -373,7 +374,7 @@ static enum acquisition_result take_time(struct acquisition *acquisition, nanose
     }
     if (acquisition->state == ACQUISITION_QUEUED) {
         if (now >= queued_end(acquisition)) {
-            return acquisition_time_out(acquisition);
+            return time_out(acquisition);
         }
         report(acquisition, now);
         return ACQUISITION_GOES_ON;

@@ -1,5 +1,5 @@
 /* What berthd says to whoever asks or waits for a lease. */
-#include "berth/acquisition_internal.h"
+#include "berth/acquisition.h"
 
 #include "berth/explain.h"
 #include "client/exit_status.h"

@@ -1,5 +1,5 @@
 /* environment.h - the BERTH_* variables of a job, as one block of NUL-terminated strings that the
- * wrapper fills and the child installs. */
+ * wrapper fills and the child installs, or as `berth acquire` prints them. */
 #pragma once
 
 #include "berth/grant.h"
@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum {
     ENVIRONMENT_BYTES = 256 * 1024,
@@ -33,3 +34,10 @@ size_t environment_size(void);
 void environment_prepare(char **list);
 /* In the child, later: adds the block's variables; the block must stay. */
 void environment_enter(struct environment *environment);
+
+/* ---- what `berth acquire` prints ---- */
+
+/* NAME=value lines that shells and systemd's EnvironmentFile= read alike. */
+void environment_print(FILE *out, const struct environment *environment);
+/* One JSON object on one line; doc: `berth acquire --help`. */
+void grant_print_json(FILE *out, const struct grant *grant, const char *socket);

@@ -1,6 +1,6 @@
 /* test_client_lines.c - what berth sends (berth/request.h), reads (client/answer.h, grant.h) and
- * prints (berth/assignments.h), as text. */
-#include "berth/assignments.h"
+ * prints (berth/environment.h), as text. */
+#include "berth/environment.h"
 #include "berth/grant.h"
 #include "berth/request.h"
 #include "berth/options.h"
@@ -192,7 +192,7 @@ static const char *printed(const char *variable)
     memcpy(environment.bytes, variable, environment.n);
     free(text);
     FILE *out = open_memstream(&text, &size);
-    assignments_print(out, &environment);
+    environment_print(out, &environment);
     fclose(out);
     return text;
 }
@@ -224,7 +224,7 @@ Test(assignments, several)
     environment.n = sizeof variables;
     memcpy(environment.bytes, variables, sizeof variables);
     FILE *out = open_memstream(&text, &size);
-    assignments_print(out, &environment);
+    environment_print(out, &environment);
     fclose(out);
     cr_expect_str_eq(text, "A=1\nB='x y'\nC=3\n");
     free(text);
