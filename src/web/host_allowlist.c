@@ -6,8 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const char letters_and_digits[] =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+#define LETTERS_AND_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 void name_list_add(struct name_list *list, const char *name)
 {
@@ -26,15 +25,6 @@ void name_list_deinit(struct name_list *list)
 
 /* ---- Host ---- */
 
-static size_t span(const char *text, const char *more)
-{
-    size_t n = 0;
-    while (text[n] && (strchr(letters_and_digits, text[n]) || strchr(more, text[n]))) {
-        n++;
-    }
-    return n;
-}
-
 /* The length of the host at the start of "HOST[:PORT]"; 0: malformed. */
 static size_t host_length(const char *text)
 {
@@ -43,8 +33,7 @@ static size_t host_length(const char *text)
         n = 1 + strspn(text + 1, "0123456789abcdefABCDEF:.");
         return n > 1 && text[n] == ']' ? n + 1 : 0;
     }
-    n = span(text, ".-_");
-    return n;
+    return strspn(text, LETTERS_AND_DIGITS ".-_");
 }
 
 /* *lengthp: of the host without its port. False: malformed. */
@@ -151,5 +140,6 @@ bool url_is_valid(const char *url)
     }
     memcpy(host, name, n);
     host[n] = '\0';
-    return split(host, &(size_t){0}) && name[n + span(name + n, "/._~-")] == '\0';
+    n += strspn(name + n, LETTERS_AND_DIGITS "/._~-");
+    return split(host, &(size_t){0}) && name[n] == '\0';
 }

@@ -203,27 +203,6 @@ void http_say(struct http_request *request, enum http_status status, const char 
 
 /* ---- what is asked, and by whom ---- */
 
-struct header_count {
-    const char *name;
-    unsigned n;
-};
-
-static enum MHD_Result count_header(
-    void *context, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-    struct header_count *count = context;
-    (void)kind, (void)value;
-    count->n += strcasecmp(name, count->name) == 0;
-    return MHD_YES;
-}
-
-static unsigned headers_of(struct http_request *request, const char *name)
-{
-    struct header_count count = {.name = name};
-    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &count);
-    return count.n;
-}
-
 static const char *header(struct http_request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
@@ -235,31 +214,31 @@ static bool refuse(struct http_request *request, enum http_status status, const 
     return false;
 }
 
+struct header_names {
+    bool are_tokens;
+    unsigned n_hosts, n_lengths;
+};
+
 /* A name that is no token, such as "Content-Length ", would escape the checks below while a proxy
  * may take it for the header that it resembles. */
-static enum MHD_Result check_name(
-    void *is_goodp, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result look_at_name(
+    void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     static const char token[] = "!#$%&'*+-.^_`|~0123456789"
                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    bool *is_good = is_goodp;
+    struct header_names *names = context;
     (void)kind, (void)value;
-    *is_good = *is_good && name[0] != '\0' && name[strspn(name, token)] == '\0';
+    names->are_tokens &= name[0] != '\0' && name[strspn(name, token)] == '\0';
+    names->n_hosts += strcasecmp(name, "Host") == 0;
+    names->n_lengths += strcasecmp(name, "Content-Length") == 0;
     return MHD_YES;
 }
 
-static bool has_good_names(struct http_request *request)
-{
-    bool is_good = true;
-    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, check_name, &is_good);
-    return is_good;
-}
-
-static bool has_body(struct http_request *request)
+static bool has_body(struct http_request *request, unsigned n_lengths)
 {
     const char *length = header(request, "Content-Length");
     return header(request, "Transfer-Encoding") || (length && strcmp(length, "0") != 0) ||
-        headers_of(request, "Content-Length") > 1; /* which one counts? a proxy may differ */
+        n_lengths > 1; /* which one counts? a proxy may differ */
 }
 
 static bool check_origin(struct http_request *request, const char *host)
@@ -280,10 +259,12 @@ static bool check_origin(struct http_request *request, const char *host)
 static bool http_check(struct http_request *request, const char *method)
 {
     const char *host = header(request, "Host");
-    if (!has_good_names(request)) {
+    struct header_names names = {.are_tokens = true};
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, look_at_name, &names);
+    if (!names.are_tokens) {
         return refuse(request, HTTP_BAD_REQUEST, "a header name must be a token");
     }
-    if (!host || headers_of(request, "Host") != 1) {
+    if (!host || names.n_hosts != 1) {
         return refuse(request, HTTP_BAD_REQUEST, "a request has one header Host");
     }
     if (!host_is_known(host, request->http->settings.hosts)) {
@@ -293,7 +274,7 @@ static bool http_check(struct http_request *request, const char *method)
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         return refuse(request, HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
     }
-    if (has_body(request)) {
+    if (has_body(request, names.n_lengths)) {
         return refuse(request, HTTP_CONTENT_TOO_LARGE, "a request has no body");
     }
     return check_origin(request, host);

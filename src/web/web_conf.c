@@ -75,11 +75,6 @@ static void set_string(void *member, const char *value)
     *string = memory_string(value);
 }
 
-static bool take_duration(nanoseconds *duration, const char *value)
-{
-    return duration_parse(value, duration) && *duration >= shortest_retention;
-}
-
 /* Names separated by blanks or commas, over one line or several. */
 static bool take_names(const struct web_key *key, struct name_list *list, const char *value)
 {
@@ -109,7 +104,7 @@ static bool take_value(const struct web_key *key, void *member, const char *valu
         set_string(member, is_path ? value : NULL);
         return is_path || strcmp(value, "none") == 0;
     case KEY_DURATION:
-        return take_duration(member, value);
+        return duration_parse(value, member) && *(nanoseconds *)member >= shortest_retention;
     case KEY_NAMES:
         return take_names(key, member, value);
     }
