@@ -4,7 +4,6 @@
 
 #include "conf/complaints.h"
 #include "conf/databases.h"
-#include "conf/known.h"
 #include "conf/names.h"
 #include "conf/value_types.h"
 

@@ -312,16 +312,11 @@ static bool same_ids(const void *a, const void *b)
         (left->n == 0 || memcmp(left->ids, right->ids, left->n * sizeof *left->ids) == 0);
 }
 
-static bool is_of_groups(const struct key_row *key)
-{
-    return key->type == &value_types[VALUE_groups];
-}
-
 static bool parse_id(const struct value *value, const char *word)
 {
     uint32_t id;
-    enum lookup_result result =
-        names_find(&value->loading->names, is_of_groups(value->key), word, &id);
+    bool is_group = value->key->type == &value_types[VALUE_groups];
+    enum lookup_result result = names_find(&value->loading->names, is_group, word, &id);
     if (result == LOOKUP_FOUND) {
         id_set_add(value_target(value), id);
     } else if (result == LOOKUP_FAILED) {

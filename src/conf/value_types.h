@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "conf/complaints.h"
 #include "conf/keys.h"
-#include "conf/known.h"
 #include "conf/names.h"
 
 struct loading;
