@@ -203,15 +203,8 @@ static bool parse_wrapper(struct call *call, struct acquire_request *ask)
 {
     const char *pid = call->request->keys[KEY_INDEX_wrapper];
     enum binding binding;
-    struct process wrapper;
-    if (!pid || ask->binding != BOUND_PROCESS) {
-        return true;
-    }
-    if (!named_process_find(call, pid, &binding, &wrapper)) {
-        return false;
-    }
-    ask->wrapper = wrapper;
-    return true;
+    return !pid || ask->binding != BOUND_PROCESS ||
+        named_process_find(call, pid, &binding, &ask->wrapper);
 }
 
 /* What the lease is to be bound to. */

@@ -70,7 +70,7 @@ static void add_bereft(struct call *call, const struct lease *lease, struct text
 }
 
 /* Ends the lease, if the user may. `who`: of add_bereft(), or NULL. */
-static void end_lease_of(struct call *call, struct lease *lease, struct text *who)
+static void end_lease(struct call *call, struct lease *lease, struct text *who)
 {
     struct server *server = call->server;
     if (lease && !call_owns(call, lease)) {
@@ -93,11 +93,6 @@ static void end_lease_of(struct call *call, struct lease *lease, struct text *wh
     text_add(call->out, "\n");
 }
 
-static void end_lease(struct call *call, struct lease *lease)
-{
-    end_lease_of(call, lease, NULL);
-}
-
 static void end_by_id(struct call *call)
 {
     uint64_t id;
@@ -105,7 +100,7 @@ static void end_by_id(struct call *call)
         answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
         return;
     }
-    end_lease(call, core_find_lease(call->server->core, id));
+    end_lease(call, core_find_lease(call->server->core, id), NULL);
 }
 
 /* In fleet scope the holder may be on another host. */
@@ -155,7 +150,7 @@ static void release_by_identity(struct call *call, struct resource *resource, co
     } else if (!lease && resource && resource_in_use(resource) > 0) {
         refuse_identity(call, CODE_NOT_HOLDER, resource, holder);
     } else {
-        end_lease(call, lease);
+        end_lease(call, lease, NULL);
     }
 }
 
@@ -187,7 +182,7 @@ static void release_by_item(struct call *call, struct resource *resource, const 
         return;
     }
     struct text who = TEXT_INIT;
-    end_lease_of(call, is_held_here ? unit->claim->lease : NULL, &who);
+    end_lease(call, is_held_here ? unit->claim->lease : NULL, &who);
     text_deinit(&who);
 }
 
@@ -202,7 +197,7 @@ static void release_by_word(struct call *call)
     const struct definition *definition =
         !lease && name_is_valid(word) ? core_find_definition(core, word) : NULL;
     if (lease) {
-        end_lease(call, lease);
+        end_lease(call, lease, NULL);
     } else if (!definition) {
         end_by_id(call);
     } else if (definition->kind == KIND_LOCK) {
@@ -261,7 +256,7 @@ void command_cancel(struct call *call)
     if (has_lease == (once != NULL)) {
         call_refuse(call, CODE_MALFORMED, "LEASE or once");
     } else if (once) {
-        end_lease(call, find_by_once(call, once));
+        end_lease(call, find_by_once(call, once), NULL);
     } else {
         end_by_id(call);
     }
