@@ -452,15 +452,16 @@ static void revoke_lease(struct call *call, struct lease *lease)
         call_refuse(call, CODE_FORBIDDEN, lease->claims[0].resource->name);
         return;
     }
+    enum outcome why = is_by_user ? OUTCOME_WITHDRAWN : OUTCOME_REVOKED;
     /* A repeat replaces neither who began the stop nor why: an owner could hide an operator. */
-    bool counts = core_would_stop(lease, is_by_user ? OUTCOME_WITHDRAWN : OUTCOME_REVOKED);
+    bool counts = core_would_stop(lease, why);
     const struct actor by = call_operator(call).by; /* the job is told the name */
     if (counts && call_awaits_name(call, by.has_login ? by.login : by.uid)) {
         return;
     }
     (counts ? note_taken : log_taken)(call, lease, "revoked");
     size_t from = server->effects.n;
-    (is_by_user ? core_withdraw : core_revoke)(server->core, lease, call->now, &server->effects);
+    core_revoke(server->core, lease, why, call->now, &server->effects);
     if (counts) {
         give_reason(call, from, lease);
     }
@@ -471,7 +472,7 @@ static void drop_lease(struct call *call, struct lease *lease)
 {
     note_taken(call, lease, "dropped");
     size_t from = call->server->effects.n;
-    core_drop(call->server->core, lease, call->now, &call->server->effects);
+    core_revoke(call->server->core, lease, OUTCOME_DROPPED, call->now, &call->server->effects);
     give_reason(call, from, lease);
     call_ok(call);
 }

@@ -94,25 +94,23 @@ void core_end(struct core *core, struct lease *lease, const struct client *by, n
 void core_abort_acquire(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
 
-/* Stops the job of a held lease, which is over when the job is gone (time_limit.c). Denies a
- * waiting one. */
-void core_revoke(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-/* Whether core_revoke() (`why`: OUTCOME_REVOKED) or core_withdraw() (OUTCOME_WITHDRAWN) would end
- * the wait, begin the stop or stop the job harder. If not, that stop is somebody else's already. */
+/* Denies a waiting lease. Stops the job of a held one, which is over when the job is gone
+ * (time_limit.c): for an operator (`why`: OUTCOME_REVOKED), or for the lease's own user
+ * (OUTCOME_WITHDRAWN), where signals reach only what that user may signal; an operator's revoke,
+ * max-hold and deadlines take over from there. With OUTCOME_DROPPED a held lease ends at once, with
+ * an effect for its client. */
+void core_revoke(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects);
+/* Whether core_revoke() would end the wait, begin the stop or stop the job harder. If not, that
+ * stop is somebody else's already. Not for OUTCOME_DROPPED. */
 bool core_would_stop(const struct lease *lease, enum outcome why);
-/* Right after core_revoke(), core_withdraw() or core_drop(), which began with effect `from`: the
- * words of whoever asked. The lease's client hears them, then and whenever it hears of the stop
- * again; its record has them while the lease lives. NULL: none. */
+/* Right after core_revoke(), which began with effect `from`: the words of whoever asked. The
+ * lease's client hears them, then and whenever it hears of the stop again; its record has them
+ * while the lease lives. NULL: none. */
 void core_give_reason(
     struct lease *lease, size_t from, const char *reason, struct effects *effects);
 /* The words for the stop of a lease that is being revoked; or NULL. */
 const char *lease_stop_reason(const struct lease *lease);
-/* The same by the lease's own user: signals reach only what that user may signal. An operator's
- * revoke, max-hold and deadlines take over from there. */
-void core_withdraw(
-    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-/* Ends a held lease at once, with an effect for its client. Denies a waiting one. */
-void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 
 /* The client of a waiting lease is about to be stopped (`is_away`), or goes on: meanwhile the lease
  * keeps its place and is granted nothing, and in fleet scope its database does not have it. A

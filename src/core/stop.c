@@ -165,33 +165,15 @@ bool core_would_stop(const struct lease *lease, enum outcome why)
     return lease->state == LEASE_WAITING || stop_may_begin(lease, why);
 }
 
-static void revoke(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+void core_revoke(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
     if (lease->state == LEASE_WAITING) {
         core_deny(core, lease, OUTCOME_CANCELLED, now, effects);
+    } else if (why == OUTCOME_DROPPED) {
+        lose(core, lease, EFFECT_LOST, why, now, effects);
     } else if (stop_may_begin(lease, why)) {
         stop_begin(core, lease, why, now, effects);
-    }
-    core_settle(core, now, effects);
-}
-
-void core_revoke(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
-{
-    revoke(core, lease, OUTCOME_REVOKED, now, effects);
-}
-
-void core_withdraw(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
-{
-    revoke(core, lease, OUTCOME_WITHDRAWN, now, effects);
-}
-
-void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
-{
-    if (lease->state == LEASE_WAITING) {
-        core_deny(core, lease, OUTCOME_CANCELLED, now, effects);
-    } else {
-        lose(core, lease, EFFECT_LOST, OUTCOME_DROPPED, now, effects);
     }
     core_settle(core, now, effects);
 }

@@ -85,8 +85,8 @@ static void take_away(struct session *session, struct lease *lease, const struct
     if (kind == FLEET_RELEASE) {
         core_end(session->core, lease, NULL, session->now, session->effects);
     } else {
-        (kind == FLEET_DROP ? core_drop : core_revoke)(
-            session->core, lease, session->now, session->effects);
+        enum outcome why = kind == FLEET_DROP ? OUTCOME_DROPPED : OUTCOME_REVOKED;
+        core_revoke(session->core, lease, why, session->now, session->effects);
         core_give_reason(lease, from, taking.is_repeat ? NULL : taking.reason, session->effects);
     }
     free(words);

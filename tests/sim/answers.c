@@ -105,11 +105,10 @@ static void do_client(void)
 
 static void do_end(struct lease *lease)
 {
-    static void (*const ends[])(struct core *, struct lease *, nanoseconds, struct effects *) = {
-        core_revoke, core_withdraw, core_drop};
+    static const enum outcome reasons[] = {OUTCOME_REVOKED, OUTCOME_WITHDRAWN, OUTCOME_DROPPED};
     uint32_t how = random_below(&world.random, 6);
     if (how < 3) {
-        ends[how](world.core, lease, world.now, &world.effects);
+        core_revoke(world.core, lease, reasons[how], world.now, &world.effects);
     } else {
         core_end(world.core, lease, lease->client, world.now, &world.effects);
     }

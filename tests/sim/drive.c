@@ -331,24 +331,25 @@ static void do_dies(struct simulation *simulation, const struct operation *opera
 }
 
 static const struct {
-    void (*core)(struct core *, struct lease *, nanoseconds, struct effects *);
+    enum outcome why; /* a user takes it; OUTCOME_OK: its process is gone */
     void (*model)(struct model *, uint64_t);
-    bool is_taken; /* by a user */
 } lease_operations[] = {
-    [OPERATION_REPORTED] = {core_process_exited, model_process_gone, false},
-    [OPERATION_REVOKE] = {core_revoke, model_revoke, true},
-    [OPERATION_WITHDRAW] = {core_withdraw, model_withdraw, true},
-    [OPERATION_DROP] = {core_drop, model_drop, true},
+    [OPERATION_REPORTED] = {OUTCOME_OK, model_process_gone},
+    [OPERATION_REVOKE] = {OUTCOME_REVOKED, model_revoke},
+    [OPERATION_WITHDRAW] = {OUTCOME_WITHDRAWN, model_withdraw},
+    [OPERATION_DROP] = {OUTCOME_DROPPED, model_drop},
 };
 
 static void do_to_lease(struct simulation *simulation, const struct operation *operation)
 {
     struct lease *lease = find_lease(simulation, operation->lease);
-    if (lease_operations[operation->kind].is_taken) {
+    enum outcome why = lease_operations[operation->kind].why;
+    if (why == OUTCOME_OK) {
+        core_process_exited(simulation->core, lease, operation->now, &simulation->effects);
+    } else {
         histories_taken(simulation, operation->lease);
+        core_revoke(simulation->core, lease, why, operation->now, &simulation->effects);
     }
-    lease_operations[operation->kind].core(
-        simulation->core, lease, operation->now, &simulation->effects);
     take_effects(simulation);
     lease_operations[operation->kind].model(simulation->model, operation->lease);
 }
