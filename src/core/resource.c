@@ -1,6 +1,7 @@
 #include "core/resource.h"
 
 #include "base/memory.h"
+#include "base/words.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -163,18 +164,10 @@ static struct unit *find_item(const struct resource *resource, const char *item)
 
 bool slot_parse(const char *text, uint32_t *slotp)
 {
-    uint32_t slot = 0;
-    if (text[0] == '\0' || (text[0] == '0' && text[1] != '\0')) {
-        return false;
-    }
-    for (; *text; text++) {
-        if (*text < '0' || *text > '9' || slot >= MAX_LIMIT) {
-            return false;
-        }
-        slot = slot * 10 + (uint32_t)(*text - '0');
-    }
-    *slotp = slot;
-    return true;
+    uint64_t slot = 0;
+    bool is_slot = number_parse(text, MAX_SLOTS - 1, &slot);
+    *slotp = (uint32_t)slot;
+    return is_slot;
 }
 
 struct unit *resource_find_unit(const struct resource *resource, const char *item)
