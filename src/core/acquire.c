@@ -30,7 +30,7 @@ static bool is_taken(const struct core *core, const struct resource *resource,
     const struct lease *lease, const struct acquire_request *ask)
 {
     return ask->attributes.holder &&
-        identity_find(core, resource, lease->uid, ask->attributes.holder);
+        core_find_identity(core, resource, lease->uid, ask->attributes.holder);
 }
 
 enum outcome acquire_resolve(struct core *core, const struct acquire_request *ask, bool has_proof,

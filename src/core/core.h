@@ -216,7 +216,7 @@ void core_abandon(struct core *core, nanoseconds now, struct effects *effects);
 struct lease *core_find_lease(struct core *core, uint64_t id);
 /* Looks among the identities of `uid`, or among all if the resource shares them. */
 struct lease *core_find_identity(
-    struct core *core, struct resource *resource, uint32_t uid, const char *holder);
+    const struct core *core, const struct resource *resource, uint32_t uid, const char *holder);
 
 /* ---- resources ---- */
 

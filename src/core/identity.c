@@ -21,15 +21,15 @@ static bool identity_matches(
         (resource->definition->identity_shared || claim->lease->uid == uid);
 }
 
-struct identity *identity_find(
+struct lease *core_find_identity(
     const struct core *core, const struct resource *resource, uint32_t uid, const char *holder)
 {
     struct table_node *node =
         table_find(&core->identities, identity_hash(resource, uid, holder));
     for (; node; node = table_find_next(node)) {
-        struct identity *identity = container_of(node, struct identity, by_key);
+        const struct identity *identity = container_of(node, struct identity, by_key);
         if (identity_matches(identity, resource, uid, holder)) {
-            return identity;
+            return identity->claim->lease;
         }
     }
     return NULL;

@@ -115,8 +115,6 @@ void core_settle(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- identity.c ---- */
 
-struct identity *identity_find(
-    const struct core *core, const struct resource *resource, uint32_t uid, const char *holder);
 void identity_add(struct core *core, struct claim *claim);
 void identity_remove(struct core *core, struct claim *claim);
 /* Call after the resource's `identity` key has changed. */

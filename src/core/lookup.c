@@ -9,13 +9,6 @@ struct lease *core_find_lease(struct core *core, uint64_t id)
     return node ? container_of(node, struct lease, by_id) : NULL;
 }
 
-struct lease *core_find_identity(
-    struct core *core, struct resource *resource, uint32_t uid, const char *holder)
-{
-    struct identity *identity = identity_find(core, resource, uid, holder);
-    return identity ? identity->claim->lease : NULL;
-}
-
 bool core_find_want(const struct core *core, struct requested_resource *want)
 {
     struct resource *resource = core_find_resource(core, want->name);
