@@ -29,7 +29,7 @@ struct tenure {
     /* held leases that are not being stopped: the largest budget first */
     struct sorted_set by_budget;
     struct tenants waiting, held; /* oldest first */
-    size_t n_waiting;
+    size_t n_waiting; /* of these */
 };
 
 struct core {

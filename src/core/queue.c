@@ -111,9 +111,6 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
     waiting->aside = true;
     waiting->road = road_new(lease);
     core->n_waiting++;
-    if (lease->tenant) {
-        lease->tenant->tenure->n_waiting++;
-    }
     if (until != NEVER) {
         sorted_set_insert(
             &core->wait_timers, &waiting->timer, (uint64_t)until, ++core->timer_serial);
@@ -130,9 +127,6 @@ void queue_leave(struct core *core, struct lease *lease)
 {
     struct waiting *waiting = lease->waiting;
     core->n_waiting--;
-    if (lease->tenant) {
-        lease->tenant->tenure->n_waiting--;
-    }
     if (sorted_set_contains(&waiting->timer)) {
         sorted_set_remove(&core->wait_timers, &waiting->timer);
     }

@@ -35,6 +35,7 @@ void tenure_enter(struct core *core, struct lease *lease)
     tenant->tenure = tenure_get(core, lease->database);
     core->n_tenures = lease->database > core->n_tenures ? lease->database : core->n_tenures;
     TAILQ_INSERT_TAIL(&tenant->tenure->waiting, tenant, link);
+    tenant->tenure->n_waiting++;
     lease->tenant = tenant;
 }
 
@@ -47,6 +48,7 @@ static struct tenants *list_of(const struct lease *lease)
 void tenure_leave(struct lease *lease)
 {
     tenure_stops(lease);
+    lease->tenant->tenure->n_waiting -= lease->state == LEASE_WAITING;
     TAILQ_REMOVE(list_of(lease), lease->tenant, link);
     free(lease->tenant);
     lease->tenant = NULL;
@@ -57,6 +59,7 @@ void tenure_holds(struct lease *lease)
     struct tenant *tenant = lease->tenant;
     struct tenure *tenure = tenant->tenure;
     uint64_t largest_first = (uint64_t)(NEVER - lease_stop_budget(lease));
+    tenure->n_waiting--;
     TAILQ_REMOVE(&tenure->waiting, tenant, link);
     TAILQ_INSERT_TAIL(&tenure->held, tenant, link);
     sorted_set_insert(&tenure->by_budget, &tenant->budget_node, largest_first, lease->id);
