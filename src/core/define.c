@@ -1,7 +1,6 @@
 /* define.c - start and reload: from one set of definitions to the next. */
 #include "base/memory.h"
 #include "core/internal.h"
-#include "core/operator.h"
 #include "core/queue.h"
 
 #include <stdlib.h>

@@ -231,6 +231,19 @@ enum { MAX_ANCESTORS = 64 };
 bool lease_ancestors_hold(
     struct core *core, const struct lease *lease, const struct resource *resource);
 
+/* ---- operator.c ---- */
+
+/* Call after a resource's rules have changed: denies waiters that can never be granted any more and
+ * sorts the others again. core_settle() then grants. */
+void operator_changed(
+    struct core *core, struct resource *resource, nanoseconds now, struct effects *effects);
+
+/* Forgets what the resource has been given by itself and would be so without that. */
+void operator_drop_moot(struct resource *resource);
+
+/* Ends all that operators have changed, in host scope. */
+void operator_end_changes(struct core *core, struct resource *resource);
+
 /* ---- acquire.c ---- */
 
 /* Finds or makes the resources, and refuses requests that can never be met. With `has_proof` the

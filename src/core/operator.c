@@ -1,5 +1,4 @@
 /* operator.c - what operators change at runtime: limit, items, reservations, pause. */
-#include "core/operator.h"
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"
