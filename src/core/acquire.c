@@ -226,8 +226,7 @@ static enum outcome enter_and_try(struct core *core, struct lease *lease,
     const struct acquire_request *ask, nanoseconds now, struct effects *effects,
     const char **at_faultp)
 {
-    bool for_ever = ask->wait > NEVER - 1 - now;
-    queue_enter(core, lease, for_ever || ask->wait == 0 ? NEVER : now + ask->wait);
+    queue_enter(core, lease, ask->wait == 0 ? NEVER : after(now, ask->wait));
     return queue_try(core, lease, now, effects)
         ? OUTCOME_OK
         : acquire_wait(core, lease, ask, effects, at_faultp);

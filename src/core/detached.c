@@ -185,9 +185,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     set_away(core, lease, false, effects);
     if (lease->state == LEASE_WAITING) {
         queue_try(core, lease, now, effects);
-        for (size_t i = 0; i < lease->n_claims; i++) {
-            queue_mark_dirty(core, lease->claims[i].resource);
-        }
+        queue_mark_all_dirty(core, lease);
     }
     return acquire_settle(core, lease, lease_outcome(lease), now, effects);
 }

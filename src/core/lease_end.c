@@ -103,30 +103,24 @@ void core_settle(struct core *core, nanoseconds now, struct effects *effects)
     }
 }
 
-static void lease_end_end(struct core *core, struct lease *lease, enum outcome counted,
-    const struct client *by, nanoseconds now, struct effects *effects)
-{
-    struct client *client = lease_real_client(lease);
-    bool was_held = lease->state == LEASE_HELD;
-    core_unlink_lease(core, lease, counted, now, effects);
-    if (client != by) {
-        effects_append(effects, was_held ? EFFECT_LOST : EFFECT_DENIED, lease, client,
-            was_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
-    }
-    core_settle(core, now, effects);
-}
-
 void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
     struct effects *effects)
 {
-    enum outcome counted = lease->state == LEASE_HELD ? OUTCOME_RELEASED : OUTCOME_CANCELLED;
-    lease_end_end(core, lease, counted, by, now, effects);
+    struct client *client = lease_real_client(lease);
+    bool was_held = lease->state == LEASE_HELD;
+    enum outcome why = was_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED;
+    core_unlink_lease(core, lease, why, now, effects);
+    if (client != by) {
+        effects_append(effects, was_held ? EFFECT_LOST : EFFECT_DENIED, lease, client, why);
+    }
+    core_settle(core, now, effects);
 }
 
 void core_abort_acquire(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    lease_end_end(core, lease, why, lease->client, now, effects);
+    core_unlink_lease(core, lease, why, now, effects);
+    core_settle(core, now, effects);
 }
 
 void core_mark_all_dirty(struct core *core)
