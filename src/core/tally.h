@@ -56,9 +56,6 @@ void tally_reclaim(const struct lease *lease);
 void tally_grant(struct lease *lease, nanoseconds now);
 /* It has its units, and its grant was counted before or is not counted. */
 void tally_hold(struct lease *lease, nanoseconds now);
-/* A request was refused, or a wait has ended; a held lease has ended. */
-void counts_deny(struct counts *counts, enum outcome why);
-void counts_end(struct counts *counts, enum outcome why, uint64_t held_for); /* microseconds */
 /* The lease ends, whatever its state. OUTCOME_OK: that is not counted. Returns as what it is
  * counted. */
 enum outcome tally_end(struct lease *lease, enum outcome why, nanoseconds now);
