@@ -11,48 +11,35 @@ static bool is_template(const struct definition *definition)
     return definition->name[strlen(definition->name) - 1] == '*';
 }
 
-/* The new definitions by name, during one core_define(). */
-struct entry {
-    struct table_node by_name;
-    const struct definition *definition;
-};
-
+/* The new definitions in the order of their names, during one core_define(). */
 struct catalogue {
-    struct table by_name;
-    struct entry *entries;
+    const struct definition **list;
+    size_t n;
 };
 
-static void catalogue_init(
-    struct catalogue *catalogue, const struct definition *definitions, size_t n)
+static int compare_names(const void *left, const void *right)
 {
-    *catalogue = (struct catalogue){.entries = memory_new((n + 1) * sizeof(struct entry))};
-    for (size_t i = 0; i < n; i++) {
-        struct entry *entry = &catalogue->entries[i];
-        entry->definition = &definitions[i];
-        table_insert(&catalogue->by_name, &entry->by_name, hash_name(definitions[i].name));
-    }
+    const struct definition *const *a = left, *const *b = right;
+    return strcmp((*a)->name, (*b)->name);
 }
 
-static void catalogue_deinit(struct catalogue *catalogue, size_t n)
+static struct catalogue catalogue_new(const struct definition *definitions, size_t n)
 {
+    struct catalogue catalogue = {memory_new((n + 1) * sizeof *catalogue.list), n};
     for (size_t i = 0; i < n; i++) {
-        table_remove(&catalogue->by_name, &catalogue->entries[i].by_name);
+        catalogue.list[i] = &definitions[i];
     }
-    table_deinit(&catalogue->by_name);
-    free(catalogue->entries);
+    qsort(catalogue.list, n, sizeof *catalogue.list, compare_names);
+    return catalogue;
 }
 
 static const struct definition *catalogue_exact(
     const struct catalogue *catalogue, const char *name)
 {
-    struct table_node *node = table_find(&catalogue->by_name, hash_name(name));
-    for (; node; node = table_find_next(node)) {
-        struct entry *entry = container_of(node, struct entry, by_name);
-        if (strcmp(entry->definition->name, name) == 0) {
-            return entry->definition;
-        }
-    }
-    return NULL;
+    const struct definition wanted = {.name = (char *)name}, *key = &wanted;
+    const struct definition **found =
+        bsearch(&key, catalogue->list, catalogue->n, sizeof key, compare_names);
+    return found ? *found : NULL;
 }
 
 /* An exact name beats the template above it. */
@@ -60,17 +47,9 @@ static const struct definition *catalogue_find(
     const struct catalogue *catalogue, const char *name)
 {
     const struct definition *definition = catalogue_exact(catalogue, name);
-    const char *slash = strrchr(name, '/');
-    if (definition || !slash) {
-        return definition;
-    }
-    size_t length = (size_t)(slash + 1 - name);
-    char *pattern = memory_new(length + 2);
-    memcpy(pattern, name, length);
-    pattern[length] = '*';
-    definition = catalogue_exact(catalogue, pattern);
-    free(pattern);
-    return definition;
+    char above[NAME_BYTES + 1];
+    return definition || !template_name_above(name, above) ? definition
+                                                           : catalogue_exact(catalogue, above);
 }
 
 static bool lasts(
@@ -302,8 +281,7 @@ enum outcome core_define(struct core *core, const struct definition *definitions
     const struct user_bounds *bounds, nanoseconds now, struct effects *effects,
     const char **refusedp)
 {
-    struct catalogue catalogue;
-    catalogue_init(&catalogue, definitions, n);
+    struct catalogue catalogue = catalogue_new(definitions, n);
     const struct resource *conflict = find_kind_conflict(core, &catalogue);
     *refusedp = conflict ? conflict->name : NULL;
     if (!conflict) {
@@ -312,6 +290,6 @@ enum outcome core_define(struct core *core, const struct definition *definitions
         core_settle(core, now, effects);
         news_all(&core->news);
     }
-    catalogue_deinit(&catalogue, n);
+    free(catalogue.list);
     return conflict ? OUTCOME_KIND : OUTCOME_OK;
 }

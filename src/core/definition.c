@@ -25,6 +25,18 @@ struct basis definition_basis(const struct definition *definition)
     };
 }
 
+bool template_name_above(const char *name, char out[static NAME_BYTES + 1])
+{
+    const char *slash = strrchr(name, '/');
+    size_t length = slash ? (size_t)(slash + 1 - name) : 0;
+    if (length == 0 || length >= NAME_BYTES) {
+        return false;
+    }
+    memcpy(out, name, length);
+    memcpy(out + length, "*", 2);
+    return true;
+}
+
 bool definition_has_item(const struct definition *definition, const char *item)
 {
     size_t i = 0;

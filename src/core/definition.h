@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/on_lost.h"
+#include "base/words.h"
 #include "core/types.h"
 
 enum kind {
@@ -71,6 +72,10 @@ struct basis {
 };
 
 struct basis definition_basis(const struct definition *definition);
+
+/* The name of the template one level above: "a/b/" and a star for "a/b/c". No other template can
+ * match. False: there can be none. */
+bool template_name_above(const char *name, char out[static NAME_BYTES + 1]);
 
 /* Of a pool: whether the file has that item. */
 bool definition_has_item(const struct definition *definition, const char *item);

@@ -75,6 +75,7 @@ struct core {
 
 /* ---- registry.c: resources and templates by name ---- */
 
+/* The template that governs a name, or has it. */
 struct template *registry_find_template(const struct core *core, const char *name);
 /* Finds a defined or live resource, or makes an instance and charges it to the uid `payer`; NULL is
  * an operator, whom no bound holds up, or what was there before. OUTCOME_UNKNOWN, OUTCOME_QUOTA. */

@@ -15,46 +15,30 @@ struct resource *core_find_resource(const struct core *core, const char *name)
     return node ? container_of(node, struct resource, by_name) : NULL;
 }
 
-/* Where the last part of a name begins; 0 if there is only one. */
-static size_t last_part(const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    return slash ? (size_t)(slash + 1 - name) : 0;
-}
-
 struct template *registry_add_template(struct core *core, const struct definition *definition)
 {
     struct template *template = memory_new(sizeof *template);
     template->definition = definition;
     template->runtime_limit = UNBOUNDED;
     TAILQ_INSERT_TAIL(&core->templates.list, template, link);
-    table_insert(&core->templates.by_name, &template->by_name,
-        hash_bytes(definition->name, last_part(definition->name), 0));
+    table_insert(&core->templates.by_name, &template->by_name, hash_name(definition->name));
     return template;
-}
-
-/* The template one level above `name`: "a/b/" + star for "a/b/c". No other template can match. */
-struct template *registry_find_template(const struct core *core, const char *name)
-{
-    size_t length = last_part(name);
-    if (length == 0) {
-        return NULL;
-    }
-    struct table_node *node = table_find(&core->templates.by_name, hash_bytes(name, length, 0));
-    for (; node; node = table_find_next(node)) {
-        struct template *template = container_of(node, struct template, by_name);
-        if (strncmp(template->definition->name, name, length) == 0 &&
-            last_part(template->definition->name) == length) {
-            return template;
-        }
-    }
-    return NULL;
 }
 
 struct template *core_find_template(const struct core *core, const char *name)
 {
-    struct template *template = registry_find_template(core, name);
-    return template && strcmp(template->definition->name, name) == 0 ? template : NULL;
+    struct table_node *node = table_find(&core->templates.by_name, hash_name(name));
+    while (node &&
+        strcmp(container_of(node, struct template, by_name)->definition->name, name) != 0) {
+        node = table_find_next(node);
+    }
+    return node ? container_of(node, struct template, by_name) : NULL;
+}
+
+struct template *registry_find_template(const struct core *core, const char *name)
+{
+    char above[NAME_BYTES + 1];
+    return template_name_above(name, above) ? core_find_template(core, above) : NULL;
 }
 
 struct resource *registry_add(

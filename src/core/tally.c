@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PATTERN_SIZE = 136, /* of a template's name, with its NUL */
-    FEW_TALLIES = 256, /* so many are kept whatever the file defines */
-};
+enum { FEW_TALLIES = 256 }; /* so many are kept whatever the file defines */
 
 /* ---- units ---- */
 
@@ -274,16 +271,10 @@ static struct tally *find(const struct tallies *tallies, const char *name)
 struct tally *tallies_find(struct core *core, const char *name)
 {
     struct tallies *tallies = &core->tallies;
-    const char *slash = strrchr(name, '/');
     struct tally *tally = find(tallies, name);
-    if (!tally && slash) {
-        char pattern[PATTERN_SIZE];
-        size_t length = (size_t)(slash + 1 - name);
-        if (length < sizeof pattern - 1) {
-            memcpy(pattern, name, length);
-            memcpy(pattern + length, "*", 2);
-            tally = find(tallies, pattern);
-        }
+    char above[NAME_BYTES + 1];
+    if (!tally && template_name_above(name, above)) {
+        tally = find(tallies, above);
     }
     return tally ? tally : &tallies->unnamed;
 }

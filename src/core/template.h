@@ -5,7 +5,7 @@
 #include "core/resource.h"
 
 struct template {
-    struct table_node by_name; /* without the star */
+    struct table_node by_name;
     TAILQ_ENTRY(template) link; /* in the order of the file */
     const struct definition *definition;
     uint32_t n_instances; /* alive */
