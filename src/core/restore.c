@@ -6,6 +6,64 @@
 
 #include <string.h>
 
+/* ---- the units that a lease had ---- */
+
+/* Whether its user may have the claim without the leases that it ousts and, unless it is proven,
+ * whether it could be acquired now. A proven claim's job runs: as with a record, units at rest, out
+ * of service, or above the limit by now are its own. In fleet scope the database decides. */
+static bool may_have(const struct claim *claim, const struct saved_claim *claimed,
+    const struct preempted_leases *preempted)
+{
+    struct resource *resource = claim->resource;
+    if (!claim_fits_quota(claim, preempted_leases_units(preempted, resource, claim->lease->uid))) {
+        return false;
+    }
+    if (claimed->token != 0 || resource_is_fleet(resource)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < claim->count; i++) {
+        const struct saved_unit *wanted = &claimed->units[i];
+        bool in_limit = resource_is_pool(resource) || wanted->slot < resource_limit(resource);
+        const struct unit *unit = in_limit ? adopt_find(resource, wanted) : NULL;
+        if (!unit || unit->state != UNIT_FREE) {
+            return false;
+        }
+    }
+    return claim->count <= resource_spare(resource);
+}
+
+static enum outcome may_hold(struct core *core, const struct lease *lease,
+    const struct saved_claim claims[], const struct preempted_leases *preempted)
+{
+    if (!accounts_have_room(&core->accounts, lease->uid, ACCOUNT_LEASES,
+            preempted_leases_count(preempted, lease->uid))) {
+        return OUTCOME_QUOTA;
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (!may_have(&lease->claims[i], &claims[i], preempted)) {
+            return OUTCOME_LOST;
+        }
+    }
+    return OUTCOME_OK;
+}
+
+/* First finds the leases that hold these units wrongly, then checks whether this one may have them,
+ * as one with a record may, and only then takes anything away. */
+static enum outcome reclaim_units(struct core *core, struct lease *lease,
+    const struct saved_claim claims[], bool is_recorded, nanoseconds now, struct effects *effects)
+{
+    struct preempted_leases preempted;
+    enum outcome outcome = !adopt_is_possible(&preempted, lease, claims) ? OUTCOME_LOST
+        : is_recorded                                                    ? OUTCOME_OK
+        : may_hold(core, lease, claims, &preempted);
+    if (outcome == OUTCOME_OK) {
+        preempted_leases_end(core, &preempted, now, effects);
+        outcome = adopt_units(core, lease, claims) ? OUTCOME_OK : OUTCOME_LOST;
+    }
+    preempted_leases_deinit(&preempted);
+    return outcome;
+}
+
 /* ---- from the record ---- */
 
 static struct resource *make_remains(
@@ -99,23 +157,10 @@ static enum outcome restore_resolve(
     return core_find_lease(core, saved->id) ? OUTCOME_HELD : OUTCOME_OK;
 }
 
-static bool restore_units(struct core *core, const struct saved_lease *saved, struct lease *lease,
-    nanoseconds now, struct effects *effects)
-{
-    struct preempted_leases preempted;
-    bool may = adopt_is_possible(&preempted, lease, saved->claims);
-    if (may) {
-        preempted_leases_end(core, &preempted, now, effects);
-        may = adopt_units(core, lease, saved->claims);
-    }
-    preempted_leases_deinit(&preempted);
-    return may;
-}
-
 static bool restore_held(struct core *core, const struct saved_lease *saved, struct lease *lease,
     nanoseconds now, struct effects *effects)
 {
-    if (!restore_units(core, saved, lease, now, effects)) {
+    if (reclaim_units(core, lease, saved->claims, true, now, effects) != OUTCOME_OK) {
         return false;
     }
     queue_make_holder(core, lease, saved->granted_at);
@@ -262,66 +307,10 @@ nanoseconds core_restore_cooldown(
 
 /* ---- from what the client says ---- */
 
-/* Whether its user may have the claim without the leases that it ousts and, unless it is proven,
- * whether it could be acquired now. A proven claim's job runs: as with a record, units at rest, out
- * of service, or above the limit by now are its own. In fleet scope the database decides. */
-static bool may_have(const struct claim *claim, const struct saved_claim *claimed,
-    const struct preempted_leases *preempted)
-{
-    struct resource *resource = claim->resource;
-    if (!claim_fits_quota(claim, preempted_leases_units(preempted, resource, claim->lease->uid))) {
-        return false;
-    }
-    if (claimed->token != 0 || resource_is_fleet(resource)) {
-        return true;
-    }
-    for (uint32_t i = 0; i < claim->count; i++) {
-        const struct saved_unit *wanted = &claimed->units[i];
-        bool in_limit = resource_is_pool(resource) || wanted->slot < resource_limit(resource);
-        const struct unit *unit = in_limit ? adopt_find(resource, wanted) : NULL;
-        if (!unit || unit->state != UNIT_FREE) {
-            return false;
-        }
-    }
-    return claim->count <= resource_spare(resource);
-}
-
-static enum outcome may_hold(struct core *core, const struct lease *lease,
-    const struct saved_claim claims[], const struct preempted_leases *preempted)
-{
-    if (!accounts_have_room(&core->accounts, lease->uid, ACCOUNT_LEASES,
-            preempted_leases_count(preempted, lease->uid))) {
-        return OUTCOME_QUOTA;
-    }
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!may_have(&lease->claims[i], &claims[i], preempted)) {
-            return OUTCOME_LOST;
-        }
-    }
-    return OUTCOME_OK;
-}
-
-/* First finds the leases that hold these units wrongly, then checks whether this one may have them,
- * and only then takes anything away. */
-static enum outcome reclaim_units(struct core *core, struct lease *lease,
-    const struct saved_claim claims[], nanoseconds now, struct effects *effects)
-{
-    struct preempted_leases preempted;
-    enum outcome outcome = adopt_is_possible(&preempted, lease, claims)
-        ? may_hold(core, lease, claims, &preempted)
-        : OUTCOME_LOST;
-    if (outcome == OUTCOME_OK) {
-        preempted_leases_end(core, &preempted, now, effects);
-        outcome = adopt_units(core, lease, claims) ? OUTCOME_OK : OUTCOME_LOST;
-    }
-    preempted_leases_deinit(&preempted);
-    return outcome;
-}
-
 static enum outcome reclaim_held(struct core *core, struct lease *lease,
     const struct saved_claim claims[], nanoseconds now, struct effects *effects)
 {
-    enum outcome outcome = reclaim_units(core, lease, claims, now, effects);
+    enum outcome outcome = reclaim_units(core, lease, claims, false, now, effects);
     if (outcome != OUTCOME_OK) {
         return outcome;
     }
