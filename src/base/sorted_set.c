@@ -196,3 +196,10 @@ struct sorted_set_node *sorted_set_at(const struct sorted_set *set, uint32_t ran
     }
     return node;
 }
+
+struct sorted_set_node *sorted_set_from(
+    const struct sorted_set *set, uint64_t major, uint64_t minor)
+{
+    uint32_t rank = sorted_set_count_below(set, major, minor);
+    return rank < sorted_set_size(set) ? sorted_set_at(set, rank) : NULL;
+}

@@ -78,3 +78,6 @@ uint32_t sorted_set_count_below(const struct sorted_set *set, uint64_t major, ui
 uint32_t sorted_set_sum_below(const struct sorted_set *set, uint64_t major, uint64_t minor);
 /* The node with `rank` nodes before it; rank < sorted_set_size(). */
 struct sorted_set_node *sorted_set_at(const struct sorted_set *set, uint32_t rank);
+/* The node with that key, or else the next; NULL: there is none. */
+struct sorted_set_node *sorted_set_from(
+    const struct sorted_set *set, uint64_t major, uint64_t minor);

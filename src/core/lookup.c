@@ -191,9 +191,7 @@ struct claim *resource_first_holder(const struct resource *resource)
 
 struct claim *resource_holder_from(const struct resource *resource, uint64_t token, uint64_t lease)
 {
-    uint32_t rank = sorted_set_count_below(&resource->holders, token, lease);
-    bool is_there = rank < sorted_set_size(&resource->holders);
-    return is_there ? claim_of_node(sorted_set_at(&resource->holders, rank)) : NULL;
+    return claim_of_node(sorted_set_from(&resource->holders, token, lease));
 }
 
 struct claim *claim_next_holder(const struct claim *claim)

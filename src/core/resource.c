@@ -215,9 +215,7 @@ struct unit *resource_find_given(const struct resource *resource, const char *it
         return NULL;
     }
     uint64_t key = given_key(item, slot);
-    uint32_t rank = sorted_set_count_below(&resource->given, key, 0);
-    struct sorted_set_node *node =
-        rank < sorted_set_size(&resource->given) ? sorted_set_at(&resource->given, rank) : NULL;
+    struct sorted_set_node *node = sorted_set_from(&resource->given, key, 0);
     for (; node && node->major == key; node = sorted_set_next(node)) {
         struct unit *unit = &container_of(node, struct keyed_unit, node)->unit;
         if (!item || strcmp(unit->item, item) == 0) {
