@@ -11,24 +11,28 @@
 /* ---- who takes a lease away ---- */
 
 struct taker {
-    struct table_node by_lease;
-    LIST_ENTRY(taker) link; /* in history->all_takers */
-    uint64_t lease;
+    struct sorted_set_node node; /* in history->revokers, by the lease's id */
     struct actor by;
     char *why; /* or NULL; owned */
 };
 
+/* Of that lease, or else of the next; NULL: there is none. */
+static struct taker *first_taker(const struct history *history, uint64_t lease)
+{
+    struct sorted_set_node *node = sorted_set_from(&history->revokers, lease, 0);
+    return node ? container_of(node, struct taker, node) : NULL;
+}
+
 static struct taker *find_taker(const struct history *history, uint64_t lease)
 {
-    struct table_node *node = table_find_number(&history->revokers, lease);
-    return node ? container_of(node, struct taker, by_lease) : NULL;
+    struct taker *taker = first_taker(history, lease);
+    return taker && taker->node.major == lease ? taker : NULL;
 }
 
 static void taker_free(struct history *history, struct taker *taker)
 {
     if (taker) {
-        table_remove(&history->revokers, &taker->by_lease);
-        LIST_REMOVE(taker, link);
+        sorted_set_remove(&history->revokers, &taker->node);
         free(taker->why);
         free(taker);
     }
@@ -38,13 +42,8 @@ static void add_taker(struct history *history, const struct history_entry *entry
 {
     taker_free(history, find_taker(history, entry->lease));
     struct taker *taker = memory_new(sizeof *taker);
-    *taker = (struct taker){
-        .lease = entry->lease,
-        .by = entry->by,
-        .why = entry->why ? memory_string(entry->why) : NULL,
-    };
-    table_insert(&history->revokers, &taker->by_lease, hash_number(entry->lease));
-    LIST_INSERT_HEAD(&history->all_takers, taker, link);
+    *taker = (struct taker){.by = entry->by, .why = memory_string(entry->why)};
+    sorted_set_insert(&history->revokers, &taker->node, entry->lease, 0);
 }
 
 /* The newest entry stays: nobody needs to know any more who has taken that lease away. */
@@ -236,29 +235,24 @@ void history_add_earlier(struct history *history, struct core *core,
 /* A lost lease may come back with its client: it is not being stopped any more. */
 static void forget_taker(struct history *history, struct taker *taker)
 {
-    const struct history_entry nobody = {.kind = HISTORY_TAKEN, .lease = taker->lease};
+    const struct history_entry nobody = {.kind = HISTORY_TAKEN, .lease = taker->node.major};
     history_add(history, &nobody);
     taker_free(history, taker);
 }
 
 void history_ready(struct history *history, struct core *core)
 {
-    struct taker *next;
+    struct taker *taker;
     forget_last(history);
-    for (struct taker *taker = LIST_FIRST(&history->all_takers); taker; taker = next) {
-        next = LIST_NEXT(taker, link);
-        if (!core_find_lease(core, taker->lease)) {
+    for (uint64_t lease = 0; (taker = first_taker(history, lease));) {
+        lease = taker->node.major + 1;
+        if (!core_find_lease(core, taker->node.major)) {
             forget_taker(history, taker);
         }
     }
 }
 
 /* ---- which leases are over ---- */
-
-struct over {
-    struct table_node by_lease; /* hash_number() gives each its own hash */
-    LIST_ENTRY(over) link; /* in history->all_over */
-};
 
 static void learn_ends(struct history *history)
 {
@@ -267,9 +261,8 @@ static void learn_ends(struct history *history)
     while (history_ring_next(&history->ring, &history->looked_at, &bytes, &n)) {
         struct history_entry entry;
         if (history_entry_read(&entry, bytes, n) && entry.kind == HISTORY_ENDED) {
-            struct over *over = memory_new(sizeof *over);
-            table_insert(&history->over, &over->by_lease, hash_number(entry.lease));
-            LIST_INSERT_HEAD(&history->all_over, over, link);
+            struct sorted_set_node *over = memory_new(sizeof *over);
+            sorted_set_insert(&history->over, over, entry.lease, history->looked_at);
         }
     }
 }
@@ -277,18 +270,17 @@ static void learn_ends(struct history *history)
 bool history_has_end(struct history *history, uint64_t lease)
 {
     learn_ends(history);
-    return table_find(&history->over, hash_number(lease));
+    const struct sorted_set_node *over = sorted_set_from(&history->over, lease, 0);
+    return over && over->major == lease;
 }
 
 static void forget_ends(struct history *history)
 {
-    struct over *over;
-    while ((over = LIST_FIRST(&history->all_over))) {
-        table_remove(&history->over, &over->by_lease);
-        LIST_REMOVE(over, link);
+    while (!sorted_set_is_empty(&history->over)) {
+        struct sorted_set_node *over = sorted_set_first(&history->over);
+        sorted_set_remove(&history->over, over);
         free(over);
     }
-    table_deinit(&history->over);
 }
 
 /* ---- to be shown ---- */
@@ -314,9 +306,7 @@ void history_begin(
 {
     char path[PATH_MAX] = "";
     path_at_runtime(socket_path, ".history", path, sizeof path); /* "": cannot be opened */
-    *history = (struct history){.revokers = TABLE_INIT, .over = TABLE_INIT};
-    LIST_INIT(&history->all_takers);
-    LIST_INIT(&history->all_over);
+    *history = (struct history){.revokers = SORTED_SET_INIT, .over = SORTED_SET_INIT};
     history_ring_open(&history->ring, path, boot_id, HISTORY_LAYOUT, size);
     if (history->ring.error != 0) {
         log_warning("cannot use the history file (%s): the next berthd will start a new history",
@@ -327,10 +317,10 @@ void history_begin(
 
 void history_end(struct history *history)
 {
-    while (!LIST_EMPTY(&history->all_takers)) {
-        taker_free(history, LIST_FIRST(&history->all_takers));
+    struct taker *taker;
+    while ((taker = first_taker(history, 0))) {
+        taker_free(history, taker);
     }
-    table_deinit(&history->revokers);
     forget_ends(history);
     history_ring_close(&history->ring);
 }

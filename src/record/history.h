@@ -2,14 +2,12 @@
  * the runtime directory. */
 #pragma once
 
-#include "base/table.h"
+#include "base/sorted_set.h"
 #include "base/text.h"
 #include "core/core.h"
 #include "journal/history_entry.h"
 #include "journal/history_ring.h"
 #include "log/log.h"
-
-#include <sys/queue.h>
 
 /* What a client has said of its job's end, in the request that ends the lease. */
 struct reported_exit {
@@ -20,14 +18,12 @@ struct reported_exit {
 
 struct history {
     struct history_ring ring;
-    struct table revokers; /* who takes leases away that have not ended yet, by lease */
-    LIST_HEAD(, taker) all_takers;
+    struct sorted_set revokers; /* who takes leases away that have not ended yet, by lease */
     struct reported_exit told;
     uint64_t n_ended; /* leases that were over in this run, kept or not */
     bool has_said_cut; /* in the log, that the file was cut */
     uint64_t last_lease; /* that is over; its taker is still known; 0: none */
-    struct table over; /* leases, for history_has_end(); filled by it */
-    LIST_HEAD(, over) all_over;
+    struct sorted_set over; /* leases by id, for history_has_end(); filled by it */
     uint64_t looked_at; /* up to there, history_ring_next() */
 };
 

@@ -199,8 +199,8 @@ static void compare_takers(struct simulation *simulation)
         const struct told *told = &simulation->told[i];
         n += told->n_taken > 0 && core_find_lease(simulation->core, told->id);
     }
-    REQUIRE(simulation->history.revokers.n <= n, "%zu leases are being taken away, of %zu",
-        simulation->history.revokers.n, n);
+    uint32_t n_known = sorted_set_size(&simulation->history.revokers);
+    REQUIRE(n_known <= n, "%u leases are being taken away, of %zu", n_known, n);
 }
 
 /* What has ended in this step, whatever the order. */

@@ -71,7 +71,7 @@ Test(history, a_taker_is_forgotten_when_the_lease_is_over)
     over(&lease, "a record");
     cr_expect(history_revoker(&history, 7, &uid));
     over(&later, "a record");
-    cr_expect_eq(history.revokers.n, 1);
+    cr_expect_eq(sorted_set_size(&history.revokers), 1);
     cr_expect_eq(all_kept(), 2);
 }
 
@@ -83,7 +83,7 @@ Test(history, a_taker_of_a_request_that_is_not_kept_is_forgotten)
     lease.granted_at = 0;
     taken(7);
     over(&lease, "a record");
-    cr_expect_eq(history.revokers.n, 0);
+    cr_expect_eq(sorted_set_size(&history.revokers), 0);
     cr_expect_eq(all_kept(), 0);
 }
 
@@ -93,7 +93,7 @@ Test(history, a_taker_of_a_lease_without_a_record_is_forgotten)
     const struct lease lease = ended(7);
     taken(7);
     over(&lease, NULL);
-    cr_expect_eq(history.revokers.n, 0);
+    cr_expect_eq(sorted_set_size(&history.revokers), 0);
     cr_expect_eq(all_kept(), 0);
 }
 
