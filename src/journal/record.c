@@ -126,7 +126,7 @@ static char *write_wants(char *to, const struct lease *lease)
 
 /* ---- records ---- */
 
-/* All but the claims. */
+/* All but the claims and the reason of a stop. */
 static void fill(struct record *record, const struct lease *lease, const char *database)
 {
     static const struct process nobody;
@@ -149,19 +149,18 @@ static void fill(struct record *record, const struct lease *lease, const char *d
     record->lease.until = timer && sorted_set_contains(timer) ? (nanoseconds)timer->major : NEVER;
     record->lease.hold_until = lease_timer ? lease_timer->hold_until : NEVER;
     record->lease.stopping = (enum outcome)lease->stopping;
-    record->lease.stop_reason = lease_stop_reason(lease);
     record->lease.ticket = lease->ticket;
     record->lease.wants_now = lease->wants_now;
     record->lease.is_away = lease->is_away;
 }
 
-static void write_lease(
-    struct text *out, const struct lease *lease, const char *database, bool is_brief)
+void record_write(
+    struct text *out, const struct lease *lease, const char *database, bool with_reason)
 {
     if (!lease->is_opaque) {
         struct record record;
         fill(&record, lease, database);
-        record.lease.stop_reason = is_brief ? NULL : record.lease.stop_reason;
+        record.lease.stop_reason = with_reason ? lease_stop_reason(lease) : NULL;
         char *to = write_words(text_room(out, ROOM), &record);
         text_end(out, record.lease.is_held ? to : write_wants(to, lease));
         if (record.lease.is_held) {
@@ -171,16 +170,6 @@ static void write_lease(
     if (lease->kept) {
         text_add(out, lease->kept);
     }
-}
-
-void record_write(struct text *out, const struct lease *lease, const char *database)
-{
-    write_lease(out, lease, database, false);
-}
-
-void record_write_brief(struct text *out, const struct lease *lease, const char *database)
-{
-    write_lease(out, lease, database, true);
 }
 
 void record_add_rest(struct text *record, const struct saved_lease *ended)

@@ -9,10 +9,10 @@
 #include "core/core.h"
 
 /* Appends everything about a waiting or held lease that must outlive berthd. `database` is the name
- * of its database; NULL in host scope. */
-void record_write(struct text *out, const struct lease *lease, const char *database);
-/* The same without the reason of a stop: never longer than record_max_bytes(). */
-void record_write_brief(struct text *out, const struct lease *lease, const char *database);
+ * of its database; NULL in host scope. Without the reason of a stop it is never longer than
+ * record_max_bytes(). */
+void record_write(
+    struct text *out, const struct lease *lease, const char *database, bool with_reason);
 /* Appends to the record of a held lease when it has ended, and how long its units rest. */
 void record_add_rest(struct text *record, const struct saved_lease *ended);
 size_t record_rest_bytes(size_t n_claims); /* the most that this appends */

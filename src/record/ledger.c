@@ -108,11 +108,11 @@ static void write_down(struct ledger *ledger, struct lease *lease)
     const char *database = fleet_name_of(ledger->databases, lease->database);
     size_t rest = database ? 0 : record_rest_bytes(lease->n_claims);
     line->length = 0;
-    record_write(line, lease, database);
+    record_write(line, lease, database, true);
     if (lease_stop_reason(lease) && lease->record != RECORD_NONE &&
         line->length + rest > journal_room(&ledger->journal, lease->record)) {
         line->length = 0;
-        record_write_brief(line, lease, database);
+        record_write(line, lease, database, false);
     }
     lease->is_unwritten = lease->record == RECORD_NONE || !write_where_it_fits(ledger, lease);
     if (lease->is_unwritten) {

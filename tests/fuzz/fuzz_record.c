@@ -105,7 +105,7 @@ static void check_same(const struct saved_lease *a, const struct saved_lease *b)
 static void check_written(const struct saved_lease *saved, const struct lease *lease)
 {
     struct text text = TEXT_INIT;
-    record_write(&text, lease, lease->database != 0 ? "default" : NULL);
+    record_write(&text, lease, lease->database != 0 ? "default" : NULL, true);
     struct saved_lease *again = record_read(text.bytes, text.length);
     REQUIRE(again);
     check_same(saved, again);

@@ -130,7 +130,7 @@ struct record *find_free_record(struct simulation *simulation)
 static char *text_of(const struct lease *lease)
 {
     struct text text = TEXT_INIT;
-    record_write(&text, lease, NULL);
+    record_write(&text, lease, NULL, true);
     return text_take(&text);
 }
 

@@ -44,7 +44,7 @@ static const char *record_of(const char *lease)
     static struct text out = TEXT_INIT;
     out.length = 0;
     const struct lease *its = lease_of(lease);
-    record_write(&out, its, its->database != 0 ? "big" : NULL);
+    record_write(&out, its, its->database != 0 ? "big" : NULL, true);
     return out.bytes;
 }
 
@@ -174,7 +174,7 @@ Test(record, of_units_at_rest)
 {
     given("semaphore s limit=3", "ann has A: s:2 holder=x");
     struct text out = TEXT_INIT;
-    record_write(&out, lease_of("A"), NULL);
+    record_write(&out, lease_of("A"), NULL, true);
     size_t length = out.length;
     const struct saved_lease ended = {.rested_at = 77, .n_claims = 1, .claims = {{.cooldown = 5}}};
     record_add_rest(&out, &ended);
@@ -322,7 +322,7 @@ static struct room room_of(const struct acquire_request *ask, const char *databa
     struct lease original = *lease;
     inflate(lease, &lease_timer);
     lease->ticket = database ? UINT64_C(1) << 53 : 0;
-    record_write(&out, lease, database);
+    record_write(&out, lease, database, true);
     struct saved_lease ended = {.rested_at = NEVER - 1, .n_claims = ask->n_wants};
     for (size_t i = 0; i < ask->n_wants; i++) {
         ended.claims[i].cooldown = INT64_C(3650) * 86400 * NANOSECONDS_PER_SECOND;
@@ -405,7 +405,7 @@ Test(record, stays_in_its_buffer)
     for (size_t before = 0; before < 4096; before += 64) {
         struct text out = TEXT_INIT;
         text_add_repeated(&out, '.', before);
-        record_write(&out, lease, NULL);
+        record_write(&out, lease, NULL, true);
         cr_assert_lt(out.length, out.size);
         text_deinit(&out);
     }
@@ -640,7 +640,7 @@ static void expect_written_again(const char *text, const char *expected)
     struct saved_lease *read = must_read(text);
     cr_assert_eq(core_restore(the_core(), read, 0, &effects, &lease), OUTCOME_OK);
     record_free(read);
-    record_write(&out, lease, NULL);
+    record_write(&out, lease, NULL, true);
     cr_expect_str_eq(out.bytes, expected);
     core_end(the_core(), lease, NULL, 0, &effects);
     forget_effects();
