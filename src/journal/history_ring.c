@@ -42,12 +42,6 @@ static struct mark *mark_at(const struct history_ring *ring, uint64_t position)
     return (void *)(ring->bytes + position % ring->size);
 }
 
-/* As this process has written it: what becomes of the file does not move it. */
-static uint64_t end_of(const struct history_ring *ring)
-{
-    return ring->end;
-}
-
 static void set_end(struct history_ring *ring, uint64_t end)
 {
     ring->end = end;
@@ -68,7 +62,7 @@ static bool are_bounds(const struct history_ring *ring, uint64_t first, uint64_t
 static uint64_t first_of(const struct history_ring *ring)
 {
     uint64_t first = atomic_load_explicit(&ring->head->first, memory_order_relaxed);
-    return are_bounds(ring, first, end_of(ring)) ? first : end_of(ring);
+    return are_bounds(ring, first, ring->end) ? first : ring->end;
 }
 
 static bool mark_is_sound(const struct mark *mark, uint64_t left)
@@ -80,7 +74,7 @@ static bool mark_is_sound(const struct mark *mark, uint64_t left)
 /* The mark there, before the end. NULL: the bytes are damaged. */
 static const struct mark *sound_mark_at(const struct history_ring *ring, uint64_t position)
 {
-    uint64_t before_end = end_of(ring) - position, left = ring->size - position % ring->size;
+    uint64_t before_end = ring->end - position, left = ring->size - position % ring->size;
     const struct mark *mark = mark_at(ring, position);
     return mark_is_sound(mark, left < before_end ? left : before_end) ? mark : NULL;
 }
@@ -89,7 +83,7 @@ static const struct mark *sound_mark_at(const struct history_ring *ring, uint64_
  * all go. */
 static void history_ring_make_room(struct history_ring *ring, uint64_t n)
 {
-    uint64_t first = first_of(ring), end = end_of(ring);
+    uint64_t first = first_of(ring), end = ring->end;
     while (end + n - first > ring->size) {
         const struct mark *mark = sound_mark_at(ring, first);
         first = mark ? first + mark->size : end;
@@ -104,7 +98,7 @@ static void forget_what_was_cut(struct history_ring *ring)
 {
     if (was_cut && !ring->was_cut) {
         ring->was_cut = true;
-        set_first(ring, end_of(ring));
+        set_first(ring, ring->end);
     }
 }
 
@@ -114,7 +108,7 @@ void *history_ring_room(struct history_ring *ring, size_t n)
     if (!ring->head || size > ring->size / 4) {
         return NULL;
     }
-    uint64_t end = end_of(ring), offset = end % ring->size, left = ring->size - offset;
+    uint64_t end = ring->end, offset = end % ring->size, left = ring->size - offset;
     uint64_t skipped = size <= left ? 0 : left;
     history_ring_make_room(ring, skipped + size);
     forget_what_was_cut(ring); /* after a look at the head, which notices that */
@@ -150,7 +144,7 @@ bool history_ring_next(
     if (!ring->head) {
         return false;
     }
-    uint64_t end = end_of(ring);
+    uint64_t end = ring->end;
     if (*positionp < first_of(ring)) {
         *positionp = first_of(ring);
     }
@@ -178,7 +172,7 @@ bool history_ring_has(const struct history_ring *ring, uint64_t position)
 
 uint64_t history_ring_end(const struct history_ring *ring)
 {
-    return ring->head ? end_of(ring) : 0;
+    return ring->head ? ring->end : 0;
 }
 
 /* ---- what was found ---- */
@@ -187,7 +181,7 @@ uint64_t history_ring_end(const struct history_ring *ring)
 static bool is_sound(struct history_ring *ring)
 {
     uint64_t at = atomic_load_explicit(&ring->head->first, memory_order_relaxed);
-    uint64_t end = end_of(ring);
+    uint64_t end = ring->end;
     if (!are_bounds(ring, at, end)) {
         return false;
     }

@@ -26,7 +26,7 @@ struct history_ring {
     struct history_head *head; /* NULL: there is no history */
     char *bytes; /* behind the head */
     size_t size; /* of these */
-    uint64_t end; /* where the newest entry ends */
+    uint64_t end; /* where the newest entry ends; what becomes of the file does not move it */
     uint64_t last; /* where the newest entry begins, or HISTORY_NONE */
     uint64_t next, next_end; /* where the entry that is being made begins and ends */
     bool was_cut; /* somebody has cut the file meanwhile: the entries before that are gone */
