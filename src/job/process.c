@@ -1,7 +1,6 @@
 #include "job/process.h"
 
-#include "base/memory.h"
-#include "base/put.h"
+#include "base/text.h"
 #include "base/words.h"
 #include "job/process_text.h"
 
@@ -9,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
@@ -41,33 +39,21 @@ static int open_folder(pid_t pid)
     return open(path_of(path, pid, ""), O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Reads as many bytes as there are, at most `size`; -1 with errno. */
-static ssize_t read_fully(int fd, char *bytes, size_t size)
-{
-    size_t n = 0;
-    while (n < size) {
-        ssize_t got = read(fd, bytes + n, size - n);
-        if (got < 0) {
-            return -1;
-        }
-        if (got == 0) {
-            break;
-        }
-        n += (size_t)got;
-    }
-    return (ssize_t)n;
-}
-
 /* As much as fits, and a NUL. `folder` may be AT_FDCWD. Returns its length; -1 with errno. */
 static ssize_t read_short(int folder, const char *path, char *text, size_t size)
 {
     int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read_fully(fd, text, size - 1) : -1;
+    size_t length = 0;
+    ssize_t n = fd >= 0 ? 1 : -1;
+    while (n > 0 && length < size - 1) {
+        n = read(fd, text + length, size - 1 - length);
+        length += n > 0 ? (size_t)n : 0;
+    }
     if (fd >= 0) {
         close_quietly(fd);
     }
-    text[n > 0 ? n : 0] = '\0';
-    return n;
+    text[n >= 0 ? length : 0] = '\0';
+    return n >= 0 ? (ssize_t)length : -1;
 }
 
 /* The fields that we read are in the first kilobyte. */
@@ -85,62 +71,39 @@ static bool read_stat(int folder, const char *path, struct process_stat *stat)
 }
 
 /* With 65536 groups the text has almost a megabyte, and NSpid is behind them. */
-static char *read_text(int fd)
+static bool read_status(int folder, const char *path, struct process_status *status)
 {
-    char *text = NULL;
-    size_t size = 0, length = 0;
-    ssize_t n;
-    do {
-        size = size > 0 ? 2 * size : TEXT_SIZE;
-        text = memory_resize(text, size, 1);
-        n = read_fully(fd, text + length, size - 1 - length);
-        length += n > 0 ? (size_t)n : 0;
-    } while (n > 0 && length == size - 1);
-    if (n < 0) {
-        int saved = errno;
-        free(text);
-        errno = saved;
-        return NULL;
-    }
-    text[length] = '\0';
-    return text;
-}
-
-static bool read_status(int folder, struct process_status *status)
-{
-    int fd = openat(folder, "status", O_RDONLY | O_CLOEXEC);
+    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
-    char *text = read_text(fd);
+    struct text text = TEXT_INIT;
+    ssize_t n;
+    do {
+        char *room = text_room(&text, TEXT_SIZE);
+        n = read(fd, room, TEXT_SIZE);
+        text_end(&text, room + (n > 0 ? n : 0));
+    } while (n > 0);
     close_quietly(fd);
-    if (!text) {
-        return false;
-    }
-    bool is_good = process_status_parse(text, status);
-    free(text);
-    if (!is_good) {
+    bool is_good = n == 0 && process_status_parse(text.bytes, status);
+    text_deinit(&text); /* free() keeps errno */
+    if (n == 0 && !is_good) {
         errno = EPROTO;
     }
     return is_good;
 }
 
-static bool read_stat_of(pid_t pid, struct process_stat *stat)
-{
-    char path[PATH_BYTES];
-    return read_stat(AT_FDCWD, path_of(path, pid, "/stat"), stat);
-}
-
 bool process_look(pid_t pid, struct process_stat *stat, struct process_status *status)
 {
     if (!status) {
-        return read_stat_of(pid, stat);
+        char path[PATH_BYTES];
+        return read_stat(AT_FDCWD, path_of(path, pid, "/stat"), stat);
     }
     int folder = open_folder(pid);
     if (folder < 0) {
         return false;
     }
-    bool is_good = read_stat(folder, "stat", stat) && read_status(folder, status);
+    bool is_good = read_stat(folder, "stat", stat) && read_status(folder, "status", status);
     close_quietly(folder);
     return is_good;
 }
@@ -264,7 +227,7 @@ bool process_is_alive(const struct process *process)
     if (process->pid <= 0 || process->started == 0) {
         return false;
     }
-    if (read_stat_of(process->pid, &stat)) {
+    if (process_look(process->pid, &stat, NULL)) {
         return stat.started == process->started && process_stat_is_alive(&stat);
     }
     /* hidepid may hide another user's process from us. This needs no descriptor. */
@@ -275,14 +238,11 @@ bool process_is_alive(const struct process *process)
  * process, which the daemon does not have over other users. */
 bool process_shares_our_namespace(pid_t peer_pid)
 {
+    char path[PATH_BYTES];
     struct process_status status;
-    int folder = peer_pid > 0 ? open_folder(peer_pid) : -1;
-    if (folder < 0) {
-        return false;
-    }
-    bool is_good = read_status(folder, &status);
-    close(folder);
-    return is_good && status.n_namespaces == 1;
+    return peer_pid > 0 &&
+        read_status(AT_FDCWD, path_of(path, peer_pid, "/status"), &status) &&
+        status.n_namespaces == 1;
 }
 
 /* ---- pidfds ---- */
@@ -313,7 +273,7 @@ int process_open(const struct process *process)
     }
     /* First opens, then compares: if it is this process now, it was when the pidfd was opened. */
     struct process_stat stat;
-    bool is_seen = read_stat_of(process->pid, &stat);
+    bool is_seen = process_look(process->pid, &stat, NULL);
     int error = is_seen ? ESRCH : why_unseen(fd);
     if (is_seen && stat.started == process->started && process_stat_is_alive(&stat)) {
         return fd;
