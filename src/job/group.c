@@ -46,22 +46,25 @@ struct target {
     bool is_group;
 };
 
-/* The leader still leads it when the member is known to be in it: so it is this group, and not a
- * later one with its number. */
-static void signal_member(struct target *target, pid_t pid, uint64_t started)
+/* To a member of the target's group; without a target, to a process outside of it, unless all are
+ * to be killed. The leader still leads the group when the member is known to be in it: so it is
+ * this group, and not a later one with its number. */
+static void signal_process(
+    struct group_signal *signal, const struct target *target, const struct process *process)
 {
-    const struct process member = {.pid = pid, .started = started};
     struct process_stat stat;
     struct process_status status;
-    int pidfd = process_open(&member);
+    int pidfd = process_open(process);
     if (pidfd < 0) {
         return;
     }
-    bool is_member = process_look(pid, &stat, &status) &&
-        stat.group == target->signal->leader.pid &&
-        process_leads_group(target->leader, &target->signal->leader);
-    if (is_member) {
-        send_one(target->signal, pidfd, &status);
+    bool is_it =
+        process_look(process->pid, &stat, &status) && stat.started == process->started;
+    bool is_in_group = is_it && stat.group == signal->leader.pid;
+    bool is_meant = target ? is_in_group && process_leads_group(target->leader, &signal->leader)
+                           : is_it && (signal->own == SIGKILL || !is_in_group);
+    if (is_meant) {
+        send_one(signal, pidfd, &status);
     }
     close(pidfd);
 }
@@ -136,21 +139,6 @@ static void mark(struct candidates *all, const struct process *wrapper, uint64_t
     } while (any);
 }
 
-static void signal_process(struct group_signal *signal, const struct process *process)
-{
-    struct process_stat stat;
-    struct process_status status;
-    int pidfd = process_open(process);
-    if (pidfd < 0) {
-        return;
-    }
-    bool is_it = process_look(process->pid, &stat, &status) && stat.started == process->started;
-    if (is_it && (signal->own == SIGKILL || stat.group != signal->leader.pid)) {
-        send_one(signal, pidfd, &status);
-    }
-    close(pidfd);
-}
-
 /* A wrapper that does not notice that its job is dead hangs or is stopped: it is killed itself. */
 static void signal_tree(struct group_signal *signal)
 {
@@ -166,12 +154,12 @@ static void signal_tree(struct group_signal *signal)
     }
     for (size_t i = 0; i < all.n; i++) {
         if (all.list[i].is_ours && all.list[i].is_alive) {
-            signal_process(signal, &all.list[i].process);
+            signal_process(signal, NULL, &all.list[i].process);
             is_any = true;
         }
     }
     if (!is_any && signal->own == SIGKILL) {
-        signal_process(signal, &signal->wrapper);
+        signal_process(signal, NULL, &signal->wrapper);
     }
     free(all.list);
 }
@@ -194,7 +182,8 @@ static void signal_in_groups(pid_t pid, void *context)
         struct target *target = &targets->list[i];
         pid_t leader = target->signal->leader.pid;
         if (target->is_group && stat.group == leader && pid != leader) {
-            signal_member(target, pid, stat.started);
+            const struct process member = {.pid = pid, .started = stat.started};
+            signal_process(target->signal, target, &member);
         }
     }
 }
