@@ -54,29 +54,26 @@ static void add_all(struct text *text, const struct state *state)
     text_add(text, state->fleet_changes);
 }
 
-static void add_check(struct text *text)
+enum { CHECK_BYTES = sizeof "check 0123456789abcdef\n" - 1 };
+
+/* The line behind that text. */
+static void write_check(char line[static CHECK_BYTES + 1], const char *text)
 {
-    text_add_format(text, "check %016llx\n", (unsigned long long)hash_string(text->bytes, 0));
+    snprintf(line, CHECK_BYTES + 1, "check %016llx\n", (unsigned long long)hash_string(text, 0));
 }
 
 /* Whether the last line has the hash of the others; cuts it off. */
 static bool is_whole(char *text)
 {
-    char *check = strstr(text, "\ncheck ");
-    for (char *next = check; next; next = strstr(check + 1, "\ncheck ")) {
-        check = next;
-    }
-    if (!check) {
-        return false;
-    }
-    char hash[17];
-    char *value = check + strlen("\ncheck ");
-    bool has_form = strlen(value) == 17 && value[16] == '\n';
-    char saved[18];
-    memcpy(saved, value, has_form ? 17 : 0);
-    check[1] = '\0';
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_string(text, 0));
-    return has_form && memcmp(hash, saved, 16) == 0;
+    size_t length = strlen(text);
+    char *last = text + length - (length < CHECK_BYTES ? 0 : CHECK_BYTES);
+    char found[CHECK_BYTES + 1], expected[CHECK_BYTES + 1];
+    strcpy(found, last);
+    *last = '\0';
+    write_check(expected, text);
+    bool is_good = strcmp(found, expected) == 0;
+    *last = is_good ? '\0' : found[0];
+    return is_good;
 }
 
 /* Cuts a line that begins with `word` out of *textp; returns its rest, or NULL. */
@@ -363,7 +360,9 @@ enum stored state_image_store(struct state_image *image, const struct state *sta
     if (*errorp != 0) {
         return STORED_NOT;
     }
-    add_check(&image->text);
+    char check[CHECK_BYTES + 1];
+    write_check(check, image->text.bytes);
+    text_add(&image->text, check);
     return state_file_replace(
         state->path, state->next_path, image->text.bytes, image->text.length, errorp);
 }
