@@ -56,8 +56,7 @@ static bool items_differ(const struct resource *resource)
         return true;
     }
     for (size_t i = 0; i < definition->n_items; i++) {
-        const struct unit *unit = resource_find_unit(resource, definition->items[i]);
-        if (!unit || unit->removed) {
+        if (!resource_has_item(resource, definition->items[i])) {
             return true;
         }
     }

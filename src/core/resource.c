@@ -162,6 +162,12 @@ static struct unit *find_item(const struct resource *resource, const char *item)
     return node ? &container_of(node, struct keyed_unit, by_item)->unit : NULL;
 }
 
+bool resource_has_item(const struct resource *resource, const char *item)
+{
+    const struct unit *unit = find_item(resource, item);
+    return unit && !unit->removed;
+}
+
 bool slot_parse(const char *text, uint32_t *slotp)
 {
     uint64_t slot = 0;

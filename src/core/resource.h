@@ -145,6 +145,9 @@ bool slot_parse(const char *text, uint32_t *slotp);
  * that this host holds. */
 struct unit *resource_find_unit(const struct resource *resource, const char *item);
 
+/* Whether that item is in service. */
+bool resource_has_item(const struct resource *resource, const char *item);
+
 static inline bool definition_is_pool(const struct definition *definition)
 {
     return definition->kind == KIND_POOL;

@@ -64,61 +64,40 @@ static void add_item_line(struct text *out, enum command_index command,
     add_end(out, resource->definition, &resource->instance_charge);
 }
 
-/* Names in order, so that a pool of many items does not hold up the loop. */
-struct names {
-    const char **list;
-    size_t n;
-};
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool names_contain(const struct names *names, const char *name)
+/* So that a pool of many does not hold up the loop. The caller frees the array. */
+static const char **items_in_order(const struct definition *definition)
 {
-    return bsearch(&name, names->list, names->n, sizeof name, compare_names);
-}
-
-static struct names names_of_file(const struct definition *definition)
-{
-    struct names names = {memory_new((definition->n_items + 1) * sizeof(char *)), 0};
+    const char **items = memory_new((definition->n_items + 1) * sizeof *items);
     for (size_t i = 0; i < definition->n_items; i++) {
-        names.list[names.n++] = definition->items[i];
+        items[i] = definition->items[i];
     }
-    qsort(names.list, names.n, sizeof names.list[0], compare_names);
-    return names;
-}
-
-static struct names names_in_service(const struct resource *resource)
-{
-    struct names names = {memory_new((resource->n_units + 1) * sizeof(char *)), 0};
-    for (uint32_t i = 0; i < resource->n_units; i++) {
-        if (!resource->units[i]->removed) {
-            names.list[names.n++] = resource->units[i]->item;
-        }
-    }
-    qsort(names.list, names.n, sizeof names.list[0], compare_names);
-    return names;
+    qsort(items, definition->n_items, sizeof *items, compare_names);
+    return items;
 }
 
 static void describe_items(struct text *out, const struct resource *resource)
 {
     const struct definition *definition = resource->definition;
-    struct names file = names_of_file(definition), service = names_in_service(resource);
+    const char **items = items_in_order(definition);
     for (uint32_t i = 0; i < resource->n_units; i++) {
         const struct unit *unit = resource->units[i];
-        if (!unit->removed && !names_contain(&file, unit->item)) {
+        bool is_of_file =
+            bsearch(&unit->item, items, definition->n_items, sizeof *items, compare_names);
+        if (!unit->removed && !is_of_file) {
             add_item_line(out, COMMAND_add, resource, unit->item);
         }
     }
     for (size_t i = 0; i < definition->n_items; i++) {
-        if (!names_contain(&service, definition->items[i])) {
+        if (!resource_has_item(resource, definition->items[i])) {
             add_item_line(out, COMMAND_remove, resource, definition->items[i]);
         }
     }
-    free(file.list);
-    free(service.list);
+    free(items);
 }
 
 static void describe_reservations(struct text *out, const struct resource *resource)
