@@ -69,7 +69,7 @@ int main(void)
         printf("command\t%s\t%s\t", row->word, right_words[row->right]);
         for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
             if (row->keys & UINT32_C(1) << key) {
-                printf("%s ", request_key_words[key]);
+                printf("%s ", request_key_table[key].word);
             }
         }
         putchar('\n');

@@ -27,7 +27,7 @@ static void request_add_text(struct request_line *line, enum request_key key, co
     if (!text || line->length >= sizeof line->text) {
         return;
     }
-    request_add(line, " %s=", request_key_words[key]);
+    request_add(line, " %s=", request_key_table[key].word);
     if (line->length < sizeof line->text) {
         line->length +=
             percent_encode(line->text + line->length, sizeof line->text - line->length, text);
@@ -63,7 +63,7 @@ static void request_add_program(struct request_line *line, const struct options 
 static void request_add_span(struct request_line *line, enum request_key key, nanoseconds span)
 {
     if (span != NEVER) {
-        request_add(line, " %s=%lldms", request_key_words[key],
+        request_add(line, " %s=%lldms", request_key_table[key].word,
             (long long)((span + NANOSECONDS_PER_MILLISECOND - 1) / NANOSECONDS_PER_MILLISECOND));
     }
 }
@@ -176,7 +176,7 @@ void request_release_lease(struct request_line *line, const char *lease, const s
     request_add(line, " %s", lease);
     if (end->kind != JOB_END_UNKNOWN) {
         enum request_key key = end->kind == JOB_EXITED ? KEY_INDEX_exit : KEY_INDEX_signal;
-        request_add(line, " %s=%d", request_key_words[key], end->number);
+        request_add(line, " %s=%d", request_key_table[key].word, end->number);
     }
     request_end(line);
 }

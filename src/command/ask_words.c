@@ -167,7 +167,7 @@ static const enum request_key attribute_keys[N_ATTRIBUTES] = {
 
 static bool refuse_value(struct call *call, enum request_key key)
 {
-    call_refuse(call, CODE_BAD_VALUE, request_key_words[key]);
+    call_refuse(call, CODE_BAD_VALUE, request_key_table[key].word);
     return false;
 }
 

@@ -24,34 +24,15 @@ enum {
 #undef ATTRIBUTE
 };
 
+#define HEAD(word) (uint16_t)((sizeof(word) - 1) << 8 | (unsigned char)(word)[0])
+
 const struct command_row command_table[N_COMMANDS] = {
 #define COMMAND(word, min, max, keys, right, help)                                                 \
-    [COMMAND_##word] = {#word, min, max, keys, RIGHT_##right, help},
+    [COMMAND_##word] = {#word, HEAD(#word), min, max, keys, RIGHT_##right, help},
 #include "wire/commands.def"
 #undef COMMAND
 };
 #undef KEY
-
-const char *const request_key_words[N_REQUEST_KEYS] = {
-#define REQUEST_KEY(word, max) [KEY_INDEX_##word] = #word,
-#include "wire/request_keys.def"
-#undef REQUEST_KEY
-};
-
-/* Length and first byte of a word: few have the same. */
-#define HEAD(word) (uint16_t)((sizeof(word) - 1) << 8 | (unsigned char)(word)[0])
-
-static const uint16_t command_heads[N_COMMANDS] = {
-#define COMMAND(word, ...) [COMMAND_##word] = HEAD(#word),
-#include "wire/commands.def"
-#undef COMMAND
-};
-
-static const uint16_t request_key_heads[N_REQUEST_KEYS] = {
-#define REQUEST_KEY(word, max) [KEY_INDEX_##word] = HEAD(#word),
-#include "wire/request_keys.def"
-#undef REQUEST_KEY
-};
 
 /* Of the types of base/attributes.def. */
 #define VALUE_BYTES_TEXT(bound) bound
@@ -60,8 +41,8 @@ static const uint16_t request_key_heads[N_REQUEST_KEYS] = {
 #define VALUE_BYTES_ON_LOST(bound) 4
 #define VALUE_BYTES_SIGNAL(bound) 2
 #define VALUE_BYTES_LEASE(bound) LEASE_ID_SIZE
-static const size_t request_key_max_bytes[N_REQUEST_KEYS] = {
-#define REQUEST_KEY(word, max) [KEY_INDEX_##word] = max,
+const struct request_key_row request_key_table[N_REQUEST_KEYS] = {
+#define REQUEST_KEY(word, max) [KEY_INDEX_##word] = {#word, HEAD(#word), max},
 #include "wire/request_keys.def"
 #undef REQUEST_KEY
 };
@@ -80,12 +61,8 @@ enum code code_find(const char *word)
 
 enum event event_find(const char *word)
 {
-    for (enum event event = EVENT_NONE + 1; event < N_EVENTS; event++) {
-        if (strcmp(event_words[event], word) == 0) {
-            return event;
-        }
-    }
-    return EVENT_NONE;
+    size_t event = words_index(word, event_words, N_EVENTS);
+    return event < N_EVENTS ? (enum event)event : EVENT_NONE;
 }
 
 /* 0, which is no word's, if it is too long for one. */
@@ -99,7 +76,7 @@ static enum command_index command_find(const char *word, size_t length)
     enum command_index i = 0;
     uint16_t head = head_of(word, length);
     while (i < N_COMMANDS &&
-        !(command_heads[i] == head && memcmp(command_table[i].word, word, length) == 0)) {
+        !(command_table[i].head == head && memcmp(command_table[i].word, word, length) == 0)) {
         i++;
     }
     return i;
@@ -110,7 +87,8 @@ static enum request_key request_key_find(const char *word, size_t length)
 {
     uint16_t head = head_of(word, length);
     for (enum request_key i = N_REQUEST_KEYS; i-- > 0;) {
-        if (request_key_heads[i] == head && memcmp(request_key_words[i], word, length) == 0) {
+        const struct request_key_row *row = &request_key_table[i];
+        if (row->head == head && memcmp(row->word, word, length) == 0) {
             return i;
         }
     }
@@ -185,7 +163,7 @@ static enum code request_take_key(struct request *request, const struct word *wo
     if (!decode(value, word, &length)) {
         return CODE_MALFORMED;
     }
-    if (length == 0 || length > request_key_max_bytes[key]) {
+    if (length == 0 || length > request_key_table[key].max_bytes) {
         return CODE_BAD_VALUE;
     }
     request->keys[key] = value;

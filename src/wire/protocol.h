@@ -80,6 +80,7 @@ enum right {
 
 struct command_row {
     const char *word;
+    uint16_t head; /* the word's length and first byte: few have the same */
     uint8_t min, max; /* positional arguments */
     uint32_t keys; /* bit 1 << enum request_key for each key it takes */
     enum right right;
@@ -87,7 +88,14 @@ struct command_row {
 };
 
 extern const struct command_row command_table[N_COMMANDS];
-extern const char *const request_key_words[N_REQUEST_KEYS];
+
+struct request_key_row {
+    const char *word;
+    uint16_t head;
+    uint16_t max_bytes; /* of its decoded value */
+};
+
+extern const struct request_key_row request_key_table[N_REQUEST_KEYS];
 
 /* A parsed request. All pointers point into the line it was parsed from. */
 struct request {

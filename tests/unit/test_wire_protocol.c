@@ -46,7 +46,7 @@ Test(tables, every_key_is_of_some_command)
     }
     cr_expect_eq(keys, (UINT32_C(1) << N_REQUEST_KEYS) - 1);
     for (size_t i = 0; i < N_REQUEST_KEYS; i++) {
-        expect_word(request_key_words[i]);
+        expect_word(request_key_table[i].word);
     }
 }
 
@@ -103,7 +103,7 @@ static const char *parsed_bytes(const char *bytes, size_t n)
     }
     for (size_t i = 0; i < N_REQUEST_KEYS; i++) {
         if (request.keys[i]) {
-            text_add_format(&out, " %s=%s", request_key_words[i], request.keys[i]);
+            text_add_format(&out, " %s=%s", request_key_table[i].word, request.keys[i]);
         }
     }
     return out.bytes;
@@ -238,8 +238,8 @@ Test(requests, keys_of_every_command)
         for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
             char line[512], error[128];
             snprintf(line, sizeof line, "%s %s=1", with_arguments(row, row->min),
-                request_key_words[key]);
-            snprintf(error, sizeof error, "!unknown-key %s=1", request_key_words[key]);
+                request_key_table[key].word);
+            snprintf(error, sizeof error, "!unknown-key %s=1", request_key_table[key].word);
             expect(line, row->keys & UINT32_C(1) << key ? line : error);
         }
     }
@@ -336,7 +336,7 @@ Test(requests, longest_lines)
         snprintf(line, sizeof line, "%s", with_arguments(row, row->max));
         for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
             if (row->keys & UINT32_C(1) << key) {
-                snprintf(last, sizeof last, "%s=1", request_key_words[key]);
+                snprintf(last, sizeof last, "%s=1", request_key_table[key].word);
                 strcat(strcat(line, " "), last);
             }
         }
@@ -397,7 +397,7 @@ Test(requests, long_and_empty_values)
     expect_longest("program", 64);
     for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
         char line[64];
-        snprintf(line, sizeof line, "acquire a %s=", request_key_words[key]);
+        snprintf(line, sizeof line, "acquire a %s=", request_key_table[key].word);
         const char *got = parsed(line);
         cr_expect(got[0] == '!', "%s", line);
     }
