@@ -27,28 +27,11 @@ void lease_attributes_init(struct lease_attributes *attributes)
     };
 }
 
-static bool parse_number(const char *value, uint64_t bound, int32_t *member)
+const char *lease_attributes_text(
+    const struct lease_attributes *attributes, const struct attribute_row *row)
 {
-    int64_t number;
-    bool is_good = signed_number_parse(value, (int64_t)bound, &number);
-    *member = is_good ? (int32_t)number : 0;
-    return is_good;
-}
-
-static bool parse_signal(const char *value, uint64_t bound, uint8_t *member)
-{
-    uint64_t number = 0;
-    bool is_good = number_parse(value, bound, &number) && number != 0;
-    *member = (uint8_t)number;
-    return is_good;
-}
-
-static bool parse_on_lost(const char *value, uint8_t *member)
-{
-    enum on_lost on_lost = ON_LOST_KILL;
-    bool is_good = word_look_up(on_lost_words, value, &on_lost);
-    *member = (uint8_t)on_lost;
-    return is_good;
+    const void *member = (const char *)attributes + row->offset;
+    return row->type == ATTRIBUTE_TEXT ? *(const char *const *)member : NULL;
 }
 
 bool lease_attributes_parse(
@@ -56,18 +39,27 @@ bool lease_attributes_parse(
 {
     const struct attribute_row *row = &attribute_rows[attribute];
     void *member = (char *)attributes + row->offset;
+    bool is_good = false;
+    int64_t number = 0;
+    enum on_lost on_lost = ON_LOST_KILL;
     switch (row->type) {
     case ATTRIBUTE_TEXT:
         *(const char **)member = value;
         return true; /* the protocol checks its length */
     case ATTRIBUTE_NUMBER:
-        return parse_number(value, row->bound, member);
+        is_good = signed_number_parse(value, (int64_t)row->bound, &number);
+        *(int32_t *)member = (int32_t)number;
+        return is_good;
     case ATTRIBUTE_SPAN:
         return duration_parse(value, member);
     case ATTRIBUTE_ON_LOST:
-        return parse_on_lost(value, member);
+        is_good = word_look_up(on_lost_words, value, &on_lost);
+        *(uint8_t *)member = (uint8_t)on_lost;
+        return is_good;
     case ATTRIBUTE_SIGNAL:
-        return parse_signal(value, row->bound, member);
+        is_good = signed_number_parse(value, (int64_t)row->bound, &number) && number > 0;
+        *(uint8_t *)member = (uint8_t)number;
+        return is_good;
     case ATTRIBUTE_LEASE:
         return lease_id_parse(value, member);
     case N_ATTRIBUTE_TYPES:
@@ -76,27 +68,12 @@ bool lease_attributes_parse(
     return false;
 }
 
-/* The attributes that are texts. */
-#define IF_TEXT_TEXT(word) ATTRIBUTE_##word,
-#define IF_TEXT_NUMBER(word)
-#define IF_TEXT_SPAN(word)
-#define IF_TEXT_ON_LOST(word)
-#define IF_TEXT_SIGNAL(word)
-#define IF_TEXT_LEASE(word)
-static const enum attribute texts[] = {
-#define ATTRIBUTE(word, type, ...) IF_TEXT_##type(word)
-#include "base/attributes.def"
-#undef ATTRIBUTE
-};
-
-enum { N_TEXTS = sizeof texts / sizeof texts[0] };
-
 size_t lease_attributes_texts_size(const struct lease_attributes *attributes)
 {
     size_t size = 0;
-#pragma GCC unroll 8 /* so the compiler knows each row */
-    for (size_t i = 0; i < N_TEXTS; i++) {
-        const char *text = lease_attributes_text(attributes, &attribute_rows[texts[i]]);
+#pragma GCC unroll 16 /* so the compiler knows each row */
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        const char *text = lease_attributes_text(attributes, &attribute_rows[i]);
         size += text ? strlen(text) + 1 : 0;
     }
     return size;
@@ -106,9 +83,9 @@ void lease_attributes_copy(
     struct lease_attributes *copy, const struct lease_attributes *attributes, char *room)
 {
     *copy = *attributes;
-#pragma GCC unroll 8
-    for (size_t i = 0; i < N_TEXTS; i++) {
-        const struct attribute_row *row = &attribute_rows[texts[i]];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        const struct attribute_row *row = &attribute_rows[i];
         const char *text = lease_attributes_text(attributes, row);
         if (text) {
             *(char **)((char *)copy + row->offset) = room;

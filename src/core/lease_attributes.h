@@ -46,12 +46,9 @@ struct attribute_row {
 
 extern const struct attribute_row attribute_rows[N_ATTRIBUTES];
 
-/* NULL if it is not given. */
-static inline const char *lease_attributes_text(
-    const struct lease_attributes *attributes, const struct attribute_row *row)
-{
-    return *(const char *const *)((const char *)attributes + row->offset);
-}
+/* NULL if it is not given, or no text. */
+const char *lease_attributes_text(
+    const struct lease_attributes *attributes, const struct attribute_row *row);
 
 /* The terms of a record that does not mention them. */
 void lease_attributes_init(struct lease_attributes *attributes);

@@ -226,9 +226,7 @@ static size_t texts_length(const struct lease_attributes *attributes, const char
     size_t length = text_length(strlen("database"), database);
     for (size_t i = 0; i < N_ATTRIBUTES; i++) {
         const struct attribute_row *row = &attribute_rows[i];
-        if (row->type == ATTRIBUTE_TEXT) {
-            length += text_length(strlen(row->word), lease_attributes_text(attributes, row));
-        }
+        length += text_length(strlen(row->word), lease_attributes_text(attributes, row));
     }
     return length;
 }
