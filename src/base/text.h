@@ -1,13 +1,51 @@
 /* text.h - text that grows: answers of the daemon, pages of berthctl. Running out of memory ends
- * the program. Pure. */
+ * the program. First, unchecked appends to a buffer that is large enough. Pure. */
 #pragma once
-
-#include "base/put.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* ---- to a buffer that is large enough ----
+ *
+ * Each function returns the new end, so that a line of many parts needs one check for all; nothing
+ * is NUL-terminated. text_room() makes the room. */
+
+enum { MAX_DIGITS = 20 }; /* the room of a number; all of it may be written to */
+
+static inline char *put_bytes(char *to, const char *bytes, size_t n)
+{
+    memcpy(to, bytes, n);
+    return to + n;
+}
+
+/* Inline, as most are literals, whose lengths the compiler knows. */
+static inline char *put_string(char *to, const char *string)
+{
+    return put_bytes(to, string, strlen(string));
+}
+
+static inline char *put_byte(char *to, char byte)
+{
+    *to = byte;
+    return to + 1;
+}
+
+/* From 10 on. */
+char *put_large_number(char *to, uint64_t number);
+
+/* Inline, as many have only one digit. */
+static inline char *put_number(char *to, uint64_t number)
+{
+    return number < 10 ? put_byte(to, (char)('0' + number)) : put_large_number(to, number);
+}
+
+/* Lower case, zeros in front: always 16 digits. */
+enum { HEX_DIGITS = 16 };
+char *put_hex(char *to, uint64_t number);
+
+/* ---- text that grows ---- */
 
 struct text {
     char *bytes; /* owned; NULL until something, even "", has been added; NUL-terminated */
@@ -30,7 +68,7 @@ static inline char *text_room(struct text *text, size_t n)
     return text->size - text->length > n ? text->bytes + text->length : text_grow(text, n);
 }
 
-/* Into the room something was put, up to `end` (put.h). */
+/* Into the room something was put, up to `end`. */
 static inline void text_end(struct text *text, char *end)
 {
     *end = '\0';
@@ -73,12 +111,8 @@ void text_add_encoded(struct text *text, const char *string);
  * are literals. */
 static inline void text_add_key_name(struct text *text, const char *key)
 {
-    size_t n = strlen(key);
-    char *room = text_room(text, n + 2);
-    room[0] = ' ';
-    memcpy(room + 1, key, n);
-    memcpy(room + 1 + n, "=", 2);
-    text->length += n + 2;
+    char *to = put_byte(text_room(text, strlen(key) + 2), ' ');
+    text_end(text, put_byte(put_string(to, key), '='));
 }
 
 static inline void text_add_key(struct text *text, const char *key, const char *value)

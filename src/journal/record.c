@@ -2,7 +2,6 @@
  * the rules. record_read.c reads it. */
 #include "journal/record.h"
 
-#include "base/put.h"
 #include "base/words.h"
 #include "core/units.h"
 #include "journal/record_words.h"
