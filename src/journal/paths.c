@@ -106,15 +106,10 @@ bool path_canonical(const char *socket_path, char *out, size_t size)
     char folder[PATH_MAX], real[PATH_MAX];
     const char *slash = strrchr(socket_path, '/');
     size_t n = slash ? (size_t)(slash - socket_path) : 0;
-    bool has_folder = slash && n < sizeof folder;
-    if (has_folder) {
-        memcpy(folder, socket_path, n);
-        folder[n] = '\0';
-        has_folder = realpath(n > 0 ? folder : "/", real) != NULL;
-    }
+    bool has_folder = slash && fits(folder, sizeof folder, "%.*s", (int)n, socket_path) &&
+        realpath(n > 0 ? folder : "/", real);
     const char *base = has_folder ? slash + 1 : socket_path;
     bool is_root = has_folder && strcmp(real, "/") == 0;
-    int length = snprintf(
+    return fits(
         out, size, "%s%s%s", has_folder && !is_root ? real : "", has_folder ? "/" : "", base);
-    return length >= 0 && (size_t)length < size;
 }
