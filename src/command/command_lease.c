@@ -423,11 +423,6 @@ void command_back(struct call *call)
 
 /* ---- revoke, drop ---- */
 
-static void give_reason(struct call *call, size_t from, struct lease *lease)
-{
-    core_give_reason(lease, from, reason_of(call), &call->server->effects);
-}
-
 static void revoke_or_drop(
     struct call *call, void (*operation)(struct call *call, struct lease *lease))
 {
@@ -460,20 +455,15 @@ static void revoke_lease(struct call *call, struct lease *lease)
         return;
     }
     (counts ? note_taken : log_taken)(call, lease, "revoked");
-    size_t from = server->effects.n;
-    core_revoke(server->core, lease, why, call->now, &server->effects);
-    if (counts) {
-        give_reason(call, from, lease);
-    }
+    core_revoke(server->core, lease, why, reason_of(call), call->now, &server->effects);
     call_ok(call);
 }
 
 static void drop_lease(struct call *call, struct lease *lease)
 {
     note_taken(call, lease, "dropped");
-    size_t from = call->server->effects.n;
-    core_revoke(call->server->core, lease, OUTCOME_DROPPED, call->now, &call->server->effects);
-    give_reason(call, from, lease);
+    core_revoke(call->server->core, lease, OUTCOME_DROPPED, reason_of(call), call->now,
+        &call->server->effects);
     call_ok(call);
 }
 

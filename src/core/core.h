@@ -98,17 +98,15 @@ void core_abort_acquire(struct core *core, struct lease *lease, enum outcome why
  * (time_limit.c): for an operator (`why`: OUTCOME_REVOKED), or for the lease's own user
  * (OUTCOME_WITHDRAWN), where signals reach only what that user may signal; an operator's revoke,
  * max-hold and deadlines take over from there. With OUTCOME_DROPPED a held lease ends at once, with
- * an effect for its client. */
-void core_revoke(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
-    struct effects *effects);
+ * an effect for its client.
+ *
+ * `reason` has the words of whoever asks, or is NULL. The lease's client hears them, then and
+ * whenever it hears of the stop again; its record has them while the lease lives. */
+void core_revoke(struct core *core, struct lease *lease, enum outcome why, const char *reason,
+    nanoseconds now, struct effects *effects);
 /* Whether core_revoke() would end the wait, begin the stop or stop the job harder. If not, that
  * stop is somebody else's already. Not for OUTCOME_DROPPED. */
 bool core_would_stop(const struct lease *lease, enum outcome why);
-/* Right after core_revoke(), which began with effect `from`: the words of whoever asked. The
- * lease's client hears them, then and whenever it hears of the stop again; its record has them
- * while the lease lives. NULL: none. */
-void core_give_reason(
-    struct lease *lease, size_t from, const char *reason, struct effects *effects);
 /* The words for the stop of a lease that is being revoked; or NULL. */
 const char *lease_stop_reason(const struct lease *lease);
 

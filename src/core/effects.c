@@ -48,20 +48,6 @@ void effects_append_saying(struct effects *effects, enum effect_kind kind, struc
     effects->list[effects->n - 1].reason = reason;
 }
 
-void effects_give_reason(
-    struct effects *effects, size_t from, const struct lease *lease, const char *reason)
-{
-    for (size_t i = from; reason && i < effects->n; i++) {
-        struct effect *effect = &effects->list[i];
-        bool is_heard = effect->kind == EFFECT_STOP || effect->kind == EFFECT_LOST ||
-            effect->kind == EFFECT_DENIED;
-        if (is_heard && effect->lease == lease) {
-            free(effect->reason);
-            effect->reason = memory_string(reason);
-        }
-    }
-}
-
 void effects_name_resource(
     struct effects *effects, size_t from, const struct lease *lease, const char *resource)
 {

@@ -59,10 +59,6 @@ void effects_append_saying(struct effects *effects, enum effect_kind kind, struc
  * another way. */
 void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kind,
     const struct lease *lease);
-/* From index `from` on, whatever the lease's client is to hear has this reason; copied. NULL: none.
- */
-void effects_give_reason(
-    struct effects *effects, size_t from, const struct lease *lease, const char *reason);
 /* From index `from` on, the lease is denied for this one of its resources; copied. */
 void effects_name_resource(
     struct effects *effects, size_t from, const struct lease *lease, const char *resource);

@@ -169,7 +169,7 @@ void tenures_init(struct core *core);
 /* Called when a fleet lease is linked, and when it has ended. */
 void tenure_enter(struct core *core, struct lease *lease);
 void tenure_leave(struct lease *lease);
-/* Called when the lease becomes held, and when it ends or is stopped (other than by its own
+/* Called when a fleet lease becomes held, and when any lease is stopped (other than by its own
  * user). */
 void tenure_holds(struct lease *lease);
 void tenure_stops(struct lease *lease);

@@ -11,13 +11,14 @@
 
 #define KILL_AGAIN NANOSECONDS_PER_SECOND
 
+/* `reason` NULL: that of an earlier revoke, if there was one. */
 static void lose(struct core *core, struct lease *lease, enum effect_kind kind, enum outcome why,
-    nanoseconds now, struct effects *effects)
+    const char *reason, nanoseconds now, struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
-    char *reason = memory_string(lease_stop_reason(lease));
+    char *said = memory_string(reason ? reason : lease_stop_reason(lease));
     core_unlink_lease(core, lease, why, now, effects);
-    effects_append_saying(effects, kind, lease, client, why, reason);
+    effects_append_saying(effects, kind, lease, client, why, said);
 }
 
 static void ask_signal(struct lease *lease, int signal, struct effects *effects)
@@ -41,9 +42,7 @@ static void stop_harder(struct lease *lease, enum outcome why, struct effects *e
 {
     lease->stopping = (uint8_t)why;
     effects_change(effects, lease);
-    if (lease->database != 0) {
-        tenure_stops(lease);
-    }
+    tenure_stops(lease);
     if (!lease_real_client(lease)) {
         stop_on_client_gone(lease, effects);
     }
@@ -55,7 +54,7 @@ static void stop_set(struct core *core, struct lease *lease, enum outcome why, n
 {
     lease->stopping = (uint8_t)why;
     effects_change(effects, lease);
-    if (lease->database != 0 && why != OUTCOME_WITHDRAWN) {
+    if (why != OUTCOME_WITHDRAWN) {
         tenure_stops(lease);
     }
     if (lease->binding == BOUND_PROCESS) {
@@ -64,8 +63,8 @@ static void stop_set(struct core *core, struct lease *lease, enum outcome why, n
     lease_timer_set(core, lease, at);
 }
 
-static void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
-    struct effects *effects)
+static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
+    const char *reason, nanoseconds now, struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
     if (lease->stopping == OUTCOME_WITHDRAWN) {
@@ -73,14 +72,15 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
         return;
     }
     if (lease_is_notify_only(lease) || lease->is_undelivered) {
-        lose(core, lease, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, why, now, effects);
+        enum effect_kind kind = why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST;
+        lose(core, lease, kind, why, reason, now, effects);
         return;
     }
     nanoseconds patience = lease->attributes.kill_after;
     patience += client ? timing_stop_margin(lease->attributes.kill_after) / 2 : 0;
     stop_set(core, lease, why, after(now, patience), effects);
     if (client) {
-        effects_append(effects, EFFECT_STOP, lease, client, why);
+        effects_append_saying(effects, EFFECT_STOP, lease, client, why, memory_string(reason));
     } else {
         stop_on_client_gone(lease, effects);
     }
@@ -108,7 +108,7 @@ void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nan
     nanoseconds now, struct effects *effects)
 {
     nanoseconds kill_by = gone_by - timing_stop_margin(lease->attributes.kill_after) / 2;
-    stop_begin(core, lease, why, now, effects);
+    stop_begin(core, lease, why, NULL, now, effects);
     hurry(core, lease, kill_by > now ? kill_by : now);
 }
 
@@ -118,7 +118,7 @@ static void stop_goes_on(
     bool can_kill = lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
         lease->attributes.on_lost == ON_LOST_KILL;
     if (!can_kill) {
-        lose(core, lease, EFFECT_LOST, (enum outcome)lease->stopping, now, effects);
+        lose(core, lease, EFFECT_LOST, (enum outcome)lease->stopping, NULL, now, effects);
         return;
     }
     /* Held until the job is dead. SIGKILL is repeated: the kernel may not be able to end the job
@@ -141,39 +141,31 @@ void lease_timer_is_due(struct core *core, nanoseconds now, struct effects *effe
         stop_goes_on(core, lease, now, effects);
     } else {
         bool held_too_long = (nanoseconds)lease_timer->timer.major >= lease_timer->hold_until;
-        stop_begin(
-            core, lease, held_too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED, now, effects);
+        enum outcome why = held_too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED;
+        stop_begin(core, lease, why, NULL, now, effects);
     }
 }
 
 /* ---- revoke, withdraw, drop ---- */
-
-void core_give_reason(
-    struct lease *lease, size_t from, const char *reason, struct effects *effects)
-{
-    bool is_revoked = lease->stopping == OUTCOME_REVOKED || lease->stopping == OUTCOME_WITHDRAWN;
-    effects_give_reason(effects, from, lease, reason);
-    if (reason && is_revoked && lease->state == LEASE_HELD) {
-        free(lease->lease_timer->reason);
-        lease->lease_timer->reason = memory_string(reason);
-        effects_change(effects, lease);
-    }
-}
 
 bool core_would_stop(const struct lease *lease, enum outcome why)
 {
     return lease->state == LEASE_WAITING || stop_may_begin(lease, why);
 }
 
-void core_revoke(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
-    struct effects *effects)
+void core_revoke(struct core *core, struct lease *lease, enum outcome why, const char *reason,
+    nanoseconds now, struct effects *effects)
 {
     if (lease->state == LEASE_WAITING) {
-        core_deny(core, lease, OUTCOME_CANCELLED, now, effects);
+        lose(core, lease, EFFECT_DENIED, OUTCOME_CANCELLED, reason, now, effects);
     } else if (why == OUTCOME_DROPPED) {
-        lose(core, lease, EFFECT_LOST, why, now, effects);
+        lose(core, lease, EFFECT_LOST, why, reason, now, effects);
     } else if (stop_may_begin(lease, why)) {
-        stop_begin(core, lease, why, now, effects);
+        stop_begin(core, lease, why, reason, now, effects);
+        if (reason && lease->state == LEASE_HELD) {
+            free(lease->lease_timer->reason);
+            lease->lease_timer->reason = memory_string(reason);
+        }
     }
     core_settle(core, now, effects);
 }

@@ -78,7 +78,6 @@ static void take_away(struct session *session, struct lease *lease, const struct
     char *words = memory_string(event->text);
     struct session_taking taking = taking_of(words, lease, kind);
     bool is_by_owner = taking.by.is_known && taking.by.uid == lease->uid;
-    size_t from = session->effects->n;
     if (events->taken && (kind != FLEET_RELEASE || (taking.by.is_known && !is_by_owner))) {
         events->taken(events->taken_context, lease, &taking);
     }
@@ -86,8 +85,7 @@ static void take_away(struct session *session, struct lease *lease, const struct
         core_end(session->core, lease, NULL, session->now, session->effects);
     } else {
         enum outcome why = kind == FLEET_DROP ? OUTCOME_DROPPED : OUTCOME_REVOKED;
-        core_revoke(session->core, lease, why, session->now, session->effects);
-        core_give_reason(lease, from, taking.is_repeat ? NULL : taking.reason, session->effects);
+        core_revoke(session->core, lease, why, taking.reason, session->now, session->effects);
     }
     free(words);
 }

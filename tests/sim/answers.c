@@ -108,7 +108,7 @@ static void do_end(struct lease *lease)
     static const enum outcome reasons[] = {OUTCOME_REVOKED, OUTCOME_WITHDRAWN, OUTCOME_DROPPED};
     uint32_t how = random_below(&world.random, 6);
     if (how < 3) {
-        core_revoke(world.core, lease, reasons[how], world.now, &world.effects);
+        core_revoke(world.core, lease, reasons[how], NULL, world.now, &world.effects);
     } else {
         core_end(world.core, lease, lease->client, world.now, &world.effects);
     }

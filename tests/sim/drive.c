@@ -348,7 +348,7 @@ static void do_to_lease(struct simulation *simulation, const struct operation *o
         core_process_exited(simulation->core, lease, operation->now, &simulation->effects);
     } else {
         histories_taken(simulation, operation->lease);
-        core_revoke(simulation->core, lease, why, operation->now, &simulation->effects);
+        core_revoke(simulation->core, lease, why, NULL, operation->now, &simulation->effects);
     }
     take_effects(simulation);
     lease_operations[operation->kind].model(simulation->model, operation->lease);

@@ -50,27 +50,26 @@ const char *bind_to_connection(const char *who, const char *lease)
 
 const char *revoke(const char *lease)
 {
-    core_revoke(world.core, living(lease), OUTCOME_REVOKED, world.now, &world.effects);
+    core_revoke(world.core, living(lease), OUTCOME_REVOKED, NULL, world.now, &world.effects);
     return answer(OUTCOME_OK, NULL);
 }
 
 const char *revoke_saying(const char *name, const char *reason)
 {
     struct lease *lease = living(name);
-    core_revoke(world.core, lease, OUTCOME_REVOKED, world.now, &world.effects);
-    core_give_reason(lease, 0, reason, &world.effects);
+    core_revoke(world.core, lease, OUTCOME_REVOKED, reason, world.now, &world.effects);
     return answer(OUTCOME_OK, NULL);
 }
 
 const char *withdraw(const char *lease)
 {
-    core_revoke(world.core, living(lease), OUTCOME_WITHDRAWN, world.now, &world.effects);
+    core_revoke(world.core, living(lease), OUTCOME_WITHDRAWN, NULL, world.now, &world.effects);
     return answer(OUTCOME_OK, NULL);
 }
 
 const char *drop(const char *lease)
 {
-    core_revoke(world.core, living(lease), OUTCOME_DROPPED, world.now, &world.effects);
+    core_revoke(world.core, living(lease), OUTCOME_DROPPED, NULL, world.now, &world.effects);
     return answer(OUTCOME_OK, NULL);
 }
 

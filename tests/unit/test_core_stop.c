@@ -97,11 +97,11 @@ static const struct story on_lost[] = {
             "restart: lock d kill-after=3 -> A B; A watch",
             "ann reclaims A -> ok d=0; A stop revoked (disk full)", "at 20 -> ok; A signal 9",
             "exit A -> ok; A lost revoked (disk full)"}},
-    {"an operator's last words",
+    {"an operator's first words",
         {ONE_HOLDER("on-lost=term", "pid=7"),
             "revoke-saying B: nobody waits -> ok; B denied cancelled (nobody waits)",
             "revoke-saying A: disk full -> ok; A watch; A stop revoked (disk full)",
-            "revoke-saying A: no, full of mice", "at 20 -> ok; A lost revoked (no, full of mice)"}},
+            "revoke-saying A: no, full of mice", "at 20 -> ok; A lost revoked (disk full)"}},
 };
 
 Test(stop, on_lost)

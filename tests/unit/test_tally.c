@@ -141,10 +141,10 @@ Test(tally, what_was_revoked_is_not_released)
 {
     struct lease *lease = acquire("deploy", NEVER, 0);
     lease->attributes.on_lost = ON_LOST_KILL;
-    core_revoke(core, lease, OUTCOME_WITHDRAWN, 0, &effects);
+    core_revoke(core, lease, OUTCOME_WITHDRAWN, NULL, 0, &effects);
     effects_clear(&effects);
     release(lease, SECOND);
-    core_revoke(core, acquire("deploy", NEVER, SECOND), OUTCOME_DROPPED, SECOND, &effects);
+    core_revoke(core, acquire("deploy", NEVER, SECOND), OUTCOME_DROPPED, NULL, SECOND, &effects);
     effects_clear(&effects);
     struct counts_view view = view_of("deploy", SECOND);
     cr_expect_eq(view.counts->ended[OUTCOME_REVOKED], 1);
@@ -193,7 +193,7 @@ Test(tally, a_restart_counts_from_zero)
     cr_expect_eq(view.counts->granted[GRANTED_AT_ONCE], 0);
     cr_expect_eq(view.held, 1);
     cr_expect_eq(view.unit_seconds, 10000000, "since the restart");
-    core_revoke(core, lease, OUTCOME_DROPPED, 20 * SECOND, &effects);
+    core_revoke(core, lease, OUTCOME_DROPPED, NULL, 20 * SECOND, &effects);
     effects_clear(&effects);
     view = view_of("deploy", 30 * SECOND);
     cr_expect_eq(view.counts->ended[OUTCOME_DROPPED], 1);
