@@ -41,7 +41,7 @@ static void check_units(const struct resource *resource)
         REQUIRE(n_in_state[i] == resource->n_in_state[i]);
     }
     REQUIRE(n_removed == resource->n_removed && n_reserved == resource->n_reserved);
-    REQUIRE(resource->n_free_ranges == n_free_ranges(resource));
+    REQUIRE(resource->free_slots.n_ranges == n_free_ranges(resource));
     REQUIRE(sorted_set_size(&resource->free) == (is_pool ? n_in_state[UNIT_FREE] : 0));
     REQUIRE(bitset_count(&resource->free_slots, resource->free_slots.size) ==
         (is_pool ? 0 : n_in_state[UNIT_FREE]));

@@ -37,9 +37,22 @@ void bitset_grow(struct bitset *set, uint32_t size)
     set->size = size;
 }
 
+bool bitset_has(const struct bitset *set, uint32_t number)
+{
+    return number < set->size && (set->words[number / WORD] >> number % WORD & 1) != 0;
+}
+
+/* By how many the ranges grow if this number, which is no member, becomes one: between two members
+ * it turns two ranges into one. Modulo 2^32. */
+static uint32_t new_ranges(const struct bitset *set, uint32_t number)
+{
+    return 1u - (number > 0 && bitset_has(set, number - 1)) - bitset_has(set, number + 1);
+}
+
 void bitset_add(struct bitset *set, uint32_t member)
 {
     assert(member < set->size && !bitset_has(set, member));
+    set->n_ranges += new_ranges(set, member);
     set->words[member / WORD] |= UINT64_C(1) << member % WORD;
     set->n_in_block[member / BLOCK]++;
 }
@@ -49,6 +62,7 @@ void bitset_remove(struct bitset *set, uint32_t member)
     assert(bitset_has(set, member));
     set->words[member / WORD] &= ~(UINT64_C(1) << member % WORD);
     set->n_in_block[member / BLOCK]--;
+    set->n_ranges -= new_ranges(set, member);
 }
 
 uint32_t bitset_first(const struct bitset *set)

@@ -9,6 +9,7 @@ struct bitset {
     uint64_t *words; /* owned */
     uint32_t *n_in_block; /* members in each block of words; owned */
     uint32_t size; /* members are smaller */
+    uint32_t n_ranges; /* adjacent members are one range */
 };
 
 #define BITSET_INIT {0}
@@ -16,6 +17,7 @@ struct bitset {
 void bitset_deinit(struct bitset *set);
 /* From now on there is room for members below `size`, which is not smaller than before. */
 void bitset_grow(struct bitset *set, uint32_t size);
+bool bitset_has(const struct bitset *set, uint32_t number);
 /* `member` is below the size, and not in the set yet. */
 void bitset_add(struct bitset *set, uint32_t member);
 /* `member` is in the set. */
@@ -27,8 +29,3 @@ uint32_t bitset_first(const struct bitset *set);
 uint32_t bitset_find(const struct bitset *set, uint32_t from, uint32_t end, bool is_member);
 /* The number of members below `end`, which is at most the size. */
 uint32_t bitset_count(const struct bitset *set, uint32_t end);
-
-static inline bool bitset_has(const struct bitset *set, uint32_t number)
-{
-    return number < set->size && (set->words[number / 64] >> number % 64 & 1) != 0;
-}

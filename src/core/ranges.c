@@ -22,7 +22,7 @@ uint32_t slots_max_words(uint32_t count, size_t n_claims)
 
 bool ranges_are_few(const struct resource *resource)
 {
-    return resource->n_free_ranges < max_ranges(MAX_RESOURCES_PER_LEASE);
+    return resource->free_slots.n_ranges < max_ranges(MAX_RESOURCES_PER_LEASE);
 }
 
 /* Whether the lowest free slots fit wherever they are; slots that nobody has used yet may be one
@@ -31,7 +31,7 @@ static bool fits_anyhow(const struct claim *claim)
 {
     uint32_t max = max_ranges(claim->lease->n_claims);
     return resource_is_pool(claim->resource) || claim->count <= 2 * max ||
-        claim->resource->n_free_ranges < max;
+        claim->resource->free_slots.n_ranges < max;
 }
 
 /* The next free range from `from` on; all slots that nobody has used yet are free. False: no more

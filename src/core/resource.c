@@ -21,20 +21,12 @@ static uint64_t item_free_key(struct unit *unit)
     return resource->definition->selection == SELECT_LRU ? resource->n_frees++ : keyed(unit)->rank;
 }
 
-/* By how many the free ranges grow if this slot, which is not free, becomes free: between two free
- * ones it turns two ranges into one. Modulo 2^32. */
-static uint32_t new_ranges(const struct bitset *free_slots, uint32_t slot)
-{
-    return 1u - (slot > 0 && bitset_has(free_slots, slot - 1)) - bitset_has(free_slots, slot + 1);
-}
-
 static void enter_free(struct unit *unit)
 {
     struct resource *resource = unit->resource;
     if (resource_is_pool(resource)) {
         sorted_set_insert(&resource->free, &keyed(unit)->node, item_free_key(unit), 0);
     } else {
-        resource->n_free_ranges += new_ranges(&resource->free_slots, unit->index);
         bitset_add(&resource->free_slots, unit->index);
     }
 }
@@ -46,7 +38,6 @@ static void leave_free(struct unit *unit)
         sorted_set_remove(&resource->free, &keyed(unit)->node);
     } else {
         bitset_remove(&resource->free_slots, unit->index);
-        resource->n_free_ranges -= new_ranges(&resource->free_slots, unit->index);
     }
 }
 

@@ -74,7 +74,6 @@ struct resource {
     struct table items; /* pools of host scope: units by item */
     uint32_t n_in_state[N_UNIT_STATES]; /* derived from the units */
     struct bitset free_slots; /* host scope, not of pools: by index */
-    uint32_t n_free_ranges; /* derived: adjacent free slots are one range */
     uint32_t n_removed, n_reserved; /* derived: units with .removed, .reserved */
     struct sorted_set free; /* pools: by file order, or time of release */
     struct sorted_set given; /* fleet scope: units that this host holds, by slot or item's hash */
