@@ -116,6 +116,11 @@ uint64_t hash_number(uint64_t number)
     return number ^ number >> 31;
 }
 
+struct table_node *table_find_number(const struct table *table, uint64_t number)
+{
+    return table_find(table, hash_number(number));
+}
+
 /* FNV-1a, seeded and finished so that its low bits are good. */
 uint64_t hash_string(const char *string, uint64_t seed)
 {
@@ -160,4 +165,9 @@ uint64_t hash_bytes(const char *bytes, size_t n, uint64_t seed)
         hash ^= hash >> 32;
     }
     return hash_number(hash ^ load_rest(bytes, n));
+}
+
+uint64_t hash_name(const char *name)
+{
+    return hash_bytes(name, strlen(name), 0);
 }

@@ -32,6 +32,12 @@ static inline uint64_t milliseconds_until(nanoseconds instant, nanoseconds now)
     return instant > now ? milliseconds(instant - now) + 1 : 0;
 }
 
+/* Spans come from clients and files: no sum overflows. NEVER stays NEVER. */
+static inline nanoseconds instant_after(nanoseconds instant, nanoseconds span)
+{
+    return span >= NEVER - 1 - instant ? NEVER : instant + span;
+}
+
 static inline nanoseconds later(nanoseconds a, nanoseconds b)
 {
     return a > b ? a : b;

@@ -94,6 +94,11 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
     }
 }
 
+bool outcome_has_lease(enum outcome outcome)
+{
+    return outcome == OUTCOME_OK || outcome == OUTCOME_WAITING || outcome == OUTCOME_PENDING;
+}
+
 /* Units of a resource that the requester's ancestors hold: they come back only after the requester
  * has ended. */
 struct ancestral {
@@ -226,7 +231,7 @@ static enum outcome enter_and_try(struct core *core, struct lease *lease,
     const struct acquire_request *ask, nanoseconds now, struct effects *effects,
     const char **at_faultp)
 {
-    queue_enter(core, lease, ask->wait == 0 ? NEVER : after(now, ask->wait));
+    queue_enter(core, lease, ask->wait == 0 ? NEVER : instant_after(now, ask->wait));
     return queue_try(core, lease, now, effects)
         ? OUTCOME_OK
         : acquire_wait(core, lease, ask, effects, at_faultp);

@@ -200,12 +200,6 @@ struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);
  * as core_reclaim(), also for a lease that has a client. */
 enum outcome core_repeat(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);
-/* Whether the lease has no client at present. */
-static inline bool lease_is_detached(const struct lease *lease)
-{
-    return lease->client->is_nobody;
-}
-
 /* The caller stops: nothing is granted any more. No lease ends by it. */
 void core_grant_no_more(struct core *core);
 /* Then: ends all leases without a client, silently, so that the core can be freed. */

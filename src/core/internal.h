@@ -106,11 +106,6 @@ void core_deny(struct core *core, struct lease *lease, enum outcome why, nanosec
     struct effects *effects);
 /* Marks every queue to be looked at. */
 void core_mark_all_dirty(struct core *core);
-/* Whether granting is suspended. */
-static inline bool core_is_granting_suspended(const struct core *core)
-{
-    return core->draining || core_is_closed(core);
-}
 /* Ends every operation: grants what can be granted, forgets what is idle. */
 void core_settle(struct core *core, nanoseconds now, struct effects *effects);
 
@@ -120,12 +115,6 @@ void identity_add(struct core *core, struct claim *claim);
 void identity_remove(struct core *core, struct claim *claim);
 /* Call after the resource's `identity` key has changed. */
 void identity_rekey(struct core *core, struct resource *resource);
-
-/* Spans come from clients and files: no sum overflows. */
-static inline nanoseconds after(nanoseconds instant, nanoseconds span)
-{
-    return span >= NEVER - 1 - instant ? NEVER : instant + span;
-}
 
 /* ---- time_limit.c: leases whose time is limited ---- */
 
@@ -198,11 +187,6 @@ void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effec
 
 /* ---- detached.c: leases without a client ---- */
 
-/* The client that gets the lease's effects; NULL if it has none. */
-static inline struct client *lease_real_client(const struct lease *lease)
-{
-    return lease_is_detached(lease) ? NULL : lease->client;
-}
 /* The client of a held lease has gone: the lease ends, or lives on alone. */
 void detached_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
@@ -226,6 +210,8 @@ void once_leave(struct core *core, struct lease *lease);
 
 /* ---- lookup.c ---- */
 
+/* Whether nothing is granted at present. */
+bool core_is_granting_suspended(const struct core *core);
 enum { MAX_ANCESTORS = 64 };
 /* Whether the lease's ancestors hold this: leases that were held before it was requested, and that
  * it says it runs under. Only those of its own user count, as anybody can name another's lease. */
@@ -267,10 +253,7 @@ enum outcome acquire_settle(struct core *core, const struct lease *lease, enum o
 /* Counts the lease, unless it is NULL, among those that wait if it does. */
 void acquire_count_wait(struct lease *lease);
 /* Of an acquire: there is a lease, held or not yet. */
-static inline bool outcome_has_lease(enum outcome outcome)
-{
-    return outcome == OUTCOME_OK || outcome == OUTCOME_WAITING || outcome == OUTCOME_PENDING;
-}
+bool outcome_has_lease(enum outcome outcome);
 
 /* ---- adopt.c: particular units ---- */
 

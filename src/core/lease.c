@@ -2,9 +2,25 @@
 
 #include "base/memory.h"
 #include "core/acquire_request.h"
+#include "core/client.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+const char *lease_names(const struct lease *lease)
+{
+    return (const char *)&lease->claims[lease->n_claims];
+}
+
+bool lease_is_detached(const struct lease *lease)
+{
+    return lease->client->is_nobody;
+}
+
+struct client *lease_real_client(const struct lease *lease)
+{
+    return lease_is_detached(lease) ? NULL : lease->client;
+}
 
 static size_t names_size(const struct acquire_request *ask)
 {

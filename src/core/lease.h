@@ -167,10 +167,11 @@ struct lease {
 };
 
 /* Its resources', with a space between them: these may be gone once it has ended. */
-static inline const char *lease_names(const struct lease *lease)
-{
-    return (const char *)&lease->claims[lease->n_claims];
-}
+const char *lease_names(const struct lease *lease);
+/* Whether the living lease has no client at present. */
+bool lease_is_detached(const struct lease *lease);
+/* The client that gets its effects; NULL if it has none. */
+struct client *lease_real_client(const struct lease *lease);
 
 /* Makes a lease that is in no table, list or queue yet, with claims that have no resource.
  * effects_clear() frees it. */

@@ -45,6 +45,11 @@ bool core_is_closed(const struct core *core)
     return core->is_closed || core->closed_why;
 }
 
+bool core_is_granting_suspended(const struct core *core)
+{
+    return core->draining || core_is_closed(core);
+}
+
 bool core_may_miss_leases(const struct core *core)
 {
     return core->is_closed;

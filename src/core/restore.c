@@ -356,7 +356,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
         return outcome;
     }
     acquire_link(core, client, lease, id);
-    queue_enter(core, lease, claims ? NEVER : after(now, ask->wait));
+    queue_enter(core, lease, claims ? NEVER : instant_after(now, ask->wait));
     outcome = claims ? reclaim_held(core, lease, claims, now, effects)
                      : reclaim_waiting(core, lease, ask, effects, at_faultp);
     if (outcome_has_lease(outcome)) {

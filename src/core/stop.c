@@ -78,7 +78,7 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
     }
     nanoseconds patience = lease->attributes.kill_after;
     patience += client ? timing_stop_margin(lease->attributes.kill_after) / 2 : 0;
-    stop_set(core, lease, why, after(now, patience), effects);
+    stop_set(core, lease, why, instant_after(now, patience), effects);
     if (client) {
         effects_append_saying(effects, EFFECT_STOP, lease, client, why, memory_string(reason));
     } else {
@@ -98,7 +98,7 @@ static void hurry(struct core *core, struct lease *lease, nanoseconds at)
 void stop_resume(struct core *core, struct lease *lease, const struct saved_lease *saved,
     nanoseconds now, struct effects *effects)
 {
-    nanoseconds at = earlier(after(now, lease->attributes.kill_after), saved->until);
+    nanoseconds at = earlier(instant_after(now, lease->attributes.kill_after), saved->until);
     stop_set(core, lease, saved->stopping, at, effects);
     lease->lease_timer->hold_until = saved->hold_until;
     lease->lease_timer->reason = memory_string(saved->stop_reason);
@@ -128,7 +128,7 @@ static void stop_goes_on(
         stop_harder(lease, OUTCOME_MAX_HOLD, effects);
     }
     ask_signal(lease, SIGNAL_KILL, effects);
-    lease_timer_set(core, lease, after(now, KILL_AGAIN));
+    lease_timer_set(core, lease, instant_after(now, KILL_AGAIN));
     effects_change(effects, lease);
 }
 

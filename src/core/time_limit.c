@@ -61,9 +61,9 @@ void lease_timer_resume(
 
 void lease_timer_start(struct core *core, struct lease *lease)
 {
-    nanoseconds hold_until = after(lease->granted_at, max_hold(lease)), until = hold_until;
+    nanoseconds hold_until = instant_after(lease->granted_at, max_hold(lease)), until = hold_until;
     if (lease->binding == BOUND_TIME) {
-        until = earlier(until, after(lease->granted_at, lease->ttl));
+        until = earlier(until, instant_after(lease->granted_at, lease->ttl));
     }
     if (until != NEVER) {
         lease_timer_resume(core, lease, until, hold_until);
@@ -90,15 +90,14 @@ nanoseconds lease_until(const struct lease *lease)
 /* From the signal until the job is certainly gone; only for a job that is stopped. */
 static nanoseconds stop_takes(const struct lease *lease)
 {
-    return after(lease->attributes.kill_after, timing_stop_margin(lease->attributes.kill_after));
+    nanoseconds kill_after = lease->attributes.kill_after;
+    return instant_after(kill_after, timing_stop_margin(kill_after));
 }
 
 nanoseconds lease_gone_by(const struct lease *lease)
 {
-    nanoseconds until = lease_own_until(lease), stop_at = held_stop_at(lease);
-    nanoseconds gone_by = until == NEVER ? NEVER : after(until, stop_takes(lease));
-    nanoseconds deadline = stop_at == NEVER ? NEVER : after(stop_at, lease_stop_budget(lease));
-    return earlier(gone_by, deadline);
+    return earlier(instant_after(lease_own_until(lease), stop_takes(lease)),
+        instant_after(held_stop_at(lease), lease_stop_budget(lease)));
 }
 
 bool lease_is_notify_only(const struct lease *lease)
@@ -126,7 +125,7 @@ enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl,
         lease->ttl = ttl;
     }
     lease_timer_set(
-        core, lease, earlier(after(now, lease->ttl), lease_timer_get(lease)->hold_until));
+        core, lease, earlier(instant_after(now, lease->ttl), lease_timer_get(lease)->hold_until));
     effects_change(effects, lease);
     return OUTCOME_OK;
 }
