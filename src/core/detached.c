@@ -109,16 +109,6 @@ void core_close(struct core *core, const char *why)
     news_host(&core->news);
 }
 
-const char *core_closed_why(const struct core *core)
-{
-    return core->closed_why;
-}
-
-nanoseconds core_grace_until(const struct core *core)
-{
-    return core->is_closed || !LIST_EMPTY(&core->absent.leases) ? core->grace_until : NEVER;
-}
-
 void detached_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
     core->is_closed = false;

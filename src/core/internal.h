@@ -106,6 +106,9 @@ void core_deny(struct core *core, struct lease *lease, enum outcome why, nanosec
     struct effects *effects);
 /* Marks every queue to be looked at. */
 void core_mark_all_dirty(struct core *core);
+
+/* ---- queue.c ---- */
+
 /* Ends every operation: grants what can be granted, forgets what is idle. */
 void core_settle(struct core *core, nanoseconds now, struct effects *effects);
 

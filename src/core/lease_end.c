@@ -1,4 +1,4 @@
-/* lease_end.c - a lease ends, and what has become free is granted. */
+/* lease_end.c - a lease ends: it leaves everything, and its units are free or rest. */
 #include "core/internal.h"
 #include "core/queue.h"
 #include "core/quota.h"
@@ -92,15 +92,6 @@ void core_deny(struct core *core, struct lease *lease, enum outcome why, nanosec
     struct client *client = lease_real_client(lease);
     core_unlink_lease(core, lease, why, now, effects);
     effects_append(effects, EFFECT_DENIED, lease, client, why);
-}
-
-void core_settle(struct core *core, nanoseconds now, struct effects *effects)
-{
-    queue_pump(core, now, effects);
-    if (core_is_drained(core) && !core->drain_reported) {
-        core->drain_reported = true;
-        effects_append(effects, EFFECT_DRAINED, NULL, NULL, OUTCOME_OK);
-    }
 }
 
 void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,

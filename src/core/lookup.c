@@ -55,6 +55,16 @@ bool core_may_miss_leases(const struct core *core)
     return core->is_closed;
 }
 
+const char *core_closed_why(const struct core *core)
+{
+    return core->closed_why;
+}
+
+nanoseconds core_grace_until(const struct core *core)
+{
+    return core->is_closed || !LIST_EMPTY(&core->absent.leases) ? core->grace_until : NEVER;
+}
+
 void core_begin_numbers(struct core *core, uint64_t first)
 {
     core->first_id = first;

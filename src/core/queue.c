@@ -399,6 +399,15 @@ void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
     }
 }
 
+void core_settle(struct core *core, nanoseconds now, struct effects *effects)
+{
+    queue_pump(core, now, effects);
+    if (core_is_drained(core) && !core->drain_reported) {
+        core->drain_reported = true;
+        effects_append(effects, EFFECT_DRAINED, NULL, NULL, OUTCOME_OK);
+    }
+}
+
 /* ---- after the rules have changed ---- */
 
 struct claim **queue_waiters(const struct resource *resource, size_t *np)
