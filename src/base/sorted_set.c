@@ -116,6 +116,13 @@ void sorted_set_remove(struct sorted_set *set, struct sorted_set_node *node)
     *node = (struct sorted_set_node){0};
 }
 
+void sorted_set_discard(struct sorted_set *set, struct sorted_set_node *node)
+{
+    if (sorted_set_contains(node)) {
+        sorted_set_remove(set, node);
+    }
+}
+
 struct sorted_set_node *sorted_set_next(const struct sorted_set_node *node)
 {
     if (node->right) {

@@ -55,6 +55,8 @@ void sorted_set_insert(
 void sorted_set_insert_weighted(struct sorted_set *set, struct sorted_set_node *node,
     uint64_t major, uint64_t minor, uint32_t weight);
 void sorted_set_remove(struct sorted_set *set, struct sorted_set_node *node);
+/* The same, if it is in the set. */
+void sorted_set_discard(struct sorted_set *set, struct sorted_set_node *node);
 
 static inline struct sorted_set_node *sorted_set_first(const struct sorted_set *set)
 {

@@ -152,13 +152,6 @@ static void start_timer(struct core *core, struct road *road, nanoseconds now)
     }
 }
 
-static void stop_timer(struct core *core, struct road *road)
-{
-    if (sorted_set_contains(&road->timer)) {
-        sorted_set_remove(&core->keep_timers, &road->timer);
-    }
-}
-
 /* Keeps only the first `n` of the kept claims. */
 static void keep_only(struct core *core, struct road *road, size_t n)
 {
@@ -225,7 +218,7 @@ void keep_fall(struct core *core, struct lease *lease, const struct claim *lost)
 static void let_go(struct core *core, struct lease *lease)
 {
     struct road *road = lease->waiting->road;
-    stop_timer(core, road);
+    sorted_set_discard(&core->keep_timers, &road->timer);
     keep_only(core, road, 0);
     road_move(road, road->station, 0);
     changed(core, lease);
@@ -234,7 +227,7 @@ static void let_go(struct core *core, struct lease *lease)
 void keep_drop(struct core *core, struct lease *lease)
 {
     struct road *road = lease->waiting->road;
-    stop_timer(core, road);
+    sorted_set_discard(&core->keep_timers, &road->timer);
     keep_only(core, road, 0);
     if (road->station) {
         place_put(core, road->station, STANDS_ASIDE);
@@ -308,6 +301,6 @@ void keep_is_due(struct core *core, nanoseconds now, struct effects *effects)
         road->n_let_go = (uint8_t)(road->n_let_go + (road->n_let_go < MAX_DOUBLINGS));
         let_go(core, road->lease);
     } else {
-        stop_timer(core, road);
+        sorted_set_discard(&core->keep_timers, &road->timer);
     }
 }

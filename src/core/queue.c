@@ -127,17 +127,13 @@ void queue_leave(struct core *core, struct lease *lease)
 {
     struct waiting *waiting = lease->waiting;
     core->n_waiting--;
-    if (sorted_set_contains(&waiting->timer)) {
-        sorted_set_remove(&core->wait_timers, &waiting->timer);
-    }
+    sorted_set_discard(&core->wait_timers, &waiting->timer);
     if (waiting->road) {
         keep_drop(core, lease);
     }
     lane_leave(core, lease);
     quota_changed_for(core, lease);
-    if (sorted_set_contains(&waiting->agenda_node)) {
-        sorted_set_remove(&core->agenda, &waiting->agenda_node);
-    }
+    sorted_set_discard(&core->agenda, &waiting->agenda_node);
     for (size_t i = 0; i < lease->n_claims; i++) {
         place_leave(core, &lease->claims[i]);
     }
@@ -152,9 +148,7 @@ void queue_leave(struct core *core, struct lease *lease)
 void queue_place_holder(struct claim *claim)
 {
     struct sorted_set *holders = &claim->resource->holders;
-    if (sorted_set_contains(&claim->node)) {
-        sorted_set_remove(holders, &claim->node);
-    }
+    sorted_set_discard(holders, &claim->node);
     sorted_set_insert(holders, &claim->node, claim->token, claim->lease->id);
 }
 

@@ -68,8 +68,8 @@ void tenure_holds(struct lease *lease)
 void tenure_stops(struct lease *lease)
 {
     struct tenant *tenant = lease->tenant;
-    if (tenant && sorted_set_contains(&tenant->budget_node)) {
-        sorted_set_remove(&tenant->tenure->by_budget, &tenant->budget_node);
+    if (tenant) {
+        sorted_set_discard(&tenant->tenure->by_budget, &tenant->budget_node);
     }
 }
 

@@ -9,10 +9,8 @@
 
 void lease_timer_end(struct core *core, struct lease *lease)
 {
-    if (lease->lease_timer && sorted_set_contains(&lease->lease_timer->timer)) {
-        sorted_set_remove(&core->lease_timers, &lease->lease_timer->timer);
-    }
     if (lease->lease_timer) {
+        sorted_set_discard(&core->lease_timers, &lease->lease_timer->timer);
         free(lease->lease_timer->reason);
     }
     free(lease->lease_timer);
@@ -37,9 +35,7 @@ static struct lease_timer *lease_timer_get(struct lease *lease)
 void lease_timer_set(struct core *core, struct lease *lease, nanoseconds at)
 {
     struct lease_timer *lease_timer = lease_timer_get(lease);
-    if (sorted_set_contains(&lease_timer->timer)) {
-        sorted_set_remove(&core->lease_timers, &lease_timer->timer);
-    }
+    sorted_set_discard(&core->lease_timers, &lease_timer->timer);
     sorted_set_insert(&core->lease_timers, &lease_timer->timer, (uint64_t)at, ++core->timer_serial);
 }
 
