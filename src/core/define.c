@@ -212,50 +212,18 @@ void core_set_waiter_filter(struct core *core, core_waiter_filter *judge, void *
     core->waiter_filter_context = context;
 }
 
-static enum outcome judge(const struct core *core, const struct lease *lease)
+/* Of all the lease's resources. */
+static enum outcome judge(const struct core *core, const struct claim *claim)
 {
+    const struct lease *lease = claim->lease;
     enum outcome outcome = OUTCOME_OK;
-    for (size_t i = 0; i < lease->n_claims && outcome == OUTCOME_OK; i++) {
+    for (size_t i = 0; core->judge && i < lease->n_claims && outcome == OUTCOME_OK; i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (resource->is_defined) {
             outcome = core->judge(lease, resource->definition, core->waiter_filter_context);
         }
     }
     return outcome;
-}
-
-struct unwanted {
-    struct core *core;
-    struct lease **leases; /* room for all waiters */
-    size_t n;
-};
-
-static bool add_unwanted(struct lease *lease, void *context)
-{
-    struct unwanted *unwanted = context;
-    if (lease->state == LEASE_WAITING && judge(unwanted->core, lease) != OUTCOME_OK) {
-        unwanted->leases[unwanted->n++] = lease;
-    }
-    return true;
-}
-
-static int compare_ids(const void *left, const void *right)
-{
-    const struct lease *a = *(struct lease *const *)left, *b = *(struct lease *const *)right;
-    return (a->id > b->id) - (a->id < b->id);
-}
-
-static void deny_unwanted(struct core *core, nanoseconds now, struct effects *effects)
-{
-    struct unwanted unwanted = {
-        .core = core, .leases = memory_new((core->n_waiting + 1) * sizeof unwanted.leases[0])};
-    core_for_each_lease(core, add_unwanted, &unwanted);
-    qsort(unwanted.leases, unwanted.n, sizeof unwanted.leases[0], compare_ids);
-    for (size_t i = 0; i < unwanted.n; i++) {
-        struct lease *lease = unwanted.leases[i];
-        core_deny(core, lease, judge(core, lease), now, effects);
-    }
-    free(unwanted.leases);
 }
 
 static void redefine(struct core *core, const struct catalogue *catalogue,
@@ -267,8 +235,8 @@ static void redefine(struct core *core, const struct catalogue *catalogue,
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         resource_apply(core, resource, catalogue_find(catalogue, resource->name), now);
     }
-    if (core->judge) {
-        deny_unwanted(core, now, effects);
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        operator_deny_waiters(core, resource, judge, now, effects);
     }
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         operator_changed(core, resource, now, effects);

@@ -223,6 +223,11 @@ bool lease_ancestors_hold(
 
 /* ---- operator.c ---- */
 
+/* OUTCOME_OK if the claim's lease may go on waiting, else why not. */
+typedef enum outcome waiter_judge(const struct core *core, const struct claim *claim);
+/* Denies the resource's waiters that may not. */
+void operator_deny_waiters(struct core *core, struct resource *resource, waiter_judge *judge,
+    nanoseconds now, struct effects *effects);
 /* Call after a resource's rules have changed: denies waiters that can never be granted any more and
  * sorts the others again. core_settle() then grants. */
 void operator_changed(

@@ -6,26 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum outcome still_possible(const struct claim *claim)
+static enum outcome still_possible(const struct core *core, const struct claim *claim)
 {
+    (void)core;
     if (!claim->resource->is_defined) {
         return OUTCOME_UNKNOWN;
     }
     return resource_can_give(claim->resource, claim->count) ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
 }
 
-void operator_changed(
-    struct core *core, struct resource *resource, nanoseconds now, struct effects *effects)
+void operator_deny_waiters(struct core *core, struct resource *resource, waiter_judge *judge,
+    nanoseconds now, struct effects *effects)
 {
     size_t n;
     struct claim **waiters = queue_waiters(resource, &n);
     for (size_t i = 0; i < n; i++) {
-        enum outcome outcome = still_possible(waiters[i]);
+        enum outcome outcome = judge(core, waiters[i]);
         if (outcome != OUTCOME_OK) {
             core_deny(core, waiters[i]->lease, outcome, now, effects);
         }
     }
     free(waiters);
+}
+
+void operator_changed(
+    struct core *core, struct resource *resource, nanoseconds now, struct effects *effects)
+{
+    operator_deny_waiters(core, resource, still_possible, now, effects);
     queue_reclassify(core, resource);
 }
 
