@@ -162,17 +162,13 @@ struct sorted_set_node *sorted_set_previous(const struct sorted_set_node *node)
     return node->parent;
 }
 
-static bool node_is_below(const struct sorted_set_node *node, uint64_t major, uint64_t minor)
-{
-    return node->major != major ? node->major < major : node->minor < minor;
-}
-
 uint32_t sorted_set_count_below(const struct sorted_set *set, uint64_t major, uint64_t minor)
 {
+    const struct sorted_set_node key = {.major = major, .minor = minor};
     uint32_t below = 0;
     const struct sorted_set_node *node = set->root;
     while (node) {
-        bool is_below = node_is_below(node, major, minor);
+        bool is_below = sorted_set_node_is_before(node, &key);
         below += is_below ? 1 + size_of(node->left) : 0;
         node = is_below ? node->right : node->left;
     }
@@ -181,10 +177,11 @@ uint32_t sorted_set_count_below(const struct sorted_set *set, uint64_t major, ui
 
 uint32_t sorted_set_sum_below(const struct sorted_set *set, uint64_t major, uint64_t minor)
 {
+    const struct sorted_set_node key = {.major = major, .minor = minor};
     uint32_t below = 0;
     const struct sorted_set_node *node = set->root;
     while (node) {
-        bool is_below = node_is_below(node, major, minor);
+        bool is_below = sorted_set_node_is_before(node, &key);
         below += is_below ? node->sum - sum_of(node->right) : 0;
         node = is_below ? node->right : node->left;
     }

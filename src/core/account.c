@@ -34,12 +34,11 @@ static struct account *account_find(const struct accounts *accounts, uint32_t ui
 
 static bool account_is_unused(const struct account *account)
 {
+    uint32_t used = 0;
     for (size_t i = 0; i < N_ACCOUNT_SLOTS; i++) {
-        if (account->used[i] > 0) {
-            return false;
-        }
+        used |= account->used[i];
     }
-    return true;
+    return used == 0;
 }
 
 bool accounts_have_room(

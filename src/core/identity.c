@@ -1,5 +1,6 @@
 #include "base/memory.h"
 #include "core/internal.h"
+#include "core/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,13 +69,12 @@ void identity_rekey(struct core *core, struct resource *resource)
     for (; claim; claim = claim_next_holder(claim)) {
         claim_rekey(core, claim);
     }
-    struct sorted_set *orders[N_STANDINGS] = {&resource->aside, &resource->queue, &resource->kept};
-    for (size_t i = 0; i < N_STANDINGS; i++) {
-        for (struct sorted_set_node *node = sorted_set_first(orders[i]); node;
-             node = sorted_set_next(node)) {
-            claim_rekey(core, container_of(node, struct place, node)->claim);
-        }
+    size_t n;
+    struct claim **waiters = queue_waiters(resource, &n);
+    for (size_t i = 0; i < n; i++) {
+        claim_rekey(core, waiters[i]);
     }
+    free(waiters);
 }
 
 /* ---- repeated requests ---- */

@@ -67,8 +67,6 @@ struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanosec
 
 void lease_free(struct lease *lease)
 {
-    free(lease->waiting);
-    free(lease->lease_timer);
     free(lease->kept);
     free(lease);
 }

@@ -176,6 +176,7 @@ struct client *lease_real_client(const struct lease *lease);
 /* Makes a lease that is in no table, list or queue yet, with claims that have no resource.
  * effects_clear() frees it. */
 struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanoseconds now);
+/* It has ended, or has never been linked. */
 void lease_free(struct lease *lease);
 /* waiting -> held -> ended, or waiting -> ended; anything else aborts. */
 void lease_set_state(struct lease *lease, enum lease_state state);

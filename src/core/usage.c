@@ -26,17 +26,15 @@ bool usage_has_claim(const struct resource *resource, uint32_t uid)
 bool usage_first_claimant(const struct resource *resource, uint32_t *uidp)
 {
     bool any = false;
-    uint64_t cursor = 0;
-    do {
-        struct table_node *node = table_walk(&resource->usages, &cursor);
-        for (; node; node = node->next) {
+    for (size_t i = 0; i < resource->usages.n_buckets; i++) {
+        for (struct table_node *node = resource->usages.buckets[i]; node; node = node->next) {
             const struct usage *usage = container_of(node, struct usage, by_uid);
             if (usage->n_claims > 0 && (!any || usage->uid < *uidp)) {
                 *uidp = usage->uid;
                 any = true;
             }
         }
-    } while (cursor != 0);
+    }
     return any;
 }
 
