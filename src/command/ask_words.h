@@ -2,7 +2,7 @@
  * and which process a pid is. A function that returns false has answered with an error. */
 #pragma once
 
-#include "core/acquire_request.h"
+#include "core/lease.h"
 
 #include <stdbool.h>
 #include <stddef.h>

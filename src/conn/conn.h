@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "conn/conn_state.h"
-#include "core/client.h"
+#include "core/lease.h"
 #include "wire/linebuf.h"
 
 #include <stdbool.h>

@@ -11,15 +11,12 @@
  * aside and delays nobody; its place counts again when the reason is gone. */
 #pragma once
 
-#include "core/acquire_request.h"
-#include "core/client.h"
 #include "core/counts.h"
 #include "core/definition.h"
 #include "core/effects.h"
 #include "core/lease.h"
 #include "core/resource.h"
 #include "core/saved_lease.h"
-#include "core/template.h"
 #include "core/types.h"
 
 struct core;

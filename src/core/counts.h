@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/metrics.h"
-#include "core/outcome.h"
 #include "core/types.h"
 
 struct core;

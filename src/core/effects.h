@@ -5,9 +5,7 @@
  * inside the core, and a test can assert the whole list. */
 #pragma once
 
-#include "core/outcome.h"
-
-#include <stddef.h>
+#include "core/types.h"
 
 struct client;
 struct lease;

@@ -5,7 +5,6 @@
 #include "core/fleet.h"
 #include "core/news.h"
 #include "core/tally.h"
-#include "core/template.h"
 
 struct templates {
     struct table by_name;

@@ -1,8 +1,6 @@
 #include "core/lease.h"
 
 #include "base/memory.h"
-#include "core/acquire_request.h"
-#include "core/client.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* lease.h - one lease, from the request to its end. */
+/* lease.h - one lease, from the request to its end, and the client who asks. */
 #pragma once
 
 #include "base/sorted_set.h"
@@ -9,14 +9,24 @@
 
 #include <sys/queue.h>
 
-struct acquire_request;
 struct claim;
-struct client;
 struct identity;
+struct lease;
 struct resource;
 struct tenure;
 struct unit;
 struct usage;
+
+LIST_HEAD(lease_list, lease);
+
+/* A client: in the daemon, one connection. Embedded in the caller's struct. */
+struct client {
+    uint32_t uid;
+    bool is_nobody; /* the core's own client, for leases without one */
+    uint64_t number; /* larger than that of each earlier client; 0 for an uncounted one */
+    struct charge charge; /* one connection of that uid */
+    struct lease_list leases; /* held and waiting */
+};
 
 enum lease_state {
     LEASE_WAITING,
@@ -29,6 +39,27 @@ enum binding {
     BOUND_CONNECTION, /* its client's connection */
     BOUND_PROCESS, /* until both the connection and the process are gone */
     BOUND_TIME, /* its ttl, since the grant or the last renewal */
+};
+
+struct requested_resource {
+    const char *name;
+    uint32_t count;
+    const struct definition *definition; /* what governs the name; core_acquire() finds it itself */
+    struct resource *resource; /* as core_find_want() has just found it; or NULL */
+};
+
+/* What somebody asks for. */
+struct acquire_request {
+    struct requested_resource wants[MAX_RESOURCES_PER_LEASE];
+    size_t n_wants;
+    nanoseconds wait; /* a span; 0 = not at all, NEVER = for ever */
+    struct lease_attributes attributes; /* copied; the caller has asked core_find_once() */
+    int32_t pid; /* for status */
+    enum binding binding;
+    struct process process; /* BOUND_PROCESS: alive, and one that the client may signal */
+    struct process wrapper; /* BOUND_PROCESS: likewise; pid 0: none */
+    nanoseconds ttl; /* BOUND_TIME; a span > 0 */
+    bool has_kill_after, has_on_lost; /* in .attributes; else the resources' */
 };
 
 /* A lease's part of one resource. */

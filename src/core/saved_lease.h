@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/lease.h"
-#include "core/outcome.h"
 
 struct saved_unit {
     const char *item; /* of a pool; else NULL */

@@ -34,3 +34,12 @@ struct process {
 #define UNBOUNDED UINT32_MAX
 
 enum { MAX_DATABASES = 8 }; /* numbered from 1; 0 = host scope */
+
+/* How an operation of the core, or a lease, ended: named results that the caller must handle.
+ * Running out of memory is none of them: it ends the daemon (doc/architecture.md). */
+enum outcome {
+#define OUTCOME(id, code, refusal) OUTCOME_##id,
+#include "core/outcomes.def"
+#undef OUTCOME
+    N_OUTCOMES
+};

@@ -3,7 +3,7 @@
 
 #include "base/time.h"
 #include "core/database.h"
-#include "core/outcome.h"
+#include "core/types.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/definition.h"
-#include "core/outcome.h"
 
 enum { MAX_DEFINITIONS = 64, WORD_BYTES = 64 };
 
