@@ -1,7 +1,5 @@
 #include "base/faults.h"
 
-#include <stddef.h>
-
 enum { WARNED, REFUSED };
 
 const struct fault_row fault_table[N_FAULTS] = {

@@ -4,7 +4,6 @@
 #include "core/queue.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static enum outcome still_possible(const struct core *core, const struct claim *claim)
 {

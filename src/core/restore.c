@@ -4,8 +4,6 @@
 #include "core/internal.h"
 #include "core/queue.h"
 
-#include <string.h>
-
 /* ---- the units that a lease had ---- */
 
 /* Whether its user may have the claim without the leases that it ousts and, unless it is proven,

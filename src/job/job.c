@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- when it is gone ---- */
