@@ -122,17 +122,6 @@ static void write_down(struct ledger *ledger, struct lease *lease)
 
 /* ---- units at rest ---- */
 
-struct rest {
-    struct sorted_set_node node; /* in ledger->rests */
-    uint32_t record;
-};
-
-static struct rest *first_rest(const struct ledger *ledger)
-{
-    struct sorted_set_node *node = sorted_set_first(&ledger->rests);
-    return node ? container_of(node, struct rest, node) : NULL;
-}
-
 static bool write_rest(
     struct ledger *ledger, uint32_t record, const struct saved_lease *ended)
 {
@@ -151,33 +140,32 @@ bool ledger_rest(struct ledger *ledger, uint32_t record, const struct saved_leas
     if (ended && !write_rest(ledger, record, ended)) {
         return false;
     }
-    struct rest *rest = memory_new(sizeof *rest);
-    rest->record = record;
-    sorted_set_insert(&ledger->rests, &rest->node, (uint64_t)until, record);
+    struct sorted_set_node *rest = memory_new(sizeof *rest);
+    sorted_set_insert(&ledger->rests, rest, (uint64_t)until, record);
     return true;
 }
 
-static void rest_is_over(struct ledger *ledger, struct rest *rest)
+static void rest_is_over(struct ledger *ledger, struct sorted_set_node *rest)
 {
-    sorted_set_remove(&ledger->rests, &rest->node);
+    sorted_set_remove(&ledger->rests, rest);
     free(rest);
 }
 
 static void end_rests(struct ledger *ledger)
 {
-    struct rest *rest = first_rest(ledger);
+    struct sorted_set_node *rest = sorted_set_first(&ledger->rests);
     nanoseconds now = rest ? clock_now() : 0;
-    while (rest && (nanoseconds)rest->node.major <= now) {
-        journal_erase(&ledger->journal, rest->record);
+    while (rest && (nanoseconds)rest->major <= now) {
+        journal_erase(&ledger->journal, (uint32_t)rest->minor);
         rest_is_over(ledger, rest);
-        rest = first_rest(ledger);
+        rest = sorted_set_first(&ledger->rests);
     }
 }
 
 void ledger_deinit(struct ledger *ledger)
 {
-    while (first_rest(ledger)) {
-        rest_is_over(ledger, first_rest(ledger));
+    while (!sorted_set_is_empty(&ledger->rests)) {
+        rest_is_over(ledger, sorted_set_first(&ledger->rests));
     }
     journal_close(&ledger->journal);
     text_deinit(&ledger->line);

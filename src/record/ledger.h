@@ -14,7 +14,7 @@ struct loop_iteration;
 struct ledger {
     struct journal journal;
     struct text line; /* of a record; kept for its memory */
-    struct sorted_set rests; /* records of units at rest, by when the rest ends */
+    struct sorted_set rests; /* (until, record) of units at rest */
     struct core *core;
     struct effects *effects; /* the core's */
     const struct loop_iteration *turn;
