@@ -36,7 +36,7 @@ static void send_one(struct group_signal *signal, int pidfd, const struct proces
 {
     bool is_own = process_may_be_signalled_by(status, signal->uid);
     int number = is_own ? signal->own : signal->others;
-    signal->is_sent |= number != 0 && process_signal_alone(pidfd, number);
+    signal->is_sent |= number != 0 && process_signal(pidfd, NULL, number);
 }
 
 /* A group whose leader is to be signalled, while signals are being sent. */

@@ -309,8 +309,9 @@ static bool send_to(int pidfd, pid_t group, int signal)
     return group > 0 ? kill(-group, signal) == 0 : pidfd_send_signal(pidfd, signal, NULL, 0) == 0;
 }
 
-static bool send_and_continue(int pidfd, pid_t group, int signal)
+bool process_signal(int pidfd, const struct process *process, int signal)
 {
+    pid_t group = process && process_leads_group(pidfd, process) ? process->pid : 0;
     if (!send_to(pidfd, group, signal)) {
         return false;
     }
@@ -320,15 +321,4 @@ static bool send_and_continue(int pidfd, pid_t group, int signal)
         errno = saved;
     }
     return true;
-}
-
-bool process_signal(int pidfd, const struct process *process, int signal)
-{
-    bool is_group = process_leads_group(pidfd, process);
-    return send_and_continue(pidfd, is_group ? process->pid : 0, signal);
-}
-
-bool process_signal_alone(int pidfd, int signal)
-{
-    return send_and_continue(pidfd, 0, signal);
 }

@@ -62,8 +62,7 @@ int process_open(const struct process *process);
  * has started us and is a job too). If so, that number means this group. */
 bool process_leads_group(int pidfd, const struct process *process);
 
-/* Signals its process group if it leads one, else only itself; SIGCONT follows a signal that might
- * not be taken otherwise. `pidfd` is process_open()'s. False with errno if nobody got it. */
+/* Signals its process group if it leads one, else only itself; `process` NULL: only itself. SIGCONT
+ * follows a signal that might not be taken otherwise. `pidfd` is process_open()'s. False with errno
+ * if nobody got it. */
 bool process_signal(int pidfd, const struct process *process, int signal);
-/* The same for this process only. */
-bool process_signal_alone(int pidfd, int signal);
