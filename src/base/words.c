@@ -269,16 +269,11 @@ size_t percent_encode(char *out, size_t size, const char *text)
     }
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        bool plain = stays_plain(*text);
-        size_t need = plain ? 1 : 3;
+        const char encoded[] = {'%', hex[c >> 4], hex[c & 15]};
+        bool is_plain = stays_plain(*text);
+        size_t need = is_plain ? 1 : sizeof encoded;
         if (n + need < size) {
-            if (plain) {
-                out[n] = (char)c;
-            } else {
-                out[n] = '%';
-                out[n + 1] = hex[c >> 4];
-                out[n + 2] = hex[c & 15];
-            }
+            memcpy(out + n, is_plain ? text : encoded, need);
             out[n + need] = '\0';
         } else if (n < size) {
             size = n + 1; /* after one part that did not fit, no shorter one may follow */
@@ -356,15 +351,12 @@ size_t words_index(const char *word, const char *const list[], size_t n)
 
 bool word_look_up(const char *const words[], const char *word, unsigned *placep)
 {
-    size_t n = 0;
-    while (words[n]) {
-        n++;
+    unsigned i = 0;
+    while (words[i] && strcmp(words[i], word) != 0) {
+        i++;
     }
-    size_t i = words_index(word, words, n);
-    if (i < n) {
-        *placep = (unsigned)i;
-    }
-    return i < n;
+    *placep = words[i] ? i : *placep;
+    return words[i];
 }
 
 char *words_find(char *const words[], size_t n, const char *key)
