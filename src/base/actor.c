@@ -14,14 +14,10 @@ void actor_format(char text[static ACTOR_SIZE], const struct actor *by)
     }
 }
 
-static bool parse_uid(const char *digits, size_t n, uint32_t *uidp)
+static bool parse_uid(const char *word, uint32_t *uidp)
 {
-    char word[ACTOR_SIZE];
     uint64_t uid = 0;
-    bool is_uid = n < sizeof word;
-    memcpy(word, digits, is_uid ? n : 0);
-    word[is_uid ? n : 0] = '\0';
-    is_uid = is_uid && number_parse(word, UINT32_MAX - UINT64_C(1), &uid);
+    bool is_uid = number_parse(word, UINT32_MAX - UINT64_C(1), &uid);
     *uidp = (uint32_t)uid;
     return is_uid;
 }
@@ -29,10 +25,11 @@ static bool parse_uid(const char *digits, size_t n, uint32_t *uidp)
 struct actor actor_parse(const char *text)
 {
     struct actor by = {.is_known = false};
-    size_t n = strcspn(text, " ");
-    by.is_known = parse_uid(text, n, &by.uid);
-    if (by.is_known && text[n] == ' ') {
-        by.is_known = by.has_login = parse_uid(text + n + 1, strlen(text + n + 1), &by.login);
+    char words[ACTOR_SIZE];
+    if (strlen(text) < sizeof words) {
+        const char *login = word_cut(strcpy(words, text));
+        by.has_login = login != NULL;
+        by.is_known = parse_uid(words, &by.uid) && (!login || parse_uid(login, &by.login));
     }
     return by.is_known ? by : (struct actor){.is_known = false};
 }
