@@ -135,6 +135,8 @@ bool lease_is_notify_only(const struct lease *lease);
 
 /* Handles the first lease that is due. */
 void lease_timer_is_due(struct core *core, nanoseconds now, struct effects *effects);
+/* The same of those whose database could not be reached in time. */
+void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects);
 /* Begins to stop the lease's job, with SIGKILL early enough that the job is gone by then, even if
  * `now` is late. */
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
@@ -171,11 +173,6 @@ struct tenure *tenure_get(struct core *core, uint8_t database);
 const struct tenure *tenure_first(const struct core *core);
 struct lease *tenure_first_to_stop(const struct tenure *tenure);
 nanoseconds tenure_stop_at(const struct tenure *tenure);
-
-/* ---- tenure_expiry.c ---- */
-
-/* Handles the first lease that is due. */
-void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- fleet_answers.c: leases that a database grants ---- */
 

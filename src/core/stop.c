@@ -146,6 +146,31 @@ void lease_timer_is_due(struct core *core, nanoseconds now, struct effects *effe
     }
 }
 
+/* ---- in time, when their database could not be reached ---- */
+
+static void stop_first(
+    struct core *core, struct tenure *tenure, nanoseconds now, struct effects *effects)
+{
+    struct lease *lease = tenure_first_to_stop(tenure);
+    stop_begin_by(core, lease, OUTCOME_DEADLINE, tenure->good_until, now, effects);
+}
+
+void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects)
+{
+    stop_first(core, &core->tenures[tenure_first(core) - core->tenures], now, effects);
+}
+
+void core_fleet_good_until(struct core *core, uint8_t database, nanoseconds until, nanoseconds now,
+    struct effects *effects)
+{
+    struct tenure *tenure = tenure_get(core, database);
+    tenure->good_until = until;
+    while (tenure_stop_at(tenure) <= now) {
+        stop_first(core, tenure, now, effects);
+    }
+    core_settle(core, now, effects);
+}
+
 /* ---- revoke, withdraw, drop ---- */
 
 bool core_would_stop(const struct lease *lease, enum outcome why)
