@@ -11,7 +11,7 @@
  * aside and delays nobody; its place counts again when the reason is gone. */
 #pragma once
 
-#include "core/counts.h"
+#include "base/metrics.h"
 #include "core/definition.h"
 #include "core/effects.h"
 #include "core/lease.h"
@@ -264,6 +264,40 @@ void core_drain(struct core *core, bool draining, nanoseconds now, struct effect
 void core_tick(struct core *core, nanoseconds now, struct effects *effects);
 /* NEVER if nothing is due. */
 nanoseconds core_next_deadline(const struct core *core);
+
+/* ---- what is counted for each definition, from zero ----
+ *
+ * The instances of a template count for the template. */
+
+/* The counters and histograms of one definition, but for the time that its units were held. */
+struct counts {
+    uint64_t granted[N_GRANTED_HOW], denied[N_OUTCOMES], ended[N_OUTCOMES], reclaimed;
+    struct metric_histogram wait, hold;
+};
+
+/* A request that was refused before the core was asked. Names without a definition count
+ * nowhere. */
+void core_count_refused(struct core *core, const struct acquire_request *ask, enum outcome why);
+/* A lease of an earlier run that is over: it is not restored. `at`: when it ended. */
+void core_count_ended_earlier(
+    struct core *core, const struct saved_lease *saved, enum outcome why, nanoseconds at);
+
+/* Slots, and so numbers that core_counts_at() takes. A definition keeps its number. */
+size_t core_counts_size(const struct core *core);
+
+struct counts_view {
+    const char *name;
+    const struct definition *definition;
+    const struct counts *counts;
+    uint64_t unit_seconds; /* until now; microseconds */
+    uint32_t held; /* units */
+    uint32_t waiting; /* requests; one for two instances of a template is two */
+    nanoseconds oldest_wait, oldest_hold; /* since when; NEVER: none */
+};
+
+/* False: that slot is no definition's at present. */
+bool core_counts_at(
+    const struct core *core, size_t number, nanoseconds now, struct counts_view *view);
 
 /* ---- looking ---- */
 

@@ -284,12 +284,6 @@ static bool is_idle(const struct tally *tally)
     return !tally->definition && tally->n_resources == 0;
 }
 
-static struct tally *add_tally(struct tallies *tallies)
-{
-    tallies->list = memory_grow(tallies->list, tallies->n, sizeof *tallies->list);
-    return tallies->list[tallies->n++] = memory_new(sizeof(struct tally));
-}
-
 /* For a new name: where there are many, one that no definition has; else a new one. `*idlep`: none
  * before that number is idle. */
 static struct tally *find_room(struct tallies *tallies, size_t *idlep, size_t max)
@@ -298,7 +292,8 @@ static struct tally *find_room(struct tallies *tallies, size_t *idlep, size_t ma
         ++*idlep;
     }
     if (tallies->n < max || *idlep == tallies->n) {
-        return add_tally(tallies);
+        tallies->list = memory_grow(tallies->list, tallies->n, sizeof *tallies->list);
+        return tallies->list[tallies->n++] = memory_new(sizeof(struct tally));
     }
     struct tally *idle = tallies->list[*idlep];
     table_remove(&tallies->by_name, &idle->by_name);

@@ -1,14 +1,11 @@
-/* tally.h - counts what happens to leases (counts.h), and knows who has waited and held longest.
+/* tally.h - counts what happens to leases (core.h), and knows who has waited and held longest.
  * Each resource has the tally of the definition that governs it. */
 #pragma once
 
 #include "base/table.h"
-#include "core/counts.h"
-#include "core/lease.h"
+#include "core/core.h"
 
 #include <sys/queue.h>
-
-struct resource;
 
 TAILQ_HEAD(claim_list, claim);
 
