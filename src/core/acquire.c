@@ -84,9 +84,7 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
         usage_add_claim(claim->resource, claim);
-        if (lease->attributes.holder) {
-            identity_add(core, claim);
-        }
+        identity_add(core, claim);
     }
     once_enter(core, lease);
     if (lease->database != 0) {

@@ -13,24 +13,17 @@ static uint64_t identity_hash(const struct resource *resource, uint32_t uid, con
     return hash_bytes(holder, strlen(holder), seed);
 }
 
-static bool identity_matches(
-    const struct identity *identity, const struct resource *resource, uint32_t uid,
-    const char *holder)
-{
-    const struct claim *claim = identity->claim;
-    return claim->resource == resource && strcmp(claim->lease->attributes.holder, holder) == 0 &&
-        (resource->definition->identity_shared || claim->lease->uid == uid);
-}
-
 struct lease *core_find_identity(
     const struct core *core, const struct resource *resource, uint32_t uid, const char *holder)
 {
     struct table_node *node =
         table_find(&core->identities, identity_hash(resource, uid, holder));
     for (; node; node = table_find_next(node)) {
-        const struct identity *identity = container_of(node, struct identity, by_key);
-        if (identity_matches(identity, resource, uid, holder)) {
-            return identity->claim->lease;
+        const struct claim *claim = container_of(node, struct claim, by_identity);
+        if (claim->resource == resource &&
+            strcmp(claim->lease->attributes.holder, holder) == 0 &&
+            (resource->definition->identity_shared || claim->lease->uid == uid)) {
+            return claim->lease;
         }
     }
     return NULL;
@@ -39,28 +32,23 @@ struct lease *core_find_identity(
 void identity_add(struct core *core, struct claim *claim)
 {
     const struct lease *lease = claim->lease;
-    struct identity *identity = memory_new(sizeof *identity);
-    identity->claim = claim;
-    claim->identity = identity;
-    table_insert(&core->identities, &identity->by_key,
-        identity_hash(claim->resource, lease->uid, lease->attributes.holder));
+    if (lease->attributes.holder) {
+        table_insert(&core->identities, &claim->by_identity,
+            identity_hash(claim->resource, lease->uid, lease->attributes.holder));
+    }
 }
 
 void identity_remove(struct core *core, struct claim *claim)
 {
-    if (claim->identity) {
-        table_remove(&core->identities, &claim->identity->by_key);
-        free(claim->identity);
-        claim->identity = NULL;
+    if (claim->lease->attributes.holder) {
+        table_remove(&core->identities, &claim->by_identity);
     }
 }
 
 static void claim_rekey(struct core *core, struct claim *claim)
 {
-    if (claim->identity) {
-        identity_remove(core, claim);
-        identity_add(core, claim);
-    }
+    identity_remove(core, claim);
+    identity_add(core, claim);
 }
 
 void identity_rekey(struct core *core, struct resource *resource)

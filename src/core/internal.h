@@ -11,12 +11,6 @@ struct templates {
     struct template_list list;
 };
 
-/* An identity on a resource: at most one lease has it. */
-struct identity {
-    struct table_node by_key;
-    struct claim *claim;
-};
-
 struct lane;
 
 TAILQ_HEAD(lane_list, lane);
@@ -42,7 +36,7 @@ struct core {
     struct templates templates;
 
     struct table leases; /* by id */
-    struct table identities;
+    struct table identities; /* claims by resource and identity */
     struct sorted_set wait_timers; /* struct waiting by when the wait ends */
     struct sorted_set keep_timers; /* struct road by when it lets go */
     struct sorted_set cooldown_timers; /* struct unit by when it is free again */
@@ -113,6 +107,7 @@ void core_settle(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- identity.c ---- */
 
+/* At most one lease has an identity on a resource. These do nothing for one without. */
 void identity_add(struct core *core, struct claim *claim);
 void identity_remove(struct core *core, struct claim *claim);
 /* Call after the resource's `identity` key has changed. */

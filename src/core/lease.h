@@ -10,7 +10,6 @@
 #include <sys/queue.h>
 
 struct claim;
-struct identity;
 struct lease;
 struct resource;
 struct tenure;
@@ -67,7 +66,7 @@ struct claim {
     struct lease *lease;
     struct resource *resource;
     struct usage *usage; /* what the lease's uid has of the resource */
-    struct identity *identity; /* NULL without one */
+    struct table_node by_identity; /* if its lease has one (.holder) */
     struct unit *units; /* held: `count` of them, linked by unit.next_of_claim */
     union {
         struct sorted_set_node node; /* held: in resource.holders */
