@@ -67,19 +67,14 @@ static inline void wait_is_over(struct lease *lease)
     lease->is_listed = false;
 }
 
-/* `now` in microseconds. */
-static inline void hold(struct claim *claim, uint64_t now)
-{
-    struct tally *tally = claim->resource->tally;
-    list_by_age(&tally->held, claim, true);
-    change_held(tally, claim->count, now);
-}
-
 void tally_hold(struct lease *lease, nanoseconds now)
 {
     wait_is_over(lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
-        hold(&lease->claims[i], microseconds(now));
+        struct claim *claim = &lease->claims[i];
+        struct tally *tally = claim->resource->tally;
+        list_by_age(&tally->held, claim, true);
+        change_held(tally, claim->count, microseconds(now));
     }
     lease->is_listed = true;
 }
@@ -101,15 +96,12 @@ static void counts_deny(struct counts *counts, enum outcome why)
 void tally_grant(struct lease *lease, nanoseconds now)
 {
     enum granted_how how = lease->has_waited ? GRANTED_AFTER_WAITING : GRANTED_AT_ONCE;
-    uint64_t waited = microseconds(now - lease->asked_at), until = microseconds(now);
-    wait_is_over(lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct counts *counts = &lease->claims[i].resource->tally->counts;
         counts->granted[how]++;
-        metric_observe(&counts->wait, waited);
-        hold(&lease->claims[i], until);
+        metric_observe(&counts->wait, microseconds(now - lease->asked_at));
     }
-    lease->is_listed = true;
+    tally_hold(lease, now);
 }
 
 void tally_reclaim(const struct lease *lease)
