@@ -108,16 +108,12 @@ void fleet_look_at(struct core *core, struct lease *lease, struct effects *effec
     }
 }
 
-static void ask_again(struct lease *lease, void *context)
+static void look_again(struct lease *lease, void *context)
 {
     const struct look *look = context;
-    fleet_look_at(look->core, lease, look->effects);
-}
-
-static void take_back(struct lease *lease, void *context)
-{
-    const struct look *look = context;
-    if (lease->wants_now) {
+    if (!look->core->draining) {
+        fleet_look_at(look->core, lease, look->effects);
+    } else if (lease->wants_now) {
         core_deny(look->core, lease, OUTCOME_DRAINING, look->now, look->effects);
     } else if (lease->is_asked) {
         give_back(lease, look->effects);
@@ -127,12 +123,9 @@ static void take_back(struct lease *lease, void *context)
 void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effects)
 {
     struct look look = {core, now, effects};
-    for (uint8_t database = 1; database <= MAX_DATABASES; database++) {
-        if (core->draining) {
-            core_fleet_for_each_waiter(core, database, take_back, &look);
-        } else if (!core_is_closed(core)) {
-            core_fleet_for_each_waiter(core, database, ask_again, &look);
-        }
+    bool may_change = core->draining || !core_is_closed(core);
+    for (uint8_t database = 1; may_change && database <= MAX_DATABASES; database++) {
+        core_fleet_for_each_waiter(core, database, look_again, &look);
     }
 }
 
