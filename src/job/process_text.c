@@ -25,18 +25,9 @@ static const char *take_number(const char *text, uint64_t max, uint64_t *out)
 
 /* ---- stat ---- */
 
-/* Fields as proc(5) numbers them, from 3 on: the pid and the name come before. */
+/* Fields as proc(5) numbers them, from 3 on: the pid and the name come before. If there
+ * are not so many, the last are empty. */
 enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_GROUP = 5, FIELD_THREADS = 20, FIELD_STARTED = 22 };
-
-/* From one field to a later one; the end of the text if there are not so many. */
-static const char *find_field(const char *field, unsigned number, unsigned wanted)
-{
-    for (; number < wanted; number++) {
-        field = strchrnul(field, ' ');
-        field += *field == ' ';
-    }
-    return field;
-}
 
 bool process_stat_parse(const char *text, struct process_stat *out)
 {
@@ -46,19 +37,20 @@ bool process_stat_parse(const char *text, struct process_stat *out)
     if (!name_end || name_end[1] != ' ' || name_end[2] == '\0' || name_end[3] != ' ') {
         return false;
     }
-    const char *state = name_end + 2;
+    const char *fields[FIELD_STARTED + 1], *next = name_end + 2;
+    for (size_t i = FIELD_STATE; i <= FIELD_STARTED; i++) {
+        fields[i] = next;
+        next = strchrnul(next, ' ');
+        next += *next == ' ';
+    }
     uint64_t n_threads, group, parent;
-    const char *at_parent = find_field(state, FIELD_STATE, FIELD_PARENT);
-    const char *at_group = find_field(at_parent, FIELD_PARENT, FIELD_GROUP);
-    const char *at_threads = find_field(at_group, FIELD_GROUP, FIELD_THREADS);
-    const char *at_start = find_field(at_threads, FIELD_THREADS, FIELD_STARTED);
-    bool has_parent = take_number(at_parent, INT32_MAX, &parent);
-    bool has_group = take_number(at_group, INT32_MAX, &group); /* or it is -1 */
-    if (!take_number(at_threads, INT32_MAX, &n_threads) ||
-        !take_number(at_start, UINT64_MAX, &out->started)) {
+    bool has_parent = take_number(fields[FIELD_PARENT], INT32_MAX, &parent);
+    bool has_group = take_number(fields[FIELD_GROUP], INT32_MAX, &group); /* or it is -1 */
+    if (!take_number(fields[FIELD_THREADS], INT32_MAX, &n_threads) ||
+        !take_number(fields[FIELD_STARTED], UINT64_MAX, &out->started)) {
         return false;
     }
-    out->state = state[0];
+    out->state = fields[FIELD_STATE][0];
     out->parent = has_parent ? (int32_t)parent : 0;
     out->group = has_group ? (int32_t)group : 0;
     out->n_threads = (uint32_t)n_threads;
