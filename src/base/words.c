@@ -74,17 +74,13 @@ bool number_parse(const char *text, uint64_t max, uint64_t *valuep)
     if (!is_digit(text[0]) || (text[0] == '0' && text[1] != '\0')) {
         return false;
     }
-    uint64_t value = 0, max_before = max / 10;
+    uint64_t value = 0;
     for (; *text; text++) {
-        if (!is_digit(*text) || value > max_before) {
-            return false;
-        }
         uint64_t digit = (uint64_t)(*text - '0');
-        value *= 10;
-        if (digit > max - value) {
+        if (!is_digit(*text) || value > max / 10 || digit > max - value * 10) {
             return false;
         }
-        value += digit;
+        value = value * 10 + digit;
     }
     *valuep = value;
     return true;
