@@ -41,6 +41,12 @@ static inline char *put_number(char *to, uint64_t number)
     return number < 10 ? put_byte(to, (char)('0' + number)) : put_large_number(to, number);
 }
 
+static inline char *put_signed(char *to, int64_t number)
+{
+    to = number < 0 ? put_byte(to, '-') : to;
+    return put_number(to, number < 0 ? -(uint64_t)number : (uint64_t)number);
+}
+
 /* Lower case, zeros in front: always 16 digits. */
 enum { HEX_DIGITS = 16 };
 char *put_hex(char *to, uint64_t number);

@@ -45,12 +45,7 @@ static inline char *put_number_word(char *to, const char *head, uint64_t number,
 
 static inline char *write_signed(char *to, const char *head, int32_t number, int32_t initial)
 {
-    if (number == initial) {
-        return to;
-    }
-    to = put_string(to, head);
-    to = number < 0 ? put_byte(to, '-') : to;
-    return put_number(to, (uint64_t)(number < 0 ? -(int64_t)number : number));
+    return number != initial ? put_signed(put_string(to, head), number) : to;
 }
 
 static inline char *write_id(char *to, const char *head, uint64_t id, uint64_t initial)

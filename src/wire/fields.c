@@ -107,9 +107,7 @@ static void fields_add_number(struct text *out, const struct field *field, uint6
 
 static void add_signed(struct text *out, const struct field *field, int64_t number)
 {
-    char *to = put_key(out, field, 1 + MAX_DIGITS);
-    to = number < 0 ? put_byte(to, '-') : to;
-    text_end(out, put_number(to, number < 0 ? -(uint64_t)number : (uint64_t)number));
+    text_end(out, put_signed(put_key(out, field, 1 + MAX_DIGITS), number));
 }
 
 static void field_add(struct text *out, const struct field *field, const char *record)
