@@ -249,9 +249,7 @@ static bool open_old(
     int fd = own_file_open(path);
     bool is_ours = fd >= 0 && pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
         file_is_ours(fd, &head, wanted) && map(ring, fd, (size_t)head.size);
-    if (fd >= 0) {
-        close(fd);
-    }
+    own_file_close(fd);
     if (is_ours && !is_sound(ring)) {
         history_ring_close(ring);
         return false;

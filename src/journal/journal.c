@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* In journal.next: the slot is in use, or begins no extent. */
 #define NOT_FREE UINT32_MAX
@@ -114,9 +113,7 @@ static void let_go(struct journal *journal)
     int error = errno;
     journal_map_end(&journal->map);
     journal->map = (struct journal_map){.region = NULL};
-    if (journal->fd >= 0) {
-        close(journal->fd);
-    }
+    own_file_close(journal->fd);
     free(journal->next);
     errno = error;
     journal->fd = -1;
@@ -352,9 +349,7 @@ enum journal_found journal_open(struct journal *journal, const char *path, const
     } else if (found != JOURNAL_OF_LATER_VERSION) {
         replace(journal);
     }
-    if (old.fd >= 0) {
-        close(old.fd);
-    }
+    own_file_close(old.fd);
     return found;
 }
 

@@ -140,9 +140,7 @@ int file_make(const char *path, struct journal_header *header)
     int fd = own_file_make(path);
     if (fd >= 0 && (!take_space(fd, 0, JOURNAL_PAGE) || !file_write_header(fd, header))) {
         own_file_discard(path);
-        int error = errno;
-        close(fd);
-        errno = error;
+        own_file_close(fd);
         return -1;
     }
     return fd;

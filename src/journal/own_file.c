@@ -11,6 +11,15 @@ int own_file_open(const char *path)
     return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
+void own_file_close(int fd)
+{
+    int error = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = error;
+}
+
 bool own_file_is_ours(int fd, off_t *sizep)
 {
     struct stat status;

@@ -8,6 +8,8 @@
 
 /* Not through a link, and without waiting for the other end of a FIFO. -1: none. */
 int own_file_open(const char *path);
+/* Keeps errno; does nothing with -1. */
+void own_file_close(int fd);
 /* Whether it is a file of one name that only this user can have written. */
 bool own_file_is_ours(int fd, off_t *sizep);
 /* Returns an errno. */

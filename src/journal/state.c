@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/table.h"
 #include "base/words.h"
+#include "journal/own_file.h"
 #include "journal/paths.h"
 
 #include <errno.h>
@@ -168,9 +169,7 @@ static char *read_file(const char *path)
             text[n] = '\0';
         }
     }
-    int saved_errno = errno;
-    close(fd);
-    errno = saved_errno;
+    own_file_close(fd);
     return text;
 }
 
@@ -180,18 +179,14 @@ static void read_boot_id(struct state *state)
     ssize_t n = fd < 0 ? 0 : read(fd, state->boot_id, sizeof state->boot_id - 1);
     state->boot_id[n > 0 ? n : 0] = '\0';
     state->boot_id[strcspn(state->boot_id, "\n")] = '\0';
-    if (fd >= 0) {
-        close(fd);
-    }
+    own_file_close(fd);
 }
 
 /* The caller frees it. */
 static char *joined(const char *path, const char *separator, const char *rest)
 {
     struct text all = TEXT_INIT;
-    text_add(&all, path);
-    text_add(&all, separator);
-    text_add(&all, rest);
+    text_add_format(&all, "%s%s%s", path, separator, rest);
     return text_take(&all);
 }
 

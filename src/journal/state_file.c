@@ -50,12 +50,8 @@ static bool sync_directory_of(const char *path)
     char *directory = directory_of(path);
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool synced = fd >= 0 && fsync(fd) == 0;
-    int error = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(directory);
-    errno = error;
+    own_file_close(fd);
+    free(directory); /* keeps errno */
     return synced;
 }
 
@@ -68,9 +64,7 @@ static bool write_next(const char *next_path, const char *bytes, size_t n)
     }
     bool written = own_file_write(fd, bytes, n, 0) && ftruncate(fd, (off_t)n) == 0 &&
                    fsync(fd) == 0;
-    int error = errno;
-    close(fd);
-    errno = error;
+    own_file_close(fd);
     return written;
 }
 
