@@ -65,18 +65,16 @@ static uint64_t first_of(const struct history_ring *ring)
     return are_bounds(ring, first, ring->end) ? first : ring->end;
 }
 
-static bool mark_is_sound(const struct mark *mark, uint64_t left)
-{
-    bool fits = mark->size >= sizeof *mark && mark->size % 8 == 0 && mark->size <= left;
-    return fits && (mark->length == FILLER || mark->length <= mark->size - sizeof *mark);
-}
-
 /* The mark there, before the end. NULL: the bytes are damaged. */
 static const struct mark *sound_mark_at(const struct history_ring *ring, uint64_t position)
 {
     uint64_t before_end = ring->end - position, left = ring->size - position % ring->size;
     const struct mark *mark = mark_at(ring, position);
-    return mark_is_sound(mark, left < before_end ? left : before_end) ? mark : NULL;
+    bool fits = mark->size >= sizeof *mark && mark->size % 8 == 0 && mark->size <= left &&
+        mark->size <= before_end;
+    bool is_sound = fits &&
+        (mark->length == FILLER || mark->length <= mark->size - sizeof *mark);
+    return is_sound ? mark : NULL;
 }
 
 /* The oldest entries go, until so many bytes behind the newest one are free; if they are damaged,
@@ -196,19 +194,15 @@ static bool is_sound(struct history_ring *ring)
     return true;
 }
 
-static bool head_is_ours(const struct history_head *head, const struct history_head *wanted)
-{
-    return memcmp(head->magic, wanted->magic, sizeof head->magic) == 0 &&
-        head->layout == wanted->layout &&
-        memcmp(head->boot_id, wanted->boot_id, sizeof head->boot_id) == 0;
-}
-
 /* Nobody else could write it, and it is as long as its head says. */
 static bool file_is_ours(
     int fd, const struct history_head *head, const struct history_head *wanted)
 {
     off_t size;
-    return own_file_is_ours(fd, &size) && head_is_ours(head, wanted) &&
+    return own_file_is_ours(fd, &size) &&
+        memcmp(head->magic, wanted->magic, sizeof head->magic) == 0 &&
+        head->layout == wanted->layout &&
+        memcmp(head->boot_id, wanted->boot_id, sizeof head->boot_id) == 0 &&
         head->size >= HISTORY_MIN_BYTES && head->size % HISTORY_HEAD_BYTES == 0 &&
         (uint64_t)size == HISTORY_HEAD_BYTES + head->size;
 }
