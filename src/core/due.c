@@ -10,15 +10,6 @@ static nanoseconds due(const struct sorted_set *timers)
     return first ? (nanoseconds)first->major : NEVER;
 }
 
-static void cooldown_is_over(struct core *core)
-{
-    struct sorted_set_node *node = sorted_set_first(&core->cooldown_timers);
-    struct unit *unit = container_of(node, struct cooldown, timer)->unit;
-    unit_end_cooldown(unit, &core->cooldown_timers);
-    queue_mark_dirty(core, unit->resource);
-    unit_settle(unit);
-}
-
 static void wait_is_over(struct core *core, nanoseconds now, struct effects *effects)
 {
     struct sorted_set_node *node = sorted_set_first(&core->wait_timers);
@@ -32,7 +23,11 @@ static void cooldowns_are_over(struct core *core, nanoseconds now, struct effect
     (void)now, (void)effects;
     nanoseconds instant = due(&core->cooldown_timers);
     while (due(&core->cooldown_timers) == instant) {
-        cooldown_is_over(core);
+        struct sorted_set_node *node = sorted_set_first(&core->cooldown_timers);
+        struct unit *unit = container_of(node, struct cooldown, timer)->unit;
+        unit_end_cooldown(unit, &core->cooldown_timers);
+        queue_mark_dirty(core, unit->resource);
+        unit_settle(unit);
     }
 }
 

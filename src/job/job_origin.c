@@ -120,9 +120,7 @@ void job_origin_forget(struct job_origins *origins, struct lease *lease)
     if (origins->queue && *job_origin_place_of(origins, lease) == lease) {
         *job_origin_place_of(origins, lease) = NULL;
     }
-    if (lease->origin) {
-        drop(origins, lease);
-    }
+    drop(origins, lease);
 }
 
 /* ---- looking ---- */
