@@ -273,10 +273,9 @@ static int make_file(struct history_ring *ring, const char *path,
     if (fd < 0) {
         return errno;
     }
-    int error = own_file_reserve(fd, 0, (off_t)(HISTORY_HEAD_BYTES + size));
-    if (error == 0 && !map(ring, fd, size)) {
-        error = errno;
-    }
+    bool is_there =
+        own_file_reserve(fd, 0, (off_t)(HISTORY_HEAD_BYTES + size)) && map(ring, fd, size);
+    int error = is_there ? 0 : errno;
     close(fd);
     if (error != 0) {
         own_file_discard(path);

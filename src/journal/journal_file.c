@@ -129,16 +129,10 @@ enum journal_found file_open(struct old_file *old, const char *path, const char 
 
 /* ---- making ---- */
 
-static bool take_space(int fd, off_t offset, off_t n)
-{
-    errno = own_file_reserve(fd, offset, n);
-    return errno == 0;
-}
-
 int file_make(const char *path, struct journal_header *header)
 {
     int fd = own_file_make(path);
-    if (fd >= 0 && (!take_space(fd, 0, JOURNAL_PAGE) || !file_write_header(fd, header))) {
+    if (fd >= 0 && (!own_file_reserve(fd, 0, JOURNAL_PAGE) || !file_write_header(fd, header))) {
         own_file_discard(path);
         own_file_close(fd);
         return -1;
@@ -168,7 +162,7 @@ bool file_grow(int fd, struct journal_header *header, size_t size_class)
         errno = ENOSPC;
         return false;
     }
-    bool has_space = take_space(fd, size, JOURNAL_CHUNK);
+    bool has_space = own_file_reserve(fd, size, JOURNAL_CHUNK);
     if (has_space) {
         header->classes[header->n_chunks++] = (uint8_t)size_class;
         if (file_write_header(fd, header)) {

@@ -31,13 +31,12 @@ bool own_file_is_ours(int fd, off_t *sizep)
     return true;
 }
 
-int own_file_reserve(int fd, off_t offset, off_t n)
+bool own_file_reserve(int fd, off_t offset, off_t n)
 {
-    int error;
     do {
-        error = posix_fallocate(fd, offset, n);
-    } while (error == EINTR);
-    return error;
+        errno = posix_fallocate(fd, offset, n);
+    } while (errno == EINTR);
+    return errno == 0;
 }
 
 bool own_file_write(int fd, const char *bytes, size_t n, off_t offset)

@@ -12,8 +12,7 @@ int own_file_open(const char *path);
 void own_file_close(int fd);
 /* Whether it is a file of one name that only this user can have written. */
 bool own_file_is_ours(int fd, off_t *sizep);
-/* Returns an errno. */
-int own_file_reserve(int fd, off_t offset, off_t n);
+bool own_file_reserve(int fd, off_t offset, off_t n);
 
 bool own_file_write(int fd, const char *bytes, size_t n, off_t offset);
 

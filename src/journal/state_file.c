@@ -87,7 +87,7 @@ int state_file_make_room(const char *next_path, size_t bytes)
     if (fd < 0) {
         return errno;
     }
-    int error = own_file_reserve(fd, 0, (off_t)bytes);
+    int error = own_file_reserve(fd, 0, (off_t)bytes) ? 0 : errno;
     close(fd);
     if (error != 0) {
         unlink(next_path);
