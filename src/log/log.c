@@ -125,6 +125,7 @@ static void to_stderr(enum log_level level, const char *text)
 static void emit(
     enum log_level level, const struct log_subject *subject, const char *format, va_list arguments)
 {
+    int saved = errno;
     char text[LINE_SIZE], line[LINE_SIZE];
     vsnprintf(text, sizeof text, format, arguments);
     log_escape(line, sizeof line, text);
@@ -134,19 +135,18 @@ static void emit(
     if (!diverted || !diverted(level, line, subject)) {
         to_stderr(level, line);
     }
+    errno = saved;
 }
 
 void log_message_on(
     enum log_level level, const struct log_subject *subject, const char *format, ...)
 {
-    int saved = errno;
     va_list arguments;
     va_start(arguments, format);
     if (log_says(level)) {
         emit(level, subject, format, arguments);
     }
     va_end(arguments);
-    errno = saved;
 }
 
 /* ---- lines that clients can provoke ---- */
@@ -170,13 +170,10 @@ static bool may_be_said(const struct log_subject *subject)
 void log_ratelimited_on(
     enum log_level level, const struct log_subject *subject, const char *format, ...)
 {
-    int saved = errno;
     va_list arguments;
     va_start(arguments, format);
     if (may_be_said(subject)) {
-        errno = saved;
         emit(level, subject, format, arguments);
     }
     va_end(arguments);
-    errno = saved;
 }
