@@ -60,14 +60,10 @@ static ssize_t read_short(int folder, const char *path, char *text, size_t size)
 static bool read_stat(int folder, const char *path, struct process_stat *stat)
 {
     char text[STAT_SIZE];
-    if (read_short(folder, path, text, sizeof text) < 0) {
-        return false;
-    }
-    if (!process_stat_parse(text, stat)) {
-        errno = EPROTO;
-        return false;
-    }
-    return true;
+    bool is_read = read_short(folder, path, text, sizeof text) >= 0;
+    bool is_good = is_read && process_stat_parse(text, stat);
+    errno = is_read && !is_good ? EPROTO : errno;
+    return is_good;
 }
 
 /* With 65536 groups the text has almost a megabyte, and NSpid is behind them. */
@@ -87,9 +83,7 @@ static bool read_status(int folder, const char *path, struct process_status *sta
     close_quietly(fd);
     bool is_good = n == 0 && process_status_parse(text.bytes, status);
     text_deinit(&text); /* free() keeps errno */
-    if (n == 0 && !is_good) {
-        errno = EPROTO;
-    }
+    errno = n == 0 && !is_good ? EPROTO : errno;
     return is_good;
 }
 
