@@ -332,11 +332,6 @@ void state_image_init(struct state_image *image, const struct state *state)
     add_all(&image->text, state);
 }
 
-void state_image_deinit(struct state_image *image)
-{
-    text_deinit(&image->text);
-}
-
 /* An errno if nothing may be written, whatever the disk says. */
 static int cannot_be_written(const struct state *state)
 {
@@ -379,6 +374,6 @@ enum stored state_store(struct state *state, int *errorp)
     state_image_init(&image, state);
     enum stored stored = state_image_store(&image, state, errorp);
     state_image_settle(&image, state, stored);
-    state_image_deinit(&image);
+    text_deinit(&image.text);
     return stored;
 }

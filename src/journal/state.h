@@ -80,9 +80,8 @@ struct state_image {
 
 /* The most bytes that an image of the present state can have. */
 size_t state_max_bytes(const struct state *state);
-/* Call state_image_deinit() in any case. */
+/* The caller deinitializes its text. */
 void state_image_init(struct state_image *image, const struct state *state);
-void state_image_deinit(struct state_image *image);
 /* state_file_make_room() for the next image. May run in any thread. */
 int state_make_room(const struct state *state, size_t bytes);
 /* May run in any thread: it reads only what state_load() has set. */

@@ -41,7 +41,7 @@ static void settle_write(struct state_writer *writer)
 {
     state_log_stored(writer->state, writer->stored, writer->error);
     state_image_settle(&writer->image, writer->state, writer->stored);
-    state_image_deinit(&writer->image);
+    text_deinit(&writer->image.text);
     writer->events->on_written(writer->context, writer->from, writer->up_to, writer->stored);
 }
 
@@ -158,7 +158,7 @@ static bool wait_for_job(struct state_writer *writer, uint64_t end)
 static void cancel(struct state_writer *writer)
 {
     if (writer->job == STATE_JOB_WRITE) {
-        state_image_deinit(&writer->image);
+        text_deinit(&writer->image.text);
         writer->imaged = writer->from;
     }
     writer->job = STATE_JOB_NONE;

@@ -188,7 +188,7 @@ Test(state, numbers_that_may_be_lost)
         cr_assert(state_want_numbers(&state, mark));
         state_image_init(&image, &state);
         state_image_settle(&image, &state, bad[i]);
-        state_image_deinit(&image);
+        text_deinit(&image.text);
         cr_expect_eq(state.mark, mark);
         cr_expect(state_is_short_of_numbers(&state, mark)); /* they can be asked for again */
     }

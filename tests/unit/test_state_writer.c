@@ -277,7 +277,7 @@ Test(state_writer, the_end_does_not_wait_for_ever)
     expect_reported(last, STORED_NOT);
     let_it_go();
     uv_run(&loop, UV_RUN_DEFAULT);
-    state_image_deinit(&writer.image);
+    text_deinit(&writer.image.text);
     writer.job = STATE_JOB_NONE; /* for end() */
     writer.imaged = writer.changed;
 }
@@ -293,7 +293,7 @@ Test(state_writer, the_end_does_not_wait_for_ever_for_what_it_writes)
     let_it_go();
     cr_expect_eq(uv_thread_join(&writer.last), 0);
     expect_on_disk("drain\n");
-    state_image_deinit(&writer.image);
+    text_deinit(&writer.image.text);
     writer.job = STATE_JOB_NONE; /* for end() */
 }
 
