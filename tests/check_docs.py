@@ -289,14 +289,14 @@ def check_rights():
     tried = set(re.findall(r"^RIGHT\((\w+)\)", (srcdir / "src/redis/script_needs.def").read_text(), re.M))
     beside = {"INFO", "PUBLISH", "SPUBLISH", "TIME"}  # tried otherwise, or not on keys
     require(tried == given - beside, f"script_needs.def: not as the scripts: {sorted(tried ^ (given - beside))}")
-    for name in ("handshake", "handshake_cluster", "loading", "link_messages"):
+    for name in ("handshake", "loading", "link_messages"):
         text = (srcdir / f"src/redis/{name}.c").read_text()
         given |= set(re.findall(r'= "([A-Z]+)"|put\(link, 0, "([A-Z]+)"|\{"([A-Z]+)"[},]', text))
     given.add("EVAL")  # by which the rights of scripts are tried
     words = {word for item in given for word in ([item] if isinstance(item, str) else item) if word}
     words = {{"SCRIPT": "script|load", "FUNCTION": "function|load", "CLIENT": "client|setname",
               "CLUSTER": "cluster|slots"}.get(word, word.lower())
-             for word in words - {"AUTH", "LOAD", "SETNAME", "SLOTS"}}
+             for word in words - {"AUTH", "CONFIG", "HELLO", "LOAD", "SETNAME", "SLOTS"}}
     swept = (srcdir / "src/redis/old_libraries.c").read_text()
     words |= {f"function|{word.lower()}" for word in re.findall(r'"FUNCTION", words\[1\] = "(\w+)"', swept)}
     require(documented == words, f"fleet.md, servers.md: rights: only there {sorted(documented - words)}, "

@@ -4,11 +4,8 @@
 
 #include <string.h>
 
-/* The commands whose answers are read. */
-enum source { FROM_INFO, FROM_CONFIG, FROM_HELLO, N_SOURCES };
-
 static const struct {
-    const char *names[N_SOURCES];
+    const char *names[N_FACT_SOURCES];
     bool is_kept;
 } rows[N_FACTS] = {
 #define FACT(id, info, config, hello, kept) [FACT_##id] = {{info, config, hello}, kept},
@@ -36,14 +33,14 @@ void facts_set(struct facts *facts, enum fact fact, const char *value)
 
 const char *fact_setting(enum fact fact)
 {
-    return rows[fact].names[FROM_CONFIG];
+    return rows[fact].names[FACT_FROM_CONFIG];
 }
 
 /* `name` is n bytes long, the value behind it `length`. A replica is a "slave" in INFO. */
-static void take(struct facts *facts, enum source source, const char *name, size_t n,
+static void take(struct facts *facts, enum fact_source source, const char *name, size_t n,
     const char *value, size_t length)
 {
-    bool is_replica = source == FROM_HELLO && strcmp(value, "replica") == 0;
+    bool is_replica = source == FACT_FROM_HELLO && strcmp(value, "replica") == 0;
     for (enum fact i = 0; i < N_FACTS; i++) {
         const char *ours = rows[i].names[source];
         if (ours && strlen(ours) == n && memcmp(ours, name, n) == 0) {
@@ -59,7 +56,7 @@ static void read_line(struct facts *facts, const char *line, size_t length)
     const char *colon = memchr(line, ':', length);
     if (colon) {
         size_t n = (size_t)(colon - line);
-        take(facts, FROM_INFO, line, n, colon + 1, length - n - 1);
+        take(facts, FACT_FROM_INFO, line, n, colon + 1, length - n - 1);
     }
 }
 
@@ -72,8 +69,8 @@ void facts_read_info(struct facts *facts, const char *info)
 
 /* ---- arrays ---- */
 
-/* Takes each pair of texts. False: the reply is something else. */
-static bool read_pairs(struct facts *facts, enum source source, const struct resp *reply)
+bool facts_read_pairs(
+    struct facts *facts, enum fact_source source, const struct resp *reply)
 {
     bool is_good = reply->type == RESP_ARRAY && reply->n % 2 == 0;
     for (size_t i = 0; is_good && i < reply->n; i += 2) {
@@ -83,16 +80,6 @@ static bool read_pairs(struct facts *facts, enum source source, const struct res
         }
     }
     return is_good;
-}
-
-bool facts_read_config(struct facts *facts, const struct resp *reply)
-{
-    return read_pairs(facts, FROM_CONFIG, reply);
-}
-
-bool facts_read_hello(struct facts *facts, const struct resp *reply)
-{
-    return read_pairs(facts, FROM_HELLO, reply);
 }
 
 void facts_keep(struct facts *facts, const struct facts *earlier)

@@ -15,6 +15,9 @@ enum fact {
 
 enum { FACT_BYTES = 64 }; /* longer values are cut */
 
+/* The commands whose answers are read. */
+enum fact_source { FACT_FROM_INFO, FACT_FROM_CONFIG, FACT_FROM_HELLO, N_FACT_SOURCES };
+
 /* Zero: nothing is known. Values are printable. */
 struct facts {
     bool is_known[N_FACTS];
@@ -32,7 +35,7 @@ void facts_set(struct facts *facts, enum fact fact, const char *value);
 void facts_read_info(struct facts *facts, const char *info);
 /* The answers to CONFIG GET and HELLO in RESP 2: arrays of names and values. False: something
  * else. */
-bool facts_read_config(struct facts *facts, const struct resp *reply);
-bool facts_read_hello(struct facts *facts, const struct resp *reply);
+bool facts_read_pairs(
+    struct facts *facts, enum fact_source source, const struct resp *reply);
 /* Adds what is known from an earlier connection to the same server and need not be asked again. */
 void facts_keep(struct facts *facts, const struct facts *earlier);

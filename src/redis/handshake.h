@@ -49,8 +49,8 @@ struct handshake_wish {
 };
 
 struct handshake_step {
-    const struct handshake_kind *kind;
-    size_t index; /* which step of loading, which channel */
+    enum ability ability; /* that the command is */
+    size_t index; /* which step of loading, which channel, which server */
 };
 
 struct handshake;

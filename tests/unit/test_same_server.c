@@ -60,12 +60,14 @@ Test(same_server, other_answers)
 Test(facts, pairs)
 {
     struct facts facts = {0};
-    cr_assert(facts_read_hello(&facts, resp_of("[ role replica id 0 version '7.2.4\n' ]")));
+    cr_assert(facts_read_pairs(
+        &facts, FACT_FROM_HELLO, resp_of("[ role replica id 0 version '7.2.4\n' ]")));
     cr_assert_str_eq(fact_of(&facts, FACT_role), "slave");
     cr_assert_str_eq(fact_of(&facts, FACT_redis_version), "7.2.4?");
     cr_assert_null(fact_of(&facts, FACT_mode));
-    cr_assert_not(facts_read_hello(&facts, resp_of("[ role replica id 0 version ]")));
-    cr_assert_not(facts_read_config(&facts, resp_of("role")));
+    cr_assert_not(facts_read_pairs(
+        &facts, FACT_FROM_HELLO, resp_of("[ role replica id 0 version ]")));
+    cr_assert_not(facts_read_pairs(&facts, FACT_FROM_CONFIG, resp_of("role")));
 }
 
 Test(facts, what_is_kept)
