@@ -217,7 +217,7 @@ struct redis *redis_new(const char *socket, const char *prefix, const char *name
     }
     redis->fd = bench_connect(socket);
     redis->prefix = prefix;
-    const struct layouts layouts = script_layouts();
+    const struct layouts layouts = script_layouts;
     snprintf(redis->layouts, sizeof redis->layouts, "%u-%u", layouts.from, layouts.to);
     redis->next_id = redis->oldest_id = 1;
     load_library(redis);

@@ -316,7 +316,7 @@ static void member_init(struct member *member, struct crowd *crowd, unsigned num
         .database = 1,
         .settings = &crowd->database,
         .bounds = &script_bounds,
-        .layouts = script_layouts(),
+        .layouts = script_layouts,
         .id = id,
         .host = host,
         .version = "bench",

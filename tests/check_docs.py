@@ -289,7 +289,7 @@ def check_rights():
     tried = set(re.findall(r"^RIGHT\((\w+)\)", (srcdir / "src/redis/script_needs.def").read_text(), re.M))
     beside = {"INFO", "PUBLISH", "SPUBLISH", "TIME"}  # tried otherwise, or not on keys
     require(tried == given - beside, f"script_needs.def: not as the scripts: {sorted(tried ^ (given - beside))}")
-    for name in ("handshake", "loading", "link_messages"):
+    for name in ("handshake", "loading", "link_calls"):
         text = (srcdir / f"src/redis/{name}.c").read_text()
         given |= set(re.findall(r'= "([A-Z]+)"|put\(link, 0, "([A-Z]+)"|\{"([A-Z]+)"[},]', text))
     given.add("EVAL")  # by which the rights of scripts are tried

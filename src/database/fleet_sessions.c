@@ -377,7 +377,7 @@ static void member_init(
         .database = database,
         .settings = settings,
         .bounds = &script_bounds,
-        .layouts = script_layouts(),
+        .layouts = script_layouts,
         .id = id,
         .host = host,
         .version = PACKAGE_VERSION,

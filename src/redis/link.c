@@ -455,8 +455,8 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     bool fits = keys_init(&link->keys, options->database->prefix, options->session);
     assert(fits); /* conf bounds the prefix */
     link->set = &script_sets[0];
-    calls_init(&link->calls);
-    calls_init(&link->postponed);
+    STAILQ_INIT(&link->calls);
+    STAILQ_INIT(&link->postponed);
     route_init(&link->route, options->database);
     sentinel_order_init(&link->order, options->database->url.n_hosts);
     uv_timer_init(loop, &link->timer);

@@ -1,9 +1,8 @@
-/* link_internal.h - shared by link.c (makes a link, again if necessary), link_calls.c (calls and
- * their replies) and link_messages.c (pub/sub). */
+/* link_internal.h - shared by link.c (makes a link, again if necessary) and link_calls.c (what a
+ * link that is up does). */
 #pragma once
 
 #include "base/backoff.h"
-#include "redis/calls.h"
 #include "redis/dial.h"
 #include "redis/handshake.h"
 #include "redis/key_names.h"
@@ -15,6 +14,8 @@
 #include "redis/stream.h"
 #include "redis/tls_load.h"
 
+#include <sys/queue.h>
+
 enum link_state {
     LINK_WAITING, /* for the next try */
     LINK_CONNECTING, /* until both connections are ready */
@@ -22,6 +23,22 @@ enum link_state {
     LINK_FAILED, /* on_down is due */
     LINK_CLOSED,
 };
+
+struct link_call;
+typedef void link_takes_reply(
+    struct link *link, struct link_call *call, const struct resp *reply);
+
+struct link_call {
+    STAILQ_ENTRY(link_call) link;
+    link_takes_reply *take; /* what its reply is handed to */
+    const struct script_set *set; /* what is called, or loaded */
+    unsigned n_loads; /* how often it was sent again behind what it lacked */
+    uint64_t tag; /* of a call of the session */
+    char *bytes; /* owned: what was sent */
+    size_t n;
+};
+
+STAILQ_HEAD(link_calls, link_call);
 
 struct link {
     uv_loop_t *loop;
@@ -61,8 +78,8 @@ struct link {
     bool has_library; /* functions are called; else the script */
     const struct script_set *set; /* of the last call: the next connection needs it */
     const struct script_set *loading; /* what is being loaded, again; or NULL */
-    struct calls calls;
-    struct calls postponed; /* not carried out, and to be sent again: the keys are at two nodes */
+    struct link_calls calls;
+    struct link_calls postponed; /* to be sent again, as the keys are at two nodes */
     uint64_t postponed_since; /* uv_now() */
     unsigned n_postponed; /* times in a row */
     struct old_libraries old_libraries;
@@ -79,13 +96,11 @@ void link_redirected(struct link *link, const struct redirection *redirection, c
 /* Calls link_send_postponed() after so many ms. */
 void link_wake_after(struct link *link, uint64_t ms);
 
+/* Forgets them all. */
+void calls_clear(struct link_calls *calls);
 /* A reply on a link that is up. */
 void link_take_reply(struct link *link, const struct resp *reply);
 void link_send_postponed(struct link *link);
-/* Where the keys are ahead of their slot: asks whether it has followed them. */
-void link_ask_for_slot(struct link *link);
-/* Once an hour: takes libraries that nobody calls any more off the server. */
-void link_sweep_libraries(struct link *link);
 void link_take_message(struct link *link, const struct resp *reply);
 /* The heartbeat of the connection for messages. */
 void link_heartbeat_begin(struct link *link);

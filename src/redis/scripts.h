@@ -27,9 +27,7 @@ struct script_set {
 /* From the oldest to the newest layout, without gaps. */
 extern const struct script_set script_sets[];
 extern const size_t n_script_sets;
-/* The layout must be one of these. */
-const struct script_set *script_set_of(unsigned layout);
-struct layouts script_layouts(void);
+extern const struct layouts script_layouts; /* of these */
 
 extern const struct script_bounds script_bounds; /* the same bounds as in the scripts */
 /* Without their prefix: "db", "sessions", ... in the order of KEYS. */

@@ -247,7 +247,7 @@ static void start_session(struct fleet *fleet, struct host *host)
         .database = 1,
         .settings = &host->settings,
         .bounds = &script_bounds,
-        .layouts = script_layouts(),
+        .layouts = script_layouts,
         .id = host->name,
         .host = host->name,
         .seed = random_next(&fleet->random)};

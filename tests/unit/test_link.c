@@ -1,5 +1,4 @@
 /* The small parts of a link: names, pauses, passwords, the order of Sentinels, calls in flight. */
-#include "redis/calls.h"
 #include "redis/key_names.h"
 #include "redis/loading.h"
 #include "redis/one_line.h"
@@ -125,24 +124,6 @@ Test(sentinel, order)
     sentinel_order_last(&order, 0);
     sentinel_order_first(&order, 0);
     cr_assert_arr_eq(order.index, ((uint8_t[]){0, 2, 1, 3}), 4);
-}
-
-/* ---- calls ---- */
-
-Test(calls, in_order)
-{
-    struct calls calls;
-    struct link_call *call;
-    calls_init(&calls);
-    cr_assert_null(calls_take(&calls));
-    for (uint64_t tag = 1; tag <= 3; tag++) {
-        calls_add(&calls, &(struct link_call){.tag = tag, .bytes = malloc(1)});
-    }
-    call = calls_take(&calls);
-    cr_assert_eq(call->tag, 1);
-    call_free(call);
-    calls_clear(&calls);
-    cr_assert_null(calls_take(&calls));
 }
 
 /* ---- words of others ---- */
