@@ -20,7 +20,7 @@ struct view_batch {
     struct views *views;
     uint8_t database;
     char *key; /* the names, joined by blanks; owned */
-    const struct view_asker *leader; /* on whose behalf it is being asked; NULL: it is not */
+    bool is_asked; /* for .askers */
     bool is_telling;
     struct view_askers askers; /* of the view being requested */
     struct view_askers later; /* of the next one */
@@ -56,7 +56,7 @@ static void batch_free(struct view_batch *batch)
 
 static bool batch_is_busy(const struct view_batch *batch)
 {
-    return batch->leader || batch->is_telling;
+    return batch->is_asked || batch->is_telling;
 }
 
 static struct view_batch *batch_find(struct views *views, uint8_t database, const char *key)
@@ -90,7 +90,6 @@ static void forget_old_ones(struct views *views, nanoseconds now)
 
 static void on_result(void *context, struct session_result *result);
 
-/* Asks on behalf of the first connection that waits. */
 static void batch_ask(struct view_batch *batch)
 {
     struct views *views = batch->views;
@@ -100,7 +99,7 @@ static void batch_ask(struct view_batch *batch)
     const char *names[MAX_ARGUMENTS];
     char *copy = memory_string(batch->key);
     size_t n = words_split(copy, (char **)names, MAX_ARGUMENTS);
-    batch->leader = TAILQ_FIRST(&batch->askers);
+    batch->is_asked = true;
     fleet_snapshot(views->server->fleet, batch->database, batch, n, names, on_result);
     free(copy);
 }
@@ -122,7 +121,7 @@ static void on_result(void *context, struct session_result *result)
     struct view_asker *asker;
     struct view_askers answered = TAILQ_HEAD_INITIALIZER(answered);
     TAILQ_CONCAT(&answered, &batch->askers, link);
-    batch->leader = NULL;
+    batch->is_asked = false;
     batch->is_telling = true;
     view_release(batch->latest);
     bool is_answer = result->outcome == OUTCOME_OK;
@@ -209,14 +208,9 @@ void views_leave(struct view_asker *asker)
     bool is_now = is_in(&batch->askers, asker);
     TAILQ_REMOVE(is_now ? &batch->askers : &batch->later, asker, link);
     asker->batch = NULL;
-    if (batch->leader != asker) {
-        return;
-    }
-    fleet_forget(batch->views->server->fleet, batch);
-    batch->leader = NULL;
-    if (!TAILQ_EMPTY(&batch->askers)) {
-        batch_ask(batch);
-    } else {
+    if (batch->is_asked && TAILQ_EMPTY(&batch->askers)) {
+        fleet_forget(batch->views->server->fleet, batch);
+        batch->is_asked = false;
         batch_go_on(batch);
     }
 }
