@@ -47,7 +47,6 @@ static void on_result(void *context, struct session_result *result)
     if (remote->done(conn, remote, result)) {
         request_log_end(remote->log, answer_is_error(conn_answers(conn), from) ? ": refused" : "");
         remote->log = NULL;
-        remote->conn = NULL; /* nothing is asked for it any more */
         parked_end(conn);
     }
 }
@@ -63,9 +62,7 @@ static void remote_late(struct conn *conn)
 static void remote_free(void *state)
 {
     struct remote *remote = state;
-    if (remote->conn) {
-        fleet_forget(remote->conn->server->fleet, remote->conn);
-    }
+    fleet_forget(remote->conn->server->fleet, remote->conn);
     for (size_t i = 0; i < remote->n_words; i++) {
         free(remote->words[i]);
     }
