@@ -188,7 +188,7 @@ static void command_acquire_take_lease(struct call *call, const struct asked *as
         return;
     }
     if (asked->id != 0 && lease->database != 0) {
-        fleet_restore(call->server->fleet, lease);
+        session_restore(fleet_session(call->server->fleet, lease->database), lease);
     }
     answer_acquired(call, lease, outcome);
 }

@@ -94,8 +94,8 @@ static struct remote *remote_begin(struct call *call, uint8_t database, size_t n
 
 static void remote_call(struct conn *conn, const struct remote *remote)
 {
-    fleet_admin(conn->server->fleet, remote->database, conn, remote->n_words,
-        (const char *const *)remote->words, on_result);
+    session_admin(fleet_session(conn->server->fleet, remote->database), on_result, conn,
+        remote->n_words, (const char *const *)remote->words);
 }
 
 struct remote *remote_ask(struct call *call, uint8_t database, size_t n, const char *const words[],
@@ -252,7 +252,8 @@ static bool release_found(struct conn *conn, struct remote *remote, const struct
         bool is_over = remote_is_local(conn->server, key, &id); /* the database hears soon */
         remote->done = release_done;
         remote->why = is_over ? NULL : bereft(&call, remote, rows, holder);
-        fleet_admin(conn->server->fleet, remote->database, conn, 5, words, on_result);
+        session_admin(
+            fleet_session(conn->server->fleet, remote->database), on_result, conn, 5, words);
         return false;
     }
     return true;
@@ -291,7 +292,7 @@ void remote_release(struct call *call, const char *holder, const char *item)
     } else {
         const char *const words[N_RELEASE_WORDS] = {name, item, by};
         remote_begin(call, definition->database, N_RELEASE_WORDS, words, release_looked);
-        fleet_snapshot(
-            call->server->fleet, definition->database, call->conn, 1, &name, on_result);
+        session_snapshot(fleet_session(call->server->fleet, definition->database), on_result,
+            call->conn, 1, &name);
     }
 }

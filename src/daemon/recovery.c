@@ -209,7 +209,7 @@ static struct lease *restore_lease(struct server *server, const struct found *fo
         note_gone(server, found, &end);
         lease_log_not_taken_over(saved, code_table[outcome_code(outcome)].meaning);
     } else if (lease->database != 0) {
-        fleet_restore(server->fleet, lease);
+        session_restore(fleet_session(server->fleet, lease->database), lease);
     }
     return lease;
 }

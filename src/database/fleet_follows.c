@@ -155,7 +155,8 @@ static void fleet_follows_ask(struct fleet_followed *followed, nanoseconds now)
     followed->is_asked = true;
     followed->is_late = false;
     followed->asked_at = now;
-    fleet_snapshot(followed->server->fleet, followed->database, followed, 2, words, on_result);
+    session_snapshot(
+        fleet_session(followed->server->fleet, followed->database), on_result, followed, 2, words);
 }
 
 /* ---- when ---- */

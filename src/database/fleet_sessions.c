@@ -59,6 +59,11 @@ static struct member *touch(struct fleet *fleet, uint8_t database)
     return member;
 }
 
+struct session *fleet_session(struct fleet *fleet, uint8_t database)
+{
+    return touch(fleet, database)->session;
+}
+
 /* ---- what the link brings ---- */
 
 static void end_turn(struct member *member)
@@ -255,17 +260,12 @@ void fleet_apply_effect(struct fleet *fleet, const struct effect *effect)
     if (lease->database > fleet->n) {
         return; /* berthd is stopping */
     }
-    struct session *session = touch(fleet, lease->database)->session;
+    struct session *session = fleet_session(fleet, lease->database);
     if (effect->kind == EFFECT_GIVE_BACK) {
         session_give_back(session, lease);
     } else if (lease->state == LEASE_WAITING) {
         session_ask(session, lease, clock_now(), &fleet->server->effects);
     }
-}
-
-void fleet_restore(struct fleet *fleet, struct lease *lease)
-{
-    session_restore(touch(fleet, lease->database)->session, lease);
 }
 
 enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *definition)
@@ -276,7 +276,7 @@ enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *d
 void fleet_define(struct fleet *fleet, const struct definition definitions[], size_t n)
 {
     for (size_t i = 0; i < fleet->n; i++) {
-        session_define(touch(fleet, (uint8_t)(i + 1))->session, definitions, n);
+        session_define(fleet_session(fleet, (uint8_t)(i + 1)), definitions, n);
     }
 }
 
@@ -290,18 +290,6 @@ void fleet_use_tls(struct fleet *fleet, uint8_t database, struct tls_context *tl
 }
 
 /* ---- requests ---- */
-
-void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t argc,
-    const char *const argv[], session_done *done)
-{
-    session_admin(touch(fleet, database)->session, done, context, argc, argv);
-}
-
-void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
-    const char *const names[], session_done *done)
-{
-    session_snapshot(touch(fleet, database)->session, done, context, n, names);
-}
 
 void fleet_forget(struct fleet *fleet, const void *context)
 {

@@ -31,23 +31,16 @@ enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *d
 
 /* EFFECT_ASK, EFFECT_GIVE_BACK. */
 void fleet_apply_effect(struct fleet *fleet, const struct effect *effect);
-/* Recovery or a reclaim has made the lease again: it is listed at the next hello. */
-void fleet_restore(struct fleet *fleet, struct lease *lease);
 /* At the end of each turn, before anything is sent: hands out the calls and results of sessions to
  * which something has happened. */
 void fleet_end_turn(struct fleet *fleet);
 nanoseconds fleet_next_deadline(const struct fleet *fleet);
 void fleet_tick(struct fleet *fleet, nanoseconds now);
 
-/* ---- requests that a database answers ---- */
-
-/* `done` is called once, from fleet_end_turn(). The result's rows are freed afterwards. */
-
-void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t argc,
-    const char *const argv[], session_done *done);
-void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
-    const char *const names[], session_done *done);
-/* `done` will not be called for that context. */
+/* For requests that a database answers (session.h), whose `done` is called once, from
+ * fleet_end_turn(); and for leases that recovery or a reclaim has made again. */
+struct session *fleet_session(struct fleet *fleet, uint8_t database);
+/* No `done` will be called for that context. */
 void fleet_forget(struct fleet *fleet, const void *context);
 
 /* ---- looking ---- */

@@ -100,7 +100,8 @@ static void batch_ask(struct view_batch *batch)
     char *copy = memory_string(batch->key);
     size_t n = words_split(copy, (char **)names, MAX_ARGUMENTS);
     batch->is_asked = true;
-    fleet_snapshot(views->server->fleet, batch->database, batch, n, names, on_result);
+    session_snapshot(
+        fleet_session(views->server->fleet, batch->database), on_result, batch, n, names);
     free(copy);
 }
 
