@@ -77,13 +77,10 @@ static void end_turn(struct member *member)
 static void on_ready(void *context, const struct link_info *info)
 {
     struct member *member = context;
-    bool is_news = member->was_down || !member->has_info;
     member->info = *info;
     member->has_info = member->is_ready = true;
     member->was_down = false;
-    if (is_news) {
-        database_log_connected(&member->log, info);
-    }
+    database_log_connected(&member->log, info);
     session_connected(member->session, clock_now());
     end_turn(member);
 }
