@@ -495,21 +495,22 @@ local function change_resource()
     return finish('ok', was and '', was)
 end
 
+-- Those that are no change to a resource, by OP.
+local others = {release = release_of_identity, forget = forget, upgrade = upgrade}
+
+function others.revoke()
+    return tell_owner(NAME, OP)
+end
+others.drop = others.revoke
+
+function others.found()
+    return made.first_grace.found()
+end
+
 scripts.admin = {}
 
 function scripts.admin.run()
     OP, NAME, WORD, REASON, HOLDER = ARGV[5], ARGV[6], ARGV[7] or '', ARGV[8] or '', ARGV[9] or ''
     BY = OP == 'release' and (ARGV[10] or '') or HOLDER
-    if OP == 'revoke' or OP == 'drop' then
-        return tell_owner(NAME, OP)
-    elseif OP == 'release' then
-        return release_of_identity()
-    elseif OP == 'forget' then
-        return forget()
-    elseif OP == 'upgrade' then
-        return upgrade()
-    elseif OP == 'found' then
-        return made.first_grace.found()
-    end
-    return change_resource()
+    return (others[OP] or change_resource)()
 end

@@ -17,12 +17,10 @@ local function register(name)
         end})
 end
 
-register('hello')
-register('acquire')
-register('release')
-register('renew')
-register('snapshot')
-register('admin')
+local names = {'hello', 'acquire', 'release', 'renew', 'snapshot', 'admin'}
+for i = 1, #names do -- nothing of Lua's is there yet
+    register(names[i])
+end
 redis.register_function({function_name = LIBRARY .. '_about', flags = {'no-writes', 'allow-oom'},
     callback = function()
         return LIBRARY
