@@ -285,7 +285,7 @@ def check_rights():
     no other."""
     lines = re.findall(r"^(?:user berth|ACL SETUSER berth) .*$", fleet, re.M)
     documented = set(re.findall(r"\+(\S+)", " ".join(lines)))
-    given = {word for text in scripts.values() for word in re.findall(r"call\('([A-Z]+)'", text)}
+    given = {word for text in scripts.values() for word in re.findall(r"(?:all|ask)\('([A-Z]+)'", text)}
     tried = set(re.findall(r"^RIGHT\((\w+)\)", (srcdir / "src/redis/script_needs.def").read_text(), re.M))
     beside = {"INFO", "PUBLISH", "SPUBLISH", "TIME"}  # tried otherwise, or not on keys
     require(tried == given - beside, f"script_needs.def: not as the scripts: {sorted(tried ^ (given - beside))}")

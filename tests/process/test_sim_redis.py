@@ -201,7 +201,7 @@ def test_the_same_is_json(redis_server):
 
 def commands_of_scripts():
     text = "".join(path.read_text() for path in (SOURCE / "src/redis/scripts").glob("**/*.lua"))
-    return {word.lower() for word in re.findall(r"call\('([A-Za-z]+)'", text)}
+    return {word.lower() for word in re.findall(r"(?:all|ask)\('([A-Za-z]+)'", text)}
 
 
 def test_it_has_the_commands_of_the_scripts_and_no_others():

@@ -56,6 +56,13 @@ local function split(text, separator)
     return parts
 end
 
+-- A command with any number of words behind its key.
+local function call_with_all(command, key, words)
+    for i = 1, #words, MAX_WORDS do
+        call(command, key, unpack(words, i, min(i + MAX_WORDS - 1, #words)))
+    end
+end
+
 local function append(list, more)
     for i = 1, #more do
         list[#list + 1] = more[i]

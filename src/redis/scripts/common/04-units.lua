@@ -143,20 +143,18 @@ function make.pools()
     -- Orders items by how long they have been free, longest first. Items that were never used come before
     -- all, in the file's order.
     local function in_order_of_use(resource, items)
-        local ordered, numbers, item_of = {}, {}, {}
-        for i = 1, #items, MAX_WORDS do
-            local members, last = {}, min(i + MAX_WORDS - 1, #items)
-            for k = i, last do
-                members[#members + 1] = resource.name .. ' ' .. items[k]
-            end
-            for k, score in ipairs(call('ZMSCORE', FREED, unpack(members))) do
-                local number = tonumber(score or nil)
-                if number then
-                    numbers[#numbers + 1] = number
-                    item_of[number] = items[i + k - 1]
-                else
-                    ordered[#ordered + 1] = items[i + k - 1]
-                end
+        local ordered, numbers, item_of, members = {}, {}, {}, {}
+        for i, item in ipairs(items) do
+            members[i] = resource.name .. ' ' .. item
+        end
+        local scores = batch.ask('ZMSCORE', FREED, members)
+        for i, item in ipairs(items) do
+            local number = tonumber(scores[members[i]] or nil)
+            if number then
+                numbers[#numbers + 1] = number
+                item_of[number] = item
+            else
+                ordered[#ordered + 1] = item
             end
         end
         table.sort(numbers)
@@ -367,9 +365,7 @@ function make.pools()
                 words[#words + 1] = resource.name .. ' ' .. item
             end
         end
-        for i = 1, #words, MAX_WORDS do
-            call('ZADD', FREED, unpack(words, i, min(i + MAX_WORDS - 1, #words)))
-        end
+        call_with_all('ZADD', FREED, words)
         if call('ZCARD', FREED) > MAX_FREED then -- they count as never used, and so come first again
             forget_some_uses()
         end
@@ -407,9 +403,7 @@ function make.pools()
         for i, item in ipairs(items_of(resource)) do
             members[i] = resource.name .. ' ' .. item
         end
-        for i = 1, #members, 1000 do
-            call('ZREM', FREED, unpack(members, i, min(i + 999, #members)))
-        end
+        call_with_all('ZREM', FREED, members)
     end
 
     return {items_of = items_of, is_in_service = is_in_service,

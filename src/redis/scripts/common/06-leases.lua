@@ -156,20 +156,14 @@ local function add_all(set, score, members)
     local words = {}
     n_work = n_work + #members
     for i, member in ipairs(members) do
-        words[#words + 1] = score
-        words[#words + 1] = member
-        if #words == MAX_WORDS or i == #members then
-            call('ZADD', set, unpack(words))
-            words = {}
-        end
+        words[2 * i - 1], words[2 * i] = score, member
     end
+    call_with_all('ZADD', set, words)
 end
 
 local function remove_all(set, members)
     n_work = n_work + #members
-    for i = 1, #members, MAX_WORDS do
-        call('ZREM', set, unpack(members, i, min(i + MAX_WORDS - 1, #members)))
-    end
+    call_with_all('ZREM', set, members)
 end
 
 -- Counts the units for their user.

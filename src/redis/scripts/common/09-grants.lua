@@ -128,9 +128,6 @@ function batch.drop(keys)
     end
     local ended = db.ended
     db.ended = nil
-    for i = 1, #ended, MAX_WORDS do
-        local last = min(i + MAX_WORDS - 1, #ended)
-        call('HDEL', LEASES, unpack(ended, i, last))
-        call('ZREM', OWNED, unpack(ended, i, last))
-    end
+    call_with_all('HDEL', LEASES, ended)
+    call_with_all('ZREM', OWNED, ended)
 end
