@@ -113,9 +113,7 @@ local function mend(known)
         return nil
     end
     made.turns.take_grant_back(known)
-    for _, claim in ipairs(known.claims) do
-        mark_dirty(claim.name)
-    end
+    made.roads.mark_all_dirty(known)
     return known
 end
 

@@ -53,9 +53,7 @@ end
 local function held_up_by(resource)
     local name = is_walked(resource.name) and resource.name or resource.definition_name
     if is_walked(name) then
-        local low, high = of_name(resource.name)
-        local found = call('ZRANGEBYLEX', ASIDE, low, high, 'LIMIT', 0, 1)
-        return found[1] and name
+        return call('ZLEXCOUNT', ASIDE, of_name(resource.name)) > 0 and name
     end
 end
 

@@ -169,10 +169,7 @@ function make.roads()
     -- Later requests of its user may have what this lease does not take, or what is no longer kept for it.
     local function wake_users(lease, claims)
         for _, claim in ipairs(claims) do
-            local resource = resource_of(claim.name)
-            if resource.definition and resource.definition['max-units-per-user'] > 0 then
-                made.turns.wake_user(resource, lease.uid)
-            end
+            made.turns.wake_user(resource_of(claim.name), lease.uid)
         end
     end
 
