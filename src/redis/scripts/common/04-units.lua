@@ -90,8 +90,9 @@ end
 
 -- For pools, and for reserved units.
 function make.pools()
+    local pools = {}
     local MAX_FREED = 20000 -- items of pools whose last use is remembered
-    local function items_of(resource)
+    function pools.items_of(resource)
         if not resource.items_changed then
             return resource.definition.items
         elseif not resource.items then
@@ -109,10 +110,10 @@ function make.pools()
         return resource.items
     end
 
-    local function is_in_service(resource, item)
+    function pools.is_in_service(resource, item)
         if not resource.in_service then
             resource.in_service = {}
-            for place, other in ipairs(items_of(resource)) do
+            for place, other in ipairs(pools.items_of(resource)) do
                 resource.in_service[other] = place
             end
         end
@@ -129,7 +130,7 @@ function make.pools()
         return false
     end
 
-    local function n_reserved_and_free(resource, limit) -- of slots
+    function pools.n_reserved_and_free(resource, limit) -- of slots
         local n = 0
         for slot in pairs(resource.reserved) do
             local number = tonumber(slot) -- nil: an item, reserved when this was a pool
@@ -172,7 +173,7 @@ function make.pools()
     -- The first in the file's order: by blocks of places, and the first block that may have one.
     local function first_of_file(resource, items)
         local BLOCK = 64
-        local all, place_of = items_of(resource), resource.in_service
+        local all, place_of = pools.items_of(resource), resource.in_service
         local self, is_free, n_in, lowest = {n = 0}, {}, {}, 0
         local n_blocks = floor(#all / BLOCK)
 
@@ -287,7 +288,7 @@ function make.pools()
     -- Each item is its own limit: items that are held though removed keep no others back.
     local function free_items(resource)
         if not resource.free then
-            local taken, free, items = {}, {}, items_of(resource)
+            local taken, free, items = {}, {}, pools.items_of(resource)
             for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
                 taken[match(member, '^%S+ (%S+) ')] = true
             end
@@ -300,7 +301,7 @@ function make.pools()
             if select == first_of_file and not db.last_memory then
                 select = for_one_call
             elseif select == first_of_file then
-                is_in_service(resource, '') -- it looks there
+                pools.is_in_service(resource, '') -- it looks there
             end
             resource.free = select(resource, free)
             n_work = n_work + #items / 2 -- few commands
@@ -309,16 +310,16 @@ function make.pools()
         return resource.free
     end
 
-    local function n_free(resource)
+    function pools.n_free(resource)
         return free_items(resource).n
     end
 
-    local function pick_items(resource, count)
+    function pools.pick_items(resource, count)
         local free = free_items(resource)
         return count <= free.n and free.peek(count) or nil
     end
 
-    local function note_taken(resource, items)
+    function pools.note_taken(resource, items)
         for _, item in ipairs(items) do
             if not resource.free or not resource.free.take(item) then
                 resource.free = nil -- not the ones that were picked
@@ -330,13 +331,13 @@ function make.pools()
     local function note_free(resource, item)
         if resource.free and resource.free.is_for_one_call then
             resource.free = nil
-        elseif resource.free and is_in_service(resource, item) and not resource.reserved[item] then
+        elseif resource.free and pools.is_in_service(resource, item) and not resource.reserved[item] then
             resource.free.give(item)
         end
     end
 
     -- What has rested is free now. It was given back in another order, perhaps.
-    local function note_rested(resource, item)
+    function pools.note_rested(resource, item)
         if resource.free and resource.definition.select == 'lru' then
             resource.free = nil
         end
@@ -360,7 +361,7 @@ function make.pools()
         end
         local number = call('HINCRBY', DB, 'freed', #items) - #items
         for i, item in ipairs(items) do
-            if is_in_service(resource, item) then
+            if pools.is_in_service(resource, item) then
                 words[#words + 1] = number + i
                 words[#words + 1] = resource.name .. ' ' .. item
             end
@@ -371,7 +372,7 @@ function make.pools()
         end
     end
 
-    local function note_freed(resource, items, is_resting)
+    function pools.note_freed(resource, items, is_resting)
         for _, item in ipairs(is_resting and {} or items) do
             note_free(resource, item)
         end
@@ -379,38 +380,34 @@ function make.pools()
     end
 
     -- The items that only a holder, or a rest, keeps from being granted.
-    local function grantable(resource)
+    function pools.grantable(resource)
         local items = {}
-        for _, item in ipairs(resource.is_pool and items_of(resource) or {}) do
+        for _, item in ipairs(resource.is_pool and pools.items_of(resource) or {}) do
             items[item] = not resource.reserved[item]
         end
         return items
     end
 
     -- Items that are grantable now, and were not before.
-    local function note_grantable(resource, before)
-        local is_now, items = grantable(resource), {}
-        for _, item in ipairs(resource.is_pool and items_of(resource) or {}) do
+    function pools.note_grantable(resource, before)
+        local is_now, items = pools.grantable(resource), {}
+        for _, item in ipairs(resource.is_pool and pools.items_of(resource) or {}) do
             items[#items + 1] = is_now[item] and not before[item] and item or nil
         end
         note_use(resource, items)
     end
 
     -- An idle instance leaves nothing behind.
-    local function forget_idle_instance(resource)
+    function pools.forget_idle_instance(resource)
         local members = {}
         resource.free = nil
-        for i, item in ipairs(items_of(resource)) do
+        for i, item in ipairs(pools.items_of(resource)) do
             members[i] = resource.name .. ' ' .. item
         end
         call_with_all('ZREM', FREED, members)
     end
 
-    return {items_of = items_of, is_in_service = is_in_service,
-        n_reserved_and_free = n_reserved_and_free, n_free = n_free, pick_items = pick_items,
-        note_taken = note_taken, note_freed = note_freed, note_rested = note_rested,
-        grantable = grantable, note_grantable = note_grantable,
-        forget_idle_instance = forget_idle_instance}
+    return pools
 end
 
 -- Somebody has written to HELD, whatever that was.

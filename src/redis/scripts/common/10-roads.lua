@@ -1,5 +1,6 @@
 -- ---- requests for several resources: doc/ordering.md. For calls in which one waits, or something is kept ----
 function make.roads()
+    local roads = {}
     local MAX_DOUBLINGS = 40
     local MAX_FORCED = 3 -- nested requests for which a waiter makes way until its patience ends by itself
 
@@ -42,7 +43,7 @@ function make.roads()
     end
 
     -- How many units are kept for older leases, under "NAME " or "NAME uUID ".
-    local function kept_for_older(lease, prefix)
+    function roads.kept_for_older(lease, prefix)
         local n, order = 0, order_text(lease)
         each_power(prefix, function(power)
             n = n + 2 ^ tonumber(string.sub(power, -2))
@@ -52,7 +53,7 @@ function make.roads()
     end
 
     -- How many units are kept there, and the place in line of the first lease for which they are.
-    local function all_kept(name)
+    function roads.all_kept(name)
         local n, first = 0, nil
         each_power(name .. ' ', function(power)
             local low, high = '[' .. power .. ':', '(' .. power .. ';'
@@ -66,7 +67,7 @@ function make.roads()
     end
 
     -- The member of the last lease for which something is kept there.
-    local function last_kept(name)
+    function roads.last_kept(name)
         local last, last_order
         each_power(name .. ' ', function(power)
             local member = call('ZREVRANGEBYLEX', KEPT, '(' .. power .. ';', '[' .. power .. ':', 'LIMIT', 0, 1)[1]
@@ -105,7 +106,7 @@ function make.roads()
         return {order = order, kept = 0, station = 0, ends = 0, let_go = 0, forced = 0, is_fresh = true}
     end
 
-    local function station_of(lease)
+    function roads.station_of(lease)
         return lease.claims[lease.road.station]
     end
 
@@ -117,7 +118,7 @@ function make.roads()
         end
     end
 
-    local function keeps(lease, claim) -- by the record
+    function roads.keeps(lease, claim) -- by the record
         local _, number = claim_on(lease, claim.name)
         return lease.state == 'W' and lease.road and lease.road.station > 0 and place_of(lease.road, number) <= lease.road.kept
     end
@@ -128,7 +129,7 @@ function make.roads()
     end
 
     -- The place on the road of a kept claim that has been taken; 0: unknown yet, as a walk is under way.
-    local function lost_place(lease)
+    function roads.lost_place(lease)
         local road = lease.road
         for place = 1, road.kept do
             local claim = lease.claims[road.order[place]]
@@ -142,7 +143,7 @@ function make.roads()
     end
 
     -- The first place on the road, from one to another, with too few units.
-    local function first_without(lease, from, to)
+    function roads.first_without(lease, from, to)
         for place = from, to do
             if not has(lease, lease.claims[lease.road.order[place]]) then
                 return place
@@ -150,13 +151,13 @@ function make.roads()
         end
     end
 
-    local function choose_station(lease)
+    function roads.choose_station(lease)
         local road = lease.road
-        return road.order[first_without(lease, road.kept + 1, #road.order) or road.kept + 1]
+        return road.order[roads.first_without(lease, road.kept + 1, #road.order) or road.kept + 1]
     end
 
     -- Notes the names that the lease wants and does not stand for, so that looking at a resource finds it.
-    local function note_elsewhere(lease)
+    function roads.note_elsewhere(lease)
         local members, order = {}, order_text(lease)
         for i, claim in ipairs(lease.claims) do
             if i ~= math.abs(lease.road.station) then
@@ -175,18 +176,18 @@ function make.roads()
 
     -- Takes the lease out of all queues that its record does not name. Other requests of its user may have
     -- what it stood for and did not get.
-    local function leave_other_queues(lease)
+    function roads.leave_other_queues(lease)
         local here, others = math.abs(lease.road.station), queue_members(lease)
         local left = {}
         for i, claim in ipairs(lease.claims) do
             local rules = resource_of(claim.name).definition
-            local stays = i == lease.road.station or keeps(lease, claim)
+            local stays = i == lease.road.station or roads.keeps(lease, claim)
             if not stays and rules and rules['max-units-per-user'] > 0 and call('ZSCORE', QUEUE, others[i]) then
                 left[#left + 1] = claim
             end
         end
         local member = table.remove(others, here)
-        note_elsewhere(lease)
+        roads.note_elsewhere(lease)
         call('ZREM', ELSEWHERE, member)
         if lease.road.station < 0 then
             others[#others + 1] = member
@@ -197,20 +198,20 @@ function make.roads()
 
     -- The lease stands there and nowhere else, and is written down. (If this is broken off, it is in several
     -- queues, and leaves the others when it comes to the head of one.)
-    local function stand(lease, number, is_fresh)
+    function roads.stand(lease, number, is_fresh)
         local road = lease.road
         note_move()
         mark_dirty(lease.claims[number].name)
         if road.station > 0 then
-            mark_dirty(station_of(lease).name)
+            mark_dirty(roads.station_of(lease).name)
         end
         road.station, road.is_fresh = number, is_fresh or false
         add_to_line(QUEUE, lease.claims[number].name .. ' ' .. order_text(lease))
         write_lease(lease)
-        leave_other_queues(lease)
+        roads.leave_other_queues(lease)
     end
 
-    local function mark_all_dirty(lease)
+    function roads.mark_all_dirty(lease)
         for _, claim in ipairs(lease.claims) do
             mark_dirty(claim.name)
         end
@@ -229,7 +230,7 @@ function make.roads()
 
     -- The resource's members go last: if this is broken off, they are found, and it is done again. A claim
     -- that kept nothing wakes nobody.
-    local function free_kept(lease, claims)
+    function roads.free_kept(lease, claims)
         local freed = {}
         for _, claim in ipairs(claims) do
             if call('ZSCORE', KEPT, kept_members(lease, {claim})[1]) then
@@ -254,9 +255,9 @@ function make.roads()
     end
 
     -- The lease keeps what it stands for, and goes on to claim `to`, or to the first that it lacks.
-    local function gain(lease, to)
+    function roads.gain(lease, to)
         local road = lease.road
-        local claim = station_of(lease)
+        local claim = roads.station_of(lease)
         if not db.keeps then
             db.keeps = '1'
             call('HSET', DB, 'keeps', '1')
@@ -273,37 +274,37 @@ function make.roads()
         for place = 1, road.kept do -- it waits for something else now: it may make way again
             mark_if_waited_for(lease.claims[road.order[place]].name)
         end
-        stand(lease, to or choose_station(lease))
+        roads.stand(lease, to or roads.choose_station(lease))
     end
 
     -- What was kept at that place of the road has been taken: the lease stands there again.
-    local function fall(lease, place)
-        mark_all_dirty(lease)
+    function roads.fall(lease, place)
+        roads.mark_all_dirty(lease)
         local freed = keep_only(lease, place - 1)
-        stand(lease, lease.road.order[place])
-        free_kept(lease, freed)
+        roads.stand(lease, lease.road.order[place])
+        roads.free_kept(lease, freed)
     end
 
     -- There are enough units of all, but too scattered in one: the lease lacks that.
-    local function step_to_scattered(lease, number)
+    function roads.step_to_scattered(lease, number)
         local road = lease.road
         local place = place_of(road, number)
         if number == road.station then
             return nil
         elseif place <= road.kept then
             return function()
-                fall(lease, place)
+                roads.fall(lease, place)
             end
         end
         return function()
-            gain(lease, number)
+            roads.gain(lease, number)
         end
     end
 
     local function let_go(lease, is_forced)
         local road = lease.road
         note_move()
-        mark_all_dirty(lease)
+        roads.mark_all_dirty(lease)
         keep_only(lease, 0)
         if road.station > 0 then
             move_on_road(road, road.station, 1)
@@ -315,11 +316,11 @@ function make.roads()
             road.forced, road.let_go = 0, min(road.let_go + 1, MAX_DOUBLINGS)
         end
         write_lease(lease)
-        free_kept(lease, lease.claims) -- what the record does not say was left by a broken-off script
+        roads.free_kept(lease, lease.claims) -- what the record does not say was left by a broken-off script
         call('ZREM', KEEPING, lease.key)
     end
 
-    local function step_aside(lease, why, name)
+    function roads.step_aside(lease, why, name)
         local order, road = order_text(lease), lease.road
         note_move()
         add_to_line(ASIDE, name .. ' ' .. why .. ' ' .. order)
@@ -331,18 +332,18 @@ function make.roads()
         road.station, road.ends, road.is_quota = -number, 0, why ~= 'b'
         write_lease(lease)
         if db.keeps and call('ZSCORE', KEEPING, lease.key) then
-            free_kept(lease, lease.claims)
+            roads.free_kept(lease, lease.claims)
             call('ZREM', KEEPING, lease.key)
         end
-        leave_other_queues(lease)
+        roads.leave_other_queues(lease)
     end
 
     -- In a grace, and while other leases come back from aside, the lease cannot know what it will lack.
-    local function enter_road(lease, why, name, is_back)
+    function roads.enter_road(lease, why, name, is_back)
         lease.road = lease.road or new_road(lease)
         if not why then
             local is_fresh = is_back or db.grace ~= nil
-            stand(lease, is_fresh and lease.road.order[1] or choose_station(lease), is_fresh)
+            roads.stand(lease, is_fresh and lease.road.order[1] or roads.choose_station(lease), is_fresh)
             return nil
         end
         local member = name .. ' ' .. why .. ' ' .. order_text(lease)
@@ -350,12 +351,12 @@ function make.roads()
         lease.road.station, lease.road.is_quota = -number, why ~= 'b'
         add_to_line(ASIDE, member)
         write_lease(lease)
-        leave_other_queues(lease)
+        roads.leave_other_queues(lease)
         return member
     end
 
     -- The lease is not in a queue any more, or never was.
-    local function leave_road(lease)
+    function roads.leave_road(lease)
         call('ZREM', ELSEWHERE, unpack(queue_members(lease)))
         if db.keeps then
             call('ZREM', KEPT, unpack(kept_members(lease, lease.claims)))
@@ -391,8 +392,8 @@ function make.roads()
                 local key = match(member, '(%S+)$')
                 local keeper = not seen[key] and load_lease(key)
                 local claim = keeper and claim_on(keeper, name)
-                if claim and keeps(keeper, claim) and keeper.road.forced < MAX_FORCED
-                    and names[station_of(keeper).name] then
+                if claim and roads.keeps(keeper, claim) and keeper.road.forced < MAX_FORCED
+                    and names[roads.station_of(keeper).name] then
                     keepers[#keepers + 1] = {lease = keeper, count = claim.count}
                 end
                 seen[key] = true
@@ -406,7 +407,7 @@ function make.roads()
 
     -- Which leases have to let go of these claims, as far as necessary; nil if that does not suffice for all
     -- claims.
-    local function who_makes_way(lease, claims)
+    function roads.who_makes_way(lease, claims)
         if not lease.above or not db.keeps then
             return nil
         end
@@ -418,7 +419,7 @@ function make.roads()
                 or head and head < claim.name .. ' ' .. order_text(lease) then
                 return nil
             end
-            local n = n_available(resource, own_limit(claim)) - kept_for_older(lease, claim.name .. ' ')
+            local n = n_available(resource, own_limit(claim)) - roads.kept_for_older(lease, claim.name .. ' ')
             for _, keeper in ipairs(n < claim.count and keepers_who_make_way(lease, claim.name, names) or {}) do
                 if n < claim.count then
                     n = n + keeper.count
@@ -434,8 +435,8 @@ function make.roads()
     end
 
     -- Whether there are now enough units for all its claims.
-    local function make_way(lease, claims)
-        local making_way = who_makes_way(lease, claims)
+    function roads.make_way(lease, claims)
+        local making_way = roads.who_makes_way(lease, claims)
         for _, keeper in ipairs(making_way or {}) do
             let_go(keeper, true)
         end
@@ -445,8 +446,8 @@ function make.roads()
     -- Nothing is kept for the lease: removes what a broken-off script has left.
     local function forget_kept(lease, key)
         if lease then
-            mark_all_dirty(lease)
-            free_kept(lease, lease.claims)
+            roads.mark_all_dirty(lease)
+            roads.free_kept(lease, lease.claims)
         end
         if lease and lease.road and lease.road.ends > 0 then
             lease.road.ends = 0
@@ -456,7 +457,7 @@ function make.roads()
     end
 
     -- Leases whose patience is over let go, a bounded number in a call.
-    local function end_patience()
+    function roads.end_patience()
         for _, key in ipairs(call('ZRANGEBYSCORE', KEEPING, '-inf', db.clock, 'LIMIT', 0, MAX_PURGED)) do
             local lease = load_lease(key)
             local road = lease and lease.state == 'W' and lease.road
@@ -470,12 +471,5 @@ function make.roads()
         end
     end
 
-    return {kept_for_older = kept_for_older, all_kept = all_kept, last_kept = last_kept,
-        free_kept = free_kept, station_of = station_of,
-        keeps = keeps, lost_place = lost_place, first_without = first_without,
-        choose_station = choose_station, note_elsewhere = note_elsewhere,
-        leave_other_queues = leave_other_queues, stand = stand, mark_all_dirty = mark_all_dirty,
-        gain = gain, fall = fall, step_to_scattered = step_to_scattered, step_aside = step_aside, enter_road = enter_road,
-        leave_road = leave_road, who_makes_way = who_makes_way, make_way = make_way,
-        end_patience = end_patience}
+    return roads
 end
