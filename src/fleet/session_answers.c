@@ -11,6 +11,20 @@ enum { N_HEAD = 4 }; /* status, due, grace, sequence */
 
 #define MAX_SPAN_MS (UINT64_C(1) << 40) /* 34 years */
 
+/* ---- words ---- */
+
+bool word_take(const char **textp, char *word, size_t size)
+{
+    size_t n = strcspn(*textp, " ");
+    if (n == 0 || n >= size) {
+        return false;
+    }
+    memcpy(word, *textp, n);
+    word[n] = '\0';
+    *textp += n + ((*textp)[n] == ' ');
+    return true;
+}
+
 /* ---- replies ---- */
 
 static bool field_text(const struct resp *field, const char **textp)
@@ -129,12 +143,10 @@ static const char *const reset_errors[] = {
 
 bool error_needs_reset(const char *text)
 {
-    size_t n = strcspn(text, " ");
-    bool needs = false;
-    for (size_t i = 0; i < sizeof reset_errors / sizeof reset_errors[0]; i++) {
-        needs |= strlen(reset_errors[i]) == n && memcmp(reset_errors[i], text, n) == 0;
-    }
-    return needs;
+    enum { N_ERRORS = sizeof reset_errors / sizeof reset_errors[0] };
+    char word[24];
+    return word_take(&text, word, sizeof word) &&
+        words_index(word, reset_errors, N_ERRORS) < N_ERRORS;
 }
 
 enum outcome refusal_outcome(const char *word)
@@ -281,31 +293,18 @@ static const char *const fleet_event_words[N_FLEET_EVENTS] = {
     [FLEET_RELEASE] = "release",
 };
 
-/* Copies the next word of *textp to `word`, which has room for `size` bytes. */
-static bool take_word(const char **textp, char *word, size_t size)
-{
-    size_t n = strcspn(*textp, " ");
-    if (n == 0 || n >= size) {
-        return false;
-    }
-    memcpy(word, *textp, n);
-    word[n] = '\0';
-    *textp += n + ((*textp)[n] == ' ');
-    return true;
-}
-
 /* "ID TICKET CLAIMS" of a grant, "ID" of a loss, else "ID UID[ LOGIN]|REASON" */
 static bool read_event_arguments(const char *text, struct fleet_event *event)
 {
     char word[24];
-    if (!take_word(&text, word, sizeof word) || !lease_id_parse(word, &event->id)) {
+    if (!word_take(&text, word, sizeof word) || !lease_id_parse(word, &event->id)) {
         return false;
     }
     event->text = text;
     if (event->kind != FLEET_GRANTED) {
         return event->kind != FLEET_LOST || *text == '\0';
     }
-    if (!take_word(&event->text, word, sizeof word)) {
+    if (!word_take(&event->text, word, sizeof word)) {
         return false;
     }
     return number_parse(word, MAX_DATABASE_NUMBER, &event->ticket) && *event->text != '\0';
@@ -315,7 +314,7 @@ const char *fleet_event_read(const char *text, struct fleet_event *event)
 {
     char word[24];
     *event = (struct fleet_event){.kind = FLEET_UNKNOWN, .text = ""};
-    if (!take_word(&text, word, sizeof word)) {
+    if (!word_take(&text, word, sizeof word)) {
         return "an event without a word";
     }
     event->kind = (enum event_kind)words_index(word, fleet_event_words, N_FLEET_EVENTS);

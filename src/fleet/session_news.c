@@ -33,15 +33,10 @@ bool news_message(struct session *session, const char *text)
     static const char word[] = "news ";
     char number_text[24];
     uint64_t number, spread;
-    const char *rest = strncmp(text, word, sizeof word - 1) == 0 ? text + sizeof word - 1 : "";
-    size_t n = strcspn(rest, " ");
-    if (n == 0 || n >= sizeof number_text || rest[n] != ' ') {
-        return false;
-    }
-    memcpy(number_text, rest, n);
-    number_text[n] = '\0';
-    if (!number_parse(number_text, MAX_DATABASE_NUMBER, &number) ||
-        !number_parse(rest + n + 1, LONGEST_SPREAD, &spread)) {
+    if (!word_take(&text, word, sizeof word) || strcmp(word, "news") != 0 ||
+        !word_take(&text, word, sizeof word) ||
+        !number_parse(word, MAX_DATABASE_NUMBER, &number) ||
+        !number_parse(text, LONGEST_SPREAD, &spread)) {
         return false;
     }
     if (number > session->news.followed) {

@@ -87,6 +87,10 @@ const char *answer_read(const struct resp *reply, struct answer *answer);
 bool answer_text(const struct answer *answer, size_t i, const char **textp);
 bool answer_number(const struct answer *answer, size_t i, uint64_t max, uint64_t *numberp);
 
+/* Copies the next word of *textp, which goes on behind it. False: there is none, or no room for
+ * it. */
+bool word_take(const char **textp, char *word, size_t size);
+
 /* Whether an error of the server says that this connection, or this server, is of no use at
  * present; else it takes no writes at present, or the script failed. */
 bool error_needs_reset(const char *text);
