@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "core/resource.h"
+#include "core/units.h"
 #include "fleet/session_text.h"
 
 #include <stdlib.h>
@@ -169,39 +170,17 @@ void claims_deinit(struct claims *claims)
     *claims = (struct claims){0};
 }
 
-static bool read_items(char *list, uint32_t count, struct saved_unit *units)
+/* "0-499,7" has to fit on a client's line: a range takes as much of `*roomp` as two single slots
+ * do. */
+static bool slots_have_room(const char *list, uint32_t *roomp)
 {
-    uint32_t n = 0;
-    for (char *word; (word = strsep(&list, ",")); n++) {
-        if (n == count || !item_is_valid(word)) {
-            return false;
-        }
-        units[n] = (struct saved_unit){.item = word};
+    uint32_t needs = 1;
+    for (; *list; list++) {
+        needs += *list == ',' || *list == '-';
     }
-    return n == count;
-}
-
-/* "0-499,7". The slots have to fit on a client's line: a range takes as much of `*roomp` as two
- * single slots. */
-static bool read_slots(char *list, uint32_t count, struct saved_unit *units, uint32_t *roomp)
-{
-    uint32_t n = 0;
-    for (char *word; (word = strsep(&list, ","));) {
-        uint64_t slot, last;
-        if (!range_parse(word, strlen(word), UINT32_MAX, &slot, &last) ||
-            last - slot >= count - n) {
-            return false;
-        }
-        uint32_t needs = last > slot ? 2 : 1;
-        if (*roomp < needs) {
-            return false;
-        }
-        *roomp -= needs;
-        while (slot <= last) {
-            units[n++] = (struct saved_unit){.slot = (uint32_t)slot++};
-        }
-    }
-    return n == count;
+    bool fits = needs <= *roomp;
+    *roomp -= fits ? needs : 0;
+    return fits;
 }
 
 /* "NAME COUNT TOKEN UNITS"; the lease shows which claim that is. */
@@ -224,10 +203,8 @@ static const char *read_claim(struct claims *claims, const struct lease *lease, 
         return "a grant without a token";
     }
     bool is_pool = resource_is_pool(lease->claims[i].resource);
-    bool is_read = text &&
-        (is_pool ? read_items(text, (uint32_t)n, units)
-                 : read_slots(text, (uint32_t)n, units, &claims->room));
-    if (!is_read) {
+    if (!text || (!is_pool && !slots_have_room(text, &claims->room)) ||
+        !units_parse(text, is_pool, (uint32_t)n, units)) {
         return "a grant with other units than its count";
     }
     claims->list[i] = (struct saved_claim){.name = lease->claims[i].resource->name,

@@ -182,9 +182,9 @@ Test(calls, claims)
     struct resource resource = {.name = "s", .definition = &definition};
     struct lease *lease = waiting_lease(&resource, NULL);
     struct claims claims = {0};
-    cr_assert_null(claims_read(&claims, "s 2 9007199254740991 0,4294967295", lease));
+    cr_assert_null(claims_read(&claims, "s 2 9007199254740991 0,999999", lease));
     cr_assert_eq(claims.list[0].token, MAX_DATABASE_NUMBER);
-    cr_assert_eq(claims.list[0].units[1].slot, UINT32_MAX); /* the core knows better */
+    cr_assert_eq(claims.list[0].units[1].slot, 999999); /* the core knows better */
     cr_assert_null(claims_read(&claims, "s 2 1 7-8", lease));
     cr_assert_eq(claims.list[0].units[0].slot, 7);
     cr_assert_eq(claims.list[0].units[1].slot, 8);
