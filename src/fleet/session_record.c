@@ -117,18 +117,15 @@ static bool is_ours(const char *word)
     return is_known;
 }
 
-static void keep_others(struct session *session, const char *text, size_t length)
+static void keep_others(struct session *session, char *const words[], size_t n_words)
 {
     struct text kept = TEXT_INIT;
-    char *line = memory_new(length + 1), *rest = line, *word;
-    memcpy(line, length > 0 ? text : "", length);
-    while ((word = strsep(&rest, " "))) {
-        if (*word && !is_ours(word)) {
+    for (size_t i = 0; i < n_words; i++) {
+        if (*words[i] && !is_ours(words[i])) {
             text_add(&kept, " ");
-            text_add(&kept, word);
+            text_add(&kept, words[i]);
         }
     }
-    free(line);
     free(session->tenure.kept);
     session->tenure.kept = kept.bytes;
 }
@@ -173,8 +170,8 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     }
     take_id(session, words_find(words, n_words, "session"));
     take_reached(session, words, n_words);
+    keep_others(session, words, n_words);
     free(line);
-    keep_others(session, text, length);
     if (!is_whole || values[TTL] < (uint64_t)SHORTEST_TTL) {
         return false;
     }
