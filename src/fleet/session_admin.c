@@ -10,6 +10,13 @@
 enum { LOOK_PAUSE = 4 };
 #define LONGEST_LOOK_PAUSE NANOSECONDS_PER_SECOND
 
+static call_is_answered admin_is_answered, snapshot_is_answered;
+static call_has_failed request_has_failed;
+static const struct call_row admin_call = {
+    CALL_ADMIN, SCRIPT_ADMIN, NULL, admin_is_answered, request_has_failed};
+static const struct call_row snapshot_call = {
+    CALL_SNAPSHOT, SCRIPT_SNAPSHOT, NULL, snapshot_is_answered, request_has_failed};
+
 static const char too_many[] = "too many such requests at once";
 
 static void request_free(struct session *session, struct admin_request *request)
@@ -40,11 +47,11 @@ static void request_end(struct session *session, struct admin_request *request,
     TAILQ_INSERT_TAIL(&session->requests.results, request, link);
 }
 
-static void request_add(struct session *session, enum call_kind kind, session_done *done,
+static void request_add(struct session *session, const struct call_row *row, session_done *done,
     void *context, size_t n, const char *const words[])
 {
     struct admin_request *request = memory_new(sizeof *request);
-    request->kind = kind;
+    request->row = row;
     request->serial = ++session->leases.last_serial;
     request->result.done = done;
     request->result.context = context;
@@ -67,13 +74,13 @@ static void request_add(struct session *session, enum call_kind kind, session_do
 void session_admin(struct session *session, session_done *done, void *context, size_t argc,
     const char *const argv[])
 {
-    request_add(session, CALL_ADMIN, done, context, argc, argv);
+    request_add(session, &admin_call, done, context, argc, argv);
 }
 
 void session_snapshot(struct session *session, session_done *done, void *context, size_t n,
     const char *const names[])
 {
-    request_add(session, CALL_SNAPSHOT, done, context, n, names);
+    request_add(session, &snapshot_call, done, context, n, names);
 }
 
 static void forget_in(struct admin_request_list *list, const void *context)
@@ -142,7 +149,7 @@ static bool is_about_mark(const struct admin_request *request)
 
 static bool may_be_sent(const struct session *session, const struct admin_request *request)
 {
-    return request->kind != CALL_SNAPSHOT || session->look.request == request ||
+    return request->row != &snapshot_call || session->look.request == request ||
         (!session->look.request &&
             (is_about_mark(request) || session->now >= session->look.not_before));
 }
@@ -170,28 +177,27 @@ nanoseconds requests_deadline(const struct session *session)
     return waits_for_time ? session->look.not_before : NEVER;
 }
 
-bool requests_next_call(struct session *session, struct session_call *out)
+struct inflight_call *requests_next_call(struct session *session)
 {
     struct admin_request *request = next_request(session);
     if (!request || crowd_room(session) == 0) {
-        return false;
+        return NULL;
     }
-    struct arguments *arguments = inflight_call_arguments(session);
-    struct inflight_call *call = inflight_call_new(request->kind, 0);
-    if (request->kind == CALL_SNAPSHOT) {
-        arguments_add(arguments, request->cursor);
+    struct inflight_call *call = inflight_call_new(session, request->row, 0);
+    if (request->row == &snapshot_call) {
+        arguments_add(call->arguments, request->cursor);
         if (!session->look.request) {
             session->look.request = request;
             session->look.since = session->now;
         }
     }
     for (size_t i = 0; i < request->n_words; i++) {
-        arguments_add(arguments, request->words[i]);
+        arguments_add(call->arguments, request->words[i]);
     }
     TAILQ_REMOVE(&session->requests.unsent, request, link);
     TAILQ_INSERT_TAIL(&session->requests.asked, request, link);
     call->request = request;
-    return inflight_call_send(session, call, out);
+    return call;
 }
 
 /* ---- what comes back ---- */
@@ -249,7 +255,7 @@ static bool is_asked_again(struct session *session, struct inflight_call *call, 
     return true;
 }
 
-const char *admin_is_answered(
+static const char *admin_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     const char *code, *detail, *cursor, *was;
@@ -285,7 +291,7 @@ static bool add_row(struct text *rows, const struct resp *row)
     return row->type == RESP_ARRAY;
 }
 
-const char *snapshot_is_answered(
+static const char *snapshot_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     const char *cursor;
@@ -314,7 +320,7 @@ const char *snapshot_is_answered(
     return NULL;
 }
 
-void request_has_failed(
+static void request_has_failed(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     request_end(session, take_request(session, call), OUTCOME_DOWN, answer->text);

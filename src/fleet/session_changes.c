@@ -152,18 +152,6 @@ void changes_are_heard(struct session *session)
     }
 }
 
-void changes_send_some(struct session *session, struct arguments *arguments)
-{
-    struct session_known *change = TAILQ_FIRST(&session->changes.known.unsent);
-    for (int i = 0; i < CHUNK && change; i++) {
-        arguments_add(arguments, change->name);
-        arguments_add_number(arguments, change->version);
-        arguments_add(arguments, change->json);
-        session_known_set_unsent(&session->changes.known, change, false);
-        change = TAILQ_FIRST(&session->changes.known.unsent);
-    }
-}
-
 /* ---- on disk ---- */
 
 bool session_changes_changed(const struct session *session)

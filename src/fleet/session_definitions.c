@@ -13,22 +13,6 @@ static void send_first(struct session *session, struct session_known *known)
     TAILQ_INSERT_HEAD(&session->definitions.unsent, known, unsent_link);
 }
 
-bool definitions_are_missing(
-    struct session *session, const struct lease *lease, const char *resource, uint64_t tag)
-{
-    bool is_ours = false;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct resource *wanted = lease->claims[i].resource;
-        struct session_known *known =
-            session_known_find(&session->definitions, wanted->definition->name);
-        is_ours |= known && strcmp(wanted->name, resource) == 0;
-        if (known && known->sent_by < tag) {
-            send_first(session, known);
-        }
-    }
-    return is_ours;
-}
-
 bool definition_is_missing(struct session *session, const char *resource, uint64_t tag)
 {
     const struct definition *definition = core_find_definition(session->core, resource);
@@ -114,22 +98,19 @@ enum outcome session_may_use(const struct session *session, const struct definit
 
 /* ---- the database ---- */
 
-bool definitions_next_call(struct session *session, struct session_call *out)
+static call_is_answered define_is_answered;
+static const struct call_row define_call = {
+    CALL_DEFINE, SCRIPT_HELLO, "define", define_is_answered, hello_has_failed};
+
+struct inflight_call *definitions_next_call(struct session *session)
 {
     struct session_known *known = TAILQ_FIRST(&session->definitions.unsent);
-    if (!known || (session->calls.n_of_kind[CALL_DEFINE] > 0 && !known->is_missing)) {
-        return false;
+    if (!known || (n_in_flight(session, CALL_DEFINE, CALL_DEFINE) > 0 && !known->is_missing)) {
+        return NULL;
     }
-    struct arguments *arguments = inflight_call_arguments(session);
-    arguments_add(arguments, "define");
-    for (int i = 0; i < MAX_DEFINED && (known = TAILQ_FIRST(&session->definitions.unsent)); i++) {
-        arguments_add(arguments, known->name);
-        arguments_add_number(arguments, known->version);
-        arguments_add(arguments, known->json);
-        session_known_set_unsent(&session->definitions, known, false);
-        known->sent_by = session->calls.last_tag + 1; /* of this call */
-    }
-    return inflight_call_send(session, inflight_call_new(CALL_DEFINE, 0), out);
+    struct inflight_call *call = inflight_call_new(session, &define_call, 0);
+    session_known_send(&session->definitions, call, MAX_DEFINED);
+    return call;
 }
 
 static const struct {
@@ -175,7 +156,7 @@ static bool take_verdict(
     return false;
 }
 
-const char *define_is_answered(
+static const char *define_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)call;

@@ -17,7 +17,7 @@ static bool may_renew(const struct session *session)
 {
     bool is_listed = session->state == SESSION_UP;
     bool has_begun = session->state == SESSION_LISTING && session->hello.step > STEP_BEGIN;
-    return session->calls.n_of_kind[CALL_RENEW] == 0 && (is_listed || has_begun);
+    return n_in_flight(session, CALL_RENEW, CALL_RENEW) == 0 && (is_listed || has_begun);
 }
 
 nanoseconds renewal_deadline(const struct session *session)
@@ -34,20 +34,25 @@ nanoseconds renewal_deadline(const struct session *session)
     return at > renewal->not_before ? at : renewal->not_before;
 }
 
-bool renewal_next_call(struct session *session, struct session_call *out)
+static call_is_answered renewal_is_answered;
+static call_has_failed renewal_has_failed;
+static const struct call_row renewal_call = {
+    CALL_RENEW, SCRIPT_RENEW, NULL, renewal_is_answered, renewal_has_failed};
+
+struct inflight_call *renewal_next_call(struct session *session)
 {
     struct session_renewal *renewal = &session->renewal;
-    if (session->now < renewal_deadline(session)) {
-        return false;
-    }
     struct session_events *events = &session->events;
-    struct arguments *arguments = inflight_call_arguments(session);
-    arguments_add_number(arguments, events->last);
-    arguments_add_number(arguments, session->news.followed);
+    if (session->now < renewal_deadline(session)) {
+        return NULL;
+    }
+    struct inflight_call *call = inflight_call_new(session, &renewal_call, 0);
+    arguments_add_number(call->arguments, events->last);
+    arguments_add_number(call->arguments, session->news.followed);
     renewal->is_wanted = false;
     renewal->due_at = renewal->hello_at = NEVER;
     events->acknowledged = events->last;
-    return inflight_call_send(session, inflight_call_new(CALL_RENEW, 0), out);
+    return call;
 }
 
 /* ---- events ---- */
@@ -126,7 +131,7 @@ static void take_in_order(struct session *session, uint64_t number, const char *
     struct session_events *events = &session->events;
     if (number > events->last) {
         events->last = number;
-        session_note_event(session, number);
+        number_raise(&session->reached.event, number);
         take_event(session, number, text);
     }
     session->renewal.is_wanted |= events->last - events->acknowledged >= MANY_EVENTS;
@@ -182,9 +187,7 @@ static const char *take_events(struct session *session, const struct answer *ans
 /* All events have been taken: a gap behind the last one contains nothing. */
 static void take_end_of_events(struct session *session)
 {
-    if (session->events.last < session->events.newest_at_begin) {
-        session->events.last = session->events.newest_at_begin;
-    }
+    number_raise(&session->events.last, session->events.newest_at_begin);
 }
 
 /* The database has answered about each lease, and only the end is held back: what is listed lives
@@ -196,7 +199,7 @@ static bool is_listed(const struct session *session)
         TAILQ_EMPTY(&session->leases.entries[ENTRY_LISTING]);
 }
 
-const char *renewal_is_answered(
+static const char *renewal_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     struct session_renewal *renewal = &session->renewal;
@@ -246,7 +249,7 @@ void session_count(struct session *session, uint64_t *sessions, struct metric_hi
     session->renewal.times = renewals;
 }
 
-void renewal_has_failed(
+static void renewal_has_failed(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)call, (void)answer;

@@ -3,6 +3,11 @@
 
 #include "fleet/session_struct.h"
 
+static inline void number_raise(uint64_t *numberp, uint64_t to)
+{
+    *numberp = to > *numberp ? to : *numberp;
+}
+
 /* ---- session_state.c ---- */
 
 /* Each function of session.h that is told the time begins with this. */
@@ -19,56 +24,44 @@ nanoseconds session_random(struct session *session, nanoseconds span);
 void session_set_good(struct session *session);
 /* Notes numbers that the database has given out. */
 void session_note_numbers(struct session *session, uint64_t token, uint64_t ticket);
-void session_note_event(struct session *session, uint64_t number);
 /* The database cannot be asked now, nor soon. */
 bool session_is_unreachable(const struct session *session);
 /* Lists everything again, once the calls in flight are over. */
 void listing_begin(struct session *session);
 
-/* ---- session_life.c ---- */
+/* ---- session_calls.c ---- */
 
-/* The link is there, but must not be used at present: nothing more is sent. */
-void session_set_unusable(struct session *session, enum session_state state);
-
-/* ---- session_inflight.c ---- */
-
-struct inflight_call *inflight_call_new(enum call_kind kind, size_t n_entries);
+/* A call, with what every call of its kind begins with in call.arguments; the caller adds the rest,
+ * and returns it to session_next_call(). */
+struct inflight_call *inflight_call_new(
+    struct session *session, const struct call_row *row, size_t n_entries);
 /* Adds an entry, unless there would be more than `max`, or too much work for one call. */
 bool inflight_call_takes(struct inflight_call *call, struct entry *entry, size_t max);
-/* Clears session->arguments down to what every call begins with; the caller adds the rest. */
-struct arguments *inflight_call_arguments(struct session *session);
-/* With session->arguments. Returns true. */
-bool inflight_call_send(
+void inflight_call_send(
     struct session *session, struct inflight_call *call, struct session_call *out);
 /* Their answers are not awaited any more. */
 void inflight_calls_forget(struct session *session);
-/* That of an answer, which is not waited for any more; the caller frees it. NULL: it was forgotten.
- */
-struct inflight_call *inflight_call_take(struct session *session, uint64_t tag);
-enum script inflight_call_script(const struct inflight_call *call);
-/* One of these kinds is. */
-bool is_in_flight(const struct session *session, enum call_kind first, enum call_kind last);
-/* Of a job or an operator. */
-bool inflight_call_is_request(const struct inflight_call *call);
+/* Its script's name. */
+const char *inflight_call_word(const struct inflight_call *call);
+/* How many of these kinds are. */
+size_t n_in_flight(const struct session *session, enum call_kind first, enum call_kind last);
 
-/* ---- session_calls.c ---- */
+/* The database has so many sessions; in a grace it may have forgotten some. */
+void crowd_set_size(struct session *session, uint64_t n, bool is_grace);
+/* A renewal or the end of a hello has been answered: call `number` of all. */
+void crowd_counts(struct session *session, uint64_t number);
+void crowd_begins(struct session *session);
+/* How many requests the next call may carry: 0 while enough calls are in flight. */
+size_t crowd_room(const struct session *session);
+/* A random span, over which all of `n` daemons spread what they are asked to do at once. */
+nanoseconds crowd_part(struct session *session, uint64_t n);
 
-/* The outcome of a call, which is in no list any more and is freed afterwards. The first returns
- * NULL, or what is wrong with the answer. */
-typedef const char *call_is_answered(
-    struct session *session, struct inflight_call *call, const struct answer *answer);
-/* The server returned an error, but the link goes on: whether the call took effect is unknown. */
-typedef void call_has_failed(
-    struct session *session, struct inflight_call *call, const struct answer *answer);
-/* The call had no effect; everything is listed again before it is repeated. */
-void call_is_undone(struct session *session, struct inflight_call *call);
+call_has_failed hello_has_failed; /* of all its phases */
 
 /* ---- session_listing.c: hello ---- */
 
-bool listing_next_call(struct session *session, struct session_call *out);
+struct inflight_call *listing_next_call(struct session *session);
 nanoseconds listing_deadline(const struct session *session);
-call_is_answered begin_is_answered, list_is_answered, end_is_answered;
-call_has_failed hello_has_failed;
 
 /* ---- session_known.c ---- */
 
@@ -81,21 +74,18 @@ void session_known_set_unsent(
     struct session_known_set *set, struct session_known *known, bool is_unsent);
 /* The database may have none of them. */
 void session_known_mark_unsent(struct session_known_set *set);
+/* Adds NAME VERSION JSON of those that it may lack, of `most` at most: the call tells it. */
+void session_known_send(struct session_known_set *set, struct inflight_call *call, int most);
 
 /* ---- session_definitions.c ---- */
 
-bool definitions_next_call(struct session *session, struct session_call *out);
-/* When call `tag` requested the lease, the database lacked the definition that governs that
- * resource. False: the file lacks it too. Otherwise the lease's definitions are sent first, unless
- * they have been since. */
-bool definitions_are_missing(
-    struct session *session, const struct lease *lease, const char *resource, uint64_t tag);
-/* The same for an operator's request about the resource. */
+struct inflight_call *definitions_next_call(struct session *session);
+/* When call `tag` was sent, the database lacked the definition that governs that resource. False:
+ * the file lacks it too. Otherwise the definition is sent first, unless it has been since. */
 bool definition_is_missing(struct session *session, const char *resource, uint64_t tag);
 /* Another daemon has stored one of that name, or has had it forgotten: ours is sent again, and
  * compared. */
 void definition_is_news(struct session *session, const char *name);
-call_is_answered define_is_answered;
 
 /* ---- session_entries.c ---- */
 
@@ -132,55 +122,29 @@ void entries_refuse(struct session *session, bool waiters);
 
 /* ---- session_leases.c ---- */
 
-bool leases_next_call(struct session *session, struct session_call *out);
+struct inflight_call *leases_next_call(struct session *session);
 /* A hello is over; call `tag` was its last. */
 void entries_are_listed(struct session *session, uint64_t tag);
 /* Those that waited for the renewal sent as call `tag`. */
 void entries_renewed(struct session *session, uint64_t tag);
-call_is_answered release_is_answered;
-call_has_failed release_has_failed;
 
-/* ---- session_grants.c ---- */
-
-/* Even right after a renewal there would be too little time to stop its job. */
-bool session_cannot_stop_in_time(const struct session *session, const struct lease *lease);
 /* The database says that the lease is granted. */
 void entry_granted(
     struct session *session, struct entry *entry, uint64_t ticket, const char *claims);
 /* The database says that the lease is not there any more. */
 void entry_lost(struct session *session, struct entry *entry);
-call_is_answered acquire_is_answered;
-call_has_failed acquire_has_failed;
 
 /* ---- session_events.c: renewals, and what they bring ---- */
 
-bool renewal_next_call(struct session *session, struct session_call *out);
+struct inflight_call *renewal_next_call(struct session *session);
 nanoseconds renewal_deadline(const struct session *session);
-call_is_answered renewal_is_answered;
-call_has_failed renewal_has_failed;
-
-/* ---- session_crowd.c: all daemons that use the database ---- */
-
-/* The database has so many sessions; in a grace it may have forgotten some. */
-void crowd_set_size(struct session *session, uint64_t n, bool is_grace);
-/* A renewal or the end of a hello has been answered: call `number` of all. */
-void crowd_counts(struct session *session, uint64_t number);
-void crowd_begins(struct session *session);
-/* How long that took says how much may be asked at once. */
-void crowd_answers(struct session *session, const struct inflight_call *call);
-/* How many requests the next call may carry: 0 while enough calls are in flight. */
-size_t crowd_room(const struct session *session);
-/* A random span, over which all of `n` daemons spread what they are asked to do at once. */
-nanoseconds crowd_part(struct session *session, uint64_t n);
 
 /* ---- session_admin.c ---- */
 
-bool requests_next_call(struct session *session, struct session_call *out);
+struct inflight_call *requests_next_call(struct session *session);
 nanoseconds requests_deadline(const struct session *session);
 void requests_fail(struct session *session, const char *why);
 void requests_deinit(struct session *session);
-call_is_answered admin_is_answered, snapshot_is_answered;
-call_has_failed request_has_failed;
 /* The call had no effect: its request is sent again. */
 void request_put_back(struct session *session, struct inflight_call *call);
 
@@ -192,9 +156,8 @@ void news_begin(struct session *session);
 void news_are_newer(struct session *session);
 /* False: the message is not about news. */
 bool news_message(struct session *session, const char *text);
-bool news_next_call(struct session *session, struct session_call *out);
+struct inflight_call *news_next_call(struct session *session);
 nanoseconds news_deadline(const struct session *session);
-call_is_answered news_are_answered, change_is_answered;
 
 /* ---- session_record.c ---- */
 
@@ -218,5 +181,3 @@ void changes_arrive(struct session *session, bool is_grace);
 void change_hear(struct session *session, const char *name, uint64_t version, const char *json);
 /* All that the database has has been heard. */
 void changes_are_heard(struct session *session);
-/* Adds NAME VERSION JSON of each, one chunk of changes. */
-void changes_send_some(struct session *session, struct arguments *arguments);

@@ -67,3 +67,15 @@ void session_known_mark_unsent(struct session_known_set *set)
         session_known_set_unsent(set, known, true);
     }
 }
+
+void session_known_send(struct session_known_set *set, struct inflight_call *call, int most)
+{
+    struct session_known *known;
+    for (int i = 0; i < most && (known = TAILQ_FIRST(&set->unsent)); i++) {
+        arguments_add(call->arguments, known->name);
+        arguments_add_number(call->arguments, known->version);
+        arguments_add(call->arguments, known->json);
+        session_known_set_unsent(set, known, false);
+        known->sent_by = call->tag;
+    }
+}

@@ -125,18 +125,6 @@ static void give_up(struct session *session)
     entries_refuse(session, false);
 }
 
-void session_set_unusable(struct session *session, enum session_state state)
-{
-    session->state = state;
-    session->link.is_given_up = true;
-    session->renewal.due_at = session->grace_until = NEVER;
-    session->hello.not_before = session->now + session->tenure.ttl;
-    inflight_calls_forget(session);
-    entries_refuse(session, state == SESSION_REPLACED);
-    requests_fail(session, session->link.why);
-    session_say(session, "%s", session->link.why);
-}
-
 /* ---- time ---- */
 
 /* After this long without any answer the link is given up. */
@@ -160,8 +148,16 @@ static bool is_unusable(const struct session *session)
     return session->state == SESSION_DOWN && session->link.is_connected;
 }
 
+typedef struct inflight_call *next_call(struct session *session);
+
+/* In the order in which they are asked. */
+static next_call *const listing_calls[] = {renewal_next_call, listing_next_call, NULL};
+static next_call *const up_calls[] = {renewal_next_call, definitions_next_call, news_next_call,
+    requests_next_call, leases_next_call, NULL};
+
 bool session_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
+    struct inflight_call *call = NULL;
     session_at(session, now, NULL);
     if (!session->link.is_connected || session->link.is_resetting) {
         return false;
@@ -169,13 +165,15 @@ bool session_next_call(struct session *session, nanoseconds now, struct session_
     if (is_unusable(session) && session->now >= session->hello.not_before) {
         listing_begin(session);
     }
-    if (session->state == SESSION_LISTING) {
-        return renewal_next_call(session, out) || listing_next_call(session, out);
+    bool is_in_use = session->state == SESSION_LISTING || session->state == SESSION_UP;
+    next_call *const *next = session->state == SESSION_UP ? up_calls : listing_calls;
+    for (; is_in_use && *next && !call; next++) {
+        call = (*next)(session);
     }
-    return session->state == SESSION_UP &&
-        (renewal_next_call(session, out) || definitions_next_call(session, out) ||
-            news_next_call(session, out) || requests_next_call(session, out) ||
-            leases_next_call(session, out));
+    if (call) {
+        inflight_call_send(session, call, out);
+    }
+    return call;
 }
 
 void session_tick(struct session *session, nanoseconds now, struct effects *effects)
@@ -186,7 +184,7 @@ void session_tick(struct session *session, nanoseconds now, struct effects *effe
     }
     if (session->now >= answer_deadline(session)) {
         session_reset(session, "no answer to %s for %lld ms",
-            script_words[inflight_call_script(TAILQ_FIRST(&session->calls.in_flight))],
+            inflight_call_word(TAILQ_FIRST(&session->calls.in_flight)),
             (long long)(longest_silence(session) / NANOSECONDS_PER_MILLISECOND));
     }
 }

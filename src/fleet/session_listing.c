@@ -15,18 +15,11 @@ void session_hold_listing(struct session *session, bool hold)
 nanoseconds listing_deadline(const struct session *session)
 {
     bool waits = session->state == SESSION_LISTING && session->hello.step == STEP_BEGIN &&
-        session->calls.n_in_flight == 0;
+        TAILQ_EMPTY(&session->calls.in_flight);
     return waits ? session->hello.not_before : NEVER;
 }
 
 /* ---- what is sent ---- */
-
-static struct arguments *hello_arguments(struct session *session, const char *phase)
-{
-    struct arguments *arguments = inflight_call_arguments(session);
-    arguments_add(arguments, phase);
-    return arguments;
-}
 
 /* The version, and where the data are: each may be missing. */
 static void add_who(struct arguments *arguments, const struct session *session)
@@ -49,39 +42,45 @@ static nanoseconds promised_ttl(const struct session *session)
     return is_promised ? session->tenure.ttl : 0;
 }
 
+static call_is_answered begin_is_answered, list_is_answered, end_is_answered;
+static const struct call_row begin_call = {
+    CALL_BEGIN, SCRIPT_HELLO, "begin", begin_is_answered, hello_has_failed};
+static const struct call_row list_call = {
+    CALL_LIST, SCRIPT_HELLO, "lease", list_is_answered, hello_has_failed};
+static const struct call_row end_call = {
+    CALL_END, SCRIPT_HELLO, "end", end_is_answered, hello_has_failed};
+
 /* Each call has a new incarnation: an earlier one that reaches the database late, from a connection
  * that was given up, is behind, and does nothing. */
 static struct inflight_call *session_listing_begin(struct session *session)
 {
     session->tenure.incarnation++;
     session->tenure.is_changed = true;
-    struct arguments *arguments = hello_arguments(session, "begin");
-    const struct database *settings = session->settings;
-    arguments_add_number(arguments, (uint64_t)(settings->ttl / NANOSECONDS_PER_MILLISECOND));
-    arguments_add_number(
-        arguments, (uint64_t)(settings->failover_lag / NANOSECONDS_PER_MILLISECOND));
+    struct inflight_call *call = inflight_call_new(session, &begin_call, 0);
+    struct arguments *arguments = call->arguments;
+    arguments_add_number(arguments, milliseconds(session->settings->ttl));
+    arguments_add_number(arguments, milliseconds(session->settings->failover_lag));
     arguments_add(arguments, session->host);
     arguments_add_number(arguments, session->tenure.highest_token);
     arguments_add_number(arguments, session->tenure.highest_ticket);
-    arguments_add_number(
-        arguments, (uint64_t)(promised_ttl(session) / NANOSECONDS_PER_MILLISECOND));
+    arguments_add_number(arguments, milliseconds(promised_ttl(session)));
     add_who(arguments, session);
     entries_unlist(session);
     session_known_mark_unsent(&session->definitions);
     news_begin(session);
     free(session->hello.cursor);
     session->hello.cursor = memory_string("");
-    return inflight_call_new(CALL_BEGIN, 0);
+    return call;
 }
 
 static struct inflight_call *list_some(struct session *session)
 {
-    struct arguments *arguments = hello_arguments(session, "lease");
-    struct inflight_call *call = inflight_call_new(CALL_LIST, CHUNK);
+    struct inflight_call *call = inflight_call_new(session, &list_call, CHUNK);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNLISTED])) &&
         inflight_call_takes(call, entry, CHUNK)) {
-        call_add_listed(arguments, session->core, entry->lease, session->wall_offset, session->now);
+        call_add_listed(
+            call->arguments, session->core, entry->lease, session->wall_offset, session->now);
         entry_move(session, entry, ENTRY_LISTING);
     }
     return call;
@@ -89,60 +88,48 @@ static struct inflight_call *list_some(struct session *session)
 
 static struct inflight_call *session_listing_end(struct session *session)
 {
-    struct arguments *arguments = hello_arguments(session, "end");
-    arguments_add(arguments, session->hello.cursor);
-    return inflight_call_new(CALL_END, 0);
+    struct inflight_call *call = inflight_call_new(session, &end_call, 0);
+    arguments_add(call->arguments, session->hello.cursor);
+    return call;
 }
 
-static bool begin_next_call(struct session *session, struct session_call *out)
+static struct inflight_call *begin_next_call(struct session *session)
 {
-    if (session->calls.n_in_flight > 0 || session->now < session->hello.not_before) {
-        return false; /* calls in flight are older: first their answers */
+    if (!TAILQ_EMPTY(&session->calls.in_flight) || session->now < session->hello.not_before) {
+        return NULL; /* calls in flight are older: first their answers */
     }
     if (++session->hello.n_begun >= MAX_HELLOS_AT_ONCE) {
         session->hello.not_before = session->now + session->tenure.ttl / 24;
     }
-    return inflight_call_send(session, session_listing_begin(session), out);
+    return session_listing_begin(session);
 }
 
-bool listing_next_call(struct session *session, struct session_call *out)
+struct inflight_call *listing_next_call(struct session *session)
 {
-    if (is_in_flight(session, CALL_BEGIN, CALL_END)) {
-        return false;
+    if (n_in_flight(session, CALL_BEGIN, CALL_END) > 0) {
+        return NULL;
     }
     if (session->hello.step == STEP_BEGIN) {
-        return begin_next_call(session, out);
+        return begin_next_call(session);
     }
-    if ((session->hello.step == STEP_NEWS && news_next_call(session, out)) ||
-        definitions_next_call(session, out)) {
-        return true;
+    struct inflight_call *call =
+        session->hello.step == STEP_NEWS ? news_next_call(session) : NULL;
+    call = call ? call : definitions_next_call(session);
+    if (call) {
+        return call;
     }
     if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNLISTED])) {
         session->hello.step = STEP_LIST;
-        return inflight_call_send(session, list_some(session), out);
+        return list_some(session);
     }
     if (session->hello.is_held) {
-        return false;
+        return NULL;
     }
     session->hello.step = STEP_END;
-    return inflight_call_send(session, session_listing_end(session), out);
+    return session_listing_end(session);
 }
 
 /* ---- what comes back ---- */
-
-void hello_has_failed(
-    struct session *session, struct inflight_call *call, const struct answer *answer)
-{
-    call_is_undone(session, call);
-    session->hello.not_before = session->now + session->tenure.ttl / 24;
-    /* One that was sent before the hello is no reason: others of that time name entries, and are
-     * still in flight. */
-    if (call->is_of_hello) {
-        entries_refuse(session, false); /* nobody knows how long that lasts */
-        requests_fail(session, answer->text);
-    }
-    listing_begin(session);
-}
 
 static void take_ttl(struct session *session, nanoseconds ttl)
 {
@@ -153,7 +140,7 @@ static void take_ttl(struct session *session, nanoseconds ttl)
     session->tenure.ttl = session->tenure.database_ttl = ttl;
 }
 
-const char *begin_is_answered(
+static const char *begin_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     uint64_t incarnation, ttl, newest, is_new, n_sessions;
@@ -178,7 +165,7 @@ const char *begin_is_answered(
     session->renewal.renewed_at = call->sent_at;
     session->renewal.next_at = call->sent_at + timing_renewal(session->tenure.ttl);
     session->events.newest_at_begin = newest;
-    session_note_event(session, newest);
+    number_raise(&session->reached.event, newest);
     session->hello.is_new = is_new;
     if (is_new || session->events.last > newest) {
         session->events.last = newest;
@@ -255,7 +242,7 @@ static const char *is_listed(
     return NULL;
 }
 
-const char *list_is_answered(
+static const char *list_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     if (answer->kind != REPLY_OK || answer->n != 4 * call->n) {
@@ -283,7 +270,7 @@ static void take_listed_grants(struct session *session)
     }
 }
 
-const char *end_is_answered(
+static const char *end_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     const char *cursor;

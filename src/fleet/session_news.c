@@ -30,8 +30,7 @@ void news_are_newer(struct session *session)
 /* "news NUMBER SPREAD": others fetch it as well, each at a random time within so many ms. */
 bool news_message(struct session *session, const char *text)
 {
-    static const char word[] = "news ";
-    char number_text[24];
+    char word[24];
     uint64_t number, spread;
     if (!word_take(&text, word, sizeof word) || strcmp(word, "news") != 0 ||
         !word_take(&text, word, sizeof word) ||
@@ -48,38 +47,36 @@ bool news_message(struct session *session, const char *text)
 
 /* ---- what is sent ---- */
 
-static struct arguments *change_arguments(struct session *session)
-{
-    struct arguments *arguments = inflight_call_arguments(session);
-    arguments_add(arguments, "change");
-    arguments_add_number(arguments, session->changes.floor);
-    arguments_add_number(arguments, session->news.followed);
-    return arguments;
-}
+static call_is_answered news_are_answered, change_is_answered;
+static const struct call_row news_call = {
+    CALL_NEWS, SCRIPT_HELLO, "news", news_are_answered, hello_has_failed};
+static const struct call_row change_call = {
+    CALL_CHANGE, SCRIPT_HELLO, "change", change_is_answered, hello_has_failed};
 
-bool news_next_call(struct session *session, struct session_call *out)
+struct inflight_call *news_next_call(struct session *session)
 {
-    if (is_in_flight(session, CALL_NEWS, CALL_CHANGE)) {
-        return false;
+    if (n_in_flight(session, CALL_NEWS, CALL_CHANGE) > 0) {
+        return NULL;
     }
     if (session->now >= session->news.follow_at) {
-        struct arguments *arguments = inflight_call_arguments(session);
-        arguments_add(arguments, "news");
-        arguments_add_number(arguments, session->news.followed);
-        return inflight_call_send(session, inflight_call_new(CALL_NEWS, 0), out);
+        struct inflight_call *call = inflight_call_new(session, &news_call, 0);
+        arguments_add_number(call->arguments, session->news.followed);
+        return call;
     }
     bool has_changes = !TAILQ_EMPTY(&session->changes.known.unsent);
     if (!has_changes && session->changes.floor <= session->news.floor_there) {
-        return false;
+        return NULL;
     }
-    /* None, at last: that completes the rest. */
-    changes_send_some(session, change_arguments(session));
-    return inflight_call_send(session, inflight_call_new(CALL_CHANGE, 0), out);
+    struct inflight_call *call = inflight_call_new(session, &change_call, 0);
+    arguments_add_number(call->arguments, session->changes.floor);
+    arguments_add_number(call->arguments, session->news.followed);
+    session_known_send(&session->changes.known, call, CHUNK); /* none, at last: that says all */
+    return call;
 }
 
 nanoseconds news_deadline(const struct session *session)
 {
-    return is_in_flight(session, CALL_NEWS, CALL_CHANGE) ? NEVER : session->news.follow_at;
+    return n_in_flight(session, CALL_NEWS, CALL_CHANGE) > 0 ? NEVER : session->news.follow_at;
 }
 
 /* ---- what comes back ---- */
@@ -111,19 +108,13 @@ static const char *take_rows(struct session *session, const struct answer *answe
     return NULL;
 }
 
-/* The newest may have been forgotten; what is stored next is also newer than the floor. */
-static uint64_t largest(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* What the database has forgotten since the last time, it may never have reported. */
 static bool has_missed_some(const struct session *session, uint64_t followed)
 {
     return !session->news.is_of_all && session->news.floor_there > followed;
 }
 
-const char *news_are_answered(
+static const char *news_are_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     uint64_t newest, followed = session->news.followed;
@@ -143,15 +134,16 @@ const char *news_are_answered(
         news_begin(session);
         return NULL;
     }
-    session->news.followed =
-        largest(session->news.followed, largest(newest, session->news.floor_there));
+    /* The newest may have been forgotten; what is stored next is also newer than the floor. */
+    number_raise(&session->news.followed, newest);
+    number_raise(&session->news.followed, session->news.floor_there);
     session->news.follow_at = NEVER;
     session->news.is_of_all = false;
     changes_are_heard(session);
     return NULL;
 }
 
-const char *change_is_answered(
+static const char *change_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
     (void)call;

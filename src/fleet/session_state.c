@@ -78,19 +78,10 @@ nanoseconds session_random(struct session *session, nanoseconds span)
 
 void session_note_numbers(struct session *session, uint64_t token, uint64_t ticket)
 {
-    if (token > session->tenure.highest_token) {
-        session->tenure.highest_token = token;
-    }
-    if (ticket > session->tenure.highest_ticket) {
-        session->tenure.highest_ticket = ticket;
-    }
+    number_raise(&session->tenure.highest_token, token);
+    number_raise(&session->tenure.highest_ticket, ticket);
     session->tenure.is_changed |= session->reached.sequence > session->reached.written_sequence ||
         session->reached.event > session->reached.written_event;
-}
-
-void session_note_event(struct session *session, uint64_t number)
-{
-    session->reached.event = number > session->reached.event ? number : session->reached.event;
 }
 
 void session_set_good(struct session *session)

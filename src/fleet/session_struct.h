@@ -78,19 +78,38 @@ enum call_kind {
     CALL_LIST,
     CALL_END,
     CALL_RENEW,
-    CALL_ACQUIRE, /* it and those below are requests: few are in flight at once */
+    CALL_ACQUIRE,
     CALL_RELEASE,
     CALL_ADMIN,
     CALL_SNAPSHOT,
-    N_CALL_KINDS
+    N_CALL_KINDS,
+    FIRST_REQUEST = CALL_ACQUIRE, /* of a job or an operator, as those below: few are in flight */
+};
+
+struct inflight_call;
+
+/* The outcome of a call, which is in no list any more and is freed afterwards. The first returns
+ * NULL, or what is wrong with the answer. */
+typedef const char *call_is_answered(
+    struct session *session, struct inflight_call *call, const struct answer *answer);
+/* The server returned an error, but the link goes on: whether the call took effect is unknown. */
+typedef void call_has_failed(
+    struct session *session, struct inflight_call *call, const struct answer *answer);
+
+struct call_row {
+    enum call_kind kind;
+    enum script script;
+    const char *phase; /* of hello: its first argument; else NULL */
+    call_is_answered *answered;
+    call_has_failed *failed;
 };
 
 struct inflight_call {
-    struct table_node by_tag;
     TAILQ_ENTRY(inflight_call) link; /* in session.calls.in_flight, oldest first */
     uint64_t tag;
     nanoseconds sent_at;
-    enum call_kind kind;
+    const struct call_row *row;
+    struct arguments *arguments; /* the session's: until the next call is made */
     struct admin_request *request; /* CALL_ADMIN, CALL_SNAPSHOT */
     bool is_of_hello; /* sent after it has begun */
     uint32_t weight; /* of its entries */
@@ -134,7 +153,7 @@ TAILQ_HEAD(admin_request_list, admin_request);
 
 struct admin_request {
     TAILQ_ENTRY(admin_request) link; /* in a list of session.requests */
-    enum call_kind kind;
+    const struct call_row *row;
     uint64_t serial; /* in the order in which they came */
     char **words; /* its arguments but for the cursor; owned */
     size_t n_words;
@@ -235,10 +254,6 @@ struct session_leases {
 
 struct session_calls {
     struct inflight_call_list in_flight;
-    struct table by_tag;
-    size_t n_in_flight;
-    size_t n_of_kind[N_CALL_KINDS]; /* of these */
-    size_t n_requests; /* of these: what jobs and operators ask for */
     nanoseconds heard_at; /* the last answer */
     uint64_t last_tag;
     uint64_t n_sent;

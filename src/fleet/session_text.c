@@ -82,12 +82,6 @@ void call_add_id(struct arguments *arguments, uint64_t id)
     arguments_add(arguments, word);
 }
 
-static void add_signed(struct arguments *arguments, int32_t number)
-{
-    text_add_format(&arguments->bytes, "%d", (int)number);
-    arguments_end_one(arguments);
-}
-
 /* An encoded value may contain a bar, which separates claims. */
 static void add_info_text(struct text *out, const char *key, const char *value)
 {
@@ -168,7 +162,8 @@ static bool identity_is_shared(const struct lease *lease)
 static void add_asker(
     struct arguments *arguments, const struct lease *lease, nanoseconds wall_offset)
 {
-    add_signed(arguments, lease->attributes.priority);
+    text_add_format(&arguments->bytes, "%d", (int)lease->attributes.priority);
+    arguments_end_one(arguments);
     arguments_add_number(arguments, lease->ticket);
     arguments_add_number(arguments, lease->uid);
     if (identity_is_shared(lease)) {
