@@ -82,25 +82,6 @@ void call_add_id(struct arguments *arguments, uint64_t id)
     arguments_add(arguments, word);
 }
 
-/* An encoded value may contain a bar, which separates claims. */
-static void add_info_text(struct text *out, const char *key, const char *value)
-{
-    size_t begin = out->length;
-    text_add_key(out, key, value);
-    size_t n_bars = 0;
-    for (size_t i = begin; i < out->length; i++) {
-        n_bars += out->bytes[i] == '|';
-    }
-    size_t from = out->length, to = out->length + 2 * n_bars;
-    text_add_repeated(out, ' ', 2 * n_bars);
-    while (from < to) {
-        char byte = out->bytes[--from];
-        size_t n = byte == '|' ? 3 : 1;
-        to -= n;
-        memcpy(out->bytes + to, byte == '|' ? "%7C" : &byte, n);
-    }
-}
-
 /* How many of its resources hide it from other users, by this host's file. */
 static uint32_t n_hiding(const struct lease *lease)
 {
@@ -118,7 +99,7 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     text_add_format(out, "pid=%d", (int)lease->pid);
     for (size_t i = 0; i < N_ATTRIBUTES; i++) {
         if (attribute_rows[i].is_shown) {
-            add_info_text(out, attribute_rows[i].word,
+            text_add_key(out, attribute_rows[i].word,
                 lease_attributes_text(&lease->attributes, &attribute_rows[i]));
         }
     }
