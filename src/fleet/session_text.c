@@ -109,27 +109,6 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     }
 }
 
-/* A waiting lease has no units, and no token. */
-static void claim_write(struct text *out, const struct claim *claim)
-{
-    text_add(out, claim->resource->name);
-    text_add(out, " ");
-    text_add_number(out, claim->count);
-    text_add(out, " ");
-    text_add_number(out, claim->token);
-    text_add(out, claim->units ? " " : " -");
-    units_write_claim(out, claim, SIZE_MAX);
-}
-
-/* "NAME COUNT TOKEN UNITS|..." of a lease as it is; consecutive slots are a range. */
-static void claims_write(struct text *out, const struct lease *lease)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        text_add(out, i > 0 ? "|" : "");
-        claim_write(out, &lease->claims[i]);
-    }
-}
-
 static bool identity_is_shared(const struct lease *lease)
 {
     bool is_shared = false;
@@ -137,25 +116,6 @@ static bool identity_is_shared(const struct lease *lease)
         is_shared |= lease->claims[i].resource->definition->identity_shared;
     }
     return is_shared;
-}
-
-/* PRIORITY TICKET UID SHAREDUID HOLDER INFO */
-static void add_asker(
-    struct arguments *arguments, const struct lease *lease, nanoseconds wall_offset)
-{
-    text_add_format(&arguments->bytes, "%d", (int)lease->attributes.priority);
-    arguments_end_one(arguments);
-    arguments_add_number(arguments, lease->ticket);
-    arguments_add_number(arguments, lease->uid);
-    if (identity_is_shared(lease)) {
-        arguments_add(arguments, "*");
-    } else {
-        arguments_add_number(arguments, lease->uid);
-    }
-    text_add_encoded(&arguments->bytes, lease->attributes.holder ? lease->attributes.holder : "");
-    arguments_end_one(arguments);
-    info_write(&arguments->bytes, lease, wall_offset);
-    arguments_end_one(arguments);
 }
 
 /* UNITS of one resource that its ancestors hold; then these leases, as far as they are its user's
@@ -176,12 +136,26 @@ static void ancestral_write(
     }
 }
 
-void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
-    nanoseconds wall_offset)
+/* `word` follows the id. With `has_units`, each claim has its token and units: 0 and "-" of one
+ * that waits. */
+static void add_lease(struct arguments *arguments, struct core *core, const struct lease *lease,
+    nanoseconds wall_offset, const char *word, bool has_units)
 {
     call_add_id(arguments, lease->id);
-    arguments_add(arguments, lease->wants_now ? "1" : "0");
-    add_asker(arguments, lease, wall_offset);
+    arguments_add(arguments, word);
+    text_add_format(&arguments->bytes, "%d", (int)lease->attributes.priority);
+    arguments_end_one(arguments);
+    arguments_add_number(arguments, lease->ticket);
+    arguments_add_number(arguments, lease->uid);
+    if (identity_is_shared(lease)) {
+        arguments_add(arguments, "*");
+    } else {
+        arguments_add_number(arguments, lease->uid);
+    }
+    text_add_encoded(&arguments->bytes, lease->attributes.holder ? lease->attributes.holder : "");
+    arguments_end_one(arguments);
+    info_write(&arguments->bytes, lease, wall_offset);
+    arguments_end_one(arguments);
     arguments_add_number(arguments, lease->n_claims);
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
@@ -191,32 +165,28 @@ void call_add_acquire(struct arguments *arguments, struct core *core, const stru
         arguments_add_number(arguments, definition_limit(claim->resource->definition));
         ancestral_write(&arguments->bytes, core, lease, i);
         arguments_end_one(arguments);
+        if (has_units) {
+            arguments_add_number(arguments, claim->token);
+            text_add(&arguments->bytes, claim->units ? "" : "-");
+            units_write_claim(&arguments->bytes, claim, SIZE_MAX);
+            arguments_end_one(arguments);
+        }
     }
 }
 
-static void limits_write(struct text *out, struct core *core, const struct lease *lease)
+void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
+    nanoseconds wall_offset)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        text_add_format(out, "%s%s %u ", i > 0 ? "|" : "", claim->resource->definition->name,
-            definition_limit(claim->resource->definition));
-        ancestral_write(out, core, lease, i);
-    }
+    add_lease(arguments, core, lease, wall_offset, lease->wants_now ? "1" : "0", false);
 }
 
 void call_add_listed(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset, nanoseconds now)
 {
     bool is_held = lease->state == LEASE_HELD;
-    nanoseconds held_for = is_held && now > lease->granted_at ? now - lease->granted_at : 0;
-    call_add_id(arguments, lease->id);
-    arguments_add(arguments, is_held ? "held" : lease->ticket != 0 ? "waiting" : "asked");
-    add_asker(arguments, lease, wall_offset);
-    claims_write(&arguments->bytes, lease);
-    arguments_end_one(arguments);
-    limits_write(&arguments->bytes, core, lease);
-    arguments_end_one(arguments);
-    arguments_add_number(arguments, (uint64_t)(held_for / NANOSECONDS_PER_MILLISECOND));
+    add_lease(arguments, core, lease, wall_offset,
+        is_held ? "held" : lease->ticket != 0 ? "waiting" : "asked", true);
+    arguments_add_number(arguments, is_held ? milliseconds(now - lease->granted_at) : 0);
 }
 
 /* ---- definitions ---- */

@@ -48,7 +48,8 @@ void arguments_finish(struct arguments *arguments);
  * wall-clock time. */
 void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset);
-/* ID STATE PRIORITY TICKET UID SHAREDUID HOLDER INFO CLAIMS LIMITS HELDFOR */
+/* The same with STATE in place of NOWAIT, TOKEN UNITS behind each ANCESTRAL, and HELDFOR at the
+ * end. */
 void call_add_listed(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset, nanoseconds now);
 void call_add_id(struct arguments *arguments, uint64_t id);

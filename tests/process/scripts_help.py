@@ -170,10 +170,6 @@ def parse_claims(text):
     return claims
 
 
-def claims_text(claims):
-    return "|".join(f"{one.name} {one.count} {one.token} {units_text(one.units)}" for one in claims)
-
-
 class Reply:
     """.word, .due and .grace (ms), .rest: the script's own. For an acquire of one lease, .word is
     that lease's."""
@@ -603,11 +599,12 @@ def ok(reply):
 
 
 def list_row(lease, state, claims, priority=0, ticket=0, uid=1000, shared=None, holder="", info="pid=1",
-             limits=None, held_for=0):
+             limit=1000000, held_for=0):
     """As `hello lease` takes it: `claims` of Claim; `held_for` in ms."""
-    limits = limits or "|".join(f"{claim.name} 1000000 0" for claim in claims)
-    return (lease, state, priority, ticket, uid, uid if shared is None else shared, holder, info,
-            claims_text(claims), limits, held_for)
+    words = [word for claim in claims
+             for word in (claim.name, claim.name, claim.count, limit, 0, claim.token, units_text(claim.units))]
+    return (lease, state, priority, ticket, uid, uid if shared is None else shared, holder, info, len(claims),
+            *words, held_for)
 
 
 class World:

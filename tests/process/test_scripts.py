@@ -1047,7 +1047,7 @@ def test_a_waiter_takes_its_definition_along(world):
         granted(a.acquire(lease, ("t/x", 1, None, None, "t/*")))
     ticket = waits(b.acquire("1", ("t/x", 1, 2, None, "t/*")), 1).ticket
     text = {"t/x": definition(limit=2), "t/*": definition(limit=2)}
-    row = list_row("1", "waiting", [Claim("t/x", 1, 0, ())], ticket=ticket, limits="t/x 1 0")
+    row = list_row("1", "waiting", [Claim("t/x", 1, 0, ())], ticket=ticket, limit=1)
     assert b.hello(text, [row])["1"][0] == "waiting"
     ok(a.release("1"))
     assert not b.granted()

@@ -178,11 +178,24 @@ static bool take_word(const char **textp, char *word, size_t size)
     return n > 0 || is_quoted;
 }
 
+/* Adds the claims of a listed lease, N of them, as answers have them. */
+static void add_claims(struct text *out, const char **callp, unsigned long n)
+{
+    char words[7][512]; /* NAME DEFINITION COUNT LIMIT ANCESTRAL TOKEN UNITS */
+    for (unsigned long i = 0; i < n; i++) {
+        for (size_t k = 0; k < 7; k++) {
+            take_word(callp, words[k], sizeof words[k]);
+        }
+        text_add_format(
+            out, "%s%s %s %s %s", i > 0 ? "|" : "", words[0], words[2], words[5], words[6]);
+    }
+}
+
 /* Every definition is stored, every lease is as it was listed. */
 static void answer_hello(const char *call)
 {
     struct text out = TEXT_INIT;
-    char words[11][512], phase[16];
+    char words[9][512], phase[16];
     call += strlen("hello");
     take_word(&call, phase, sizeof phase);
     text_add(&out, "ok -1 0");
@@ -200,10 +213,13 @@ static void answer_hello(const char *call)
         }
     } else if (strcmp(phase, "lease") == 0) {
         while (take_word(&call, words[0], sizeof words[0])) {
-            for (int i = 1; i < 11; i++) {
+            for (int i = 1; i < 9; i++) {
                 take_word(&call, words[i], sizeof words[0]);
             }
-            text_add_format(&out, " '%s' %s '%s' '%s'", words[0], words[1], words[3], words[8]);
+            text_add_format(&out, " '%s' %s '%s' '", words[0], words[1], words[3]);
+            add_claims(&out, &call, strtoul(words[8], NULL, 10));
+            text_add(&out, "'");
+            take_word(&call, words[0], sizeof words[0]); /* HELDFOR */
         }
     }
     answer(out.bytes);

@@ -1,23 +1,6 @@
 -- acquire.lua - ARGV: {ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT
 -- ANCESTRAL}*N}... Each request gets all that it asks for, or a place in line, or a refusal. The same ID gets
 -- the same answer again. Several requests in one call cost little more than one.
--- The request at ARGV[at], and where the next one begins.
-local function parse_lease(at)
-    local lease = {key = ME .. '/' .. ARGV[at], session = ME, id = ARGV[at], state = 'W',
-        wants_now = ARGV[at + 1] == '1', incarnation = INCARNATION,
-        priority = tonumber(ARGV[at + 2]), ticket = tonumber(ARGV[at + 3]), uid = ARGV[at + 4],
-        shared = ARGV[at + 5], holder = ARGV[at + 6], info = ARGV[at + 7], claims = {}}
-    local next_at = at + 9 + 5 * tonumber(ARGV[at + 8])
-    for i = at + 9, next_at - 1, 5 do
-        local ancestral, above = match(ARGV[i + 4], '^(%d+):?(.*)$')
-        lease.claims[#lease.claims + 1] = {name = ARGV[i], definition = ARGV[i + 1],
-            count = tonumber(ARGV[i + 2]), limit = tonumber(ARGV[i + 3]),
-            ancestral = tonumber(ancestral), token = 0, units = {}}
-        lease.above = above ~= '' and above or nil
-    end
-    return lease, next_at
-end
-
 local function granted(lease)
     return 'granted', text_of(lease.ticket), claims_text(lease)
 end
@@ -202,7 +185,9 @@ function scripts.acquire.run()
     settle() -- what time has freed goes to waiters before new requests are answered
     local leases, rows, at = {}, {}, 5
     while at <= #ARGV do
-        leases[#leases + 1], at = parse_lease(at)
+        local word = ARGV[at + 1]
+        leases[#leases + 1], at = parse_lease(at, 5)
+        leases[#leases].wants_now = word == '1'
     end
     look_up(leases)
     for _, lease in ipairs(leases) do

@@ -335,20 +335,6 @@ end
 
 -- One function: only this phase needs what is in it.
 local function list()
-    -- "NAME COUNT TOKEN UNITS|..." and "DEFINITION LIMIT ANCESTRAL|...".
-    local function parse_claims(claims_text, limits_text)
-        local claims, limits = split(claims_text, '|'), split(limits_text, '|')
-        for i, text in ipairs(claims) do
-            local name, count, token, units = match(text, '^(%S+) (%d+) (%d+) (%S+)$')
-            local definition, limit, ancestral, above = match(limits[i], '^(%S+) (%d+) (%d+):?(%S*)$')
-            claims[i] = {name = name, count = tonumber(count), token = tonumber(token),
-                units = units == '-' and {} or split(units, ','), definition = definition,
-                limit = tonumber(limit), ancestral = tonumber(ancestral)}
-            claims.above = above ~= '' and above or nil
-        end
-        return claims
-    end
-
     local function token_in(lease, name)
         local claim = claim_on(lease, name)
         return claim and claim.token or 0
@@ -574,16 +560,13 @@ local function list()
         return 'lost', lease
     end
 
-    local rows = {}
-    for i = 6, #ARGV, 11 do
-        local lease = {key = ME .. '/' .. ARGV[i], session = ME, id = ARGV[i], state = 'W',
-            incarnation = INCARNATION, priority = tonumber(ARGV[i + 2]),
-            ticket = tonumber(ARGV[i + 3]), uid = ARGV[i + 4], shared = ARGV[i + 5],
-            holder = ARGV[i + 6], info = ARGV[i + 7],
-            claims = parse_claims(ARGV[i + 8], ARGV[i + 9]),
-            since = ARGV[i + 1] == 'held' and db.clock - tonumber(ARGV[i + 10]) or nil}
-        lease.above = lease.claims.above
-        local word, now = list_one(lease, ARGV[i + 1])
+    local rows, at = {}, 6
+    while at <= #ARGV do
+        local said = ARGV[at + 1]
+        local lease, behind = parse_lease(at, 7)
+        lease.since = said == 'held' and db.clock - tonumber(ARGV[behind]) or nil
+        at = behind + 1
+        local word, now = list_one(lease, said)
         append(rows, {lease.id, word, word == 'lost' and '0' or text_of(now.ticket),
             word == 'held' and claims_text(now) or word == 'waiting' and text_of(position_of(now)) or '-'})
     end

@@ -9,6 +9,24 @@ local function claims_text(lease)
     return table.concat(parts, '|')
 end
 
+-- The lease at ARGV[at], and where the words behind it begin: ID WORD PRIORITY TICKET UID SHAREDUID HOLDER INFO N, and
+-- N times `width` words: NAME DEFINITION COUNT LIMIT ANCESTRAL, or these and TOKEN UNITS.
+local function parse_lease(at, width)
+    local lease = {key = ME .. '/' .. ARGV[at], session = ME, id = ARGV[at], state = 'W', incarnation = INCARNATION,
+        priority = tonumber(ARGV[at + 2]), ticket = tonumber(ARGV[at + 3]), uid = ARGV[at + 4],
+        shared = ARGV[at + 5], holder = ARGV[at + 6], info = ARGV[at + 7], claims = {}}
+    local behind = at + 9 + width * tonumber(ARGV[at + 8])
+    for i = at + 9, behind - 1, width do
+        local ancestral, above = match(ARGV[i + 4], '^(%d+):?(.*)$')
+        local has_units = width > 5 and ARGV[i + 6] ~= '-'
+        lease.claims[#lease.claims + 1] = {name = ARGV[i], definition = ARGV[i + 1],
+            count = tonumber(ARGV[i + 2]), limit = tonumber(ARGV[i + 3]), ancestral = tonumber(ancestral),
+            token = width > 5 and tonumber(ARGV[i + 5]) or 0, units = has_units and split(ARGV[i + 6], ',') or {}}
+        lease.above = above ~= '' and above or nil
+    end
+    return lease, behind
+end
+
 -- batch.records: of the leases that a call is about, by key, as LEASES has them; false: there is none; nil: not
 -- looked up.
 fresh[#fresh + 1] = function()
