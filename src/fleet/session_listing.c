@@ -21,20 +21,6 @@ nanoseconds listing_deadline(const struct session *session)
 
 /* ---- what is sent ---- */
 
-/* The version, and where the data are: each may be missing. */
-static void add_who(struct arguments *arguments, const struct session *session)
-{
-    const char *const words[] = {
-        session->version, session->settings->is_cluster ? "cluster" : NULL};
-    size_t n = sizeof words / sizeof words[0];
-    while (n > 0 && !words[n - 1]) {
-        n--;
-    }
-    for (size_t i = 0; i < n; i++) {
-        arguments_add(arguments, words[i] ? words[i] : "");
-    }
-}
-
 /* 0: none. Its file's ttl was promised to nobody yet. */
 static nanoseconds promised_ttl(const struct session *session)
 {
@@ -64,7 +50,8 @@ static struct inflight_call *session_listing_begin(struct session *session)
     arguments_add_number(arguments, session->tenure.highest_token);
     arguments_add_number(arguments, session->tenure.highest_ticket);
     arguments_add_number(arguments, milliseconds(promised_ttl(session)));
-    add_who(arguments, session);
+    arguments_add(arguments, session->version ? session->version : "");
+    arguments_add(arguments, session->settings->is_cluster ? "cluster" : "");
     entries_unlist(session);
     session_known_mark_unsent(&session->definitions);
     news_begin(session);

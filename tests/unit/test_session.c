@@ -25,7 +25,7 @@ Test(session_begin, says_hello)
     NO_CALL();
     EXPECT(next_deadline(), "never");
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 0");
+    CALL("hello begin 30000 11000 'this host' 0 0 0 '' ''");
     NO_CALL(); /* one at a time */
     wait_for(1);
     answer("ok -1 0 '1' 30000 '0' 1 1");
@@ -51,7 +51,7 @@ Test(session_begin, says_that_the_data_are_in_a_cluster)
 Test(session_begin, end_goes_on_where_it_was)
 {
     connect_link();
-    CALL_ANSWERED("hello begin 30000 11000 'this host' 0 0 0", "ok -1 0 '1' 30000 '0' 1 1");
+    CALL_ANSWERED("hello begin 30000 11000 'this host' 0 0 0 '' ''", "ok -1 0 '1' 30000 '0' 1 1");
     answer_next("ok -1 0 0 0");
     answer_next("ok -1 0");
     CALL_ANSWERED("hello end ''", "ok -1 0 '200'");
@@ -66,7 +66,7 @@ Test(session_begin, begins_again_if_the_database_knows_a_later_incarnation)
     next_call();
     cr_assert_eq(view()->incarnation, 1);
     answer("ok -1 0 '7' 30000 '0' 0 1");
-    CALL("hello begin 30000 11000 'this host' 0 0 30000");
+    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' ''");
     cr_assert_eq(view()->incarnation, 8);
     answer("ok -1 0 '8' 30000 '0' 0 1");
     CALL("hello news 0");
@@ -90,7 +90,7 @@ Test(session_begin, says_the_ttl_that_its_leases_were_promised)
     say_hello("20000 '0' 1 1");
     restart();
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 20000");
+    CALL("hello begin 30000 11000 'this host' 0 0 20000 '' ''");
 }
 
 Test(session_begin, asks_for_nothing_before_it_is_up)
