@@ -188,11 +188,12 @@ static bool has_lost_rights(const struct link *link, const struct resp *reply)
 
 static void take_script_reply(struct link *link, struct link_call *call, const struct resp *reply)
 {
+    bool is_forgotten = reply->type == RESP_ERROR && loading_is_forgotten(reply);
     if (takes_redirection(link, call, reply)) {
         ; /* it is sent again, or its outcome is unknown to the session */
-    } else if (loading_is_forgotten(reply) && call->n_loads < MAX_LOADS) {
+    } else if (is_forgotten && call->n_loads < MAX_LOADS) {
         link_call_again(link, call);
-    } else if (loading_is_forgotten(reply)) {
+    } else if (is_forgotten) {
         link_fail(link, reply->text, false); /* the next connection looks for another way */
     } else if (has_lost_rights(link, reply)) {
         link->known.run_id[0] = '\0';
