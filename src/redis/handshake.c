@@ -1,7 +1,5 @@
 #include "redis/handshake.h"
 
-#include "redis/script_rights.h"
-
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,7 +107,7 @@ static bool check_rights(struct handshake *handshake, const struct resp *reply)
     states[ABILITY_script_info] =
         reply->elements[RIGHTS_INFO].length > 0 ? ABILITY_LACKING : ABILITY_THERE;
     states[ABILITY_script_commands] = lacking.length > 0 ? ABILITY_LACKING : ABILITY_THERE;
-    handshake->unwritable = script_rights_unwritable(reply->elements[RIGHTS_WRITING].text);
+    handshake->unwritable = server_check_unwritable(reply->elements[RIGHTS_WRITING].text);
     handshake->refused = lacking.length > 0;
     if (handshake->refused) {
         format_one_line(handshake->why, sizeof handshake->why,
@@ -290,7 +288,7 @@ static bool ask_more(struct handshake *handshake, struct text *out)
     static const char *const hello[] = {"HELLO", NULL};
     const struct keys *keys = handshake->wish.keys;
     const char *const rights[] = {
-        "EVAL", script_rights_question, "0", keys->keys[0], keys->channels[CHANNEL_ALL], NULL};
+        "EVAL", script_rights, "0", keys->keys[0], keys->channels[CHANNEL_ALL], NULL};
     memcpy(handshake->server.run_id, handshake->guard.run_id, sizeof handshake->server.run_id);
     if (is_known(handshake)) {
         keep_known(handshake);

@@ -29,6 +29,8 @@ extern const struct script_set script_sets[];
 extern const size_t n_script_sets;
 extern const struct layouts script_layouts; /* of these */
 
+/* For EVAL: what may scripts do there? See scripts/rights.lua. */
+extern const char script_rights[];
 extern const struct script_bounds script_bounds; /* the same bounds as in the scripts */
 /* Without their prefix: "db", "sessions", ... in the order of KEYS. */
 extern const char *const script_key_words[N_SCRIPT_KEYS];

@@ -212,3 +212,24 @@ void server_check_settings(struct server_check *check, const struct server_check
     }
     warn_of_replicas(check, question);
 }
+
+/* ---- an error of a write ---- */
+
+static const struct {
+    const char *error, *meaning;
+} refusals_to_write[] = {
+    {"OOM ", "it is at its maxmemory, and new requests would fail"},
+    {"MISCONF ", "it cannot save its data, and refuses all writes"},
+    {"NOREPLICAS ", "it has too few replicas, and refuses all writes"},
+};
+
+const char *server_check_unwritable(const char *error)
+{
+    for (size_t i = 0; i < sizeof refusals_to_write / sizeof refusals_to_write[0]; i++) {
+        const char *begin = refusals_to_write[i].error;
+        if (strncmp(error, begin, strlen(begin)) == 0) {
+            return refusals_to_write[i].meaning;
+        }
+    }
+    return NULL;
+}

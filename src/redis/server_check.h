@@ -31,3 +31,5 @@ void server_check_identity(
 /* When everything has been tried: the faults, and the warnings. It may refuse as well. */
 void server_check_settings(
     struct server_check *check, const struct server_check_question *question);
+/* What that error of a write means; NULL: it is one of another kind, or none. */
+const char *server_check_unwritable(const char *error);
