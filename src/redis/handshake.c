@@ -121,7 +121,6 @@ static bool check_loading(struct handshake *handshake, const struct resp *reply)
 {
     enum loading step = (enum loading)handshake_index(handshake);
     handshake->loading = loading_next(step, handshake->wish.set, reply);
-    handshake->has_library = handshake->loading == LOADING_HAS_LIBRARY;
     return handshake->loading != LOADING_FAILED || handshake_fail(handshake, RESP_UNEXPECTED);
 }
 

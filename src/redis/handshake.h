@@ -66,8 +66,7 @@ struct handshake {
 
     struct server_check guard; /* of the connection for commands */
     struct known_server server; /* what was found out so far, and what was known */
-    enum loading loading; /* how far it has come */
-    bool has_library; /* else the script */
+    enum loading loading; /* how far it has come; once ready, which of the two it has */
     const char *unwritable; /* why it refuses writes; NULL: it does not, or was not asked */
     struct cluster_map map; /* of the cluster; .n is 0 if the node has not said it */
     /* of HANDSHAKE_FAILED: the node has none of the keys, or not all */

@@ -245,7 +245,7 @@ static void commands_are_ready(struct link *link)
 {
     const struct server_check *guard = &link->ready.guard;
     link->known = link->ready.server;
-    link->has_library = link->ready.has_library;
+    link->has_library = link->ready.loading == LOADING_HAS_LIBRARY;
     memcpy(link->info.run_id, guard->run_id, sizeof link->info.run_id);
     memcpy(link->info.version, guard->version, sizeof link->info.version);
     memcpy(link->info.warning, guard->warning, sizeof link->info.warning);

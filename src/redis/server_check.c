@@ -176,7 +176,6 @@ static void server_check_add(
 static void take_fault(
     struct server_check *check, enum fault fault, const char *what, fault_set known)
 {
-    check->faults |= (fault_set)1 << fault;
     if (fault_is_in(known, fault)) {
         server_check_add(check->warning, what, "acknowledged:", fault_words[fault]);
     } else if (fault_table[fault].is_refused) {

@@ -22,10 +22,9 @@ struct server_check {
     char version[32]; /* "": unknown */
     char refusal[ONE_LINE_BYTES]; /* why the server must not be used; or "" */
     char warning[ONE_LINE_BYTES]; /* why the server is not as safe as it could be; or "" */
-    fault_set faults; /* that it has, acknowledged or not */
 };
 
-/* As soon as the server has said who it is: fills everything but .warning and .faults. */
+/* As soon as the server has said who it is: fills everything but .warning. */
 void server_check_identity(
     struct server_check *check, const struct server_check_question *question);
 /* When everything has been tried: the faults, and the warnings. It may refuse as well. */

@@ -115,7 +115,7 @@ Test(ready, commands)
     cr_assert_str_eq(sent(), ask_library);
     expect_done(script_sets[0].name);
     cr_assert_str_empty(sent(), "it is there: nothing is loaded");
-    cr_assert(ready.has_library);
+    cr_assert_eq(ready.loading, LOADING_HAS_LIBRARY);
     cr_assert_str_eq(ready.guard.run_id, "abc");
 }
 
@@ -127,7 +127,7 @@ Test(ready, brings_the_library)
     REPLIES("-ERR Function not found");
     cr_assert_str_eq(sent(), "FUNCTION LOAD ...; ");
     expect_done(script_sets[0].name);
-    cr_assert(ready.has_library);
+    cr_assert_eq(ready.loading, LOADING_HAS_LIBRARY);
     expect_ability(ABILITY_functions, ABILITY_THERE);
 }
 
@@ -139,7 +139,7 @@ Test(ready, brings_the_script_where_there_are_no_functions)
     REPLIES("-NOSCRIPT No matching script.");
     cr_assert_str_eq(sent(), "SCRIPT LOAD ...; ");
     expect_done(script_sets[0].sha);
-    cr_assert_not(ready.has_library);
+    cr_assert_eq(ready.loading, LOADING_HAS_SCRIPT);
     expect_ability(ABILITY_functions, ABILITY_LACKING);
     expect_ability(ABILITY_scripts, ABILITY_THERE);
 }
