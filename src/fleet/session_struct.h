@@ -166,44 +166,6 @@ struct admin_request {
 
 enum listing_step { STEP_BEGIN, STEP_NEWS, STEP_LIST, STEP_END };
 
-/* The way there, as the link reports it. */
-struct session_link {
-    bool is_connected;
-    bool is_resetting; /* being given up: nothing more is sent */
-    bool wants_reset; /* session_wants_reset() has not been asked yet */
-    bool is_given_up; /* DOWN for so long that leases without a place are refused */
-    nanoseconds give_up_at; /* when is_given_up begins if it is still DOWN; NEVER */
-    char why[200]; /* of DOWN, or of the reset */
-};
-
-/* Notices for operators. */
-struct session_notices {
-    char *lines[MAX_NOTICES]; /* owned */
-    size_t n;
-    uint64_t last_hash; /* of a line that is not repeated until another one comes, or all is well */
-    char *taken; /* the one last taken; owned */
-    char trouble[160]; /* the server's last error, until a renewal is good; or "" */
-};
-
-/* What outlives the daemon: session_write(). */
-struct session_tenure {
-    bool is_changed; /* since it was written */
-    nanoseconds ttl;
-    nanoseconds database_ttl; /* the last one from the database; 0: none since the start */
-    nanoseconds good_until; /* 0: never */
-    uint64_t incarnation;
-    uint64_t highest_token, highest_ticket; /* seen so far */
-    char *kept; /* what a later version has written besides, to be written again: each word
-                   preceded by a space; or NULL; owned */
-};
-
-/* How far the database has got, as far as known: a database that is behind this is an older one
- * that has come back. Numbers above `written_...` are not in the state directory. */
-struct session_reached {
-    uint64_t sequence, written_sequence; /* the last answered call's */
-    uint64_t event, written_event; /* the session's */
-};
-
 struct session_renewal {
     nanoseconds renewed_at; /* t0 of the last good renewal, or of a hello that may become one */
     nanoseconds next_at;
@@ -236,65 +198,7 @@ struct session_crowd {
     nanoseconds halved_at; /* that number */
 };
 
-struct session_hello {
-    enum listing_step step;
-    char *cursor; /* of `end`; owned */
-    nanoseconds not_before;
-    uint32_t n_begun; /* since the last one that ended */
-    uint64_t *n_up; /* counts those that ended; or NULL */
-    bool is_held; /* more leases may have to be listed */
-    bool is_new; /* the database had nothing for this session when it began */
-};
-
-struct session_leases {
-    struct entry_list entries[N_ENTRY_STATES];
-    struct table by_id;
-    uint64_t last_serial;
-};
-
-struct session_calls {
-    struct inflight_call_list in_flight;
-    nanoseconds heard_at; /* the last answer */
-    uint64_t last_tag;
-    uint64_t n_sent;
-    struct arguments arguments; /* scratch */
-    struct claims claims; /* scratch */
-};
-
 enum { PLACE_BYTES = MAX_HOSTS * 8 + 1 };
-
-/* Operators' changes. */
-struct session_changes {
-    struct session_known_set known;
-    uint64_t floor; /* what is not newer, and not in .known, was undone */
-    char foreign_place[PLACE_BYTES]; /* the database that all changes come from; "": this one */
-    struct text kept; /* lines that a later version has written, to be written again */
-    bool is_unwritten; /* the changes, or how far the database was, have to be stored */
-    nanoseconds store_at;
-};
-
-/* What is stored for all. */
-struct session_news {
-    uint64_t followed; /* number of the newest fetched since the hello */
-    uint64_t floor_there; /* the database's, as last reported */
-    nanoseconds follow_at; /* NEVER: no newer news is known */
-    bool is_of_all; /* everything from the first on, not only additions */
-};
-
-/* Operators' requests. */
-struct session_requests {
-    struct admin_request_list unsent;
-    struct admin_request_list asked; /* in flight */
-    struct admin_request_list results; /* over */
-    size_t n; /* in all three */
-};
-
-/* The snapshot being made. */
-struct session_look {
-    struct admin_request *request; /* in flight or between two pages; or NULL */
-    nanoseconds since;
-    nanoseconds not_before;
-};
 
 struct session {
     /* Of the function of session.h that was called last. */
@@ -316,19 +220,93 @@ struct session {
     enum session_state state;
     nanoseconds grace_until; /* the database's; NEVER: none */
     bool is_new; /* as this hello ended: see struct session_view */
-    struct session_link link;
-    struct session_notices notices;
-    struct session_tenure tenure;
-    struct session_reached reached;
+    /* The way there, as the link reports it. */
+    struct {
+        bool is_connected;
+        bool is_resetting; /* being given up: nothing more is sent */
+        bool wants_reset; /* session_wants_reset() has not been asked yet */
+        bool is_given_up; /* DOWN for so long that leases without a place are refused */
+        nanoseconds give_up_at; /* when is_given_up begins if it is still DOWN; NEVER */
+        char why[200]; /* of DOWN, or of the reset */
+    } link;
+    /* Notices for operators. */
+    struct {
+        char *lines[MAX_NOTICES]; /* owned */
+        size_t n;
+        uint64_t last_hash; /* of a line that is not repeated until another comes, or all is well */
+        char *taken; /* the one last taken; owned */
+        char trouble[160]; /* the server's last error, until a renewal is good; or "" */
+    } notices;
+    /* What outlives the daemon: session_write(). */
+    struct {
+        bool is_changed; /* since it was written */
+        nanoseconds ttl;
+        nanoseconds database_ttl; /* the last one from the database; 0: none since the start */
+        nanoseconds good_until; /* 0: never */
+        uint64_t incarnation;
+        uint64_t highest_token, highest_ticket; /* seen so far */
+        char *kept; /* what a later version has written besides, to be written again: each word
+                       preceded by a space; or NULL; owned */
+    } tenure;
+    /* How far the database has got, as far as known: a database that is behind this is an older one
+     * that has come back. Numbers above `written_...` are not in the state directory. */
+    struct {
+        uint64_t sequence, written_sequence; /* the last answered call's */
+        uint64_t event, written_event; /* the session's */
+    } reached;
     struct session_renewal renewal;
     struct session_events events;
     struct session_crowd crowd;
-    struct session_hello hello;
-    struct session_leases leases;
-    struct session_calls calls;
+    struct {
+        enum listing_step step;
+        char *cursor; /* of `end`; owned */
+        nanoseconds not_before;
+        uint32_t n_begun; /* since the last one that ended */
+        uint64_t *n_up; /* counts those that ended; or NULL */
+        bool is_held; /* more leases may have to be listed */
+        bool is_new; /* the database had nothing for this session when it began */
+    } hello;
+    struct {
+        struct entry_list entries[N_ENTRY_STATES];
+        struct table by_id;
+        uint64_t last_serial;
+    } leases;
+    struct {
+        struct inflight_call_list in_flight;
+        nanoseconds heard_at; /* the last answer */
+        uint64_t last_tag;
+        uint64_t n_sent;
+        struct arguments arguments; /* scratch */
+        struct claims claims; /* scratch */
+    } calls;
     struct session_known_set definitions; /* those of the file */
-    struct session_changes changes;
-    struct session_news news;
-    struct session_requests requests;
-    struct session_look look;
+    /* Operators' changes. */
+    struct {
+        struct session_known_set known;
+        uint64_t floor; /* what is not newer, and not in .known, was undone */
+        char foreign_place[PLACE_BYTES]; /* the database that all changes come from; "": this one */
+        struct text kept; /* lines that a later version has written, to be written again */
+        bool is_unwritten; /* the changes, or how far the database was, have to be stored */
+        nanoseconds store_at;
+    } changes;
+    /* What is stored for all. */
+    struct {
+        uint64_t followed; /* number of the newest fetched since the hello */
+        uint64_t floor_there; /* the database's, as last reported */
+        nanoseconds follow_at; /* NEVER: no newer news is known */
+        bool is_of_all; /* everything from the first on, not only additions */
+    } news;
+    /* Operators' requests. */
+    struct {
+        struct admin_request_list unsent;
+        struct admin_request_list asked; /* in flight */
+        struct admin_request_list results; /* over */
+        size_t n; /* in all three */
+    } requests;
+    /* The snapshot being made. */
+    struct {
+        struct admin_request *request; /* in flight or between two pages; or NULL */
+        nanoseconds since;
+        nanoseconds not_before;
+    } look;
 };
