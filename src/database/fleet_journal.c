@@ -179,11 +179,8 @@ static void add_changes(
     const char *next;
     for (const char *line = lines.bytes; *line; line = next) {
         size_t length = line_length(line, &next);
-        text_add(out, change_word);
-        text_add(out, name_of(fleet_journal, database));
-        text_add(out, " ");
-        text_add_bytes(out, line, length);
-        text_add(out, "\n");
+        text_add_format(out, "%s%s %.*s\n", change_word, name_of(fleet_journal, database),
+            (int)length, line);
     }
     text_deinit(&lines);
 }

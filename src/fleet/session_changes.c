@@ -165,10 +165,7 @@ void session_write_changes(struct session *session, struct text *out)
     session->changes.is_unwritten = false;
     reached_write(session, out);
     if (session->changes.floor > 0) {
-        text_add(out, floor_word);
-        text_add(out, " ");
-        text_add_number(out, session->changes.floor);
-        text_add(out, " ");
+        text_add_format(out, "%s %ju ", floor_word, (uintmax_t)session->changes.floor);
         place_write(session, out);
         text_add(out, "\n");
     }
@@ -176,12 +173,8 @@ void session_write_changes(struct session *session, struct text *out)
         text_add(out, session->changes.kept.bytes);
     }
     TAILQ_FOREACH (change, &session->changes.known.all, link) {
-        text_add(out, change->name);
-        text_add(out, " ");
-        text_add_number(out, change->version);
-        text_add(out, " ");
-        text_add(out, change->json);
-        text_add(out, "\n");
+        text_add_format(
+            out, "%s %ju %s\n", change->name, (uintmax_t)change->version, change->json);
     }
 }
 
