@@ -2,17 +2,13 @@
 
 #include <string.h>
 
-#define REQUIRED ABILITY_REQUIRED
-#define ACKNOWLEDGED ABILITY_ACKNOWLEDGED
-#define OPTIONAL ABILITY_OPTIONAL
-
 const struct ability_row ability_table[N_ABILITIES] = {
 #define ABILITY(id, its_word, its_command, its_need, its_fault, its_without)                       \
     [ABILITY_##id] = {                                                                             \
         .word = (its_word),                                                                        \
         .command = (its_command),                                                                  \
         .without = (its_without),                                                                  \
-        .need = (its_need),                                                                        \
+        .need = ABILITY_##its_need,                                                                \
         .fault = (its_fault),                                                                      \
     },
 #include "redis/abilities.def"

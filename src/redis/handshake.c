@@ -133,28 +133,16 @@ static void handshake_expect(struct handshake *handshake, enum ability ability, 
     handshake->steps[handshake->n++] = (struct handshake_step){ability, index};
 }
 
-/* The reply to SUBSCRIBE or SSUBSCRIBE for the channel of that index. */
-static bool handshake_has_subscribed(
-    const struct handshake *handshake, const struct resp *reply, const char *word)
-{
-    const char *channel = handshake->wish.keys->channels[handshake_index(handshake)];
-    return reply->type == RESP_ARRAY && reply->n == 3 && resp_is(&reply->elements[0], word) &&
-        resp_is(&reply->elements[1], channel);
-}
-
+/* SUBSCRIBE or SSUBSCRIBE, which is one command for all channels: each has a reply. */
 static bool check_subscribe(struct handshake *handshake, const struct resp *reply)
 {
-    return handshake_has_subscribed(handshake, reply, "subscribe") ||
-        handshake_fail(handshake, RESP_UNEXPECTED);
-}
-
-/* Each channel has a reply. */
-static bool check_ssubscribe(struct handshake *handshake, const struct resp *reply)
-{
-    size_t index = handshake_index(handshake);
-    bool good = handshake_has_subscribed(handshake, reply, "ssubscribe");
-    if (good && index + 1 < N_CHANNELS) {
-        handshake_expect(handshake, ABILITY_ssubscribe, index + 1);
+    const struct handshake_step step = handshake->steps[handshake->next];
+    bool is_of_all = step.ability == ABILITY_ssubscribe;
+    bool good = reply->type == RESP_ARRAY && reply->n == 3 &&
+        resp_is(&reply->elements[0], is_of_all ? "ssubscribe" : "subscribe") &&
+        resp_is(&reply->elements[1], handshake->wish.keys->channels[step.index]);
+    if (good && is_of_all && step.index + 1 < N_CHANNELS) {
+        handshake_expect(handshake, step.ability, step.index + 1);
     }
     return good || handshake_fail(handshake, RESP_UNEXPECTED);
 }
@@ -179,7 +167,7 @@ static bool (*const checks[N_ABILITIES])(
     [ABILITY_scripts] = check_loading,
     [ABILITY_script_load] = check_loading,
     [ABILITY_subscribe] = check_subscribe,
-    [ABILITY_ssubscribe] = check_ssubscribe,
+    [ABILITY_ssubscribe] = check_subscribe,
 };
 
 /* Adds a step to the stage: a command, whose words end with NULL. */

@@ -17,7 +17,7 @@ bool loading_is_there(const struct resp *reply)
     return says(reply, "ERR Library") && strstr(reply->text, "already exists");
 }
 
-/* ---- the steps: what is sent, and whether that reply says that they are there ---- */
+/* ---- the steps ---- */
 
 void loading_command(
     enum loading step, const struct script_set *set, const char *words[LOADING_WORDS])
@@ -32,34 +32,24 @@ void loading_command(
     memcpy(words, commands[step], sizeof commands[step]);
 }
 
-static bool has_library(const struct script_set *set, const struct resp *reply)
-{
-    return resp_is(reply, set->name);
-}
-
-static bool has_script(const struct script_set *set, const struct resp *reply)
-{
-    return resp_is(reply, "about") || resp_is(reply, set->sha);
-}
-
-static const struct step {
-    bool (*is_there)(const struct script_set *set, const struct resp *reply);
-    enum loading there, forgotten, otherwise;
+/* What follows if the server has forgotten it, or says anything else. */
+static const struct {
+    enum loading forgotten, otherwise;
 } steps[] = {
-    [LOADING_ASKS_LIBRARY] =
-        {has_library, LOADING_HAS_LIBRARY, LOADING_LIBRARY, LOADING_ASKS_SCRIPT},
-    [LOADING_LIBRARY] = {has_library, LOADING_HAS_LIBRARY, LOADING_FAILED, LOADING_ASKS_SCRIPT},
-    [LOADING_ASKS_AGAIN] =
-        {has_library, LOADING_HAS_LIBRARY, LOADING_ASKS_SCRIPT, LOADING_ASKS_SCRIPT},
-    [LOADING_ASKS_SCRIPT] = {has_script, LOADING_HAS_SCRIPT, LOADING_SCRIPT, LOADING_FAILED},
-    [LOADING_SCRIPT] = {has_script, LOADING_HAS_SCRIPT, LOADING_FAILED, LOADING_FAILED},
+    [LOADING_ASKS_LIBRARY] = {LOADING_LIBRARY, LOADING_ASKS_SCRIPT},
+    [LOADING_LIBRARY] = {LOADING_FAILED, LOADING_ASKS_SCRIPT},
+    [LOADING_ASKS_AGAIN] = {LOADING_ASKS_SCRIPT, LOADING_ASKS_SCRIPT},
+    [LOADING_ASKS_SCRIPT] = {LOADING_SCRIPT, LOADING_FAILED},
+    [LOADING_SCRIPT] = {LOADING_FAILED, LOADING_FAILED},
 };
 
 enum loading loading_next(
     enum loading step, const struct script_set *set, const struct resp *reply)
 {
-    if (steps[step].is_there(set, reply)) {
-        return steps[step].there;
+    if (resp_is(reply, set->name)) {
+        return LOADING_HAS_LIBRARY;
+    } else if (resp_is(reply, "about") || resp_is(reply, set->sha)) {
+        return LOADING_HAS_SCRIPT;
     } else if (step == LOADING_LIBRARY && loading_is_there(reply)) {
         return LOADING_ASKS_AGAIN;
     }
