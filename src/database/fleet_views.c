@@ -219,7 +219,6 @@ void views_leave(struct view_asker *asker)
 void views_init(struct views *views, struct server *server)
 {
     *views = (struct views){.server = server};
-    LIST_INIT(&views->batches);
 }
 
 void views_deinit(struct views *views)

@@ -226,7 +226,7 @@ static const char *renewal_is_answered(
     session_set_good(session);
     wrong = take_events(session, answer);
     if (more & MORE_NEWS) {
-        news_are_newer(session);
+        news_follow_by(session, session->now);
     }
     if (more & MORE_EVENTS) {
         renewal->is_wanted = true;

@@ -152,8 +152,8 @@ void request_put_back(struct session *session, struct inflight_call *call);
 
 /* Everything must be fetched, and what is kept must be sent. */
 void news_begin(struct session *session);
-/* A renewal has said that there is newer news. */
-void news_are_newer(struct session *session);
+/* There is newer news, to be fetched then. */
+void news_follow_by(struct session *session, nanoseconds at);
 /* False: the message is not about news. */
 bool news_message(struct session *session, const char *text);
 struct inflight_call *news_next_call(struct session *session);

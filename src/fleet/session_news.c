@@ -17,14 +17,9 @@ void news_begin(struct session *session)
     session->news.is_of_all = true;
 }
 
-static void follow_by(struct session *session, nanoseconds at)
+void news_follow_by(struct session *session, nanoseconds at)
 {
     session->news.follow_at = at < session->news.follow_at ? at : session->news.follow_at;
-}
-
-void news_are_newer(struct session *session)
-{
-    follow_by(session, session->now);
 }
 
 /* "news NUMBER SPREAD": others fetch it as well, each at a random time within so many ms. */
@@ -40,7 +35,7 @@ bool news_message(struct session *session, const char *text)
     }
     if (number > session->news.followed) {
         nanoseconds span = (nanoseconds)spread * NANOSECONDS_PER_MILLISECOND;
-        follow_by(session, session->now + session_random(session, span));
+        news_follow_by(session, session->now + session_random(session, span));
     }
     return true;
 }
@@ -162,7 +157,7 @@ static const char *change_is_answered(
         change_hear(session, name, version, json);
     }
     if (session->changes.floor != session->news.floor_there) {
-        follow_by(session, session->now); /* others have sent something meanwhile */
+        news_follow_by(session, session->now); /* others have sent something meanwhile */
     }
     return NULL;
 }
