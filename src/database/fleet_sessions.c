@@ -28,10 +28,8 @@ struct member {
     uint8_t database; /* 1 ... */
     struct session *session;
     struct link *link; /* NULL before fleet_start() */
-    struct link_info info; /* of the server, as last heard */
-    bool has_info;
-    bool is_ready;
-    bool was_down; /* and this was logged */
+    struct link_info info; /* of the server, as last heard; its address is "" before that */
+    enum { MEMBER_UNTRIED, MEMBER_READY, MEMBER_DOWN } state; /* DOWN: and this was logged */
     struct database_log log;
     nanoseconds sent_until; /* the deadline that clients have */
     nanoseconds due_at; /* when its session has something to do by itself */
@@ -78,8 +76,7 @@ static void on_ready(void *context, const struct link_info *info)
 {
     struct member *member = context;
     member->info = *info;
-    member->has_info = member->is_ready = true;
-    member->was_down = false;
+    member->state = MEMBER_READY;
     database_log_connected(&member->log, info);
     session_connected(member->session, clock_now());
     end_turn(member);
@@ -126,8 +123,7 @@ static void on_down(void *context, const char *why, bool refused)
 {
     struct member *member = context;
     database_log_down(&member->log, why, refused);
-    member->was_down = true;
-    member->is_ready = false;
+    member->state = MEMBER_DOWN;
     session_disconnected(member->session, why, clock_now());
     link_spread(member->link, session_spread(member->session, clock_now()));
     end_turn(member);
@@ -146,7 +142,8 @@ static const struct link_events link_events = {
 static void send_calls(struct member *member)
 {
     struct session_call call;
-    while (member->is_ready && session_next_call(member->session, clock_now(), &call)) {
+    while (member->state == MEMBER_READY &&
+        session_next_call(member->session, clock_now(), &call)) {
         link_call(member->link, call.script, call.layout, call.argc, call.argv, call.lengths,
             call.tag);
     }
@@ -171,8 +168,7 @@ static void take_new_name(struct member *member)
     session_name_random(id);
     session_rename(member->session, id);
     link_close(member->link);
-    member->was_down = true;
-    member->is_ready = false;
+    member->state = MEMBER_DOWN;
     member_connect(member);
 }
 
@@ -206,7 +202,7 @@ static void end_turn_of(struct member *member)
         take_new_name(member);
     }
     const char *why = session_wants_reset(member->session);
-    if (why && member->is_ready) {
+    if (why && member->state == MEMBER_READY) {
         link_reset(member->link, why);
     }
     log_news(member);
@@ -327,13 +323,13 @@ void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t databa
 
 bool fleet_is_down(const struct fleet *fleet, uint8_t database)
 {
-    return fleet->members[database - 1].was_down;
+    return member_of(fleet, database)->state == MEMBER_DOWN;
 }
 
 const struct link_info *fleet_server_info(const struct fleet *fleet, uint8_t database)
 {
     const struct member *member = member_of(fleet, database);
-    return member->has_info ? &member->info : NULL;
+    return member->info.address[0] != '\0' ? &member->info : NULL;
 }
 
 const char *fleet_session_id(const struct fleet *fleet, uint8_t database)
