@@ -154,11 +154,6 @@ void changes_are_heard(struct session *session)
 
 /* ---- on disk ---- */
 
-bool session_changes_changed(const struct session *session)
-{
-    return session->changes.is_unwritten;
-}
-
 void session_write_changes(struct session *session, struct text *out)
 {
     const struct session_known *change;

@@ -118,10 +118,8 @@ static void take_event(struct session *session, uint64_t number, const char *tex
     bool is_older_than_listing = number <= session->events.newest_at_begin;
     if (wrong) {
         session_say(session, "%s: %.200s", wrong, text);
-    } else if (event.kind == FLEET_UNKNOWN ||
-        (is_older_than_listing && (event.kind == FLEET_GRANTED || event.kind == FLEET_LOST))) {
-        return;
-    } else {
+    } else if (event.kind != FLEET_UNKNOWN &&
+        !(is_older_than_listing && (event.kind == FLEET_GRANTED || event.kind == FLEET_LOST))) {
         take_of_lease(session, &event);
     }
 }

@@ -3,11 +3,6 @@
 
 #include "fleet/session_struct.h"
 
-static inline void number_raise(uint64_t *numberp, uint64_t to)
-{
-    *numberp = to > *numberp ? to : *numberp;
-}
-
 /* ---- session_state.c ---- */
 
 /* Each function of session.h that is told the time begins with this. */
@@ -22,6 +17,7 @@ __attribute__((format(printf, 2, 3))) void session_reset(
 nanoseconds session_random(struct session *session, nanoseconds span);
 /* Good from session->renewed_at on. */
 void session_set_good(struct session *session);
+void number_raise(uint64_t *numberp, uint64_t to);
 /* Notes numbers that the database has given out. */
 void session_note_numbers(struct session *session, uint64_t token, uint64_t ticket);
 /* The database cannot be asked now, nor soon. */
@@ -61,7 +57,7 @@ call_has_failed hello_has_failed; /* of all its phases */
 /* ---- session_listing.c: hello ---- */
 
 struct inflight_call *listing_next_call(struct session *session);
-nanoseconds listing_deadline(const struct session *session);
+nanoseconds listing_deadline(const struct session *session); /* of one that lists */
 
 /* ---- session_known.c ---- */
 

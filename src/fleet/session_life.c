@@ -204,7 +204,8 @@ nanoseconds session_next_deadline(const struct session *session)
     }
     deadline = earlier(deadline, renewal_deadline(session));
     deadline = earlier(deadline, requests_deadline(session));
-    return earlier(deadline, listing_deadline(session));
+    bool is_listing = session->state == SESSION_LISTING;
+    return is_listing ? earlier(deadline, listing_deadline(session)) : deadline;
 }
 
 /* ---- looking ---- */

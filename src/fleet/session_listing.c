@@ -7,15 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void session_hold_listing(struct session *session, bool hold)
-{
-    session->hello.is_held = hold;
-}
-
 nanoseconds listing_deadline(const struct session *session)
 {
-    bool waits = session->state == SESSION_LISTING && session->hello.step == STEP_BEGIN &&
-        TAILQ_EMPTY(&session->calls.in_flight);
+    bool waits =
+        session->hello.step == STEP_BEGIN && TAILQ_EMPTY(&session->calls.in_flight);
     return waits ? session->hello.not_before : NEVER;
 }
 

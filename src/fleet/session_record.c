@@ -66,6 +66,11 @@ bool session_is_changed(const struct session *session)
     return session->tenure.is_changed;
 }
 
+bool session_changes_changed(const struct session *session)
+{
+    return session->changes.is_unwritten;
+}
+
 /* The numbers of the line, in their order; the first N_TENURE make it whole. */
 enum { UNTIL, TTL, INCARNATION, TOKEN, TICKET, N_TENURE, SEQUENCE = N_TENURE, EVENT, N_NUMBERS };
 

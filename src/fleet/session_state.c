@@ -76,6 +76,11 @@ nanoseconds session_random(struct session *session, nanoseconds span)
     return span > 0 ? (nanoseconds)((x * UINT64_C(2685821657736338717) >> 1) % (uint64_t)span) : 0;
 }
 
+void number_raise(uint64_t *numberp, uint64_t to)
+{
+    *numberp = to > *numberp ? to : *numberp;
+}
+
 void session_note_numbers(struct session *session, uint64_t token, uint64_t ticket)
 {
     number_raise(&session->tenure.highest_token, token);
@@ -103,6 +108,11 @@ bool session_is_unreachable(const struct session *session)
 {
     return session->state == SESSION_REPLACED ||
         (session->state == SESSION_DOWN && session->link.is_given_up);
+}
+
+void session_hold_listing(struct session *session, bool hold)
+{
+    session->hello.is_held = hold;
 }
 
 void listing_begin(struct session *session)
