@@ -83,8 +83,8 @@ static bool check_pairs(struct handshake *handshake, const struct resp *reply)
 /* The node's reply to the next command says more surely whether it has the slot. */
 static bool check_slots(struct handshake *handshake, const struct resp *reply)
 {
-    const struct handshake_cluster *cluster = handshake->wish.cluster;
-    if (cluster_map_read(&handshake->map, reply, cluster->slot, cluster->host)) {
+    const struct route *cluster = handshake->wish.cluster;
+    if (cluster_map_read(&handshake->map, reply, cluster->slot, cluster->at.host)) {
         handshake->map.n = 0;
     }
     return true;
@@ -443,10 +443,10 @@ static bool take_error(struct handshake *handshake, enum ability ability, const 
 /* True: the node has told us to ask another one, or the same one later. */
 static bool handshake_is_redirected(struct handshake *handshake, const struct resp *reply)
 {
-    const struct handshake_cluster *cluster = handshake->wish.cluster;
+    const struct route *cluster = handshake->wish.cluster;
     struct redirection *redirection = &handshake->redirection;
     bool makes_sense =
-        !cluster || redirection_read(redirection, reply->text, cluster->slot, cluster->host);
+        !cluster || redirection_read(redirection, reply->text, cluster->slot, cluster->at.host);
     if (!makes_sense || redirection->kind == REDIRECTION_DOWN) {
         redirection->kind = REDIRECTION_NONE;
     }

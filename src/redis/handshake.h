@@ -8,22 +8,15 @@
 
 #include "base/text.h"
 #include "redis/abilities.h"
-#include "redis/cluster.h"
 #include "redis/key_names.h"
 #include "redis/loading.h"
 #include "redis/resp.h"
+#include "redis/route.h"
 #include "redis/server_check.h"
 
 #include <stdint.h>
 
 enum { MAX_HANDSHAKE_STEPS = 8 };
-
-/* The slot of a cluster that has all keys. */
-struct handshake_cluster {
-    uint16_t slot;
-    const char *host; /* of the node that was dialed */
-    bool is_asking; /* a node has sent us there for keys that are ahead of their slot */
-};
 
 /* What connections have found out about a server. With a run id, most of that holds until it
  * restarts, and the next connection need not ask again. */
@@ -44,7 +37,7 @@ struct handshake_wish {
     fault_set acknowledged;
     const struct keys *keys;
     const struct known_server *known; /* from earlier connections; or NULL */
-    const struct handshake_cluster *cluster; /* NULL: the server is no node of a cluster */
+    const struct route *cluster; /* to the node that was dialed; NULL: it is no node of a cluster */
     const struct script_set *set; /* to be loaded */
 };
 

@@ -106,9 +106,6 @@ static bool read_password(
 static void handshake_send(struct link *link, struct stream *stream)
 {
     struct text out = TEXT_INIT;
-    const struct route *route = &link->route;
-    link->node = (struct handshake_cluster){
-        .slot = route->slot, .host = route->at.host, .is_asking = route->is_asking};
     struct handshake_wish wish = {
         .user = link->database->url.user,
         .client_name = link->client_name,
@@ -117,7 +114,7 @@ static void handshake_send(struct link *link, struct stream *stream)
         .acknowledged = link->database->acknowledged,
         .keys = &link->keys,
         .known = &link->known,
-        .cluster = link->database->is_cluster ? &link->node : NULL,
+        .cluster = link->database->is_cluster ? &link->route : NULL,
         .set = link->set,
     };
     char *password;
@@ -145,7 +142,7 @@ static bool handshake_take(struct link *link, struct stream *stream, const struc
     struct text out = TEXT_INIT;
     enum handshake_result result = handshake_reply(&link->ready, reply, &out);
     if (link->ready.map.n > 0) {
-        route_learn(&link->route, &link->ready.map);
+        link->route.map = link->ready.map;
     }
     if (result == HANDSHAKE_FAILED && link->ready.redirection.kind != REDIRECTION_NONE) {
         link_redirected(link, &link->ready.redirection, link->ready.why);

@@ -69,7 +69,6 @@ struct link {
     bool is_named;
     struct stream *commands, *messages; /* or NULL */
     struct route route; /* in a cluster */
-    struct handshake_cluster node; /* of the cluster, that is being made ready */
     struct handshake ready; /* of the connection that is being made ready */
     struct known_server known; /* the server last reached */
     struct same_server same; /* do both connections reach it? */

@@ -44,11 +44,6 @@ const struct cluster_node *route_choose(struct route *route)
     return &route->at;
 }
 
-void route_learn(struct route *route, const struct cluster_map *map)
-{
-    route->map = *map;
-}
-
 void route_failed(struct route *route, bool was_ready)
 {
     if (route->to.host[0]) {

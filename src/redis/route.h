@@ -26,7 +26,6 @@ struct route {
 void route_init(struct route *route, const struct database *database);
 /* Chooses the node to dial now, and returns it: route->at. */
 const struct cluster_node *route_choose(struct route *route);
-void route_learn(struct route *route, const struct cluster_map *map);
 
 enum route_step {
     ROUTE_FOLLOW, /* route_choose() is the node where it leads */

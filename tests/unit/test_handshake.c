@@ -241,11 +241,11 @@ Test(ready, what_is_optional)
 #define NODE "'" SERVER "role:master\r\ncluster_enabled:1\r\nredis_mode:cluster\r\n" MEMORY "'"
 #define MAP "[ [ 0 16383 [ a 7 ] ] ]" /* one node has all slots */
 
-static struct handshake_cluster cluster;
+static struct route cluster;
 
 static void begin_at_node(bool is_asking)
 {
-    cluster = (struct handshake_cluster){.slot = 100, .host = "h", .is_asking = is_asking};
+    cluster = (struct route){.slot = 100, .at = {.host = "h"}, .is_asking = is_asking};
     wish.cluster = &cluster;
     wish.password = "p";
     to_commands();
@@ -280,7 +280,7 @@ Test(ready, nodes_that_say_little)
 
 Test(ready, nodes_whose_messages_cannot_be_heard)
 {
-    cluster = (struct handshake_cluster){.slot = 100, .host = "h"};
+    cluster = (struct route){.slot = 100, .at = {.host = "h"}};
     wish.cluster = &cluster;
     to_messages("abc");
     cr_assert_str_eq(sent(), "INFO; SSUBSCRIBE {p}:s:0123456789abcdef {p}:all; ");

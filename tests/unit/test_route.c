@@ -48,7 +48,7 @@ static const char *trouble(void)
 Test(route, each_node_is_tried_before_a_pause, .init = begin)
 {
     struct cluster_map map = {.nodes = {{"d", 4}}, .n = 1};
-    route_learn(&route, &map);
+    route.map = map;
     for (int round = 0; round < 3; round++) {
         static const char *const nodes[] = {"a", "b", "c", "d"};
         for (size_t i = 0; i < 4; i++) {
@@ -101,7 +101,7 @@ Test(route, nobody_says_where, .init = begin)
 {
     struct cluster_map map = {.nodes = {{"d", 4}}, .n = 1};
     cr_expect_eq(take("MOVED 10131 ?:4"), ROUTE_UNKNOWN);
-    route_learn(&route, &map);
+    route.map = map;
     cr_expect_eq(take("MOVED 10131 ?:5"), ROUTE_UNKNOWN);
     cr_expect_eq(take("ASK 10131 ?:4"), ROUTE_UNKNOWN);
     cr_expect_eq(take("MOVED 10131 ?:4"), ROUTE_FOLLOW);
