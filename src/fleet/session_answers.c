@@ -79,8 +79,6 @@ static const char *read_head(const struct resp *reply, struct answer *answer)
         return "a reply that is too short";
     }
     bool nothing_due = head[1].type == RESP_INTEGER && head[1].integer == -1;
-    const char *text;
-    nothing_due = nothing_due || (field_text(&head[1], &text) && strcmp(text, "-1") == 0);
     if ((!nothing_due && !field_number(&head[1], MAX_SPAN_MS, &due)) ||
         !field_number(&head[2], MAX_SPAN_MS, &grace)) {
         return "a reply without its times";
@@ -246,16 +244,15 @@ const char *claims_read(struct claims *claims, const char *text, const struct le
 /* Reads the third word of each claim. */
 uint64_t claims_highest_token(const char *text)
 {
-    uint64_t highest = 0;
+    uint64_t highest = 0, token;
+    char word[NAME_BYTES + 1];
     for (; text; text = strchr(text, '|')) {
         text += *text == '|';
-        const char *token = strchr(text, ' ');
-        token = token ? strchr(token + 1, ' ') : NULL;
-        uint64_t number = 0;
-        for (token += token != NULL; token && *token >= '0' && *token <= '9'; token++) {
-            number = number > MAX_DATABASE_NUMBER ? number : number * 10 + (uint64_t)(*token - '0');
+        if (word_take(&text, word, sizeof word) && word_take(&text, word, sizeof word) &&
+            word_take(&text, word, sizeof word) &&
+            number_parse(word, MAX_DATABASE_NUMBER, &token)) {
+            highest = token > highest ? token : highest;
         }
-        highest = number > highest && number <= MAX_DATABASE_NUMBER ? number : highest;
     }
     return highest;
 }
