@@ -76,20 +76,9 @@ static void on_down(void *context, const char *why, bool refused)
     connect_check_end(tried, refused ? EX_CONFIG : EX_UNAVAILABLE);
 }
 
-static void on_reply(void *context, uint64_t tag, const struct resp *reply)
-{
-    (void)context, (void)tag, (void)reply;
-}
-
-static void on_message(void *context, const char *text, size_t length)
-{
-    (void)context, (void)text, (void)length;
-}
-
+/* The link is closed as soon as it is ready: no reply and no message come. */
 static const struct link_events link_events = {
     .on_ready = on_ready,
-    .on_reply = on_reply,
-    .on_message = on_message,
     .on_down = on_down,
 };
 
