@@ -176,8 +176,7 @@ static void note_promise(struct member *member, nanoseconds good_until)
 static void note_state(struct member *member)
 {
     struct crowd *crowd = member->crowd;
-    struct session_view view;
-    session_look(member->session, &view);
+    const struct session_view view = session_look(member->session);
     crowd->n_in[member->state]--;
     crowd->n_in[view.state]++;
     crowd->sums.hellos += view.state == SESSION_UP && member->state != SESSION_UP;

@@ -184,12 +184,11 @@ static void send_deadlines(struct member *member)
 
 static void log_news(struct member *member)
 {
-    struct session_view view;
     const char *notice;
     while ((notice = session_take_notice(member->session))) {
         database_log_notice(&member->log, notice);
     }
-    session_look(member->session, &view);
+    const struct session_view view = session_look(member->session);
     database_log_grace(&member->log, &view);
 }
 
@@ -295,9 +294,7 @@ void fleet_forget(struct fleet *fleet, const void *context)
 
 struct session_view fleet_look(const struct fleet *fleet, uint8_t database)
 {
-    struct session_view view;
-    session_look(member_of(fleet, database)->session, &view);
-    return view;
+    return session_look(member_of(fleet, database)->session);
 }
 
 void fleet_write_line(const struct fleet *fleet, uint8_t database, const struct load_view *load,

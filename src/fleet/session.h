@@ -168,7 +168,7 @@ struct session_view {
     uint64_t n_calls; /* sent so far */
     uint64_t call_rate; /* calls of all hosts in 1000 seconds, of late; 0: not known */
 };
-void session_look(const struct session *session, struct session_view *view);
+struct session_view session_look(const struct session *session);
 /* A message for the log, for operators, once; or NULL. Good until the next call of a function of
  * the session. After each other function, ask until it is NULL. */
 const char *session_take_notice(struct session *session);

@@ -215,10 +215,10 @@ static bool has_trouble_with_link(const struct session *session)
     return session->state == SESSION_DOWN || session->state == SESSION_REPLACED;
 }
 
-void session_look(const struct session *session, struct session_view *view)
+struct session_view session_look(const struct session *session)
 {
     const struct session_known *definition;
-    *view = (struct session_view){
+    struct session_view view = {
         .state = session->state,
         .is_unreachable = session_is_unreachable(session),
         .why = has_trouble_with_link(session) ? session->link.why : session->notices.trouble,
@@ -232,6 +232,7 @@ void session_look(const struct session *session, struct session_view *view)
         .call_rate = session->crowd.rate,
     };
     TAILQ_FOREACH (definition, &session->definitions.all, link) {
-        view->n_differing += definition->verdict > VERDICT_SAME;
+        view.n_differing += definition->verdict > VERDICT_SAME;
     }
+    return view;
 }

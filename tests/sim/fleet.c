@@ -150,8 +150,7 @@ static void heal(struct fleet *fleet)
 
 static bool host_is_done(struct host *host, struct text *why)
 {
-    struct session_view view;
-    session_look(host->session, &view);
+    const struct session_view view = session_look(host->session);
     if (view.state != SESSION_UP) {
         text_add_format(why, "%s: not up in the end: %s", host->name, view.why);
     } else if (core_n_held(host->core) + core_n_waiting(host->core) + jobs_used(host) > 0) {

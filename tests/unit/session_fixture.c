@@ -143,7 +143,7 @@ const char *next_deadline(void)
 const struct session_view *view(void)
 {
     static struct session_view seen;
-    session_look(session, &seen);
+    seen = session_look(session);
     return &seen;
 }
 
