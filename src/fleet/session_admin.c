@@ -44,7 +44,7 @@ static void request_end(struct session *session, struct admin_request *request,
     if (outcome != OUTCOME_OK) {
         text_deinit(&request->result.rows);
     }
-    TAILQ_INSERT_TAIL(&session->requests.results, request, link);
+    TAILQ_INSERT_TAIL(&session->requests.lists[REQUEST_OVER], request, link);
 }
 
 static void request_add(struct session *session, const struct call_row *row, session_done *done,
@@ -67,7 +67,7 @@ static void request_add(struct session *session, const struct call_row *row, ses
     } else if (session->requests.n > MAX_REQUESTS) {
         request_end(session, request, OUTCOME_DOWN, too_many);
     } else {
-        TAILQ_INSERT_TAIL(&session->requests.unsent, request, link);
+        TAILQ_INSERT_TAIL(&session->requests.lists[REQUEST_UNSENT], request, link);
     }
 }
 
@@ -83,30 +83,25 @@ void session_snapshot(struct session *session, session_done *done, void *context
     request_add(session, &snapshot_call, done, context, n, names);
 }
 
-static void forget_in(struct admin_request_list *list, const void *context)
+void session_forget(struct session *session, const void *context)
 {
     struct admin_request *request;
-    TAILQ_FOREACH (request, list, link) {
-        if (request->result.context == context) {
-            request->result.context = NULL;
+    for (size_t i = 0; i < N_REQUEST_STATES; i++) {
+        TAILQ_FOREACH (request, &session->requests.lists[i], link) {
+            if (request->result.context == context) {
+                request->result.context = NULL;
+            }
         }
     }
 }
 
-void session_forget(struct session *session, const void *context)
-{
-    forget_in(&session->requests.unsent, context);
-    forget_in(&session->requests.asked, context);
-    forget_in(&session->requests.results, context);
-}
-
 bool session_take_result(struct session *session, struct session_result *result)
 {
-    struct admin_request *request = TAILQ_FIRST(&session->requests.results);
+    struct admin_request *request = TAILQ_FIRST(&session->requests.lists[REQUEST_OVER]);
     if (!request) {
         return false;
     }
-    TAILQ_REMOVE(&session->requests.results, request, link);
+    TAILQ_REMOVE(&session->requests.lists[REQUEST_OVER], request, link);
     *result = request->result;
     request->result.rows = (struct text)TEXT_INIT;
     request_free(session, request);
@@ -124,9 +119,9 @@ static void fail_all_in(struct session *session, struct admin_request_list *list
 
 void requests_fail(struct session *session, const char *why)
 {
-    fail_all_in(session, &session->requests.asked,
+    fail_all_in(session, &session->requests.lists[REQUEST_IN_FLIGHT],
         "the answer did not come: the request may have been carried out");
-    fail_all_in(session, &session->requests.unsent, why);
+    fail_all_in(session, &session->requests.lists[REQUEST_UNSENT], why);
 }
 
 void requests_deinit(struct session *session)
@@ -156,7 +151,7 @@ static bool may_be_sent(const struct session *session, const struct admin_reques
 
 static struct admin_request *next_request(const struct session *session)
 {
-    struct admin_request *request = TAILQ_FIRST(&session->requests.unsent);
+    struct admin_request *request = TAILQ_FIRST(&session->requests.lists[REQUEST_UNSENT]);
     while (request && !may_be_sent(session, request)) {
         request = TAILQ_NEXT(request, link);
     }
@@ -173,7 +168,7 @@ static void has_looked(struct session *session)
 nanoseconds requests_deadline(const struct session *session)
 {
     bool waits_for_time = session->state == SESSION_UP && crowd_room(session) > 0 &&
-        !session->look.request && !TAILQ_EMPTY(&session->requests.unsent);
+        !session->look.request && !TAILQ_EMPTY(&session->requests.lists[REQUEST_UNSENT]);
     return waits_for_time ? session->look.not_before : NEVER;
 }
 
@@ -194,8 +189,8 @@ struct inflight_call *requests_next_call(struct session *session)
     for (size_t i = 0; i < request->n_words; i++) {
         arguments_add(call->arguments, request->words[i]);
     }
-    TAILQ_REMOVE(&session->requests.unsent, request, link);
-    TAILQ_INSERT_TAIL(&session->requests.asked, request, link);
+    TAILQ_REMOVE(&session->requests.lists[REQUEST_UNSENT], request, link);
+    TAILQ_INSERT_TAIL(&session->requests.lists[REQUEST_IN_FLIGHT], request, link);
     call->request = request;
     return call;
 }
@@ -205,7 +200,7 @@ struct inflight_call *requests_next_call(struct session *session)
 /* The request of an answer, taken out of its list. */
 static struct admin_request *take_request(struct session *session, struct inflight_call *call)
 {
-    TAILQ_REMOVE(&session->requests.asked, call->request, link);
+    TAILQ_REMOVE(&session->requests.lists[REQUEST_IN_FLIGHT], call->request, link);
     return call->request;
 }
 
@@ -219,7 +214,7 @@ static const char *goes_on(struct session *session, struct inflight_call *call, 
     struct admin_request *request = take_request(session, call);
     free(request->words[PLACE_OF_CURSOR]);
     request->words[PLACE_OF_CURSOR] = memory_string(cursor);
-    TAILQ_INSERT_HEAD(&session->requests.unsent, request, link);
+    TAILQ_INSERT_HEAD(&session->requests.lists[REQUEST_UNSENT], request, link);
     return NULL;
 }
 
@@ -227,14 +222,14 @@ static const char *goes_on(struct session *session, struct inflight_call *call, 
 void request_put_back(struct session *session, struct inflight_call *call)
 {
     struct admin_request *request = take_request(session, call);
-    struct admin_request *other = TAILQ_FIRST(&session->requests.unsent);
+    struct admin_request *other = TAILQ_FIRST(&session->requests.lists[REQUEST_UNSENT]);
     while (other && other->serial < request->serial) {
         other = TAILQ_NEXT(other, link);
     }
     if (other) {
         TAILQ_INSERT_BEFORE(other, request, link);
     } else {
-        TAILQ_INSERT_TAIL(&session->requests.unsent, request, link);
+        TAILQ_INSERT_TAIL(&session->requests.lists[REQUEST_UNSENT], request, link);
     }
 }
 
@@ -309,7 +304,7 @@ static const char *snapshot_is_answered(
     if (!is_too_large && *cursor != '\0') {
         free(request->cursor);
         request->cursor = memory_string(cursor);
-        TAILQ_INSERT_HEAD(&session->requests.unsent, request, link);
+        TAILQ_INSERT_HEAD(&session->requests.lists[REQUEST_UNSENT], request, link);
         return NULL;
     }
     if (!is_about_mark(request)) {

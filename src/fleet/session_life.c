@@ -16,9 +16,9 @@ static void init_lists(struct session *session)
     TAILQ_INIT(&session->calls.in_flight);
     session_known_init(&session->definitions);
     session_known_init(&session->changes.known);
-    TAILQ_INIT(&session->requests.unsent);
-    TAILQ_INIT(&session->requests.asked);
-    TAILQ_INIT(&session->requests.results);
+    for (size_t i = 0; i < N_REQUEST_STATES; i++) {
+        TAILQ_INIT(&session->requests.lists[i]);
+    }
 }
 
 struct session *session_new(const struct session_options *options)

@@ -151,8 +151,10 @@ struct session_known_set {
 
 TAILQ_HEAD(admin_request_list, admin_request);
 
+enum request_state { REQUEST_UNSENT, REQUEST_IN_FLIGHT, REQUEST_OVER, N_REQUEST_STATES };
+
 struct admin_request {
-    TAILQ_ENTRY(admin_request) link; /* in a list of session.requests */
+    TAILQ_ENTRY(admin_request) link; /* in session.requests.lists[state] */
     const struct call_row *row;
     uint64_t serial; /* in the order in which they came */
     char **words; /* its arguments but for the cursor; owned */
@@ -298,9 +300,7 @@ struct session {
     } news;
     /* Operators' requests. */
     struct {
-        struct admin_request_list unsent;
-        struct admin_request_list asked; /* in flight */
-        struct admin_request_list results; /* over */
+        struct admin_request_list lists[N_REQUEST_STATES];
         size_t n; /* in all three */
     } requests;
     /* The snapshot being made. */
