@@ -245,7 +245,7 @@ static void member_turn(struct member *member)
     carry_out(member);
     const char *why = session_wants_reset(member->session);
     if (why && member->is_ready) {
-        link_reset(member->link, why);
+        link_fail(member->link, why);
     }
     while (session_take_notice(member->session)) {
         ;

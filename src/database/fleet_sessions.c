@@ -202,7 +202,7 @@ static void end_turn_of(struct member *member)
     }
     const char *why = session_wants_reset(member->session);
     if (why && member->state == MEMBER_READY) {
-        link_reset(member->link, why);
+        link_fail(member->link, why);
     }
     log_news(member);
     send_deadlines(member);

@@ -43,7 +43,7 @@ static void link_drop(struct link *link)
 
 static void link_on_timer(uv_timer_t *timer);
 
-void link_fail(struct link *link, const char *why, bool refused)
+void link_fail(struct link *link, const char *why)
 {
     if (link->state != LINK_CONNECTING && link->state != LINK_UP) {
         return;
@@ -59,7 +59,7 @@ void link_fail(struct link *link, const char *why, bool refused)
         route_failed(&link->route, link->state == LINK_UP);
     }
     format_one_line(link->why, sizeof link->why, "%s: %s", link->info.address, why);
-    link->refused = refused;
+    link->refused = false;
     link_drop(link);
     link->state = LINK_FAILED;
     uv_timer_start(&link->timer, link_on_timer, 0, 0);
@@ -70,19 +70,14 @@ void link_spread(struct link *link, nanoseconds span)
     link->spread = span;
 }
 
-void link_reset(struct link *link, const char *why)
-{
-    link_fail(link, why, false);
-}
-
 static void on_broken(void *context, const char *why)
 {
-    link_fail(context, why, false);
+    link_fail(context, why);
 }
 
 static void on_step_timer(void *context)
 {
-    link_fail(context, "no answer in time", false);
+    link_fail(context, "no answer in time");
 }
 
 /* ---- making a connection ready ---- */
@@ -98,7 +93,7 @@ static bool read_password(
     }
     bool good = secret_read(file, passwordp, why, sizeof why);
     if (!good) {
-        link_fail(link, why, false);
+        link_fail(link, why);
     }
     return good;
 }
@@ -147,7 +142,8 @@ static bool handshake_take(struct link *link, struct stream *stream, const struc
     if (result == HANDSHAKE_FAILED && link->ready.redirection.kind != REDIRECTION_NONE) {
         link_redirected(link, &link->ready.redirection, link->ready.why);
     } else if (result == HANDSHAKE_FAILED) {
-        link_fail(link, link->ready.why, link->ready.refused);
+        link_fail(link, link->ready.why);
+        link->refused = link->ready.refused;
     } else {
         stream_send_text(stream, &out);
         stream_set_timer(stream, link->timeout);
@@ -190,7 +186,7 @@ static void messages_are_ready(struct link *link)
 static void link_settle(struct link *link, enum same_result result)
 {
     if (result == SAME_FAILED) {
-        link_fail(link, link->same.why, false);
+        link_fail(link, link->same.why);
     } else if (result == SAME_YES) {
         link_is_up(link);
     }
@@ -214,7 +210,7 @@ static void on_messages_timer(void *context)
     if (link->state == LINK_UP) {
         link_heartbeat_tick(link);
     } else if (link->same.is_asked) {
-        link_fail(link, "the two connections reach different servers: a message is lost", false);
+        link_fail(link, "the two connections reach different servers: a message is lost");
     } else {
         on_step_timer(link);
     }
@@ -261,7 +257,7 @@ static void on_commands_reply(void *context, const struct resp *reply)
     } else if (link->same.is_asked) {
         link_settle(link, same_server_reply(&link->same, reply));
     } else if (link->messages) {
-        link_fail(link, "an unexpected reply", false);
+        link_fail(link, "an unexpected reply");
     } else if (handshake_take(link, link->commands, reply)) {
         commands_are_ready(link);
     }
@@ -278,7 +274,7 @@ static void on_dialed(void *context, struct stream *stream, const char *why)
     struct link *link = context;
     link->dial = NULL;
     if (!stream) {
-        link_fail(link, why, false);
+        link_fail(link, why);
         return;
     }
     link->commands = stream;
@@ -320,7 +316,7 @@ void link_redirected(struct link *link, const struct redirection *redirection, c
                 : step == ROUTE_ROUND ? "redirections lead to no node that serves it"
                                       : "no node says where that is");
     }
-    link_fail(link, why, false);
+    link_fail(link, why);
 }
 
 static void on_master_named(void *context, const struct sentinel_answer *answer, const char *why)
@@ -328,7 +324,7 @@ static void on_master_named(void *context, const struct sentinel_answer *answer,
     struct link *link = context;
     link->sentinel = NULL;
     if (!answer) {
-        link_fail(link, why, false);
+        link_fail(link, why);
         return;
     }
     link->is_named = true;
@@ -383,7 +379,7 @@ static void on_tls_loaded(void *context, struct tls_context *tls, const char *wh
         link_connect(link);
     } else {
         format_one_line(link->info.address, sizeof link->info.address, "TLS");
-        link_fail(link, why, false);
+        link_fail(link, why);
     }
 }
 

@@ -48,9 +48,9 @@ void link_call(struct link *link, enum script script, unsigned layout, size_t ar
     const char *const argv[], const size_t lengths[], uint64_t tag);
 /* Many clients use the server: when the link has broken, all come back within `span`. 0: few do. */
 void link_spread(struct link *link, nanoseconds span);
-/* Gives both connections up, as if they had broken; on_down follows. Does nothing while the link
- * waits for its next try. */
-void link_reset(struct link *link, const char *why);
+/* Gives both connections up, as if they had broken; on_down follows, in another turn. Does nothing
+ * while it is due already, or the link waits for its next try. */
+void link_fail(struct link *link, const char *why);
 /* New connections use these certificates, of which the link keeps a reference; those that are there
  * stay. Only for a database whose url asks for TLS. */
 void link_use_tls(struct link *link, struct tls_context *tls);

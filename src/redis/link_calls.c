@@ -98,7 +98,7 @@ static void take_load_reply(struct link *link, struct link_call *call, const str
     if (next != LOADING_HAS_LIBRARY && next != LOADING_ASKS_AGAIN && next != LOADING_HAS_SCRIPT) {
         format_one_line(why, sizeof why, "%s LOAD: %s", link->has_library ? "FUNCTION" : "SCRIPT",
             reply->type == RESP_ERROR ? reply->text : "unexpected reply");
-        link_fail(link, why, false);
+        link_fail(link, why);
     }
 }
 
@@ -163,7 +163,7 @@ static bool takes_redirection(struct link *link, struct link_call *call, const s
     }
     bool makes_sense = redirection_read(&redirection, reply->text, route->slot, route->at.host);
     if (!makes_sense) {
-        link_fail(link, reply->text, false);
+        link_fail(link, reply->text);
     } else if (redirection.kind == REDIRECTION_TRY_AGAIN) {
         postpone(link, call, &redirection, reply->text);
     } else if (redirection.kind == REDIRECTION_MOVED || redirection.kind == REDIRECTION_ASK) {
@@ -194,10 +194,10 @@ static void take_script_reply(struct link *link, struct link_call *call, const s
     } else if (is_forgotten && call->n_loads < MAX_LOADS) {
         link_call_again(link, call);
     } else if (is_forgotten) {
-        link_fail(link, reply->text, false); /* the next connection looks for another way */
+        link_fail(link, reply->text); /* the next connection looks for another way */
     } else if (has_lost_rights(link, reply)) {
         link->known.run_id[0] = '\0';
-        link_fail(link, reply->text, false);
+        link_fail(link, reply->text);
     } else {
         route_is_good(&link->route);
         link->n_postponed = 0;
@@ -251,7 +251,7 @@ void link_take_reply(struct link *link, const struct resp *reply)
 {
     struct link_call *call = calls_take(&link->calls);
     if (!call) {
-        link_fail(link, "an unexpected reply", false);
+        link_fail(link, "an unexpected reply");
         return;
     }
     call->take(link, call, reply);
@@ -311,7 +311,7 @@ void link_heartbeat_tick(struct link *link)
 {
     struct text out = TEXT_INIT;
     if (link->is_pinged) {
-        link_fail(link, "no answer to PING on the connection for messages", false);
+        link_fail(link, "no answer to PING on the connection for messages");
         return;
     }
     resp_add_command(&out, (const char *const[]){"PING", NULL});
@@ -361,10 +361,10 @@ void link_take_message(struct link *link, const struct resp *reply)
     } else if (link->is_pinged && is_push(reply, "pong", 2)) {
         link_heartbeat_begin(link);
     } else if (link->database->is_cluster && is_lost_channel(reply)) {
-        link_fail(link, "its slot has left this node", false);
+        link_fail(link, "its slot has left this node");
     } else if (reply->type == RESP_ERROR) {
-        link_fail(link, reply->text, false);
+        link_fail(link, reply->text);
     } else {
-        link_fail(link, "a message from a channel that was not subscribed to", false);
+        link_fail(link, "a message from a channel that was not subscribed to");
     }
 }

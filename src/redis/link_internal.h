@@ -86,9 +86,6 @@ struct link {
     bool is_pinged;
 };
 
-/* Gives both connections up; on_down follows in another turn. Does nothing if on_down is due
- * already. */
-void link_fail(struct link *link, const char *why, bool refused);
 /* The node has answered that not all of our keys are there: dials the one that has them, or says
  * why that is not possible. */
 void link_redirected(struct link *link, const struct redirection *redirection, const char *error);

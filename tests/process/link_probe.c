@@ -119,7 +119,7 @@ static void run_line(struct probe *probe, char *line)
     } else if (strcmp(argv[0], "call") == 0) {
         run_call(probe, argc, argv);
     } else if (strcmp(argv[0], "reset") == 0) {
-        link_reset(probe->link, "asked for");
+        link_fail(probe->link, "asked for");
     } else if (strcmp(argv[0], "close") == 0) {
         stop(probe);
     }
