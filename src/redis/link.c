@@ -334,14 +334,12 @@ static void on_master_named(void *context, const struct sentinel_answer *answer,
 
 static void ask_sentinels(struct link *link)
 {
-    const struct redis_url *url = &link->database->url;
     char *password;
-    format_one_line(
-        link->info.address, sizeof link->info.address, "Sentinel, master %s", url->master);
+    format_one_line(link->info.address, sizeof link->info.address, "Sentinel, master %s",
+        link->database->url.master);
     if (read_password(link, link->database->sentinel_password_file, NULL, &password)) {
-        link->sentinel = sentinel_ask(link->loop, url, &link->order, link->tls,
-            link->database->sentinel_user, password,
-            link->timeout, on_master_named, link);
+        link->sentinel = sentinel_ask(link->loop, link->database, &link->order, link->tls,
+            password, link->timeout, on_master_named, link);
         secret_free(password);
     }
 }

@@ -13,10 +13,9 @@
 
 struct sentinel {
     uv_loop_t *loop;
-    const struct redis_url *url;
+    const struct database *database;
     struct sentinel_order order;
     size_t next; /* index in .order */
-    const char *user; /* or NULL */
     struct tls_context *tls; /* or NULL */
     char *password;
     nanoseconds timeout;
@@ -99,7 +98,7 @@ static void ask_next(struct sentinel *sentinel);
 static void on_failed(void *context, const char *why)
 {
     struct sentinel *sentinel = context;
-    const struct redis_host *host = &sentinel->url->hosts[sentinel_index(sentinel)];
+    const struct redis_host *host = &sentinel->database->url.hosts[sentinel_index(sentinel)];
     size_t length = strlen(sentinel->why);
     format_one_line(sentinel->why + length, sizeof sentinel->why - length, "%s%s:%u: %s",
         length ? "; " : "", host->host, host->port, why);
@@ -167,7 +166,7 @@ static const struct stream_events events = {
 static void on_dialed(void *context, struct stream *stream, const char *why)
 {
     struct sentinel *sentinel = context;
-    const char *user = sentinel->user, *password = sentinel->password;
+    const char *user = sentinel->database->sentinel_user, *password = sentinel->password;
     struct text out = TEXT_INIT;
     sentinel->dial = NULL;
     if (!stream) {
@@ -185,29 +184,28 @@ static void on_dialed(void *context, struct stream *stream, const char *why)
     }
     resp_add_command(&out,
         (const char *const[]){
-            "SENTINEL", "get-master-addr-by-name", sentinel->url->master, NULL});
+            "SENTINEL", "get-master-addr-by-name", sentinel->database->url.master, NULL});
     stream_send_text(stream, &out);
     stream_set_timer(stream, sentinel->timeout);
 }
 
 static void ask_next(struct sentinel *sentinel)
 {
-    const struct redis_host *host = &sentinel->url->hosts[sentinel_index(sentinel)];
+    const struct redis_host *host = &sentinel->database->url.hosts[sentinel_index(sentinel)];
     sentinel->dial = dial_tcp(sentinel->loop, host->host, host->port, sentinel->tls,
         sentinel->timeout, on_dialed, sentinel);
 }
 
-struct sentinel *sentinel_ask(uv_loop_t *loop, const struct redis_url *url,
-    const struct sentinel_order *order, struct tls_context *tls, const char *user,
-    const char *password, nanoseconds timeout, sentinel_done *done, void *context)
+struct sentinel *sentinel_ask(uv_loop_t *loop, const struct database *database,
+    const struct sentinel_order *order, struct tls_context *tls, const char *password,
+    nanoseconds timeout, sentinel_done *done, void *context)
 {
     struct sentinel *sentinel = memory_new(sizeof *sentinel);
     sentinel->loop = loop;
-    sentinel->url = url;
+    sentinel->database = database;
     sentinel->order = *order;
     sentinel->tls = tls_context_ref(tls);
     sentinel->password = memory_string(password);
-    sentinel->user = user;
     sentinel->timeout = timeout < LONGEST_STEP ? timeout : LONGEST_STEP;
     sentinel->done = done;
     sentinel->context = context;

@@ -32,12 +32,11 @@ struct sentinel;
  * if no Sentinel knows, for the reason `why`. Both are good during the call only. */
 typedef void sentinel_done(void *context, const struct sentinel_answer *answer, const char *why);
 
-/* `url` must outlive the question; the order and the password (or NULL) are copied, the user (or
- * NULL: the Sentinels' default one) is not, and it keeps a reference of `tls` (NULL: plain
- * connections). No step takes longer than `timeout`, and a dead Sentinel costs half a second at
- * most. */
-struct sentinel *sentinel_ask(uv_loop_t *loop, const struct redis_url *url,
-    const struct sentinel_order *order, struct tls_context *tls, const char *user,
-    const char *password, nanoseconds timeout, sentinel_done *done, void *context);
+/* The database must outlive the question; the order and the password (or NULL) are copied, and it
+ * keeps a reference of `tls` (NULL: plain connections). No step takes longer than `timeout`, and a
+ * dead Sentinel costs half a second at most. */
+struct sentinel *sentinel_ask(uv_loop_t *loop, const struct database *database,
+    const struct sentinel_order *order, struct tls_context *tls, const char *password,
+    nanoseconds timeout, sentinel_done *done, void *context);
 /* Accepts NULL; returns NULL. */
 struct sentinel *sentinel_cancel(struct sentinel *sentinel);
