@@ -30,7 +30,7 @@ bool word_take(const char **textp, char *word, size_t size)
 
 static bool field_text(const struct resp *field, const char **textp)
 {
-    if (!resp_is_text(field) || memchr(field->text, '\0', field->length)) {
+    if (field->type != RESP_STRING || memchr(field->text, '\0', field->length)) {
         return false;
     }
     *textp = field->text;
