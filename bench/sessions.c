@@ -191,10 +191,9 @@ static void note_state(struct member *member)
 
 static void send_calls(struct member *member)
 {
-    struct session_call call;
+    struct script_call call;
     while (member->is_ready && session_next_call(member->session, clock_now(), &call)) {
-        link_call(
-            member->link, call.script, call.layout, call.argc, call.argv, call.lengths, call.tag);
+        link_call(member->link, &call);
     }
 }
 

@@ -141,11 +141,10 @@ static const struct link_events link_events = {
 /* The clock is read before the kernel gets each call's bytes: deadlines count from it. */
 static void send_calls(struct member *member)
 {
-    struct session_call call;
+    struct script_call call;
     while (member->state == MEMBER_READY &&
         session_next_call(member->session, clock_now(), &call)) {
-        link_call(member->link, call.script, call.layout, call.argc, call.argv, call.lengths,
-            call.tag);
+        link_call(member->link, &call);
     }
 }
 

@@ -51,17 +51,10 @@ void session_rename(struct session *session, const char *id);
 void session_connected(struct session *session, nanoseconds now);
 /* Forgets all calls in flight: their outcome is unknown until the next hello. */
 void session_disconnected(struct session *session, const char *why, nanoseconds now);
-struct session_call {
-    enum script script;
-    unsigned layout; /* for which data: one of session_options.layouts */
-    size_t argc;
-    const char *const *argv; /* good until the next call of a function of the session */
-    const size_t *lengths;
-    uint64_t tag;
-};
-/* The next call to send; false if there is none. After each other function, call it until it
+/* The next call to send, good until the next call of a function of the session; false if there is
+ * none. After each other function, call it until it
  * returns false. Read `now` before the kernel gets the bytes: deadlines count from it. */
-bool session_next_call(struct session *session, nanoseconds now, struct session_call *call);
+bool session_next_call(struct session *session, nanoseconds now, struct script_call *call);
 void session_reply(struct session *session, uint64_t tag, const struct resp *reply, nanoseconds now,
     struct effects *effects);
 /* A message from pub/sub. */

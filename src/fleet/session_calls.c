@@ -67,7 +67,7 @@ bool inflight_call_takes(struct inflight_call *call, struct entry *entry, size_t
 }
 
 void inflight_call_send(
-    struct session *session, struct inflight_call *call, struct session_call *out)
+    struct session *session, struct inflight_call *call, struct script_call *out)
 {
     struct arguments *arguments = call->arguments;
     call->sent_at = session->now;
@@ -75,7 +75,7 @@ void inflight_call_send(
     TAILQ_INSERT_TAIL(&session->calls.in_flight, call, link);
     session->calls.n_sent++;
     arguments_finish(arguments);
-    *out = (struct session_call){
+    *out = (struct script_call){
         .script = call->row->script,
         .layout = session->layout,
         .argc = arguments->n,

@@ -34,7 +34,7 @@ struct inflight_call *inflight_call_new(
 /* Adds an entry, unless there would be more than `max`, or too much work for one call. */
 bool inflight_call_takes(struct inflight_call *call, struct entry *entry, size_t max);
 void inflight_call_send(
-    struct session *session, struct inflight_call *call, struct session_call *out);
+    struct session *session, struct inflight_call *call, struct script_call *out);
 /* Their answers are not awaited any more. */
 void inflight_calls_forget(struct session *session);
 /* Its script's name. */

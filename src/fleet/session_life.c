@@ -155,7 +155,7 @@ static next_call *const listing_calls[] = {renewal_next_call, listing_next_call,
 static next_call *const up_calls[] = {renewal_next_call, definitions_next_call, news_next_call,
     requests_next_call, leases_next_call, NULL};
 
-bool session_next_call(struct session *session, nanoseconds now, struct session_call *out)
+bool session_next_call(struct session *session, nanoseconds now, struct script_call *out)
 {
     struct inflight_call *call = NULL;
     session_at(session, now, NULL);

@@ -41,11 +41,9 @@ struct link_options {
 /* Starts connecting at once. The database's name is only for log messages. */
 struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     const struct link_events *events, void *context);
-/* Only while the link is ready. Calls the script for data of that layout. Adds its keys; `argv` are
- * its ARGV. Copies. The kernel gets all calls of one turn of the loop together, at its end: before
- * the loop waits. */
-void link_call(struct link *link, enum script script, unsigned layout, size_t argc,
-    const char *const argv[], const size_t lengths[], uint64_t tag);
+/* Only while the link is ready. Adds the database's keys. Copies. The kernel gets all calls of one
+ * turn of the loop together, at its end: before the loop waits. */
+void link_call(struct link *link, const struct script_call *wanted);
 /* Many clients use the server: when the link has broken, all come back within `span`. 0: few do. */
 void link_spread(struct link *link, nanoseconds span);
 /* Gives both connections up, as if they had broken; on_down follows, in another turn. Does nothing

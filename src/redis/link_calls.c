@@ -212,20 +212,20 @@ static const struct script_set *script_set_of(unsigned layout)
     return &script_sets[layout - script_sets[0].layout];
 }
 
-void link_call(struct link *link, enum script script, unsigned layout, size_t argc,
-    const char *const argv[], const size_t lengths[], uint64_t tag)
+void link_call(struct link *link, const struct script_call *wanted)
 {
     enum { N_OWN = 3 }; /* FCALL, the function, the number of keys */
-    const struct script_set *set = script_set_of(layout);
-    struct link_call call = {.take = take_script_reply, .set = set, .tag = tag};
+    const struct script_set *set = script_set_of(wanted->layout);
+    struct link_call call = {.take = take_script_reply, .set = set, .tag = wanted->tag};
+    size_t n = 0, room = N_OWN + N_SCRIPT_KEYS + wanted->argc + 1;
     if (link->state != LINK_UP) {
         return; /* on_down is due, which covers this call */
     }
     link->set = set;
-    const char **words = memory_resize(NULL, N_OWN + N_SCRIPT_KEYS + argc + 1, sizeof *words);
-    size_t *sizes = memory_resize(NULL, N_OWN + N_SCRIPT_KEYS + argc + 1, sizeof *sizes), n = 0;
+    const char **words = memory_resize(NULL, room, sizeof *words);
+    size_t *sizes = memory_resize(NULL, room, sizeof *sizes);
     words[n++] = link->has_library ? "FCALL" : "EVALSHA";
-    words[n++] = link->has_library ? set->functions[script] : set->sha;
+    words[n++] = link->has_library ? set->functions[wanted->script] : set->sha;
     words[n++] = SCRIPT_KEYS_WORD;
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
         words[n++] = link->keys.keys[i];
@@ -233,11 +233,11 @@ void link_call(struct link *link, enum script script, unsigned layout, size_t ar
     for (size_t i = 0; i < n; i++) {
         sizes[i] = strlen(words[i]);
     }
-    memcpy(words + n, argv, argc * sizeof *words);
-    memcpy(sizes + n, lengths, argc * sizeof *sizes);
-    n += argc;
+    memcpy(words + n, wanted->argv, wanted->argc * sizeof *words);
+    memcpy(sizes + n, wanted->lengths, wanted->argc * sizeof *sizes);
+    n += wanted->argc;
     if (!link->has_library) {
-        words[n] = script_words[script];
+        words[n] = script_words[wanted->script];
         sizes[n] = strlen(words[n]);
         n++;
     }

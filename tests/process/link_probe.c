@@ -92,8 +92,13 @@ static void run_call(struct probe *probe, size_t argc, char *argv[])
             for (size_t j = 3; j < argc; j++) {
                 lengths[j - 3] = strlen(argv[j]);
             }
-            link_call(probe->link, (enum script)i, script_sets[0].layout, argc - 3,
-                (const char *const *)argv + 3, lengths, strtoull(argv[2], NULL, 10));
+            link_call(probe->link,
+                &(struct script_call){.script = (enum script)i,
+                    .layout = script_sets[0].layout,
+                    .argc = argc - 3,
+                    .argv = (const char *const *)argv + 3,
+                    .lengths = lengths,
+                    .tag = strtoull(argv[2], NULL, 10)});
         }
     }
 }

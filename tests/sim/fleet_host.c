@@ -116,7 +116,7 @@ static void write_down(struct host *host)
 
 void host_turn(struct fleet *fleet, struct host *host)
 {
-    struct session_call call;
+    struct script_call call;
     const char *why;
     if (!host_is_live(fleet, host)) {
         return;

@@ -289,7 +289,7 @@ bool server_is_done(const struct fleet *fleet, struct text *why);
 
 /* ---- fleet_net.c ---- */
 
-void net_send(struct fleet *fleet, struct host *host, const struct session_call *call);
+void net_send(struct fleet *fleet, struct host *host, const struct script_call *call);
 void net_break(struct fleet *fleet, struct host *host, const char *why);
 void net_connect(struct fleet *fleet, struct host *host);
 void net_publish(void *context, struct bytes channel, struct bytes message);

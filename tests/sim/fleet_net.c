@@ -38,7 +38,7 @@ static void packet_free(struct fleet *fleet, struct packet *packet)
 }
 
 static void trace_call(
-    struct fleet *fleet, const struct host *host, const struct session_call *call)
+    struct fleet *fleet, const struct host *host, const struct script_call *call)
 {
     struct text words = TEXT_INIT;
     if (is_traced) {
@@ -50,7 +50,7 @@ static void trace_call(
     text_deinit(&words);
 }
 
-void net_send(struct fleet *fleet, struct host *host, const struct session_call *call)
+void net_send(struct fleet *fleet, struct host *host, const struct script_call *call)
 {
     struct packet *packet = packet_new(fleet, host, PACKET_COMMAND, &host->last_command_at);
     packet->script = call->script;

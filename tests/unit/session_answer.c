@@ -46,7 +46,7 @@ unsigned last_layout;
 
 const char *next_call(void)
 {
-    struct session_call call;
+    struct script_call call;
     struct text out = TEXT_INIT;
     char layouts[24];
     if (!session_next_call(session, now, &call)) {
