@@ -130,8 +130,7 @@ static bool is_somewhere(const struct status *status, const char *id)
 {
     for (size_t i = 0; i < status->n_resources; i++) {
         const struct status_resource *resource = &status->resources[i];
-        if (resource->database_state || status_lease_find(&resource->holders, id) ||
-            status_lease_find(&resource->waiters, id)) {
+        if (resource->database_state || status_lease_find(resource, id)) {
             return true;
         }
     }
@@ -174,11 +173,10 @@ static int wait_gone(struct call *call, char *const leases[], size_t n, nanoseco
 
 /* ---- revoke ---- */
 
-static bool is_chosen(
-    const struct lease_filter *choice, const struct status_lease *lease, bool is_held)
+static bool is_chosen(const struct lease_filter *choice, const struct status_lease *lease)
 {
     bool is_here = !strchr(lease->id, '/'); /* another host's processes have other numbers */
-    return (choice->all && is_held) ||
+    return (choice->all && lease->is_held) ||
         (choice->holder && lease->holder && strcmp(choice->holder, lease->holder) == 0) ||
         (choice->pid != 0 && is_here && lease->pid == choice->pid);
 }
@@ -227,12 +225,13 @@ static void revoke_one(struct revoking *revoking, const struct status_resource *
 }
 
 static void revoke_of(struct revoking *revoking, const struct lease_filter *choice,
-    const struct status_resource *resource, const struct status_leases *leases, bool is_held)
+    const struct status_resource *resource)
 {
+    const struct status_leases *leases = &resource->leases;
     revoking->ids = memory_resize(
         revoking->ids, revoking->n + leases->n + 1, sizeof *revoking->ids);
     for (size_t i = 0; i < leases->n && revoking->exit_status != STATUS_DOWN; i++) {
-        if (is_chosen(choice, &leases->list[i], is_held)) {
+        if (is_chosen(choice, &leases->list[i])) {
             revoking->n_chosen++;
             revoke_one(revoking, resource, &leases->list[i]);
         }
@@ -301,9 +300,7 @@ static int revoke_chosen(
     call->is_one_of_several = true;
     call->unsaid = CODE_LOST; /* it has ended meanwhile */
     for (size_t i = 0; i < status.n_resources; i++) {
-        const struct status_resource *resource = &status.resources[i];
-        revoke_of(&revoking, choice, resource, &resource->holders, true);
-        revoke_of(&revoking, choice, resource, &resource->waiters, false);
+        revoke_of(&revoking, choice, &status.resources[i]);
     }
     call->exit_status = revoking.exit_status;
     if (revoking.n_chosen == 0) {

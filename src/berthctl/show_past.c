@@ -71,26 +71,18 @@ static bool ask_status(struct call *call, struct status *status)
 
 /* ---- what has not ended, from an answer to `status` ---- */
 
-static bool add_if_in(
-    const struct status_leases *leases, const char *lease, const char *how, struct text *out)
-{
-    bool is_there = status_lease_find(leases, lease);
-    if (is_there) {
-        text_add_format(out, "%s %s: berthctl why %s\n", lease, how, lease);
-    }
-    return is_there;
-}
-
 /* "3f9k is still held: berthctl why 3f9k". False: the answer does not have that lease. */
 static bool add_running_lease(const struct status *status, const char *lease, struct text *out)
 {
-    bool is_there = false;
-    for (size_t i = 0; i < status->n_resources && !is_there; i++) {
-        const struct status_resource *resource = &status->resources[i];
-        is_there = add_if_in(&resource->holders, lease, "is still held", out) ||
-            add_if_in(&resource->waiters, lease, "still waits", out);
+    const struct status_lease *found = NULL;
+    for (size_t i = 0; i < status->n_resources && !found; i++) {
+        found = status_lease_find(&status->resources[i], lease);
     }
-    return is_there;
+    if (found) {
+        text_add_format(out, "%s %s: berthctl why %s\n", lease,
+            found->is_held ? "is still held" : "still waits", lease);
+    }
+    return found;
 }
 
 /* Of this host, and held, or waited for, at .until already; `now` is that of .until. */

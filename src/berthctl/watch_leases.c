@@ -50,6 +50,7 @@ static void print_lease(struct watch_events *events, const struct live_lease *li
         return;
     }
     lease.position = place;
+    lease.is_held = holds;
     if (events->choice.find_program && live->state != LIVE_ABSENT) {
         events->choice.find_program(&lease);
     }
@@ -57,8 +58,7 @@ static void print_lease(struct watch_events *events, const struct live_lease *li
         .json = {.event = words->word,
             .resource = resource->name,
             .database = resource->database,
-            .holder = holds ? &lease : NULL,
-            .waiter = holds ? NULL : &lease,
+            .lease = &lease,
             .is_pool = is_pool},
     };
     text_add_escaped(&line.name, resource->name);

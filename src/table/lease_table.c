@@ -8,12 +8,12 @@
 
 static void place_cell(struct text *text, const void *row, const void *context)
 {
-    const struct lease_context *at = context;
     const struct status_lease *lease = row;
-    if (at->is_held) {
+    (void)context;
+    if (lease->is_held) {
         text_add(text, lease->stopping ? "stops" : "held");
-    } else if (at->place > 0) {
-        text_add_format(text, "#%llu", (unsigned long long)at->place);
+    } else if (lease->position > 0) {
+        text_add_format(text, "#%llu", (unsigned long long)lease->position);
     } else {
         text_add(text, "waits"); /* its database has not said yet where */
     }
@@ -35,7 +35,7 @@ static void units_cell(struct text *text, const void *row, const void *context)
 {
     const struct lease_context *at = context;
     const struct status_lease *lease = row;
-    if (at->is_held) {
+    if (lease->is_held) {
         text_add_units(text, &lease->units, status_is_pool(at->resource));
     } else {
         text_add_format(text, "wants %llu", (unsigned long long)lease->wants);
@@ -132,40 +132,40 @@ size_t lease_table_columns(struct column columns[MAX_COLUMNS])
     return add_shown_columns(columns, N_LEASE_COLUMNS, offsetof(struct status_lease, shown));
 }
 
-static size_t n_shown(const struct status_leases *leases, const struct table_style *style)
+/* One more of a kind, of which `*np` came before, has a row. */
+static bool is_shown(size_t *np, const struct table_style *style)
 {
-    return style->max_leases > 0 && leases->n > style->max_leases ? style->max_leases
-                                                                    : leases->n;
-}
-
-static void add_leases(struct grid *grid, struct lease_context at,
-    const struct status_leases *leases, const struct table_style *style)
-{
-    for (size_t i = 0; i < n_shown(leases, style); i++) {
-        at.place = leases->list[i].position;
-        grid_add_row(grid, &leases->list[i], &at);
-    }
+    return (*np)++ < style->max_leases || style->max_leases == 0;
 }
 
 void lease_table_add(struct grid *grid, const struct status *status,
     const struct status_resource *resource, const struct table_style *style)
 {
-    struct lease_context at = {.status = status, .resource = resource, .is_held = true};
-    add_leases(grid, at, &resource->holders, style);
-    at.is_held = false;
-    add_leases(grid, at, &resource->waiters, style);
+    const struct lease_context at = {.status = status, .resource = resource};
+    size_t n[] = {[false] = 0, [true] = 0};
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        const struct status_lease *lease = &resource->leases.list[i];
+        if (is_shown(&n[lease->is_held], style)) {
+            grid_add_row(grid, lease, &at);
+        }
+    }
 }
 
 void lease_table_print(const struct grid *grid, size_t *rowp, const struct status_leases *leases,
-    const char *what, const struct table_style *style, struct text *out)
+    const struct table_style *style, struct text *out)
 {
-    size_t n = n_shown(leases, style);
-    for (size_t i = 0; i < n; i++) {
-        grid_print_row(grid, (*rowp)++, out);
-    }
-    if (n < leases->n) {
-        text_add_repeated(out, ' ', grid->indent);
-        text_add_format(
-            out, "... and %zu more %s: name the resource to see all\n", leases->n - n, what);
+    size_t counts[] = {[false] = 0, [true] = 0}, max = style->max_leases;
+    for (size_t i = 0; i < leases->n; i++) {
+        bool is_held = leases->list[i].is_held;
+        bool is_last = i + 1 == leases->n || leases->list[i + 1].is_held != is_held;
+        size_t *n = &counts[is_held];
+        if (is_shown(n, style)) {
+            grid_print_row(grid, (*rowp)++, out);
+        }
+        if (is_last && max > 0 && *n > max) {
+            text_add_repeated(out, ' ', grid->indent);
+            text_add_format(out, "... and %zu more %s: name the resource to see all\n", *n - max,
+                is_held ? "held" : "waiting");
+        }
     }
 }

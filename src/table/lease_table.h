@@ -27,8 +27,6 @@ enum lease_column {
 struct lease_context {
     const struct status *status;
     const struct status_resource *resource;
-    bool is_held;
-    uint64_t place; /* of a waiter; 1 is the head */
 };
 
 extern const struct column lease_columns[N_LEASE_COLUMNS];
@@ -40,7 +38,7 @@ size_t lease_table_columns(struct column columns[MAX_COLUMNS]);
 void lease_table_add(struct grid *grid, const struct status *status,
     const struct status_resource *resource, const struct table_style *style);
 
-/* Prints as many rows as lease_table_add() has added for `leases`, from row `*rowp` on, which moves
- * behind them, and how many more there are. `what`: "held" or "waiting". */
+/* Prints as many rows as lease_table_add() has added for these leases, from row `*rowp` on, which
+ * moves behind them, and how many more there are. */
 void lease_table_print(const struct grid *grid, size_t *rowp, const struct status_leases *leases,
-    const char *what, const struct table_style *style, struct text *out);
+    const struct table_style *style, struct text *out);

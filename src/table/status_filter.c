@@ -7,21 +7,14 @@
 
 /* ---- orders ---- */
 
-static uint64_t oldest_of(const struct status *status, const struct status_leases *leases)
+static uint64_t oldest_in(const struct status *status, const struct status_resource *resource)
 {
     uint64_t oldest = 0;
-    for (size_t i = 0; i < leases->n; i++) {
-        uint64_t age = status_since(status, &leases->list[i].since);
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        uint64_t age = status_since(status, &resource->leases.list[i].since);
         oldest = age > oldest ? age : oldest;
     }
     return oldest;
-}
-
-static uint64_t oldest_in(const struct status *status, const struct status_resource *resource)
-{
-    uint64_t held = oldest_of(status, &resource->holders);
-    uint64_t waited = oldest_of(status, &resource->waiters);
-    return held > waited ? held : waited;
 }
 
 const struct sort_row sort_rows[] = {
@@ -117,8 +110,7 @@ static void sort(struct status *status, const struct sort_row *row)
 
 bool resource_is_busy(const struct status_resource *resource)
 {
-    return resource->in_use > 0 || resource->waiting > 0 || resource->holders.n > 0 ||
-        resource->waiters.n > 0;
+    return resource->in_use > 0 || resource->waiting > 0 || resource->leases.n > 0;
 }
 
 static void keep_leases_of(struct status_leases *leases, uint64_t uid)
@@ -137,9 +129,8 @@ static void keep_leases_of(struct status_leases *leases, uint64_t uid)
 static bool is_chosen(struct status_resource *resource, const struct status_filter *choice)
 {
     if (choice->uid.is_given) {
-        keep_leases_of(&resource->holders, choice->uid.number);
-        keep_leases_of(&resource->waiters, choice->uid.number);
-        return resource->holders.n + resource->waiters.n > 0;
+        keep_leases_of(&resource->leases, choice->uid.number);
+        return resource->leases.n > 0;
     }
     return !choice->busy || resource_is_busy(resource);
 }

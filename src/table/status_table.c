@@ -328,11 +328,10 @@ static void print_resource(const struct status_resource *resource, const struct 
     size_t *rowp, const struct table_style *style, struct text *out)
 {
     table_print_notes(out, resource);
-    if (resource->holders.n + resource->waiters.n > 0) {
+    if (resource->leases.n > 0) {
         grid_print_titles(leases, out);
     }
-    lease_table_print(leases, rowp, &resource->holders, "held", style, out);
-    lease_table_print(leases, rowp, &resource->waiters, "waiting", style, out);
+    lease_table_print(leases, rowp, &resource->leases, style, out);
 }
 
 static bool has_fleet_scope(const struct status *status)

@@ -156,7 +156,7 @@ void top_say(struct top *top, enum look look, const char *text);
 
 /* The lease, or NULL: it is over. *resourcep is its resource; or NULL. */
 const struct status_lease *top_find(const struct top *top, const struct top_subject *subject,
-    const struct status_resource **resourcep, bool *is_heldp);
+    const struct status_resource **resourcep);
 
 /* ---- top_actions.c ---- */
 

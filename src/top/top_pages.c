@@ -44,28 +44,21 @@ static void add_cell(struct text *text, const char *what, struct text *cell)
 
 /* ---- a lease ---- */
 
-static uint64_t top_pages_place_of(
+static void add_standing(struct text *text, const struct status *status,
     const struct status_resource *resource, const struct status_lease *lease)
 {
-    return lease->position > 0 ? lease->position : (uint64_t)(lease - resource->waiters.list) + 1;
-}
-
-static void add_standing(struct text *text, const struct status *status,
-    const struct status_resource *resource, const struct status_lease *lease, bool is_held)
-{
     struct text cell = TEXT_INIT;
-    if (is_held) {
+    if (lease->is_held) {
         text_add_units(&cell, &lease->units, status_is_pool(resource));
         text_add_format(&cell, ", token %llu", (unsigned long long)lease->token);
         add_cell(text, "holds", &cell);
     } else {
         text_add_format(&cell, "%llu, at place %llu of %llu", (unsigned long long)lease->wants,
-            (unsigned long long)top_pages_place_of(resource, lease),
-            (unsigned long long)resource->waiting);
+            (unsigned long long)lease->position, (unsigned long long)resource->waiting);
         add_cell(text, "wants", &cell);
     }
     text_add_age(&cell, status_since(status, &lease->since));
-    add_cell(text, is_held ? "held" : "waits", &cell);
+    add_cell(text, lease->is_held ? "held" : "waits", &cell);
     if (lease->until.is_given) {
         text_add_age(&cell, status_until(status, &lease->until));
         add_cell(text, "left", &cell);
@@ -112,10 +105,9 @@ static void add_also(struct text *text, const struct top *top)
 {
     for (size_t i = 0; i < top->status->n_resources; i++) {
         const struct status_resource *resource = &top->status->resources[i];
-        bool holds = status_lease_find(&resource->holders, top->subject.lease);
-        if (strcmp(resource->name, top->subject.name) != 0 &&
-            (holds || status_lease_find(&resource->waiters, top->subject.lease))) {
-            add_text(text, holds ? "also has" : "also waits", resource->name);
+        const struct status_lease *lease = status_lease_find(resource, top->subject.lease);
+        if (lease && strcmp(resource->name, top->subject.name) != 0) {
+            add_text(text, lease->is_held ? "also has" : "also waits", resource->name);
         }
     }
 }
@@ -123,13 +115,12 @@ static void add_also(struct text *text, const struct top *top)
 static void add_lease(struct text *text, const struct top *top)
 {
     const struct status_resource *resource;
-    bool is_held;
-    const struct status_lease *lease = top_find(top, &top->subject, &resource, &is_held);
+    const struct status_lease *lease = top_find(top, &top->subject, &resource);
     if (!lease) {
         text_add(text, "  It has ended: berthctl history shows how.\n");
         return;
     }
-    add_standing(text, top->status, resource, lease, is_held);
+    add_standing(text, top->status, resource, lease);
     add_owner(text, top, lease);
     add_also(text, top);
 }
@@ -153,8 +144,7 @@ static void top_pages_add_resource(struct text *text, const struct top *top, siz
 {
     const struct status_resource *resource;
     struct text cell = TEXT_INIT;
-    bool is_held;
-    top_find(top, &top->subject, &resource, &is_held);
+    top_find(top, &top->subject, &resource);
     if (!resource) {
         text_add(text, "  It is gone.\n");
         return;

@@ -106,16 +106,6 @@ static bool is_chosen(const struct status_lease *lease, const struct top_choice 
         (named || lease_has_text(lease, choice));
 }
 
-static size_t count_chosen(
-    const struct status_leases *leases, const struct top_choice *choice, bool named)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < leases->n; i++) {
-        n += is_chosen(&leases->list[i], choice, named);
-    }
-    return n;
-}
-
 /* What may be listed, in the order of the list. */
 struct candidate {
     struct status_row row;
@@ -145,8 +135,10 @@ static void add_candidate(struct candidates *candidates, const struct status_row
     struct candidate candidate = {.row = *row};
     if (resource) {
         candidate.is_named = is_named(resource->name, choice);
-        candidate.n_leases = count_chosen(&resource->holders, choice, candidate.is_named) +
-            count_chosen(&resource->waiters, choice, candidate.is_named);
+        for (size_t i = 0; i < resource->leases.n; i++) {
+            candidate.n_leases +=
+                is_chosen(&resource->leases.list[i], choice, candidate.is_named);
+        }
         candidate.is_meant = candidate.n_leases > 0 ||
             (candidate.is_named && !choice->only.uid.is_given &&
                 (!choice->only.busy || resource_is_busy(resource)));
@@ -237,17 +229,15 @@ static void widen(size_t *widthp, size_t width)
     *widthp = width > *widthp ? width : *widthp;
 }
 
-static void add_leases(struct top_rows *rows, const struct candidate *candidate,
-    const struct status_leases *leases, const struct top_choice *choice, enum top_row_kind kind)
+static void add_leases(
+    struct top_rows *rows, const struct candidate *candidate, const struct top_choice *choice)
 {
-    for (size_t i = 0; i < leases->n; i++) {
-        const struct status_lease *lease = &leases->list[i];
+    const struct status_resource *resource = candidate->row.resource;
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        const struct status_lease *lease = &resource->leases.list[i];
         if (is_chosen(lease, choice, candidate->is_named)) {
             add_row(rows,
-                &(struct top_row){.kind = kind,
-                    .resource = candidate->row.resource,
-                    .lease = lease,
-                    .place = lease->position > 0 ? lease->position : i + 1});
+                &(struct top_row){.kind = TOP_LEASE, .resource = resource, .lease = lease});
         }
     }
 }
@@ -268,8 +258,7 @@ static void top_rows_add_resource(
     widen(&rows->waiting_width,
         (size_t)snprintf(NULL, 0, "%llu", (unsigned long long)resource->waiting));
     if (candidate->is_open) {
-        add_leases(rows, candidate, &resource->holders, choice, TOP_HOLDER);
-        add_leases(rows, candidate, &resource->waiters, choice, TOP_WAITER);
+        add_leases(rows, candidate, choice);
     }
 }
 

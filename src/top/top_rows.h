@@ -36,14 +36,13 @@ struct top_folds {
 void top_folds_deinit(struct top_folds *folds);
 void top_folds_set(struct top_folds *folds, const char *name, bool is_open);
 
-enum top_row_kind { TOP_RESOURCE, TOP_TEMPLATE, TOP_HOLDER, TOP_WAITER };
+enum top_row_kind { TOP_RESOURCE, TOP_TEMPLATE, TOP_LEASE };
 
 struct top_row {
     enum top_row_kind kind;
     const struct status_resource *template; /* of a template */
     const struct status_resource *resource; /* of everything else */
-    const struct status_lease *lease; /* of a holder or waiter */
-    uint64_t place; /* of a waiter; 1 is the head */
+    const struct status_lease *lease; /* or NULL */
     bool has_leases; /* a resource of which leases are to be shown */
     bool is_open; /* of a resource: they follow */
 };

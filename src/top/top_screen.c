@@ -38,17 +38,16 @@ static void add_typed(struct top_line *line, const struct top *top, const char *
 static void add_question(struct top_line *line, const struct top *top)
 {
     const struct status_resource *resource;
-    bool is_held;
-    const struct status_lease *lease = top_find(top, &top->revoked, &resource, &is_held);
+    const struct status_lease *lease = top_find(top, &top->revoked, &resource);
     struct text question = TEXT_INIT;
     text_add_safe(&question, "y/n: revoke %s", top->revoked.lease);
     if (lease && user_name(lease->uid)) {
         text_add_safe(&question, " of %s", user_name(lease->uid));
     }
     text_add_safe(&question, " on %s%s", top->revoked.name,
-        is_held     ? ", and stop its job?"
-            : lease ? ", which waits?"
-                    : ", which is over?");
+        !lease               ? ", which is over?"
+            : lease->is_held ? ", and stop its job?"
+                             : ", which waits?");
     top_line_take(line, LOOK_ALARM, &question);
 }
 

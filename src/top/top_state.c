@@ -79,17 +79,11 @@ void top_say(struct top *top, enum look look, const char *text)
 }
 
 const struct status_lease *top_find(const struct top *top, const struct top_subject *subject,
-    const struct status_resource **resourcep, bool *is_heldp)
+    const struct status_resource **resourcep)
 {
     const struct status_resource *resource = top->status && subject->name
         ? status_record_named(top->status, LINE_RESOURCE, subject->name)
         : NULL;
     *resourcep = resource;
-    *is_heldp = false;
-    if (!resource || !subject->lease) {
-        return NULL;
-    }
-    const struct status_lease *holder = status_lease_find(&resource->holders, subject->lease);
-    *is_heldp = holder != NULL;
-    return holder ? holder : status_lease_find(&resource->waiters, subject->lease);
+    return resource && subject->lease ? status_lease_find(resource, subject->lease) : NULL;
 }

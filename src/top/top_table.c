@@ -142,8 +142,6 @@ static struct lease_context context_of(const struct top *top, const struct top_r
     return (struct lease_context){
         .status = top->status,
         .resource = row->resource,
-        .is_held = row->kind == TOP_HOLDER,
-        .place = row->place,
     };
 }
 
@@ -277,8 +275,7 @@ void top_table_line(const struct top *top, const struct top_row *row, struct top
     case TOP_TEMPLATE:
         add_template(top, row, line);
         break;
-    case TOP_HOLDER:
-    case TOP_WAITER:
+    case TOP_LEASE:
         add_lease(top, row, line);
         break;
     }

@@ -77,8 +77,8 @@ static void mark_boxes(char *boxes, uint64_t n, const struct status_resource *re
 {
     uint64_t held = 0;
     mark_units(boxes, n, resource, &resource->reserved, 'x');
-    for (size_t i = 0; i < resource->holders.n; i++) {
-        held += mark_units(boxes, n, resource, &resource->holders.list[i].units, '#');
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        held += mark_units(boxes, n, resource, &resource->leases.list[i].units, '#');
     }
     mark_some(boxes, n, resource->in_use > held ? resource->in_use - held : 0, '#');
     mark_some(boxes, n, resource->cooling, '~');

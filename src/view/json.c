@@ -265,25 +265,17 @@ static json_t *slot_items_value(const struct status_resource *resource)
 
 /* ---- leases ---- */
 
-static json_t *lease_value(enum status_line line, const struct status_lease *lease)
+static json_t *lease_value(const struct status_lease *lease, bool is_pool)
 {
-    json_t *object = record_value(line, "lease", lease->id, lease);
+    json_t *object = record_value(
+        lease->is_held ? LINE_HOLDER : LINE_WAITER, "lease", lease->id, lease);
     json_object_set_new(object, "user", text_value(user_name(lease->uid)));
     shown_set(object, lease->shown);
+    if (lease->is_held) {
+        json_object_set_new(object, "units", units_value(&lease->units, is_pool));
+        json_object_set_new(object, "units_cut", json_boolean(lease->units.is_cut));
+    }
     return object;
-}
-
-json_t *holder_value(const struct status_lease *lease, bool is_pool)
-{
-    json_t *object = lease_value(LINE_HOLDER, lease);
-    json_object_set_new(object, "units", units_value(&lease->units, is_pool));
-    json_object_set_new(object, "units_cut", json_boolean(lease->units.is_cut));
-    return object;
-}
-
-json_t *waiter_value(const struct status_lease *lease)
-{
-    return lease_value(LINE_WAITER, lease);
 }
 
 /* ---- resources ---- */
@@ -301,12 +293,10 @@ static void set_items(json_t *object, const struct status_resource *resource)
 static void set_leases(json_t *object, const struct status_resource *resource)
 {
     json_t *holders = json_array(), *waiters = json_array();
-    for (size_t i = 0; i < resource->holders.n; i++) {
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        const struct status_lease *lease = &resource->leases.list[i];
         json_array_append_new(
-            holders, holder_value(&resource->holders.list[i], status_is_pool(resource)));
-    }
-    for (size_t i = 0; i < resource->waiters.n; i++) {
-        json_array_append_new(waiters, waiter_value(&resource->waiters.list[i]));
+            lease->is_held ? holders : waiters, lease_value(lease, status_is_pool(resource)));
     }
     json_object_set_new(object, "holders", holders);
     json_object_set_new(object, "waiters", waiters);
@@ -409,10 +399,9 @@ void json_add_hosts(const struct status *status, struct text *out)
 /* Of the lease, or NULL. */
 static json_t *lease_of(const struct json_event *event)
 {
-    return event->holder ? holder_value(event->holder, event->is_pool)
-        : event->waiter  ? waiter_value(event->waiter)
-        : event->ended   ? past_lease_value(event->ended)
-                         : NULL;
+    return event->lease ? lease_value(event->lease, event->is_pool)
+        : event->ended  ? past_lease_value(event->ended)
+                        : NULL;
 }
 
 void json_print_event(const struct json_event *event, struct text *out)

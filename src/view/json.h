@@ -34,9 +34,9 @@ struct json_event {
     const char *resource, *database; /* which it is about; or NULL */
     const char *text; /* a sentence */
     /* Whom it is about; at most one, else NULL. Its keys follow those above. */
-    const struct status_lease *holder, *waiter;
+    const struct status_lease *lease;
     const struct past_lease *ended;
-    bool is_pool; /* the resource of the holder */
+    bool is_pool; /* the resource of the lease */
 };
 
 /* Adds it as a line. */

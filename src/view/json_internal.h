@@ -26,8 +26,5 @@ void shown_set(json_t *object, const char *const shown[N_SHOWN]);
 
 /* ---- objects of one document that others have too ---- */
 
-/* Of `berthctl status --json`. Each is the caller's. */
-json_t *holder_value(const struct status_lease *lease, bool is_pool);
-json_t *waiter_value(const struct status_lease *lease);
-/* Of `berthctl history --json`. */
+/* Of `berthctl history --json`. It is the caller's. */
 json_t *past_lease_value(const struct past_lease *lease);

@@ -54,8 +54,8 @@ struct live_lease {
 };
 
 struct live_lease_list {
-    struct live_lease **list; /* holders as they came, waiters in the order of the queue */
-    size_t n;
+    struct live_lease **list; /* holders as they came, then waiters in the order of the queue */
+    size_t n, n_held;
 };
 
 struct live_records {
@@ -68,13 +68,13 @@ struct live_records {
 struct live_resource {
     struct live_record record;
     struct status_resource shown; /* without its leases */
-    struct live_lease_list holders, waiters;
+    struct live_lease_list leases;
     uint64_t changed; /* the serial of the last batch with a line about it or one of its leases */
 
     /* private */
     struct status_resource before; /* as it stood, if a later line has replaced that */
-    struct status_leases shown_holders, shown_waiters; /* for live_status(); arrays alone */
-    bool is_stale; /* these are not what .holders and .waiters are */
+    struct status_leases shown_leases; /* for live_status(); an array alone */
+    bool is_stale; /* that is not what .leases are */
 };
 
 struct live_database {

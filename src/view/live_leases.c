@@ -46,11 +46,6 @@ static struct live_resource *resource_named(const struct live *live, const char 
 
 /* ---- lists ---- */
 
-static struct live_lease_list *list_of(struct live_lease *lease)
-{
-    return lease->state == LIVE_HOLDS ? &lease->resource->holders : &lease->resource->waiters;
-}
-
 static uint64_t ticket_of(const struct live_lease *lease)
 {
     return lease->shown.ticket.is_given ? lease->shown.ticket.number : UINT64_MAX;
@@ -58,6 +53,9 @@ static uint64_t ticket_of(const struct live_lease *lease)
 
 static bool is_before(const struct live_lease *a, const struct live_lease *b)
 {
+    if (a->state != b->state) {
+        return a->state == LIVE_HOLDS;
+    }
     if (a->state == LIVE_WAITS && a->shown.priority != b->shown.priority) {
         return a->shown.priority > b->shown.priority;
     }
@@ -89,20 +87,22 @@ static size_t live_leases_place_of(
 /* A list of pointers: to move the rest of 10 000 takes microseconds. */
 static void list_insert(struct live_lease *lease)
 {
-    struct live_lease_list *list = list_of(lease);
+    struct live_lease_list *list = &lease->resource->leases;
     size_t place = live_leases_place_of(list, lease);
     list->list = memory_grow(list->list, list->n, sizeof(struct live_lease *));
     memmove(list->list + place + 1, list->list + place, (list->n - place) * sizeof *list->list);
     list->list[place] = lease;
     list->n++;
+    list->n_held += lease->state == LIVE_HOLDS;
     lease->resource->is_stale = true;
 }
 
 static void list_remove(struct live_lease *lease)
 {
-    struct live_lease_list *list = list_of(lease);
+    struct live_lease_list *list = &lease->resource->leases;
     size_t place = live_leases_place_of(list, lease);
     list->n--;
+    list->n_held -= lease->state == LIVE_HOLDS;
     memmove(list->list + place, list->list + place + 1, (list->n - place) * sizeof *list->list);
     lease->resource->is_stale = true;
 }
@@ -173,24 +173,19 @@ void live_lease_gone(struct live *live, const char *id, const char *name)
     }
 }
 
-static void list_sweep(struct live *live, struct live_lease_list *list, uint64_t generation)
+void live_leases_sweep(struct live *live, struct live_resource *resource, uint64_t generation)
 {
-    size_t n = 0;
+    struct live_lease_list *list = &resource->leases, kept = {.list = list->list};
     for (size_t i = 0; i < list->n; i++) {
         struct live_lease *lease = list->list[i];
         if (lease->record.generation == generation) {
-            list->list[n++] = lease;
+            kept.list[kept.n++] = lease;
+            kept.n_held += lease->state == LIVE_HOLDS;
         } else {
             leave(live, lease);
         }
     }
-    list->n = n;
-}
-
-void live_leases_sweep(struct live *live, struct live_resource *resource, uint64_t generation)
-{
-    list_sweep(live, &resource->holders, generation);
-    list_sweep(live, &resource->waiters, generation);
+    *list = kept;
 }
 
 void live_leases_settle(struct live *live)
@@ -210,6 +205,7 @@ void live_leases_settle(struct live *live)
 
 size_t live_lease_place(const struct live_lease *lease)
 {
-    return lease->state == LIVE_WAITS ? live_leases_place_of(&lease->resource->waiters, lease) + 1
-                                      : 0;
+    const struct live_lease_list *list = &lease->resource->leases;
+    bool waits = lease->state == LIVE_WAITS;
+    return waits ? live_leases_place_of(list, lease) - list->n_held + 1 : 0;
 }

@@ -166,10 +166,8 @@ static void record_free(struct live *live, enum status_line kind, struct live_re
     live_record_forget(kind, record);
     if (kind != LINE_DATABASE) {
         struct live_resource *resource = (struct live_resource *)record;
-        free(resource->holders.list);
-        free(resource->waiters.list);
-        free(resource->shown_holders.list);
-        free(resource->shown_waiters.list);
+        free(resource->leases.list);
+        free(resource->shown_leases.list);
     }
     free(record);
 }

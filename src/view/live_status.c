@@ -7,7 +7,7 @@ static void leases_renew(struct status_leases *shown, const struct live_lease_li
     shown->list = memory_resize(shown->list, list->n + 1, sizeof *shown->list);
     for (size_t i = 0; i < list->n; i++) {
         shown->list[i] = list->list[i]->shown;
-        shown->list[i].position = list->list[i]->state == LIVE_WAITS ? i + 1 : 0;
+        shown->list[i].position = i < list->n_held ? 0 : i - list->n_held + 1;
     }
     shown->n = list->n;
 }
@@ -15,13 +15,11 @@ static void leases_renew(struct status_leases *shown, const struct live_lease_li
 static void resource_show(struct live_resource *resource, struct status_resource *shown)
 {
     if (resource->is_stale) {
-        leases_renew(&resource->shown_holders, &resource->holders);
-        leases_renew(&resource->shown_waiters, &resource->waiters);
+        leases_renew(&resource->shown_leases, &resource->leases);
         resource->is_stale = false;
     }
     *shown = resource->shown;
-    shown->holders = resource->shown_holders;
-    shown->waiters = resource->shown_waiters;
+    shown->leases = resource->shown_leases;
 }
 
 /* Templates have no leases. */

@@ -35,17 +35,12 @@ void program_fill_in(struct status_lease *lease)
     lease->process[strcspn(lease->process, "\n")] = '\0';
 }
 
-static void fill_in_all(struct status_leases *leases)
-{
-    for (size_t i = 0; i < leases->n; i++) {
-        program_fill_in(&leases->list[i]);
-    }
-}
-
 void programs_fill_in(struct status *status)
 {
     for (size_t i = 0; i < status->n_resources; i++) {
-        fill_in_all(&status->resources[i].holders);
-        fill_in_all(&status->resources[i].waiters);
+        const struct status_leases *leases = &status->resources[i].leases;
+        for (size_t k = 0; k < leases->n; k++) {
+            program_fill_in(&leases->list[k]);
+        }
     }
 }

@@ -98,16 +98,17 @@ static bool counts(const struct running *running, const struct status_lease *lea
     return !has_ended && !strchr(lease->id, '/');
 }
 
-static void add_leases_running(struct samples *samples, const char *name,
-    const struct status_leases *leases, bool wait, const struct running *running)
+static void add_leases_running(struct samples *samples, const struct status_resource *resource,
+    const struct running *running)
 {
-    for (size_t i = 0; i < leases->n; i++) {
-        const struct status_lease *lease = &leases->list[i];
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        const struct status_lease *lease = &resource->leases.list[i];
         uint64_t since = status_since(running->status, &lease->since);
+        bool wait = !lease->is_held;
         if (counts(running, lease)) {
             add_sample(samples,
                 &(struct sample){
-                    .name = name,
+                    .name = resource->name,
                     .lease = lease->id,
                     .user.uid = {true, lease->uid},
                     .waits = wait,
@@ -125,9 +126,7 @@ static void add_running(
     const struct running running = {
         .status = status, .ended = ended_ids(past), .n_ended = past->n, .span = span};
     for (size_t i = 0; i < status->n_resources; i++) {
-        const struct status_resource *resource = &status->resources[i];
-        add_leases_running(samples, resource->name, &resource->holders, false, &running);
-        add_leases_running(samples, resource->name, &resource->waiters, true, &running);
+        add_leases_running(samples, &status->resources[i], &running);
     }
     free(running.ended);
 }

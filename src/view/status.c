@@ -34,7 +34,9 @@ static bool resource_finish(void *record, char *const words[], size_t n)
 
 static bool lease_finish(void *record, char *const words[], size_t n)
 {
-    return shown_take(((struct status_lease *)record)->shown, words + 2, n - 2);
+    struct status_lease *lease = record;
+    lease->is_held = status_line_of(words[0]) == LINE_HOLDER;
+    return shown_take(lease->shown, words + 2, n - 2);
 }
 
 static bool database_finish(void *record, char *const words[], size_t n)
@@ -55,19 +57,13 @@ static void lease_deinit(void *record)
     free(((struct status_lease *)record)->units.list);
 }
 
-static void leases_deinit(struct status_leases *leases)
-{
-    for (size_t i = 0; i < leases->n; i++) {
-        status_record_deinit(LINE_HOLDER, &leases->list[i]);
-    }
-    free(leases->list);
-}
-
 static void resource_deinit(void *record)
 {
     struct status_resource *resource = record;
-    leases_deinit(&resource->holders);
-    leases_deinit(&resource->waiters);
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        status_record_deinit(LINE_HOLDER, &resource->leases.list[i]);
+    }
+    free(resource->leases.list);
     free(resource->changed.list);
     free(resource->items.list);
     free(resource->reserved.list);
@@ -89,9 +85,9 @@ const struct status_kind status_kinds[N_STATUS_LINES] = {
     [LINE_TEMPLATE] = {KIND(status_resource), resource_finish, resource_deinit,
         IN(status, templates, n_templates), false},
     [LINE_HOLDER] = {KIND(status_lease), lease_finish, lease_deinit,
-        IN(status_resource, holders.list, holders.n), true},
+        IN(status_resource, leases.list, leases.n), true},
     [LINE_WAITER] = {KIND(status_lease), lease_finish, lease_deinit,
-        IN(status_resource, waiters.list, waiters.n), true},
+        IN(status_resource, leases.list, leases.n), true},
     [LINE_DATABASE] = {KIND(status_database), database_finish, database_deinit,
         IN(status, databases, n_databases), false},
     [LINE_HOST] = {KIND(status_host), host_finish, NULL, IN(status, hosts, n_hosts), false},
@@ -210,11 +206,12 @@ uint64_t status_until(const struct status *status, const struct instant *instant
     return span > 0 ? (uint64_t)span : 0;
 }
 
-const struct status_lease *status_lease_find(const struct status_leases *leases, const char *id)
+const struct status_lease *status_lease_find(
+    const struct status_resource *resource, const char *id)
 {
-    for (size_t i = 0; i < leases->n; i++) {
-        if (strcmp(leases->list[i].id, id) == 0) {
-            return &leases->list[i];
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        if (strcmp(resource->leases.list[i].id, id) == 0) {
+            return &resource->leases.list[i];
         }
     }
     return NULL;
@@ -226,26 +223,18 @@ static int by_id(const void *left, const void *right)
     return strcmp((*a)->id, (*b)->id);
 }
 
-static size_t list_leases(
-    const struct status_lease ***listp, size_t n, const struct status_leases *leases)
-{
-    *listp = memory_resize(*listp, n + leases->n + 1, sizeof **listp);
-    for (size_t i = 0; i < leases->n; i++) {
-        (*listp)[n++] = &leases->list[i];
-    }
-    return n;
-}
-
 size_t status_each_lease(const struct status *status, bool held, bool waiting,
     const struct status_lease ***listp)
 {
-    static const struct status_leases none;
     size_t n = 0, n_different = 0;
     *listp = NULL;
     for (size_t i = 0; i < status->n_resources; i++) {
-        const struct status_resource *resource = &status->resources[i];
-        n = list_leases(listp, n, held ? &resource->holders : &none);
-        n = list_leases(listp, n, waiting ? &resource->waiters : &none);
+        const struct status_leases *leases = &status->resources[i].leases;
+        *listp = memory_resize(*listp, n + leases->n + 1, sizeof **listp);
+        for (size_t k = 0; k < leases->n; k++) {
+            (*listp)[n] = &leases->list[k];
+            n += leases->list[k].is_held ? held : waiting;
+        }
     }
     if (n > 0) {
         qsort(*listp, n, sizeof **listp, by_id);
@@ -305,8 +294,8 @@ bool words_contain(const struct words *words, const char *word)
 
 bool status_item_is_held(const struct status_resource *resource, const char *item)
 {
-    for (size_t i = 0; i < resource->holders.n; i++) {
-        if (words_contain(&resource->holders.list[i].units, item)) {
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        if (words_contain(&resource->leases.list[i].units, item)) {
             return true;
         }
     }

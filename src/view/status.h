@@ -55,7 +55,8 @@ uint64_t status_until(const struct status *status, const struct instant *instant
 const void *status_record_named(
     const struct status *status, enum status_line kind, const char *name);
 /* The lease with this id, or NULL. */
-const struct status_lease *status_lease_find(const struct status_leases *leases, const char *id);
+const struct status_lease *status_lease_find(
+    const struct status_resource *resource, const char *id);
 /* Lists those that hold, or wait, or do either, by id; one on several resources once. Returns how
  * many; the caller frees the list. */
 size_t status_each_lease(const struct status *status, bool held, bool waiting,

@@ -65,6 +65,7 @@ struct status_lease {
     const char *shown[N_SHOWN]; /* as .holder: for whom viewer.h says */
     const char *user; /* of a writer: what it calls .uid, or NULL. No line has it */
     /* Of a reader: */
+    bool is_held; /* it is no waiter */
     char *line; /* all strings point into it */
     char process[16]; /* the name of the process, or "", if no program is given: programs.h */
 };
@@ -87,7 +88,7 @@ struct status_resource {
     char *line; /* all strings point into it */
     struct status_reserve *reserves; /* those with a reason */
     size_t n_reserves;
-    struct status_leases holders, waiters;
+    struct status_leases leases; /* berthd tells holders first */
 };
 
 /* A Redis that grants the resources of fleet scope. */

@@ -137,7 +137,7 @@ Test(status, many)
     cr_assert_eq(status_take(&status, "end"), ANSWER_END);
     cr_assert_eq(status.n_resources, 100);
     cr_expect_str_eq(status.resources[99].name, "r99");
-    cr_expect_str_eq(status.resources[99].waiters.list[2].id, "l299");
+    cr_expect_str_eq(status.resources[99].leases.list[2].id, "l299");
     status_deinit(&status);
 }
 
@@ -221,8 +221,9 @@ static void expect_table(
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     take_status(&status, lines, n);
-    if (status.n_resources > 0 && status.resources[0].holders.n > 0) {
-        alice = status.resources[0].holders.list[0].uid;
+    if (status.n_resources > 0 && status.resources[0].leases.n > 0 &&
+        status.resources[0].leases.list[0].is_held) {
+        alice = status.resources[0].leases.list[0].uid;
     }
     user_name = name_of;
     table_print(&status, style, &out);

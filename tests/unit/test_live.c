@@ -161,14 +161,14 @@ static void expect_leases(const char *name, const char *expected)
             continue;
         }
         cr_assert_str_eq(live_resource_at(&live, i)->shown.name, name);
-        for (size_t k = 0; k < resource->holders.n; k++) {
-            text_add_format(&text, "%s ", resource->holders.list[k].id);
+        const struct status_lease *lease = resource->leases.list;
+        const struct status_lease *end = lease + resource->leases.n;
+        for (; lease < end && lease->is_held; lease++) {
+            text_add_format(&text, "%s ", lease->id);
         }
         text_add(&text, "|");
-        for (size_t k = 0; k < resource->waiters.n; k++) {
-            text_add_format(&text, " %llu:%s",
-                (unsigned long long)resource->waiters.list[k].position,
-                resource->waiters.list[k].id);
+        for (; lease < end; lease++) {
+            text_add_format(&text, " %llu:%s", (unsigned long long)lease->position, lease->id);
         }
     }
     expect_text(&text, expected);
@@ -198,8 +198,8 @@ Test(live, a_snapshot_is_a_copy)
     const struct status *status = live_status(&live, 103 * SECOND);
     cr_expect_eq(status->held, 1);
     cr_expect_eq(status->n_resources, 2);
-    cr_expect_eq(status_since(status, &status->resources[0].holders.list[0].since), 8000);
-    cr_expect_eq(status_since(status, &status->resources[0].waiters.list[1].since), 3800);
+    cr_expect_eq(status_since(status, &status->resources[0].leases.list[0].since), 8000);
+    cr_expect_eq(status_since(status, &status->resources[0].leases.list[2].since), 3800);
     cr_expect_eq(status_grantable(status, &status->resources[1]), 1);
     cr_expect_str_eq(status->resources[1].items.list[0], "gpu0");
 }
@@ -290,7 +290,7 @@ Test(live, a_change_of_times_alone_is_none)
         "end\n");
     expect_heard("");
     const struct status *status = live_status(&live, 106 * SECOND);
-    cr_expect_eq(status_until(status, &status->resources[0].holders.list[0].until), 2000);
+    cr_expect_eq(status_until(status, &status->resources[0].leases.list[0].until), 2000);
     take(105 * SECOND,
         "holder a resource=etl units=0-1 token=7 since=-10000 bound=process stopping=revoked pid=11"
         " uid=1000\nend\n");
@@ -563,9 +563,9 @@ Test(live, ten_thousand_waiters_come_and_go)
     }
     cr_assert_eq(live_take(&live, "end", 0), LIVE_END);
     const struct status_resource *gpus = &live_status(&live, 0)->resources[1];
-    cr_assert_eq(gpus->waiters.n, MANY);
-    cr_expect_str_eq(gpus->waiters.list[0].id, "w9999");
-    cr_expect_eq(gpus->waiters.list[MANY - 1].position, MANY);
+    cr_assert_eq(gpus->leases.n, MANY);
+    cr_expect_str_eq(gpus->leases.list[0].id, "w9999");
+    cr_expect_eq(gpus->leases.list[MANY - 1].position, MANY);
     for (int i = 0; i < MANY; i++) {
         snprintf(line, sizeof line, "gone w%d resource=gpus", (i + MANY / 2) % MANY);
         cr_assert_eq(live_take(&live, line, 0), LIVE_MORE);

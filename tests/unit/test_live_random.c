@@ -103,23 +103,13 @@ static void random_line(char line[static 200])
     }
 }
 
-static bool has_lease(const struct status_leases *leases, const char *id)
-{
-    size_t i = 0;
-    while (i < leases->n && strcmp(leases->list[i].id, id) != 0) {
-        i++;
-    }
-    return i < leases->n;
-}
-
 static enum live_state shown_state_of(const struct status *status, const char *name, const char *id)
 {
     for (size_t i = 0; i < status->n_resources; i++) {
         const struct status_resource *resource = &status->resources[i];
         if (strcmp(resource->name, name) == 0) {
-            return has_lease(&resource->holders, id) ? LIVE_HOLDS
-                : has_lease(&resource->waiters, id)  ? LIVE_WAITS
-                                                     : LIVE_ABSENT;
+            const struct status_lease *lease = status_lease_find(resource, id);
+            return !lease ? LIVE_ABSENT : lease->is_held ? LIVE_HOLDS : LIVE_WAITS;
         }
     }
     return LIVE_ABSENT;
@@ -142,9 +132,15 @@ static void compare(struct live *live, nanoseconds now)
     }
     for (size_t i = 0; i < status->n_resources; i++) {
         const struct status_resource *resource = &status->resources[i];
-        const struct status_lease *waiters = resource->waiters.list;
-        cr_assert_eq(resource->holders.n + resource->waiters.n, n[resource->name[1] - '0']);
-        for (size_t k = 0; k < resource->waiters.n; k++) {
+        const struct status_lease *leases = resource->leases.list;
+        size_t n_held = 0;
+        cr_assert_eq(resource->leases.n, n[resource->name[1] - '0']);
+        while (n_held < resource->leases.n && leases[n_held].is_held) {
+            cr_assert_eq(leases[n_held++].position, 0);
+        }
+        const struct status_lease *waiters = leases + n_held;
+        for (size_t k = 0; k + n_held < resource->leases.n; k++) {
+            cr_assert(!waiters[k].is_held);
             cr_assert_eq(waiters[k].position, k + 1);
             cr_assert(k == 0 || waiters[k - 1].priority > waiters[k].priority ||
                 (waiters[k - 1].priority == waiters[k].priority &&
