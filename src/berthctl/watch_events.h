@@ -50,18 +50,10 @@ void watch_line_print(struct watch_events *events, struct watch_line *line);
 bool watch_is_named(const struct watch_choice *choice, const char *name);
 
 /* Calls of a live_watcher: watch_leases.c */
-void watch_granted(void *context, const struct live_lease *lease);
-void watch_waits(void *context, const struct live_lease *lease);
-void watch_gone(void *context, const struct live_lease *lease);
-void watch_changed(
-    void *context, const struct live_lease *lease, const struct status_lease *before);
+void watch_lease(void *context, const struct live_lease *lease);
 void watch_ended(void *context, const struct past_lease *lease);
 void watch_missed(void *context);
 /* watch_limits.c */
 void watch_begun(void *context);
 void watch_host(void *context, const struct status *before, const struct status *now);
-void watch_database(
-    void *context, const struct status_database *before, const struct status_database *now);
-/* Of a template too: it has no .template, and is never .removed. */
-void watch_resource(
-    void *context, const struct status_resource *before, const struct status_resource *now);
+void watch_record(void *context, enum status_line kind, const void *before, const void *now);

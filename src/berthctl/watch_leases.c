@@ -77,43 +77,38 @@ static void print_lease(struct watch_events *events, const struct live_lease *li
     watch_line_print(events, &line);
 }
 
-void watch_granted(void *context, const struct live_lease *lease)
+static void tell_stopping(struct watch_events *events, const struct live_lease *lease)
 {
-    static const struct lease_words words = {"granted", "granted", "was granted", true};
-    print_lease(context, lease, true, &words);
-}
-
-void watch_waits(void *context, const struct live_lease *lease)
-{
-    static const struct lease_words words = {"waits", "waits for", "waits for", true};
-    print_lease(context, lease, false, &words);
-}
-
-void watch_gone(void *context, const struct live_lease *lease)
-{
-    static const struct lease_words given_back = {"given-back", "given back", "no longer holds",
-                                        true},
-                                    left = {"left", "left the queue", "no longer waits for", false};
-    struct watch_events *events = context;
-    bool held = lease->previous_state == LIVE_HOLDS;
-    if (!events->choice.with_ended || lease->is_elsewhere) { /* else its end follows */
-        print_lease(events, lease, held, held ? &given_back : &left);
-    }
-}
-
-void watch_changed(void *context, const struct live_lease *lease, const struct status_lease *before)
-{
-    const char *why = lease->shown.stopping;
+    const char *why = lease->shown.stopping, *before = lease->before.stopping;
     struct text what = TEXT_INIT, does = TEXT_INIT;
-    if (!why || (before->stopping && strcmp(before->stopping, why) == 0)) {
+    if (!why || (before && strcmp(before, why) == 0)) {
         return;
     }
     text_add_safe(&what, "stopping (%s)", why);
     text_add_safe(&does, "is being stopped (%s), but still holds", why);
     const struct lease_words words = {"stopping", what.bytes, does.bytes, false};
-    print_lease(context, lease, true, &words);
+    print_lease(events, lease, true, &words);
     text_deinit(&what);
     text_deinit(&does);
+}
+
+void watch_lease(void *context, const struct live_lease *lease)
+{
+    static const struct lease_words
+        granted = {"granted", "granted", "was granted", true},
+        waits = {"waits", "waits for", "waits for", true},
+        given_back = {"given-back", "given back", "no longer holds", true},
+        left = {"left", "left the queue", "no longer waits for", false};
+    struct watch_events *events = context;
+    bool held = lease->previous_state == LIVE_HOLDS;
+    if (lease->state == lease->previous_state) {
+        tell_stopping(events, lease);
+    } else if (lease->state != LIVE_ABSENT) {
+        bool holds = lease->state == LIVE_HOLDS;
+        print_lease(events, lease, holds, holds ? &granted : &waits);
+    } else if (!events->choice.with_ended || lease->is_elsewhere) { /* else its end follows */
+        print_lease(events, lease, held, held ? &given_back : &left);
+    }
 }
 
 /* ---- how leases have ended ---- */

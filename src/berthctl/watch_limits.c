@@ -96,10 +96,10 @@ static void print_reserves(struct watch_events *events, const struct status_reso
 
 /* ---- records ---- */
 
-void watch_resource(
-    void *context, const struct status_resource *before, const struct status_resource *now)
+/* Or a template: it has no .template, and is never .removed. */
+static void tell_resource(struct watch_events *events, const struct status_resource *before,
+    const struct status_resource *now)
 {
-    struct watch_events *events = context;
     const struct status_resource *either = now ? now : before;
     if (!watch_is_named(&events->choice, either->name)) {
         return;
@@ -173,10 +173,9 @@ static bool is_between(const struct status_database *database)
     return strcmp(database->state, "listing") == 0;
 }
 
-void watch_database(
-    void *context, const struct status_database *before, const struct status_database *now)
+static void tell_database(struct watch_events *events, const struct status_database *before,
+    const struct status_database *now)
 {
-    struct watch_events *events = context;
     bool is_up = now && strcmp(now->state, "up") == 0;
     if (!before || !now || strcmp(before->state, now->state) == 0 || is_between(now) ||
         !has_named_resource(events, now->name)) {
@@ -188,4 +187,13 @@ void watch_database(
     text_add_safe(&line.what, "database %s", now->state);
     text_add_safe(&line.sentence, "database %s is %s", now->name, now->state);
     print_why(events, &line, is_up ? NULL : now->why);
+}
+
+void watch_record(void *context, enum status_line kind, const void *before, const void *now)
+{
+    if (kind == LINE_DATABASE) {
+        tell_database(context, before, now);
+    } else {
+        tell_resource(context, before, now);
+    }
 }

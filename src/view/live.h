@@ -47,9 +47,9 @@ struct live_lease {
     struct live_resource *resource;
     enum live_state state, previous_state; /* .previous_state: when the copy was last whole */
     bool is_elsewhere; /* of another host of the fleet */
+    struct status_lease before; /* as it stood, if a later line has replaced that */
 
     /* private */
-    struct status_lease before; /* as it stood, if a later line has replaced that */
     uint64_t came; /* breaks ties of order */
 };
 
@@ -97,26 +97,15 @@ struct live_watcher {
     void (*begun)(void *context);
     /* The figures of the host: .draining .granting .held .waiting .grace_until of both are set. */
     void (*host)(void *context, const struct status *before, const struct status *now);
-    /* before NULL: it is new; now NULL: it is gone. The lines differ, if only in a figure. Neither
-     * has leases; live_resource_at() has them. */
-    void (*database)(
-        void *context, const struct status_database *before, const struct status_database *now);
-    void (*resource)(
-        void *context, const struct status_resource *before, const struct status_resource *now);
-    void (*template)(
-        void *context, const struct status_resource *before, const struct status_resource *now);
-    /* Leases that are gone come first. .previous_state says what it had: it holds, or waits for,
-     * nothing of the resource any more. */
-    void (*gone)(void *context, const struct live_lease *lease);
-    /* It has units that it did not have; .previous_state says whether it was seen to wait for them.
+    /* Of each kind of record but leases: databases, then resources, then templates. before NULL: it
+     * is new; now NULL: it is gone. The lines differ, if only in a figure. Neither has leases;
+     * live_resource_at() has them. */
+    void (*record)(void *context, enum status_line kind, const void *before, const void *now);
+    /* Leases that are gone come first. .state differs from .previous_state; or both are the same,
+     * and the line differs from that of .before in more than times: .stopping, .away, .blocked ...
      */
-    void (*granted)(void *context, const struct live_lease *lease);
-    void (*waits)(void *context, const struct live_lease *lease);
-    /* It stands as before, and its line differs in more than times: .stopping, .away, .blocked ...
-     */
-    void (*changed)(
-        void *context, const struct live_lease *lease, const struct status_lease *before);
-    /* Follows .gone of the same lease. */
+    void (*lease)(void *context, const struct live_lease *lease);
+    /* Follows the call that its lease is gone. */
     void (*ended)(void *context, const struct past_lease *lease);
     /* Some leases that have ended since the batch before are not told. */
     void (*missed)(void *context);

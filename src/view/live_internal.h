@@ -26,6 +26,10 @@ void live_record_settle(enum status_line kind, struct live_record *record);
 /* Frees what lines have said. */
 void live_record_forget(enum status_line kind, struct live_record *record);
 
+/* What the last line has said; and what the copy had of it when it was last whole, or NULL. */
+const void *live_record_shown(enum status_line kind, const struct live_record *record);
+const void *live_record_before(enum status_line kind, const struct live_record *record);
+
 /* Takes a line of this kind. False: malformed. */
 bool live_record_take(struct live *live, enum status_line kind, const char *line);
 /* The record is gone, and so are the leases of a resource. An unknown name is ignored. */

@@ -42,6 +42,17 @@ static const char *name_in(const void *shown)
     return *(const char *const *)shown;
 }
 
+const void *live_record_shown(enum status_line kind, const struct live_record *record)
+{
+    return (const char *)record + kinds[kind].shown;
+}
+
+const void *live_record_before(enum status_line kind, const struct live_record *record)
+{
+    const void *before = (const char *)record + kinds[kind].before;
+    return !record->stood ? NULL : name_in(before) ? before : live_record_shown(kind, record);
+}
+
 /* ---- records ---- */
 
 /* Also one that has gone since the copy was whole. */

@@ -32,44 +32,15 @@ static bool has_changed(const struct live_record *record)
         (has_come_or_gone || (record->is_there && record->print != record->print_before));
 }
 
-/* As it stood: a later line may have taken the place of that one. */
-static const struct status_resource *resource_before(const struct live_resource *resource)
-{
-    return !resource->record.stood ? NULL
-        : resource->before.name    ? &resource->before
-                                   : &resource->shown;
-}
-
-static const struct status_database *database_before(const struct live_database *database)
-{
-    return !database->record.stood ? NULL
-        : database->before.name    ? &database->before
-                                   : &database->shown;
-}
-
-static void tell_databases(const struct live *live, const struct live_watcher *watcher)
-{
-    const struct live_records *records = &live->records[LINE_DATABASE];
-    for (size_t i = 0; i < records->n && watcher->database; i++) {
-        const struct live_database *database = (const struct live_database *)records->list[i];
-        if (has_changed(&database->record)) {
-            watcher->database(watcher->context, database_before(database),
-                database->record.is_there ? &database->shown : NULL);
-        }
-    }
-}
-
-/* Or templates. */
-static void tell_resources(const struct live *live, enum status_line kind, void *context,
-    void (*tell)(
-        void *context, const struct status_resource *before, const struct status_resource *now))
+static void tell_records(
+    const struct live *live, const struct live_watcher *watcher, enum status_line kind)
 {
     const struct live_records *records = &live->records[kind];
-    for (size_t i = 0; i < records->n && tell; i++) {
-        const struct live_resource *resource = (const struct live_resource *)records->list[i];
-        if (has_changed(&resource->record)) {
-            tell(context, resource_before(resource),
-                resource->record.is_there ? &resource->shown : NULL);
+    for (size_t i = 0; i < records->n && watcher->record; i++) {
+        const struct live_record *record = records->list[i];
+        if (has_changed(record)) {
+            watcher->record(watcher->context, kind, live_record_before(kind, record),
+                record->is_there ? live_record_shown(kind, record) : NULL);
         }
     }
 }
@@ -94,11 +65,13 @@ static void find_silent_databases(struct live *live)
     for (size_t i = 0; i < databases->n; i++) {
         struct live_database *database = (struct live_database *)databases->list[i];
         database->is_silent =
-            !is_up(database_before(database)) || !is_up(&database->shown) || !database->has_listed;
+            !is_up(live_record_before(LINE_DATABASE, &database->record)) ||
+            !is_up(&database->shown) || !database->has_listed;
     }
     for (size_t i = 0; i < resources->n && databases->n > 0; i++) {
-        const struct live_resource *resource = (const struct live_resource *)resources->list[i];
-        const struct status_resource *before = resource_before(resource), *now = &resource->shown;
+        const struct live_record *resource = resources->list[i];
+        const struct status_resource *before = live_record_before(LINE_RESOURCE, resource),
+                                     *now = live_record_shown(LINE_RESOURCE, resource);
         struct live_database *database = database_named(live, now->database);
         if (database && (now->database_state || (before && before->database_state))) {
             database->is_silent = true;
@@ -151,35 +124,15 @@ static bool is_quiet(const struct live *live, const struct live_lease *lease)
     return lease->is_elsewhere && (!database || database->is_silent);
 }
 
-static void tell_change(const struct live_watcher *watcher, const struct live_lease *lease)
-{
-    if (lease->record.print != lease->record.print_before && watcher->changed) {
-        watcher->changed(watcher->context, lease, &lease->before);
-    }
-}
-
-static void tell_lease(const struct live_watcher *watcher, const struct live_lease *lease)
-{
-    void (*const functions[])(void *, const struct live_lease *) = {
-        [LIVE_ABSENT] = watcher->gone,
-        [LIVE_WAITS] = watcher->waits,
-        [LIVE_HOLDS] = watcher->granted,
-    };
-    if (lease->state == lease->previous_state) {
-        tell_change(watcher, lease);
-    } else if (functions[lease->state]) {
-        functions[lease->state](watcher->context, lease);
-    }
-}
-
 static void tell_leases(const struct live *live, const struct live_watcher *watcher, bool are_gone)
 {
-    for (size_t i = 0; i < live->n_touched; i++) {
+    for (size_t i = 0; i < live->n_touched && watcher->lease; i++) {
         const struct live_lease *lease = live->touched[i];
         bool is_of_these = (lease->state == LIVE_ABSENT) == are_gone;
-        bool has_been = lease->state != LIVE_ABSENT || lease->previous_state != LIVE_ABSENT;
-        if (is_of_these && has_been && !is_quiet(live, lease)) {
-            tell_lease(watcher, lease);
+        bool differs = lease->state != lease->previous_state ||
+            (lease->state != LIVE_ABSENT && lease->record.print != lease->record.print_before);
+        if (is_of_these && differs && !is_quiet(live, lease)) {
+            watcher->lease(watcher->context, lease);
         }
     }
 }
@@ -197,9 +150,9 @@ static void tell_ended(const struct live *live, const struct live_watcher *watch
 static void tell(const struct live *live, const struct live_watcher *watcher)
 {
     tell_host(live, watcher);
-    tell_databases(live, watcher);
-    tell_resources(live, LINE_RESOURCE, watcher->context, watcher->resource);
-    tell_resources(live, LINE_TEMPLATE, watcher->context, watcher->template);
+    tell_records(live, watcher, LINE_DATABASE);
+    tell_records(live, watcher, LINE_RESOURCE);
+    tell_records(live, watcher, LINE_TEMPLATE);
     tell_leases(live, watcher, true);
     tell_leases(live, watcher, false);
     tell_ended(live, watcher);

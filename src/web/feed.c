@@ -88,24 +88,6 @@ static void note_removed(struct feed *feed, const char *name)
     }
 }
 
-static void on_resource(
-    void *context, const struct status_resource *before, const struct status_resource *now)
-{
-    if (!now) {
-        note_removed(context, before->name);
-    }
-}
-
-static void on_template(
-    void *context, const struct status_resource *before, const struct status_resource *now)
-{
-    if (!now) {
-        note_removed(context, before->name);
-    } else {
-        find_or_new(context, now->name)->made = 0;
-    }
-}
-
 /* What can be granted depends on the host and the database too. */
 static void on_host(void *context, const struct status *before, const struct status *now)
 {
@@ -115,12 +97,18 @@ static void on_host(void *context, const struct status *before, const struct sta
         before->granting.number != now->granting.number;
 }
 
-static void on_database(
-    void *context, const struct status_database *before, const struct status_database *now)
+static void on_record(void *context, enum status_line kind, const void *before, const void *now)
 {
     struct feed *feed = context;
-    feed->has_all_changed |=
-        !before || !now || before->grace_until.is_given != now->grace_until.is_given;
+    if (kind == LINE_DATABASE) {
+        const struct status_database *was = before, *is = now;
+        feed->has_all_changed |=
+            !was || !is || was->grace_until.is_given != is->grace_until.is_given;
+    } else if (!now) {
+        note_removed(feed, ((const struct status_resource *)before)->name);
+    } else if (kind == LINE_TEMPLATE) {
+        find_or_new(feed, ((const struct status_resource *)now)->name)->made = 0;
+    }
 }
 
 void feed_note(struct feed *feed)
@@ -140,9 +128,7 @@ void feed_init(struct feed *feed, struct live *live, uint64_t instance)
     feed->watcher = (struct live_watcher){
         .context = feed,
         .host = on_host,
-        .database = on_database,
-        .resource = on_resource,
-        .template = on_template,
+        .record = on_record,
     };
     live_watch(live, &feed->watcher);
 }

@@ -34,62 +34,35 @@ static void hear_host(void *context, const struct status *before, const struct s
         (unsigned long long)before->held, (unsigned long long)now->held);
 }
 
-static void hear_database(
-    void *context, const struct status_database *before, const struct status_database *now)
+static void hear_record(void *context, enum status_line kind, const void *before, const void *now)
 {
+    const char *name = *(const char *const *)(before ? before : now);
     (void)context;
-    text_add_format(&heard, "database %s %s>%s\n", before ? before->name : now->name,
-        before ? before->state : "", now ? now->state : "");
+    if (kind == LINE_DATABASE) {
+        const struct status_database *was = before, *is = now;
+        text_add_format(&heard, "database %s %s>%s\n", name, was ? was->state : "",
+            is ? is->state : "");
+    } else {
+        const struct status_resource *was = before, *is = now;
+        text_add_format(&heard, "%s %s %d>%d\n", kind == LINE_RESOURCE ? "resource" : "template",
+            name, was ? (int)was->limit : -1, is ? (int)is->limit : -1);
+    }
 }
 
-static void hear_resource(
-    void *context, const struct status_resource *before, const struct status_resource *now)
-{
-    (void)context;
-    text_add_format(&heard, "resource %s %d>%d\n", before ? before->name : now->name,
-        before ? (int)before->limit : -1, now ? (int)now->limit : -1);
-}
-
-static void hear_template(
-    void *context, const struct status_resource *before, const struct status_resource *now)
-{
-    (void)context;
-    text_add_format(&heard, "template %s %d>%d\n", before ? before->name : now->name,
-        before ? (int)before->limit : -1, now ? (int)now->limit : -1);
-}
-
-static void hear_lease(const char *what, const struct live_lease *lease)
+static void hear_lease(void *context, const struct live_lease *lease)
 {
     static const char *const standings[] = {"absent", "waits", "holds"};
-    text_add_format(&heard, "%s %s %s, %s before, pid %d\n", what, lease->resource->shown.name,
-        lease->shown.id, standings[lease->previous_state], (int)lease->shown.pid);
-}
-
-static void hear_granted(void *context, const struct live_lease *lease)
-{
+    static const char *const events[] = {"gone", "waits", "granted"};
     (void)context;
-    hear_lease("granted", lease);
-}
-
-static void hear_waits(void *context, const struct live_lease *lease)
-{
-    (void)context;
-    hear_lease("waits", lease);
-}
-
-static void hear_gone(void *context, const struct live_lease *lease)
-{
-    (void)context;
-    hear_lease("gone", lease);
-}
-
-static void hear_changed(
-    void *context, const struct live_lease *lease, const struct status_lease *before)
-{
-    (void)context;
-    text_add_format(&heard, "changed %s %s>%s\n", lease->shown.id,
-        before->stopping ? before->stopping : "",
-        lease->shown.stopping ? lease->shown.stopping : "");
+    if (lease->state == lease->previous_state) {
+        text_add_format(&heard, "changed %s %s>%s\n", lease->shown.id,
+            lease->before.stopping ? lease->before.stopping : "",
+            lease->shown.stopping ? lease->shown.stopping : "");
+    } else {
+        text_add_format(&heard, "%s %s %s, %s before, pid %d\n", events[lease->state],
+            lease->resource->shown.name, lease->shown.id, standings[lease->previous_state],
+            (int)lease->shown.pid);
+    }
 }
 
 static void hear_ended(void *context, const struct past_lease *lease)
@@ -107,13 +80,8 @@ static void hear_missed(void *context)
 static const struct live_watcher watcher = {
     .begun = hear_begun,
     .host = hear_host,
-    .database = hear_database,
-    .resource = hear_resource,
-    .template = hear_template,
-    .granted = hear_granted,
-    .waits = hear_waits,
-    .gone = hear_gone,
-    .changed = hear_changed,
+    .record = hear_record,
+    .lease = hear_lease,
     .ended = hear_ended,
     .missed = hear_missed,
 };

@@ -29,57 +29,31 @@ static enum live_state *standing_of(const struct live_lease *lease)
     return &heard.standings[lease->resource->shown.name[1] - '0'][lease->shown.id[0] - 'a'];
 }
 
-static void become(const struct live_lease *lease, enum live_state standing)
+static void hear_lease(void *context, const struct live_lease *lease)
 {
     enum live_state *now = standing_of(lease);
+    (void)context;
     cr_assert_eq(lease->previous_state, *now);
-    cr_assert_eq(lease->state, standing);
-    cr_assert_neq(standing, *now);
-    *now = standing;
+    if (lease->state == *now) {
+        cr_assert_str_eq(lease->before.id, lease->shown.id);
+    }
+    *now = lease->state;
 }
 
-static void hear_granted(void *context, const struct live_lease *lease)
+static void hear_record(void *context, enum status_line kind, const void *before, const void *now)
 {
+    const struct status_resource *was = before, *is = now;
+    bool *is_there = &heard.resources[(was ? was : is)->name[1] - '0'];
     (void)context;
-    become(lease, LIVE_HOLDS);
-}
-
-static void hear_waits(void *context, const struct live_lease *lease)
-{
-    (void)context;
-    become(lease, LIVE_WAITS);
-}
-
-static void hear_gone(void *context, const struct live_lease *lease)
-{
-    (void)context;
-    become(lease, LIVE_ABSENT);
-}
-
-static void hear_changed(
-    void *context, const struct live_lease *lease, const struct status_lease *before)
-{
-    (void)context;
-    cr_assert_eq(lease->state, *standing_of(lease));
-    cr_assert_str_eq(before->id, lease->shown.id);
-}
-
-static void hear_resource(
-    void *context, const struct status_resource *before, const struct status_resource *now)
-{
-    (void)context;
-    bool *is_there = &heard.resources[(before ? before : now)->name[1] - '0'];
+    cr_assert_eq(kind, LINE_RESOURCE);
     cr_assert_eq(*is_there, before != NULL);
-    cr_assert(!before || !now || before->limit != now->limit);
+    cr_assert(!was || !is || was->limit != is->limit);
     *is_there = now;
 }
 
 static const struct live_watcher watcher = {
-    .granted = hear_granted,
-    .waits = hear_waits,
-    .gone = hear_gone,
-    .changed = hear_changed,
-    .resource = hear_resource,
+    .record = hear_record,
+    .lease = hear_lease,
 };
 
 static void random_line(char line[static 200])
