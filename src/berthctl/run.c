@@ -33,7 +33,7 @@ static bool ask_status(struct call *call, char *const names[], size_t n, struct 
 /* A fleet's figures are only this host's while its database does not answer. */
 static bool is_busy(const struct status_resource *resource)
 {
-    return resource->in_use > 0 || resource->database_state;
+    return !resource->is_template && (resource->in_use > 0 || resource->database_state);
 }
 
 static bool is_of_fleet(const struct status_resource *resource)
@@ -88,16 +88,6 @@ static bool wait_for_some(struct call *call, const struct status *status, nanose
     return call_answer(call) && call_wait_event(call, idle, until);
 }
 
-static bool any_is_busy(const struct status *status)
-{
-    for (size_t i = 0; i < status->n_resources; i++) {
-        if (is_busy(&status->resources[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static nanoseconds deadline_of(const struct line *line)
 {
     return line->options & OPTION_TIMEOUT ? clock_now() + line->timeout : NEVER;
@@ -111,7 +101,7 @@ int run_wait(struct call *call, const struct line *line)
     while (goes_on || (call->has_closed && call_again(call, until))) {
         struct status status = STATUS_INIT;
         goes_on = ask_status(call, asked.arguments, asked.n_arguments, &status) &&
-            any_is_busy(&status);
+            status_first(&status, is_busy);
         call->awaits_berthd = true;
         if (goes_on && !has_said) {
             say_what_is_awaited(&status);

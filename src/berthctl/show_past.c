@@ -135,17 +135,19 @@ static void add_running(const struct status *status, const struct past_choice *c
     }
 }
 
+static bool is_of_fleet(const struct status_resource *resource)
+{
+    return !resource->is_template && resource->database;
+}
+
 /* That the history of the first resource of fleet scope is this host's; nothing if there is none.
  */
 static void add_fleet_note(const struct status *status, struct text *out)
 {
-    for (size_t i = 0; i < status->n_resources; i++) {
-        if (status->resources[i].database) {
-            text_add_safe(out,
-                "%s has fleet scope: each host keeps the history of its own jobs only\n",
-                status->resources[i].name);
-            return;
-        }
+    const struct status_resource *first = status_first(status, is_of_fleet);
+    if (first) {
+        text_add_safe(out, "%s has fleet scope: each host keeps the history of its own jobs only\n",
+            first->name);
     }
 }
 

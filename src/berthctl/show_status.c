@@ -51,32 +51,18 @@ static struct table_style style_of(const struct call *call, const struct status_
         .width = width,
         .max_leases = width > 0 && !is_of_some ? MAX_LEASES : 0,
         .is_of_some = is_of_some,
-        .is_sorted = choice->sort,
+        .sort = choice->sort,
         .is_coloured = width > 0 && look_wants_colour(),
     };
 }
 
-/* What it says of a database that is up: an answer that did not come, or not whole. */
-static bool is_partial(const char *database_state)
+/* Of what a database that is up has not answered, or not as a whole. */
+static bool is_partial(const struct status_resource *resource)
 {
     static const char *const words[] = {"no-answer", "busy", "too-large", NULL};
+    const char *state = resource->database_state;
     unsigned place;
-    return database_state && word_look_up(words, database_state, &place);
-}
-
-static bool any_is_partial(const struct status *status)
-{
-    for (size_t i = 0; i < status->n_resources; i++) {
-        if (is_partial(status->resources[i].database_state)) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < status->n_templates; i++) {
-        if (is_partial(status->templates[i].database_state)) {
-            return true;
-        }
-    }
-    return false;
+    return state && word_look_up(words, state, &place);
 }
 
 int run_status(struct call *call, const struct line *line)
@@ -86,7 +72,7 @@ int run_status(struct call *call, const struct line *line)
     int exit_status = EXIT_SUCCESS;
     if (show_ask_status(call, &status)) {
         struct table_style style = style_of(call, &line->shown);
-        bool is_cut = any_is_partial(&status); /* whatever is shown of it */
+        bool is_cut = status_first(&status, is_partial); /* whatever is shown of it */
         status_choose(&status, &line->shown);
         if (line->options & OPTION_JSON) {
             json_print(&status, &out);

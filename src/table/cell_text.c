@@ -4,9 +4,25 @@
 
 #include <string.h>
 
+static void add_template_state(struct text *text, const struct status_resource *template)
+{
+    text_add_format(text, "template, %llu instance%s", (unsigned long long)template->instances,
+        template->instances == 1 ? "" : "s");
+    text_add(text, template->paused ? ", paused" : "");
+    text_add(text, template->limit == 0 && template->changed.n > 0 ? ", closed" : "");
+    text_add(text, template->changed.n > 0 ? ", changed" : "");
+    if (template->database_state) {
+        text_add_safe(text, ", database %s", template->database_state);
+    }
+}
+
 void text_add_resource_state(
     struct text *text, const struct status *status, const struct status_resource *resource)
 {
+    if (resource->is_template) {
+        add_template_state(text, resource);
+        return;
+    }
     const struct {
         bool holds;
         const char *word;
@@ -35,22 +51,20 @@ void text_add_resource_state(
     }
 }
 
-void text_add_template_state(struct text *text, const struct status_resource *template)
+enum look resource_state_look(const struct status_resource *resource)
 {
-    text_add_format(text, "template, %llu instance%s", (unsigned long long)template->instances,
-        template->instances == 1 ? "" : "s");
-    text_add(text, template->paused ? ", paused" : "");
-    text_add(text, template->limit == 0 && template->changed.n > 0 ? ", closed" : "");
-    text_add(text, template->changed.n > 0 ? ", changed" : "");
-    if (template->database_state) {
-        text_add_safe(text, ", database %s", template->database_state);
-    }
+    bool is_special = !resource->is_template || resource->paused || resource->changed.n > 0;
+    return resource->database_state ? LOOK_ALARM : is_special ? LOOK_NOTICE : LOOK_PLAIN;
 }
 
-enum look resource_state_look(const struct status_resource *resource, bool is_template)
+void text_add_figure(
+    struct text *text, const struct status_resource *resource, uint64_t figure)
 {
-    bool is_special = !is_template || resource->paused || resource->changed.n > 0;
-    return resource->database_state ? LOOK_ALARM : is_special ? LOOK_NOTICE : LOOK_PLAIN;
+    if (resource->is_template) {
+        text_add(text, "-");
+    } else {
+        text_add_number(text, figure);
+    }
 }
 
 void text_add_units(struct text *text, const struct words *units, bool is_pool)

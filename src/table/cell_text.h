@@ -6,14 +6,15 @@
 #include "view/status.h"
 
 /* Everything that an operator would not expect of a working resource: one word each, so that the
- * cell need not be cut. "paused, over limit". */
+ * cell need not be cut. "paused, over limit"; "template, 3 instances, paused". */
 void text_add_resource_state(
     struct text *text, const struct status *status, const struct status_resource *resource);
-/* "template, 3 instances, paused" */
-void text_add_template_state(struct text *text, const struct status_resource *template);
+/* How that looks. */
+enum look resource_state_look(const struct status_resource *resource);
 
-/* How either of these looks. */
-enum look resource_state_look(const struct status_resource *resource, bool is_template);
+/* The figure; "-" for a template: of itself nothing is granted. */
+void text_add_figure(
+    struct text *text, const struct status_resource *resource, uint64_t figure);
 
 /* "slot 0", "slots 0-3,5", "item gpu0", so that a slot's number does not look like a count. */
 void text_add_units(struct text *text, const struct words *units, bool is_pool);

@@ -17,51 +17,18 @@ static uint64_t oldest_in(const struct status *status, const struct status_resou
     return oldest;
 }
 
+#define OF_MEMBER(member) .offset = offsetof(struct status_resource, member)
+
 const struct sort_row sort_rows[] = {
-    {"name", SORT_NAME},
-    {"kind", SORT_KIND},
-    {"limit", SORT_LIMIT},
-    {"used", SORT_USED},
-    {"free", SORT_FREE},
-    {"wait", SORT_WAIT},
-    {"age", SORT_AGE},
+    [SORT_NAME] = {"name", OF_MEMBER(name)},
+    [SORT_KIND] = {"kind", OF_MEMBER(kind)},
+    [SORT_LIMIT] = {"limit", OF_MEMBER(limit)},
+    [SORT_USED] = {"used", OF_MEMBER(in_use)},
+    [SORT_FREE] = {"free", .figure = status_grantable},
+    [SORT_WAIT] = {"wait", OF_MEMBER(waiting)},
+    [SORT_AGE] = {"age", .figure = oldest_in},
     {0},
 };
-
-/* Of a column of numbers. */
-static uint64_t figure(enum sort_column column, const struct status *status,
-    const struct status_resource *resource)
-{
-    switch (column) {
-    case SORT_NAME:
-    case SORT_KIND:
-        break;
-    case SORT_LIMIT:
-        return resource->limit;
-    case SORT_USED:
-        return resource->in_use;
-    case SORT_FREE:
-        return status_grantable(status, resource);
-    case SORT_WAIT:
-        return resource->waiting;
-    case SORT_AGE:
-        return oldest_in(status, resource);
-    }
-    return 0;
-}
-
-int sort_compare(const struct sort_row *row, const struct status *status,
-    const struct status_resource *left, const struct status_resource *right)
-{
-    if (row->column == SORT_NAME) {
-        return strverscmp(left->name, right->name); /* c9 before c10 */
-    }
-    if (row->column == SORT_KIND) {
-        return strcmp(left->kind, right->kind);
-    }
-    uint64_t a = figure(row->column, status, left), b = figure(row->column, status, right);
-    return (a < b) - (a > b); /* the largest first */
-}
 
 const struct sort_row *sort_find(const char *word)
 {
@@ -79,31 +46,92 @@ struct order {
     const struct sort_row *row;
 };
 
-static int compare_resources(const void *left, const void *right, void *context)
+static uint64_t figure_of(const struct order *order, const struct status_resource *resource)
 {
-    const struct order *order = context;
+    const void *member = (const char *)resource + order->row->offset;
+    return order->row->figure ? order->row->figure(order->status, resource)
+                              : *(const uint64_t *)member;
+}
+
+static int sort_compare(const struct order *order, const struct status_resource *left,
+    const struct status_resource *right)
+{
+    if (order->row == &sort_rows[SORT_NAME]) {
+        return strverscmp(left->name, right->name); /* c9 before c10 */
+    }
+    if (order->row == &sort_rows[SORT_KIND]) {
+        return strcmp(left->kind, right->kind);
+    }
+    uint64_t a = figure_of(order, left), b = figure_of(order, right);
+    return (a < b) - (a > b); /* the largest first */
+}
+
+static int compare_resources(const void *left, const void *right, void *order)
+{
     const struct status_resource *a = *(const struct status_resource *const *)left,
                                  *b = *(const struct status_resource *const *)right;
-    int compared = sort_compare(order->row, order->status, a, b);
+    int compared = sort_compare(order, a, b);
     return compared != 0 ? compared : (a > b) - (a < b);
 }
 
-static void sort(struct status *status, const struct sort_row *row)
+/* ---- rows ---- */
+
+static int compare_instances(const void *left, const void *right)
 {
-    size_t n = status->n_resources;
-    struct order order = {status, row};
-    const struct status_resource **list = memory_resize(NULL, n + 1, sizeof(void *));
-    struct status_resource *sorted = memory_resize(NULL, n + 1, sizeof *sorted);
-    for (size_t i = 0; i < n; i++) {
-        list[i] = &status->resources[i];
+    const struct status_resource *const *a = left, *const *b = right;
+    return strverscmp((*a)->name, (*b)->name); /* c9 before c10 */
+}
+
+bool resource_is_of(const struct status_resource *resource, const struct status_resource *template)
+{
+    return resource->template && strcmp(resource->template, template->name) == 0;
+}
+
+/* The answer has a line for its template. */
+static bool is_below_template(
+    const struct status *status, const struct status_resource *resource)
+{
+    for (size_t i = 0; i < status->n_templates; i++) {
+        if (resource_is_of(resource, &status->templates[i])) {
+            return true;
+        }
     }
-    qsort_r(list, n, sizeof(void *), compare_resources, &order);
-    for (size_t i = 0; i < n; i++) {
-        sorted[i] = *list[i];
+    return false;
+}
+
+/* Adds the instances of the template to the rows; returns how many rows there are then. */
+static size_t add_instances(const struct status *status, const struct status_resource *template,
+    const struct status_resource **rows, size_t n)
+{
+    size_t first = n;
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (resource_is_of(&status->resources[i], template)) {
+            rows[n++] = &status->resources[i];
+        }
     }
-    free(list);
-    free(status->resources);
-    status->resources = sorted;
+    qsort(&rows[first], n - first, sizeof(void *), compare_instances);
+    return n;
+}
+
+const struct status_resource **status_rows(
+    const struct status *status, const struct sort_row *sort)
+{
+    size_t n = 0, n_rows = status->n_resources + status->n_templates;
+    struct order order = {status, sort};
+    const struct status_resource **rows = memory_resize(NULL, n_rows + 1, sizeof(void *));
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (sort || !is_below_template(status, &status->resources[i])) {
+            rows[n++] = &status->resources[i];
+        }
+    }
+    if (sort) {
+        qsort_r(rows, n, sizeof(void *), compare_resources, &order);
+    }
+    for (size_t i = 0; i < status->n_templates; i++) {
+        rows[n++] = &status->templates[i];
+        n = sort ? n : add_instances(status, &status->templates[i], rows, n);
+    }
+    return rows;
 }
 
 /* ---- which ---- */
@@ -145,6 +173,19 @@ static bool has_instance(const struct status *status, const struct status_resour
     return false;
 }
 
+static void sort_resources(struct status *status, const struct sort_row *sort)
+{
+    const struct status_resource **rows = status_rows(status, sort);
+    struct status_resource *sorted =
+        memory_resize(NULL, status->n_resources + 1, sizeof *sorted);
+    for (size_t i = 0; i < status->n_resources; i++) {
+        sorted[i] = *rows[i];
+    }
+    free(rows);
+    free(status->resources);
+    status->resources = sorted;
+}
+
 void status_choose(struct status *status, const struct status_filter *choice)
 {
     size_t n = 0, n_templates = 0;
@@ -167,63 +208,6 @@ void status_choose(struct status *status, const struct status_filter *choice)
     }
     status->n_templates = n_templates;
     if (choice->sort) {
-        sort(status, choice->sort);
+        sort_resources(status, choice->sort);
     }
-}
-
-/* ---- rows ---- */
-
-static int compare_instances(const void *left, const void *right)
-{
-    const struct status_row *a = left, *b = right;
-    return strverscmp(a->resource->name, b->resource->name); /* c9 before c10 */
-}
-
-bool resource_is_of(const struct status_resource *resource, const struct status_resource *template)
-{
-    return resource->template && strcmp(resource->template, template->name) == 0;
-}
-
-/* The answer has a line for its template. */
-static bool is_below_template(
-    const struct status *status, const struct status_resource *resource)
-{
-    for (size_t i = 0; i < status->n_templates; i++) {
-        if (resource_is_of(resource, &status->templates[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Adds the instances of the template to the rows; returns how many rows there are then. */
-static size_t add_instances(const struct status *status, const struct status_resource *template,
-    struct status_row *rows, size_t n)
-{
-    size_t first = n;
-    for (size_t i = 0; i < status->n_resources; i++) {
-        const struct status_resource *resource = &status->resources[i];
-        if (resource_is_of(resource, template)) {
-            rows[n++] = (struct status_row){.resource = resource};
-        }
-    }
-    qsort(&rows[first], n - first, sizeof *rows, compare_instances);
-    return n;
-}
-
-struct status_row *status_rows(const struct status *status, bool is_sorted)
-{
-    size_t n = 0, n_rows = status->n_resources + status->n_templates;
-    struct status_row *rows = memory_resize(NULL, n_rows + 1, sizeof *rows);
-    for (size_t i = 0; i < status->n_resources; i++) {
-        const struct status_resource *resource = &status->resources[i];
-        if (is_sorted || !is_below_template(status, resource)) {
-            rows[n++] = (struct status_row){.resource = resource};
-        }
-    }
-    for (size_t i = 0; i < status->n_templates; i++) {
-        rows[n++] = (struct status_row){.template = &status->templates[i]};
-        n = is_sorted ? n : add_instances(status, &status->templates[i], rows, n);
-    }
-    return rows;
 }

@@ -8,17 +8,14 @@ enum sort_column { SORT_NAME, SORT_KIND, SORT_LIMIT, SORT_USED, SORT_FREE, SORT_
 
 struct sort_row {
     const char *word; /* of --sort */
-    enum sort_column column;
+    size_t offset; /* of a column of numbers: which member of the resource; or: */
+    uint64_t (*figure)(const struct status *status, const struct status_resource *resource);
 };
 
-extern const struct sort_row sort_rows[]; /* by .column; to a word that is NULL */
+extern const struct sort_row sort_rows[]; /* by enum sort_column; to a word that is NULL */
 
 /* NULL: no such word. */
 const struct sort_row *sort_find(const char *word);
-
-/* As of qsort(): whether `left` comes before. */
-int sort_compare(const struct sort_row *row, const struct status *status,
-    const struct status_resource *left, const struct status_resource *right);
 
 /* It is held or waited for. */
 bool resource_is_busy(const struct status_resource *resource);
@@ -34,13 +31,8 @@ struct status_filter {
  * of the answer. A template stays if an instance of it does. */
 void status_choose(struct status *status, const struct status_filter *choice);
 
-/* A line of the table: a resource or a template; the other is NULL. */
-struct status_row {
-    const struct status_resource *resource;
-    const struct status_resource *template;
-};
-
-/* All of them: below each template its instances, by their names; with `is_sorted`, the resources
- * as they are, and then the templates. The caller frees the list of n_resources + n_templates; it
- * points into the answer. */
-struct status_row *status_rows(const struct status *status, bool is_sorted);
+/* All resources and templates: below each template its instances, by their names; with `sort`, the
+ * resources in that order, equal ones in that of the answer, and then the templates. The caller
+ * frees the list of n_resources + n_templates; it points into the answer. */
+const struct status_resource **status_rows(
+    const struct status *status, const struct sort_row *sort);

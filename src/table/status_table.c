@@ -4,7 +4,6 @@
 #include "table/cell_text.h"
 #include "table/grid.h"
 #include "table/lease_table.h"
-#include "table/status_filter.h"
 #include "view/datetime.h"
 #include "view/printable.h"
 
@@ -20,7 +19,6 @@ enum {
 /* A row is a struct status_resource, its context this. */
 struct resource_context {
     const struct status *status;
-    bool is_template; /* nothing is granted of it itself */
     bool with_scope;
 };
 
@@ -32,52 +30,40 @@ static void scope_cell(struct text *text, const void *row, const void *context)
     }
 }
 
-static void add_figure(struct text *text, const void *context, uint64_t number)
-{
-    if (((const struct resource_context *)context)->is_template) {
-        text_add(text, "-");
-    } else {
-        text_add_number(text, number);
-    }
-}
-
 static void used_cell(struct text *text, const void *row, const void *context)
 {
-    add_figure(text, context, ((const struct status_resource *)row)->in_use);
+    (void)context;
+    text_add_figure(text, row, ((const struct status_resource *)row)->in_use);
 }
 
 static void free_cell(struct text *text, const void *row, const void *context)
 {
     const struct resource_context *at = context;
-    add_figure(text, context, status_grantable(at->status, row));
+    text_add_figure(text, row, status_grantable(at->status, row));
 }
 
 static void waiting_cell(struct text *text, const void *row, const void *context)
 {
-    add_figure(text, context, ((const struct status_resource *)row)->waiting);
+    (void)context;
+    text_add_figure(text, row, ((const struct status_resource *)row)->waiting);
 }
 
 static enum look waiting_look(const void *row, const void *context)
 {
-    const struct resource_context *at = context;
-    bool some_wait = !at->is_template && ((const struct status_resource *)row)->waiting > 0;
-    return some_wait ? LOOK_NOTICE : LOOK_PLAIN;
+    (void)context;
+    return ((const struct status_resource *)row)->waiting > 0 ? LOOK_NOTICE : LOOK_PLAIN;
 }
 
 /* The lines below have the details. */
 static void state_cell(struct text *text, const void *row, const void *context)
 {
-    const struct resource_context *at = context;
-    if (at->is_template) {
-        text_add_template_state(text, row);
-    } else {
-        text_add_resource_state(text, at->status, row);
-    }
+    text_add_resource_state(text, ((const struct resource_context *)context)->status, row);
 }
 
 static enum look state_look(const void *row, const void *context)
 {
-    return resource_state_look(row, ((const struct resource_context *)context)->is_template);
+    (void)context;
+    return resource_state_look(row);
 }
 
 #define STRING(member) COLUMN_STRING(struct status_resource, member)
@@ -334,19 +320,9 @@ static void print_resource(const struct status_resource *resource, const struct 
     lease_table_print(leases, rowp, &resource->leases, style, out);
 }
 
-static bool has_fleet_scope(const struct status *status)
+static bool has_fleet_scope(const struct status_resource *resource)
 {
-    for (size_t i = 0; i < status->n_resources; i++) {
-        if (status->resources[i].database) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < status->n_templates; i++) {
-        if (status->templates[i].database) {
-            return true;
-        }
-    }
-    return false;
+    return resource->database;
 }
 
 static void print_nothing(
@@ -364,20 +340,17 @@ struct tables {
 };
 
 static void fill_tables(struct tables *tables, const struct status *status,
-    const struct status_row *rows, const struct table_style *style)
+    const struct status_resource *const rows[], const struct table_style *style)
 {
-    struct resource_context at = {.status = status, .with_scope = has_fleet_scope(status)};
+    const struct resource_context at = {
+        .status = status, .with_scope = status_first(status, has_fleet_scope)};
     grid_init(&tables->resources, resource_columns, N_RESOURCE_COLUMNS, 0);
     grid_init(&tables->leases, tables->lease_columns, lease_table_columns(tables->lease_columns),
         INDENT);
     tables->resources.is_coloured = tables->leases.is_coloured = style->is_coloured;
     for (size_t i = 0; i < status->n_resources + status->n_templates; i++) {
-        at.is_template = rows[i].template != NULL;
-        grid_add_row(
-            &tables->resources, at.is_template ? rows[i].template : rows[i].resource, &at);
-        if (rows[i].resource) {
-            lease_table_add(&tables->leases, status, rows[i].resource, style);
-        }
+        grid_add_row(&tables->resources, rows[i], &at);
+        lease_table_add(&tables->leases, status, rows[i], style);
     }
     if (style->width > 0) {
         grid_fit(&tables->resources, style->width);
@@ -388,7 +361,7 @@ static void fill_tables(struct tables *tables, const struct status *status,
 void table_print(const struct status *status, const struct table_style *style, struct text *out)
 {
     struct tables tables;
-    struct status_row *rows = status_rows(status, style->is_sorted);
+    const struct status_resource **rows = status_rows(status, style->sort);
     size_t n = status->n_resources + status->n_templates, lease = 0;
     fill_tables(&tables, status, rows, style);
     print_notices(status, style, out);
@@ -398,11 +371,7 @@ void table_print(const struct status *status, const struct table_style *style, s
     }
     for (size_t i = 0; i < n; i++) {
         grid_print_row(&tables.resources, i, out);
-        if (rows[i].resource) {
-            print_resource(rows[i].resource, &tables.leases, &lease, style, out);
-        } else {
-            table_print_notes(out, rows[i].template);
-        }
+        print_resource(rows[i], &tables.leases, &lease, style, out);
     }
     if (n > 1 || (n > 0 && status->n_left_out > 0)) {
         print_summary(status, out);

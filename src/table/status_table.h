@@ -1,14 +1,14 @@
 /* status_table.h - what `berthctl status` shows to people. Pure. */
 #pragma once
 
+#include "table/status_filter.h"
 #include "view/printable.h"
-#include "view/status.h"
 
 struct table_style {
     size_t width; /* of the terminal; 0: cut nothing */
     size_t max_leases; /* of one resource; the others are only counted. 0: all */
     bool is_of_some; /* those that the command line names */
-    bool is_sorted; /* by --sort: instances do not stand below their templates */
+    const struct sort_row *sort; /* NULL: instances stand below their templates */
     bool is_coloured;
 };
 

@@ -39,7 +39,7 @@ static void move_pages(struct top *top, ptrdiff_t by)
 static void set_open(struct top *top, ptrdiff_t is_open)
 {
     const struct top_row *row = top_row(top);
-    if (top->page || !row || !row->resource) {
+    if (top->page || !row || row->resource->is_template) {
         return;
     }
     while (row->lease && !is_open && top->cursor.at > 0) {
@@ -53,7 +53,7 @@ static void set_open(struct top *top, ptrdiff_t is_open)
 static void act_toggle(struct top *top)
 {
     const struct top_row *row = top_row(top);
-    set_open(top, row && row->kind == TOP_RESOURCE && !row->is_open);
+    set_open(top, row && !row->lease && !row->is_open);
 }
 
 /* ---- pages ---- */
@@ -76,7 +76,7 @@ static void act_enter(struct top *top)
     const struct top_row *row = top_row(top);
     if (top->page) {
         top->page = TOP_NO_PAGE;
-    } else if (row && row->kind == TOP_RESOURCE) {
+    } else if (row && !row->lease && !row->resource->is_template) {
         act_toggle(top);
     } else {
         show_page(top, TOP_DETAILS);
@@ -126,7 +126,7 @@ static void act_revoke(struct top *top)
     const struct top_row *row = top_row(top);
     struct top_subject subject = top->page ? top->subject : (struct top_subject){0};
     if (!top->page && row) {
-        subject = (struct top_subject){(char *)top_row_name(row), (char *)top_row_lease(row)};
+        subject = (struct top_subject){(char *)row->resource->name, (char *)top_row_lease(row)};
     }
     if (top->page == TOP_HELP || !subject.lease) {
         top_say(top, LOOK_NOTICE, "choose a lease to revoke");

@@ -27,7 +27,7 @@ static bool are_equal(const char *a, const char *b)
 static bool is_of(const struct top_cursor *cursor, const struct top_row *row)
 {
     return are_equal(cursor->row.lease, top_row_lease(row)) &&
-        are_equal(cursor->row.name, top_row_name(row));
+        are_equal(cursor->row.name, row->resource->name);
 }
 
 /* Looks near where it was at first: it is seldom elsewhere. */

@@ -160,13 +160,14 @@ static void top_pages_add_resource(struct text *text, const struct top *top, siz
     table_print_notes(text, resource);
 }
 
-static void add_template(struct text *text, const struct status_resource *template)
+static void add_template(
+    struct text *text, const struct status *status, const struct status_resource *template)
 {
     struct text cell = TEXT_INIT;
     add_text(text, "kind", template->kind);
     text_add_format(&cell, "%llu of each instance", (unsigned long long)template->limit);
     add_cell(text, "limit", &cell);
-    text_add_template_state(&cell, template);
+    text_add_resource_state(&cell, status, template);
     add_cell(text, "state", &cell);
     table_print_notes(text, template);
 }
@@ -215,7 +216,7 @@ void text_add_page(struct text *text, const struct top *top, size_t width)
     } else if (top->page == TOP_DETAILS && top->subject.lease) {
         add_lease(&page, top);
     } else if (template) {
-        add_template(&page, template);
+        add_template(&page, top->status, template);
     } else if (top->page == TOP_DETAILS) {
         top_pages_add_resource(&page, top, width);
     }

@@ -108,18 +108,17 @@ static bool is_chosen(const struct status_lease *lease, const struct top_choice 
 
 /* What may be listed, in the order of the list. */
 struct candidate {
-    struct status_row row;
+    const struct status_resource *resource; /* or template */
     size_t n_leases; /* of those chosen */
     bool is_named; /* see is_chosen() */
-    bool is_meant; /* a template: for its own sake */
+    bool is_meant; /* for its own sake */
     bool is_open;
 };
 
 struct candidates {
-    const struct status *status;
     const struct top_choice *choice;
     struct candidate *list;
-    size_t n, n_resources;
+    size_t n;
     size_t n_rows; /* of the list, and of leases of those that are open */
 };
 
@@ -128,38 +127,22 @@ static bool is_named(const char *name, const struct top_choice *choice)
     return choice->filter[0] == '\0' || has_text(name, choice->filter);
 }
 
-static void add_candidate(struct candidates *candidates, const struct status_row *row)
+static void add_candidate(
+    struct candidates *candidates, const struct status_resource *resource)
 {
     const struct top_choice *choice = candidates->choice;
-    const struct status_resource *resource = row->resource;
-    struct candidate candidate = {.row = *row};
-    if (resource) {
-        candidate.is_named = is_named(resource->name, choice);
-        for (size_t i = 0; i < resource->leases.n; i++) {
-            candidate.n_leases +=
-                is_chosen(&resource->leases.list[i], choice, candidate.is_named);
-        }
-        candidate.is_meant = candidate.n_leases > 0 ||
-            (candidate.is_named && !choice->only.uid.is_given &&
-                (!choice->only.busy || resource_is_busy(resource)));
-    } else {
-        candidate.is_meant = !choice->only.busy && !choice->only.uid.is_given &&
-            is_named(row->template->name, choice);
+    struct candidate candidate = {
+        .resource = resource, .is_named = is_named(resource->name, choice)};
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        candidate.n_leases += is_chosen(&resource->leases.list[i], choice, candidate.is_named);
     }
+    candidate.is_meant = candidate.n_leases > 0 ||
+        (candidate.is_named && !choice->only.uid.is_given &&
+            (!choice->only.busy || resource_is_busy(resource)));
     /* a template stands above its instances, too */
-    if (candidate.is_meant || row->template) {
+    if (candidate.is_meant || resource->is_template) {
         candidates->list[candidates->n++] = candidate;
-        candidates->n_resources += resource != NULL;
     }
-}
-
-static int compare_candidates(const void *left, const void *right, void *context)
-{
-    const struct candidates *candidates = context;
-    const struct status_resource *a = ((const struct candidate *)left)->row.resource,
-                                 *b = ((const struct candidate *)right)->row.resource;
-    int compared = sort_compare(candidates->choice->only.sort, candidates->status, a, b);
-    return compared != 0 ? compared : (a > b) - (a < b); /* as in the picture */
 }
 
 /* ---- what is open ---- */
@@ -174,8 +157,7 @@ static void open_known(struct candidates *candidates, struct top_folds *folds)
 {
     for (size_t i = 0; i < candidates->n; i++) {
         struct candidate *candidate = &candidates->list[i];
-        const struct status_resource *resource = candidate->row.resource;
-        struct fold *fold = resource ? fold_of(folds, resource->name) : NULL;
+        struct fold *fold = fold_of(folds, candidate->resource->name);
         if (fold) {
             fold->used = folds->now;
         }
@@ -191,8 +173,8 @@ static void open_new(struct candidates *candidates, struct top_folds *folds, siz
         struct candidate *candidate = &candidates->list[i];
         size_t n = candidate->n_leases;
         bool fits = candidates->n_rows + n <= room || n_leases + n <= room / 2;
-        if (n > 0 && fits && !fold_of(folds, candidate->row.resource->name)) {
-            top_folds_set(folds, candidate->row.resource->name, true);
+        if (n > 0 && fits && !fold_of(folds, candidate->resource->name)) {
+            top_folds_set(folds, candidate->resource->name, true);
             n_leases += candidate->is_open ? 0 : n;
             candidates->n_rows += candidate->is_open ? 0 : n;
             candidate->is_open = true;
@@ -201,11 +183,6 @@ static void open_new(struct candidates *candidates, struct top_folds *folds, siz
 }
 
 /* ---- rows ---- */
-
-const char *top_row_name(const struct top_row *row)
-{
-    return row->kind == TOP_TEMPLATE ? row->template->name : row->resource->name;
-}
 
 const char *top_row_lease(const struct top_row *row)
 {
@@ -232,12 +209,11 @@ static void widen(size_t *widthp, size_t width)
 static void add_leases(
     struct top_rows *rows, const struct candidate *candidate, const struct top_choice *choice)
 {
-    const struct status_resource *resource = candidate->row.resource;
+    const struct status_resource *resource = candidate->resource;
     for (size_t i = 0; i < resource->leases.n; i++) {
         const struct status_lease *lease = &resource->leases.list[i];
         if (is_chosen(lease, choice, candidate->is_named)) {
-            add_row(rows,
-                &(struct top_row){.kind = TOP_LEASE, .resource = resource, .lease = lease});
+            add_row(rows, &(struct top_row){.resource = resource, .lease = lease});
         }
     }
 }
@@ -245,49 +221,39 @@ static void add_leases(
 static void top_rows_add_resource(
     struct top_rows *rows, const struct candidate *candidate, const struct top_choice *choice)
 {
-    const struct status_resource *resource = candidate->row.resource;
+    const struct status_resource *resource = candidate->resource;
     add_row(rows,
-        &(struct top_row){.kind = TOP_RESOURCE,
-            .resource = resource,
+        &(struct top_row){.resource = resource,
             .has_leases = candidate->n_leases > 0,
             .is_open = candidate->is_open});
     widen(&rows->name_width, strlen(resource->name));
-    widen(&rows->used_width,
-        (size_t)snprintf(NULL, 0, "%llu/%llu", (unsigned long long)resource->in_use,
-            (unsigned long long)resource->limit));
-    widen(&rows->waiting_width,
-        (size_t)snprintf(NULL, 0, "%llu", (unsigned long long)resource->waiting));
+    if (!resource->is_template) {
+        widen(&rows->used_width,
+            (size_t)snprintf(NULL, 0, "%llu/%llu", (unsigned long long)resource->in_use,
+                (unsigned long long)resource->limit));
+        widen(&rows->waiting_width,
+            (size_t)snprintf(NULL, 0, "%llu", (unsigned long long)resource->waiting));
+    }
     if (candidate->is_open) {
         add_leases(rows, candidate, choice);
     }
 }
 
 /* For its own sake, or above an instance. */
-static bool shows_template(
-    const struct candidates *candidates, const struct candidate *candidate)
+static bool is_shown(const struct candidates *candidates, const struct candidate *candidate)
 {
-    bool shows = candidate->is_meant;
-    for (size_t i = 0; i < candidates->n && !shows; i++) {
-        const struct status_resource *resource = candidates->list[i].row.resource;
-        shows = resource && resource_is_of(resource, candidate->row.template);
+    bool is_shown = candidate->is_meant;
+    for (size_t i = 0; i < candidates->n && !is_shown; i++) {
+        is_shown = resource_is_of(candidates->list[i].resource, candidate->resource);
     }
-    return shows;
-}
-
-static void top_rows_add_template(struct top_rows *rows, const struct status_resource *template)
-{
-    widen(&rows->name_width, strlen(template->name));
-    add_row(rows, &(struct top_row){.kind = TOP_TEMPLATE, .template = template});
+    return is_shown;
 }
 
 static void add_all(struct top_rows *rows, const struct candidates *candidates)
 {
     for (size_t i = 0; i < candidates->n; i++) {
-        const struct candidate *candidate = &candidates->list[i];
-        if (candidate->row.resource) {
-            top_rows_add_resource(rows, candidate, candidates->choice);
-        } else if (shows_template(candidates, candidate)) {
-            top_rows_add_template(rows, candidate->row.template);
+        if (is_shown(candidates, &candidates->list[i])) {
+            top_rows_add_resource(rows, &candidates->list[i], candidates->choice);
         }
     }
 }
@@ -296,9 +262,8 @@ void top_rows_make(struct top_rows *rows, const struct status *status,
     const struct top_choice *choice, struct top_folds *folds, size_t room)
 {
     size_t n = status->n_resources + status->n_templates;
-    struct status_row *all = status_rows(status, choice->only.sort);
+    const struct status_resource **all = status_rows(status, choice->only.sort);
     struct candidates candidates = {
-        .status = status,
         .choice = choice,
         .list = memory_resize(NULL, n + 1, sizeof *candidates.list),
     };
@@ -309,14 +274,10 @@ void top_rows_make(struct top_rows *rows, const struct status *status,
         rows->has_hosts |= status->resources[i].database != NULL;
     }
     for (size_t i = 0; i < n; i++) {
-        add_candidate(&candidates, &all[i]);
+        add_candidate(&candidates, all[i]);
     }
     folds->now++;
     open_known(&candidates, folds);
-    if (choice->only.sort) { /* then resources come first */
-        qsort_r(candidates.list, candidates.n_resources, sizeof *candidates.list,
-            compare_candidates, &candidates);
-    }
     open_new(&candidates, folds, room);
     if (folds->table.n > candidates.n + MANY_FOLDS) {
         top_rows_forget(folds, folds->now - 1);

@@ -36,13 +36,9 @@ struct top_folds {
 void top_folds_deinit(struct top_folds *folds);
 void top_folds_set(struct top_folds *folds, const char *name, bool is_open);
 
-enum top_row_kind { TOP_RESOURCE, TOP_TEMPLATE, TOP_LEASE };
-
 struct top_row {
-    enum top_row_kind kind;
-    const struct status_resource *template; /* of a template */
-    const struct status_resource *resource; /* of everything else */
-    const struct status_lease *lease; /* or NULL */
+    const struct status_resource *resource; /* or template */
+    const struct status_lease *lease; /* on it; NULL: the row is the resource's */
     bool has_leases; /* a resource of which leases are to be shown */
     bool is_open; /* of a resource: they follow */
 };
@@ -67,7 +63,5 @@ void top_rows_deinit(struct top_rows *rows);
 void top_rows_make(struct top_rows *rows, const struct status *status,
     const struct top_choice *choice, struct top_folds *folds, size_t room);
 
-/* The name of the row's resource or template. */
-const char *top_row_name(const struct top_row *row);
-/* NULL: it is none. */
+/* Its name; NULL: it is no lease. */
 const char *top_row_lease(const struct top_row *row);

@@ -18,7 +18,7 @@ void top_subject_set(struct top_subject *subject, const struct top_row *row)
 {
     top_subject_deinit(subject);
     if (row) {
-        subject->name = memory_string(top_row_name(row));
+        subject->name = memory_string(row->resource->name);
         subject->lease = memory_string(top_row_lease(row));
     }
 }

@@ -34,15 +34,15 @@ void top_table_titles(const struct top *top, struct top_line *line)
 
 /* ">" is where the cursor is; "-" open, "+" closed. */
 static void add_margin(
-    struct top_line *line, const struct top *top, const struct top_row *row, size_t indent)
+    struct top_line *line, const struct top *top, const struct top_row *row)
 {
     line->is_chosen = row == top_row(top);
     top_line_add(line, LOOK_PLAIN, line->is_chosen ? "> " : "  ");
-    if (row->kind == TOP_RESOURCE) {
-        top_line_add(line, LOOK_PLAIN, !row->has_leases ? "  " : row->is_open ? "- " : "+ ");
-    } else {
-        top_line_add(line, LOOK_PLAIN, &"    "[4 - indent]);
-    }
+    top_line_add(line, LOOK_PLAIN,
+        row->lease             ? "    "
+            : !row->has_leases ? "  "
+            : row->is_open     ? "- "
+                               : "+ ");
 }
 
 static void add_name(
@@ -70,11 +70,14 @@ static void add_units(
     size_t room = top_line_room(line), needed = text_width(state.bytes);
     size_t most = room > FEW_UNITS * 3 / 2 ? room - FEW_UNITS : room / 3;
     size_t kept = needed == 0 ? 0 : needed + 2 < most ? needed + 2 : most;
-    text_add_boxes(&boxes, resource, room - kept < MOST_UNITS ? room - kept : MOST_UNITS);
+    text_add(&boxes, "");
+    if (!resource->is_template) {
+        text_add_boxes(&boxes, resource, room - kept < MOST_UNITS ? room - kept : MOST_UNITS);
+    }
     top_line_add(line, LOOK_PLAIN, boxes.bytes);
     if (needed > 0) {
         top_line_add(line, LOOK_PLAIN, boxes.length > 0 ? "  " : "");
-        top_line_add(line, resource_state_look(resource, false), state.bytes);
+        top_line_add(line, resource_state_look(resource), state.bytes);
     }
     text_deinit(&boxes);
     text_deinit(&state);
@@ -85,31 +88,16 @@ static void top_table_add_resource(
 {
     const struct status_resource *resource = row->resource;
     struct text number = TEXT_INIT;
-    add_margin(line, top, row, 2);
+    add_margin(line, top, row);
     add_name(line, top, resource->in_use > 0 ? LOOK_STRONG : LOOK_PLAIN, resource->name);
-    text_add_format(&number, "%llu/%llu", (unsigned long long)resource->in_use,
-        (unsigned long long)resource->limit);
+    text_add_figure(&number, resource, resource->in_use);
+    text_add_format(&number, "/%llu", (unsigned long long)resource->limit);
     top_table_add_number(line, LOOK_PLAIN, &number, top->rows.used_width);
-    text_add_number(&number, resource->waiting);
+    text_add_figure(&number, resource, resource->waiting);
     top_table_add_number(
         line, resource->waiting > 0 ? LOOK_NOTICE : LOOK_PLAIN, &number, top->rows.waiting_width);
     top_line_add(line, LOOK_PLAIN, " ");
     add_units(line, top, resource);
-}
-
-static void add_template(const struct top *top, const struct top_row *row, struct top_line *line)
-{
-    const struct status_resource *template = row->template;
-    struct text number = TEXT_INIT, state = TEXT_INIT;
-    add_margin(line, top, row, 2);
-    add_name(line, top, LOOK_PLAIN, template->name);
-    text_add_format(&number, "-/%llu", (unsigned long long)template->limit);
-    top_table_add_number(line, LOOK_PLAIN, &number, top->rows.used_width);
-    text_add(&number, "-");
-    top_table_add_number(line, LOOK_PLAIN, &number, top->rows.waiting_width);
-    top_line_add(line, LOOK_PLAIN, " ");
-    text_add_template_state(&state, template);
-    top_line_take(line, resource_state_look(template, true), &state);
 }
 
 /* ---- leases ---- */
@@ -251,7 +239,7 @@ static void add_lease(const struct top *top, const struct top_row *row, struct t
 {
     const struct lease_context at = context_of(top, row);
     int rank = highest_rank(top);
-    add_margin(line, top, row, 4);
+    add_margin(line, top, row);
     for (size_t i = 0; i < N_COLUMNS; i++) {
         const struct column *column = &lease_columns[columns[i].column];
         size_t width = width_of(&columns[i], top);
@@ -268,15 +256,5 @@ static void add_lease(const struct top *top, const struct top_row *row, struct t
 
 void top_table_line(const struct top *top, const struct top_row *row, struct top_line *line)
 {
-    switch (row->kind) {
-    case TOP_RESOURCE:
-        top_table_add_resource(top, row, line);
-        break;
-    case TOP_TEMPLATE:
-        add_template(top, row, line);
-        break;
-    case TOP_LEASE:
-        add_lease(top, row, line);
-        break;
-    }
+    (row->lease ? add_lease : top_table_add_resource)(top, row, line);
 }

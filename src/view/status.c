@@ -15,6 +15,7 @@ static bool resource_finish(void *record, char *const words[], size_t n)
 {
     static const char key[] = "reserve=";
     struct status_resource *resource = record;
+    resource->is_template = status_line_of(words[0]) == LINE_TEMPLATE;
     for (size_t i = 2; i < n; i++) {
         if (strncmp(words[i], key, strlen(key)) != 0) {
             continue;
@@ -257,6 +258,22 @@ const void *status_record_named(
         const void *record = list + i * kind->size;
         if (strcmp(*(const char *const *)record, name) == 0) {
             return record;
+        }
+    }
+    return NULL;
+}
+
+const struct status_resource *status_first(
+    const struct status *status, bool (*is_it)(const struct status_resource *resource))
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (is_it(&status->resources[i])) {
+            return &status->resources[i];
+        }
+    }
+    for (size_t i = 0; i < status->n_templates; i++) {
+        if (is_it(&status->templates[i])) {
+            return &status->templates[i];
         }
     }
     return NULL;

@@ -61,6 +61,9 @@ const struct status_lease *status_lease_find(
  * many; the caller frees the list. */
 size_t status_each_lease(const struct status *status, bool held, bool waiting,
     const struct status_lease ***listp);
+/* The first resource, or else template, that is it; or NULL. */
+const struct status_resource *status_first(
+    const struct status *status, bool (*is_it)(const struct status_resource *resource));
 /* Its database is in a grace, and grants nothing new yet. */
 bool status_is_in_grace(const struct status *status, const struct status_resource *resource);
 /* How many units this host could be granted now: of those free neither what is kept for waiters,

@@ -85,6 +85,7 @@ struct status_resource {
 #define RESOURCE_KEY MEMBER
 #include "wire/status_keys.def"
     /* Of a reader: */
+    bool is_template;
     char *line; /* all strings point into it */
     struct status_reserve *reserves; /* those with a reason */
     size_t n_reserves;

@@ -39,7 +39,7 @@ static void expect_names(const struct status_filter *choice, const char *expecte
     struct text out = TEXT_INIT, names = TEXT_INIT;
     take_status(&status, answer, N(answer));
     status_choose(&status, choice);
-    table_print(&status, &(struct table_style){.is_sorted = choice->sort}, &out);
+    table_print(&status, &(struct table_style){.sort = choice->sort}, &out);
     char *rest = out.bytes, *line;
     while ((line = strsep(&rest, "\n")) && strcmp(line, "") != 0) {
         if (line[0] != ' ') {

@@ -102,7 +102,7 @@ static void expect_rows(const char *expected)
     for (size_t i = 0; i < top.rows.n; i++) {
         const struct top_row *row = &top.rows.list[i];
         text_add(&shown, i > 0 ? " " : "");
-        text_add(&shown, row->lease ? row->lease->id : top_row_name(row));
+        text_add(&shown, row->lease ? row->lease->id : row->resource->name);
     }
     expect_text(&shown, expected);
 }
@@ -117,7 +117,7 @@ static void type(const char *keys)
 static void expect_row(const char *name)
 {
     const struct top_row *row = top_row(&top);
-    cr_expect_str_eq(row->lease ? row->lease->id : top_row_name(row), name);
+    cr_expect_str_eq(row->lease ? row->lease->id : row->resource->name, name);
 }
 
 #define EVERYTHING "etl 1 gpus 2 3 4 idle t/* t/x9 6 t/x10 5"
