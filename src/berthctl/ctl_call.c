@@ -175,23 +175,19 @@ bool call_stderr_is_the_journal(void)
         fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
 
-/* `word` and `why` are the CODE and TEXT of an `error` line. */
-static void call_refused(struct call *call, const char *word, char *why)
+/* `why` is answer_why(). */
+static void call_refused(struct call *call, const struct answer *answer, const char *why)
 {
-    enum code code = code_find(word);
-    const struct code_row *row = &code_table[code];
+    const struct code_row *row = &code_table[answer->code];
     struct text refusal_text = TEXT_INIT;
-    bool is_config = code == CODE_CONFIG && why && !call->is_silent;
+    bool is_config = answer->code == CODE_CONFIG && answer->text && !call->is_silent;
     bool has_lines = is_config && !call_stderr_is_the_journal();
     text_add_format(&refusal_text, "%s%s%s: %s (%s)%s", call->command,
         call->is_one_of_several ? " " : "",
         call->is_one_of_several ? call->request.arguments[0] : "",
-        is_config               ? "the configuration has errors, and nothing has changed"
-            : why               ? why
-            : code != CODE_NONE ? row->meaning
-                                : "refused",
-        word, has_lines ? ":" : "");
-    if (code == CODE_FORBIDDEN && call->right < sizeof who_may / sizeof who_may[0] &&
+        is_config ? "the configuration has errors, and nothing has changed" : why,
+        answer->code_word, has_lines ? ":" : "");
+    if (answer->code == CODE_FORBIDDEN && call->right < sizeof who_may / sizeof who_may[0] &&
         who_may[call->right]) {
         text_add_format(&refusal_text, "; only %s may", who_may[call->right]);
     }
@@ -199,28 +195,28 @@ static void call_refused(struct call *call, const char *word, char *why)
     if (call->is_silent) {
         call->refusal = refusal_text;
     } else {
-        if (code == CODE_NONE || code != call->unsaid) {
+        if (answer->code == CODE_NONE || answer->code != call->unsaid) {
             message("%s", refusal_text.bytes);
         }
         if (has_lines) {
-            call_print_lines(why);
+            call_print_lines(answer->text);
         }
         text_deinit(&refusal_text);
     }
-    call->code = code;
-    call->exit_status = code != CODE_NONE ? row->exit_status : STATUS_DOWN;
+    call->code = answer->code;
+    call->exit_status = answer->code != CODE_NONE ? row->exit_status : STATUS_DOWN;
 }
 
 /* Parses `error CODE TEXT`. */
 static bool call_take_error(struct call *call, char *line)
 {
-    char *words[MAX_WORDS];
-    size_t n = words_split(line, words, MAX_WORDS);
-    if (n < 2 || strcmp(words[0], "error") != 0 || (n > 2 && !percent_decode(words[2]))) {
-        return false;
+    struct answer answer;
+    answer_parse(&answer, line);
+    const char *why = answer.kind == ANSWER_ERROR ? answer_why(&answer) : NULL;
+    if (why) {
+        call_refused(call, &answer, why);
     }
-    call_refused(call, words[1], n > 2 ? words[2] : NULL);
-    return true;
+    return why;
 }
 
 static bool starts_with_word(const char *line, const char *word)
@@ -262,4 +258,17 @@ char *call_answer(struct call *call)
         return NULL;
     }
     return line;
+}
+
+bool call_take(struct call *call, answer_taker *take, void *object)
+{
+    enum answer_result result = ANSWER_MORE;
+    const char *line = call_answer(call);
+    while (line && (result = take(object, line)) == ANSWER_MORE) {
+        line = call_line(call);
+    }
+    if (result == ANSWER_MALFORMED) {
+        call->exit_status = call_protocol_error(call);
+    }
+    return result == ANSWER_END;
 }

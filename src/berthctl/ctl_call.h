@@ -29,6 +29,9 @@ struct call {
  * with "ok" and is good until the next call_line(), or NULL after a message. */
 char *call_answer(struct call *call);
 
+/* Sends the request, and has the lines of its answer taken. False after a message. */
+bool call_take(struct call *call, answer_taker *take, void *object);
+
 /* The next line, whatever it is, or NULL. */
 char *call_line(struct call *call);
 

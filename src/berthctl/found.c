@@ -77,7 +77,7 @@ static bool is_meant(struct call *call, const char *name)
 {
     struct status status = STATUS_INIT;
     call->request = (struct ctl_request){.word = command_table[COMMAND_hosts].word};
-    bool goes_on = show_ask_status(call, &status);
+    bool goes_on = call_take(call, status_take, &status);
     const struct status_database *database =
         goes_on ? status_record_named(&status, LINE_DATABASE, name) : NULL;
     if (database && database->new && database->grace_until.is_given) {

@@ -27,7 +27,7 @@ static bool ask_status(struct call *call, char *const names[], size_t n, struct 
 {
     call->request = (struct ctl_request){
         .word = command_table[COMMAND_status].word, .arguments = names, .n_arguments = n};
-    return show_ask_status(call, status);
+    return call_take(call, status_take, status);
 }
 
 /* A fleet's figures are only this host's while its database does not answer. */
@@ -319,7 +319,7 @@ static bool are_resources(struct call *call, char *const names[], size_t n)
             .n_arguments = n - i < MAX_NAMES ? n - i : MAX_NAMES,
             .since = "0",
         };
-        are = show_read_past(call, &past);
+        are = call_take(call, past_take, &past);
         past_deinit(&past);
     }
     return are;
@@ -416,6 +416,7 @@ int run_finish_upgrade(struct call *call, const struct line *line)
 /* NAME=N is NAME:N on the wire, as = would make it a key. */
 int run_why(struct call *call, const struct line *line)
 {
+    struct text out = TEXT_INIT;
     (void)line;
     for (size_t i = 0; i < call->request.n_arguments; i++) {
         char *equals = strchr(call->request.arguments[i], '=');
@@ -423,5 +424,9 @@ int run_why(struct call *call, const struct line *line)
             *equals = ':';
         }
     }
-    return show_answer(call, show_why);
+    if (call_take(call, why_take, &out)) {
+        return show_print(&out);
+    }
+    text_deinit(&out);
+    return call->exit_status;
 }

@@ -142,26 +142,3 @@ int show_drain(struct call *call, char *words[], size_t n)
     }
     return show_print(&out);
 }
-
-/* ---- why ---- */
-
-int show_why(struct call *call, char *words[], size_t n)
-{
-    char *line, *sentence[MAX_WORDS];
-    struct text out = TEXT_INIT;
-    bool is_good = true;
-    (void)words;
-    while (is_good && (line = call_line(call)) && strcmp(line, "end") != 0) {
-        n = words_split(line, sentence, MAX_WORDS);
-        if (n > 0 && strcmp(sentence[0], "because") == 0) {
-            is_good = n > 1 && percent_decode(sentence[1]);
-            /* the first says what becomes of it, the others why */
-            text_add_safe(&out, "%s%s\n", out.length > 0 ? "  " : "", is_good ? sentence[1] : "");
-        }
-    }
-    if (is_good && line) {
-        return show_print(&out);
-    }
-    text_deinit(&out);
-    return is_good ? call->exit_status : call_protocol_error(call);
-}

@@ -12,13 +12,9 @@ typedef int show_function(struct call *call, char *words[], size_t n);
 /* Sends the request, and shows the answer; `show` NULL: not. Returns the exit status. */
 int show_answer(struct call *call, show_function *show);
 
-show_function show_ok, show_version, show_added, show_drain, show_reloaded, show_upgraded, show_why;
+show_function show_ok, show_version, show_added, show_drain, show_reloaded, show_upgraded;
 
 /* Writes the text to stdout, and frees it. Returns the exit status. */
 int show_print(struct text *text);
 /* Columns of the terminal; 0: stdout is none. */
 size_t show_width(void);
-/* Sends the call's request, `history`, and reads the answer. False after a message. */
-bool show_read_past(struct call *call, struct past *past);
-/* Sends the call's request, `status` or `hosts`, and reads the answer. False after a message. */
-bool show_ask_status(struct call *call, struct status *status);

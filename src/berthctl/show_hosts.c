@@ -249,7 +249,7 @@ int run_hosts(struct call *call, const struct line *line)
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;
-    if (show_ask_status(call, &status)) {
+    if (call_take(call, status_take, &status)) {
         (is_json ? json_print_hosts : print_table)(&status, &out);
         exit_status = show_print(&out);
     } else {

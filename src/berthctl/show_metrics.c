@@ -1,46 +1,23 @@
 /* show_metrics.c - `berthctl metrics`: the host's figures, then those of the fleet from each
  * database that gives them. */
-#include "base/words.h"
 #include "berthctl/run.h"
 #include "view/prometheus.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* Reads one answer, which begins with `answer`. *nextp: where the next one begins; 0: there is
- * none. False after a message. */
-static bool read_answer(
-    struct call *call, char *answer, struct prometheus *prometheus, uint64_t *nextp)
-{
-    char *words[MAX_WORDS], *line;
-    size_t n = words_split(answer, words, MAX_WORDS);
-    if (!words_find_number(words, n, "next", nextp)) {
-        *nextp = 0;
-    }
-    while ((line = call_line(call)) && strcmp(line, "end") != 0) {
-        if (!prometheus_take(prometheus, line)) {
-            call->exit_status = call_protocol_error(call);
-            return false;
-        }
-    }
-    return line;
-}
 
 /* All answers. False after a message. */
 static bool read_answers(struct call *call, struct prometheus *prometheus)
 {
     char from[24];
-    uint64_t next = 0, before;
+    uint64_t before;
     bool is_read;
     do {
-        char *answer = call_answer(call);
-        before = next;
-        is_read = answer && read_answer(call, answer, prometheus, &next);
-        snprintf(from, sizeof from, "%" PRIu64, next);
+        before = prometheus->next;
+        is_read = call_take(call, prometheus_take, prometheus);
+        snprintf(from, sizeof from, "%" PRIu64, prometheus->next);
         call->request.from = from;
-    } while (is_read && next > before);
+    } while (is_read && prometheus->next > before);
     call->request.from = NULL;
     return is_read;
 }

@@ -19,22 +19,6 @@ static void print_span(char out[static 24], uint64_t instant)
     snprintf(out, 24, "%llu", (unsigned long long)(now > instant ? now - instant : 0));
 }
 
-bool show_read_past(struct call *call, struct past *past)
-{
-    for (const char *line = call_answer(call); line; line = call_line(call)) {
-        switch (past_take(past, line)) {
-        case ANSWER_MORE:
-            continue;
-        case ANSWER_END:
-            return true;
-        case ANSWER_MALFORMED:
-            call->exit_status = call_protocol_error(call);
-            return false;
-        }
-    }
-    return false;
-}
-
 /* False after a message. */
 static bool ask_past(struct call *call, const struct past_choice *choice, struct past *past)
 {
@@ -48,7 +32,7 @@ static bool ask_past(struct call *call, const struct past_choice *choice, struct
         call->request.user = user;
     }
     call->request.lease = choice->lease;
-    bool is_read = show_read_past(call, past);
+    bool is_read = call_take(call, past_take, past);
     call->request.since = call->request.user = NULL;
     if (is_read && choice->until.is_given) {
         past_drop_after(past, choice->until.number);
@@ -63,7 +47,7 @@ static bool ask_status(struct call *call, struct status *status)
     const struct ctl_request asked = call->request;
     call->request.word = command_table[COMMAND_status].word;
     call->unsaid = CODE_UNKNOWN;
-    bool is_read = show_ask_status(call, status);
+    bool is_read = call_take(call, status_take, status);
     call->request = asked;
     call->unsaid = CODE_NONE;
     return is_read || call->code == CODE_UNKNOWN;

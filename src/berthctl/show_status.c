@@ -17,22 +17,6 @@ enum {
     MAX_LEASES = 20, /* of each resource, on a terminal and without NAME */
 };
 
-bool show_ask_status(struct call *call, struct status *status)
-{
-    for (const char *line = call_answer(call); line; line = call_line(call)) {
-        switch (status_take(status, line)) {
-        case ANSWER_MORE:
-            continue;
-        case ANSWER_END:
-            return true;
-        case ANSWER_MALFORMED:
-            call->exit_status = call_protocol_error(call);
-            return false;
-        }
-    }
-    return false;
-}
-
 size_t show_width(void)
 {
     struct winsize size;
@@ -70,7 +54,7 @@ int run_status(struct call *call, const struct line *line)
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;
-    if (show_ask_status(call, &status)) {
+    if (call_take(call, status_take, &status)) {
         struct table_style style = style_of(call, &line->shown);
         bool is_cut = status_first(&status, is_partial); /* whatever is shown of it */
         status_choose(&status, &line->shown);

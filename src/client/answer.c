@@ -63,3 +63,13 @@ void answer_parse(struct answer *answer, char *line)
         answer->lease = lease_at(answer, 1);
     }
 }
+
+const char *answer_why(struct answer *answer)
+{
+    if (answer->code_word[0] == '\0' || (answer->text && !percent_decode(answer->text))) {
+        return NULL;
+    }
+    return answer->text             ? answer->text
+        : answer->code != CODE_NONE ? code_table[answer->code].meaning
+                                    : "refused";
+}

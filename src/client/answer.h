@@ -32,3 +32,17 @@ struct answer {
 
 /* Parses the line in place. */
 void answer_parse(struct answer *answer, char *line);
+/* Of ANSWER_ERROR: its text, decoded, or else what its code means. NULL: it has no code, or the text
+ * is malformed. Call it once. */
+const char *answer_why(struct answer *answer);
+
+/* ---- answers of several lines ---- */
+
+enum answer_result {
+    ANSWER_MORE,
+    ANSWER_END,
+    ANSWER_MALFORMED, /* no daemon sends that */
+};
+
+/* Takes one line after another of an answer, the `ok` line first. Copies what it keeps. */
+typedef enum answer_result answer_taker(void *object, const char *line);

@@ -130,6 +130,21 @@ enum connection_line connection_next(struct connection *connection, char **linep
     return CONNECTION_GARBAGE;
 }
 
+enum connection_taken connection_take(
+    struct connection *connection, answer_taker *take, void *object)
+{
+    char *line;
+    enum connection_line got;
+    bool goes_on = connection_read(connection);
+    while ((got = connection_next(connection, &line)) == CONNECTION_LINE) {
+        enum answer_result result = take(object, line);
+        if (result != ANSWER_MORE) {
+            return result == ANSWER_END ? TAKEN_ALL : TAKEN_NONSENSE;
+        }
+    }
+    return got == CONNECTION_GARBAGE ? TAKEN_NONSENSE : goes_on ? TAKEN_MORE : TAKEN_CLOSED;
+}
+
 int poll_until(struct pollfd fds[], size_t n, nanoseconds until)
 {
     nanoseconds left = until == NEVER ? 0 : later(until - clock_now(), 0);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "client/answer.h"
 #include "client/endpoint.h"
 #include "wire/linebuf.h"
 #include "wire/protocol.h"
@@ -49,6 +50,17 @@ bool connection_read(struct connection *connection);
 
 /* The next line, good until connection_read(). */
 enum connection_line connection_next(struct connection *connection, char **linep);
+
+enum connection_taken {
+    TAKEN_MORE, /* nothing else is there yet */
+    TAKEN_ALL, /* ANSWER_END */
+    TAKEN_NONSENSE, /* ANSWER_MALFORMED, or CONNECTION_GARBAGE */
+    TAKEN_CLOSED, /* the connection has ended */
+};
+
+/* Reads once what is there, and has each line taken. */
+enum connection_taken connection_take(
+    struct connection *connection, answer_taker *take, void *object);
 
 /* As poll(), until that instant; NEVER: for ever. */
 int poll_until(struct pollfd fds[], size_t n, nanoseconds until);

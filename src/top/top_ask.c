@@ -2,11 +2,12 @@
  * while the picture goes on. Never waits. */
 #include "top/top_internal.h"
 
-#include "base/words.h"
+#include "base/memory.h"
 #include "client/ctl_request.h"
 #include "view/printable.h"
 #include "wire/protocol.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define PATIENCE (5 * NANOSECONDS_PER_SECOND)
@@ -53,6 +54,7 @@ void top_ask_send(struct top_ask *ask, struct top *top, nanoseconds now)
     }
     top_ask_end(ask);
     top->question.is_new = false;
+    ask->is_why = top->question.asking == TOP_ASKS_WHY;
     ask->deadline = now + PATIENCE;
     int error = connection_open(&ask->connection, ask->endpoint);
     if (error != 0) {
@@ -71,57 +73,42 @@ void top_ask_send(struct top_ask *ask, struct top *top, nanoseconds now)
 
 /* ---- the answer ---- */
 
-/* `error CODE TEXT` */
-static void add_error(struct text *reply, char *const words[], size_t n)
+/* Its first line. */
+static enum answer_result take_first(struct top_ask *ask, const char *line)
 {
-    enum code code = n > 1 ? code_find(words[1]) : CODE_NONE;
-    bool has_text = n > 2 && percent_decode(words[2]);
-    text_add_safe(reply, "%s (%s)\n",
-        has_text                ? words[2]
-            : code != CODE_NONE ? code_table[code].meaning
-                                : "refused",
-        n > 1 ? words[1] : "");
+    struct answer answer;
+    char *copy = memory_string(line);
+    answer_parse(&answer, copy);
+    const char *why = answer.kind == ANSWER_ERROR ? answer_why(&answer) : NULL;
+    if (why) {
+        text_add_safe(&ask->reply, "%s (%s)\n", why, answer.code_word);
+    }
+    free(copy);
+    ask->is_ok = answer.kind == ANSWER_OK;
+    return why || (ask->is_ok && !ask->is_why) ? ANSWER_END
+        : ask->is_ok                           ? ANSWER_MORE
+                                               : ANSWER_MALFORMED;
 }
 
-/* True: that was all of it. */
-static bool top_ask_take_line(struct top_ask *ask, struct top *top, char *line)
+static enum answer_result top_ask_take_line(void *object, const char *line)
 {
-    char *words[MAX_WORDS];
-    size_t n = words_split(line, words, MAX_WORDS);
-    const char *word = n > 0 ? words[0] : "";
-    bool is_why = top->question.asking == TOP_ASKS_WHY;
-    if (strcmp(word, "error") == 0) {
-        add_error(&ask->reply, words, n);
-        top_ask_answer(ask, top, false, ask->reply.bytes);
-    } else if (!ask->is_ok && strcmp(word, "ok") != 0) {
-        top_ask_answer(ask, top, false, "the server does not speak this protocol");
-    } else if (!is_why || (ask->is_ok && strcmp(word, "end") == 0)) {
-        text_add(&ask->reply, "");
-        top_ask_answer(ask, top, true, ask->reply.bytes);
-    } else {
-        if (strcmp(word, "because") == 0 && n > 1 && percent_decode(words[1])) {
-            /* the first says what becomes of it */
-            text_add_safe(&ask->reply, "%s%s\n", ask->reply.length > 0 ? "  " : "", words[1]);
-        }
-        ask->is_ok = true;
-        return false;
-    }
-    return true;
+    struct top_ask *ask = object;
+    return ask->is_ok ? why_take(&ask->reply, line) : take_first(ask, line);
 }
 
 void top_ask_read(struct top_ask *ask, struct top *top)
 {
-    char *line;
-    enum connection_line got;
-    bool goes_on = connection_read(&ask->connection);
-    while ((got = connection_next(&ask->connection, &line)) == CONNECTION_LINE) {
-        if (top_ask_take_line(ask, top, line)) {
-            return;
-        }
-    }
-    if (got == CONNECTION_GARBAGE) {
+    switch (connection_take(&ask->connection, top_ask_take_line, ask)) {
+    case TAKEN_MORE:
+        break;
+    case TAKEN_ALL:
+        text_add(&ask->reply, "");
+        top_ask_answer(ask, top, ask->is_ok, ask->reply.bytes);
+        break;
+    case TAKEN_NONSENSE:
         top_ask_answer(ask, top, false, "the server does not speak this protocol");
-    } else if (!goes_on) {
+        break;
+    case TAKEN_CLOSED:
         top_ask_answer(ask, top, false, "berthd has closed the connection");
     }
 }

@@ -268,6 +268,7 @@ struct top_ask {
     const struct endpoint *endpoint;
     struct connection connection;
     nanoseconds deadline;
+    bool is_why; /* else a revoke */
     bool is_ok; /* the first line has come */
     struct text reply; /* escaped */
 };

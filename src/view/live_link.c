@@ -1,11 +1,12 @@
 #include "view/live_link.h"
 
-#include "client/answer.h"
+#include "base/memory.h"
 #include "client/exit_status.h"
 #include "client/message.h"
 #include "client/random.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_PAUSE (50 * NANOSECONDS_PER_MILLISECOND)
@@ -57,41 +58,32 @@ static void live_link_say(struct live_link *link, const char *why)
     text_add(&link->why, why);
 }
 
-static void lose_nonsense(struct live_link *link, nanoseconds now)
-{
-    text_deinit(&link->why);
-    text_add_format(
-        &link->why, "the server at %s does not speak this protocol", link->endpoint.path);
-    lose(link, LIVE_NONSENSE, now);
-}
-
 /* ---- lines ---- */
 
-/* `error CODE TEXT` in place of the first batch. */
-static void take_error(struct live_link *link, char *line, nanoseconds now)
+/* `error CODE TEXT` in place of the first batch: the connection is lost. */
+static enum answer_result take_error(struct live_link *link, const char *line)
 {
-    static struct answer answer;
-    answer_parse(&answer, line);
-    if (answer.code_word[0] == '\0' || (answer.text && !percent_decode(answer.text))) {
-        lose_nonsense(link, now);
-        return;
+    struct answer answer;
+    char *copy = memory_string(line);
+    answer_parse(&answer, copy);
+    const char *why = answer_why(&answer);
+    if (why) {
+        link->code = answer.code;
+        live_link_say(link, why);
+        text_add_format(&link->why, " (%s)", answer.code_word);
+        lose(link, LIVE_REFUSED, link->now);
     }
-    link->code = answer.code;
-    live_link_say(link,
-        answer.text                    ? answer.text
-            : answer.code != CODE_NONE ? code_table[answer.code].meaning
-                                       : "refused");
-    text_add_format(&link->why, " (%s)", answer.code_word);
-    lose(link, LIVE_REFUSED, now);
+    free(copy);
+    return why ? ANSWER_END : ANSWER_MALFORMED;
 }
 
 /* False: they make no sense. */
-static bool take_batch(struct live_link *link, nanoseconds now)
+static bool take_batch(struct live_link *link)
 {
     char *rest = link->batch.bytes, *line;
     enum live_result result = LIVE_MORE;
     while (result == LIVE_MORE && (line = strsep(&rest, "\n"))) {
-        result = live_take(&link->live, line, now);
+        result = live_take(&link->live, line, link->now);
     }
     text_deinit(&link->batch);
     if (result != LIVE_END) {
@@ -109,38 +101,31 @@ static bool take_batch(struct live_link *link, nanoseconds now)
     return true;
 }
 
-/* False: the connection is lost. */
-static bool live_link_take_line(struct live_link *link, char *line, nanoseconds now)
+static enum answer_result live_link_take_line(void *object, const char *line)
 {
+    struct live_link *link = object;
     size_t n = strcspn(line, " ");
     bool is_first = !link->is_kept && link->batch.length == 0;
     if (is_first && n == 5 && strncmp(line, "error", n) == 0) {
-        take_error(link, line, now);
-        return false;
+        return take_error(link, line);
     }
     link->due = NEVER;
     text_add(&link->batch, line);
     text_add(&link->batch, "\n");
-    if (n == 3 && strncmp(line, "end", n) == 0 && !take_batch(link, now)) {
-        lose_nonsense(link, now);
-        return false;
-    }
-    return true;
+    bool is_end = n == 3 && strncmp(line, "end", n) == 0;
+    return is_end && !take_batch(link) ? ANSWER_MALFORMED : ANSWER_MORE;
 }
 
 void live_link_read(struct live_link *link, nanoseconds now)
 {
-    char *line;
-    enum connection_line got;
-    bool goes_on = connection_read(&link->connection);
-    while ((got = connection_next(&link->connection, &line)) == CONNECTION_LINE) {
-        if (!live_link_take_line(link, line, now)) {
-            return;
-        }
-    }
-    if (got == CONNECTION_GARBAGE) {
-        lose_nonsense(link, now);
-    } else if (!goes_on) {
+    link->now = now;
+    enum connection_taken taken = connection_take(&link->connection, live_link_take_line, link);
+    if (taken == TAKEN_NONSENSE) {
+        text_deinit(&link->why);
+        text_add_format(
+            &link->why, "the server at %s does not speak this protocol", link->endpoint.path);
+        lose(link, LIVE_NONSENSE, now);
+    } else if (taken == TAKEN_CLOSED) {
         live_link_say(link, "berthd has closed the connection");
         lose(link, LIVE_AWAY, now);
     }

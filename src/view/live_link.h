@@ -32,6 +32,7 @@ struct live_link {
     const char *request;
     struct text batch; /* its lines so far, each with an LF */
     struct backoff backoff;
+    nanoseconds now; /* while lines are taken */
     nanoseconds due, deadline; /* .deadline: for the first line; 0: no connection is being made */
 };
 

@@ -103,8 +103,9 @@ bool past_add(struct past *past, const char *line)
     return is_good;
 }
 
-enum answer_result past_take(struct past *past, const char *line)
+enum answer_result past_take(void *object, const char *line)
 {
+    struct past *past = object;
     char *words[MAX_WORDS];
     char *copy = memory_string(line);
     size_t n = words_split(copy, words, MAX_WORDS);

@@ -68,8 +68,7 @@ struct past_choice {
 
 void past_deinit(struct past *past);
 
-/* Takes one line after another, the `ok` line first. Copies what it keeps. */
-enum answer_result past_take(struct past *past, const char *line);
+answer_taker past_take; /* of a struct past */
 
 /* Takes an `ended` line at the end of the past. False: malformed, and nothing is added. */
 bool past_add(struct past *past, const char *line);

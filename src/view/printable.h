@@ -5,6 +5,7 @@
  * the program. */
 #pragma once
 
+#include "client/answer.h"
 #include "wire/fields.h"
 
 #include <stddef.h>
@@ -17,6 +18,10 @@ void text_add_safe(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* As text_add_escaped(), but replaces only bad UTF-8: for formats with their own escapes. */
 void text_add_valid(struct text *text, const char *untrusted);
+
+/* Of a struct text, and the answer to `why`: each sentence, with an LF. All but the first, which says
+ * what becomes of it, are indented. */
+answer_taker why_take;
 
 /* Adds them escaped, with this between; then "..." if the list was cut. */
 void text_add_words(struct text *text, const struct words *words, const char *between);

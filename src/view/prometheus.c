@@ -170,10 +170,9 @@ static enum metric metric_find(const char *name)
     return i;
 }
 
-bool prometheus_take(struct prometheus *prometheus, char *line)
+/* False: malformed. */
+static bool take_row(struct prometheus *prometheus, char *const words[], size_t n)
 {
-    char *words[MAX_ROW_WORDS];
-    size_t n = words_split(line, words, MAX_ROW_WORDS);
     enum metric metric = n > 1 ? metric_find(words[1]) : N_METRICS;
     if (n == 2 && strcmp(words[0], "database") == 0) {
         return take_database(prometheus, words[1]);
@@ -190,6 +189,28 @@ bool prometheus_take(struct prometheus *prometheus, char *line)
         (is_histogram ? take_histogram : take_figure)(out, name, &with, words, n);
     text_deinit(&with);
     return is_good;
+}
+
+static bool take_ok(struct prometheus *prometheus, char *const words[], size_t n)
+{
+    prometheus->begun = true;
+    prometheus->next = 0;
+    words_find_number(words, n, "next", &prometheus->next);
+    return n > 0 && strcmp(words[0], "ok") == 0;
+}
+
+enum answer_result prometheus_take(void *object, const char *line)
+{
+    struct prometheus *prometheus = object;
+    if (prometheus->begun && strcmp(line, "end") == 0) {
+        prometheus->begun = false;
+        return ANSWER_END;
+    }
+    char *words[MAX_ROW_WORDS], *copy = memory_string(line);
+    size_t n = words_split(copy, words, MAX_ROW_WORDS);
+    bool is_good = (prometheus->begun ? take_row : take_ok)(prometheus, words, n);
+    free(copy);
+    return is_good ? ANSWER_MORE : ANSWER_MALFORMED;
 }
 
 void prometheus_print(const struct prometheus *prometheus, struct text *out)

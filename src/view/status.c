@@ -163,8 +163,9 @@ static bool take_ok(struct status *status, const char *line)
     return is_good;
 }
 
-enum answer_result status_take(struct status *status, const char *line)
+enum answer_result status_take(void *object, const char *line)
 {
+    struct status *status = object;
     enum status_line kind = status_line_of(line);
     bool is_good = line[0] != '\0' && line[0] != ' ';
     if (!status->begun) {

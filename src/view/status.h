@@ -4,6 +4,7 @@
  * NULL. Strings are decoded, but not escaped. */
 #pragma once
 
+#include "client/answer.h"
 #include "wire/status_keys.h"
 
 #include <stdbool.h>
@@ -17,14 +18,7 @@
 
 void status_deinit(struct status *status);
 
-enum answer_result {
-    ANSWER_MORE,
-    ANSWER_END,
-    ANSWER_MALFORMED, /* no daemon sends that */
-};
-
-/* Takes one line after another, the `ok` line first. Copies what it keeps. */
-enum answer_result status_take(struct status *status, const char *line);
+answer_taker status_take; /* of a struct status */
 
 /* What the lines of one kind make: records, which begin with their names. */
 struct status_kind {

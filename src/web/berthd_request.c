@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is read in one turn of the loop: others have theirs. */
-enum { READS_PER_TURN = 64 };
-
 struct berthd_request {
     struct connection connection;
     struct request_callbacks talker;
@@ -41,37 +38,21 @@ static void finish(struct berthd_request *talk, const char *why)
     talker.end(talker.context, why);
 }
 
-/* False: the talk is over. */
-static bool take_lines(struct berthd_request *talk)
-{
-    char *line;
-    enum berthd_request_result result = BERTHD_REQUEST_MORE;
-    while (result == BERTHD_REQUEST_MORE) {
-        enum connection_line got = connection_next(&talk->connection, &line);
-        if (got == CONNECTION_MORE) {
-            return true;
-        }
-        result = got == CONNECTION_LINE ? talk->talker.line(talk->talker.context, line)
-                                        : BERTHD_REQUEST_NONSENSE;
-    }
-    finish(talk,
-        result == BERTHD_REQUEST_DONE ? NULL : "the server does not speak the protocol of berthd");
-    return false;
-}
-
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct berthd_request *talk = container_of(poll, struct berthd_request, poll);
     (void)status, (void)events;
-    for (int i = 0; i < READS_PER_TURN; i++) {
-        size_t before = linebuf_pending(&talk->connection.lines);
-        if (!connection_read(&talk->connection)) {
-            finish(talk, "berthd has ended the connection");
-            return;
-        }
-        if (linebuf_pending(&talk->connection.lines) == before || !take_lines(talk)) {
-            return;
-        }
+    switch (connection_take(&talk->connection, talk->talker.take, talk->talker.object)) {
+    case TAKEN_MORE:
+        break;
+    case TAKEN_ALL:
+        finish(talk, NULL);
+        break;
+    case TAKEN_NONSENSE:
+        finish(talk, "the server does not speak the protocol of berthd");
+        break;
+    case TAKEN_CLOSED:
+        finish(talk, "berthd has ended the connection");
     }
 }
 

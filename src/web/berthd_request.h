@@ -2,6 +2,7 @@
  * answer, on the loop. */
 #pragma once
 
+#include "client/answer.h"
 #include "client/endpoint.h"
 
 #include <stdbool.h>
@@ -11,15 +12,10 @@
 
 struct berthd_request;
 
-enum berthd_request_result {
-    BERTHD_REQUEST_MORE,
-    BERTHD_REQUEST_DONE, /* the answer is whole */
-    BERTHD_REQUEST_NONSENSE, /* no berthd says that */
-};
-
 struct request_callbacks {
-    enum berthd_request_result (*line)(void *context, char *line);
-    /* It is over, and the talk is gone. `why` NULL: BERTHD_REQUEST_DONE. Called once, never from
+    answer_taker *take;
+    void *object; /* of it */
+    /* It is over, and the talk is gone. `why` NULL: the answer is whole. Called once, never from
      * within berthd_request_begin(); not after berthd_request_stop(). */
     void (*end)(void *context, const char *why);
     void *context;

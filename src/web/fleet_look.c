@@ -28,20 +28,6 @@ static uint64_t hash_hosts(const struct status *status)
     return hash;
 }
 
-static enum berthd_request_result on_line(void *context, char *line)
-{
-    struct fleet_look *look = context;
-    switch (status_take(&look->status, line)) {
-    case ANSWER_MORE:
-        return BERTHD_REQUEST_MORE;
-    case ANSWER_END:
-        return BERTHD_REQUEST_DONE;
-    case ANSWER_MALFORMED:
-        break;
-    }
-    return BERTHD_REQUEST_NONSENSE;
-}
-
 static void fleet_look_on_end(void *context, const char *why)
 {
     struct fleet_look *look = context;
@@ -63,7 +49,8 @@ static void fleet_look_on_end(void *context, const char *why)
 
 void fleet_look_note(struct fleet_look *look)
 {
-    const struct request_callbacks talker = {on_line, fleet_look_on_end, look};
+    const struct request_callbacks talker = {
+        status_take, &look->status, fleet_look_on_end, look};
     struct web *web = look->web;
     nanoseconds now = clock_now();
     char why[512];

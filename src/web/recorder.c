@@ -42,23 +42,6 @@ static void on_ended(void *context, const struct past_lease *lease)
 
 /* ---- what has ended before ---- */
 
-static enum berthd_request_result on_line(void *context, char *line)
-{
-    struct recorder *recorder = context;
-    if (!recorder->past.begun && strncmp(line, "error ", 6) == 0) {
-        return BERTHD_REQUEST_NONSENSE;
-    }
-    switch (past_take(&recorder->past, line)) {
-    case ANSWER_MORE:
-        return BERTHD_REQUEST_MORE;
-    case ANSWER_END:
-        return BERTHD_REQUEST_DONE;
-    case ANSWER_MALFORMED:
-        break;
-    }
-    return BERTHD_REQUEST_NONSENSE;
-}
-
 /* Since when nothing is missing: `before`, until when the store was whole (0: never), or when the
  * oldest lease ended that berthd still knows, which none does of before the boot. A berthd that
  * knows of none has lost none. */
@@ -96,7 +79,8 @@ static void recorder_on_end(void *context, const char *why)
 
 static void fill(struct recorder *recorder)
 {
-    const struct request_callbacks talker = {on_line, recorder_on_end, recorder};
+    const struct request_callbacks talker = {
+        past_take, &recorder->past, recorder_on_end, recorder};
     struct web *web = recorder->web;
     uint64_t covered = store_covered_until(web->store), now = wall_now();
     char request[64] = "history\n", why[512];

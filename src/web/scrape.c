@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/words.h"
 #include "view/prometheus.h"
 #include "web/berthd_request.h"
 #include "wire/protocol.h"
@@ -88,31 +87,10 @@ static void finish(struct scrape *scrape)
 
 /* ---- berthd ---- */
 
-static enum berthd_request_result take_first(struct scrape *scrape, char *line)
+/* Who is asked now says these. */
+static struct prometheus *figures_of(struct scrape *scrape)
 {
-    char *words[MAX_WORDS];
-    size_t n = words_split(line, words, MAX_WORDS);
-    scrape->has_begun = true;
-    if (n == 0 || strcmp(words[0], "ok") != 0) {
-        return BERTHD_REQUEST_NONSENSE;
-    }
-    if (!words_find_number(words, n, "next", &scrape->next)) {
-        scrape->next = 0;
-    }
-    return BERTHD_REQUEST_MORE;
-}
-
-static enum berthd_request_result on_line(void *context, char *line)
-{
-    struct scrape *scrape = context;
-    if (!scrape->has_begun) {
-        return take_first(scrape, line);
-    }
-    if (strcmp(line, "end") == 0) {
-        return BERTHD_REQUEST_DONE;
-    }
-    struct prometheus *figures = scrape->database == 0 ? &scrape->host : &scrape->part;
-    return prometheus_take(figures, line) ? BERTHD_REQUEST_MORE : BERTHD_REQUEST_NONSENSE;
+    return scrape->database == 0 ? &scrape->host : &scrape->part;
 }
 
 /* Goes on with the next database. */
@@ -139,8 +117,9 @@ static void scrape_on_end(void *context, const char *why)
 {
     struct scrape *scrape = context;
     scrape->talk = NULL;
-    if (!why && scrape->next > scrape->from) {
-        scrape->from = scrape->next;
+    uint64_t next = figures_of(scrape)->next;
+    if (!why && next > scrape->from) {
+        scrape->from = next;
         scrape_ask(scrape);
     } else {
         scrape_go_on(scrape, !why);
@@ -149,7 +128,8 @@ static void scrape_on_end(void *context, const char *why)
 
 static void scrape_ask(struct scrape *scrape)
 {
-    const struct request_callbacks talker = {on_line, scrape_on_end, scrape};
+    const struct request_callbacks talker = {
+        prometheus_take, figures_of(scrape), scrape_on_end, scrape};
     struct web *web = scrape->web;
     struct text request = TEXT_INIT;
     char why[512];
@@ -161,8 +141,6 @@ static void scrape_ask(struct scrape *scrape)
         text_add_key(&request, "database", scrape->host.databases[scrape->database - 1]);
     }
     text_add(&request, "\n");
-    scrape->has_begun = false;
-    scrape->next = 0;
     scrape->talk = berthd_request_begin(
         web->loop, &web->follower.link.endpoint, request.bytes, LIMIT_MS, &talker, why, sizeof why);
     text_deinit(&request);

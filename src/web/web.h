@@ -59,8 +59,7 @@ struct scrape {
     struct prometheus part; /* those of a database */
     bool has_failed; /* the host's are not all there */
     size_t database; /* 0: the host, else the number of one of its databases */
-    bool has_begun; /* of an answer: its first line has come */
-    uint64_t from, next;
+    uint64_t from; /* where the answer begins */
 };
 
 struct web {
