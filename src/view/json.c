@@ -1,10 +1,10 @@
 #include "view/json.h"
 
 #include "base/memory.h"
-#include "view/json_internal.h"
 #include "view/printable.h"
 #include "view/users.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ json_t *optional_value(const struct optional *optional)
     return optional->is_given ? number_value(optional->number) : json_null();
 }
 
-json_t *instant_value(const struct instant *instant)
+static json_t *instant_value(const struct instant *instant)
 {
     return instant->is_given ? json_integer(instant->at) : json_null();
 }
@@ -302,14 +302,18 @@ static void set_leases(json_t *object, const struct status_resource *resource)
     json_object_set_new(object, "waiters", waiters);
 }
 
-static json_t *resource_value(
-    const struct status *status, const struct status_resource *resource)
+json_t *resource_value(const struct status *status, const struct status_resource *resource)
 {
     json_t *object = record_value(LINE_RESOURCE, "name", resource->name, resource);
     json_object_set_new(object, "grantable", number_value(status_grantable(status, resource)));
     set_items(object, resource);
     set_leases(object, resource);
     return object;
+}
+
+json_t *template_value(const struct status_resource *template)
+{
+    return record_value(LINE_TEMPLATE, "name", template->name, template);
 }
 
 /* Of `n` records of `size` bytes; each begins with its name, which is called `key`. */
@@ -325,7 +329,7 @@ static json_t *records_value(
     return array;
 }
 
-static json_t *databases_value(const struct status *status)
+json_t *databases_value(const struct status *status)
 {
     return records_value(LINE_DATABASE, "name", status->databases, status->n_databases,
         sizeof *status->databases);
@@ -350,7 +354,7 @@ void json_print(const struct status *status, struct text *out)
 
 /* ---- hosts ---- */
 
-static json_t *hosts_value(const struct status *status)
+json_t *hosts_value(const struct status *status)
 {
     return records_value(
         LINE_HOST, "host", status->hosts, status->n_hosts, sizeof *status->hosts);
@@ -364,34 +368,6 @@ void json_print_hosts(const struct status *status, struct text *out)
     json_object_set_new(object, "hosts", hosts_value(status));
     json_object_set_new(object, "databases", databases_value(status));
     json_finish(object, out);
-}
-
-/* ---- elements ---- */
-
-void json_add_string(const char *string, struct text *out)
-{
-    json_add(text_value(string), out);
-}
-
-void json_add_resource(
-    const struct status *status, const struct status_resource *resource, struct text *out)
-{
-    json_add(resource_value(status, resource), out);
-}
-
-void json_add_template(const struct status_resource *template, struct text *out)
-{
-    json_add(record_value(LINE_TEMPLATE, "name", template->name, template), out);
-}
-
-void json_add_databases(const struct status *status, struct text *out)
-{
-    json_add(databases_value(status), out);
-}
-
-void json_add_hosts(const struct status *status, struct text *out)
-{
-    json_add(hosts_value(status), out);
 }
 
 /* ---- a change ---- */

@@ -11,18 +11,37 @@
 
 #include "view/stats.h"
 
+/* ---- values: each is the caller's, who gives it away ---- */
+
+typedef struct json_t json_t; /* jansson's */
+
+json_t *text_value(const char *string); /* NULL: null */
+json_t *number_value(uint64_t number); /* at most INT64_MAX */
+json_t *optional_value(const struct optional *optional); /* not given: null */
+json_t *words_value(const struct words *words);
+json_t *user_name_value(const struct shown_user *user); /* the name; none is known: null */
+
+/* Elements and arrays of the documents below, for those of other programs. The status says what may
+ * be granted. */
+json_t *resource_value(const struct status *status, const struct status_resource *resource);
+json_t *template_value(const struct status_resource *template);
+json_t *databases_value(const struct status *status);
+json_t *hosts_value(const struct status *status);
+json_t *past_lease_value(const struct past_lease *lease);
+
+/* A member for each key, but those that only followers get. */
+void set_fields(json_t *object, const struct field *fields, const void *record);
+/* A member for each attribute that has a title. */
+void shown_set(json_t *object, const char *const shown[N_SHOWN]);
+
+/* Adds the value in ASCII, without an LF, and frees it. */
+void json_add(json_t *value, struct text *out);
+/* The same as one line. */
+void json_finish(json_t *object, struct text *out);
+
+/* ---- berthctl status, berthctl hosts ---- */
+
 void json_print(const struct status *status, struct text *out);
-/* One element of it, without an LF: for documents of other programs. The status says what may be
- * granted. */
-void json_add_resource(
-    const struct status *status, const struct status_resource *resource, struct text *out);
-void json_add_template(const struct status_resource *template, struct text *out);
-/* The whole array of it, and of `berthctl hosts --json`. */
-void json_add_databases(const struct status *status, struct text *out);
-void json_add_hosts(const struct status *status, struct text *out);
-/* A string; NULL: null. */
-void json_add_string(const char *string, struct text *out);
-/* `berthctl hosts --json`. */
 void json_print_hosts(const struct status *status, struct text *out);
 
 /* ---- berthctl watch ---- */
@@ -45,6 +64,4 @@ void json_print_event(const struct json_event *event, struct text *out);
 /* ---- berthctl history, berthctl stats ---- */
 
 void past_json_print(const struct past *past, struct text *out);
-/* One element of its leases, without an LF. */
-void past_json_add_lease(const struct past_lease *lease, struct text *out);
 void stats_json_print(const struct stats *stats, struct text *out);

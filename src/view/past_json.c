@@ -1,5 +1,7 @@
 /* past_json.c - what has ended, as JSON, and figures of it. */
-#include "view/json_internal.h"
+#include "view/json.h"
+
+#include <jansson.h>
 
 /* ---- history ---- */
 
@@ -38,11 +40,6 @@ json_t *past_lease_value(const struct past_lease *lease)
     set_fields(object, past_lease_fields, lease);
     shown_set(object, lease->shown);
     return object;
-}
-
-void past_json_add_lease(const struct past_lease *lease, struct text *out)
-{
-    json_add(past_lease_value(lease), out);
 }
 
 void past_json_print(const struct past *past, struct text *out)
@@ -111,7 +108,7 @@ static json_t *users_value(
     return array;
 }
 
-static json_t *resource_value(const struct stats_resource *resource)
+static json_t *stats_resource_value(const struct stats_resource *resource)
 {
     json_t *object = json_object();
     json_object_set_new(object, "name", text_value(resource->name));
@@ -126,7 +123,7 @@ void stats_json_print(const struct stats *stats, struct text *out)
 {
     json_t *resources = json_array(), *object = json_object();
     for (size_t i = 0; i < stats->n_resources; i++) {
-        json_array_append_new(resources, resource_value(&stats->resources[i]));
+        json_array_append_new(resources, stats_resource_value(&stats->resources[i]));
     }
     json_object_set_new(object, "version", json_integer(1));
     json_object_set_new(object, "from_at_ms", number_value(stats->from));

@@ -93,7 +93,7 @@ static void set_names(struct web *web)
             url[n - 1] = '\0';
         }
         text_add(&peers, i > 0 ? "," : "");
-        json_add_string(url, &peers);
+        json_add(text_value(url), &peers);
         free(url);
     }
     text_add(&peers, "]");

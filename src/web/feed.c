@@ -178,7 +178,7 @@ static void add_key(struct text *out, const char *key)
 static void add_string(struct text *out, const char *key, const char *string)
 {
     add_key(out, key);
-    json_add_string(string, out);
+    json_add(text_value(string), out);
 }
 
 static void add_instant(struct text *out, const char *key, const struct instant *instant)
@@ -217,7 +217,7 @@ static void add_resources(
         struct piece *piece = find_or_new(feed, resource->name);
         if (piece->made == 0 || piece->made < changed) {
             piece->text.length = 0;
-            json_add_resource(status, resource, &piece->text);
+            json_add(resource_value(status, resource), &piece->text);
             piece->made = feed->live->serial;
         }
         separate(out);
@@ -237,7 +237,7 @@ static void add_templates(
         piece->made = piece->made == 0 ? feed->live->serial : piece->made;
         if (piece->made > after) {
             separate(out);
-            json_add_template(&status->templates[i], out);
+            json_add(template_value(&status->templates[i]), out);
         }
     }
     text_add(out, "]");
@@ -260,7 +260,7 @@ static void add_removed(
         }
         if (!is_there) {
             separate(out);
-            json_add_string(removed->name, out);
+            json_add(text_value(removed->name), out);
         }
     }
     text_add(out, "]");
@@ -284,7 +284,7 @@ static void add_around(const struct feed *feed, const struct feed_around *around
     add_flag(out, "draining", status->draining);
     add_instant(out, "grace_until", &status->grace_until);
     add_key(out, "databases");
-    json_add_databases(status, out);
+    json_add(databases_value(status), out);
     add_key(out, "hosts");
     text_add(out, around->hosts);
     add_key(out, "peers");

@@ -35,7 +35,7 @@ static void fleet_look_on_end(void *context, const char *why)
     if (!why) {
         uint64_t hash = hash_hosts(&look->status);
         look->json.length = 0;
-        json_add_hosts(&look->status, &look->json);
+        json_add(hosts_value(&look->status), &look->json);
         if (hash != look->hash) {
             look->hash = hash;
             look->events++;

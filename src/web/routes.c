@@ -55,7 +55,7 @@ static void on_found(void *context, struct text *json, const char *why)
     }
     const struct web *web = http_context(request);
     text_add(&body, "{\"host\":");
-    json_add_string(web->host, &body);
+    json_add(text_value(web->host), &body);
     text_add(&body, ",");
     text_add_bytes(&body, json->bytes + 1, json->length - 1);
     struct http_bytes *bytes = http_bytes_of(web->http, &body);

@@ -355,7 +355,7 @@ static char *add_string(char **roomp, const char *string)
 static struct store_row *row_of(const struct past_lease *lease)
 {
     struct text json = TEXT_INIT;
-    past_json_add_lease(lease, &json);
+    json_add(past_lease_value(lease), &json);
     size_t bytes = sizeof(struct store_row) + lease->n_claims * sizeof(char *) + strlen(lease->id) +
         1 + json.length + 1;
     for (size_t i = 0; i < lease->n_claims; i++) {
