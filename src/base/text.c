@@ -59,6 +59,12 @@ void text_add_number(struct text *text, uint64_t number)
     text_end(text, put_number(text_room(text, MAX_DIGITS), number));
 }
 
+void text_add_age(struct text *text, uint64_t milliseconds)
+{
+    char age[32];
+    text_add_bytes(text, age, age_format(age, sizeof age, milliseconds));
+}
+
 void text_add_format(struct text *text, const char *format, ...)
 {
     va_list arguments, again;

@@ -102,6 +102,7 @@ void text_add_repeated(struct text *text, char byte, size_t n);
 /* "a, b" of "a,b" */
 void text_add_list(struct text *text, const char *words);
 void text_add_number(struct text *text, uint64_t number);
+void text_add_age(struct text *text, uint64_t milliseconds); /* age_format() */
 __attribute__((format(printf, 2, 3))) void text_add_format(
     struct text *text, const char *format, ...);
 

@@ -86,6 +86,12 @@ bool number_parse(const char *text, uint64_t max, uint64_t *valuep)
     return true;
 }
 
+int numbers_compare(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
 bool range_parse(
     const char *text, size_t length, uint64_t max, uint64_t *firstp, uint64_t *lastp)
 {

@@ -32,6 +32,9 @@ bool number_parse(const char *text, uint64_t max, uint64_t *valuep);
 /* The same with an optional minus; the magnitude is at most `max`. */
 bool signed_number_parse(const char *text, int64_t max, int64_t *valuep);
 
+/* Of a uint64_t, or of a struct that begins with one: for qsort() and the like. */
+int numbers_compare(const void *left, const void *right);
+
 /* Parses `length` bytes: "3-7", the smaller number first, or "7", which is first and last. */
 bool range_parse(
     const char *text, size_t length, uint64_t max, uint64_t *firstp, uint64_t *lastp);

@@ -307,14 +307,15 @@ void fleet_write_line(const struct fleet *fleet, uint8_t database, const struct 
 void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t database,
     const char *name, enum outcome why)
 {
-    char is_new[352] = "";
+    struct text is_new = TEXT_INIT;
     const struct database *settings = fleet_database(&fleet->server->databases, database);
     const struct session_view view = fleet_look(fleet, database);
     if (view.is_new) {
-        fleet_why_new(is_new, sizeof is_new, settings->name, view.grace_until - clock_now());
+        fleet_why_new(&is_new, settings->name, view.grace_until - clock_now());
     }
     fleet_why_of(
-        out, size, settings, why == OUTCOME_GRACE ? is_new : view.why, name, why);
+        out, size, settings, why == OUTCOME_GRACE ? is_new.bytes : view.why, name, why);
+    text_deinit(&is_new);
 }
 
 bool fleet_is_down(const struct fleet *fleet, uint8_t database)

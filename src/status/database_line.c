@@ -112,14 +112,11 @@ static struct instant before(nanoseconds instant, uint64_t milliseconds)
     return instant_of(instant - (nanoseconds)milliseconds * NANOSECONDS_PER_MILLISECOND);
 }
 
-/* False: the row is none. */
+/* False: the row makes no sense. */
 static bool database_line_take_host(struct status_host *host, const struct fleet_row *row,
     const char *database, uint64_t ttl, nanoseconds listed_at)
 {
     uint64_t left, since;
-    if (strcmp(row->fields, "session") != 0 || row->n < N_SESSION_FIELDS) {
-        return false;
-    }
     *host = (struct status_host){
         .name = fleet_field(row, SESSION_HOST),
         .session = fleet_field(row, SESSION_ID),
@@ -192,8 +189,9 @@ void host_lines_write(struct text *out, const struct fleet_rows *rows, const cha
 {
     size_t n = 0;
     struct status_host *hosts = NULL, host;
-    for (size_t i = 0; i < rows->n_rows; i++) {
-        if (database_line_take_host(&host, &rows->rows[i], database, ttl, listed_at)) {
+    const struct fleet_row *row;
+    for (size_t at = 0; (row = fleet_rows_next(rows, "session", N_SESSION_FIELDS, &at));) {
+        if (database_line_take_host(&host, row, database, ttl, listed_at)) {
             host.own = strcmp(host.session, own_session) == 0;
             hosts = memory_grow(hosts, n, sizeof *hosts);
             hosts[n++] = host;
@@ -205,8 +203,8 @@ void host_lines_write(struct text *out, const struct fleet_rows *rows, const cha
     qsort(hosts, n, sizeof *hosts, compare_sessions);
     for (size_t i = 0; i < rows->n_resources; i++) {
         const struct fleet_resource *resource = &rows->resources[i];
-        for (size_t row = resource->row + 1; row < resource->end; row++) {
-            count_lease(hosts, n, &rows->rows[row], resource);
+        for (size_t k = resource->row + 1; k < resource->end; k++) {
+            count_lease(hosts, n, &rows->rows[k], resource);
         }
     }
     qsort(hosts, n, sizeof *hosts, compare_names);

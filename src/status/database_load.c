@@ -1,7 +1,5 @@
 #include "status/database_load.h"
 
-#include <string.h>
-
 /* A row `load`. */
 enum load_field { LOAD_WORD, LOAD_SESSIONS, LOAD_CALLS, LOAD_IN_CALLS, LOAD_CPU, N_LOAD_FIELDS };
 
@@ -14,17 +12,13 @@ enum load_field { LOAD_WORD, LOAD_SESSIONS, LOAD_CALLS, LOAD_IN_CALLS, LOAD_CPU,
 
 bool load_read(const struct fleet_rows *rows, nanoseconds now, struct load_sample *sample)
 {
-    for (size_t i = 0; i < rows->n_rows; i++) {
-        const struct fleet_row *row = &rows->rows[i];
-        if (strcmp(row->fields, "load") == 0 && row->n >= N_LOAD_FIELDS) {
-            sample->at = now;
-            return fleet_number(row, LOAD_SESSIONS, MAX_LOAD, &sample->sessions) &&
-                fleet_number(row, LOAD_CALLS, MAX_LOAD, &sample->calls) &&
-                fleet_number(row, LOAD_IN_CALLS, MAX_LOAD, &sample->in_calls) &&
-                fleet_number(row, LOAD_CPU, MAX_LOAD, &sample->cpu) && sample->calls > 0;
-        }
-    }
-    return false;
+    size_t at = 0;
+    const struct fleet_row *row = fleet_rows_next(rows, "load", N_LOAD_FIELDS, &at);
+    sample->at = now;
+    return row && fleet_number(row, LOAD_SESSIONS, MAX_LOAD, &sample->sessions) &&
+        fleet_number(row, LOAD_CALLS, MAX_LOAD, &sample->calls) &&
+        fleet_number(row, LOAD_IN_CALLS, MAX_LOAD, &sample->in_calls) &&
+        fleet_number(row, LOAD_CPU, MAX_LOAD, &sample->cpu) && sample->calls > 0;
 }
 
 /* Whether the same server has counted on: it may be another one, or have been told to begin again.

@@ -16,35 +16,16 @@ enum { UNITS_BYTES = 200, MAX_FIRST_BYTES = 1300 };
 
 /* ---- the answer ---- */
 
-static void add_brief(struct text *out, const char *word, const struct text *text)
-{
-    char cut[MAX_BRIEF_BYTES + 1];
-    size_t n = utf8_cut(text->bytes ? text->bytes : "", MAX_BRIEF_BYTES);
-    snprintf(cut, sizeof cut, "%.*s", (int)n, text->bytes ? text->bytes : "");
-    text_add(out, word);
-    text_add(out, " ");
-    text_add_encoded(out, cut);
-    text_add(out, "\n");
-}
-
-static void explained_add_sentence(struct text *out, const char *sentence)
-{
-    text_add(out, "because ");
-    text_add_encoded(out, sentence);
-    text_add(out, "\n");
-}
-
 /* What follows the first line. */
 static void end_answer(struct text *out, struct text *first, struct reasons *reasons)
 {
     if (reasons->brief.length > 0) {
-        add_brief(out, "brief", &reasons->brief);
+        reasons_write(out, "brief", reasons->brief.bytes, MAX_BRIEF_BYTES);
     }
     if (reasons->stops.length > 0) {
-        add_brief(out, "stops", &reasons->stops);
+        reasons_write(out, "stops", reasons->stops.bytes, MAX_BRIEF_BYTES);
     }
-    first->bytes[utf8_cut(first->bytes, MAX_FIRST_BYTES)] = '\0';
-    explained_add_sentence(out, first->bytes);
+    reasons_write(out, "because", first->bytes, MAX_FIRST_BYTES);
     text_add_bytes(out, reasons->lines.bytes, reasons->lines.length);
     text_add(out, "end\n");
     text_deinit(first);
@@ -137,32 +118,31 @@ static void add_forecast(struct story *story, struct text *out)
     }
 }
 
-static void say_grace_of(const struct story *story, char *out, size_t size)
+static void say_grace(struct story *story)
 {
-    char what[352];
+    struct text sentence = TEXT_INIT;
     nanoseconds left = grace_left(story);
+    text_add(&sentence, "its database ");
     if (story->session->is_new) {
-        fleet_why_new(what, sizeof what, story->scene->database, left);
+        fleet_why_new(&sentence, story->scene->database, left);
     } else {
-        char span[32];
-        age_format(span, sizeof span, milliseconds(left) + 999);
-        snprintf(what, sizeof what, "is new or has lost its data, and grants nothing for %s", span);
+        text_add(&sentence, "is new or has lost its data, and grants nothing for ");
+        text_add_age(&sentence, milliseconds(left) + 999);
     }
-    snprintf(out, size, "its database %s", what);
+    reasons_stop(&story->reasons, "grace", sentence.bytes);
+    text_deinit(&sentence);
 }
 
 /* What holds for all of this host, or of the database. */
 static void add_surroundings(struct story *story)
 {
-    char sentence[384];
     struct core *core = story->scene->core;
     if (core_is_draining(core)) {
         reasons_stop(&story->reasons, "drain", "this host is being drained");
     }
     reasons_stop_if_closed(&story->reasons, core, story->scene->now);
     if (grace_left(story) > 0) {
-        say_grace_of(story, sentence, sizeof sentence);
-        reasons_stop(&story->reasons, "grace", sentence);
+        say_grace(story);
     }
 }
 
@@ -319,13 +299,6 @@ static void begin_sentence(
     party_write(sentence, &row.line);
 }
 
-static void add_span(struct text *out, nanoseconds span)
-{
-    char age[32];
-    age_format(age, sizeof age, milliseconds(span));
-    text_add(out, age);
-}
-
 static void begin_answer(
     struct text *out, const char *is, const struct lease *lease, uint64_t position)
 {
@@ -351,7 +324,7 @@ static void explain_waiting(struct text *out, struct story *story, struct lease 
     text_add(&first, " has waited for ");
     add_names(&first, lease);
     text_add(&first, " for ");
-    add_span(&first, story->scene->now - lease->asked_at);
+    text_add_age(&first, milliseconds(story->scene->now - lease->asked_at));
     if (story->position > 0) { /* else it is not known yet */
         text_add_format(
             &first, ": place %llu in the queue", (unsigned long long)story->position);
@@ -382,7 +355,7 @@ static void add_held(
         text_deinit(&units);
     }
     text_add(out, " for ");
-    add_span(out, scene->now - lease->granted_at);
+    text_add_age(out, milliseconds(scene->now - lease->granted_at));
 }
 
 /* What ends it. */
@@ -399,11 +372,12 @@ static void say_end(
     if (lease->stopping != OUTCOME_OK) {
         reasons_say(reasons, "its job is being stopped: %s",
             code_table[outcome_code((enum outcome)lease->stopping)].meaning);
-        return;
+    } else if (until == NEVER) {
+        reasons_say(reasons, "%s", ends[lease->binding]);
+    } else {
+        age_format(span, sizeof span, milliseconds(until - scene->now));
+        reasons_say(reasons, "%s, and after %s at the latest", ends[lease->binding], span);
     }
-    age_format(span, sizeof span, milliseconds(until == NEVER ? 0 : until - scene->now));
-    reasons_say(reasons, "%s%s%s%s", ends[lease->binding], until == NEVER ? "" : ", and after ",
-        until == NEVER ? "" : span, until == NEVER ? "" : " at the latest");
 }
 
 void explained_lease(struct text *out, const struct scene *scene,

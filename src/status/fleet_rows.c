@@ -139,6 +139,18 @@ struct fleet_rows *fleet_rows_free(struct fleet_rows *rows)
     return NULL;
 }
 
+const struct fleet_row *fleet_rows_next(
+    const struct fleet_rows *rows, const char *word, size_t n, size_t *ip)
+{
+    while (*ip < rows->n_rows) {
+        const struct fleet_row *row = &rows->rows[(*ip)++];
+        if (row_is(row, word) && row->n >= n) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
 /* The index of the first that is not before `name`. */
 static size_t fleet_rows_place_of(const struct fleet_rows *rows, const char *name)
 {

@@ -44,6 +44,11 @@ const struct fleet_resource *fleet_rows_behind(const struct fleet_rows *rows, co
 /* How many of its resources are instances of that template. */
 uint32_t fleet_rows_n_instances(const struct fleet_rows *rows, const char *template);
 
+/* The next row of that kind with at least `n` fields: from number *ip on, which moves behind it.
+ * NULL: there is none. */
+const struct fleet_row *fleet_rows_next(
+    const struct fleet_rows *rows, const char *word, size_t n, size_t *ip);
+
 /* ---- one row ---- */
 
 enum resource_field {

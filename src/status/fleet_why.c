@@ -35,14 +35,13 @@ static const char *without_place(const char *trouble, const char *place)
     return is_same ? trouble + n + 2 : trouble;
 }
 
-void fleet_why_new(char *out, size_t size, const char *name, nanoseconds left)
+void fleet_why_new(struct text *out, const char *name, nanoseconds left)
 {
-    char span[32];
-    age_format(span, sizeof span, milliseconds(left) + 999);
-    snprintf(out, size,
-        "is new, and grants nothing for another %s, as hosts may hold leases from before (if it "
-        "never held anything: berthctl found %s)",
-        span, name);
+    text_add(out, "is new, and grants nothing for another ");
+    text_add_age(out, milliseconds(left) + 999);
+    text_add_format(out,
+        ", as hosts may hold leases from before (if it never held anything: berthctl found %s)",
+        name);
 }
 
 /* What follows "the database `NAME` (PLACE)". */

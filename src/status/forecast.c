@@ -12,12 +12,6 @@ static uint64_t sum(uint64_t a, uint64_t b)
 
 /* ---- how long somebody holds ---- */
 
-static int forecast_compare(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* The next of 1/2, 1/4, 3/4, 1/8, 5/8, ... in parts of 2^16: the bits of 1, 2, 3, ... reversed. */
 static size_t next_part(struct forecast *forecast)
 {
@@ -58,7 +52,7 @@ void forecast_init(struct forecast *forecast, struct core *core, const char *nam
         .cooldown = (uint64_t)definition->cooldown / 1000,
     };
     forecast->n_holds = core_recent_holds(core, name, forecast->holds);
-    qsort(forecast->holds, forecast->n_holds, sizeof forecast->holds[0], forecast_compare);
+    qsort(forecast->holds, forecast->n_holds, sizeof forecast->holds[0], numbers_compare);
 }
 
 void forecast_add_end(struct forecast *forecast, uint64_t at, uint64_t units)

@@ -187,14 +187,11 @@ enum sessions_field { SESSIONS_WORD, SESSIONS_NUMBER, N_SESSIONS_FIELDS };
 void metrics_hosts(struct text *out, const struct fleet_rows *rows, const char *database)
 {
     const struct metrics_labels labels = {.database = database};
-    for (size_t i = 0; i < rows->n_rows; i++) {
-        const struct fleet_row *row = &rows->rows[i];
-        uint64_t n;
-        if (strcmp(row->fields, "sessions") == 0 && row->n >= N_SESSIONS_FIELDS &&
-            fleet_number(row, SESSIONS_NUMBER, MAX_SUM, &n)) {
-            metrics_value(out, METRIC_SHARED_hosts, &labels, n);
-            return;
-        }
+    size_t at = 0;
+    uint64_t n;
+    const struct fleet_row *row = fleet_rows_next(rows, "sessions", N_SESSIONS_FIELDS, &at);
+    if (row && fleet_number(row, SESSIONS_NUMBER, MAX_SUM, &n)) {
+        metrics_value(out, METRIC_SHARED_hosts, &labels, n);
     }
 }
 
@@ -208,14 +205,11 @@ void metrics_load(struct text *out, const struct load_view *load, const char *da
 
 static uint64_t sum_up(const struct fleet_rows *rows, const char *name, enum sum_field field)
 {
-    uint64_t sum = 0, part;
-    for (size_t i = 0; i < rows->n_rows; i++) {
-        const struct fleet_row *row = &rows->rows[i];
-        if (strcmp(row->fields, "sum") == 0 && row->n >= N_SUM_FIELDS &&
-            strcmp(fleet_field(row, SUM_DEFINITION), name) == 0 &&
-            fleet_number(row, field, MAX_SUM, &part)) {
-            sum += part;
-        }
+    uint64_t sum = 0;
+    const struct fleet_row *row;
+    for (size_t at = 0; (row = fleet_rows_next(rows, "sum", N_SUM_FIELDS, &at));) {
+        bool is_of_it = strcmp(fleet_field(row, SUM_DEFINITION), name) == 0;
+        sum += is_of_it ? fleet_number_of(row, field, MAX_SUM) : 0;
     }
     return sum;
 }

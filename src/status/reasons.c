@@ -18,12 +18,18 @@ void reasons_deinit(struct reasons *reasons)
 
 /* ---- sentences ---- */
 
+void reasons_write(struct text *out, const char *word, char *what, size_t max)
+{
+    what[utf8_cut(what, max)] = '\0';
+    text_add(out, word);
+    text_add(out, " ");
+    text_add_encoded(out, what);
+    text_add(out, "\n");
+}
+
 static void reasons_add_sentence(struct reasons *reasons, char *sentence)
 {
-    sentence[utf8_cut(sentence, SENTENCE_BYTES)] = '\0';
-    text_add(&reasons->lines, "because ");
-    text_add_encoded(&reasons->lines, sentence);
-    text_add(&reasons->lines, "\n");
+    reasons_write(&reasons->lines, "because", sentence, SENTENCE_BYTES);
 }
 
 void reasons_say(struct reasons *reasons, const char *format, ...)
@@ -57,15 +63,15 @@ void reasons_stop(struct reasons *reasons, const char *stop, const char *sentenc
 
 void reasons_stop_if_closed(struct reasons *reasons, const struct core *core, nanoseconds now)
 {
-    char span[32], sentence[128];
+    struct text sentence = TEXT_INIT;
     if (core_closed_why(core)) {
         reasons_stop(reasons, "grace", core_closed_why(core));
     } else if (core_is_closed(core)) {
-        age_format(span, sizeof span, milliseconds(core_grace_until(core) - now) + 999);
-        snprintf(sentence, sizeof sentence,
-            "berthd has restarted: for another %s it restores earlier leases and grants nothing new",
-            span);
-        reasons_stop(reasons, "grace", sentence);
+        text_add(&sentence, "berthd has restarted: for another ");
+        text_add_age(&sentence, milliseconds(core_grace_until(core) - now) + 999);
+        text_add(&sentence, " it restores earlier leases and grants nothing new");
+        reasons_stop(reasons, "grace", sentence.bytes);
+        text_deinit(&sentence);
     }
 }
 
@@ -79,18 +85,11 @@ static unsigned long long number(uint64_t n)
     return n;
 }
 
-static void add_age(struct text *out, uint64_t milliseconds)
-{
-    char age[32];
-    age_format(age, sizeof age, milliseconds);
-    text_add(out, age);
-}
-
 static void add_time_since(
     struct text *out, const struct reasons_resource *resource, const struct status_lease *lease)
 {
     int64_t span = resource->now.at - lease->since.at;
-    add_age(out, span > 0 ? (uint64_t)span : 0);
+    text_add_age(out, span > 0 ? (uint64_t)span : 0);
 }
 
 /* ---- who ---- */

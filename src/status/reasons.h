@@ -29,6 +29,9 @@ struct reasons {
 
 void reasons_deinit(struct reasons *reasons);
 
+/* Adds "WORD TEXT\n", the text cut to `max` bytes and encoded. */
+void reasons_write(struct text *out, const char *word, char *what, size_t max);
+
 /* Adds a sentence to `lines`. */
 void reasons_say(struct reasons *reasons, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

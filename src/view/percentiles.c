@@ -1,6 +1,7 @@
 #include "view/percentiles.h"
 
 #include "base/memory.h"
+#include "base/words.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,19 +24,13 @@ uint64_t nearest_rank(const uint64_t sorted[], size_t n, unsigned percent)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
-static int percentiles_compare(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
 struct percentiles percentiles_of(struct durations *durations)
 {
     struct percentiles percentiles = {.n = durations->n};
     if (durations->n == 0) {
         return percentiles;
     }
-    qsort(durations->list, durations->n, sizeof durations->list[0], percentiles_compare);
+    qsort(durations->list, durations->n, sizeof durations->list[0], numbers_compare);
     for (size_t i = 0; i < durations->n; i++) {
         bool fits = durations->list[i] <= UINT64_MAX - percentiles.sum;
         percentiles.sum = fits ? percentiles.sum + durations->list[i] : UINT64_MAX;

@@ -88,13 +88,6 @@ void text_add_words(struct text *text, const struct words *words, const char *be
     text_add(text, words->is_cut ? "..." : "");
 }
 
-void text_add_age(struct text *text, uint64_t milliseconds)
-{
-    char age[32];
-    age_format(age, sizeof age, milliseconds);
-    text_add(text, age);
-}
-
 void text_add_given_age(struct text *text, bool is_given, uint64_t milliseconds)
 {
     if (is_given) {

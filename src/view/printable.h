@@ -26,9 +26,7 @@ answer_taker why_take;
 /* Adds them escaped, with this between; then "..." if the list was cut. */
 void text_add_words(struct text *text, const struct words *words, const char *between);
 
-/* As age_format() of base/words.h. */
-void text_add_age(struct text *text, uint64_t milliseconds);
-/* The same; "-" if it is not given. */
+/* As text_add_age(); "-" if it is not given. */
 void text_add_given_age(struct text *text, bool is_given, uint64_t milliseconds);
 
 /* The name, else the uid. */

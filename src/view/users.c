@@ -15,12 +15,6 @@ struct user {
 
 static void *users; /* tsearch() */
 
-static int user_compare(const void *left, const void *right)
-{
-    uint64_t a = ((const struct user *)left)->uid, b = ((const struct user *)right)->uid;
-    return (a > b) - (a < b);
-}
-
 static const char *no_name(uint64_t uid)
 {
     (void)uid;
@@ -38,13 +32,13 @@ static const char *name_of(uint64_t uid)
 const char *user_look_up(uint64_t uid)
 {
     struct user wanted = {.uid = uid};
-    struct user **found = tfind(&wanted, &users, user_compare);
+    struct user **found = tfind(&wanted, &users, numbers_compare);
     if (found) {
         return (*found)->name;
     }
     struct user *user = memory_resize(NULL, 1, sizeof *user);
     *user = (struct user){.uid = uid, .name = name_of(uid)};
-    if (!tsearch(user, &users, user_compare)) {
+    if (!tsearch(user, &users, numbers_compare)) {
         abort();
     }
     return user->name;
