@@ -21,8 +21,6 @@ enum requests {
     EACH_BUT_LAST, /* the same, and each has the last argument too */
 };
 
-enum { MAX_NAMES = 16 }; /* as of status */
-
 /* wire/commands.def has each request's word, number of arguments, right and help. */
 static const struct command {
     enum command_index request;

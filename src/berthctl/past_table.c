@@ -143,9 +143,7 @@ void past_table_print(
     for (size_t i = 0; i < past->n; i++) {
         grid_add_row(&grid, &past->leases[i], past);
     }
-    if (width > 0) {
-        fit(&grid, columns, width);
-    }
+    fit(&grid, columns, width);
     if (past->n > 0) {
         grid_print_titles(&grid, out);
     }
@@ -159,18 +157,13 @@ void past_table_print(
     grid_deinit(&grid);
 }
 
-/* ---- stats: a row is a struct stats_resource or stats_user, its context its figures ---- */
-
-struct stats_context {
-    const struct figures *figures;
-    const struct optional *whole; /* of which USE and SHARE are a part */
-};
+/* ---- stats: a row is a struct stats_resource or stats_user, which begins with its figures ---- */
 
 #define AGE(name, spread, member)                                                                  \
     static void name##_cell(struct text *text, const void *row, const void *context)               \
     {                                                                                              \
-        const struct figures *figures = ((const struct stats_context *)context)->figures;          \
-        (void)row;                                                                                 \
+        const struct figures *figures = row;                                                       \
+        (void)context;                                                                             \
         text_add_given_age(text, figures->spread.n > 0, figures->spread.member);                   \
     }
 AGE(wait, waits, median)
@@ -184,22 +177,21 @@ AGE(hold_longest, holds, longest)
 
 static void percent_cell(struct text *text, const void *row, const void *context)
 {
-    const struct stats_context *at = context;
-    uint64_t permille;
-    (void)row;
-    if (stats_permille(&at->figures->unit_time, at->whole, &permille)) {
-        text_add_format(text, "%llu.%llu%%", (unsigned long long)(permille / 10),
-            (unsigned long long)(permille % 10));
+    const struct optional *permille = &((const struct figures *)row)->permille;
+    (void)context;
+    if (permille->is_given) {
+        text_add_format(text, "%llu.%llu%%", (unsigned long long)(permille->number / 10),
+            (unsigned long long)(permille->number % 10));
     } else {
         text_add(text, "unknown");
     }
 }
 
 /* The columns of both tables. */
-#define WAITS(type)                                                                                \
-    {"LEASES", COLUMN_NUMBER(type, figures.n_leases)},                                             \
-        {"REFUSED", COLUMN_NUMBER(type, figures.n_refused), .gives_way = 1},                       \
-        {"WAITING", COLUMN_NUMBER(type, figures.n_waiting)},                                       \
+#define WAITS                                                                                      \
+    {"LEASES", COLUMN_NUMBER(struct figures, n_leases)},                                           \
+        {"REFUSED", COLUMN_NUMBER(struct figures, n_refused), .gives_way = 1},                     \
+        {"WAITING", COLUMN_NUMBER(struct figures, n_waiting)},                                     \
         {"WAITED", .cell = wait_cell, .is_right = true},                                           \
         {"95%", .cell = wait_95_cell, .is_right = true, .gives_way = 2},                           \
     {                                                                                              \
@@ -214,52 +206,31 @@ static void percent_cell(struct text *text, const void *row, const void *context
 
 static const struct column stats_resource_columns[] = {
     {"RESOURCE", COLUMN_STRING(struct stats_resource, name), .min_width = 20},
-    WAITS(struct stats_resource),
+    WAITS,
     HOLDS,
     {"USE", .cell = percent_cell, .is_right = true},
 };
 
 static const struct column stats_user_columns[] = {
     {"USER", COLUMN_VALUE(struct stats_user, user, FIELD_USER), .min_width = 8},
-    WAITS(struct stats_user),
+    WAITS,
     {"IN ALL", .cell = wait_sum_cell, .is_right = true},
     HOLDS,
     {"SHARE", .cell = percent_cell, .is_right = true},
 };
 
-/* Of either table, once its rows are in it. `width`: of the terminal, or 0. */
-static void print_stats(struct grid *grid, size_t width, struct text *out)
-{
-    if (width > 0) {
-        grid_fit(grid, width);
-    }
-    grid_print(grid, out);
-    grid_deinit(grid);
-}
-
-static void print_resources(const struct stats *stats, size_t width, struct text *out)
+/* Prints `n` rows, `size` bytes each. `width`: of the terminal, or 0. */
+static void print_stats(const struct column *columns, size_t n_columns, const void *rows, size_t n,
+    size_t size, size_t width, struct text *out)
 {
     struct grid grid;
-    grid_init(&grid, stats_resource_columns,
-        sizeof stats_resource_columns / sizeof stats_resource_columns[0], 0);
-    for (size_t i = 0; i < stats->n_resources; i++) {
-        const struct stats_resource *resource = &stats->resources[i];
-        const struct stats_context at = {&resource->figures, &resource->capacity};
-        grid_add_row(&grid, resource, &at);
+    grid_init(&grid, columns, n_columns, 0);
+    for (size_t i = 0; i < n; i++) {
+        grid_add_row(&grid, (const char *)rows + i * size, NULL);
     }
-    print_stats(&grid, width, out);
-}
-
-static void print_users(const struct stats *stats, size_t width, struct text *out)
-{
-    struct grid grid;
-    grid_init(
-        &grid, stats_user_columns, sizeof stats_user_columns / sizeof stats_user_columns[0], 0);
-    for (size_t i = 0; i < stats->n_users; i++) {
-        const struct stats_context at = {&stats->users[i].figures, &stats->unit_time};
-        grid_add_row(&grid, &stats->users[i], &at);
-    }
-    print_stats(&grid, width, out);
+    grid_fit(&grid, width);
+    grid_print(&grid, out);
+    grid_deinit(&grid);
 }
 
 void stats_table_print(const struct stats *stats, size_t width, struct text *out)
@@ -274,7 +245,10 @@ void stats_table_print(const struct stats *stats, size_t width, struct text *out
     text_add(out, " (");
     text_add_age(out, stats->to - stats->from);
     text_add(out, "),\nand waits so far: median, 95th percentile and longest\n\n");
-    print_resources(stats, width, out);
+    print_stats(stats_resource_columns,
+        sizeof stats_resource_columns / sizeof stats_resource_columns[0], stats->resources,
+        stats->n_resources, sizeof stats->resources[0], width, out);
     text_add(out, "\n");
-    print_users(stats, width, out);
+    print_stats(stats_user_columns, sizeof stats_user_columns / sizeof stats_user_columns[0],
+        stats->users, stats->n_users, sizeof stats->users[0], width, out);
 }

@@ -14,7 +14,6 @@
 #include <string.h>
 
 enum {
-    MAX_NAMES = 16, /* of one request */
     LOOK_AGAIN_SECONDS = 1, /* where only a database knows, which tells nobody */
 };
 

@@ -5,6 +5,8 @@
 #include "berthctl/show.h"
 #include "table/status_filter.h"
 
+enum { MAX_NAMES = 16 }; /* of one request, as of status */
+
 /* Bits of the options. */
 enum {
     OPTION_REASON = 1,

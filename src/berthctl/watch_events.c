@@ -96,3 +96,13 @@ void watch_line_print(struct watch_events *events, struct watch_line *line)
     text_deinit(&line->who);
     text_deinit(&line->sentence);
 }
+
+void watch_line_print_host(
+    struct watch_events *events, const char *word, const char *what, const char *sentence)
+{
+    struct watch_line line = {.json = {.event = word}};
+    text_add(&line.name, "-");
+    text_add(&line.what, what);
+    text_add(&line.sentence, sentence);
+    watch_line_print(events, &line);
+}

@@ -46,6 +46,10 @@ struct watch_line {
 /* Adds the line to what is to be written, and frees it. */
 void watch_line_print(struct watch_events *events, struct watch_line *line);
 
+/* The same of an event of the host: WHAT in the column, and a sentence. */
+void watch_line_print_host(
+    struct watch_events *events, const char *word, const char *what, const char *sentence);
+
 /* Whether lines about this resource are wanted. */
 bool watch_is_named(const struct watch_choice *choice, const char *name);
 

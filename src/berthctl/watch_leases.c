@@ -150,10 +150,6 @@ void watch_ended(void *context, const struct past_lease *lease)
 
 void watch_missed(void *context)
 {
-    struct watch_events *events = context;
-    struct watch_line line = {.json = {.event = "missed"}};
-    text_add(&line.name, "-");
-    text_add(&line.what, "more leases have ended");
-    text_add(&line.sentence, "more leases have ended than are shown here");
-    watch_line_print(events, &line);
+    watch_line_print_host(context, "missed", "more leases have ended",
+        "more leases have ended than are shown here");
 }

@@ -143,17 +143,14 @@ void watch_begun(void *context)
 
 void watch_host(void *context, const struct status *before, const struct status *now)
 {
-    struct watch_events *events = context;
-    struct watch_line line = {.json = {.event = now->draining ? "draining" : "undrained"}};
-    if (before->draining == now->draining) {
-        return;
+    if (now->draining && !before->draining) {
+        watch_line_print_host(context, "draining", "draining",
+            "this host is being drained, and grants nothing");
     }
-    text_add(&line.name, "-");
-    text_add(&line.what, now->draining ? "draining" : "no longer draining");
-    text_add(&line.sentence,
-        now->draining ? "this host is being drained, and grants nothing"
-                      : "this host is no longer being drained");
-    watch_line_print(events, &line);
+    if (before->draining && !now->draining) {
+        watch_line_print_host(context, "undrained", "no longer draining",
+            "this host is no longer being drained");
+    }
 }
 
 static bool has_named_resource(const struct watch_events *events, const char *database)

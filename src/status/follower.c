@@ -159,7 +159,7 @@ static void add_host(
     struct follower *follower, const struct answer_moment *moment, struct text *out)
 {
     const struct status now = host_figures_of(follower->source->walked.core, moment->now);
-    if (!host_figures_are_equal(&now, &follower->told)) {
+    if (!host_figures_equal(&now, &follower->told)) {
         follower->told = now;
         host_figures_write(out, "host", &now);
     }

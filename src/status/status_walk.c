@@ -45,14 +45,6 @@ struct status host_figures_of(struct core *core, nanoseconds now)
     return figures;
 }
 
-bool host_figures_are_equal(const struct status *a, const struct status *b)
-{
-    return a->draining == b->draining && a->granting.is_given == b->granting.is_given &&
-        a->held == b->held && a->waiting == b->waiting &&
-        a->grace_until.is_given == b->grace_until.is_given &&
-        a->grace_until.at == b->grace_until.at;
-}
-
 void host_figures_write(struct text *out, const char *word, const struct status *figures)
 {
     text_add(out, word);

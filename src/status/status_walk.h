@@ -8,8 +8,6 @@
 
 /* The figures of this host, for the first line. */
 struct status host_figures_of(struct core *core, nanoseconds now);
-/* But for the time. */
-bool host_figures_are_equal(const struct status *a, const struct status *b);
 /* The line begins with that word. */
 void host_figures_write(struct text *out, const char *word, const struct status *figures);
 

@@ -7,16 +7,15 @@
 
 enum { RESERVATIONS_BYTES = 1000 };
 
-bool unit_list_add(struct unit_list *list, const char *unit, size_t max)
+void unit_list_add(struct unit_list *list, const char *unit, size_t max)
 {
     struct text *text = &list->text;
     if (list->is_cut) {
-        return false;
+        return;
     }
     text_add(text, text->length > 0 ? "," : "");
     list->is_cut = text->length + ITEM_BYTES + sizeof ",..." > max;
     text_add(text, list->is_cut ? "..." : unit);
-    return !list->is_cut;
 }
 
 void unit_list_add_slots(struct unit_list *list, uint64_t first, uint64_t last, size_t max)
@@ -75,7 +74,7 @@ void unit_list_add_all(struct unit_list *list, const char *units, bool is_pool, 
 
 /* ---- reasons ---- */
 
-bool reserve_list_add(struct reserve_list *list, const char *unit, const char *reason)
+void reserve_list_add(struct reserve_list *list, const char *unit, const char *reason)
 {
     struct text *words = &list->words;
     size_t max = sizeof " reserve=," + ITEM_BYTES + percent_encode(NULL, 0, reason);
@@ -85,5 +84,4 @@ bool reserve_list_add(struct reserve_list *list, const char *unit, const char *r
         text_add(words, ",");
         text_add_encoded(words, reason);
     }
-    return !list->is_full;
 }

@@ -18,8 +18,8 @@ struct unit_list {
     bool is_cut;
 };
 
-/* Does nothing once the list is cut. Returns whether it is not. */
-bool unit_list_add(struct unit_list *list, const char *unit, size_t max);
+/* Does nothing once the list is cut. */
+void unit_list_add(struct unit_list *list, const char *unit, size_t max);
 /* Adds adjacent slots: "3", or "0-3". */
 void unit_list_add_slots(struct unit_list *list, uint64_t first, uint64_t last, size_t max);
 /* Adds the units of such a list of untrusted text: its items (for a pool), or its slots, with runs
@@ -33,5 +33,4 @@ struct reserve_list {
     bool is_full;
 };
 
-/* Returns whether there was room. */
-bool reserve_list_add(struct reserve_list *list, const char *unit, const char *reason);
+void reserve_list_add(struct reserve_list *list, const char *unit, const char *reason);

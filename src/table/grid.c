@@ -144,6 +144,7 @@ static bool leave_one_out(struct grid *grid)
 void grid_fit(struct grid *grid, size_t max)
 {
     grid->max = max;
+    max = max > 0 ? max : SIZE_MAX;
     while (grid_width(grid, true) > max && leave_one_out(grid)) {
     }
     while (grid_width(grid, false) > max) {

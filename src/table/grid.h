@@ -83,7 +83,8 @@ void grid_add_row(struct grid *grid, const void *row, const void *context);
 
 /* After all cells: leaves out columns that give way, where even columns cut as far as they may be
  * make lines longer than `max`. Then cuts the widest of the columns that may be cut, until lines
- * are at most that long or nothing more can be cut. What is still too long is cut at its end. */
+ * are at most that long or nothing more can be cut. What is still too long is cut at its end.
+ * 0: lines may be of any length. */
 void grid_fit(struct grid *grid, size_t max);
 
 size_t grid_n_rows(const struct grid *grid);

@@ -232,9 +232,7 @@ static void print_databases(
     for (size_t i = 0; i < status->n_databases; i++) {
         grid_add_row(&grid, &status->databases[i], status);
     }
-    if (style->width > 0) {
-        grid_fit(&grid, style->width);
-    }
+    grid_fit(&grid, style->width);
     text_add(out, "\n");
     grid_print_titles(&grid, out);
     for (size_t i = 0; i < status->n_databases; i++) {
@@ -352,10 +350,8 @@ static void fill_tables(struct tables *tables, const struct status *status,
         grid_add_row(&tables->resources, rows[i], &at);
         lease_table_add(&tables->leases, status, rows[i], style);
     }
-    if (style->width > 0) {
-        grid_fit(&tables->resources, style->width);
-        grid_fit(&tables->leases, style->width);
-    }
+    grid_fit(&tables->resources, style->width);
+    grid_fit(&tables->leases, style->width);
 }
 
 void table_print(const struct status *status, const struct table_style *style, struct text *out)

@@ -8,20 +8,10 @@
 
 /* ---- the host, and records ---- */
 
-static bool optional_equals(const struct optional *a, const struct optional *b)
-{
-    return a->is_given == b->is_given && a->number == b->number;
-}
-
 static void tell_host(const struct live *live, const struct live_watcher *watcher)
 {
-    const struct status *a = &live->host_before, *b = &live->host;
-    bool is_same = a->draining == b->draining && a->held == b->held && a->waiting == b->waiting &&
-        optional_equals(&a->granting, &b->granting) &&
-        a->grace_until.is_given == b->grace_until.is_given &&
-        a->grace_until.at == b->grace_until.at;
-    if (!is_same && watcher->host) {
-        watcher->host(watcher->context, a, b);
+    if (watcher->host && !host_figures_equal(&live->host_before, &live->host)) {
+        watcher->host(watcher->context, &live->host_before, &live->host);
     }
 }
 

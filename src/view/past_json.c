@@ -70,40 +70,29 @@ static json_t *percentiles_value(const struct percentiles *spread)
     return object;
 }
 
-static void set_figures(json_t *object, const struct figures *figures)
+/* `part` is what their part of the whole is called. */
+static void set_figures(json_t *object, const struct figures *figures, const char *part)
 {
+    const struct optional *permille = &figures->permille;
     json_object_set_new(object, "leases", number_value(figures->n_leases));
     json_object_set_new(object, "refused", number_value(figures->n_refused));
     json_object_set_new(object, "waiting", number_value(figures->n_waiting));
     json_object_set_new(object, "waited_ms", percentiles_value(&figures->waits));
     json_object_set_new(object, "held_ms", percentiles_value(&figures->holds));
     json_object_set_new(object, "unit_ms", optional_value(&figures->unit_time));
+    json_object_set_new(object, part,
+        permille->is_given ? json_real((double)permille->number / 1000) : json_null());
 }
 
-static json_t *part_value(const struct figures *figures, const struct optional *whole)
-{
-    uint64_t permille;
-    bool is_known = stats_permille(&figures->unit_time, whole, &permille);
-    return is_known ? json_real((double)permille / 1000) : json_null();
-}
-
-static json_t *user_value(
-    const struct stats_user *user, const char *part, const struct optional *whole)
-{
-    json_t *object = json_object();
-    json_object_set_new(object, "uid", optional_value(&user->user.uid));
-    json_object_set_new(object, "user", user_name_value(&user->user));
-    set_figures(object, &user->figures);
-    json_object_set_new(object, part, part_value(&user->figures, whole));
-    return object;
-}
-
-static json_t *users_value(
-    const struct stats_user users[], size_t n, const char *part, const struct optional *whole)
+static json_t *users_value(const struct stats_user users[], size_t n, const char *part)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++) {
-        json_array_append_new(array, user_value(&users[i], part, whole));
+        json_t *object = json_object();
+        json_object_set_new(object, "uid", optional_value(&users[i].user.uid));
+        json_object_set_new(object, "user", user_name_value(&users[i].user));
+        set_figures(object, &users[i].figures, part);
+        json_array_append_new(array, object);
     }
     return array;
 }
@@ -112,10 +101,8 @@ static json_t *stats_resource_value(const struct stats_resource *resource)
 {
     json_t *object = json_object();
     json_object_set_new(object, "name", text_value(resource->name));
-    set_figures(object, &resource->figures);
-    json_object_set_new(object, "use", part_value(&resource->figures, &resource->capacity));
-    json_object_set_new(object, "users",
-        users_value(resource->users, resource->n_users, "use", &resource->capacity));
+    set_figures(object, &resource->figures, "use");
+    json_object_set_new(object, "users", users_value(resource->users, resource->n_users, "use"));
     return object;
 }
 
@@ -129,7 +116,6 @@ void stats_json_print(const struct stats *stats, struct text *out)
     json_object_set_new(object, "from_at_ms", number_value(stats->from));
     json_object_set_new(object, "to_at_ms", number_value(stats->to));
     json_object_set_new(object, "resources", resources);
-    json_object_set_new(
-        object, "users", users_value(stats->users, stats->n_users, "share", &stats->unit_time));
+    json_object_set_new(object, "users", users_value(stats->users, stats->n_users, "share"));
     json_finish(object, out);
 }

@@ -238,8 +238,20 @@ static size_t group(const struct sample samples[], size_t n,
     return end;
 }
 
-/* `is_of_users`: each lease counts once. */
-static struct figures figures_of(const struct sample samples[], size_t n, bool is_of_users)
+static struct optional permille_of(
+    const struct optional *unit_time, const struct optional *whole)
+{
+    if (!unit_time->is_given || !whole->is_given || whole->number == 0 ||
+        unit_time->number > whole->number) { /* more than all: the limit was another one */
+        return (struct optional){0};
+    }
+    double part = (double)unit_time->number / (double)whole->number;
+    return (struct optional){true, (uint64_t)(part * 1000 + 0.5)};
+}
+
+/* `is_of_users`: each lease counts once. `whole`: of which the unit time is a part. */
+static struct figures figures_of(const struct sample samples[], size_t n, bool is_of_users,
+    const struct optional *whole)
 {
     struct figures figures = {.unit_time = {true, 0}};
     struct durations waits = {0}, holds = {0};
@@ -258,6 +270,7 @@ static struct figures figures_of(const struct sample samples[], size_t n, bool i
         figures.unit_time.is_given &= sample->unit_time.is_given;
         figures.unit_time.number += sample->unit_time.number;
     }
+    figures.permille = permille_of(&figures.unit_time, whole);
     figures.waits = percentiles_of(&waits);
     figures.holds = percentiles_of(&holds);
     durations_deinit(&waits);
@@ -275,8 +288,8 @@ static int by_waits(const void *left, const void *right)
 }
 
 /* Of samples sorted by user. */
-static struct stats_user *users_of(
-    const struct sample samples[], size_t n, bool is_of_users, size_t *n_usersp)
+static struct stats_user *users_of(const struct sample samples[], size_t n, bool is_of_users,
+    const struct optional *whole, size_t *n_usersp)
 {
     struct stats_user *users = NULL;
     *n_usersp = 0;
@@ -284,7 +297,8 @@ static struct stats_user *users_of(
         end = i + group(&samples[i], n - i, by_user);
         users = memory_resize(users, *n_usersp + 1, sizeof users[0]);
         users[(*n_usersp)++] = (struct stats_user){
-            .user = samples[i].user, .figures = figures_of(&samples[i], end - i, is_of_users)};
+            .user = samples[i].user,
+            .figures = figures_of(&samples[i], end - i, is_of_users, whole)};
     }
     if (users) {
         qsort(users, *n_usersp, sizeof users[0], by_waits);
@@ -297,15 +311,16 @@ static void stats_add_resource(
 {
     uint64_t span = stats->to - stats->from;
     const struct definition definition = find_definition(status, samples[0].name);
+    const struct optional capacity = {
+        definition.limit.is_given && span > 0, definition.limit.number * span};
     stats->resources =
         memory_resize(stats->resources, stats->n_resources + 1, sizeof stats->resources[0]);
     struct stats_resource *resource = &stats->resources[stats->n_resources++];
     *resource = (struct stats_resource){
         .name = samples[0].name,
-        .figures = figures_of(samples, n, false),
-        .capacity = {definition.limit.is_given && span > 0, definition.limit.number * span},
+        .figures = figures_of(samples, n, false, &capacity),
     };
-    resource->users = users_of(samples, n, false, &resource->n_users);
+    resource->users = users_of(samples, n, false, &capacity, &resource->n_users);
 }
 
 /* When the oldest lease was asked for, if the answer has it; else when it ended. */
@@ -358,7 +373,8 @@ static void compute(struct stats *stats, struct samples *samples, const struct s
         stats->n_ended += samples->list[i].has_ended && samples->list[i].is_first;
     }
     qsort(samples->list, samples->n, sizeof samples->list[0], by_user);
-    stats->users = users_of(samples->list, samples->n, true, &stats->n_users);
+    stats->users =
+        users_of(samples->list, samples->n, true, &stats->unit_time, &stats->n_users);
 }
 
 struct stats stats_of(
@@ -372,7 +388,7 @@ struct stats stats_of(
     if (samples.n > 0) {
         mark_first(&samples);
         measure_all(&samples, status);
-        stats.unit_time = figures_of(samples.list, samples.n, true).unit_time;
+        stats.unit_time = figures_of(samples.list, samples.n, true, &stats.unit_time).unit_time;
         keep_user(&samples, &choice->uid);
     }
     if (samples.n > 0) {
@@ -390,15 +406,4 @@ void stats_deinit(struct stats *stats)
     free(stats->resources);
     free(stats->users);
     *stats = (struct stats){0};
-}
-
-bool stats_permille(
-    const struct optional *unit_time, const struct optional *whole, uint64_t *permillep)
-{
-    if (!unit_time->is_given || !whole->is_given || whole->number == 0 ||
-        unit_time->number > whole->number) { /* more than all: the limit was another one */
-        return false;
-    }
-    *permillep = (uint64_t)((double)unit_time->number / (double)whole->number * 1000 + 0.5);
-    return true;
 }

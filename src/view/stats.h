@@ -17,21 +17,21 @@ struct figures {
     /* Times a unit was held in the span, also by leases that are still held; not given: for some it
      * is not known how many units they had. */
     struct optional unit_time;
+    /* That, in thousandths of what it would be if all units of the resource had been held all the
+     * time; of a user, of that of all users. Not given: it is not known, as the limit may have been
+     * another one, or the resource is of fleet scope, and the history of this host alone. */
+    struct optional permille;
 };
 
 /* Of one user, or of one user's leases on one resource. */
 struct stats_user {
-    struct shown_user user;
     struct figures figures;
+    struct shown_user user;
 };
 
 struct stats_resource {
-    const char *name; /* the past's or the status' */
     struct figures figures;
-    /* What unit_time would be if all units had been held all the time; not given: it is not known,
-     * as the limit may have been another one, or the resource is of fleet scope, and the history of
-     * this host alone. */
-    struct optional capacity;
+    const char *name; /* the past's or the status' */
     struct stats_user *users;
     size_t n_users;
 };
@@ -53,7 +53,3 @@ struct stats {
 struct stats stats_of(
     const struct past *past, const struct status *status, const struct past_choice *choice);
 void stats_deinit(struct stats *stats);
-
-/* unit_time in thousandths of `whole`. False: not known. */
-bool stats_permille(
-    const struct optional *unit_time, const struct optional *whole, uint64_t *permillep);

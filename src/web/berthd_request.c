@@ -62,14 +62,11 @@ static void on_limit(uv_timer_t *timer)
 }
 
 struct berthd_request *berthd_request_begin(uv_loop_t *loop, const struct endpoint *endpoint,
-    const char *request, uint64_t limit, const struct request_callbacks *talker, char *why,
-    size_t size)
+    const char *request, uint64_t limit, const struct request_callbacks *talker)
 {
     struct berthd_request *talk = memory_new(sizeof *talk);
     *talk = (struct berthd_request){.connection = CONNECTION_INIT, .talker = *talker, .n_open = 2};
-    int error = connection_open(&talk->connection, endpoint);
-    if (error != 0) {
-        connection_explain(endpoint, error, why, size);
+    if (connection_open(&talk->connection, endpoint) != 0) {
         free(talk);
         return NULL;
     }
@@ -79,9 +76,7 @@ struct berthd_request *berthd_request_begin(uv_loop_t *loop, const struct endpoi
     uv_timer_init(loop, &talk->timer);
     talk->poll.data = talk->timer.data = talk;
     uv_poll_start(&talk->poll, UV_READABLE, on_readable);
-    if (limit > 0) {
-        uv_timer_start(&talk->timer, on_limit, limit, 0);
-    }
+    uv_timer_start(&talk->timer, on_limit, limit, 0);
     /* If it cannot be sent, the end of the connection is there to be read. */
     connection_send(&talk->connection, request, strlen(request));
     return talk;

@@ -21,10 +21,9 @@ struct request_callbacks {
     void *context;
 };
 
-/* Sends the request, which ends in LF. After `limit` milliseconds it is over, 0: never. NULL, and
- * `why` says it: nobody is there. */
+/* Sends the request, which ends in LF. After `limit` milliseconds it is over. NULL: nobody is
+ * there. */
 struct berthd_request *berthd_request_begin(uv_loop_t *loop, const struct endpoint *endpoint,
-    const char *request, uint64_t limit, const struct request_callbacks *talker, char *why,
-    size_t size);
+    const char *request, uint64_t limit, const struct request_callbacks *talker);
 /* NULL is nothing. The loop must run once more for its handles. */
 void berthd_request_stop(struct berthd_request *talk);

@@ -53,7 +53,6 @@ void fleet_look_note(struct fleet_look *look)
         status_take, &look->status, fleet_look_on_end, look};
     struct web *web = look->web;
     nanoseconds now = clock_now();
-    char why[512];
     bool is_old = look->asked_at == 0 ||
         now - look->asked_at >= PAUSE_MS * NANOSECONDS_PER_MILLISECOND;
     if (look->talk || !is_old || !web->follower.link.is_kept ||
@@ -62,7 +61,7 @@ void fleet_look_note(struct fleet_look *look)
     }
     look->asked_at = now;
     look->talk = berthd_request_begin(
-        web->loop, &web->follower.link.endpoint, "hosts\n", LIMIT_MS, &talker, why, sizeof why);
+        web->loop, &web->follower.link.endpoint, "hosts\n", LIMIT_MS, &talker);
 }
 
 static void on_tick(uv_timer_t *timer)

@@ -83,7 +83,7 @@ static void fill(struct recorder *recorder)
         past_take, &recorder->past, recorder_on_end, recorder};
     struct web *web = recorder->web;
     uint64_t covered = store_covered_until(web->store), now = wall_now();
-    char request[64] = "history\n", why[512];
+    char request[64] = "history\n";
     if (covered > 0) {
         uint64_t span = (now > covered ? now - covered : 0) + SLACK_MS;
         snprintf(request, sizeof request, "history since=%" PRIu64 "\n", span);
@@ -91,7 +91,7 @@ static void fill(struct recorder *recorder)
     past_deinit(&recorder->past);
     recorder->past = (struct past)PAST_INIT;
     recorder->talk = berthd_request_begin(
-        web->loop, &web->follower.link.endpoint, request, LIMIT_MS, &talker, why, sizeof why);
+        web->loop, &web->follower.link.endpoint, request, LIMIT_MS, &talker);
 }
 
 static void stop_filling(struct recorder *recorder)

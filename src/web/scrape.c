@@ -132,7 +132,6 @@ static void scrape_ask(struct scrape *scrape)
         prometheus_take, figures_of(scrape), scrape_on_end, scrape};
     struct web *web = scrape->web;
     struct text request = TEXT_INIT;
-    char why[512];
     text_add(&request, "metrics");
     if (scrape->from > 0) {
         text_add_number_key(&request, "from", scrape->from);
@@ -142,7 +141,7 @@ static void scrape_ask(struct scrape *scrape)
     }
     text_add(&request, "\n");
     scrape->talk = berthd_request_begin(
-        web->loop, &web->follower.link.endpoint, request.bytes, LIMIT_MS, &talker, why, sizeof why);
+        web->loop, &web->follower.link.endpoint, request.bytes, LIMIT_MS, &talker);
     text_deinit(&request);
     if (!scrape->talk) {
         scrape_go_on(scrape, false);

@@ -139,3 +139,12 @@ void status_line_write(
     status_line_begin(out, line, name, 1 << FOR_ANYBODY, record);
     text_add(out, "\n");
 }
+
+bool host_figures_equal(const struct status *a, const struct status *b)
+{
+    return a->draining == b->draining && a->held == b->held && a->waiting == b->waiting &&
+        a->granting.is_given == b->granting.is_given &&
+        a->granting.number == b->granting.number &&
+        a->grace_until.is_given == b->grace_until.is_given &&
+        a->grace_until.at == b->grace_until.at;
+}

@@ -127,3 +127,6 @@ struct status {
 };
 
 #undef MEMBER
+
+/* Whether those of the host are the same, but for the time. */
+bool host_figures_equal(const struct status *a, const struct status *b);

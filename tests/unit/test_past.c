@@ -379,11 +379,10 @@ static const struct stats_resource *resource_of(const char *name)
 static void expect_use(const char *name, int expected)
 {
     const struct stats_resource *resource = resource_of(name);
-    uint64_t permille;
-    bool is_known = stats_permille(&resource->figures.unit_time, &resource->capacity, &permille);
-    cr_expect_eq(is_known, expected >= 0, "%s", name);
-    cr_expect(!is_known || permille == (uint64_t)expected, "%s: %llu", name,
-        (unsigned long long)permille);
+    const struct optional *permille = &resource->figures.permille;
+    cr_expect_eq(permille->is_given, expected >= 0, "%s", name);
+    cr_expect(!permille->is_given || permille->number == (uint64_t)expected, "%s: %llu", name,
+        (unsigned long long)permille->number);
 }
 
 Test(stats, use_of_a_part_of_the_hour)
@@ -454,7 +453,6 @@ Test(stats, of_one_user)
 {
     static const char *const two[] = {"ok now=3600000 since=0",
         "ended 1 units=etl:0 uid=1000 how=released ended=3600000 held=1200000 waited=0", "end"};
-    uint64_t permille;
     COMPUTE(two, now, .uid = {true, 1001});
     cr_assert_eq(stats.n_resources, 1);
     expect_use("etl", 250);
@@ -462,8 +460,8 @@ Test(stats, of_one_user)
     cr_expect_eq(stats.users[0].user.uid.number, 1001);
     cr_expect_eq(stats.n_ended, 0);
     /* 3600 of 3600 + 1200, and 200 + 2 * 60 of leases 3, 7 and 8 */
-    cr_assert(stats_permille(&stats.users[0].figures.unit_time, &stats.unit_time, &permille));
-    cr_expect_eq(permille, 703);
+    cr_assert(stats.users[0].figures.permille.is_given);
+    cr_expect_eq(stats.users[0].figures.permille.number, 703);
 }
 
 /* Leases of several resources have claims on others. */
