@@ -201,8 +201,8 @@ def check_watch_of_berthctl():
     sources = "".join(code[f"src/berthctl/watch_{name}.c"] for name in ("leases", "limits"))
     text = section("berthctl.1", "WATCH")
     coded = re.findall(
-        r'\.event = (?:[\w>.-]+ \? )?"([a-z-]+)"(?: : "([a-z-]+)")?|words = \{\s*"([a-z-]+)"|left = \{\s*"([a-z-]+)"'
-        r'|given_back = \{\s*"([a-z-]+)"|line_about\(\w+, "([a-z-]+)"\)|is_reserved \? "(reserved)" : "(unreserved)"'
+        r'\.event = (?:[\w>.-]+ \? )?"([a-z-]+)"(?: : "([a-z-]+)")?|(?:words|granted|waits|left) = \{\s*"([a-z-]+)"'
+        r'|given_back = \{\s*"([a-z-]+)"|print_host\(context, "([a-z-]+)"|line_about\(\w+, "([a-z-]+)"\)|is_reserved \? "(reserved)" : "(unreserved)"'
         r'|events, (?:now|either), (?:now \? )?"([a-z-]+)"(?: : "([a-z-]+)")?', sources)
     require_same("berthctl.1: WATCH: events", set(re.findall(r"_([a-z-]+)_", text.split("_event_ is one of")[1])),
                  {word for row in found("events", coded) for word in row if word})

@@ -32,8 +32,8 @@ struct answer {
 
 /* Parses the line in place. */
 void answer_parse(struct answer *answer, char *line);
-/* Of ANSWER_ERROR: its text, decoded, or else what its code means. NULL: it has no code, or the text
- * is malformed. Call it once. */
+/* Of ANSWER_ERROR: its text, decoded, or else what its code means. NULL: it has no code, or the
+ * text is malformed. Call it once. */
 const char *answer_why(struct answer *answer);
 
 /* ---- answers of several lines ---- */

@@ -267,8 +267,8 @@ static json_t *slot_items_value(const struct status_resource *resource)
 
 static json_t *lease_value(const struct status_lease *lease, bool is_pool)
 {
-    json_t *object = record_value(
-        lease->is_held ? LINE_HOLDER : LINE_WAITER, "lease", lease->id, lease);
+    enum status_line line = lease->is_held ? LINE_HOLDER : LINE_WAITER;
+    json_t *object = record_value(line, "lease", lease->id, lease);
     json_object_set_new(object, "user", text_value(user_name(lease->uid)));
     shown_set(object, lease->shown);
     if (lease->is_held) {

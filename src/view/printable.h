@@ -19,8 +19,8 @@ void text_add_safe(struct text *text, const char *format, ...)
 /* As text_add_escaped(), but replaces only bad UTF-8: for formats with their own escapes. */
 void text_add_valid(struct text *text, const char *untrusted);
 
-/* Of a struct text, and the answer to `why`: each sentence, with an LF. All but the first, which says
- * what becomes of it, are indented. */
+/* Of a struct text, and the answer to `why`: each sentence, with an LF. All but the first, which
+ * says what becomes of it, are indented. */
 answer_taker why_take;
 
 /* Adds them escaped, with this between; then "..." if the list was cut. */
