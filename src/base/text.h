@@ -67,6 +67,9 @@ void text_deinit(struct text *text);
 /* Hands the string over to the caller, who frees it; never NULL. */
 char *text_take(struct text *text);
 
+/* Whether it goes on like that behind its first `from` bytes. */
+bool text_has_at(const struct text *text, size_t from, const char *string);
+
 /* Room for `n` more and a NUL: where they go. text_grow() makes it. */
 char *text_grow(struct text *text, size_t n);
 static inline char *text_room(struct text *text, size_t n)

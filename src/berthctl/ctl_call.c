@@ -90,28 +90,6 @@ int call_protocol_error(const struct call *call)
     return STATUS_DOWN;
 }
 
-char *call_line(struct call *call)
-{
-    char *line;
-    switch (connection_wait_line(&call->connection, &line, call->deadline)) {
-    case CONNECTION_LINE:
-        return line;
-    case CONNECTION_GARBAGE:
-        call->exit_status = call_protocol_error(call);
-        return NULL;
-    case CONNECTION_MORE:
-        break;
-    }
-    if (clock_now() < call->deadline) {
-        call_has_closed(call);
-        return NULL;
-    }
-    message("berthd has not answered for %d seconds", PATIENCE_SECONDS);
-    call->exit_status = STATUS_DOWN;
-    connection_close(&call->connection);
-    return NULL;
-}
-
 void call_timed_out(struct call *call)
 {
     const struct code_row *row = &code_table[CODE_TIMEOUT];
@@ -119,23 +97,43 @@ void call_timed_out(struct call *call)
     call->exit_status = row->exit_status;
 }
 
-bool call_wait_event(struct call *call, const char *event, nanoseconds until)
+static void say_no_answer(struct call *call)
+{
+    message("berthd has not answered for %d seconds", PATIENCE_SECONDS);
+    call->exit_status = STATUS_DOWN;
+    connection_close(&call->connection);
+}
+
+/* NULL after a message: that of `expire` at `until`. */
+static char *line_until(
+    struct call *call, nanoseconds until, void (*expire)(struct call *call))
 {
     char *line;
-    enum connection_line got;
-    while ((got = connection_wait_line(&call->connection, &line, until)) == CONNECTION_LINE) {
-        if (strcmp(line, event) == 0) {
-            return true;
-        }
+    enum connection_line got = connection_wait_line(&call->connection, &line, until);
+    if (got == CONNECTION_LINE) {
+        return line;
     }
     if (got == CONNECTION_GARBAGE) {
         call->exit_status = call_protocol_error(call);
     } else if (clock_now() < until) {
         call_has_closed(call);
     } else {
-        call_timed_out(call);
+        expire(call);
     }
-    return false;
+    return NULL;
+}
+
+char *call_line(struct call *call)
+{
+    return line_until(call, call->deadline, say_no_answer);
+}
+
+bool call_wait_event(struct call *call, const char *event, nanoseconds until)
+{
+    char *line;
+    while ((line = line_until(call, until, call_timed_out)) && strcmp(line, event) != 0) {
+    }
+    return line;
 }
 
 void call_end(struct call *call)
@@ -225,6 +223,12 @@ static bool starts_with_word(const char *line, const char *word)
     return strncmp(line, word, n) == 0 && (line[n] == ' ' || line[n] == '\0');
 }
 
+void call_set(struct call *call, enum command_index command, char *const arguments[], size_t n)
+{
+    call->request = (struct ctl_request){
+        .word = command_table[command].word, .arguments = arguments, .n_arguments = n};
+}
+
 static bool call_send(struct call *call)
 {
     struct text line = TEXT_INIT;
@@ -263,7 +267,7 @@ char *call_answer(struct call *call)
 bool call_take(struct call *call, answer_taker *take, void *object)
 {
     enum answer_result result = ANSWER_MORE;
-    const char *line = call_answer(call);
+    char *line = call_answer(call);
     while (line && (result = take(object, line)) == ANSWER_MORE) {
         line = call_line(call);
     }

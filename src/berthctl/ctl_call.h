@@ -25,6 +25,9 @@ struct call {
     int exit_status; /* once something has failed */
 };
 
+/* Sets the request to that command with these arguments. */
+void call_set(struct call *call, enum command_index command, char *const arguments[], size_t n);
+
 /* Sends the request, over the connection of the last one. Returns the answer, which begins
  * with "ok" and is good until the next call_line(), or NULL after a message. */
 char *call_answer(struct call *call);

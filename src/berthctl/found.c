@@ -75,8 +75,8 @@ static bool asks_for_sure(struct call *call)
 /* Whether to go on. Where there is nothing to ask, berthd says what is wrong. */
 static bool is_meant(struct call *call, const char *name)
 {
-    struct status status = STATUS_INIT;
-    call->request = (struct ctl_request){.word = command_table[COMMAND_hosts].word};
+    struct status status = {0};
+    call_set(call, COMMAND_hosts, NULL, 0);
     bool goes_on = call_take(call, status_take, &status);
     const struct status_database *database =
         goes_on ? status_record_named(&status, LINE_DATABASE, name) : NULL;
@@ -94,7 +94,7 @@ int run_found(struct call *call, const struct line *line)
     if (!(line->options & OPTION_YES) && !is_meant(call, name)) {
         return call->exit_status;
     }
-    call->request = (struct ctl_request){
-        .word = command_table[COMMAND_found].word, .database = name};
+    call_set(call, COMMAND_found, NULL, 0);
+    call->request.database = name;
     return show_answer(call, NULL);
 }

@@ -24,8 +24,7 @@ static const char idle[] = "* idle";
 /* False after a message. */
 static bool ask_status(struct call *call, char *const names[], size_t n, struct status *status)
 {
-    call->request = (struct ctl_request){
-        .word = command_table[COMMAND_status].word, .arguments = names, .n_arguments = n};
+    call_set(call, COMMAND_status, names, n);
     return call_take(call, status_take, status);
 }
 
@@ -82,8 +81,7 @@ static bool wait_for_some(struct call *call, const struct status *status, nanose
     if (n == 0) {
         return pause_before_looking(call, until);
     }
-    call->request = (struct ctl_request){
-        .word = command_table[COMMAND_wait].word, .arguments = names, .n_arguments = n};
+    call_set(call, COMMAND_wait, names, n);
     return call_answer(call) && call_wait_event(call, idle, until);
 }
 
@@ -98,7 +96,7 @@ int run_wait(struct call *call, const struct line *line)
     const struct ctl_request asked = call->request;
     bool has_said = false, goes_on = true;
     while (goes_on || (call->has_closed && call_again(call, until))) {
-        struct status status = STATUS_INIT;
+        struct status status = {0};
         goes_on = ask_status(call, asked.arguments, asked.n_arguments, &status) &&
             status_first(&status, is_busy);
         call->awaits_berthd = true;
@@ -129,7 +127,7 @@ static bool is_somewhere(const struct status *status, const char *id)
 static bool wait_gone_elsewhere(struct call *call, const char *id, nanoseconds until)
 {
     for (;;) {
-        struct status status = STATUS_INIT;
+        struct status status = {0};
         bool is_known = ask_status(call, NULL, 0, &status);
         bool is_there = is_known && is_somewhere(&status, id);
         status_deinit(&status);
@@ -141,8 +139,8 @@ static bool wait_gone_elsewhere(struct call *call, const char *id, nanoseconds u
 
 static bool wait_gone_here(struct call *call, const char *id, nanoseconds until)
 {
-    call->request =
-        (struct ctl_request){.word = command_table[COMMAND_wait].word, .lease = id};
+    call_set(call, COMMAND_wait, NULL, 0);
+    call->request.lease = id;
     return call_answer(call) && call_wait_event(call, idle, until);
 }
 
@@ -256,7 +254,7 @@ static int found_none(
 static void suggest(struct call *call, const char *word, struct text *out)
 {
     struct closest_match nearest = CLOSEST_MATCH_INIT(word);
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     const struct status_lease **leases = NULL;
     uint64_t id, newest = 0;
     bool is_known = ask_status(call, NULL, 0, &status);
@@ -280,7 +278,7 @@ static int revoke_chosen(
     struct call *call, const struct lease_filter *choice, bool wait, nanoseconds until)
 {
     struct revoking revoking = {.call = call, .request = call->request};
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     char *const *name = revoking.request.arguments;
     if (!ask_status(call, name, 1, &status)) {
         status_deinit(&status);
@@ -311,13 +309,9 @@ static bool are_resources(struct call *call, char *const names[], size_t n)
 {
     bool are = true;
     for (size_t i = 0; i < n && are; i += MAX_NAMES) {
-        struct past past = PAST_INIT;
-        call->request = (struct ctl_request){
-            .word = command_table[COMMAND_history].word,
-            .arguments = names + i,
-            .n_arguments = n - i < MAX_NAMES ? n - i : MAX_NAMES,
-            .since = "0",
-        };
+        struct past past = {0};
+        call_set(call, COMMAND_history, names + i, n - i < MAX_NAMES ? n - i : MAX_NAMES);
+        call->request.since = "0";
         are = call_take(call, past_take, &past);
         past_deinit(&past);
     }
@@ -357,8 +351,7 @@ int run_top(struct call *call, const struct line *line)
 /* A resource in place of a lease: says what to add. */
 static bool is_resource(struct call *call, char *word)
 {
-    call->request = (struct ctl_request){
-        .word = command_table[COMMAND_status].word, .arguments = &word, .n_arguments = 1};
+    call_set(call, COMMAND_status, &word, 1);
     bool is_known = call_answer(call);
     if (is_known) {
         message("revoke: %s is a resource: add --all, --holder ID or --pid PID", word);

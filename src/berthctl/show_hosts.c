@@ -246,7 +246,7 @@ static void print_table(const struct status *status, struct text *out)
 int run_hosts(struct call *call, const struct line *line)
 {
     bool is_json = line->options & OPTION_JSON;
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;
     if (call_take(call, status_take, &status)) {

@@ -142,7 +142,7 @@ static int print_history(
     struct call *call, const struct past_choice *choice, const struct past *past)
 {
     struct text out = TEXT_INIT;
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     bool is_empty = past->n == 0,
          is_asked = choice->uid.is_given || choice->until.is_given ||
              (is_empty && (choice->lease || choice->n_names > 0));
@@ -166,7 +166,7 @@ static int print_history(
 int run_history(struct call *call, const struct line *line)
 {
     const struct past_choice *choice = &line->past;
-    struct past past = PAST_INIT;
+    struct past past = {0};
     struct text out = TEXT_INIT;
     int exit_status = EXIT_FAILURE;
     if (!ask_past(call, choice, &past)) {
@@ -200,8 +200,8 @@ static int print_stats(
  * for status first: a lease that ends in between is in both answers, and counts once. */
 int run_stats(struct call *call, const struct line *line)
 {
-    struct past past = PAST_INIT;
-    struct status status = STATUS_INIT;
+    struct past past = {0};
+    struct status status = {0};
     struct past_choice asked = line->past;
     asked.uid = (struct optional){0};
     bool is_read = ask_status(call, &status) && ask_past(call, &asked, &past);

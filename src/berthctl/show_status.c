@@ -51,7 +51,7 @@ static bool is_partial(const struct status_resource *resource)
 
 int run_status(struct call *call, const struct line *line)
 {
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;
     if (call_take(call, status_take, &status)) {

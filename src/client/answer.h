@@ -44,5 +44,6 @@ enum answer_result {
     ANSWER_MALFORMED, /* no daemon sends that */
 };
 
-/* Takes one line after another of an answer, the `ok` line first. Copies what it keeps. */
-typedef enum answer_result answer_taker(void *object, const char *line);
+/* Takes one line after another of an answer, the `ok` line first. Copies what it keeps, and may
+ * modify the line. */
+typedef enum answer_result answer_taker(void *object, char *line);

@@ -135,7 +135,7 @@ bool command_run(struct conn *conn, char *line, size_t length)
     if (may) {
         command_functions[request.command](&call);
     }
-    bool refused = answer_is_error(call.out, answer_from);
+    bool refused = text_has_at(call.out, answer_from, "error ");
     if (may) {
         log_if_it_changes_something(&call, refused);
     }

@@ -45,7 +45,8 @@ static void on_result(void *context, struct session_result *result)
     struct remote *remote = parked_state(conn);
     size_t from = conn_answers(conn)->length;
     if (remote->done(conn, remote, result)) {
-        request_log_end(remote->log, answer_is_error(conn_answers(conn), from) ? ": refused" : "");
+        bool refused = text_has_at(conn_answers(conn), from, "error ");
+        request_log_end(remote->log, refused ? ": refused" : "");
         remote->log = NULL;
         parked_end(conn);
     }

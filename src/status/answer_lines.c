@@ -43,13 +43,6 @@ void answer_error(struct text *text, enum code code, const char *subject)
         subject ? ": " : "", code_table[code].meaning);
 }
 
-bool answer_is_error(const struct text *text, size_t from)
-{
-    static const char error[] = "error ";
-    return text->length > from + sizeof error - 1 &&
-        memcmp(text->bytes + from, error, sizeof error - 1) == 0;
-}
-
 void answer_lease_id(struct text *text, const struct lease *lease)
 {
     char id[LEASE_ID_SIZE];

@@ -12,8 +12,6 @@ void answer_error(struct text *text, enum code code, const char *subject);
 /* The same with another text. */
 __attribute__((format(printf, 3, 4))) void answer_error_saying(
     struct text *text, enum code code, const char *format, ...);
-/* Whether the answer that begins at `from` is one. */
-bool answer_is_error(const struct text *text, size_t from);
 
 void answer_lease_id(struct text *text, const struct lease *lease);
 /* Appends what the client must know to stop its job; nothing for a lease without a job. */

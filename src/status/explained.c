@@ -234,8 +234,7 @@ static struct verdict find_verdict(const struct story *story, const struct acqui
 void explained_ask(struct text *out, const struct scene *scene, const struct session_view *session,
     const struct acquire_request *ask, const struct explained_refusal *bar)
 {
-    struct story story = {
-        .reasons = REASONS_INIT, .scene = scene, .session = session, .is_free = true};
+    struct story story = {.scene = scene, .session = session, .is_free = true};
     struct text first = TEXT_INIT;
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct requested_resource *want = &ask->wants[i];
@@ -383,7 +382,7 @@ static void say_end(
 void explained_lease(struct text *out, const struct scene *scene,
     const struct session_view *session, struct lease *lease)
 {
-    struct story story = {.reasons = REASONS_INIT, .scene = scene, .session = session};
+    struct story story = {.scene = scene, .session = session};
     struct text first = TEXT_INIT;
     if (lease->state == LEASE_WAITING) {
         explain_waiting(out, &story, lease);

@@ -22,11 +22,6 @@ struct reasons {
     struct text stops; /* the part of .brief that says why nobody is granted anything */
 };
 
-#define REASONS_INIT                                                                               \
-    {                                                                                              \
-        .lines = TEXT_INIT, .brief = TEXT_INIT, .stops = TEXT_INIT                                 \
-    }
-
 void reasons_deinit(struct reasons *reasons);
 
 /* Adds "WORD TEXT\n", the text cut to `max` bytes and encoded. */

@@ -273,7 +273,7 @@ int top_run(const struct endpoint *endpoint, const struct status_filter *choice)
         live_link_deinit(&session.link);
         return exit_status;
     }
-    session.top = (struct top)TOP_INIT;
+    session.top = (struct top){0};
     session.top.choice = (struct top_choice){
         .only = *choice, .process_of = top_process_of, .context = &session.processes};
     session.ask = (struct top_ask){

@@ -2,12 +2,10 @@
  * while the picture goes on. Never waits. */
 #include "top/top_internal.h"
 
-#include "base/memory.h"
 #include "client/ctl_request.h"
 #include "view/printable.h"
 #include "wire/protocol.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define PATIENCE (5 * NANOSECONDS_PER_SECOND)
@@ -74,23 +72,21 @@ void top_ask_send(struct top_ask *ask, struct top *top, nanoseconds now)
 /* ---- the answer ---- */
 
 /* Its first line. */
-static enum answer_result take_first(struct top_ask *ask, const char *line)
+static enum answer_result take_first(struct top_ask *ask, char *line)
 {
     struct answer answer;
-    char *copy = memory_string(line);
-    answer_parse(&answer, copy);
+    answer_parse(&answer, line);
     const char *why = answer.kind == ANSWER_ERROR ? answer_why(&answer) : NULL;
     if (why) {
         text_add_safe(&ask->reply, "%s (%s)\n", why, answer.code_word);
     }
-    free(copy);
     ask->is_ok = answer.kind == ANSWER_OK;
     return why || (ask->is_ok && !ask->is_why) ? ANSWER_END
         : ask->is_ok                           ? ANSWER_MORE
                                                : ANSWER_MALFORMED;
 }
 
-static enum answer_result top_ask_take_line(void *object, const char *line)
+static enum answer_result top_ask_take_line(void *object, char *line)
 {
     struct top_ask *ask = object;
     return ask->is_ok ? why_take(&ask->reply, line) : take_first(ask, line);

@@ -129,11 +129,6 @@ struct top {
     bool draws_again; /* the terminal may show something else */
 };
 
-#define TOP_INIT                                                                                   \
-    {                                                                                              \
-        .folds = TOP_FOLDS_INIT, .rows = TOP_ROWS_INIT                                             \
-    }
-
 void top_deinit(struct top *top);
 
 /* After the picture, the size or a choice has changed: makes the rows. The picture must not change

@@ -192,7 +192,7 @@ const char *top_row_lease(const struct top_row *row)
 void top_rows_deinit(struct top_rows *rows)
 {
     free(rows->list);
-    *rows = (struct top_rows)TOP_ROWS_INIT;
+    *rows = (struct top_rows){0};
 }
 
 static void add_row(struct top_rows *rows, const struct top_row *row)

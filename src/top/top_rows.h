@@ -28,11 +28,6 @@ struct top_folds {
     uint64_t now; /* how often rows were made */
 };
 
-#define TOP_FOLDS_INIT                                                                             \
-    {                                                                                              \
-        .table = TABLE_INIT                                                                        \
-    }
-
 void top_folds_deinit(struct top_folds *folds);
 void top_folds_set(struct top_folds *folds, const char *name, bool is_open);
 
@@ -50,11 +45,6 @@ struct top_rows {
     bool has_hosts; /* some resource is of fleet scope */
     size_t name_width, used_width, waiting_width; /* columns of the widest in the list */
 };
-
-#define TOP_ROWS_INIT                                                                              \
-    {                                                                                              \
-        0                                                                                          \
-    }
 
 void top_rows_deinit(struct top_rows *rows);
 

@@ -60,7 +60,7 @@ struct top_layout top_layout(const struct top *top)
 
 void top_update(struct top *top)
 {
-    static const struct status nothing = STATUS_INIT;
+    static const struct status nothing;
     const struct status *status = top->status ? top->status : &nothing;
     top_rows_make(&top->rows, status, &top->choice, &top->folds, top_layout(top).n_body);
     top_cursor_follow(&top->cursor, &top->rows, top_layout(top).n_body);

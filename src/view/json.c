@@ -218,29 +218,24 @@ static const char *item_state(const struct status_resource *resource, const char
     return status_item_is_held(resource, item) ? "held" : "idle";
 }
 
-/* Those of `words` that are in none of the `before` lists. */
-static void json_add_items(json_t *array, const struct status_resource *resource,
-    const struct words *words, const struct words *const before[2])
-{
-    for (size_t i = 0; i < words->n; i++) {
-        const char *item = words->list[i];
-        if ((before[0] && words_contain(before[0], item)) ||
-            (before[1] && words_contain(before[1], item))) {
-            continue;
-        }
-        add_item(array, text_value(item), item_state(resource, item),
-            status_reserve_reason(resource, item));
-    }
-}
-
+/* Each once. */
 static json_t *pool_items_value(const struct status_resource *resource)
 {
-    const struct words *items = &resource->items, *reserved = &resource->reserved;
+    enum { N_LISTS = 3 };
+    const struct words *lists[N_LISTS] = {
+        &resource->items, &resource->reserved, &resource->draining};
     json_t *array = json_array();
-    json_add_items(array, resource, items, (const struct words *[2]){NULL, NULL});
-    json_add_items(array, resource, reserved, (const struct words *[2]){items, NULL});
-    json_add_items(
-        array, resource, &resource->draining, (const struct words *[2]){items, reserved});
+    for (size_t i = 0; i < N_LISTS; i++) {
+        for (size_t k = 0; k < lists[i]->n; k++) {
+            const char *item = lists[i]->list[k];
+            bool is_new = !(i > 0 && words_contain(lists[0], item)) &&
+                !(i > 1 && words_contain(lists[1], item));
+            if (is_new) {
+                add_item(array, text_value(item), item_state(resource, item),
+                    status_reserve_reason(resource, item));
+            }
+        }
+    }
     return array;
 }
 

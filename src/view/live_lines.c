@@ -80,8 +80,7 @@ struct words_of_line {
 
 static bool live_lines_take_host(struct live *live, const struct words_of_line *line)
 {
-    struct status host = STATUS_INIT;
-    host.begun = true;
+    struct status host = {.begun = true};
     bool is_good = status_figures_take(&host, line->words + 1, line->n - 1);
     if (is_good) {
         /* A line may come late, never early. */

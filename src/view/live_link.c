@@ -1,12 +1,10 @@
 #include "view/live_link.h"
 
-#include "base/memory.h"
 #include "client/exit_status.h"
 #include "client/message.h"
 #include "client/random.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_PAUSE (50 * NANOSECONDS_PER_MILLISECOND)
@@ -61,11 +59,10 @@ static void live_link_say(struct live_link *link, const char *why)
 /* ---- lines ---- */
 
 /* `error CODE TEXT` in place of the first batch: the connection is lost. */
-static enum answer_result take_error(struct live_link *link, const char *line)
+static enum answer_result take_error(struct live_link *link, char *line)
 {
     struct answer answer;
-    char *copy = memory_string(line);
-    answer_parse(&answer, copy);
+    answer_parse(&answer, line);
     const char *why = answer_why(&answer);
     if (why) {
         link->code = answer.code;
@@ -73,7 +70,6 @@ static enum answer_result take_error(struct live_link *link, const char *line)
         text_add_format(&link->why, " (%s)", answer.code_word);
         lose(link, LIVE_REFUSED, link->now);
     }
-    free(copy);
     return why ? ANSWER_END : ANSWER_MALFORMED;
 }
 
@@ -101,7 +97,7 @@ static bool take_batch(struct live_link *link)
     return true;
 }
 
-static enum answer_result live_link_take_line(void *object, const char *line)
+static enum answer_result live_link_take_line(void *object, char *line)
 {
     struct live_link *link = object;
     size_t n = strcspn(line, " ");

@@ -103,7 +103,7 @@ bool past_add(struct past *past, const char *line)
     return is_good;
 }
 
-enum answer_result past_take(void *object, const char *line)
+enum answer_result past_take(void *object, char *line)
 {
     struct past *past = object;
     char *words[MAX_WORDS];
@@ -163,5 +163,5 @@ void past_deinit(struct past *past)
         past_lease_deinit(&past->leases[i]);
     }
     free(past->leases);
-    *past = (struct past)PAST_INIT;
+    *past = (struct past){0};
 }

@@ -61,11 +61,6 @@ struct past_choice {
     size_t n_names;
 };
 
-#define PAST_INIT                                                                                  \
-    {                                                                                              \
-        0                                                                                          \
-    }
-
 void past_deinit(struct past *past);
 
 answer_taker past_take; /* of a struct past */

@@ -1,6 +1,5 @@
 #include "view/printable.h"
 
-#include "base/memory.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "client/sanitize.h"
@@ -10,7 +9,6 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -64,18 +62,19 @@ void text_add_valid(struct text *text, const char *untrusted)
     }
 }
 
-enum answer_result why_take(void *object, const char *line)
+enum answer_result why_take(void *object, char *line)
 {
     struct text *text = object;
-    char *words[MAX_WORDS], *copy = memory_string(line);
-    size_t n = words_split(copy, words, MAX_WORDS);
-    bool is_sentence = n > 0 && strcmp(words[0], "because") == 0;
-    bool is_good = !is_sentence || (n > 1 && percent_decode(words[1]));
-    if (is_sentence && is_good) {
-        text_add_safe(text, "%s%s\n", text->length > 0 ? "  " : "", words[1]);
+    char *words[MAX_WORDS];
+    size_t n = words_split(line, words, MAX_WORDS);
+    if (n == 0 || strcmp(words[0], "because") != 0) {
+        return n == 1 && strcmp(words[0], "end") == 0 ? ANSWER_END : ANSWER_MORE;
     }
-    free(copy);
-    return !is_good ? ANSWER_MALFORMED : strcmp(line, "end") == 0 ? ANSWER_END : ANSWER_MORE;
+    if (n < 2 || !percent_decode(words[1])) {
+        return ANSWER_MALFORMED;
+    }
+    text_add_safe(text, "%s%s\n", text->length > 0 ? "  " : "", words[1]);
+    return ANSWER_MORE;
 }
 
 void text_add_words(struct text *text, const struct words *words, const char *between)

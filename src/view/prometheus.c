@@ -199,17 +199,16 @@ static bool take_ok(struct prometheus *prometheus, char *const words[], size_t n
     return n > 0 && strcmp(words[0], "ok") == 0;
 }
 
-enum answer_result prometheus_take(void *object, const char *line)
+enum answer_result prometheus_take(void *object, char *line)
 {
     struct prometheus *prometheus = object;
     if (prometheus->begun && strcmp(line, "end") == 0) {
         prometheus->begun = false;
         return ANSWER_END;
     }
-    char *words[MAX_ROW_WORDS], *copy = memory_string(line);
-    size_t n = words_split(copy, words, MAX_ROW_WORDS);
+    char *words[MAX_ROW_WORDS];
+    size_t n = words_split(line, words, MAX_ROW_WORDS);
     bool is_good = (prometheus->begun ? take_row : take_ok)(prometheus, words, n);
-    free(copy);
     return is_good ? ANSWER_MORE : ANSWER_MALFORMED;
 }
 

@@ -163,7 +163,7 @@ static bool take_ok(struct status *status, const char *line)
     return is_good;
 }
 
-enum answer_result status_take(void *object, const char *line)
+enum answer_result status_take(void *object, char *line)
 {
     struct status *status = object;
     enum status_line kind = status_line_of(line);
@@ -191,7 +191,7 @@ void status_deinit(struct status *status)
             free(list);
         }
     }
-    *status = (struct status)STATUS_INIT;
+    *status = (struct status){0};
 }
 
 /* ---- queries ---- */

@@ -11,11 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATUS_INIT                                                                                \
-    {                                                                                              \
-        .begun = false                                                                             \
-    }
-
 void status_deinit(struct status *status);
 
 answer_taker status_take; /* of a struct status */

@@ -7,12 +7,6 @@
 
 enum { PAUSE_MS = 5000, LIMIT_MS = 5000 };
 
-static void fleet_look_forget(struct fleet_look *look)
-{
-    status_deinit(&look->status);
-    look->status = (struct status)STATUS_INIT;
-}
-
 /* ---- an answer ---- */
 
 static uint64_t hash_hosts(const struct status *status)
@@ -42,7 +36,7 @@ static void fleet_look_on_end(void *context, const char *why)
             long_polls_note(&look->web->polls);
         }
     }
-    fleet_look_forget(look);
+    status_deinit(&look->status);
 }
 
 /* ---- asking ---- */
@@ -74,7 +68,7 @@ static void on_tick(uv_timer_t *timer)
 
 void fleet_look_init(struct fleet_look *look, struct web *web)
 {
-    *look = (struct fleet_look){.web = web, .status = STATUS_INIT};
+    *look = (struct fleet_look){.web = web};
     look->hash = hash_hosts(&look->status);
     text_add(&look->json, "[]");
     uv_timer_init(web->loop, &look->timer);
@@ -84,7 +78,7 @@ void fleet_look_init(struct fleet_look *look, struct web *web)
 void fleet_look_deinit(struct fleet_look *look)
 {
     berthd_request_stop(look->talk);
-    fleet_look_forget(look);
+    status_deinit(&look->status);
     text_deinit(&look->json);
     uv_close((uv_handle_t *)&look->timer, NULL);
 }

@@ -63,7 +63,6 @@ static void recorder_on_end(void *context, const char *why)
     if (why) {
         log_debug("what has ended is not known: %s", why);
         past_deinit(past);
-        *past = (struct past)PAST_INIT;
         return; /* the next tick asks again */
     }
     for (size_t i = 0; i < past->n; i++) {
@@ -74,7 +73,6 @@ static void recorder_on_end(void *context, const char *why)
     recorder->covered = now;
     recorder->is_filled = true;
     past_deinit(past);
-    *past = (struct past)PAST_INIT;
 }
 
 static void fill(struct recorder *recorder)
@@ -89,7 +87,6 @@ static void fill(struct recorder *recorder)
         snprintf(request, sizeof request, "history since=%" PRIu64 "\n", span);
     }
     past_deinit(&recorder->past);
-    recorder->past = (struct past)PAST_INIT;
     recorder->talk = berthd_request_begin(
         web->loop, &web->follower.link.endpoint, request, LIMIT_MS, &talker);
 }
@@ -144,7 +141,7 @@ static void on_tick(uv_timer_t *timer)
 struct recorder *recorder_new(struct web *web)
 {
     struct recorder *recorder = memory_new(sizeof *recorder);
-    *recorder = (struct recorder){.web = web, .past = PAST_INIT};
+    *recorder = (struct recorder){.web = web};
     recorder->watcher = (struct live_watcher){
         .context = recorder, .ended = on_ended, .missed = on_missed};
     live_watch(&web->follower.link.live, &recorder->watcher);

@@ -9,7 +9,7 @@
 static inline void take_status(struct status *status, const char *const lines[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        cr_assert_eq(
-            status_take(status, lines[i]), i + 1 < n ? ANSWER_MORE : ANSWER_END, "%s", lines[i]);
+        enum answer_result expected = i + 1 < n ? ANSWER_MORE : ANSWER_END;
+        cr_assert_eq(status_take(status, (char *)lines[i]), expected, "%s", lines[i]);
     }
 }

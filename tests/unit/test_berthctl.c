@@ -112,18 +112,18 @@ Test(status, nonsense)
         "database a state=up ttl=-1",
     };
     for (size_t i = 0; i < N(lines); i++) {
-        struct status status = STATUS_INIT;
+        struct status status = {0};
         if (i >= 3) {
             cr_assert_eq(status_take(&status, "ok draining=1"), ANSWER_MORE);
         }
-        cr_expect_eq(status_take(&status, lines[i]), ANSWER_MALFORMED, "%s", lines[i]);
+        cr_expect_eq(status_take(&status, (char *)lines[i]), ANSWER_MALFORMED, "%s", lines[i]);
         status_deinit(&status);
     }
 }
 
 Test(status, many)
 {
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     char line[128];
     cr_assert_eq(status_take(&status, "ok draining=0 held=0 waiting=300"), ANSWER_MORE);
     for (int r = 0; r < 100; r++) {
@@ -218,7 +218,7 @@ static const char *name_of(uint64_t uid)
 static void expect_table(
     const char *const lines[], size_t n, const struct table_style *style, const char *expected)
 {
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     struct text out = TEXT_INIT;
     take_status(&status, lines, n);
     if (status.n_resources > 0 && status.resources[0].leases.n > 0 &&
@@ -470,7 +470,7 @@ Test(table, cut_on_a_terminal_only)
 
 Test(table, long_queues_are_counted)
 {
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     struct text out = TEXT_INIT;
     char line[128];
     cr_assert_eq(status_take(&status, "ok draining=0 held=0 waiting=5"), ANSWER_MORE);
@@ -504,7 +504,7 @@ Test(table, long_queues_are_counted)
 
 static void print_json(const char *const lines[], size_t n, struct text *out)
 {
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     take_status(&status, lines, n);
     json_print(&status, out);
     status_deinit(&status);

@@ -43,11 +43,11 @@ static void setup(void)
 static void teardown(void)
 {
     past_deinit(&past);
-    past = (struct past)PAST_INIT;
+    past = (struct past){0};
     stats_deinit(&stats);
     stats = (struct stats){0};
     status_deinit(&status);
-    status = (struct status)STATUS_INIT;
+    status = (struct status){0};
 }
 
 TestSuite(past, .init = setup, .fini = teardown);
@@ -72,8 +72,8 @@ static const char *const whole[] = {
 static void take(const char *const lines[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        cr_assert_eq(
-            past_take(&past, lines[i]), i + 1 < n ? ANSWER_MORE : ANSWER_END, "%s", lines[i]);
+        enum answer_result expected = i + 1 < n ? ANSWER_MORE : ANSWER_END;
+        cr_assert_eq(past_take(&past, (char *)lines[i]), expected, "%s", lines[i]);
     }
 }
 
@@ -107,7 +107,7 @@ Test(past, malformed)
     };
     for (size_t i = 0; i < N(lines); i++) {
         cr_assert_eq(past_take(&past, "ok now=1"), ANSWER_MORE);
-        cr_expect_eq(past_take(&past, lines[i]), ANSWER_MALFORMED, "%s", lines[i]);
+        cr_expect_eq(past_take(&past, (char *)lines[i]), ANSWER_MALFORMED, "%s", lines[i]);
         teardown();
     }
     cr_expect_eq(past_take(&past, "end"), ANSWER_MALFORMED);
@@ -227,8 +227,8 @@ Test(past_table, the_whole_how)
         cr_expect_null(strstr(out.bytes, "how: SIGKILL"));
         text_deinit(&out);
         for (size_t i = 1; i < N(whole) - 1; i++) {
-            cr_assert(
-                strncmp(whole[i], "ended", 5) != 0 || past_take(&past, whole[i]) == ANSWER_MORE);
+            cr_assert(strncmp(whole[i], "ended", 5) != 0 ||
+                past_take(&past, (char *)whole[i]) == ANSWER_MORE);
         }
     }
     struct text out = TEXT_INIT;

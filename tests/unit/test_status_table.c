@@ -35,7 +35,7 @@ static const char *const answer[] = {
 /* The first words of all lines of the table but those of leases, and the summary. */
 static void expect_names(const struct status_filter *choice, const char *expected)
 {
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     struct text out = TEXT_INIT, names = TEXT_INIT;
     take_status(&status, answer, N(answer));
     status_choose(&status, choice);
@@ -106,7 +106,7 @@ Test(status_table, sorted)
 /* JSON has the same choice; without --sort, its resources stay in the order of the answer. */
 Test(status_table, json_has_the_same)
 {
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     struct text out = TEXT_INIT;
     take_status(&status, answer, N(answer));
     status_choose(&status, &(struct status_filter){.uid = {true, 8}});
@@ -126,7 +126,7 @@ static void expect_grantable(const char *ok, const char *resource, uint64_t expe
 {
     const char *const lines[] = {ok, "database d state=up ttl=6000 grace_until=5000",
         "database e state=up ttl=6000", resource, "end"};
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     take_status(&status, lines, N(lines));
     cr_expect_eq(status_grantable(&status, status.resources), expected, "%s: %s", ok, resource);
     status_deinit(&status);
@@ -151,7 +151,7 @@ Test(status_table, what_could_be_granted)
 static void expect_table(
     const char *const lines[], size_t n, const struct table_style *style, const char *expected)
 {
-    struct status status = STATUS_INIT;
+    struct status status = {0};
     struct text out = TEXT_INIT;
     take_status(&status, lines, n);
     table_print(&status, style, &out);

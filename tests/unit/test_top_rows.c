@@ -39,8 +39,8 @@ static void end(void)
 {
     top_deinit(&top);
     status_deinit(&status);
-    top = (struct top)TOP_INIT;
-    status = (struct status)STATUS_INIT;
+    top = (struct top){0};
+    status = (struct status){0};
 }
 
 /* A test may begin again. */
@@ -148,7 +148,7 @@ Test(top_rows, a_resource_that_gets_its_first_lease_opens)
         "holder 1 units=0 token=1 pid=11 uid=7 since=-5000 bound=process",
         "end",
     };
-    struct status later = STATUS_INIT;
+    struct status later = {0};
     begin_with(before, N(before), 80, 24);
     expect_rows("a");
     take_status(&later, after, N(after));
@@ -496,7 +496,7 @@ Test(top_keys, the_lease_that_was_asked_about_is_revoked)
         "holder 9 units=0-2 token=1 pid=11 uid=7 since=-5000 bound=process",
         "end",
     };
-    struct status other = STATUS_INIT;
+    struct status other = {0};
     begin(80, 24);
     take_status(&other, later, N(later));
     type("jx");
@@ -560,7 +560,7 @@ Test(top_keys, each_key_has_one_meaning_and_the_help_has_all)
 static void expect_boxes(const char *line, const char *holder, size_t width, const char *expected)
 {
     const char *const lines[] = {"ok draining=0 held=0 waiting=0", line, holder, "end"};
-    struct status one = STATUS_INIT;
+    struct status one = {0};
     struct text boxes = TEXT_INIT;
     take_status(&one, lines, N(lines));
     text_add_boxes(&boxes, &one.resources[0], width);
