@@ -1,5 +1,6 @@
 #include "status/lease_row.h"
 
+#include "base/memory.h"
 #include "core/units.h"
 #include "fleet/session.h"
 #include "status/answer_lines.h"
@@ -34,10 +35,11 @@ void lease_row_identify(
     struct lease_row *row, const struct lease *lease, const struct scene *scene)
 {
     row->own = lease;
-    row->is_waiter = lease->state != LEASE_HELD;
+    bool is_held = lease->state == LEASE_HELD;
     row->line = (struct status_lease){
         .id = row->id,
-        .since = instant_of(row->is_waiter ? lease->asked_at : lease->granted_at),
+        .is_held = is_held,
+        .since = instant_of(is_held ? lease->granted_at : lease->asked_at),
         .pid = (uint64_t)scene->viewer->pid_of(lease),
         .uid = lease->uid,
         .user = viewer_user_of(scene->viewer, lease->uid),
@@ -112,7 +114,7 @@ void lease_row_fill(struct lease_row *row, const struct claim *claim, const stru
     lease_row_identify(row, claim->lease, scene);
     row->units = claim->count;
     row->line.resource = claim->resource->name;
-    if (row->is_waiter) {
+    if (!row->line.is_held) {
         fill_waiter(row, claim);
         return;
     }
@@ -257,16 +259,16 @@ bool lease_row_fill_listed(struct lease_row *row, const struct fleet_row *fields
     } else {
         identify_remote(row, fields, kind, scene);
     }
-    row->is_waiter = kind == FLEET_WAITER;
+    row->line.is_held = kind == FLEET_HOLDER;
     row->line.resource = resource->name;
     row->line.host = fleet_bounded(
-        row->host, fleet_field(fields, row->is_waiter ? WAITER_HOST : HOLDER_HOST), HOST_BYTES);
+        row->host, fleet_field(fields, row->line.is_held ? HOLDER_HOST : WAITER_HOST), HOST_BYTES);
     row->units = fleet_number_of(fields, ROW_COUNT, FLEET_NUMBER_MAX);
-    if (row->is_waiter) {
-        fill_listed_waiter(row, fields);
-    } else {
+    if (row->line.is_held) {
         fill_listed_holder(
             row, fields, fleet_is_pool(&scene->rows->rows[resource->row]), scene);
+    } else {
+        fill_listed_waiter(row, fields);
     }
     return true;
 }
@@ -280,7 +282,7 @@ void lease_row_write(struct text *out, struct lease_row *row, const struct scene
     unsigned trusted = line->hidden ? 0 : 1 << FOR_TRUSTED;
     unsigned here = 1 << (scene->follows ? FOR_FOLLOWERS : FOR_ASKERS);
     line->blocker = scene->follows && line->blocked == blocked_by_quota ? NULL : line->blocker;
-    status_line_begin(out, row->is_waiter ? LINE_WAITER : LINE_HOLDER, line->id,
+    status_line_begin(out, line->is_held ? LINE_HOLDER : LINE_WAITER, line->id,
         1 << FOR_ANYBODY | trusted | here, line);
 #define ATTRIBUTE(word, type, bound, initial, title)                                               \
     if ((title) != NULL && !line->hidden) {                                                        \
@@ -289,4 +291,179 @@ void lease_row_write(struct text *out, struct lease_row *row, const struct scene
 #include "base/attributes.def"
 #undef ATTRIBUTE
     text_add(out, "\n");
+}
+
+void lease_walk_begin(struct lease_walk *walk, const char *name, uint64_t only)
+{
+    *walk = (struct lease_walk){.only = only};
+    strcpy(walk->name, name);
+}
+
+/* ---- one after the other: in the core ---- */
+
+static struct sorted_set_node *node_at(const struct sorted_set *order, uint32_t rank)
+{
+    return rank < sorted_set_size(order) ? sorted_set_at(order, rank) : NULL;
+}
+
+static void find_waiters(struct lease_walk *walk)
+{
+    const struct resource *resource = walk->here;
+    const struct sorted_set *sets[N_STANDINGS] = {
+        &resource->queue, &resource->kept, &resource->aside};
+    walk->position = 1;
+    for (size_t i = 0; i < N_STANDINGS; i++) {
+        uint32_t n = sorted_set_count_below(sets[i], walk->major, walk->minor + 1);
+        walk->nodes[i] = node_at(sets[i], n);
+        walk->position += n;
+    }
+}
+
+static bool next_holder(
+    struct lease_walk *walk, const struct scene *scene, struct lease_row *row)
+{
+    const struct claim *claim = walk->claim;
+    if (!claim || (walk->only != 0 && walk->n_holders++ == MAX_HOLDERS_SHOWN)) {
+        return false;
+    }
+    lease_row_fill(row, claim, scene);
+    walk->token = claim->token;
+    walk->holder = claim->lease->id + 1;
+    walk->claim = claim_next_holder(claim);
+    return true;
+}
+
+/* All sets together, in the one order: a waiter aside keeps its place. In fleet scope only the
+ * database knows the place. */
+static bool next_waiter(
+    struct lease_walk *walk, const struct scene *scene, struct lease_row *row)
+{
+    struct sorted_set_node **firstp = NULL;
+    for (size_t i = 0; i < N_STANDINGS; i++) {
+        bool is_first =
+            walk->nodes[i] && (!firstp || sorted_set_node_is_before(walk->nodes[i], *firstp));
+        firstp = is_first ? &walk->nodes[i] : firstp;
+    }
+    if (!firstp || walk->only != 0) {
+        return false;
+    }
+    lease_row_fill(row, container_of(*firstp, struct place, node)->claim, scene);
+    row->line.position = scene->database ? row->line.position : walk->position;
+    walk->position++;
+    walk->major = (*firstp)->major;
+    walk->minor = (*firstp)->minor;
+    *firstp = sorted_set_next(*firstp);
+    return true;
+}
+
+/* ---- one after the other: in a listing ---- */
+
+/* With .only: few of the holders, and no other waiter. */
+static bool is_for_waiter(
+    struct lease_walk *walk, const struct fleet_row *fields, const struct scene *scene)
+{
+    enum fleet_lease kind = fleet_row_kind(fields, walk->listed);
+    if (kind == FLEET_HOLDER) {
+        return walk->n_holders++ < MAX_HOLDERS_SHOWN;
+    }
+    const struct lease *own = kind == FLEET_WAITER ? lease_row_own(fields, scene) : NULL;
+    bool is_itself = own && own->id == walk->only;
+    walk->has_seen |= is_itself;
+    return is_itself;
+}
+
+static bool next_listed(
+    struct lease_walk *walk, const struct scene *scene, struct lease_row *row)
+{
+    while (walk->listed && walk->next < walk->listed->end) {
+        const struct fleet_row *fields = &scene->rows->rows[walk->next++];
+        bool is_wanted = scene->follows ? !listing_is_own(scene->listing, fields)
+            : walk->only != 0           ? is_for_waiter(walk, fields, scene)
+                                        : true;
+        if (is_wanted && lease_row_fill_listed(row, fields, walk->listed, scene)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The listing may be a little older than the lease's place in line. */
+static bool next_own_waiter(
+    struct lease_walk *walk, const struct scene *scene, struct lease_row *row)
+{
+    const struct lease *lease =
+        walk->has_seen ? NULL : core_find_lease(scene->core, walk->only);
+    const struct claim *claim = lease_claim_on(lease, walk->name);
+    walk->has_seen = true;
+    if (!claim || lease->state != LEASE_WAITING) {
+        return false;
+    }
+    lease_row_fill(row, claim, scene);
+    row->line.position = claim_position(claim);
+    return true;
+}
+
+/* ---- one after the other: all ---- */
+
+void lease_walk_resume(struct lease_walk *walk, const struct scene *scene)
+{
+    uint64_t listing = scene->listing ? scene->listing->number : 0;
+    walk->here = core_find_resource(scene->core, walk->name);
+    walk->listed = scene->rows ? fleet_rows_find(scene->rows, walk->name) : NULL;
+    if (walk->part < WALK_LISTED && (!walk->here || (walk->listed && !scene->follows))) {
+        walk->part = WALK_LISTED;
+    }
+    if (walk->part < WALK_LISTED) {
+        walk->claim = resource_holder_from(walk->here, walk->token, walk->holder);
+        find_waiters(walk);
+    }
+    if (walk->listed && (walk->next == 0 || walk->listing != listing)) {
+        walk->next = walk->listed->row + 1;
+        walk->listing = listing;
+    }
+}
+
+void lease_walk_skip_holders(struct lease_walk *walk, const struct scene *scene)
+{
+    walk->major = walk->minor = 0;
+    if (walk->listed) {
+        walk->part = WALK_LISTED;
+        walk->next = fleet_first_waiter(scene->rows, walk->listed);
+    } else if (walk->here) {
+        walk->part = WALK_WAITERS;
+        find_waiters(walk);
+    }
+}
+
+bool lease_walk_next(struct lease_walk *walk, const struct scene *scene, struct lease_row *row)
+{
+    static bool (*const parts[])(
+        struct lease_walk *walk, const struct scene *scene, struct lease_row *row) = {
+        [WALK_HOLDERS] = next_holder,
+        [WALK_WAITERS] = next_waiter,
+        [WALK_LISTED] = next_listed,
+        [WALK_OWN_WAITER] = next_own_waiter,
+    };
+    while (walk->part != WALK_OVER) {
+        if (parts[walk->part](walk, scene, row)) {
+            return true;
+        }
+        walk->part++;
+    }
+    return false;
+}
+
+void lease_walk_write(
+    struct lease_walk *walk, const struct scene *scene, struct text *out, size_t enough)
+{
+    struct lease_row row = {.unit_words = TEXT_INIT};
+    lease_walk_resume(walk, scene);
+    while (out->length < enough) {
+        if (!lease_walk_next(walk, scene, &row)) {
+            walk->name[0] = '\0';
+            break;
+        }
+        lease_row_write(out, &row, scene);
+    }
+    text_deinit(&row.unit_words);
 }

@@ -102,7 +102,7 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
     lease_walk_begin(&subject->walk, name, 0);
     lease_walk_resume(&subject->walk, scene);
     subject->is_at_holder = lease_walk_next(&subject->walk, scene, &subject->lease) &&
-        !subject->lease.is_waiter;
+        subject->lease.line.is_held;
     subject->own = find_own(subject);
     nanoseconds cooled = next_cooled(subject);
     subject->described = (struct reasons_resource){
@@ -141,7 +141,7 @@ static void add_holders(
         }
         subject->is_at_holder =
             lease_walk_next(&subject->walk, subject->scene, &subject->lease) &&
-            !subject->lease.is_waiter;
+            subject->lease.line.is_held;
     }
     reasons_other_holders(reasons, &subject->described, n_holders - n);
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "status/forecast.h"
-#include "status/lease_walk.h"
+#include "status/lease_row.h"
 #include "status/reasons.h"
 
 /* What is found out about the request itself. */

@@ -2,7 +2,7 @@
  * the rest of the answer to `status`, and the snapshot of one who follows. Pure. */
 #pragma once
 
-#include "status/lease_walk.h"
+#include "status/lease_row.h"
 #include "status/long_answer.h"
 #include "wire/protocol.h"
 

@@ -63,9 +63,9 @@ struct status_lease {
 #define LEASE_KEY MEMBER
 #include "wire/status_keys.def"
     const char *shown[N_SHOWN]; /* as .holder: for whom viewer.h says */
+    bool is_held; /* it is no waiter */
     const char *user; /* of a writer: what it calls .uid, or NULL. No line has it */
     /* Of a reader: */
-    bool is_held; /* it is no waiter */
     char *line; /* all strings point into it */
     char process[16]; /* the name of the process, or "", if no program is given: programs.h */
 };

@@ -2,7 +2,7 @@
  * whatever else other hosts may have written harms neither the line nor its reader. */
 #include "base/words.h"
 #include "row_help.h"
-#include "status/lease_walk.h"
+#include "status/lease_row.h"
 #include "wire/protocol.h"
 
 #include <criterion/criterion.h>
