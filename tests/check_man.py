@@ -198,7 +198,7 @@ def check_keys_of_top():
 
 def check_watch_of_berthctl():
     """Events, in words and in JSON, and the keys that all have."""
-    sources = "".join(code[f"src/berthctl/watch_{name}.c"] for name in ("leases", "limits"))
+    sources = code["src/berthctl/watch_events.c"]
     text = section("berthctl.1", "WATCH")
     coded = re.findall(
         r'\.event = (?:[\w>.-]+ \? )?"([a-z-]+)"(?: : "([a-z-]+)")?|(?:words|granted|waits|left) = \{\s*"([a-z-]+)"'

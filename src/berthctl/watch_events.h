@@ -34,30 +34,3 @@ void watch_events_deinit(struct watch_events *events);
 /* The first name that is no pattern, no resource of the copy, and nothing that a template of the
  * copy could have; or NULL. */
 const char *watch_events_unknown(const struct watch_events *events);
-
-/* ---- for the files that make lines ---- */
-
-struct watch_line {
-    struct json_event json; /* .time (0: now) and .text are set when it is printed */
-    struct text name, what, who; /* columns, escaped; .who may be empty */
-    struct text sentence;
-};
-
-/* Adds the line to what is to be written, and frees it. */
-void watch_line_print(struct watch_events *events, struct watch_line *line);
-
-/* The same of an event of the host: WHAT in the column, and a sentence. */
-void watch_line_print_host(
-    struct watch_events *events, const char *word, const char *what, const char *sentence);
-
-/* Whether lines about this resource are wanted. */
-bool watch_is_named(const struct watch_choice *choice, const char *name);
-
-/* Calls of a live_watcher: watch_leases.c */
-void watch_lease(void *context, const struct live_lease *lease);
-void watch_ended(void *context, const struct past_lease *lease);
-void watch_missed(void *context);
-/* watch_limits.c */
-void watch_begun(void *context);
-void watch_host(void *context, const struct status *before, const struct status *now);
-void watch_record(void *context, enum status_line kind, const void *before, const void *now);

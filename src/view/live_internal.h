@@ -3,28 +3,14 @@
 
 #include "view/live.h"
 
-/* ---- live_leases.c ---- */
+/* ---- live_records.c ---- */
 
 /* Takes a `holder` or `waiter` line. False: malformed. */
 bool live_lease_take(struct live *live, const char *line, enum status_line kind);
 /* The lease holds, or waits for, nothing of the resource any more. Unknown names are ignored. */
 void live_lease_gone(struct live *live, const char *id, const char *resource);
-/* The same for all leases of the resource that no line of `generation` has named. */
-void live_leases_sweep(struct live *live, struct live_resource *resource, uint64_t generation);
 /* What has changed is now how things stand. */
 void live_leases_settle(struct live *live);
-
-/* ---- live_records.c ---- */
-
-/* Before a record changes. Whether it is the first time since the copy was whole. */
-bool live_record_touch(struct live_record *record);
-/* A line has said this of it, which takes the place of what an earlier one has said. */
-void live_record_say(const struct live *live, enum status_line kind, struct live_record *record,
-    const void *shown, uint64_t print);
-/* The copy is whole. */
-void live_record_settle(enum status_line kind, struct live_record *record);
-/* Frees what lines have said. */
-void live_record_forget(enum status_line kind, struct live_record *record);
 
 /* What the last line has said; and what the copy had of it when it was last whole, or NULL. */
 const void *live_record_shown(enum status_line kind, const struct live_record *record);
