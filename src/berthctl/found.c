@@ -8,16 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static void age_cell(struct text *text, const void *row, const void *context)
-{
-    const struct status_host *host = row;
-    text_add_given_age(text, host->since.is_given, status_since(context, &host->since));
-}
-
-/* A row is a struct status_host, its context the struct status. */
+/* A row is a struct status_host. */
 static const struct column columns[] = {
     {"HOST", COLUMN_STRING(struct status_host, name)},
-    {"HERE FOR", .cell = age_cell, .is_right = true},
+    {"HERE FOR", COLUMN_AGE(struct status_host, since)},
     {"HELD", COLUMN_NUMBER(struct status_host, held)},
     {"WAIT", COLUMN_NUMBER(struct status_host, waiting)},
     {"VERSION", COLUMN_STRING(struct status_host, version)},
@@ -25,11 +19,12 @@ static const struct column columns[] = {
 
 static void add_hosts(struct text *out, const struct status *status, const char *database)
 {
+    const struct cell_context at = {.status = status};
     struct grid grid;
     grid_init(&grid, columns, sizeof columns / sizeof columns[0], 2);
     for (size_t i = 0; i < status->n_hosts; i++) {
         if (strcmp(status->hosts[i].database, database) == 0) {
-            grid_add_row(&grid, &status->hosts[i], status);
+            grid_add_row(&grid, &status->hosts[i], &at);
         }
     }
     grid_print(&grid, out);

@@ -16,11 +16,6 @@ static void host_cell(struct text *text, const void *row, const void *context)
     text_add_safe(text, "%s%s", host->name, host->own ? " (this host)" : "");
 }
 
-static void heard_cell(struct text *text, const void *row, const void *context)
-{
-    text_add_age(text, status_since(context, &((const struct status_host *)row)->heard_at));
-}
-
 static void version_cell(struct text *text, const void *row, const void *context)
 {
     const struct status_host *host = row;
@@ -38,11 +33,11 @@ static void layouts_cell(struct text *text, const void *row, const void *context
     text_add_number(text, host->layout_to);
 }
 
-/* A row is a struct status_host, its context the struct status. */
+/* A row is a struct status_host. */
 static const struct column columns[] = {
     {"HOST", .cell = host_cell},
     {"DATABASE", COLUMN_STRING(struct status_host, database)},
-    {"HEARD", .cell = heard_cell, .is_right = true},
+    {"HEARD", COLUMN_AGE(struct status_host, heard_at)},
     {"HELD", COLUMN_NUMBER(struct status_host, held)},
     {"WAIT", COLUMN_NUMBER(struct status_host, waiting)},
     {"VERSION", .cell = version_cell},
@@ -226,10 +221,11 @@ static void print_database(
 
 static void print_table(const struct status *status, struct text *out)
 {
+    const struct cell_context at = {.status = status};
     struct grid grid;
     grid_init(&grid, columns, sizeof columns / sizeof columns[0], 0);
     for (size_t i = 0; i < status->n_hosts; i++) {
-        grid_add_row(&grid, &status->hosts[i], status);
+        grid_add_row(&grid, &status->hosts[i], &at);
     }
     if (status->n_databases == 0) {
         text_add(out, "this host's configuration has no [redis] section\n");

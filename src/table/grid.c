@@ -63,11 +63,22 @@ static void add_cell(struct grid *grid, size_t column, struct text *cell, enum l
     grid->cells[grid->n_cells++] = (struct grid_cell){.text = text_take(cell), .look = look};
 }
 
-/* What is not given is nothing; a span: "-". */
-static void add_member(struct text *text, enum field_type type, const void *member)
+static void add_instant(struct text *text, const struct instant *instant, bool is_until,
+    const struct cell_context *context)
+{
+    if (!is_until) {
+        text_add_given_age(text, instant->is_given, status_since(context->status, instant));
+    } else if (instant->is_given) {
+        text_add_age(text, status_until(context->status, instant));
+    }
+}
+
+/* What is not given is nothing; a span, or a time since then: "-". */
+static void add_member(struct text *text, const struct column *column, const void *member,
+    const void *context)
 {
     const struct optional *optional = member;
-    switch (type) {
+    switch (column->type) {
     case FIELD_NUMBER:
         text_add_number(text, *(const uint64_t *)member);
         break;
@@ -82,11 +93,14 @@ static void add_member(struct text *text, enum field_type type, const void *memb
     case FIELD_OPTIONAL_SPAN:
         text_add_given_age(text, optional->is_given, optional->number);
         break;
+    case FIELD_INSTANT:
+        add_instant(text, member, column->is_until, context);
+        break;
     case FIELD_USER:
         text_add_user(text, ((const struct shown_user *)member)->uid.number);
         break;
     default:
-        assert(type == FIELD_TEXT);
+        assert(column->type == FIELD_TEXT);
         text_add_safe(text, "%s", *(const char *const *)member);
     }
 }
@@ -98,7 +112,7 @@ void column_add_cell(
     if (column->cell) {
         column->cell(text, row, context);
     } else {
-        add_member(text, column->type, (const char *)row + column->offset);
+        add_member(text, column, (const char *)row + column->offset, context);
     }
 }
 

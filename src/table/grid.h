@@ -5,6 +5,7 @@
 #pragma once
 
 #include "view/printable.h"
+#include "view/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,12 +35,20 @@ const char *look_end(void);
 
 enum { MAX_COLUMNS = 32 };
 
+/* What a cell may need besides a row of an answer to `status` or `hosts`. */
+struct cell_context {
+    const struct status *status;
+    const struct status_resource *resource; /* of a lease */
+};
+
 /* What stands in it is a member of the row, unless .cell adds that. */
 struct column {
     const char *title;
     size_t offset; /* of the member */
     enum field_type type; /* of the member: FIELD_TEXT, or another that column_add_cell() knows */
-    /* Adds escaped text, or nothing; or NULL. `context` is that of grid_add_row(). */
+    bool is_until; /* an instant that is to come; else it was before */
+    /* Adds escaped text, or nothing; or NULL. `context` is that of grid_add_row(): a struct
+     * cell_context, where a member is an instant. */
     void (*cell)(struct text *text, const void *row, const void *context);
     enum look (*look)(const void *row, const void *context); /* NULL: plain */
     bool is_right; /* aligned */
@@ -52,6 +61,8 @@ struct column {
 /* Of struct column. */
 #define COLUMN_STRING(type, member) .offset = offsetof(type, member)
 #define COLUMN_VALUE(record, member, kind) .offset = offsetof(record, member), .type = (kind)
+#define COLUMN_AGE(record, member)                                                                 \
+    COLUMN_VALUE(record, member, FIELD_INSTANT), .is_right = true
 #define COLUMN_NUMBER(record, member)                                                              \
     COLUMN_VALUE(record, member, FIELD_NUMBER), .is_right = true
 

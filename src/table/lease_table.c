@@ -33,27 +33,12 @@ static enum look notice_look(const void *row, const void *context)
 
 static void units_cell(struct text *text, const void *row, const void *context)
 {
-    const struct lease_context *at = context;
+    const struct cell_context *at = context;
     const struct status_lease *lease = row;
     if (lease->is_held) {
         text_add_units(text, &lease->units, status_is_pool(at->resource));
     } else {
         text_add_format(text, "wants %llu", (unsigned long long)lease->wants);
-    }
-}
-
-static void age_cell(struct text *text, const void *row, const void *context)
-{
-    const struct lease_context *at = context;
-    text_add_age(text, status_since(at->status, &((const struct status_lease *)row)->since));
-}
-
-static void left_cell(struct text *text, const void *row, const void *context)
-{
-    const struct lease_context *at = context;
-    const struct status_lease *lease = row;
-    if (lease->until.is_given) {
-        text_add_age(text, status_until(at->status, &lease->until));
     }
 }
 
@@ -80,7 +65,7 @@ static void priority_cell(struct text *text, const void *row, const void *contex
 
 static void blocked_cell(struct text *text, const void *row, const void *context)
 {
-    text_add_blocked(text, ((const struct lease_context *)context)->resource, row);
+    text_add_blocked(text, ((const struct cell_context *)context)->resource, row);
 }
 
 /* Nothing for a lease that lasts as long as a process. */
@@ -104,9 +89,9 @@ static void state_cell(struct text *text, const void *row, const void *context)
 const struct column lease_columns[N_LEASE_COLUMNS] = {
     [LEASE_PLACE] = {"PLACE", .cell = place_cell, .look = place_look},
     [LEASE_UNITS] = {"UNITS", .cell = units_cell, .min_width = 8},
-    [LEASE_AGE] = {"AGE", .cell = age_cell, .is_right = true},
-    [LEASE_LEFT] = {"LEFT", .cell = left_cell, .is_right = true, .is_optional = true,
-        .gives_way = 4},
+    [LEASE_AGE] = {"AGE", COLUMN_AGE(struct status_lease, since)},
+    [LEASE_LEFT] = {"LEFT", COLUMN_AGE(struct status_lease, until), .is_until = true,
+        .is_optional = true, .gives_way = 4},
     [LEASE_PID] = {"PID", COLUMN_NUMBER(struct status_lease, pid), .gives_way = 5},
     [LEASE_HOST] = {"HOST", STRING(host), .is_optional = true, .min_width = 8, .gives_way = 3},
     [LEASE_USER] = {"USER", .cell = user_cell, .min_width = 8},
@@ -141,7 +126,7 @@ static bool is_shown(size_t *np, const struct table_style *style)
 void lease_table_add(struct grid *grid, const struct status *status,
     const struct status_resource *resource, const struct table_style *style)
 {
-    const struct lease_context at = {.status = status, .resource = resource};
+    const struct cell_context at = {.status = status, .resource = resource};
     size_t n[] = {[false] = 0, [true] = 0};
     for (size_t i = 0; i < resource->leases.n; i++) {
         const struct status_lease *lease = &resource->leases.list[i];

@@ -23,12 +23,7 @@ enum lease_column {
     N_LEASE_COLUMNS
 };
 
-/* A row is a struct status_lease, its context this. */
-struct lease_context {
-    const struct status *status;
-    const struct status_resource *resource;
-};
-
+/* A row is a struct status_lease. */
 extern const struct column lease_columns[N_LEASE_COLUMNS];
 
 /* Fills in the columns of such a grid; returns how many there are. */

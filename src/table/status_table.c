@@ -16,20 +16,7 @@ enum {
 
 /* ---- resources ---- */
 
-/* A row is a struct status_resource, its context this. */
-struct resource_context {
-    const struct status *status;
-    bool with_scope;
-};
-
-static void scope_cell(struct text *text, const void *row, const void *context)
-{
-    const struct status_resource *resource = row;
-    if (((const struct resource_context *)context)->with_scope && resource->scope) {
-        text_add_escaped(text, resource->scope);
-    }
-}
-
+/* A row is a struct status_resource. */
 static void used_cell(struct text *text, const void *row, const void *context)
 {
     (void)context;
@@ -38,7 +25,7 @@ static void used_cell(struct text *text, const void *row, const void *context)
 
 static void free_cell(struct text *text, const void *row, const void *context)
 {
-    const struct resource_context *at = context;
+    const struct cell_context *at = context;
     text_add_figure(text, row, status_grantable(at->status, row));
 }
 
@@ -57,7 +44,7 @@ static enum look waiting_look(const void *row, const void *context)
 /* The lines below have the details. */
 static void state_cell(struct text *text, const void *row, const void *context)
 {
-    text_add_resource_state(text, ((const struct resource_context *)context)->status, row);
+    text_add_resource_state(text, ((const struct cell_context *)context)->status, row);
 }
 
 static enum look state_look(const void *row, const void *context)
@@ -68,10 +55,12 @@ static enum look state_look(const void *row, const void *context)
 
 #define STRING(member) COLUMN_STRING(struct status_resource, member)
 
+enum { SCOPE_COLUMN = 2 };
+
 static const struct column resource_columns[] = {
     {"NAME", STRING(name), .min_width = 12, .is_cut_inside = true},
     {"KIND", STRING(kind)},
-    {"SCOPE", .cell = scope_cell, .is_optional = true},
+    [SCOPE_COLUMN] = {"SCOPE", STRING(scope), .is_optional = true},
     {"LIMIT", COLUMN_NUMBER(struct status_resource, limit)},
     {"USED", .cell = used_cell, .is_right = true},
     {"FREE", .cell = free_cell, .is_right = true},
@@ -171,29 +160,12 @@ void table_print_notes(struct text *out, const struct status_resource *resource)
 
 /* ---- databases ---- */
 
-/* A row is a struct status_database, its context the struct status. */
+/* A row is a struct status_database. */
 static enum look database_look(const void *row, const void *context)
 {
     (void)context;
     return strcmp(((const struct status_database *)row)->state, "up") == 0 ? LOOK_PLAIN
                                                                            : LOOK_ALARM;
-}
-
-static void add_until(struct text *text, const struct status *status, const struct instant *instant)
-{
-    if (instant->is_given) {
-        text_add_age(text, status_until(status, instant));
-    }
-}
-
-static void good_cell(struct text *text, const void *row, const void *context)
-{
-    add_until(text, context, &((const struct status_database *)row)->good_until);
-}
-
-static void grace_cell(struct text *text, const void *row, const void *context)
-{
-    add_until(text, context, &((const struct status_database *)row)->grace_until);
 }
 
 #define STRING(member) COLUMN_STRING(struct status_database, member)
@@ -202,8 +174,10 @@ static const struct column database_columns[] = {
     {"DATABASE", STRING(name), .min_width = 8},
     {"STATE", STRING(state), .look = database_look},
     {"TTL", COLUMN_VALUE(struct status_database, ttl, FIELD_SPAN), .is_right = true},
-    {"GOOD FOR", .cell = good_cell, .is_right = true, .is_optional = true},
-    {"GRACE", .cell = grace_cell, .is_right = true, .is_optional = true},
+    {"GOOD FOR", COLUMN_AGE(struct status_database, good_until), .is_until = true,
+        .is_optional = true},
+    {"GRACE", COLUMN_AGE(struct status_database, grace_until), .is_until = true,
+        .is_optional = true},
     {"REDIS", STRING(redis_version), .is_optional = true},
     {"SERVER", STRING(server), .is_optional = true, .min_width = 8},
 };
@@ -226,11 +200,12 @@ static void print_new(
 static void print_databases(
     const struct status *status, const struct table_style *style, struct text *out)
 {
+    const struct cell_context at = {.status = status};
     struct grid grid;
     grid_init(&grid, database_columns, N_DATABASE_COLUMNS, 0);
     grid.is_coloured = style->is_coloured;
     for (size_t i = 0; i < status->n_databases; i++) {
-        grid_add_row(&grid, &status->databases[i], status);
+        grid_add_row(&grid, &status->databases[i], &at);
     }
     grid_fit(&grid, style->width);
     text_add(out, "\n");
@@ -340,8 +315,7 @@ struct tables {
 static void fill_tables(struct tables *tables, const struct status *status,
     const struct status_resource *const rows[], const struct table_style *style)
 {
-    const struct resource_context at = {
-        .status = status, .with_scope = status_first(status, has_fleet_scope)};
+    const struct cell_context at = {.status = status};
     grid_init(&tables->resources, resource_columns, N_RESOURCE_COLUMNS, 0);
     grid_init(&tables->leases, tables->lease_columns, lease_table_columns(tables->lease_columns),
         INDENT);
@@ -350,6 +324,7 @@ static void fill_tables(struct tables *tables, const struct status *status,
         grid_add_row(&tables->resources, rows[i], &at);
         lease_table_add(&tables->leases, status, rows[i], style);
     }
+    tables->resources.used[SCOPE_COLUMN] &= status_first(status, has_fleet_scope) != NULL;
     grid_fit(&tables->resources, style->width);
     grid_fit(&tables->leases, style->width);
 }

@@ -161,22 +161,14 @@ void top_answered(struct top *top, bool is_good, const char *answer)
 
 /* ---- choices ---- */
 
-static void begin_typing(struct top *top, enum top_prompt prompt, const char *typed)
+/* `prompt`: enum top_prompt. */
+static void begin_typing(struct top *top, ptrdiff_t prompt)
 {
+    const char *typed = prompt == TOP_ASK_FILTER ? top->choice.filter : "";
     top->page = TOP_NO_PAGE;
-    top->prompt = prompt;
+    top->prompt = (enum top_prompt)prompt;
     strcpy(top->typed, typed);
     strcpy(top->before, typed);
-}
-
-static void act_filter(struct top *top)
-{
-    begin_typing(top, TOP_ASK_FILTER, top->choice.filter);
-}
-
-static void act_user(struct top *top)
-{
-    begin_typing(top, TOP_ASK_USER, "");
 }
 
 static void act_busy(struct top *top)
@@ -241,8 +233,9 @@ const struct top_key top_keys[] = {
     {{'d'}, "d", "show all details of the row", .act_by = show_page, .by = TOP_DETAILS},
     {{'w'}, "w", "why it waits, or would wait, and for whom", .act = act_why},
     {{'x'}, "x", "revoke the lease: stop its job; asks before it does", .act = act_revoke},
-    {{'/'}, "/", "filter by text in name, user, program or host", .act = act_filter},
-    {{'u'}, "u", "only leases of this user", .act = act_user},
+    {{'/'}, "/", "filter by text in name, user, program or host", .act_by = begin_typing,
+        .by = TOP_ASK_FILTER},
+    {{'u'}, "u", "only leases of this user", .act_by = begin_typing, .by = TOP_ASK_USER},
     {{'b'}, "b", "only what is held or waited for, or everything", .act = act_busy},
     {{'a'}, "a", "show full arguments of this host's jobs, or programs only", .act = act_arguments},
     {{'F'}, "F", "in the order of the file", .act_by = sort_by, .by = BY_FILE},

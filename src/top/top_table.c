@@ -125,9 +125,9 @@ enum {
     MUCH_ROOM = 100,
 };
 
-static struct lease_context context_of(const struct top *top, const struct top_row *row)
+static struct cell_context context_of(const struct top *top, const struct top_row *row)
 {
-    return (struct lease_context){
+    return (struct cell_context){
         .status = top->status,
         .resource = row->resource,
     };
@@ -140,7 +140,7 @@ size_t top_table_units_width(const struct top *top)
         const struct top_row *row = &top->rows.list[i];
         if (row->lease) {
             struct text cell = TEXT_INIT;
-            struct lease_context at = context_of(top, row);
+            struct cell_context at = context_of(top, row);
             column_add_cell(&lease_columns[LEASE_UNITS], &cell, row->lease, &at);
             size_t width = text_width(cell.bytes);
             widest = width > widest ? width : widest;
@@ -237,7 +237,7 @@ static void add_rest(const struct top *top, const struct top_row *row, struct to
 
 static void add_lease(const struct top *top, const struct top_row *row, struct top_line *line)
 {
-    const struct lease_context at = context_of(top, row);
+    const struct cell_context at = context_of(top, row);
     int rank = highest_rank(top);
     add_margin(line, top, row);
     for (size_t i = 0; i < N_COLUMNS; i++) {

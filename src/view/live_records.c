@@ -56,19 +56,25 @@ const void *live_record_before(enum status_line kind, const struct live_record *
 
 /* ---- records ---- */
 
-/* Also one that has gone since the copy was whole. */
-static struct live_record *record_find(
-    const struct live *live, enum status_line kind, const char *name)
+/* Also one that has gone since the copy was whole. `resource`: that a lease is on; else NULL. */
+static struct live_record *find_in(const struct table *table, uint64_t hash,
+    enum status_line kind, const char *name, const struct live_resource *resource)
 {
-    struct table_node *node = table_find(&live->records[kind].by_name, hash_name(name));
+    struct table_node *node = table_find(table, hash);
     for (; node; node = table_find_next(node)) {
-        struct live_record *record =
-            (struct live_record *)((char *)node - offsetof(struct live_record, node));
-        if (strcmp(name_in(shown_of(kind, record)), name) == 0) {
+        struct live_record *record = container_of(node, struct live_record, node);
+        bool is_on_it = !resource || ((struct live_lease *)record)->resource == resource;
+        if (is_on_it && strcmp(name_in(live_record_shown(kind, record)), name) == 0) {
             return record;
         }
     }
     return NULL;
+}
+
+static struct live_record *record_find(
+    const struct live *live, enum status_line kind, const char *name)
+{
+    return find_in(&live->records[kind].by_name, hash_name(name), kind, name, NULL);
 }
 
 struct live_record *live_record_named(
@@ -100,8 +106,8 @@ static bool live_record_touch(struct live_record *record)
     return is_first;
 }
 
-static void live_record_say(const struct live *live, enum status_line kind, struct live_record *record,
-    const void *shown, uint64_t print)
+static void live_record_say(const struct live *live, enum status_line kind,
+    struct live_record *record, const void *shown, uint64_t print)
 {
     void *last = shown_of(kind, record), *before = before_of(kind, record);
     size_t size = status_kinds[kind].size;
@@ -159,14 +165,8 @@ static uint64_t hash_of(const char *id, const struct live_resource *resource)
 static struct live_lease *lease_named(
     const struct live *live, const char *id, const struct live_resource *resource)
 {
-    struct table_node *node = table_find(&live->leases, hash_of(id, resource));
-    for (; node; node = table_find_next(node)) {
-        struct live_lease *lease = container_of(node, struct live_lease, record.node);
-        if (lease->resource == resource && strcmp(lease->shown.id, id) == 0) {
-            return lease;
-        }
-    }
-    return NULL;
+    return (struct live_lease *)find_in(
+        &live->leases, hash_of(id, resource), LINE_HOLDER, id, resource);
 }
 
 static struct live_resource *resource_named(const struct live *live, const char *name)
@@ -303,7 +303,8 @@ void live_lease_gone(struct live *live, const char *id, const char *name)
     }
 }
 
-static void live_leases_sweep(struct live *live, struct live_resource *resource, uint64_t generation)
+static void live_leases_sweep(
+    struct live *live, struct live_resource *resource, uint64_t generation)
 {
     struct live_lease_list *list = &resource->leases, kept = {.list = list->list};
     for (size_t i = 0; i < list->n; i++) {

@@ -423,11 +423,11 @@ Test(table, blocked_by_its_own_resource)
     static const char *const lines[] = {
         "ok draining=0 held=0 waiting=3",
         "resource a kind=semaphore scope=host limit=1 in_use=0 free=1 waiting=1",
-        "waiter 3a position=1 wants=2 pid=1 uid=7 blocked=other blocker=a",
+        "waiter 3a position=1 wants=2 since=0 pid=1 uid=7 blocked=other blocker=a",
         "resource b kind=lock scope=host limit=0 in_use=0 free=0 waiting=1",
-        "waiter 3b position=1 wants=1 pid=1 uid=7 blocked=other blocker=b",
+        "waiter 3b position=1 wants=1 since=0 pid=1 uid=7 blocked=other blocker=b",
         "resource c kind=lock scope=host limit=0 in_use=0 free=0 waiting=1 paused=1",
-        "waiter 3c position=1 wants=1 pid=1 uid=7 blocked=other blocker=c",
+        "waiter 3c position=1 wants=1 since=0 pid=1 uid=7 blocked=other blocker=c",
         "end",
     };
     expect_table(lines, N(lines), &(struct table_style){0},
@@ -478,7 +478,7 @@ Test(table, long_queues_are_counted)
         snprintf(line, sizeof line, "resource r%d kind=lock limit=1 waiting=5", r);
         cr_assert_eq(status_take(&status, line), ANSWER_MORE);
         for (int w = 0; w < 5 - r; w++) {
-            snprintf(line, sizeof line, "waiter l%d%d position=%d wants=1 pid=9", r, w, w + 1);
+            snprintf(line, sizeof line, "waiter l%d%d position=%d wants=1 since=0 pid=9", r, w, w + 1);
             cr_assert_eq(status_take(&status, line), ANSWER_MORE);
         }
     }

@@ -167,7 +167,7 @@ Test(status_table, colours)
         "database d state=down ttl=6000",
         "resource a kind=lock scope=fleet database=d database_state=down limit=1 in_use=1 waiting=1"
         " paused=1 pause_reason=%1b[35mpink",
-        "waiter 1 position=1 wants=1 pid=1 uid=7 blocked=other blocker=b away=1",
+        "waiter 1 position=1 wants=1 since=0 pid=1 uid=7 blocked=other blocker=b away=1",
         "end",
     };
     expect_table(lines, N(lines), &(struct table_style){.is_coloured = true},
