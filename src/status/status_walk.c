@@ -86,17 +86,14 @@ static bool is_named(const struct asked_names *asked, const char *name)
 
 bool asked_names_match(const struct asked_names *asked, const char *name)
 {
-    bool matches = asked->n == asked->n_names;
-    for (size_t i = asked->n_names; i < asked->n && !matches; i++) {
-        matches = pattern_matches(asked->names[i], name);
-    }
-    return matches && !is_named(asked, name);
+    size_t n_patterns = asked->n - asked->n_names;
+    return patterns_match(asked->names + asked->n_names, n_patterns, name) &&
+        !is_named(asked, name);
 }
 
 bool asked_names_has(const struct asked_names *asked, const char *name)
 {
-    return is_named(asked, name) ||
-        (asked_names_search(asked) && asked_names_match(asked, name));
+    return patterns_match(asked->names, asked->n, name);
 }
 
 /* ---- life ---- */

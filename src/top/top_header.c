@@ -78,22 +78,16 @@ static bool is_well(const struct status_database *database)
     return strcmp(database->state, "up") == 0 && !database->grace_until.is_given;
 }
 
-static size_t count_ill(const struct status *status)
+/* Those for which there is room; returns how many. */
+static size_t find_ill(const struct top *top, const struct status_database *list[MAX_DATABASES])
 {
     size_t n = 0;
-    for (size_t i = 0; i < status->n_databases; i++) {
-        n += !is_well(&status->databases[i]);
+    for (size_t i = 0; top->status && i < top->status->n_databases && n < MAX_DATABASES; i++) {
+        if (!is_well(&top->status->databases[i])) {
+            list[n++] = &top->status->databases[i];
+        }
     }
     return n;
-}
-
-static const struct status_database *ill_database(const struct status *status, size_t number)
-{
-    size_t i = 0;
-    while (is_well(&status->databases[i]) || number-- > 0) {
-        i++;
-    }
-    return &status->databases[i];
 }
 
 /* "database main: down: connection refused", "database main: up, in its grace for 12s" */
@@ -148,22 +142,18 @@ static void add_choice(const struct top *top, struct top_line *line)
 
 /* ---- all of them ---- */
 
-static size_t n_database_lines(const struct top *top)
-{
-    size_t n = top->status ? count_ill(top->status) : 0;
-    return n < MAX_DATABASES ? n : MAX_DATABASES;
-}
-
 size_t top_header_lines(const struct top *top)
 {
     bool is_held_back = top->status && grants_nothing(top->status);
-    return 1 + is_held_back + n_database_lines(top) +
+    const struct status_database *ill[MAX_DATABASES];
+    return 1 + is_held_back + find_ill(top, ill) +
         (is_part(&top->choice) || top->choice.only.sort);
 }
 
 void top_header_line(const struct top *top, size_t number, struct top_line *line)
 {
     bool is_held_back = top->status && grants_nothing(top->status);
+    const struct status_database *ill[MAX_DATABASES];
     if (number == 0 && top->is_stale) {
         add_trouble(top, line);
     } else if (number == 0) {
@@ -171,9 +161,8 @@ void top_header_line(const struct top *top, size_t number, struct top_line *line
         add_clock(top, line);
     } else if (number == 1 && is_held_back) {
         add_draining(top, line);
-    } else if (number - 1 - is_held_back < n_database_lines(top)) {
-        top_header_add_database(
-            top->status, ill_database(top->status, number - 1 - is_held_back), line);
+    } else if (number - 1 - is_held_back < find_ill(top, ill)) {
+        top_header_add_database(top->status, ill[number - 1 - is_held_back], line);
     } else {
         add_choice(top, line);
     }

@@ -149,7 +149,7 @@ const struct top_row *top_row(const struct top *top);
 /* `text` is escaped. */
 void top_say(struct top *top, enum look look, const char *text);
 
-/* The lease, or NULL: it is over. *resourcep is its resource; or NULL. */
+/* The lease, or NULL: it is over. *resourcep is its resource, or a template; or NULL. */
 const struct status_lease *top_find(const struct top *top, const struct top_subject *subject,
     const struct status_resource **resourcep);
 

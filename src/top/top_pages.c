@@ -127,17 +127,23 @@ static void add_lease(struct text *text, const struct top *top)
 
 /* ---- a resource ---- */
 
-static void add_counts(
-    struct text *text, const struct status *status, const struct status_resource *resource)
+/* What a template has not. */
+static void add_own(
+    struct text *text, const struct top *top, const struct status_resource *resource, size_t width)
 {
     struct text cell = TEXT_INIT;
+    text_add_safe(&cell, "%s, scope %s", resource->kind,
+        resource->scope ? resource->scope : "host");
+    add_cell(text, "kind", &cell);
+    add_text(text, "template", resource->template);
+    add_text(text, "database", resource->database);
+    text_add_boxes(&cell, resource, width > BOXES_INDENT ? width - BOXES_INDENT : 0);
+    add_cell(text, "units", &cell);
     text_add_format(&cell, "%llu of %llu, %llu free", (unsigned long long)resource->in_use,
         (unsigned long long)resource->limit,
-        (unsigned long long)status_grantable(status, resource));
+        (unsigned long long)status_grantable(top->status, resource));
     add_cell(text, "used", &cell);
     top_pages_add_number(text, "waiting", resource->waiting);
-    text_add_resource_state(&cell, status, resource);
-    add_cell(text, "state", &cell);
 }
 
 static void top_pages_add_resource(struct text *text, const struct top *top, size_t width)
@@ -149,27 +155,17 @@ static void top_pages_add_resource(struct text *text, const struct top *top, siz
         text_add(text, "  It is gone.\n");
         return;
     }
-    text_add_safe(&cell, "%s, scope %s", resource->kind,
-        resource->scope ? resource->scope : "host");
-    add_cell(text, "kind", &cell);
-    add_text(text, "template", resource->template);
-    add_text(text, "database", resource->database);
-    text_add_boxes(&cell, resource, width > BOXES_INDENT ? width - BOXES_INDENT : 0);
-    add_cell(text, "units", &cell);
-    add_counts(text, top->status, resource);
-    table_print_notes(text, resource);
-}
-
-static void add_template(
-    struct text *text, const struct status *status, const struct status_resource *template)
-{
-    struct text cell = TEXT_INIT;
-    add_text(text, "kind", template->kind);
-    text_add_format(&cell, "%llu of each instance", (unsigned long long)template->limit);
-    add_cell(text, "limit", &cell);
-    text_add_resource_state(&cell, status, template);
+    if (resource->is_template) {
+        add_text(text, "kind", resource->kind);
+        text_add_format(
+            &cell, "%llu of each instance", (unsigned long long)resource->limit);
+        add_cell(text, "limit", &cell);
+    } else {
+        add_own(text, top, resource, width);
+    }
+    text_add_resource_state(&cell, top->status, resource);
     add_cell(text, "state", &cell);
-    table_print_notes(text, template);
+    table_print_notes(text, resource);
 }
 
 /* ---- pages ---- */
@@ -202,9 +198,6 @@ void text_add_page_title(struct text *text, const struct top *top)
 void text_add_page(struct text *text, const struct top *top, size_t width)
 {
     struct text page = TEXT_INIT;
-    const struct status_resource *template = top->page == TOP_DETAILS && top->status
-        ? status_record_named(top->status, LINE_TEMPLATE, top->subject.name)
-        : NULL;
     text_add(&page, "");
     if (top->page == TOP_HELP) {
         for (const struct top_key *key = top_keys; key->label; key++) {
@@ -215,8 +208,6 @@ void text_add_page(struct text *text, const struct top *top, size_t width)
         text_add(&page, top->reasons.length > 0 ? top->reasons.bytes : "");
     } else if (top->page == TOP_DETAILS && top->subject.lease) {
         add_lease(&page, top);
-    } else if (template) {
-        add_template(&page, top->status, template);
     } else if (top->page == TOP_DETAILS) {
         top_pages_add_resource(&page, top, width);
     }

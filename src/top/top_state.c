@@ -81,9 +81,13 @@ void top_say(struct top *top, enum look look, const char *text)
 const struct status_lease *top_find(const struct top *top, const struct top_subject *subject,
     const struct status_resource **resourcep)
 {
-    const struct status_resource *resource = top->status && subject->name
-        ? status_record_named(top->status, LINE_RESOURCE, subject->name)
-        : NULL;
+    const struct status_resource *resource = NULL;
+    if (top->status && subject->name) {
+        resource = status_record_named(top->status, LINE_RESOURCE, subject->name);
+        resource = resource
+            ? resource
+            : status_record_named(top->status, LINE_TEMPLATE, subject->name);
+    }
     *resourcep = resource;
     return resource && subject->lease ? status_lease_find(resource, subject->lease) : NULL;
 }

@@ -478,7 +478,8 @@ Test(table, long_queues_are_counted)
         snprintf(line, sizeof line, "resource r%d kind=lock limit=1 waiting=5", r);
         cr_assert_eq(status_take(&status, line), ANSWER_MORE);
         for (int w = 0; w < 5 - r; w++) {
-            snprintf(line, sizeof line, "waiter l%d%d position=%d wants=1 since=0 pid=9", r, w, w + 1);
+            snprintf(line, sizeof line, "waiter l%d%d position=%d wants=1 since=0 pid=9", r, w,
+                w + 1);
             cr_assert_eq(status_take(&status, line), ANSWER_MORE);
         }
     }
