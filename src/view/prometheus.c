@@ -3,7 +3,10 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "view/printable.h"
+#include "wire/protocol.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,7 +148,8 @@ static bool take_database(struct prometheus *prometheus, char *name)
     return true;
 }
 
-void prometheus_add_database(
+/* NULL: it has given none. */
+static void prometheus_add_database(
     struct prometheus *prometheus, const char *name, const struct prometheus *figures)
 {
     const enum metric up = METRIC_SHARED_up;
@@ -233,7 +237,7 @@ void prometheus_print(const struct prometheus *prometheus, struct text *out)
     }
 }
 
-void prometheus_deinit(struct prometheus *prometheus)
+static void prometheus_deinit(struct prometheus *prometheus)
 {
     for (size_t i = 0; i < N_METRICS; i++) {
         text_deinit(&prometheus->samples[i]);
@@ -241,5 +245,48 @@ void prometheus_deinit(struct prometheus *prometheus)
     for (size_t i = 0; i < prometheus->n_databases; i++) {
         free(prometheus->databases[i]);
     }
-    free(prometheus->databases);
+    free(prometheus->databases);    *prometheus = (struct prometheus){0};
+}
+
+/* ---- asking ---- */
+
+struct ctl_request metrics_request(struct metrics_asking *asking)
+{
+    size_t database = asking->database;
+    snprintf(asking->from_text, sizeof asking->from_text, "%" PRIu64, asking->from);
+    return (struct ctl_request){
+        .word = command_table[COMMAND_metrics].word,
+        .from = asking->from > 0 ? asking->from_text : NULL,
+        .database = database > 0 ? asking->host.databases[database - 1] : NULL,
+    };
+}
+
+struct prometheus *metrics_figures(struct metrics_asking *asking)
+{
+    return asking->database == 0 ? &asking->host : &asking->part;
+}
+
+bool metrics_go_on(struct metrics_asking *asking, bool is_whole)
+{
+    struct prometheus *host = &asking->host, *figures = metrics_figures(asking);
+    bool has_more = is_whole && figures->next > asking->from;
+    asking->from = has_more ? figures->next : 0;
+    if (has_more) {
+        return true;
+    }
+    if (asking->database > 0) {
+        prometheus_add_database(
+            host, host->databases[asking->database - 1], is_whole ? figures : NULL);
+        prometheus_deinit(figures);
+    } else {
+        asking->has_failed = !is_whole;
+    }
+    return !asking->has_failed && asking->database++ < host->n_databases;
+}
+
+void metrics_deinit(struct metrics_asking *asking)
+{
+    prometheus_deinit(&asking->host);
+    prometheus_deinit(&asking->part);
+    *asking = (struct metrics_asking){0};
 }

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "view/prometheus.h"
 #include "web/berthd_request.h"
-#include "wire/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,12 +67,11 @@ static void web_figures_print(const struct web *web, struct text *out)
 static void finish(struct scrape *scrape)
 {
     struct text text = TEXT_INIT;
-    if (!scrape->has_failed) {
-        prometheus_print(&scrape->host, &text);
+    if (!scrape->asking.has_failed) {
+        prometheus_print(&scrape->asking.host, &text);
     }
     web_figures_print(scrape->web, &text);
-    prometheus_deinit(&scrape->host);
-    scrape->host = (struct prometheus){0};
+    metrics_deinit(&scrape->asking);
     http_bytes_drop(scrape->made);
     scrape->made = http_bytes_of(scrape->web->http, &text);
     scrape->made_at = clock_now();
@@ -87,29 +85,12 @@ static void finish(struct scrape *scrape)
 
 /* ---- berthd ---- */
 
-/* Who is asked now says these. */
-static struct prometheus *figures_of(struct scrape *scrape)
+static void scrape_go_on(struct scrape *scrape, bool is_whole)
 {
-    return scrape->database == 0 ? &scrape->host : &scrape->part;
-}
-
-/* Goes on with the next database. */
-static void scrape_go_on(struct scrape *scrape, bool is_good)
-{
-    if (scrape->database == 0) {
-        scrape->has_failed = !is_good;
-    } else {
-        prometheus_add_database(&scrape->host, scrape->host.databases[scrape->database - 1],
-            is_good ? &scrape->part : NULL);
-        prometheus_deinit(&scrape->part);
-        scrape->part = (struct prometheus){0};
-    }
-    scrape->from = 0;
-    if (scrape->has_failed || scrape->database == scrape->host.n_databases) {
-        finish(scrape);
-    } else {
-        scrape->database++;
+    if (metrics_go_on(&scrape->asking, is_whole)) {
         scrape_ask(scrape);
+    } else {
+        finish(scrape);
     }
 }
 
@@ -117,32 +98,20 @@ static void scrape_on_end(void *context, const char *why)
 {
     struct scrape *scrape = context;
     scrape->talk = NULL;
-    uint64_t next = figures_of(scrape)->next;
-    if (!why && next > scrape->from) {
-        scrape->from = next;
-        scrape_ask(scrape);
-    } else {
-        scrape_go_on(scrape, !why);
-    }
+    scrape_go_on(scrape, !why);
 }
 
 static void scrape_ask(struct scrape *scrape)
 {
     const struct request_callbacks talker = {
-        prometheus_take, figures_of(scrape), scrape_on_end, scrape};
+        prometheus_take, metrics_figures(&scrape->asking), scrape_on_end, scrape};
+    const struct ctl_request request = metrics_request(&scrape->asking);
     struct web *web = scrape->web;
-    struct text request = TEXT_INIT;
-    text_add(&request, "metrics");
-    if (scrape->from > 0) {
-        text_add_number_key(&request, "from", scrape->from);
-    }
-    if (scrape->database > 0) {
-        text_add_key(&request, "database", scrape->host.databases[scrape->database - 1]);
-    }
-    text_add(&request, "\n");
+    struct text line = TEXT_INIT;
+    request_print(&request, &line);
     scrape->talk = berthd_request_begin(
-        web->loop, &web->follower.link.endpoint, request.bytes, LIMIT_MS, &talker);
-    text_deinit(&request);
+        web->loop, &web->follower.link.endpoint, line.bytes, LIMIT_MS, &talker);
+    text_deinit(&line);
     if (!scrape->talk) {
         scrape_go_on(scrape, false);
     }
@@ -161,8 +130,6 @@ void scrape_take(struct scrape *scrape, struct http_request *request)
     scrape->waiting[scrape->n_waiting++] = request;
     if (!scrape->is_asking) {
         scrape->is_asking = true;
-        scrape->database = 0;
-        scrape->from = 0;
         scrape_ask(scrape);
     }
 }
@@ -170,8 +137,7 @@ void scrape_take(struct scrape *scrape, struct http_request *request)
 void scrape_deinit(struct scrape *scrape)
 {
     berthd_request_stop(scrape->talk);
-    scrape->has_failed = true;
-    prometheus_deinit(&scrape->part);
+    scrape->asking.has_failed = true;
     finish(scrape);
     http_bytes_drop(scrape->made);
     free(scrape->waiting);

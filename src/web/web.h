@@ -55,11 +55,7 @@ struct scrape {
     /* While berthd is asked, in one answer after another: */
     bool is_asking;
     struct berthd_request *talk;
-    struct prometheus host; /* its figures, and the names of its databases */
-    struct prometheus part; /* those of a database */
-    bool has_failed; /* the host's are not all there */
-    size_t database; /* 0: the host, else the number of one of its databases */
-    uint64_t from; /* where the answer begins */
+    struct metrics_asking asking;
 };
 
 struct web {
