@@ -1,13 +1,20 @@
-#include "berthctl/show.h"
+/* show.c - see show.h; `berthctl status` and `berthctl metrics`. */
+#include "berthctl/run.h"
 
 #include "base/words.h"
 #include "client/exit_status.h"
 #include "config.h"
-#include "view/status.h"
+#include "table/grid.h"
+#include "table/status_table.h"
+#include "view/json.h"
+#include "view/programs.h"
+#include "view/prometheus.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 int show_print(struct text *text)
 {
@@ -141,4 +148,93 @@ int show_drain(struct call *call, char *words[], size_t n)
             held == 1 ? "" : "s");
     }
     return show_print(&out);
+}
+
+/* ---- status ---- */
+
+enum {
+    USUAL_WIDTH = 80, /* for a terminal that does not say */
+    MAX_LEASES = 20, /* of each resource, on a terminal and without NAME */
+};
+
+size_t show_width(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO)) {
+        return 0;
+    }
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                           : USUAL_WIDTH;
+}
+
+static struct table_style style_of(const struct call *call, const struct status_filter *choice)
+{
+    size_t width = show_width();
+    bool is_of_some = call->request.n_arguments > 0;
+    return (struct table_style){
+        .width = width,
+        .max_leases = width > 0 && !is_of_some ? MAX_LEASES : 0,
+        .is_of_some = is_of_some,
+        .sort = choice->sort,
+        .is_coloured = width > 0 && look_wants_colour(),
+    };
+}
+
+/* Of what a database that is up has not answered, or not as a whole. */
+static bool is_partial(const struct status_resource *resource)
+{
+    static const char *const words[] = {"no-answer", "busy", "too-large", NULL};
+    const char *state = resource->database_state;
+    unsigned place;
+    return state && word_look_up(words, state, &place);
+}
+
+int run_status(struct call *call, const struct line *line)
+{
+    struct status status = {0};
+    struct text out = TEXT_INIT;
+    int exit_status = EXIT_SUCCESS;
+    if (call_take(call, status_take, &status)) {
+        struct table_style style = style_of(call, &line->shown);
+        bool is_cut = status_first(&status, is_partial); /* whatever is shown of it */
+        status_choose(&status, &line->shown);
+        if (line->options & OPTION_JSON) {
+            json_print(&status, &out);
+        } else {
+            programs_fill_in(&status);
+            table_print(&status, &style, &out);
+        }
+        exit_status = show_print(&out);
+        exit_status = exit_status == EXIT_SUCCESS && is_cut ? STATUS_DOWN : exit_status;
+    } else {
+        exit_status = call->exit_status;
+    }
+    status_deinit(&status);
+    return exit_status;
+}
+
+/* ---- metrics: the host's figures, then those of the fleet from each database ---- */
+
+int run_metrics(struct call *call, const struct line *line)
+{
+    (void)line;
+    struct metrics_asking asking = {0};
+    struct text out = TEXT_INIT;
+    bool is_whole;
+    do {
+        call->is_silent = asking.database > 0;
+        call->code = CODE_NONE;
+        call->request = metrics_request(&asking);
+        is_whole = call_take(call, prometheus_take, metrics_figures(&asking));
+        if (!is_whole && call->code == CODE_NONE) {
+            /* There may be more of this answer: the next comes over another connection. */
+            call_end(call);
+        }
+    } while (metrics_go_on(&asking, is_whole));
+    if (!asking.has_failed) {
+        prometheus_print(&asking.host, &out);
+    }
+    bool has_failed = asking.has_failed;
+    metrics_deinit(&asking);
+    return has_failed ? call->exit_status : show_print(&out);
 }

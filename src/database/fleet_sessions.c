@@ -15,7 +15,7 @@
 #include "redis/link.h"
 #include "redis/scripts.h"
 #include "status/database_line.h"
-#include "status/fleet_why.h"
+#include "status/why.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

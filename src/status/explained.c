@@ -5,7 +5,6 @@
 #include "core/preview.h"
 #include "core/units.h"
 #include "status/answer_lines.h"
-#include "status/fleet_why.h"
 #include "status/resource_reasons.h"
 #include "status/why.h"
 

@@ -49,7 +49,7 @@ void top_line_add_name(
  * columns, each with its LF. */
 void text_add_wrapped(struct text *text, const char *escaped, size_t width);
 
-/* ---- top_cursor.c ---- */
+/* ---- top_state.c: the cursor ---- */
 
 /* A resource, a template, or a lease on a resource: a row, while rows come and go. */
 struct top_subject {
@@ -65,15 +65,9 @@ struct top_cursor {
 /* `at`, moved by so many; to 0 or to `last`, if there are less. */
 size_t top_moved(size_t at, ptrdiff_t by, size_t last);
 
-/* After rows were made: finds the row again, and sees to it that it is among `height` lines. */
-void top_cursor_follow(struct top_cursor *cursor, const struct top_rows *rows, size_t height);
-
 /* Chooses the row so many rows below; the first or the last, if there are less. */
 void top_cursor_move(
     struct top_cursor *cursor, const struct top_rows *rows, ptrdiff_t by, size_t height);
-
-/* The row chosen; NULL if there is none. */
-const struct top_row *top_cursor_row(const struct top_cursor *cursor, const struct top_rows *rows);
 
 /* ---- top_state.c ---- */
 
@@ -209,11 +203,6 @@ size_t top_table_units_width(const struct top *top);
 /* Adds it to an empty line. */
 void top_table_titles(const struct top *top, struct top_line *line);
 void top_table_line(const struct top *top, const struct top_row *row, struct top_line *line);
-
-/* ---- top_typing.c ---- */
-
-/* A key while there is a prompt, but for the Enter that ends a reason. */
-void top_typed(struct top *top, uint32_t code);
 
 /* ---- top_units.c ---- */
 

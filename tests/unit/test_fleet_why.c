@@ -3,7 +3,6 @@
 #include "base/words.h"
 #include "core_fixture.h"
 #include "status/answer_lines.h"
-#include "status/fleet_why.h"
 #include "status/why.h"
 
 #include <stdio.h>

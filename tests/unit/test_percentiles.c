@@ -1,6 +1,6 @@
-/* test_percentiles.c - many durations in three figures (view/percentiles.h). */
+/* test_percentiles.c - many durations in three figures (view/stats.h). */
 #include "print_help.h"
-#include "view/percentiles.h"
+#include "view/stats.h"
 
 #include <criterion/criterion.h>
 
