@@ -88,6 +88,7 @@ static bool live_lines_take_host(struct live *live, const struct words_of_line *
         int64_t ahead = host.now.at - instant_of(line->now).at;
         live->ahead = live->has_ok && live->ahead > ahead ? live->ahead : ahead;
         live->host = host;
+        live->host.closed = NULL; /* it is the line's */
     }
     return is_good;
 }

@@ -155,12 +155,12 @@ static bool take_record(struct status *status, enum status_line line, const char
 
 static bool take_ok(struct status *status, const char *line)
 {
-    char *words[MAX_WORDS], *copy = memory_string(line);
-    size_t n = words_split(copy, words, MAX_WORDS);
+    char *words[MAX_WORDS];
+    free(status->line);
+    status->line = memory_string(line);
+    size_t n = words_split(status->line, words, MAX_WORDS);
     status->begun = n > 0 && strcmp(words[0], "ok") == 0;
-    bool is_good = status->begun && status_figures_take(status, words + 1, n - 1);
-    free(copy);
-    return is_good;
+    return status->begun && status_figures_take(status, words + 1, n - 1);
 }
 
 enum answer_result status_take(void *object, char *line)
@@ -191,6 +191,7 @@ void status_deinit(struct status *status)
             free(list);
         }
     }
+    free(status->line);
     *status = (struct status){0};
 }
 

@@ -115,6 +115,7 @@ struct status {
 #include "wire/status_keys.def"
     /* Of a reader: */
     bool begun; /* the `ok` line has come */
+    char *line; /* that one: .closed points into it */
     struct status_resource *resources;
     size_t n_resources;
     size_t n_left_out; /* resources that status_choose() has taken out */

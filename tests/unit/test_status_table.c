@@ -185,6 +185,18 @@ Test(status_table, colours)
         "d         \x1b[31mdown\x1b[0m    6s\n");
 }
 
+Test(status_table, why_the_host_is_closed)
+{
+    static const char *const lines[] = {
+        "ok draining=0 held=0 waiting=0 granting=0 closed=numbers%20are%20ahead",
+        "end",
+    };
+    expect_table(lines, N(lines), &(struct table_style){0},
+        "closed: this host grants nothing: numbers are ahead\n"
+        "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
+        "no resources are defined yet\n");
+}
+
 /* What says least about a lease goes. */
 Test(status_table, narrow)
 {
