@@ -3,6 +3,7 @@
 
 #include "base/words.h"
 #include "client/exit_status.h"
+#include "client/live_line.h"
 #include "config.h"
 #include "table/grid.h"
 #include "table/status_table.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 int show_print(struct text *text)
@@ -152,19 +152,11 @@ int show_drain(struct call *call, char *words[], size_t n)
 
 /* ---- status ---- */
 
-enum {
-    USUAL_WIDTH = 80, /* for a terminal that does not say */
-    MAX_LEASES = 20, /* of each resource, on a terminal and without NAME */
-};
+enum { MAX_LEASES = 20 }; /* of each resource, on a terminal and without NAME */
 
 size_t show_width(void)
 {
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO)) {
-        return 0;
-    }
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
-                                                                           : USUAL_WIDTH;
+    return isatty(STDOUT_FILENO) ? terminal_width(STDOUT_FILENO) : 0;
 }
 
 static struct table_style style_of(const struct call *call, const struct status_filter *choice)

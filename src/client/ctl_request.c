@@ -1,5 +1,6 @@
 #include "client/ctl_request.h"
 
+#include "base/memory.h"
 #include "base/words.h"
 #include "wire/protocol.h"
 
@@ -9,21 +10,12 @@
 /* An argument must not look like key=value. */
 static void add_argument(struct text *out, const char *argument)
 {
-    text_add(out, " ");
-    for (;;) {
-        size_t part = strcspn(argument, "=");
-        char *plain = strndup(argument, part);
-        if (!plain) {
-            abort();
-        }
-        text_add_encoded(out, plain);
-        free(plain);
-        if (argument[part] == '\0') {
-            return;
-        }
-        text_add(out, "%3D");
-        argument += part + 1;
+    char *copy = memory_string(argument), *rest = copy;
+    for (const char *part; (part = strsep(&rest, "=")) != NULL;) {
+        text_add(out, part == copy ? " " : "%3D");
+        text_add_encoded(out, part);
     }
+    free(copy);
 }
 
 bool request_print(const struct ctl_request *request, struct text *out)

@@ -34,12 +34,10 @@ bool stderr_would_block(void)
     return poll(&polled, 1, 0) == 0;
 }
 
-/* In the last column the terminal would erase what it has just shown, or begin a line. */
-static int usable_width(void)
+size_t terminal_width(int fd)
 {
     struct winsize size;
-    bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return (is_known ? size.ws_col : USUAL_WIDTH) - 1;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : USUAL_WIDTH;
 }
 
 static void put(const char *text, size_t length)
@@ -57,8 +55,9 @@ void live_line_show(const char *text)
         return;
     }
     snprintf(shown, sizeof shown, "berth: %s", text);
-    int length =
-        snprintf(line, sizeof line, TO_THE_LEFT "%.*s" ERASE_THE_REST, usable_width(), shown);
+    /* In the last column the terminal would erase what it has just shown, or begin a line. */
+    int width = (int)terminal_width(STDERR_FILENO) - 1;
+    int length = snprintf(line, sizeof line, TO_THE_LEFT "%.*s" ERASE_THE_REST, width, shown);
     put(line, (size_t)length);
     is_shown = true;
     message_precede_by(live_line_clear);

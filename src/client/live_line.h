@@ -3,6 +3,10 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* Columns; a usual number for one that does not say. */
+size_t terminal_width(int fd);
 
 /* stderr is a terminal that can erase. */
 bool live_line_has_terminal(void);

@@ -121,17 +121,17 @@ static void print_reserved(struct text *out, const struct status_resource *resou
 }
 
 /* "paused by root (alice): new disks"; nothing if neither is known. */
-static void print_pause(struct text *out, const char *reason, const struct shown_user *by,
-    const struct shown_user *login)
+static void print_pause(struct text *out, const struct status_resource *resource)
 {
+    const struct shown_user *by = &resource->paused_by;
     struct text title = TEXT_INIT;
     text_add(&title, "paused");
     if (by->uid.is_given) {
         text_add(&title, " by ");
-        text_add_who(&title, by, login);
+        text_add_who(&title, by, &resource->paused_by_login);
     }
-    if (reason) {
-        print_escaped_note(out, title.bytes, reason);
+    if (resource->pause_reason) {
+        print_escaped_note(out, title.bytes, resource->pause_reason);
     } else if (by->uid.is_given) {
         begin_note(out, title.bytes);
         text_add(out, "\n");
@@ -142,8 +142,7 @@ static void print_pause(struct text *out, const char *reason, const struct shown
 void table_print_notes(struct text *out, const struct status_resource *resource)
 {
     if (resource->paused) {
-        print_pause(
-            out, resource->pause_reason, &resource->paused_by, &resource->paused_by_login);
+        print_pause(out, resource);
     }
     print_reserved(out, resource);
     print_words(out, "draining items", &resource->draining);

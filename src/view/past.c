@@ -103,24 +103,29 @@ bool past_add(struct past *past, const char *line)
     return is_good;
 }
 
+static bool take_ok(struct past *past, const char *line)
+{
+    char *words[MAX_WORDS], *copy = memory_string(line);
+    size_t n = words_split(copy, words, MAX_WORDS);
+    past->begun = n > 0 && strcmp(words[0], "ok") == 0;
+    bool is_good = past->begun && fields_take(past_fields, words + 1, n - 1, past);
+    free(copy);
+    return is_good;
+}
+
 enum answer_result past_take(void *object, char *line)
 {
     struct past *past = object;
-    char *words[MAX_WORDS];
-    char *copy = memory_string(line);
-    size_t n = words_split(copy, words, MAX_WORDS);
-    const char *word = n > 0 ? words[0] : "";
-    enum answer_result result = n > 0 && past->begun ? ANSWER_MORE : ANSWER_MALFORMED;
-    if (past->begun && strcmp(word, "ended") == 0) {
-        result = past_add(past, line) ? ANSWER_MORE : ANSWER_MALFORMED;
-    } else if (past->begun && strcmp(word, "end") == 0) {
-        result = ANSWER_END;
-    } else if (!past->begun && strcmp(word, "ok") == 0) {
-        past->begun = true;
-        result = fields_take(past_fields, words + 1, n - 1, past) ? ANSWER_MORE : result;
+    size_t n = strcspn(line, " ");
+    bool is_good = n > 0;
+    if (!past->begun) {
+        is_good = take_ok(past, line);
+    } else if (n == strlen("ended") && strncmp(line, "ended", n) == 0) {
+        is_good = past_add(past, line);
+    } else if (n == strlen("end") && strncmp(line, "end", n) == 0) {
+        return ANSWER_END;
     }
-    free(copy);
-    return result;
+    return is_good ? ANSWER_MORE : ANSWER_MALFORMED;
 }
 
 uint64_t past_granted(const struct past_lease *lease)

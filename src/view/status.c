@@ -53,11 +53,6 @@ static bool host_finish(void *record, char *const words[], size_t n)
     return percent_decode(words[1]) && host->database && host->session;
 }
 
-static void lease_deinit(void *record)
-{
-    free(((struct status_lease *)record)->units.list);
-}
-
 static void resource_deinit(void *record)
 {
     struct status_resource *resource = record;
@@ -65,16 +60,7 @@ static void resource_deinit(void *record)
         status_record_deinit(LINE_HOLDER, &resource->leases.list[i]);
     }
     free(resource->leases.list);
-    free(resource->changed.list);
-    free(resource->items.list);
-    free(resource->reserved.list);
-    free(resource->draining.list);
     free(resource->reserves);
-}
-
-static void database_deinit(void *record)
-{
-    free(((struct status_database *)record)->lacks.list);
 }
 
 #define KIND(type) sizeof(struct type), offsetof(struct type, line)
@@ -85,11 +71,11 @@ const struct status_kind status_kinds[N_STATUS_LINES] = {
         IN(status, resources, n_resources), false},
     [LINE_TEMPLATE] = {KIND(status_resource), resource_finish, resource_deinit,
         IN(status, templates, n_templates), false},
-    [LINE_HOLDER] = {KIND(status_lease), lease_finish, lease_deinit,
+    [LINE_HOLDER] = {KIND(status_lease), lease_finish, NULL,
         IN(status_resource, leases.list, leases.n), true},
-    [LINE_WAITER] = {KIND(status_lease), lease_finish, lease_deinit,
+    [LINE_WAITER] = {KIND(status_lease), lease_finish, NULL,
         IN(status_resource, leases.list, leases.n), true},
-    [LINE_DATABASE] = {KIND(status_database), database_finish, database_deinit,
+    [LINE_DATABASE] = {KIND(status_database), database_finish, NULL,
         IN(status, databases, n_databases), false},
     [LINE_HOST] = {KIND(status_host), host_finish, NULL, IN(status, hosts, n_hosts), false},
 };
@@ -111,6 +97,11 @@ bool status_record_take(enum status_line kind, void *record, const char *line)
 
 void status_record_deinit(enum status_line kind, void *record)
 {
+    for (const struct field *field = status_fields(kind); field->key; field++) {
+        if (field->type == FIELD_WORDS || field->type == FIELD_UNITS) {
+            free(((struct words *)((char *)record + field->offset))->list);
+        }
+    }
     if (status_kinds[kind].deinit) {
         status_kinds[kind].deinit(record);
     }

@@ -21,7 +21,7 @@ struct status_kind {
     size_t line; /* its member: the copy of the line, into which all its strings point */
     /* Whether a record whose keys are taken is right; takes what has no row in status_keys.def. */
     bool (*finish)(void *record, char *const words[], size_t n);
-    void (*deinit)(void *record);
+    void (*deinit)(void *record); /* of what has no row there; or NULL */
     size_t list, n; /* members of the owner: the array, and how many it has */
     bool is_lease; /* the owner is the resource whose line came last; else the status */
 };
