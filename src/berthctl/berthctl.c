@@ -185,21 +185,15 @@ static int check(const struct command *command, const struct line *line, char **
 static int berthctl_run(
     const struct command *command, const struct line *line, char **words, size_t n)
 {
-    const struct command_row *row = &command_table[command->request];
     struct call call = {
         .command = word_of(command),
         .connection = CONNECTION_INIT,
-        .request =
-            {
-                .word = row->word,
-                .arguments = words,
-                .n_arguments = n,
-                .reason = line->reason,
-                .database = line->database,
-                .wait = line->options & OPTION_WAIT && command->request != COMMAND_revoke,
-            },
-        .right = row->right,
+        .right = command_table[command->request].right,
     };
+    call_set(&call, command->request, words, n);
+    call.request.reason = line->reason;
+    call.request.database = line->database;
+    call.request.wait = line->options & OPTION_WAIT && command->request != COMMAND_revoke;
     if (!endpoint_choose(&call.endpoint, line->socket)) {
         return line_refuse(
             "not a path for a socket", line->socket ? line->socket : "$BERTH_SOCKET");

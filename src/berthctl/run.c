@@ -311,7 +311,7 @@ static bool are_resources(struct call *call, char *const names[], size_t n)
     for (size_t i = 0; i < n && are; i += MAX_NAMES) {
         struct past past = {0};
         call_set(call, COMMAND_history, names + i, n - i < MAX_NAMES ? n - i : MAX_NAMES);
-        call->request.since = "0";
+        call->request.since.is_given = true; /* 0 */
         are = call_take(call, past_take, &past);
         past_deinit(&past);
     }

@@ -12,28 +12,15 @@
 
 /* ---- asking ---- */
 
-/* How long ago that was. */
-static void print_span(char out[static 24], uint64_t instant)
-{
-    uint64_t now = (uint64_t)(clock_wall_now() / NANOSECONDS_PER_MILLISECOND);
-    snprintf(out, 24, "%llu", (unsigned long long)(now > instant ? now - instant : 0));
-}
-
 /* False after a message. */
 static bool ask_past(struct call *call, const struct past_choice *choice, struct past *past)
 {
-    char since[24], user[24];
-    if (choice->since.is_given) {
-        print_span(since, choice->since.number);
-        call->request.since = since;
-    }
-    if (choice->uid.is_given) {
-        snprintf(user, sizeof user, "%llu", (unsigned long long)choice->uid.number);
-        call->request.user = user;
-    }
+    uint64_t now = milliseconds(clock_wall_now()), since = choice->since.number;
+    call->request.since = (struct optional){choice->since.is_given, now > since ? now - since : 0};
+    call->request.user = choice->uid;
     call->request.lease = choice->lease;
     bool is_read = call_take(call, past_take, past);
-    call->request.since = call->request.user = NULL;
+    call->request.since = call->request.user = (struct optional){0};
     if (is_read && choice->until.is_given) {
         past_drop_after(past, choice->until.number);
     }

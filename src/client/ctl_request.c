@@ -18,6 +18,13 @@ static void add_argument(struct text *out, const char *argument)
     free(copy);
 }
 
+static void add_given(struct text *out, const char *key, const struct optional *number)
+{
+    if (number->is_given) {
+        text_add_number_key(out, key, number->number);
+    }
+}
+
 bool request_print(const struct ctl_request *request, struct text *out)
 {
     text_add(out, request->word);
@@ -26,10 +33,10 @@ bool request_print(const struct ctl_request *request, struct text *out)
     }
     text_add_key(out, "reason", request->reason);
     text_add_key(out, "database", request->database);
-    text_add_key(out, "from", request->from);
+    add_given(out, "from", &request->from);
     text_add_key(out, "lease", request->lease);
-    text_add_key(out, "since", request->since);
-    text_add_key(out, "user", request->user);
+    add_given(out, "since", &request->since);
+    add_given(out, "user", &request->user);
     text_add(out, request->wait ? " wait=1\n" : "\n");
     return out->length <= LINE_BYTES;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/text.h"
+#include "wire/fields.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +11,8 @@ struct ctl_request {
     const char *word;
     char *const *arguments; /* no empty strings: the protocol cannot express them */
     size_t n_arguments;
-    const char *reason, *database, *from, *lease, *since, *user; /* or NULL */
+    const char *reason, *database, *lease; /* or NULL */
+    struct optional from, since, user;
     bool wait;
 };
 

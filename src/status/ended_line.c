@@ -20,36 +20,33 @@ static void ended_line_add_number(struct text *out, const char *key, bool is_kno
     }
 }
 
-static void add_slots(struct unit_list *list, const struct saved_claim *claim)
+static void add_units(struct unit_list *list, const struct saved_claim *claim)
 {
     for (uint32_t i = 0, end; i < claim->count; i = end) {
         const struct saved_unit *unit = &claim->units[i];
-        for (end = i + 1; end < claim->count && claim->units[end].slot == unit->slot + end - i;) {
+        end = i + 1;
+        if (claim->is_pool) {
+            unit_list_add(list, unit->item);
+            continue;
+        }
+        while (end < claim->count && claim->units[end].slot == unit->slot + end - i) {
             end++;
         }
-        unit_list_add_slots(
-            list, unit->slot, claim->units[end - 1].slot, UNITS_OF_HOLDER_BYTES);
-    }
-}
-
-static void ended_line_add_items(struct unit_list *list, const struct saved_claim *claim)
-{
-    for (uint32_t i = 0; i < claim->count; i++) {
-        unit_list_add(list, claim->units[i].item, UNITS_OF_HOLDER_BYTES);
+        unit_list_add_slots(list, unit->slot, claim->units[end - 1].slot);
     }
 }
 
 /* NAME:UNITS of what it held, NAME=COUNT of what it waited for. */
 static void add_claim(struct text *out, const struct saved_claim *claim)
 {
-    struct unit_list list = {0};
+    struct unit_list list = {.max = UNITS_OF_HOLDER_BYTES};
     text_add(out, claim->name);
     if (!claim->units) {
         text_add(out, "=");
         text_add_number(out, claim->count);
         return;
     }
-    (claim->is_pool ? ended_line_add_items : add_slots)(&list, claim);
+    add_units(&list, claim);
     text_add(out, ":");
     text_add_bytes(out, list.text.bytes, list.text.length);
     text_deinit(&list.text);

@@ -48,13 +48,11 @@ void lease_row_identify(
         .holder = lease->attributes.holder,
     };
     lease_id_format(row->id, lease->id);
-#define ATTRIBUTE(word, type, bound, initial, title)                                               \
-    if ((title) != NULL) {                                                                         \
-        row->line.shown[SHOWN_##word] =                                                            \
-            lease_attributes_text(&lease->attributes, &attribute_rows[ATTRIBUTE_##word]);          \
+    for (size_t i = 0; i < N_SHOWN; i++) {
+        if (attribute_rows[i].is_shown) {
+            row->line.shown[i] = lease_attributes_text(&lease->attributes, &attribute_rows[i]);
+        }
     }
-#include "base/attributes.def"
-#undef ATTRIBUTE
 }
 
 /* What only a held lease's own host knows. */
@@ -215,10 +213,10 @@ static void identify_remote(struct lease_row *row, const struct fleet_row *field
 static void fill_listed_holder(struct lease_row *row, const struct fleet_row *fields, bool is_pool,
     const struct scene *scene)
 {
-    struct unit_list units = {.text = row->unit_words};
+    struct unit_list units = {.max = UNITS_OF_HOLDER_BYTES, .text = row->unit_words};
     units.text.length = 0;
     text_add(&units.text, ""); /* shown even if there is none */
-    unit_list_add_all(&units, fleet_field(fields, HOLDER_UNITS), is_pool, UNITS_OF_HOLDER_BYTES);
+    unit_list_add_all(&units, fleet_field(fields, HOLDER_UNITS), is_pool);
     row->unit_words = units.text;
     row->line.units.joined = row->unit_words.bytes;
     row->line.token = fleet_number_of(fields, HOLDER_TOKEN, INT64_MAX);
@@ -284,12 +282,9 @@ void lease_row_write(struct text *out, struct lease_row *row, const struct scene
     line->blocker = scene->follows && line->blocked == blocked_by_quota ? NULL : line->blocker;
     status_line_begin(out, line->is_held ? LINE_HOLDER : LINE_WAITER, line->id,
         1 << FOR_ANYBODY | trusted | here, line);
-#define ATTRIBUTE(word, type, bound, initial, title)                                               \
-    if ((title) != NULL && !line->hidden) {                                                        \
-        text_add_key(out, #word, line->shown[SHOWN_##word]);                                       \
+    for (size_t i = 0; i < N_SHOWN && !line->hidden; i++) {
+        text_add_key(out, attribute_rows[i].word, line->shown[i]); /* NULL: is not shown */
     }
-#include "base/attributes.def"
-#undef ATTRIBUTE
     text_add(out, "\n");
 }
 

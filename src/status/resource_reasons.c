@@ -12,7 +12,6 @@ struct subject {
     const struct scene *scene;
     struct resource_row row;
     struct reasons_resource described; /* .row */
-    uint64_t wants;
     const struct claim *claim; /* that waits; NULL: a new request */
     const struct fleet_row *own; /* .claim's in the listing; or NULL */
     struct lease_walk walk; /* over holders, then waiters */
@@ -94,7 +93,6 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
 {
     struct resource_row *row = &subject->row;
     subject->scene = scene;
-    subject->wants = wants;
     subject->claim = claim;
     subject->lease.unit_words = (struct text)TEXT_INIT;
     resource_row_find_or_idle(row, scene, name, definition);
@@ -267,7 +265,7 @@ static struct request_row find_out(
     const struct claim *claim = subject->claim;
     bool is_known = subject->row.listed || !subject->scene->database;
     struct request_row request = {
-        .wants = subject->wants,
+        .wants = subject->described.wants,
         .position = subject->described.position,
         .max = subject->row.listed ? max_of(definition, line) : UINT64_MAX,
         .quota = definition->max_units_per_user,

@@ -195,7 +195,7 @@ static void resource_row_add_items(
     char room[16];
     for (uint32_t i = 0; i < resource->n_units && !list->is_cut; i++) {
         if (resource->units[i]->removed == removed) {
-            unit_list_add(list, unit_name(resource->units[i], room), UNITS_OF_RESOURCE_BYTES);
+            unit_list_add(list, unit_name(resource->units[i], room));
         }
     }
 }
@@ -254,7 +254,7 @@ struct reserved {
 static void add_reserved(void *context, const char *unit, const char *reason)
 {
     struct reserved *reserved = context;
-    unit_list_add(&reserved->units, unit, UNITS_OF_RESOURCE_BYTES);
+    unit_list_add(&reserved->units, unit);
     if (reason) {
         reserve_list_add(&reserved->reasons, unit, reason);
     }
@@ -263,14 +263,12 @@ static void add_reserved(void *context, const char *unit, const char *reason)
 void resource_row_write(struct text *out, const struct resource_row *row)
 {
     struct status_resource line = row->line;
-    struct unit_list items = {0}, draining = {0};
-    struct reserved reserved = {0};
+    struct unit_list items = {.max = UNITS_OF_RESOURCE_BYTES}, draining = items;
+    struct reserved reserved = {.units = items};
     if (row->listed && fleet_is_pool(row->fields)) {
         text_add(&items.text, ""); /* shown even if there is none */
-        unit_list_add_all(&items, fleet_field(row->fields, RESOURCE_ITEMS), true,
-            UNITS_OF_RESOURCE_BYTES);
-        unit_list_add_all(&draining, fleet_field(row->fields, RESOURCE_DRAINING), true,
-            UNITS_OF_RESOURCE_BYTES);
+        unit_list_add_all(&items, fleet_field(row->fields, RESOURCE_ITEMS), true);
+        unit_list_add_all(&draining, fleet_field(row->fields, RESOURCE_DRAINING), true);
     } else if (!row->listed && resource_is_pool(row->here)) {
         resource_row_add_items(&items, row->here, false);
         resource_row_add_items(&draining, row->here, true);

@@ -84,7 +84,8 @@ static bool is_named(const struct asked_names *asked, const char *name)
     return words_index(name, names, asked->n_names) < asked->n_names;
 }
 
-bool asked_names_match(const struct asked_names *asked, const char *name)
+/* Of all there are, is it one that is asked for, and is not among the names? */
+static bool asked_names_match(const struct asked_names *asked, const char *name)
 {
     size_t n_patterns = asked->n - asked->n_names;
     return patterns_match(asked->names + asked->n_names, n_patterns, name) &&

@@ -26,8 +26,6 @@ void asked_names_deinit(struct asked_names *asked);
 bool asked_names_has(const struct asked_names *asked, const char *name);
 /* Whether all there are have to be looked at, behind the names. */
 bool asked_names_search(const struct asked_names *asked);
-/* Of all there are, is it one that is asked for, and is not among the names? */
-bool asked_names_match(const struct asked_names *asked, const char *name);
 
 /* ---- the walk ---- */
 

@@ -7,25 +7,25 @@
 
 enum { RESERVATIONS_BYTES = 1000 };
 
-void unit_list_add(struct unit_list *list, const char *unit, size_t max)
+void unit_list_add(struct unit_list *list, const char *unit)
 {
     struct text *text = &list->text;
     if (list->is_cut) {
         return;
     }
     text_add(text, text->length > 0 ? "," : "");
-    list->is_cut = text->length + ITEM_BYTES + sizeof ",..." > max;
+    list->is_cut = text->length + ITEM_BYTES + sizeof ",..." > list->max;
     text_add(text, list->is_cut ? "..." : unit);
 }
 
-void unit_list_add_slots(struct unit_list *list, uint64_t first, uint64_t last, size_t max)
+void unit_list_add_slots(struct unit_list *list, uint64_t first, uint64_t last)
 {
     char word[48];
     int n = snprintf(word, sizeof word, "%llu", (unsigned long long)first);
     if (last > first) {
         snprintf(word + n, sizeof word - (size_t)n, "-%llu", (unsigned long long)last);
     }
-    unit_list_add(list, word, max);
+    unit_list_add(list, word);
 }
 
 /* ---- from text ---- */
@@ -37,14 +37,14 @@ struct run {
 
 static const struct run no_run = {1, 0};
 
-static void add_run(struct unit_list *list, const struct run *run, size_t max)
+static void add_run(struct unit_list *list, const struct run *run)
 {
     if (run->first <= run->last) {
-        unit_list_add_slots(list, run->first, run->last, max);
+        unit_list_add_slots(list, run->first, run->last);
     }
 }
 
-static void add_slots(struct unit_list *list, struct run *run, const char *word, size_t max)
+static void add_slots(struct unit_list *list, struct run *run, const char *word)
 {
     struct run next;
     if (!range_parse(word, strlen(word), FLEET_NUMBER_MAX, &next.first, &next.last)) {
@@ -53,23 +53,23 @@ static void add_slots(struct unit_list *list, struct run *run, const char *word,
     if (run->first <= run->last && next.first == run->last + 1) {
         run->last = next.last;
     } else {
-        add_run(list, run, max);
+        add_run(list, run);
         *run = next;
     }
 }
 
-void unit_list_add_all(struct unit_list *list, const char *units, bool is_pool, size_t max)
+void unit_list_add_all(struct unit_list *list, const char *units, bool is_pool)
 {
     char word[ITEM_BYTES + 1];
     struct run run = no_run;
     while (!list->is_cut && (units = fleet_take_word(units, ',', word, sizeof word))) {
         if (!is_pool) {
-            add_slots(list, &run, word, max);
+            add_slots(list, &run, word);
         } else if (item_is_valid(word)) {
-            unit_list_add(list, word, max);
+            unit_list_add(list, word);
         }
     }
-    add_run(list, &run, max);
+    add_run(list, &run);
 }
 
 /* ---- reasons ---- */

@@ -5,8 +5,6 @@
 #include "view/printable.h"
 #include "wire/protocol.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -250,13 +248,12 @@ static void prometheus_deinit(struct prometheus *prometheus)
 
 /* ---- asking ---- */
 
-struct ctl_request metrics_request(struct metrics_asking *asking)
+struct ctl_request metrics_request(const struct metrics_asking *asking)
 {
     size_t database = asking->database;
-    snprintf(asking->from_text, sizeof asking->from_text, "%" PRIu64, asking->from);
     return (struct ctl_request){
         .word = command_table[COMMAND_metrics].word,
-        .from = asking->from > 0 ? asking->from_text : NULL,
+        .from = {asking->from > 0, asking->from},
         .database = database > 0 ? asking->host.databases[database - 1] : NULL,
     };
 }

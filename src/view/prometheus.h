@@ -29,12 +29,11 @@ struct metrics_asking {
     struct prometheus part; /* those of the database that is asked */
     size_t database; /* 0: the host is asked, else the number of one of its databases */
     uint64_t from; /* where the answer begins */
-    char from_text[24];
     bool has_failed; /* the host's are not all there */
 };
 
 /* What is asked next, good until metrics_go_on(); and who takes the answer. */
-struct ctl_request metrics_request(struct metrics_asking *asking);
+struct ctl_request metrics_request(const struct metrics_asking *asking);
 struct prometheus *metrics_figures(struct metrics_asking *asking);
 /* The answer is over; whether all of it has come. False: nothing else is to be asked. */
 bool metrics_go_on(struct metrics_asking *asking, bool is_whole);
