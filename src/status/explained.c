@@ -150,8 +150,7 @@ static void add_surroundings(struct story *story)
 static void add_wanted(struct text *out, const struct acquire_request *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
-        text_add(out, i > 0 ? " " : "");
-        text_add(out, ask->wants[i].name);
+        text_add_format(out, "%s%s", i > 0 ? " " : "", ask->wants[i].name);
         if (ask->wants[i].count != 1) {
             text_add_format(out, ":%u", ask->wants[i].count);
         }
@@ -282,8 +281,7 @@ static void say_blocker(struct story *story, struct lease *lease)
 static void add_names(struct text *out, const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        text_add(out, i > 0 ? ", " : "");
-        text_add(out, lease->claims[i].resource->name);
+        text_add_format(out, "%s%s", i > 0 ? ", " : "", lease->claims[i].resource->name);
     }
 }
 
@@ -300,9 +298,7 @@ static void begin_sentence(
 static void begin_answer(
     struct text *out, const char *is, const struct lease *lease, uint64_t position)
 {
-    text_add(out, "ok is=");
-    text_add(out, is);
-    text_add(out, " lease=");
+    text_add_format(out, "ok is=%s lease=", is);
     answer_lease_id(out, lease);
     if (position > 0) {
         text_add_number_key(out, "position", position);

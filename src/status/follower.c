@@ -9,13 +9,6 @@ enum { MAX_LOOKED_AT = 256 }; /* entries of the news, of one piece */
 
 /* ---- a resource, a template, a lease ---- */
 
-static void add_removed(struct text *out, const char *name)
-{
-    text_add(out, "removed ");
-    text_add(out, name);
-    text_add(out, "\n");
-}
-
 static void tell_resource(const struct follow_source *source, const struct answer_moment *moment,
     struct text *out, const char *name)
 {
@@ -25,7 +18,7 @@ static void tell_resource(const struct follow_source *source, const struct answe
     if (resource_row_find(&row, &scene, name)) {
         resource_row_write(out, &row);
     } else {
-        add_removed(out, name);
+        text_add_format(out, "removed %s\n", name);
     }
 }
 
@@ -38,7 +31,7 @@ static void tell_template(const struct follow_source *source, const struct answe
             scene_of(&source->walked, moment, template->definition->database);
         template_write(out, template, &scene);
     } else {
-        add_removed(out, name);
+        text_add_format(out, "removed %s\n", name);
     }
 }
 
@@ -48,10 +41,7 @@ static void tell_row(struct text *out, bool is_there, struct lease_row *row,
     if (is_there) {
         lease_row_write(out, row, scene);
     } else {
-        text_add(out, "gone ");
-        text_add(out, id);
-        text_add_key(out, "resource", name);
-        text_add(out, "\n");
+        text_add_format(out, "gone %s resource=%s\n", id, name);
     }
     text_deinit(&row->unit_words);
 }

@@ -49,16 +49,14 @@ void reasons_remark(struct reasons *reasons, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(remark, sizeof remark, format, arguments);
     va_end(arguments);
-    text_add(&reasons->brief, "; ");
-    text_add(&reasons->brief, remark);
+    text_add_format(&reasons->brief, "; %s", remark);
 }
 
 void reasons_stop(struct reasons *reasons, const char *stop, const char *sentence)
 {
     reasons_say(reasons, "%s", sentence);
     reasons_remark(reasons, "%s", sentence);
-    text_add(&reasons->stops, stop);
-    text_add(&reasons->stops, "; ");
+    text_add_format(&reasons->stops, "%s; ", stop);
 }
 
 void reasons_stop_if_closed(struct reasons *reasons, const struct core *core, nanoseconds now)
@@ -136,23 +134,19 @@ void party_write(struct text *out, const struct status_lease *lease)
     const char *program = lease->hidden ? NULL : lease->shown[SHOWN_program];
     const char *reason = lease->hidden ? NULL : lease->shown[SHOWN_reason];
     if (!lease->hidden && lease->holder) {
-        text_add(out, lease->holder);
-        text_add(out, ", ");
+        text_add_format(out, "%s, ", lease->holder);
     }
     text_add_format(out, "pid %llu", number(lease->pid));
     if (lease->host) {
-        text_add(out, " on ");
-        text_add(out, lease->host);
+        text_add_format(out, " on %s", lease->host);
     }
     text_add(out, " (");
     if (program) {
-        text_add(out, program);
-        text_add(out, ", ");
+        text_add_format(out, "%s, ", program);
     }
     add_user(out, lease->user, lease->uid);
     if (reason) {
-        text_add(out, ": ");
-        text_add(out, reason);
+        text_add_format(out, ": %s", reason);
     }
     text_add(out, ")");
 }
@@ -230,11 +224,9 @@ void reasons_brief(struct text *brief, const struct reasons_resource *resource)
     const struct status_resource *line = resource->line;
     struct text state = TEXT_INIT;
     add_state(&state, line);
-    text_add(brief, brief->length > 0 ? "; " : "");
-    text_add(brief, line->name);
+    text_add_format(brief, "%s%s", brief->length > 0 ? "; " : "", line->name);
     if (state.length > 0) {
-        text_add(brief, ": ");
-        text_add(brief, state.bytes);
+        text_add_format(brief, ": %s", state.bytes);
     } else {
         add_use(brief, resource);
     }
@@ -250,10 +242,7 @@ static void add_stops(struct text *stops, const struct status_resource *line)
     struct text state = TEXT_INIT;
     add_state(&state, line);
     if (state.length > 0) {
-        text_add(stops, line->name);
-        text_add(stops, ": ");
-        text_add(stops, state.bytes);
-        text_add(stops, "; ");
+        text_add_format(stops, "%s: %s; ", line->name, state.bytes);
     }
     text_deinit(&state);
 }
@@ -368,8 +357,7 @@ static void add_blocker(struct text *out, const struct status_lease *first)
     if (is_quota) {
         text_add(out, "; its user holds as many units as one user may");
     } else if (first->blocked && first->blocker) {
-        text_add(out, "; it lacks ");
-        text_add(out, first->blocker);
+        text_add_format(out, "; it lacks %s", first->blocker);
     }
     text_add(out, first->away ? "; its client is not connected" : "");
 }

@@ -37,17 +37,15 @@ static bool candidate_of(struct candidate *candidate, const char *defined, const
 {
     size_t n = strlen(defined);
     const char *slash = strrchr(name, '/');
-    if (!template_name_is_valid(defined)) {
-        join(candidate->name, defined, n, "");
-        join(candidate->suggestion, defined, n, "");
-    } else if (slash && !is_near_template(defined, n - 2, name, (size_t)(slash - name))) {
+    bool is_template = template_name_is_valid(defined);
+    if (is_template && slash && !is_near_template(defined, n - 2, name, (size_t)(slash - name))) {
         return false;
-    } else if (slash) {
-        /* "maket/alice": suggests market/alice, of the template market/ and a star */
-        join(candidate->name, defined, n - 1, slash + 1);
-        join(candidate->suggestion, defined, n - 1, slash + 1);
-    } else {
-        join(candidate->name, defined, n - 2, "");
+    }
+    /* "maket/alice": suggests market/alice, of the template market/ and a star */
+    size_t n_kept = !is_template ? n : slash ? n - 1 : n - 2;
+    join(candidate->name, defined, n_kept, is_template && slash ? slash + 1 : "");
+    memcpy(candidate->suggestion, candidate->name, sizeof candidate->name);
+    if (is_template && !slash) {
         join(candidate->suggestion, defined, n - 1, "NAME");
     }
     return true;

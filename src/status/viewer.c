@@ -3,17 +3,17 @@
 #include "core/core.h"
 #include "core/resource.h"
 
-static bool hides(const struct claim *claim)
+/* What a resource with that definition hides; NULL: with one that is not known. */
+static bool may_see(const struct viewer *viewer, const struct definition *definition)
 {
-    return claim->resource->definition->shows_to_owner_only;
+    return viewer->may_see(viewer->context, definition ? &definition->rights : NULL);
 }
 
 bool viewer_sees(const struct viewer *viewer, const struct lease *lease)
 {
     for (size_t i = 0; lease->uid != viewer->uid && i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        if (hides(claim) &&
-            !viewer->may_see(viewer->context, &claim->resource->definition->rights)) {
+        const struct definition *definition = lease->claims[i].resource->definition;
+        if (definition->shows_to_owner_only && !may_see(viewer, definition)) {
             return false;
         }
     }
@@ -40,7 +40,7 @@ bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hi
         return true;
     }
     bool is_that_one = hides_here && n_hiding <= 1;
-    return viewer->may_see(viewer->context, is_that_one ? &definition->rights : NULL);
+    return may_see(viewer, is_that_one ? definition : NULL);
 }
 
 bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
@@ -49,7 +49,7 @@ bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
     for (size_t i = 0; saved->uid != viewer->uid && i < saved->n_claims; i++) {
         const struct definition *definition = core_find_definition(core, saved->claims[i].name);
         bool hides = (hiding >> i & 1) || (definition && definition->shows_to_owner_only);
-        if (hides && !viewer->may_see(viewer->context, definition ? &definition->rights : NULL)) {
+        if (hides && !may_see(viewer, definition)) {
             return false;
         }
     }

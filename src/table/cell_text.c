@@ -41,8 +41,7 @@ void text_add_resource_state(
     text_add(text, "");
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         if (states[i].holds) {
-            text_add(text, is_first ? "" : ", ");
-            text_add(text, states[i].word);
+            text_add_format(text, "%s%s", is_first ? "" : ", ", states[i].word);
             is_first = false;
         }
     }

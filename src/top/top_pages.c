@@ -36,8 +36,7 @@ static void add_cell(struct text *text, const char *what, struct text *cell)
 {
     if (cell->length > 0) {
         begin_line(text, what);
-        text_add(text, cell->bytes);
-        text_add(text, "\n");
+        text_add_format(text, "%s\n", cell->bytes);
     }
     text_deinit(cell);
 }

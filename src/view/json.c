@@ -107,8 +107,7 @@ void shown_set(json_t *object, const char *const shown[N_SHOWN])
 static void set_suffixed(json_t *object, const char *key, const char *suffix, json_t *value)
 {
     struct text name = TEXT_INIT;
-    text_add(&name, key);
-    text_add(&name, suffix);
+    text_add_format(&name, "%s%s", key, suffix);
     json_object_set_new(object, name.bytes, value);
     text_deinit(&name);
 }

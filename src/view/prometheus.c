@@ -26,9 +26,7 @@ static void add_escaped(struct text *out, const char *value)
 
 static void add_label(struct text *out, const char *name, const char *value)
 {
-    text_add(out, out->length > 0 ? "," : "");
-    text_add(out, name);
-    text_add(out, "=\"");
+    text_add_format(out, "%s%s=\"", out->length > 0 ? "," : "", name);
     add_escaped(out, value);
     text_add(out, "\"");
 }
@@ -68,8 +66,7 @@ static bool is_number(const char *text)
 static void add_sample(struct text *out, const char *name, const char *suffix,
     const struct text *with, const char *value)
 {
-    text_add(out, name);
-    text_add(out, suffix);
+    text_add_format(out, "%s%s", name, suffix);
     if (with->length > 0) {
         text_add_format(out, "{%s}", with->bytes);
     }

@@ -188,16 +188,19 @@ void status_deinit(struct status *status)
 
 /* ---- queries ---- */
 
+static uint64_t span_of(int64_t from, int64_t to)
+{
+    return to > from ? (uint64_t)(to - from) : 0;
+}
+
 uint64_t status_since(const struct status *status, const struct instant *instant)
 {
-    int64_t span = status->now.at - instant->at;
-    return span > 0 ? (uint64_t)span : 0;
+    return span_of(instant->at, status->now.at);
 }
 
 uint64_t status_until(const struct status *status, const struct instant *instant)
 {
-    int64_t span = instant->at - status->now.at;
-    return span > 0 ? (uint64_t)span : 0;
+    return span_of(status->now.at, instant->at);
 }
 
 const struct status_lease *status_lease_find(
