@@ -1,9 +1,11 @@
-/* run.h - the command line of berthctl: its options, their help, and the functions that run the
- * commands that need more than one request and its answer. */
+/* run.h - the command line of berthctl: its options, their help, and the functions that show the
+ * answers and run the commands that need more than one request and its answer. */
 #pragma once
 
-#include "berthctl/show.h"
+#include "berthctl/ctl_call.h"
 #include "table/status_filter.h"
+#include "view/past.h"
+#include "view/printable.h"
 
 enum { MAX_NAMES = 16 }; /* of one request, as of status */
 
@@ -63,6 +65,21 @@ const char *line_option_word(unsigned options);
 /* Says what is wrong with the command line; `word` is the wrong word, or NULL. Returns the exit
  * status. */
 int line_refuse(const char *what, const char *word);
+
+/* ---- shown: results on stdout, messages on stderr ---- */
+
+/* The words are those of the line that begins with "ok"; call_line() has the others. Returns the
+ * exit status. */
+typedef int show_function(struct call *call, char *words[], size_t n);
+/* Sends the request, and shows the answer; `show` NULL: not. Returns the exit status. */
+int show_answer(struct call *call, show_function *show);
+
+show_function show_ok, show_version, show_added, show_drain, show_reloaded, show_upgraded;
+
+/* Writes the text to stdout, and frees it. Returns the exit status. */
+int show_print(struct text *text);
+/* Columns of the terminal; 0: stdout is none. */
+size_t show_width(void);
 
 /* ---- carried out ---- */
 

@@ -1,4 +1,4 @@
-/* show.c - see show.h; `berthctl status` and `berthctl metrics`. */
+/* show.c - shows the answer to each command, and runs `berthctl status` and `berthctl metrics`. */
 #include "berthctl/run.h"
 
 #include "base/words.h"

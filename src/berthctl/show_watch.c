@@ -101,7 +101,7 @@ static void wait_for_something(struct watch *watch)
         {.fd = link->connection.fd, .events = POLLIN}, /* or -1 */
         {.fd = STDOUT_FILENO},
     };
-    int n = poll_until(fds, 2, live_link_due(link));
+    int n = poll_until(fds, 2, link->due);
     if (n > 0 && fds[1].revents & (POLLERR | POLLHUP)) { /* nobody can read it any more */
         show_watch_end(watch, EXIT_SUCCESS);
         return;
@@ -110,7 +110,7 @@ static void wait_for_something(struct watch *watch)
     watch->events.wall = clock_wall_now() / NANOSECONDS_PER_MILLISECOND;
     if (n > 0 && fds[0].revents) {
         live_link_read(link, watch->events.now);
-    } else if (live_link_due(link) <= watch->events.now) {
+    } else if (link->due <= watch->events.now) {
         live_link_act(link, watch->events.now);
     }
 }
@@ -136,6 +136,6 @@ int run_watch(struct call *call, const struct line *line)
         }
     }
     live_link_deinit(&watch.link);
-    watch_events_deinit(&watch.events);
+    text_deinit(&watch.events.out);
     return watch.exit_status;
 }

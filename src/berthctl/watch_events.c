@@ -456,8 +456,3 @@ void watch_events_init(
     };
     live_watch(live, &events->watcher);
 }
-
-void watch_events_deinit(struct watch_events *events)
-{
-    text_deinit(&events->out);
-}

@@ -23,13 +23,12 @@ struct watch_events {
     /* The caller sets these two before each live_take(). */
     nanoseconds now; /* as it gives to live_take() */
     int64_t wall; /* the same instant, in milliseconds since 1970 */
-    struct text out; /* lines; the caller takes them away */
+    struct text out; /* lines; the caller takes them away, and frees the rest */
 };
 
 /* Begins to watch the copy, which must end before the events do. */
 void watch_events_init(
     struct watch_events *events, struct live *live, const struct watch_choice *choice);
-void watch_events_deinit(struct watch_events *events);
 
 /* The first name that is no pattern, no resource of the copy, and nothing that a template of the
  * copy could have; or NULL. */

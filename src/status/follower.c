@@ -9,27 +9,20 @@ enum { MAX_LOOKED_AT = 256 }; /* entries of the news, of one piece */
 
 /* ---- a resource, a template, a lease ---- */
 
-static void tell_resource(const struct follow_source *source, const struct answer_moment *moment,
-    struct text *out, const char *name)
+static void tell_named(const struct follow_source *source, const struct answer_moment *moment,
+    struct text *out, const struct news_entry *entry)
 {
     struct resource_row row;
-    const struct scene scene =
-        scene_of(&source->walked, moment, database_of_name(source->walked.core, name));
-    if (resource_row_find(&row, &scene, name)) {
-        resource_row_write(out, &row);
-    } else {
-        text_add_format(out, "removed %s\n", name);
-    }
-}
-
-static void tell_template(const struct follow_source *source, const struct answer_moment *moment,
-    struct text *out, const char *name)
-{
-    const struct template *template = core_find_template(source->walked.core, name);
+    struct core *core = source->walked.core;
+    const char *name = entry->name->text;
+    bool is_template = entry->kind == NEWS_TEMPLATE;
+    const struct template *template = is_template ? core_find_template(core, name) : NULL;
+    const struct scene scene = scene_of(&source->walked, moment,
+        template ? template->definition->database : database_of_name(core, name));
     if (template) {
-        const struct scene scene =
-            scene_of(&source->walked, moment, template->definition->database);
         template_write(out, template, &scene);
+    } else if (!is_template && resource_row_find(&row, &scene, name)) {
+        resource_row_write(out, &row);
     } else {
         text_add_format(out, "removed %s\n", name);
     }
@@ -113,10 +106,8 @@ static void follower_tell(const struct follower *follower, const struct news_ent
     const struct follow_source *source = follower->source;
     switch (entry->kind) {
     case NEWS_RESOURCE:
-        tell_resource(source, moment, out, entry->name->text);
-        break;
     case NEWS_TEMPLATE:
-        tell_template(source, moment, out, entry->name->text);
+        tell_named(source, moment, out, entry);
         break;
     case NEWS_LEASE:
         tell_lease(source, moment, out, entry);

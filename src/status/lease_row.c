@@ -166,9 +166,8 @@ static uint64_t info_number(const char *info, const char *key, uint64_t max)
 static bool is_seen(const struct fleet_row *fields, uint32_t uid, const struct scene *scene)
 {
     const char *name = fleet_field(fields, ROW_NAME), *info = fleet_field(fields, ROW_INFO);
-    const struct resource *here = core_find_resource(scene->core, name);
     return viewer_sees_remote(scene->viewer, uid, info_number(info, "hide", INT32_MAX),
-        here ? here->definition : core_find_definition(scene->core, name));
+        definition_of_name(scene->core, name));
 }
 
 /* The database knows since when a lease is held. Since when it waits, only its host's clock says,

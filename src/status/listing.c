@@ -7,11 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const mark_word = "mark";
-
 static bool is_mark(const struct fleet_row *row)
 {
-    return strcmp(row->fields, mark_word) == 0 && row->n == 2;
+    return strcmp(row->fields, "mark") == 0 && row->n == 2;
 }
 
 /* ---- found by resource and lease ---- */

@@ -6,11 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-uint8_t database_of_name(struct core *core, const char *name)
+const struct definition *definition_of_name(struct core *core, const char *name)
 {
     const struct resource *resource = core_find_resource(core, name);
-    const struct definition *definition =
-        resource ? resource->definition : core_find_definition(core, name);
+    return resource ? resource->definition : core_find_definition(core, name);
+}
+
+uint8_t database_of_name(struct core *core, const char *name)
+{
+    const struct definition *definition = definition_of_name(core, name);
     return definition ? definition->database : 0;
 }
 

@@ -46,6 +46,8 @@ void resource_row_write(struct text *out, const struct resource_row *row);
 /* Adds the line of a template. */
 void template_write(struct text *out, const struct template *template, const struct scene *scene);
 
+/* That the core has, or else the file; NULL: nothing is called so. */
+const struct definition *definition_of_name(struct core *core, const char *name);
 /* The database that the core or the file names; 0: host scope, or nothing is called so. */
 uint8_t database_of_name(struct core *core, const char *name);
 /* Sets that it is paused, and by whom. */

@@ -122,10 +122,11 @@ void status_walk_end(struct status_walk *walk)
 /* ---- from resource to resource ---- */
 
 /* `definition` allows an instance that nobody uses; NULL: only what there is. */
-static void begin(struct status_walk *walk, const struct scene *scene, struct text *out,
-    const char *name, const struct definition *definition)
+static void begin(struct status_walk *walk, const struct scene *scene, uint8_t database,
+    struct text *out, const char *name, const struct definition *definition)
 {
     struct resource_row row;
+    walk->database = database;
     resource_row_find_or_idle(&row, scene, name, definition);
     resource_row_write(out, &row);
     resource_row_deinit(&row);
@@ -135,14 +136,10 @@ static void begin(struct status_walk *walk, const struct scene *scene, struct te
 static void begin_named(struct status_walk *walk, const struct answer_moment *moment,
     struct text *out, const char *name)
 {
-    struct core *core = walk->source->core;
-    const struct resource *here = core_find_resource(core, name);
-    const struct definition *definition =
-        here ? here->definition : core_find_definition(core, name);
+    const struct definition *definition = definition_of_name(walk->source->core, name);
     if (definition) {
-        walk->database = definition->database;
-        const struct scene scene = scene_of(walk->source, moment, walk->database);
-        begin(walk, &scene, out, name, definition);
+        const struct scene scene = scene_of(walk->source, moment, definition->database);
+        begin(walk, &scene, definition->database, out, name, definition);
     }
 }
 
@@ -164,8 +161,7 @@ static bool begin_foreign(
         if (database_of_name(core, next->name) == walk->next_database &&
             asked_names_match(&walk->asked, next->name) &&
             !core_find_resource(core, next->name) && !core_find_template(core, next->name)) {
-            walk->database = walk->next_database;
-            begin(walk, &scene, out, next->name, NULL);
+            begin(walk, &scene, walk->next_database, out, next->name, NULL);
         }
         return true;
     }

@@ -35,8 +35,6 @@ struct run {
     uint64_t first, last;
 };
 
-static const struct run no_run = {1, 0};
-
 static void add_run(struct unit_list *list, const struct run *run)
 {
     if (run->first <= run->last) {
@@ -61,7 +59,7 @@ static void add_slots(struct unit_list *list, struct run *run, const char *word)
 void unit_list_add_all(struct unit_list *list, const char *units, bool is_pool)
 {
     char word[ITEM_BYTES + 1];
-    struct run run = no_run;
+    struct run run = {1, 0}; /* none */
     while (!list->is_cut && (units = fleet_take_word(units, ',', word, sizeof word))) {
         if (!is_pool) {
             add_slots(list, &run, word);

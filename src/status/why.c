@@ -194,9 +194,7 @@ void why_refused(char *out, size_t size, struct core *core, const struct acquire
     } else {
         text_add(&why, code_table[outcome_code(outcome)].meaning);
     }
-    size_t n = utf8_cut(why.bytes, size - 1);
-    memcpy(out, why.bytes, n);
-    out[n] = '\0';
+    snprintf(out, size, "%.*s", (int)utf8_cut(why.bytes, size - 1), why.bytes);
     text_deinit(&why);
 }
 

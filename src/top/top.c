@@ -162,14 +162,14 @@ static nanoseconds next_due(const struct session *session)
     nanoseconds screen = session->is_dirty || session->link.has_changed
         ? session->drawn_at + session->spare
         : session->tick_at;
-    nanoseconds peers = earlier(live_link_due(&session->link), top_ask_due(&session->ask));
+    nanoseconds peers = earlier(session->link.due, top_ask_due(&session->ask));
     return earlier(screen, peers);
 }
 
 static void act_on_time(struct session *session)
 {
     nanoseconds now = clock_now();
-    if (live_link_due(&session->link) <= now) {
+    if (session->link.due <= now) {
         live_link_act(&session->link, now);
     }
     if (top_ask_due(&session->ask) <= now) {

@@ -101,13 +101,6 @@ static size_t fitting(const char *word, size_t n, size_t width)
     return most > first ? most : first;
 }
 
-static size_t width_of(const char *word, size_t n)
-{
-    size_t width = SIZE_MAX;
-    text_fitting(word, n, &width);
-    return width;
-}
-
 /* One paragraph, which begins with blanks that stand before each of its lines. */
 static void add_paragraph(struct text *text, const char *escaped, size_t n, size_t width)
 {
@@ -117,7 +110,7 @@ static void add_paragraph(struct text *text, const char *escaped, size_t n, size
     while (at < n) {
         size_t blanks = strspn(escaped + at, " ");
         size_t word = strcspn(escaped + at + blanks, " \n");
-        size_t columns = width_of(escaped + at + blanks, word);
+        size_t columns = text_width_of(escaped + at + blanks, word);
         if (column > indent && column + blanks + columns > width) {
             text_add(text, "\n");
             column = 0;
@@ -128,7 +121,7 @@ static void add_paragraph(struct text *text, const char *escaped, size_t n, size
         at += strspn(escaped + at, " ");
         size_t part = fitting(escaped + at, word, width > column ? width - column : 1);
         text_add_bytes(text, escaped + at, part);
-        column += width_of(escaped + at, part);
+        column += text_width_of(escaped + at, part);
         at += part;
     }
     text_add(text, "\n");

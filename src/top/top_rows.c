@@ -189,12 +189,6 @@ const char *top_row_lease(const struct top_row *row)
     return row->lease ? row->lease->id : NULL;
 }
 
-void top_rows_deinit(struct top_rows *rows)
-{
-    free(rows->list);
-    *rows = (struct top_rows){0};
-}
-
 static void add_row(struct top_rows *rows, const struct top_row *row)
 {
     rows->list = memory_grow(rows->list, rows->n, sizeof *rows->list);

@@ -46,8 +46,6 @@ struct top_rows {
     size_t name_width, used_width, waiting_width; /* columns of the widest in the list */
 };
 
-void top_rows_deinit(struct top_rows *rows);
-
 /* Makes the rows. A resource that gets its first leases is opened if all rows then fit into `room`
  * lines, or all leases into half of them; so a newcomer sees at once who holds what. */
 void top_rows_make(struct top_rows *rows, const struct status *status,

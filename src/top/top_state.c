@@ -114,7 +114,7 @@ void top_deinit(struct top *top)
     text_deinit(&top->reasons);
     text_deinit(&top->message);
     top_folds_deinit(&top->folds);
-    top_rows_deinit(&top->rows);
+    free(top->rows.list);
     top_subject_deinit(&top->cursor.row);
     top_subject_deinit(&top->subject);
     top_subject_deinit(&top->revoked);

@@ -48,12 +48,6 @@ static json_t *instant_value(const struct instant *instant)
     return instant->is_given ? json_integer(instant->at) : json_null();
 }
 
-/* A string: it may be larger than INT64_MAX. */
-static json_t *digits_value(uint64_t number)
-{
-    return json_sprintf("%llu", (unsigned long long)number);
-}
-
 json_t *words_value(const struct words *words)
 {
     json_t *array = json_array();
@@ -122,8 +116,8 @@ static json_t *member_value(enum field_type type, const void *member)
     case FIELD_COUNT:
     case FIELD_SPAN:
         return number_value(*(const uint64_t *)member);
-    case FIELD_TOKEN:
-        return digits_value(*(const uint64_t *)member);
+    case FIELD_TOKEN: /* a string: it may be larger than INT64_MAX */
+        return json_sprintf("%llu", (unsigned long long)*(const uint64_t *)member);
     case FIELD_OPTIONAL:
     case FIELD_OPTIONAL_SPAN:
         return optional_value(member);

@@ -129,11 +129,6 @@ void live_link_read(struct live_link *link, nanoseconds now)
 
 /* ---- connecting ---- */
 
-nanoseconds live_link_due(const struct live_link *link)
-{
-    return link->due;
-}
-
 static void explain(struct live_link *link, int error)
 {
     char why[512];

@@ -21,6 +21,8 @@ struct live_link {
     bool is_kept; /* the copy is whole, and is kept up to date */
     bool has_changed; /* the copy, or .why; the owner sets it to false */
     uint64_t connections; /* how many have brought a whole copy */
+    /* When live_link_act() is due: at once for the first time. NEVER: only lines are awaited. */
+    nanoseconds due;
 
     /* Since the last whole batch: */
     enum live_loss loss;
@@ -33,7 +35,7 @@ struct live_link {
     struct text batch; /* its lines so far, each with an LF */
     struct backoff backoff;
     nanoseconds now; /* while lines are taken */
-    nanoseconds due, deadline; /* .deadline: for the first line; 0: no connection is being made */
+    nanoseconds deadline; /* for the first line; 0: no connection is being made */
 };
 
 /* `request` is a line `watch`, with its LF, which must outlive the link. */
@@ -41,8 +43,6 @@ void live_link_init(
     struct live_link *link, const struct endpoint *endpoint, const char *request);
 void live_link_deinit(struct live_link *link);
 
-/* When live_link_act() is due: at once for the first time. NEVER: only lines are awaited. */
-nanoseconds live_link_due(const struct live_link *link);
 /* Makes the connection, or gives up one that does not answer. */
 void live_link_act(struct live_link *link, nanoseconds now);
 /* Reads once what is there. */

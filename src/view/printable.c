@@ -121,11 +121,16 @@ size_t text_fitting(const char *escaped, size_t n, size_t *widthp)
     return at;
 }
 
-size_t text_width(const char *escaped)
+size_t text_width_of(const char *escaped, size_t n)
 {
     size_t width = SIZE_MAX;
-    text_fitting(escaped, SIZE_MAX, &width);
+    text_fitting(escaped, n, &width);
     return width;
+}
+
+size_t text_width(const char *escaped)
+{
+    return text_width_of(escaped, SIZE_MAX);
 }
 
 static void add_ellipsis(struct text *text)

@@ -37,6 +37,7 @@ void text_add_who(
 
 /* Columns of an escaped text. */
 size_t text_width(const char *escaped);
+size_t text_width_of(const char *escaped, size_t n); /* of at most `n` bytes of it */
 /* How many of at most `n` bytes of it, in whole characters, fit into `*widthp` columns; sets that
  * to the columns of these. */
 size_t text_fitting(const char *escaped, size_t n, size_t *widthp);

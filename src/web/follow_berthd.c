@@ -59,7 +59,7 @@ static void follow_berthd_say(struct follower *follower)
 static void follow_berthd_go_on(struct follower *follower)
 {
     struct live_link *link = &follower->link;
-    nanoseconds due = live_link_due(link);
+    nanoseconds due = link->due;
     if (link->connection.fd < 0) {
         end_poll(follower);
     } else if (!follower->poll) {

@@ -30,7 +30,7 @@ static void setup(void)
 static void teardown(void)
 {
     live_deinit(&live);
-    watch_events_deinit(&events);
+    text_deinit(&events.out);
 }
 
 TestSuite(watch, .init = setup, .fini = teardown);
