@@ -97,6 +97,7 @@ bool status_record_take(enum status_line kind, void *record, const char *line)
 
 void status_record_deinit(enum status_line kind, void *record)
 {
+    kind = kind == LINE_WAITER ? LINE_HOLDER : kind; /* a lease may have been either */
     for (const struct field *field = status_fields(kind); field->key; field++) {
         if (field->type == FIELD_WORDS || field->type == FIELD_UNITS) {
             free(((struct words *)((char *)record + field->offset))->list);
