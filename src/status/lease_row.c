@@ -48,11 +48,14 @@ void lease_row_identify(
         .holder = lease->attributes.holder,
     };
     lease_id_format(row->id, lease->id);
-    for (size_t i = 0; i < N_SHOWN; i++) {
-        if (attribute_rows[i].is_shown) {
-            row->line.shown[i] = lease_attributes_text(&lease->attributes, &attribute_rows[i]);
-        }
+    /* No loop over the few that are shown: a status of many leases would cost a tenth more. */
+#define ATTRIBUTE(word, type, bound, initial, title)                                               \
+    if ((title) != NULL) {                                                                         \
+        row->line.shown[SHOWN_##word] =                                                            \
+            lease_attributes_text(&lease->attributes, &attribute_rows[ATTRIBUTE_##word]);          \
     }
+#include "base/attributes.def"
+#undef ATTRIBUTE
 }
 
 /* What only a held lease's own host knows. */
@@ -281,9 +284,12 @@ void lease_row_write(struct text *out, struct lease_row *row, const struct scene
     line->blocker = scene->follows && line->blocked == blocked_by_quota ? NULL : line->blocker;
     status_line_begin(out, line->is_held ? LINE_HOLDER : LINE_WAITER, line->id,
         1 << FOR_ANYBODY | trusted | here, line);
-    for (size_t i = 0; i < N_SHOWN && !line->hidden; i++) {
-        text_add_key(out, attribute_rows[i].word, line->shown[i]); /* NULL: is not shown */
+#define ATTRIBUTE(word, type, bound, initial, title)                                               \
+    if ((title) != NULL && !line->hidden) {                                                        \
+        text_add_key(out, #word, line->shown[SHOWN_##word]);                                       \
     }
+#include "base/attributes.def"
+#undef ATTRIBUTE
     text_add(out, "\n");
 }
 
