@@ -34,11 +34,6 @@ static bool is_busy(const struct status_resource *resource)
     return !resource->is_template && (resource->in_use > 0 || resource->database_state);
 }
 
-static bool is_of_fleet(const struct status_resource *resource)
-{
-    return resource->database != NULL;
-}
-
 /* False after a message: `until` comes first. */
 static bool pause_before_looking(struct call *call, nanoseconds until)
 {
@@ -74,7 +69,7 @@ static bool wait_for_some(struct call *call, const struct status *status, nanose
     size_t n = 0;
     for (size_t i = 0; i < status->n_resources && n < MAX_NAMES; i++) {
         const struct status_resource *resource = &status->resources[i];
-        if (is_busy(resource) && !is_of_fleet(resource)) {
+        if (is_busy(resource) && !resource->database) {
             names[n++] = (char *)resource->name;
         }
     }

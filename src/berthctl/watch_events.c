@@ -378,17 +378,12 @@ static bool has_named_resource(const struct watch_events *events, const char *da
     return has;
 }
 
-/* What a database that is connecting is called. */
-static bool is_between(const struct status_database *database)
-{
-    return strcmp(database->state, "listing") == 0;
-}
-
 static void tell_database(struct watch_events *events, const struct status_database *before,
     const struct status_database *now)
 {
     bool is_up = now && strcmp(now->state, "up") == 0;
-    if (!before || !now || strcmp(before->state, now->state) == 0 || is_between(now) ||
+    if (!before || !now || strcmp(before->state, now->state) == 0 ||
+        strcmp(now->state, "listing") == 0 || /* it is connecting */
         !has_named_resource(events, now->name)) {
         return;
     }

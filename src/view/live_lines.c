@@ -82,7 +82,8 @@ struct words_of_line {
 static bool live_lines_take_host(struct live *live, const struct words_of_line *line)
 {
     struct status host = {.begun = true};
-    bool is_good = status_figures_take(&host, line->words + 1, line->n - 1);
+    bool is_good =
+        fields_take(status_fields(LINE_FIGURES), line->words + 1, line->n - 1, &host);
     if (is_good) {
         /* A line may come late, never early. */
         int64_t ahead = host.now.at - instant_of(line->now).at;

@@ -109,11 +109,6 @@ void status_record_deinit(enum status_line kind, void *record)
     free(*line_of(kind, record));
 }
 
-bool status_figures_take(struct status *status, char *const words[], size_t n)
-{
-    return fields_take(status_fields(LINE_FIGURES), words, n, status);
-}
-
 /* ---- the answer ---- */
 
 /* A lease is of the resource whose line came last. */
@@ -152,7 +147,8 @@ static bool take_ok(struct status *status, const char *line)
     status->line = memory_string(line);
     size_t n = words_split(status->line, words, MAX_WORDS);
     status->begun = n > 0 && strcmp(words[0], "ok") == 0;
-    return status->begun && status_figures_take(status, words + 1, n - 1);
+    return status->begun &&
+        fields_take(status_fields(LINE_FIGURES), words + 1, n - 1, status);
 }
 
 enum answer_result status_take(void *object, char *line)

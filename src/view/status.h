@@ -32,8 +32,6 @@ extern const struct status_kind status_kinds[N_STATUS_LINES];
  * freed all the same. */
 bool status_record_take(enum status_line kind, void *record, const char *line);
 void status_record_deinit(enum status_line kind, void *record);
-/* Takes the keys of the `ok` line, in place. */
-bool status_figures_take(struct status *status, char *const words[], size_t n);
 
 /* Milliseconds from an instant of the answer until it was given, or the other way round; 0 where
  * that is negative. */
