@@ -174,7 +174,7 @@ static void load_library(struct redis *redis)
 {
     ask(redis, 4, (const char *const[]){"FUNCTION", "LOAD", "REPLACE", nothing_library});
     ask(redis, 4,
-        (const char *const[]){"FUNCTION", "LOAD", "REPLACE", script_sets[0].library.text});
+        (const char *const[]){"FUNCTION", "LOAD", "REPLACE", script_sets[0].library});
 }
 
 /* An earlier run may have left the session behind: then this is its next incarnation. */

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "redis/abilities.h"
-#include "redis/key_names.h"
 #include "redis/loading.h"
 #include "redis/resp.h"
 #include "redis/route.h"

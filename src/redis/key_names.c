@@ -1,4 +1,5 @@
-#include "redis/key_names.h"
+/* key_names.c - the names of a database's keys and channels in Redis. */
+#include "redis/scripts.h"
 
 #include <stdio.h>
 

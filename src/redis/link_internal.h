@@ -5,7 +5,6 @@
 #include "base/backoff.h"
 #include "redis/dial.h"
 #include "redis/handshake.h"
-#include "redis/key_names.h"
 #include "redis/link.h"
 #include "redis/old_libraries.h"
 #include "redis/route.h"

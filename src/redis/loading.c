@@ -24,10 +24,10 @@ void loading_command(
 {
     const char *const commands[][LOADING_WORDS] = {
         [LOADING_ASKS_LIBRARY] = {"FCALL", set->about, "0"},
-        [LOADING_LIBRARY] = {"FUNCTION", "LOAD", set->library.text},
+        [LOADING_LIBRARY] = {"FUNCTION", "LOAD", set->library},
         [LOADING_ASKS_AGAIN] = {"FCALL", set->about, "0"},
         [LOADING_ASKS_SCRIPT] = {"EVALSHA", set->sha, "0", "about"},
-        [LOADING_SCRIPT] = {"SCRIPT", "LOAD", set->script.text},
+        [LOADING_SCRIPT] = {"SCRIPT", "LOAD", set->script},
     };
     memcpy(words, commands[step], sizeof commands[step]);
 }

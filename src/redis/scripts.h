@@ -4,14 +4,11 @@
 
 #include "fleet/script.h"
 
+#include <stdbool.h>
+
 #define SCRIPT_KEYS_WORD "21" /* the number of keys, as FCALL and EVALSHA take it */
 
 enum { N_SCRIPT_KEYS = 21, SCRIPT_KEY_BYTES = 96 };
-
-struct script_text {
-    const char *text;
-    size_t length;
-};
 
 /* All operations on the data of one layout. Libraries of other digests may live beside it. */
 struct script_set {
@@ -19,8 +16,8 @@ struct script_set {
     const char *name; /* the library's: berth_L<layout>_<digest> */
     const char *about; /* the function that answers the library's name, without keys */
     const char *functions[N_SCRIPTS];
-    struct script_text library; /* for FUNCTION LOAD */
-    struct script_text script; /* for EVAL: the last argument is one of script_words, or "about" */
+    const char *library; /* for FUNCTION LOAD */
+    const char *script; /* for EVAL: the last argument is one of script_words, or "about" */
     const char *sha; /* of the script, for EVALSHA */
 };
 
@@ -34,3 +31,20 @@ extern const char script_rights[];
 extern const struct script_bounds script_bounds; /* the same bounds as in the scripts */
 /* Without their prefix: "db", "sessions", ... in the order of KEYS. */
 extern const char *const script_key_words[N_SCRIPT_KEYS];
+
+/* ---- the names of a database's keys and channels ---- */
+
+enum {
+    CHANNEL_OWN, /* for events of one session */
+    CHANNEL_ALL,
+    N_CHANNELS
+};
+
+/* All names share one hash tag, the prefix. */
+struct keys {
+    char keys[N_SCRIPT_KEYS][SCRIPT_KEY_BYTES];
+    char channels[N_CHANNELS][SCRIPT_KEY_BYTES];
+};
+
+/* False if the names would be too long. */
+bool keys_init(struct keys *keys, const char *prefix, const char *session);

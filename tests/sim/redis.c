@@ -157,9 +157,9 @@ static void run_text(lua_State *lua, const char *text, size_t length, const char
 /* The first line, "#!lua name=...", is not Lua. */
 static void load_functions(struct redis_lua *redis, lua_State *lua, const struct script_set *set)
 {
-    const char *text = strchr(set->library.text, '\n');
+    const char *text = strchr(set->library, '\n');
     run_text(lua, loading, sizeof loading - 1, "loading");
-    run_text(lua, text, set->library.length - (size_t)(text - set->library.text), set->name);
+    run_text(lua, text, strlen(text), set->name);
     for (size_t i = 0; i < N_SCRIPTS; i++) {
         lua_getfield(lua, 1, set->functions[i]);
         lua_rawgeti(lua, -1, 2);

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "random.h"
-#include "redis/key_names.h"
 #include "redis/scripts.h"
 #include "redis_data.h"
 
