@@ -18,17 +18,13 @@ const char *fact_of(const struct facts *facts, enum fact fact)
     return facts->is_known[fact] ? facts->values[fact] : NULL;
 }
 
+/* What is known already stays. */
 static void set(struct facts *facts, enum fact fact, const char *value, size_t length)
 {
     if (!facts->is_known[fact]) {
         facts->is_known[fact] = true;
         format_one_line(facts->values[fact], FACT_BYTES, "%.*s", (int)length, value);
     }
-}
-
-void facts_set(struct facts *facts, enum fact fact, const char *value)
-{
-    set(facts, fact, value, strnlen(value, FACT_BYTES));
 }
 
 const char *fact_setting(enum fact fact)
@@ -86,7 +82,7 @@ void facts_keep(struct facts *facts, const struct facts *earlier)
 {
     for (enum fact i = 0; i < N_FACTS; i++) {
         if (rows[i].is_kept && earlier->is_known[i]) {
-            facts_set(facts, i, earlier->values[i]);
+            set(facts, i, earlier->values[i], FACT_BYTES);
         }
     }
 }

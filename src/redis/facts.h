@@ -28,10 +28,8 @@ struct facts {
 const char *fact_of(const struct facts *facts, enum fact fact);
 /* As CONFIG GET has it; NULL: it does not. */
 const char *fact_setting(enum fact fact);
-/* What is known already stays. */
-void facts_set(struct facts *facts, enum fact fact, const char *value);
 
-/* The answer to INFO. */
+/* These add what is not known already. The answer to INFO. */
 void facts_read_info(struct facts *facts, const char *info);
 /* The answers to CONFIG GET and HELLO in RESP 2: arrays of names and values. False: something
  * else. */

@@ -200,11 +200,17 @@ Test(guard, eviction_acknowledged)
     expect_info_good("run_id:a\r\nredis_version:7.0.0\r\nrole:master\r\n", "unknown");
 }
 
+static void set_fact(enum fact fact, const char *value)
+{
+    facts.is_known[fact] = true;
+    snprintf(facts.values[fact], FACT_BYTES, "%s", value);
+}
+
 static void expect_saving(const char *save, const char *stop, const char *warning)
 {
     memset(&facts, 0, sizeof facts);
-    facts_set(&facts, FACT_save, save);
-    facts_set(&facts, FACT_stop_writes, stop);
+    set_fact(FACT_save, save);
+    set_fact(FACT_stop_writes, stop);
     facts_read_info(&facts, plain);
     server_check_identity(&guard, &question);
     server_check_settings(&guard, &question);
