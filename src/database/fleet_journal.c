@@ -179,8 +179,8 @@ static void add_changes(
     const char *next;
     for (const char *line = lines.bytes; *line; line = next) {
         size_t length = line_length(line, &next);
-        text_add_format(out, "%s%s %.*s\n", change_word, name_of(fleet_journal, database),
-            (int)length, line);
+        text_add_format(
+            out, "%s%s %.*s\n", change_word, name_of(fleet_journal, database), (int)length, line);
     }
     text_deinit(&lines);
 }

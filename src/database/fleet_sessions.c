@@ -119,8 +119,7 @@ static void log_grace(struct member *member)
             member->name, left, view.is_new ? "; if it never held anything: berthctl found " : "",
             view.is_new ? member->name : "");
     } else {
-        log_message_on(
-            LOG_LEVEL_INFO, &subject, "database %s: its grace has ended", member->name);
+        log_message_on(LOG_LEVEL_INFO, &subject, "database %s: its grace has ended", member->name);
     }
 }
 
@@ -204,8 +203,8 @@ static const struct link_events link_events = {
 static void send_calls(struct member *member)
 {
     struct script_call call;
-    while (member->state == MEMBER_READY &&
-        session_next_call(member->session, clock_now(), &call)) {
+    while (
+        member->state == MEMBER_READY && session_next_call(member->session, clock_now(), &call)) {
         link_call(member->link, &call);
     }
 }

@@ -168,8 +168,7 @@ void session_write_changes(struct session *session, struct text *out)
         text_add(out, session->changes.kept.bytes);
     }
     TAILQ_FOREACH (change, &session->changes.known.all, link) {
-        text_add_format(
-            out, "%s %ju %s\n", change->name, (uintmax_t)change->version, change->json);
+        text_add_format(out, "%s %ju %s\n", change->name, (uintmax_t)change->version, change->json);
     }
 }
 

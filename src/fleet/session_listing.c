@@ -9,8 +9,7 @@
 
 nanoseconds listing_deadline(const struct session *session)
 {
-    bool waits =
-        session->hello.step == STEP_BEGIN && TAILQ_EMPTY(&session->calls.in_flight);
+    bool waits = session->hello.step == STEP_BEGIN && TAILQ_EMPTY(&session->calls.in_flight);
     return waits ? session->hello.not_before : NEVER;
 }
 
@@ -94,8 +93,7 @@ struct inflight_call *listing_next_call(struct session *session)
     if (session->hello.step == STEP_BEGIN) {
         return begin_next_call(session);
     }
-    struct inflight_call *call =
-        session->hello.step == STEP_NEWS ? news_next_call(session) : NULL;
+    struct inflight_call *call = session->hello.step == STEP_NEWS ? news_next_call(session) : NULL;
     call = call ? call : definitions_next_call(session);
     if (call) {
         return call;

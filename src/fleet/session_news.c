@@ -28,8 +28,7 @@ bool news_message(struct session *session, const char *text)
     char word[24];
     uint64_t number, spread;
     if (!word_take(&text, word, sizeof word) || strcmp(word, "news") != 0 ||
-        !word_take(&text, word, sizeof word) ||
-        !number_parse(word, MAX_DATABASE_NUMBER, &number) ||
+        !word_take(&text, word, sizeof word) || !number_parse(word, MAX_DATABASE_NUMBER, &number) ||
         !number_parse(text, LONGEST_SPREAD, &spread)) {
         return false;
     }

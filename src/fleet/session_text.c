@@ -184,8 +184,8 @@ void call_add_listed(struct arguments *arguments, struct core *core, const struc
     nanoseconds wall_offset, nanoseconds now)
 {
     bool is_held = lease->state == LEASE_HELD;
-    add_lease(arguments, core, lease, wall_offset,
-        is_held ? "held" : lease->ticket != 0 ? "waiting" : "asked", true);
+    const char *state = is_held ? "held" : lease->ticket != 0 ? "waiting" : "asked";
+    add_lease(arguments, core, lease, wall_offset, state, true);
     arguments_add_number(arguments, is_held ? milliseconds(now - lease->granted_at) : 0);
 }
 

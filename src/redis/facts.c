@@ -65,8 +65,7 @@ void facts_read_info(struct facts *facts, const char *info)
 
 /* ---- arrays ---- */
 
-bool facts_read_pairs(
-    struct facts *facts, enum fact_source source, const struct resp *reply)
+bool facts_read_pairs(struct facts *facts, enum fact_source source, const struct resp *reply)
 {
     bool is_good = reply->type == RESP_ARRAY && reply->n % 2 == 0;
     for (size_t i = 0; is_good && i < reply->n; i += 2) {

@@ -33,7 +33,6 @@ const char *fact_setting(enum fact fact);
 void facts_read_info(struct facts *facts, const char *info);
 /* The answers to CONFIG GET and HELLO in RESP 2: arrays of names and values. False: something
  * else. */
-bool facts_read_pairs(
-    struct facts *facts, enum fact_source source, const struct resp *reply);
+bool facts_read_pairs(struct facts *facts, enum fact_source source, const struct resp *reply);
 /* Adds what is known from an earlier connection to the same server and need not be asked again. */
 void facts_keep(struct facts *facts, const struct facts *earlier);

@@ -150,8 +150,7 @@ static bool check_subscribe(struct handshake *handshake, const struct resp *repl
 /* ---- the commands ---- */
 
 /* False: `why` says what is wrong. Error replies never get there. */
-static bool (*const checks[N_ABILITIES])(
-    struct handshake *handshake, const struct resp *reply) = {
+static bool (*const checks[N_ABILITIES])(struct handshake *handshake, const struct resp *reply) = {
     [ABILITY_auth] = check_status,
     [ABILITY_select] = check_status,
     [ABILITY_cluster_slots] = check_slots,
@@ -415,8 +414,7 @@ static bool take_error_of_loading(
     bool is_denied = step->index == LOADING_ASKS_AGAIN /* somebody else's library has that name */
         || (ability_is_denied_by(reply->text) && !loading_is_forgotten(reply) &&
                !loading_is_there(reply));
-    handshake->server.abilities.states[step->ability] =
-        is_denied ? ABILITY_LACKING : ABILITY_THERE;
+    handshake->server.abilities.states[step->ability] = is_denied ? ABILITY_LACKING : ABILITY_THERE;
     if (!check_loading(handshake, reply)) {
         handshake->refused = is_denied;
         say_error(handshake, step->ability, reply);

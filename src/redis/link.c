@@ -338,8 +338,8 @@ static void ask_sentinels(struct link *link)
     format_one_line(link->info.address, sizeof link->info.address, "Sentinel, master %s",
         link->database->url.master);
     if (read_password(link, link->database->sentinel_password_file, NULL, &password)) {
-        link->sentinel = sentinel_ask(link->loop, link->database, &link->order, link->tls,
-            password, link->timeout, on_master_named, link);
+        link->sentinel = sentinel_ask(link->loop, link->database, &link->order, link->tls, password,
+            link->timeout, on_master_named, link);
         secret_free(password);
     }
 }

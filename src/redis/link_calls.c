@@ -63,8 +63,8 @@ static void send_words(struct link *link, const char *const words[], link_takes_
 {
     struct text out = TEXT_INIT;
     resp_add_command(&out, words);
-    link_send(link,
-        &(struct link_call){.take = take, .set = set, .bytes = out.bytes, .n = out.length});
+    link_send(
+        link, &(struct link_call){.take = take, .set = set, .bytes = out.bytes, .n = out.length});
 }
 
 /* The reply to the call behind it says more. */

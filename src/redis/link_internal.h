@@ -24,8 +24,7 @@ enum link_state {
 };
 
 struct link_call;
-typedef void link_takes_reply(
-    struct link *link, struct link_call *call, const struct resp *reply);
+typedef void link_takes_reply(struct link *link, struct link_call *call, const struct resp *reply);
 
 struct link_call {
     STAILQ_ENTRY(link_call) link;

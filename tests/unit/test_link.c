@@ -172,8 +172,7 @@ static void expect_command(enum loading step, const char *expected)
     char words[256] = "";
     loading_command(step, &script_sets[0], argv);
     for (size_t i = 0; argv[i]; i++) {
-        bool is_text = argv[i] == script_sets[0].library ||
-            argv[i] == script_sets[0].script;
+        bool is_text = argv[i] == script_sets[0].library || argv[i] == script_sets[0].script;
         strcat(words, i > 0 ? " " : "");
         strcat(words, is_text ? "..." : argv[i]);
     }

@@ -65,8 +65,8 @@ Test(facts, pairs)
     cr_assert_str_eq(fact_of(&facts, FACT_role), "slave");
     cr_assert_str_eq(fact_of(&facts, FACT_redis_version), "7.2.4?");
     cr_assert_null(fact_of(&facts, FACT_mode));
-    cr_assert_not(facts_read_pairs(
-        &facts, FACT_FROM_HELLO, resp_of("[ role replica id 0 version ]")));
+    cr_assert_not(
+        facts_read_pairs(&facts, FACT_FROM_HELLO, resp_of("[ role replica id 0 version ]")));
     cr_assert_not(facts_read_pairs(&facts, FACT_FROM_CONFIG, resp_of("role")));
 }
 
