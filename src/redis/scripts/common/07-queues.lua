@@ -116,13 +116,9 @@ local function leave_queues(lease)
     call('ZREM', QUEUE, unpack(queue_members(lease))) -- last: whoever finds it there repairs the rest
 end
 
-local function n_units_of_user(name, uid)
-    return n_units_in(USERS, name .. ' ' .. uid)
-end
-
 local function quota_left(resource, uid) -- math.huge without one
     local most = resource.definition['max-units-per-user']
-    return most == 0 and math.huge or most - n_units_of_user(resource.name, uid)
+    return most == 0 and math.huge or most - n_units_in(USERS, resource.name .. ' ' .. uid)
 end
 
 -- The same for a request: what is kept for older ones of its user counts as well.
