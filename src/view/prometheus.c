@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROW_WORDS = 8 };
-
 /* ---- a sample ---- */
 
 /* Prometheus knows no escapes but those of a quote and of a backslash. */
@@ -205,8 +203,8 @@ enum answer_result prometheus_take(void *object, char *line)
         prometheus->begun = false;
         return ANSWER_END;
     }
-    char *words[MAX_ROW_WORDS];
-    size_t n = words_split(line, words, MAX_ROW_WORDS);
+    char *words[MAX_WORDS];
+    size_t n = words_split(line, words, MAX_WORDS);
     bool is_good = (prometheus->begun ? take_row : take_ok)(prometheus, words, n);
     return is_good ? ANSWER_MORE : ANSWER_MALFORMED;
 }
@@ -240,7 +238,8 @@ static void prometheus_deinit(struct prometheus *prometheus)
     for (size_t i = 0; i < prometheus->n_databases; i++) {
         free(prometheus->databases[i]);
     }
-    free(prometheus->databases);    *prometheus = (struct prometheus){0};
+    free(prometheus->databases);
+    *prometheus = (struct prometheus){0};
 }
 
 /* ---- asking ---- */

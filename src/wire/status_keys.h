@@ -129,5 +129,5 @@ struct status {
 
 #undef MEMBER
 
-/* Whether those of the host are the same, but for the time. */
+/* Whether those of the host are the same, but for the time and .closed. */
 bool host_figures_equal(const struct status *a, const struct status *b);
