@@ -357,7 +357,9 @@ bool word_look_up(const char *const words[], const char *word, unsigned *placep)
     while (words[i] && strcmp(words[i], word) != 0) {
         i++;
     }
-    *placep = words[i] ? i : *placep;
+    if (words[i]) {
+        *placep = i;
+    }
     return words[i];
 }
 

@@ -98,7 +98,8 @@ void core_abort_acquire(struct core *core, struct lease *lease, enum outcome why
  * an effect for its client.
  *
  * `reason` has the words of whoever asks, or is NULL. The lease's client hears them, then and
- * whenever it hears of the stop again; its record has them while the lease lives. */
+ * whenever it hears of the stop again; its record has them while the lease lives. Ignored where
+ * core_would_stop() is false: an owner could hide an operator's. */
 void core_revoke(struct core *core, struct lease *lease, enum outcome why, const char *reason,
     nanoseconds now, struct effects *effects);
 /* Whether core_revoke() would end the wait, begin the stop or stop the job harder. If not, that

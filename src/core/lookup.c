@@ -1,4 +1,5 @@
-/* lookup.c - leases and resources by name, by id, or one after the other. */
+/* lookup.c - leases and resources by name, by id, or one after the other; what state the core
+ * is in. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/resource.h"

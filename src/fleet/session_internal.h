@@ -102,8 +102,6 @@ void entry_release_orphan(struct session *session, uint64_t id);
 void entry_wait_for_renewal(struct session *session, struct entry *entry);
 /* Denies and detaches its lease. */
 void entry_refuse(struct session *session, struct entry *entry, enum outcome why);
-/* Refuses a request that does not want to wait, but waits in the database; gives it back. */
-void entry_refuse_to_wait(struct session *session, struct entry *entry);
 /* The call in flight that named the entry is over: the database now has it. Gives it back if
  * necessary, else returns true. */
 bool entry_is_known(struct session *session, struct entry *entry);
@@ -118,6 +116,8 @@ void entries_refuse(struct session *session, bool waiters);
 
 /* ---- session_leases.c ---- */
 
+/* Refuses a request that does not want to wait, but waits in the database; gives it back. */
+void entry_refuse_to_wait(struct session *session, struct entry *entry);
 struct inflight_call *leases_next_call(struct session *session);
 /* A hello is over; call `tag` was its last. */
 void entries_are_listed(struct session *session, uint64_t tag);

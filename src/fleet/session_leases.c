@@ -341,7 +341,7 @@ static void refuse_for(
     }
 }
 
-static const char *session_grants_is_refused(struct session *session,
+static const char *entry_is_refused(struct session *session,
     const struct inflight_call *call, struct entry *entry, const struct answer *answer)
 {
     const char *code, *detail;
@@ -373,7 +373,7 @@ static const struct {
 } acquired_rows[] = {
     {"granted", is_granted},
     {"waiting", is_waiting},
-    {"refused", session_grants_is_refused},
+    {"refused", entry_is_refused},
 };
 
 static const char *take_acquired(struct session *session, const struct inflight_call *call,

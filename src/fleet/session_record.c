@@ -162,7 +162,7 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     nanoseconds now, struct effects *effects)
 {
     session_at(session, now, effects);
-    enum { MAX_KEYS = 32 };
+    enum { MAX_KEYS = 128 }; /* with those of later versions */
     uint64_t values[N_TENURE];
     char *words[MAX_KEYS];
     char *line = memory_new(length + 1);

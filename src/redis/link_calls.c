@@ -188,7 +188,7 @@ static bool has_lost_rights(const struct link *link, const struct resp *reply)
 
 static void take_script_reply(struct link *link, struct link_call *call, const struct resp *reply)
 {
-    bool is_forgotten = reply->type == RESP_ERROR && loading_is_forgotten(reply);
+    bool is_forgotten = loading_is_forgotten(reply);
     if (takes_redirection(link, call, reply)) {
         ; /* it is sent again, or its outcome is unknown to the session */
     } else if (is_forgotten && call->n_loads < MAX_LOADS) {

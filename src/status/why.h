@@ -21,6 +21,7 @@ void why_held_for(char *out, size_t size, nanoseconds held_for);
 void fleet_why_new(struct text *out, const char *name, nanoseconds left);
 
 /* Why a request for `name` (NULL: none) in that database is refused, or a lease there is over.
- * `trouble` describes the database's own trouble (for OUTCOME_GRACE: fleet_why_new()), or is "". */
+ * `trouble` describes the database's own trouble (for OUTCOME_GRACE: fleet_why_new()), or NULL
+ * or "". */
 void fleet_why_of(char *out, size_t size, const struct database *database, const char *trouble,
     const char *name, enum outcome why);
