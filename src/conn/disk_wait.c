@@ -356,11 +356,6 @@ void disk_wait_end_turn(struct disk_wait *disk_wait)
 
 bool disk_wait_end(struct disk_wait *disk_wait)
 {
-    struct server *server = disk_wait->server;
-    if (disk_wait->numbers_are_kept) { /* the unused ones are given back */
-        state_give_back_numbers(&server->state, core_next_number(server->core));
-        state_writer_change(&disk_wait->writer);
-    }
     return state_writer_end(&disk_wait->writer, PATIENCE_AT_THE_END_MS);
 }
 

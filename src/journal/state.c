@@ -287,13 +287,6 @@ bool state_want_numbers(struct state *state, uint64_t next)
     return true;
 }
 
-void state_give_back_numbers(struct state *state, uint64_t next)
-{
-    if (next < state->mark) {
-        state->wanted_mark = next;
-    }
-}
-
 /* ---- changes ---- */
 
 static void replace_text(char **textp, const char *bytes, size_t length)

@@ -90,9 +90,7 @@ enum stored state_image_store(struct state_image *image, const struct state *sta
 void state_image_settle(
     const struct state_image *image, struct state *state, enum stored stored);
 
-/* ---- on the loop: at the start and at the end ---- */
+/* ---- on the loop: at the start ---- */
 
 /* Stores the present state. Sets *errorp unless the result is STORED. */
 enum stored state_store(struct state *state, int *errorp);
-/* The end of a run: no number from `next` on has been given out. The next image says so. */
-void state_give_back_numbers(struct state *state, uint64_t next);
