@@ -7,7 +7,7 @@
  *              [acknowledge=] [client-name=]
  *              [tls=yes] [ca-file=] [cert-file=] [key-file=] [server-name=]
  *              [tls-min-version=1.2|1.3]
- *   stdin:   call SCRIPT TAG [ARG]...   reset   close
+ *   stdin:   call SCRIPT TAG [ARG]...   reset   stop (itself, by SIGSTOP)   close
  *   stdout:  ready RUN_ID ADDRESS WARNING   lacks WORDS   down 0|1 WHY   message TEXT
  *            reply TAG REPLY   closed */
 #include "base/memory.h"
@@ -125,6 +125,8 @@ static void run_line(struct probe *probe, char *line)
         run_call(probe, argc, argv);
     } else if (strcmp(argv[0], "reset") == 0) {
         link_fail(probe->link, "asked for");
+    } else if (strcmp(argv[0], "stop") == 0) {
+        raise(SIGSTOP);
     } else if (strcmp(argv[0], "close") == 0) {
         stop(probe);
     }

@@ -15,7 +15,6 @@ from fleet_help import (  # fixtures among them
     Monitored, clock, documented_rights, needs_redis, redis, redis_server, servers)  # noqa: F401
 from gate import with_shim
 from lines import DEADLINE, until
-from lost_help import stop_process
 from scripts_help import assembled
 
 OWN = "{berth}:s:0123456789abcdef"
@@ -589,7 +588,8 @@ def test_an_answer_that_came_while_we_were_stopped(fake, probe):
     link = probe(fake.where, "timeout=500")
     _, messages = both_ready(fake, link)
     assert messages.command() == ["PING"]
-    stop_process(link.process)
+    link.do("stop")  # not while it waits for events: it would take them before its timers
+    os.waitid(os.P_PID, link.process.pid, os.WSTOPPED | os.WNOWAIT)
     messages.send(array("pong", ""))
     assert select.select([link.process.stdout], [], [], 0.7)[0] == []  # its time is over, not ours
     link.process.send_signal(signal.SIGCONT)
