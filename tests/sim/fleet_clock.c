@@ -13,7 +13,8 @@ static uint32_t random_rate(struct fleet *fleet, const struct slewed_clock *cloc
     const uint32_t rates[N_SLEWS] = {
         [SLEWS_NONE] = SLEW_UNIT,
         [SLEWS_ANY] = PICK(&fleet->random, SLOWEST, FASTEST, SLEW_UNIT, any),
-        [SLEWS_WORST] = clock == &fleet->server.clock ? FASTEST : SLOWEST,
+        [SLEWS_WORST] = clock == &fleet->server.clock ? FASTEST
+                                                     : PICK(&fleet->random, SLOWEST, FASTEST),
     };
     return rates[fleet->slews];
 }

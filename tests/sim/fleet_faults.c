@@ -19,8 +19,15 @@ static uint32_t n_there(const struct fleet *fleet)
 
 static void to_host(struct fleet *fleet, struct host *host)
 {
-    nanoseconds until = fleet->now + chance(fleet, 10 * MILLISECOND, 40 * SECOND);
-    switch (random_below(&fleet->random, 9)) {
+    enum { CUT_OFF = 2, N_HOST_FAULTS = 9 };
+    const nanoseconds longest = 40 * SECOND;
+    nanoseconds until = fleet->now + chance(fleet, 10 * MILLISECOND, longest);
+    uint32_t fault = random_below(&fleet->random, N_HOST_FAULTS);
+    if (fleet->slews == SLEWS_WORST && fault > N_HOST_FAULTS / 2) { /* they are worst for this */
+        fault = CUT_OFF;
+        until = fleet->now + longest;
+    }
+    switch (fault) {
     case 0:
         if (host->core) {
             host_crash(fleet, host);
@@ -31,7 +38,7 @@ static void to_host(struct fleet *fleet, struct host *host)
             (double)(until - fleet->now) / (double)SECOND);
         host->frozen_until = until;
         break;
-    case 2:
+    case CUT_OFF:
         host->cut_until = until; /* fall through */
     case 3:
         if (host->is_connected) {
