@@ -135,6 +135,9 @@ nanoseconds lease_until(const struct lease *lease);
 /* The same by the lease's own limits alone, max-hold and ttl: each renewal moves a database's
  * deadline. */
 nanoseconds lease_own_until(const struct lease *lease);
+/* For how long it may be held in total: its max-hold, of a waiting lease as its resources have it
+ * now; NEVER if there is none. */
+nanoseconds lease_max_hold(const struct lease *lease);
 /* By then the job is gone, and the lease with it. */
 nanoseconds lease_gone_by(const struct lease *lease);
 

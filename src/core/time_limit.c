@@ -66,6 +66,14 @@ void lease_timer_start(struct core *core, struct lease *lease)
     }
 }
 
+nanoseconds lease_max_hold(const struct lease *lease)
+{
+    nanoseconds hold_until = lease->lease_timer ? lease->lease_timer->hold_until : NEVER;
+    return lease->state != LEASE_HELD ? max_hold(lease)
+        : hold_until == NEVER         ? NEVER
+                                      : hold_until - lease->granted_at;
+}
+
 nanoseconds lease_own_until(const struct lease *lease)
 {
     bool is_limited = lease->lease_timer && lease->stopping == OUTCOME_OK;

@@ -107,6 +107,9 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     if (n_hiding(lease) > 0) {
         text_add_number_key(out, "hide", n_hiding(lease));
     }
+    if (lease_max_hold(lease) != NEVER) {
+        text_add_number_key(out, "hold", milliseconds(lease_max_hold(lease)));
+    }
 }
 
 static bool identity_is_shared(const struct lease *lease)

@@ -35,6 +35,7 @@ void lease_row_identify(
     struct lease_row *row, const struct lease *lease, const struct scene *scene)
 {
     row->own = lease;
+    row->max_hold = lease_max_hold(lease);
     bool is_held = lease->state == LEASE_HELD;
     row->line = (struct status_lease){
         .id = row->id,
@@ -173,14 +174,15 @@ static bool is_seen(const struct fleet_row *fields, uint32_t uid, const struct s
         definition_of_name(scene->core, name));
 }
 
+#define MAX_SPAN (NEVER / 4 / NANOSECONDS_PER_MILLISECOND) /* milliseconds */
+
 /* The database knows since when a lease is held. Since when it waits, only its host's clock says,
  * and hosts' clocks differ. */
 static nanoseconds since_of(
     const struct fleet_row *fields, enum fleet_lease kind, const struct scene *scene)
 {
-    uint64_t max = NEVER / 4 / NANOSECONDS_PER_MILLISECOND;
     if (kind == FLEET_HOLDER) {
-        nanoseconds held_for = (nanoseconds)fleet_number_of(fields, HOLDER_HELD_FOR, max);
+        nanoseconds held_for = (nanoseconds)fleet_number_of(fields, HOLDER_HELD_FOR, MAX_SPAN);
         return scene->listed_at - held_for * NANOSECONDS_PER_MILLISECOND;
     }
     nanoseconds at = (nanoseconds)info_number(
@@ -189,12 +191,20 @@ static nanoseconds since_of(
     return scene->now - (at > 0 ? later(age, 0) : 0);
 }
 
+/* As its own host has it. */
+static nanoseconds max_hold_of(const char *info)
+{
+    uint64_t span = info_number(info, "hold", MAX_SPAN);
+    return span > 0 ? (nanoseconds)span * NANOSECONDS_PER_MILLISECOND : NEVER;
+}
+
 static void identify_remote(struct lease_row *row, const struct fleet_row *fields,
     enum fleet_lease kind, const struct scene *scene)
 {
     const char *info = fleet_field(fields, ROW_INFO), *holder = fleet_field(fields, ROW_HOLDER);
     uint32_t uid = (uint32_t)fleet_number_of(fields, ROW_UID, UINT32_MAX);
     row->own = NULL;
+    row->max_hold = max_hold_of(info);
     row->line = (struct status_lease){
         .id = fleet_field(fields, ROW_KEY),
         .since = instant_of(since_of(fields, kind, scene)),
@@ -224,6 +234,9 @@ static void fill_listed_holder(struct lease_row *row, const struct fleet_row *fi
     row->line.token = fleet_number_of(fields, HOLDER_TOKEN, INT64_MAX);
     if (row->own && row->own->state == LEASE_HELD) {
         fill_life(&row->line, row->own, scene);
+    } else if (!row->own && row->max_hold != NEVER) {
+        row->line.until =
+            (struct instant){true, row->line.since.at + (int64_t)milliseconds(row->max_hold)};
     }
 }
 

@@ -9,6 +9,7 @@ struct lease_row {
     const struct lease *own; /* this host's; NULL: only what its host has reported is known */
     bool is_aside; /* a waiter that others pass, and for whom nothing is kept */
     uint64_t units; /* that it holds, or wants */
+    nanoseconds max_hold; /* it holds them for so long in total at most; NEVER: not limited */
     /* What .line may point to: */
     char id[LEASE_ID_SIZE];
     char host[REASON_BYTES + 1];

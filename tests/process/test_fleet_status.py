@@ -106,6 +106,22 @@ def test_how_long_another_host_holds_a_lease(pair):
                         r"place 1 in the queue", line)
 
 
+def test_the_latest_end_on_another_host(redis_server, hosts):
+    """By max-hold of its own file, also of what has waited; a ttl is renewed there, and does not count."""
+    a, b = fleet(redis_server, hosts)
+    a.configure(a.config.read_text().partition("\n")[2].partition("\n")[2].replace(
+        "[semaphore etl]", "[semaphore etl]\nmax-hold = 1h"))
+    assert client_of(a).request("reload") == "ok"
+    gets(client_of(a), "acquire etl:2 ttl=60s")
+    gets(client_of(a), "acquire door ttl=60s")
+    queues(client_of(a), "acquire etl")
+    etl, door = (shown(b, name).resources[name] for name in ("etl", "door"))
+    holder, = etl["holders"]
+    assert int(holder["until"]) - int(holder["since"]) == 3600000
+    assert "until" not in door["holders"][0] and "until" not in etl["waiters"][0]
+    assert re.search(r"LEFT.*\n.* (59m\d\ds|1h00m) ", b.berthctl("status", "etl").stdout)
+
+
 def test_instances_of_other_hosts(pair):
     a, b = pair
     client = client_of(a)

@@ -80,11 +80,15 @@ static struct lease *waiting_lease(struct resource *resource, const char *reason
 Test(calls, info)
 {
     struct text out = TEXT_INIT;
-    struct definition definition = {.limit = 1};
+    struct definition definition = {.limit = 1, .max_hold = NEVER};
     struct resource resource = {.definition = &definition};
     struct lease *lease = waiting_lease(&resource, "||x|\t%");
     info_write(&out, lease, 4250 * NANOSECONDS_PER_MILLISECOND);
     cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=7250");
+    out.length = 0;
+    definition.max_hold = 90 * NANOSECONDS_PER_SECOND;
+    info_write(&out, lease, 4250 * NANOSECONDS_PER_MILLISECOND);
+    cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=7250 hold=90000");
     out.length = 0;
     lease->state = LEASE_HELD;
     lease->granted_at = 5 * NANOSECONDS_PER_SECOND;
@@ -94,6 +98,13 @@ Test(calls, info)
     definition.shows_to_owner_only = true;
     info_write(&out, lease, 4 * NANOSECONDS_PER_SECOND);
     cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=9000 hide=1");
+    struct lease_timer as_granted = {.hold_until = 65 * NANOSECONDS_PER_SECOND};
+    lease->lease_timer = &as_granted; /* the file may say another time by now */
+    out.length = 0;
+    info_write(&out, lease, 4 * NANOSECONDS_PER_SECOND);
+    cr_assert_str_eq(
+        out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=9000 hide=1 hold=60000");
+    lease->lease_timer = NULL;
     lease_free(lease);
     text_deinit(&out);
 }

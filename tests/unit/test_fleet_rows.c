@@ -25,7 +25,7 @@ static void add_etl(void)
 {
     ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "", NONE);
     ROW("holder", "etl", REMOTE "3f9k", "11", "0", "7", "job%2012",
-        "pid=77 program=load reason=a%20b at=1000000", "2", "90", "0,1", "db1", "9000");
+        "pid=77 program=load reason=a%20b at=1000000 hold=60000", "2", "90", "0,1", "db1", "9000");
     ROW("holder", "etl", HERE "1", "12", "0", "1000", "", "pid=5 at=1000000", "1", "91", "3", "db2",
         "0");
     ROW("waiter", "etl", REMOTE "3f9m", "13", "-5", "7", "", "pid=78 at=1005250", "2", "1",
@@ -174,7 +174,7 @@ Test(fleet_rows, lines)
     expect_lines(
         "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=3 free=1 "
         "waiting=1\n"
-        "holder " REMOTE "3f9k units=0-1 token=90 since=-3000 pid=77 uid=7 host=db1"
+        "holder " REMOTE "3f9k units=0-1 token=90 since=-3000 until=57000 pid=77 uid=7 host=db1"
         " holder=job%2012 program=load reason=a%20b\n"
         "holder 1 units=3 token=91 since=5000 bound=connection pid=5 uid=1000 host=db2\n"
         "waiter " REMOTE "3f9m position=1 wants=2 since=2250 priority=-5 pid=78 uid=7 host=db1\n");
@@ -201,8 +201,8 @@ Test(fleet_rows, a_holders_age_is_no_wait)
     ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "", NONE);
     ROW("holder", "etl", REMOTE "3f9k", "11", "0", "7", "", "pid=77 at=1000000", "1", "90", "0",
         "db1", "4250");
-    ROW("holder", "etl", REMOTE "3f9m", "12", "0", "7", "", "pid=78 at=1000000", "1", "91", "1",
-        "db1", "-1");
+    ROW("holder", "etl", REMOTE "3f9m", "12", "0", "7", "", "pid=78 at=1000000 hold=-1", "1", "91",
+        "1", "db1", "-1");
     ROW("holder", "etl", HERE "1", "13", "0", "1000", "", "pid=5 at=1000000", "1", "92", "3", "db2",
         "4250");
     expect_lines(
