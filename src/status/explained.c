@@ -45,24 +45,38 @@ struct story {
     const struct request_row *impossible; /* its resource has fewer units; or NULL */
     bool is_over_quota; /* its user has as much as one may */
     uint64_t start; /* when it will start, microseconds from now; UINT64_MAX: not known */
-    char forecast[NAME_BYTES + 128]; /* that, in words */
+    char forecast[NAME_BYTES + 192]; /* that, in words */
+    bool is_limited; /* it wants more than the limit in force, of a resource */
     const char *lacks; /* the resource that a waiting lease lacks, if it wants several; or NULL */
 };
 
-/* The latest of all resources counts; an obstacle says more than that nothing is known. */
-static void note_forecast(struct story *story, struct forecast *forecast, uint32_t wants)
+/* The latest of all resources counts; an obstacle says more than that nothing is known, and that it
+ * can never start says most. */
+static void note_forecast(struct story *story, const struct forecast *forecast, uint32_t wants)
 {
     uint64_t start = forecast_start(forecast, wants);
     bool is_later = start > story->start ||
         (start == story->start && forecast->obstacle != FORECAST_NO_OBSTACLE);
-    if (story->forecast[0] == '\0' || is_later) {
+    if (!story->is_limited && (story->forecast[0] == '\0' || is_later)) {
         story->start = start;
         forecast_say(story->forecast, sizeof story->forecast, forecast, start);
     }
+    story->is_limited |= forecast->obstacle == FORECAST_LIMITED;
 }
 
+/* Where it is not the time that is known anyhow. Of one resource: one of several is kept while the
+ * request waits for the next, and nobody knows who holds that by then. */
+static void note_latest(struct story *story, const struct forecast *forecast, uint32_t wants)
+{
+    uint64_t latest = forecast_latest(forecast, wants);
+    if (latest >= ANY_MOMENT && latest != UINT64_MAX && latest != story->start) {
+        forecast_add_latest(story->forecast, sizeof story->forecast, latest);
+    }
+}
+
+/* `is_only`: the request is for nothing else. */
 static void explained_add_resource(struct story *story, const char *name,
-    const struct definition *definition, uint32_t wants, const struct claim *claim)
+    const struct definition *definition, uint32_t wants, const struct claim *claim, bool is_only)
 {
     struct forecast forecast;
     forecast_init(&forecast, story->scene->core, name, definition);
@@ -76,6 +90,9 @@ static void explained_add_resource(struct story *story, const char *name,
         story->impossible = &story->requests[story->n_requests - 1];
     }
     note_forecast(story, &forecast, wants);
+    if (is_only) {
+        note_latest(story, &forecast, wants);
+    }
 }
 
 /* `who` is "you hold", or the like. */
@@ -106,8 +123,12 @@ static nanoseconds grace_left(const struct story *story)
 static void add_forecast(struct story *story, struct text *out)
 {
     struct core *core = story->scene->core;
-    bool is_open = core_is_draining(core) || core_is_closed(core) || story->is_over_quota ||
-        story->scene->state || grace_left(story) > 0;
+    bool is_open = !story->is_limited &&
+        (core_is_draining(core) || core_is_closed(core) || story->is_over_quota ||
+            story->scene->state || grace_left(story) > 0);
+    if (story->is_limited) {
+        reasons_remark(&story->reasons, "it can never start under the limit in force");
+    }
     if (is_open || story->start == UINT64_MAX) {
         reasons_say(&story->reasons, "%s",
             is_open ? "when it will start is unknown" : story->forecast);
@@ -236,7 +257,8 @@ void explained_ask(struct text *out, const struct scene *scene, const struct ses
     struct text first = TEXT_INIT;
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct requested_resource *want = &ask->wants[i];
-        explained_add_resource(&story, want->name, want->definition, want->count, NULL);
+        explained_add_resource(&story, want->name, want->definition, want->count, NULL,
+            ask->n_wants == 1);
     }
     say_quotas(&story, "you hold");
     add_surroundings(&story);
@@ -311,7 +333,8 @@ static void explain_waiting(struct text *out, struct story *story, struct lease 
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         const struct resource *resource = claim->resource;
-        explained_add_resource(story, resource->name, resource->definition, claim->count, claim);
+        explained_add_resource(story, resource->name, resource->definition, claim->count, claim,
+            lease->n_claims == 1);
     }
     story->position = story->position > 0 ? story->position : lease_position(lease);
     begin_sentence(&first, story->scene, lease);
@@ -361,7 +384,8 @@ static void say_end(
         [BOUND_PROCESS] = "it ends when its client gives it back or its process ends",
         [BOUND_TIME] = "it ends when it is given back or its ttl has run out",
     };
-    nanoseconds until = lease_own_until(lease);
+    nanoseconds until = lease_own_until(lease), hold = lease_max_hold(lease);
+    bool is_of_max_hold = hold != NEVER && until >= lease->granted_at + hold;
     char span[32];
     if (lease->stopping != OUTCOME_OK) {
         reasons_say(reasons, "its job is being stopped: %s",
@@ -370,7 +394,8 @@ static void say_end(
         reasons_say(reasons, "%s", ends[lease->binding]);
     } else {
         age_format(span, sizeof span, milliseconds(until - scene->now));
-        reasons_say(reasons, "%s, and after %s at the latest", ends[lease->binding], span);
+        reasons_say(reasons, "%s, and after %s at the latest%s", ends[lease->binding], span,
+            is_of_max_hold ? ": max-hold" : "");
     }
 }
 

@@ -1,9 +1,11 @@
 #include "status/forecast.h"
 
 #include "base/words.h"
+#include "core/timing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t sum(uint64_t a, uint64_t b)
 {
@@ -22,13 +24,11 @@ static size_t next_part(struct forecast *forecast)
     return part;
 }
 
-/* How much longer somebody holds who has held since `age` ago; UINT64_MAX: not known. */
-static uint64_t draw(struct forecast *forecast, uint64_t age)
+/* How much longer somebody holds who has held since `age` ago, and may for `most` more; UINT64_MAX:
+ * not known. */
+static uint64_t draw(struct forecast *forecast, uint64_t age, uint64_t most)
 {
     size_t first = 0, part = next_part(forecast);
-    uint64_t most = forecast->max_hold == UINT64_MAX ? UINT64_MAX
-        : forecast->max_hold > age                   ? forecast->max_hold - age
-                                                     : 0;
     while (first < forecast->n_holds && forecast->holds[first] <= age) {
         first++;
     }
@@ -47,25 +47,38 @@ void forecast_init(struct forecast *forecast, struct core *core, const char *nam
 {
     *forecast = (struct forecast){
         .name = name,
-        .max_hold = definition->max_hold == NEVER ? UINT64_MAX
-                                                  : (uint64_t)definition->max_hold / 1000,
-        .cooldown = (uint64_t)definition->cooldown / 1000,
+        .cooldown = microseconds(definition->cooldown),
+        .stop_takes =
+            microseconds(instant_after(definition->kill_after,
+                timing_stop_margin(definition->kill_after))),
     };
     forecast->n_holds = core_recent_holds(core, name, forecast->holds);
     qsort(forecast->holds, forecast->n_holds, sizeof forecast->holds[0], numbers_compare);
 }
 
-void forecast_add_end(struct forecast *forecast, uint64_t at, uint64_t units)
+/* When units are free that somebody holds for so long. */
+static uint64_t free_at(const struct forecast *forecast, uint64_t span)
+{
+    return sum(span, forecast->cooldown);
+}
+
+static uint64_t free_at_latest(const struct forecast *forecast, uint64_t left)
+{
+    return free_at(forecast, sum(left, forecast->stop_takes));
+}
+
+void forecast_add_end(struct forecast *forecast, uint64_t at, uint64_t latest, uint64_t units)
 {
     if (forecast->n_ends == 2 * FORECAST_MAX) {
         forecast->is_cut = true;
         return;
     }
     forecast->ends[forecast->n_ends].at = at;
+    forecast->ends[forecast->n_ends].latest = latest;
     forecast->ends[forecast->n_ends++].units = units;
 }
 
-void forecast_add_holder(struct forecast *forecast, uint64_t age, uint64_t units)
+void forecast_add_holder(struct forecast *forecast, uint64_t age, uint64_t left, uint64_t units)
 {
     if (forecast->n_ends >= FORECAST_MAX) {
         forecast->is_cut = true;
@@ -73,31 +86,38 @@ void forecast_add_holder(struct forecast *forecast, uint64_t age, uint64_t units
     }
     bool has_enough = forecast->n_holds >= FORECAST_MIN_HOLDS;
     forecast->is_outlasted |= has_enough && forecast->holds[forecast->n_holds - 1] <= age;
-    forecast_add_end(forecast, sum(draw(forecast, age), forecast->cooldown), units);
+    forecast_add_end(forecast, free_at(forecast, draw(forecast, age, left)),
+        free_at_latest(forecast, left), units);
 }
 
-void forecast_add_ahead(struct forecast *forecast, uint32_t units)
+void forecast_add_ahead(struct forecast *forecast, uint64_t max_hold, uint32_t units)
 {
     if (forecast->n_ahead == FORECAST_MAX) {
         forecast->is_cut = true;
         return;
     }
-    forecast->ahead[forecast->n_ahead++] = units;
+    forecast->ahead[forecast->n_ahead].max_hold = max_hold;
+    forecast->ahead[forecast->n_ahead++].units = units;
 }
 
 /* ---- forward ---- */
+
+static uint64_t end_at(const struct forecast *forecast, size_t i)
+{
+    return forecast->is_latest ? forecast->ends[i].latest : forecast->ends[i].at;
+}
 
 /* Lets time go on until the next units are free. Returns that time. */
 static uint64_t take_next_end(struct forecast *forecast)
 {
     size_t next = 0;
     for (size_t i = 1; i < forecast->n_ends; i++) {
-        next = forecast->ends[i].at < forecast->ends[next].at ? i : next;
+        next = end_at(forecast, i) < end_at(forecast, next) ? i : next;
     }
-    if (forecast->n_ends == 0 || forecast->ends[next].at == UINT64_MAX) {
+    if (forecast->n_ends == 0 || end_at(forecast, next) == UINT64_MAX) {
         return UINT64_MAX;
     }
-    uint64_t at = forecast->ends[next].at;
+    uint64_t at = end_at(forecast, next);
     forecast->free += (int64_t)forecast->ends[next].units;
     forecast->ends[next] = forecast->ends[--forecast->n_ends];
     return at;
@@ -113,20 +133,35 @@ static uint64_t wait_for(struct forecast *forecast, uint64_t now, uint32_t units
     return now;
 }
 
-uint64_t forecast_start(struct forecast *forecast, uint32_t wants)
+/* Takes the forecast's ends. */
+static uint64_t go_forward(struct forecast *forecast, uint32_t wants)
 {
     uint64_t now = 0;
     for (size_t i = 0; i < forecast->n_ahead && now != UINT64_MAX; i++) {
-        uint32_t units = forecast->ahead[i];
+        uint32_t units = forecast->ahead[i].units;
+        uint64_t max_hold = forecast->ahead[i].max_hold;
         now = wait_for(forecast, now, units);
         if (now != UINT64_MAX) {
             forecast->free -= units;
-            uint64_t until = sum(now, sum(draw(forecast, 0), forecast->cooldown));
-            forecast_add_end(forecast, until, units);
+            uint64_t at = sum(now, free_at(forecast, draw(forecast, 0, max_hold)));
+            forecast_add_end(forecast, at, sum(now, free_at_latest(forecast, max_hold)), units);
         }
     }
     bool is_open = forecast->is_cut || forecast->obstacle != FORECAST_NO_OBSTACLE;
     return is_open ? UINT64_MAX : wait_for(forecast, now, wants);
+}
+
+uint64_t forecast_start(const struct forecast *forecast, uint32_t wants)
+{
+    struct forecast copy = *forecast;
+    return go_forward(&copy, wants);
+}
+
+uint64_t forecast_latest(const struct forecast *forecast, uint32_t wants)
+{
+    struct forecast copy = *forecast;
+    copy.is_latest = true;
+    return go_forward(&copy, wants);
 }
 
 /* ---- in words ---- */
@@ -137,7 +172,6 @@ static const struct {
 } obstacles[] = {
     [FORECAST_PAUSED] = {"", " is paused"},
     [FORECAST_CLOSED] = {"", " is closed"},
-    [FORECAST_LIMITED] = {"the limit of ", " is lower than what is wanted"},
     [FORECAST_PASSED_OVER] = {"requests for ", " that are passed over at present may go first"},
 };
 
@@ -166,16 +200,26 @@ static nanoseconds rounded(uint64_t microseconds)
 void forecast_say(char *out, size_t size, const struct forecast *forecast, uint64_t start)
 {
     char span[32];
-    if (start == UINT64_MAX && forecast->obstacle != FORECAST_NO_OBSTACLE) {
+    if (forecast->obstacle == FORECAST_LIMITED) {
+        snprintf(out, size, "it can never start under the limit in force of %s", forecast->name);
+    } else if (start == UINT64_MAX && forecast->obstacle != FORECAST_NO_OBSTACLE) {
         snprintf(out, size, "when it will start is unknown: %s%s%s",
             obstacles[forecast->obstacle].before, forecast->name,
             obstacles[forecast->obstacle].behind);
     } else if (start == UINT64_MAX) {
         say_what_is_missing(out, size, forecast);
-    } else if (start < 1000000) {
+    } else if (start < ANY_MOMENT) {
         snprintf(out, size, "it will probably start at any moment");
     } else {
         duration_format(span, sizeof span, rounded(start));
         snprintf(out, size, "it will probably start in about %s", span);
     }
+}
+
+void forecast_add_latest(char *out, size_t size, uint64_t latest)
+{
+    char span[32];
+    size_t n = strlen(out);
+    duration_format(span, sizeof span, rounded(latest));
+    snprintf(out + n, size - n, ", after %s at the latest: max-hold", span);
 }

@@ -28,6 +28,13 @@ bool lease_row_fill_listed(struct lease_row *row, const struct fleet_row *fields
 /* The lease of a row of a listing if it is this host's; or NULL. */
 const struct lease *lease_row_own(const struct fleet_row *fields, const struct scene *scene);
 
+/* How much longer its max-hold lets a holder hold; NEVER: it is not limited. */
+static inline nanoseconds lease_row_hold_left(const struct lease_row *row, struct instant now)
+{
+    nanoseconds held = (now.at - row->line.since.at) * NANOSECONDS_PER_MILLISECOND;
+    return row->max_hold == NEVER ? NEVER : later(row->max_hold - held, 0);
+}
+
 /* NULL: it is not on that resource, or there is no lease. */
 const struct claim *lease_claim_on(const struct lease *lease, const char *name);
 

@@ -314,8 +314,15 @@ void reasons_resource(struct reasons *reasons, const struct reasons_resource *re
     }
 }
 
+void reasons_add_latest(struct text *out, nanoseconds left)
+{
+    text_add(out, "after ");
+    text_add_age(out, milliseconds(left));
+    text_add(out, " at the latest: max-hold");
+}
+
 void reasons_holder(struct reasons *reasons, const struct reasons_resource *resource,
-    const struct status_lease *holder, uint64_t n_units)
+    const struct status_lease *holder, uint64_t n_units, nanoseconds left)
 {
     struct text sentence = TEXT_INIT;
     party_write(&sentence, holder);
@@ -326,6 +333,10 @@ void reasons_holder(struct reasons *reasons, const struct reasons_resource *reso
     text_add(&sentence, resource->line->name);
     text_add(&sentence, " for ");
     add_time_since(&sentence, resource, holder);
+    if (left != NEVER && !holder->stopping) {
+        text_add(&sentence, ", and ends ");
+        reasons_add_latest(&sentence, left);
+    }
     reasons_add_sentence(reasons, sentence.bytes);
     text_deinit(&sentence);
 }

@@ -63,8 +63,11 @@ struct reasons_resource {
 void reasons_brief(struct text *brief, const struct reasons_resource *resource);
 /* Adds it to all three; its holders and waiters follow. */
 void reasons_resource(struct reasons *reasons, const struct reasons_resource *resource);
+/* `left`: until max-hold ends the lease; NEVER: nothing does. */
 void reasons_holder(struct reasons *reasons, const struct reasons_resource *resource,
-    const struct status_lease *holder, uint64_t n_units);
+    const struct status_lease *holder, uint64_t n_units, nanoseconds left);
+/* Adds "after 58m at the latest: max-hold". */
+void reasons_add_latest(struct text *out, nanoseconds left);
 /* Those who have not been named. */
 void reasons_other_holders(
     struct reasons *reasons, const struct reasons_resource *resource, uint64_t n);

@@ -123,6 +123,12 @@ static void resource_reasons_end(struct subject *subject)
 
 /* ---- holders, reserved units, waiters ---- */
 
+/* Microseconds; UINT64_MAX for NEVER. */
+static uint64_t limit_of(nanoseconds span)
+{
+    return span == NEVER ? UINT64_MAX : microseconds(span);
+}
+
 static void add_holders(
     struct reasons *reasons, struct subject *subject, struct forecast *forecast)
 {
@@ -130,12 +136,14 @@ static void add_holders(
     uint64_t n = 0, n_holders = subject->described.n_holders;
     while (subject->is_at_holder && (n < MAX_REASONS_HOLDERS || !forecast->is_cut)) {
         int64_t held = subject->described.now.at - lease->line.since.at;
+        nanoseconds left = lease_row_hold_left(lease, subject->described.now);
         if (n < MAX_REASONS_HOLDERS) {
-            reasons_holder(reasons, &subject->described, &lease->line, lease->units);
+            reasons_holder(reasons, &subject->described, &lease->line, lease->units, left);
             n++;
         }
         if (!forecast->is_cut) {
-            forecast_add_holder(forecast, held > 0 ? (uint64_t)held * 1000 : 0, lease->units);
+            forecast_add_holder(
+                forecast, held > 0 ? (uint64_t)held * 1000 : 0, limit_of(left), lease->units);
         }
         subject->is_at_holder =
             lease_walk_next(&subject->walk, subject->scene, &subject->lease) &&
@@ -185,7 +193,7 @@ static void play(struct forecast *forecast, const struct lease_row *lease)
     if (lease->is_aside) {
         forecast->obstacle = FORECAST_PASSED_OVER;
     } else if (lease->line.kept == 0) {
-        forecast_add_ahead(forecast, (uint32_t)lease->units);
+        forecast_add_ahead(forecast, limit_of(lease->max_hold), (uint32_t)lease->units);
         forecast->is_cut |= lease->own && lease->own->n_claims > 1;
     }
 }
@@ -314,7 +322,8 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
                                              : 0;
     add_holders(reasons, &subject, forecast);
     if (cooled != NEVER) {
-        forecast_add_end(forecast, microseconds(cooled - scene->now), 1);
+        uint64_t at = microseconds(cooled - scene->now);
+        forecast_add_end(forecast, at, at, 1);
     }
     resource_row_for_each_reserved(&subject.row, add_reserved, &reserved);
     if (subject.row.listed || !scene->database) {
@@ -322,10 +331,10 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     } else {
         forecast->is_cut = true; /* only the database knows */
     }
-    forecast->obstacle = line->paused ? FORECAST_PAUSED
-        : line->limit == 0            ? FORECAST_CLOSED
-        : wants > line->limit         ? FORECAST_LIMITED
-                                      : forecast->obstacle;
+    forecast->obstacle = line->limit > 0 && wants > line->limit ? FORECAST_LIMITED
+        : line->paused                                          ? FORECAST_PAUSED
+        : line->limit == 0                                      ? FORECAST_CLOSED
+                                                                : forecast->obstacle;
     struct request_row request = find_out(&subject, definition, nobody_is_ahead);
     request.name = name;
     resource_reasons_end(&subject);

@@ -74,7 +74,6 @@ static void parse_wants(struct acquire_request *ask, char *copy)
     }
 }
 
-
 /* What that user is told about a request for these names or, in capitals, about a lease. */
 static const char *told(const char *who, const char *what, const char *word)
 {
@@ -217,6 +216,19 @@ static const struct row {
         "lease 34 of pid 9 (bob) has held slots 0-1 of s for 1m00s\n"
         "it ends when it is given back or its ttl has run out, and after 4m00s at the latest",
         ""},
+    {"holds as long as it may", {"semaphore s limit=3 max-hold=3600"}, {"bob A s pid=7", "tick 60"},
+        "ann", "A",
+        "lease 34 of pid 9 (bob) has held slot 0 of s for 1m00s\n"
+        "it ends when its client gives it back or its process ends, and after 59m00s at the latest: "
+        "max-hold",
+        ""},
+    {"held as long as it may be", {"lock d max-hold=3600 kill-after=10 cooldown=20"},
+        {"bob A d", "tick 60"}, "ann", "d",
+        "a request for d would wait, at place 1 in the queue\n"
+        "pid 9 (bob) has held d for 1m00s, and ends after 59m00s at the latest: max-hold\n"
+        "when it will start is unknown: too few leases have ended since berthd started, "
+        "after 1h at the latest: max-hold",
+        "d: held by pid 9 (bob) for 1m00s"},
     {"paused", {"semaphore s limit=3"}, {"pause s disks", "ann B s"}, "ann", "B",
         "lease 34 of pid 9 (ann) has waited for s for 0s: place 1 in the queue\n"
         "s is paused: disks\n"
@@ -260,8 +272,20 @@ static const struct row {
         "a request for s:2 would wait, at place 1 in the queue\n"
         "nobody holds s\n"
         "2 units of s are wanted, and its limit is 1 at present\n"
-        "when it will start is unknown: the limit of s is lower than what is wanted",
-        "s: 0 of 1 held, 2 wanted"},
+        "it can never start under the limit in force of s",
+        "s: 0 of 1 held, 2 wanted; it can never start under the limit in force"},
+    {"limit lowered below a waiter", {"semaphore s limit=3", "lock d"},
+        {"bob A d", "ann B d s:2", "limit s 1", "pause s", "drain"}, "ann", "B",
+        "lease 35 of pid 9 (ann) has waited for d, s for 0s: place 1 in the queue\n"
+        "pid 9 (bob) has held d for 0s\n"
+        "s is paused\n"
+        "nobody holds s\n"
+        "2 units of s are wanted, and its limit is 1 at present\n"
+        "it still needs s\n"
+        "this host is being drained\n"
+        "it can never start under the limit in force of s",
+        "d: held by pid 9 (bob) for 0s; s: paused; place 1 in the queue; lacks s; "
+        "this host is being drained; it can never start under the limit in force"},
     {"cooling", {"pool g items=a,b cooldown=30"}, {"ann A g", "tick 5", "ann B g", "-A", "tick 7"},
         "bob", "g:2",
         "a request for g:2 would wait, at place 1 in the queue\n"
@@ -402,9 +426,13 @@ Test(why, when_it_starts_below_a_lowered_limit)
 
 Test(why, max_hold_bounds_the_guess)
 {
-    after_holds("semaphore s limit=1 max-hold=50", minutes, 5);
+    after_holds("semaphore s limit=1 max-hold=50 kill-after=3", minutes, 5);
     pass(20);
-    EXPECT(told_last("ann", "s"), "it will probably start in about 30s");
+    EXPECT(told_last("ann", "s"),
+        "it will probably start in about 30s, after 35s at the latest: max-hold");
+    acquire("cid", "B", "s");
+    EXPECT(told_last("ann", "s"),
+        "it will probably start in about 80s, after 90s at the latest: max-hold");
 }
 
 Test(why, few_holds_are_no_ground_for_a_guess)
@@ -419,6 +447,24 @@ Test(why, what_is_possible_at_most_is_not_probable)
     after_holds("semaphore s limit=1 max-hold=30", minutes, 0);
     acquire("cid", "B", "s");
     EXPECT(told_last("ann", "s"),
+        "when it will start is unknown: too few leases have ended since berthd started, "
+        "after 90s at the latest: max-hold");
+}
+
+/* Each of them, and of the one resource that is asked for. */
+Test(why, what_lasts_for_ever_has_no_latest_end)
+{
+    EXPECT(define_all((const char *const[]){"semaphore s limit=2 max-hold=30", "lock d", NULL}),
+        "ok");
+    now = 0;
+    acquire("bob", "A", "s");
+    EXPECT(told_last("cid", "s:2"),
+        "when it will start is unknown: too few leases have ended since berthd started, "
+        "after 45s at the latest: max-hold");
+    acquire("bob", "B", "d");
+    EXPECT(told_last("cid", "d s:2"),
+        "when it will start is unknown: too few leases have ended since berthd started");
+    EXPECT(told_last("cid", "d"),
         "when it will start is unknown: too few leases have ended since berthd started");
 }
 
