@@ -1334,6 +1334,25 @@ def test_a_large_snapshot_comes_in_pages(world):
     assert len([row for row in rows if row[0] == "holder"]) == 500
 
 
+def test_the_resources_of_a_lease(world):
+    """All that it holds or waits for, over several pages, and of a lease that has ended nothing but sessions."""
+    a, b = world.several(2, {"a": definition(limit=200), "b": definition(), "c": definition()})
+    for i in range(160):
+        granted(b.acquire(str(i), "a"))
+    granted(a.acquire("1", "b", ("a", 2)))
+    waits(a.acquire("2", "c", "b"), 1)
+
+    def shown(key):
+        return [row[1:3] for row in b.snapshot("@", key) if row[0] in ("resource", "waiter")]
+
+    assert shown(a.key("1")) == [["b", "semaphore"], ["b", a.key("2")], ["a", "semaphore"]]
+    assert shown(a.key("2")) == [["c", "semaphore"], ["b", "semaphore"], ["b", a.key("2")]]
+    assert len([row for row in b.snapshot("@", a.key("1")) if row[0] == "holder" and row[1] == "a"]) == 161
+    ok(a.release("1"))
+    for key in (a.key("1"), "0123456789abcdef/1", "?"):
+        assert {row[0] for row in b.snapshot("@", key)} == {"session"}
+
+
 def test_sums_alone(world):
     """Of each definition that is there or in use; cooling units are neither held nor free."""
     a, b = world.several(2, {"a": definition(limit=3, cooldown=9000), "p": definition("pool", 0, ("x", "y")),

@@ -1,5 +1,6 @@
 -- snapshot.lua - ARGV: CURSOR {NAME}... Returns what is held and waited for, page by page: for these names,
--- or for all that are defined or in use; with `*` as the only name, sums alone. Writes only what becomes due.
+-- or for all that are defined or in use; with `*` as the only name, sums alone; with `@ KEY` in place of names,
+-- for those of the lease. Writes only what becomes due.
 -- CURSOR is the last finished name, or "NAME PART FROM": the unfinished name, and where to go on.
 -- `? MARK` in place of names: all, each page below a row with the mark of its moment; a row `unchanged` and
 -- nothing else if that is MARK still.
@@ -292,14 +293,21 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         add({'load', n_sessions(), text_of(calls), text_of(us), text_of(floor(main_thread * 1e6))})
     end
 
-    -- The caller's names, from the cursor on.
+    -- The caller's names, or its lease's, from the cursor on.
     local function named()
-        local names, is_behind = {}, cursor == ''
-        for i = 6, #ARGV do
-            if is_behind then
-                names[#names + 1] = ARGV[i]
+        local asked, names, is_behind = {unpack(ARGV, 6)}, {}, cursor == ''
+        if asked[1] == '@' then
+            local lease = load_lease(asked[2])
+            asked = {}
+            for i, claim in ipairs(lease and lease.claims or {}) do
+                asked[i] = claim.name
             end
-            is_behind = is_behind or ARGV[i] == cursor
+        end
+        for _, name in ipairs(asked) do
+            if is_behind then
+                names[#names + 1] = name
+            end
+            is_behind = is_behind or name == cursor
         end
         return names
     end
