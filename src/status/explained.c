@@ -1,170 +1,17 @@
 #include "status/explained.h"
 
-#include "base/utf8.h"
 #include "base/words.h"
 #include "core/preview.h"
 #include "core/units.h"
 #include "status/answer_lines.h"
-#include "status/resource_reasons.h"
+#include "status/story.h"
+#include "status/unit_list.h"
 #include "status/why.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { UNITS_BYTES = 200, MAX_FIRST_BYTES = 1300 };
-
-/* ---- the answer ---- */
-
-/* What follows the first line. */
-static void end_answer(struct text *out, struct text *first, struct reasons *reasons)
-{
-    if (reasons->brief.length > 0) {
-        reasons_write(out, "brief", reasons->brief.bytes, MAX_BRIEF_BYTES);
-    }
-    if (reasons->stops.length > 0) {
-        reasons_write(out, "stops", reasons->stops.bytes, MAX_BRIEF_BYTES);
-    }
-    reasons_write(out, "because", first->bytes, MAX_FIRST_BYTES);
-    text_add_bytes(out, reasons->lines.bytes, reasons->lines.length);
-    text_add(out, "end\n");
-    text_deinit(first);
-    reasons_deinit(reasons);
-}
-
-/* ---- what is explained ---- */
-
-/* An explanation in the making. */
-struct story {
-    struct reasons reasons;
-    const struct scene *scene;
-    const struct session_view *session; /* in its database; NULL: in host scope */
-    uint64_t position; /* the largest; 0: not known */
-    bool is_free; /* a new request would be granted at once */
-    struct request_row requests[MAX_RESOURCES_PER_LEASE];
-    size_t n_requests;
-    const struct request_row *impossible; /* its resource has fewer units; or NULL */
-    bool is_over_quota; /* its user has as much as one may */
-    uint64_t start; /* when it will start, microseconds from now; UINT64_MAX: not known */
-    char forecast[NAME_BYTES + 192]; /* that, in words */
-    bool is_limited; /* it wants more than the limit in force, of a resource */
-    const char *lacks; /* the resource that a waiting lease lacks, if it wants several; or NULL */
-};
-
-/* The latest of all resources counts; an obstacle says more than that nothing is known, and that it
- * can never start says most. */
-static void note_forecast(struct story *story, const struct forecast *forecast, uint32_t wants)
-{
-    uint64_t start = forecast_start(forecast, wants);
-    bool is_later = start > story->start ||
-        (start == story->start && forecast->obstacle != FORECAST_NO_OBSTACLE);
-    if (!story->is_limited && (story->forecast[0] == '\0' || is_later)) {
-        story->start = start;
-        forecast_say(story->forecast, sizeof story->forecast, forecast, start);
-    }
-    story->is_limited |= forecast->obstacle == FORECAST_LIMITED;
-}
-
-/* Where it is not the time that is known anyhow. Of one resource: one of several is kept while the
- * request waits for the next, and nobody knows who holds that by then. */
-static void note_latest(struct story *story, const struct forecast *forecast, uint32_t wants)
-{
-    uint64_t latest = forecast_latest(forecast, wants);
-    if (latest >= ANY_MOMENT && latest != UINT64_MAX && latest != story->start) {
-        forecast_add_latest(story->forecast, sizeof story->forecast, latest);
-    }
-}
-
-/* `is_only`: the request is for nothing else. */
-static void explained_add_resource(struct story *story, const char *name,
-    const struct definition *definition, uint32_t wants, const struct claim *claim, bool is_only)
-{
-    struct forecast forecast;
-    forecast_init(&forecast, story->scene->core, name, definition);
-    const struct request_row request = resource_reasons(
-        &story->reasons, story->scene, name, definition, wants, claim, &forecast);
-    story->requests[story->n_requests++] = request;
-    story->position = request.position > story->position ? request.position : story->position;
-    story->is_free &= !request.is_taken;
-    story->lacks = request.blocker && !request.is_over_quota ? request.blocker : story->lacks;
-    if (wants > request.max && !story->impossible) {
-        story->impossible = &story->requests[story->n_requests - 1];
-    }
-    note_forecast(story, &forecast, wants);
-    if (is_only) {
-        note_latest(story, &forecast, wants);
-    }
-}
-
-/* `who` is "you hold", or the like. */
-static void say_quotas(struct story *story, const char *who)
-{
-    for (size_t i = 0; i < story->n_requests; i++) {
-        const struct request_row *request = &story->requests[i];
-        if (request->is_over_quota) {
-            reasons_say(&story->reasons, "%s %llu unit%s of %s, and one user may have %u", who,
-                (unsigned long long)request->held, request->held == 1 ? "" : "s", request->name,
-                request->quota);
-            story->is_over_quota = true;
-        }
-    }
-    if (story->is_over_quota) {
-        reasons_remark(&story->reasons, "you hold as many units as one user may");
-    }
-}
-
-/* While its database grants nothing new; or 0. */
-static nanoseconds grace_left(const struct story *story)
-{
-    nanoseconds until = story->session ? story->session->grace_until : NEVER;
-    return until == NEVER ? 0 : until - story->scene->now;
-}
-
-/* The last sentence. Nobody knows when a drain, a grace or a quota lets the request go. */
-static void add_forecast(struct story *story, struct text *out)
-{
-    struct core *core = story->scene->core;
-    bool is_open = !story->is_limited &&
-        (core_is_draining(core) || core_is_closed(core) || story->is_over_quota ||
-            story->scene->state || grace_left(story) > 0);
-    if (story->is_limited) {
-        reasons_remark(&story->reasons, "it can never start under the limit in force");
-    }
-    if (is_open || story->start == UINT64_MAX) {
-        reasons_say(&story->reasons, "%s",
-            is_open ? "when it will start is unknown" : story->forecast);
-    } else {
-        text_add_number_key(out, "starts", story->start / 1000);
-        reasons_say(&story->reasons, "%s", story->forecast);
-    }
-}
-
-static void say_grace(struct story *story)
-{
-    struct text sentence = TEXT_INIT;
-    nanoseconds left = grace_left(story);
-    text_add(&sentence, "its database ");
-    if (story->session->is_new) {
-        fleet_why_new(&sentence, story->scene->database, left);
-    } else {
-        text_add(&sentence, "is new or has lost its data, and grants nothing for ");
-        text_add_age(&sentence, milliseconds(left) + 999);
-    }
-    reasons_stop(&story->reasons, "grace", sentence.bytes);
-    text_deinit(&sentence);
-}
-
-/* What holds for all of this host, or of the database. */
-static void add_surroundings(struct story *story)
-{
-    struct core *core = story->scene->core;
-    if (core_is_draining(core)) {
-        reasons_stop(&story->reasons, "drain", "this host is being drained");
-    }
-    reasons_stop_if_closed(&story->reasons, core, story->scene->now);
-    if (grace_left(story) > 0) {
-        say_grace(story);
-    }
-}
+enum { UNITS_BYTES = 200 };
 
 /* ---- a request ---- */
 
@@ -202,7 +49,7 @@ static void say_verdict(struct text *out, struct text *first, struct story *stor
             text_add_format(first, ", at place %llu in the queue",
                 (unsigned long long)story->position);
         }
-        add_forecast(story, out);
+        story_add_forecast(story, out);
         text_add(out, "\n");
         return;
     }
@@ -243,9 +90,8 @@ static struct verdict find_verdict(const struct story *story, const struct acqui
         story->session->is_unreachable) {
         verdict = (struct verdict){OUTCOME_DOWN, ask->wants[0].name};
     } else if (verdict.outcome == OUTCOME_PENDING) {
-        bool grants = !story->scene->state && grace_left(story) <= 0 &&
-            !core_is_draining(core) && !core_is_closed(core);
-        verdict.outcome = grants && story->is_free ? OUTCOME_OK : OUTCOME_WAITING;
+        bool is_free = story->is_free && !story_is_held_up(story);
+        verdict.outcome = is_free ? OUTCOME_OK : OUTCOME_WAITING;
     }
     return verdict;
 }
@@ -257,127 +103,148 @@ void explained_ask(struct text *out, const struct scene *scene, const struct ses
     struct text first = TEXT_INIT;
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct requested_resource *want = &ask->wants[i];
-        explained_add_resource(&story, want->name, want->definition, want->count, NULL,
-            ask->n_wants == 1);
+        story_add_resource(&story, want->name, want->definition, want->count,
+            &(struct waiting_lease){NULL}, ask->n_wants == 1);
     }
-    say_quotas(&story, "you hold");
-    add_surroundings(&story);
+    story_say_quotas(&story, "you hold");
+    story_add_surroundings(&story);
     const struct verdict verdict = find_verdict(&story, ask, bar);
     say_verdict(out, &first, &story, ask, &verdict);
-    end_answer(out, &first, &story.reasons);
+    story_end(&story, &first, out);
 }
 
-/* ---- a lease that waits ---- */
+/* ---- a lease, of this host or of another one ---- */
 
-/* That the client of a waiting lease is stopped or not connected, or that of a held one has not
- * read the grant. */
-static void say_client(
-    struct reasons *reasons, const struct scene *scene, const struct lease *lease)
+/* Its part of one resource. */
+struct part {
+    const char *name; /* of the resource */
+    const struct definition *definition;
+    bool is_pool;
+    uint64_t count;
+    struct text units; /* held; owned */
+    struct waiting_lease waiter;
+};
+
+struct explained {
+    struct story story;
+    struct lease_row row; /* whose it is, and since when */
+    struct part parts[MAX_RESOURCES_PER_LEASE];
+    size_t n;
+    size_t n_unknown; /* resources that this host's file does not have */
+    struct text first; /* sentence */
+};
+
+static void add_part(struct text *out, const struct part *part, bool is_held, bool is_first)
 {
-    if (lease->is_away) {
-        reasons_say(reasons, "its client is stopped (away): others go before it until it goes on");
-    } else if (lease->state == LEASE_WAITING && lease_is_detached(lease)) {
-        reasons_say(
-            reasons, "its client is not connected: nothing is granted to it until it reconnects");
-    } else if (viewer_sees_not_started(scene->viewer, lease, scene->now)) {
-        reasons_say(reasons,
-            "its job has not started: its client, perhaps stopped, has not read the grant");
+    text_add(out, !is_first ? ", " : is_held ? " has held " : " has waited for ");
+    if (is_held) {
+        text_add_format(out, "%s%s of ",
+            part->is_pool          ? ""
+                : part->count == 1 ? "slot "
+                                   : "slots ",
+            part->units.bytes);
     }
+    text_add(out, part->name);
 }
 
-static void say_blocker(struct story *story, struct lease *lease)
+/* "lease 34 of pid 812 (make, uid 1000) has held slot 0 of etl for 5s" */
+static void begin_lease(struct explained *lease)
 {
-    struct reasons *reasons = &story->reasons;
-    const struct resource *resource;
-    say_quotas(story, "its user holds");
-    if (!story->is_over_quota && lease_waits_for(lease, &resource) == WAIT_QUOTA) {
-        reasons_remark(reasons, "you hold as many units as one user may");
-        story->is_over_quota = true; /* behind an earlier request of the same user */
-    } else if (!story->is_over_quota && story->lacks && lease->n_claims > 1) {
-        reasons_say(reasons, "it still needs %s", story->lacks);
-        reasons_remark(reasons, "lacks %s", story->lacks);
+    const struct status_lease *line = &lease->row.line;
+    int64_t age = instant_of(lease->story.scene->now).at - line->since.at;
+    text_add_format(&lease->first, "lease %s of ", line->id);
+    party_write(&lease->first, line);
+    for (size_t i = 0; i < lease->n; i++) {
+        add_part(&lease->first, &lease->parts[i], line->is_held, i == 0);
     }
-    say_client(reasons, story->scene, lease);
-}
-
-static void add_names(struct text *out, const struct lease *lease)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        text_add_format(out, "%s%s", i > 0 ? ", " : "", lease->claims[i].resource->name);
-    }
-}
-
-/* "lease 34 of pid 812 (make, uid 1000) has waited for": the names follow. */
-static void begin_sentence(
-    struct text *sentence, const struct scene *scene, const struct lease *lease)
-{
-    struct lease_row row;
-    lease_row_identify(&row, lease, scene);
-    text_add_format(sentence, "lease %s of ", row.id);
-    party_write(sentence, &row.line);
+    text_add(&lease->first, " for ");
+    text_add_age(&lease->first, age > 0 ? (uint64_t)age : 0);
 }
 
 static void begin_answer(
-    struct text *out, const char *is, const struct lease *lease, uint64_t position)
+    struct text *out, const char *is, const struct explained *lease, uint64_t position)
 {
-    text_add_format(out, "ok is=%s lease=", is);
-    answer_lease_id(out, lease);
+    text_add_format(out, "ok is=%s lease=%s", is, lease->row.line.id);
     if (position > 0) {
         text_add_number_key(out, "position", position);
     }
 }
 
-static void explain_waiting(struct text *out, struct story *story, struct lease *lease)
+static void end_lease(struct text *out, struct explained *lease)
 {
-    struct text first = TEXT_INIT;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        const struct resource *resource = claim->resource;
-        explained_add_resource(story, resource->name, resource->definition, claim->count, claim,
-            lease->n_claims == 1);
+    text_add(out, "\n");
+    story_end(&lease->story, &lease->first, out);
+    for (size_t i = 0; i < lease->n; i++) {
+        text_deinit(&lease->parts[i].units);
     }
-    story->position = story->position > 0 ? story->position : lease_position(lease);
-    begin_sentence(&first, story->scene, lease);
-    text_add(&first, " has waited for ");
-    add_names(&first, lease);
-    text_add(&first, " for ");
-    text_add_age(&first, milliseconds(story->scene->now - lease->asked_at));
+    text_deinit(&lease->row.unit_words);
+}
+
+/* That the client of a waiting lease is stopped or not connected, or that of a held one has not
+ * read the grant: that is known of a lease of this host alone. */
+static void say_client(struct explained *lease)
+{
+    struct reasons *reasons = &lease->story.reasons;
+    const struct lease *own = lease->row.own;
+    if (own && own->is_away) {
+        reasons_say(reasons, "its client is stopped (away): others go before it until it goes on");
+    } else if (own && own->state == LEASE_WAITING && lease_is_detached(own)) {
+        reasons_say(
+            reasons, "its client is not connected: nothing is granted to it until it reconnects");
+    } else if (own &&
+        viewer_sees_not_started(lease->story.scene->viewer, own, lease->story.scene->now)) {
+        reasons_say(reasons,
+            "its job has not started: its client, perhaps stopped, has not read the grant");
+    }
+}
+
+/* ---- that waits ---- */
+
+static void say_blocker(struct explained *lease)
+{
+    struct story *story = &lease->story;
+    const struct claim *claim = lease->parts[0].waiter.claim; /* of a lease of this host */
+    const struct resource *resource;
+    story_say_quotas(story, "its user holds");
+    if (claim && !story->is_over_quota && lease_waits_for(claim->lease, &resource) == WAIT_QUOTA) {
+        reasons_remark(&story->reasons, "you hold as many units as one user may");
+        story->is_over_quota = true; /* behind an earlier request of the same user */
+    } else if (!story->is_over_quota && story->lacks && lease->n > 1) {
+        reasons_say(&story->reasons, "it still needs %s", story->lacks);
+        reasons_remark(&story->reasons, "lacks %s", story->lacks);
+    }
+    say_client(lease);
+}
+
+static void explain_waiting(struct text *out, struct explained *lease)
+{
+    struct story *story = &lease->story;
+    for (size_t i = 0; i < lease->n; i++) {
+        const struct part *part = &lease->parts[i];
+        story_add_resource(story, part->name, part->definition, (uint32_t)part->count,
+            &part->waiter, lease->n + lease->n_unknown == 1);
+    }
+    if (story->position == 0 && lease->row.own) {
+        story->position = lease_position(lease->row.own);
+    }
+    begin_lease(lease);
     if (story->position > 0) { /* else it is not known yet */
         text_add_format(
-            &first, ": place %llu in the queue", (unsigned long long)story->position);
+            &lease->first, ": place %llu in the queue", (unsigned long long)story->position);
         reasons_remark(&story->reasons, "place %llu in the queue",
             (unsigned long long)story->position);
     }
-    say_blocker(story, lease);
-    add_surroundings(story);
+    say_blocker(lease);
+    story_add_surroundings(story);
     begin_answer(out, "waiting", lease, story->position);
-    add_forecast(story, out);
-    text_add(out, "\n");
-    end_answer(out, &first, &story->reasons);
+    story_add_forecast(story, out);
+    end_lease(out, lease);
 }
 
-/* ---- a lease that is held ---- */
+/* ---- that is held ---- */
 
-static void add_held(
-    struct text *out, const struct scene *scene, const struct lease *lease)
-{
-    begin_sentence(out, scene, lease);
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        struct text units = TEXT_INIT;
-        units_write_claim(&units, claim, UNITS_BYTES);
-        text_add_format(out, "%s%s%s of %s", i == 0 ? " has held " : ", ",
-            resource_is_pool(claim->resource) ? "" : claim->count == 1 ? "slot " : "slots ",
-            units.bytes, claim->resource->name);
-        text_deinit(&units);
-    }
-    text_add(out, " for ");
-    text_add_age(out, milliseconds(scene->now - lease->granted_at));
-}
-
-/* What ends it. */
-static void say_end(
-    struct reasons *reasons, const struct scene *scene, const struct lease *lease)
+/* What ends a lease of this host. */
+static void say_end(struct reasons *reasons, const struct scene *scene, const struct lease *lease)
 {
     static const char *const ends[] = {
         [BOUND_CONNECTION] = "it ends when its client gives it back or disconnects",
@@ -399,19 +266,118 @@ static void say_end(
     }
 }
 
-void explained_lease(struct text *out, const struct scene *scene,
-    const struct session_view *session, struct lease *lease)
+/* The rest only its own host knows. */
+static void say_end_elsewhere(struct explained *lease)
 {
-    struct story story = {.scene = scene, .session = session};
-    struct text first = TEXT_INIT;
-    if (lease->state == LEASE_WAITING) {
-        explain_waiting(out, &story, lease);
-        return;
+    const struct status_lease *line = &lease->row.line;
+    nanoseconds left = lease_row_hold_left(&lease->row, instant_of(lease->story.scene->now));
+    char span[32];
+    if (left != NEVER) {
+        age_format(span, sizeof span, milliseconds(left));
+        reasons_say(
+            &lease->story.reasons, "it ends after %s at the latest: max-hold", span);
     }
+    reasons_say(&lease->story.reasons, "on %s, berthctl why %s says what else ends it",
+        line->host ? line->host : "its host", strchr(line->id, '/') + 1);
+}
+
+static void explain_held(struct text *out, struct explained *lease)
+{
+    begin_lease(lease);
     begin_answer(out, "held", lease, 0);
-    text_add(out, "\n");
-    add_held(&first, scene, lease);
-    say_client(&story.reasons, scene, lease);
-    say_end(&story.reasons, scene, lease);
-    end_answer(out, &first, &story.reasons);
+    say_client(lease);
+    if (lease->row.own) {
+        say_end(&lease->story.reasons, lease->story.scene, lease->row.own);
+    } else {
+        say_end_elsewhere(lease);
+    }
+    end_lease(out, lease);
+}
+
+static void explain(struct text *out, struct explained *lease)
+{
+    if (lease->n_unknown > 0) {
+        reasons_say(&lease->story.reasons, "this host's file does not have %zu of its resources",
+            lease->n_unknown);
+    }
+    (lease->row.line.is_held ? explain_held : explain_waiting)(out, lease);
+}
+
+void explained_lease(struct text *out, const struct scene *scene,
+    const struct session_view *session, struct lease *own)
+{
+    struct explained lease = {.story = {.scene = scene, .session = session}, .n = own->n_claims};
+    lease_row_identify(&lease.row, own, scene);
+    for (size_t i = 0; i < own->n_claims; i++) {
+        const struct claim *claim = &own->claims[i];
+        struct part *part = &lease.parts[i];
+        *part = (struct part){
+            .name = claim->resource->name,
+            .definition = claim->resource->definition,
+            .is_pool = resource_is_pool(claim->resource),
+            .count = claim->count,
+            .waiter.claim = claim,
+        };
+        units_write_claim(&part->units, claim, UNITS_BYTES);
+    }
+    explain(out, &lease);
+}
+
+/* ---- as a database has listed it ---- */
+
+static const struct fleet_row *find_row(
+    const struct fleet_rows *rows, const struct fleet_resource *resource, const char *key)
+{
+    for (size_t i = resource->row + 1; i < resource->end; i++) {
+        const struct fleet_row *row = &rows->rows[i];
+        if (fleet_row_kind(row, resource) != FLEET_NEITHER &&
+            strcmp(fleet_field(row, ROW_KEY), key) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static void take_listed(struct explained *lease, const struct fleet_resource *resource,
+    const struct fleet_row *fields)
+{
+    const struct scene *scene = lease->story.scene;
+    struct part *part = &lease->parts[lease->n++];
+    bool is_pool = fleet_is_pool(&scene->rows->rows[resource->row]);
+    struct unit_list units = {.max = UNITS_BYTES};
+    lease_row_fill_listed(&lease->row, fields, resource, scene);
+    text_add(&units.text, "");
+    if (lease->row.line.is_held) {
+        unit_list_add_all(&units, fleet_field(fields, HOLDER_UNITS), is_pool);
+    }
+    *part = (struct part){
+        .name = resource->name,
+        .definition = definition_of_name(scene->core, resource->name),
+        .is_pool = is_pool,
+        .count = lease->row.units,
+        .units = units.text,
+        .waiter.key = lease->row.line.id,
+    };
+}
+
+bool explained_listed(struct text *out, const struct scene *scene,
+    const struct session_view *session, uint8_t database, const char *key)
+{
+    struct explained lease = {
+        .story = {.scene = scene, .session = session, .is_elsewhere = true}};
+    for (size_t i = 0; i < scene->rows->n_resources; i++) {
+        const struct fleet_resource *resource = &scene->rows->resources[i];
+        const struct fleet_row *row = find_row(scene->rows, resource, key);
+        bool is_known = database_of_name(scene->core, resource->name) == database &&
+            lease.n < MAX_RESOURCES_PER_LEASE;
+        if (row && is_known) {
+            take_listed(&lease, resource, row);
+        } else if (row) {
+            lease.n_unknown++;
+        }
+    }
+    if (lease.n > 0) {
+        explain(out, &lease);
+    }
+    return lease.n > 0;
 }

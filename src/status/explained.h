@@ -15,6 +15,10 @@ struct explained_refusal {
  * their database; NULL in host scope. */
 void explained_ask(struct text *out, const struct scene *scene, const struct session_view *session,
     const struct acquire_request *ask, const struct explained_refusal *bar);
-/* The whole answer for a lease, which is waiting or held. */
+/* The whole answer for a lease of this host, which is waiting or held. */
 void explained_lease(struct text *out, const struct scene *scene,
     const struct session_view *session, struct lease *lease);
+/* The same for one of another host, as its database has just listed it (SESSION/LEASE). False, and
+ * no answer: it is not listed, or on no resource of this host's file. */
+bool explained_listed(struct text *out, const struct scene *scene,
+    const struct session_view *session, uint8_t database, const char *key);

@@ -314,13 +314,6 @@ void reasons_resource(struct reasons *reasons, const struct reasons_resource *re
     }
 }
 
-void reasons_add_latest(struct text *out, nanoseconds left)
-{
-    text_add(out, "after ");
-    text_add_age(out, milliseconds(left));
-    text_add(out, " at the latest: max-hold");
-}
-
 void reasons_holder(struct reasons *reasons, const struct reasons_resource *resource,
     const struct status_lease *holder, uint64_t n_units, nanoseconds left)
 {
@@ -334,8 +327,9 @@ void reasons_holder(struct reasons *reasons, const struct reasons_resource *reso
     text_add(&sentence, " for ");
     add_time_since(&sentence, resource, holder);
     if (left != NEVER && !holder->stopping) {
-        text_add(&sentence, ", and ends ");
-        reasons_add_latest(&sentence, left);
+        text_add(&sentence, ", and ends after ");
+        text_add_age(&sentence, milliseconds(left));
+        text_add(&sentence, " at the latest: max-hold");
     }
     reasons_add_sentence(reasons, sentence.bytes);
     text_deinit(&sentence);

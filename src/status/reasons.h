@@ -66,8 +66,6 @@ void reasons_resource(struct reasons *reasons, const struct reasons_resource *re
 /* `left`: until max-hold ends the lease; NEVER: nothing does. */
 void reasons_holder(struct reasons *reasons, const struct reasons_resource *resource,
     const struct status_lease *holder, uint64_t n_units, nanoseconds left);
-/* Adds "after 58m at the latest: max-hold". */
-void reasons_add_latest(struct text *out, nanoseconds left);
 /* Those who have not been named. */
 void reasons_other_holders(
     struct reasons *reasons, const struct reasons_resource *resource, uint64_t n);

@@ -12,8 +12,9 @@ struct subject {
     const struct scene *scene;
     struct resource_row row;
     struct reasons_resource described; /* .row */
-    const struct claim *claim; /* that waits; NULL: a new request */
-    const struct fleet_row *own; /* .claim's in the listing; or NULL */
+    const struct claim *claim; /* of a lease of this host that waits; or NULL */
+    const char *key; /* of another host's; NULL with .claim, and for a new request */
+    const struct fleet_row *own; /* that lease's in the listing; or NULL */
     struct lease_walk walk; /* over holders, then waiters */
     struct lease_row lease; /* where the walk is */
     bool is_at_holder;
@@ -45,18 +46,22 @@ static uint64_t count_reserved(const struct resource_row *row)
     return n;
 }
 
+static bool is_own(const struct subject *subject, const struct fleet_row *fields)
+{
+    return subject->claim
+        ? lease_row_own(fields, subject->scene) == subject->claim->lease
+        : subject->key && strcmp(fleet_field(fields, ROW_KEY), subject->key) == 0;
+}
+
 /* The list may be a little older than the lease. */
 static const struct fleet_row *find_own(const struct subject *subject)
 {
     const struct fleet_resource *listed = subject->row.listed;
     const struct fleet_rows *rows = subject->scene->rows;
-    if (!listed || !subject->claim) {
-        return NULL;
-    }
-    for (size_t i = fleet_first_waiter(rows, listed); i < listed->end; i++) {
+    for (size_t i = listed ? fleet_first_waiter(rows, listed) : 0; listed && i < listed->end;
+         i++) {
         const struct fleet_row *fields = &rows->rows[i];
-        if (fleet_row_kind(fields, listed) == FLEET_WAITER &&
-            lease_row_own(fields, subject->scene) == subject->claim->lease) {
+        if (fleet_row_kind(fields, listed) == FLEET_WAITER && is_own(subject, fields)) {
             return fields;
         }
     }
@@ -89,11 +94,12 @@ static nanoseconds next_cooled(const struct subject *subject)
 
 static void resource_reasons_begin(struct subject *subject, const struct scene *scene,
     const char *name, const struct definition *definition, uint32_t wants,
-    const struct claim *claim)
+    const struct waiting_lease *waiter)
 {
     struct resource_row *row = &subject->row;
     subject->scene = scene;
-    subject->claim = claim;
+    subject->claim = waiter->claim;
+    subject->key = waiter->key;
     subject->lease.unit_words = (struct text)TEXT_INIT;
     resource_row_find_or_idle(row, scene, name, definition);
     pause_name_users(&row->line, scene->viewer);
@@ -184,6 +190,7 @@ static bool is_ahead(const struct subject *subject)
 {
     const struct lease_row *lease = &subject->lease;
     return subject->claim ? lease->own != subject->claim->lease
+        : subject->key    ? strcmp(lease->line.id, subject->key) != 0
                           : subject->row.listed || lease->line.priority >= 0;
 }
 
@@ -243,6 +250,14 @@ static uint64_t held_by(const struct subject *subject, uint32_t uid)
     return sum;
 }
 
+/* Whose request it is. */
+static uint32_t uid_of(const struct subject *subject)
+{
+    return subject->claim ? subject->claim->lease->uid
+        : subject->own    ? (uint32_t)fleet_number_of(subject->own, ROW_UID, UINT32_MAX)
+                          : subject->scene->viewer->uid;
+}
+
 /* The larger of what the file and the operator allow; nothing is impossible while that is 0. */
 static uint64_t max_of(const struct definition *definition, const struct status_resource *line)
 {
@@ -279,10 +294,9 @@ static struct request_row find_out(
         .quota = definition->max_units_per_user,
     };
     if (request.quota != UNBOUNDED) {
-        request.held =
-            held_by(subject, claim ? claim->lease->uid : subject->scene->viewer->uid);
+        request.held = held_by(subject, uid_of(subject));
     }
-    if (claim) {
+    if (claim || subject->key) {
         find_blocker(&request, subject);
     } else if (is_known) {
         request.is_over_quota =
@@ -300,7 +314,7 @@ void resource_brief(
     struct text *brief, const struct scene *scene, const char *name, uint32_t wants)
 {
     struct subject subject;
-    resource_reasons_begin(&subject, scene, name, NULL, wants, NULL);
+    resource_reasons_begin(&subject, scene, name, NULL, wants, &(struct waiting_lease){NULL});
     subject.described.position = 0;
     reasons_brief(brief, &subject.described);
     resource_reasons_end(&subject);
@@ -308,10 +322,10 @@ void resource_brief(
 
 struct request_row resource_reasons(struct reasons *reasons, const struct scene *scene,
     const char *name, const struct definition *definition, uint32_t wants,
-    const struct claim *claim, struct forecast *forecast)
+    const struct waiting_lease *waiter, struct forecast *forecast)
 {
     struct subject subject;
-    resource_reasons_begin(&subject, scene, name, definition, wants, claim);
+    resource_reasons_begin(&subject, scene, name, definition, wants, waiter);
     const struct status_resource *line = &subject.row.line;
     bool nobody_is_ahead = false;
     nanoseconds cooled = next_cooled(&subject);

@@ -19,11 +19,17 @@ struct request_row {
     const char *blocker; /* what a waiting lease lacks, as in its line; or NULL */
 };
 
+/* Which lease waits; {0}: none yet, a new request. */
+struct waiting_lease {
+    const struct claim *claim; /* of this host: its part of that resource */
+    const char *key; /* or SESSION/LEASE, of another host: as a listing has it */
+};
+
 /* The resource in one line, for a request for that many units: as the core knows it. */
 void resource_brief(
     struct text *brief, const struct scene *scene, const char *name, uint32_t wants);
-/* All about it. `claim` waits for it; NULL: a new request, for a resource or for an instance that
- * `definition` allows. The forecast, which has its holds already, gets who holds and is ahead. */
+/* All about it. A new request is for a resource, or for an instance that `definition` allows. The
+ * forecast, which has its holds already, gets who holds and is ahead. */
 struct request_row resource_reasons(struct reasons *reasons, const struct scene *scene,
     const char *name, const struct definition *definition, uint32_t wants,
-    const struct claim *claim, struct forecast *forecast);
+    const struct waiting_lease *waiter, struct forecast *forecast);
