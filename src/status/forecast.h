@@ -56,7 +56,7 @@ struct forecast {
  * forecast keeps `name`. */
 void forecast_init(struct forecast *forecast, struct core *core, const char *name,
     const struct definition *definition);
-/* Somebody has held so many units since `age` ago, and may for `left` more; UINT64_MAX: for ever. */
+/* Somebody has held so many units for `age`, and may for `left` more; UINT64_MAX: for ever. */
 void forecast_add_holder(struct forecast *forecast, uint64_t age, uint64_t left, uint64_t units);
 /* Units are free again at that time, and at the latest then. */
 void forecast_add_end(struct forecast *forecast, uint64_t at, uint64_t latest, uint64_t units);

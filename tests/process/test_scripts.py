@@ -1346,7 +1346,8 @@ def test_the_resources_of_a_lease(world):
         return [row[1:3] for row in b.snapshot("@", key) if row[0] in ("resource", "waiter")]
 
     assert shown(a.key("1")) == [["b", "semaphore"], ["b", a.key("2")], ["a", "semaphore"]]
-    assert shown(a.key("2")) == [["c", "semaphore"], ["b", "semaphore"], ["b", a.key("2")]]
+    assert shown(a.key("2")) == [
+        ["c", "semaphore"], ["c", a.key("2")], ["b", "semaphore"], ["b", a.key("2")]]
     assert len([row for row in b.snapshot("@", a.key("1")) if row[0] == "holder" and row[1] == "a"]) == 161
     ok(a.release("1"))
     for key in (a.key("1"), "0123456789abcdef/1", "?"):
